@@ -22,6 +22,9 @@ const (
 	PageLimit   = 100_000
 	AssetsLimit = 72_000
 	HTMLLimit   = PageLimit - AssetsLimit
+	// DocsHTMLLimit is the part that is left on the pages of the API documentation, which
+	// load no htmx.
+	DocsHTMLLimit = 40_000
 )
 
 // hashes are prefixes of the assets' SHA-256 hashes, by name.
