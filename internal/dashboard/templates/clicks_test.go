@@ -12,10 +12,10 @@ import (
 // made before stays.
 func TestEditor_CountClicks(t *testing.T) {
 	t.Parallel()
-	b := newBenchWith(t, "https://l.example")
+	b := newBench(t)
 	link := map[string]string{"name": "n", "kind": "text", "body": "Oi"}
 	e := b.open(t, newPage).set(link).press("add s")
-	saved := e.set(map[string]string{"s1-text": "Ver", "s1-kind": "openUrl", "s1-url": "https://e.example/", "s1-clicks": "yes"}).save()
+	saved := e.set(map[string]string{"s1-text": "Ver", "s1-kind": "openUrl", "s1-url": "https://e.example/", "s1-clicks": "count"}).save()
 	if !saved.CountsClicks() {
 		t.Errorf("saved %+v, want a link that counts clicks", saved.Suggestions)
 	}
@@ -30,7 +30,7 @@ func TestEditor_CountClicks(t *testing.T) {
 
 func TestEditor_NoAddressForLinks(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newBenchWith(t, "")
 	e := b.open(t, newPage).set(map[string]string{"name": "n", "kind": "text", "body": "Oi"}).press("add s")
 	if e.fields.Has("s1-clicks") {
 		t.Error("counting clicks is offered")

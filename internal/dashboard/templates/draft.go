@@ -64,9 +64,6 @@ type shown struct {
 	base string // its name in the base version if it is unchanged, or ""
 }
 
-// countClicks is the choice to count the clicks on a link.
-const countClicks = "yes"
-
 // draftSuggestion is a reply or an action. Its JSON is the value of a closed suggestion's
 // field.
 type draftSuggestion struct {
@@ -87,6 +84,9 @@ type draftSuggestion struct {
 
 	shown
 }
+
+// countClicks is the value of the field of links whose clicks are counted.
+const countClicks = "count"
 
 // newDraft returns the draft of a new template.
 func newDraft() draft {

@@ -37,7 +37,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	return newBenchWith(t, "")
+	return newBenchWith(t, "https://l.example")
 }
 
 // newBenchWith returns a bench of a stack with a base URL of links.

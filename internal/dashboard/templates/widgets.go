@@ -165,9 +165,7 @@ func (it item) clicks() []input {
 	if !it.Form.links && it.suggestion.Clicks == "" {
 		return nil
 	}
-	choice := it.Form.Select(it.Name+"-clicks", "templates.field.clicks", it.suggestion.Clicks, "templates.clicks.", "", countClicks)
-	choice.Hint = it.Form.T("templates.field.clicks_hint")
-	return []input{choice}
+	return []input{it.Form.Select(it.Name+"-clicks", "templates.field.clicks", it.suggestion.Clicks, "templates.clicks.", "", countClicks)}
 }
 
 // CardList returns the list of a carousel's cards.
