@@ -73,7 +73,8 @@ func (s *CampaignStore) Agents(ctx context.Context) ([]campaign.Agent, error) {
 
 // PutTemplate writes the template as its next version, from 1, and returns it with that
 // version. Versions are immutable. Concurrent calls get different versions. The error wraps
-// campaign.ErrNotFound if the template belongs to another tenant.
+// campaign.ErrNotFound if the template belongs to another tenant, and campaign.ErrNoMedia if
+// it shows an uploaded file that its tenant does not have.
 func (s *CampaignStore) PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	for try := range maxEdits {
 		if err := retry.Wait(ctx, try); err != nil {
@@ -86,8 +87,12 @@ func (s *CampaignStore) PutTemplate(ctx context.Context, t campaign.Template) (c
 		if err == nil && current.Tenant != t.Tenant {
 			return t, fmt.Errorf("put template %s: belongs to another tenant: %w", t.ID, campaign.ErrNotFound)
 		}
+		media, err := s.shownMedia(ctx, t)
+		if err != nil {
+			return t, err
+		}
 		t.Version, t.CreatedAt = current.Version+1, s.Now().UTC().Truncate(time.Millisecond)
-		if err := s.putVersion(ctx, t); !errors.Is(err, campaign.ErrLostRace) {
+		if err := s.putVersion(ctx, t, media); !errors.Is(err, campaign.ErrLostRace) {
 			return t, err
 		}
 	}
@@ -95,8 +100,8 @@ func (s *CampaignStore) PutTemplate(ctx context.Context, t campaign.Template) (c
 }
 
 // putVersion writes the version after the current one. The error wraps campaign.ErrLostRace
-// if a concurrent call wrote it.
-func (s *CampaignStore) putVersion(ctx context.Context, t campaign.Template) error {
+// if a concurrent call wrote it, or deleted one of the media.
+func (s *CampaignStore) putVersion(ctx context.Context, t campaign.Template, media map[string]Item) error {
 	version, err := templateRow(templateVersionKey(t.ID, t.Version), t)
 	if err != nil {
 		return err
@@ -110,7 +115,11 @@ func (s *CampaignStore) putVersion(ctx context.Context, t campaign.Template) err
 	if t.Card != nil {
 		entry["card"] = boolean(true)
 	}
-	return s.writeAll(ctx, "put template "+t.ID, s.putNew(version), s.putAfter(current, t), s.put(entry))
+	writes := []types.TransactWriteItem{s.putNew(version), s.putAfter(current, t), s.put(entry)}
+	for _, key := range media {
+		writes = append(writes, s.requireMedia(key))
+	}
+	return s.writeAll(ctx, "put template "+t.ID, writes...)
 }
 
 // putAfter replaces the current version if it is the predecessor of t.

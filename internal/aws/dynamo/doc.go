@@ -44,6 +44,7 @@
 //	TEN#tenant                TENANT                          tenant                                               admin                                               admin, release, dashboard
 //	TEN#tenant                TEMPLATE#template               list entry of a template                             admin, dashboard                                    admin, dashboard
 //	TEN#tenant                CREDENTIAL#client               list entry of a credential                           admin, dashboard                                    admin, dashboard
+//	TEN#tenant                MEDIA#hash                      file that messages can show                          dashboard                                           admin, dashboard
 //	TEN#tenant                ENDPOINT#endpoint               webhook endpoint                                     admin, dashboard, webhook                           outcome, feed, webhook, dashboard
 //	TEN#tenant                ENDPOINTS                       guard of the maximum of endpoints                    admin, dashboard                                    admin, dashboard
 //	TEN#tenant                CIRCUIT#endpoint                circuit of an endpoint                               webhook, admin                                      webhook, sweep, dashboard
