@@ -14,17 +14,15 @@ import (
 	"golang.org/x/image/draw"
 )
 
-const (
-	// maxPixels bounds the memory for decoding: a progressive JPEG takes 15 bytes a pixel,
-	// and the function has 1,024 MB.
-	maxPixels = 24_000_000
-	// The provider recommends thumbnails of 770 pixels and 40 kB, 100 kB at most.
-	thumbnailSide   = 770
-	maxThumbnail    = 100 << 10
-	firstQuality    = 80
-	qualityStep     = 20
-	smallestQuality = 20
-)
+// maxPixels bounds the memory for decoding: a progressive JPEG takes 15 bytes a pixel, and
+// the function has 1,024 MB.
+const maxPixels = 24_000_000
+
+// maxThumbnail is the size in bytes that the provider recommends. It takes 100 kB at most.
+const maxThumbnail = 40 << 10
+
+// sizes are the sides in pixels and the JPEG qualities of thumbnails, best first.
+var sizes = []struct{ side, quality int }{{770, 80}, {770, 60}, {512, 70}, {384, 60}, {256, 50}}
 
 var (
 	errPixels     = errors.New("too many pixels")
@@ -50,31 +48,33 @@ func thumbnail(r io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
-	small := image.NewRGBA(fit(picture.Bounds()))
-	draw.Draw(small, small.Bounds(), image.NewUniform(color.White), image.Point{}, draw.Src) // JPEG has no transparency
-	draw.ApproxBiLinear.Scale(small, small.Bounds(), picture, picture.Bounds(), draw.Over, nil)
-	return encode(small)
-}
-
-// fit returns the bounds of a thumbnail with the proportions of full. It never enlarges.
-func fit(full image.Rectangle) image.Rectangle {
-	w, h := full.Dx(), full.Dy()
-	if longest := max(w, h); longest > thumbnailSide {
-		w, h = max(1, w*thumbnailSide/longest), max(1, h*thumbnailSide/longest)
-	}
-	return image.Rect(0, 0, w, h)
-}
-
-// encode returns a JPEG within the provider's size.
-func encode(picture image.Image) ([]byte, error) {
 	var b bytes.Buffer
-	for quality := firstQuality; ; quality -= qualityStep {
+	for _, s := range sizes {
 		b.Reset()
-		if err := jpeg.Encode(&b, picture, &jpeg.Options{Quality: quality}); err != nil {
+		if err := jpeg.Encode(&b, scaled(picture, s.side), &jpeg.Options{Quality: s.quality}); err != nil {
 			return nil, fmt.Errorf("encode a thumbnail: %w", err)
 		}
-		if b.Len() <= maxThumbnail || quality <= smallestQuality {
-			return b.Bytes(), nil
+		if b.Len() <= maxThumbnail {
+			break
 		}
 	}
+	return b.Bytes(), nil
+}
+
+// scaled returns a picture whose longest side has side pixels at most, on white: JPEG has no
+// transparency.
+func scaled(picture image.Image, side int) image.Image {
+	small := image.NewRGBA(fit(picture.Bounds(), side))
+	draw.Draw(small, small.Bounds(), image.NewUniform(color.White), image.Point{}, draw.Src)
+	draw.ApproxBiLinear.Scale(small, small.Bounds(), picture, picture.Bounds(), draw.Over, nil)
+	return small
+}
+
+// fit returns bounds with the proportions of full. It never enlarges.
+func fit(full image.Rectangle, side int) image.Rectangle {
+	w, h := full.Dx(), full.Dy()
+	if longest := max(w, h); longest > side {
+		w, h = max(1, w*side/longest), max(1, h*side/longest)
+	}
+	return image.Rect(0, 0, w, h)
 }

@@ -379,6 +379,8 @@ func (p *Page) refuse(err error) error {
 	case errors.As(err, &refusal):
 	case errors.As(err, &problem) && problem.Status < http.StatusInternalServerError:
 		refusal = &Refusal{Status: problem.Status, Key: "ui.problem", Args: []any{problem.Detail}}
+	case errors.Is(err, campaign.ErrNoMedia):
+		refusal = &Refusal{Status: http.StatusConflict, Key: "ui.no_media"}
 	case errors.Is(err, campaign.ErrNotFound):
 		refusal = &Refusal{Status: http.StatusNotFound, Key: "ui.not_found"}
 	default:
