@@ -439,7 +439,9 @@ func TestAddURL(t *testing.T) {
 	o := newOffice(t)
 	body := picture(t, 40, 20)
 	site := serve(t, map[string]http.HandlerFunc{
-		"/ok.png":       func(w http.ResponseWriter, r *http.Request) { http.ServeContent(w, r, "ok.png", now, bytes.NewReader(body)) },
+		"/ok.png": func(w http.ResponseWriter, r *http.Request) {
+			http.ServeContent(w, r, "ok.png", now, bytes.NewReader(body))
+		},
 		"/moved.png":    redirect("/ok.png"),
 		"/loop.png":     redirect("/loop.png"),
 		"/private.png":  redirect("http://169.254.169.254/latest/meta-data"),
