@@ -68,7 +68,7 @@ const PartSize = 5 << 20
 // Forms of the IDs of an upload. The form of the bucket's IDs is not documented.
 var (
 	uploadID = regexp.MustCompile(`^[A-Za-z0-9_-]{22}$`)
-	s3Upload = regexp.MustCompile(`^[!-~]{1,1000}$`)
+	s3Upload = regexp.MustCompile(`^[[:graph:]]{1,1000}$`)
 )
 
 func valid(u campaign.MediaUpload) bool {

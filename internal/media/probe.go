@@ -68,10 +68,10 @@ func (l *Library) permitted(address string) (*url.URL, error) {
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || len(address) > maxURL {
 		return nil, &inputerr.Error{Code: "https", Detail: "give a URL that begins with https://"}
 	}
-	if !netguard.PublicHost(u.Hostname()) && !(l.Local && netguard.LoopbackHost(u.Hostname())) {
-		return nil, errPrivate
+	if netguard.PublicHost(u.Hostname()) || l.Local && netguard.LoopbackHost(u.Hostname()) {
+		return u, nil
 	}
-	return u, nil
+	return nil, errPrivate
 }
 
 var errPrivate = &inputerr.Error{Code: "private", Detail: "the URL's host is not on the public internet"}

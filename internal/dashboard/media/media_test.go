@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,13 +108,13 @@ func (o office) put(who webtest.Person, upload url.Values, part int, body []byte
 	o.tb.Helper()
 	form := url.Values{"part": {strconv.Itoa(part)}, "size": {strconv.Itoa(len(body))}, "id": upload["id"], "upload": upload["upload"]}
 	signed := o.call(who, "/part", form)
-	if status, _ := o.send(http.MethodPut, signed.URL, body); status != http.StatusOK {
+	if status, _, _ := o.send(http.MethodPut, signed.URL, body); status != http.StatusOK {
 		o.tb.Fatalf("part %d answers %d", part, status)
 	}
 }
 
-// send sends a request without credentials.
-func (o office) send(method, address string, body []byte) (int, *http.Response) {
+// send sends a request without credentials, and returns the status, the body and its type.
+func (o office) send(method, address string, body []byte) (status int, answer []byte, contentType string) {
 	o.tb.Helper()
 	r, err := http.NewRequestWithContext(o.tb.Context(), method, address, bytes.NewReader(body))
 	if err != nil {
@@ -123,19 +124,17 @@ func (o office) send(method, address string, body []byte) (int, *http.Response) 
 	if err != nil {
 		o.tb.Fatal(err)
 	}
-	o.tb.Cleanup(func() { _ = response.Body.Close() })
-	return response.StatusCode, response
-}
-
-// get returns the content and the type at a link.
-func (o office) get(link string) (status int, body []byte, contentType string) {
-	o.tb.Helper()
-	status, response := o.send(http.MethodGet, link, nil)
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
+	defer func() { _ = response.Body.Close() }()
+	if answer, err = io.ReadAll(response.Body); err != nil {
 		o.tb.Fatal(err)
 	}
-	return status, body, response.Header.Get("Content-Type")
+	return response.StatusCode, answer, response.Header.Get("Content-Type")
+}
+
+// get returns what a link answers.
+func (o office) get(link string) (status int, body []byte, contentType string) {
+	o.tb.Helper()
+	return o.send(http.MethodGet, link, nil)
 }
 
 // picture returns a PNG that no other test has.
@@ -302,7 +301,7 @@ func TestUpload_Forbidden(t *testing.T) {
 	form := url.Values{"id": {started.ID}, "upload": {started.Upload}, "part": {"1"}, "size": {"10"}, "name": {"a.png"}}
 	other := o.SignIn("another", web.RoleAdmin)
 	signed := o.call(other, "/part", form)
-	if status, _ := o.send(http.MethodPut, signed.URL, make([]byte, 10)); status != http.StatusNotFound {
+	if status, _, _ := o.send(http.MethodPut, signed.URL, make([]byte, 10)); status != http.StatusNotFound {
 		t.Errorf("another tenant adds a part: %d, want 404", status)
 	}
 	if got := o.call(other, "/finish", form); got.Status != http.StatusUnprocessableEntity {
@@ -395,6 +394,42 @@ func TestDelete_Shown(t *testing.T) {
 				t.Errorf("the file cannot be shown any more: %v", err)
 			}
 		})
+	}
+}
+
+// A template that is saved between the deletion's steps is refused.
+func TestDelete_SavedAfterTheMark(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	got := o.upload(o.admin, "a.png", picture(t, 8, 8))
+	if err := o.store.MarkMedia(t.Context(), o.tenant, o.hash(got.Link), true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.show(got.Link); !errors.Is(err, campaign.ErrNoMedia) {
+		t.Errorf("a template with a file that is being deleted: %v", err)
+	}
+	if list := o.admin.Get(pages.Path).Text(); !strings.Contains(list, "Being deleted") {
+		t.Errorf("the list does not say so: %s", list)
+	}
+	if a := o.admin.Post(pages.Path+"/"+o.hash(got.Link)+"/delete", nil); a.Status != http.StatusSeeOther {
+		t.Errorf("the deletion cannot be repeated: %d", a.Status)
+	}
+}
+
+// A template whose files were there when they were read, and not when it is written.
+func TestDelete_BeforeTheWrite(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	got := o.upload(o.admin, "a.png", picture(t, 8, 8))
+	slow := *o.store
+	deletion := sync.OnceFunc(func() { o.admin.Post(pages.Path+"/"+o.hash(got.Link)+"/delete", nil) })
+	slow.Now = func() time.Time { deletion(); return now } // the version's time is taken between both
+	o.store = &slow
+	if _, err := o.show(got.Link); !errors.Is(err, campaign.ErrNoMedia) {
+		t.Errorf("a template with a deleted file: %v", err)
+	}
+	if status, _, _ := o.get(got.Link); status == http.StatusOK {
+		t.Error("the file was not deleted meanwhile, so nothing was tested")
 	}
 }
 

@@ -73,15 +73,13 @@ func badForm(p *web.Page) error {
 
 // answerError answers with the text of an error that is meant for people, and returns others.
 func answerError(p *web.Page, err error) error {
-	key := ""
+	code := "gone"
 	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		key = "media.fault." + wrong.Code
-	} else if errors.Is(err, campaign.ErrNotFound) {
-		key = "media.fault.gone"
-	} else {
+		code = wrong.Code
+	} else if !errors.Is(err, campaign.ErrNotFound) {
 		return err
 	}
-	return answer(p, http.StatusUnprocessableEntity, map[string]string{"error": p.T(key)})
+	return answer(p, http.StatusUnprocessableEntity, map[string]string{"error": p.T("media.fault." + code)})
 }
 
 // answer answers the script in JSON.
