@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,32 +19,23 @@ import (
 // authentic.
 var verifiers = map[string]struct {
 	run  string
-	call string // of a secret, a timestamp, a signature and a body
+	call string // of a secret, a timestamp, a signature and a body; an empty header is absent
 }{
-	"python": {"python3 verify.py", `%s
-verify(%q, {'webhook-id': 'msg_1', 'webhook-timestamp': '%d', 'webhook-signature': %q}, b%q)
+	"python": {"python3 verify.py", `%[1]s
+given = {'webhook-id': 'msg_1', 'webhook-timestamp': %[3]q, 'webhook-signature': %[4]q}
+verify(%[2]q, {name: value for name, value in given.items() if value}, b%[5]q)
 `},
-	"js": {"node verify.mjs", `%s
-verify(%q, {"webhook-id": "msg_1", "webhook-timestamp": "%d", "webhook-signature": %q}, Buffer.from(%q));
+	"js": {"node verify.mjs", `%[1]s
+const given = {"webhook-id": "msg_1", "webhook-timestamp": %[3]q, "webhook-signature": %[4]q};
+verify(%[2]q, Object.fromEntries(Object.entries(given).filter(([, value]) => value)), Buffer.from(%[5]q));
 `},
 	"go": {"go run verify.go", `package main
 
-import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
-	"errors"
-	"fmt"
-	"log"
-	"net/http"
-	"strconv"
-	"strings"
-	"time"
-)
+import "log"
 
 %s
 func main() {
-	secret, timestamp, signature, body := %q, "%d", %q, %q
+	secret, timestamp, signature, body := %q, %q, %q, %q
 	header := http.Header{"Webhook-Id": {"msg_1"}, "Webhook-Timestamp": {timestamp}, "Webhook-Signature": {signature}}
 	if err := verify(secret, header, []byte(body)); err != nil {
 		log.Fatal(err)
@@ -70,12 +62,14 @@ func TestGuide_VerifyWebhook(t *testing.T) {
 		"another body":         {now, body + " ", sign(key, now), "no signature matches"},
 		"another key":          {now, body, sign("another", now), "no signature matches"},
 		"old":                  {now - 600, body, sign(key, now-600), "the timestamp is more than five minutes off"},
+		"no timestamp":         {0, body, sign(key, now), "the timestamp is more than five minutes off"},
+		"no signature":         {now, body, "", "no signature matches"},
 		"another version":      {now, body, "v2" + strings.TrimPrefix(sign(key, now), "v1"), "no signature matches"},
 	} {
 		for language, verifier := range verifiers {
 			t.Run(language+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				program := fmt.Sprintf(verifier.call, guideCode(t, language), secret, test.at, test.signature, test.body)
+				program := fmt.Sprintf(verifier.call, guideCode(t, language), secret, timestamp(test.at), test.signature, test.body)
 				out, err := run(t, verifier.run, program)
 				if (err == nil) != (test.refusal == "") || !strings.Contains(out, test.refusal) {
 					t.Errorf("%v\n%s", err, out)
@@ -83,6 +77,14 @@ func TestGuide_VerifyWebhook(t *testing.T) {
 			})
 		}
 	}
+}
+
+// timestamp returns the header of a time, or "" for 0.
+func timestamp(at int64) string {
+	if at == 0 {
+		return ""
+	}
+	return strconv.FormatInt(at, 10)
 }
 
 // guideCode returns the guide's code in a language.

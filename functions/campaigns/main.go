@@ -1,5 +1,6 @@
 // Command campaigns is the Lambda function that reads campaigns back and controls them.
-// It also serves error files, the OpenAPI document and unknown paths.
+// It also serves templates, links that count clicks, error files, the OpenAPI document and
+// unknown paths.
 package main
 
 import (

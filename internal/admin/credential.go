@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -20,10 +22,14 @@ var clientID = regexp.MustCompile(`^rcs_[A-Za-z0-9_-]{1,100}$`)
 // CheckCredential validates the name of a new credential.
 func (d *Service) CheckCredential(name string) error { return checkName("credential", name) }
 
-// CreateCredential creates a credential of a tenant with permission to dispatch
+// CreateCredential creates a credential of a tenant. Without scopes it may dispatch
 // campaigns. by is the person who requested it, or "" for an operator.
-func (d *Service) CreateCredential(ctx context.Context, tenant, name, by string) (campaign.IssuedCredential, error) {
+func (d *Service) CreateCredential(ctx context.Context, tenant, name, by string, scopes ...string) (campaign.IssuedCredential, error) {
 	if err := d.CheckCredential(name); err != nil {
+		return campaign.IssuedCredential{}, err
+	}
+	scope, err := joinScopes(scopes)
+	if err != nil {
 		return campaign.IssuedCredential{}, err
 	}
 	if err := d.requireTenant(ctx, tenant); err != nil {
@@ -32,9 +38,23 @@ func (d *Service) CreateCredential(ctx context.Context, tenant, name, by string)
 	secret := newSecret()
 	c := campaign.Credential{
 		ClientID: "rcs_" + random.Hex(16), Tenant: tenant, Name: name, SecretHash: hash(secret),
-		Scope: campaign.ScopeDispatch, CreatedAt: d.Now(), CreatedBy: by,
+		Scope: scope, CreatedAt: d.Now(), CreatedBy: by,
 	}
 	return campaign.IssuedCredential{Credential: c, Secret: secret}, d.Auth.CreateCredential(ctx, c)
+}
+
+// joinScopes returns a credential's scope: each word once, in the order of campaign.Scopes.
+func joinScopes(scopes []string) (string, error) {
+	if len(scopes) == 0 {
+		return campaign.ScopeDispatch, nil
+	}
+	for _, s := range scopes {
+		if !slices.Contains(campaign.Scopes, s) {
+			return "", input("scope_unknown", "unknown scope %q: use %s", shorten(s), strings.Join(campaign.Scopes, " or "))
+		}
+	}
+	chosen := slices.DeleteFunc(slices.Clone(campaign.Scopes), func(s string) bool { return !slices.Contains(scopes, s) })
+	return strings.Join(chosen, " "), nil
 }
 
 // RotateCredential replaces a credential's secret. The previous secret stays valid for

@@ -73,6 +73,23 @@ func TestCreateCredential_Unique(t *testing.T) {
 	}
 }
 
+func TestCreateCredential_Scopes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for want, scopes := range map[string][]string{
+		"campaigns:dispatch":           nil,
+		"templates":                    {"templates"},
+		"campaigns:dispatch templates": {"templates", "campaigns:dispatch", "templates"},
+	} {
+		issued, err := b.CreateCredential(t.Context(), b.tenant, "a", "", scopes...)
+		if err != nil || issued.Scope != want {
+			t.Errorf("%q: scope %q, %v; want %q", scopes, issued.Scope, err, want)
+		}
+	}
+	_, err := b.CreateCredential(t.Context(), b.tenant, "a", "", "templates", "everything")
+	refused(t, err, `unknown scope "everything": use campaigns:dispatch or templates`)
+}
+
 func TestCredential_Refused(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()

@@ -19,7 +19,8 @@ import (
 func Kinds() []string {
 	return []string{
 		string(campaign.KindSent), string(campaign.KindDelivered), string(campaign.KindRead), string(campaign.KindFailed),
-		string(campaign.KindExpired), string(campaign.KindReplied), string(campaign.KindOptedOut), string(campaign.KindCompleted),
+		string(campaign.KindExpired), string(campaign.KindReplied), string(campaign.KindOptedOut), string(campaign.KindTapped),
+		string(campaign.KindCompleted),
 	}
 }
 
@@ -31,7 +32,7 @@ const maxURL = 2000
 const MaxEndpoints = 20
 
 // CreateEndpoint registers a webhook URL of a tenant for the event kinds, or for all
-// kinds but campaign.completed if none is named. The endpoint's Secret verifies webhook
+// kinds but message.tapped and campaign.completed if none is named. The endpoint's Secret verifies webhook
 // signatures (Standard Webhooks); it is not shown again. A private host name or address
 // is refused. The addresses that a public name resolves to are checked at every
 // delivery.
@@ -92,7 +93,7 @@ func (d *Service) CheckKinds(kinds []string) error {
 func ordered(kinds []string) []string { return slices.Compact(slices.Sorted(slices.Values(kinds))) }
 
 // ChangeKinds changes the event kinds of an endpoint for future events. Without kinds,
-// the endpoint receives all but campaign.completed.
+// the endpoint receives all but message.tapped and campaign.completed.
 func (d *Service) ChangeKinds(ctx context.Context, tenant, id string, kinds []string) error {
 	if err := d.CheckKinds(kinds); err != nil {
 		return err

@@ -60,6 +60,7 @@ type Store interface {
 	endpointStore
 	deliveryStore
 	pauseStore
+	billingStore
 }
 
 // Auth writes credentials and ends the sessions of people.

@@ -23,6 +23,7 @@ type Config struct {
 	Bucket        string
 	MediaBucket   string // of the files that messages show
 	RCSURL        string
+	LinkURL       string // base URL of links that count clicks, without a trailing slash; "" for none
 
 	EventsQueueURL, NotifyQueueURL, ReleaseQueueURL, RevokeQueueURL, SendQueueURL string
 	FeedDeadLettersURL                                                            string
@@ -54,6 +55,7 @@ func FromEnv() Config {
 		Bucket:        os.Getenv("BUCKET"),
 		MediaBucket:   os.Getenv("MEDIA_BUCKET"),
 		RCSURL:        os.Getenv("RCS_URL"),
+		LinkURL:       os.Getenv("LINK_URL"),
 
 		EventsQueueURL: os.Getenv("EVENTS_QUEUE_URL"), NotifyQueueURL: os.Getenv("NOTIFY_QUEUE_URL"),
 		ReleaseQueueURL: os.Getenv("RELEASE_QUEUE_URL"), RevokeQueueURL: os.Getenv("REVOKE_QUEUE_URL"),

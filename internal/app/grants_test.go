@@ -147,3 +147,22 @@ func TestTemplate_DispatchAndCredentials(t *testing.T) {
 		t.Error("it may not count calls")
 	}
 }
+
+// The campaigns function puts the rows of templates and of the audit log, and no others.
+func TestTemplate_CampaignsPutsTemplates(t *testing.T) {
+	t.Parallel()
+	puts := false
+	for _, g := range grants(t, "CampaignsRole") {
+		if !slices.Contains(texts(g.Actions), "dynamodb:PutItem") {
+			continue
+		}
+		puts = true
+		keys, actions := g.Condition.Keys.Leading, texts(g.Actions)
+		if !slices.Equal(keys, []string{"T#*", "TEN#*", "AUDIT#*"}) || !slices.Equal(actions, []string{"dynamodb:PutItem", "dynamodb:ConditionCheckItem"}) {
+			t.Errorf("it may %q rows of %q", actions, keys)
+		}
+	}
+	if !puts {
+		t.Error("it may not save templates")
+	}
+}

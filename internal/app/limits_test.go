@@ -33,11 +33,21 @@ func TestTemplate_PublishedRouteLimits(t *testing.T) {
 	}
 }
 
+const templatesPath = "/api/v1/external/templates"
+
 // routeLimit returns the rate and the burst of a route.
 func routeLimit(t *testing.T, route string) (rate, burst string) {
 	t.Helper()
 	api := member(section(t, "Resources")["Api"], "Properties")
-	limit := member(member(api, "RouteSettings"), route)
+	settings := member(api, "RouteSettings")
+	limit := member(settings, route)
+	if _, path, _ := strings.Cut(route, " "); limit == nil {
+		// One route serves all paths and methods below this path.
+		if below, ok := strings.CutPrefix(path, templatesPath); ok && below != "" {
+			path = templatesPath + "/{proxy+}"
+		}
+		limit = member(settings, "ANY "+path)
+	}
 	if limit == nil {
 		limit = member(api, "DefaultRouteSettings")
 	}

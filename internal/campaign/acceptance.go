@@ -46,6 +46,7 @@ type AcceptState struct {
 	Batch      *Batch // the batch with the queried BatchID
 	NameTaken  bool   // the tenant already has a campaign with this name
 	Calls      CallBucket
+	Billing    Billing
 	Sets       []PackedSet // ordered by ordinal, after KnownSets
 }
 
@@ -58,6 +59,8 @@ type AcceptCommand struct {
 	// CreatedAt is the campaign's creation time as read. The write fails if it differs,
 	// because a deleted campaign's ID can be reused.
 	CreatedAt time.Time
+
+	Limits Spending // of the budget, for a batch with a reservation
 
 	ClientID       string
 	IdempotencyKey string // empty: store no response

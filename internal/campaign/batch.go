@@ -143,9 +143,22 @@ type Batch struct {
 	// Ledger reports whether the outcomes are stored in the Outcomes table. It is set on
 	// acceptance and never changes.
 	Ledger bool
+	// TapKey authenticates the taps on the suggestions of the batch's messages, see
+	// Postback, and their links, see LinkToken. It is set on acceptance and never changes. It is nil without suggestions, in
+	// the former layout and in old rows: taps are replies then.
+	TapKey []byte
+	// CountsClicks reports whether a suggestion of the batch's template counts its clicks. It
+	// is set on acceptance and never changes. It is false without a TapKey.
+	CountsClicks bool
 	// ClosedAt is when the batch was completed. It is zero for open batches and for batches
 	// completed before this field existed.
 	ClosedAt time.Time
+	Classes  Classes
+	Prices   Prices // as accepted, zero if there were none
+	// Reserved is the amount that the batch has reserved from the tenant's budget on the day
+	// ReservedOn. Both are empty without a reservation, and after the batch has closed.
+	Reserved   Money
+	ReservedOn string
 }
 
 // NeedsAgent reports whether the batch was released without recording its agent.
@@ -160,6 +173,9 @@ func (b Batch) Released() bool {
 	}
 	return false
 }
+
+// Closed reports whether no message of the batch can be delivered any more.
+func (b Batch) Closed() bool { return b.State == BatchCompleted || b.State == BatchCancelled }
 
 // Cancelled reports whether the batch was cancelled. No more of its messages may be sent.
 func (b Batch) Cancelled() bool { return !b.CancelledAt.IsZero() }

@@ -43,4 +43,13 @@ type FoundMessage struct {
 	Batch  Batch
 	Latest Change // its Outcome is "" if there is none yet
 	Index  int
+	Taps   []FoundTap // in order
+	Clicks []FoundTap // in order
+}
+
+// FoundTap is a tapped or clicked suggestion of a message. The suggestion is nil if its template is
+// deleted.
+type FoundTap struct {
+	At time.Time `json:"at"`
+	*TappedSuggestion
 }

@@ -1,6 +1,10 @@
 package campaign
 
-import "maps"
+import (
+	"maps"
+
+	"campaign-dispatch/internal/campaign/content"
+)
 
 // rank orders the outcomes. A message changes only to an outcome of a higher rank. Among
 // outcomes of equal rank, the first one stays. A delivery receipt overrides stopped,
@@ -15,6 +19,7 @@ func (o Outcome) rank() int {
 		return 3
 	case OutcomeRead:
 		return 4
+	case OutcomeTapped: // never the status of a message
 	}
 	return 0
 }
@@ -33,6 +38,10 @@ type LedgerSummary struct {
 	Counts   map[Outcome]int // messages by current outcome
 	Reasons  map[Reason]int  // undelivered messages by reason
 	Timeline Timeline
+	Taps     int // tapped suggestions
+	Tapped   int // messages with a tapped suggestion
+	Clicks   int // clicked links
+	Clicked  int // messages with a clicked link
 }
 
 // Reason is why messages ended undelivered, see Change.Why.
@@ -138,6 +147,10 @@ const PageSize = 250
 // MaxChanges is the maximum number of changes in a batch's log. Each change raises a
 // message to one of four ranks.
 const MaxChanges = 4 * MaxMessages
+
+// MaxTaps is the maximum number of taps in a batch's log of taps: one for each suggestion of
+// each message.
+const MaxTaps = MaxMessages * (content.MaxCards*content.MaxCardSuggestions + content.MaxSuggestions)
 
 // LogPage is one page of a batch's log of changes.
 type LogPage struct {

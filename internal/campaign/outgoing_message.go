@@ -42,6 +42,9 @@ type OutgoingMessage struct {
 	Content content.Content // rendered
 	Traffic Traffic
 	TTL     time.Duration
+	// Postback returns the postback data of a suggestion, see content.AllSuggestions. It
+	// counts from 1. The postback data is the suggestion's text if Postback is nil.
+	Postback func(suggestion int) string
 }
 
 // TooLate reports whether the batch's NotAfter has passed.

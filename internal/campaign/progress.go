@@ -16,6 +16,9 @@ type Campaign struct {
 type Progress struct {
 	Batch
 	Head LedgerSummary
+	// DeliveredBasic is the number of delivered basic messages. Only the store's Overview
+	// sets it, and only if the messages have both classes, see Billed.
+	DeliveredBasic int
 }
 
 // Tally counts a campaign's completed batches.

@@ -3,9 +3,19 @@ package campaign
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"strconv"
 
 	"campaign-dispatch/internal/campaign/content"
 )
+
+// Subject returns the subject of the change's webhook: the message, or its suggestion.
+func (c Change) Subject(key BatchKey) string {
+	id := key.MessageID(c.Index)
+	if c.Outcome == OutcomeTapped {
+		id += "#" + strconv.Itoa(c.Suggestion)
+	}
+	return id
+}
 
 // WebhookID returns the ID of a webhook. It depends only on the subject and the kind, not
 // on the endpoint or the attempt.
@@ -19,7 +29,7 @@ func WebhookID(subject string, kind Kind) string {
 // outcome.
 func (c Change) Why() (code, reason string) {
 	switch c.Outcome {
-	case OutcomeSent, OutcomeDelivered, OutcomeRead:
+	case OutcomeSent, OutcomeDelivered, OutcomeRead, OutcomeTapped:
 		return "", ""
 	case OutcomeRevoked:
 		return "revoked", reasonOf("revoked")

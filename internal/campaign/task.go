@@ -54,6 +54,14 @@ const (
 	OutcomeStopped   Outcome = "stopped"   // the campaign was cancelled before it was sent
 )
 
+// OutcomeTapped is a tap on a suggestion of a message. It is an entry of the log of taps,
+// and never the status of a message.
+const OutcomeTapped Outcome = "tapped"
+
+// OutcomeClicked is a click on a link of a message. It is an entry of the log of clicks, and
+// never the status of a message.
+const OutcomeClicked Outcome = "clicked"
+
 // Change is a message's change to an outcome. Index counts within the batch.
 type Change struct {
 	Index   int
@@ -63,10 +71,13 @@ type Change struct {
 	// First changes apply only to messages without an outcome. Senders set it because they
 	// do not read the current outcome.
 	First bool
+	// Suggestion is the suggestion of OutcomeTapped or OutcomeClicked, see
+	// content.AllSuggestions. It counts from 1.
+	Suggestion int
 }
 
-// EventTask is a provider event on the events queue. It contains no phone number and no
-// text; those are stored in a blob. It can arrive more than once.
+// EventTask is an event on the events queue: of the provider, or a click. It contains no
+// phone number and no text; those are stored in a blob. It can arrive more than once.
 type EventTask struct {
 	Kind      EventKind `json:"kind"`
 	EventID   string    `json:"eventId"`
@@ -74,6 +85,8 @@ type EventTask struct {
 	MessageID string    `json:"messageId,omitempty"` // if the provider sent one
 	At        time.Time `json:"at"`
 	Blob      string    `json:"blob,omitempty"` // key of the event's content
+	// Suggestion is the suggestion of EventClick. It counts from 1.
+	Suggestion int `json:"suggestion,omitempty"`
 	// Receives is the number of times the task was received, including this one.
 	Receives int `json:"-"`
 }
@@ -93,6 +106,7 @@ const (
 	EventReply        EventKind = "reply"         // a text or a tap
 	EventOptOut       EventKind = "opt_out"       // UNSUBSCRIBE
 	EventOptIn        EventKind = "opt_in"        // SUBSCRIBE
+	EventClick        EventKind = "click"         // a click on a link, from this service
 )
 
 // NotifyTask asks to post webhooks to an endpoint. It refers to log entries, to a delivery

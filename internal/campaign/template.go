@@ -16,6 +16,12 @@ const MaxTemplateName = 200
 // double the length of a text.
 const MaxTemplateVariables = 50
 
+// The limits of the API for templates.
+const (
+	MaxTemplates        = 1000 // of a tenant
+	MaxTemplateVersions = 1000 // of a template
+)
+
 // The parts of a template beside its content, for flaws.
 const (
 	PartName      content.Part = "name"

@@ -33,7 +33,7 @@ type Credential struct {
 	// RefreshGeneration counts the rotations without overlap. A refresh token is valid only
 	// in the generation in which its family was issued.
 	RefreshGeneration int
-	Scope             string // space-separated, "campaigns:dispatch"
+	Scope             string // space-separated
 	CreatedAt         time.Time
 	CreatedBy         string    // user's email address, "" for an operator
 	RevokedAt         time.Time // zero if not revoked
@@ -58,5 +58,11 @@ type Endpoint struct {
 	OffAt     time.Time
 }
 
-// ScopeDispatch allows dispatching campaigns.
-const ScopeDispatch = "campaigns:dispatch"
+// The scopes of a credential.
+const (
+	ScopeDispatch  = "campaigns:dispatch" // dispatching, reading and controlling campaigns
+	ScopeTemplates = "templates"          // reading and saving templates
+)
+
+// Scopes are all scopes, in the order in which a credential has them.
+var Scopes = []string{ScopeDispatch, ScopeTemplates}

@@ -19,6 +19,8 @@ func (o Outcome) Kind() Kind {
 		return KindExpired
 	case OutcomeFailed, OutcomeRevoked, OutcomeStopped:
 		return KindFailed
+	case OutcomeTapped:
+		return KindTapped
 	}
 	return ""
 }
@@ -26,13 +28,13 @@ func (o Outcome) Kind() Kind {
 // Off reports whether the endpoint is disabled. Nothing is posted to it.
 func (e Endpoint) Off() bool { return e.OffReason != "" }
 
-// Subscribes reports whether the endpoint receives webhooks of the kind. Campaign
-// completion is sent only to endpoints that list it.
+// Subscribes reports whether the endpoint receives webhooks of the kind. Taps and campaign
+// completion are sent only to endpoints that list them.
 func (e Endpoint) Subscribes(kind Kind) bool {
 	if e.Off() {
 		return false
 	}
-	return slices.Contains(e.Kinds, string(kind)) || len(e.Kinds) == 0 && kind != KindCompleted
+	return slices.Contains(e.Kinds, string(kind)) || len(e.Kinds) == 0 && kind != KindCompleted && kind != KindTapped
 }
 
 // WebhookEvent is a webhook without a log page: a reply, an opt-out, or the end of a

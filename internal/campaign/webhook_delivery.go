@@ -17,6 +17,7 @@ const (
 	KindExpired   Kind = "message.expired"
 	KindReplied   Kind = "message.replied"
 	KindOptedOut  Kind = "message.opted_out"
+	KindTapped    Kind = "message.tapped"     // only for endpoints that list it
 	KindCompleted Kind = "campaign.completed" // only for endpoints that list it
 	KindTest      Kind = "endpoint.test"      // only on request
 )

@@ -79,12 +79,19 @@ func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedul
 
 // MayReschedule returns the batch that Reschedule would return, and changes nothing. A
 // call that Reschedule would refuse returns its *httpapi.Problem.
-func (s *Service) MayReschedule(c campaign.Campaign, batch, schedule string) (campaign.Batch, error) {
+func (s *Service) MayReschedule(ctx context.Context, c campaign.Campaign, batch, schedule string) (campaign.Batch, error) {
 	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
 	if wrong != nil {
 		return campaign.Batch{}, fault("/schedule", wrong.Code, wrong.Detail)
 	}
 	b, err := checkReschedule(c, batch, due)
+	if err != nil {
+		return b, err
+	}
+	err = s.Store.CheckReservation(ctx, b, due)
+	if full, ok := errors.AsType[*campaign.BudgetError](err); ok {
+		return b, budgetExceeded(full.Budget)
+	}
 	b.Due, b.Scheduled = due, true
 	return b, err
 }
@@ -159,6 +166,13 @@ func refuse(status int, pointer, code, detail string) *httpapi.Problem {
 	}
 }
 
+func budgetExceeded(b campaign.Budget) *httpapi.Problem {
+	problem := refuse(http.StatusConflict, "/schedule", campaign.CodeBudgetExceeded,
+		"the batch comes to "+campaign.Currency+" "+b.Cost.String()+", which the budget of the new day has no room for")
+	problem.Budget = b.Figures()
+	return problem
+}
+
 // choose returns the batch with the name, or the campaign's only batch if name is
 // empty.
 func choose(c campaign.Campaign, name string) (campaign.Progress, error) {
@@ -201,6 +215,12 @@ func (*raceLost) Error() string { return "the batch was rescheduled concurrently
 // swap reschedules a batch if it is still as it was read.
 func (s *Service) swap(ctx context.Context, b campaign.Batch, due time.Time) error {
 	moved, err := s.Store.Reschedule(ctx, b, due, due.Add(s.Grace))
+	if full, ok := errors.AsType[*campaign.BudgetError](err); ok {
+		return budgetExceeded(full.Budget)
+	}
+	if errors.Is(err, campaign.ErrLostRace) {
+		return httpapi.TryAgain()
+	}
 	if err != nil {
 		return fmt.Errorf("reschedule: %w", err)
 	}

@@ -72,6 +72,11 @@ func (s *Service) acceptance(c *call, snapshot campaign.AcceptState) campaign.Ac
 		ClientID: c.clientID, IdempotencyKey: c.key,
 		CreatedAt: c.now,
 	}
+	if len(snapshot.Template.AllSuggestions()) > 0 {
+		a.Batch.TapKey = random.Bytes(campaign.TapKeySize)
+		a.Batch.CountsClicks = snapshot.Template.CountsClicks()
+	}
+	a.Limits = c.bill.reserve(&a.Batch)
 	if snapshot.Meta != nil {
 		a.Ordinal, a.CreatedAt = snapshot.Meta.Batches+1, snapshot.Meta.CreatedAt
 	}

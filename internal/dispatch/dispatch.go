@@ -29,6 +29,8 @@ type Store interface {
 	// Accept returns an error that wraps campaign.ErrLostRace if a row has changed
 	// since it was read. Nothing is written then.
 	Accept(ctx context.Context, a campaign.AcceptCommand, token string) error
+	// Spending returns what the tenant's batches have reserved for a date.
+	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
 }
 
 // Blobs stores payloads, error files and long answers.
@@ -86,6 +88,7 @@ type call struct {
 	violations   violations    // found in the body alone
 	times        times
 	numbers      numberset.Set // accepted numbers
+	bill         bill
 	staged       staged
 	accepted     bool
 }
@@ -243,11 +246,20 @@ func (s *Service) answer(ctx context.Context, c *call, snapshot campaign.AcceptS
 		return body, http.StatusAccepted, err
 	}
 	found := validate(c, snapshot, earlier)
+	if c.dryRun || len(found) == 0 {
+		if c.bill, err = s.price(ctx, c, snapshot); err != nil {
+			return nil, 0, err
+		}
+		found = append(found, c.bill.violations()...) // after all others
+	}
 	if c.dryRun {
 		body, err = encodeJSON(newDryAnswer(c, snapshot.Template, found))
 		return body, http.StatusOK, err
 	}
 	if problem := found.problem(); problem != nil {
+		if problem.Code == campaign.CodeBudgetExceeded {
+			problem.Budget = c.bill.budget.Figures()
+		}
 		return nil, 0, problem
 	}
 	body, err = s.accept(ctx, c, snapshot)

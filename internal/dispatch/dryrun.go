@@ -10,12 +10,18 @@ import (
 // dryAnswer is the body of a dry run's 200 response.
 type dryAnswer struct {
 	answer
-	DryRun bool         `json:"dryRun"`
-	Valid  bool         `json:"valid"`
-	Errors []dryProblem `json:"errors"`
+	DryRun bool `json:"dryRun"`
+	Valid  bool `json:"valid"`
+	// Classes is nil if the template cannot be used, Price without prices, and Budget without
+	// limits.
+	Classes *campaign.ClassCounts   `json:"classes,omitempty"`
+	Price   *dryPrice               `json:"price,omitempty"`
+	Budget  *campaign.BudgetFigures `json:"budget,omitempty"`
+	Errors  []dryProblem            `json:"errors"`
 	// Warnings: these do not prevent the call from being accepted, but may be mistakes.
 	RepeatedNumbers int      `json:"repeatedNumbers"`
 	TextTooLong     findings `json:"textTooLong"`
+	InvalidURL      findings `json:"invalidUrl"`
 	UnknownNames    findings `json:"unknownNames"`
 }
 
@@ -42,13 +48,15 @@ func newDryAnswer(c *call, t *campaign.Template, found violations) dryAnswer {
 	a := dryAnswer{
 		answer: newAnswer(c.req), DryRun: true, Valid: len(found) == 0, Errors: []dryProblem{},
 		RepeatedNumbers: c.req.repeatedNumbers(), TextTooLong: findings{Pointers: []string{}}, UnknownNames: c.unknown.findings(),
+		InvalidURL: findings{Pointers: []string{}},
 	}
 	for _, v := range found[:min(len(found), maxErrors)] {
 		a.Errors = append(a.Errors, dryProblem{v.status, v.pointer, v.code, v.detail})
 	}
 	if t != nil && t.Tenant == c.tenant {
-		a.TextTooLong = c.req.textTooLong(*t)
+		a.TextTooLong, a.InvalidURL = c.req.unsendable(*t)
 	}
+	c.bill.show(&a)
 	return a
 }
 
@@ -66,11 +74,11 @@ func (q *request) repeatedNumbers() (repeated int) {
 	return repeated
 }
 
-// textTooLong returns the accepted messages that exceed the provider's text limit. A
-// missing variable counts as empty.
-func (q *request) textTooLong(t campaign.Template) findings {
-	found := findings{Pointers: []string{}}
-	variables, safe := t.Variables(), t.SafeValueLen()
+// unsendable returns the accepted messages that exceed the provider's limits, and those
+// with a URL that is not https. A missing variable counts as empty.
+func (q *request) unsendable(t campaign.Template) (tooLong, invalidURL findings) {
+	tooLong, invalidURL = findings{Pointers: []string{}}, findings{Pointers: []string{}}
+	variables, safe, valueURLs := t.Variables(), t.SafeValueLen(), t.ValueURLs()
 	values := make([]string, len(variables))
 	for i := range q.messages {
 		m := &q.messages[i]
@@ -82,11 +90,17 @@ func (q *request) textTooLong(t campaign.Template) findings {
 			values[n] = find(q.vars[m.vars[0]:m.vars[1]], name).text()
 			longest = max(longest, len(values[n]))
 		}
-		if longest > safe && t.Render(values).Unsendable() == content.CodeTextTooLong {
-			found.add(messagePointer(i))
+		if longest <= safe && !valueURLs {
+			continue
+		}
+		switch t.Render(values).Unsendable() {
+		case content.CodeTextTooLong:
+			tooLong.add(messagePointer(i))
+		case content.CodeInvalidURL:
+			invalidURL.add(messagePointer(i))
 		}
 	}
-	return found
+	return tooLong, invalidURL
 }
 
 // text returns the value as a message shows it, or "" for null, an array or an object.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
 )
 
@@ -50,7 +52,7 @@ func TestDryRun_TokenBeforeQuery(t *testing.T) {
 func (b *bench) dryRun(body string) reply {
 	b.t.Helper()
 	got := b.postTo(dispatchPath+"?dryRun=true", body)
-	if got.status != http.StatusOK || got.RepeatedNumbers == nil || got.TextTooLong == nil || got.UnknownNames == nil {
+	if got.status != http.StatusOK || got.RepeatedNumbers == nil || got.TextTooLong == nil || got.InvalidURL == nil || got.UnknownNames == nil {
 		b.t.Fatalf("answered %d %s", got.status, got.body)
 	}
 	return got
@@ -65,7 +67,7 @@ func TestDryRun_NoWarnings(t *testing.T) {
 	})
 	got := b.dryRun(body)
 	if !got.Valid || !strings.HasSuffix(got.body,
-		`"errors":[],"repeatedNumbers":0,"textTooLong":{"count":0,"pointers":[]},"unknownNames":{"count":0,"pointers":[]}}`) {
+		`"errors":[],"repeatedNumbers":0,"textTooLong":{"count":0,"pointers":[]},"invalidUrl":{"count":0,"pointers":[]},"unknownNames":{"count":0,"pointers":[]}}`) {
 		t.Errorf("answered %s", got.body)
 	}
 	if got := b.post(body); strings.Contains(got.body, "unknownNames") {
@@ -151,6 +153,40 @@ func TestDryRun_TextTooLong(t *testing.T) {
 	got = b.dryRun(b.body(fields{"templateId": b.template, "messages": many}))
 	if got.TextTooLong.Count != 150 || len(got.TextTooLong.Pointers) != 100 || got.Valid || got.Errors[0].Code != "missing_variable" {
 		t.Errorf("%d, %d listed", got.TextTooLong.Count, len(got.TextTooLong.Pointers))
+	}
+}
+
+func TestDryRun_InvalidURL(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newUUID()
+	_, err := b.store.PutTemplate(t.Context(), campaign.Template{ID: id, Tenant: b.tenant, Name: "n", Content: content.Content{
+		Text: "Olá {{nome}}", Suggestions: []content.Suggestion{{Kind: content.OpenURL, Text: "Ver", URL: "{{link}}"}},
+	}})
+	b.must(err)
+	message := func(phone, name, link string) fields {
+		return fields{"phone": phone, "uid": "u", "vars": fields{"nome": name, "link": link}}
+	}
+	body := b.body(fields{"templateId": id, "messages": []fields{
+		message("11987654321", "Ana", "https://e.example/?a=b"),
+		message("11987654322", "Ana", "http://e.example/"),
+		message("1", "Ana", "http://e.example/"), // rejected anyway
+		message("11987654323", "Ana", "javascript:alert(1)"),
+		message("11987654324", strings.Repeat("a", 4000), "e.example"),
+		message("11987654325", "Ana", "https://"+strings.Repeat("a", 2048)+".example/"),
+	}})
+	got := b.dryRun(body)
+	if diff := cmp.Diff(findings{2, []string{"/messages/1", "/messages/3"}}, *got.InvalidURL); diff != "" || !got.Valid {
+		t.Errorf("valid %v (-want +got):\n%s", got.Valid, diff)
+	}
+	if diff := cmp.Diff(findings{2, []string{"/messages/4", "/messages/5"}}, *got.TextTooLong); diff != "" {
+		t.Errorf("too long (-want +got):\n%s", diff)
+	}
+	b.post(body).accepted(t)
+
+	stranger := newBench(t)
+	if got := stranger.dryRun(body); got.InvalidURL.Count != 0 || got.Errors[0].Code != "template_of_another_tenant" {
+		t.Errorf("another tenant: %s", got.body)
 	}
 }
 

@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"bytes"
 	"encoding/csv"
 	"maps"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
 )
 
@@ -417,6 +419,23 @@ func TestServeDispatch_TemplateChanged(t *testing.T) {
 	b.post(b.body(nil)).want(t, 400, "missing_variable")
 	if got := b.handoffs.batches[0].TemplateVersion; got != 1 {
 		t.Errorf("template version %d, want 1", got)
+	}
+}
+
+// A batch can prove taps if its template has suggestions.
+func TestServeDispatch_TapKey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.post(b.body(nil)).accepted(t)
+	_, err := b.store.PutTemplate(t.Context(), campaign.Template{
+		ID: b.plain, Tenant: b.tenant, Name: "t", Content: content.Content{Text: "Oi", Suggestions: content.Replies("Sim")},
+	})
+	b.must(err)
+	b.post(b.body(nil)).accepted(t)
+	b.post(b.body(nil)).accepted(t)
+	keys := b.handoffs.batches
+	if len(keys[0].TapKey) != 0 || len(keys[1].TapKey) != campaign.TapKeySize || bytes.Equal(keys[1].TapKey, keys[2].TapKey) {
+		t.Error("want no key without suggestions, and another key for each batch with some")
 	}
 }
 

@@ -142,6 +142,7 @@ type reply struct {
 
 	RepeatedNumbers *int      `json:"repeatedNumbers"`
 	TextTooLong     *findings `json:"textTooLong"`
+	InvalidURL      *findings `json:"invalidUrl"`
 	UnknownNames    *findings `json:"unknownNames"`
 }
 
@@ -224,4 +225,13 @@ func (r reply) accepted(t *testing.T) {
 	if r.status != http.StatusAccepted {
 		t.Fatalf("answered %d, want 202\n%.600s", r.status, r.body)
 	}
+}
+
+// read decodes an answer.
+func read[T any](t *testing.T, r reply) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(r.body), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

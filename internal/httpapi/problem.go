@@ -14,6 +14,7 @@ type Problem struct {
 	Code   string // stable, for programs
 	Detail string // a sentence, for people
 	Errors []Violation
+	Budget any         // figures of a budget, nil for none
 	Header http.Header // added to the answer
 }
 
@@ -35,6 +36,7 @@ type problemDocument struct {
 	Code   string      `json:"code"`
 	Detail string      `json:"detail,omitempty"`
 	Errors []Violation `json:"errors,omitempty"`
+	Budget any         `json:"budget,omitempty"`
 }
 
 // Write writes the problem as the answer.
@@ -51,5 +53,6 @@ func (p *Problem) Write(w http.ResponseWriter) {
 		Code:   p.Code,
 		Detail: p.Detail,
 		Errors: p.Errors[:min(len(p.Errors), maxViolations)],
+		Budget: p.Budget,
 	})
 }

@@ -62,7 +62,7 @@ func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) error {
 		KeysURI:       base + KeysPath,
 		GrantTypes:    []string{grantClientCredentials, grantRefreshToken},
 		AuthMethods:   []string{"client_secret_basic", "client_secret_post"},
-		Scopes:        []string{campaign.ScopeDispatch},
+		Scopes:        campaign.Scopes,
 		ResponseTypes: []string{},
 		Documentation: base + "/api/v1/openapi.json",
 	})

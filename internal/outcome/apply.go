@@ -44,6 +44,8 @@ type Applier struct {
 	OptOuts  OptOuts
 	Contents Contents
 	Recorder *Recorder
+	Taps     Taps
+	Clicks   Clicks
 
 	batches cache.Cache[campaign.BatchKey, campaign.Batch] // see immutableFields
 }
@@ -69,12 +71,14 @@ const (
 // error by position for each event to retry.
 func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []error {
 	errs := make([]error, len(tasks))
-	messages, answers := map[campaign.BatchKey][]int{}, []int{}
+	messages, clicks, answers := map[campaign.BatchKey][]int{}, map[campaign.BatchKey][]int{}, []*answer{}
 	unknown := []int{}
 	for i, t := range tasks {
 		switch key, _, ours := campaign.ParseMessageID(t.MessageID); {
 		case t.Kind == campaign.EventReply, t.Kind == campaign.EventOptOut, t.Kind == campaign.EventOptIn:
-			answers = append(answers, i)
+			answers = append(answers, &answer{EventTask: t, position: i})
+		case ours && t.Kind == campaign.EventClick:
+			clicks[key] = append(clicks[key], i)
 		case ours:
 			messages[key] = append(messages[key], i)
 		default:
@@ -82,25 +86,34 @@ func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []erro
 		}
 	}
 	a.refuseUnknown(ctx, tasks, unknown, errs)
-	var all sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
-	start := func(do func()) {
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			do()
-		})
-	}
+	var all concurrent
 	for key, at := range messages {
-		start(func() { a.applyToBatch(ctx, key, tasks, at, errs) })
+		all.start(func() { a.applyToBatch(ctx, key, tasks, at, errs) })
 	}
-	optChanges := make([][]optChange, len(tasks))
-	for _, i := range answers {
-		start(func() { optChanges[i], errs[i] = a.applyReply(ctx, tasks[i]) })
+	for key, at := range clicks {
+		all.start(func() { a.recordClicks(ctx, key, tasks, at, errs) })
 	}
+	a.applyAnswers(ctx, answers, errs)
 	all.Wait()
-	a.recordOptOuts(ctx, optChanges, errs)
 	return errs
+}
+
+// concurrent calls functions, at most atOnce at the same time.
+type concurrent struct {
+	sync.WaitGroup
+
+	slots chan struct{}
+}
+
+func (c *concurrent) start(do func()) {
+	if c.slots == nil {
+		c.slots = make(chan struct{}, atOnce)
+	}
+	c.slots <- struct{}{}
+	c.Go(func() {
+		defer func() { <-c.slots }()
+		do()
+	})
 }
 
 // applyToBatch applies the events of one batch, given by position, and sets their errors.
@@ -170,6 +183,7 @@ func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaig
 func immutableFields(b campaign.Batch) campaign.Batch {
 	return campaign.Batch{
 		BatchRef: b.BatchRef, Key: b.Key, Accepted: b.Accepted, AcceptedAt: b.AcceptedAt, AgentID: b.AgentID, Ledger: b.Ledger,
+		TapKey: b.TapKey,
 	}
 }
 
@@ -227,7 +241,7 @@ func changeOf(b campaign.Batch, index int, t campaign.EventTask) (campaign.Chang
 		if b.TakeBack && t.At.After(b.CancelledAt) {
 			c.Outcome, c.Code = campaign.OutcomeRevoked, codeCancelled
 		}
-	case campaign.EventRevokeFailed, campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn:
+	case campaign.EventRevokeFailed, campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn, campaign.EventClick:
 		return c, false // it may have been delivered: wait for that event
 	}
 	return c, c.Outcome != ""

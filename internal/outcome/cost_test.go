@@ -144,6 +144,7 @@ func accept(t *testing.T, store *dynamo.CampaignStore, tenant string, batches in
 				BatchID: campaign.BatchID(crand.Text()),
 			},
 			Accepted: campaign.MaxMessages, AcceptedAt: time.Now(), State: campaign.BatchSending, AgentID: "agent", NextCheck: time.Now().Add(1000 * time.Hour),
+			TapKey: []byte("sixteen bytes..."),
 		}
 		_, _ = crand.Read(b.Key[:])
 		err := store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: crand.Text(), Ordinal: 1, Packed: []byte{0}}, crand.Text())

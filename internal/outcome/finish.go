@@ -83,7 +83,7 @@ func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error
 // queueCompletedWebhook writes the deliveries of the campaign's completion. A repeated call
 // creates the same event. A campaign that was extended gets a new event.
 func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
-	deliveries, err := r.newDeliveries(ctx, id.Tenant, campaign.KindCompleted)
+	deliveries, err := r.newDeliveries(ctx, id.Tenant, campaign.KindCompleted, subscribers(campaign.KindCompleted))
 	if err != nil || len(deliveries) == 0 {
 		return err
 	}
@@ -99,15 +99,20 @@ func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, ta
 	return r.enqueue(ctx, deliveries, blob)
 }
 
-// newDeliveries returns a new delivery for each endpoint that wants the kind.
-func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind campaign.Kind) ([]campaign.WebhookDelivery, error) {
+// subscribers returns a function that reports whether an endpoint receives the kind.
+func subscribers(kind campaign.Kind) func(campaign.Endpoint) bool {
+	return func(e campaign.Endpoint) bool { return e.Subscribes(kind) }
+}
+
+// newDeliveries returns a new delivery of the kind for each endpoint that wants it.
+func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind campaign.Kind, wants func(campaign.Endpoint) bool) ([]campaign.WebhookDelivery, error) {
 	endpoints, err := r.endpointsOf(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
 	var deliveries []campaign.WebhookDelivery
 	for _, e := range endpoints {
-		if e.Subscribes(kind) {
+		if wants(e) {
 			deliveries = append(deliveries, campaign.WebhookDelivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife)})
 		}
 	}

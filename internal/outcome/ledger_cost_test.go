@@ -33,6 +33,21 @@ type metered struct {
 	fed     int // entries
 	tasks   int
 	batch   campaign.Batch
+
+	contents contents
+}
+
+// contents are the contents of events by their keys.
+type contents map[string]campaign.EventContent
+
+func (c contents) Put(context.Context, string, []byte, string) error { return nil }
+
+func (c contents) Get(_ context.Context, key string) ([]byte, error) { return json.Marshal(c[key]) }
+
+// SendAll counts the tasks that outcomes queues.
+func (m *metered) SendAll(_ context.Context, _ string, bodies [][]byte) error {
+	m.tasks += len(bodies)
+	return nil
 }
 
 func (m *metered) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
@@ -46,26 +61,26 @@ func (m *metered) SendGroups(_ context.Context, _ []string, bodies [][]byte) err
 	return nil
 }
 
-func newMetered(t *testing.T, endpoints int) *metered {
+func newMetered(t *testing.T, endpoints int, kinds ...string) *metered {
 	t.Helper()
 	env := stackenv.Load(t)
-	m := &metered{used: &metering.Consumed{}}
+	m := &metered{used: &metering.Consumed{}, contents: contents{}}
 	m.store = dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Split: true, Now: time.Now})
 	m.store.Outcomes, _ = env.LedgerTable(t)
 	store := *m.store
 	store.Client = dynamodb.NewFromConfig(env.AWS(), m.used.Attach)
 	m.feeder = &feed.Feeder{Batches: &store, Endpoints: &store, Queue: m, Now: time.Now}
 	m.applier = &outcome.Applier{
-		Batches: &store, Tenants: &store, Contents: discard{}, OptOuts: &optout.Book{Store: &store, Now: time.Now},
+		Batches: &store, Tenants: &store, Taps: &store, Contents: m.contents, OptOuts: &optout.Book{Store: &store, Now: time.Now},
 		Recorder: &outcome.Recorder{
-			Store: &store, Webhooks: &store, Blobs: discard{}, Notify: discard{}, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: time.Now,
+			Store: &store, Webhooks: &store, Blobs: discard{}, Notify: m, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: time.Now,
 		},
 	}
 	tenant := "tenant-" + crand.Text()
 	m.batch = accept(t, m.store, tenant, 1)[0]
 	m.batch.Ledger = true
 	for range endpoints {
-		if err := m.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "ep_" + crand.Text(), Tenant: tenant}); err != nil {
+		if err := m.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "ep_" + crand.Text(), Tenant: tenant, Kinds: kinds}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,6 +165,50 @@ func TestLedgerUnits_IsolatedEvents(t *testing.T) {
 				t.Errorf("%d tasks, want %d", m.tasks, 200*endpoints)
 			}
 		})
+	}
+}
+
+// tap records taps on the suggestions of messages, each in its own call. The messages were
+// read.
+func (m *metered) tap(t *testing.T, messages []int, suggestion int) {
+	t.Helper()
+	for at, i := range messages {
+		phone := fmt.Sprintf("+55119%08d", i)
+		key := fmt.Sprint("events/agent/", i, ".", suggestion)
+		m.contents[key] = campaign.EventContent{Phone: phone, Text: "Sim", Postback: m.batch.Postback(i, suggestion, phone)}
+		task := campaign.EventTask{
+			Kind: campaign.EventReply, AgentID: "agent", EventID: key, Blob: key, Receives: 1,
+			At: m.batch.AcceptedAt.Add(time.Hour + time.Duration(at)*time.Minute).Truncate(time.Millisecond),
+		}
+		if err := m.applier.Handle(t.Context(), []campaign.EventTask{task})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLedgerUnits_IsolatedTaps measures 200 taps of a batch of 2,000 read messages with
+// three suggestions, each in its own call, after 400 other taps. Each tap is a task for each
+// endpoint that lists taps.
+func TestLedgerUnits_IsolatedTaps(t *testing.T) {
+	t.Parallel()
+	m := newMetered(t, 2, string(campaign.KindTapped))
+	order := rand.Perm(campaign.MaxMessages)
+	m.groups(t, 500, order, campaign.OutcomeRead, time.Minute, 24*time.Hour)
+	m.tap(t, order[:250], 1)
+	m.tap(t, order[100:250], 3)
+	m.used.Take()
+	m.tasks = 0
+	m.tap(t, order[250:450], 2)
+	used := m.used.Take()
+	t.Logf("%.3f write units and %.2f read units a tap, %.2f tasks", used.Writes/200, used.Reads/200, float64(m.tasks)/200)
+	if mean := used.Writes / 200; mean > 1.05 || used.Writes <= 200 {
+		t.Errorf("%.3f write units a tap, want more than 1, since the tail moves, and 1.05 at most", mean)
+	}
+	if mean := used.Reads / 200; mean > 3.05 {
+		t.Errorf("%.2f read units a tap, want those of the head, of the completed batch and of the taps", mean)
+	}
+	if m.tasks != 400 {
+		t.Errorf("%d tasks, want 400", m.tasks)
 	}
 }
 

@@ -18,28 +18,68 @@ type optChange struct {
 	campaign.OptChange
 }
 
+// applyAnswers applies replies, opt-outs and opt-ins, and sets their errors. It records the
+// taps of a batch together, because each write replaces a row of the batch.
+func (a *Applier) applyAnswers(ctx context.Context, answers []*answer, errs []error) {
+	var reads, records, replies concurrent
+	for _, r := range answers {
+		reads.start(func() { errs[r.position] = a.readAnswer(ctx, r) })
+	}
+	reads.Wait()
+	taps := map[campaign.BatchKey][]*answer{}
+	for _, r := range answers {
+		if errs[r.position] == nil && r.tap != nil {
+			taps[r.tap.Key] = append(taps[r.tap.Key], r)
+		}
+	}
+	for _, some := range taps {
+		records.start(func() {
+			err := a.recordTaps(ctx, some)
+			for _, r := range some {
+				errs[r.position] = err
+			}
+		})
+	}
+	records.Wait()
+	optChanges := make([][]optChange, len(errs))
+	for _, r := range answers {
+		if errs[r.position] == nil {
+			replies.start(func() { optChanges[r.position], errs[r.position] = a.applyReply(ctx, r) })
+		}
+	}
+	replies.Wait()
+	a.recordOptOuts(ctx, optChanges, errs)
+}
+
+// readAnswer reads the content of an answer, and the tap of a reply.
+func (a *Applier) readAnswer(ctx context.Context, r *answer) (err error) {
+	if r.content, err = a.content(ctx, r.EventTask); err == nil {
+		err = a.readTap(ctx, r)
+	}
+	if err != nil {
+		return fmt.Errorf("apply answer: %w", err)
+	}
+	return nil
+}
+
 // applyReply applies a reply, an opt-out or an opt-in. It returns the opt-out changes to
 // record, also with an error. Deliveries are written before the opt-out, so a crash repeats
 // webhooks but loses none.
-func (a *Applier) applyReply(ctx context.Context, t campaign.EventTask) (changes []optChange, err error) {
-	content, err := a.content(ctx, t)
-	if err != nil {
-		return nil, fmt.Errorf("apply answer: %w", err)
-	}
-	if content.Phone == "" {
+func (a *Applier) applyReply(ctx context.Context, r *answer) (changes []optChange, err error) {
+	if r.content.Phone == "" {
 		return nil, nil
 	}
-	if !e164.WellFormed(content.Phone) { // queued before rcs/events dropped such events
+	if !e164.WellFormed(r.content.Phone) { // queued before rcs/events dropped such events
 		drop(ctx, droppedPhone, 1)
 		return nil, nil
 	}
-	tenants, campaignID, err := a.recipientTenants(ctx, t)
+	tenants, campaignID, err := a.recipientTenants(ctx, r.EventTask)
 	if err != nil {
 		return nil, fmt.Errorf("apply answer: %w", err)
 	}
 	for _, tenant := range tenants {
-		h := campaign.WebhookEvent{At: t.At, CampaignID: campaignID, MessageID: t.MessageID, Phone: content.Phone, Text: content.Text}
-		change, ok, err := a.applyFor(ctx, tenant, t, h, content.Postback)
+		h := campaign.WebhookEvent{At: r.At, CampaignID: campaignID, MessageID: r.MessageID, Phone: r.content.Phone, Text: r.content.Text}
+		change, ok, err := a.applyFor(ctx, tenant, r, h)
 		if err != nil {
 			return changes, fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
 		}
@@ -103,15 +143,15 @@ func (a *Applier) recipientTenants(ctx context.Context, t campaign.EventTask) (t
 
 // applyFor writes the deliveries for the tenant's endpoints. It returns the tenant's
 // opt-out change; changes reports whether there is one.
-func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent, postback string) (c campaign.OptChange, changes bool, err error) {
-	if t.Kind == campaign.EventReply {
+func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h campaign.WebhookEvent) (c campaign.OptChange, changes bool, err error) {
+	if r.Kind == campaign.EventReply && !r.again {
 		h.Kind = campaign.KindReplied
-		if err := a.queueWebhook(ctx, tenant, t, h); err != nil {
+		if err := a.queueWebhook(ctx, tenant, r.EventTask, h, r.repliesTo); err != nil {
 			return c, false, err
 		}
 	}
-	out, changes := optChangeOf(t.Kind, h.Text, postback)
-	c = campaign.OptChange{Phone: h.Phone, Out: out, At: t.At}
+	out, changes := optChangeOf(r.Kind, h.Text, r.content.Postback)
+	c = campaign.OptChange{Phone: h.Phone, Out: out, At: r.At}
 	if !out {
 		return c, changes, nil
 	}
@@ -119,9 +159,15 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventT
 	news, err := a.OptOuts.WouldChange(ctx, tenant, c)
 	if err == nil && news {
 		h.Kind = campaign.KindOptedOut
-		err = a.queueWebhook(ctx, tenant, t, h)
+		err = a.queueWebhook(ctx, tenant, r.EventTask, h, subscribers(campaign.KindOptedOut))
 	}
 	return c, err == nil, err
+}
+
+// repliesTo reports whether the endpoint receives the answer as a reply. An endpoint that
+// lists taps receives a tap as a tap only.
+func (r *answer) repliesTo(e campaign.Endpoint) bool {
+	return e.Subscribes(campaign.KindReplied) && (r.tap == nil || !e.Subscribes(campaign.KindTapped))
 }
 
 // optChangeOf reports whether an answer changes the opt-out (changes), and to which value
@@ -146,10 +192,10 @@ func plain(text string) string {
 	return strings.NewReplacer("ç", "c", "\u0327", "").Replace(strings.ToLower(text))
 }
 
-// queueWebhook writes deliveries of the webhook event for the tenant's endpoints. Its blob
-// key and event ID do not change when the event is repeated.
-func (a *Applier) queueWebhook(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent) error {
-	deliveries, err := a.Recorder.newDeliveries(ctx, tenant, h.Kind)
+// queueWebhook writes deliveries of the webhook event for the tenant's endpoints that want
+// it. Its blob key and event ID do not change when the event is repeated.
+func (a *Applier) queueWebhook(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent, wants func(campaign.Endpoint) bool) error {
+	deliveries, err := a.Recorder.newDeliveries(ctx, tenant, h.Kind, wants)
 	if err != nil || len(deliveries) == 0 {
 		return err
 	}

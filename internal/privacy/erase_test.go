@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
@@ -24,7 +25,7 @@ const day = 24 * time.Hour
 
 func TestService_NumbersOfExpiredBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTenantFixture(t)
 	w.accept(1, ana, bruno)
 	w.now = w.now.Add(450 * day)
 	w.accept(2, caio)
@@ -51,7 +52,7 @@ func TestService_NumbersOfExpiredBatch(t *testing.T) {
 // of the batch.
 func TestService_OutcomesInLedger(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTenantFixture(t)
 	w.store.Split = true
 	w.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
 	b := w.accept(1, ana, bruno)
@@ -86,6 +87,44 @@ func TestService_OutcomesInLedger(t *testing.T) {
 	}
 }
 
+// An export lists the suggestions that the person tapped. After an erasure there are none,
+// and the taps of the batch still count.
+func TestExport_Taps(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	w.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
+	w.store.Split = true
+	_, err := w.store.PutTemplate(t.Context(), campaign.Template{
+		ID: template, Tenant: w.tenant.ID, Version: 2, Name: "t", Content: content.Content{Text: "Oi", Suggestions: content.Replies("Sim", "Não")},
+	})
+	w.must(err)
+	w.version, w.tapKey = 2, []byte("sixteen bytes...")
+	b := w.accept(1, ana, bruno)
+	at := w.now.UTC()
+	tap := func(index, suggestion int) campaign.Change {
+		return campaign.Change{Index: index, Outcome: campaign.OutcomeTapped, Suggestion: suggestion, At: at}
+	}
+	_, err = w.store.AppendTaps(t.Context(), b, ledger.Taps{}, []campaign.Change{tap(0, 1), tap(1, 2)})
+	w.must(err)
+	x := w.export(bruno)
+	if len(x.Messages) != 1 {
+		t.Fatalf("exported: %+v", x.Messages)
+	}
+	want := []privacy.Tap{{At: at, TappedSuggestion: &campaign.TappedSuggestion{Text: "Não", Kind: content.Reply}}}
+	if diff := cmp.Diff(want, x.Messages[0].Taps); diff != "" {
+		t.Errorf("exported taps (-want +got):\n%s", diff)
+	}
+	w.erase(bruno)
+	if x := w.export(bruno); !x.Nothing() {
+		t.Errorf("after the erasure: %+v", x.Messages)
+	}
+	taps, err := w.store.Taps(t.Context(), b.Key)
+	w.must(err)
+	if taps.Messages() != 2 {
+		t.Errorf("%d messages are tapped after the erasure, want 2", taps.Messages())
+	}
+}
+
 // twoListed is a store that lists at most two campaigns per page.
 type twoListed struct{ *dynamo.CampaignStore }
 
@@ -96,7 +135,7 @@ func (s twoListed) ListCampaigns(ctx context.Context, tenant, after string, limi
 func TestService_ManyPages(t *testing.T) {
 	t.Parallel()
 	const all = 7
-	w := newWorld(t)
+	w := newTenantFixture(t)
 	for i := range all {
 		w.id.CampaignID, w.name = fmt.Sprintf("%s%02d", w.id.CampaignID[:10], i), fmt.Sprint("Natal ", i)
 		w.accept(1, ana, bruno)
@@ -120,7 +159,7 @@ func TestService_ManyPages(t *testing.T) {
 
 func TestErase_Concurrent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTenantFixture(t)
 	b := w.accept(1, ana, bruno, caio)
 	var both sync.WaitGroup
 	for _, number := range []uint64{ana, bruno} {
@@ -143,7 +182,7 @@ func TestErase_Concurrent(t *testing.T) {
 // An old file may contain cells that a spreadsheet evaluates as formulas.
 func TestErase_ErrorFileIsHarmless(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTenantFixture(t)
 	b := w.accept(1, ana)
 	w.put("errors/"+b.ErrorFile, []byte("line,phone,uid,code,reason\r\n"+
 		"1,"+written(ana)+",a,invalid_form,r\r\n2,'-1,b;=1|calc,invalid_form,r\r\n3,+1,'=2,invalid_number,r\r\n"))
@@ -161,7 +200,7 @@ func TestErase_ErrorFileIsHarmless(t *testing.T) {
 
 func TestErase_DamagedData(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTenantFixture(t)
 	damaged, whole := w.accept(1, ana, bruno), w.accept(2, ana+10, ana)
 	w.put(damaged.Payload, []byte("no payload"))
 	w.put("errors/"+whole.ErrorFile, []byte("no \" file"))
@@ -184,7 +223,7 @@ func TestErase_DamagedData(t *testing.T) {
 // A table restored to a time before an erasure refers to the old payload.
 func TestErase_AfterRestore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTenantFixture(t)
 	before := w.accept(1, ana, bruno, caio)
 	w.erase(ana)
 	w.erase(bruno)
@@ -216,7 +255,7 @@ func TestErase_AfterRestore(t *testing.T) {
 
 func TestErase_OrphanedPayloads(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTenantFixture(t)
 	w.accept(1, bruno)
 	w.put("payloads/"+w.tenant.ID+"/"+w.id.CampaignID+"/left", []byte("x"))
 	w.now = w.now.Add(34 * day)
@@ -231,7 +270,7 @@ func TestErase_OrphanedPayloads(t *testing.T) {
 
 func TestErase_AnswerWithoutKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTenantFixture(t)
 	w.accept(1, bruno)
 	answer := func(campaignID string) []byte {
 		return fmt.Appendf(nil, `{"campaignId":%q,"feedback":{"invalidPhones":[{"phone":"61 98765-0001","reason":"r","code":"invalid_form"}]}}`, campaignID)
@@ -259,7 +298,7 @@ func TestErase_OptInAndOptOut(t *testing.T) {
 	for name, limit := range map[string]int{"shard in one row": 0, "shard in parts": 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newTenantFixture(t)
 			book := &optout.Book{Store: w.store, Now: w.store.Now, MaxRow: limit, MaxPart: limit}
 			opt := func(number uint64, out bool) {
 				w.now = w.now.Add(time.Minute)

@@ -54,6 +54,8 @@ type Message struct {
 	content.Content                   // as sent
 	Status          string            `json:"status"`
 	Changes         []Change          `json:"changes"`
+	Taps            []Tap             `json:"taps,omitempty"`
+	Clicks          []Tap             `json:"clicks,omitempty"`
 	// ContentsDeleted reports that the message has expired and only the number is left.
 	ContentsDeleted bool `json:"contentsDeleted,omitempty"`
 }
@@ -64,6 +66,12 @@ type Change struct {
 	At     time.Time `json:"at"`
 	Code   string    `json:"code,omitempty"`
 	Reason string    `json:"reason,omitempty"`
+}
+
+// Tap is a suggestion of a message that the person tapped, or whose link was clicked.
+type Tap struct {
+	At time.Time `json:"at"`
+	*campaign.TappedSuggestion
 }
 
 // Rejected is a line of an error file: a number as received, which got no message.
@@ -215,13 +223,40 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 	if err != nil {
 		return nil, err
 	}
+	taps, clicks, err := p.tapsOf(ctx, b)
+	if err != nil {
+		return nil, err
+	}
 	var all []Message
 	for i, m := range messages {
 		if m.Phone == p.number.String() {
-			all = append(all, newMessage(placeOf(c, b), b, i, m, template, changes[i]))
+			x := newMessage(placeOf(c, b), b, i, m, template, changes[i])
+			x.Taps, x.Clicks = newTaps(taps, i, m, template), newTaps(clicks, i, m, template)
+			all = append(all, x)
 		}
 	}
 	return all, nil
+}
+
+// tapsOf returns the taps and the clicks on a batch's messages.
+func (p *person) tapsOf(ctx context.Context, b campaign.Batch) (taps, clicks []campaign.Change, err error) {
+	if len(b.TapKey) > 0 {
+		taps, err = p.Store.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
+	}
+	if err == nil && b.CountsClicks {
+		clicks, err = p.Store.ClickEntries(ctx, b.Key, 0, campaign.MaxTaps)
+	}
+	return taps, clicks, err
+}
+
+// newTaps returns the entries of a log that are about the message at index.
+func newTaps(log []campaign.Change, index int, m campaign.Message, t campaign.Template) (taps []Tap) {
+	for _, c := range log {
+		if c.Index == index {
+			taps = append(taps, Tap{c.At, t.Tapped(c.Suggestion, m)})
+		}
+	}
+	return taps
 }
 
 // changesOf returns the changes of a batch's messages, by message index.

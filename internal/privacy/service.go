@@ -31,6 +31,10 @@ type Store interface {
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
+	// TapEntries returns up to limit taps of a batch after a sequence of its log of taps.
+	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
+	// ClickEntries returns up to limit clicks of a batch after a sequence of its log of clicks.
+	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error]
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
 	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error

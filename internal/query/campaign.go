@@ -20,6 +20,8 @@ type campaignAnswer struct {
 	Accepted     int             `json:"accepted"`
 	Rejected     int             `json:"rejected"`
 	Counts       counts          `json:"counts"`
+	Tapped       int             `json:"tapped,omitempty"`  // messages with a tapped suggestion
+	Clicked      int             `json:"clicked,omitempty"` // messages with a clicked link
 	Cancellation *cancellation   `json:"cancellation,omitempty"`
 	Batches      []batchAnswer   `json:"batches"`
 	NextCursor   string          `json:"nextCursor,omitempty"`
@@ -36,6 +38,8 @@ type batchAnswer struct {
 	Accepted   int             `json:"accepted"`
 	Rejected   int             `json:"rejected"`
 	Counts     counts          `json:"counts"`
+	Tapped     int             `json:"tapped,omitempty"`  // messages with a tapped suggestion
+	Clicked    int             `json:"clicked,omitempty"` // messages with a clicked link
 }
 
 // counts are the accepted messages by status.
@@ -99,6 +103,8 @@ func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
 		a.Accepted += b.Accepted
 		a.Rejected += b.Rejected
 		a.Counts.add(b)
+		a.Tapped += b.Head.Tapped
+		a.Clicked += b.Head.Clicked
 		switch {
 		case b.Ordinal <= after:
 		case len(a.Batches) < maxBatches:
@@ -121,6 +127,7 @@ func newBatchAnswer(b campaign.Progress) batchAnswer {
 	a := batchAnswer{
 		BatchID: b.BatchID, Batch: b.Name, Status: b.Status(), TemplateID: b.TemplateID, AcceptedAt: b.AcceptedAt,
 		NotAfter: instant(b.NotAfter), Accepted: b.Accepted, Rejected: b.Rejected,
+		Tapped: b.Head.Tapped, Clicked: b.Head.Clicked,
 	}
 	if b.Scheduled {
 		a.Schedule = instant(b.Due)

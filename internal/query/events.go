@@ -1,6 +1,8 @@
 package query
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -31,11 +33,14 @@ type event struct {
 	Code       string           `json:"code,omitempty"`
 	Reason     string           `json:"reason,omitempty"`
 	Erased     bool             `json:"erased,omitempty"`
+
+	Suggestion *campaign.TappedSuggestion `json:"suggestion,omitempty"` // of a tap
 }
 
-var eventsParameters = httpapi.Parameters{"after": "invalid_after", "limit": "invalid_limit"}
+var eventsParameters = httpapi.Parameters{"after": "invalid_after", "limit": "invalid_limit", "log": "invalid_log"}
 
-// ServeEvents returns the events of a batch after a sequence.
+// ServeEvents returns the events of a batch after a sequence: of the log of changes, or of
+// the log of taps. Each log has its own sequence.
 func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
 	b, query, err := s.openBatch(r, eventsParameters)
 	if err != nil {
@@ -49,9 +54,13 @@ func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	log, err := s.logOf(query, b)
+	if err != nil {
+		return err
+	}
 	a := eventsAnswer{CampaignID: r.PathValue("campaignId"), BatchID: b.BatchID, Batch: b.Name, Events: []event{}, NextAfter: after}
-	if after < b.Head.Sequence { // without new events, only the head is read
-		if err := s.fillEvents(r, &a, b, after, limit); err != nil {
+	if after < log.last { // without new events, only the head is read
+		if err := s.fillEvents(r.Context(), &a, b.Batch, log, after, limit); err != nil {
 			return err
 		}
 	}
@@ -71,8 +80,29 @@ func afterOf(query httpapi.Query) (int, error) {
 	return after, nil
 }
 
-func (s *Service) fillEvents(r *http.Request, a *eventsAnswer, b campaign.Progress, after, limit int) error {
-	news, err := s.Store.Changes(r.Context(), b.Batch, after, limit)
+// eventLog is a log of a batch. read returns up to limit entries after a sequence.
+type eventLog struct {
+	last int // sequence
+	taps bool
+	read func(ctx context.Context, after, limit int) ([]campaign.Change, error)
+}
+
+func (s *Service) logOf(query httpapi.Query, b campaign.Progress) (eventLog, error) {
+	switch query.Get("log") {
+	case "", "changes":
+		return eventLog{b.Head.Sequence, false, func(ctx context.Context, after, limit int) ([]campaign.Change, error) {
+			return s.Store.Changes(ctx, b.Batch, after, limit)
+		}}, nil
+	case "taps":
+		return eventLog{b.Head.Taps, true, func(ctx context.Context, after, limit int) ([]campaign.Change, error) {
+			return s.Store.TapEntries(ctx, b.Key, after, limit)
+		}}, nil
+	}
+	return eventLog{}, badRequest("invalid_log", "log must be changes or taps.")
+}
+
+func (s *Service) fillEvents(ctx context.Context, a *eventsAnswer, b campaign.Batch, log eventLog, after, limit int) error {
+	news, err := log.read(ctx, after, limit)
 	if err != nil {
 		return fmt.Errorf("read events: %w", err)
 	}
@@ -80,23 +110,42 @@ func (s *Service) fillEvents(r *http.Request, a *eventsAnswer, b campaign.Progre
 	for i, c := range news {
 		indexes[i] = c.Index
 	}
-	messages, err := s.contents(r.Context(), b.Batch, indexes)
+	messages, err := s.contents(ctx, b, indexes)
 	if err != nil {
 		return err
 	}
+	var template campaign.Template
+	if log.taps {
+		if template, err = s.template(ctx, b); err != nil {
+			return err
+		}
+	}
 	for i, c := range news {
-		a.Events = append(a.Events, newEvent(b.Batch, after+1+i, c, messages[c.Index]))
+		a.Events = append(a.Events, newEvent(b, after+1+i, c, messages[c.Index], template))
 	}
 	a.NextAfter = after + len(news)
-	a.More = a.NextAfter < b.Head.Sequence
+	a.More = a.NextAfter < log.last
 	return nil
 }
 
-func newEvent(b campaign.Batch, sequence int, c campaign.Change, m campaign.Message) event {
+// template returns the template of a batch. It is empty if the template is deleted.
+func (s *Service) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
+	t, err := s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return t, fmt.Errorf("read the template of taps: %w", err)
+	}
+	return t, nil
+}
+
+func newEvent(b campaign.Batch, sequence int, c campaign.Change, m campaign.Message, t campaign.Template) event {
 	id, kind := b.Key.MessageID(c.Index), c.Outcome.Kind()
 	code, reason := c.Why()
-	return event{
-		ID: campaign.WebhookID(id, kind), Sequence: sequence, Type: kind, OccurredAt: c.At, MessageID: id,
+	e := event{
+		ID: campaign.WebhookID(c.Subject(b.Key), kind), Sequence: sequence, Type: kind, OccurredAt: c.At, MessageID: id,
 		UID: m.UID, Phone: m.Phone, Status: c.Outcome, Code: code, Reason: reason, Erased: m.Erased(),
 	}
+	if c.Outcome == campaign.OutcomeTapped {
+		e.Status, e.Suggestion = campaign.OutcomeRead, t.Tapped(c.Suggestion, m)
+	}
+	return e
 }

@@ -38,6 +38,9 @@ type messageAnswer struct {
 	Code      string     `json:"code,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
 	Erased    bool       `json:"erased,omitempty"`
+
+	Taps   []campaign.FoundTap `json:"taps,omitempty"`
+	Clicks []campaign.FoundTap `json:"clicks,omitempty"`
 }
 
 // search is a parsed request for messages.
@@ -103,7 +106,11 @@ func (s *Service) Find(ctx context.Context, c campaign.Campaign, asked campaign.
 	if err != nil {
 		return campaign.Found{}, err
 	}
-	return s.scan(ctx, q)
+	found, err := s.scan(ctx, q)
+	if err != nil {
+		return found, err
+	}
+	return found, s.addTaps(ctx, found.Messages)
 }
 
 func (s *Service) readSearch(ctx context.Context, c campaign.Campaign, asked campaign.Search) (search, error) {
@@ -276,6 +283,7 @@ func newMessageAnswer(m campaign.FoundMessage) messageAnswer {
 	a := messageAnswer{
 		MessageID: m.Batch.Key.MessageID(m.Index), BatchID: m.Batch.BatchID, Batch: m.Batch.Name, UID: m.UID, Phone: m.Phone,
 		Status: statusOf(m.Latest), UpdatedAt: instant(m.Latest.At), Erased: m.Erased(),
+		Taps: m.Taps, Clicks: m.Clicks,
 	}
 	if m.Latest.Outcome != "" {
 		a.Code, a.Reason = m.Latest.Why()

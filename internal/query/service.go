@@ -30,6 +30,11 @@ type Store interface {
 	Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error)
 	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
+	// TapEntries returns up to limit taps of a batch after a sequence of its log of taps.
+	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
+	// ClickEntries returns up to limit clicks of a batch after a sequence of its log of clicks.
+	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
 // Blobs reads the bytes of a payload from offset from up to, but not including, to.

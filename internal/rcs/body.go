@@ -70,27 +70,30 @@ var traffics = map[campaign.Traffic]string{
 // campaign.MessageTTL if the message has none.
 func encode(m campaign.OutgoingMessage) ([]byte, error) {
 	return json.Marshal(agentMessage{
-		ContentMessage:     contentOf(m.Content),
+		ContentMessage:     contentOf(m.Content, &postbacks{of: m.Postback}),
 		MessageTrafficType: traffics[m.Traffic],
 		TTL:                seconds(m.TTL),
 	})
 }
 
-func contentOf(c content.Content) contentMessage {
-	m := contentMessage{Text: c.Text, Suggestions: suggestionsOf(c.Suggestions)}
+// contentOf encodes a content. It encodes the suggestions in the order of
+// content.AllSuggestions.
+func contentOf(c content.Content, p *postbacks) contentMessage {
+	m := contentMessage{Text: c.Text}
 	switch {
 	case c.Card != nil:
-		m.Text, m.RichCard = "", &richCard{StandaloneCard: standaloneOf(*c.Card)}
+		m.Text, m.RichCard = "", &richCard{StandaloneCard: standaloneOf(*c.Card, p)}
 	case c.Carousel != nil:
-		m.Text, m.RichCard = "", &richCard{CarouselCard: carouselOf(*c.Carousel)}
+		m.Text, m.RichCard = "", &richCard{CarouselCard: carouselOf(*c.Carousel, p)}
 	case c.File != nil:
 		m.Text, m.ContentInfo = "", &contentInfo{c.File.URL, c.File.ThumbnailURL}
 	}
+	m.Suggestions = suggestionsOf(c.Suggestions, p)
 	return m
 }
 
-func standaloneOf(c content.Card) *standaloneCard {
-	card := standaloneCard{CardOrientation: "VERTICAL", CardContent: cardOf(c)}
+func standaloneOf(c content.Card, p *postbacks) *standaloneCard {
+	card := standaloneCard{CardOrientation: "VERTICAL", CardContent: cardOf(c, p)}
 	if c.Horizontal {
 		card.CardOrientation, card.ThumbnailImageAlignment = "HORIZONTAL", "LEFT"
 		if c.MediaRight {
@@ -100,16 +103,16 @@ func standaloneOf(c content.Card) *standaloneCard {
 	return &card
 }
 
-func carouselOf(c content.Carousel) *carouselCard {
+func carouselOf(c content.Carousel, p *postbacks) *carouselCard {
 	carousel := carouselCard{CardWidth: name(string(c.Width))}
 	for _, card := range c.Cards {
-		carousel.CardContents = append(carousel.CardContents, cardOf(card))
+		carousel.CardContents = append(carousel.CardContents, cardOf(card, p))
 	}
 	return &carousel
 }
 
-func cardOf(c content.Card) cardContent {
-	card := cardContent{Title: c.Title, Description: c.Description, Suggestions: suggestionsOf(c.Suggestions)}
+func cardOf(c content.Card, p *postbacks) cardContent {
+	card := cardContent{Title: c.Title, Description: c.Description, Suggestions: suggestionsOf(c.Suggestions, p)}
 	if m := c.Media; m != nil && m.URL != "" {
 		card.Media = &media{name(string(m.Height)), contentInfo{m.URL, m.ThumbnailURL}}
 	}

@@ -86,6 +86,17 @@ func TestSend_Golden(t *testing.T) {
 	}
 }
 
+// The postback data of a message's suggestions is numbered as a reader sees them: first those
+// of the cards.
+func TestSend_Postbacks(t *testing.T) {
+	t.Parallel()
+	message := campaign.OutgoingMessage{
+		ID: "6f0c9f0e-1b2c-4d3e-8f40-100000000000", Phone: phone, Content: forms["carousel"](suggestions["dial"]), TTL: time.Hour,
+		Postback: func(n int) string { return fmt.Sprint("postback ", n) },
+	}
+	compareGolden(t, filepath.Join("testdata", "bodies", "carousel-postbacks.json"), bodyOf(t, message))
+}
+
 // bodyOf sends a message and returns the indented body that the provider accepted.
 func bodyOf(t *testing.T, m campaign.OutgoingMessage) []byte {
 	t.Helper()

@@ -57,18 +57,32 @@ type calendarEvent struct {
 	Description string    `json:"description,omitempty"`
 }
 
-func suggestionsOf(all []content.Suggestion) (encoded []suggestion) {
+// postbacks returns the postback data of a message's suggestions, in order.
+type postbacks struct {
+	of    func(suggestion int) string // nil for the suggestion's text
+	count int
+}
+
+func (p *postbacks) next(s content.Suggestion) string {
+	p.count++
+	if p.of == nil {
+		return s.Text
+	}
+	return p.of(p.count)
+}
+
+func suggestionsOf(all []content.Suggestion, p *postbacks) (encoded []suggestion) {
 	for _, s := range all {
-		encoded = append(encoded, suggestionOf(s))
+		encoded = append(encoded, suggestionOf(s, p.next(s)))
 	}
 	return encoded
 }
 
-func suggestionOf(s content.Suggestion) suggestion {
-	a := action{Text: s.Text, PostbackData: s.Text}
+func suggestionOf(s content.Suggestion, postback string) suggestion {
+	a := action{Text: s.Text, PostbackData: postback}
 	switch s.Kind {
 	case content.Reply:
-		return suggestion{Reply: &reply{Text: s.Text, PostbackData: s.Text}}
+		return suggestion{Reply: &reply{Text: s.Text, PostbackData: postback}}
 	case content.OpenURL:
 		a.OpenURL = openURLOf(s)
 	case content.Dial:

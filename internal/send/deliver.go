@@ -124,6 +124,9 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 		j.setOutcome(campaign.OutcomeFailed, code, now)
 		return
 	}
+	if link := r.batch.Links(s.LinkURL, j.index); link != nil && r.batch.CountsClicks {
+		rendered = rendered.WithLinks(link)
+	}
 	ctx, cancel := context.WithTimeout(ctx, attemptFor)
 	defer cancel()
 	err := s.Provider.Send(ctx, r.channel.Agent, campaign.OutgoingMessage{
@@ -132,6 +135,8 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 		Content: rendered,
 		Traffic: r.template.Traffic,
 		TTL:     r.ttl(now),
+
+		Postback: r.batch.Postbacks(j.index, j.message.Phone),
 	})
 	r.classify(ctx, j, err, s.Now())
 	if j.hasOutcome() {

@@ -12,9 +12,9 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-// replacing is a rig whose payload is replaced between the reads of the batch and of the
-// payload.
-type replacing struct{ *rig }
+// replacing is a senderFixture whose payload is replaced between the reads of the batch and
+// of the payload.
+type replacing struct{ *senderFixture }
 
 func (r replacing) GetRange(ctx context.Context, key string, from, to int) ([]byte, error) {
 	r.mu.Lock()
@@ -35,13 +35,13 @@ func (r replacing) GetRange(ctx context.Context, key string, from, to int) ([]by
 	if key != "after" {
 		return nil, fmt.Errorf("get object: %w", campaign.ErrNotFound)
 	}
-	return r.rig.GetRange(ctx, key, from, to)
+	return r.senderFixture.GetRange(ctx, key, from, to)
 }
 
 func TestHandle_ErasedMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(5)
+		g := newSenderFixture(5)
 		g.batch.Payload = "before"
 		s := g.sender()
 		s.Blobs = replacing{g}

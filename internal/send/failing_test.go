@@ -27,7 +27,7 @@ func failing(err func() error, until time.Time) func(campaign.OutgoingMessage, i
 
 // sweepFor requeues the frames like sweep, until nothing is left to send or the time is
 // over.
-func (g *rig) sweepFor(t *testing.T, d time.Duration) {
+func (g *senderFixture) sweepFor(t *testing.T, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end) && len(g.outcomes) < g.batch.Accepted; {
 		next := time.Now().Add(sweepAfter + time.Minute)
@@ -37,7 +37,7 @@ func (g *rig) sweepFor(t *testing.T, d time.Duration) {
 }
 
 // ends counts outcomes and codes.
-func (g *rig) ends() map[string]int {
+func (g *senderFixture) ends() map[string]int {
 	ends := map[string]int{}
 	for _, c := range g.outcomes {
 		ends[string(c.Outcome)+" "+c.Code]++
@@ -45,7 +45,7 @@ func (g *rig) ends() map[string]int {
 	return ends
 }
 
-func (g *rig) checkEnds(t *testing.T, want map[string]int) {
+func (g *senderFixture) checkEnds(t *testing.T, want map[string]int) {
 	t.Helper()
 	if diff := cmp.Diff(want, g.ends()); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
@@ -58,7 +58,7 @@ func TestSender_ProviderFailsFor72Hours(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newRig(3)
+				g := newSenderFixture(3)
 				g.provider = failing(err, time.Time{})
 				g.sweepFor(t, 71*time.Hour)
 				g.checkEnds(t, map[string]int{})
@@ -75,7 +75,7 @@ func TestSender_ProviderFailsFor72Hours(t *testing.T) {
 func TestSender_ProviderRecoversBefore72Hours(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(3)
+		g := newSenderFixture(3)
 		g.provider = failing(unavailable, time.Now().Add(71*time.Hour+30*time.Minute))
 		g.sweepFor(t, 80*time.Hour)
 		g.checkEnds(t, map[string]int{"sent ": 3})
@@ -92,7 +92,7 @@ func TestSender_SuccessResetsFailing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newRig(3)
+				g := newSenderFixture(3)
 				success := time.Now().Add(71 * time.Hour)
 				g.provider = func(d campaign.OutgoingMessage, _ int) error {
 					if d.Phone == "+5511900000001" && time.Now().After(success) {
@@ -112,7 +112,7 @@ func TestSender_SuccessResetsFailing(t *testing.T) {
 func TestSender_FailingWithNotAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(3)
+		g := newSenderFixture(3)
 		g.batch.NotAfter = time.Now().Add(100 * time.Hour)
 		g.provider = failing(unavailable, time.Time{})
 		g.sweepFor(t, 99*time.Hour)
@@ -133,7 +133,7 @@ func TestSender_PausedWhileFailing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newRig(103)
+				g := newSenderFixture(103)
 				g.batch.Failing = campaign.Failing{For: before, At: time.Now()}
 				g.channel.Pause = "agent"
 				g.sweepFor(t, 96*time.Hour)
@@ -154,7 +154,7 @@ func TestSender_PausedWhileFailing(t *testing.T) {
 func TestSender_FailingWhileRateLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(103)
+		g := newSenderFixture(103)
 		g.channel.Agent.Rate = 50
 		others := func() {
 			g.rateLimit = campaign.RateLimit{Every: 20 * time.Millisecond, Next: time.Now().Add(20_000_000 / 50 * time.Second)}
@@ -180,7 +180,7 @@ func TestSender_FailingWhileRateLimited(t *testing.T) {
 func TestSender_SuccessInConcurrentRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(200)
+		g := newSenderFixture(200)
 		g.batch.Failing = campaign.Failing{For: campaign.MaxFailing, At: time.Now().Add(-10 * time.Minute)}
 		g.latency = time.Second
 		g.provider = func(d campaign.OutgoingMessage, _ int) error {
@@ -212,7 +212,7 @@ func TestSender_SuccessInConcurrentRun(t *testing.T) {
 func TestSender_CrashAfterSuccess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(3)
+		g := newSenderFixture(3)
 		g.batch.Failing = campaign.Failing{For: campaign.MaxFailing - time.Hour, At: time.Now().Add(-10 * time.Minute)}
 		g.recordErr = errBroken
 		if errs := g.sender().Handle(t.Context(), g.frames()); !errors.Is(errors.Join(errs...), errBroken) {

@@ -77,6 +77,8 @@ type Sender struct {
 	Queue      Queue
 	// Concurrency is the number of concurrent sends per call of Handle.
 	Concurrency int
+	// LinkURL is the base URL of links that count clicks. It can be "".
+	LinkURL string
 	// SweepAfter is the time until sweep checks an active batch.
 	SweepAfter time.Duration
 	Now        func() time.Time

@@ -17,7 +17,7 @@ import (
 func TestHandle_Frame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(103)
+		g := newSenderFixture(103)
 		g.latency = 100 * time.Millisecond
 		began := time.Now()
 		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0), g.frame(1), g.frame(0)}); errors.Join(errs...) != nil {
@@ -42,7 +42,7 @@ func TestHandle_Frame(t *testing.T) {
 func TestHandle_RecordedMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(103)
+		g := newSenderFixture(103)
 		for i := range 98 {
 			g.outcomes[i] = campaign.Change{Outcome: campaign.OutcomeSent}
 		}
@@ -65,7 +65,7 @@ func TestHandle_Rate(t *testing.T) {
 		t.Run(strconv.Itoa(rate), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newRig(300)
+				g := newSenderFixture(300)
 				g.channel.Agent.Rate = rate
 				began := time.Now()
 				g.run(t.Context(), g.frame(0), g.frame(1), g.frame(2))
@@ -92,7 +92,7 @@ func TestHandle_ConcurrentFunctionsShareRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const functions = 100
-		g := newRig(functions * campaign.FrameSize)
+		g := newSenderFixture(functions * campaign.FrameSize)
 		g.channel.Agent.Rate = 5000
 		g.rateLimitTakes = 10 * time.Millisecond
 		began := time.Now()
@@ -117,7 +117,7 @@ func TestHandle_ConcurrentFunctionsShareRate(t *testing.T) {
 func TestHandle_RateLimitConflict(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(100)
+		g := newSenderFixture(100)
 		g.channel.Agent.Rate = 100
 		g.swapLost = true
 		task := g.frame(0)
@@ -140,7 +140,7 @@ func TestHandle_RateLimitConflict(t *testing.T) {
 func TestHandle_RequeueFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(100)
+		g := newSenderFixture(100)
 		g.channel.Agent.Rate = 100
 		g.swapLost, g.queueErr = true, errBroken
 		errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)})
@@ -155,7 +155,7 @@ func TestHandle_RequeueFails(t *testing.T) {
 func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(300)
+		g := newSenderFixture(300)
 		g.channel.Agent.Rate = 1
 		other := campaign.Claim{ID: campaign.ID{Tenant: "t", CampaignID: "other"}, Messages: 1}
 		_, g.rateLimit = campaign.RateLimit{Every: time.Second}.Claim(time.Now(), other, 1)
@@ -194,7 +194,7 @@ func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 func TestHandle_LateReservation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(100)
+		g := newSenderFixture(100)
 		g.channel.Agent.Rate = 5
 		began := time.Now()
 		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
@@ -213,7 +213,7 @@ func TestHandle_LateReservation(t *testing.T) {
 func TestHandle_LateReservationRequeueFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(100)
+		g := newSenderFixture(100)
 		g.channel.Agent.Rate, g.queueErr = 1, errBroken
 		errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)})
 		if !errors.Is(errors.Join(errs...), errBroken) || len(g.sends) > 0 {
@@ -225,7 +225,7 @@ func TestHandle_LateReservationRequeueFails(t *testing.T) {
 func TestHandle_ExpiredReservation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(3)
+		g := newSenderFixture(3)
 		g.channel.Agent.Rate = 1
 		g.rateLimit = campaign.RateLimit{Every: time.Second, Next: time.Now().Add(time.Minute)}
 		late, punctual := g.frame(0), g.frame(0)
@@ -245,7 +245,7 @@ func TestHandle_ExpiredReservation(t *testing.T) {
 func TestHandle_ThrottledAgentAdapts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(2000)
+		g := newSenderFixture(2000)
 		g.latency = 50 * time.Millisecond
 		window := time.Time{}
 		inWindow := 0
@@ -286,7 +286,7 @@ func TestHandle_ThrottledAgentAdapts(t *testing.T) {
 func TestHandle_ThrottlingStopsRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(100)
+		g := newSenderFixture(100)
 		g.latency = time.Millisecond
 		g.provider = func(_ campaign.OutgoingMessage, calls int) error {
 			if calls < 5 {
@@ -316,7 +316,7 @@ func TestHandle_ThrottlingStopsRun(t *testing.T) {
 func TestHandle_SingleThrottledMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(1)
+		g := newSenderFixture(1)
 		g.latency = 640 * time.Millisecond
 		g.provider = func(_ campaign.OutgoingMessage, calls int) error {
 			if calls == 0 {
@@ -336,7 +336,7 @@ func TestHandle_SingleThrottledMessage(t *testing.T) {
 func TestHandle_SuccessIncreasesRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(100)
+		g := newSenderFixture(100)
 		g.channel.Agent.Rate = 1000
 		g.rateLimit = campaign.RateLimit{Every: 10 * time.Millisecond, Next: time.Now()}
 		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
@@ -351,7 +351,7 @@ func TestHandle_SuccessIncreasesRate(t *testing.T) {
 func TestHandle_DeadlineRequeuesRest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(100)
+		g := newSenderFixture(100)
 		g.latency = 1500 * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -372,7 +372,7 @@ func TestHandle_DeadlineRequeuesRest(t *testing.T) {
 func TestHandle_ProviderTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(1)
+		g := newSenderFixture(1)
 		g.latency = time.Hour
 		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
@@ -402,7 +402,7 @@ func TestHandle_ProviderFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newRig(1)
+				g := newSenderFixture(1)
 				g.provider = func(campaign.OutgoingMessage, int) error { return tt.err }
 				task := g.frame(0)
 				task.Attempt = tt.attempt
@@ -430,24 +430,24 @@ func TestHandle_ProviderFailures(t *testing.T) {
 func TestHandle_DependencyFailures(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		prepare func(g *rig)
+		prepare func(g *senderFixture)
 		want    []error // by frame
 		sent    int
 		queued  int
 	}{
-		"the ledger":   {func(g *rig) { g.recordErr = errBroken }, []error{errBroken, errBroken}, 103, 0},
-		"the queue":    {func(g *rig) { g.queueErr = errBroken }, []error{nil, errBroken}, 103, 0},
-		"the opt-outs": {func(g *rig) { g.optOutErr = errBroken }, []error{errBroken, errBroken}, 0, 0},
-		"one payload":  {func(g *rig) { g.blobErr = errBroken }, []error{nil, errBroken}, 100, 0},
-		"damage":       {func(g *rig) { g.payload[g.batch.Offsets[1]]++ }, []error{nil, errAny}, 100, 0},
-		"no access":    {func(g *rig) { g.blobErr = fmt.Errorf("get object: %w", errBroken) }, []error{nil, errBroken}, 100, 0},
-		"nothing":      {func(*rig) {}, []error{nil, nil}, 103, 1},
+		"the ledger":   {func(g *senderFixture) { g.recordErr = errBroken }, []error{errBroken, errBroken}, 103, 0},
+		"the queue":    {func(g *senderFixture) { g.queueErr = errBroken }, []error{nil, errBroken}, 103, 0},
+		"the opt-outs": {func(g *senderFixture) { g.optOutErr = errBroken }, []error{errBroken, errBroken}, 0, 0},
+		"one payload":  {func(g *senderFixture) { g.blobErr = errBroken }, []error{nil, errBroken}, 100, 0},
+		"damage":       {func(g *senderFixture) { g.payload[g.batch.Offsets[1]]++ }, []error{nil, errAny}, 100, 0},
+		"no access":    {func(g *senderFixture) { g.blobErr = fmt.Errorf("get object: %w", errBroken) }, []error{nil, errBroken}, 100, 0},
+		"nothing":      {func(*senderFixture) {}, []error{nil, nil}, 103, 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newRig(103)
+				g := newSenderFixture(103)
 				g.provider = func(d campaign.OutgoingMessage, _ int) error {
 					if d.Phone == "+5511900000100" {
 						return errBroken
@@ -475,7 +475,7 @@ var errAny = errors.New("any error")
 func TestHandle_Pause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(200)
+		g := newSenderFixture(200)
 		s := g.sender()
 		handle := func(frame int) {
 			t.Helper()
@@ -503,7 +503,7 @@ func TestHandle_BatchStates(t *testing.T) {
 		t.Run(string(state), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newRig(1)
+				g := newSenderFixture(1)
 				g.batch.State = state
 				if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 					t.Fatal(errs)
@@ -519,7 +519,7 @@ func TestHandle_BatchStates(t *testing.T) {
 func TestHandle_NotAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(2)
+		g := newSenderFixture(2)
 		g.batch.NotAfter = time.Now().Add(1500 * time.Millisecond)
 		g.latency = time.Second
 		s := g.sender()
@@ -541,7 +541,7 @@ func TestHandle_NotAfter(t *testing.T) {
 func TestHandle_OptedOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(3)
+		g := newSenderFixture(3)
 		g.optedOut = map[string]bool{"+5511900000001": true}
 		g.run(t.Context(), g.frame(0))
 		for _, sent := range g.sends {
@@ -562,7 +562,7 @@ func TestHandle_CancelledBatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newRig(150)
+				g := newSenderFixture(150)
 				g.batch.CancelledAt, g.channel.Pause = time.Now(), pause
 				g.run(t.Context(), g.frame(0), g.frame(1))
 				if len(g.sends) > 0 || len(g.outcomes) != 150 {
@@ -578,7 +578,7 @@ func TestHandle_CancelledBatch(t *testing.T) {
 	t.Run("meanwhile", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			g := newRig(100)
+			g := newSenderFixture(100)
 			g.latency = time.Second
 			g.provider = func(_ campaign.OutgoingMessage, calls int) error {
 				if calls == 10 {

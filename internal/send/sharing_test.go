@@ -23,7 +23,7 @@ func TestSharing_SmallCampaign(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o := newOffice(50)
+				o := newAgentSimulation(50)
 				steps := map[time.Duration]func(){0: func() { o.dispatch("big", tt.big) }}
 				for i, wait := range tt.after {
 					steps[wait] = func() { o.dispatch(fmt.Sprint("small", i), 100) }
@@ -57,7 +57,7 @@ func TestSharing_LowRate(t *testing.T) {
 		t.Run(strconv.Itoa(rate), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o := newOffice(rate)
+				o := newAgentSimulation(rate)
 				steps, waits := map[time.Duration]func(){0: func() { o.dispatch("big", 400*rate) }}, map[string]time.Duration{}
 				for i := range 6 {
 					wait := time.Duration(100+37*i)*time.Second + 500*time.Millisecond
@@ -81,7 +81,7 @@ func TestSharing_LowRate(t *testing.T) {
 func TestSharing_TwoLargeCampaigns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(50)
+		o := newAgentSimulation(50)
 		began := o.simulate(t, map[time.Duration]func(){
 			0:                 func() { o.dispatch("first", 20_000) },
 			100 * time.Second: func() { o.dispatch("second", 20_000) },
@@ -110,7 +110,7 @@ func TestSharing_ManyCampaigns(t *testing.T) {
 		t.Run(strconv.Itoa(tt.campaigns), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o := newOffice(50)
+				o := newAgentSimulation(50)
 				steps := map[time.Duration]func(){}
 				for i := range tt.campaigns {
 					steps[time.Duration(i)*100*time.Millisecond] = func() { o.dispatch(strconv.Itoa(i), tt.messages) }
@@ -139,7 +139,7 @@ func TestSharing_ManyCampaigns(t *testing.T) {
 func TestSharing_LostFrames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(50)
+		o := newAgentSimulation(50)
 		o.lose = func(task campaign.SendTask) bool {
 			return task.BatchID == "5" || o.random.IntN(200) == 0
 		}
@@ -158,7 +158,7 @@ func TestSharing_CancelledCampaign(t *testing.T) {
 		t.Run(strconv.Itoa(rate), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o := newOffice(rate)
+				o := newAgentSimulation(rate)
 				began := time.Now()
 				o.lose = func(task campaign.SendTask) bool {
 					return task.CampaignID == "vanishes" && time.Since(began) > 200*time.Second
@@ -181,7 +181,7 @@ func TestSharing_CancelledCampaign(t *testing.T) {
 func TestSharing_AfterPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(50)
+		o := newAgentSimulation(50)
 		began := time.Now()
 		o.lose = func(campaign.SendTask) bool {
 			return time.Since(began) > 100*time.Second && time.Since(began) < 1000*time.Second
@@ -207,7 +207,7 @@ func TestSharing_AfterPause(t *testing.T) {
 func TestSharing_FormerVersion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(50)
+		o := newAgentSimulation(50)
 		began := o.simulate(t, map[time.Duration]func(){
 			0:               func() { o.dispatch("new", 20_000) },
 			1 * time.Second: func() { o.dispatchByOldVersion("old", 10_000, 300*time.Millisecond) },
@@ -222,7 +222,7 @@ func TestSharing_FormerVersion(t *testing.T) {
 
 // dispatchByOldVersion leases a reservation per frame at an interval, however far ahead,
 // like the former version.
-func (o *office) dispatchByOldVersion(campaignID string, messages int, every time.Duration) {
+func (o *agentSimulation) dispatchByOldVersion(campaignID string, messages int, every time.Duration) {
 	for ; messages > 0; messages -= perBatch {
 		b := o.accept(campaignID, min(messages, perBatch))
 		for f := range b.Frames() {

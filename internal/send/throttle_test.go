@@ -60,7 +60,7 @@ func TestThrottle_NoGap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newRig(2000)
+				g := newSenderFixture(2000)
 				g.latency = 50 * time.Millisecond
 				g.channel.Agent.Rate, g.provider = tt.rate, tt.provider
 				began := time.Now()
@@ -83,7 +83,7 @@ func TestThrottle_SteadyOnePercent(t *testing.T) {
 		t.Run(fmt.Sprint(size, " a run"), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newRig(campaign.FrameSize)
+				g := newSenderFixture(campaign.FrameSize)
 				g.channel.Agent.Rate = 100
 				random := rand.New(rand.NewPCG(1, uint64(size)))
 				g.provider = throttling(func(int) bool { return random.IntN(100) == 0 })
@@ -127,7 +127,7 @@ func TestThrottle_LowerLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newRig(2000)
+				g := newSenderFixture(2000)
 				g.latency = 50 * time.Millisecond
 				g.channel.Agent.Rate, g.provider = tt.rate, atMost(tt.limit)
 				began := time.Now()
@@ -154,7 +154,7 @@ func TestThrottle_LowerLimit(t *testing.T) {
 func TestThrottle_FewDoNotStopRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(2000)
+		g := newSenderFixture(2000)
 		g.provider = throttling(func(n int) bool { return n%50 == 49 })
 		if errs := g.sender().Handle(t.Context(), g.frames()); errors.Join(errs...) != nil {
 			t.Fatal(errs)
@@ -170,7 +170,7 @@ func TestThrottle_FewDoNotStopRun(t *testing.T) {
 func TestThrottle_StoppedRunReleasesReservations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(200)
+		g := newSenderFixture(200)
 		g.channel.Agent.Rate, g.provider = 20, func(campaign.OutgoingMessage, int) error { return throttled() }
 		g.rateLimit = campaign.RateLimit{Every: 50 * time.Millisecond, SlowedAt: time.Now()}
 		if errs := g.sender().Handle(t.Context(), g.frames()[:1]); errors.Join(errs...) != nil {
@@ -185,7 +185,7 @@ func TestThrottle_StoppedRunReleasesReservations(t *testing.T) {
 func TestThrottle_LoweredRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(2000)
+		g := newSenderFixture(2000)
 		g.channel.Agent.Rate = 100
 		began := time.Now()
 		g.provider = func(campaign.OutgoingMessage, int) error {
@@ -208,7 +208,7 @@ func TestThrottle_LoweredRate(t *testing.T) {
 func TestHandle_DeletedPayload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(105)
+		g := newSenderFixture(105)
 		g.blobErr = fmt.Errorf("get object: %w", campaign.ErrNotFound) // of the second frame
 		g.channel.Agent.Rate, g.rateLimit = 1, campaign.RateLimit{Every: 2 * time.Second}
 		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(1)}); errors.Join(errs...) != nil {
@@ -226,7 +226,7 @@ func TestHandle_DeletedPayload(t *testing.T) {
 }
 
 // frames returns the tasks of all frames.
-func (g *rig) frames() []campaign.SendTask {
+func (g *senderFixture) frames() []campaign.SendTask {
 	var tasks []campaign.SendTask
 	for f := range g.batch.Frames() {
 		tasks = append(tasks, g.frame(f))
@@ -234,7 +234,7 @@ func (g *rig) frames() []campaign.SendTask {
 	return tasks
 }
 
-func (g *rig) longestSilence() time.Duration {
+func (g *senderFixture) longestSilence() time.Duration {
 	longest := time.Duration(0)
 	for i := range slices.Backward(g.sends[1:]) {
 		longest = max(longest, g.sends[i+1].at.Sub(g.sends[i].at))

@@ -15,7 +15,7 @@ import (
 func TestSender_TextTooLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(105)
+		g := newSenderFixture(105)
 		g.text = strings.Repeat("ã", 3070) + "{{nome}}"
 		g.optedOut = map[string]bool{"+5511900000104": true}
 		if errs := g.sender().Handle(t.Context(), g.frames()); errors.Join(errs...) != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // moveTenant assigns another agent to the tenant.
-func (w *world) moveTenant() (former, present string) {
+func (w *pipeline) moveTenant() (former, present string) {
 	w.t.Helper()
 	former, present = w.agent, "agent-"+rand.Text()
 	w.must(w.store.SaveAgent(w.t.Context(), campaign.Agent{ID: present}))
@@ -21,7 +21,7 @@ func (w *world) moveTenant() (former, present string) {
 
 func TestSend_AgentChangedAfterRelease(t *testing.T) {
 	t.Parallel()
-	w := withEndpoints(newWorld(t))
+	w := withEndpoints(newPipeline(t))
 	w.provider.answers = false
 	failing := true
 	w.provider.refuse = func(campaign.OutgoingMessage) error {
@@ -72,7 +72,7 @@ func TestSend_AgentChangedAfterRelease(t *testing.T) {
 
 func TestPause_FormerAgent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	b := w.accept(103)
 	w.must(w.store.Pause(t.Context(), "agent#"+w.agent))
 	w.handOff(b)
@@ -91,18 +91,18 @@ func TestPause_FormerAgent(t *testing.T) {
 // such a batch records the tenant's current agent.
 func TestAdoptAgent_OldBatch(t *testing.T) {
 	t.Parallel()
-	for name, touch := range map[string]func(w *world, b campaign.Batch){
-		"send": func(w *world, b campaign.Batch) { w.run(b, time.Hour) },
-		"outcomes": func(w *world, b campaign.Batch) {
+	for name, touch := range map[string]func(w *pipeline, b campaign.Batch){
+		"send": func(w *pipeline, b campaign.Batch) { w.run(b, time.Hour) },
+		"outcomes": func(w *pipeline, b campaign.Batch) {
 			w.event(campaign.EventTask{Kind: campaign.EventRead, MessageID: b.Key.MessageID(0)})
 			w.deliver(w.events, w.applier(), 10)
 		},
-		"an answer": func(w *world, b campaign.Batch) {
+		"an answer": func(w *pipeline, b campaign.Batch) {
 			w.blobs["reply"] = []byte(`{"phone":"+5511900000000","text":"Oi"}`)
 			w.event(campaign.EventTask{Kind: campaign.EventReply, MessageID: b.Key.MessageID(0), Blob: "reply", EventID: "e"})
 			w.deliver(w.events, w.applier(), 10)
 		},
-		"revoke": func(w *world, b campaign.Batch) {
+		"revoke": func(w *pipeline, b campaign.Batch) {
 			w.must(w.recorder().Record(w.t.Context(), b, []campaign.Change{{Index: 0, Outcome: campaign.OutcomeSent, At: w.clock()}}))
 			w.cancel(b, "?revoke=true")
 			w.settle(time.Minute)
@@ -110,7 +110,7 @@ func TestAdoptAgent_OldBatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newPipeline(t)
 			b := w.accept(3)
 			started, err := w.store.StartRelease(t.Context(), b.BatchRef, "", w.clock(), w.clock().Add(sweepAfter))
 			w.must(err)

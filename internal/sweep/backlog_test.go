@@ -11,7 +11,7 @@ import (
 )
 
 // crowd queues batches of a tenant for sending, as release does. No function receives them.
-func (w *world) crowd(tenant string, batches, frames int) []campaign.Batch {
+func (w *pipeline) crowd(tenant string, batches, frames int) []campaign.Batch {
 	w.t.Helper()
 	var all []campaign.Batch
 	for range batches {
@@ -29,7 +29,7 @@ func (w *world) crowd(tenant string, batches, frames int) []campaign.Batch {
 }
 
 // tasksOf counts the visible tasks of a tenant.
-func (w *world) tasksOf(tenant string) int {
+func (w *pipeline) tasksOf(tenant string) int {
 	n := 0
 	for _, m := range w.frames.held {
 		if strings.Contains(m.body, tenant) && !m.from.After(w.clock()) {
@@ -39,7 +39,7 @@ func (w *world) tasksOf(tenant string) int {
 	return n
 }
 
-func (w *world) sweepEach(every time.Duration, times int) {
+func (w *pipeline) sweepEach(every time.Duration, times int) {
 	w.t.Helper()
 	for range times {
 		w.advance(every)
@@ -51,9 +51,9 @@ func (w *world) sweepEach(every time.Duration, times int) {
 // if they cannot be in the queue.
 func TestSweep_Backlog(t *testing.T) {
 	t.Parallel()
-	for name, fill := range map[string]func(w *world) campaign.Batch{
-		"of one tenant": func(w *world) campaign.Batch { return w.crowd(w.tenant, 50, 20)[49] },
-		"of batches that come due minute by minute": func(w *world) campaign.Batch {
+	for name, fill := range map[string]func(w *pipeline) campaign.Batch{
+		"of one tenant": func(w *pipeline) campaign.Batch { return w.crowd(w.tenant, 50, 20)[49] },
+		"of batches that come due minute by minute": func(w *pipeline) campaign.Batch {
 			var last campaign.Batch
 			for range 10 {
 				last = w.crowd(w.tenant, 10, 10)[9]
@@ -61,7 +61,7 @@ func TestSweep_Backlog(t *testing.T) {
 			}
 			return last
 		},
-		"of many tenants": func(w *world) campaign.Batch {
+		"of many tenants": func(w *pipeline) campaign.Batch {
 			for range 20 {
 				w.crowd(w.another(), 5, 10)
 			}
@@ -70,7 +70,7 @@ func TestSweep_Backlog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newPipeline(t)
 			b := fill(w)
 			before := w.frames.waiting()
 			w.sweepEach(time.Minute, 21)
@@ -99,7 +99,7 @@ func TestSweep_LostFramesBehindAnotherTenantsBacklog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newPipeline(t)
 			noisy := w.another()
 			w.crowd(w.tenant, lost.batches, lost.frames)
 			clear(w.frames.held)

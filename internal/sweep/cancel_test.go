@@ -17,7 +17,7 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-func (w *world) canceller() sqs.Handler {
+func (w *pipeline) canceller() sqs.Handler {
 	m := mortal{w}
 	c := &control.Canceller{
 		Ledger: m, Recorder: w.recorder(), Tasks: mortalQueue{m, w.revokes}, Blobs: m, Provider: m,
@@ -27,7 +27,7 @@ func (w *world) canceller() sqs.Handler {
 }
 
 // cancel calls the API until it succeeds, as a client does.
-func (w *world) cancel(b campaign.Batch, query string) {
+func (w *pipeline) cancel(b campaign.Batch, query string) {
 	w.t.Helper()
 	mux := http.NewServeMux()
 	m := mortal{w}
@@ -48,7 +48,7 @@ func (w *world) cancel(b campaign.Batch, query string) {
 
 // sentAndWaiting is a campaign with one batch at the provider, which does not deliver it,
 // and one batch before its due time.
-func (w *world) sentAndWaiting() (sent, waiting campaign.Batch) {
+func (w *pipeline) sentAndWaiting() (sent, waiting campaign.Batch) {
 	w.t.Helper()
 	withEndpoints(w).provider.answers = false
 	sent = w.accept(103)
@@ -64,7 +64,7 @@ func (w *world) sentAndWaiting() (sent, waiting campaign.Batch) {
 
 // checkCancelled checks that each message of both batches has the expected outcome and that
 // nothing is left to do.
-func (w *world) checkCancelled(sent, waiting campaign.Batch, end string) {
+func (w *pipeline) checkCancelled(sent, waiting campaign.Batch, end string) {
 	w.t.Helper()
 	if diff := cmp.Diff(map[string]int{end: 103}, w.outcomes(sent)); diff != "" {
 		w.t.Errorf("what had been sent (-want +got):\n%s", diff)
@@ -89,11 +89,11 @@ func TestCancel_CrashAtAnyCall(t *testing.T) {
 	inLayouts(t, cancelCrashAtAnyCall)
 }
 
-func cancelCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+func cancelCrashAtAnyCall(t *testing.T, newPipeline func(*testing.T) *pipeline) {
 	t.Helper()
-	live := func(t *testing.T, at int, after bool) *world {
+	live := func(t *testing.T, at int, after bool) *pipeline {
 		t.Helper()
-		w := newWorld(t)
+		w := newPipeline(t)
 		sent, waiting := w.sentAndWaiting()
 		w.death.at, w.death.after = at, after
 		w.cancel(sent, "?revoke=true")
@@ -121,9 +121,9 @@ func TestSweep_LostCancelTask(t *testing.T) {
 	inLayouts(t, sweepLostCancelTask)
 }
 
-func sweepLostCancelTask(t *testing.T, newWorld func(*testing.T) *world) {
+func sweepLostCancelTask(t *testing.T, newPipeline func(*testing.T) *pipeline) {
 	t.Helper()
-	w := newWorld(t)
+	w := newPipeline(t)
 	sent, waiting := w.sentAndWaiting()
 	w.cancel(sent, "")
 	clear(w.revokes.held)
@@ -140,7 +140,7 @@ func TestCancel_LaterExpiry(t *testing.T) {
 	inLayouts(t, cancelLaterExpiry)
 }
 
-func cancelLaterExpiry(t *testing.T, newWorld func(*testing.T) *world) {
+func cancelLaterExpiry(t *testing.T, newPipeline func(*testing.T) *pipeline) {
 	t.Helper()
 	for name, test := range map[string]struct {
 		queries []string
@@ -153,7 +153,7 @@ func cancelLaterExpiry(t *testing.T, newWorld func(*testing.T) *world) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newPipeline(t)
 			b := w.accept(3)
 			w.handOff(b)
 			w.run(b, time.Hour)
@@ -177,7 +177,7 @@ func cancelLaterExpiry(t *testing.T, newWorld func(*testing.T) *world) {
 // the second: it ends as stopped, although the provider has it.
 func TestCancel_StoppedMessageAtProvider(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	b := w.accept(3)
 	w.provider.refuse = func(d campaign.OutgoingMessage) error {
 		w.provider.taken[d.ID], w.provider.phones[d.Phone] = d.Content.Text, d.ID
@@ -202,9 +202,9 @@ func TestCancel_NoCompletionWebhook(t *testing.T) {
 	inLayouts(t, cancelNoCompletionWebhook)
 }
 
-func cancelNoCompletionWebhook(t *testing.T, newWorld func(*testing.T) *world) {
+func cancelNoCompletionWebhook(t *testing.T, newPipeline func(*testing.T) *pipeline) {
 	t.Helper()
-	w := withEndpoints(newWorld(t))
+	w := withEndpoints(newPipeline(t))
 	w.provider.answers = false
 	b := w.accept(3)
 	w.handOff(b)
@@ -238,9 +238,9 @@ func (p *provider) Revoke(_ context.Context, agent campaign.Agent, messageID, _ 
 	if p.forget {
 		return nil
 	}
-	task := campaign.EventTask{Kind: campaign.EventExpired, AgentID: p.world.agent, MessageID: messageID, At: p.world.clock().Add(time.Second)}
+	task := campaign.EventTask{Kind: campaign.EventExpired, AgentID: p.pipeline.agent, MessageID: messageID, At: p.pipeline.clock().Add(time.Second)}
 	body, err := json.Marshal(task)
-	p.world.events.add(body, time.Second)
+	p.pipeline.events.add(body, time.Second)
 	return err
 }
 
@@ -262,6 +262,10 @@ func (m mortal) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.
 
 func (m mortal) Reschedule(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {
 	return call(m, "Reschedule", func() (bool, error) { return m.w.store.Reschedule(ctx, b, due, next) })
+}
+
+func (m mortal) CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error {
+	return m.w.death.call("CheckReservation", func() error { return m.w.store.CheckReservation(ctx, b, due) })
 }
 
 func (m mortal) Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error {

@@ -13,7 +13,7 @@ import (
 )
 
 // pass is run without an early end and with longer steps.
-func (w *world) pass(d, step time.Duration) {
+func (w *pipeline) pass(d, step time.Duration) {
 	w.t.Helper()
 	for end := w.clock().Add(d); w.clock().Before(end); w.advance(step) {
 		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
@@ -29,7 +29,7 @@ func unavailable(campaign.OutgoingMessage) error {
 // The batch has been failing for 60 hours. The tests of send cover all 72.
 func TestFailingBatch_EndsAfter72Hours(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	w.provider.refuse = unavailable
 	b := w.accept(3, func(b *campaign.Batch) { b.Failing = campaign.Failing{For: 60 * time.Hour, At: w.clock()} })
 	w.handOff(b)
@@ -51,14 +51,14 @@ func TestFailingBatch_EndsAfter72Hours(t *testing.T) {
 
 func TestFailingBatch_PausedFor4Days(t *testing.T) {
 	t.Parallel()
-	for name, subject := range map[string]func(w *world) string{
-		"all":    func(*world) string { return "all" },
-		"tenant": func(w *world) string { return "tenant#" + w.tenant },
-		"agent":  func(w *world) string { return "agent#" + w.agent },
+	for name, subject := range map[string]func(w *pipeline) string{
+		"all":    func(*pipeline) string { return "all" },
+		"tenant": func(w *pipeline) string { return "tenant#" + w.tenant },
+		"agent":  func(w *pipeline) string { return "agent#" + w.agent },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newPipeline(t)
 			w.provider.refuse = unavailable
 			b := w.accept(103)
 			w.handOff(b)
@@ -79,7 +79,7 @@ func TestFailingBatch_PausedFor4Days(t *testing.T) {
 
 func TestFailingBatch_ScheduledIn5Days(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	due := w.clock().Add(120 * time.Hour)
 	b := w.accept(3, func(b *campaign.Batch) { b.Scheduled, b.Due, b.NextCheck = true, due, due.Add(2*time.Minute) })
 	w.provider.refuse = func(d campaign.OutgoingMessage) error {
@@ -96,7 +96,7 @@ func TestFailingBatch_ScheduledIn5Days(t *testing.T) {
 // accepts one message. The failures of the others are counted once, or reset.
 func TestFailingBatch_ConcurrentRuns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	b := w.accept(1000, func(b *campaign.Batch) {
 		b.State = campaign.BatchSending
 		b.Failing = campaign.Failing{For: campaign.MaxFailing - 30*time.Minute, At: w.clock().Add(-10 * time.Minute)}

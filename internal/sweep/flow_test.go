@@ -35,9 +35,9 @@ func TestSend_CrashAtAnyCall(t *testing.T) {
 	inLayouts(t, sendCrashAtAnyCall)
 }
 
-func sendCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+func sendCrashAtAnyCall(t *testing.T, newPipeline func(*testing.T) *pipeline) {
 	t.Helper()
-	rehearsal := newWorld(t)
+	rehearsal := newPipeline(t)
 	b := rehearsal.accept(103)
 	rehearsal.handOff(b)
 	rehearsal.run(b, time.Hour)
@@ -46,7 +46,7 @@ func sendCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("call %d %s, after it %v", at, rehearsal.death.calls[at-1], after), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t)
+				w := newPipeline(t)
 				w.death.at, w.death.after = at, after
 				b := w.accept(103)
 				w.handOff(b)
@@ -63,9 +63,9 @@ func sendCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 func TestSweep_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
 	// The batch is never handed off, and later the tasks of its frames are lost.
-	live := func(t *testing.T, at int, after bool) (*world, campaign.Batch) {
+	live := func(t *testing.T, at int, after bool) (*pipeline, campaign.Batch) {
 		t.Helper()
-		w := newWorld(t)
+		w := newPipeline(t)
 		b := w.accept(103)
 		w.advance(3 * time.Minute)
 		w.death.at, w.death.after = at, after
@@ -94,9 +94,9 @@ func TestSend_LongOutage(t *testing.T) {
 	inLayouts(t, sendLongOutage)
 }
 
-func sendLongOutage(t *testing.T, newWorld func(*testing.T) *world) {
+func sendLongOutage(t *testing.T, newPipeline func(*testing.T) *pipeline) {
 	t.Helper()
-	w := newWorld(t)
+	w := newPipeline(t)
 	up := w.clock().Add(2 * time.Hour)
 	w.provider.refuse = func(campaign.OutgoingMessage) error {
 		if w.clock().Before(up) {
@@ -115,7 +115,7 @@ func sendLongOutage(t *testing.T, newWorld func(*testing.T) *world) {
 
 func TestSend_PermanentFailures(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	w.provider.refuse = func(d campaign.OutgoingMessage) error {
 		switch d.Phone[len(d.Phone)-1] {
 		case '1':
@@ -139,7 +139,7 @@ func TestSend_PermanentFailures(t *testing.T) {
 
 func TestSend_NotAfterDuringOutage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	b := w.accept(103, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(30 * time.Minute) })
 	w.provider.refuse = func(d campaign.OutgoingMessage) error {
 		if d.TTL > 30*time.Minute {
@@ -161,14 +161,14 @@ func TestSend_NotAfterDuringOutage(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	t.Parallel()
-	tests := map[string]func(w *world) string{
-		"tenant": func(w *world) string { return "tenant#" + w.tenant },
-		"agent":  func(w *world) string { return "agent#" + w.agent },
+	tests := map[string]func(w *pipeline) string{
+		"tenant": func(w *pipeline) string { return "tenant#" + w.tenant },
+		"agent":  func(w *pipeline) string { return "agent#" + w.agent },
 	}
 	for name, subject := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newPipeline(t)
 			w.must(w.store.Pause(t.Context(), subject(w)))
 			b := w.accept(103)
 			w.handOff(b)
@@ -186,7 +186,7 @@ func TestPause(t *testing.T) {
 // A frame can find the pause before its batch's release is complete.
 func TestResume_PausedDuringRelease(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
 	b := w.accept(103)
 	_, err := w.store.StartRelease(t.Context(), b.BatchRef, w.agent, w.clock(), w.clock().Add(sweepAfter))
@@ -204,7 +204,7 @@ func TestResume_PausedDuringRelease(t *testing.T) {
 
 func TestPause_NotAfter(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
 	b := w.accept(3, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(5 * time.Minute) })
 	w.handOff(b)
@@ -216,7 +216,7 @@ func TestPause_NotAfter(t *testing.T) {
 
 func TestSend_TenantWithoutAgent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant}))
 	b := w.accept(3)
 	w.handOff(b)
@@ -231,7 +231,7 @@ func TestSend_TenantWithoutAgent(t *testing.T) {
 
 func TestSend_PoisonTask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	b := w.accept(103)
 	ref := fmt.Sprintf(`"tenant":%q,"campaignId":%q,"batchId":%q`, b.Tenant, b.CampaignID, b.BatchID)
 	poison := []string{`{`, `[]`, `{` + ref + `,"frame":2}`, `{` + ref + `,"frame":-1}`, `{` + ref + `,"frame":1,"only":[3]}`}
@@ -257,7 +257,7 @@ func TestSend_PoisonTask(t *testing.T) {
 // concurrent functions, while sweeps run.
 func TestSend_ConcurrentDuplicates(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	b := w.accept(campaign.MaxMessages)
 	for range 3 {
 		w.handOff(b)
@@ -295,7 +295,7 @@ func TestSweep_CompletedBatch(t *testing.T) {
 	for _, state := range []campaign.BatchState{campaign.BatchCompleted, campaign.BatchCancelled} {
 		t.Run(string(state), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newPipeline(t)
 			b := w.accept(3, func(b *campaign.Batch) { b.State = state })
 			var ended []campaign.Change
 			for i := range b.Accepted {
@@ -312,7 +312,7 @@ func TestSweep_CompletedBatch(t *testing.T) {
 
 func TestRelease_ScheduledBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	due := w.clock().Add(40 * time.Minute)
 	b := w.accept(3, func(b *campaign.Batch) { b.Scheduled, b.Due = true, due })
 	w.provider.refuse = func(campaign.OutgoingMessage) error {

@@ -19,19 +19,19 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// newSplitWorld is newWorld for batches with a ledger.
-func newSplitWorld(t *testing.T) *world {
+// newSplitPipeline is newPipeline for batches with a ledger.
+func newSplitPipeline(t *testing.T) *pipeline {
 	t.Helper()
-	w, env := newWorld(t), stackenv.Load(t)
+	w, env := newPipeline(t), stackenv.Load(t)
 	w.store.Split = true
 	w.store.Outcomes = env.OwnTable(t, env["OUTCOMES_TABLE"])
 	return w
 }
 
 // inLayouts runs a test in each layout.
-func inLayouts(t *testing.T, test func(t *testing.T, newWorld func(*testing.T) *world)) {
+func inLayouts(t *testing.T, test func(t *testing.T, newPipeline func(*testing.T) *pipeline)) {
 	t.Helper()
-	for name, layout := range map[string]func(*testing.T) *world{"v1": newWorld, "v2": newSplitWorld} {
+	for name, layout := range map[string]func(*testing.T) *pipeline{"v1": newPipeline, "v2": newSplitPipeline} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, layout)
@@ -41,7 +41,7 @@ func inLayouts(t *testing.T, test func(t *testing.T, newWorld func(*testing.T) *
 
 // feed passes new ledger entries to the feeder, like the table's stream, and reports
 // whether there were any. Entries are repeated after a crash.
-func (w *world) feed() bool {
+func (w *pipeline) feed() bool {
 	w.t.Helper()
 	var fresh []ledger.NewEntries
 	for _, key := range w.ledgers {
@@ -129,7 +129,7 @@ func (m mortal) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.
 // All rows of a ledger expire with their batch.
 func TestLedger_Expiry(t *testing.T) {
 	t.Parallel()
-	w := withEndpoints(newSplitWorld(t))
+	w := withEndpoints(newSplitPipeline(t))
 	b := w.accept(303)
 	w.live(b)
 	w.checkAnswered(b)

@@ -28,7 +28,7 @@ func TestOutcomes_RepeatedCrashes(t *testing.T) {
 	if err != nil {
 		n = fewBatches
 	}
-	w := withEndpoints(newSplitWorld(t))
+	w := withEndpoints(newSplitPipeline(t))
 	w.provider.answers = false
 	w.death.turns = true
 	batches := make([]campaign.Batch, n)
@@ -52,7 +52,7 @@ func TestOutcomes_RepeatedCrashes(t *testing.T) {
 }
 
 // goOn is settle with redriven dead letters.
-func (w *world) goOn(d time.Duration) {
+func (w *pipeline) goOn(d time.Duration) {
 	w.t.Helper()
 	for end := w.clock().Add(d); w.clock().Before(end); {
 		w.settle(30 * time.Minute)
@@ -66,7 +66,7 @@ func (w *world) goOn(d time.Duration) {
 }
 
 // tellOf makes the provider send delivered and read events for each message, three times.
-func (w *world) tellOf(batches []campaign.Batch) {
+func (w *pipeline) tellOf(batches []campaign.Batch) {
 	w.t.Helper()
 	var bodies [][]byte
 	for _, b := range batches {
@@ -86,7 +86,7 @@ func (w *world) tellOf(batches []campaign.Batch) {
 
 // checkRead checks that each message of the batch is read and that each log entry was
 // posted.
-func (w *world) checkRead(b campaign.Batch) {
+func (w *pipeline) checkRead(b campaign.Batch) {
 	w.t.Helper()
 	if now := w.batch(b); now.State != campaign.BatchCompleted || !now.NextCheck.IsZero() {
 		w.t.Errorf("the batch is %s, to be checked at %v", now.State, now.NextCheck)

@@ -16,7 +16,7 @@ import (
 
 // withEndpoints adds an endpoint for all message events, and one for read events and the
 // campaign's completion.
-func withEndpoints(w *world) *world {
+func withEndpoints(w *pipeline) *pipeline {
 	w.provider.answers = true
 	for id, kinds := range map[string][]string{"all": nil, "some": {string(campaign.KindRead), string(campaign.KindCompleted)}} {
 		w.must(w.store.SaveEndpoint(w.t.Context(), campaign.Endpoint{ID: id, Tenant: w.tenant, URL: "https://example.com", Secret: "s", Kinds: kinds}))
@@ -26,7 +26,7 @@ func withEndpoints(w *world) *world {
 
 // checkAnswered checks that each message of the batch is read, that nothing is left to do,
 // and that the endpoints received all pending webhooks.
-func (w *world) checkAnswered(b campaign.Batch) {
+func (w *pipeline) checkAnswered(b campaign.Batch) {
 	w.t.Helper()
 	if now := w.batch(b); now.State != campaign.BatchCompleted || !now.NextCheck.IsZero() {
 		w.t.Errorf("the batch is %s, to be checked at %v; want it completed and done", now.State, now.NextCheck)
@@ -61,7 +61,7 @@ func (w *world) checkAnswered(b campaign.Batch) {
 }
 
 // checkNothingIsDue checks that sweep finds no due items of the tenant later on.
-func (w *world) checkNothingIsDue() {
+func (w *pipeline) checkNothingIsDue() {
 	w.t.Helper()
 	far := w.clock().Add(1000 * time.Hour)
 	for _, due := range []iter.Seq2[campaign.Due, error]{mortal{w}.Due(w.t.Context(), 0, far), mortal{w}.DueDeliveries(w.t.Context(), 0, far)} {
@@ -73,15 +73,15 @@ func (w *world) checkNothingIsDue() {
 }
 
 // live runs a batch from its hand-off until all messages are read and posted.
-func (w *world) live(b campaign.Batch) {
+func (w *pipeline) live(b campaign.Batch) {
 	w.t.Helper()
 	w.handOff(b)
 	w.run(b, 3*time.Hour)
 	w.settle(40 * time.Minute)
 }
 
-// settle runs the world for a while.
-func (w *world) settle(d time.Duration) {
+// settle runs the pipeline for a while.
+func (w *pipeline) settle(d time.Duration) {
 	for end := w.clock().Add(d); w.clock().Before(end); {
 		for w.step() {
 		}
@@ -97,9 +97,9 @@ func TestOutcomes_CrashAtAnyCall(t *testing.T) {
 	inLayouts(t, outcomesCrashAtAnyCall)
 }
 
-func outcomesCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+func outcomesCrashAtAnyCall(t *testing.T, newPipeline func(*testing.T) *pipeline) {
 	t.Helper()
-	rehearsal := withEndpoints(newWorld(t))
+	rehearsal := withEndpoints(newPipeline(t))
 	b := rehearsal.accept(103)
 	rehearsal.live(b)
 	rehearsal.checkAnswered(b)
@@ -107,7 +107,7 @@ func outcomesCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("call %d %s, after it %v", at, rehearsal.death.calls[at-1], after), func(t *testing.T) {
 				t.Parallel()
-				w := withEndpoints(newWorld(t))
+				w := withEndpoints(newPipeline(t))
 				w.death.at, w.death.after = at, after
 				b := w.accept(103)
 				w.live(b)
@@ -139,9 +139,9 @@ func TestSweep_UnansweredMessages(t *testing.T) {
 	inLayouts(t, sweepUnansweredMessages)
 }
 
-func sweepUnansweredMessages(t *testing.T, newWorld func(*testing.T) *world) {
+func sweepUnansweredMessages(t *testing.T, newPipeline func(*testing.T) *pipeline) {
 	t.Helper()
-	w := withEndpoints(newWorld(t))
+	w := withEndpoints(newPipeline(t))
 	w.provider.answers = false
 	b := w.accept(103)
 	w.handOff(b)
@@ -172,7 +172,7 @@ func sweepUnansweredMessages(t *testing.T, newWorld func(*testing.T) *world) {
 }
 
 // event queues a provider event of the given agent, by default the tenant's.
-func (w *world) event(e campaign.EventTask) {
+func (w *pipeline) event(e campaign.EventTask) {
 	w.t.Helper()
 	e.At = w.clock()
 	if e.AgentID == "" {
@@ -188,9 +188,9 @@ func TestEvents_UnknownMessages(t *testing.T) {
 	inLayouts(t, unknownMessages)
 }
 
-func unknownMessages(t *testing.T, newWorld func(*testing.T) *world) {
+func unknownMessages(t *testing.T, newPipeline func(*testing.T) *pipeline) {
 	t.Helper()
-	w := newWorld(t)
+	w := newPipeline(t)
 	b := w.accept(3)
 	for _, id := range []string{"", "unknown", uuid(), b.Key.MessageID(3)} {
 		w.event(campaign.EventTask{Kind: campaign.EventRead, MessageID: id})
@@ -213,7 +213,7 @@ func unknownMessages(t *testing.T, newWorld func(*testing.T) *world) {
 }
 
 // answer is an event sent by a recipient.
-func (w *world) answer(kind campaign.EventKind, phone, text string) {
+func (w *pipeline) answer(kind campaign.EventKind, phone, text string) {
 	w.t.Helper()
 	body, err := json.Marshal(campaign.EventContent{Phone: phone, Text: text})
 	w.must(err)
@@ -234,7 +234,7 @@ func TestOptOuts(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := withEndpoints(newWorld(t))
+			w := withEndpoints(newPipeline(t))
 			w.provider.answers = false
 			w.answer(campaign.EventKind(tt.out[0]), "+5511900000001", tt.out[1])
 			stale := w.events.held["000001"].body
@@ -273,9 +273,9 @@ func TestCampaign_CompletedWithLastBatch(t *testing.T) {
 	inLayouts(t, completedWithLastBatch)
 }
 
-func completedWithLastBatch(t *testing.T, newWorld func(*testing.T) *world) {
+func completedWithLastBatch(t *testing.T, newPipeline func(*testing.T) *pipeline) {
 	t.Helper()
-	w := withEndpoints(newWorld(t))
+	w := withEndpoints(newPipeline(t))
 	first := w.accept(3)
 	w.live(first)
 	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got != 1 {

@@ -60,7 +60,7 @@ func endOf(r row) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-func (w *world) rowsOf(table string) (rows []row) {
+func (w *pipeline) rowsOf(table string) (rows []row) {
 	w.t.Helper()
 	pages := dynamodb.NewScanPaginator(w.store.Client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
@@ -72,7 +72,7 @@ func (w *world) rowsOf(table string) (rows []row) {
 }
 
 // expire deletes expired rows, as DynamoDB does.
-func (w *world) expire(table string) {
+func (w *pipeline) expire(table string) {
 	w.t.Helper()
 	for _, r := range w.rowsOf(table) {
 		if end := endOf(r); end.IsZero() || end.After(w.clock()) {
@@ -88,7 +88,7 @@ func (w *world) expire(table string) {
 }
 
 // leaveTraces creates the rows that no batch creates by itself.
-func (w *world) leaveTraces(b campaign.Batch) {
+func (w *pipeline) leaveTraces(b campaign.Batch) {
 	w.t.Helper()
 	ctx, now := w.t.Context(), w.clock()
 	w.must(w.store.Pause(ctx, "tenant#other"))
@@ -115,7 +115,7 @@ func (w *world) leaveTraces(b campaign.Batch) {
 }
 
 // acceptKeyed accepts a batch with an idempotency key.
-func (w *world) acceptKeyed(b campaign.Batch) {
+func (w *pipeline) acceptKeyed(b campaign.Batch) {
 	w.t.Helper()
 	b.BatchID, b.Ordinal, b.State, b.NextCheck = campaign.BatchID("keyed"), 2, campaign.BatchCompleted, time.Time{}
 	_, _ = rand.Read(b.Key[:])
@@ -129,7 +129,7 @@ func (w *world) acceptKeyed(b campaign.Batch) {
 // expired, no row is left.
 func TestRetention_EveryRowExpires(t *testing.T) {
 	t.Parallel()
-	w := withEndpoints(newWorld(t))
+	w := withEndpoints(newPipeline(t))
 	env := stackenv.Load(t)
 	w.store.Auth = env.OwnTable(t, env["AUTH_TABLE"])
 	b := w.accept(103)
@@ -186,7 +186,7 @@ func checkSeen(t *testing.T, seen map[string]bool) {
 // A batch that was never completed is not checked forever.
 func TestSweep_ExpiredBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newPipeline(t)
 	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
 	b := w.accept(3)
 	w.handOff(b)

@@ -38,7 +38,7 @@ func (s *sink) post(endpoint, what string) {
 }
 
 // notifier posts pending webhooks; all endpoints are healthy.
-func (w *world) notifier() sqs.Handler {
+func (w *pipeline) notifier() sqs.Handler {
 	m := mortal{w}
 	return sqs.BatchHandler(func(ctx context.Context, messages []campaign.NotifyMessage) []error {
 		errs := make([]error, len(messages))

@@ -21,7 +21,7 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, func(t *testing.T, l layout) {
 		t.Helper()
-		w := newWorld(t, 3, l)
+		w := newHarness(t, 3, l)
 		process := w.notifier()
 		w.receiver.set(failing(503))
 		w.record(sent(3)...)
@@ -57,7 +57,7 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 
 // parkDamaged writes a parked delivery with a damaged row, before all others, and returns
 // its task.
-func (w *world) parkDamaged() campaign.NotifyTask {
+func (w *harness) parkDamaged() campaign.NotifyTask {
 	w.t.Helper()
 	d := campaign.WebhookDelivery{
 		Tenant: w.tenant, EndpointID: w.endpoint.ID, Left: []int{0}, Parked: true,
@@ -84,7 +84,7 @@ func (w *world) parkDamaged() campaign.NotifyTask {
 // Entries of another tenant's batch are never posted. The tenant's own entries are.
 func TestHandle_BatchOfOtherTenant(t *testing.T) {
 	t.Parallel()
-	w, other := newWorld(t, 2, true), newWorld(t, 1, true)
+	w, other := newHarness(t, 2, true), newHarness(t, 1, true)
 	entries := ledger.PackNewEntries([]ledger.NewEntries{w.fresh(sent(2)...), other.fresh(sent(1)...)})
 	task := campaign.NotifyTask{Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: base64.StdEncoding.EncodeToString(entries)}
 	for _, err := range w.notifier().Handle(t.Context(), []campaign.NotifyTask{task}) {
@@ -100,7 +100,7 @@ func TestHandle_BatchOfOtherTenant(t *testing.T) {
 // A damaged task does not cause a retry of the other tasks of its message.
 func TestHandleMessages_DamagedTask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 1, true)
+	w := newHarness(t, 1, true)
 	w.record(sent(1)...)
 	damaged := campaign.NotifyTask{Tenant: w.tenant, EndpointID: "another", Entries: "%"}
 	message := campaign.NotifyMessage{NotifyTask: w.takeTasks()[0], Also: []campaign.NotifyTask{damaged}}

@@ -24,15 +24,15 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// metered counts the consumed capacity of the world's store.
-func (w *world) metered() *metering.Consumed {
+// metered counts the consumed capacity of the harness's store.
+func (w *harness) metered() *metering.Consumed {
 	used := &metering.Consumed{}
 	w.store.Client = dynamodb.NewFromConfig(stackenv.Load(w.t).AWS(), used.Attach)
 	return used
 }
 
 // steps counts the notifier's steps by name.
-func (w *world) steps() func(step string) int {
+func (w *harness) steps() func(step string) int {
 	taken := map[string]int{}
 	w.broken = func(step string) error {
 		w.mu.Lock()
@@ -48,7 +48,7 @@ func (w *world) steps() func(step string) int {
 }
 
 // takeTasks receives all tasks, without sweep.
-func (w *world) takeTasks() (tasks []campaign.NotifyTask) {
+func (w *harness) takeTasks() (tasks []campaign.NotifyTask) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, q := range w.queue {
@@ -65,7 +65,7 @@ func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 	for _, endpoints := range []int{0, 1, 2, 5} {
 		t.Run(fmt.Sprint(endpoints, " endpoints"), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, 200, true)
+			w := newHarness(t, 200, true)
 			w.must(w.removeEndpoint(w.endpoint))
 			for range endpoints {
 				w.newEndpoint(w.receiver.URL)
@@ -97,7 +97,7 @@ func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 // of the hour, and leaves no due row.
 func TestHandle_SuccessWritesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 600, true)
+	w := newHarness(t, 600, true)
 	used := w.metered()
 	process := w.notifier()
 	process.Posts = silent{}
@@ -121,7 +121,7 @@ func (silent) CountPosts(context.Context, string, string, time.Time, int, int) e
 // A failing endpoint costs one write per task, except for its probes.
 func TestHandle_FailingEndpointWrites(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 1100, true)
+	w := newHarness(t, 1100, true)
 	w.receiver.set(failing(503))
 	process := w.notifier()
 	w.record(sent(100)...)
@@ -153,7 +153,7 @@ func TestHandle_FailingEndpointWrites(t *testing.T) {
 // A task received twice while its endpoint is down creates one delivery.
 func TestHandle_RepeatedTask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 5, true)
+	w := newHarness(t, 5, true)
 	w.receiver.set(failing(503))
 	w.record(sent(5)...)
 	tasks := w.arrived()
@@ -184,13 +184,13 @@ func TestHandle_RepeatedTask(t *testing.T) {
 // it is parked.
 func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ stop, start func(w *world) }{
+	tests := map[string]struct{ stop, start func(w *harness) }{
 		"the circuit closes": {
-			func(w *world) {
+			func(w *harness) {
 				_, err := w.store.SaveCircuit(w.t.Context(), campaign.Circuit{Tenant: w.tenant, EndpointID: w.endpoint.ID, Since: start, Next: start.Add(time.Hour)})
 				w.must(err)
 			},
-			func(w *world) {
+			func(w *harness) {
 				c, err := w.store.Circuit(w.t.Context(), w.tenant, w.endpoint.ID)
 				w.must(err)
 				_, err = w.store.EndCircuit(w.t.Context(), c)
@@ -198,11 +198,11 @@ func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 			},
 		},
 		"the endpoint is switched on": {
-			func(w *world) {
+			func(w *harness) {
 				_, err := w.store.SwitchEndpoint(w.t.Context(), w.tenant, w.endpoint.ID, "operator")
 				w.must(err)
 			},
-			func(w *world) {
+			func(w *harness) {
 				_, err := w.store.SwitchEndpoint(w.t.Context(), w.tenant, w.endpoint.ID, "")
 				w.must(err)
 			},
@@ -212,7 +212,7 @@ func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 		for _, step := range []string{"save delivery", "saved delivery"} {
 			t.Run(name+" at "+step, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, 20, true)
+				w := newHarness(t, 20, true)
 				w.record(sent(20)...)
 				tt.stop(w)
 				var once sync.Once
@@ -234,7 +234,7 @@ func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 	}
 }
 
-func (w *world) removeEndpoint(e campaign.Endpoint) error {
+func (w *harness) removeEndpoint(e campaign.Endpoint) error {
 	_, err := w.store.Client.DeleteItem(w.t.Context(), &dynamodb.DeleteItemInput{
 		TableName: aws.String(w.store.Campaigns), Key: dynamo.Item{
 			"pk": &types.AttributeValueMemberS{Value: "TEN#" + e.Tenant}, "sk": &types.AttributeValueMemberS{Value: "ENDPOINT#" + e.ID},
@@ -246,7 +246,7 @@ func (w *world) removeEndpoint(e campaign.Endpoint) error {
 // Tasks of a deleted endpoint are dropped, and its deliveries are deleted.
 func TestHandle_DeletedEndpoint(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 10, true)
+	w := newHarness(t, 10, true)
 	at := w.refusing(bad, 3)
 	w.record(sent(5)...)
 	w.run(time.Second, w.notifier())
@@ -264,7 +264,7 @@ func TestHandle_DeletedEndpoint(t *testing.T) {
 // The parked deliveries of a deleted endpoint are deleted with its circuit.
 func TestCircuit_DeletedEndpoint(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 20, true)
+	w := newHarness(t, 20, true)
 	w.receiver.set(failing(503))
 	w.record(sent(20)...)
 	w.run(time.Minute, w.notifier())
@@ -280,7 +280,7 @@ func TestCircuit_DeletedEndpoint(t *testing.T) {
 // once they are readable.
 func TestHandle_TooManyReceives(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 5, true)
+	w := newHarness(t, 5, true)
 	w.record(sent(5)...)
 	tasks := w.arrived()
 	broken := w.notifier()
@@ -308,7 +308,7 @@ func TestHandle_TooManyReceives(t *testing.T) {
 // The deleted part of a task is dead, and the rest is posted.
 func TestHandle_DeletedBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 150, true)
+	w := newHarness(t, 150, true)
 	changes := append(sent(2), campaign.Change{Index: 120, Outcome: campaign.OutcomeSent, At: start})
 	fresh := []ledger.NewEntries{w.fresh(changes...)}
 	payload := w.batch
@@ -356,7 +356,7 @@ func (b *countedBlobs) GetRange(ctx context.Context, key string, from, to int) (
 // minutes.
 func TestRecipients_Cached(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 600, true)
+	w := newHarness(t, 600, true)
 	w.newEndpoint(w.receiver.URL)
 	blobs := &countedBlobs{Blobs: w.blobs, reads: map[string]int{}}
 	process := w.notifier()
@@ -400,7 +400,7 @@ func TestHandle_ErasedAfterQueueing(t *testing.T) {
 	for name, down := range map[string]bool{"posted at once": false, "posted after failures": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, 2, true)
+			w := newHarness(t, 2, true)
 			process := w.notifier()
 			w.record(sent(2)...)
 			if down {
@@ -428,7 +428,7 @@ func TestHandle_ErasedAfterQueueing(t *testing.T) {
 // Tasks and delivery rows contain no phone number, UID or text.
 func TestDelivery_NoPersonalData(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 3, true)
+	w := newHarness(t, 3, true)
 	w.receiver.set(failing(503))
 	w.record(sent(3)...)
 	tasks := w.arrived()
@@ -452,7 +452,7 @@ func TestDelivery_NoPersonalData(t *testing.T) {
 // A damaged task is retried until it moves to the dead-letter queue.
 func TestHandle_DamagedTask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 1, true)
+	w := newHarness(t, 1, true)
 	for _, entries := range []string{"%", "AAAA"} {
 		task := campaign.NotifyTask{Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: entries}
 		if errs := w.notifier().Handle(t.Context(), []campaign.NotifyTask{task}); errs[0] == nil {

@@ -22,7 +22,7 @@ func TestHandle_ErasedRecipient(t *testing.T) {
 
 func testErasedRecipient(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 3, l)
+	w := newHarness(t, 3, l)
 	process := w.notifier()
 	w.record(sent(3)...)
 	w.run(time.Minute, process)
@@ -58,7 +58,7 @@ func testErasedRecipient(t *testing.T, l layout) {
 }
 
 // erase gives the batch another payload without one of its messages.
-func (w *world) erase(index int) {
+func (w *harness) erase(index int) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	all, err := payload.ReadAll(ctx, w.blobs, w.batch)

@@ -36,6 +36,8 @@ type Data struct {
 	Reason     string `json:"reason,omitempty"`   // sentence for the code
 	Text       string `json:"text,omitempty"`     // of a reply
 	Erased     bool   `json:"erased,omitempty"`   // the phone number, UID and text were erased
+
+	Suggestion *campaign.TappedSuggestion `json:"suggestion,omitempty"` // of a tap
 }
 
 // erased is Data after erasure. It contains the required fields of its kind, empty.

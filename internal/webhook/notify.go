@@ -66,6 +66,7 @@ type Notifier struct {
 	Posts     Posts
 	Blobs     Blobs
 	Queue     Queue
+	Templates Templates
 	// HTTP sends the requests, see Poster.
 	HTTP *http.Client
 	Now  func() time.Time
@@ -75,6 +76,7 @@ type Notifier struct {
 	endpoints      cache.Cache[endpointKey, campaign.Endpoint]
 	circuits       cache.Cache[endpointKey, campaign.Circuit]
 	batches        cache.Cache[campaign.BatchKey, campaign.Batch]
+	templates      cache.Cache[templateKey, campaign.Template]
 	recipientCache recipientCache
 	limiters       limiters
 }

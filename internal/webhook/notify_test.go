@@ -35,7 +35,7 @@ func TestHandle_EveryChange(t *testing.T) {
 
 func testEveryChange(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 150, l)
+	w := newHarness(t, 150, l)
 	w.record(
 		campaign.Change{Index: 0, Outcome: campaign.OutcomeSent, At: start},
 		campaign.Change{Index: 120, Outcome: campaign.OutcomeFailed, Code: "opted_out", At: start.Add(time.Second)},
@@ -86,7 +86,7 @@ func TestHandle_Kinds(t *testing.T) {
 
 func testKinds(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 2, l)
+	w := newHarness(t, 2, l)
 	other := newReceiver(t)
 	w.newEndpoint(other.URL, "message.failed", "campaign.completed")
 	w.record(sent(2)...)
@@ -107,7 +107,7 @@ func TestHandle_Reply(t *testing.T) {
 
 func testReply(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 1, l)
+	w := newHarness(t, 1, l)
 	w.record(sent(1)...)
 	webhookEvent, err := json.Marshal(campaign.WebhookEvent{
 		Kind: campaign.KindReplied, EventID: "e", At: start, Phone: "+5511900000000", Text: "Oi", MessageID: w.batch.Key.MessageID(0),
@@ -161,7 +161,7 @@ func TestSign_Rotation(t *testing.T) {
 
 func testSignRotation(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 1, l)
+	w := newHarness(t, 1, l)
 	next := newSecret()
 	w.must(w.store.RotateEndpoint(t.Context(), w.tenant, w.endpoint.ID, next, time.Now().Add(time.Hour)))
 	clock := time.Now().Truncate(time.Second) // the library uses the real clock
@@ -201,9 +201,9 @@ func TestCircuit_FailingEndpoint(t *testing.T) {
 
 func testFailingEndpoint(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 300, l)
+	w := newHarness(t, 300, l)
 	w.receiver.set(failing(503))
-	other := newWorld(t, 10, l)
+	other := newHarness(t, 10, l)
 	process := w.notifier()
 	for i := range 3 {
 		var changes []campaign.Change
@@ -259,7 +259,7 @@ func testSwitchOff(t *testing.T, l layout) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, 50, l)
+			w := newHarness(t, 50, l)
 			w.receiver.set(failing(test.status))
 			w.record(sent(50)...)
 			if day := 24 * time.Hour; test.span > day { // the days in between are like the hours
@@ -292,7 +292,7 @@ func TestRetry_RefusedMessage(t *testing.T) {
 
 func testRetryRefusedMessage(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 5, l)
+	w := newHarness(t, 5, l)
 	refused := w.batch.Key.MessageID(3)
 	var at []time.Duration
 	w.receiver.set(func(_ http.ResponseWriter, body string) int {
@@ -338,7 +338,7 @@ func testRetryAfter(t *testing.T, l layout) {
 	for name, value := range map[string]string{"seconds": "3600", "a date": start.Add(time.Hour).Format(http.TimeFormat)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, 20, l)
+			w := newHarness(t, 20, l)
 			w.receiver.set(func(h http.ResponseWriter, _ string) int {
 				if w.Now().Before(start.Add(time.Hour)) {
 					h.Header().Set("Retry-After", value)
@@ -361,7 +361,7 @@ func testRetryAfter(t *testing.T, l layout) {
 }
 
 // dying makes processes crash at a step, three times. It returns the number of crashes.
-func (w *world) dying(step string) func() int {
+func (w *harness) dying(step string) func() int {
 	deaths := 0
 	w.broken = func(at string) error {
 		w.mu.Lock()
@@ -394,7 +394,7 @@ func testCrashNothingLost(t *testing.T, l layout) {
 	for _, step := range steps {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, 20, l)
+			w := newHarness(t, 20, l)
 			w.receiver.set(func(http.ResponseWriter, string) int {
 				if w.Now().Before(start.Add(10 * time.Minute)) {
 					return http.StatusInternalServerError
@@ -434,7 +434,7 @@ func testCrashRefusedMessage(t *testing.T, l layout) {
 	for _, step := range []string{"save delivery", "saved delivery", "queue", "last save"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, 5, l)
+			w := newHarness(t, 5, l)
 			w.refusing(bad, 3)
 			w.record(sent(5)...)
 			if step == "last save" { // the save that marks it dead
@@ -463,7 +463,7 @@ func testSwitchOffCrash(t *testing.T, l layout) {
 	for _, step := range []string{"switch endpoint", "switched endpoint", "save delivery", "saved delivery"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, 20, l)
+			w := newHarness(t, 20, l)
 			w.receiver.set(failing(http.StatusGone))
 			deaths := w.dying(step)
 			w.record(sent(20)...)
@@ -514,7 +514,7 @@ func testNonPublicAddress(t *testing.T, l layout) {
 	for _, host := range []string{"127.0.0.1", "169.254.169.254", "[::ffff:10.0.0.1]", "[::ffff:127.0.0.1]", "2130706433", "localhost", "[::1]", "0.0.0.0"} {
 		t.Run(host, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, 1, l)
+			w := newHarness(t, 1, l)
 			w.endpoint.URL = "http://" + host + ":" + port
 			w.must(w.store.SaveEndpoint(t.Context(), w.endpoint))
 			process := w.notifier()
@@ -536,7 +536,7 @@ func TestPost_Redirect(t *testing.T) {
 
 func testRedirect(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 1, l)
+	w := newHarness(t, 1, l)
 	elsewhere := newReceiver(t)
 	w.receiver.set(func(h http.ResponseWriter, _ string) int {
 		h.Header().Set("Location", elsewhere.URL)

@@ -44,7 +44,7 @@ func (n *Notifier) messages(ctx context.Context, delivery campaign.WebhookDelive
 	}
 	var cause error
 	for _, p := range positions {
-		m, err := messageOf(batches[items[p].key], items[p], p)
+		m, err := n.messageOf(ctx, batches[items[p].key], items[p], p)
 		if isUnreadable(err) {
 			unreadable, cause = append(unreadable, p), err
 			continue
@@ -60,7 +60,7 @@ func (n *Notifier) messages(ctx context.Context, delivery campaign.WebhookDelive
 	return messages, unreadable, nil
 }
 
-func messageOf(a *batchRecipients, i item, position int) (pendingMessage, error) {
+func (n *Notifier) messageOf(ctx context.Context, a *batchRecipients, i item, position int) (pendingMessage, error) {
 	if a.err != nil {
 		return pendingMessage{}, a.err
 	}
@@ -73,7 +73,12 @@ func messageOf(a *batchRecipients, i item, position int) (pendingMessage, error)
 		UID: to.uid, Phone: to.phone, Erased: to.phone == "",
 	}
 	d.Code, d.Reason = i.Why()
-	return newMessage(position, d.MessageID, i.Outcome.Kind(), i.At, d)
+	if i.Outcome == campaign.OutcomeTapped {
+		if d.Suggestion, err = n.suggestion(ctx, a.batch, i.Change, d.Erased); err != nil {
+			return pendingMessage{}, err
+		}
+	}
+	return newMessage(position, i.Subject(i.key), i.Outcome.Kind(), i.At, d)
 }
 
 // pendingFor returns the positions of the items that are pending for the endpoint.

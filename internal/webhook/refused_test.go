@@ -32,7 +32,7 @@ func schedule() []time.Duration {
 }
 
 // refusing fails some messages and records their times.
-func (w *world) refusing(refuse func(h http.ResponseWriter) int, indices ...int) map[string][]time.Duration {
+func (w *harness) refusing(refuse func(h http.ResponseWriter) int, indices ...int) map[string][]time.Duration {
 	ids, at := map[string]bool{}, map[string][]time.Duration{}
 	for _, i := range indices {
 		ids[w.batch.Key.MessageID(i)] = true
@@ -51,7 +51,7 @@ func (w *world) refusing(refuse func(h http.ResponseWriter) int, indices ...int)
 
 func bad(http.ResponseWriter) int { return http.StatusBadRequest }
 
-func (w *world) isWell() {
+func (w *harness) isWell() {
 	w.t.Helper()
 	e, err := w.store.Endpoint(w.t.Context(), w.tenant, w.endpoint.ID)
 	if err != nil || e.Off() {
@@ -62,7 +62,7 @@ func (w *world) isWell() {
 	}
 }
 
-func (w *world) dead(want int) []campaign.NotifyTask {
+func (w *harness) dead(want int) []campaign.NotifyTask {
 	w.t.Helper()
 	dead, err := w.store.DeadDeliveries(w.t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
 	if err != nil || len(dead) != want {
@@ -80,7 +80,7 @@ func TestRefused_FewMessages(t *testing.T) {
 
 func testFewMessages(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 50, l)
+	w := newHarness(t, 50, l)
 	indices := []int{0, 3, 6, 9}
 	at := w.refusing(bad, indices...)
 	w.record(sent(50)...)
@@ -111,7 +111,7 @@ func TestRefused_FirstMessages(t *testing.T) {
 
 func testFirstMessages(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 50, l)
+	w := newHarness(t, 50, l)
 	indices := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	at := w.refusing(bad, indices...)
 	w.record(sent(50)...)
@@ -139,7 +139,7 @@ func TestRefused_RetryAfterOfOneMessage(t *testing.T) {
 
 func testRetryAfterOfOneMessage(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 100, l)
+	w := newHarness(t, 100, l)
 	pause := func(h http.ResponseWriter) int {
 		h.Header().Set("Retry-After", "1")
 		return http.StatusServiceUnavailable
@@ -171,7 +171,7 @@ func testRetryAfterOfOneMessage(t *testing.T, l layout) {
 }
 
 // pass advances the time with all due work.
-func (w *world) pass(span time.Duration, process *webhook.Notifier) {
+func (w *harness) pass(span time.Duration, process *webhook.Notifier) {
 	w.t.Helper()
 	end := w.Now().Add(span)
 	w.run(span, process)
@@ -187,7 +187,7 @@ func TestCircuit_LowTraffic(t *testing.T) {
 
 func testLowTraffic(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 1, l)
+	w := newHarness(t, 1, l)
 	w.receiver.set(failing(500))
 	w.record(sent(1)...)
 	for range 3 { // each attempt runs in another process
@@ -201,24 +201,24 @@ func testLowTraffic(t *testing.T, l layout) {
 // An unreadable delivery is dead at once and does not block others.
 func TestHandle_Unreadable(t *testing.T) {
 	t.Parallel()
-	damages := map[string]func(w *world) campaign.WebhookDelivery{
-		"no content": func(*world) campaign.WebhookDelivery {
+	damages := map[string]func(w *harness) campaign.WebhookDelivery{
+		"no content": func(*harness) campaign.WebhookDelivery {
 			return campaign.WebhookDelivery{Kind: campaign.KindReplied, Blob: "events/gone/" + rand.Text()}
 		},
-		"damaged content": func(w *world) campaign.WebhookDelivery {
+		"damaged content": func(w *harness) campaign.WebhookDelivery {
 			blob := "events/" + w.tenant + "/damaged"
 			w.must(w.blobs.Put(w.t.Context(), blob, []byte("{"), "application/json"))
 			return campaign.WebhookDelivery{Kind: campaign.KindReplied, Blob: blob}
 		},
-		"no page": func(w *world) campaign.WebhookDelivery {
+		"no page": func(w *harness) campaign.WebhookDelivery {
 			return campaign.WebhookDelivery{Key: w.batch.Key, Ordinal: 99}
 		},
-		"no batch": func(*world) campaign.WebhookDelivery {
+		"no batch": func(*harness) campaign.WebhookDelivery {
 			var key campaign.BatchKey
 			_, _ = rand.Read(key[:])
 			return campaign.WebhookDelivery{Key: key, Ordinal: 1}
 		},
-		"damaged payload": func(w *world) campaign.WebhookDelivery {
+		"damaged payload": func(w *harness) campaign.WebhookDelivery {
 			well := w.batch
 			w.batch = w.newBatch(1)
 			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, make([]byte, 400), "application/octet-stream"))
@@ -228,7 +228,7 @@ func TestHandle_Unreadable(t *testing.T) {
 			w.batch = well
 			return d
 		},
-		"short payload": func(w *world) campaign.WebhookDelivery {
+		"short payload": func(w *harness) campaign.WebhookDelivery {
 			well := w.batch
 			w.batch = w.newBatch(101)
 			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, nil, "application/octet-stream"))
@@ -243,7 +243,7 @@ func TestHandle_Unreadable(t *testing.T) {
 		for _, when := range []string{"on its way", "parked"} {
 			t.Run(fmt.Sprint(name, " ", when), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, 20, false)
+				w := newHarness(t, 20, false)
 				process := w.notifier()
 				if when == "parked" { // before all others
 					w.receiver.set(failing(503))
@@ -277,7 +277,7 @@ func TestHandle_Unreadable(t *testing.T) {
 func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	t.Parallel()
 	const ended = 2 * 100 // twice a page
-	w := newWorld(t, 20, false)
+	w := newHarness(t, 20, false)
 	process := w.notifier()
 	w.receiver.set(failing(503))
 	w.record(sent(20)...)
@@ -302,7 +302,7 @@ func TestCircuit_ExpiredDeliveries(t *testing.T) {
 }
 
 // enqueue writes a delivery, replacing the existing one.
-func (w *world) enqueue(d campaign.WebhookDelivery) {
+func (w *harness) enqueue(d campaign.WebhookDelivery) {
 	w.t.Helper()
 	w.must(w.store.DeleteDelivery(w.t.Context(), d.Task()))
 	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.WebhookDelivery{d}))
@@ -317,7 +317,7 @@ func TestHandle_TransientReadError(t *testing.T) {
 
 func testTransientReadError(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 5, l)
+	w := newHarness(t, 5, l)
 	process := w.notifier()
 	process.Blobs = brokenBlobs{}
 	w.record(sent(5)...)
@@ -347,7 +347,7 @@ func TestHandle_HangingEndpoint(t *testing.T) {
 
 func testHangingEndpoint(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 200, l)
+	w := newHarness(t, 200, l)
 	var posts atomic.Int32
 	ended := make(chan struct{})
 	t.Cleanup(func() { close(ended) })
@@ -394,7 +394,7 @@ func TestHandle_DeadlineCountsAttempt(t *testing.T) {
 
 func testDeadlineCountsAttempt(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 20, l)
+	w := newHarness(t, 20, l)
 	const shutdownMargin = 20 * time.Second // of the call's time
 	ctx, cancel := context.WithTimeout(t.Context(), shutdownMargin+4*time.Second)
 	defer cancel()
@@ -427,7 +427,7 @@ func TestCircuit_LaterRetryAfter(t *testing.T) {
 
 func testLaterRetryAfter(t *testing.T, l layout) {
 	t.Helper()
-	w := newWorld(t, 20, l)
+	w := newHarness(t, 20, l)
 	w.receiver.set(func(h http.ResponseWriter, _ string) int {
 		switch now := w.Now(); {
 		case now.Equal(start):

@@ -17,6 +17,8 @@ answers = collections.Counter()
 def map_path_parameters(context, path_parameters):
     if path_parameters and "campaignId" in path_parameters and next(turns) % 2:
         path_parameters["campaignId"] = os.environ["CAMPAIGN_ID"]
+    if path_parameters and "templateId" in path_parameters and next(turns) % 2:
+        path_parameters["templateId"] = os.environ["TEMPLATE_ID"]
     return path_parameters
 
 

@@ -74,14 +74,18 @@ func (*instant) AddCall(context.Context, string, campaign.CallBucket, campaign.C
 	return campaign.CallBucket{}, true, nil
 }
 
+func (*instant) Spending(context.Context, string, string) (campaign.Spending, error) {
+	return campaign.Spending{}, nil
+}
+
 func (a *instant) Put(_ context.Context, _ string, payload []byte, _ string) error {
 	a.stored += len(payload)
 	return nil
 }
 
-func (*instant) Get(context.Context, string) ([]byte, error)       { return nil, campaign.ErrNotFound }
-func (*instant) Delete(context.Context, string) error              { return nil }
-func (*instant) Schedule(context.Context, campaign.Batch) error    { return nil }
+func (*instant) Get(context.Context, string) ([]byte, error)    { return nil, campaign.ErrNotFound }
+func (*instant) Delete(context.Context, string) error           { return nil }
+func (*instant) Schedule(context.Context, campaign.Batch) error { return nil }
 func (k benchKey) Keys(context.Context) ([]accesstoken.Key, error) {
 	return []accesstoken.Key{k.key}, nil
 }

@@ -202,6 +202,7 @@ func required() []string {
 		of("/templates", "", "/…", "/…/edit", "/new"),
 		of("/settings/credentials", "", "/new", "/…/rotate", "/…/revoke"),
 		of("/settings/webhooks", "", "/new", "/…", "/…/kinds", "/…/rotate", "/…/off"),
+		of("/settings/billing", ""),
 		of("/settings/audit", ""),
 		of("/docs", "", "/…", "/webhooks", "/states", "/errors"),
 	)

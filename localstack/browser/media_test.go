@@ -91,7 +91,7 @@ func (b *browser) saveCard(name, link string) int {
 	b.visit("/dashboard/templates/new")
 	return read(b, "save the template", chromedp.Evaluate[int](`(async () => {
 		const fields = new URLSearchParams(new FormData(document.querySelector("main form")));
-		for (const [name, value] of Object.entries({name: "`+name+`", kind: "card", title: "Oferta", media: "`+link+`"})) fields.set(name, value);
+		for (const [name, value] of Object.entries({name: "`+name+`", kind: "card", "card-title": "Oferta", "card-media": "`+link+`"})) fields.set(name, value);
 		return (await fetch("/dashboard/templates", {method: "POST", body: fields})).status;
 	})()`, chromedp.EvalAwaitPromise))
 }

@@ -51,7 +51,8 @@ var (
 	everyonesPages = []string{
 		"/dashboard/campaigns", "/dashboard/campaigns/one", "/dashboard/campaigns/one/messages",
 		"/dashboard/templates", "/dashboard/templates/one", "/dashboard/media", "/dashboard/settings/credentials", "/dashboard/settings/webhooks",
-		"/dashboard/docs", "/dashboard/docs/dispatchCampaign", "/dashboard/docs/webhooks", "/dashboard/docs/states", "/dashboard/docs/errors",
+		"/dashboard/settings/billing",
+		"/dashboard/docs", "/dashboard/docs/dispatchCampaign", "/dashboard/docs/webhooks", "/dashboard/docs/webhook-types", "/dashboard/docs/states", "/dashboard/docs/errors",
 		"/dashboard/docs/retry-a-call-safely", "/dashboard/docs/receive-webhooks", "/dashboard/docs/test-failures-in-the-sandbox",
 	}
 	adminPages = []string{

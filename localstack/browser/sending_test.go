@@ -66,7 +66,7 @@ func (b *browser) write(name, text string) {
 	b.t.Helper()
 	b.visit("/dashboard/templates")
 	b.click(`a[href="/dashboard/templates/new"]`, `#name`)
-	b.run("fill in the form", chromedp.SendKeys(`#name`, name), chromedp.SendKeys(`#text`, text))
+	b.run("fill in the form", chromedp.SendKeys(`#name`, name), chromedp.SendKeys(`#body`, text))
 	b.run("wait for the preview", chromedp.WaitVisible(`//*[@id="preview"]//*[@class="var"][.="nome"]`))
 	b.check("template-new")
 	b.click(`.actions button:not(.no-script)`, `a[href$="/edit"]`)

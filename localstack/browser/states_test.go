@@ -39,6 +39,7 @@ func (b *browser) refusedForms() {
 	for _, test := range []struct{ name, page, form, fill string }{
 		{"credentials", credentials + "/new", `main form`, ""},
 		{"webhooks", "/dashboard/settings/webhooks/new", `main form`, `document.querySelector("#url").value = "http://[::1"`},
+		{"billing", "/dashboard/settings/billing", `main form`, `document.querySelector("#basic").value = "1.000,00"`},
 		{"sending", "/dashboard/campaigns/new", `main form`, ""},
 		{"template-test", "/dashboard/templates/" + b.env["TEMPLATE_ID"], `#test form`, `document.querySelector("#test-phone").value = "12"`},
 	} {
@@ -59,9 +60,9 @@ func (b *browser) writeCard() {
 	b.t.Helper()
 	b.serveImage("https://media.example/")
 	b.visit("/dashboard/templates/new")
-	b.run("fill in the form", chromedp.Click(`#kind-card`), chromedp.SendKeys(`#title`, "Oferta para {{nome}}"),
-		chromedp.SendKeys(`#description`, "Só hoje."), chromedp.SendKeys(`#media`, "https://media.example/oferta.png"),
-		chromedp.SendKeys(`input[name="suggestion"]`, "Quero"),
+	b.run("fill in the form", chromedp.Click(`#kind-card`), chromedp.SendKeys(`#card-title`, "Oferta para {{nome}}"),
+		chromedp.SendKeys(`#card-description`, "Só hoje."), chromedp.SendKeys(`#card-media`, "https://media.example/oferta.png"),
+		chromedp.Click(`button[value="add card-s"]`), chromedp.WaitVisible(`#card-s1-text`), chromedp.SendKeys(`#card-s1-text`, "Quero"),
 		chromedp.WaitVisible(`#preview .replies`), imageLoaded)
 	b.check("template-card")
 	b.sendRefused(`main form`, http.StatusUnprocessableEntity)
@@ -113,7 +114,7 @@ func (b *browser) expireSession() {
 	if _, err := chromedp.Call(b.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
 		b.t.Fatal(err)
 	}
-	b.run("enter a text", chromedp.SendKeys(`#text`, "Oi"), chromedp.WaitVisible(`#over [role="alert"]`))
+	b.run("enter a text", chromedp.SendKeys(`#body`, "Oi"), chromedp.WaitVisible(`#over [role="alert"]`))
 	b.check("session-over-within")
 	b.sendRefused(`main form`, http.StatusUnauthorized)
 	b.check("session-over")

@@ -241,7 +241,7 @@ func TestMetadata(t *testing.T) {
 		"jwks_uri":                              base + "/.well-known/jwks.json",
 		"grant_types_supported":                 []any{"client_credentials", "refresh_token"},
 		"token_endpoint_auth_methods_supported": []any{"client_secret_basic", "client_secret_post"},
-		"scopes_supported":                      []any{campaign.ScopeDispatch},
+		"scopes_supported":                      []any{campaign.ScopeDispatch, campaign.ScopeTemplates},
 		"response_types_supported":              []any{},
 		"service_documentation":                 base + "/api/v1/openapi.json",
 	}
@@ -255,10 +255,10 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// ownCredential returns a client with a new credential.
-func (c *client) ownCredential() *client {
+// ownCredential returns a client with a new credential. Without scopes it has the default.
+func (c *client) ownCredential(scopes ...string) *client {
 	c.t.Helper()
-	credential, err := c.service().CreateCredential(c.t.Context(), c.env["TENANT"], "e2e", "")
+	credential, err := c.service().CreateCredential(c.t.Context(), c.env["TENANT"], "e2e", "", scopes...)
 	must(c.t, err)
 	return c.with("CLIENT_ID", credential.ClientID, "CLIENT_SECRET", credential.Secret)
 }

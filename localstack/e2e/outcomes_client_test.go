@@ -92,6 +92,8 @@ type webhookMessage struct {
 		Code       string `json:"code"`
 		Reason     string `json:"reason"`
 		Text       string `json:"text"`
+
+		Suggestion *campaign.TappedSuggestion `json:"suggestion"`
 	} `json:"data"`
 }
 
@@ -135,6 +137,8 @@ func (r receiver) kinds() map[string]int {
 type report struct {
 	Status       string
 	Accepted     int
+	Tapped       int
+	Clicked      int
 	Counts       map[string]int
 	Cancellation struct{ Stopped, Revoked, TooLate int }
 	Batches      []struct {

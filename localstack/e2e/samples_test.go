@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -14,7 +15,10 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/apidocs"
+	"campaign-dispatch/internal/dashboard/apidocs/apidocstest"
 	"campaign-dispatch/internal/random"
 )
 
@@ -26,7 +30,7 @@ func TestSamples_FirstCall(t *testing.T) {
 		t.Run(sample.ID, func(t *testing.T) {
 			t.Parallel()
 			all := messages(1)
-			out := runSample(t, sample,
+			out := runSample(t, apidocstest.Sample{File: sample.File, Run: sample.Run, Code: sample.Code},
 				"CLIENT_ID="+c.env["CLIENT_ID"], "CLIENT_SECRET="+c.env["CLIENT_SECRET"],
 				"TEMPLATE_ID="+c.env["TEMPLATE_ID"], "PHONE="+all[0]["phone"].(string))
 			for _, want := range []string{"202", "accepted", "1"} {
@@ -45,23 +49,57 @@ func TestSamples_FirstCall(t *testing.T) {
 // OpenAPI document.
 func TestSamples_EveryOperation(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant()
-	calls, err := apidocs.Calls(c.env["BASE_URL"])
-	must(t, err)
+	c := newClient(t).ownTenant().ownCredential(campaign.Scopes...)
 	shared := c.sampleEnv()
-	for _, call := range calls {
-		for _, sample := range call.Samples {
-			t.Run(call.Operation+"/"+sample.ID, func(t *testing.T) {
+	for operation, success := range c.operations() {
+		for _, language := range apidocstest.Languages {
+			t.Run(operation+"/"+language, func(t *testing.T) {
 				t.Parallel()
 				own := *c
 				own.t = t
-				out := runSample(t, sample, slices.Concat(shared, own.operationEnv(call.Operation))...)
-				if !slices.Contains(strings.Fields(out), call.Success) {
-					t.Errorf("the output does not contain %s:\n%s", call.Success, out)
+				out := runSample(t, own.sample(operation, language), slices.Concat(shared, own.operationEnv(operation))...)
+				if !slices.Contains(strings.Fields(out), success) {
+					t.Errorf("the output does not contain %s:\n%s", success, out)
 				}
 			})
 		}
 	}
+}
+
+// operations returns the ids of the operations with the status of an accepted call.
+func (c *client) operations() map[string]string {
+	c.t.Helper()
+	all := map[string]string{}
+	for _, item := range c.document().Paths.Map() {
+		for _, operation := range item.Operations() {
+			all[operation.OperationID] = "200"
+			if operation.Responses.Status(http.StatusAccepted) != nil {
+				all[operation.OperationID] = "202"
+			}
+		}
+	}
+	return all
+}
+
+// document returns the OpenAPI document.
+func (c *client) document() *openapi3.T {
+	c.t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(c.do(http.MethodGet, "/api/v1/openapi.json", nil).body)
+	must(c.t, err)
+	return doc
+}
+
+// sample returns the sample of an operation that the documentation shows.
+func (c *client) sample(operation, language string) apidocstest.Sample {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.absolute(apidocs.Root+"/"+operation+"?in="+language), http.NoBody)
+	must(c.t, err)
+	res, err := http.DefaultClient.Do(r)
+	must(c.t, err)
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	must(c.t, err)
+	return apidocstest.Find(c.t, string(page))
 }
 
 // sampleEnv returns environment variables for the samples, with a dispatched campaign and
@@ -79,6 +117,7 @@ func (c *client) sampleEnv() []string {
 	return []string{
 		"CLIENT_ID=" + c.env["CLIENT_ID"], "CLIENT_SECRET=" + c.env["CLIENT_SECRET"], "TOKEN=" + c.token(),
 		"TEMPLATE_ID=" + c.env["TEMPLATE_ID"], "PHONE=11987654321", "SCHEDULE=" + inDays(2),
+		"TEMPLATE_NAME=Sample", "TEMPLATE_VERSION=1", "IDEMPOTENCY_KEY=" + random.UUID(),
 		"CAMPAIGN_ID=" + sent.CampaignID, "BATCH_ID=" + c.batchID(sent.CampaignID), "ERROR_FILE=" + path.Base(sent.Feedback.ErrorFileURL),
 	}
 }
@@ -90,6 +129,10 @@ func (c *client) operationEnv(operation string) []string {
 	case "dispatchCampaign":
 		id := random.UUID()
 		return []string{"CAMPAIGN_ID=" + id, "CAMPAIGN_NAME=Sample " + id, "IDEMPOTENCY_KEY=" + random.UUID()}
+	case "createTemplateVersion":
+		template, err := c.service().SaveTemplate(c.t.Context(), admin.TemplateForm{Tenant: c.env["TENANT"], Text: "Olá"})
+		must(c.t, err)
+		return []string{"TEMPLATE_ID=" + template.ID}
 	case "cancelCampaign", "rescheduleBatch":
 		call := c.call(messages(1))
 		call["schedule"] = inDays(1)
@@ -116,11 +159,9 @@ func (c *client) batchID(campaignID string) string {
 // Every operation rejects a repeated query parameter with a specific code.
 func TestQuery_RepeatedParameter(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant()
-	doc, err := openapi3.NewLoader().LoadFromData(c.do(http.MethodGet, "/api/v1/openapi.json", nil).body)
-	must(t, err)
+	c := newClient(t).ownTenant().ownCredential(campaign.Scopes...)
 	checked := 0
-	for path, item := range doc.Paths.Map() {
+	for path, item := range c.document().Paths.Map() {
 		for method, operation := range item.Operations() {
 			for _, p := range operation.Parameters {
 				if p.Value.In != openapi3.ParameterInQuery {
@@ -135,8 +176,8 @@ func TestQuery_RepeatedParameter(t *testing.T) {
 			}
 		}
 	}
-	if checked < 9 {
-		t.Errorf("checked %d parameters, want 9 at least", checked)
+	if checked < 11 {
+		t.Errorf("checked %d parameters, want 11 at least", checked)
 	}
 }
 
@@ -144,7 +185,7 @@ func TestQuery_RepeatedParameter(t *testing.T) {
 var anyPath = strings.NewReplacer("{campaignId}", "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10", "{batch}", "1")
 
 // runSample writes a sample to its file, runs the documented command and returns the output.
-func runSample(t *testing.T, sample apidocs.Sample, env ...string) string {
+func runSample(t *testing.T, sample apidocstest.Sample, env ...string) string {
 	t.Helper()
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, sample.File), []byte(sample.Code), 0o600); err != nil {

@@ -105,16 +105,16 @@ func story(history []porcupine.Operation) string {
 	return b.String()
 }
 
-// world is what a history's small numbers stand for.
-type world struct {
+// inputs is what a history's small numbers stand for.
+type inputs struct {
 	campaigns [campaigns]string
 	names     [names]string
 	numbers   [numbers]string
 	start     time.Time
 }
 
-func newWorld() world {
-	w := world{start: time.Now()}
+func newInputs() inputs {
+	w := inputs{start: time.Now()}
 	for i := range w.campaigns {
 		w.campaigns[i] = random.UUID()
 	}
@@ -129,7 +129,7 @@ func newWorld() world {
 
 // history lets the clients call side by side, and returns all calls.
 func (s Service) history(ctx context.Context, random *mathrand.Rand) ([]porcupine.Operation, error) {
-	w := newWorld()
+	w := newInputs()
 	plans := make([][]call, Clients)
 	for i := range plans {
 		for range callsEach {
@@ -169,7 +169,7 @@ func randomCall(random *mathrand.Rand) call {
 }
 
 // do makes a call and notes when it began and ended.
-func (s Service) do(ctx context.Context, w world, client int, c call) (porcupine.Operation, error) {
+func (s Service) do(ctx context.Context, w inputs, client int, c call) (porcupine.Operation, error) {
 	body, err := json.Marshal(w.body(c, s.templateID))
 	if err != nil {
 		return porcupine.Operation{}, err
@@ -183,7 +183,7 @@ func (s Service) do(ctx context.Context, w world, client int, c call) (porcupine
 	return op, err
 }
 
-func (w world) body(c call, templateID string) map[string]any {
+func (w inputs) body(c call, templateID string) map[string]any {
 	var messages []map[string]string
 	for i, n := range w.numbers {
 		if c.numbers&(1<<i) != 0 {

@@ -50,8 +50,15 @@ func missing() resourceIDs {
 	}
 }
 
+// generated matches what differs in the answers about two new templates.
+var generated = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|"createdAt":"[^"]*"`)
+
 // hide replaces the names of resourceIDs, so that answers about different resourceIDs can be compared.
 func (t resourceIDs) hide(text string) string {
+	return generated.ReplaceAllString(t.replace(text), "GENERATED")
+}
+
+func (t resourceIDs) replace(text string) string {
 	return strings.NewReplacer(t.campaign, "CAMPAIGN", t.name, "NAME", t.batch, "BATCH", t.template, "TEMPLATE",
 		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.upload, "UPLOAD").Replace(text)
 }
@@ -65,7 +72,7 @@ type tenantFixture struct {
 }
 
 func (p tenantFixture) claims() accesstoken.Claims {
-	return accesstoken.Claims{Tenant: p.id, ClientID: p.credential, Scope: campaign.ScopeDispatch}
+	return accesstoken.Claims{Tenant: p.id, ClientID: p.credential, Scope: strings.Join(campaign.Scopes, " ")}
 }
 
 // authzFixture is two tenants of a running stack: the attacker requests the owner's resources.

@@ -69,7 +69,8 @@ func operations(t *testing.T) (all []operation) {
 // about returns the operation's path and body for some resourceIDs.
 func (o operation) about(t *testing.T, about resourceIDs) (path string, body any) {
 	t.Helper()
-	path = strings.NewReplacer("{campaignId}", about.campaign, "{batch}", about.batch, "{name}", about.upload+".csv").Replace(o.path) + o.query
+	path = strings.NewReplacer("{campaignId}", about.campaign, "{batch}", about.batch, "{name}", about.upload+".csv",
+		"{templateId}", about.template, "{version}", "1").Replace(o.path) + o.query
 	if strings.Contains(path, "{") {
 		t.Fatalf("%s has an unknown parameter: add it here", o.path)
 	}
@@ -83,6 +84,9 @@ func (o operation) about(t *testing.T, about resourceIDs) (path string, body any
 		"notAfter":  time.Now().Add(72 * time.Hour).UTC().Format("2006-01-02T15:04Z"),
 		"client_id": "rcs_" + rand.Text(), // each has a limit of its own
 	} {
+		if name == "name" && all["campaignId"] == nil {
+			continue // of a template: a repeated call has the same one
+		}
 		if _, ok := all[name]; ok || name == "client_id" && all["grant_type"] != nil {
 			all[name] = value
 		}

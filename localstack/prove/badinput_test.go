@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/badinput"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -18,6 +20,10 @@ import (
 func badInput(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	fuzzParsers(ctx, t, durationOf(t, "FUZZ_TIME", "10m"))
+	credential, err := adminOf(env).CreateCredential(ctx, env["TENANT"], "bad input", "", campaign.Scopes...)
+	check(t, err)
+	env = maps.Clone(env)
+	env["CLIENT_ID"], env["CLIENT_SECRET"] = credential.ClientID, credential.Secret
 	answers, err := badinput.CallAll(ctx, env, durationOf(t, "SCHEMATHESIS_TIME", "2m"))
 	figure := fmt.Sprintf("%d answers, all as documented: %v", answers.Total(), answers)
 	if err != nil {

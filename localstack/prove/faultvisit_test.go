@@ -50,7 +50,7 @@ func (s *faultStack) openPages(ctx context.Context) error {
 	if err != nil || at.Path != list {
 		return fmt.Errorf("the sign-in did not lead to the page (%w)", err)
 	}
-	for _, page := range []string{"templates", "settings/credentials", "settings/webhooks", "settings/audit"} {
+	for _, page := range []string{"templates", "settings/credentials", "settings/webhooks", "settings/billing", "settings/audit"} {
 		if _, _, err := openPage(ctx, browser, http.MethodGet, s.env["BASE_URL"]+"/dashboard/"+page, nil); err != nil {
 			return err
 		}

@@ -73,6 +73,7 @@ func (s Stack) parameters() []cfn.Parameter {
 		"Architecture": map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
 		"Environment":  "local",
 		"BaseUrl":      url(s.Ports.Base),
+		"LinkUrl":      url(s.Ports.Base),
 		"RcsUrl":       url(s.Ports.RCS),
 		"SignInUrl":    url(s.Ports.AWS),
 	}

@@ -111,6 +111,15 @@ func (c contentMessage) cards() []cardContent {
 	return []cardContent{c.RichCard.StandaloneCard.CardContent}
 }
 
+// suggestions returns the suggestions in the order in which a reader sees them.
+func (c contentMessage) suggestions() []suggestion {
+	var all []suggestion
+	for _, card := range c.cards() {
+		all = append(all, card.Suggestions...)
+	}
+	return append(all, c.Suggestions...)
+}
+
 // text returns the text, the URL of the file, or the titles and descriptions of the cards,
 // each on a line.
 func (m agentMessage) text() string {

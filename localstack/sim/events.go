@@ -19,12 +19,40 @@ type event struct {
 	EventID           string `json:"eventId,omitempty"`
 	MessageID         string `json:"messageId,omitempty"` // of the recipient's text, if Text is set
 	Text              string `json:"text,omitempty"`
-	SendTime          string `json:"sendTime"`
-	AgentID           string `json:"agentId"`
+	// SuggestionResponse is set for a tap. The event has no messageId of the agent then.
+	SuggestionResponse *suggestionResponse `json:"suggestionResponse,omitempty"`
+
+	SendTime string `json:"sendTime"`
+	AgentID  string `json:"agentId"`
+}
+
+// suggestionResponse is a tap on a suggestion.
+type suggestionResponse struct {
+	Text         string `json:"text"`
+	PostbackData string `json:"postbackData"`
+	Type         string `json:"type"`
+}
+
+// tapOf returns the tap of a recipient with the fate, nil if there is nothing to tap.
+func tapOf(f fate, c contentMessage) *suggestionResponse {
+	for _, s := range c.suggestions() {
+		if f.taps || f.tapsReply && s.Reply != nil || f.clicks && s.link() != "" {
+			return s.tap()
+		}
+	}
+	return nil
+}
+
+func (s suggestion) tap() *suggestionResponse {
+	text, postback := s.labels()
+	if s.Reply != nil {
+		return &suggestionResponse{text, postback, "REPLY"}
+	}
+	return &suggestionResponse{text, postback, "ACTION"}
 }
 
 // scheduleEvents schedules the events of an accepted message if its agent has a webhook.
-func (s *Sim) scheduleEvents(key messageKey, m *record, f fate, ttl time.Duration) {
+func (s *Sim) scheduleEvents(key messageKey, m *record, f fate, ttl time.Duration, tap *suggestionResponse) {
 	if s.hooks.get(key.agentID) == nil {
 		return
 	}
@@ -41,14 +69,20 @@ func (s *Sim) scheduleEvents(key messageKey, m *record, f fate, ttl time.Duratio
 			return
 		}
 		s.emit(key.agentID, event{SenderPhoneNumber: m.Phone, EventType: "DELIVERED", MessageID: m.MessageID}, func() {
-			s.options.After(pause, func() { s.read(key.agentID, m, f) })
+			s.options.After(pause, func() { s.read(key.agentID, m, f, tap) })
 		})
 	})
 }
 
-// read sends the READ event, and the texts and events of an opt-out.
-func (s *Sim) read(agentID string, m *record, f fate) {
+// read sends the READ event, then the tap, or the texts and events of an opt-out.
+func (s *Sim) read(agentID string, m *record, f fate, tap *suggestionResponse) {
 	s.emit(agentID, event{SenderPhoneNumber: m.Phone, EventType: "READ", MessageID: m.MessageID}, func() {
+		if f.clicks {
+			s.openLink(m.content)
+		}
+		if tap != nil {
+			s.emit(agentID, event{SenderPhoneNumber: m.Phone, MessageID: rand.Text(), SuggestionResponse: tap}, func() {})
+		}
 		if f.optsOut {
 			s.emit(agentID, event{SenderPhoneNumber: m.Phone, MessageID: rand.Text(), Text: "PARAR"}, func() {})
 			s.emit(agentID, event{SenderPhoneNumber: m.Phone, EventType: "UNSUBSCRIBE"}, func() {})
@@ -137,8 +171,8 @@ func (h *hook) sign(e event, now time.Time) signedEvent {
 	return signedEvent{body: string(body), signature: base64.StdEncoding.EncodeToString(mac.Sum(nil))}
 }
 
-// sendEvent sends the given event: {"agentId", "phone", "text" or "eventType",
-// "messageId"}.
+// sendEvent sends the given event: {"agentId", "phone", "messageId", and "text",
+// "eventType" or "suggestionResponse"}.
 func (s *Sim) sendEvent(w http.ResponseWriter, r *http.Request) error {
 	var made struct {
 		AgentID   string `json:"agentId"`
@@ -146,16 +180,21 @@ func (s *Sim) sendEvent(w http.ResponseWriter, r *http.Request) error {
 		Text      string `json:"text"`
 		EventType string `json:"eventType"`
 		MessageID string `json:"messageId"`
+
+		SuggestionResponse *suggestionResponse `json:"suggestionResponse"`
 	}
 	if err := readJSON(w, r, controlLimit, &made); err != nil {
 		return err
 	}
-	if s.hooks.get(made.AgentID) == nil || !e164.MatchString(made.Phone) || (made.Text == "") == (made.EventType == "") {
-		return invalid("An event has the agentId of a webhook, a phone in E.164, and either a text or an eventType.")
+	if s.hooks.get(made.AgentID) == nil || !e164.MatchString(made.Phone) || !oneOf(made.Text != "", made.EventType != "", made.SuggestionResponse != nil) {
+		return invalid("An event has the agentId of a webhook, a phone in E.164, and either a text, an eventType or a suggestionResponse.")
 	}
-	e := event{SenderPhoneNumber: made.Phone, Text: made.Text, EventType: made.EventType, MessageID: made.MessageID}
+	e := event{
+		SenderPhoneNumber: made.Phone, Text: made.Text, EventType: made.EventType, MessageID: made.MessageID,
+		SuggestionResponse: made.SuggestionResponse,
+	}
 	switch {
-	case made.Text != "":
+	case made.EventType == "":
 		e.MessageID = rand.Text()
 	case strings.HasPrefix(made.EventType, "TTL_"):
 		e.SenderPhoneNumber, e.PhoneNumber = "", made.Phone
@@ -163,4 +202,15 @@ func (s *Sim) sendEvent(w http.ResponseWriter, r *http.Request) error {
 	s.emit(made.AgentID, e, func() {})
 	w.WriteHeader(http.StatusAccepted)
 	return nil
+}
+
+// oneOf reports whether exactly one of the conditions is true.
+func oneOf(conditions ...bool) bool {
+	n := 0
+	for _, c := range conditions {
+		if c {
+			n++
+		}
+	}
+	return n == 1
 }

@@ -32,6 +32,8 @@ type webhook struct {
 
 type receivedEvent struct {
 	SenderPhoneNumber, PhoneNumber, EventType, MessageID, Text, AgentID string
+
+	SuggestionResponse struct{ Text, PostbackData, Type string }
 }
 
 func newWebhook(t *testing.T) *webhook {
@@ -221,6 +223,50 @@ func TestEvents_Fates(t *testing.T) {
 		p.send(t, "+5511900000005", id, ttl)
 		p.runWithin(time.Minute)
 		if diff := cmp.Diff([]string{"DELIVERED", "READ", "PARAR", "UNSUBSCRIBE"}, kinds(p)); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("tap", func(t *testing.T) {
+		t.Parallel()
+		for number, want := range map[string]string{"6": "Site a.site ACTION", "7": "Sim yes REPLY"} {
+			p := newEventProvider(t)
+			p.send(t, "+551190000000"+number, id, `{"contentMessage":{"richCard":{"standaloneCard":{"cardOrientation":"VERTICAL","cardContent":{
+				"title":"Oi","suggestions":[
+				{"action":{"text":"Site","postbackData":"a.site","openUrlAction":{"url":"https://example.com","application":"BROWSER"}}},
+				{"reply":{"text":"Sim","postbackData":"yes"}}]}}}}}`)
+			p.runWithin(time.Minute)
+			tap := p.hook.events[len(p.hook.events)-1]
+			response := tap.SuggestionResponse
+			if got := response.Text + " " + response.PostbackData + " " + response.Type; got != want || tap.SenderPhoneNumber != "+551190000000"+number {
+				t.Errorf("%s: got the tap %q of %q, want %q", number, got, tap.SenderPhoneNumber, want)
+			}
+		}
+	})
+	t.Run("click", func(t *testing.T) {
+		t.Parallel()
+		var opened []string
+		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			opened = append(opened, r.Method+" "+r.URL.Path)
+			http.Redirect(w, r, "/elsewhere", http.StatusFound)
+		}))
+		t.Cleanup(site.Close)
+		p := newEventProvider(t)
+		p.send(t, "+5511900000008", id, `{"contentMessage":{"text":"Oi","suggestions":[{"reply":{"text":"Sim","postbackData":"yes"}},
+			{"action":{"text":"Site","postbackData":"a.site","openUrlAction":{"url":"`+site.URL+`/l/x","application":"BROWSER"}}}]}}`)
+		p.runWithin(time.Minute)
+		if diff := cmp.Diff([]string{"GET /l/x"}, opened); diff != "" {
+			t.Errorf("opened links (-want +got):\n%s", diff)
+		}
+		if tap := p.hook.events[len(p.hook.events)-1].SuggestionResponse; tap.PostbackData != "a.site" {
+			t.Errorf("got the tap %+v, want that of the link", tap)
+		}
+	})
+	t.Run("nothing to tap", func(t *testing.T) {
+		t.Parallel()
+		p := newEventProvider(t)
+		p.send(t, "+5511900000006", id, hello)
+		p.runWithin(time.Minute)
+		if diff := cmp.Diff([]string{"DELIVERED", "READ"}, kinds(p)); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})

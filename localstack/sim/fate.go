@@ -14,6 +14,9 @@ type fate struct {
 	answerLost  bool   // the first attempt is accepted and its response lost
 	undelivered bool   // the message is never delivered
 	optsOut     bool   // the recipient replies PARAR
+	taps        bool   // the recipient taps the first suggestion
+	tapsReply   bool   // the recipient taps the first suggested reply
+	clicks      bool   // the recipient taps the first link, and the phone opens it
 }
 
 // always is the number of failures of an attempt that never succeeds.
@@ -27,6 +30,9 @@ var fates = map[string]fate{
 	delivered:     {},
 	"undelivered": {undelivered: true}, // accepted and revoked when its ttl ends
 	"opt_out":     {optsOut: true},     // delivered and read; the recipient replies PARAR
+	"tap":         {taps: true},        // delivered and read; the recipient taps the first suggestion
+	"tap_reply":   {tapsReply: true},   // the same with the first suggested reply
+	"click":       {clicks: true},      // the same with the first link, which the phone opens
 	"unreachable": {failures: always, status: http.StatusNotFound, message: "Requested entity was not found."},
 	"unsupported": {failures: always, status: http.StatusBadRequest, message: "The device lacks a required feature."},
 	"forbidden":   {failures: always, status: http.StatusForbidden, message: "The agent is not launched and the user is not a tester."},
@@ -38,7 +44,7 @@ var fates = map[string]fate{
 
 // fixedNumber matches Brazilian numbers of any area code whose last digit selects
 // their fate.
-var fixedNumber = regexp.MustCompile(`^\+55\d{2}90000000([1-5])$`)
+var fixedNumber = regexp.MustCompile(`^\+55\d{2}90000000([1-8])$`)
 
 var fixedFates = map[string]string{
 	"1": "unreachable",
@@ -46,6 +52,9 @@ var fixedFates = map[string]string{
 	"3": "undelivered",
 	"4": "unavailable",
 	"5": "opt_out",
+	"6": "tap",
+	"7": "tap_reply",
+	"8": "click",
 }
 
 // fateOf returns the configured fate of a number, then the fixed one, then delivered.

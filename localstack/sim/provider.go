@@ -59,7 +59,7 @@ func (s *Sim) send(w http.ResponseWriter, r *http.Request, key messageKey, m rec
 		return s.failure(b, f, attempt)
 	})
 	if accepted != nil {
-		s.scheduleEvents(key, accepted, f, ttl)
+		s.scheduleEvents(key, accepted, f, ttl, tapOf(f, m.content))
 	}
 	wait(r, time.Duration(b.LatencyMs)*time.Millisecond)
 	if answerLost {

@@ -14,15 +14,18 @@ import (
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi"
+	"campaign-dispatch/internal/link"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/templates"
 )
 
-// Handler returns the handler that reads and controls campaigns. It also serves error
-// files, the OpenAPI document and unknown paths.
+// Handler returns the handler that reads and controls campaigns. It also serves templates,
+// links that count clicks, error files, the OpenAPI document and unknown paths.
 func Handler(c app.Config) lambda.Handler {
 	tables := c.Tables()
 	store, blobs := dynamo.NewCampaignStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
@@ -33,8 +36,11 @@ func Handler(c app.Config) lambda.Handler {
 		Tokens: verifier, Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releases.New(c),
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}).Register(mux)
+	(&templates.Service{Tokens: verifier, Store: store, Now: time.Now, BaseURL: c.BaseURL}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
 	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
+	links := &link.Service{Store: store, Blobs: blobs, Queue: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now}
+	mux.Handle("GET "+campaign.LinkPath+"{token}", httpapi.HandlerFunc(links.ServeLink))
 	return lambdahttp.NewHandler(withDocument(mux, &openapi.Service{BaseURL: c.BaseURL}))
 }
 
@@ -43,6 +49,7 @@ func withDocument(mux *http.ServeMux, api *openapi.Service) http.Handler {
 	unknown := httpapi.HandlerFunc(api.ServeUnknown)
 	mux.Handle("GET /api/v1/openapi.json", httpapi.HandlerFunc(api.ServeDocument))
 	mux.Handle("GET /api/v1/external/campaigns/dispatch", unknown) // no campaign has that id
+	mux.Handle("GET "+templates.Path+"/preview", unknown)          // no template either
 	mux.Handle("/", unknown)
 	return httpapi.Exact(mux, unknown)
 }

@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/dashboard/billing"
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/campaignupload"
 	"campaign-dispatch/internal/dashboard/credentials"
@@ -39,7 +40,7 @@ func campaignPages(c app.Config, store *dynamo.CampaignStore) area {
 	}}
 }
 
-// settingsAreas returns the pages of API credentials and webhooks.
+// settingsAreas returns the pages of API credentials, webhooks and prices.
 func settingsAreas(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthStore) []area {
 	service := &admin.Service{Store: store, Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
 	once := web.SubmitToken{Forms: store}
@@ -47,6 +48,7 @@ func settingsAreas(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthS
 	return []area{
 		{credentials.Area(), &credentials.Pages{Store: auth, Admin: service, Once: once, Now: time.Now}},
 		{webhooks.Area(), &webhooks.Pages{Store: store, Admin: service, Poster: poster, Once: once, Now: time.Now}},
+		{billing.Area(), &billing.Pages{Store: store, Admin: service, Now: time.Now}},
 	}
 }
 

@@ -23,6 +23,8 @@ func Handler(c app.Config) lambda.Handler {
 		Batches: store, Tenants: store, Contents: s3.New(c.AWS, c.Bucket, c.Local),
 		OptOuts:  &optout.Book{Store: store, Now: time.Now},
 		Recorder: recorder.New(c, store),
+		Taps:     store,
+		Clicks:   store,
 	}
 	return lambda.NewHandler(sqs.CountingBatchHandler(applier.Handle, (*campaign.EventTask).Received))
 }

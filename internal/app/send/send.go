@@ -29,6 +29,7 @@ func Handler(c app.Config) lambda.Handler {
 		Recorder:    recorder.New(c, store),
 		OptOuts:     &optout.Book{Store: store, Now: time.Now},
 		Queue:       sqs.New(c.AWS, c.SendQueueURL),
+		LinkURL:     c.LinkURL,
 		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,
 	}
 	return lambda.NewHandler(sqs.BatchHandler(sender.Handle))

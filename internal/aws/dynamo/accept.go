@@ -54,6 +54,9 @@ func (s *CampaignStore) queryKeys(q campaign.AcceptQuery) map[string]rowKey {
 	if q.IdempotencyKey != "" {
 		keys["answer"] = rowKey{s.Campaigns, idempotencyKey(q.Tenant, q.ClientID, q.IdempotencyKey)}
 	}
+	if q.TemplateID != "" && q.Tenant != "" {
+		keys["billing"] = rowKey{s.Campaigns, billingKey(q.Tenant)}
+	}
 	if q.TemplateID != "" {
 		keys["template"] = rowKey{s.Campaigns, templateKey(q.TemplateID)}
 	}
@@ -90,6 +93,9 @@ func (s *CampaignStore) readSnapshot(q campaign.AcceptQuery, keys map[string]row
 	}
 	snapshot.NameTaken = row("name") != nil
 	snapshot.Calls = readCalls(rows[keys["calls"].id()]) // expired rows too, so that the period does not restart
+	if r := row("billing"); r != nil {
+		snapshot.Billing = readBilling(r)
+	}
 	if r := row("batch"); r != nil {
 		ref := campaign.BatchRef{ID: campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}, BatchID: q.BatchID}
 		batch, err := readBatch(ref, r)
@@ -137,8 +143,8 @@ func (s *CampaignStore) packedSets(ctx context.Context, q campaign.AcceptQuery) 
 }
 
 // Accept writes an accepted dispatch call in one transaction. The error wraps
-// campaign.ErrLostRace if a row changed since it was read. After any other error, the
-// transaction may have been committed.
+// campaign.ErrLostRace if a row changed since it was read, or if the budget has no room left:
+// the caller reads it again. After any other error, the transaction may have been committed.
 func (s *CampaignStore) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
 	a.Batch.Ordinal, a.Batch.Ledger = a.Ordinal, s.Split
 	items := []types.TransactWriteItem{
@@ -155,6 +161,9 @@ func (s *CampaignStore) Accept(ctx context.Context, a campaign.AcceptCommand, to
 	}
 	if a.IdempotencyKey != "" {
 		items = append(items, s.answerWrite(a))
+	}
+	if b := a.Batch; b.Reserved > 0 {
+		items = append(items, s.reserve(b.Tenant, b.ReservedOn, b.Reserved, a.Limits))
 	}
 	reasons, err := s.transact(ctx, items, token)
 	if err != nil {

@@ -26,11 +26,13 @@ func directoryKey(kind, id string) Item {
 	return Item{"pk": text(listPK), "sk": text(kind + "#" + id)}
 }
 
-// entryKey is the row that lists a tenant's template or credential. prefix is TEMPLATE# or
-// CREDENTIAL#.
+// entryKey is the row that lists a tenant's template or credential. prefix is templatePrefix
+// or CREDENTIAL#.
 func entryKey(tenant, prefix, id string) Item {
 	return Item{"pk": tenantKey(tenant)["pk"], "sk": text(prefix + id)}
 }
+
+const templatePrefix = "TEMPLATE#"
 
 // Tenant returns a tenant. The error wraps campaign.ErrNotFound if it does not exist.
 func (s *CampaignStore) Tenant(ctx context.Context, id string) (campaign.Tenant, error) {
@@ -87,12 +89,8 @@ func (s *CampaignStore) PutTemplate(ctx context.Context, t campaign.Template) (c
 		if err == nil && current.Tenant != t.Tenant {
 			return t, fmt.Errorf("put template %s: belongs to another tenant: %w", t.ID, campaign.ErrNotFound)
 		}
-		media, err := s.shownMedia(ctx, t)
-		if err != nil {
-			return t, err
-		}
 		t.Version, t.CreatedAt = current.Version+1, s.Now().UTC().Truncate(time.Millisecond)
-		if err := s.putVersion(ctx, t, media); !errors.Is(err, campaign.ErrLostRace) {
+		if err := s.putVersion(ctx, t); !errors.Is(err, campaign.ErrLostRace) {
 			return t, err
 		}
 	}
@@ -101,25 +99,44 @@ func (s *CampaignStore) PutTemplate(ctx context.Context, t campaign.Template) (c
 
 // putVersion writes the version after the current one. The error wraps campaign.ErrLostRace
 // if a concurrent call wrote it, or deleted one of the media.
-func (s *CampaignStore) putVersion(ctx context.Context, t campaign.Template, media map[string]Item) error {
-	version, err := templateRow(templateVersionKey(t.ID, t.Version), t)
+func (s *CampaignStore) putVersion(ctx context.Context, t campaign.Template) error {
+	items, err := s.versionItems(ctx, t)
 	if err != nil {
 		return err
+	}
+	return s.writeAll(ctx, "put template "+t.ID, items...)
+}
+
+// versionItems write a version, if its predecessor is the current one and the uploaded files
+// that it shows exist. The error wraps campaign.ErrNoMedia if they do not exist now.
+func (s *CampaignStore) versionItems(ctx context.Context, t campaign.Template) ([]types.TransactWriteItem, error) {
+	media, err := s.shownMedia(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	version, err := templateRow(templateVersionKey(t.ID, t.Version), t)
+	if err != nil {
+		return nil, err
 	}
 	current, err := templateRow(templateKey(t.ID), t)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	entry := entryKey(t.Tenant, "TEMPLATE#", t.ID)
+	entry := entryKey(t.Tenant, templatePrefix, t.ID)
 	entry["name"], entry["version"], entry["createdAt"] = text(t.Name), number(t.Version), millis(t.CreatedAt)
-	if t.Card != nil {
+	switch {
+	case t.Card != nil:
 		entry["card"] = boolean(true)
+	case t.Carousel != nil:
+		entry["carousel"] = boolean(true)
+	case t.File != nil:
+		entry["file"] = boolean(true)
 	}
-	writes := []types.TransactWriteItem{s.putNew(version), s.putAfter(current, t), s.put(entry)}
+	items := []types.TransactWriteItem{s.putNew(version), s.putAfter(current, t), s.put(entry)}
 	for _, key := range media {
-		writes = append(writes, s.requireMedia(key))
+		items = append(items, s.requireMedia(key))
 	}
-	return s.writeAll(ctx, "put template "+t.ID, writes...)
+	return items, nil
 }
 
 // putAfter replaces the current version if it is the predecessor of t.
@@ -145,17 +162,26 @@ func (s *CampaignStore) Template(ctx context.Context, id string) (campaign.Templ
 }
 
 // Templates returns the IDs, names and current versions of a tenant's templates, ordered by
-// ID. Their contents are omitted; Card is empty.
+// ID. Their contents are omitted; Card, Carousel and File are empty.
 func (s *CampaignStore) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
-	return list(ctx, &s.table, "TEN#"+tenant, "TEMPLATE#", func(id string, row Item) campaign.Template {
-		t := campaign.Template{
-			ID: id, Tenant: tenant, Name: getText(row, "name"), Version: int(getNumber(row, "version")), CreatedAt: getMillis(row, "createdAt"),
-		}
-		if getBool(row, "card") {
-			t.Card = &content.Card{}
-		}
-		return t
+	return list(ctx, &s.table, "TEN#"+tenant, templatePrefix, func(id string, row Item) campaign.Template {
+		return readTemplateEntry(tenant, id, row)
 	})
+}
+
+func readTemplateEntry(tenant, id string, row Item) campaign.Template {
+	t := campaign.Template{
+		ID: id, Tenant: tenant, Name: getText(row, "name"), Version: int(getNumber(row, "version")), CreatedAt: getMillis(row, "createdAt"),
+	}
+	switch {
+	case getBool(row, "card"):
+		t.Card = &content.Card{}
+	case getBool(row, "carousel"):
+		t.Carousel = &content.Carousel{}
+	case getBool(row, "file"):
+		t.File = &content.File{}
+	}
+	return t
 }
 
 // TemplateVersions returns all versions of a template of any tenant, newest first.

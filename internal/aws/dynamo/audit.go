@@ -37,16 +37,20 @@ func (s *CampaignStore) Audit(ctx context.Context, e campaign.AuditEntry) error 
 }
 
 func (s *CampaignStore) putAuditEntry(ctx context.Context, e campaign.AuditEntry, nanos int64) error {
+	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &s.Campaigns, Item: auditRow(e, nanos), ConditionExpression: aws.String("attribute_not_exists(pk)"),
+	})
+	return err
+}
+
+func auditRow(e campaign.AuditEntry, nanos int64) Item {
 	row := auditKey(e.Tenant, strconv.FormatInt(nanos, 10))
 	row["who"], row["action"], row["subject"] = text(e.Who), text(e.Action), text(e.Subject)
 	if len(e.Details) > 0 {
 		row["details"] = text(strings.Join(e.Details, ","))
 	}
 	row["at"], row[TTL] = millis(e.At), number(e.At.Add(campaign.AuditLife).Unix())
-	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
-	})
-	return err
+	return row
 }
 
 // AuditLog returns up to limit entries of a tenant's audit log, newest first. older is the

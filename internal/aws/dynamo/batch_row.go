@@ -45,7 +45,14 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 	}
 	if b.Ledger {
 		row["ledger"] = boolean(true)
+		if len(b.TapKey) > 0 {
+			row["tapKey"] = bytesOf(b.TapKey)
+			if b.CountsClicks {
+				row["countsClicks"] = boolean(true)
+			}
+		}
 	}
+	setPrice(row, b)
 	setEnd(row, b.ExpiresAt())
 	if !b.NextCheck.IsZero() {
 		row["due"] = text(s.dueShard(b.BatchRef))
@@ -87,8 +94,29 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		},
 		AgentID:  getText(row, "agentId"),
 		Ledger:   getBool(row, "ledger"),
+		TapKey:   getBinary(row, "tapKey"),
 		ClosedAt: getMillis(row, "closedAt"),
+		Classes:  campaign.Classes{Known: row["basics"] != nil, Basic: int(getNumber(row, "basics")), Bits: getBinary(row, "classes")},
+		Prices:   readPrices(row),
+		Reserved: getMoney(row, "reserved"), ReservedOn: getText(row, "reservedOn"),
+		CountsClicks: getBool(row, "countsClicks"),
 	}, nil
+}
+
+// setPrice sets the billing classes of a batch, its prices and its reservation.
+func setPrice(row Item, b campaign.Batch) {
+	if b.Classes.Known {
+		row["basics"] = number(b.Classes.Basic)
+	}
+	if b.Classes.Mixed() {
+		row["classes"] = bytesOf(b.Classes.Bits)
+	}
+	if b.Prices.Set() {
+		row["basicPrice"], row["singlePrice"] = number(b.Prices.Basic), number(b.Prices.Single)
+	}
+	if b.Reserved > 0 {
+		row["reserved"], row["reservedOn"] = number(b.Reserved), text(b.ReservedOn)
+	}
 }
 
 func (s *CampaignStore) dueShard(ref campaign.BatchRef) string {

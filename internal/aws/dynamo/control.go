@@ -46,11 +46,7 @@ func (s *CampaignStore) CancelBatch(ctx context.Context, ref campaign.BatchRef, 
 		update, open = update+", takeBack = :true", "attribute_not_exists(takeBack)"
 		values[":true"] = boolean(true)
 	}
-	cancelled, err := s.updateBatch(ctx, ref, update+", #state = :cancelled, #due = :shard, nextCheck = :next", "#state = :pending",
-		withValues(values, Item{
-			":pending": text(string(campaign.BatchPending)), ":cancelled": text(string(campaign.BatchCancelled)),
-			":shard": text(s.dueShard(ref)), ":next": millis(nextCheck),
-		}))
+	cancelled, err := s.cancelPending(ctx, ref, update, withValues(values, Item{":next": millis(nextCheck)}))
 	if cancelled || err != nil {
 		return err
 	}
@@ -62,18 +58,50 @@ func (s *CampaignStore) CancelBatch(ctx context.Context, ref campaign.BatchRef, 
 	return err
 }
 
+// cancelPending cancels a pending batch and releases its reservation. It reports whether the
+// batch was pending.
+func (s *CampaignStore) cancelPending(ctx context.Context, ref campaign.BatchRef, update string, values Item) (cancelled bool, err error) {
+	const condition = "#state = :pending"
+	update += ", #state = :cancelled, #due = :shard, nextCheck = :next"
+	all := func() Item {
+		return withValues(values, Item{
+			":pending": text(string(campaign.BatchPending)), ":cancelled": text(string(campaign.BatchCancelled)), ":shard": text(s.dueShard(ref)),
+		})
+	}
+	err = untilDecided(ctx, func() error {
+		var reserved *campaign.Batch
+		cancelled, reserved, err = s.updateUnreserved(ctx, ref, update, condition, all())
+		if err != nil || reserved == nil || reserved.State != campaign.BatchPending {
+			return err
+		}
+		err = s.releaseWith(ctx, *reserved, update, condition, all())
+		cancelled = err == nil
+		return err
+	})
+	return cancelled, err
+}
+
 func withValues(values, more Item) Item {
 	maps.Copy(more, values)
 	return more
 }
 
+const (
+	rescheduling  = "SET dueAt = :to, scheduled = :true, #due = :shard, nextCheck = :next"
+	reschedulable = "#state = :pending AND dueAt = :read"
+)
+
 // Reschedule changes the due time of a pending batch if it is unchanged since it was read,
 // and reports whether it did. After a lost response, it can report false although it
-// succeeded.
+// succeeded. A reservation moves to the day of the due time: the error is a
+// *campaign.BudgetError if there is no room.
 func (s *CampaignStore) Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error) {
-	return s.updateBatch(ctx, b.BatchRef, "SET dueAt = :to, scheduled = :true, #due = :shard, nextCheck = :next",
-		"#state = :pending AND dueAt = :read", Item{
-			":pending": text(string(campaign.BatchPending)), ":read": millis(b.Due), ":to": millis(due),
-			":true": boolean(true), ":shard": text(s.dueShard(b.BatchRef)), ":next": millis(nextCheck),
-		})
+	values := Item{
+		":pending": text(string(campaign.BatchPending)), ":read": millis(b.Due), ":to": millis(due),
+		":true": boolean(true), ":shard": text(s.dueShard(b.BatchRef)), ":next": millis(nextCheck),
+	}
+	if b.Reserved > 0 {
+		return s.rescheduleReserved(ctx, b, due, values)
+	}
+	return s.updateBatch(ctx, b.BatchRef, rescheduling, reschedulable, values)
 }

@@ -42,14 +42,17 @@
 //	B#key                     NOTICE#ordinal#tenant#endpoint  delivery of a log page (former layout)               outcome, webhook                                    webhook, sweep
 //	X#tenant                  NOTICE#kind#blob#endpoint       delivery of an event (former layout)                 outcome, webhook                                    webhook, sweep
 //	TEN#tenant                TENANT                          tenant                                               admin                                               admin, release, dashboard
-//	TEN#tenant                TEMPLATE#template               list entry of a template                             admin, dashboard                                    admin, dashboard
+//	TEN#tenant                BILLING                         prices and limits                                    admin, dashboard                                    dispatch, control, dashboard
+//	TEN#tenant                TEMPLATE#template               list entry of a template                             admin, dashboard, templates                         admin, dashboard, templates
 //	TEN#tenant                CREDENTIAL#client               list entry of a credential                           admin, dashboard                                    admin, dashboard
 //	TEN#tenant                MEDIA#hash                      file that messages can show                          dashboard                                           admin, dashboard
 //	TEN#tenant                ENDPOINT#endpoint               webhook endpoint                                     admin, dashboard, webhook                           outcome, feed, webhook, dashboard
 //	TEN#tenant                ENDPOINTS                       guard of the maximum of endpoints                    admin, dashboard                                    admin, dashboard
+//	TEN#tenant                TEMPLATES                       guard of the maximum of templates of the API         templates                                           templates
 //	TEN#tenant                CIRCUIT#endpoint                circuit of an endpoint                               webhook, admin                                      webhook, sweep, dashboard
-//	T#template                CURRENT                         newest version of a template                         admin, dashboard                                    dispatch, dashboard
-//	T#template                V#version                       version of a template                                admin, dashboard                                    send, privacy, dashboard
+//	BUDGET#tenant             month                           reservations of a month, in millionths of BRL        dispatch, control, outcome, sweep               dispatch, control, dashboard
+//	T#template                CURRENT                         newest version of a template                         admin, dashboard, templates                         dispatch, dashboard, templates
+//	T#template                V#version                       version of a template                                admin, dashboard, templates                         send, privacy, dashboard, templates
 //	A#agent                   AGENT                           agent                                                admin                                               send, events, admin
 //	A#agent                   OWNER                           owner of an agent                                    admin                                               admin
 //	A#agent                   TENANT#tenant                   tenant of an agent                                   admin                                               outcome, admin
@@ -58,16 +61,20 @@
 //	DIRECTORY                 TENANT#, AGENT# or PAUSE#id     list entry of any of these                           admin                                               admin
 //	OPT#tenant                shard                           opted-out phone numbers                              optout, restore                                     send, privacy
 //	OPT#tenant#shard          part                            part of a large shard                                optout, restore                                     send, privacy
-//	AUDIT#tenant              nanoseconds                     audit log entry                                      dashboard                                           dashboard
+//	AUDIT#tenant              nanoseconds                     audit log entry                                      dashboard, templates                                dashboard
 //	FORM#tenant               hash                            submitted form token                                 dashboard                                           dashboard
 //	FAILURES#tenant#endpoint  time#webhook                    failed post (former layout)                          webhook                                             admin, dashboard
 //	STATS#tenant#endpoint     hour                            counts of posts (former layout)                      webhook                                             dashboard
 //
 // # Outcomes
 //
-//	pk   sk            row                                               written by  read by
-//	key  HEAD          states, counts and newest log entries of a batch  outcome     outcome, send, query, feed
-//	key  LOG#sequence  older log entries                                 outcome     query, feed
+//	pk   sk               row                                                 written by  read by
+//	key  HEAD             states, counts and newest log entries of a batch    outcome     outcome, send, query, feed
+//	key  LOG#sequence     older log entries                                   outcome     query, feed
+//	key  TAPS             tapped suggestions and newest entries of their log  outcome     outcome, query, dashboard
+//	key  TAPS#sequence    older entries of the log of taps                    outcome     query, privacy
+//	key  CLICKS           clicked links and newest entries of their log       outcome     outcome, query, dashboard
+//	key  CLICKS#sequence  older entries of the log of clicks                  outcome     query, privacy
 //
 // # Webhooks
 //

@@ -214,15 +214,32 @@ func (s *CampaignStore) SetFailing(ctx context.Context, b campaign.Batch, failin
 	return s.updateBatch(ctx, b.BatchRef, "SET failingMillis = :for, failedAt = :at", condition, values)
 }
 
-// RemoveFromDueIndex removes a completed or cancelled batch from DueIndex.
+// RemoveFromDueIndex removes a completed or cancelled batch from DueIndex. It also releases
+// what the batch has reserved from the budget for messages that were not delivered.
 func (s *CampaignStore) RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error {
-	_, err := s.updateBatch(ctx, ref, "REMOVE #due, nextCheck", "#state IN (:completed, :cancelled)", Item{
-		":completed": text(string(campaign.BatchCompleted)), ":cancelled": text(string(campaign.BatchCancelled)),
+	const update, condition = "REMOVE #due, nextCheck", "#state IN (:completed, :cancelled)"
+	values := func() Item {
+		return Item{":completed": text(string(campaign.BatchCompleted)), ":cancelled": text(string(campaign.BatchCancelled))}
+	}
+	return untilDecided(ctx, func() error {
+		_, reserved, err := s.updateUnreserved(ctx, ref, update, condition, values())
+		if err != nil || reserved == nil || !reserved.Closed() {
+			return err
+		}
+		return s.releaseWith(ctx, *reserved, update, condition, values())
 	})
-	return err
 }
 
 func (s *CampaignStore) updateBatch(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, error) {
+	in := s.batchUpdate(ref, update, condition, values)
+	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: in.TableName, Key: in.Key, UpdateExpression: in.UpdateExpression, ConditionExpression: in.ConditionExpression,
+		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+	})
+	return conditionHeld(err, "update batch "+ref.BatchID)
+}
+
+func (s *CampaignStore) batchUpdate(ref campaign.BatchRef, update, condition string, values Item) *types.Update {
 	var names map[string]string // DynamoDB rejects an empty map
 	for _, name := range []string{"state", "due"} {
 		if strings.Contains(update+condition, "#"+name) {
@@ -232,10 +249,9 @@ func (s *CampaignStore) updateBatch(ctx context.Context, ref campaign.BatchRef, 
 			names["#"+name] = name
 		}
 	}
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+	return &types.Update{
 		TableName: &s.Campaigns, Key: batchKey(ref),
 		UpdateExpression: &update, ConditionExpression: &condition,
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	})
-	return conditionHeld(err, "update batch "+ref.BatchID)
+	}
 }

@@ -46,12 +46,12 @@ func (s *CampaignStore) addEndpoint(ctx context.Context, e campaign.Endpoint, mo
 		return len(all), err
 	}
 	additions := getNumber(guard, "additions")
-	return len(all), s.writeAll(ctx, "add endpoint "+e.ID, s.nextAddition(e.Tenant, additions), s.putNew(endpointRow(e)))
+	return len(all), s.writeAll(ctx, "add endpoint "+e.ID, s.nextAddition(endpointGuardKey(e.Tenant), additions), s.putNew(endpointRow(e)))
 }
 
-// nextAddition increments the guard row if it is unchanged.
-func (s *CampaignStore) nextAddition(tenant string, before int64) types.TransactWriteItem {
-	row := withValue(endpointGuardKey(tenant), "additions", number(before+1))
+// nextAddition increments a guard row if it is unchanged.
+func (s *CampaignStore) nextAddition(guard Item, before int64) types.TransactWriteItem {
+	row := withValue(guard, "additions", number(before+1))
 	if before == 0 {
 		return s.putNew(row)
 	}

@@ -136,6 +136,12 @@ func endpointKey(tenant, id string) Item {
 	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINT#" + id)}
 }
 
+// templateGuardKey is a row that every template created by the API changes, so that
+// concurrent calls cannot exceed the maximum.
+func templateGuardKey(tenant string) Item {
+	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("TEMPLATES")}
+}
+
 // endpointGuardKey is a row that every addition of an endpoint changes, so that concurrent
 // additions cannot exceed the limit.
 func endpointGuardKey(tenant string) Item {

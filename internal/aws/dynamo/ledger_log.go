@@ -23,27 +23,27 @@ func (s *CampaignStore) Entries(ctx context.Context, key campaign.BatchKey, afte
 		return nil, err
 	}
 	last := min(after+limit, head.Sequence)
-	entries, err := s.moved(ctx, key, after, min(last, head.First()-1))
+	entries, err := s.moved(ctx, key, logPages, after, min(last, head.First()-1))
 	if err != nil {
 		return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
 	}
 	return follow(entries, ledger.Numbered(head.First(), head.Tail), after, last)
 }
 
-// moved returns the entries of the LOG rows that overlap (after, last].
-func (s *CampaignStore) moved(ctx context.Context, key campaign.BatchKey, after, last int) ([]ledger.Entry, error) {
+// moved returns the entries of the pages with the prefix that overlap (after, last].
+func (s *CampaignStore) moved(ctx context.Context, key campaign.BatchKey, prefix string, after, last int) ([]ledger.Entry, error) {
 	if last <= after {
 		return nil, nil
 	}
 	rows, err := s.queryIn(ctx, s.Outcomes, "pk = :pk AND sk BETWEEN :from AND :to", Item{
-		":pk": text(key.String()), ":from": text(logSK(max(1, after+2-ledger.MaxPage))), ":to": text(logSK(last)),
+		":pk": text(key.String()), ":from": text(pageSK(prefix, max(1, after+2-ledger.MaxPage))), ":to": text(pageSK(prefix, last)),
 	})
 	if err != nil {
 		return nil, err
 	}
 	var entries []ledger.Entry
 	for _, row := range rows {
-		first, err := firstOf(row)
+		first, err := firstOf(row, prefix)
 		if err != nil {
 			return nil, err
 		}
@@ -64,10 +64,10 @@ func changesIn(entries []ledger.Entry) []campaign.Change {
 	return changes
 }
 
-func firstOf(row Item) (int, error) {
-	first, err := strconv.Atoi(strings.TrimPrefix(getText(row, "sk"), "LOG#"))
+func firstOf(row Item, prefix string) (int, error) {
+	first, err := strconv.Atoi(strings.TrimPrefix(getText(row, "sk"), prefix))
 	if err != nil {
-		return 0, fmt.Errorf("read the sequence of a LOG row: %w", campaign.ErrDamaged)
+		return 0, fmt.Errorf("read the sequence of a page: %w", campaign.ErrDamaged)
 	}
 	return first, nil
 }
@@ -97,11 +97,16 @@ func follow(moved, tail []ledger.Entry, after, last int) ([]ledger.Entry, error)
 // to the writers' clocks. It scans the Outcomes table. The sequence ends at the first
 // error.
 func (s *CampaignStore) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
+	return s.writtenSince(ctx, headSK, since)
+}
+
+// writtenSince is LedgersSince for the rows with a sort key.
+func (s *CampaignStore) writtenSince(ctx context.Context, sk string, since time.Time) iter.Seq2[campaign.BatchKey, error] {
 	pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
 		TableName: &s.Outcomes, ConsistentRead: aws.Bool(true),
-		FilterExpression:     aws.String("sk = :head AND #at >= :since AND " + TTL + " > :now"),
+		FilterExpression:     aws.String("sk = :sk AND #at >= :since AND " + TTL + " > :now"),
 		ProjectionExpression: aws.String("pk"), ExpressionAttributeNames: map[string]string{"#at": "at"},
-		ExpressionAttributeValues: Item{":head": text(headSK), ":since": number(since.Unix()), ":now": number(s.Now().Unix())},
+		ExpressionAttributeValues: Item{":sk": text(sk), ":since": number(since.Unix()), ":now": number(s.Now().Unix())},
 	})
 	return func(yield func(campaign.BatchKey, error) bool) {
 		for pages.HasMorePages() {

@@ -16,8 +16,11 @@ import (
 
 // The rows of the Outcomes table, by batch key:
 //
-//	HEAD      states, tally and the newest entries of the log (the tail)
-//	LOG#first the entries from a sequence on; immutable
+//	HEAD       states, tally and the newest entries of the log (the tail)
+//	LOG#first  the entries from a sequence on; immutable
+//	TAPS       taps and the newest entries of their log
+//	TAPS#first the entries of the log of taps from a sequence on; immutable
+//	CLICKS, CLICKS#first the same for clicks on links
 //
 // All entries up to HEAD's sequence are stored, in the tail or in a LOG row. No
 // LOG row contains later entries. A row with new entries has the attribute
@@ -54,7 +57,7 @@ func readLedgerHead(row Item) (ledger.Head, error) {
 func (s *CampaignStore) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
 	w := head.Plan(b.Accepted, news)
 	for w.Move {
-		moved, err := s.moveTail(ctx, b, head)
+		moved, err := s.movePage(ctx, b, logSK(head.First()), head.Tail)
 		if err != nil {
 			return head, fmt.Errorf("move log entries of batch %s: %w", b.BatchID, err)
 		}
@@ -69,24 +72,6 @@ func (s *CampaignStore) AppendLedger(ctx context.Context, b campaign.Batch, head
 		return head, fmt.Errorf("append %d changes to ledger of batch %s: %w", len(news), b.BatchID, err)
 	}
 	return w.Head, nil
-}
-
-// moveTail writes a head's tail as a LOG row and returns the number of entries in that row.
-// The row may already exist with fewer entries, written by a call that did not update the
-// head.
-func (s *CampaignStore) moveTail(ctx context.Context, b campaign.Batch, head ledger.Head) (int, error) {
-	there, err := s.putFirst(ctx, entriesRow(b, head.First(), head.Tail))
-	if err != nil || there == nil {
-		return len(head.Tail), err
-	}
-	changes, err := ledger.Unpack(getBinary(there, "entries"))
-	if err != nil {
-		return 0, err
-	}
-	if len(changes) == 0 || len(changes) > len(head.Tail) {
-		return 0, campaign.ErrLostRace // the head changed since it was read
-	}
-	return len(changes), nil
 }
 
 // putFirst writes a row if there is none. Otherwise it returns the existing row.
@@ -125,7 +110,7 @@ func (s *CampaignStore) putPages(ctx context.Context, b campaign.Batch, w ledger
 	items := []types.TransactWriteItem{{Put: s.headPut(b, w)}}
 	first := w.Was + 1
 	for _, page := range w.Pages {
-		row := entriesRow(b, first, page)
+		row := pageRow(b, logSK(first), page)
 		row["was"] = number(first - 1)
 		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.Outcomes, Item: row}})
 		first += len(page)
@@ -149,11 +134,4 @@ func (s *CampaignStore) headPut(b campaign.Batch, w ledger.Write) *types.Put {
 		put.ExpressionAttributeValues = Item{":was": number(w.Was)}
 	}
 	return put
-}
-
-func entriesRow(b campaign.Batch, first int, changes []campaign.Change) Item {
-	row := ledgerKey(b.Key, logSK(first))
-	row["entries"] = bytesOf(ledger.Pack(changes))
-	setEnd(row, b.ExpiresAt())
-	return row
 }

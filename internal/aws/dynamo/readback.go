@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/packed"
 )
 
 const (
@@ -29,13 +30,14 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 // overview are the attributes of META and BATCH rows that Overview reads.
 var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
-	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", forgetting,
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", "tapKey", "countsClicks", forgetting,
+	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 }
 
 // Overview is Campaign with fewer fields: batches lack Payload, Offsets and NextCheck.
 // Heads of batches without a ledger lack Ordinal and Sequence.
 func (s *CampaignStore) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
-	return s.campaign(ctx, id, overview, []string{"tally"})
+	return s.campaign(ctx, id, overview, []string{"tally", "states"})
 }
 
 // Dispatched is Campaign without heads.
@@ -104,18 +106,35 @@ func (s *CampaignStore) BatchProgress(ctx context.Context, id campaign.ID, batch
 }
 
 // readHeads reads the heads of the batches: of a ledger all but the tail, of other batches
-// the attributes.
+// the attributes. Then it reads the taps and the clicks of the batches that can have
+// some.
 func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
-	plain := headReader{table: s.Campaigns, key: outcomeKey, attributes: attributes, read: readHead}
-	inLedger := headReader{table: s.Outcomes, key: ledgerKey, attributes: []string{"seq", "states", "tally"}, read: readSummary}
-	byReader := map[*headReader][]*campaign.Progress{}
+	plain := headReader{table: s.Campaigns, key: outcomeKey, sk: headSK, attributes: attributes, set: setHead(readHead, plainStates)}
+	inLedger := headReader{table: s.Outcomes, key: ledgerKey, sk: headSK, attributes: []string{"seq", "states", "tally"}, set: setHead(readSummary, ledgerStates)}
+	taps := headReader{table: s.Outcomes, key: ledgerKey, sk: tapsSK, attributes: []string{"seq", "tapped"}, set: setTapped}
+	clicks := headReader{table: s.Outcomes, key: ledgerKey, sk: clicksSK, attributes: []string{"seq", "tapped"}, set: setClicked}
+	heads, tapped := map[*headReader][]*campaign.Progress{}, map[*headReader][]*campaign.Progress{}
 	for i := range batches {
 		reader := &plain
 		if batches[i].Ledger {
 			reader = &inLedger
 		}
-		byReader[reader] = append(byReader[reader], &batches[i])
+		heads[reader] = append(heads[reader], &batches[i])
+		if len(batches[i].TapKey) > 0 {
+			tapped[&taps] = append(tapped[&taps], &batches[i])
+		}
+		if batches[i].CountsClicks {
+			tapped[&clicks] = append(tapped[&clicks], &batches[i])
+		}
 	}
+	if err := s.readRows(ctx, heads); err != nil {
+		return err
+	}
+	return s.readRows(ctx, tapped)
+}
+
+// readRows reads a row of each batch, some of them concurrently.
+func (s *CampaignStore) readRows(ctx context.Context, byReader map[*headReader][]*campaign.Progress) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(headReads)
 	for reader, all := range byReader {
@@ -130,21 +149,59 @@ func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progre
 type headReader struct {
 	table      string
 	key        func(key campaign.BatchKey, sk string) Item
+	sk         string
 	attributes []string
-	read       func(row Item) (campaign.LedgerSummary, error)
+	set        func(b *campaign.Progress, row Item) error
+}
+
+// setHead returns a function that sets the head of a batch, and how many of its delivered
+// messages are basic if it has both billing classes. states returns outcomes by message.
+func setHead(read func(row Item) (campaign.LedgerSummary, error), states func(row Item) func(index int) campaign.Outcome) func(*campaign.Progress, Item) error {
+	return func(b *campaign.Progress, row Item) (err error) {
+		if b.Head, err = read(row); err != nil {
+			return err
+		}
+		if b.Classes.Mixed() {
+			b.DeliveredBasic = b.Delivered(states(row)).Basic
+		}
+		return nil
+	}
+}
+
+func setTapped(b *campaign.Progress, row Item) error {
+	taps, err := readTaps(row)
+	b.Head.Taps, b.Head.Tapped = taps.Sequence, taps.Messages()
+	return err
+}
+
+func setClicked(b *campaign.Progress, row Item) error {
+	clicks, err := readTaps(row)
+	b.Head.Clicks, b.Head.Clicked = clicks.Sequence, clicks.Messages()
+	return err
+}
+
+func plainStates(row Item) func(index int) campaign.Outcome {
+	states := getBinary(row, "states")
+	return func(index int) campaign.Outcome { return packed.Outcomes[stateAt(states, index)] }
+}
+
+// ledgerStates returns no outcomes for a damaged row, which read reports.
+func ledgerStates(row Item) func(index int) campaign.Outcome {
+	head, _ := readLedgerHead(row)
+	return head.Outcome
 }
 
 func (s *CampaignStore) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.Progress) error {
 	keys := make(map[string]Item, len(some))
 	for _, b := range some {
-		keys[b.BatchID] = r.key(b.Key, headSK)
+		keys[b.BatchID] = r.key(b.Key, r.sk)
 	}
 	rows, err := s.rowsFrom(ctx, r.table, keys, r.attributes...)
 	if err != nil {
 		return fmt.Errorf("read the heads of %d batches: %w", len(some), err)
 	}
 	for _, b := range some {
-		if b.Head, err = r.read(rows[b.BatchID]); err != nil {
+		if err := r.set(b, rows[b.BatchID]); err != nil {
 			return fmt.Errorf("read the head of batch %s: %w", b.BatchID, err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 const headSK = "HEAD"
 
-func logSK(ordinal int) string { return fmt.Sprintf("LOG#%08d", ordinal) }
+func logSK(ordinal int) string { return pageSK(logPages, ordinal) }
 
 // Ledger reads the head and the given frames of a batch's ledger consistently.
 func (s *CampaignStore) Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {

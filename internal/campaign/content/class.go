@@ -1,5 +1,7 @@
 package content
 
+import "slices"
+
 // Class is how the provider bills a delivered message in Brazil.
 type Class string
 
@@ -19,4 +21,54 @@ func (c Content) Class() Class {
 		return Basic
 	}
 	return Single
+}
+
+// Classifier returns the billing class of a template's messages without rendering them.
+type Classifier struct {
+	single bool  // every message is single
+	fixed  int   // bytes of the text without the variables
+	uses   []int // how often each variable occurs, in the order of Variables
+}
+
+// Classifier returns the classifier of a template's content.
+func (c Content) Classifier() Classifier {
+	text := Content{Text: c.Text}
+	c.Text = ""
+	k := Classifier{single: c.Class() == Single}
+	names := text.Variables()
+	k.uses = make([]int, len(names))
+	for part, variable := range Parts(text.Text) {
+		if variable {
+			k.uses[slices.Index(names, part)]++
+		} else {
+			k.fixed += len(part)
+		}
+	}
+	return k
+}
+
+// Fixed returns the class of all messages, or "" if it depends on the values.
+func (k Classifier) Fixed() Class {
+	switch {
+	case k.single || k.fixed > BasicBytes:
+		return Single
+	case len(k.uses) == 0:
+		return Basic
+	}
+	return ""
+}
+
+// Class returns the class of a message. sizes are the sizes of its values in bytes, in the
+// order of Variables.
+func (k Classifier) Class(sizes []int) Class {
+	size := k.fixed
+	for i, n := range k.uses {
+		if i < len(sizes) {
+			size += n * sizes[i]
+		}
+	}
+	if k.single || size > BasicBytes {
+		return Single
+	}
+	return Basic
 }

@@ -113,24 +113,10 @@ func longer(text string, most int) bool {
 // tooLarge reports whether the request of a content with size bytes of texts is too large.
 func (c Content) tooLarge(size int) bool {
 	const longestEscape = len(`\u003c`)
-	most := MaxMessage - messageOverhead - suggestionOverhead*c.suggestions()
+	most := MaxMessage - messageOverhead - suggestionOverhead*len(c.AllSuggestions())
 	if size <= most/longestEscape {
 		return false
 	}
 	encoded, err := json.Marshal(c)
 	return err != nil || len(encoded) > most
-}
-
-// suggestions returns the number of all suggestions.
-func (c Content) suggestions() int {
-	n := len(c.Suggestions)
-	if c.Card != nil {
-		n += len(c.Card.Suggestions)
-	}
-	if c.Carousel != nil {
-		for _, card := range c.Carousel.Cards {
-			n += len(card.Suggestions)
-		}
-	}
-	return n
 }

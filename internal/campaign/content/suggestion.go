@@ -27,6 +27,9 @@ type Suggestion struct {
 
 	URL     string  `json:"url,omitempty"`
 	Webview Webview `json:"webview,omitempty"` // "" is the browser
+	// CountClicks sends a short link to this service, which counts the click and redirects
+	// to URL.
+	CountClicks bool `json:"countClicks,omitempty"`
 
 	Phone string `json:"phone,omitempty"` // E.164, with the leading +
 
@@ -66,6 +69,62 @@ func Replies(texts ...string) (all []Suggestion) {
 		all = append(all, Suggestion{Kind: Reply, Text: text})
 	}
 	return all
+}
+
+// AllSuggestions returns the suggestions in the order in which a reader sees them: those of
+// each card, then those below the message.
+func (c Content) AllSuggestions() []Suggestion {
+	var all []Suggestion
+	if c.Card != nil {
+		all = append(all, c.Card.Suggestions...)
+	}
+	if c.Carousel != nil {
+		for _, card := range c.Carousel.Cards {
+			all = append(all, card.Suggestions...)
+		}
+	}
+	return append(all, c.Suggestions...)
+}
+
+// CountsClicks reports whether a suggestion counts its clicks.
+func (c Content) CountsClicks() bool {
+	return slices.ContainsFunc(c.AllSuggestions(), Suggestion.countsClicks)
+}
+
+func (s Suggestion) countsClicks() bool { return s.Kind == OpenURL && s.CountClicks }
+
+// Target returns the URL of a suggestion that counts its clicks, "" if there is no such
+// suggestion. It counts suggestions from 1, see AllSuggestions.
+func (c Content) Target(suggestion int) string {
+	all := c.AllSuggestions()
+	if suggestion < 1 || suggestion > len(all) || !all[suggestion-1].countsClicks() {
+		return ""
+	}
+	return all[suggestion-1].URL
+}
+
+// WithLinks returns a copy in which link replaces the URL of each suggestion that counts its
+// clicks. It counts suggestions from 1, see AllSuggestions.
+func (c Content) WithLinks(link func(suggestion int) string) Content {
+	c = c.clone()
+	n := 0
+	replace := func(all []Suggestion) {
+		for i := range all {
+			if n++; all[i].countsClicks() {
+				all[i].URL = link(n)
+			}
+		}
+	}
+	if c.Card != nil {
+		replace(c.Card.Suggestions)
+	}
+	if c.Carousel != nil {
+		for _, card := range c.Carousel.Cards {
+			replace(card.Suggestions)
+		}
+	}
+	replace(c.Suggestions)
+	return c
 }
 
 // UnmarshalJSON also reads a string: the text of a suggested reply.

@@ -55,6 +55,9 @@ func Parse(text string) (time.Time, error) {
 	return at, nil
 }
 
+// Day returns the date in São Paulo, as 2026-11-30.
+func Day(at time.Time) string { return at.In(saoPaulo).Format(time.DateOnly) }
+
 // instant returns the instant at which clocks in the zone show wall. A repeated local time
 // means the first occurrence. A skipped local time uses the offset before the change.
 func instant(wall time.Time, zone *time.Location) time.Time {

@@ -19,6 +19,7 @@ import (
 func commands() []command {
 	return []command{
 		{name: "tenant", summary: "create or change a tenant and its agent", prepare: tenantCommand, endless: true},
+		{name: "prices", summary: "set a tenant's prices by billing class, and its budget", prepare: pricesCommand},
 		{name: "agent", summary: "create or change an agent: key, webhook token, rate", prepare: agentCommand},
 		{name: "template", summary: "create a template, or a new version of one", prepare: templateCommand},
 		{name: "credential", summary: "create an API credential for a tenant", prepare: credentialCommand},
@@ -66,6 +67,45 @@ func tenantCommand(flags *flag.FlagSet) action {
 		lines := append([]string{fmt.Sprintf("tenant %s (%s) %s", saved.ID, saved.Name, verb(saved.Created))}, agentLines(saved.Agent)...)
 		return answer{Lines: lines, Data: data, Next: s.next("template", "tenant", saved.ID, "text", "'Olá {{nome}}!'")}, nil
 	}
+}
+
+func pricesCommand(flags *flag.FlagSet) action {
+	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
+	form := campaign.BillingForm{}
+	flags.StringVar(&form.Basic, "basic", "", "price in `BRL` of a delivered text of at most 160 bytes, 0 for none (default: unchanged)")
+	flags.StringVar(&form.Single, "single", "", "price in `BRL` of any other delivered message, 0 for none (default: unchanged)")
+	flags.StringVar(&form.Day, "day", "", "limit in `BRL` for a day, 0 for none (default: unchanged)")
+	flags.StringVar(&form.Month, "month", "", "limit in `BRL` for a month, 0 for none (default: unchanged)")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := required("--tenant", *tenant); err != nil {
+			return answer{}, err
+		}
+		b, err := s.service.ChangeBilling(ctx, *tenant, form)
+		if err != nil {
+			return answer{}, err
+		}
+		return billingAnswer(*tenant, b), nil
+	}
+}
+
+func billingAnswer(tenant string, b campaign.Billing) answer {
+	data, lines := map[string]any{"tenant": tenant, "currency": campaign.Currency}, []string{"tenant " + tenant}
+	for _, part := range []struct {
+		name, label string
+		amount      campaign.Money
+	}{
+		{"basic", "price of a basic message", b.Basic},
+		{"single", "price of a single message", b.Single},
+		{"day", "limit for a day", b.Limits.Day},
+		{"month", "limit for a month", b.Limits.Month},
+	} {
+		shown := "none"
+		if part.amount > 0 {
+			shown, data[part.name] = campaign.Currency+" "+part.amount.String(), part.amount.String()
+		}
+		lines = append(lines, part.label+":\t"+shown)
+	}
+	return answer{Lines: lines, Data: data, Next: "a dry run of a dispatch call shows the price"}
 }
 
 func agentCommand(flags *flag.FlagSet) action {
@@ -171,11 +211,12 @@ func templateCommand(flags *flag.FlagSet) action {
 func credentialCommand(flags *flag.FlagSet) action {
 	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
 	name := flags.String("name", "", "`NAME` of the application that uses the credential (default: \"default\")")
+	scopes := flags.String("scopes", "", "`SCOPES` with spaces between them: "+strings.Join(campaign.Scopes, ", ")+" (default: "+campaign.ScopeDispatch+")")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--tenant", *tenant); err != nil {
 			return answer{}, err
 		}
-		c, err := s.service.CreateCredential(ctx, *tenant, cmp.Or(*name, "default"), "")
+		c, err := s.service.CreateCredential(ctx, *tenant, cmp.Or(*name, "default"), "", strings.Fields(*scopes)...)
 		if err != nil {
 			return answer{}, err
 		}

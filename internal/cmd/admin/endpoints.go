@@ -16,7 +16,7 @@ import (
 func endpointCommand(flags *flag.FlagSet) action {
 	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
 	url := flags.String("url", "", "`URL` that receives the webhooks, https:// (required)")
-	kinds := flags.String("kinds", "", "`KINDS` of events, comma-separated: "+strings.Join(admin.Kinds(), ",")+" (default: all but campaign.completed, which has to be named)")
+	kinds := flags.String("kinds", "", "`KINDS` of events, comma-separated: "+strings.Join(admin.Kinds(), ",")+" (default: all but message.tapped and campaign.completed, which have to be named)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--tenant", *tenant); err != nil {
 			return answer{}, err
@@ -45,7 +45,7 @@ func endpointCommand(flags *flag.FlagSet) action {
 
 func kindNames(kinds []string) string {
 	if len(kinds) == 0 {
-		return "all kinds of events but campaign.completed"
+		return "all kinds of events but message.tapped and campaign.completed"
 	}
 	return strings.Join(kinds, ", ")
 }

@@ -112,6 +112,11 @@ func TestRun_NewTenantToCredential(t *testing.T) {
 	if rotated = c.ok("rotate", "--client-id", client, "--keep", "0s"); rotated["previousUntil"] != nil || rotated["refreshTokensEnded"] != true {
 		t.Errorf("rotated without overlap: %v", rotated)
 	}
+	c.ok("prices", "--tenant", id, "--basic", "0.05", "--single", "0,10", "--month", "1000")
+	prices := c.ok("prices", "--tenant", id, "--day", "100", "--month", "0")
+	if diff := cmp.Diff(map[string]any{"tenant": id, "currency": "BRL", "basic": "0.05", "single": "0.10", "day": "100.00"}, prices); diff != "" {
+		t.Errorf("prices (-want +got):\n%s", diff)
+	}
 	endpoint := c.ok("endpoint", "--tenant", id, "--url", "https://example.com/hook", "--kinds", "message.sent, message.failed")
 	c.ok("revoke", "--client-id", client)
 	endpointID, _ := endpoint["id"].(string)
@@ -142,6 +147,21 @@ func TestRun_NewTenantToCredential(t *testing.T) {
 	delete(list, "credentials")
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
+	}
+}
+
+func TestCredential_Scopes(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	id := c.tenant()
+	if one := c.ok("credential", "--tenant", id); one["scope"] != "campaigns:dispatch" {
+		t.Errorf("the default scope is %v", one["scope"])
+	}
+	if both := c.ok("credential", "--tenant", id, "--scopes", "templates campaigns:dispatch"); both["scope"] != "campaigns:dispatch templates" {
+		t.Errorf("the scope is %v", both["scope"])
+	}
+	if got := c.run("credential", "--tenant", id, "--scopes", "everything"); got.code != 1 || !strings.Contains(got.stderr, "unknown scope") {
+		t.Errorf("an unknown scope: exit %d, %q", got.code, got.stderr)
 	}
 }
 
@@ -227,6 +247,7 @@ func TestRun_Errors(t *testing.T) {
 		"agent, no id":      {"agent", 2, "--id is missing"},
 		"no tenant":         {"template --text a", 2, "--tenant is missing"},
 		"text and card":     {"template --tenant a --text b --card c", 2, "not both"},
+		"prices, no tenant": {"prices", 2, "--tenant is missing"},
 		"no client":         {"rotate", 2, "--client-id is missing"},
 		"revoke nothing":    {"revoke", 2, "--client-id is missing"},
 		"no url":            {"endpoint --tenant a", 2, "--url is missing"},
@@ -345,7 +366,7 @@ func TestRun_Help(t *testing.T) {
 	if got := c.run("help"); got.code != 0 || !strings.Contains(got.stdout, "redrive") {
 		t.Errorf("help: %+v", got)
 	}
-	if got := c.run("endpoint", "-h"); !strings.Contains(got.stdout, "campaign.completed, which has to be named") {
+	if got := c.run("endpoint", "-h"); !strings.Contains(got.stdout, "message.tapped and campaign.completed, which have to be named") {
 		t.Errorf("endpoint -h: %+v", got)
 	}
 	for _, command := range commands() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook/feed"
@@ -28,58 +29,72 @@ func replayCommand(flags *flag.FlagSet) action {
 		case since.After(time.Now()):
 			return answer{}, usageError{errors.New("--since is in the future")}
 		}
-		replayer, err := s.replayer()
+		changes, taps, err := s.replayers()
 		if err != nil {
 			return answer{}, err
 		}
 		if !*confirmed {
-			return s.replayPlan(ctx, replayer, since)
+			return s.replayPlan(ctx, changes, taps, since)
 		}
-		return s.replay(ctx, replayer, since)
+		return s.replay(ctx, changes, taps, since)
 	}
 }
 
-// replayer returns the Replayer of the stack.
-func (s *stack) replayer() (feed.Replayer, error) {
+// replayers returns the Replayers of the stack: of changes, and of taps.
+func (s *stack) replayers() (changes, taps feed.Replayer, err error) {
 	url := s.env("NOTIFY_QUEUE_URL")
 	if url == "" || s.env("OUTCOMES_TABLE") == "" {
-		return feed.Replayer{}, errors.New("the stack has no NOTIFY_QUEUE_URL or no OUTCOMES_TABLE: deploy this version first")
+		return changes, taps, errors.New("the stack has no NOTIFY_QUEUE_URL or no OUTCOMES_TABLE: deploy this version first")
 	}
-	tasks := sqs.New(s.config, url)
-	return feed.Replayer{Logs: s.store, Feeder: &feed.Feeder{Batches: s.store, Endpoints: s.store, Queue: tasks, Now: time.Now}}, nil
+	feeder := &feed.Feeder{Batches: s.store, Endpoints: s.store, Queue: sqs.New(s.config, url), Now: time.Now}
+	return feed.Replayer{Logs: s.store, Feeder: feeder}, feed.Replayer{Logs: dynamo.TapLogs{CampaignStore: s.store}, Feeder: feeder}, nil
 }
 
 // replayPlan shows what a replay would do.
-func (s *stack) replayPlan(ctx context.Context, r feed.Replayer, since time.Time) (answer, error) {
+func (s *stack) replayPlan(ctx context.Context, changes, taps feed.Replayer, since time.Time) (answer, error) {
 	s.say("counting the batches: this reads all outcomes")
-	batches, err := r.Count(ctx, since)
+	batches, err := changes.Count(ctx, since)
+	if err != nil {
+		return answer{}, err
+	}
+	tapped, err := taps.Count(ctx, since)
 	if err != nil {
 		return answer{}, err
 	}
 	result := answer{
-		Lines: []string{fmt.Sprintf("%d batches have outcomes since %s; nothing was queued", batches, since.Format(time.RFC3339))},
-		Data:  map[string]any{"batches": batches, "entries": 0, "queued": false},
+		Lines: []string{fmt.Sprintf("%d batches have outcomes since %s, and %d have taps; nothing was queued", batches, since.Format(time.RFC3339), tapped)},
+		Data:  map[string]any{"batches": batches, "entries": 0, "taps": 0, "queued": false},
 	}
-	if batches > 0 {
+	if batches+tapped > 0 {
 		result.Lines = append(result.Lines, "endpoints receive webhooks again that they have already accepted, with the same ids")
 		result.Next = s.next("replay-webhooks", "since", since.Format(time.RFC3339), "confirm", "1") + " queues them"
 	}
 	return result, nil
 }
 
-func (s *stack) replay(ctx context.Context, r feed.Replayer, since time.Time) (answer, error) {
-	done, err := r.Replay(ctx, since, func(done feed.Replayed) {
-		s.say(fmt.Sprintf("%d batches, %d outcomes so far", done.Batches, done.Entries))
-	})
-	if errors.Is(err, campaign.ErrDamaged) {
-		return answer{}, fmt.Errorf("queued the webhooks of %d outcomes of %d batches, but not those of damaged batches: %w", done.Entries, done.Batches, err)
-	}
-	if err != nil {
-		return answer{}, fmt.Errorf("after %d batches: %w; run the command again: repeated webhooks have the same ids", done.Batches, err)
+func (s *stack) replay(ctx context.Context, changes, taps feed.Replayer, since time.Time) (answer, error) {
+	done, err := s.replayLogs(ctx, changes, "outcomes", since)
+	tapped, tapsErr := s.replayLogs(ctx, taps, "taps", since) // also if batches are damaged
+	if err := errors.Join(err, tapsErr); err != nil {
+		return answer{}, err
 	}
 	return answer{
-		Lines: []string{fmt.Sprintf("the webhooks of %d outcomes of %d batches since %s are queued", done.Entries, done.Batches, since.Format(time.RFC3339))},
-		Data:  map[string]any{"batches": done.Batches, "entries": done.Entries, "queued": true},
+		Lines: []string{fmt.Sprintf("the webhooks of %d outcomes of %d batches and of %d taps since %s are queued", done.Entries, done.Batches, tapped.Entries, since.Format(time.RFC3339))},
+		Data:  map[string]any{"batches": done.Batches, "entries": done.Entries, "taps": tapped.Entries, "queued": true},
 		Next:  "the alarms FeedAgeAlarm and NotifyAgeAlarm end when the queue is empty; purge the queue FeedDeadLetters if it has older messages",
 	}, nil
+}
+
+// replayLogs queues the webhooks of logs with entries of a kind.
+func (s *stack) replayLogs(ctx context.Context, r feed.Replayer, kind string, since time.Time) (feed.Replayed, error) {
+	done, err := r.Replay(ctx, since, func(done feed.Replayed) {
+		s.say(fmt.Sprintf("%d batches, %d %s so far", done.Batches, done.Entries, kind))
+	})
+	if errors.Is(err, campaign.ErrDamaged) {
+		return done, fmt.Errorf("queued the webhooks of %d %s of %d batches, but not those of damaged batches: %w", done.Entries, kind, done.Batches, err)
+	}
+	if err != nil {
+		return done, fmt.Errorf("after %d batches: %w; run the command again: repeated webhooks have the same ids", done.Batches, err)
+	}
+	return done, nil
 }

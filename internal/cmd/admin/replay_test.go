@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // Nothing is queued without --confirm. Outcomes written before the time are not
@@ -30,11 +31,18 @@ func TestReplayWebhooks(t *testing.T) {
 	if err := store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "endpoint", Tenant: "acme"}); err != nil {
 		t.Fatal(err)
 	}
-	recorded(t, store, time.Now(), 3)
+	tapped := recorded(t, store, time.Now(), 3)
+	if err := store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "taps", Tenant: "acme", Kinds: []string{"message.tapped"}}); err != nil {
+		t.Fatal(err)
+	}
+	tap := campaign.Change{Index: 1, Outcome: campaign.OutcomeTapped, Suggestion: 2, At: time.Now()}
+	if _, err := store.AppendTaps(t.Context(), tapped, ledger.Taps{}, []campaign.Change{tap}); err != nil {
+		t.Fatal(err)
+	}
 	recorded(t, store, since.Add(-24*time.Hour), 5)
 
 	at := since.Format(time.RFC3339)
-	if diff := cmp.Diff(map[string]any{"batches": 1.0, "entries": 0.0, "queued": false}, c.replayed("--since", at)); diff != "" {
+	if diff := cmp.Diff(map[string]any{"batches": 1.0, "entries": 0.0, "taps": 0.0, "queued": false}, c.replayed("--since", at)); diff != "" {
 		t.Errorf("not confirmed (-want +got):\n%s", diff)
 	}
 	if n := len(received(t, queues, c.env["NOTIFY_QUEUE_URL"])); n != 0 {
@@ -44,12 +52,18 @@ func TestReplayWebhooks(t *testing.T) {
 	if got := c.run("replay-webhooks", "--since", at); !strings.Contains(got.stdout, "next: make replay-webhooks SINCE="+at+" CONFIRM=1") {
 		t.Errorf("the next step is not named: %+v", got)
 	}
-	if diff := cmp.Diff(map[string]any{"batches": 1.0, "entries": 3.0, "queued": true}, c.replayed("--since", at, "--confirm")); diff != "" {
+	if diff := cmp.Diff(map[string]any{"batches": 1.0, "entries": 3.0, "taps": 1.0, "queued": true}, c.replayed("--since", at, "--confirm")); diff != "" {
 		t.Errorf("confirmed (-want +got):\n%s", diff)
 	}
 	tasks := received(t, queues, c.env["NOTIFY_QUEUE_URL"])
-	if len(tasks) != 1 || tasks[0].Tenant != "acme" || tasks[0].EndpointID != "endpoint" || tasks[0].Entries == "" {
-		t.Errorf("queued %+v, want one task for the endpoint", tasks)
+	endpoints := map[string]int{}
+	for _, task := range tasks {
+		if task.Tenant == "acme" && task.Entries != "" {
+			endpoints[task.EndpointID]++
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"endpoint": 1, "taps": 1}, endpoints); diff != "" {
+		t.Errorf("tasks by endpoint (-want +got):\n%s", diff)
 	}
 }
 
@@ -64,7 +78,7 @@ func (c tool) replayed(flags ...string) (data map[string]any) {
 }
 
 // recorded writes a batch with a ledger and messages sent at a time.
-func recorded(t *testing.T, store *dynamo.CampaignStore, at time.Time, messages int) {
+func recorded(t *testing.T, store *dynamo.CampaignStore, at time.Time, messages int) campaign.Batch {
 	t.Helper()
 	then := *store
 	then.Split, then.Now = true, func() time.Time { return at }
@@ -83,6 +97,7 @@ func recorded(t *testing.T, store *dynamo.CampaignStore, at time.Time, messages 
 	if _, err := outcome.AppendLedger(t.Context(), &then, b, changes); err != nil {
 		t.Fatal(err)
 	}
+	return b
 }
 
 // received returns the tasks of a queue.

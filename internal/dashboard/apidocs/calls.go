@@ -20,34 +20,6 @@ var callFiles embed.FS
 // programs are the templates of the samples of one operation.
 var programs = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(callFiles, "calls/*.txt")) })
 
-// Call is an operation of the API with a program in each language that calls it. A
-// program reads the environment variables Env, prints the status of the answer and its
-// body, and fails if the call is refused.
-type Call struct {
-	Operation string
-	Success   string // status of the answer
-	Env       []string
-	Samples   []Sample
-}
-
-// Calls returns the samples of every operation of the service at base.
-func Calls(base string) (all []Call, err error) {
-	d, err := newDocumentation(base, english)
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range d.Groups {
-		for _, o := range g.Operations {
-			samples, err := o.samples(base)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, Call{o.ID, o.Answers[len(o.Answers)-1].Status, o.env(), samples})
-		}
-	}
-	return all, nil
-}
-
 // request is what the samples of an operation send beside its method and path. $NAME is
 // the value of an environment variable.
 type request struct {
@@ -73,10 +45,20 @@ var requests = map[string]request{
 	"listEvents":      {query: "?after=0&limit=100"},
 	"cancelCampaign":  {query: "?revoke=true"},
 	"rescheduleBatch": {body: `{"batch": "$BATCH_ID", "schedule": "$SCHEDULE"}`},
+	"listTemplates":   {query: "?limit=100"},
+	"createTemplate": {
+		header: header{"Idempotency-Key", "$IDEMPOTENCY_KEY"},
+		body: `{"name": "$TEMPLATE_NAME", "text": "Seu pedido saiu para entrega.",
+			"suggestions": [{"kind": "openUrl", "text": "Acompanhar", "url": "https://loja.example.com"}]}`,
+	},
+	"createTemplateVersion":  {body: `{"version": 1, "name": "$TEMPLATE_NAME", "text": "Seu pedido sai hoje para entrega."}`},
+	"previewTemplate":        {body: `{"template": {"name": "$TEMPLATE_NAME", "text": "Seu pedido saiu para entrega."}}`},
+	"previewTemplateVersion": {body: `{"vars": {"nome": "Ana", "pedido": 1001}}`},
 }
 
 // pathVariables are the environment variables of the parameters in paths.
-var pathVariables = strings.NewReplacer("{campaignId}", "$CAMPAIGN_ID", "{batch}", "$BATCH_ID", "{name}", "$ERROR_FILE")
+var pathVariables = strings.NewReplacer("{campaignId}", "$CAMPAIGN_ID", "{batch}", "$BATCH_ID", "{name}", "$ERROR_FILE",
+	"{templateId}", "$TEMPLATE_ID", "{version}", "$TEMPLATE_VERSION")
 
 // program is the data of a sample's template.
 type program struct {

@@ -2,79 +2,72 @@ package apidocs_test
 
 import (
 	"go/format"
-	"maps"
-	"slices"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/dashboard/apidocs"
+	"campaign-dispatch/internal/dashboard/apidocs/apidocstest"
 )
 
-func calls(t *testing.T) []apidocs.Call {
+// everySample calls check with the sample of every operation in every language.
+func everySample(t *testing.T, check func(name, language string, s apidocstest.Sample)) {
 	t.Helper()
-	all, err := apidocs.Calls(base)
-	if err != nil {
-		t.Fatal(err)
+	h := handler(t)
+	for id := range operations(t) {
+		for _, language := range apidocstest.Languages {
+			status, page := get(t, h, apidocs.Root+"/"+id+"?in="+language, "en")
+			if status != http.StatusOK {
+				t.Fatalf("%s in %s: status %d", id, language, status)
+			}
+			check(id+" in "+language, language, apidocstest.Find(t, page))
+		}
 	}
-	return all
 }
 
-func TestCalls_EveryOperationInEveryLanguage(t *testing.T) {
+func TestSamples_EveryLanguage(t *testing.T) {
 	t.Parallel()
-	var found []string
-	for _, c := range calls(t) {
-		found = append(found, c.Operation)
-		var languages []string
-		for _, s := range c.Samples {
-			languages = append(languages, s.ID)
+	files := map[string]string{"curl": "call.sh", "go": "call.go", "python": "call.py", "javascript": "call.mjs"}
+	everySample(t, func(name, language string, s apidocstest.Sample) {
+		if s.File != files[language] {
+			t.Errorf("%s is saved as %s, want %s", name, s.File, files[language])
 		}
-		if diff := cmp.Diff([]string{"curl", "go", "python", "javascript"}, languages); diff != "" {
-			t.Errorf("%s: %s", c.Operation, diff)
-		}
-	}
-	slices.Sort(found)
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(operations(t))), found); diff != "" {
-		t.Error(diff)
-	}
+	})
 }
 
-func TestCalls_Environment(t *testing.T) {
+func TestSamples_Environment(t *testing.T) {
 	t.Parallel()
-	for _, c := range calls(t) {
-		for _, s := range c.Samples {
-			for _, name := range c.Env {
-				if !strings.Contains(s.Code, name) {
-					t.Errorf("%s in %s does not read %s", c.Operation, s.Name, name)
-				}
-			}
-			if !strings.Contains(s.Code, base) || strings.Contains(s.Code, "{{") {
-				t.Errorf("%s in %s is not filled in", c.Operation, s.Name)
+	everySample(t, func(name, _ string, s apidocstest.Sample) {
+		for _, v := range s.Env {
+			if !strings.Contains(s.Code, v) {
+				t.Errorf("%s does not read %s", name, v)
 			}
 		}
-	}
+		if !strings.Contains(s.Code, base) || strings.Contains(s.Code, "{{") {
+			t.Errorf("%s is not filled in", name)
+		}
+	})
 }
 
-func TestCalls_GoIsFormatted(t *testing.T) {
+func TestSamples_GoIsFormatted(t *testing.T) {
 	t.Parallel()
-	for _, c := range calls(t) {
-		for _, s := range c.Samples {
-			if s.ID != "go" {
-				continue
-			}
-			formatted, err := format.Source([]byte(s.Code))
-			if err != nil {
-				t.Fatalf("%s: %v\n%s", c.Operation, err, s.Code)
-			}
-			if diff := cmp.Diff(string(formatted), s.Code); diff != "" {
-				t.Errorf("%s: %s", c.Operation, diff)
-			}
+	everySample(t, func(name, language string, s apidocstest.Sample) {
+		if language != "go" {
+			return
 		}
-	}
+		formatted, err := format.Source([]byte(s.Code))
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, s.Code)
+		}
+		if diff := cmp.Diff(string(formatted), s.Code); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	})
 }
 
-func TestCalls_OnThePage(t *testing.T) {
+func TestSamples_OnThePage(t *testing.T) {
 	t.Parallel()
 	_, body := get(t, handler(t), apidocs.Root+"/dispatchCampaign?in=python", "pt-BR")
 	for _, want := range []string{

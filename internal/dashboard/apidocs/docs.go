@@ -6,6 +6,7 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+	"slices"
 	"sync"
 
 	"campaign-dispatch/internal/campaign"
@@ -63,6 +64,12 @@ type view struct {
 	Fields    []field
 }
 
+// Collapses reports whether the navigation shows only the first operation of a group: on
+// the pages of other groups, for their weight.
+func (v view) Collapses(g group) bool {
+	return v.Operation != nil && len(g.Operations) > 1 && !slices.Contains(g.Operations, v.Operation)
+}
+
 func (s *Pages) start(p *web.Page) error {
 	d, err := s.of(p.Base, p.Lang())
 	if err != nil {
@@ -99,6 +106,8 @@ func (s *Pages) page(p *web.Page) error {
 		return p.Render("docs.states", "docs_text.html", v)
 	case "webhooks":
 		return p.Render("docs.webhooks", "docs_webhooks.html", v)
+	case "webhook-types":
+		return p.Render("docs.webhook_types", "docs_webhook_types.html", v)
 	}
 	if g := d.Guide(id); g != nil {
 		p.Title, v.Text = g.Title, g.Text

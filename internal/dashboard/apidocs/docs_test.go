@@ -85,7 +85,7 @@ var guides = []string{
 // pages are the paths of all pages.
 func pages(tb testing.TB) []string {
 	tb.Helper()
-	all := []string{"", "?in=curl", "?in=go", "?in=python", "?in=javascript", "/webhooks", "/states", "/errors"}
+	all := []string{"", "?in=curl", "?in=go", "?in=python", "?in=javascript", "/webhooks", "/webhook-types", "/states", "/errors"}
 	for id := range operations(tb) {
 		all = append(all, "/"+id, "/"+id+"?in=go")
 	}
@@ -109,8 +109,8 @@ func TestEveryPageIsWholeInBothLanguagesAndLight(t *testing.T) {
 			if status != http.StatusOK || !strings.HasSuffix(strings.TrimSpace(body), "</html>") {
 				t.Errorf("%s in %s: status %d, %d bytes", path, language, status, len(body))
 			}
-			if len(body) > web.HTMLLimit {
-				t.Errorf("%s has %d bytes, want %d at most", path, len(body), web.HTMLLimit)
+			if len(body) > web.DocsHTMLLimit || strings.Contains(body, "htmx") {
+				t.Errorf("%s has %d bytes, want %d at most and no htmx", path, len(body), web.DocsHTMLLimit)
 			}
 			if key := untold.FindString(body); key != "" {
 				t.Errorf("%s has no text in %s of %s", path, language, key)
@@ -164,9 +164,15 @@ func TestStatesAndWebhooks(t *testing.T) {
 		}
 	}
 	_, webhooks := get(t, h, apidocs.Root+"/webhooks", "en")
-	for _, want := range []string{"<code>message.delivered</code>", "<code>campaign.completed</code>", "<code>webhook-signature</code>"} {
+	for _, want := range []string{`href="/dashboard/docs/webhook-types#message.delivered"`, "<code>webhook-signature</code>"} {
 		if !strings.Contains(webhooks, want) {
 			t.Errorf("the webhooks have no %s", want)
+		}
+	}
+	_, types := get(t, h, apidocs.Root+"/webhook-types", "en")
+	for _, want := range []string{`id="message.delivered"`, `id="message.tapped"`, "<code>campaign.completed</code>"} {
+		if !strings.Contains(types, want) {
+			t.Errorf("the types have no %s", want)
 		}
 	}
 }

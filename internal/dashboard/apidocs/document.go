@@ -1,6 +1,7 @@
 package apidocs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -165,7 +166,9 @@ func (d *document) resolve(o *operation) {
 	}
 	for i, r := range o.Responses {
 		if r.Value.Ref != "" {
-			o.Responses[i].Value = d.Components.Responses[last(r.Value.Ref)]
+			found := d.Components.Responses[last(r.Value.Ref)]
+			found.Description = cmp.Or(r.Value.Description, found.Description)
+			o.Responses[i].Value = found
 		}
 	}
 }

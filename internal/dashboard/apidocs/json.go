@@ -66,24 +66,7 @@ func comma(i, n int) string {
 
 // oneLine returns JSON in one line, with a space after each comma and colon.
 func oneLine(value json.RawMessage) string {
-	var compact bytes.Buffer
-	_ = json.Compact(&compact, value) // it was read before
-	var out strings.Builder
-	quoted := false
-	for i, c := range compact.Bytes() {
-		out.WriteByte(c)
-		switch {
-		case c == '"' && !escaped(compact.Bytes()[:i]):
-			quoted = !quoted
-		case !quoted && (c == ',' || c == ':'):
-			out.WriteByte(' ')
-		}
-	}
-	return out.String()
-}
-
-// escaped reports whether the backslashes at the end of a text escape the next
-// character.
-func escaped(before []byte) bool {
-	return (len(before)-len(bytes.TrimRight(before, "\\")))%2 == 1
+	var lines bytes.Buffer
+	_ = json.Indent(&lines, value, "", "") // it was read before; a string contains no line feed
+	return strings.NewReplacer(",\n", ", ", "\n", "").Replace(lines.String())
 }

@@ -30,7 +30,7 @@ func prose(text string) template.HTML {
 func firstParagraph(text string) template.HTML {
 	first, rest, _ := strings.Cut(text, "\n\n")
 	if rest != "" {
-		first = strings.TrimSuffix(first, ":") + "."
+		first = strings.TrimRight(first, ":.") + "."
 	}
 	inner := strings.TrimPrefix(strings.TrimSuffix(render(first), "</p>\n"), "<p>")
 	return template.HTML(inner) //nolint:gosec // goldmark escapes the text

@@ -84,7 +84,7 @@ func newDocumentation(base, language string) (*documentation, error) {
 	return &documentation{
 		Base: base, First: d.firstCall(base), Guides: guides, Groups: d.groups(),
 		Webhooks: d.webhooks(), Signed: d.signed(), Replies: d.replies(),
-		Errors: d.prose(d.Info.Description), Problem: d.fields(d.Components.Schemas["Problem"], 0),
+		Errors: d.prose(d.Info.Description), Problem: d.fields(d.Components.Schemas["Problem"]),
 		States: d.prose(d.Components.Schemas["MessageStatus"].Description),
 	}, nil
 }
@@ -188,7 +188,7 @@ func (d *document) answer(status string, r response) answer {
 
 func (d *document) bodies(all ordered[content]) (bodies []body) {
 	for _, c := range all {
-		b := body{Media: c.Name, Fields: d.fields(c.Value.Schema, 0)}
+		b := body{Media: c.Name, Fields: d.fields(c.Value.Schema)}
 		for _, e := range c.Value.Examples {
 			b.Examples = append(b.Examples, shown{d.in(e.Value.Summary), verbatim(pretty(e.Value.Value))})
 		}
@@ -217,7 +217,7 @@ func codeOf(body json.RawMessage) string {
 func (d *document) webhook(kind string, o operation) webhook {
 	w := webhook{Kind: kind, Text: d.prose(o.Description)}
 	for _, c := range o.RequestBody.Content {
-		w.Fields = d.fields(c.Value.Schema, 0)
+		w.Fields = d.fields(c.Value.Schema)
 		for _, e := range c.Value.Examples {
 			w.Example = verbatim(pretty(e.Value.Value))
 		}

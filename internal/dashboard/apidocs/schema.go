@@ -21,25 +21,48 @@ type field struct {
 // deepest is the maximum depth that the tables show.
 const deepest = 5
 
-// fields lists the members of a schema's objects, outer ones first.
-func (d *document) fields(s *schema, depth int) []field {
+// fields lists the members of a schema's objects, outer ones first. The members of a
+// component are listed once.
+func (d *document) fields(s *schema) []field { return d.fieldsAt(s, 0, map[string]bool{}) }
+
+func (d *document) fieldsAt(s *schema, depth int, seen map[string]bool) []field {
 	s = d.target(s)
 	if depth > deepest {
 		return nil
 	}
 	if s.Items != nil {
-		return d.fields(s.Items, depth)
+		return d.fieldsAt(s.Items, depth, seen)
 	}
 	var all []field
 	for _, p := range s.Properties {
 		inner := d.target(p.Value)
-		all = append(all, field{
+		f := field{
 			Name: p.Name, Depth: depth, Type: d.typeOf(inner), Limits: d.limits(inner),
 			Required: d.required(slices.Contains(s.Required, p.Name)), Text: d.first(inner.Description),
-		})
-		all = append(all, d.fields(inner, depth+1)...)
+		}
+		name := component(p.Value)
+		if seen[name] {
+			f.Text += d.first("Its members are listed above.")
+			all = append(all, f)
+			continue
+		}
+		seen[name] = name != "" && len(d.target(d.Components.Schemas[name]).Properties) > 1
+		all = append(append(all, f), d.fieldsAt(inner, depth+1, seen)...)
 	}
 	return all
+}
+
+// component returns the name of the component that a schema, or its items, refer to, or "".
+func component(s *schema) string {
+	switch {
+	case s.Items != nil:
+		return component(s.Items)
+	case s.Ref != "":
+		return last(s.Ref)
+	case len(s.AllOf) > 0:
+		return component(s.AllOf[0])
+	}
+	return ""
 }
 
 func (d *document) required(yes bool) string {
@@ -85,11 +108,16 @@ func (d *document) typeOf(s *schema) string {
 	if kind == "" && (len(s.Enum) > 0 || s.Const != nil) {
 		kind = "string"
 	}
+	kind = d.in(kind)
 	if s.Format != "" {
 		kind += " (" + s.Format + ")"
 	}
 	return kind
 }
+
+// longestEnum is the maximum number of values that the tables list. The codes of errors
+// are more, and are listed below the tables and on the page of errors.
+const longestEnum = 20
 
 // limits returns the constraints of a value in one line.
 func (d *document) limits(s *schema) string {
@@ -97,7 +125,7 @@ func (d *document) limits(s *schema) string {
 	if s.Const != nil {
 		all = append(all, fmt.Sprint(s.Const))
 	}
-	if len(s.Enum) > 0 {
+	if n := len(s.Enum); n > 0 && n <= longestEnum {
 		values := make([]string, len(s.Enum))
 		for i, v := range s.Enum {
 			values[i] = fmt.Sprint(v)

@@ -42,7 +42,7 @@ type Messages interface {
 type Controls interface {
 	MayCancel(c campaign.Campaign) error
 	// MayReschedule returns the batch with the new time.
-	MayReschedule(c campaign.Campaign, batch, schedule string) (campaign.Batch, error)
+	MayReschedule(ctx context.Context, c campaign.Campaign, batch, schedule string) (campaign.Batch, error)
 	Cancel(ctx context.Context, id campaign.ID, revoke bool) (revokes bool, err error)
 	Reschedule(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error)
 }

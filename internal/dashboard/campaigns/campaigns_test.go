@@ -28,6 +28,7 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/localstack/stackenv"
@@ -155,6 +156,44 @@ func (d *service) running(name string) campaign.Batch {
 }
 
 func pathOf(b campaign.Batch) string { return campaigns.Path + "/" + b.CampaignID }
+
+// The funnel counts messages with a tapped suggestion if the campaign has suggestions.
+func TestCampaign_Taps(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	d.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
+	d.store.Split = true
+	template := "template-" + d.tenant
+	_, err := d.store.PutTemplate(t.Context(), campaign.Template{
+		ID: template, Tenant: d.tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi", Suggestions: content.Replies("Ver ofertas", "Sim")},
+	})
+	d.must(err)
+	b := d.accept(uuid(), "Ofertas", 1, 10, func(b *campaign.Batch) {
+		b.TemplateID, b.TapKey = template, []byte("sixteen bytes...")
+	})
+	const none = "Suggestion tapped 0 0%"
+	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, none) {
+		t.Errorf("the page does not say %q:\n%s", none, text)
+	}
+	tap := func(index, suggestion int) campaign.Change {
+		return campaign.Change{Index: index, Outcome: campaign.OutcomeTapped, Suggestion: suggestion, At: noon}
+	}
+	_, err = d.store.AppendTaps(t.Context(), b, ledger.Taps{}, []campaign.Change{tap(0, 1), tap(0, 2), tap(7, 1)})
+	d.must(err)
+	reader := d.admin()
+	reader.Language = "pt-BR"
+	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Com toque em sugestão 2 20%") {
+		t.Errorf("the page in Portuguese does not count two tapped messages:\n%s", text)
+	}
+	if text := d.admin().Get(pathOf(b) + "/messages").Text(); strings.Count(text, "Tapped “Ver ofertas”") != 2 || !strings.Contains(text, "Tapped “Sim”") {
+		t.Errorf("the messages do not show the taps:\n%s", text)
+	}
+	d.store.Split = false
+	plain := d.running("Natal")
+	if text := d.admin().Get(pathOf(plain)).Text(); strings.Contains(text, "Suggestion tapped") {
+		t.Error("a campaign without suggestions counts taps")
+	}
+}
 
 func TestCampaign_Progress(t *testing.T) {
 	t.Parallel()
@@ -537,6 +576,53 @@ func TestCampaign_LargeIsCached(t *testing.T) {
 		t.Fatalf("cancelling gets %d: %s", a.Status, a.Text())
 	}
 	shows("after its cancellation", "Cancelled")
+}
+
+func TestShow_Cost(t *testing.T) {
+	t.Parallel()
+	d, id := newService(t), uuid()
+	classes := []content.Class{content.Basic, content.Single, content.Basic, content.Single}
+	priced := d.accept(id, "Natal", 1, 4, func(b *campaign.Batch) {
+		b.Classes, b.Prices = campaign.NewClasses(classes), campaign.Prices{Basic: 50_000, Single: 120_000}
+	})
+	d.record(priced, campaign.OutcomeDelivered, "", 0, 1, noon)
+	d.record(priced, campaign.OutcomeRead, "", 2, 2, noon)
+	d.record(priced, campaign.OutcomeFailed, "unreachable", 3, 3, noon)
+	page := d.admin().Get("/dashboard/campaigns/" + id)
+	for _, want := range []string{"Accepted basic: 2, single: 2 Delivered basic: 2, single: 1 Cost of the delivered ones R$ 0.22"} {
+		if !strings.Contains(page.Text(), want) {
+			t.Errorf("the page lacks %q: %s", want, page.Text())
+		}
+	}
+	unpriced := d.accept(id, "Natal", 2, 2, func(b *campaign.Batch) { b.Classes = campaign.NewClasses(classes[:1]) })
+	d.record(unpriced, campaign.OutcomeDelivered, "", 0, 1, noon)
+	d.accept(id, "Natal", 3, 5, nil)
+	page = d.admin().Get("/dashboard/campaigns/" + id)
+	for _, want := range []string{"an earlier version accepted them: 5.", "Delivered without a price, not counted in the cost: 2.", "R$ 0.22"} {
+		if !strings.Contains(page.Text(), want) {
+			t.Errorf("the page lacks %q: %s", want, page.Text())
+		}
+	}
+}
+
+func TestReschedule_Budget(t *testing.T) {
+	t.Parallel()
+	d, id := newService(t), uuid()
+	d.accept(id, "Natal", 1, 1, func(b *campaign.Batch) {
+		b.State, b.Due, b.Scheduled = campaign.BatchPending, noon.Add(time.Hour), true
+		b.Reserved, b.ReservedOn = 2_000_000, "2026-11-21"
+	})
+	d.must(d.store.SaveBilling(t.Context(), d.tenant, campaign.Billing{
+		Prices: campaign.Prices{Basic: 1_000_000, Single: 2_000_000}, Limits: campaign.Spending{Day: 1_000_000},
+	}))
+	form := url.Values{"batch": {campaign.BatchID("lote 1")}, "schedule": {"2026-11-22T12:00"}}
+	page := d.admin().Post("/dashboard/campaigns/"+id+"/reschedule", form)
+	if page.Status != http.StatusConflict || !strings.Contains(page.Text(), "The budget of the new day or month has no room for this batch.") {
+		t.Errorf("%d %s", page.Status, page.Text())
+	}
+	if audited := d.Audited(); len(audited) > 0 {
+		t.Errorf("a refused change is in the audit log: %q", audited)
+	}
 }
 
 func TestReschedule(t *testing.T) {

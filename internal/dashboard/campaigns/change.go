@@ -129,7 +129,7 @@ func (s *Pages) reschedule(p *web.Page) error {
 
 // move reschedules the batch to the time in the form.
 func (s *Pages) move(p *web.Page, b campaign.Batch, c campaign.Campaign) error {
-	moved, err := s.Controls.MayReschedule(c, b.BatchID, p.Field("schedule"))
+	moved, err := s.Controls.MayReschedule(p.R.Context(), c, b.BatchID, p.Field("schedule"))
 	if err != nil {
 		return err
 	}

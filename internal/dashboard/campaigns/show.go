@@ -18,16 +18,21 @@ const batchesShown = 20
 // view is the data of a campaign's page.
 type view struct {
 	campaign.Campaign
-	Status   campaign.Status
-	Counts   map[campaign.Outcome]int
-	Accepted int
-	Rejected int
-	Pending  int
-	Funnel   []step
-	Lost     []lost
+	Status    campaign.Status
+	Counts    map[campaign.Outcome]int
+	Accepted  int
+	Rejected  int
+	Pending   int
+	Tapped    int  // messages with a tapped suggestion
+	Tappable  bool // taps are counted
+	Clicked   int  // messages with a clicked link
+	Clickable bool // clicks on links are counted
+	Funnel    []step
+	Lost      []lost
 	// Recovered is the number of messages in Lost that were delivered later, if their
 	// reason is unknown.
 	Recovered int
+	bill
 	CanRevoke bool      // messages can still be revoked
 	Template  *sentWith // of all batches, nil if they differ
 	Chart     chart
@@ -111,6 +116,11 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 		v.Accepted += b.Accepted
 		v.Rejected += b.Rejected
 		v.Pending += b.Pending()
+		v.Tapped += b.Head.Tapped
+		v.Tappable = v.Tappable || len(b.TapKey) > 0
+		v.Clicked += b.Head.Clicked
+		v.Clickable = v.Clickable || b.CountsClicks
+		v.addBatch(b)
 		for outcome, n := range b.Head.Counts {
 			v.Counts[outcome] += n
 		}
@@ -140,6 +150,12 @@ func funnel(v view, reasons map[campaign.Reason]int) []step {
 	delivered := read + n[campaign.OutcomeDelivered]
 	sent := delivered + n[campaign.OutcomeSent] + n[campaign.OutcomeRevoked] + n[campaign.OutcomeExpired] - neverSent(reasons)
 	steps := []step{{Key: "accepted", N: v.Accepted}, {Key: "sent", N: sent}, {Key: "delivered", N: delivered}, {Key: "read", N: read}}
+	if v.Tappable {
+		steps = append(steps, step{Key: "tapped", N: v.Tapped})
+	}
+	if v.Clickable {
+		steps = append(steps, step{Key: "clicked", N: v.Clicked})
+	}
 	for i := range steps {
 		steps[i].Of = v.Accepted
 		if v.Accepted > 0 {

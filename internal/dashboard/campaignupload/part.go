@@ -57,6 +57,10 @@ type findings struct {
 	Rejected []finding  // numbers that will be skipped
 	Repeated []repeated // numbers repeated from an earlier line
 	Checked  int        // lines checked before the timeout; 0 for all
+	price
+
+	InvalidURLs    int // messages with a URL that is not https
+	InvalidURLLine int // line of the first one
 
 	late bool // it is too late for the schedule
 }
@@ -79,6 +83,7 @@ const (
 // add adds the findings of a part.
 func (s *Pages) add(f *findings, p *web.Page, t table, part part, v dispatchclient.Verdict) {
 	f.Accepted += v.Accepted
+	f.addPart(v)
 	for _, e := range v.Errors {
 		index, rest, of := place(e.Pointer)
 		why := p.Known("refusal."+e.Code, e.Detail)
@@ -96,6 +101,16 @@ func (s *Pages) add(f *findings, p *web.Page, t table, part part, v dispatchclie
 	f.More = f.More || len(f.Lines) > maxLines || len(v.Errors) >= maxErrors
 	f.Lines = f.Lines[:min(len(f.Lines), maxLines)]
 	f.reject(p, t, part.rows, v.Feedback.InvalidPhones)
+	f.addInvalidURLs(part, v.InvalidURL)
+}
+
+func (f *findings) addInvalidURLs(part part, found dispatchclient.Places) {
+	f.InvalidURLs += found.Count
+	for _, pointer := range found.Pointers {
+		if index, _, ok := place(pointer); ok && index < len(part.rows) && f.InvalidURLLine == 0 {
+			f.InvalidURLLine = part.rows[index].line
+		}
+	}
 }
 
 // reject finds the lines of rejected numbers. The answer lists them in the order of the

@@ -145,6 +145,7 @@ func (s *Pages) find(p *web.Page, u upload, pl plan, until time.Time) (findings,
 	if n := len(verdicts); n < len(left) {
 		f.Checked = left[n].rows[0].line - 1
 	}
+	f.checkBudget(p)
 	return f, nil
 }
 
@@ -186,7 +187,7 @@ func firstMessage(p *web.Page, t campaign.Template, pl plan) (phone preview.Phon
 		}
 		values = append(values, value)
 	}
-	return web.Phone(t.Render(values), p.T("sending.first_message", first.line), phoneWeight)
+	return web.Phone(p, t.Render(values), p.T("sending.first_message", first.line), phoneWeight)
 }
 
 // instant parses a time that is validated elsewhere. It returns zero for an invalid

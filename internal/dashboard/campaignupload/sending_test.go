@@ -103,8 +103,13 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) putTemplate(tenant, text string) string {
 	b.t.Helper()
+	return b.putContent(tenant, content.Content{Text: text})
+}
+
+func (b *bench) putContent(tenant string, c content.Content) string {
+	b.t.Helper()
 	id := uuid()
-	if _, err := b.store.PutTemplate(b.t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "T", Content: content.Content{Text: text}}); err != nil {
+	if _, err := b.store.PutTemplate(b.t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "T", Content: c}); err != nil {
 		b.t.Fatal(err)
 	}
 	return id
@@ -251,6 +256,17 @@ func TestConfirm_Scheduled(t *testing.T) {
 	if len(b.handoffs.batches) != 1 || !b.handoffs.batches[0].Due.Equal(want) || !b.handoffs.batches[0].Scheduled {
 		t.Errorf("handed on: %+v, want for %v", b.handoffs.batches, want)
 	}
+}
+
+// Messages with a URL that is not https are not sent: the review says so.
+func TestReview_InvalidURLs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.template = b.putContent(b.tenant, content.Content{
+		Text: "Olá {{nome}}", Suggestions: []content.Suggestion{{Kind: content.OpenURL, Text: "Ver", URL: "{{link}}"}},
+	})
+	page, _ := b.review("phone;uid;nome;link\n11987654321;a;Ana;https://e.example/\n11987654322;b;Bia;http://e.example/\n11987654323;c;Caio;e.example\n", nil)
+	says(t, page, http.StatusOK, "not https:// with the values of the file: 2. The first one is on line 3", "Messages to send 3", "Opens a link: Ver")
 }
 
 func TestReview_CorrectedForm(t *testing.T) {
@@ -454,6 +470,44 @@ func numbers(n int) string {
 		fmt.Fprintf(&file, "%d,u%d,N\n", 11970000000+i, i)
 	}
 	return file.String()
+}
+
+func TestReview_Price(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	recipients := "phone;uid;nome\n11987654321;a;Ana\n11987654322;b;" + strings.Repeat("ã", 80) + "\n"
+	page, _ := b.review(recipients, nil)
+	says(t, page, http.StatusOK, "basic: 1, single: 1", "Send now")
+	if strings.Contains(page.Text(), "R$") {
+		t.Errorf("a price without prices: %s", page.Text())
+	}
+	b.billing(t, campaign.Spending{Month: 500_000_000})
+	page, _ = b.review(recipients, nil)
+	says(t, page, http.StatusOK, "basic: 1, single: 1", "R$ 0.17", "R$ 0.00 of R$ 500.00", "Send now")
+}
+
+// Each part has room, and all of them together have not.
+func TestReview_BudgetOfAllParts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.billing(t, campaign.Spending{Day: 125_000_000})
+	page, _ := b.review(numbers(2500), nil)
+	says(t, page, http.StatusOK, "R$ 125.00", "R$ 0.00 of R$ 125.00", "Send now")
+	b.billing(t, campaign.Spending{Day: 124_990_000})
+	page, _ = b.review(numbers(2500), nil)
+	says(t, page, http.StatusOK, "cannot be sent yet", "The budget of the day or the month has no room", "R$ 0.00 of R$ 124.99")
+	if strings.Contains(page.Text(), "Send now") {
+		t.Error("the review offers to send it")
+	}
+}
+
+// billing sets prices of 0.05 and 0.12, and limits.
+func (b *bench) billing(t *testing.T, limits campaign.Spending) {
+	t.Helper()
+	err := b.store.SaveBilling(t.Context(), b.tenant, campaign.Billing{Prices: campaign.Prices{Basic: 50_000, Single: 120_000}, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestConfirm_RefusalIsNotAudited(t *testing.T) {

@@ -27,7 +27,7 @@ type Store interface {
 // Admin changes credentials. Invalid input returns a *inputerr.Error.
 type Admin interface {
 	CheckCredential(name string) error
-	CreateCredential(ctx context.Context, tenant, name, by string) (campaign.IssuedCredential, error)
+	CreateCredential(ctx context.Context, tenant, name, by string, scopes ...string) (campaign.IssuedCredential, error)
 	RotateCredential(ctx context.Context, clientID string, keep time.Duration) (campaign.RotatedSecret, error)
 	RevokeCredential(ctx context.Context, clientID string) error
 }
@@ -63,13 +63,14 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 // view is a credential without its secret hashes.
 type view struct {
 	ClientID, Name, By string
+	Scope              string
 	Created, Used      time.Time
 	Revoked            time.Time
 	TwoUntil           time.Time // until then two secrets are valid
 }
 
 func (s *Pages) view(c campaign.Credential) view {
-	v := view{ClientID: c.ClientID, Name: c.Name, By: c.CreatedBy, Created: c.CreatedAt, Revoked: c.RevokedAt}
+	v := view{ClientID: c.ClientID, Name: c.Name, By: c.CreatedBy, Scope: c.Scope, Created: c.CreatedAt, Revoked: c.RevokedAt}
 	if len(c.PreviousSecretHash) > 0 && c.PreviousUntil.After(s.Now()) {
 		v.TwoUntil = c.PreviousUntil
 	}
@@ -158,15 +159,49 @@ func (s *Pages) live(p *web.Page) (campaign.Credential, error) {
 
 // form is a form with its values and its error.
 type form struct {
-	Once  string
-	Name  string
-	Fault string // the key of a text
+	Once   string
+	Name   string
+	Scopes []scope
+	Fault  string // the key of a text
 }
 
-func (s *Pages) ask(p *web.Page) error { return s.showForm(p, http.StatusOK, "", "") }
+// scope is a scope that a credential can have.
+type scope struct {
+	Name   string
+	Chosen bool
+}
 
-func (s *Pages) showForm(p *web.Page, status int, name, fault string) error {
-	return p.RenderStatus(status, "credentials.new_title", "credentials_new.html", form{Once: s.Once.Token(), Name: name, Fault: fault})
+func (s *Pages) ask(p *web.Page) error {
+	return s.showForm(p, http.StatusOK, "", []string{campaign.ScopeDispatch}, "")
+}
+
+func (s *Pages) showForm(p *web.Page, status int, name string, chosen []string, fault string) error {
+	f := form{Once: s.Once.Token(), Name: name, Fault: fault}
+	for _, each := range campaign.Scopes {
+		f.Scopes = append(f.Scopes, scope{each, slices.Contains(chosen, each)})
+	}
+	return p.RenderStatus(status, "credentials.new_title", "credentials_new.html", f)
+}
+
+// chosenScopes returns the scopes that were chosen in the form. A form without the choice,
+// as the version before shows it, has the default scope.
+func chosenScopes(p *web.Page) []string {
+	if p.Field("choice") == "" {
+		return []string{campaign.ScopeDispatch}
+	}
+	return p.R.PostForm["scope"]
+}
+
+// faultOf returns the key of the text of a form's first error, or "".
+func (s *Pages) faultOf(name string, scopes []string) string {
+	if wrong, ok := errors.AsType[*inputerr.Error](s.Admin.CheckCredential(name)); ok {
+		return "credentials.fault." + wrong.Code
+	}
+	unknown := func(each string) bool { return !slices.Contains(campaign.Scopes, each) }
+	if len(scopes) == 0 || slices.ContainsFunc(scopes, unknown) {
+		return "credentials.fault.scopes"
+	}
+	return ""
 }
 
 // issued is a new secret, which is shown only once.
@@ -177,21 +212,31 @@ type issued struct {
 }
 
 func (s *Pages) create(p *web.Page) error {
-	name := p.Field("name")
-	if wrong, ok := errors.AsType[*inputerr.Error](s.Admin.CheckCredential(name)); ok {
-		return s.showForm(p, http.StatusUnprocessableEntity, name, "credentials.fault."+wrong.Code)
+	name, scopes := p.Field("name"), chosenScopes(p)
+	if fault := s.faultOf(name, scopes); fault != "" {
+		return s.showForm(p, http.StatusUnprocessableEntity, name, scopes, fault)
 	}
 	if err := s.useForm(p); err != nil {
 		return err
 	}
-	if err := p.Audit("credential.create", name); err != nil {
+	if err := p.Audit("credential.create", name, details(scopes)...); err != nil {
 		return err
 	}
-	c, err := s.Admin.CreateCredential(p.R.Context(), p.Session.Tenant, name, p.Session.Email)
+	c, err := s.Admin.CreateCredential(p.R.Context(), p.Session.Tenant, name, p.Session.Email, scopes...)
 	if err != nil {
 		return err
 	}
 	return p.Render("credentials.created_title", "credentials_secret.html", issued{Name: c.Name, ClientID: c.ClientID, Secret: c.Secret})
+}
+
+// details are the audit log's keys of texts for scopes other than the default.
+func details(scopes []string) (keys []string) {
+	if slices.Contains(scopes, campaign.ScopeTemplates) {
+		for _, each := range scopes {
+			keys = append(keys, "credentials.scope."+each)
+		}
+	}
+	return keys
 }
 
 // question is the data of the rotation form.

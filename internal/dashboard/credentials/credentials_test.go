@@ -23,15 +23,15 @@ import (
 
 var now = time.Date(2026, 5, 4, 15, 0, 0, 0, time.UTC)
 
-// office is a new tenant in the stack's tables with its users and the pages.
-type office struct {
+// tenantFixture is a new tenant in the stack's tables with its users and the pages.
+type tenantFixture struct {
 	*webtest.Dashboard
 	store         *dynamo.AuthStore
 	tenant        string
 	admin, viewer webtest.Person
 }
 
-func newOffice(tb testing.TB) office {
+func newTenantFixture(tb testing.TB) tenantFixture {
 	tb.Helper()
 	env, clock := stackenv.Load(tb), func() time.Time { return now }
 	tables := dynamo.Tables{
@@ -42,7 +42,7 @@ func newOffice(tb testing.TB) office {
 		Store: auth, Admin: &admin.Service{Store: store, Auth: auth, Now: clock},
 		Once: web.SubmitToken{Forms: store}, Now: clock,
 	}
-	o := office{
+	o := tenantFixture{
 		Dashboard: webtest.New(tb, credentials.Area(), pages, clock), store: auth, tenant: strings.ToLower(rand.Text()),
 	}
 	if err := store.SaveTenant(tb.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja"}); err != nil {
@@ -53,24 +53,30 @@ func newOffice(tb testing.TB) office {
 }
 
 // generate creates a credential with the form. It returns the credential and the response.
-func (o office) generate(tb testing.TB, name string) (campaign.Credential, webtest.Answer) {
+func (o tenantFixture) generate(tb testing.TB, name string) (campaign.Credential, webtest.Answer) {
 	tb.Helper()
 	form := o.admin.Get(credentials.Path + "/new")
 	answer := o.admin.Post(credentials.Path, url.Values{"name": {name}, "once": {form.Value("once")}})
 	if answer.Status != http.StatusOK {
 		tb.Fatalf("generating answers %d: %s", answer.Status, answer.Text())
 	}
+	return o.named(tb, name), answer
+}
+
+// named returns the tenant's credential with the name.
+func (o tenantFixture) named(tb testing.TB, name string) campaign.Credential {
+	tb.Helper()
 	all, err := o.store.Credentials(tb.Context(), o.tenant)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	for _, c := range all {
 		if c.Name == name {
-			return c, answer
+			return c
 		}
 	}
 	tb.Fatalf("there is no credential %q", name)
-	return campaign.Credential{}, answer
+	return campaign.Credential{}
 }
 
 // secret returns the secret on a page, or "".
@@ -82,7 +88,7 @@ func secret(a webtest.Answer) string {
 
 func TestGenerate(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newTenantFixture(t)
 	c, answer := o.generate(t, "CRM produção")
 	shown := secret(answer)
 	if len(shown) != 43 || !strings.Contains(answer.Body, c.ClientID) || answer.Header.Get("Cache-Control") != "no-store" {
@@ -105,9 +111,47 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
+func TestGenerate_Scopes(t *testing.T) {
+	t.Parallel()
+	o := newTenantFixture(t)
+	form := o.admin.Get(credentials.Path + "/new")
+	for _, want := range []string{`value="campaigns:dispatch" checked>`, `value="templates">`} {
+		if !strings.Contains(form.Body, want) {
+			t.Errorf("the form lacks %q", want)
+		}
+	}
+	for name, c := range map[string]struct {
+		chosen      []string
+		scope, says string
+	}{
+		"both":    {[]string{"templates", "campaigns:dispatch"}, "campaigns:dispatch templates", ""},
+		"one":     {[]string{"templates"}, "templates", ""},
+		"none":    {nil, "", "Choose at least one thing"},
+		"unknown": {[]string{"everything"}, "", "Choose at least one thing"},
+	} {
+		once := o.admin.Get(credentials.Path + "/new").Value("once")
+		answer := o.admin.Post(credentials.Path, url.Values{"name": {name}, "once": {once}, "choice": {"1"}, "scope": c.chosen})
+		if c.says != "" {
+			if answer.Status != http.StatusUnprocessableEntity || !strings.Contains(answer.Text(), c.says) {
+				t.Errorf("%s: answers %d: %s", name, answer.Status, answer.Text())
+			}
+			continue
+		}
+		if made := o.named(t, name); made.Scope != c.scope || answer.Status != http.StatusOK {
+			t.Errorf("%s: answers %d, made %+v", name, answer.Status, made)
+		}
+	}
+	if list := o.viewer.Get(credentials.Path).Text(); !strings.Contains(list, "campaigns:dispatch templates") {
+		t.Errorf("the list lacks the scopes: %s", list)
+	}
+	if audited := strings.Join(o.Audited(), "\n"); !strings.Contains(audited, "credential.create one credentials.scope.templates") {
+		t.Errorf("audited %s", audited)
+	}
+}
+
 func TestGenerate_SameFormTwice(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newTenantFixture(t)
 	form := url.Values{"name": {"crm"}, "once": {o.admin.Get(credentials.Path + "/new").Value("once")}}
 	first, again := o.admin.Post(credentials.Path, form), o.admin.Post(credentials.Path, form)
 	if !strings.Contains(again.Body, `<a class="button second" href="/dashboard/settings/credentials">Show the credentials</a>`) {
@@ -130,7 +174,7 @@ func TestGenerate_SameFormTwice(t *testing.T) {
 
 func TestGenerate_Names(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newTenantFixture(t)
 	for name, says := range map[string]string{
 		"  ": "Give the credential a name", strings.Repeat("a", 201): "too long", "a\x01b": "no text",
 	} {
@@ -154,7 +198,7 @@ func TestGenerate_Names(t *testing.T) {
 
 func TestRotate(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newTenantFixture(t)
 	before, _ := o.generate(t, "crm")
 	path := credentials.Path + "/" + before.ClientID + "/rotate"
 	form := o.admin.Get(path)
@@ -186,7 +230,7 @@ func TestRotate(t *testing.T) {
 
 func TestRotate_WithoutOverlap(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newTenantFixture(t)
 	before, _ := o.generate(t, "crm")
 	path := credentials.Path + "/" + before.ClientID + "/rotate"
 	form := o.admin.Get(path)
@@ -208,7 +252,7 @@ func TestRotate_WithoutOverlap(t *testing.T) {
 
 func TestRevoke(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newTenantFixture(t)
 	c, _ := o.generate(t, "crm")
 	window := authrow.Window{{At: now.Add(-time.Hour), ID: 7}}
 	if _, ok, err := o.store.SwapWindow(t.Context(), authrow.ClientWindow(c.ClientID), nil, window); !ok || err != nil {
@@ -246,7 +290,7 @@ func TestRevoke(t *testing.T) {
 
 func TestActions_Forbidden(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newTenantFixture(t)
 	c, _ := o.generate(t, "crm")
 	other := o.SignIn("another", web.RoleAdmin)
 	one := credentials.Path + "/" + c.ClientID
@@ -284,7 +328,7 @@ func TestActions_Forbidden(t *testing.T) {
 }
 
 func BenchmarkList(b *testing.B) {
-	o := newOffice(b)
+	o := newTenantFixture(b)
 	for range 20 {
 		o.generate(b, rand.Text())
 	}

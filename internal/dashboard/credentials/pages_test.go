@@ -16,7 +16,7 @@ import (
 
 func TestList_Pages(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newTenantFixture(t)
 	const live, revoked = 23, 12
 	var ids []string
 	for i := range live + revoked {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
@@ -416,15 +417,29 @@ func TestDelete_SavedAfterTheMark(t *testing.T) {
 	}
 }
 
+// writesAfter returns a store that calls before ahead of each transaction.
+func (o office) writesAfter(before func()) *dynamo.CampaignStore {
+	client := dynamodb.NewFromConfig(stackenv.Load(o.tb).AWS(), func(options *dynamodb.Options) {
+		options.APIOptions = append(options.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("before transactions",
+				func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+					if _, ok := in.Parameters.(*dynamodb.TransactWriteItemsInput); ok {
+						before()
+					}
+					return next.HandleInitialize(ctx, in)
+				}), middleware.After)
+		})
+	})
+	return dynamo.NewCampaignStore(dynamo.Tables{Client: client, Campaigns: o.store.Campaigns, MediaURL: o.store.MediaURL, Now: o.store.Now})
+}
+
 // A template whose files were there when they were read, and not when it is written.
 func TestDelete_BeforeTheWrite(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	got := o.upload(o.admin, "a.png", picture(t, 8, 8))
-	slow := *o.store
 	deletion := sync.OnceFunc(func() { o.admin.Post(pages.Path+"/"+o.hash(got.Link)+"/delete", nil) })
-	slow.Now = func() time.Time { deletion(); return now } // the version's time is taken between both
-	o.store = &slow
+	o.store = o.writesAfter(deletion)
 	if _, err := o.show(got.Link); !errors.Is(err, campaign.ErrNoMedia) {
 		t.Errorf("a template with a deleted file: %v", err)
 	}
@@ -554,7 +569,7 @@ func TestList_Pages(t *testing.T) {
 			Tenant: o.tenant, Hash: campaign.MediaHash(o.tenant, address), URL: address, Name: strings.Repeat("&", 199) + "x",
 			Type: "image/png", Size: 3 << 20, Width: 4000, Height: 4000, CreatedAt: now.Add(-time.Duration(i) * time.Hour),
 		}
-		if _, err := o.store.AddMedia(context.Background(), f); err != nil {
+		if _, err := o.store.AddMedia(t.Context(), f); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,8 +1,10 @@
-// Package preview describes how a template looks on a phone. phone.html, one of the
+// Package preview describes how a message looks on a phone. phone.html, one of the
 // ui's pages, shows it.
 package preview
 
 import (
+	"net/url"
+	"path"
 	"strings"
 
 	"campaign-dispatch/internal/campaign/content"
@@ -16,39 +18,151 @@ type Part struct {
 
 // Phone is a message as a phone shows it. Variables appear by name.
 type Phone struct {
-	Label       string // alternative text of the picture
-	Text        []Part
-	Card        bool
-	Title       []Part
-	Description []Part
-	Media       bool
-	MediaURL    string // "" if the URL contains variables
-	Suggestions [][]Part
+	Label    string // alternative text of the picture
+	Words    Words
+	Dark     bool // shown in dark colors first
+	Text     []Part
+	Cards    []Card // the card, or the cards of a carousel
+	Carousel bool
+	Small    bool // a carousel of small cards
+	File     *Media
+
+	Suggestions []Suggestion // below the message
 }
 
-// Of returns the preview of a template.
-func Of(t content.Content, label string) Phone {
-	phone := Phone{Label: label, Text: partsOf(t.Text)}
-	if t.Card == nil {
-		return phone
+// Words are the preview's own words in the reader's language.
+type Words struct {
+	Dark, Carousel string
+	Broken         string // shown in place of an image that does not load
+}
+
+// Card is a rich card.
+type Card struct {
+	Title       []Part
+	Description []Part
+	Media       *Media
+	Side        string // "left" or "right": the media is beside the text
+	Suggestions []Suggestion
+}
+
+// Media is an image, a video or a document.
+type Media struct {
+	Kind   string // "image", "video" or "document"
+	URL    string // of an image that a browser can show, "" for none
+	Name   string // file name, of a document
+	Word   string // what it is, in the reader's language
+	Height content.Height
+}
+
+// Suggestion is a reply or an action.
+type Suggestion struct {
+	Kind content.Kind
+	Word string // what a tap does, in the reader's language; "" for a reply
+	Text []Part
+}
+
+// Of returns the preview of a content. word returns the text of a key that begins with
+// "phone.".
+func Of(c content.Content, label string, word func(key string) string) Phone {
+	w := writer{word}
+	phone := Phone{
+		Label: label, Words: Words{word("phone.dark"), word("phone.carousel"), word("phone.broken")},
+		Text: partsOf(c.Text), Suggestions: w.suggestions(c.Suggestions),
 	}
-	phone.Card = true
-	phone.Title, phone.Description = partsOf(t.Card.Title), partsOf(t.Card.Description)
-	if m := t.Card.Media; m != nil {
-		phone.Media = m.URL != ""
-		if strings.HasPrefix(m.URL, "https://") && !strings.Contains(m.URL, "{{") {
-			phone.MediaURL = m.URL
+	switch {
+	case c.Card != nil:
+		phone.Cards = []Card{w.card(*c.Card)}
+	case c.Carousel != nil:
+		phone.Carousel, phone.Small = true, c.Carousel.Width == content.SmallWidth
+		for _, card := range c.Carousel.Cards {
+			phone.Cards = append(phone.Cards, w.card(card))
 		}
-	}
-	for _, s := range t.Card.Suggestions {
-		phone.Suggestions = append(phone.Suggestions, partsOf(s.Text))
+	case c.File != nil:
+		phone.File = w.media(c.File.URL, c.File.ThumbnailURL, content.Medium)
 	}
 	return phone
 }
 
 // Empty reports whether there is nothing to show.
 func (p Phone) Empty() bool {
-	return len(p.Text)+len(p.Title)+len(p.Description)+len(p.Suggestions) == 0 && !p.Media
+	for _, c := range p.Cards {
+		if !c.empty() {
+			return false
+		}
+	}
+	return len(p.Text)+len(p.Suggestions) == 0 && p.File == nil
+}
+
+func (c Card) empty() bool {
+	return len(c.Title)+len(c.Description)+len(c.Suggestions) == 0 && c.Media == nil
+}
+
+// writer writes the parts of a preview.
+type writer struct{ word func(key string) string }
+
+func (w writer) card(c content.Card) Card {
+	card := Card{Title: partsOf(c.Title), Description: partsOf(c.Description), Suggestions: w.suggestions(c.Suggestions)}
+	if c.Media != nil {
+		card.Media = w.media(c.Media.URL, c.Media.ThumbnailURL, c.Media.Height)
+	}
+	if c.Horizontal && card.Media != nil {
+		card.Side = "left"
+		if c.MediaRight {
+			card.Side = "right"
+		}
+	}
+	return card
+}
+
+func (w writer) suggestions(all []content.Suggestion) (shown []Suggestion) {
+	for _, s := range all {
+		next := Suggestion{Kind: s.Kind, Text: partsOf(s.Text)}
+		if s.Kind != content.Reply {
+			next.Word = w.word("phone." + string(s.Kind))
+		}
+		shown = append(shown, next)
+	}
+	return shown
+}
+
+// media returns the preview of a file, or nil without a URL. A thumbnail stands for a
+// video or a document.
+func (w writer) media(address, thumbnail string, height content.Height) *Media {
+	if address == "" {
+		return nil
+	}
+	kind, name := kindOf(address)
+	m := &Media{Kind: kind, Word: w.word("phone." + kind), Height: height}
+	switch {
+	case kind == "image" && fixed(address):
+		m.URL = address
+	case fixed(thumbnail):
+		m.URL = thumbnail
+	}
+	if kind == "document" {
+		m.Name = name
+	}
+	return m
+}
+
+// kindOf returns the kind of a file by the extension of its name, and the name.
+func kindOf(address string) (kind, name string) {
+	if u, err := url.Parse(address); err == nil {
+		name = path.Base(u.Path)
+	}
+	switch strings.ToLower(path.Ext(name)) {
+	case ".mp4", ".m4v", ".mpg", ".mpeg", ".webm", ".3gp":
+		return "video", name
+	case ".pdf":
+		return "document", name
+	}
+	return "image", name
+}
+
+// fixed reports whether a URL is https and contains no variable, also not one without a
+// value in a rendered URL.
+func fixed(address string) bool {
+	return strings.HasPrefix(address, "https://") && !strings.Contains(address, "{{") && !strings.Contains(address, "%7B%7B")
 }
 
 func partsOf(text string) (all []Part) {

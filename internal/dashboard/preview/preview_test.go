@@ -9,27 +9,89 @@ import (
 	"campaign-dispatch/internal/dashboard/preview"
 )
 
+// key stands for its text.
+func key(key string) string { return key }
+
+func words() preview.Words {
+	return preview.Words{Dark: "phone.dark", Carousel: "phone.carousel", Broken: "phone.broken"}
+}
+
+func text(s string) []preview.Part { return []preview.Part{{Text: s}} }
+
 func TestText_MarksVariables(t *testing.T) {
 	t.Parallel()
-	got := preview.Of(content.Content{Text: "Olá {{ nome }}, {{x"}, "label")
-	want := preview.Phone{Label: "label", Text: []preview.Part{{Text: "Olá "}, {Text: "nome", Variable: true}, {Text: ", {{x"}}}
+	got := preview.Of(content.Content{Text: "Olá {{ nome }}, {{x"}, "label", key)
+	want := preview.Phone{Label: "label", Words: words(), Text: []preview.Part{{Text: "Olá "}, {Text: "nome", Variable: true}, {Text: ", {{x"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("phone (-want +got):\n%s", diff)
 	}
 }
 
-func TestImage_KnownAddress(t *testing.T) {
+func TestMedia(t *testing.T) {
 	t.Parallel()
-	for address, want := range map[string]preview.Phone{
-		"":                      {Card: true},
-		"https://e.example/a":   {Card: true, Media: true, MediaURL: "https://e.example/a"},
-		"http://e.example/a":    {Card: true, Media: true},
-		"{{foto}}":              {Card: true, Media: true},
-		"https://e.example/{{x": {Card: true, Media: true},
+	for name, test := range map[string]struct {
+		media content.Media
+		want  *preview.Media
+	}{
+		"none":               {content.Media{}, nil},
+		"image":              {content.Media{URL: "https://e.example/a"}, &preview.Media{Kind: "image", Word: "phone.image", URL: "https://e.example/a"}},
+		"plain http":         {content.Media{URL: "http://e.example/a"}, &preview.Media{Kind: "image", Word: "phone.image"}},
+		"variable":           {content.Media{URL: "{{foto}}"}, &preview.Media{Kind: "image", Word: "phone.image"}},
+		"variable, escaped":  {content.Media{URL: "https://e.example/%7B%7Bx%7D%7D"}, &preview.Media{Kind: "image", Word: "phone.image"}},
+		"broken variable":    {content.Media{URL: "https://e.example/{{x"}, &preview.Media{Kind: "image", Word: "phone.image"}},
+		"video":              {content.Media{URL: "https://e.example/a.MP4?b=1", Height: content.Tall}, &preview.Media{Kind: "video", Word: "phone.video", Height: content.Tall}},
+		"video, thumbnail":   {content.Media{URL: "https://e.example/a.mp4", ThumbnailURL: "https://e.example/a.png"}, &preview.Media{Kind: "video", Word: "phone.video", URL: "https://e.example/a.png"}},
+		"variable thumbnail": {content.Media{URL: "https://e.example/a.mp4", ThumbnailURL: "https://e.example/{{x}}"}, &preview.Media{Kind: "video", Word: "phone.video"}},
 	} {
-		got := preview.Of(content.Content{Card: &content.Card{Media: &content.Media{URL: address}}}, "")
-		if diff := cmp.Diff(want, got); diff != "" || got.Empty() != (address == "") {
-			t.Errorf("%q: empty %v (-want +got):\n%s", address, got.Empty(), diff)
+		got := preview.Of(content.Content{Card: &content.Card{Media: &test.media}}, "", key)
+		if diff := cmp.Diff(test.want, got.Cards[0].Media); diff != "" || got.Empty() != (test.want == nil) {
+			t.Errorf("%s: empty %v (-want +got):\n%s", name, got.Empty(), diff)
+		}
+	}
+}
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	got := preview.Of(content.Content{File: &content.File{URL: "https://e.example/regras/Regras.pdf"}}, "", key)
+	want := preview.Phone{Words: words(), File: &preview.Media{Kind: "document", Word: "phone.document", Name: "Regras.pdf", Height: content.Medium}}
+	if diff := cmp.Diff(want, got); diff != "" || got.Empty() {
+		t.Errorf("phone (-want +got):\n%s", diff)
+	}
+}
+
+func TestCarousel(t *testing.T) {
+	t.Parallel()
+	got := preview.Of(content.Content{
+		Carousel: &content.Carousel{Width: content.SmallWidth, Cards: []content.Card{
+			{Title: "A", Suggestions: []content.Suggestion{{Kind: content.OpenURL, Text: "Ver", URL: "https://e.example/"}}}, {Description: "B"},
+		}},
+		Suggestions: content.Replies("Sair"),
+	}, "", key)
+	want := preview.Phone{
+		Words: words(), Carousel: true, Small: true,
+		Cards: []preview.Card{
+			{Title: text("A"), Suggestions: []preview.Suggestion{{Kind: content.OpenURL, Word: "phone.openUrl", Text: text("Ver")}}}, {Description: text("B")},
+		},
+		Suggestions: []preview.Suggestion{{Kind: content.Reply, Text: text("Sair")}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("phone (-want +got):\n%s", diff)
+	}
+}
+
+func TestCard_Sides(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		card content.Card
+		want string
+	}{
+		"vertical":              {content.Card{Media: &content.Media{URL: "https://e.example/"}}, ""},
+		"left":                  {content.Card{Horizontal: true, Media: &content.Media{URL: "https://e.example/"}}, "left"},
+		"right":                 {content.Card{Horizontal: true, MediaRight: true, Media: &content.Media{URL: "https://e.example/"}}, "right"},
+		"beside nothing to see": {content.Card{Horizontal: true, Title: "A"}, ""},
+	} {
+		if got := preview.Of(content.Content{Card: &test.card}, "", key); got.Cards[0].Side != test.want {
+			t.Errorf("%s: %q", name, got.Cards[0].Side)
 		}
 	}
 }

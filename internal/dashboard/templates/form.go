@@ -2,7 +2,6 @@ package templates
 
 import (
 	"net/http"
-	"strings"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
@@ -13,23 +12,19 @@ import (
 
 // form is the data of the template form.
 type form struct {
-	campaign.Template
-	Card        content.Card // also for a text template
-	Kind        string       // text or card
-	Suggestions [content.MaxCardSuggestions]suggestion
+	draft
 	variables
 	Once    string
 	Cut     bool // the preview is cut
 	Phone   preview.Phone
 	Counts  []count
+	Hint    hint
 	Notes   []string // errors
 	Refused bool
-}
 
-// suggestion is the field of a suggested reply.
-type suggestion struct {
-	N    int // from 1
-	Text string
+	page   *web.Page
+	focus  string            // the element that gets the focus
+	errors map[string]string // by the name of the field
 }
 
 // count is the length of a text, without its variables.
@@ -38,76 +33,38 @@ type count struct {
 	Have, Most int
 }
 
-const (
-	kindText = "text"
-	kindCard = "card"
-)
-
-// formOf fills a form with a template.
-func formOf(p *web.Page, t campaign.Template) form {
-	f := form{Template: t, Kind: kindText}
-	if t.Card != nil {
-		f.Kind, f.Card = kindCard, *t.Card
-	}
-	for i := range f.Suggestions {
-		f.Suggestions[i].N = i + 1
-		if i < len(f.Card.Suggestions) {
-			f.Suggestions[i].Text = f.Card.Suggestions[i].Text
+// newForm fills a form with a draft.
+func newForm(p *web.Page, d draft) *form {
+	t := d.template(p.Session.Tenant)
+	f := &form{draft: d, page: p, variables: variablesOf(t), Counts: counts(p, t), Hint: hintOf(p, t.Content), errors: map[string]string{}}
+	f.Phone, f.Cut = web.Phone(p, t.Content, p.T("templates.preview"), previewWeight(d))
+	f.Phone.Dark = p.R.PostForm.Has("dark")
+	for _, flaw := range flawsOf(t) {
+		note, name := describe(p, d.Form, flaw), d.fieldOf(flaw)
+		f.Notes = append(f.Notes, note)
+		if _, more := f.errors[name]; d.Checked && !more {
+			f.errors[name] = note
 		}
-	}
-	f.variables = variablesOf(t)
-	f.Phone, f.Cut = web.Phone(t.Content, p.T("templates.preview"), phoneWeight)
-	f.Counts = counts(p, t)
-	for _, flaw := range t.Flaws() {
-		f.Notes = append(f.Notes, describe(p, flaw))
 	}
 	return f
 }
 
-// read returns the entered template, of the selected kind.
-func read(p *web.Page, id string) campaign.Template {
-	t := campaign.Template{ID: id, Tenant: p.Session.Tenant, Name: p.Field("name")}
-	if p.Field("kind") != kindCard {
-		t.Text = text(p, "text")
-		return t
-	}
-	t.Card = &content.Card{Title: text(p, "title"), Description: text(p, "description")}
-	if address := p.Field("media"); address != "" {
-		t.Card.Media = &content.Media{URL: address}
-	}
-	for _, s := range p.R.PostForm["suggestion"] {
-		if s = strings.TrimSpace(s); s != "" && len(t.Card.Suggestions) < content.MaxCardSuggestions {
-			t.Card.Suggestions = append(t.Card.Suggestions, content.Suggestion{Kind: content.Reply, Text: s})
-		}
-	}
-	return t
-}
-
-// text returns a field with line ends normalised to \n.
-func text(p *web.Page, name string) string { return strings.ReplaceAll(p.Field(name), "\r\n", "\n") }
-
 func counts(p *web.Page, t campaign.Template) []count {
 	bare := t.Render(make([]string, len(t.Variables())))
-	if t.Card == nil {
+	switch formOf(bare) {
+	case formText:
 		return []count{{p.T("templates.text"), utf8.RuneCountInString(bare.Text), content.MaxText}}
+	case formCard:
+		return []count{
+			{p.T("templates.card_title"), utf8.RuneCountInString(bare.Card.Title), content.MaxTitle},
+			{p.T("templates.description"), utf8.RuneCountInString(bare.Card.Description), content.MaxDescription},
+		}
 	}
-	return []count{
-		{p.T("templates.card_title"), utf8.RuneCountInString(bare.Card.Title), content.MaxTitle},
-		{p.T("templates.description"), utf8.RuneCountInString(bare.Card.Description), content.MaxDescription},
-	}
-}
-
-// describe returns the text of a flaw.
-func describe(p *web.Page, f content.Flaw) string {
-	what := p.T("templates.part." + string(f.Part))
-	if f.Suggestion > 0 {
-		what += " " + p.Number(f.Suggestion)
-	}
-	return p.T("templates.flaw."+string(f.Code), what, p.Number(f.Have), p.Number(f.Most))
+	return nil
 }
 
 func (s *Pages) blank(p *web.Page) error {
-	f := formOf(p, campaign.Template{})
+	f := newForm(p, newDraft())
 	f.Notes = nil // nothing was entered yet
 	return s.renderForm(p, http.StatusOK, f)
 }
@@ -117,10 +74,10 @@ func (s *Pages) edit(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return s.renderForm(p, http.StatusOK, formOf(p, t))
+	return s.renderForm(p, http.StatusOK, newForm(p, draftOf(p, t)))
 }
 
-func (s *Pages) renderForm(p *web.Page, status int, f form) error {
+func (s *Pages) renderForm(p *web.Page, status int, f *form) error {
 	f.Once = s.Once.Token()
 	title := "templates.new"
 	if f.ID != "" {
@@ -132,7 +89,11 @@ func (s *Pages) renderForm(p *web.Page, status int, f form) error {
 
 // preview shows the preview of the form's template.
 func (s *Pages) preview(p *web.Page) error {
-	f := formOf(p, read(p, p.Field("id")))
+	d, err := s.read(p, p.Field("id"))
+	if err != nil {
+		return err
+	}
+	f := newForm(p, d)
 	if p.Partial() {
 		return p.Fragment("template_preview.html", f)
 	}
@@ -140,7 +101,7 @@ func (s *Pages) preview(p *web.Page) error {
 }
 
 func (s *Pages) create(p *web.Page) error {
-	return s.save(p, "template.create", read(p, ""))
+	return s.save(p, "template.create", "")
 }
 
 // change saves a new version. Campaigns keep their version.
@@ -149,15 +110,22 @@ func (s *Pages) change(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return s.save(p, "template.change", read(p, old.ID))
+	return s.save(p, "template.change", old.ID)
 }
 
-// save saves a template. A repeated submission of the form has no effect.
-func (s *Pages) save(p *web.Page, action string, t campaign.Template) error {
-	if len(t.Flaws()) > 0 {
-		f := formOf(p, t)
-		f.Refused = true
-		return s.renderForm(p, http.StatusUnprocessableEntity, f)
+// save saves a template, or changes the cards and suggestions of its form. A repeated
+// submission of the form has no effect. id is "" for a new template.
+func (s *Pages) save(p *web.Page, action, id string) error {
+	d, err := s.read(p, id)
+	if err != nil {
+		return err
+	}
+	if do := p.Field("do"); do != "" {
+		return s.rearrange(p, d, do)
+	}
+	t := d.template(p.Session.Tenant)
+	if flaws := flawsOf(t); len(flaws) > 0 {
+		return s.refuse(p, d, flaws[0])
 	}
 	to, toKey := Path, "templates.all"
 	if t.ID != "" {
@@ -169,9 +137,30 @@ func (s *Pages) save(p *web.Page, action string, t campaign.Template) error {
 	if err := p.Audit(action, t.Name); err != nil {
 		return err
 	}
-	t, err := s.Keeper.KeepTemplate(p.R.Context(), t)
+	t, err = s.Keeper.KeepTemplate(p.R.Context(), t)
 	if err != nil {
 		return err
 	}
 	return p.Redirect(Path + "/" + t.ID)
+}
+
+// rearrange shows the form after a command of its buttons. Nothing is saved.
+func (s *Pages) rearrange(p *web.Page, d draft, command string) error {
+	focus := d.change(command)
+	f := newForm(p, d)
+	f.focus = focus
+	if p.Partial() {
+		f.Once = s.Once.Token()
+		return p.Fragment("template_editor.html", f)
+	}
+	return s.renderForm(p, http.StatusOK, f)
+}
+
+// refuse shows the form with the errors at their fields. The first one has the focus.
+func (s *Pages) refuse(p *web.Page, d draft, first content.Flaw) error {
+	d.Checked = true
+	d.show(first)
+	f := newForm(p, d)
+	f.Refused, f.focus = true, d.fieldOf(first)
+	return s.renderForm(p, http.StatusUnprocessableEntity, f)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,11 +69,28 @@ func largest() map[string]campaign.Template {
 		card.Suggestions = append(card.Suggestions, content.Replies(strings.Repeat("&", content.MaxSuggestion))...)
 	}
 	return map[string]campaign.Template{
-		"text":           {Name: name, Content: content.Content{Text: fields.String() + fill(content.MaxText-20)}},
-		"card":           {Name: name, Content: content.Content{Card: &card}},
+		"carousel":       {Name: name, Content: carousel(card)},
+		"text":           {Name: name, Content: content.Content{Text: fields.String() + fill(content.MaxText-20), Suggestions: links(content.MaxSuggestions)}},
+		"card":           {Name: name, Content: content.Content{Card: &card, Suggestions: links(content.MaxSuggestions)}},
 		"variables":      {Name: name, Content: content.Content{Text: fields.String() + strings.Repeat("{{a}}", (2*content.MaxText-fields.Len())/5)}},
 		"many variables": {Name: name, Content: content.Content{Text: manyVariables(campaign.MaxTemplateVariables)}},
 	}
+}
+
+// links returns suggestions with texts and URLs of the greatest length.
+func links(n int) (all []content.Suggestion) {
+	for range n {
+		all = append(all, content.Suggestion{
+			Kind: content.OpenURL, Text: strings.Repeat("&", content.MaxSuggestion), URL: "https://e.example/" + strings.Repeat("a", content.MaxURL-18),
+		})
+	}
+	return all
+}
+
+// carousel returns a carousel with the most cards and suggestions.
+func carousel(card content.Card) content.Content {
+	card.Suggestions = links(content.MaxCardSuggestions)
+	return content.Content{Carousel: &content.Carousel{Cards: slices.Repeat([]content.Card{card}, content.MaxCards)}, Suggestions: links(content.MaxSuggestions)}
 }
 
 func manyVariables(n int) string {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 )
@@ -62,6 +61,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AdminView(mux, Path+"/{id}/edit", s.edit)
 	ui.Change(mux, Path+"/{id}", s.change)
 	ui.Change(mux, Path+"/{id}/test", s.test)
+	ui.Change(mux, Path+"/{id}/preview", s.previewTest)
 }
 
 // pageLength is the number of templates per page. nameWeight is the maximum size in
@@ -91,10 +91,10 @@ func (s *Pages) list(p *web.Page) error {
 
 // page is the data of a template's page: the current version and the earlier ones.
 type page struct {
-	Now   campaign.Template
-	Phone preview.Phone
-	Cut   bool // the preview is cut
+	Now  campaign.Template
+	Form string // text, card, carousel or file
 	variables
+	Sample   sample
 	Versions web.Part[version]
 	Test     testForm
 }
@@ -112,11 +112,11 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	if err != nil {
 		return err
 	}
-	view := page{Now: t, variables: variablesOf(t), Test: test}
+	view := page{Now: t, Form: formOf(t.Content), variables: variablesOf(t), Test: test}
 	if view.Versions, err = versionsOf(p, t, all); err != nil {
 		return err
 	}
-	view.Phone, view.Cut = web.Phone(t.Content, p.T("templates.preview_of", web.Short(t.Name, nameWeight)), phoneWeight)
+	view.Sample = sampleOf(p, t, test)
 	view.Test.fill(t.Variables())
 	view.Test.Once = s.Once.Token()
 	p.ShowMedia()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -117,7 +118,7 @@ func TestSave_CreatesAndChanges(t *testing.T) {
 	want := campaign.Template{ID: id, Tenant: b.tenant, Version: 2, Name: "Pedido em cartão", CreatedAt: b.UI.Now(), Content: content.Content{Card: &content.Card{
 		Title: "A caminho", Description: "Olá {{nome}}", Media: &content.Media{URL: "https://e.example/a.png"}, Suggestions: content.Replies("Sim", "Não"),
 	}}}
-	if diff := cmp.Diff(want, current); diff != "" || err != nil {
+	if diff := cmp.Diff(want, current, sameContent); diff != "" || err != nil {
 		t.Errorf("second version %v (-want +got):\n%s", err, diff)
 	}
 	contains(t, b.admin.Get(path), http.StatusOK, "Version 2", "Version 1", "seu pedido", "A caminho", `src="https://e.example/a.png"`)
@@ -168,8 +169,8 @@ func TestSave_WrongInput(t *testing.T) {
 		"an empty card":    {url.Values{"name": {"n"}, "kind": {"card"}}, "Card: it is blank"},
 		"a long title":     {card("title", strings.Repeat("t", 201)), "Title: 201 characters"},
 		"a long text card": {card("description", strings.Repeat("t", 2001)), "Description: 2,001 characters"},
-		"plain http":       {card("media", "http://e.example/a.png"), "must begin with https://"},
-		"a long reply":     {card("suggestion", strings.Repeat("t", 26)), "Suggested reply 1: 26 characters"},
+		"plain http":       {card("media", "http://e.example/a.png"), "begins with https://"},
+		"a long reply":     {card("suggestion", strings.Repeat("t", 26)), "Button 1: 26 characters"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -197,6 +198,8 @@ func TestPreview_Form(t *testing.T) {
 		t.Errorf("the fragment is\n%s", part.Body)
 	}
 	contains(t, b.admin.Post("/dashboard/templates/preview", textForm("n", "{{x")), http.StatusOK, "that is no variable")
+	form.Set("dark", "1")
+	contains(t, b.admin.Post("/dashboard/templates/preview", form), http.StatusOK, `name="dark" value="1" checked`)
 }
 
 func TestPages_Roles(t *testing.T) {
@@ -268,6 +271,56 @@ func TestTestSend_OneMessage(t *testing.T) {
 	}
 }
 
+// The preview of a test shows the entered values. Missing ones appear by name.
+func TestTestSend_Preview(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	saved := b.keep(campaign.Template{ID: templateID(0), Name: "Pedido", Content: content.Content{
+		Card:        &content.Card{Title: "Olá {{nome}}", Media: &content.Media{URL: "https://e.example/{{foto}}.png"}},
+		Suggestions: []content.Suggestion{{Kind: content.OpenURL, Text: "Ver", URL: "{{link}}"}},
+	}})
+	path := "/dashboard/templates/" + saved.ID
+	form := url.Values{"phone": {"11987654321"}, "var.nome": {"<Ana>"}}
+	whole := b.admin.Post(path+"/preview", form)
+	contains(t, whole, http.StatusOK, "<!doctype html>", "Olá &lt;Ana&gt;", `value="11987654321"`)
+	if strings.Contains(whole.Body, "<img") {
+		t.Error("the page has an image whose URL lacks a value")
+	}
+	b.admin.Header.Set("Hx-Request", "true")
+	form["var.foto"], form["var.link"] = []string{"a b"}, []string{"http://e.example/"}
+	part := b.admin.Post(path+"/preview", form)
+	contains(t, part, http.StatusOK, "Olá &lt;Ana&gt;", `src="https://e.example/a%20b.png"`, "an address in the message is not https://")
+	if strings.Contains(part.Body, "<!doctype") {
+		t.Errorf("the fragment is\n%s", part.Body)
+	}
+	form.Set("var.link", "https://e.example/")
+	if fine := b.admin.Post(path+"/preview", form); strings.Contains(fine.Body, "not https://") {
+		t.Errorf("an https URL is refused:\n%s", fine.Body)
+	}
+	contains(t, b.SignIn("t-other", web.RoleAdmin).Post(path+"/preview", form), http.StatusNotFound)
+	contains(t, b.SignIn(b.tenant, web.RoleViewer).Post(path+"/preview", form), http.StatusForbidden)
+}
+
+// Each form is named in the list.
+func TestList_Forms(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for i, c := range []content.Content{
+		{Text: "Olá"},
+		{Card: &content.Card{Title: "Olá"}},
+		{File: &content.File{URL: "https://e.example/a.pdf"}},
+		{Carousel: &content.Carousel{Cards: []content.Card{{Title: "a"}, {Title: "b"}}}},
+	} {
+		b.keep(campaign.Template{ID: templateID(i), Name: fmt.Sprint("Modelo ", i), Content: c})
+	}
+	page := b.admin.Get("/dashboard/templates")
+	for i, form := range []string{"Text", "Rich card", "File", "Carousel"} {
+		if want := fmt.Sprintf("Modelo %d %s 1", i, form); !strings.Contains(page.Text(), want) {
+			t.Errorf("the page lacks %q: %s", want, page.Text())
+		}
+	}
+}
+
 func TestTestSend_Refused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -278,6 +331,8 @@ func TestTestSend_Refused(t *testing.T) {
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Too many or too few digits", `value="119"`, `value="&lt;i&gt;Ana"`)
 	b.calls.answer = `{"errors":[{"code":"new_code","detail":"a rule that is new"}]}`
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "a rule that is new")
+	b.calls.answer = `{"valid":true,"invalidUrl":{"count":1,"pointers":["/messages/0"]}}`
+	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "an address in the message is not https://")
 	if len(b.calls.bodies) > 0 {
 		t.Error("it was sent")
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 	"campaign-dispatch/internal/phone"
@@ -89,6 +91,42 @@ func (s *Pages) test(p *web.Page) error {
 	return p.Redirect(web.Root + "/campaigns/" + c.CampaignID)
 }
 
+// sample is the preview of a test message. Variables without a value appear by name.
+type sample struct {
+	Template campaign.Template
+	Phone    preview.Phone
+	Cut      bool // the preview is cut
+	Invalid  bool // a URL is not https with these values
+}
+
+func sampleOf(p *web.Page, t campaign.Template, f testForm) sample {
+	names := t.Variables()
+	values := make([]string, len(names))
+	for i, name := range names {
+		if values[i] = f.Values[name]; values[i] == "" {
+			values[i] = "{{" + name + "}}"
+		}
+	}
+	filled := t.Render(values)
+	shown := sample{Template: t, Invalid: len(f.empty(names)) == 0 && filled.Unsendable() == content.CodeInvalidURL}
+	shown.Phone, shown.Cut = web.Phone(p, filled, p.T("templates.preview_of", web.Short(t.Name, nameWeight)), phoneWeight)
+	shown.Phone.Dark = p.R.PostForm.Has("dark")
+	return shown
+}
+
+// previewTest shows the test message with the entered values.
+func (s *Pages) previewTest(p *web.Page) error {
+	t, err := s.own(p)
+	if err != nil {
+		return err
+	}
+	f := readTest(p, t)
+	if p.Partial() {
+		return p.Fragment("template_sample.html", page{Sample: sampleOf(p, t, f)})
+	}
+	return s.render(p, http.StatusOK, f)
+}
+
 // try checks a test by a dry run, and returns the reason for a refusal, or "".
 func (s *Pages) try(p *web.Page, c dispatchclient.Call) (note string, err error) {
 	v, err := dispatchclient.Try(p.R.Context(), s.Dispatch, p, c)
@@ -100,6 +138,9 @@ func (s *Pages) try(p *web.Page, c dispatchclient.Call) (note string, err error)
 	}
 	for _, r := range v.Feedback.InvalidPhones {
 		return p.Known("rejection."+r.Code, r.Reason), nil
+	}
+	if v.InvalidURL.Count > 0 {
+		return p.T("templates.test_invalid_url"), nil
 	}
 	return "", nil
 }

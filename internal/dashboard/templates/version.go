@@ -3,6 +3,7 @@ package templates
 import (
 	"cmp"
 	"strconv"
+	"strings"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/preview"
@@ -37,15 +38,21 @@ func versionsOf(p *web.Page, now campaign.Template, all []campaign.Template) (we
 }
 
 func begins(t campaign.Template) string {
-	if t.Card == nil {
-		return t.Text
+	switch {
+	case t.Card != nil:
+		return cmp.Or(t.Card.Title, t.Card.Description)
+	case t.Carousel != nil && len(t.Carousel.Cards) > 0:
+		return cmp.Or(t.Carousel.Cards[0].Title, t.Carousel.Cards[0].Description)
+	case t.File != nil:
+		return t.File.URL
 	}
-	return cmp.Or(t.Card.Title, t.Card.Description)
+	return t.Text
 }
 
 // whole is the data of a version's page.
 type whole struct {
 	campaign.Template
+	Form  string // text, card, carousel or file
 	Phone preview.Phone
 	Cut   bool
 	variables
@@ -66,8 +73,8 @@ func (s *Pages) showVersion(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	view := whole{Template: v, variables: variablesOf(v), Current: v.Version == t.Version}
-	view.Phone, view.Cut = web.Phone(v.Content, p.T("templates.preview_version", v.Version), wholeWeight)
+	view := whole{Template: v, Form: formOf(v.Content), variables: variablesOf(v), Current: v.Version == t.Version}
+	view.Phone, view.Cut = web.Phone(p, v.Content, p.T("templates.preview_version", v.Version), wholeWeight)
 	p.Title = p.T("templates.version_n", p.Number(v.Version))
 	p.ShowMedia()
 	return p.Render("templates.one", "template_version.html", view)
@@ -93,4 +100,24 @@ const (
 	// limits.
 	phoneWeight = 5000
 	wholeWeight = 17000
+	// editorWeight is the size in bytes of the form's texts, its closed parts and its
+	// preview together. leastWeight is the least for the preview, and partWeight the size
+	// of a closed card or suggestion.
+	editorWeight = 13000
+	leastWeight  = 150
+	partWeight   = 500
 )
+
+// previewWeight returns the maximum size of the preview beside the form of a draft.
+func previewWeight(d draft) int {
+	parts := len(d.Suggestions) + len(d.Card.Suggestions) + len(d.Cards)
+	texts := []string{d.Name, d.Text, d.File, d.FileThumbnail}
+	for _, c := range append([]draftCard{d.Card}, d.Cards...) {
+		if c.open || d.Form == formCard {
+			parts += len(c.Suggestions)
+			texts = append(texts, c.Title, c.Description, c.Media, c.Thumbnail, c.Verbatim)
+		}
+	}
+	left := editorWeight - parts*partWeight - web.Weight(strings.Join(texts, ""))
+	return min(phoneWeight, max(leastWeight, left))
+}

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
+	"strings"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -22,11 +24,14 @@ const (
 	PageLimit   = 100_000
 	AssetsLimit = 72_000
 	HTMLLimit   = PageLimit - AssetsLimit
+	// DocsHTMLLimit is the part that is left on the pages of the API documentation, which
+	// load no htmx.
+	DocsHTMLLimit = 40_000
 )
 
-// hashes are prefixes of the assets' SHA-256 hashes, by name.
-var hashes = func() map[string]string {
-	sums := map[string]string{}
+// served are the assets as browsers receive them, by name.
+var served = func() map[string][]byte {
+	all := map[string][]byte{}
 	entries, err := fs.ReadDir(assets, "assets")
 	if err != nil {
 		panic(err) // the assets are embedded in the binary
@@ -36,11 +41,44 @@ var hashes = func() map[string]string {
 		if err != nil {
 			panic(err)
 		}
+		switch e.Name() {
+		case "app.css":
+			content = compactStyle(content)
+		case "app.js":
+			content = scriptNotes.ReplaceAll(content, nil)
+		}
+		all[e.Name()] = content
+	}
+	return all
+}()
+
+// hashes are prefixes of the assets' SHA-256 hashes, by name.
+var hashes = func() map[string]string {
+	sums := map[string]string{}
+	for name, content := range served {
 		sum := sha256.Sum256(content)
-		sums[e.Name()] = hex.EncodeToString(sum[:6])
+		sums[name] = hex.EncodeToString(sum[:6])
 	}
 	return sums
 }()
+
+var (
+	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	cssSpaces  = strings.NewReplacer(" { ", "{", " {", "{", "{ ", "{", " > ", ">", "; }", "}", "; ", ";", ": ", ":", ", ", ",", " }", "}")
+)
+
+// scriptNotes matches the lines of comments and the indentation of a script.
+var scriptNotes = regexp.MustCompile(`(?m)^\s*//.*\n|^[ \t]+`)
+
+// compactStyle returns a style sheet without comments and without the spaces that have no
+// meaning.
+func compactStyle(sheet []byte) []byte {
+	var short strings.Builder
+	for line := range strings.Lines(string(cssComment.ReplaceAll(sheet, nil))) {
+		short.WriteString(cssSpaces.Replace(strings.TrimSpace(line)))
+	}
+	return []byte(strings.ReplaceAll(short.String(), ";}", "}"))
+}
 
 func assetPath(name string) string { return Root + "/assets/" + hashes[name] + "/" + name }
 
@@ -56,13 +94,13 @@ func unknown(*Page) error { return campaign.ErrNotFound }
 
 func serveAsset(p *Page) error {
 	name := p.R.PathValue("name")
-	content, err := assets.ReadFile("assets/" + name)
-	if err != nil || p.R.PathValue("hash") != hashes[name] {
+	content, found := served[name]
+	if !found || p.R.PathValue("hash") != hashes[name] {
 		return campaign.ErrNotFound
 	}
 	p.W.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
 	p.W.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, err = p.W.Write(content) //nolint:gosec // a file of the binary
+	_, err := p.W.Write(content)
 	return err
 }
 

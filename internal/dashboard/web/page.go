@@ -109,6 +109,12 @@ func (p *Page) Percent(part, whole int) string {
 	return p.tongue.numbers.Sprint(number.Percent(float64(part)/float64(whole), number.MaxFractionDigits(1)))
 }
 
+// Money returns an amount in the reader's format.
+func (p *Page) Money(m campaign.Money) string {
+	const millionths = 1e6
+	return "R$\u00a0" + p.tongue.numbers.Sprint(number.Decimal(float64(m)/millionths, number.MinFractionDigits(2), number.MaxFractionDigits(6)))
+}
+
 // When returns a time as date and time in São Paulo, or "" for the zero time.
 func (p *Page) When(at time.Time) string {
 	if at.IsZero() {

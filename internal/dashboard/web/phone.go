@@ -10,33 +10,61 @@ import (
 // MarkWeight is the size in bytes of a variable's markup.
 const MarkWeight = len(`<span class="var"></span> `)
 
-// mediaWeight is the maximum size in bytes of a picture's URL.
+// mediaWeight is the maximum size in bytes of a preview's media URLs, unless its texts have
+// less. Further images are shown as placeholders.
 const mediaWeight = 2000
 
-// Phone returns the preview of a template, with its texts cut to most bytes in a page.
-func Phone(t content.Content, label string, most int) (phone preview.Phone, cut bool) {
-	c := cutter{left: most}
-	shown := content.Content{Text: c.cut(t.Text)}
+// Phone returns the preview of a content, with its texts cut to most bytes in a page.
+func Phone(p *Page, t content.Content, label string, most int) (phone preview.Phone, cut bool) {
+	c := cutter{left: most, media: min(mediaWeight, most)}
+	shown := content.Content{Text: c.cut(t.Text), Suggestions: c.suggestions(t.Suggestions)}
 	if t.Card != nil {
-		card := content.Card{Media: t.Card.Media}
-		card.Title = c.cut(t.Card.Title)
-		for _, reply := range t.Card.Suggestions {
-			card.Suggestions = append(card.Suggestions, content.Suggestion{Kind: reply.Kind, Text: c.cut(reply.Text)})
-		}
-		card.Description = c.cut(t.Card.Description)
+		card := c.card(*t.Card)
 		shown.Card = &card
 	}
-	phone = preview.Of(shown, label)
-	if Weight(phone.MediaURL) > mediaWeight {
-		phone.MediaURL = "" // shown as a placeholder
+	if t.Carousel != nil {
+		shown.Carousel = &content.Carousel{Width: t.Carousel.Width}
+		for _, card := range t.Carousel.Cards {
+			shown.Carousel.Cards = append(shown.Carousel.Cards, c.card(card))
+		}
 	}
-	return phone, c.did
+	if t.File != nil {
+		shown.File = &content.File{URL: c.url(t.File.URL), ThumbnailURL: c.url(t.File.ThumbnailURL)}
+	}
+	return preview.Of(shown, label, func(key string) string { return p.T(key) }), c.did
 }
 
-// cutter cuts texts to a total size.
+// cutter cuts texts and URLs to a total size each.
 type cutter struct {
-	left int
-	did  bool
+	left, media int
+	did         bool // a text was cut
+}
+
+func (c *cutter) card(t content.Card) content.Card {
+	card := content.Card{Title: c.cut(t.Title), Suggestions: c.suggestions(t.Suggestions), Horizontal: t.Horizontal, MediaRight: t.MediaRight}
+	card.Description = c.cut(t.Description)
+	if t.Media != nil {
+		card.Media = &content.Media{URL: c.url(t.Media.URL), ThumbnailURL: c.url(t.Media.ThumbnailURL), Height: t.Media.Height}
+	}
+	return card
+}
+
+func (c *cutter) suggestions(all []content.Suggestion) (shown []content.Suggestion) {
+	for _, s := range all {
+		shown = append(shown, content.Suggestion{Kind: s.Kind, Text: c.cut(s.Text)})
+	}
+	return shown
+}
+
+// tooLarge stands for a URL that is too large to load: the preview shows a placeholder.
+const tooLarge = "{{url}}"
+
+func (c *cutter) url(address string) string {
+	if Weight(address) > c.media {
+		return tooLarge
+	}
+	c.media -= Weight(address)
+	return address
 }
 
 func (c *cutter) cut(text string) string {

@@ -15,6 +15,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -68,8 +69,29 @@ func (ui *UI) Load(areas ...Area) (err error) {
 	}
 	ui.templates = template.New("")
 	for _, a := range areas {
-		if ui.templates, err = ui.templates.ParseFS(a.Files, "*.html"); err != nil {
+		if err := ui.parse(a.Files); err != nil {
 			return fmt.Errorf("read pages: %w", err)
+		}
+	}
+	return nil
+}
+
+// indent matches what the lines of a page begin with.
+var indent = regexp.MustCompile(`(?m)^[ \t]+`)
+
+// parse reads the pages of an area without their indentation.
+func (ui *UI) parse(files fs.FS) error {
+	names, err := fs.Glob(files, "*.html")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		source, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		if _, err := ui.templates.New(name).Parse(indent.ReplaceAllString(string(source), "")); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -12,20 +12,24 @@ import (
 	"campaign-dispatch/internal/httpapi/inputerr"
 )
 
-// kinds returns the event kinds in display order. The last one is sent only to
-// endpoints that name it.
+// kinds returns the event kinds in display order.
 func kinds() []campaign.Kind {
 	return []campaign.Kind{
 		campaign.KindSent, campaign.KindDelivered, campaign.KindRead, campaign.KindFailed, campaign.KindExpired,
-		campaign.KindReplied, campaign.KindOptedOut, campaign.KindCompleted,
+		campaign.KindReplied, campaign.KindOptedOut, campaign.KindTapped, campaign.KindCompleted,
 	}
+}
+
+// mustBeNamed reports whether a kind is sent only to endpoints that name it.
+func mustBeNamed(k campaign.Kind) bool {
+	return k == campaign.KindTapped || k == campaign.KindCompleted
 }
 
 // allOfMessages reports whether the kinds are the default of an endpoint that names
 // none.
 func allOfMessages(named []string) bool {
 	for _, k := range kinds() {
-		if slices.Contains(named, string(k)) != (k != campaign.KindCompleted) {
+		if slices.Contains(named, string(k)) == mustBeNamed(k) {
 			return false
 		}
 	}
@@ -41,7 +45,7 @@ type choice struct {
 func choices(chosen []string) []choice {
 	var all []choice
 	for _, k := range kinds() {
-		none := len(chosen) == 0 && k != campaign.KindCompleted
+		none := len(chosen) == 0 && !mustBeNamed(k)
 		all = append(all, choice{k, none || slices.Contains(chosen, string(k))})
 	}
 	return all
@@ -74,13 +78,13 @@ func chosen(p *web.Page) (names []string, ok bool) {
 func textsOf(names []string) (keys []string) {
 	all := true
 	for _, k := range kinds() {
-		all = all && (k == campaign.KindCompleted || slices.Contains(names, string(k)))
+		all = all && (mustBeNamed(k) || slices.Contains(names, string(k)))
 	}
 	if all {
 		keys = append(keys, "webhooks.kinds_all")
 	}
 	for _, k := range kinds() {
-		if slices.Contains(names, string(k)) && (!all || k == campaign.KindCompleted) {
+		if slices.Contains(names, string(k)) && (!all || mustBeNamed(k)) {
 			keys = append(keys, "webhooks.kind."+string(k))
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 func TestFailures_Pages(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	address := "https://crm.example.com/"
 	e, _ := o.add(t, address+strings.Repeat("a&", (2000-len(address))/2), "message.read", "message.failed", "campaign.completed")
 	for h := range 24 {
@@ -54,7 +54,7 @@ func TestFailures_Pages(t *testing.T) {
 
 func TestList_Size(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	for i := range 20 {
 		e := campaign.Endpoint{
 			ID: strings.ToLower(rand.Text()), Tenant: o.tenant, Secret: "s",
@@ -72,7 +72,7 @@ func TestList_Size(t *testing.T) {
 
 func TestResend_RefusalIsNotAudited(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	f := o.fail(t, e, 500)
 	path := webhooks.Path + "/" + e.ID

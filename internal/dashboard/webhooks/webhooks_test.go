@@ -31,16 +31,16 @@ import (
 // now is far from the present, so that the stack's own sweep finds no row of a test due.
 var now = time.Date(2100, 5, 4, 15, 30, 0, 0, time.UTC)
 
-// office is a new tenant in the stack's tables with its users and the pages.
-type office struct {
+// tenantFixture is a new tenant in the stack's tables with its users and the pages.
+type tenantFixture struct {
 	*webtest.Dashboard
 	store         *dynamo.CampaignStore
 	tenant        string
 	admin, viewer webtest.Person
 }
 
-// newOffice allows endpoints on this machine only if local is true.
-func newOffice(tb testing.TB, local bool) office {
+// newTenantFixture allows endpoints on this machine only if local is true.
+func newTenantFixture(tb testing.TB, local bool) tenantFixture {
 	tb.Helper()
 	env, clock := stackenv.Load(tb), func() time.Time { return now }
 	store := dynamo.NewCampaignStore(dynamo.Tables{
@@ -51,7 +51,7 @@ func newOffice(tb testing.TB, local bool) office {
 		Poster: webhook.Poster{HTTP: netguard.Guard{Local: local}.Client(1, time.Minute), Now: time.Now},
 		Once:   web.SubmitToken{Forms: store}, Now: clock,
 	}
-	o := office{
+	o := tenantFixture{
 		Dashboard: webtest.New(tb, webhooks.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),
 	}
 	if err := store.SaveTenant(tb.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja"}); err != nil {
@@ -62,7 +62,7 @@ func newOffice(tb testing.TB, local bool) office {
 }
 
 // add creates an endpoint with the form. It returns the endpoint and the response.
-func (o office) add(tb testing.TB, address string, kinds ...string) (campaign.Endpoint, webtest.Answer) {
+func (o tenantFixture) add(tb testing.TB, address string, kinds ...string) (campaign.Endpoint, webtest.Answer) {
 	tb.Helper()
 	form := o.admin.Get(webhooks.Path + "/new")
 	answer := o.admin.Post(webhooks.Path, url.Values{"url": {address}, "kind": kinds, "once": {form.Value("once")}})
@@ -80,7 +80,7 @@ func (o office) add(tb testing.TB, address string, kinds ...string) (campaign.En
 	return all[i], answer
 }
 
-func (o office) endpoint(t *testing.T, id string) campaign.Endpoint {
+func (o tenantFixture) endpoint(t *testing.T, id string) campaign.Endpoint {
 	t.Helper()
 	e, err := o.store.Endpoint(t.Context(), o.tenant, id)
 	if err != nil {
@@ -101,7 +101,7 @@ func lacks(t *testing.T, a webtest.Answer, wants ...string) {
 
 func TestAdd(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	e, answer := o.add(t, "https://crm.example.com/hook?key=private-key", "message.read", "message.failed")
 	if !strings.Contains(answer.Text(), e.Secret) || strings.Contains(answer.Body, "private-key") {
 		t.Errorf("the page does not show the secret alone: %s", answer.Text())
@@ -122,7 +122,7 @@ func TestAdd(t *testing.T) {
 
 func TestAdd_SameFormTwice(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	form := url.Values{
 		"url": {"https://crm.example.com/"}, "kind": {"message.read"}, "once": {o.admin.Get(webhooks.Path + "/new").Value("once")},
 	}
@@ -138,7 +138,7 @@ func TestAdd_SameFormTwice(t *testing.T) {
 
 func TestAdd_RacingForms(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	forms := make([]url.Values, 60)
 	for i := range forms {
 		once := o.admin.Get(webhooks.Path + "/new").Value("once")
@@ -169,7 +169,7 @@ func TestAdd_RacingForms(t *testing.T) {
 
 func TestAdd_WrongInput(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	for _, test := range []struct {
 		url, kind, says string
 	}{
@@ -207,7 +207,7 @@ func TestAdd_WrongInput(t *testing.T) {
 
 func TestChange(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	path := webhooks.Path + "/" + e.ID
 	o.admin.Post(path+"/kinds", url.Values{"kind": {"campaign.completed", "message.sent"}})
@@ -251,7 +251,7 @@ func TestChange(t *testing.T) {
 
 func TestTestWebhook_SignedAndAnswered(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, true)
+	o := newTenantFixture(t, true)
 	status, verified := http.StatusNoContent, make(chan error, 10)
 	var e campaign.Endpoint
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -287,7 +287,7 @@ func TestTestWebhook_SignedAndAnswered(t *testing.T) {
 
 func TestTestWebhook_PrivateAddress(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was posted") }))
 	t.Cleanup(receiver.Close)
 	e := campaign.Endpoint{ID: rand.Text(), Tenant: o.tenant, URL: receiver.URL, Secret: "whsec_c2VjcmV0"}
@@ -298,7 +298,7 @@ func TestTestWebhook_PrivateAddress(t *testing.T) {
 }
 
 // fail records a webhook that failed an hour ago and returns it.
-func (o office) fail(t *testing.T, e campaign.Endpoint, status int) campaign.WebhookFailure {
+func (o tenantFixture) fail(t *testing.T, e campaign.Endpoint, status int) campaign.WebhookFailure {
 	t.Helper()
 	f := campaign.WebhookFailure{
 		Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: campaign.KindRead, Status: status,
@@ -319,7 +319,7 @@ func randomKey() string {
 
 func TestResend_One(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	f := o.fail(t, e, 0)
 	path := webhooks.Path + "/" + e.ID
@@ -344,7 +344,7 @@ func TestResend_One(t *testing.T) {
 
 func TestResend_All(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	path := webhooks.Path + "/" + e.ID
 	put := func(n campaign.WebhookDelivery) campaign.WebhookDelivery {
@@ -390,7 +390,7 @@ func TestResend_All(t *testing.T) {
 
 func TestPage_DeliveriesPerHour(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	for hoursAgo, posts := range map[int][2]int{0: {1000, 0}, 1: {7, 3}, 23: {500, 0}, 24: {9999, 9999}} {
 		at := now.Add(-time.Duration(hoursAgo) * time.Hour)
@@ -408,7 +408,7 @@ func TestPage_DeliveriesPerHour(t *testing.T) {
 
 func TestPage_States(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	c := campaign.Circuit{Tenant: o.tenant, EndpointID: e.ID, Since: now.Add(-time.Hour), Next: now.Add(time.Minute)}
 	if ok, err := o.store.SaveCircuit(t.Context(), c); !ok || err != nil {
@@ -429,7 +429,7 @@ func TestPage_States(t *testing.T) {
 
 func TestActions_Forbidden(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	other := o.SignIn("another", web.RoleAdmin)
 	one := webhooks.Path + "/" + e.ID
@@ -464,7 +464,7 @@ func TestActions_Forbidden(t *testing.T) {
 }
 
 func BenchmarkEndpoint(b *testing.B) {
-	o := newOffice(b, false)
+	o := newTenantFixture(b, false)
 	e, _ := o.add(b, "https://crm.example.com/", "message.read")
 	for i := range 60 {
 		f := campaign.WebhookFailure{
@@ -487,7 +487,7 @@ func BenchmarkEndpoint(b *testing.B) {
 
 func TestResend_EndpointKeepsFailing(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	path := webhooks.Path + "/" + e.ID
 	key, err := campaign.ParseBatchKey(randomKey())
@@ -520,7 +520,7 @@ func TestResend_EndpointKeepsFailing(t *testing.T) {
 
 func TestAdd_AllEventTypes(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, false)
+	o := newTenantFixture(t, false)
 	all := []string{
 		"message.sent", "message.delivered", "message.read", "message.failed", "message.expired", "message.replied", "message.opted_out",
 	}

@@ -80,7 +80,7 @@ func TestDocument_Webhooks(t *testing.T) {
 	}
 	want := []string{
 		"campaign.completed", "endpoint.test", "message.delivered", "message.expired", "message.failed", "message.opted_out",
-		"message.read", "message.replied", "message.sent",
+		"message.read", "message.replied", "message.sent", "message.tapped",
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(webhooks))); diff != "" {
 		t.Error(diff)

@@ -43,8 +43,9 @@ func Numbered(first int, changes []campaign.Change) []Entry {
 }
 
 // Pack encodes consecutive changes: message and outcome as one number, the time since the
-// previous change in milliseconds, and the code of undelivered messages. A change takes
-// about 5 bytes.
+// previous change in milliseconds, the code of undelivered messages, and the suggestion of
+// taps and clicks. A change takes about 5 bytes. Taps and clicks have the outcome number 0,
+// which versions without taps do not read: they fail and retry.
 func Pack(changes []campaign.Change) []byte {
 	var b []byte
 	var at int64
@@ -58,7 +59,12 @@ func packChange(b []byte, c campaign.Change, at int64) ([]byte, int64) {
 	state := packed.Number(c.Outcome)
 	b = binary.AppendUvarint(b, uint64(c.Index)<<packed.OutcomeBits|uint64(state)) //nolint:gosec // not negative
 	b = binary.AppendVarint(b, c.At.UnixMilli()-at)
-	if hasCode(state) {
+	switch {
+	case c.Outcome == campaign.OutcomeTapped:
+		b = append(b, byte(c.Suggestion)) //nolint:gosec // at most maxSuggestion
+	case c.Outcome == campaign.OutcomeClicked:
+		b = append(b, byte(c.Suggestion)|clickedBit) //nolint:gosec // at most maxSuggestion
+	case hasCode(state):
 		b = packCode(b, c.Code)
 	}
 	return b, c.At.UnixMilli()
@@ -80,13 +86,16 @@ func Unpack(value []byte) (changes []campaign.Change, err error) {
 func (r *reader) change(at int64) (campaign.Change, int64) {
 	v := r.Uvarint()
 	state := byte(v & (1<<packed.OutcomeBits - 1))
-	if v>>packed.OutcomeBits >= campaign.MaxMessages || state == 0 {
+	if v>>packed.OutcomeBits >= campaign.MaxMessages {
 		r.Fail()
 		return campaign.Change{}, at
 	}
 	at += r.Varint()
 	c := campaign.Change{Index: int(v >> packed.OutcomeBits), Outcome: packed.Outcomes[state], At: time.UnixMilli(at).UTC()}
-	if hasCode(state) {
+	switch {
+	case state == 0:
+		c.Outcome, c.Suggestion = r.suggestion()
+	case hasCode(state):
 		c.Code = r.code()
 	}
 	return c, at

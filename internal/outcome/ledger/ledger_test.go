@@ -249,7 +249,7 @@ func twoBits(s *store) int {
 				sparse++
 			}
 			last = i
-		case "", campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead:
+		case "", campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead, campaign.OutcomeTapped:
 		}
 	}
 	return campaign.MaxMessages/4 + min(sparse, campaign.MaxMessages/8)

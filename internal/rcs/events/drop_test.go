@@ -16,7 +16,7 @@ import (
 
 // dropped posts a signed event, and returns the status and the number of events counted
 // as dropped.
-func (w *world) dropped(t *testing.T, data string) (status, events int) {
+func (w *hookFixture) dropped(t *testing.T, data string) (status, events int) {
 	t.Helper()
 	var out bytes.Buffer
 	counted := metrics.Of(invoker(func(ctx context.Context) { status = w.postIn(ctx, "/"+agent, envelope(data), sign(token, data)).Code }), &out, time.Now)
@@ -47,7 +47,7 @@ func TestServeEvent_InvalidPhone(t *testing.T) {
 		"+55 11 98765-4321": false, "+055119876": false, "＋5511987654321": false, "": false, "+": false, "++5511987654321": false,
 	} {
 		for _, members := range []string{`"messageId":"m","text":"parar"`, `"eventType":"UNSUBSCRIBE","eventId":"e"`, `"eventType":"SUBSCRIBE","eventId":"e"`} {
-			w := newWorld()
+			w := newHookFixture()
 			status, events := w.dropped(t, `{"senderPhoneNumber":"`+phone+`",`+members+`}`)
 			taken := len(w.queued) == 1 && len(w.blobs) == 1
 			if status != http.StatusOK || taken != wellFormed || (events == 1) == wellFormed {
@@ -69,7 +69,7 @@ func TestServeEvent_Age(t *testing.T) {
 			`"eventType":"READ","eventId":"e","messageId":"` + message + `"`,
 			`"eventType":"UNSUBSCRIBE","eventId":"e"`, `"messageId":"m","text":"parar"`,
 		} {
-			w := newWorld()
+			w := newHookFixture()
 			at := now.Add(-test.age).Format(time.RFC3339Nano)
 			status, events := w.dropped(t, `{"senderPhoneNumber":"`+phone+`","sendTime":"`+at+`",`+members+`}`)
 			if taken := len(w.queued) == 1; status != http.StatusOK || taken != test.want || (events == 1) == test.want {
@@ -82,7 +82,7 @@ func TestServeEvent_Age(t *testing.T) {
 func TestServeEvent_UnknownAgents(t *testing.T) {
 	t.Parallel()
 	const data = `{"senderPhoneNumber":"` + phone + `","eventType":"READ","eventId":"e","messageId":"` + message + `"}`
-	post := func(t *testing.T, w *world, agent, token string, want int) {
+	post := func(t *testing.T, w *hookFixture, agent, token string, want int) {
 		t.Helper()
 		if answer := w.post(t, "/"+agent, envelope(data), sign(token, data)); answer.Code != want {
 			t.Errorf("agent %s: status %d, want %d", agent, answer.Code, want)
@@ -90,7 +90,7 @@ func TestServeEvent_UnknownAgents(t *testing.T) {
 	}
 	t.Run("requested repeatedly", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld()
+		w := newHookFixture()
 		for range 1000 {
 			post(t, w, "unknown", token, http.StatusForbidden)
 		}
@@ -100,7 +100,7 @@ func TestServeEvent_UnknownAgents(t *testing.T) {
 	})
 	t.Run("registered a moment later", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld()
+		w := newHookFixture()
 		post(t, w, "new", token, http.StatusForbidden)
 		w.agents["new"] = token
 		w.now = w.now.Add(5 * time.Second)
@@ -108,7 +108,7 @@ func TestServeEvent_UnknownAgents(t *testing.T) {
 	})
 	t.Run("random ids", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld()
+		w := newHookFixture()
 		post(t, w, agent, token, http.StatusOK)
 		const perSecond = 10
 		for second := range 90 {
@@ -128,7 +128,7 @@ func TestServeEvent_UnknownAgents(t *testing.T) {
 	t.Run("random ids before the first event of an agent", func(t *testing.T) {
 		t.Parallel()
 		for _, listErr := range []error{nil, errors.New("throttled")} {
-			w := newWorld()
+			w := newHookFixture()
 			w.listErr = listErr
 			want := map[bool]int{true: http.StatusOK, false: http.StatusForbidden}[listErr == nil]
 			for i := range 50 {

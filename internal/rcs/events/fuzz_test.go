@@ -31,14 +31,14 @@ func FuzzServeEvent(f *testing.F) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/"+agent, strings.NewReader(string(body)))
 		r.SetPathValue("agentId", agent)
 		r.Header.Set("X-Goog-Signature", signature)
-		world, answer := newWorld(), httptest.NewRecorder()
-		httpapi.HandlerFunc(world.hook.ServeEvent).ServeHTTP(answer, r)
+		hookFixture, answer := newHookFixture(), httptest.NewRecorder()
+		httpapi.HandlerFunc(hookFixture.hook.ServeEvent).ServeHTTP(answer, r)
 		switch {
 		case answer.Code >= http.StatusInternalServerError:
 			t.Errorf("unexpected answer to %q: %d", data, answer.Code)
 		case signed && len(data) > 0 && answer.Code != http.StatusOK:
 			t.Errorf("signed %q was answered with %d", data, answer.Code)
-		case !signed && (len(world.queued) > 0 || len(world.blobs) > 0):
+		case !signed && (len(hookFixture.queued) > 0 || len(hookFixture.blobs) > 0):
 			t.Errorf("unsigned %q was accepted", data)
 		}
 	})

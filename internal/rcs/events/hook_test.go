@@ -30,8 +30,8 @@ const (
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world holds the dependencies of a hook: agents, a bucket and a queue.
-type world struct {
+// hookFixture holds the dependencies of a hook: agents, a bucket and a queue.
+type hookFixture struct {
 	agents  map[string]string // tokens by id
 	reads   int
 	lists   int
@@ -44,13 +44,13 @@ type world struct {
 	hook    *events.Hook
 }
 
-func newWorld() *world {
-	w := &world{agents: map[string]string{agent: token, "no_token": ""}, blobs: map[string]string{}, now: now}
+func newHookFixture() *hookFixture {
+	w := &hookFixture{agents: map[string]string{agent: token, "no_token": ""}, blobs: map[string]string{}, now: now}
 	w.hook = &events.Hook{Agents: w, Blobs: w, Queue: w, Now: func() time.Time { return w.now }}
 	return w
 }
 
-func (w *world) Agent(_ context.Context, id string) (campaign.Agent, error) {
+func (w *hookFixture) Agent(_ context.Context, id string) (campaign.Agent, error) {
 	w.reads++
 	token, ok := w.agents[id]
 	if !ok {
@@ -59,7 +59,7 @@ func (w *world) Agent(_ context.Context, id string) (campaign.Agent, error) {
 	return campaign.Agent{ID: id, WebhookToken: token}, nil
 }
 
-func (w *world) Agents(context.Context) (agents []campaign.Agent, err error) {
+func (w *hookFixture) Agents(context.Context) (agents []campaign.Agent, err error) {
 	w.lists++
 	if w.listErr != nil {
 		return nil, w.listErr
@@ -70,14 +70,14 @@ func (w *world) Agents(context.Context) (agents []campaign.Agent, err error) {
 	return agents, nil
 }
 
-func (w *world) Put(_ context.Context, key string, body []byte, _ string) error {
+func (w *hookFixture) Put(_ context.Context, key string, body []byte, _ string) error {
 	if w.broken == nil {
 		w.blobs[key] = string(body)
 	}
 	return w.broken
 }
 
-func (w *world) Send(_ context.Context, group string, body []byte, _ time.Duration) error {
+func (w *hookFixture) Send(_ context.Context, group string, body []byte, _ time.Duration) error {
 	var task campaign.EventTask
 	if err := json.Unmarshal(body, &task); err != nil {
 		return err
@@ -89,12 +89,12 @@ func (w *world) Send(_ context.Context, group string, body []byte, _ time.Durati
 }
 
 // post sends a request through the function's routes.
-func (w *world) post(t *testing.T, path, body, signature string) *httptest.ResponseRecorder {
+func (w *hookFixture) post(t *testing.T, path, body, signature string) *httptest.ResponseRecorder {
 	t.Helper()
 	return w.postIn(t.Context(), path, body, signature)
 }
 
-func (w *world) postIn(ctx context.Context, path, body, signature string) *httptest.ResponseRecorder {
+func (w *hookFixture) postIn(ctx context.Context, path, body, signature string) *httptest.ResponseRecorder {
 	mux := http.NewServeMux()
 	mux.Handle("POST /{agentId}", httpapi.HandlerFunc(w.hook.ServeEvent))
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(body))
@@ -107,7 +107,7 @@ func (w *world) postIn(ctx context.Context, path, body, signature string) *httpt
 }
 
 // event sends an event signed with the agent's token.
-func (w *world) event(t *testing.T, data string) *httptest.ResponseRecorder {
+func (w *hookFixture) event(t *testing.T, data string) *httptest.ResponseRecorder {
 	t.Helper()
 	return w.post(t, "/"+agent, envelope(data), sign(token, data))
 }
@@ -138,7 +138,7 @@ func TestServeEvent_Handshake(t *testing.T) {
 		{"too large", "/" + agent, strings.Repeat(" ", 1<<20) + `{}`, 413},
 	}
 	for _, test := range tests {
-		answer := newWorld().post(t, test.path, test.body, "")
+		answer := newHookFixture().post(t, test.path, test.body, "")
 		if answer.Code != test.want {
 			t.Errorf("%s: status %d, want %d", test.name, answer.Code, test.want)
 		}
@@ -166,7 +166,7 @@ func TestServeEvent_Signature(t *testing.T) {
 		{"data that is no base64", "/" + agent, `{"message":{"data":"#"}}`, sign(token, data), 400},
 	}
 	for _, test := range tests {
-		w := newWorld()
+		w := newHookFixture()
 		answer := w.post(t, test.path, test.body, test.signature)
 		if taken := len(w.queued) == 1; answer.Code != test.want || taken != (test.want == 200) {
 			t.Errorf("%s: status %d, %d queued, want %d", test.name, answer.Code, len(w.queued), test.want)
@@ -216,7 +216,7 @@ func TestServeEvent_Kinds(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld()
+			w := newHookFixture()
 			if answer := w.event(t, test.data); answer.Code != http.StatusOK || answer.Body.Len() > 0 {
 				t.Fatalf("status %d, body %q, want an empty 200", answer.Code, answer.Body)
 			}
@@ -257,7 +257,7 @@ func TestServeEvent_Ignored(t *testing.T) {
 		"no object":                   `[]`,
 		"no JSON":                     `x`,
 	} {
-		w := newWorld()
+		w := newHookFixture()
 		if answer := w.event(t, data); answer.Code != http.StatusOK || len(w.queued)+len(w.blobs) > 0 {
 			t.Errorf("%s: status %d, queued %v, want 200 and nothing", name, answer.Code, w.queued)
 		}
@@ -270,7 +270,7 @@ func TestServeEvent_QueueFails(t *testing.T) {
 		`{"senderPhoneNumber":"` + phone + `","eventType":"READ","eventId":"e","messageId":"` + message + `"}`,
 		`{"senderPhoneNumber":"` + phone + `","messageId":"m","text":"Oi"}`,
 	} {
-		w := newWorld()
+		w := newHookFixture()
 		w.broken = errors.New("out of order")
 		if answer := w.event(t, data); answer.Code != http.StatusInternalServerError {
 			t.Errorf("status %d, want 500, so that the provider repeats it", answer.Code)
@@ -283,7 +283,7 @@ func TestServeEvent_QueueFails(t *testing.T) {
 func TestServeEvent_TokenCache(t *testing.T) {
 	t.Parallel()
 	const data = `{"senderPhoneNumber":"` + phone + `","eventType":"READ","eventId":"e","messageId":"` + message + `"}`
-	w := newWorld()
+	w := newHookFixture()
 	post := func(token string, want int) {
 		t.Helper()
 		if answer := w.post(t, "/"+agent, envelope(data), sign(token, data)); answer.Code != want {

@@ -29,8 +29,8 @@ var (
 	at      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
-// rig contains a feeder's dependencies and records what it queues.
-type rig struct {
+// feederFixture contains a feeder's dependencies and records what it queues.
+type feederFixture struct {
 	endpoints []campaign.Endpoint
 	queued    []campaign.NotifyTask
 	messages  int
@@ -41,13 +41,13 @@ type rig struct {
 	asked int // for batches and endpoints
 }
 
-func (r *rig) count() {
+func (r *feederFixture) count() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked++
 }
 
-func (r *rig) Identity(_ context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
+func (r *feederFixture) Identity(_ context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
 	r.count()
 	if key == ended {
 		return campaign.BatchRef{}, campaign.ErrExpired
@@ -58,12 +58,12 @@ func (r *rig) Identity(_ context.Context, key campaign.BatchKey) (campaign.Batch
 	return campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}, nil
 }
 
-func (r *rig) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
+func (r *feederFixture) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
 	r.count()
 	return r.endpoints, r.readErr
 }
 
-func (r *rig) SendGroups(_ context.Context, groups []string, bodies [][]byte) error {
+func (r *feederFixture) SendGroups(_ context.Context, groups []string, bodies [][]byte) error {
 	for i, b := range bodies {
 		var m campaign.NotifyMessage
 		if err := json.Unmarshal(b, &m); err != nil {
@@ -80,7 +80,7 @@ func (r *rig) SendGroups(_ context.Context, groups []string, bodies [][]byte) er
 	return r.queueErr
 }
 
-func (r *rig) feeder() *feed.Feeder {
+func (r *feederFixture) feeder() *feed.Feeder {
 	return &feed.Feeder{Batches: r, Endpoints: r, Queue: r, Now: func() time.Time { return at }}
 }
 
@@ -93,7 +93,7 @@ func fresh(key campaign.BatchKey, sequence int, outcomes ...campaign.Outcome) le
 }
 
 // sequences returns the queued sequences by endpoint and batch.
-func (r *rig) sequences(t *testing.T) map[string][][]int {
+func (r *feederFixture) sequences(t *testing.T) map[string][][]int {
 	t.Helper()
 	got := map[string][][]int{}
 	for _, task := range r.queued {
@@ -151,7 +151,7 @@ func TestHandle(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &rig{endpoints: tt.endpoints}
+			r := &feederFixture{endpoints: tt.endpoints}
 			if err := r.feeder().Handle(t.Context(), tt.fresh); err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +164,7 @@ func TestHandle(t *testing.T) {
 
 func TestHandle_LargeGroup(t *testing.T) {
 	t.Parallel()
-	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}
 	outcomes := make([]campaign.Outcome, 501)
 	for i := range outcomes {
 		outcomes[i] = campaign.OutcomeRead
@@ -183,7 +183,7 @@ func TestHandle_LargeGroup(t *testing.T) {
 
 func TestHandle_ReadsOnce(t *testing.T) {
 	t.Parallel()
-	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}
 	f := r.feeder()
 	for sequence := range 3 {
 		news := fresh(first, sequence+1, campaign.OutcomeSent)
@@ -197,7 +197,7 @@ func TestHandle_ReadsOnce(t *testing.T) {
 }
 
 // slow has the read latency of DynamoDB. Its tenants have a few batches each.
-type slow struct{ *rig }
+type slow struct{ *feederFixture }
 
 const roundTrip = 8 * time.Millisecond
 
@@ -217,7 +217,7 @@ func TestHandle_UnknownBatches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const records, tenants = 1000, 100
-		s := slow{&rig{endpoints: []campaign.Endpoint{{ID: "all"}}}}
+		s := slow{&feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}}
 		f := &feed.Feeder{Batches: s, Endpoints: s, Queue: s, Now: time.Now}
 		var news []ledger.NewEntries
 		for i := range records {
@@ -238,7 +238,7 @@ func TestHandle_UnknownBatches(t *testing.T) {
 
 func TestHandle_QueueFails(t *testing.T) {
 	t.Parallel()
-	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}, queueErr: errors.New("broken")}
+	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}, queueErr: errors.New("broken")}
 	if err := r.feeder().Handle(t.Context(), []ledger.NewEntries{fresh(first, 1, campaign.OutcomeSent)}); !errors.Is(err, r.queueErr) {
 		t.Errorf("error %v, want that of the queue: the call has to be repeated", err)
 	}
@@ -246,7 +246,7 @@ func TestHandle_QueueFails(t *testing.T) {
 
 func TestHandle_EndpointsUnreadable(t *testing.T) {
 	t.Parallel()
-	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}, readErr: errors.New("throttled")}
+	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}, readErr: errors.New("throttled")}
 	err := r.feeder().Handle(t.Context(), []ledger.NewEntries{fresh(first, 1, campaign.OutcomeSent), fresh(ended, 1, campaign.OutcomeSent)})
 	if !errors.Is(err, r.readErr) || r.messages > 0 {
 		t.Errorf("error %v and %d messages, want that of the read and none: the call has to be repeated", err, r.messages)
@@ -262,7 +262,7 @@ func TestHandle_EndpointsShareMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &rig{}
+			r := &feederFixture{}
 			for i := range tt.endpoints {
 				r.endpoints = append(r.endpoints, campaign.Endpoint{ID: strconv.Itoa(i)})
 			}
@@ -290,7 +290,7 @@ func TestHandle_EndpointsShareMessages(t *testing.T) {
 // are queued.
 func TestHandle_DamagedBatch(t *testing.T) {
 	t.Parallel()
-	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}
 	err := r.feeder().Handle(t.Context(), []ledger.NewEntries{fresh(damaged, 1, campaign.OutcomeSent), fresh(first, 1, campaign.OutcomeSent)})
 	unfed, ok := errors.AsType[*ledger.UnqueuedError](err)
 	if !ok || !slices.Equal(unfed.Keys, []campaign.BatchKey{damaged}) {
@@ -316,7 +316,7 @@ func (s *sizes) SendGroups(_ context.Context, _ []string, bodies [][]byte) error
 func TestHandle_LargestCall(t *testing.T) {
 	t.Parallel()
 	const batches, most = 2500, 256 << 10
-	r, queue := &rig{endpoints: []campaign.Endpoint{{ID: "AAAAAAAAAAAAAAAAAAAAAAAAAA"}, {ID: "BBBBBBBBBBBBBBBBBBBBBBBBBB"}, {ID: "CCCCCCCCCCCCCCCCCCCCCCCCCC"}}}, &sizes{}
+	r, queue := &feederFixture{endpoints: []campaign.Endpoint{{ID: "AAAAAAAAAAAAAAAAAAAAAAAAAA"}, {ID: "BBBBBBBBBBBBBBBBBBBBBBBBBB"}, {ID: "CCCCCCCCCCCCCCCCCCCCCCCCCC"}}}, &sizes{}
 	var news []ledger.NewEntries
 	for i := range batches {
 		c := campaign.Change{Index: campaign.MaxMessages - 1, Outcome: campaign.OutcomeFailed, Code: "unreachable", At: at}

@@ -29,8 +29,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// world is an Outcomes table whose stream invokes a real feeder.
-type world struct {
+// streamStack is an Outcomes table whose stream invokes a real feeder.
+type streamStack struct {
 	env                 stackenv.Env
 	store               *dynamo.CampaignStore
 	stream              string
@@ -41,9 +41,9 @@ type world struct {
 	writersDie          bool // after each of their calls, before they record
 }
 
-func newWorld(t *testing.T) *world {
+func newStreamStack(t *testing.T) *streamStack {
 	t.Helper()
-	w := &world{env: stackenv.Load(t), seen: map[string]int{}}
+	w := &streamStack{env: stackenv.Load(t), seen: map[string]int{}}
 	w.table, w.stream = w.env.LedgerTable(t)
 	w.tenantsTable, _ = w.env.LedgerTable(t)
 	client := dynamodb.NewFromConfig(w.env.AWS())
@@ -53,7 +53,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) newQueue(t *testing.T) string {
+func (w *streamStack) newQueue(t *testing.T) string {
 	t.Helper()
 	made, err := w.queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("feed-" + rand.Text())})
 	if err != nil {
@@ -66,7 +66,7 @@ func (w *world) newQueue(t *testing.T) string {
 }
 
 // deploy builds the feeder and connects it to the stream.
-func (w *world) deploy(t *testing.T, deaths string) {
+func (w *streamStack) deploy(t *testing.T, deaths string) {
 	t.Helper()
 	functions := lambda.NewFromConfig(w.env.AWS())
 	name := "feeder-" + rand.Text()
@@ -94,7 +94,7 @@ func (w *world) deploy(t *testing.T, deaths string) {
 }
 
 // role creates a role with the feeder's permissions and returns its ARN.
-func (w *world) role(t *testing.T, name string) string {
+func (w *streamStack) role(t *testing.T, name string) string {
 	t.Helper()
 	roles := iam.NewFromConfig(w.env.AWS())
 	made, err := roles.CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: &name, AssumeRolePolicyDocument: aws.String(
@@ -148,7 +148,7 @@ func packed(t *testing.T) []byte {
 }
 
 // batch accepts a batch of a tenant with the given number of endpoints.
-func (w *world) batch(t *testing.T, endpoints ...string) campaign.Batch {
+func (w *streamStack) batch(t *testing.T, endpoints ...string) campaign.Batch {
 	t.Helper()
 	b := campaign.Batch{Accepted: 300, AcceptedAt: time.Now(), State: campaign.BatchSending, Ledger: true}
 	b.Tenant, b.CampaignID, b.BatchID = "tenant-"+rand.Text(), "campaign", "batch"
@@ -164,7 +164,7 @@ func (w *world) batch(t *testing.T, endpoints ...string) campaign.Batch {
 	return b
 }
 
-func (w *world) record(t *testing.T, b campaign.Batch, first, end int, kind campaign.Outcome) {
+func (w *streamStack) record(t *testing.T, b campaign.Batch, first, end int, kind campaign.Outcome) {
 	t.Helper()
 	var changes []campaign.Change
 	for i := first; i < end; i++ {
@@ -179,7 +179,7 @@ func (w *world) record(t *testing.T, b campaign.Batch, first, end int, kind camp
 }
 
 // recordAndDie records changes with a writer that stops after a number of calls.
-func (w *world) recordAndDie(t *testing.T, b campaign.Batch, changes []campaign.Change, calls int) {
+func (w *streamStack) recordAndDie(t *testing.T, b campaign.Batch, changes []campaign.Change, calls int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -202,7 +202,7 @@ func (w *world) recordAndDie(t *testing.T, b campaign.Batch, changes []campaign.
 }
 
 // wantLog fails if a batch's log has another number of entries, or duplicates.
-func (w *world) wantLog(t *testing.T, b campaign.Batch, want int) {
+func (w *streamStack) wantLog(t *testing.T, b campaign.Batch, want int) {
 	t.Helper()
 	entries, err := w.store.Entries(t.Context(), b.Key, 0, 1<<20)
 	if err != nil {
@@ -222,7 +222,7 @@ func (w *world) wantLog(t *testing.T, b campaign.Batch, want int) {
 }
 
 // receive receives from a queue, waiting up to a second.
-func (w *world) receive(t *testing.T, queue string) (bodies []string) {
+func (w *streamStack) receive(t *testing.T, queue string) (bodies []string) {
 	t.Helper()
 	out, err := w.queues.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &queue, MaxNumberOfMessages: 10, WaitTimeSeconds: 1})
 	if err != nil {
@@ -238,7 +238,7 @@ func (w *world) receive(t *testing.T, queue string) (bodies []string) {
 }
 
 // await receives tasks until each endpoint got each entry of the batches.
-func (w *world) await(t *testing.T, entries map[string]int) {
+func (w *streamStack) await(t *testing.T, entries map[string]int) {
 	t.Helper()
 	missing := func() (name string, n int) {
 		for batch, last := range entries {
@@ -264,7 +264,7 @@ func (w *world) await(t *testing.T, entries map[string]int) {
 	}
 }
 
-func (w *world) note(t *testing.T, body string) {
+func (w *streamStack) note(t *testing.T, body string) {
 	t.Helper()
 	var message campaign.NotifyMessage
 	if err := json.Unmarshal([]byte(body), &message); err != nil {
@@ -288,7 +288,7 @@ func TestStream(t *testing.T) {
 	for _, deaths := range []bool{false, true} {
 		t.Run(fmt.Sprintf("deaths %v", deaths), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newStreamStack(t)
 			w.writersDie = deaths
 			none, one, two := w.batch(t), w.batch(t, "only"), w.batch(t, "first", "second")
 			for _, b := range []campaign.Batch{none, one, two} {
@@ -327,7 +327,7 @@ func TestStream(t *testing.T) {
 // TestStream_UnreadableRecord puts an unreadable record before others.
 func TestStream_UnreadableRecord(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newStreamStack(t)
 	b := w.batch(t, "only")
 	w.record(t, b, 0, 1, campaign.OutcomeSent)
 	_, err := w.store.Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &w.table, Item: dynamo.Item{

@@ -2,8 +2,9 @@ set -eu
 BASE={{base}}
 
 # A token, valid for an hour.
-TOKEN=$(curl -sS -u "$CLIENT_ID:$CLIENT_SECRET" -d grant_type=client_credentials \
-  "$BASE/api/v1/oauth/token" | sed -n 's/.*"access_token": *"\([^"]*\)".*/\1/p')
+ANSWER=$(curl -sS --fail-with-body -u "$CLIENT_ID:$CLIENT_SECRET" -d grant_type=client_credentials \
+  "$BASE/api/v1/oauth/token") || { echo "$ANSWER"; exit 1; }
+TOKEN=$(echo "$ANSWER" | sed -n 's/.*"access_token": *"\([^"]*\)".*/\1/p')
 
 uuid() { od -An -tx1 -N16 /dev/urandom | tr -d ' \n' | sed -E 's/(.{8})(.{4})(.{4})(.{4})/\1-\2-\3-\4-/'; }
 
@@ -13,7 +14,7 @@ ID=$(uuid)
 # The same key makes a repeat of this call safe. Store it until you have the answer.
 KEY=$(uuid)
 
-curl -sS -w '\n%{http_code}\n' "$BASE/api/v1/external/campaigns/dispatch" \
+curl -sS --fail-with-body -w '\n%{http_code}\n' "$BASE/api/v1/external/campaigns/dispatch" \
   -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
   -H "Idempotency-Key: $KEY" -d @- <<JSON
 {

@@ -18,3 +18,19 @@ document.addEventListener("click", async (event) => {
 addEventListener("pagehide", () => {
   for (const shown of document.querySelectorAll("[data-once]")) shown.remove();
 });
+
+// An image of a preview that does not load is replaced by words.
+function broken(image) {
+  const words = image.closest("[data-broken]")?.dataset.broken;
+  if (words) image.replaceWith(Object.assign(document.createElement("div"), { className: image.className + " picture", textContent: words }));
+}
+document.addEventListener("error", (event) => { if (event.target.tagName === "IMG") broken(event.target); }, true);
+for (const image of document.images) if (image.complete && !image.naturalWidth) broken(image);
+
+// A button "do" changes the parts of its form. With htmx, only the form is replaced.
+document.addEventListener("submit", (event) => {
+  const { submitter: button, target: form } = event;
+  if (button?.name !== "do" || !window.htmx) return;
+  event.preventDefault();
+  htmx.ajax("POST", form.action, { source: form, target: form, swap: "outerHTML", values: { do: button.value } });
+});

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
 )
@@ -48,6 +49,21 @@ type Verdict struct {
 	Feedback struct {
 		InvalidPhones []Rejected
 	}
+	InvalidURL Places // messages with a URL that is not https
+	Classes    campaign.ClassCounts
+	Price      *Price                  // nil without prices
+	Budget     *campaign.BudgetFigures // nil without limits
+}
+
+// Places is a number of findings, with JSON pointers to the first ones.
+type Places struct {
+	Count    int
+	Pointers []string
+}
+
+// Price is what the accepted messages come to.
+type Price struct {
+	Total campaign.Money
 }
 
 // Violation is a reason why a call would be refused. A refusal of the whole call has no

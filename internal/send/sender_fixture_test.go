@@ -22,9 +22,9 @@ const (
 
 var errBroken = errors.New("broken")
 
-// rig contains a sender's dependencies in memory, for one batch. In a synctest bubble, its
-// clock runs as fast as possible.
-type rig struct {
+// senderFixture contains a sender's dependencies in memory, for one batch. In a synctest
+// bubble, its clock runs as fast as possible.
+type senderFixture struct {
 	mu        sync.Mutex
 	batch     campaign.Batch
 	channel   campaign.Channel
@@ -39,6 +39,8 @@ type rig struct {
 	optedOut  map[string]bool
 	text      string // of the template
 	counted   int    // writes of the failing time
+
+	suggestions []content.Suggestion // of the template
 
 	// Hooks of the test, nil for none.
 	provider       func(d campaign.OutgoingMessage, calls int) error
@@ -71,8 +73,8 @@ type sent struct {
 	err   error
 }
 
-func newRig(messages int) *rig {
-	g := &rig{outcomes: map[int]campaign.Change{}, text: "Olá {{nome}}"}
+func newSenderFixture(messages int) *senderFixture {
+	g := &senderFixture{outcomes: map[int]campaign.Change{}, text: "Olá {{nome}}"}
 	g.channel = campaign.Channel{Agent: campaign.Agent{ID: "a"}}
 	g.batch = campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, BatchID: "b"},
@@ -87,25 +89,25 @@ func newRig(messages int) *rig {
 	return g
 }
 
-func (g *rig) sender() *send.Sender {
+func (g *senderFixture) sender() *send.Sender {
 	return &send.Sender{
-		Batches: g, Catalog: g, RateLimits: g, Blobs: g, Provider: rigProvider{g}, Recorder: g, OptOuts: g, Queue: g,
+		Batches: g, Catalog: g, RateLimits: g, Blobs: g, Provider: senderFixtureProvider{g}, Recorder: g, OptOuts: g, Queue: g,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 }
 
 // frame is the task of a frame, as written by release.
-func (g *rig) frame(n int) campaign.SendTask {
+func (g *senderFixture) frame(n int) campaign.SendTask {
 	return campaign.SendTask{BatchRef: g.batch.BatchRef, Frame: n}
 }
 
-func (g *rig) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+func (g *senderFixture) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.batch, nil
 }
 
-func (g *rig) Ledger(_ context.Context, _ campaign.Batch, frames []int) (campaign.Ledger, error) {
+func (g *senderFixture) Ledger(_ context.Context, _ campaign.Batch, frames []int) (campaign.Ledger, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	batchLedger := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
@@ -120,7 +122,7 @@ func (g *rig) Ledger(_ context.Context, _ campaign.Batch, frames []int) (campaig
 	return batchLedger, nil
 }
 
-func (g *rig) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {
+func (g *senderFixture) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !b.NextCheck.Equal(g.batch.NextCheck) {
@@ -130,7 +132,7 @@ func (g *rig) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bo
 	return true, nil
 }
 
-func (g *rig) SetFailing(_ context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
+func (g *senderFixture) SetFailing(_ context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if failing != (campaign.Failing{}) && !b.Failing.At.Equal(g.batch.Failing.At) {
@@ -141,13 +143,15 @@ func (g *rig) SetFailing(_ context.Context, b campaign.Batch, failing campaign.F
 	return true, nil
 }
 
-func (g *rig) Of(context.Context, string) (func(phone string) bool, error) {
+func (g *senderFixture) Of(context.Context, string) (func(phone string) bool, error) {
 	return func(phone string) bool { return g.optedOut[phone] }, g.optOutErr
 }
 
-func (g *rig) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) { return b, nil }
+func (g *senderFixture) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
+	return b, nil
+}
 
-func (g *rig) Channel(context.Context, string, string) (campaign.Channel, error) {
+func (g *senderFixture) Channel(context.Context, string, string) (campaign.Channel, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.channels++
@@ -156,18 +160,18 @@ func (g *rig) Channel(context.Context, string, string) (campaign.Channel, error)
 	return channel, nil
 }
 
-func (g *rig) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
-	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: g.text}}, nil
+func (g *senderFixture) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
+	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: g.text, Suggestions: g.suggestions}}, nil
 }
 
-func (g *rig) RateLimit(context.Context, string) (campaign.RateLimit, error) {
+func (g *senderFixture) RateLimit(context.Context, string) (campaign.RateLimit, error) {
 	time.Sleep(g.rateLimitTakes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.rateLimit, nil
 }
 
-func (g *rig) SwapRateLimit(_ context.Context, _ string, old, rateLimit campaign.RateLimit) (bool, error) {
+func (g *senderFixture) SwapRateLimit(_ context.Context, _ string, old, rateLimit campaign.RateLimit) (bool, error) {
 	time.Sleep(g.rateLimitTakes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -181,7 +185,7 @@ func (g *rig) SwapRateLimit(_ context.Context, _ string, old, rateLimit campaign
 	return true, nil
 }
 
-func (g *rig) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
+func (g *senderFixture) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
 	if payload.IsPointer(key) {
 		return nil, campaign.ErrNotFound
 	}
@@ -191,7 +195,7 @@ func (g *rig) GetRange(_ context.Context, key string, from, to int) ([]byte, err
 	return g.payload[from:to], nil
 }
 
-func (g *rig) Record(_ context.Context, _ campaign.Batch, changes []campaign.Change) error {
+func (g *senderFixture) Record(_ context.Context, _ campaign.Batch, changes []campaign.Change) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.recordErr != nil {
@@ -205,7 +209,7 @@ func (g *rig) Record(_ context.Context, _ campaign.Batch, changes []campaign.Cha
 	return nil
 }
 
-func (g *rig) Send(ctx context.Context, _ string, body []byte, delay time.Duration) error {
+func (g *senderFixture) Send(ctx context.Context, _ string, body []byte, delay time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.queueErr != nil {
@@ -226,7 +230,7 @@ func (g *rig) Send(ctx context.Context, _ string, body []byte, delay time.Durati
 
 // deliver passes a task to a new function when it is visible, and again a little later, and
 // then the tasks queued by it.
-func (g *rig) deliver(ctx context.Context, q queued) {
+func (g *senderFixture) deliver(ctx context.Context, q queued) {
 	g.running.Go(func() {
 		time.Sleep(time.Until(q.from) + queueLatency)
 		for _, err := range g.functions.Handle(ctx, []campaign.SendTask{q.task}) {
@@ -238,7 +242,7 @@ func (g *rig) deliver(ctx context.Context, q queued) {
 }
 
 // run delivers the tasks until nothing is left to do.
-func (g *rig) run(ctx context.Context, tasks ...campaign.SendTask) {
+func (g *senderFixture) run(ctx context.Context, tasks ...campaign.SendTask) {
 	g.functions = g.sender()
 	for _, task := range tasks {
 		g.deliver(ctx, queued{task: task, from: time.Now()})
@@ -247,13 +251,13 @@ func (g *rig) run(ctx context.Context, tasks ...campaign.SendTask) {
 }
 
 // accepted returns the messages accepted by the provider, in order.
-func (g *rig) accepted() []sent {
+func (g *senderFixture) accepted() []sent {
 	return slices.DeleteFunc(slices.Clone(g.sends), func(s sent) bool { return s.err != nil })
 }
 
-type rigProvider struct{ g *rig }
+type senderFixtureProvider struct{ g *senderFixture }
 
-func (p rigProvider) Send(ctx context.Context, _ campaign.Agent, d campaign.OutgoingMessage) error {
+func (p senderFixtureProvider) Send(ctx context.Context, _ campaign.Agent, d campaign.OutgoingMessage) error {
 	g := p.g
 	g.mu.Lock()
 	g.inFlight++

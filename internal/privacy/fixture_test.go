@@ -32,8 +32,8 @@ const (
 
 func written(number uint64) string { return fmt.Sprintf("+%d", number) }
 
-// world is a tenant with one campaign, in its own table, with a clock.
-type world struct {
+// tenantFixture is a tenant with one campaign, in its own table, with a clock.
+type tenantFixture struct {
 	t      *testing.T
 	now    time.Time
 	store  *dynamo.CampaignStore
@@ -41,12 +41,15 @@ type world struct {
 	tenant campaign.Tenant
 	id     campaign.ID
 	name   string // of the campaign
+	// version is the version of the template, 1 if 0. tapKey is the TapKey of batches.
+	version int
+	tapKey  []byte
 }
 
-func newWorld(t *testing.T) *world {
+func newTenantFixture(t *testing.T) *tenantFixture {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &world{t: t, now: time.Now().Truncate(time.Millisecond), name: "Natal"}
+	w := &tenantFixture{t: t, now: time.Now().Truncate(time.Millisecond), name: "Natal"}
 	client := dynamodb.NewFromConfig(env.AWS())
 	w.store = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: client, Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: func() time.Time { return w.now },
@@ -65,7 +68,7 @@ const template = "7d3f5a10-3c1f-4b9f-8a10-0190b6a47a1c"
 
 func lower(s string) string { return string(bytes.ToLower([]byte(s))) }
 
-func (w *world) must(err error) {
+func (w *tenantFixture) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -74,7 +77,7 @@ func (w *world) must(err error) {
 
 // accept adds a batch to the campaign at the current time, with an error file that
 // holds the same numbers.
-func (w *world) accept(ordinal int, numbers ...uint64) campaign.Batch {
+func (w *tenantFixture) accept(ordinal int, numbers ...uint64) campaign.Batch {
 	w.t.Helper()
 	var p payload.Writer
 	var file bytes.Buffer
@@ -88,7 +91,7 @@ func (w *world) accept(ordinal int, numbers ...uint64) campaign.Batch {
 	name := fmt.Sprint("batch ", ordinal)
 	b := campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: w.id, BatchID: campaign.BatchID(name)}, Name: name, Ordinal: ordinal, Accepted: len(numbers),
-		TemplateID: template, TemplateVersion: 1, ErrorFile: rand.Text(),
+		TemplateID: template, TemplateVersion: max(1, w.version), TapKey: w.tapKey, ErrorFile: rand.Text(),
 		AcceptedAt: w.now, Due: w.now, State: campaign.BatchSending, Payload: "payloads/" + w.tenant.ID + "/" + w.id.CampaignID + "/" + rand.Text(),
 	}
 	_, _ = rand.Read(b.Key[:])
@@ -106,27 +109,27 @@ func (w *world) accept(ordinal int, numbers ...uint64) campaign.Batch {
 	return b
 }
 
-func (w *world) put(key string, body []byte) {
+func (w *tenantFixture) put(key string, body []byte) {
 	w.t.Helper()
 	w.must(w.blobs.Put(w.t.Context(), key, body, "text/plain"))
 	w.t.Cleanup(func() { _ = w.blobs.Delete(context.Background(), key) })
 }
 
-func (w *world) service() *privacy.Service {
+func (w *tenantFixture) service() *privacy.Service {
 	return &privacy.Service{
 		Store: w.store, Blobs: w.blobs, OptOuts: &optout.Book{Store: w.store, Now: w.store.Now},
 		Now: w.store.Now, Progress: func(string, int, int) {},
 	}
 }
 
-func (w *world) erase(number uint64) privacy.Erased {
+func (w *tenantFixture) erase(number uint64) privacy.Erased {
 	w.t.Helper()
 	done, err := w.service().Erase(w.t.Context(), w.tenant.ID, written(number))
 	w.must(err)
 	return done
 }
 
-func (w *world) export(number uint64) privacy.Export {
+func (w *tenantFixture) export(number uint64) privacy.Export {
 	w.t.Helper()
 	x, err := w.service().Export(w.t.Context(), w.tenant.ID, written(number))
 	w.must(err)
@@ -134,7 +137,7 @@ func (w *world) export(number uint64) privacy.Export {
 }
 
 // numbers returns the numbers of a batch's messages, 0 for an erased message.
-func (w *world) numbers(b campaign.Batch) (all []uint64) {
+func (w *tenantFixture) numbers(b campaign.Batch) (all []uint64) {
 	w.t.Helper()
 	var messages []campaign.Message
 	w.must(payload.OfLatest(w.t.Context(), w.store.Batch, w.blobs, b, func(b campaign.Batch) (err error) {
@@ -150,7 +153,7 @@ func (w *world) numbers(b campaign.Batch) (all []uint64) {
 }
 
 // set returns the numbers of a batch's set.
-func (w *world) set(ordinal int) []uint64 {
+func (w *tenantFixture) set(ordinal int) []uint64 {
 	w.t.Helper()
 	sets, err := w.store.PackedSets(w.t.Context(), w.id)
 	w.must(err)

@@ -41,10 +41,10 @@ const maxReceives = 5
 // beginning is far from now, so that the stack's own sweep finds no batch of a test.
 var beginning = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world runs a batch from its acceptance to the provider: the real use cases and the real
+// pipeline runs a batch from its acceptance to the provider: the real use cases and the real
 // table, with queues, payloads, provider and clock in memory. It runs one process at a
 // time, which can crash at any call.
-type world struct {
+type pipeline struct {
 	t          *testing.T
 	store      *dynamo.CampaignStore
 	releases   *tasks
@@ -68,18 +68,18 @@ type world struct {
 	now time.Time
 }
 
-func newWorld(t *testing.T) *world {
+func newPipeline(t *testing.T) *pipeline {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}, written: map[campaign.BatchKey]bool{}}
+	w := &pipeline{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}, written: map[campaign.BatchKey]bool{}}
 	w.store = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.clock,
 	})
-	w.releases, w.frames, w.events, w.deliveries = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
-	w.revokes = &tasks{world: w}
+	w.releases, w.frames, w.events, w.deliveries = &tasks{pipeline: w}, &tasks{pipeline: w}, &tasks{pipeline: w}, &tasks{pipeline: w}
+	w.revokes = &tasks{pipeline: w}
 	w.sink = &sink{posts: map[string]map[string]int{}, contents: map[string]string{}}
-	w.provider = &provider{world: w, taken: map[string]string{}, phones: map[string]string{}}
+	w.provider = &provider{pipeline: w, taken: map[string]string{}, phones: map[string]string{}}
 	w.tenant, w.agent = "tenant-"+rand.Text(), "agent-"+rand.Text()
 	w.must(w.store.SaveAgent(t.Context(), campaign.Agent{ID: w.agent}))
 	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant, AgentID: w.agent}))
@@ -90,7 +90,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // another returns another tenant with its own agent.
-func (w *world) another() string {
+func (w *pipeline) another() string {
 	w.t.Helper()
 	tenant, agent := "tenant-"+rand.Text(), "agent-"+rand.Text()
 	w.must(w.store.SaveAgent(w.t.Context(), campaign.Agent{ID: agent}))
@@ -99,27 +99,27 @@ func (w *world) another() string {
 	return tenant
 }
 
-func (w *world) must(err error) {
+func (w *pipeline) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) clock() time.Time {
+func (w *pipeline) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
 }
 
-func (w *world) advance(d time.Duration) {
+func (w *pipeline) advance(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.now.Add(d)
 }
 
 // accept writes a batch like dispatch, without queueing its release.
-func (w *world) accept(messages int, edit ...func(*campaign.Batch)) campaign.Batch {
+func (w *pipeline) accept(messages int, edit ...func(*campaign.Batch)) campaign.Batch {
 	w.t.Helper()
 	var writer payload.Writer
 	for i := range messages {
@@ -149,19 +149,19 @@ func (w *world) accept(messages int, edit ...func(*campaign.Batch)) campaign.Bat
 	return b
 }
 
-func (w *world) handOff(b campaign.Batch) {
+func (w *pipeline) handOff(b campaign.Batch) {
 	w.t.Helper()
 	body, err := json.Marshal(campaign.ReleaseTask{BatchRef: b.BatchRef})
 	w.must(err)
 	w.releases.add(body, 0)
 }
 
-func (w *world) releaser() sqs.Handler {
+func (w *pipeline) releaser() sqs.Handler {
 	m := mortal{w}
 	return sqs.BatchHandler(release.Releaser{Store: m, Frames: mortalQueue{m, w.frames}, Releases: mortalQueue{m, w.releases}, SweepAfter: sweepAfter, Now: w.clock}.Handle)
 }
 
-func (w *world) sender(concurrency int) sqs.Handler {
+func (w *pipeline) sender(concurrency int) sqs.Handler {
 	m := mortal{w}
 	s := &send.Sender{
 		Batches: m, Catalog: m, RateLimits: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
@@ -171,7 +171,7 @@ func (w *world) sender(concurrency int) sqs.Handler {
 	return sqs.BatchHandler(s.Handle)
 }
 
-func (w *world) recorder() *outcome.Recorder {
+func (w *pipeline) recorder() *outcome.Recorder {
 	m := mortal{w}
 	return &outcome.Recorder{
 		Store: m, Webhooks: m, Blobs: m, Notify: mortalQueue{m, w.deliveries}, MaxAppend: dynamo.MaxAppend, SweepAfter: sweepAfter, Now: w.clock,
@@ -179,7 +179,7 @@ func (w *world) recorder() *outcome.Recorder {
 	}
 }
 
-func (w *world) applier() sqs.Handler {
+func (w *pipeline) applier() sqs.Handler {
 	m := mortal{w}
 	a := &outcome.Applier{
 		Batches: m, Tenants: m, Contents: m, Recorder: w.recorder(),
@@ -188,7 +188,7 @@ func (w *world) applier() sqs.Handler {
 	return sqs.CountingBatchHandler(a.Handle, (*campaign.EventTask).Received)
 }
 
-func (w *world) sweeper() *sweep.Sweeper {
+func (w *pipeline) sweeper() *sweep.Sweeper {
 	m := mortal{w}
 	return &sweep.Sweeper{
 		Store: m, StateWriter: m, Recorder: w.recorder(), Purger: &retention.Purger{Store: w.store, Now: w.clock},
@@ -197,9 +197,9 @@ func (w *world) sweeper() *sweep.Sweeper {
 	}
 }
 
-// run advances the world until the batch waits for delivery events, nothing is due any
+// run advances the pipeline until the batch waits for delivery events, nothing is due any
 // more, or the time is over.
-func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
+func (w *pipeline) run(b campaign.Batch, until time.Duration) campaign.Batch {
 	w.t.Helper()
 	for end := w.clock().Add(until); w.clock().Before(end); {
 		for w.step() {
@@ -214,14 +214,14 @@ func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
 }
 
 // step delivers some visible tasks and reports whether there were any.
-func (w *world) step() bool {
+func (w *pipeline) step() bool {
 	return w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, w.sender(1), 5) ||
 		w.deliver(w.revokes, w.canceller(), 1) || w.deliver(w.events, w.applier(), 500) || w.feed() || w.deliver(w.deliveries, w.notifier(), 1)
 }
 
 // deliver passes up to n tasks to a function. Tasks that failed, or whose process crashed,
 // are received again.
-func (w *world) deliver(q *tasks, handler sqs.Handler, n int) bool {
+func (w *pipeline) deliver(q *tasks, handler sqs.Handler, n int) bool {
 	event := q.receive(n)
 	if len(event.Records) == 0 {
 		return false
@@ -247,12 +247,12 @@ func (w *world) deliver(q *tasks, handler sqs.Handler, n int) bool {
 }
 
 // attempt runs one process.
-func (w *world) attempt(do func(ctx context.Context)) {
+func (w *pipeline) attempt(do func(ctx context.Context)) {
 	do(w.t.Context())
 	w.death.resurrect()
 }
 
-func (w *world) batch(b campaign.Batch) campaign.Batch {
+func (w *pipeline) batch(b campaign.Batch) campaign.Batch {
 	w.t.Helper()
 	now, err := w.store.Batch(w.t.Context(), b.BatchRef)
 	w.must(err)
@@ -261,7 +261,7 @@ func (w *world) batch(b campaign.Batch) campaign.Batch {
 
 // outcomes checks that the batch's log, states and counts are consistent, and returns the
 // number of messages by outcome and code.
-func (w *world) outcomes(b campaign.Batch) map[string]int {
+func (w *pipeline) outcomes(b campaign.Batch) map[string]int {
 	w.t.Helper()
 	var frames []int
 	for f := range b.Frames() {
@@ -302,7 +302,7 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 
 // pages returns the number of log pages of a batch without a ledger and checks that none is
 // missing.
-func (w *world) pages(b campaign.Batch) int {
+func (w *pipeline) pages(b campaign.Batch) int {
 	w.t.Helper()
 	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
 	w.must(err)
@@ -317,7 +317,7 @@ func (w *world) pages(b campaign.Batch) int {
 }
 
 // checkReasons checks that the reasons and the timeline of a head add up to its counts.
-func (w *world) checkReasons(head campaign.LedgerSummary) {
+func (w *pipeline) checkReasons(head campaign.LedgerSummary) {
 	w.t.Helper()
 	byReason, lost, byTime := map[campaign.Outcome]int{}, map[campaign.Outcome]int{}, map[campaign.Outcome]int{}
 	for reason, n := range head.Reasons {
@@ -345,7 +345,7 @@ func (w *world) checkReasons(head campaign.LedgerSummary) {
 }
 
 // checkSent checks that each message of the batch was sent once.
-func (w *world) checkSent(b campaign.Batch) {
+func (w *pipeline) checkSent(b campaign.Batch) {
 	w.t.Helper()
 	if now, soon := w.batch(b), w.clock().Add(campaign.MessageTTL); now.State != campaign.BatchSent || !now.NextCheck.After(soon) {
 		w.t.Errorf("the batch is %s, to be checked at %v; want it sent, and checked when no answer can come", now.State, now.NextCheck)
@@ -364,10 +364,10 @@ func uuid() string {
 
 // provider accepts each message ID once, like the real one, and can be configured to fail.
 type provider struct {
-	world   *world
-	answers bool // it sends delivered and read events for each message, three times, in a bad order
-	refuse  func(d campaign.OutgoingMessage) error
-	forget  bool // it sends no events for revoked messages
+	pipeline *pipeline
+	answers  bool // it sends delivered and read events for each message, three times, in a bad order
+	refuse   func(d campaign.OutgoingMessage) error
+	forget   bool // it sends no events for revoked messages
 
 	mu      sync.Mutex
 	taken   map[string]string // text by message id
@@ -406,12 +406,12 @@ func (p *provider) Send(_ context.Context, agent campaign.Agent, d campaign.Outg
 }
 
 func (p *provider) answer(id string) {
-	at := p.world.clock()
+	at := p.pipeline.clock()
 	for i, kind := range []campaign.EventKind{
 		campaign.EventDelivered, campaign.EventDelivered, campaign.EventRead, campaign.EventDelivered, campaign.EventRead, campaign.EventRead,
 	} {
-		body, _ := json.Marshal(campaign.EventTask{Kind: kind, EventID: rand.Text(), AgentID: p.world.agent, MessageID: id, At: at})
-		p.world.events.add(body, time.Duration(i)*time.Second)
+		body, _ := json.Marshal(campaign.EventTask{Kind: kind, EventID: rand.Text(), AgentID: p.pipeline.agent, MessageID: id, At: at})
+		p.pipeline.events.add(body, time.Duration(i)*time.Second)
 	}
 }
 
@@ -431,11 +431,11 @@ func (p *provider) check(t *testing.T, b campaign.Batch) {
 
 // tasks is an at-least-once queue with delays.
 type tasks struct {
-	world *world
-	mu    sync.Mutex
-	next  int
-	held  map[string]*heldTask
-	dead  []string
+	pipeline *pipeline
+	mu       sync.Mutex
+	next     int
+	held     map[string]*heldTask
+	dead     []string
 }
 
 type heldTask struct {
@@ -452,7 +452,7 @@ func (q *tasks) add(body []byte, delay time.Duration) {
 		q.held = map[string]*heldTask{}
 	}
 	q.next++
-	q.held[fmt.Sprintf("%06d", q.next)] = &heldTask{body: string(body), from: q.world.clock().Add(delay)}
+	q.held[fmt.Sprintf("%06d", q.next)] = &heldTask{body: string(body), from: q.pipeline.clock().Add(delay)}
 }
 
 func (q *tasks) receive(n int) events.SQSEvent {
@@ -461,7 +461,7 @@ func (q *tasks) receive(n int) events.SQSEvent {
 	var event events.SQSEvent
 	for i := 1; i <= q.next && len(event.Records) < n; i++ {
 		id := fmt.Sprintf("%06d", i)
-		if m := q.held[id]; m != nil && !m.taken && !m.from.After(q.world.clock()) {
+		if m := q.held[id]; m != nil && !m.taken && !m.from.After(q.pipeline.clock()) {
 			m.taken = true
 			m.receives++
 			event.Records = append(event.Records, events.SQSMessage{
@@ -477,7 +477,7 @@ func (q *tasks) waiting() (n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, m := range q.held {
-		if !m.taken && !m.from.After(q.world.clock()) {
+		if !m.taken && !m.from.After(q.pipeline.clock()) {
 			n++
 		}
 	}
@@ -497,7 +497,7 @@ func (q *tasks) settle(id string, again bool) {
 		delete(q.held, id)
 		return
 	}
-	m.taken, m.from = false, q.world.clock().Add(6*time.Minute)
+	m.taken, m.from = false, q.pipeline.clock().Add(6*time.Minute)
 }
 
 // death crashes a process at one of its external calls: before the call, or after it,
@@ -559,7 +559,7 @@ func (d *death) resurrect() {
 }
 
 // mortal wraps the calls of a process that can crash.
-type mortal struct{ w *world }
+type mortal struct{ w *pipeline }
 
 func call[T any](m mortal, name string, do func() (T, error)) (out T, err error) {
 	err = m.w.death.call(name, func() error {
@@ -649,7 +649,7 @@ func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Se
 
 // shardsOf returns the shards of a table's index that have rows. Querying every shard is
 // slow, because the emulator scans the whole table each time.
-func (w *world) shardsOf(table string) []int {
+func (w *pipeline) shardsOf(table string) []int {
 	w.t.Helper()
 	found := map[int]bool{}
 	for _, r := range w.rowsOf(table) {
@@ -676,11 +676,11 @@ func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[campaig
 	}
 }
 
-func (w *world) owns(due campaign.Due) bool {
+func (w *pipeline) owns(due campaign.Due) bool {
 	return w.ours(due.Batch.Tenant) || due.Delivery != nil && w.ours(due.Delivery.Tenant) || due.Campaign != nil && w.ours(due.Campaign.Tenant)
 }
 
-func (w *world) ours(tenant string) bool { return tenant == w.tenant || w.others[tenant] }
+func (w *pipeline) ours(tenant string) bool { return tenant == w.tenant || w.others[tenant] }
 
 func (m mortal) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
 	return call(m, "GetRange", func() ([]byte, error) { return m.w.blobs[key][from:to], nil })

@@ -32,8 +32,8 @@ import (
 // start is far from now, so that the stack's own sweep finds nothing of a test.
 var start = time.Date(2100, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// world is a tenant in the stack's table, a test clock, an in-memory queue, and a receiver.
-type world struct {
+// harness is a tenant in the stack's table, a test clock, an in-memory queue, and a receiver.
+type harness struct {
 	t        *testing.T
 	store    *dynamo.CampaignStore
 	blobs    *s3.Store
@@ -57,7 +57,7 @@ type queued struct {
 	at   time.Time
 }
 
-// layout is the layout of a world's deliveries: true for the Webhooks table.
+// layout is the layout of a harness's deliveries: true for the Webhooks table.
 type layout bool
 
 // inLayouts runs a test in both layouts.
@@ -71,10 +71,10 @@ func inLayouts(t *testing.T, test func(t *testing.T, l layout)) {
 	}
 }
 
-func newWorld(t *testing.T, messages int, l layout) *world {
+func newHarness(t *testing.T, messages int, l layout) *harness {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &world{t: t, split: bool(l), tenant: "t" + strings.ToLower(rand.Text()), now: start, receiver: newReceiver(t)}
+	w := &harness{t: t, split: bool(l), tenant: "t" + strings.ToLower(rand.Text()), now: start, receiver: newReceiver(t)}
 	w.store = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
 		Split: w.split, Now: w.Now,
@@ -87,7 +87,7 @@ func newWorld(t *testing.T, messages int, l layout) *world {
 	return w
 }
 
-func (w *world) Now() time.Time {
+func (w *harness) Now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
@@ -97,18 +97,18 @@ func newSecret() string {
 	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(rand.Text()+rand.Text()))
 }
 
-func (w *world) newEndpoint(url string, kinds ...string) campaign.Endpoint {
+func (w *harness) newEndpoint(url string, kinds ...string) campaign.Endpoint {
 	w.t.Helper()
 	e := campaign.Endpoint{ID: rand.Text(), Tenant: w.tenant, URL: url, Secret: newSecret(), Kinds: kinds}
 	w.must(w.store.SaveEndpoint(w.t.Context(), e))
 	return e
 }
 
-func (w *world) newBatch(messages int) campaign.Batch {
+func (w *harness) newBatch(messages int) campaign.Batch {
 	w.t.Helper()
 	var writer payload.Writer
 	for i := range messages {
-		writer.Add(5511900000000+uint64(i), fmt.Appendf(nil, "uid-%d", i), nil)
+		writer.Add(5511900000000+uint64(i), fmt.Appendf(nil, "uid-%d", i), [][]byte{fmt.Appendf(nil, "a b%d", i)})
 	}
 	content, offsets := writer.Finish()
 	b := campaign.Batch{
@@ -116,7 +116,7 @@ func (w *world) newBatch(messages int) campaign.Batch {
 			ID: campaign.ID{Tenant: w.tenant, CampaignID: "c-" + strings.ToLower(rand.Text())}, BatchID: campaign.BatchID("lote"),
 		},
 		Name: "lote", Payload: "payloads/" + w.tenant + "/" + rand.Text(), Offsets: offsets, Accepted: messages,
-		AcceptedAt: start, Due: start, State: campaign.BatchSending,
+		AcceptedAt: start, Due: start, State: campaign.BatchSending, TemplateID: "template-" + w.tenant, TemplateVersion: 1,
 	}
 	_, _ = rand.Read(b.Key[:])
 	w.must(w.blobs.Put(w.t.Context(), b.Payload, content, "application/octet-stream"))
@@ -126,7 +126,7 @@ func (w *world) newBatch(messages int) campaign.Batch {
 	return b
 }
 
-func (w *world) must(err error) {
+func (w *harness) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -134,7 +134,7 @@ func (w *world) must(err error) {
 }
 
 // record records changes and queues the tasks.
-func (w *world) record(changes ...campaign.Change) {
+func (w *harness) record(changes ...campaign.Change) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	if w.split {
@@ -160,7 +160,7 @@ func (w *world) record(changes ...campaign.Change) {
 }
 
 // fresh returns changes as the next entries of the batch's log.
-func (w *world) fresh(changes ...campaign.Change) ledger.NewEntries {
+func (w *harness) fresh(changes ...campaign.Change) ledger.NewEntries {
 	if w.entries == nil {
 		w.entries = map[campaign.BatchKey]int{}
 	}
@@ -170,9 +170,9 @@ func (w *world) fresh(changes ...campaign.Change) ledger.NewEntries {
 }
 
 // feed queues the tasks of new entries.
-func (w *world) feed(fresh ...ledger.NewEntries) {
+func (w *harness) feed(fresh ...ledger.NewEntries) {
 	w.t.Helper()
-	feeder := feed.Feeder{Batches: w.store, Endpoints: w.store, Queue: worldQueue{w}, Now: w.Now}
+	feeder := feed.Feeder{Batches: w.store, Endpoints: w.store, Queue: harnessQueue{w}, Now: w.Now}
 	w.must(feeder.Handle(w.t.Context(), fresh))
 }
 
@@ -186,18 +186,18 @@ func sent(n int) []campaign.Change {
 }
 
 // notifier returns a new process each time.
-func (w *world) notifier() *webhook.Notifier {
+func (w *harness) notifier() *webhook.Notifier {
 	guard := netguard.Guard{Local: true}
 	store := breaking{w.store, w}
 	return &webhook.Notifier{
-		Store: store, Endpoints: store, Posts: store, Blobs: w.blobs, Queue: worldQueue{w}, HTTP: guard.Client(8, time.Minute),
+		Store: store, Endpoints: store, Posts: store, Blobs: w.blobs, Queue: harnessQueue{w}, Templates: w.store, HTTP: guard.Client(8, time.Minute),
 		Now: w.Now, Jitter: func() float64 { return 0 },
 	}
 }
 
 // run advances the time and processes the tasks and due rows, until nothing is left to do
 // or the time is over.
-func (w *world) run(span time.Duration, process *webhook.Notifier) {
+func (w *harness) run(span time.Duration, process *webhook.Notifier) {
 	w.t.Helper()
 	end := w.Now().Add(span)
 	for w.Now().Before(end) {
@@ -216,7 +216,7 @@ func (w *world) run(span time.Duration, process *webhook.Notifier) {
 }
 
 // arrived receives the tasks that are due, and those of sweep.
-func (w *world) arrived() []campaign.NotifyTask {
+func (w *harness) arrived() []campaign.NotifyTask {
 	now := w.Now()
 	w.mu.Lock()
 	var tasks []campaign.NotifyTask
@@ -239,7 +239,7 @@ func (w *world) arrived() []campaign.NotifyTask {
 }
 
 // delivery reads the delivery of a task, or the one created by a task with entries.
-func (w *world) delivery(t campaign.NotifyTask) campaign.WebhookDelivery {
+func (w *harness) delivery(t campaign.NotifyTask) campaign.WebhookDelivery {
 	w.t.Helper()
 	if t.Entries != "" {
 		entries, err := base64.StdEncoding.DecodeString(t.Entries)
@@ -252,7 +252,7 @@ func (w *world) delivery(t campaign.NotifyTask) campaign.WebhookDelivery {
 }
 
 // left returns the pending messages of a delivery, if not all are pending.
-func (w *world) left(d campaign.WebhookDelivery) []int {
+func (w *harness) left(d campaign.WebhookDelivery) []int {
 	w.t.Helper()
 	var messages []int
 	if d.ID == "" {
@@ -271,7 +271,7 @@ func (w *world) left(d campaign.WebhookDelivery) []int {
 	return messages
 }
 
-func (w *world) due(until time.Time) []campaign.Due {
+func (w *harness) due(until time.Time) []campaign.Due {
 	var found []campaign.Due
 	add := func(due iter.Seq2[campaign.Due, error]) {
 		for d, err := range due {
@@ -295,7 +295,7 @@ func (w *world) due(until time.Time) []campaign.Due {
 
 // dueCircuits returns the due circuits of the tenant's endpoints. Querying all shards of
 // the index is slow, because the emulator scans the whole table each time.
-func (w *world) dueCircuits(until time.Time) (found []campaign.Due) {
+func (w *harness) dueCircuits(until time.Time) (found []campaign.Due) {
 	endpoints, err := w.store.Endpoints(w.t.Context(), w.tenant)
 	w.must(err)
 	for _, e := range endpoints {
@@ -309,7 +309,7 @@ func (w *world) dueCircuits(until time.Time) (found []campaign.Due) {
 }
 
 // advance moves the clock to the next task or row and reports whether there is one.
-func (w *world) advance(end time.Time) bool {
+func (w *harness) advance(end time.Time) bool {
 	next := end
 	for _, d := range w.due(end) {
 		if d.Check.Before(next) {
@@ -329,10 +329,10 @@ func (w *world) advance(end time.Time) bool {
 	return w.now.Before(end)
 }
 
-type worldQueue struct{ *world }
+type harnessQueue struct{ *harness }
 
 // SendGroups queues the feeder's messages.
-func (q worldQueue) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
+func (q harnessQueue) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
 	for _, body := range bodies {
 		var m campaign.NotifyMessage
 		if err := json.Unmarshal(body, &m); err != nil {
@@ -347,7 +347,7 @@ func (q worldQueue) SendGroups(_ context.Context, _ []string, bodies [][]byte) e
 	return nil
 }
 
-func (q worldQueue) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
+func (q harnessQueue) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
 	if err := q.fail("queue"); err != nil {
 		return err
 	}
@@ -361,7 +361,7 @@ func (q worldQueue) Send(_ context.Context, _ string, body []byte, delay time.Du
 	return nil
 }
 
-func (w *world) fail(step string) error {
+func (w *harness) fail(step string) error {
 	if w.broken == nil {
 		return nil
 	}
@@ -371,7 +371,7 @@ func (w *world) fail(step string) error {
 // breaking is the table with steps that can fail before or after they are done.
 type breaking struct {
 	*dynamo.CampaignStore
-	w *world
+	w *harness
 }
 
 func (b breaking) SaveDelivery(ctx context.Context, read, d campaign.WebhookDelivery) (bool, error) {

@@ -24,9 +24,9 @@ const (
 	perCall   = 5
 )
 
-// office simulates one agent's sending: campaigns of batches, their ledger, the agent's
-// rate limit, an SQS-like queue, and functions that receive from it.
-type office struct {
+// agentSimulation is one agent's sending in memory: campaigns of batches, their ledger, the
+// agent's rate limit, an SQS-like queue, and functions that receive from it.
+type agentSimulation struct {
 	mu        sync.Mutex
 	random    *rand.Rand
 	payloads  map[int]frames // by messages
@@ -67,15 +67,15 @@ type delivery struct {
 	at         time.Time
 }
 
-func newOffice(rate int) *office {
-	return &office{
+func newAgentSimulation(rate int) *agentSimulation {
+	return &agentSimulation{
 		random: rand.New(rand.NewPCG(7, uint64(rate))), rate: rate, payloads: map[int]frames{},
 		batches: map[campaign.BatchRef]*simBatch{}, byKey: map[campaign.BatchKey]*simBatch{}, tickets: map[string]map[int64]bool{},
 	}
 }
 
 // framesOf returns the payload of a batch of the given size.
-func (o *office) framesOf(messages int) frames {
+func (o *agentSimulation) framesOf(messages int) frames {
 	made, ok := o.payloads[messages]
 	if !ok {
 		var w payload.Writer
@@ -89,7 +89,7 @@ func (o *office) framesOf(messages int) frames {
 }
 
 // dispatch queues the frames of a campaign like release, one call per batch.
-func (o *office) dispatch(campaignID string, messages int) {
+func (o *agentSimulation) dispatch(campaignID string, messages int) {
 	for n := 0; messages > 0; n++ {
 		b := o.accept(campaignID, min(messages, perBatch))
 		messages -= b.Accepted
@@ -99,7 +99,7 @@ func (o *office) dispatch(campaignID string, messages int) {
 	}
 }
 
-func (o *office) accept(campaignID string, messages int) campaign.Batch {
+func (o *agentSimulation) accept(campaignID string, messages int) campaign.Batch {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n := len(o.batches)
@@ -118,7 +118,7 @@ func (o *office) accept(campaignID string, messages int) campaign.Batch {
 }
 
 // put makes a task visible as late as SQS and its poller can.
-func (o *office) put(task campaign.SendTask, delay time.Duration) {
+func (o *agentSimulation) put(task campaign.SendTask, delay time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.lose != nil && len(task.Only) > 0 && o.lose(task) {
@@ -130,20 +130,20 @@ func (o *office) put(task campaign.SendTask, delay time.Duration) {
 }
 
 // SetFailing does nothing: the simulated provider never fails.
-func (o *office) SetFailing(context.Context, campaign.Batch, campaign.Failing) (bool, error) {
+func (o *agentSimulation) SetFailing(context.Context, campaign.Batch, campaign.Failing) (bool, error) {
 	return true, nil
 }
 
 // AdoptAgent returns the batch unchanged: all batches belong to one agent.
-func (o *office) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
+func (o *agentSimulation) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
 	return b, nil
 }
 
 // run passes the tasks to functions until every message that is not lost is sent.
-func (o *office) run(t *testing.T) {
+func (o *agentSimulation) run(t *testing.T) {
 	t.Helper()
 	s := &send.Sender{
-		Batches: o, Catalog: o, RateLimits: o, Blobs: o, Provider: officeProvider{o}, Recorder: o, OptOuts: o, Queue: o,
+		Batches: o, Catalog: o, RateLimits: o, Blobs: o, Provider: agentSimulationProvider{o}, Recorder: o, OptOuts: o, Queue: o,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 	var calls sync.WaitGroup
@@ -171,14 +171,14 @@ func (o *office) run(t *testing.T) {
 	}
 }
 
-func (o *office) left() int {
+func (o *agentSimulation) left() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.open
 }
 
 // take returns the tasks of one receive: the oldest visible ones.
-func (o *office) take() []campaign.SendTask {
+func (o *agentSimulation) take() []campaign.SendTask {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.busy == functions {
@@ -199,13 +199,13 @@ func (o *office) take() []campaign.SendTask {
 	return tasks
 }
 
-func (o *office) Batch(_ context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
+func (o *agentSimulation) Batch(_ context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.batches[ref].Batch, nil
 }
 
-func (o *office) Ledger(_ context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
+func (o *agentSimulation) Ledger(_ context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	batchLedger := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
@@ -217,7 +217,7 @@ func (o *office) Ledger(_ context.Context, b campaign.Batch, frames []int) (camp
 	return batchLedger, nil
 }
 
-func (o *office) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {
+func (o *agentSimulation) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.checks++
@@ -229,28 +229,28 @@ func (o *office) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) 
 	return true, nil
 }
 
-func (o *office) Of(context.Context, string) (func(phone string) bool, error) {
+func (o *agentSimulation) Of(context.Context, string) (func(phone string) bool, error) {
 	return func(string) bool { return false }, nil
 }
 
-func (o *office) Channel(context.Context, string, string) (campaign.Channel, error) {
+func (o *agentSimulation) Channel(context.Context, string, string) (campaign.Channel, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return campaign.Channel{Agent: campaign.Agent{ID: "a", Rate: o.rate}, RateLimit: o.rateLimit}, nil
 }
 
-func (o *office) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
+func (o *agentSimulation) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
 	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: "Olá"}}, nil
 }
 
-func (o *office) RateLimit(context.Context, string) (campaign.RateLimit, error) {
+func (o *agentSimulation) RateLimit(context.Context, string) (campaign.RateLimit, error) {
 	time.Sleep(3 * time.Millisecond)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.rateLimit, nil
 }
 
-func (o *office) SwapRateLimit(_ context.Context, _ string, old, rateLimit campaign.RateLimit) (bool, error) {
+func (o *agentSimulation) SwapRateLimit(_ context.Context, _ string, old, rateLimit campaign.RateLimit) (bool, error) {
 	time.Sleep(5 * time.Millisecond)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -263,7 +263,7 @@ func (o *office) SwapRateLimit(_ context.Context, _ string, old, rateLimit campa
 	return true, nil
 }
 
-func (o *office) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
+func (o *agentSimulation) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
 	if payload.IsPointer(key) {
 		return nil, campaign.ErrNotFound
 	}
@@ -276,7 +276,7 @@ func (o *office) GetRange(_ context.Context, key string, from, to int) ([]byte, 
 	return o.payloads[messages].packed[from:to], nil
 }
 
-func (o *office) Record(_ context.Context, b campaign.Batch, changes []campaign.Change) error {
+func (o *agentSimulation) Record(_ context.Context, b campaign.Batch, changes []campaign.Change) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, c := range changes {
@@ -289,7 +289,7 @@ func (o *office) Record(_ context.Context, b campaign.Batch, changes []campaign.
 	return nil
 }
 
-func (o *office) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
+func (o *agentSimulation) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
 	var task campaign.SendTask
 	if err := json.Unmarshal(body, &task); err != nil {
 		return err
@@ -303,7 +303,7 @@ func (o *office) Send(_ context.Context, _ string, body []byte, delay time.Durat
 }
 
 // note counts the tickets of a frame: each one is a write.
-func (o *office) note(task campaign.SendTask) {
+func (o *agentSimulation) note(task campaign.SendTask) {
 	if task.Ticket == (campaign.Ticket{}) {
 		return
 	}
@@ -314,9 +314,9 @@ func (o *office) note(task campaign.SendTask) {
 	o.tickets[name][task.Ticket.Position] = true
 }
 
-type officeProvider struct{ o *office }
+type agentSimulationProvider struct{ o *agentSimulation }
 
-func (p officeProvider) Send(_ context.Context, _ campaign.Agent, d campaign.OutgoingMessage) error {
+func (p agentSimulationProvider) Send(_ context.Context, _ campaign.Agent, d campaign.OutgoingMessage) error {
 	o := p.o
 	id := o.campaignOf(d.ID)
 	o.mu.Lock()
@@ -327,7 +327,7 @@ func (p officeProvider) Send(_ context.Context, _ campaign.Agent, d campaign.Out
 }
 
 // campaignOf returns the campaign of a message.
-func (o *office) campaignOf(messageID string) string {
+func (o *agentSimulation) campaignOf(messageID string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	key, _, ok := campaign.ParseMessageID(messageID)
@@ -338,7 +338,7 @@ func (o *office) campaignOf(messageID string) string {
 }
 
 // first returns when the campaign's first message was sent.
-func (o *office) first(campaignID string) time.Time {
+func (o *agentSimulation) first(campaignID string) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	i := slices.IndexFunc(o.sends, func(d delivery) bool { return d.campaignID == campaignID })
@@ -358,7 +358,7 @@ type figures struct {
 	took                    time.Duration
 }
 
-func (o *office) figures(t *testing.T, began time.Time) figures {
+func (o *agentSimulation) figures(t *testing.T, began time.Time) figures {
 	t.Helper()
 	slices.SortStableFunc(o.sends, func(a, b delivery) int { return a.at.Compare(b.at) })
 	frames := float64(len(o.sends)) / campaign.FrameSize
@@ -397,7 +397,7 @@ func (f figures) keepsRate(t *testing.T, rate int) {
 }
 
 // busiestSecond returns the maximum number of messages within a second.
-func (o *office) busiestSecond() int {
+func (o *agentSimulation) busiestSecond() int {
 	most, i := 0, 0
 	for j := range o.sends {
 		for o.sends[j].at.Sub(o.sends[i].at) >= time.Second {
@@ -410,7 +410,7 @@ func (o *office) busiestSecond() int {
 
 // worstMinute returns the lowest share of the rate used in a minute, from the first second
 // to the last message.
-func (o *office) worstMinute(began time.Time) float64 {
+func (o *agentSimulation) worstMinute(began time.Time) float64 {
 	worst, i := 1.0, 0
 	end := o.sends[len(o.sends)-1].at
 	for from := began.Add(time.Second); !from.Add(time.Minute).After(end); from = from.Add(time.Second) {
@@ -424,7 +424,7 @@ func (o *office) worstMinute(began time.Time) float64 {
 }
 
 // simulate executes each step at its time and runs until all messages are sent.
-func (o *office) simulate(t *testing.T, steps map[time.Duration]func()) time.Time {
+func (o *agentSimulation) simulate(t *testing.T, steps map[time.Duration]func()) time.Time {
 	t.Helper()
 	began := time.Now()
 	for after, step := range steps {
@@ -443,14 +443,14 @@ func (o *office) simulate(t *testing.T, steps map[time.Duration]func()) time.Tim
 }
 
 // later keeps the simulation running until the last step.
-func (o *office) later(steps int) {
+func (o *agentSimulation) later(steps int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.open += steps
 }
 
 // sentUntil counts each campaign's messages sent until then.
-func (o *office) sentUntil(at time.Time) map[string]int {
+func (o *agentSimulation) sentUntil(at time.Time) map[string]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	counts := map[string]int{}

@@ -1,0 +1,292 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/retry"
+)
+
+// The BUDGET row of a tenant and a month contains the reservations of accepted batches in
+// millionths: their total, and those of each day (d01 to d31). A batch without a reservation
+// does not write it. The BATCH row contains its own reservation, which the transaction that
+// releases it removes, so that it is released once.
+
+func billingKey(tenant string) Item {
+	return Item{"pk": text("TEN#" + tenant), "sk": text("BILLING")}
+}
+
+func budgetKey(tenant, month string) Item {
+	return Item{"pk": text("BUDGET#" + tenant), "sk": text(month)}
+}
+
+// total is the attribute of the reservations of the whole month.
+const total = "total"
+
+// dayOf returns the attribute of a date in its BUDGET row.
+func dayOf(date string) string { return "d" + strings.TrimPrefix(date, campaign.MonthOf(date)+"-") }
+
+// SaveBilling replaces the prices and limits of a tenant.
+func (s *CampaignStore) SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error {
+	row := billingKey(tenant)
+	row["basicPrice"], row["singlePrice"] = number(b.Basic), number(b.Single)
+	row["dayLimit"], row["monthLimit"] = number(b.Limits.Day), number(b.Limits.Month)
+	if _, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}); err != nil {
+		return fmt.Errorf("save the prices of tenant %s: %w", tenant, err)
+	}
+	return nil
+}
+
+// Billing reads the prices and limits of a tenant consistently.
+func (s *CampaignStore) Billing(ctx context.Context, tenant string) (campaign.Billing, error) {
+	row, err := s.get(ctx, billingKey(tenant))
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return campaign.Billing{}, fmt.Errorf("read the prices of tenant %s: %w", tenant, err)
+	}
+	return readBilling(row), nil
+}
+
+func readBilling(row Item) campaign.Billing {
+	return campaign.Billing{
+		Prices: readPrices(row),
+		Limits: campaign.Spending{Day: getMoney(row, "dayLimit"), Month: getMoney(row, "monthLimit")},
+	}
+}
+
+func readPrices(row Item) campaign.Prices {
+	return campaign.Prices{Basic: getMoney(row, "basicPrice"), Single: getMoney(row, "singlePrice")}
+}
+
+func getMoney(row Item, name string) campaign.Money { return campaign.Money(getNumber(row, name)) }
+
+// Spending reads consistently what a tenant's batches have reserved for a date.
+func (s *CampaignStore) Spending(ctx context.Context, tenant, date string) (campaign.Spending, error) {
+	rows, err := s.campaignRows(ctx, map[string]Item{"budget": budgetKey(tenant, campaign.MonthOf(date))})
+	if err != nil {
+		return campaign.Spending{}, fmt.Errorf("read the budget of tenant %s: %w", tenant, err)
+	}
+	return campaign.Spending{Day: getMoney(rows["budget"], dayOf(date)), Month: getMoney(rows["budget"], total)}, nil
+}
+
+// amountChange is a change of an amount in a BUDGET row. With a limit, the condition is that
+// the new amount does not exceed it.
+type amountChange struct {
+	attribute string
+	by, limit campaign.Money
+}
+
+// condition returns the condition of the change, with the largest amount before it as most.
+func (c amountChange) condition() (condition string, most campaign.Money) {
+	most = c.limit - c.by
+	condition = fmt.Sprintf("#%s <= :most_%[1]s", c.attribute)
+	if most >= 0 {
+		condition = fmt.Sprintf("(attribute_not_exists(#%s) OR %s)", c.attribute, condition)
+	}
+	return condition, most
+}
+
+// changeBudget returns the update that changes amounts of the BUDGET row of a month.
+func (s *CampaignStore) changeBudget(tenant, month string, changes ...amountChange) types.TransactWriteItem {
+	var adds, conditions []string
+	names, values := map[string]string{}, Item{":end": number(budgetEnd(month).Unix())}
+	for _, c := range changes {
+		names["#"+c.attribute], values[":"+c.attribute] = c.attribute, number(c.by)
+		adds = append(adds, "#"+c.attribute+" :"+c.attribute)
+		if c.limit > 0 {
+			condition, most := c.condition()
+			values[":most_"+c.attribute] = number(most)
+			conditions = append(conditions, condition)
+		}
+	}
+	update := &types.Update{
+		TableName: &s.Campaigns, Key: budgetKey(tenant, month),
+		UpdateExpression:         aws.String("SET " + TTL + " = :end ADD " + strings.Join(adds, ", ")),
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	}
+	if len(conditions) > 0 {
+		update.ConditionExpression = aws.String(strings.Join(conditions, " AND "))
+	}
+	return types.TransactWriteItem{Update: update}
+}
+
+func budgetEnd(month string) time.Time {
+	first, _ := time.Parse("2006-01", month) // written by localtime.Day
+	return first.Add(campaign.BudgetLife)
+}
+
+// reserve reserves an amount for a date, if there is room.
+func (s *CampaignStore) reserve(tenant, date string, amount campaign.Money, limits campaign.Spending) types.TransactWriteItem {
+	return s.changeBudget(tenant, campaign.MonthOf(date), amountChange{total, amount, limits.Month}, amountChange{dayOf(date), amount, limits.Day})
+}
+
+// release releases an amount of a date.
+func (s *CampaignStore) release(tenant, date string, amount campaign.Money) types.TransactWriteItem {
+	return s.changeBudget(tenant, campaign.MonthOf(date), amountChange{total, -amount, 0}, amountChange{dayOf(date), -amount, 0})
+}
+
+// moveReservation returns the updates that move a reservation to another date, if there is
+// room. Within a month, the total does not change.
+func (s *CampaignStore) moveReservation(b campaign.Batch, to string, limits campaign.Spending) []types.TransactWriteItem {
+	if month := campaign.MonthOf(to); month == campaign.MonthOf(b.ReservedOn) {
+		return []types.TransactWriteItem{s.changeBudget(b.Tenant, month,
+			amountChange{dayOf(b.ReservedOn), -b.Reserved, 0}, amountChange{dayOf(to), b.Reserved, limits.Day})}
+	}
+	return []types.TransactWriteItem{
+		s.reserve(b.Tenant, to, b.Reserved, limits), s.release(b.Tenant, b.ReservedOn, b.Reserved),
+	}
+}
+
+const unreserved = "attribute_not_exists(reserved)"
+
+// updateUnreserved is updateBatch for a batch without a reservation. It returns the batch if
+// that has one: then nothing was changed.
+func (s *CampaignStore) updateUnreserved(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, *campaign.Batch, error) {
+	in := s.batchUpdate(ref, update, condition+" AND "+unreserved, values)
+	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: in.TableName, Key: in.Key, UpdateExpression: in.UpdateExpression, ConditionExpression: in.ConditionExpression,
+		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) && failed.Item["reserved"] != nil {
+		b, err := readBatch(ref, failed.Item)
+		return false, &b, err
+	}
+	updated, err := conditionHeld(err, "update batch "+ref.BatchID)
+	return updated, nil, err
+}
+
+// updateReserved updates a batch in one transaction with the BUDGET row, if its reservation
+// is unchanged since it was read. The error wraps campaign.ErrLostRace if a condition failed.
+func (s *CampaignStore) updateReserved(ctx context.Context, b campaign.Batch, update, condition string, values Item, budget ...types.TransactWriteItem) error {
+	in := s.batchUpdate(b.BatchRef, update, condition+" AND reserved = :reserved AND reservedOn = :reservedOn", withValues(values, Item{
+		":reserved": number(b.Reserved), ":reservedOn": text(b.ReservedOn),
+	}))
+	return s.writeAll(ctx, "update batch "+b.BatchID, append([]types.TransactWriteItem{{Update: in}}, budget...)...)
+}
+
+// releaseWith updates a batch and releases what it has reserved for messages that were not
+// delivered.
+func (s *CampaignStore) releaseWith(ctx context.Context, b campaign.Batch, update, condition string, values Item) error {
+	unused, err := s.unused(ctx, b)
+	if err != nil {
+		return err
+	}
+	remove := " REMOVE "
+	if _, after, removes := strings.Cut(update, "REMOVE "); removes {
+		update, remove = strings.TrimSuffix(update, "REMOVE "+after), "REMOVE "+after+", "
+	}
+	var budget []types.TransactWriteItem
+	if unused > 0 {
+		budget = append(budget, s.release(b.Tenant, b.ReservedOn, unused))
+	}
+	return s.updateReserved(ctx, b, update+remove+"reserved, reservedOn", condition, values, budget...)
+}
+
+// unused returns the part of a reservation that belongs to messages without a delivery.
+func (s *CampaignStore) unused(ctx context.Context, b campaign.Batch) (campaign.Money, error) {
+	frames := make([]int, b.Frames())
+	for f := range frames {
+		frames[f] = f
+	}
+	outcomes, err := s.Ledger(ctx, b, frames)
+	if err != nil {
+		return 0, err
+	}
+	return b.Reserved - b.Prices.Of(b.Delivered(outcomes.Outcome)), nil
+}
+
+// untilDecided repeats a change of a batch with a reservation while it loses races.
+func untilDecided(ctx context.Context, change func() error) error {
+	for try := range maxEdits {
+		if err := retry.Wait(ctx, try); err != nil {
+			return err
+		}
+		if err := change(); !errors.Is(err, campaign.ErrLostRace) {
+			return err
+		}
+	}
+	return campaign.ErrLostRace
+}
+
+// rescheduleReserved is Reschedule for a batch with a reservation. It moves the reservation
+// to the day of the due time. The error is a *campaign.BudgetError if there is no room.
+func (s *CampaignStore) rescheduleReserved(ctx context.Context, b campaign.Batch, due time.Time, values Item) (moved bool, err error) {
+	day := localtime.Day(due)
+	err = untilDecided(ctx, func() error {
+		moved, err = s.tryReschedule(ctx, b, day, values)
+		return err
+	})
+	return moved, err
+}
+
+// tryReschedule returns false if the batch has changed. The error wraps
+// campaign.ErrLostRace after conflicts.
+func (s *CampaignStore) tryReschedule(ctx context.Context, b campaign.Batch, day string, values Item) (bool, error) {
+	billing, err := s.Billing(ctx, b.Tenant)
+	if err != nil {
+		return false, err
+	}
+	if !billing.Limited() {
+		billing.Limits = campaign.Spending{}
+	}
+	var budget []types.TransactWriteItem
+	if day != b.ReservedOn {
+		budget = s.moveReservation(b, day, billing.Limits)
+	}
+	in := s.batchUpdate(b.BatchRef, rescheduling+", reservedOn = :day", reschedulable+" AND reserved = :reserved AND reservedOn = :on",
+		withValues(values, Item{":day": text(day), ":reserved": number(b.Reserved), ":on": text(b.ReservedOn)}))
+	reasons, err := s.transact(ctx, append([]types.TransactWriteItem{{Update: in}}, budget...), rand.Text())
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("reschedule batch %s: %w", b.BatchID, err)
+	case len(reasons) == 0:
+		return true, nil
+	case aws.ToString(reasons[0].Code) == reasonCondition:
+		return false, nil
+	}
+	return false, s.noRoom(ctx, b, day, billing.Limits)
+}
+
+// CheckReservation returns the *campaign.BudgetError with which Reschedule would refuse the
+// batch at present, or nil.
+func (s *CampaignStore) CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error {
+	day := localtime.Day(due)
+	if b.Reserved == 0 || day == b.ReservedOn {
+		return nil
+	}
+	billing, err := s.Billing(ctx, b.Tenant)
+	if err != nil || !billing.Limited() {
+		return err
+	}
+	if err := s.noRoom(ctx, b, day, billing.Limits); !errors.Is(err, campaign.ErrLostRace) {
+		return err
+	}
+	return nil
+}
+
+// noRoom returns a *campaign.BudgetError if there is no room for a batch's reservation on
+// another day. Otherwise the error wraps campaign.ErrLostRace.
+func (s *CampaignStore) noRoom(ctx context.Context, b campaign.Batch, day string, limits campaign.Spending) error {
+	used, err := s.Spending(ctx, b.Tenant, day)
+	if err != nil {
+		return err
+	}
+	budget := campaign.Budget{Date: day, Cost: b.Reserved, Limits: limits, Used: used}
+	if campaign.MonthOf(day) == campaign.MonthOf(b.ReservedOn) {
+		budget.Limits.Month = 0 // its month has the reservation already
+	}
+	if budget.Exceeded() {
+		return &campaign.BudgetError{Budget: budget}
+	}
+	return campaign.ErrLostRace
+}

@@ -1,0 +1,140 @@
+// Package billing shows the prices and the budget of a tenant. Admins can change them.
+package billing
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/httpapi/inputerr"
+)
+
+// Store reads prices, limits, and what batches have reserved.
+type Store interface {
+	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
+	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
+}
+
+// Admin changes prices and limits. Invalid input returns a *inputerr.Error.
+type Admin interface {
+	CheckBilling(form campaign.BillingForm) (campaign.Billing, error)
+	SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error
+}
+
+// Pages are the pages of prices and the budget.
+type Pages struct {
+	Store Store
+	Admin Admin
+	Now   func() time.Time
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area returns the pages and texts of prices and the budget.
+func Area() web.Area { return web.Area{Files: files} }
+
+// Path is the path of the page.
+const Path = web.Root + "/settings/billing"
+
+// Register serves the page.
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
+	ui.View(mux, Path, s.show)
+	ui.Change(mux, Path, s.change)
+}
+
+// view is the data of the page.
+type view struct {
+	campaign.Billing
+	Used   campaign.Spending // of today and of this month
+	Fields []field
+	Fault  string // the key of a text
+	Done   bool
+}
+
+// field is a field of the form.
+type field struct {
+	Name, Value string
+	Amount      campaign.Money // stored
+	Fault       bool
+}
+
+func (s *Pages) show(p *web.Page) error {
+	b, err := s.Store.Billing(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	entry := func(m campaign.Money) string {
+		if m == 0 {
+			return ""
+		}
+		return strings.Replace(m.Entry(), ".", p.T("billing.point"), 1)
+	}
+	form := campaign.BillingForm{Basic: entry(b.Basic), Single: entry(b.Single), Day: entry(b.Limits.Day), Month: entry(b.Limits.Month)}
+	return s.render(p, http.StatusOK, b, form, "")
+}
+
+// render shows the page. fault is the code of the form's error, or "".
+func (s *Pages) render(p *web.Page, status int, b campaign.Billing, form campaign.BillingForm, fault string) error {
+	v := view{Billing: b, Done: fault == "" && p.Query("done") != "", Fields: []field{
+		{"basic", form.Basic, b.Basic, fault == "basic"},
+		{"single", form.Single, b.Single, fault == "single"},
+		{"day", form.Day, b.Limits.Day, fault == "day"},
+		{"month", form.Month, b.Limits.Month, fault == "month"},
+	}}
+	if fault != "" {
+		v.Fault = "billing.fault." + fault
+	}
+	if b.Limited() {
+		var err error
+		if v.Used, err = s.Store.Spending(p.R.Context(), p.Session.Tenant, localtime.Day(s.Now())); err != nil {
+			return err
+		}
+	}
+	return p.RenderStatus(status, "billing.title", "billing.html", v)
+}
+
+func (s *Pages) change(p *web.Page) error {
+	ctx, tenant := p.R.Context(), p.Session.Tenant
+	old, err := s.Store.Billing(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	form := campaign.BillingForm{Basic: p.Field("basic"), Single: p.Field("single"), Day: p.Field("day"), Month: p.Field("month")}
+	b, err := s.Admin.CheckBilling(form)
+	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
+		return s.render(p, http.StatusUnprocessableEntity, old, form, wrong.Code)
+	}
+	if err != nil {
+		return err
+	}
+	if b != old {
+		if err := p.Audit("billing.change", summary(old)+" → "+summary(b)); err != nil {
+			return err
+		}
+		if err := s.Admin.SaveBilling(ctx, tenant, b); err != nil {
+			return err
+		}
+	}
+	return p.Redirect(Path + "?done=1")
+}
+
+// summary returns the amounts for the audit log, independent of the reader's language: the
+// two prices, then the limits of a day and a month.
+func summary(b campaign.Billing) string {
+	texts := make([]string, 0, 4)
+	for _, m := range []campaign.Money{b.Basic, b.Single, b.Limits.Day, b.Limits.Month} {
+		text := "–"
+		if m > 0 {
+			text = m.String()
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, " / ")
+}

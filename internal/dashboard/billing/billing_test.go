@@ -1,0 +1,174 @@
+package billing_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/billing"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// now is the first day of March in UTC, and the last one of February in São Paulo.
+var now = time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)
+
+// office is a new tenant in the stack's tables with its users and the pages.
+type office struct {
+	*webtest.Dashboard
+	store         *dynamo.CampaignStore
+	tenant        string
+	admin, viewer webtest.Person
+}
+
+func newOffice(t *testing.T) office {
+	t.Helper()
+	env, clock := stackenv.Load(t), func() time.Time { return now }
+	store := dynamo.NewCampaignStore(dynamo.Tables{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+	})
+	pages := &billing.Pages{Store: store, Admin: &admin.Service{Store: store, Now: clock}, Now: clock}
+	o := office{Dashboard: webtest.New(t, billing.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text())}
+	o.admin, o.viewer = o.SignIn(o.tenant, web.RoleAdmin), o.SignIn(o.tenant, web.RoleViewer)
+	return o
+}
+
+func (o office) stored(t *testing.T) campaign.Billing {
+	t.Helper()
+	b, err := o.store.Billing(t.Context(), o.tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func amounts(basic, single, day, month string) url.Values {
+	return url.Values{"basic": {basic}, "single": {single}, "day": {day}, "month": {month}}
+}
+
+func TestChange(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	if a := o.admin.Get(billing.Path); a.Status != http.StatusOK || a.Value("basic") != "" {
+		t.Fatalf("without prices: %d %s", a.Status, a.Text())
+	}
+	a := o.admin.Post(billing.Path, amounts("0,0755", " 1.234500 ", "", "1500"))
+	if a.Status != http.StatusSeeOther {
+		t.Fatalf("answered %d: %s", a.Status, a.Text())
+	}
+	want := campaign.Billing{Prices: campaign.Prices{Basic: 75_500, Single: 1_234_500}, Limits: campaign.Spending{Month: 1_500_000_000}}
+	if diff := cmp.Diff(want, o.stored(t)); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+	page := o.admin.Get(a.Location)
+	for _, text := range []string{"Prices and limits saved.", "R$ 0.00 of R$ 1,500.00"} {
+		if !strings.Contains(page.Text(), text) {
+			t.Errorf("the page lacks %q: %s", text, page.Text())
+		}
+	}
+	if page.Value("basic") != "0.0755" || page.Value("day") != "" || page.Value("month") != "1500.00" {
+		t.Errorf("fields %q, %q, %q", page.Value("basic"), page.Value("day"), page.Value("month"))
+	}
+	again := amounts(page.Value("basic"), page.Value("single"), "", page.Value("month"))
+	o.admin.Post(billing.Path, again) // changes nothing
+	o.admin.Post(billing.Path, amounts("", "", "", ""))
+	if b := o.stored(t); b != (campaign.Billing{}) {
+		t.Errorf("after removing all: %+v", b)
+	}
+	if diff := cmp.Diff([]string{
+		"admin@example.com billing.change – / – / – / – → 0.0755 / 1.2345 / – / 1500.00",
+		"admin@example.com billing.change 0.0755 / 1.2345 / – / 1500.00 → – / – / – / –",
+	}, o.Audited()); diff != "" {
+		t.Errorf("audit (-want +got):\n%s", diff)
+	}
+}
+
+func TestChange_Invalid(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for name, test := range map[string]struct {
+		form  url.Values
+		fault string
+	}{
+		"one price":             {amounts("0.05", "", "", ""), "Fill in both prices, or none."},
+		"a price of zero":       {amounts("0.05", "0", "", ""), "Fill in both prices, or none."},
+		"limit without prices":  {amounts("", "", "1", ""), "A limit needs the prices: fill them in too."},
+		"no amount":             {amounts("R$ 1", "1", "", ""), "The price of a basic message was not understood."},
+		"too high":              {amounts("1", "1000.01", "", ""), "The price of a single message was not understood."},
+		"thousands separator":   {amounts("1", "1", "1.500", ""), "The limit for a day was not understood."},
+		"negative":              {amounts("1", "1", "", "-1"), "The limit for a month was not understood."},
+		"more than a milliard":  {amounts("1", "1", "", "1000000001"), "The limit for a month was not understood."},
+		"seven decimals":        {amounts("0.0000001", "1", "", ""), "The price of a basic message was not understood."},
+		"marks of the page":     {amounts(`"><script>`, "1", "", ""), "The price of a basic message was not understood."},
+		"not the form's fields": {url.Values{"basic": {"1"}}, "Fill in both prices, or none."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := o.admin.Post(billing.Path, test.form)
+			if a.Status != http.StatusUnprocessableEntity || !strings.Contains(a.Text(), test.fault) || a.Value("basic") != test.form.Get("basic") {
+				t.Errorf("%d, basic %q: %s", a.Status, a.Value("basic"), a.Text())
+			}
+		})
+	}
+}
+
+func TestChange_AdminsOnly(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	if a := o.viewer.Post(billing.Path, amounts("1", "1", "", "")); a.Status != http.StatusForbidden {
+		t.Errorf("a viewer's change answers %d", a.Status)
+	}
+	if b := o.stored(t); b.Set() || len(o.Audited()) > 0 {
+		t.Errorf("stored %+v, audit %q", b, o.Audited())
+	}
+	a := o.viewer.Get(billing.Path)
+	if a.Status != http.StatusOK || strings.Contains(a.Body, `method="post" action="/dashboard/settings/billing"`) || !strings.Contains(a.Text(), "none") {
+		t.Errorf("a viewer sees: %d %s", a.Status, a.Text())
+	}
+}
+
+// Nothing is changed that the audit log could not record.
+func TestChange_AuditFails(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.RefuseAudit(http.ErrServerClosed)
+	o.admin.Post(billing.Path, amounts("1", "1", "", ""))
+	if b := o.stored(t); b.Set() {
+		t.Errorf("stored %+v", b)
+	}
+}
+
+func TestShow_Reserved(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	b := campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: o.tenant, CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"}, BatchID: "b"},
+		Offsets:  []int{0}, Accepted: 1, Due: now, AcceptedAt: now, State: campaign.BatchPending,
+		Reserved: 1_250_000, ReservedOn: "2026-02-28",
+	}
+	if err := o.store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: "c", Ordinal: 1}, rand.Text()); err != nil {
+		t.Fatal(err)
+	}
+	o.admin.Post(billing.Path, amounts("1", "2", "10", "2000"))
+	o.admin.Language = "pt"
+	page := o.admin.Get(billing.Path)
+	for _, text := range []string{"R$ 1,25 de R$ 10,00", "R$ 1,25 de R$ 2.000,00"} {
+		if !strings.Contains(page.Text(), text) {
+			t.Errorf("the page lacks %q: %s", text, page.Text())
+		}
+	}
+	if page.Value("day") != "10,00" {
+		t.Errorf("field %q", page.Value("day"))
+	}
+	webtest.Light(t, o.admin, billing.Path)
+}

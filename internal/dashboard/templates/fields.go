@@ -1,0 +1,183 @@
+package templates
+
+import (
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dashboard/web"
+)
+
+// fields reads the fields of a form. The field "c2" is the second card of a carousel, and
+// "s1" the first suggestion below the message. It holds JSON if the card or suggestion is
+// closed, or the name that it has in the base version, such as "@c3", if it is unchanged.
+// An open one has an empty field, and fields of its own: "c2-title", "c2-s1-url".
+type fields struct {
+	form url.Values
+	base draft
+}
+
+// mark begins a field that names a part of the base version.
+const mark = "@"
+
+// read returns what was entered.
+func (s *Pages) read(p *web.Page, id string) (draft, error) {
+	f := fields{form: p.R.PostForm}
+	if f.namesBase() {
+		base, err := s.baseVersion(p, id, p.Field("base"))
+		if err != nil {
+			return draft{}, err
+		}
+		f.base = draftOf(p, base)
+	}
+	return f.draft(id), nil
+}
+
+// namesBase reports whether a field names a part of the base version.
+func (f fields) namesBase() bool {
+	for name, values := range f.form {
+		if place.MatchString(name) && strings.HasPrefix(values[0], mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// baseVersion returns a version of a template of the tenant.
+func (s *Pages) baseVersion(p *web.Page, id, version string) (campaign.Template, error) {
+	n, err := strconv.ParseUint(version, 10, 31)
+	id, ok := campaign.ParseUUID(id)
+	if err != nil || !ok {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
+	t, err := s.Store.TemplateVersion(p.R.Context(), id, int(n))
+	if err == nil && t.Tenant != p.Session.Tenant {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
+	return t, err
+}
+
+func (f fields) draft(id string) draft {
+	d := draft{ID: id, Base: f.base.Base, Name: f.line("name"), Traffic: f.line("traffic"), Form: f.messageForm()}
+	if !f.form.Has("card-title") {
+		f.readBefore(&d)
+		return d
+	}
+	d.Text, d.Card, d.Layout, d.Height = f.text("body"), f.card("card-"), f.line("card-layout"), f.line("card-height")
+	d.Width, d.CardsHeight = f.line("width"), f.line("cards-height")
+	d.File, d.FileThumbnail = f.line("file"), f.line("file-thumbnail")
+	d.Suggestions, d.Checked = f.suggestions("", content.MaxSuggestions), f.line("checked") != ""
+	for n := 1; n <= content.MaxCards+1 && f.form.Has(cardName(n)); n++ {
+		d.Cards = append(d.Cards, f.cardOf(n))
+	}
+	return d
+}
+
+// messageForm returns the chosen form of the message, a text if it is unknown.
+func (f fields) messageForm() string {
+	switch form := f.line("kind"); form {
+	case formCard, formCarousel, formFile:
+		return form
+	}
+	return formText
+}
+
+// readBefore reads the form of the version before, which has a text or one card with
+// replies.
+func (f fields) readBefore(d *draft) {
+	blank := newDraft()
+	d.Cards, d.Text = blank.Cards, f.text("text")
+	media := f.line("media")
+	d.Card = draftCard{Title: f.text("title"), Description: f.text("description"), Media: media, Verbatim: media}
+	for _, s := range f.form["suggestion"] {
+		if s = strings.TrimSpace(s); s != "" && len(d.Card.Suggestions) < content.MaxCardSuggestions {
+			d.Card.Suggestions = append(d.Card.Suggestions, draftSuggestion{Kind: string(content.Reply), Text: s})
+		}
+	}
+}
+
+func cardName(n int) string { return "c" + strconv.Itoa(n) }
+
+func suggestionName(prefix string, n int) string { return prefix + "s" + strconv.Itoa(n) }
+
+// line returns a field without surrounding white space.
+func (f fields) line(name string) string { return strings.TrimSpace(f.form.Get(name)) }
+
+// text returns a field with line ends normalised to \n.
+func (f fields) text(name string) string { return strings.ReplaceAll(f.line(name), "\r\n", "\n") }
+
+// cardOf returns a card of the carousel.
+func (f fields) cardOf(n int) (c draftCard) {
+	name := cardName(n)
+	closed := f.form.Get(name)
+	switch base, named := strings.CutPrefix(closed, mark); {
+	case named:
+		return f.base.cardOf(base)
+	case closed == "":
+		c = f.card(name + "-")
+		c.open = true
+	case json.Unmarshal([]byte(closed), &c) != nil:
+		return draftCard{}
+	}
+	return c
+}
+
+// cardOf returns the card of a name, or a blank one.
+func (d draft) cardOf(name string) draftCard {
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "c"))
+	if err != nil || n < 1 || n > len(d.Cards) {
+		return draftCard{}
+	}
+	return d.Cards[n-1]
+}
+
+func (f fields) card(prefix string) draftCard {
+	return draftCard{
+		Title: f.text(prefix + "title"), Description: f.text(prefix + "description"),
+		Media: f.line(prefix + "media"), Thumbnail: f.line(prefix + "thumbnail"), Verbatim: f.line(prefix + "verbatim"),
+		Suggestions: f.suggestions(prefix, content.MaxCardSuggestions),
+	}
+}
+
+// suggestions returns at most one more than most suggestions.
+func (f fields) suggestions(prefix string, most int) (all []draftSuggestion) {
+	for n := 1; n <= most+1 && f.form.Has(suggestionName(prefix, n)); n++ {
+		all = append(all, f.suggestion(suggestionName(prefix, n)))
+	}
+	return all
+}
+
+func (f fields) suggestion(name string) (s draftSuggestion) {
+	closed := f.form.Get(name)
+	switch base, named := strings.CutPrefix(closed, mark); {
+	case named:
+		return f.base.suggestionOf(base)
+	case closed != "" && json.Unmarshal([]byte(closed), &s) != nil:
+		return draftSuggestion{}
+	case closed != "":
+		return s
+	}
+	in := func(field string) string { return f.line(name + "-" + field) }
+	return draftSuggestion{
+		Kind: in("kind"), Text: in("text"), URL: in("url"), Webview: in("webview"), Phone: in("phone"),
+		Latitude: in("latitude"), Longitude: in("longitude"), Label: in("label"), Query: in("query"),
+		Title: in("title"), Details: f.text(name + "-details"), Start: in("start"), End: in("end"), shown: shown{open: true},
+	}
+}
+
+// suggestionOf returns the suggestion of a name, or a blank one.
+func (d draft) suggestionOf(name string) draftSuggestion {
+	at := place.FindStringSubmatch(name)
+	if at == nil {
+		return draftSuggestion{}
+	}
+	list, _ := d.suggestionsOf(at[1])
+	n, _ := strconv.Atoi(at[3])
+	if n < 1 || n > len(*list) {
+		return draftSuggestion{}
+	}
+	return (*list)[n-1]
+}

@@ -1,0 +1,107 @@
+package dispatch_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/aws/dynamo"
+)
+
+// conflicts is a transport that cancels a transaction if another one on the same row is in
+// progress, as DynamoDB does. The emulator executes them in turn.
+type conflicts struct {
+	http.RoundTripper
+
+	mu    sync.Mutex
+	busy  map[string]bool // rows of transactions in progress
+	count int
+}
+
+// withConflicts lets concurrent transactions of the bench conflict.
+func (b *bench) withConflicts(tables dynamo.Tables) *conflicts {
+	c := &conflicts{RoundTripper: http.DefaultTransport, busy: map[string]bool{}}
+	options := tables.Client.Options()
+	options.HTTPClient = &http.Client{Transport: c}
+	tables.Client = dynamodb.New(options)
+	b.store = dynamo.NewCampaignStore(tables)
+	b.Store = b.store
+	return c
+}
+
+func (c *conflicts) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+		return c.RoundTripper.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	rows := rowsOf(body)
+	if reasons := c.begin(rows); reasons != nil {
+		return cancelled(r, reasons), nil
+	}
+	defer c.end(rows)
+	return c.RoundTripper.RoundTrip(r)
+}
+
+// rowsOf returns the keys of a transaction's rows.
+func rowsOf(body []byte) (rows []string) {
+	type key struct{ PK, SK struct{ S string } }
+	var in struct {
+		TransactItems []map[string]struct{ Item, Key key }
+	}
+	_ = json.Unmarshal(body, &in) // of the SDK
+	for _, item := range in.TransactItems {
+		for _, write := range item {
+			k := write.Item
+			if k == (key{}) {
+				k = write.Key
+			}
+			rows = append(rows, k.PK.S+"|"+k.SK.S)
+		}
+	}
+	return rows
+}
+
+// begin returns the reasons by row if any row is busy. Otherwise all of them become busy.
+func (c *conflicts) begin(rows []string) (reasons []map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	refused := false
+	for _, row := range rows {
+		code := "None"
+		if c.busy[row] {
+			code, refused = "TransactionConflict", true
+		}
+		reasons = append(reasons, map[string]string{"Code": code})
+	}
+	if refused {
+		c.count++
+		return reasons
+	}
+	for _, row := range rows {
+		c.busy[row] = true
+	}
+	return nil
+}
+
+func (c *conflicts) end(rows []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, row := range rows {
+		delete(c.busy, row)
+	}
+}
+
+func cancelled(r *http.Request, reasons []map[string]string) *http.Response {
+	return answered(r, http.StatusBadRequest, map[string]any{
+		"__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException", "CancellationReasons": reasons,
+	})
+}

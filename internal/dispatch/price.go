@@ -1,0 +1,126 @@
+package dispatch
+
+import (
+	"context"
+	"net/http"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/httpapi/jsonscan"
+)
+
+// bill is what a call's messages come to.
+type bill struct {
+	known   bool // false if the template cannot be used
+	classes campaign.Classes
+	counts  campaign.ClassCounts
+	prices  campaign.Prices
+	budget  *campaign.Budget // nil without a limit
+}
+
+// cost returns the price of all messages.
+func (b bill) cost() campaign.Money { return b.prices.Of(b.counts) }
+
+// violations returns the violation of a call that exceeds the budget.
+func (b bill) violations() violations {
+	if b.budget == nil || !b.budget.Exceeded() {
+		return nil
+	}
+	return violations{{
+		http.StatusConflict, "/messages", campaign.CodeBudgetExceeded,
+		"the messages come to " + campaign.Currency + " " + b.budget.Cost.String() + ", which the budget has no room for",
+	}}
+}
+
+// price returns what the accepted messages come to. It reads the budget if the tenant has
+// one.
+func (s *Service) price(ctx context.Context, c *call, snapshot campaign.AcceptState) (b bill, err error) {
+	t := snapshot.Template
+	if t == nil || t.Tenant != c.tenant {
+		return b, nil
+	}
+	b = bill{known: true, classes: c.req.classes(*t), prices: snapshot.Billing.Prices}
+	accepted := len(c.req.messages) - c.req.rejected()
+	b.counts = campaign.ClassCounts{Basic: b.classes.Basic, Single: accepted - b.classes.Basic}
+	if !snapshot.Billing.Limited() || b.cost() == 0 {
+		return b, nil
+	}
+	budget := campaign.Budget{Date: localtime.Day(c.times.due), Cost: b.cost(), Limits: snapshot.Billing.Limits}
+	budget.Used, err = s.Store.Spending(ctx, c.tenant, budget.Date)
+	b.budget = &budget
+	return b, err
+}
+
+// reserve sets the classes and prices of a batch, and what it reserves from the budget.
+func (b bill) reserve(batch *campaign.Batch) (limits campaign.Spending) {
+	batch.Classes, batch.Prices = b.classes, b.prices
+	if b.budget == nil {
+		return limits
+	}
+	batch.Reserved, batch.ReservedOn = b.budget.Cost, b.budget.Date
+	return b.budget.Limits
+}
+
+func (q *request) rejected() (n int) {
+	for i := range q.messages {
+		if q.messages[i].rejection != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// classes returns the billing classes of the accepted messages. A missing variable counts
+// as empty.
+func (q *request) classes(t campaign.Template) campaign.Classes {
+	variables, classifier := t.Variables(), t.Classifier()
+	fixed := classifier.Fixed()
+	classes := make([]content.Class, 0, len(q.messages))
+	sizes := make([]int, len(variables))
+	for i := range q.messages {
+		m := &q.messages[i]
+		if m.rejection != nil {
+			continue
+		}
+		class := fixed
+		if class == "" {
+			for n, name := range variables {
+				sizes[n] = find(q.vars[m.vars[0]:m.vars[1]], name).size()
+			}
+			class = classifier.Class(sizes)
+		}
+		classes = append(classes, class)
+	}
+	return campaign.NewClasses(classes)
+}
+
+// size returns the size of the value in bytes, as a message shows it.
+func (v *variable) size() int {
+	if v == nil || v.kind == jsonscan.Null || v.kind == jsonscan.Array || v.kind == jsonscan.Object {
+		return 0
+	}
+	return len(v.value)
+}
+
+// dryPrice is what a call's messages come to, as a dry run shows it.
+type dryPrice struct {
+	Currency string         `json:"currency"`
+	Basic    campaign.Money `json:"basic"`
+	Single   campaign.Money `json:"single"`
+	Total    campaign.Money `json:"total"`
+}
+
+// show sets the fields of a dry run's answer.
+func (b bill) show(a *dryAnswer) {
+	if !b.known {
+		return
+	}
+	a.Classes = &b.counts
+	if b.prices.Set() {
+		a.Price = &dryPrice{campaign.Currency, b.prices.Basic, b.prices.Single, b.cost()}
+	}
+	if b.budget != nil {
+		a.Budget = b.budget.Figures()
+	}
+}

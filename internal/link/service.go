@@ -1,0 +1,192 @@
+// Package link serves the links that count clicks: it redirects each to the URL that the
+// message's suggestion was sent with, and queues the click.
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/cache"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
+)
+
+// Store reads batches and templates. The errors wrap campaign.ErrNotFound if there is none.
+type Store interface {
+	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+}
+
+// Blobs reads the bytes [from, to) of payloads.
+type Blobs interface {
+	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
+}
+
+// Queue is the events queue.
+type Queue interface {
+	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
+}
+
+// Service serves links.
+type Service struct {
+	Store Store
+	Blobs Blobs
+	Queue Queue
+	Now   func() time.Time
+
+	templates cache.Cache[templateKey, campaign.Template]
+}
+
+type templateKey struct {
+	id      string
+	version int
+}
+
+const (
+	// maxTemplates is the size of the template cache.
+	maxTemplates = 500
+	// queueFor is the timeout of queueing a click. The recipient waits for it.
+	queueFor = 2 * time.Second
+)
+
+// errInvalid reports a link that this service did not make. Its batch may also be deleted.
+var errInvalid = errors.New("no such link")
+
+// errGone reports a link whose message is erased or expired.
+var errGone = errors.New("the link has ended")
+
+// ServeLink redirects the link with the path value "token". It answers 404 for links that
+// this service did not make, and 410 for erased and expired messages.
+func (s *Service) ServeLink(w http.ResponseWriter, r *http.Request) error {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	l, b, err := s.find(r.Context(), r.PathValue("token"))
+	var target string
+	if err == nil {
+		target, err = s.target(r.Context(), l, b)
+	}
+	switch {
+	case errors.Is(err, errInvalid):
+		writePage(w, http.StatusNotFound, "Este link não existe.")
+		return nil
+	case errors.Is(err, errGone):
+		writePage(w, http.StatusGone, "Este link não está mais disponível.")
+		return nil
+	case err != nil:
+		return err
+	}
+	if countable(r) {
+		s.queueClick(r.Context(), l, b)
+	}
+	http.Redirect(w, r, target, http.StatusFound)
+	return nil
+}
+
+// find returns the link of a token, and its batch.
+func (s *Service) find(ctx context.Context, token string) (l campaign.Link, b campaign.Batch, err error) {
+	l, proof, ok := campaign.ParseLinkToken(token)
+	if !ok {
+		return l, b, errInvalid
+	}
+	b, err = s.Store.FindBatch(ctx, l.Key)
+	switch {
+	case errors.Is(err, campaign.ErrExpired):
+		return l, b, errGone
+	case errors.Is(err, campaign.ErrNotFound):
+		return l, b, errInvalid
+	case err != nil:
+		return l, b, fmt.Errorf("read the batch of a link: %w", err)
+	case !b.ProvesLink(l, proof):
+		return l, b, errInvalid
+	case !b.ExpiresAt().After(s.Now()):
+		return l, b, errGone
+	}
+	return l, b, nil
+}
+
+// target returns the URL that the suggestion was sent with.
+func (s *Service) target(ctx context.Context, l campaign.Link, b campaign.Batch) (string, error) {
+	template, err := s.template(ctx, b)
+	var m campaign.Message
+	if err == nil {
+		m, err = s.message(ctx, b, l.Index)
+	}
+	switch {
+	case errors.Is(err, campaign.ErrNotFound):
+		return "", errGone
+	case err != nil:
+		return "", fmt.Errorf("read the message of a link: %w", err)
+	case m.Erased():
+		return "", errGone
+	}
+	sent := template.Render(m.Values)
+	target := sent.Target(l.Suggestion)
+	if target == "" || sent.Unsendable() != "" {
+		return "", errInvalid
+	}
+	return target, nil
+}
+
+func (s *Service) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
+	key := templateKey{b.TemplateID, b.TemplateVersion}
+	return s.templates.Get(key, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
+		return s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+	})
+}
+
+// message returns the batch's message at index. It is not cached: an erasure ends it.
+func (s *Service) message(ctx context.Context, b campaign.Batch, index int) (m campaign.Message, err error) {
+	err = payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) error {
+		messages, err := payload.ReadFrame(ctx, s.Blobs, b, index/campaign.FrameSize)
+		if err == nil {
+			m = messages[index%campaign.FrameSize]
+		}
+		return err
+	})
+	return m, err
+}
+
+// previews are parts of the user agents that fetch link previews.
+var previews = []string{"GoogleMessages", "Google-PageRenderer"}
+
+// countable reports whether the request is a click: not a HEAD request and not a preview.
+func countable(r *http.Request) bool {
+	for _, p := range previews {
+		if strings.Contains(r.UserAgent(), p) {
+			return false
+		}
+	}
+	return r.Method == http.MethodGet
+}
+
+// queueClick queues the click. The recipient is redirected even if that fails.
+func (s *Service) queueClick(ctx context.Context, l campaign.Link, b campaign.Batch) {
+	ctx, cancel := context.WithTimeout(ctx, queueFor)
+	defer cancel()
+	body, err := json.Marshal(campaign.EventTask{
+		Kind: campaign.EventClick, AgentID: b.AgentID, MessageID: b.Key.MessageID(l.Index), Suggestion: l.Suggestion, At: s.Now().UTC(),
+	})
+	if err == nil {
+		err = s.Queue.Send(ctx, b.AgentID, body, 0)
+	}
+	if err != nil {
+		slog.ErrorContext(ctx, "click not counted", "batch_id", b.BatchID, "error", err)
+	}
+}
+
+// writePage writes a page with one sentence. Recipients read it.
+func writePage(w http.ResponseWriter, status int, sentence string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, `<!doctype html><html lang="pt-BR"><meta name="viewport" content="width=device-width"><title>%s</title><p>%[1]s</p></html>`+"\n", sentence)
+}

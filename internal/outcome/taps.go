@@ -1,0 +1,186 @@
+package outcome
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/retry"
+)
+
+// Taps stores the taps of batches. The error of AppendTaps wraps campaign.ErrLostRace if
+// the taps were changed concurrently.
+type Taps interface {
+	Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
+	AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, news []campaign.Change) (ledger.Taps, error)
+}
+
+// redrivenAfter is the age from which an event may come from the dead-letter queue. Its
+// count of receives starts again then.
+const redrivenAfter = time.Hour
+
+// answer is a reply, an opt-out or an opt-in, with its content.
+type answer struct {
+	campaign.EventTask
+
+	position int
+	content  campaign.EventContent
+	// tap is the tap of a reply with the postback data of this service, else nil. It is a
+	// tap on a message of batch.
+	tap   *campaign.Tap
+	batch campaign.Batch
+	// again reports that the tap was recorded by an earlier event.
+	again bool
+}
+
+// readTap sets the tap of a reply. Replies with other postback data have none. Neither do
+// replies with postback data of another number, of an unknown batch, or that was changed.
+func (a *Applier) readTap(ctx context.Context, r *answer) error {
+	tap, proof, ok := campaign.ParsePostback(r.content.Postback)
+	if !ok || r.Kind != campaign.EventReply {
+		return nil
+	}
+	b, err := a.findBatch(ctx, tap.Key)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read tap: %w", err)
+	}
+	if b.AgentID == r.AgentID && b.Proves(tap, proof, r.content.Phone) {
+		r.tap, r.batch, r.MessageID = &tap, b, b.Key.MessageID(tap.Index)
+		if r.content.Text == r.content.Postback { // the provider sent no text
+			r.content.Text = ""
+		}
+	}
+	return nil
+}
+
+func (r *answer) change() campaign.Change {
+	return campaign.Change{Index: r.tap.Index, Outcome: campaign.OutcomeTapped, Suggestion: r.tap.Suggestion, At: r.At}
+}
+
+// retried reports whether an earlier receive of the event may have recorded its tap and not
+// queued its webhooks.
+func (r *answer) retried(now time.Time) bool { return r.Receives > 1 || now.Sub(r.At) > redrivenAfter }
+
+// recordTaps records taps on messages of one batch, and queues their webhooks. A tap means
+// that the message was read.
+func (a *Applier) recordTaps(ctx context.Context, taps []*answer) error {
+	b := taps[0].batch
+	slices.SortStableFunc(taps, func(x, y *answer) int { return x.At.Compare(y.At) })
+	var reads, changes []campaign.Change
+	for _, r := range taps {
+		reads = append(reads, campaign.Change{Index: r.tap.Index, Outcome: campaign.OutcomeRead, At: r.At})
+		changes = append(changes, r.change())
+	}
+	if err := a.Recorder.Record(ctx, b, reads); err != nil {
+		return fmt.Errorf("record taps: %w", err)
+	}
+	var added []ledger.NewEntries
+	for some := range slices.Chunk(changes, ledger.TapPage) {
+		entries, err := a.appendTaps(ctx, b, some)
+		if err != nil {
+			return fmt.Errorf("record taps of batch %s: %w", b.BatchID, err)
+		}
+		added = append(added, entries...)
+	}
+	return a.queueTaps(ctx, b, append(added, a.repeatedTaps(taps, added)...))
+}
+
+// appendTaps records taps and returns the entries of those that were not recorded when it
+// began. After a lost race it returns them without a sequence: this or another call has
+// recorded them, and its webhooks may not be queued.
+func (a *Applier) appendTaps(ctx context.Context, b campaign.Batch, changes []campaign.Change) (added []ledger.NewEntries, err error) {
+	var first, news []campaign.Change
+	for try := range tries {
+		if err := retry.Wait(ctx, try); err != nil {
+			return nil, err
+		}
+		before, err := a.Taps.Taps(ctx, b.Key)
+		if err != nil {
+			return nil, err
+		}
+		if news = before.NewTaps(changes); try == 0 {
+			first = news
+		}
+		if len(news) > 0 {
+			_, err = a.Taps.AppendTaps(ctx, b, before, news)
+		}
+		if errors.Is(err, campaign.ErrLostRace) {
+			continue
+		}
+		if len(news) > 0 {
+			added = append(added, ledger.NewEntries{Key: b.Key, Entries: ledger.Numbered(before.Sequence+1, news)})
+		}
+		return append(added, unnumbered(b.Key, missing(first, news))...), err
+	}
+	return nil, campaign.ErrLostRace
+}
+
+// missing returns the taps of all that are not in some.
+func missing(all, some []campaign.Change) []campaign.Change {
+	return slices.DeleteFunc(slices.Clone(all), func(c campaign.Change) bool { return slices.Contains(some, c) })
+}
+
+// unnumbered returns entries without a sequence.
+func unnumbered(key campaign.BatchKey, taps []campaign.Change) (entries []ledger.NewEntries) {
+	for _, c := range taps {
+		entries = append(entries, ledger.NewEntries{Key: key, Entries: []ledger.Entry{{Change: c}}})
+	}
+	return entries
+}
+
+// repeatedTaps returns entries of the taps that were recorded before and whose event is
+// repeated by the queue: their webhooks may not have been queued. It marks the other taps
+// that were recorded before.
+func (a *Applier) repeatedTaps(taps []*answer, added []ledger.NewEntries) (repeated []ledger.NewEntries) {
+	isNew := map[campaign.Tap]bool{}
+	for _, n := range added {
+		for _, e := range n.Entries {
+			isNew[campaign.Tap{Key: n.Key, Index: e.Index, Suggestion: e.Suggestion}] = true
+		}
+	}
+	for _, r := range taps {
+		switch {
+		case isNew[*r.tap]:
+			delete(isNew, *r.tap) // further taps on the suggestion are repeated
+		case r.retried(a.Recorder.Now()):
+			repeated = append(repeated, unnumbered(r.batch.Key, []campaign.Change{r.change()})...)
+		default:
+			r.again = true
+		}
+	}
+	return repeated
+}
+
+// queueTaps queues tasks for the endpoints that list taps.
+func (a *Applier) queueTaps(ctx context.Context, b campaign.Batch, post []ledger.NewEntries) error {
+	endpoints, err := a.Recorder.endpointsOf(ctx, b.Tenant)
+	if err != nil || len(post) == 0 {
+		return err
+	}
+	packed := base64.StdEncoding.EncodeToString(ledger.PackNewEntries(post))
+	var tasks []campaign.NotifyTask
+	for _, e := range endpoints {
+		if e.Subscribes(campaign.KindTapped) {
+			tasks = append(tasks, campaign.NotifyTask{Tenant: b.Tenant, EndpointID: e.ID, Entries: packed})
+		}
+	}
+	if len(tasks) == 0 {
+		return nil
+	}
+	bodies, err := campaign.Bodies(tasks)
+	if err == nil {
+		err = a.Recorder.Notify.SendAll(ctx, b.Tenant, bodies)
+	}
+	if err != nil {
+		return fmt.Errorf("queue taps of batch %s: %w", b.BatchID, err)
+	}
+	return nil
+}

@@ -1,0 +1,327 @@
+package outcome_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/outcome/ledger"
+)
+
+// tapped is a batch of three messages with suggestions. Its tenant has endpoints.
+type tapped struct {
+	*batchLedger
+	batch     campaign.Batch
+	contents  map[string]campaign.EventContent
+	taps      ledger.Taps
+	lost      bool // the next write is made, and its response lost
+	endpoints []campaign.Endpoint
+	replies   []campaign.WebhookDelivery
+	optedOut  []campaign.OptChange
+	now       time.Time
+}
+
+func newTapped(kinds ...string) *tapped {
+	s := &tapped{batchLedger: newBatchLedger(), contents: map[string]campaign.EventContent{}, now: time.Unix(1_700_000_000, 0).UTC()}
+	s.batch = campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "tenant", CampaignID: "campaign"}, BatchID: "batch"},
+		Key:      campaign.BatchKey{1}, Accepted: 3, AcceptedAt: s.now, AgentID: "agent", Ledger: true, TapKey: []byte("sixteen bytes..."),
+	}
+	s.endpoints = []campaign.Endpoint{{ID: "endpoint", Kinds: kinds}}
+	return s
+}
+
+func (s *tapped) FindBatch(_ context.Context, key campaign.BatchKey) (campaign.Batch, error) {
+	if key != s.batch.Key {
+		return campaign.Batch{}, campaign.ErrNotFound
+	}
+	return s.batch, nil
+}
+
+func (s *tapped) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+	return s.batch, nil
+}
+
+func (s *tapped) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
+	return b, nil
+}
+
+func (s *tapped) TenantsOf(context.Context, string) ([]string, error) { return []string{"tenant"}, nil }
+
+func (s *tapped) Get(_ context.Context, key string) ([]byte, error) {
+	return json.Marshal(s.contents[key])
+}
+
+func (s *tapped) Taps(context.Context, campaign.BatchKey) (ledger.Taps, error) { return s.taps, nil }
+
+func (s *tapped) AppendTaps(_ context.Context, _ campaign.Batch, read ledger.Taps, news []campaign.Change) (ledger.Taps, error) {
+	if read.Sequence != s.taps.Sequence {
+		return read, campaign.ErrLostRace
+	}
+	s.taps = s.taps.After(news)
+	if s.lost {
+		s.lost = false
+		return read, campaign.ErrLostRace // of the SDK's repeated call
+	}
+	return s.taps, nil
+}
+
+func (s *tapped) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
+	return s.endpoints, nil
+}
+
+func (s *tapped) AddDeliveries(_ context.Context, deliveries []campaign.WebhookDelivery) error {
+	s.replies = append(s.replies, deliveries...)
+	return nil
+}
+
+func (s *tapped) WouldChange(context.Context, string, campaign.OptChange) (bool, error) {
+	return true, nil
+}
+
+func (s *tapped) Record(_ context.Context, _ string, changes []campaign.OptChange) error {
+	s.optedOut = append(s.optedOut, changes...)
+	return nil
+}
+
+const recipient = "+5511900000000"
+
+// tap returns the event of a tap on a suggestion of a message.
+func (s *tapped) tap(index, suggestion int) campaign.EventTask {
+	return s.event(campaign.EventContent{Phone: recipient, Text: "Sim", Postback: s.batch.Postback(index, suggestion, recipient)})
+}
+
+func (s *tapped) event(content campaign.EventContent) campaign.EventTask {
+	blob := fmt.Sprint("events/agent/", len(s.contents))
+	s.contents[blob] = content
+	return campaign.EventTask{Kind: campaign.EventReply, AgentID: "agent", EventID: blob, At: s.now, Blob: blob, Receives: 1}
+}
+
+// handle applies events in a new process.
+func (s *tapped) handle(t *testing.T, events ...campaign.EventTask) {
+	t.Helper()
+	if err := errors.Join(s.applier().Handle(t.Context(), events)...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *tapped) applier() *outcome.Applier {
+	recorder := s.recorder()
+	recorder.Store, recorder.Webhooks, recorder.Split = s, s, true
+	recorder.Now = func() time.Time { return s.now }
+	return &outcome.Applier{Batches: s, Tenants: s, Contents: s, OptOuts: s, Recorder: recorder, Taps: s}
+}
+
+// posted returns the taps of the queued tasks, as "index suggestion", and counts replies.
+func (s *tapped) posted(t *testing.T) (taps []string) {
+	t.Helper()
+	for _, body := range s.queued {
+		var task campaign.NotifyTask
+		if err := json.Unmarshal([]byte(body), &task); err != nil {
+			t.Fatal(err)
+		}
+		packed, err := base64.StdEncoding.DecodeString(task.Entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := ledger.UnpackNewEntries(packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range fresh {
+			for _, e := range n.Entries {
+				taps = append(taps, fmt.Sprint(e.Index, " ", e.Suggestion, " ", e.Outcome.Kind()))
+			}
+		}
+	}
+	slices.Sort(taps)
+	return taps
+}
+
+// expect compares the counted taps and the webhooks.
+func (s *tapped) expect(t *testing.T, taps, replies int, webhooks ...string) {
+	t.Helper()
+	if s.taps.Sequence != taps || len(s.replies) != replies {
+		t.Errorf("%d taps are counted and %d replies posted, want %d and %d", s.taps.Sequence, len(s.replies), taps, replies)
+	}
+	if diff := cmp.Diff(webhooks, s.posted(t)); diff != "" {
+		t.Errorf("webhooks of taps (-want +got):\n%s", diff)
+	}
+}
+
+// Tripled and shuffled taps count once for each message and suggestion, whether they arrive
+// together or one by one.
+func TestTap_TripledAndShuffled(t *testing.T) {
+	t.Parallel()
+	for name, together := range map[string]bool{"together": true, "one by one": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTapped("message.tapped", "message.replied")
+			var events []campaign.EventTask
+			for range 3 {
+				events = append(events, s.tap(0, 1), s.tap(0, 2), s.tap(2, 1))
+			}
+			rand.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
+			if together {
+				s.handle(t, events...)
+			} else {
+				for _, e := range events {
+					s.handle(t, e)
+				}
+			}
+			s.expect(t, 3, 0, "0 1 message.tapped", "0 2 message.tapped", "2 1 message.tapped")
+			if got := s.taps.Messages(); got != 2 {
+				t.Errorf("%d messages are tapped, want 2", got)
+			}
+		})
+	}
+}
+
+// A tap means that the message was read, also before it was sent or delivered. Later events
+// change nothing.
+func TestTap_ImpliesRead(t *testing.T) {
+	t.Parallel()
+	s := newTapped("message.tapped")
+	s.handle(t, s.tap(1, 2))
+	for _, kind := range []campaign.EventKind{campaign.EventRead, campaign.EventDelivered} {
+		s.handle(t, campaign.EventTask{Kind: kind, AgentID: "agent", MessageID: s.batch.Key.MessageID(1), At: s.now.Add(time.Second)})
+	}
+	if diff := cmp.Diff([]campaign.Change{{Index: 1, Outcome: campaign.OutcomeRead, At: s.now}}, s.entered); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	if got := s.ledger.Summary(); got.Counts[campaign.OutcomeRead] != 1 || got.Known() != 1 {
+		t.Errorf("the counts are %v, want one read message", got.Counts)
+	}
+}
+
+// forged returns postback data of another suggestion with the same proof.
+func forged(postback string) string {
+	packed, _ := base64.RawURLEncoding.DecodeString(postback[1:])
+	packed[12]++
+	return "t" + base64.RawURLEncoding.EncodeToString(packed)
+}
+
+// Taps that the sender did not make for this recipient and agent are not counted.
+func TestTap_Forged(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		change  func(e *campaign.EventTask, c *campaign.EventContent)
+		replies int
+	}{
+		"another number":   {func(_ *campaign.EventTask, c *campaign.EventContent) { c.Phone = "+5511900000001" }, 1},
+		"changed postback": {func(_ *campaign.EventTask, c *campaign.EventContent) { c.Postback = forged(c.Postback) }, 1},
+		"unknown batch":    {func(_ *campaign.EventTask, c *campaign.EventContent) { c.Postback = "tAAAA" + c.Postback[5:] }, 1},
+		"another agent":    {func(e *campaign.EventTask, _ *campaign.EventContent) { e.AgentID = "another" }, 1},
+		"an erased event":  {func(_ *campaign.EventTask, c *campaign.EventContent) { *c = campaign.EventContent{} }, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTapped("message.tapped", "message.replied")
+			e := s.tap(0, 1)
+			content := s.contents[e.Blob]
+			test.change(&e, &content)
+			s.contents[e.Blob] = content
+			s.handle(t, e)
+			s.expect(t, 0, test.replies)
+			if len(s.entered) > 0 {
+				t.Errorf("the changes %v are recorded", s.entered)
+			}
+		})
+	}
+}
+
+// A tap without postback data of this service is a reply, and so are all taps for endpoints
+// that do not list taps. No endpoint receives a tap twice.
+func TestTap_Replies(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		kinds   []string
+		replies int
+		tapped  []string
+	}{
+		"endpoint of the version before": {nil, 1, nil},
+		"replies only":                   {[]string{"message.replied"}, 1, nil},
+		"taps and replies":               {[]string{"message.replied", "message.tapped"}, 0, []string{"0 1 message.tapped"}},
+		"taps only":                      {[]string{"message.tapped"}, 0, []string{"0 1 message.tapped"}},
+		"neither":                        {[]string{"message.read"}, 0, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTapped(test.kinds...)
+			e := s.tap(0, 1)
+			s.handle(t, e)
+			s.handle(t, e) // the provider repeats it
+			s.queued = slices.DeleteFunc(s.queued, func(body string) bool { return !json.Valid([]byte(body)) || !hasEntries(body) })
+			s.expect(t, 1, test.replies, test.tapped...)
+		})
+	}
+	s := newTapped("message.tapped", "message.replied")
+	s.handle(t, s.event(campaign.EventContent{Phone: recipient, Text: "Sim", Postback: "Sim"}))
+	if len(s.replies) != 1 || s.replies[0].Kind != campaign.KindReplied || s.taps.Sequence != 0 {
+		t.Errorf("a tap without data causes %d taps and the deliveries %v, want a reply", s.taps.Sequence, s.replies)
+	}
+}
+
+func hasEntries(body string) bool {
+	var task campaign.NotifyTask
+	return json.Unmarshal([]byte(body), &task) == nil && task.Entries != ""
+}
+
+// A stop word in a suggestion opts out, also for an endpoint that lists taps.
+func TestTap_StopWord(t *testing.T) {
+	t.Parallel()
+	s := newTapped("message.tapped")
+	e := s.tap(0, 1)
+	s.contents[e.Blob] = campaign.EventContent{Phone: recipient, Text: "PARAR", Postback: s.batch.Postback(0, 1, recipient)}
+	s.handle(t, e)
+	want := []campaign.OptChange{{Phone: recipient, Out: true, At: s.now}}
+	if diff := cmp.Diff(want, s.optedOut); diff != "" {
+		t.Errorf("opt-outs (-want +got):\n%s", diff)
+	}
+	s.expect(t, 1, 0, "0 1 message.tapped")
+}
+
+// No webhook of a tap is lost if queueing it fails, or if the response of the write is lost.
+func TestTap_Failures(t *testing.T) {
+	t.Parallel()
+	t.Run("queue", func(t *testing.T) {
+		t.Parallel()
+		s := newTapped("message.tapped")
+		s.queueErr = errBroken
+		e := s.tap(0, 1)
+		if err := s.applier().Handle(t.Context(), []campaign.EventTask{e})[0]; !errors.Is(err, errBroken) {
+			t.Fatalf("error %v, want the queue's", err)
+		}
+		s.queueErr, s.queued, e.Receives = nil, nil, 2
+		s.handle(t, e)
+		s.expect(t, 1, 0, "0 1 message.tapped")
+	})
+	t.Run("redriven", func(t *testing.T) {
+		t.Parallel()
+		s := newTapped("message.tapped")
+		e := s.tap(0, 1)
+		s.handle(t, e)
+		s.queued, s.now = nil, s.now.Add(2*time.Hour)
+		s.handle(t, e)
+		s.expect(t, 1, 0, "0 1 message.tapped")
+	})
+	t.Run("write", func(t *testing.T) {
+		t.Parallel()
+		s := newTapped("message.tapped")
+		s.lost = true
+		s.handle(t, s.tap(0, 1), s.tap(0, 2))
+		s.expect(t, 2, 0, "0 1 message.tapped", "0 2 message.tapped")
+	})
+}

@@ -1,0 +1,180 @@
+package templates
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/jsonscan"
+	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/random"
+)
+
+// serveCreate creates a template. With an Idempotency-Key, the template's ID is derived
+// from it, so that a repeated call finds the template.
+func (s *Service) serveCreate(w http.ResponseWriter, r *http.Request) error {
+	claims, err := s.openChange(r)
+	if err != nil {
+		return err
+	}
+	id, err := newID(r.Header, claims)
+	if err != nil {
+		return err
+	}
+	t, _, err := readTemplate(r, claims.Tenant)
+	if err != nil {
+		return err
+	}
+	t.ID = id
+	first, full, err := s.Store.CreateTemplate(r.Context(), t, campaign.MaxTemplates, s.entry(claims, "template.create", t.Name))
+	switch {
+	case errors.Is(err, campaign.ErrNoMedia):
+		return noMedia()
+	case err != nil:
+		return fmt.Errorf("create template: %w", err)
+	case full:
+		return refuse(http.StatusConflict, "", "too_many_templates", fmt.Sprintf("the tenant has %d templates, the maximum", campaign.MaxTemplates))
+	case !same(first, t):
+		return &httpapi.Problem{
+			Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",
+			Detail: "This Idempotency-Key was used with another template. Use a new key for a new template.",
+		}
+	}
+	answerSaved(r.Context(), w, first)
+	return nil
+}
+
+// readTemplate reads a template and the version that it is based on, nil for none.
+func readTemplate(r *http.Request, tenant string) (t campaign.Template, base *int, err error) {
+	var in input
+	if err := readBody(r, &in); err != nil {
+		return t, nil, err
+	}
+	t = in.template(tenant)
+	if found := violations(t); len(found) > 0 {
+		return t, nil, refuseAll(found)
+	}
+	return t, in.Version, nil
+}
+
+// newID returns the ID of a new template.
+func newID(h http.Header, claims accesstoken.Claims) (string, error) {
+	keys := h.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return random.UUID(), nil
+	}
+	if !validKey(keys[0]) {
+		return "", refuse(http.StatusBadRequest, "", "invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters")
+	}
+	return derivedID(claims.Tenant, claims.ClientID, keys[0]), nil
+}
+
+func validKey(key string) bool {
+	hidden := func(c rune) bool { return c <= ' ' || c > '~' }
+	return key != "" && len(key) <= 255 && !strings.ContainsFunc(key, hidden)
+}
+
+// derivedID returns the UUID, version 8, of a client's key.
+func derivedID(tenant, clientID, key string) string {
+	sum := sha256.Sum256([]byte("template\x00" + tenant + "\x00" + clientID + "\x00" + key))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
+	h := hex.EncodeToString(sum[:16])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// serveChange saves a new version. A repeated call finds its own version and returns it.
+func (s *Service) serveChange(w http.ResponseWriter, r *http.Request) error {
+	claims, err := s.openChange(r)
+	if err != nil {
+		return err
+	}
+	current, err := s.own(r, claims.Tenant)
+	if err != nil {
+		return err
+	}
+	t, base, err := readTemplate(r, claims.Tenant)
+	if err != nil {
+		return err
+	}
+	if base == nil {
+		return refuse(http.StatusBadRequest, "/version", "missing_field", "is required: the version that the change is based on")
+	}
+	t.ID, t.Version = current.ID, *base+1
+	if t, err = s.change(r.Context(), current, t, s.entry(claims, "template.change", t.Name)); err != nil {
+		return err
+	}
+	answerSaved(r.Context(), w, t)
+	return nil
+}
+
+// change saves t as the version after the current one.
+func (s *Service) change(ctx context.Context, current, t campaign.Template, e campaign.AuditEntry) (campaign.Template, error) {
+	switch {
+	case t.Version == current.Version && same(current, t):
+		return current, nil
+	case t.Version != current.Version+1:
+		return t, conflict()
+	case t.Version > campaign.MaxTemplateVersions:
+		return t, refuse(http.StatusConflict, "", "too_many_versions", fmt.Sprintf("the template has %d versions, the maximum", current.Version))
+	}
+	saved, err := s.Store.AddTemplateVersion(ctx, t, e)
+	if errors.Is(err, campaign.ErrLostRace) {
+		return s.repeated(ctx, t)
+	}
+	if errors.Is(err, campaign.ErrNoMedia) {
+		return t, noMedia()
+	}
+	if err != nil {
+		return t, fmt.Errorf("save template: %w", err)
+	}
+	return saved, nil
+}
+
+// repeated returns the version that a concurrent call saved, if it is the same as t.
+func (s *Service) repeated(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+	saved, err := s.Store.TemplateVersion(ctx, t.ID, t.Version)
+	switch {
+	case errors.Is(err, campaign.ErrNotFound), err == nil && !same(saved, t):
+		return t, conflict()
+	case err != nil:
+		return t, fmt.Errorf("read template: %w", err)
+	}
+	return saved, nil
+}
+
+// noMedia refuses a URL that only uploaded files have.
+func noMedia() *httpapi.Problem {
+	return refuse(http.StatusBadRequest, "", codes[content.FlawUnknown], "shows a file that was not uploaded, or was deleted")
+}
+
+func conflict() *httpapi.Problem {
+	return refuse(http.StatusConflict, jsonscan.Pointer("version"), "version_conflict",
+		"the template has a newer version, or not this one: read it and apply the change to it")
+}
+
+// same reports whether two templates have the same name, traffic and content.
+func same(a, b campaign.Template) bool {
+	one, err := json.Marshal(savedOf(a))
+	other, otherErr := json.Marshal(savedOf(b))
+	return errors.Join(err, otherErr) == nil && bytes.Equal(one, other)
+}
+
+func (s *Service) entry(claims accesstoken.Claims, action, name string) campaign.AuditEntry {
+	return campaign.AuditEntry{Tenant: claims.Tenant, At: s.Now(), Who: claims.ClientID, Action: action, Subject: name}
+}
+
+func answerSaved(ctx context.Context, w http.ResponseWriter, t campaign.Template) {
+	slog.InfoContext(ctx, "template saved", "tenant", t.Tenant, "template_id", t.ID, "version", t.Version)
+	w.Header().Set("Location", Path+"/"+t.ID)
+	httpapi.WriteJSON(w, http.StatusCreated, newAnswer(t))
+}

@@ -1,0 +1,147 @@
+// Package templates serves the API for templates: it lists, reads, creates and previews
+// them, and saves new versions.
+package templates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
+)
+
+// Tokens verifies the access token of a request.
+type Tokens interface {
+	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
+}
+
+// Store reads and writes templates. The error of a read wraps campaign.ErrNotFound if there
+// is none.
+type Store interface {
+	// TemplatePage returns up to limit templates without their contents, after an ID.
+	TemplatePage(ctx context.Context, tenant, after string, limit int) (page []campaign.Template, more bool, err error)
+	Template(ctx context.Context, id string) (campaign.Template, error)
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	// CreateTemplate returns the first version of a template that exists. full reports that
+	// the tenant has most templates already.
+	CreateTemplate(ctx context.Context, t campaign.Template, most int, e campaign.AuditEntry) (first campaign.Template, full bool, err error)
+	// AddTemplateVersion writes a version after the current one. The error wraps
+	// campaign.ErrLostRace if the current version is another than the one before.
+	AddTemplateVersion(ctx context.Context, t campaign.Template, e campaign.AuditEntry) (campaign.Template, error)
+}
+
+// Service serves the requests about templates.
+type Service struct {
+	Tokens  Tokens
+	Store   Store
+	Now     func() time.Time
+	BaseURL string // configured base URL, or ""
+}
+
+// Path is the path of the templates.
+const Path = "/api/v1/external/templates"
+
+// Register adds the service's routes to the mux.
+func (s *Service) Register(mux *http.ServeMux) {
+	for pattern, serve := range map[string]httpapi.HandlerFunc{
+		"GET " + Path:                   s.serveList,
+		"POST " + Path:                  s.serveCreate,
+		"POST " + Path + "/preview":     s.servePreview,
+		"GET " + Path + "/{templateId}": s.serveTemplate,
+		"GET " + Path + "/{templateId}/versions/{version}": s.serveVersion,
+		"POST " + Path + "/{templateId}/versions":          s.serveChange,
+		"POST " + Path + "/{templateId}/preview":           s.servePreviewOf,
+	} {
+		mux.Handle(pattern, serve)
+	}
+}
+
+// dryRun is a parameter of other calls. It is known only to refuse it.
+var dryRun = httpapi.Parameters{"dryRun": "invalid_dry_run"}
+
+// open authorizes a request and reads its query.
+func (s *Service) open(r *http.Request, known httpapi.Parameters) (accesstoken.Claims, httpapi.Query, error) {
+	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), campaign.ScopeTemplates)
+	if err != nil {
+		return claims, httpapi.Query{}, err
+	}
+	query, err := known.Read(r)
+	return claims, query, err
+}
+
+// openChange is open for a request that changes something.
+func (s *Service) openChange(r *http.Request) (accesstoken.Claims, error) {
+	claims, query, err := s.open(r, dryRun)
+	if err != nil {
+		return claims, err
+	}
+	dry, err := query.Switch("dryRun")
+	if err == nil && dry {
+		err = badRequest("invalid_dry_run", "This call has no dry run: preview the template instead. Nothing was changed.")
+	}
+	return claims, err
+}
+
+// own returns the tenant's template that the path names.
+func (s *Service) own(r *http.Request, tenant string) (campaign.Template, error) {
+	id, ok := campaign.ParseUUID(r.PathValue("templateId"))
+	if !ok {
+		return campaign.Template{}, noTemplate()
+	}
+	t, err := s.Store.Template(r.Context(), id)
+	switch {
+	case errors.Is(err, campaign.ErrNotFound), err == nil && t.Tenant != tenant:
+		return campaign.Template{}, noTemplate()
+	case err != nil:
+		return campaign.Template{}, fmt.Errorf("read template: %w", err)
+	}
+	return t, nil
+}
+
+// version returns a version of a template, given its newest one.
+func (s *Service) version(ctx context.Context, newest campaign.Template, version int) (campaign.Template, error) {
+	if version == newest.Version {
+		return newest, nil
+	}
+	if version < 1 || version > newest.Version {
+		return campaign.Template{}, noVersion()
+	}
+	t, err := s.Store.TemplateVersion(ctx, newest.ID, version)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return t, noVersion()
+	}
+	if err != nil {
+		return t, fmt.Errorf("read template: %w", err)
+	}
+	return t, nil
+}
+
+func noTemplate() *httpapi.Problem {
+	return &httpapi.Problem{Status: http.StatusNotFound, Code: "template_not_found", Detail: "There is no template with this ID."}
+}
+
+func noVersion() *httpapi.Problem {
+	return &httpapi.Problem{Status: http.StatusNotFound, Code: "version_not_found", Detail: "The template has no such version."}
+}
+
+func badRequest(code, detail string) *httpapi.Problem {
+	return &httpapi.Problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
+}
+
+// refuse returns a problem with one violation.
+func refuse(status int, pointer, code, detail string) *httpapi.Problem {
+	p := refuseAll([]httpapi.Violation{{Pointer: pointer, Code: code, Detail: detail}})
+	p.Status = status
+	return p
+}
+
+// refuseAll returns the problem of a body with violations.
+func refuseAll(found []httpapi.Violation) *httpapi.Problem {
+	p := badRequest(found[0].Code, found[0].Detail)
+	p.Errors = found
+	return p
+}

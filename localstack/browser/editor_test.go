@@ -1,0 +1,107 @@
+package browser_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// A user writes a carousel by keyboard alone. The previews of all pages show it.
+func TestEditor_CarouselByKeyboard(t *testing.T) {
+	t.Parallel()
+	b := open(t, "pt-BR")
+	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b.serveImage("https://media.example/")
+	b.visit("/dashboard/templates/new")
+	word := rand.Text()[:8]
+	b.typeIn(`#name`, "Vitrine "+word)
+	b.tabTo(`#kind-text`)
+	b.run("choose a carousel", chromedp.KeyEvent(kb.ArrowDown+kb.ArrowDown), chromedp.WaitVisible(`#c1-title`))
+	b.typeIn(`#c1-title`, "Tênis para {{nome}}")
+	b.typeIn(`#c1-media`, "https://media.example/tenis.png")
+	b.pressTo(`[value="open c2"]`, `#c2-title`)
+	b.typeIn(`#c2-title`, "Mochila")
+	b.typeIn(`#c2-description`, "Cabe tudo.")
+	b.pressTo(`[value="add c2-s"]`, `#c2-s1-kind`)
+	b.run("choose a link", chromedp.KeyEvent("Abr"), chromedp.WaitVisible(`#c2-s1-url`))
+	b.typeIn(`#c2-s1-text`, "Ver mochila")
+	b.typeIn(`#c2-s1-url`, "http://loja.example/mochila")
+	b.pressTo(`[value="add c"]`, `#c3-title`)
+	b.pressTo(`[value="up c3"]`, `[value="up c2"]`)
+	b.pressTo(`[value="add s"]`, `#s1-kind`)
+	b.typeIn(`#s1-text`, "Sair")
+	b.run("wait for the preview", chromedp.WaitVisible(`//*[@id="preview"]//li[contains(., "Sair")]`), imageLoaded)
+	b.check("editor-carousel")
+
+	b.sendRefused(`#editor`, http.StatusUnprocessableEntity)
+	b.focused(`#c2-title[aria-invalid]`)
+	b.check("editor-carousel-refused")
+	b.pressTo(`[value="remove c2"]`, `[value="open c2"]`)
+	b.pressTo(`[value="open c2"]`, `#c2-title`)
+	b.pressTo(`[value="open c2-s1"]`, `#c2-s1-kind`)
+	b.typeIn(`#c2-s1-url`, kb.End+strings.Repeat(kb.Backspace, len("http://loja.example/mochila"))+"https://loja.example/mochila")
+	b.run("save with the Enter key", chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`a[href$="/edit"]`), whole, imageLoaded)
+	b.check("editor-carousel-saved")
+	b.tabTo(`.night input`)
+	b.run("show the dark preview", chromedp.KeyEvent(" "))
+	b.check("editor-carousel-dark")
+
+	b.upload("Vitrine "+word, "phone;uid;nome\n21"+number()+";a;Ana\n", "")
+	b.run("wait for the first message's image", imageLoaded)
+	b.check("sending-review-carousel")
+}
+
+// An image that does not load is replaced by words.
+func TestEditor_BrokenImage(t *testing.T) {
+	t.Parallel()
+	b := open(t, "pt-BR")
+	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b.visit("/dashboard/templates/new")
+	b.run("enter a picture", chromedp.Click(`#kind-file`), chromedp.SendKeys(`#file`, "https://broken.invalid/a.png"),
+		chromedp.WaitVisible(`//*[@id="preview"]//*[contains(., "A imagem não carregou")]`))
+}
+
+// tabTo presses Tab until an element has the focus.
+func (b *browser) tabTo(selector string) {
+	b.t.Helper()
+	const most = 120
+	for range most {
+		if b.hasFocus(selector) {
+			return
+		}
+		b.run("press Tab", chromedp.KeyEvent(kb.Tab))
+	}
+	b.t.Fatalf("%d Tab keys do not reach %s", most, selector)
+}
+
+func (b *browser) hasFocus(selector string) bool {
+	b.t.Helper()
+	return read(b, "read the focus", chromedp.Evaluate[bool](`document.activeElement.matches(`+strconv.Quote(selector)+`)`))
+}
+
+// focused waits until an element has the focus.
+func (b *browser) focused(selector string) {
+	b.t.Helper()
+	b.run("wait for the focus on "+selector, chromedp.Poll[chromedp.Void](`document.activeElement.matches(`+strconv.Quote(selector)+`)`))
+}
+
+// typeIn types into a field that Tab reaches.
+func (b *browser) typeIn(selector, text string) {
+	b.t.Helper()
+	b.tabTo(selector)
+	b.run("type into "+selector, chromedp.KeyEvent(text))
+}
+
+// pressTo presses a button with the keyboard. The focus then is on another element.
+func (b *browser) pressTo(button, then string) {
+	b.t.Helper()
+	b.tabTo(button)
+	b.run("mark the form", chromedp.Evaluate[chromedp.Void](`document.querySelector("#editor").dataset.before = "1"; undefined`))
+	b.run("press "+button, chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(`#editor:not([data-before])`))
+	b.focused(then)
+}
