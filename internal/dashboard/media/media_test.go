@@ -267,6 +267,17 @@ func TestUpload_Limits(t *testing.T) {
 	}
 }
 
+// A browser cannot send more than it announced.
+func TestUpload_PartOfAnotherSize(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	started := o.call(o.admin, "", url.Values{"name": {"a.png"}, "size": {"10"}})
+	signed := o.call(o.admin, "/part", url.Values{"id": {started.ID}, "upload": {started.Upload}, "part": {"1"}, "size": {"10"}})
+	if status, _, _ := o.send(http.MethodPut, signed.URL, make([]byte, 11)); status != http.StatusForbidden {
+		t.Errorf("11 bytes at a URL for 10 answer %d, want 403", status)
+	}
+}
+
 // The parts are checked when the upload ends: their sizes were only announced before.
 func TestUpload_SizeAtTheEnd(t *testing.T) {
 	t.Parallel()
