@@ -1,6 +1,7 @@
 package templates_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -128,7 +129,7 @@ func TestRepeated_Defaults(t *testing.T) {
 		versions := "/" + first.ID + "/versions"
 		change := `{"version":1,` + strings.Replace(named(body), `{`, ``, 1)
 		second, repeated := d.send(http.MethodPost, versions, change), d.send(http.MethodPost, versions, change)
-		if second.status != http.StatusCreated || second.Version != 2 || string(second.body) != string(repeated.body) {
+		if second.status != http.StatusCreated || second.Version != 2 || !bytes.Equal(second.body, repeated.body) {
 			t.Errorf("a repeated change answers %s, then %s", second.body, repeated.body)
 		}
 	}

@@ -54,6 +54,25 @@ func TestEditor_CarouselByKeyboard(t *testing.T) {
 	b.upload("Vitrine "+word, "phone;uid;nome\n21"+number()+";a;Ana\n", "")
 	b.run("wait for the first message's image", imageLoaded)
 	b.check("sending-review-carousel")
+	b.click(`form[action$="/confirm"] button`, `#live`)
+	b.run("wait until the provider has accepted it", chromedp.WaitVisible(`#live:not([hx-get]) .under .tag.good`))
+}
+
+// A card beside its image, with an action, and a document.
+func TestEditor_CardAndFile(t *testing.T) {
+	t.Parallel()
+	b := open(t, "en-US")
+	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b.serveImage("https://media.example/")
+	b.visit("/dashboard/templates/new")
+	b.run("write a card", chromedp.Click(`#kind-card`), chromedp.SendKeys(`#card-title`, "Sale for {{name}}"), chromedp.SendKeys(`#card-description`, "Today only, in all shops."),
+		chromedp.SendKeys(`#card-media`, "https://media.example/a.png"), chromedp.SetValue(`#card-layout`, "right"))
+	b.click(`[value="add card-s"]`, `#card-s1-kind`)
+	b.run("add an event", chromedp.SetValue(`#card-s1-kind`, "calendarEvent"), chromedp.SendKeys(`#card-s1-text`, "Remind me"), chromedp.WaitVisible(`#preview .calendarEvent`), imageLoaded)
+	b.check("editor-horizontal")
+	b.run("write a document", chromedp.Click(`#kind-file`), chromedp.SendKeys(`#file`, "https://media.example/rules.pdf"),
+		chromedp.WaitVisible(`//*[@id="preview"]//*[contains(., "rules.pdf")]`))
+	b.check("editor-file")
 }
 
 // An image that does not load is replaced by words.

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -72,9 +73,10 @@ func (c *client) operations() map[string]string {
 	all := map[string]string{}
 	for _, item := range c.document().Paths.Map() {
 		for _, operation := range item.Operations() {
-			all[operation.OperationID] = "200"
-			if operation.Responses.Status(http.StatusAccepted) != nil {
-				all[operation.OperationID] = "202"
+			for _, status := range []int{http.StatusOK, http.StatusCreated, http.StatusAccepted} {
+				if operation.Responses.Status(status) != nil {
+					all[operation.OperationID] = strconv.Itoa(status)
+				}
 			}
 		}
 	}

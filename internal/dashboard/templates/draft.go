@@ -71,6 +71,7 @@ type draftSuggestion struct {
 	Text      string `json:"t,omitempty"`
 	URL       string `json:"u,omitempty"`
 	Webview   string `json:"w,omitempty"`
+	Clicks    string `json:"c,omitempty"` // countClicks, or ""
 	Phone     string `json:"p,omitempty"`
 	Latitude  string `json:"la,omitempty"`
 	Longitude string `json:"lo,omitempty"`
@@ -83,6 +84,9 @@ type draftSuggestion struct {
 
 	shown
 }
+
+// countClicks is the value of the field of links whose clicks are counted.
+const countClicks = "count"
 
 // newDraft returns the draft of a new template.
 func newDraft() draft {
@@ -155,6 +159,9 @@ func draftCardOf(p *web.Page, name string, c content.Card) draftCard {
 func draftSuggestions(p *web.Page, prefix string, all []content.Suggestion) (drafts []draftSuggestion) {
 	for i, s := range all {
 		d := draftSuggestion{shown: shown{base: suggestionName(prefix, i+1)}, Kind: string(s.Kind), Text: s.Text, URL: s.URL, Webview: string(s.Webview), Phone: s.Phone}
+		if s.CountClicks {
+			d.Clicks = countClicks
+		}
 		if l := s.Location; l != nil {
 			d.Latitude, d.Longitude = degreesText(*l)
 			d.Label, d.Query = l.Label, l.Query
@@ -227,7 +234,7 @@ func (d draftSuggestion) suggestion() content.Suggestion {
 	case "":
 		s.Kind = content.Reply
 	case content.OpenURL:
-		s.URL, s.Webview = d.URL, content.Webview(d.Webview)
+		s.URL, s.Webview, s.CountClicks = d.URL, content.Webview(d.Webview), d.Clicks == countClicks
 	case content.Dial:
 		s.Phone = d.Phone
 	case content.ShowLocation:

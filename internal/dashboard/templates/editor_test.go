@@ -135,6 +135,10 @@ var kinds = map[string]struct {
 		map[string]string{"kind": "openUrl", "url": "https://e.example/", "webview": "tall"},
 		content.Suggestion{Kind: content.OpenURL, URL: "https://e.example/", Webview: content.TallWebview},
 	},
+	"counted link": {
+		map[string]string{"kind": "openUrl", "url": "https://e.example/", "clicks": "count"},
+		content.Suggestion{Kind: content.OpenURL, URL: "https://e.example/", CountClicks: true},
+	},
 	"dial": {map[string]string{"kind": "dial", "phone": "+551133334444"}, content.Suggestion{Kind: content.Dial, Phone: "+551133334444"}},
 	"point": {
 		map[string]string{"kind": "showLocation", "latitude": "-23,5505", "longitude": "-46.6333", "label": "Loja {{loja}}"},

@@ -162,7 +162,7 @@ func (f fields) suggestion(name string) (s draftSuggestion) {
 	}
 	in := func(field string) string { return f.line(name + "-" + field) }
 	return draftSuggestion{
-		Kind: in("kind"), Text: in("text"), URL: in("url"), Webview: in("webview"), Phone: in("phone"),
+		Kind: in("kind"), Text: in("text"), URL: in("url"), Webview: in("webview"), Clicks: in("clicks"), Phone: in("phone"),
 		Latitude: in("latitude"), Longitude: in("longitude"), Label: in("label"), Query: in("query"),
 		Title: in("title"), Details: f.text(name + "-details"), Start: in("start"), End: in("end"), shown: shown{open: true},
 	}

@@ -144,7 +144,11 @@ func (it item) Inputs() []kindInputs {
 			f.Select(it.Name+"-kind", "templates.field.kind", cmp.Or(s.Kind, "reply"), "templates.kind.", "reply", "openUrl", "dial", "showLocation", "requestLocation", "calendarEvent"),
 			in("text", "text", s.Text, "templates.field.text_hint"),
 		}},
-		{"openUrl", []input{in("url", "url", s.URL, "templates.field.url_hint"), f.Select(it.Name+"-webview", "templates.field.webview", s.Webview, "templates.webview.", "", "full", "tall", "half")}},
+		{"openUrl", []input{
+			in("url", "url", s.URL, "templates.field.url_hint"),
+			f.Select(it.Name+"-webview", "templates.field.webview", s.Webview, "templates.webview.", "", "full", "tall", "half"),
+			f.Select(it.Name+"-clicks", "templates.field.clicks", s.Clicks, "templates.clicks.", "", countClicks),
+		}},
 		{"dial", []input{in("tel", "phone", s.Phone, "templates.field.phone_hint")}},
 		{"showLocation", []input{
 			in("text", "latitude", s.Latitude, "templates.field.latitude_hint"), in("text", "longitude", s.Longitude),

@@ -428,6 +428,13 @@ func TestPage_Parts(t *testing.T) {
 	}
 }
 
+// between returns what follows before, up to after.
+func between(text, before, after string) string {
+	_, rest, _ := strings.Cut(text, before)
+	found, _, _ := strings.Cut(rest, after)
+	return found
+}
+
 func TestAssets_SmallAndCached(t *testing.T) {
 	t.Parallel()
 	ana := admin(newSite(t))
@@ -445,6 +452,10 @@ func TestAssets_SmallAndCached(t *testing.T) {
 	}
 	if total == 0 || total > web.AssetsLimit {
 		t.Errorf("the assets have %d bytes, want %d at most", total, web.AssetsLimit)
+	}
+	style := ana.Get(between(page.Body, `rel="stylesheet" href="`, `"`)).Body
+	if !strings.Contains(style, "calc(50% - 526px)") || !strings.Contains(style, "}.docs .card>:last-child") || strings.Contains(style, "/*") {
+		t.Errorf("the style is\n%.2000s", style)
 	}
 	has(t, ana.Get("/dashboard/assets/000000000000/app.css"), http.StatusNotFound)
 	has(t, ana.Get("/dashboard/assets/000000000000/no.css"), http.StatusNotFound)

@@ -74,3 +74,22 @@ func TestTaps_LargeBatch(t *testing.T) {
 		t.Errorf("the row takes up to %d bytes, want 2048 at most", largest)
 	}
 }
+
+// The version before fails to read a tap, so that its queue repeats the task: it refuses the
+// outcome number 0, the lowest three bits.
+func TestPackNewEntries_TapsInVersionBefore(t *testing.T) {
+	t.Parallel()
+	entries := []ledger.Entry{{Sequence: 7, Change: tap(300, 2, 0)}}
+	packed := ledger.PackNewEntries([]ledger.NewEntries{{Entries: entries}})
+	const beforeChange = len(campaign.BatchKey{}) + 2 // the key, the number of entries, and the sequence
+	if packed[beforeChange]&7 != 0 {
+		t.Errorf("the tap has the outcome number %d, want 0", packed[beforeChange]&7)
+	}
+	fresh, err := ledger.UnpackNewEntries(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(entries, fresh[0].Entries); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
