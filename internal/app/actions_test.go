@@ -58,10 +58,9 @@ func TestTemplate_RolesAllowCalls(t *testing.T) {
 // notCalled are actions behind methods that a function's interfaces have, but that the
 // function does not reach.
 var notCalled = map[string][]string{
-	"dispatch":  {"dynamodb:GetItem"},                                   // campaign.CallLimit has a method of the same name
-	"revoke":    {"s3:PutObject"},                                       // the end of a campaign that was not cancelled
-	"send":      {"dynamodb:DeleteItem"},                                // only outcomes divides opt-outs
-	"dashboard": {"dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"}, // only operators change tenants and pauses
+	"dispatch": {"dynamodb:GetItem"},    // campaign.CallLimit has a method of the same name
+	"revoke":   {"s3:PutObject"},        // the end of a campaign that was not cancelled
+	"send":     {"dynamodb:DeleteItem"}, // only outcomes divides opt-outs
 }
 
 // calls are what a function or method of an adapter does.
@@ -93,6 +92,8 @@ var actionOf = map[string]string{
 	"Put":            "dynamodb:PutItem", "Update": "dynamodb:UpdateItem", "Delete": "dynamodb:DeleteItem",
 	"ConditionCheck": "dynamodb:ConditionCheckItem",
 	"GetObject":      "s3:GetObject", "PutObject": "s3:PutObject", "DeleteObject": "s3:DeleteObject",
+	"CreateMultipartUpload": "s3:PutObject", "CompleteMultipartUpload": "s3:PutObject", "CopyObject": "s3:PutObject",
+	"NewListPartsPaginator": "s3:ListMultipartUploadParts",
 }
 
 // methods returns what each function and method of an adapter calls.
@@ -141,7 +142,7 @@ func ofSDK(x ast.Expr) bool {
 	case *ast.SelectorExpr:
 		return x.Sel.Name == "Client"
 	case *ast.Ident:
-		return x.Name == "types" || x.Name == "dynamodb"
+		return x.Name == "types" || x.Name == "dynamodb" || x.Name == "s3"
 	}
 	return false
 }

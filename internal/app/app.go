@@ -12,6 +12,7 @@ import (
 
 	"campaign-dispatch/internal/aws/config"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/metrics"
 )
 
@@ -19,6 +20,9 @@ import (
 // error, and the metrics of each call to standard output.
 func Start(wire func(c Config) lambda.Handler) {
 	c := FromEnv()
+	if c.Local {
+		content.AllowLoopback()
+	}
 	slog.SetDefault(config.Logger(os.Stderr, c.LogLevel))
 	lambda.Start(metrics.Of(wire(c), os.Stdout, time.Now))
 }

@@ -21,6 +21,7 @@ type Config struct {
 	LogLevel      string
 	BaseURL       string // of the API and the dashboard, without a trailing slash; may be empty
 	Bucket        string
+	MediaBucket   string // of the files that messages show
 	RCSURL        string
 	LinkURL       string // base URL of links that count clicks, without a trailing slash; "" for none
 
@@ -52,6 +53,7 @@ func FromEnv() Config {
 		LogLevel:      os.Getenv("AWS_LAMBDA_LOG_LEVEL"),
 		BaseURL:       os.Getenv("BASE_URL"),
 		Bucket:        os.Getenv("BUCKET"),
+		MediaBucket:   os.Getenv("MEDIA_BUCKET"),
 		RCSURL:        os.Getenv("RCS_URL"),
 		LinkURL:       os.Getenv("LINK_URL"),
 

@@ -37,6 +37,18 @@ func TestTemplate_BucketLifecycle(t *testing.T) {
 	}
 }
 
+func TestTemplate_MediaLifecycle(t *testing.T) {
+	t.Parallel()
+	lives := map[string]time.Duration{}
+	for _, rule := range resources(t)["MediaBucket"].Properties.Lifecycle.Rules {
+		lives[rule.Prefix] = max(lives[rule.Prefix], time.Duration(max(rule.Days, rule.Abort.Days))*day)
+	}
+	want := map[string]time.Duration{"uploads/": campaign.UploadLife, "": day} // "" is for parts that were not completed
+	if diff := cmp.Diff(want, lives); diff != "" {
+		t.Errorf("the code and template.yaml differ (-code +template):\n%s", diff)
+	}
+}
+
 func TestTemplate_TableTTL(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"AuthTable", "CampaignsTable", "OutcomesTable", "WebhooksTable"} {
@@ -57,6 +69,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.Retention) + " from the acceptance of its last batch",
 		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife), period(campaign.UploadLife),
+		period(campaign.UploadLife), "until an admin deletes them",
 		period(campaign.Retention) + " from the first failure", period(campaign.FailureLife), period(campaign.PostsLife), period(campaign.BudgetLife) + " from the first day of the month", period(campaign.AuditLife), period(campaign.FormLife),
 		period(campaign.RefreshLife), period(campaign.LastUseLife) + " from then", period(campaign.SessionEndLife), period(campaign.RateLife) + " from the last call",
 		period(time.Duration(pool.RefreshTokenValidity) * time.Minute),

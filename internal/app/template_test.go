@@ -185,6 +185,9 @@ type resource struct {
 				ID     string `yaml:"Id"`
 				Prefix string `yaml:"Prefix"`
 				Days   int    `yaml:"ExpirationInDays"`
+				Abort  struct {
+					Days int `yaml:"DaysAfterInitiation"`
+				} `yaml:"AbortIncompleteMultipartUpload"`
 			} `yaml:"Rules"`
 		} `yaml:"LifecycleConfiguration"`
 		Policies    yaml.Node `yaml:"Policies"` // a role's, or those of passwords

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/oauth/accesstoken"
@@ -37,6 +38,8 @@ func (s *Service) serveCreate(w http.ResponseWriter, r *http.Request) error {
 	t.ID = id
 	first, full, err := s.Store.CreateTemplate(r.Context(), t, campaign.MaxTemplates, s.entry(claims, "template.create", t.Name))
 	switch {
+	case errors.Is(err, campaign.ErrNoMedia):
+		return noMedia()
 	case err != nil:
 		return fmt.Errorf("create template: %w", err)
 	case full:
@@ -128,6 +131,9 @@ func (s *Service) change(ctx context.Context, current, t campaign.Template, e ca
 	if errors.Is(err, campaign.ErrLostRace) {
 		return s.repeated(ctx, t)
 	}
+	if errors.Is(err, campaign.ErrNoMedia) {
+		return t, noMedia()
+	}
 	if err != nil {
 		return t, fmt.Errorf("save template: %w", err)
 	}
@@ -144,6 +150,11 @@ func (s *Service) repeated(ctx context.Context, t campaign.Template) (campaign.T
 		return t, fmt.Errorf("read template: %w", err)
 	}
 	return saved, nil
+}
+
+// noMedia refuses a URL that only uploaded files have.
+func noMedia() *httpapi.Problem {
+	return refuse(http.StatusBadRequest, "", codes[content.FlawUnknown], "shows a file that was not uploaded, or was deleted")
 }
 
 func conflict() *httpapi.Problem {

@@ -188,6 +188,22 @@ func TestChange(t *testing.T) {
 }
 
 // Of concurrent changes of one version, one is saved and the others are refused.
+func TestSave_UploadedFile(t *testing.T) {
+	t.Parallel()
+	d := newTenant(t)
+	f := campaign.MediaFile{Tenant: d.id, Hash: campaign.MediaHash(d.id, "a"), Name: "a.png", Type: "image/png", Size: 1}
+	if _, err := d.store.AddMedia(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	shows := func(f campaign.MediaFile) string { return `"file":{"url":"` + f.Link(mediaURL) + `"}` }
+	id := d.create(named(shows(f))).ID
+	foreign := f
+	foreign.Hash = campaign.MediaHash("another", "a")
+	d.send(http.MethodPost, "", named(shows(foreign))).want(t, http.StatusBadRequest, "unknown_value")
+	d.send(http.MethodPost, "/"+id+"/versions", named(`"version":1,"traffic":"transaction",`+shows(foreign))).want(t, http.StatusBadRequest, "unknown_value")
+	d.send(http.MethodPost, "/"+id+"/versions", named(`"version":1,"traffic":"transaction",`+shows(f))).want(t, http.StatusCreated, "")
+}
+
 func TestChange_Concurrent(t *testing.T) {
 	t.Parallel()
 	d := newTenant(t)

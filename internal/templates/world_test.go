@@ -39,13 +39,16 @@ func (d *tenant) Authorize(_ *http.Request, _, scope string) (accesstoken.Claims
 	return accesstoken.Claims{Tenant: d.id, ClientID: d.clientID, Scope: scope}, nil
 }
 
+// mediaURL is the address of uploaded files.
+const mediaURL = "https://media.example"
+
 func newTenant(t *testing.T) *tenant {
 	t.Helper()
 	env := stackenv.Load(t)
 	clock := func() time.Time { return noon }
 	d := &tenant{
 		t: t, id: "t-" + rand.Text(), clientID: "rcs_" + rand.Text(), client: &http.Client{Transport: openapitest.New(t, http.DefaultTransport)},
-		store: dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Now: clock}),
+		store: dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], MediaURL: mediaURL, Now: clock}),
 	}
 	mux := http.NewServeMux()
 	(&templates.Service{Tokens: d, Store: d.store, Now: clock}).Register(mux)

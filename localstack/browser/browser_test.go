@@ -113,6 +113,9 @@ func (b *browser) listen(event any) {
 		if e.Type == network.ResourceTypeXHR || e.Type == network.ResourceTypeFetch {
 			return
 		}
+		if e.Type == network.ResourceTypeImage && !strings.HasPrefix(e.Request.URL, b.env["BASE_URL"]) {
+			return // a file that the tenant uploaded
+		}
 		if e.Type == network.ResourceTypeDocument {
 			b.seen.page = e.LoaderID
 		}

@@ -50,7 +50,7 @@ func TestEveryPage(t *testing.T) {
 var (
 	everyonesPages = []string{
 		"/dashboard/campaigns", "/dashboard/campaigns/one", "/dashboard/campaigns/one/messages",
-		"/dashboard/templates", "/dashboard/templates/one", "/dashboard/settings/credentials", "/dashboard/settings/webhooks",
+		"/dashboard/templates", "/dashboard/templates/one", "/dashboard/media", "/dashboard/settings/credentials", "/dashboard/settings/webhooks",
 		"/dashboard/settings/billing",
 		"/dashboard/docs", "/dashboard/docs/dispatchCampaign", "/dashboard/docs/webhooks", "/dashboard/docs/webhook-types", "/dashboard/docs/states", "/dashboard/docs/errors",
 		"/dashboard/docs/retry-a-call-safely", "/dashboard/docs/receive-webhooks", "/dashboard/docs/test-failures-in-the-sandbox",

@@ -38,7 +38,7 @@ var uses = map[string]string{
 	"notify":    "TestLedger_Counts|TestWebhooks_EndpointOutage",
 	"revoke":    "TestCancel_Revoke|TestCancel_ScheduledCampaign|TestCancel_LostTask|TestLedger_Counts",
 	"sweep":     "TestSweep_LostTasks|TestSweep_ExpiredCampaign|TestSweep_CampaignWithoutMessages|TestSend_ExpiredMessages|TestWebhooks_EndpointOutage",
-	"dashboard": "TestCredential_Lifecycle|TestCampaignUpload|TestScheduledCampaign|TestWebhookEndpoint|TestDashboard_RoleAndTenant|TestDashboard_SignInAndOut",
+	"dashboard": "TestCredential_Lifecycle|TestCampaignUpload|TestScheduledCampaign|TestWebhookEndpoint|TestDashboard_RoleAndTenant|TestDashboard_SignInAndOut|TestMedia",
 }
 
 // unchecked are statements that the emulator does not check: it writes the functions'

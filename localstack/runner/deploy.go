@@ -47,6 +47,9 @@ func (s Stack) deploy(ctx context.Context, template string, packages []Package) 
 	if err != nil {
 		return nil, err
 	}
+	if err := s.serveMedia(ctx, outputs["MediaBucketName"]); err != nil {
+		return nil, err
+	}
 	if err := writeFile(s.state(apiIDFile), outputs["HttpApiId"]); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,8 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"WEBHOOKS_TABLE":           "WebhooksTableName",
 		"OUTCOMES_LAYOUT":          "OutcomesLayout",
 		"BUCKET":                   "BucketName",
+		"MEDIA_BUCKET":             "MediaBucketName",
+		"MEDIA_URL":                "MediaUrl",
 		"RELEASE_QUEUE_URL":        "ReleaseQueueUrl",
 		"SEND_QUEUE_URL":           "SendQueueUrl",
 		"RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",

@@ -14,10 +14,12 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/campaignupload"
 	"campaign-dispatch/internal/dashboard/credentials"
+	mediapages "campaign-dispatch/internal/dashboard/media"
 	"campaign-dispatch/internal/dashboard/templates"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/webhooks"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/netguard"
@@ -48,6 +50,21 @@ func settingsAreas(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthS
 		{webhooks.Area(), &webhooks.Pages{Store: store, Admin: service, Poster: poster, Once: once, Now: time.Now}},
 		{billing.Area(), &billing.Pages{Store: store, Admin: service, Now: time.Now}},
 	}
+}
+
+// probeTimeout is the maximum time of a request for a file of another host.
+const probeTimeout = 10 * time.Second
+
+// mediaArea returns the pages of the files that messages show.
+func mediaArea(c app.Config, store *dynamo.CampaignStore) area {
+	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
+	library := &media.Library{
+		Store: store, Bucket: bucket, HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, probeTimeout), Local: c.LocalWebhooks,
+		URL: store.MediaURL, Now: time.Now,
+	}
+	return area{mediapages.Area(), &mediapages.Pages{
+		Store: store, Uploads: library, Files: library, Origin: bucket.Origin, URL: store.MediaURL, PartSize: media.PartSize,
+	}}
 }
 
 // sendingAreas returns the pages of templates and of sending a campaign.

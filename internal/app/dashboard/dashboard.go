@@ -28,13 +28,14 @@ func Handler(c app.Config) lambda.Handler {
 			Signer: kms.New(c.AWS, c.SessionKeyID, c.PreviousSessionKeyID, c.KeysSwitchAt, time.Now),
 			Ends:   auth, Now: time.Now, Secure: !c.Local,
 		},
-		Auditor: store, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin,
+		Auditor: store, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: store.MediaURL,
 	}
 	areas := []area{
 		signIn(c, ui),
 		{audit.Area(), &audit.Pages{Log: store}},
 		{apidocs.Area(), &apidocs.Pages{}},
 		campaignPages(c, store),
+		mediaArea(c, store),
 	}
 	areas = append(areas, settingsAreas(c, store, auth)...)
 	areas = append(areas, sendingAreas(c, store)...)

@@ -75,7 +75,8 @@ func (s *CampaignStore) Agents(ctx context.Context) ([]campaign.Agent, error) {
 
 // PutTemplate writes the template as its next version, from 1, and returns it with that
 // version. Versions are immutable. Concurrent calls get different versions. The error wraps
-// campaign.ErrNotFound if the template belongs to another tenant.
+// campaign.ErrNotFound if the template belongs to another tenant, and campaign.ErrNoMedia if
+// it shows an uploaded file that its tenant does not have.
 func (s *CampaignStore) PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	for try := range maxEdits {
 		if err := retry.Wait(ctx, try); err != nil {
@@ -97,17 +98,22 @@ func (s *CampaignStore) PutTemplate(ctx context.Context, t campaign.Template) (c
 }
 
 // putVersion writes the version after the current one. The error wraps campaign.ErrLostRace
-// if a concurrent call wrote it.
+// if a concurrent call wrote it, or deleted one of the media.
 func (s *CampaignStore) putVersion(ctx context.Context, t campaign.Template) error {
-	items, err := s.versionItems(t)
+	items, err := s.versionItems(ctx, t)
 	if err != nil {
 		return err
 	}
 	return s.writeAll(ctx, "put template "+t.ID, items...)
 }
 
-// versionItems write a version, if its predecessor is the current one.
-func (s *CampaignStore) versionItems(t campaign.Template) ([]types.TransactWriteItem, error) {
+// versionItems write a version, if its predecessor is the current one and the uploaded files
+// that it shows exist. The error wraps campaign.ErrNoMedia if they do not exist now.
+func (s *CampaignStore) versionItems(ctx context.Context, t campaign.Template) ([]types.TransactWriteItem, error) {
+	media, err := s.shownMedia(ctx, t)
+	if err != nil {
+		return nil, err
+	}
 	version, err := templateRow(templateVersionKey(t.ID, t.Version), t)
 	if err != nil {
 		return nil, err
@@ -126,7 +132,11 @@ func (s *CampaignStore) versionItems(t campaign.Template) ([]types.TransactWrite
 	case t.File != nil:
 		entry["file"] = boolean(true)
 	}
-	return []types.TransactWriteItem{s.putNew(version), s.putAfter(current, t), s.put(entry)}, nil
+	items := []types.TransactWriteItem{s.putNew(version), s.putAfter(current, t), s.put(entry)}
+	for _, key := range media {
+		items = append(items, s.requireMedia(key))
+	}
+	return items, nil
 }
 
 // putAfter replaces the current version if it is the predecessor of t.

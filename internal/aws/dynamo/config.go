@@ -21,15 +21,19 @@ type Tables struct {
 	// Split stores the outcomes of new batches in Outcomes and new deliveries in Webhooks.
 	// Otherwise both are stored in Campaigns. Reads cover both layouts.
 	Split bool
-	Now   func() time.Time
+	// MediaURL is the address of uploaded files, without a trailing slash. If it is empty,
+	// templates are saved without a check of the files that they show.
+	MediaURL string
+	Now      func() time.Time
 }
 
 // FromEnv returns the tables AUTH_TABLE, CAMPAIGNS_TABLE, OUTCOMES_TABLE and
 // WEBHOOKS_TABLE. OUTCOMES_LAYOUT selects the layout of new rows; all layouts are read.
+// MEDIA_URL is the address of uploaded files.
 func FromEnv(client *dynamodb.Client, env func(string) string, now func() time.Time) Tables {
 	return Tables{
 		Client: client, Auth: env("AUTH_TABLE"), Campaigns: env("CAMPAIGNS_TABLE"),
 		Outcomes: env("OUTCOMES_TABLE"), Webhooks: env("WEBHOOKS_TABLE"),
-		Split: env("OUTCOMES_LAYOUT") == splitLayout, Now: now,
+		Split: env("OUTCOMES_LAYOUT") == splitLayout, MediaURL: env("MEDIA_URL"), Now: now,
 	}
 }

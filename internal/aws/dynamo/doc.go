@@ -45,6 +45,7 @@
 //	TEN#tenant                BILLING                         prices and limits                                    admin, dashboard                                    dispatch, control, dashboard
 //	TEN#tenant                TEMPLATE#template               list entry of a template                             admin, dashboard, templates                         admin, dashboard, templates
 //	TEN#tenant                CREDENTIAL#client               list entry of a credential                           admin, dashboard                                    admin, dashboard
+//	TEN#tenant                MEDIA#hash                      file that messages can show                          dashboard                                           admin, dashboard
 //	TEN#tenant                ENDPOINT#endpoint               webhook endpoint                                     admin, dashboard, webhook                           outcome, feed, webhook, dashboard
 //	TEN#tenant                ENDPOINTS                       guard of the maximum of endpoints                    admin, dashboard                                    admin, dashboard
 //	TEN#tenant                TEMPLATES                       guard of the maximum of templates of the API         templates                                           templates

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +68,7 @@ func (s *CampaignStore) createTemplate(ctx context.Context, t campaign.Template,
 	if err != nil || len(all) >= most {
 		return err == nil, err
 	}
-	items, err := s.versionItems(t)
+	items, err := s.versionItems(ctx, t)
 	if err != nil {
 		return false, err
 	}
@@ -81,17 +80,19 @@ func (s *CampaignStore) createTemplate(ctx context.Context, t campaign.Template,
 // current one, and returns the version. Otherwise the error wraps campaign.ErrLostRace.
 func (s *CampaignStore) AddTemplateVersion(ctx context.Context, t campaign.Template, e campaign.AuditEntry) (campaign.Template, error) {
 	t.CreatedAt = s.Now().UTC().Truncate(time.Millisecond)
-	items, err := s.versionItems(t)
-	if err != nil {
-		return t, err
-	}
+	var err error
 	for try := range maxAdditions {
+		items, mediaErr := s.versionItems(ctx, t)
+		if mediaErr != nil {
+			return t, mediaErr
+		}
 		audit := s.putNew(auditRow(e, e.At.UnixNano()+int64(try)))
-		err = s.writeAll(ctx, "add version of template "+t.ID, append(slices.Clip(items), audit)...)
+		err = s.writeAll(ctx, "add version of template "+t.ID, append(items, audit)...)
 		if !errors.Is(err, campaign.ErrLostRace) {
 			return t, err
 		}
-		// The condition of the audit log entry may have failed, if it has the time of another.
+		// The condition of the audit log entry may have failed, if it has the time of another,
+		// or that of a file that was deleted meanwhile.
 		if current, readErr := s.Template(ctx, t.ID); readErr != nil || current.Version != t.Version-1 {
 			return t, errors.Join(err, readErr)
 		}

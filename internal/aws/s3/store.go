@@ -33,8 +33,12 @@ func New(cfg aws.Config, bucket string, emulated bool) *Store {
 
 // Put writes an object. It can be repeated.
 func (s *Store) Put(ctx context.Context, key string, body []byte, contentType string) error {
+	return s.put(ctx, key, body, contentType, nil)
+}
+
+func (s *Store) put(ctx context.Context, key string, body []byte, contentType string, cacheControl *string) error {
 	_, err := s.Client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(body), ContentType: &contentType,
+		Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(body), ContentType: &contentType, CacheControl: cacheControl,
 	})
 	if err != nil {
 		return fmt.Errorf("put object: %w", err)

@@ -58,6 +58,21 @@ func (c *Content) fields() iter.Seq[field] {
 	}
 }
 
+// MediaURLs yields the URLs of the media, the thumbnails and the file.
+func (c Content) MediaURLs() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for f := range c.fields() {
+			if f.media() && *f.value != "" && !yield(*f.value) {
+				return
+			}
+		}
+	}
+}
+
+func (f field) media() bool {
+	return f.part == PartMedia || f.part == PartThumbnail || f.part == PartFile
+}
+
 func (c *Carousel) fields(yield func(field) bool) bool {
 	for i := range c.Cards {
 		if !c.Cards[i].fields(i+1, yield) {

@@ -32,6 +32,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/ops/redrive"
 	"campaign-dispatch/internal/ops/restore"
 )
@@ -129,6 +130,9 @@ func readEnv(path string) (map[string]string, error) {
 }
 
 func newStack(config aws.Config, env func(string) string, name string) *stack {
+	if env("LOCAL_WEBHOOKS") == "1" {
+		content.AllowLoopback()
+	}
 	clock := time.Now
 	rows := dynamo.FromEnv(dynamodb.NewFromConfig(config), env, clock)
 	store, auth := dynamo.NewCampaignStore(rows), dynamo.NewAuthStore(rows)
@@ -225,7 +229,7 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 		"AUTH_TABLE": "AuthTableName", "CAMPAIGNS_TABLE": "CampaignsTableName",
 		"OUTCOMES_TABLE": "OutcomesTableName", "WEBHOOKS_TABLE": "WebhooksTableName", "OUTCOMES_LAYOUT": "OutcomesLayout",
 		"RELEASE_QUEUE_URL": "ReleaseQueueUrl", "RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
-		"BUCKET": "BucketName", "USER_POOL_ID": "UserPoolId", "DASHBOARD_URL": "DashboardUrl",
+		"BUCKET": "BucketName", "MEDIA_URL": "MediaUrl", "USER_POOL_ID": "UserPoolId", "DASHBOARD_URL": "DashboardUrl",
 		"TOKEN_FUNCTION": "TokenFunctionName", "DISPATCH_FUNCTION": "DispatchFunctionName",
 		"CAMPAIGNS_FUNCTION": "CampaignsFunctionName", "DASHBOARD_FUNCTION": "DashboardFunctionName",
 		"RELEASE_FUNCTION": "ReleaseFunctionName", "SEND_FUNCTION": "SendFunctionName", "OUTCOMES_FUNCTION": "OutcomesFunctionName",

@@ -44,7 +44,14 @@ func (p *Page) RenderStatus(status int, titleKey, name string, data any) error {
 
 // ShowMedia allows the page to load images from other hosts, for the tenant's
 // templates. Other pages cannot load or send anything elsewhere.
-func (p *Page) ShowMedia() { p.W.Header().Set("Content-Security-Policy", p.ui.policy(allImages)) }
+func (p *Page) ShowMedia() {
+	p.W.Header().Set("Content-Security-Policy", p.ui.policy(p.ui.mediaImages(), ownFiles))
+}
+
+// UploadTo is ShowMedia for a page whose scripts also send files to an origin.
+func (p *Page) UploadTo(origin string) {
+	p.W.Header().Set("Content-Security-Policy", p.ui.policy(p.ui.mediaImages(), ownFiles+" "+origin))
+}
 
 // Fragment answers with a part of a page, for htmx.
 func (p *Page) Fragment(name string, data any) error {

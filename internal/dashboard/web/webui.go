@@ -49,6 +49,8 @@ type UI struct {
 	BaseURL  string // configured base URL, or ""
 	// SignInOrigin is the origin of the sign-in page, to which a sign-out redirects.
 	SignInOrigin string
+	// MediaURL is the address of uploaded files, or "".
+	MediaURL string
 
 	tongues   []*tongue
 	templates *template.Template
@@ -252,24 +254,33 @@ func pathOf(address string) string {
 const SignInPath = Root + "/sign-in"
 
 func (ui *UI) page(w http.ResponseWriter, r *http.Request) *Page {
-	w.Header().Set("Content-Security-Policy", ui.policy(ownImages))
+	w.Header().Set("Content-Security-Policy", ui.policy(ownFiles, ownFiles))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.Header().Set("Cache-Control", "no-store")
 	return &Page{W: w, R: r, Base: httpapi.BaseURL(r, ui.BaseURL), ui: ui, tongue: ui.tongueOf(r)}
 }
 
-// Sources of a page's images.
+// Sources of a page's images and connections.
 const (
-	ownImages = "'self'"
+	ownFiles  = "'self'"
 	allImages = "'self' https:"
 )
 
 // policy returns a Content-Security-Policy that allows only the dashboard's own files,
 // and nothing inline.
-func (ui *UI) policy(images string) string {
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + images + "; connect-src 'self'; " +
+func (ui *UI) policy(images, connections string) string {
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + images + "; connect-src " + connections + "; " +
 		"frame-ancestors 'none'; base-uri 'none'; form-action 'self' " + ui.SignInOrigin
+}
+
+// mediaImages returns the sources of the images that messages show. A local stack serves
+// uploaded files without TLS.
+func (ui *UI) mediaImages() string {
+	if u, err := url.Parse(ui.MediaURL); err == nil && u.Scheme == "http" {
+		return allImages + " http://" + u.Host
+	}
+	return allImages
 }
 
 // langCookie holds the person's language.
@@ -390,6 +401,8 @@ func (p *Page) refuse(err error) error {
 	case errors.As(err, &refusal):
 	case errors.As(err, &problem) && problem.Status < http.StatusInternalServerError:
 		refusal = &Refusal{Status: problem.Status, Key: "ui.problem", Args: []any{problem.Detail}}
+	case errors.Is(err, campaign.ErrNoMedia):
+		refusal = &Refusal{Status: http.StatusConflict, Key: "ui.no_media"}
 	case errors.Is(err, campaign.ErrNotFound):
 		refusal = &Refusal{Status: http.StatusNotFound, Key: "ui.not_found"}
 	default:

@@ -1,0 +1,142 @@
+package s3
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// partURLLife is how long the URL of a part is valid.
+const partURLLife = 15 * time.Minute
+
+// withoutChecksums omits the SDK's checksums: browsers upload the parts without them.
+func withoutChecksums(o *s3.Options) {
+	o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+}
+
+// StartUpload starts an upload in parts and returns its ID.
+func (s *Store) StartUpload(ctx context.Context, key string) (string, error) {
+	out, err := s.Client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &s.Bucket, Key: &key}, withoutChecksums)
+	if err != nil {
+		return "", fmt.Errorf("start upload: %w", err)
+	}
+	return aws.ToString(out.UploadId), nil
+}
+
+// PartURL returns the URL to which a part of size bytes is uploaded with PUT, without
+// credentials, for 15 minutes. Parts are numbered from 1.
+func (s *Store) PartURL(ctx context.Context, key, upload string, part int, size int64) (string, error) {
+	signed, err := s3.NewPresignClient(s.Client).PresignUploadPart(ctx, &s3.UploadPartInput{
+		Bucket: &s.Bucket, Key: &key, UploadId: &upload, PartNumber: aws.Int32(int32(part)), ContentLength: &size, //nolint:gosec // 10,000 at most
+	}, s3.WithPresignExpires(partURLLife), s3.WithPresignClientFromClientOptions(withoutChecksums))
+	if err != nil {
+		return "", fmt.Errorf("sign the URL of a part: %w", err)
+	}
+	return signed.URL, nil
+}
+
+// Origin returns the scheme and the host of the URLs of parts.
+func (s *Store) Origin(ctx context.Context) (string, error) {
+	signed, err := s.PartURL(ctx, "key", "upload", 1, 1)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(signed)
+	if err != nil {
+		return "", fmt.Errorf("parse the URL of a part: %w", err)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+// UploadedParts returns the sizes of an upload's parts by their numbers. The error wraps
+// campaign.ErrNotFound if the upload does not exist.
+func (s *Store) UploadedParts(ctx context.Context, key, upload string) (map[int]int64, error) {
+	parts, err := s.parts(ctx, key, upload)
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[int]int64{}
+	for _, p := range parts {
+		sizes[int(aws.ToInt32(p.PartNumber))] = aws.ToInt64(p.Size)
+	}
+	return sizes, nil
+}
+
+func (s *Store) parts(ctx context.Context, key, upload string) (parts []types.Part, err error) {
+	pages := s3.NewListPartsPaginator(s.Client, &s3.ListPartsInput{Bucket: &s.Bucket, Key: &key, UploadId: &upload})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if hasCode(err, "NoSuchUpload") {
+			return nil, fmt.Errorf("list parts: %w", campaign.ErrNotFound)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list parts: %w", err)
+		}
+		parts = append(parts, page.Parts...)
+	}
+	return parts, nil
+}
+
+// FinishUpload makes an object of the uploaded parts.
+func (s *Store) FinishUpload(ctx context.Context, key, upload string) error {
+	parts, err := s.parts(ctx, key, upload)
+	if err != nil {
+		return err
+	}
+	all := types.CompletedMultipartUpload{}
+	for _, p := range parts {
+		all.Parts = append(all.Parts, types.CompletedPart{PartNumber: p.PartNumber, ETag: p.ETag})
+	}
+	_, err = s.Client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
+		Bucket: &s.Bucket, Key: &key, UploadId: &upload, MultipartUpload: &all,
+	})
+	if hasCode(err, "NoSuchUpload") {
+		err = campaign.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("finish upload: %w", err)
+	}
+	return nil
+}
+
+// Open returns a reader of an object. The error wraps campaign.ErrNotFound if the object does
+// not exist.
+func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
+	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key})
+	if hasCode(err, "NoSuchKey") {
+		err = campaign.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open object: %w", err)
+	}
+	return out.Body, nil
+}
+
+// immutable lets all caches keep an object, because its key changes with its content.
+const immutable = "public, max-age=31536000, immutable"
+
+// Publish copies an object to a key whose object never changes.
+func (s *Store) Publish(ctx context.Context, from, to, contentType string) error {
+	source := s.Bucket + "/" + (&url.URL{Path: from}).EscapedPath()
+	_, err := s.Client.CopyObject(ctx, &s3.CopyObjectInput{
+		Bucket: &s.Bucket, Key: &to, CopySource: &source, ContentType: &contentType,
+		CacheControl: aws.String(immutable), MetadataDirective: types.MetadataDirectiveReplace,
+	})
+	if err != nil {
+		return fmt.Errorf("copy object: %w", err)
+	}
+	return nil
+}
+
+// PutImmutable writes an object that never changes.
+func (s *Store) PutImmutable(ctx context.Context, key string, body []byte, contentType string) error {
+	return s.put(ctx, key, body, contentType, aws.String(immutable))
+}

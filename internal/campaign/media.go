@@ -1,0 +1,109 @@
+package campaign
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// MaxMediaSize is the provider's maximum size of a file in bytes.
+const MaxMediaSize = 100 << 20
+
+// MediaFile is a file that a tenant's messages can show: an uploaded file, or a file of
+// another host.
+type MediaFile struct {
+	Tenant string
+	// Hash identifies the file. It is a hash of the tenant and the content, so that nobody
+	// can find out whether another tenant has a file. For a file of another host, it is a
+	// hash of the tenant and the URL.
+	Hash   string
+	Name   string
+	Type   string // content type
+	Size   int64
+	Width  int // in pixels, 0 if unknown
+	Height int
+	// Thumbnail reports whether the service made a thumbnail.
+	Thumbnail bool
+	// URL is the URL of a file of another host, "" for an uploaded file.
+	URL       string
+	CreatedAt time.Time
+	// Deleting reports that the file is being deleted. No template can show it any more.
+	Deleting bool
+}
+
+// MediaPrefix is the prefix of the keys of all uploaded files. The objects with this prefix
+// are public to those who have the link.
+const MediaPrefix = "media/"
+
+// mediaExtensions are the extensions of the content types that can be uploaded.
+var mediaExtensions = map[string]string{
+	"image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif", "video/mp4": ".mp4", "application/pdf": ".pdf",
+}
+
+// MediaType reports whether messages can show a file of the content type.
+func MediaType(contentType string) bool { return mediaExtensions[contentType] != "" }
+
+// MediaHash returns the hash of a tenant's file, from the SHA-256 of its content or from
+// its URL.
+func MediaHash(tenant, content string) string {
+	sum := sha256.Sum256([]byte(tenant + "\n" + content))
+	return hex.EncodeToString(sum[:])
+}
+
+// Key returns the key of an uploaded file's object.
+func (f MediaFile) Key() string { return MediaPrefix + f.Hash + mediaExtensions[f.Type] }
+
+// ThumbnailKey returns the key of the thumbnail's object. The number is the version of the
+// code that makes thumbnails: objects never change.
+func (f MediaFile) ThumbnailKey() string { return MediaPrefix + f.Hash + "-t1.jpg" }
+
+// Link returns the URL of the file for messages. base is the address of uploaded files.
+func (f MediaFile) Link(base string) string {
+	if f.URL != "" {
+		return f.URL
+	}
+	return base + "/" + f.Key()
+}
+
+// ThumbnailLink returns the URL of the thumbnail, or "" if there is none.
+func (f MediaFile) ThumbnailLink(base string) string {
+	if !f.Thumbnail {
+		return ""
+	}
+	return base + "/" + f.ThumbnailKey()
+}
+
+// ShownBy reports whether the template shows the file or its thumbnail.
+func (f MediaFile) ShownBy(t Template, base string) bool {
+	for address := range t.MediaURLs() {
+		if hash, own := UploadedMedia(base, address); (own && hash == f.Hash) || (f.URL != "" && address == f.URL) {
+			return true
+		}
+	}
+	return false
+}
+
+var mediaHash = regexp.MustCompile(`^[0-9a-f]{64}`)
+
+// UploadedMedia returns the hash in the link of an uploaded file or its thumbnail. own
+// reports whether the URL is one of base. The hash of another URL of base is "".
+func UploadedMedia(base, address string) (hash string, own bool) {
+	name, own := strings.CutPrefix(address, base+"/"+MediaPrefix)
+	if base == "" || !own {
+		return "", false
+	}
+	return mediaHash.FindString(name), true
+}
+
+// IsMediaHash reports whether a text has the form of a MediaFile's hash.
+func IsMediaHash(s string) bool {
+	return mediaHash.FindString(s) == s && s != ""
+}
+
+// MediaUpload identifies an upload in parts.
+type MediaUpload struct {
+	ID     string // names the object
+	Upload string // the bucket's ID
+}

@@ -1,0 +1,260 @@
+// Package media shows the files that a tenant's messages can show. Admins upload and delete
+// them. Browsers send a file in parts straight to the media bucket.
+package media
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"slices"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/httpapi/inputerr"
+)
+
+// Store reads files.
+type Store interface {
+	MediaFiles(ctx context.Context, tenant string) ([]campaign.MediaFile, error)
+	Media(ctx context.Context, tenant, hash string) (campaign.MediaFile, error)
+}
+
+// Uploads are the uploads in parts. Invalid input returns a *inputerr.Error.
+type Uploads interface {
+	Start(ctx context.Context, tenant, name string, size int64) (campaign.MediaUpload, error)
+	PartURL(ctx context.Context, tenant string, u campaign.MediaUpload, part int, size int64) (string, error)
+	Check(ctx context.Context, tenant, name string, u campaign.MediaUpload) (campaign.MediaFile, error)
+	Publish(ctx context.Context, u campaign.MediaUpload, f campaign.MediaFile) (campaign.MediaFile, error)
+}
+
+// Files are the files of other hosts and the deletion of files.
+type Files interface {
+	CheckURL(ctx context.Context, tenant, address string) (campaign.MediaFile, error)
+	AddURL(ctx context.Context, f campaign.MediaFile) error
+	// User returns the first template with a version that shows the file, or nil.
+	User(ctx context.Context, f campaign.MediaFile) (*campaign.Template, error)
+	// Delete deletes a file unless a template shows it, which it then returns.
+	Delete(ctx context.Context, f campaign.MediaFile) (user *campaign.Template, err error)
+}
+
+// Pages are the pages of the files.
+type Pages struct {
+	Store   Store
+	Uploads Uploads
+	Files   Files
+	// Origin returns the origin to which browsers send the parts of a file.
+	Origin func(ctx context.Context) (string, error)
+	// URL is the address of uploaded files.
+	URL string
+	// PartSize is the size of all parts but the last.
+	PartSize int64
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+//go:embed upload.js
+var script []byte
+
+// scriptPath changes with the script, so that browsers can cache it.
+var scriptPath = func() string {
+	sum := sha256.Sum256(script)
+	return Path + "/upload-" + hex.EncodeToString(sum[:6]) + ".js"
+}()
+
+// Area returns the pages and texts of the files.
+func Area() web.Area { return web.Area{Files: files} }
+
+// Path is the path of the files.
+const Path = web.Root + "/media"
+
+// Register serves the pages.
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
+	ui.View(mux, Path, s.list)
+	ui.WithoutSession(mux, "GET "+scriptPath, serveScript)
+	ui.Change(mux, Path+"/uploads", s.start)
+	ui.Change(mux, Path+"/uploads/part", s.part)
+	ui.Change(mux, Path+"/uploads/finish", s.finish)
+	ui.Change(mux, Path+"/urls", s.addURL)
+	ui.AdminView(mux, Path+"/{hash}/delete", s.ask)
+	ui.Change(mux, Path+"/{hash}/delete", s.delete)
+}
+
+func serveScript(p *web.Page) error {
+	p.W.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	p.W.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, err := p.W.Write(script)
+	return err
+}
+
+// UploadField is the data of media_upload.html. A page that includes it calls web.UploadTo.
+type UploadField struct {
+	Script   string // path of the script
+	PartSize int64
+	// Target is the id of the input that gets the file's link, "" to show the list.
+	Target string
+}
+
+// Field returns the upload field, and allows the page to upload.
+func (s *Pages) Field(p *web.Page, target string) (UploadField, error) {
+	origin, err := s.Origin(p.R.Context())
+	if err != nil {
+		return UploadField{}, err
+	}
+	p.UploadTo(origin)
+	return UploadField{Script: scriptPath, PartSize: s.PartSize, Target: target}, nil
+}
+
+const (
+	pageLength = 10
+	nameWeight = 300 // bytes of a name in a page
+)
+
+// listing is the data of the list, newest first.
+type listing struct {
+	web.Part[view]
+	Upload  UploadField
+	Done    string // text key of the last change
+	Address string // URL that was refused
+	Fault   string // text key of the refusal
+}
+
+// view is a file of the list.
+type view struct {
+	campaign.MediaFile
+	Short     string // name
+	Link      string
+	Picture   string // URL of the thumbnail, or ""
+	Kilobytes int
+	Kind      string // text key
+	Large     bool   // larger than the provider recommends
+}
+
+// The provider recommends these sizes in bytes.
+const (
+	recommendedImage = 2 << 20
+	recommendedVideo = 10 << 20
+)
+
+func (s *Pages) view(f campaign.MediaFile) view {
+	return view{
+		MediaFile: f, Short: web.Short(f.Name, nameWeight), Link: f.Link(s.URL), Picture: f.ThumbnailLink(s.URL),
+		Kilobytes: int((f.Size + 1023) >> 10), Kind: "media.type." + f.Type,
+		Large: (f.Width > 0 && f.Size > recommendedImage) || (f.Type == "video/mp4" && f.Size > recommendedVideo),
+	}
+}
+
+func (s *Pages) list(p *web.Page) error {
+	l := listing{}
+	if done := p.Query("done"); p.Has("media.done." + done) {
+		l.Done = "media.done." + done
+	}
+	return s.show(p, http.StatusOK, l)
+}
+
+func (s *Pages) show(p *web.Page, status int, l listing) error {
+	all, err := s.Store.MediaFiles(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b campaign.MediaFile) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Hash, b.Hash))
+	})
+	part, err := web.PartOf(p, all, pageLength)
+	if err != nil {
+		return err
+	}
+	l.From, l.Next, l.Prior = part.From, part.Next, part.Prior
+	for _, f := range part.Items {
+		l.Items = append(l.Items, s.view(f))
+	}
+	p.ShowMedia()
+	if p.Admin() {
+		if l.Upload, err = s.Field(p, ""); err != nil {
+			return err
+		}
+	}
+	return p.RenderStatus(status, "media.title", "media.html", l)
+}
+
+// addURL adds a file of another host.
+func (s *Pages) addURL(p *web.Page) error {
+	address := p.Field("address")
+	f, err := s.Files.CheckURL(p.R.Context(), p.Session.Tenant, address)
+	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
+		return s.show(p, http.StatusUnprocessableEntity, listing{Address: address, Fault: "media.fault." + wrong.Code})
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.Audit("media.add", f.URL); err != nil {
+		return err
+	}
+	if err := refusal(s.Files.AddURL(p.R.Context(), f)); err != nil {
+		return err
+	}
+	return p.Redirect(Path + "?done=added")
+}
+
+// refusal returns the refusal of invalid input, or the error.
+func refusal(err error) error {
+	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
+		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "media.fault." + wrong.Code, To: Path, ToKey: "media.all"}
+	}
+	return err
+}
+
+// find returns the tenant's file in the path.
+func (s *Pages) find(p *web.Page) (campaign.MediaFile, error) {
+	hash := p.R.PathValue("hash")
+	if !campaign.IsMediaHash(hash) {
+		return campaign.MediaFile{}, campaign.ErrNotFound
+	}
+	return s.Store.Media(p.R.Context(), p.Session.Tenant, hash)
+}
+
+// question is the data of the deletion form.
+type question struct {
+	view
+	User *campaign.Template // shows the file
+}
+
+func (s *Pages) ask(p *web.Page) error {
+	f, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	user, err := s.Files.User(p.R.Context(), f)
+	if err != nil {
+		return err
+	}
+	p.ShowMedia()
+	return p.Render("media.delete_title", "media_delete.html", question{s.view(f), user})
+}
+
+func (s *Pages) delete(p *web.Page) error {
+	f, err := s.find(p)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return p.Redirect(Path + "?done=deleted") // the form was sent twice
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.Audit("media.delete", f.Name); err != nil {
+		return err
+	}
+	user, err := s.Files.Delete(p.R.Context(), f)
+	if err != nil {
+		return err
+	}
+	if user != nil {
+		return &web.Refusal{
+			Status: http.StatusConflict, Key: "media.in_use", Args: []any{user.Name, user.Version}, To: Path, ToKey: "media.all",
+		}
+	}
+	return p.Redirect(Path + "?done=deleted")
+}

@@ -1,0 +1,79 @@
+// Sends a file in parts straight to the media bucket. A part that fails is sent again at a
+// new address.
+"use strict";
+
+const attempts = 4;
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// call posts fields to the dashboard and returns its answer.
+async function call(path, fields) {
+  const headers = { "X-CSRF-Token": JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRF-Token"] };
+  const answer = await fetch("/dashboard/media/uploads" + path, { method: "POST", headers, body: new URLSearchParams(fields) });
+  const type = answer.headers.get("Content-Type") ?? "";
+  const read = type.startsWith("application/json") ? await answer.json() : {};
+  if (!answer.ok || !type.startsWith("application/json")) throw Object.assign(new Error("refused"), { text: read.error });
+  return read;
+}
+
+// put sends a part with its progress.
+function put(url, part, progress) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("PUT", url);
+    request.upload.onprogress = (event) => progress(event.loaded);
+    request.onload = () => (request.status === 200 ? resolve() : reject(new Error("status")));
+    request.onerror = () => reject(new Error("network"));
+    request.send(part);
+  });
+}
+
+async function sendPart(upload, number, part, progress) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { url } = await call("/part", { ...upload, part: number, size: part.size });
+      return await put(url, part, progress);
+    } catch (error) {
+      if (error.text || attempt === attempts) throw error;
+      await wait(1000 * attempt);
+    }
+  }
+}
+
+async function send(file, partSize, progress) {
+  const upload = await call("", { name: file.name, size: file.size });
+  for (let from = 0, number = 1; from < file.size; from += partSize, number++) {
+    await sendPart(upload, number, file.slice(from, from + partSize), (sent) => progress((from + sent) / file.size));
+  }
+  return call("/finish", { ...upload, name: file.name });
+}
+
+function show(field, text, bad) {
+  const status = field.querySelector("[role=status]");
+  status.textContent = text;
+  status.className = bad ? "notice bad" : "hint";
+}
+
+async function start(field) {
+  const input = field.querySelector("input[type=file]"), button = field.querySelector("button"), bar = field.querySelector("progress");
+  if (!input.files.length) return input.focus();
+  button.disabled = true;
+  bar.hidden = false;
+  show(field, field.dataset.sending);
+  try {
+    const { link } = await send(input.files[0], Number(field.dataset.upload), (part) => { bar.value = part; });
+    if (!field.dataset.target) return location.assign("/dashboard/media?done=uploaded");
+    const target = document.getElementById(field.dataset.target);
+    target.value = link;
+    target.dispatchEvent(new Event("input", { bubbles: true }));
+    show(field, field.dataset.sent);
+  } catch (error) {
+    show(field, error.text ?? field.dataset.failed, true);
+  }
+  button.disabled = false;
+  bar.hidden = true;
+}
+
+document.addEventListener("click", (event) => {
+  const field = event.target.closest("[data-upload]");
+  if (field && event.target.closest("button")) start(field);
+});

@@ -1,0 +1,146 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/webhook/netguard"
+)
+
+// maxRedirects is the maximum number of redirects of a file of another host.
+const maxRedirects = 3
+
+// CheckURL requests a file of another host and returns the file that AddURL then adds. The
+// URL of the file is the one after all redirects, because the provider follows none. Only its
+// first bytes are read.
+func (l *Library) CheckURL(ctx context.Context, tenant, address string) (campaign.MediaFile, error) {
+	f, err := l.probe(ctx, strings.TrimSpace(address))
+	f.Tenant, f.Hash, f.CreatedAt = tenant, campaign.MediaHash(tenant, f.URL), l.Now()
+	return f, err
+}
+
+// AddURL adds a checked file of another host.
+func (l *Library) AddURL(ctx context.Context, f campaign.MediaFile) error {
+	_, err := l.Store.AddMedia(ctx, f)
+	if errors.Is(err, campaign.ErrLostRace) {
+		return &inputerr.Error{Code: "deleting", Detail: "the same file is being deleted: add it again"}
+	}
+	return err
+}
+
+// probe returns what the response to a request for the file tells.
+func (l *Library) probe(ctx context.Context, address string) (campaign.MediaFile, error) {
+	for range maxRedirects + 1 {
+		u, err := l.permitted(address)
+		if err != nil {
+			return campaign.MediaFile{}, err
+		}
+		response, err := l.request(ctx, u)
+		if err != nil {
+			return campaign.MediaFile{}, err
+		}
+		f, next, err := l.examine(u, response)
+		_ = response.Body.Close()
+		if err != nil || next == "" {
+			return f, err
+		}
+		address = next
+	}
+	return campaign.MediaFile{}, &inputerr.Error{Code: "redirects", Detail: "the URL redirects too often"}
+}
+
+// permitted parses a URL, and refuses all but https URLs of public hosts.
+func (l *Library) permitted(address string) (*url.URL, error) {
+	const maxURL = 500 // bytes, so that a page can list several
+	u, err := url.Parse(address)
+	if err == nil && l.Local && u.Scheme == "http" && netguard.LoopbackHost(u.Hostname()) {
+		return u, nil
+	}
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || len(address) > maxURL {
+		return nil, &inputerr.Error{Code: "https", Detail: "give a URL that begins with https://"}
+	}
+	if netguard.PublicHost(u.Hostname()) || l.Local && netguard.LoopbackHost(u.Hostname()) {
+		return u, nil
+	}
+	return nil, errPrivate
+}
+
+var errPrivate = &inputerr.Error{Code: "private", Detail: "the URL's host is not on the public internet"}
+
+func (l *Library) request(ctx context.Context, u *url.URL) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("request a file: %w", err)
+	}
+	r.Header.Set("Range", "bytes=0-"+strconv.Itoa(headSize-1))
+	response, err := l.HTTP.Do(r)
+	if errors.Is(err, netguard.ErrRefused) {
+		return nil, errPrivate
+	}
+	if err != nil {
+		return nil, &inputerr.Error{Code: "unreachable", Detail: "the URL's host does not answer"}
+	}
+	return response, nil
+}
+
+// examine returns the file of a response, or the URL that it redirects to.
+func (l *Library) examine(u *url.URL, response *http.Response) (f campaign.MediaFile, next string, err error) {
+	switch response.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		to, err := response.Location()
+		if err != nil {
+			return f, "", &inputerr.Error{Code: "status", Detail: "the URL answers without a file"}
+		}
+		return f, to.String(), nil
+	case http.StatusOK, http.StatusPartialContent:
+	default:
+		return f, "", &inputerr.Error{Code: "status", Detail: "the URL answers without a file"}
+	}
+	f, err = l.described(u, response)
+	return f, "", err
+}
+
+// described returns the file of a response. The provider takes the type from the header, so
+// the content must agree with it.
+func (l *Library) described(u *url.URL, response *http.Response) (campaign.MediaFile, error) {
+	head, err := io.ReadAll(io.LimitReader(response.Body, headSize))
+	if err != nil {
+		return campaign.MediaFile{}, &inputerr.Error{Code: "unreachable", Detail: "the URL's host does not answer"}
+	}
+	f := campaign.MediaFile{URL: u.String(), Name: nameOf(u.Hostname(), u.Path), Type: kind(head), Size: length(response)}
+	declared, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if declared == "image/jpg" {
+		declared = "image/jpeg" // the provider accepts both
+	}
+	switch {
+	case !campaign.MediaType(f.Type):
+		return f, &inputerr.Error{Code: "type", Detail: "the file is not a JPEG, PNG, GIF, MP4 or PDF file"}
+	case declared != f.Type:
+		return f, &inputerr.Error{Code: "content_type", Detail: "the Content-Type of the response is not the file's type"}
+	case f.Size > 0:
+		return f, checkSize(f.Size)
+	}
+	return f, &inputerr.Error{Code: "no_size", Detail: "the response does not state the file's size"}
+}
+
+// length returns the size of the whole file, or -1 if the response does not state it.
+func length(response *http.Response) int64 {
+	if response.StatusCode == http.StatusOK {
+		return response.ContentLength
+	}
+	_, total, _ := strings.Cut(response.Header.Get("Content-Range"), "/")
+	n, err := strconv.ParseInt(total, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
