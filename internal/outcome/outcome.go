@@ -1,6 +1,6 @@
 // Package outcome records message outcomes. One write changes a batch's states, counts and
-// log together with the pending deliveries, so the ledger is consistent and no webhook is
-// lost.
+// log. The stream of the Outcomes table then starts the webhooks; in the former layout, the
+// same transaction writes their deliveries.
 package outcome
 
 import (

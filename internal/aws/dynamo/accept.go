@@ -16,7 +16,7 @@ import (
 
 // Snapshot reads the rows needed to accept a dispatch call, in one round of concurrent
 // calls. All reads are consistent except those of the packed sets. Packed sets are
-// immutable, so the caller detects missing ones by their ordinals and repeats the query
+// never extended, so the caller detects missing ones by their ordinals and repeats the query
 // with Consistent.
 func (s *CampaignStore) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
 	keys := s.queryKeys(q)
