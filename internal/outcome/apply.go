@@ -81,7 +81,7 @@ func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []erro
 			unknown = append(unknown, i)
 		}
 	}
-	a.refuseUnknown(ctx, tasks, unknown, errs)
+	a.retryOrDropUnknown(ctx, tasks, unknown, errs)
 	var all sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
 	start := func(do func()) {
@@ -107,7 +107,7 @@ func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []erro
 func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks []campaign.EventTask, at []int, errs []error) {
 	b, err := a.findBatch(ctx, key)
 	if errors.Is(err, campaign.ErrNotFound) {
-		a.refuseUnknown(ctx, tasks, at, errs)
+		a.retryOrDropUnknown(ctx, tasks, at, errs)
 		return
 	}
 	if err == nil {
@@ -138,7 +138,7 @@ func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks
 	for _, i := range at {
 		errs[i] = err
 	}
-	a.refuseUnknown(ctx, tasks, unknown, errs)
+	a.retryOrDropUnknown(ctx, tasks, unknown, errs)
 }
 
 // withCancellation returns the batch with its current cancellation state, if any event
@@ -147,8 +147,8 @@ func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks 
 	if !slices.ContainsFunc(at, func(i int) bool { return tasks[i].Kind == campaign.EventExpired }) {
 		return b, nil
 	}
-	now, err := a.Batches.Batch(ctx, b.BatchRef)
-	b.CancelledAt, b.TakeBack = now.CancelledAt, now.TakeBack
+	current, err := a.Batches.Batch(ctx, b.BatchRef)
+	b.CancelledAt, b.TakeBack = current.CancelledAt, current.TakeBack
 	return b, err
 }
 
@@ -248,9 +248,9 @@ func earlier(a, b campaign.Change) int {
 
 var errUnknown = errors.New("unknown message")
 
-// refuseUnknown sets errUnknown for events of unknown messages, so that they are retried.
+// retryOrDropUnknown sets errUnknown for events of unknown messages, so that they are retried.
 // After maxReceives receives, it drops them.
-func (a *Applier) refuseUnknown(ctx context.Context, tasks []campaign.EventTask, at []int, errs []error) {
+func (a *Applier) retryOrDropUnknown(ctx context.Context, tasks []campaign.EventTask, at []int, errs []error) {
 	dropped := 0
 	for _, i := range at {
 		errs[i] = errUnknown

@@ -22,8 +22,8 @@ import (
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
-// earlierNumbers is the memory in bytes for the numbers of earlier batches.
-const earlierNumbers = 16 << 20
+// seenNumbersLimit is the memory in bytes for the numbers of earlier batches.
+const seenNumbersLimit = 16 << 20
 
 // campaignPages returns the pages of campaigns, on the API's services.
 func campaignPages(c app.Config, store *dynamo.CampaignStore) area {
@@ -52,7 +52,7 @@ func settingsAreas(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthS
 func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{
-		Store: store, Blobs: blobs, Releases: releases.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: earlierNumbers},
+		Store: store, Blobs: blobs, Releases: releases.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	return []area{

@@ -18,9 +18,8 @@ import (
 )
 
 const (
-	// earlierNumbers is the memory in bytes for the numbers of earlier batches: some 16
-	// million of them.
-	earlierNumbers = 128 << 20
+	// seenNumbersLimit is the memory in bytes for some 16 million numbers of earlier batches.
+	seenNumbersLimit = 128 << 20
 	// limiterTimeout leaves most of the call's 29 seconds for its other steps.
 	limiterTimeout = 5 * time.Second
 )
@@ -33,7 +32,7 @@ func Handler(c app.Config) lambda.Handler {
 		Store:       dynamo.NewCampaignStore(tables),
 		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
 		Releases:    releases.New(c),
-		SeenNumbers: &dispatch.SeenNumbers{Limit: earlierNumbers},
+		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Calls: dynamo.NewAuthStore(tables), Timeout: limiterTimeout},
 		Now:         time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}

@@ -143,7 +143,7 @@ func (s *CampaignStore) Accept(ctx context.Context, a campaign.AcceptCommand, to
 	a.Batch.Ordinal, a.Batch.Ledger = a.Ordinal, s.Split
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
-		s.putIfExpired(s.batchRow(a.Batch)),
+		s.putIfAbsentOrExpired(s.batchRow(a.Batch)),
 		s.putNew(withValue(setKey(a.Batch.ID, a.Ordinal), "packed", bytesOf(a.Packed))),
 	}
 	if a.Batch.Accepted > 0 { // the first events can arrive before the first message is recorded
@@ -207,5 +207,5 @@ func (s *CampaignStore) answerWrite(a campaign.AcceptCommand) types.TransactWrit
 	} else {
 		row["body"] = bytesOf(a.Answer.Body)
 	}
-	return s.putIfExpired(row)
+	return s.putIfAbsentOrExpired(row)
 }

@@ -193,7 +193,7 @@ func (s *CampaignStore) AddDeliveries(ctx context.Context, deliveries []campaign
 
 // addDelivery writes a delivery if there is no row, and reports whether it did.
 func (s *CampaignStore) addDelivery(ctx context.Context, n campaign.WebhookDelivery) (bool, error) {
-	put := s.inTableOf(n.Task()).putIfExpired(deliveryRow(n)).Put
+	put := s.inTableOf(n.Task()).putIfAbsentOrExpired(deliveryRow(n)).Put
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: put.TableName, Item: put.Item,
 		ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
