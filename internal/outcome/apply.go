@@ -58,12 +58,8 @@ const (
 	maxBatches = 10_000
 )
 
-// Outcome codes of events.
-const (
-	codeTTL       = "ttl_passed"
-	codeCancelled = "cancelled"
-	codeNoAnswer  = "no_answer"
-)
+// codeTTL is the code of a message that the provider did not deliver in time.
+const codeTTL = "ttl_passed"
 
 // Handle applies events. They can arrive in any order and more than once. It returns an
 // error by position for each event to retry.
@@ -148,7 +144,7 @@ func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks 
 		return b, nil
 	}
 	current, err := a.Batches.Batch(ctx, b.BatchRef)
-	b.CancelledAt, b.TakeBack = current.CancelledAt, current.TakeBack
+	b.CancelledAt, b.Revoke = current.CancelledAt, current.Revoke
 	return b, err
 }
 
@@ -224,8 +220,8 @@ func changeOf(b campaign.Batch, index int, t campaign.EventTask) (campaign.Chang
 		c.Outcome = campaign.OutcomeRead
 	case campaign.EventExpired:
 		c.Outcome, c.Code = campaign.OutcomeExpired, codeTTL
-		if b.TakeBack && t.At.After(b.CancelledAt) {
-			c.Outcome, c.Code = campaign.OutcomeRevoked, codeCancelled
+		if b.Revoke && t.At.After(b.CancelledAt) {
+			c.Outcome, c.Code = campaign.OutcomeRevoked, campaign.CodeCancelled
 		}
 	case campaign.EventRevokeFailed, campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn:
 		return c, false // it may have been delivered: wait for that event
@@ -278,7 +274,7 @@ func (r *Recorder) ExpireUnconfirmed(ctx context.Context, b campaign.Batch) erro
 	var changes []campaign.Change
 	for index := range b.Accepted {
 		if batchLedger.Outcome(index) == campaign.OutcomeSent {
-			changes = append(changes, campaign.Change{Index: index, Outcome: campaign.OutcomeExpired, Code: codeNoAnswer, At: r.Now()})
+			changes = append(changes, campaign.Change{Index: index, Outcome: campaign.OutcomeExpired, Code: campaign.CodeNoAnswer, At: r.Now()})
 		}
 	}
 	if len(changes) > 0 {

@@ -173,7 +173,7 @@ func (r *run) returnReservations(rateLimit campaign.RateLimit, now time.Time) ca
 	}
 	for _, f := range r.frameRuns {
 		if len(f.postponed) == 0 {
-			rateLimit = rateLimit.Release(now, f.task.Reservation, len(f.current))
+			rateLimit = rateLimit.ReturnReservation(now, f.task.Reservation, len(f.current))
 		}
 	}
 	return rateLimit

@@ -86,7 +86,7 @@ func (r *run) stop() {
 	}
 	for _, j := range r.jobs() {
 		if !j.hasOutcome() && j.code == "" {
-			j.setOutcome(campaign.OutcomeStopped, codeCancelled, r.cancelledAt)
+			j.setOutcome(campaign.OutcomeStopped, campaign.CodeCancelled, r.cancelledAt)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/releases"
-	"campaign-dispatch/internal/app/tokens"
+	"campaign-dispatch/internal/app/releasescheduler"
+	"campaign-dispatch/internal/app/tokenkeys"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
@@ -28,10 +28,10 @@ const (
 func Handler(c app.Config) lambda.Handler {
 	tables := c.Tables()
 	service := &dispatch.Service{
-		Tokens:      tokens.Verifier(c),
+		Tokens:      tokenkeys.Verifier(c),
 		Store:       dynamo.NewCampaignStore(tables),
 		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
-		Releases:    releases.New(c),
+		Releases:    releasescheduler.New(c),
 		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Calls: dynamo.NewAuthStore(tables), Timeout: limiterTimeout},
 		Now:         time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
