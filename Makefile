@@ -120,11 +120,11 @@ NAME :=
 endif
 
 .PHONY: tenant prices agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive replay-webhooks drift restore hold reopen rotate-signing-keys list export-number erase-number
-tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=n
+tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=messages-a-second
 	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
 prices: bin/admin ## set a tenant's prices and budget in BRL: TENANT=id BASIC=0.05 SINGLE=0.10 DAY=500 MONTH=10000; 0 removes one
 	@$(call need,TENANT)$(ADMIN) prices $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--basic,BASIC) $(call flag,--single,SINGLE) $(call flag,--day,DAY) $(call flag,--month,MONTH)
-agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=n TOKEN=
+agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=messages-a-second TOKEN=
 	@$(call need,AGENT)$(ADMIN) agent $(ON_STACK) $(call flag,--id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE) $(call flag,--webhook-token,TOKEN)
 template: bin/admin ## create a template: TENANT=id TEXT='Olá {{nome}}!' CARD=file.json or CONTENT=file.json, NAME= TRAFFIC=; TEMPLATE=uuid for a new version
 	@$(call need,TENANT)$(ADMIN) template $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--text,TEXT) $(call flag,--card,CARD) $(call flag,--content,CONTENT) $(call flag,--traffic,TRAFFIC) $(call flag,--name,NAME) $(call flag,--id,TEMPLATE)
@@ -160,7 +160,7 @@ drift: bin/admin ## detect drift from template.yaml; fails if there is any
 	@$(ADMIN) drift $(ON_STACK)
 restore: bin/admin ## stop traffic and restore the tables to a point in time: AT=2026-11-20T12:00:00-03:00
 	@$(call need,AT)$(ADMIN) restore $(ON_STACK) $(call flag,--at,AT)
-hold: bin/admin ## stop all traffic and sending, without a restore; reopen and resume end it
+hold: bin/admin ## stop all traffic and sending, without a restore (to undo it: make reopen, then make resume ALL=1)
 	@$(ADMIN) hold $(ON_STACK)
 reopen: bin/admin ## resume the traffic that hold or restore stopped
 	@$(ADMIN) reopen $(ON_STACK)

@@ -79,8 +79,8 @@ func FromEnv() Config {
 	}
 }
 
-// Grace returns how long after its due time sweep releases a batch that was not
-// released.
+// Grace returns how long after its due time sweep releases a batch whose release task was
+// lost.
 func (c Config) Grace() time.Duration { return min(c.SweepAfter, 2*time.Minute) }
 
 // instant returns the instant of the variable (RFC 3339), or the zero time.

@@ -10,7 +10,7 @@ type Meta struct {
 	Cancelled bool
 }
 
-// PackedSet is the set of phone numbers of one batch, packed by numberset. It is immutable.
+// PackedSet is the set of a batch's numbers, packed by numberset. Only an erasure changes it.
 type PackedSet struct {
 	Ordinal int // from 1
 	Packed  []byte

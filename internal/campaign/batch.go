@@ -134,7 +134,7 @@ type Batch struct {
 	// CancelledAt is zero for a batch that was not cancelled. A batch cancelled while it
 	// was sending keeps its state. Messages that the provider does not have end as stopped.
 	CancelledAt time.Time
-	TakeBack    bool // the cancellation also revokes messages at the provider
+	Revoke      bool // the cancellation also revokes messages at the provider
 	Failing     Failing
 	// AgentID is the agent that sends the batch. The release sets it, and it never changes.
 	// It is "" before the release, for a tenant without an agent, and in old rows; see

@@ -57,8 +57,8 @@ func (p RateLimit) Lease(now time.Time, n, rate int) (Reservation, RateLimit) {
 	return reservation, p
 }
 
-// Release returns the rest of a reservation of n messages, unless a later one was leased.
-func (p RateLimit) Release(now time.Time, t Reservation, n int) RateLimit {
+// ReturnReservation returns the rest of a reservation of n messages, unless a later one was leased.
+func (p RateLimit) ReturnReservation(now time.Time, t Reservation, n int) RateLimit {
 	if p.Next.After(now) && p.Next.Equal(t.end(n)) {
 		p.Next = now.Truncate(time.Millisecond)
 	}

@@ -155,14 +155,14 @@ func TestRelease_LastReservationOnly(t *testing.T) {
 	first, p := campaign.RateLimit{}.Lease(noon, 100, 10)
 	second, p := p.Lease(noon, 50, 10)
 	stopped := noon.Add(4 * time.Second)
-	if got := p.Release(stopped, first, 100); got != p {
+	if got := p.ReturnReservation(stopped, first, 100); got != p {
 		t.Errorf("the reservation before the last was freed: the next message may go at %v", got.Next)
 	}
-	if got := p.Release(stopped, second, 50); !got.Next.Equal(stopped) {
+	if got := p.ReturnReservation(stopped, second, 50); !got.Next.Equal(stopped) {
 		t.Errorf("the next message may go at %v, want %v", got.Next, stopped)
 	}
 	over := noon.Add(time.Minute)
-	if got := p.Release(over, second, 50); got != p {
+	if got := p.ReturnReservation(over, second, 50); got != p {
 		t.Errorf("a reservation that is over was freed: the next message may go at %v", got.Next)
 	}
 }

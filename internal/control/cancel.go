@@ -12,9 +12,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// codeCancelled is the outcome code of a message that a cancellation stopped.
-const codeCancelled = "cancelled"
-
 // batchesAtOnce is the number of batches cancelled concurrently.
 const batchesAtOnce = 16
 
@@ -30,7 +27,7 @@ func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign, ne
 	var group errgroup.Group
 	group.SetLimit(batchesAtOnce)
 	for i, b := range c.Batches {
-		if b.Done() || b.Cancelled() && (b.TakeBack || !c.Revoke) {
+		if b.Done() || b.Cancelled() && (b.Revoke || !c.Revoke) {
 			continue
 		}
 		group.Go(func() error {
@@ -161,7 +158,7 @@ func (c *Canceller) finishCancel(ctx context.Context, p campaign.Progress, revok
 func stopped(b campaign.Batch) []campaign.Change {
 	changes := make([]campaign.Change, b.Accepted)
 	for i := range changes {
-		changes[i] = campaign.Change{Index: i, Outcome: campaign.OutcomeStopped, Code: codeCancelled, At: b.CancelledAt}
+		changes[i] = campaign.Change{Index: i, Outcome: campaign.OutcomeStopped, Code: campaign.CodeCancelled, At: b.CancelledAt}
 	}
 	return changes
 }

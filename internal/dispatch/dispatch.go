@@ -62,8 +62,8 @@ type Service struct {
 	Now         func() time.Time
 	BaseURL     string        // configured base URL, or ""
 	Lead        time.Duration // minimum time from now to a schedule
-	// Grace is the time after its due time at which sweep releases a batch that was not
-	// released.
+	// Grace is the time after its due time at which sweep releases a batch whose release
+	// task was lost.
 	Grace time.Duration
 	// Limiter limits the calls of each tenant's clients; nil means no limit. Calls from
 	// the dashboard are not limited.
@@ -272,8 +272,8 @@ func (c *call) credentialActive(credential *campaign.Credential) bool {
 	return c.clientID == "" || (credential != nil && !credential.Revoked() && credential.Tenant == c.tenant)
 }
 
-// loadState reads the rows that the call depends on. It also returns those of the call's
-// numbers that an earlier batch holds.
+// loadState reads the rows that the call depends on. It also returns the
+// subset of the call's numbers that earlier batches contain.
 func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState, numberset.Set, error) {
 	q := campaign.AcceptQuery{
 		Tenant: c.tenant, ClientID: c.clientID, IdempotencyKey: c.key,

@@ -49,7 +49,7 @@ func (s *Service) limits(c *call) bool {
 
 // limit refuses a call if the tenant's bucket was empty when read. A refusal writes
 // nothing. Any other call is counted concurrently with its validation, so that the
-// limit adds no round trip; c.counted waits for the result. Each call counts once,
+// limit adds no round trip; c.waitForCount waits for the result. Each call counts once,
 // whatever its outcome.
 func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) error {
 	if !s.limits(c) {

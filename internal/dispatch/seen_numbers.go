@@ -10,9 +10,9 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-// SeenNumbers caches the numbers of earlier batches, by campaign. Packed sets never
-// change, so cached sets stay valid and only newer sets are read. The zero SeenNumbers
-// is empty.
+// SeenNumbers caches the numbers of earlier batches, by campaign. Only newer sets are read:
+// nothing but an erasure changes a set, and a cached one may still contain the erased number.
+// The zero SeenNumbers is empty.
 type SeenNumbers struct {
 	// Limit is the maximum size of the cache in bytes. The least recently used
 	// campaigns are evicted.

@@ -11,8 +11,8 @@ import (
 )
 
 // validate returns all violations of a call, in the order of the rules. The first one
-// determines the status of the answer. earlier holds the call's numbers that an earlier
-// batch of the campaign holds.
+// determines the status of the answer. earlier is the subset of the call's
+// numbers that earlier batches contain.
 func validate(c *call, s campaign.AcceptState, earlier numberset.Set) violations {
 	found := slices.Clone(c.violations)
 	if c.req.templateID.present() {

@@ -60,12 +60,8 @@ const (
 	maxBatches = 10_000
 )
 
-// Outcome codes of events.
-const (
-	codeTTL       = "ttl_passed"
-	codeCancelled = "cancelled"
-	codeNoAnswer  = "no_answer"
-)
+// codeTTL is the code of a message that the provider did not deliver in time.
+const codeTTL = "ttl_passed"
 
 // Handle applies events. They can arrive in any order and more than once. It returns an
 // error by position for each event to retry.
@@ -85,7 +81,7 @@ func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []erro
 			unknown = append(unknown, i)
 		}
 	}
-	a.refuseUnknown(ctx, tasks, unknown, errs)
+	a.retryOrDropUnknown(ctx, tasks, unknown, errs)
 	var all concurrent
 	for key, at := range messages {
 		all.start(func() { a.applyToBatch(ctx, key, tasks, at, errs) })
@@ -120,7 +116,7 @@ func (c *concurrent) start(do func()) {
 func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks []campaign.EventTask, at []int, errs []error) {
 	b, err := a.findBatch(ctx, key)
 	if errors.Is(err, campaign.ErrNotFound) {
-		a.refuseUnknown(ctx, tasks, at, errs)
+		a.retryOrDropUnknown(ctx, tasks, at, errs)
 		return
 	}
 	if err == nil {
@@ -151,7 +147,7 @@ func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks
 	for _, i := range at {
 		errs[i] = err
 	}
-	a.refuseUnknown(ctx, tasks, unknown, errs)
+	a.retryOrDropUnknown(ctx, tasks, unknown, errs)
 }
 
 // withCancellation returns the batch with its current cancellation state, if any event
@@ -160,8 +156,8 @@ func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks 
 	if !slices.ContainsFunc(at, func(i int) bool { return tasks[i].Kind == campaign.EventExpired }) {
 		return b, nil
 	}
-	now, err := a.Batches.Batch(ctx, b.BatchRef)
-	b.CancelledAt, b.TakeBack = now.CancelledAt, now.TakeBack
+	current, err := a.Batches.Batch(ctx, b.BatchRef)
+	b.CancelledAt, b.Revoke = current.CancelledAt, current.Revoke
 	return b, err
 }
 
@@ -238,8 +234,8 @@ func changeOf(b campaign.Batch, index int, t campaign.EventTask) (campaign.Chang
 		c.Outcome = campaign.OutcomeRead
 	case campaign.EventExpired:
 		c.Outcome, c.Code = campaign.OutcomeExpired, codeTTL
-		if b.TakeBack && t.At.After(b.CancelledAt) {
-			c.Outcome, c.Code = campaign.OutcomeRevoked, codeCancelled
+		if b.Revoke && t.At.After(b.CancelledAt) {
+			c.Outcome, c.Code = campaign.OutcomeRevoked, campaign.CodeCancelled
 		}
 	case campaign.EventRevokeFailed, campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn, campaign.EventClick:
 		return c, false // it may have been delivered: wait for that event
@@ -262,9 +258,9 @@ func earlier(a, b campaign.Change) int {
 
 var errUnknown = errors.New("unknown message")
 
-// refuseUnknown sets errUnknown for events of unknown messages, so that they are retried.
+// retryOrDropUnknown sets errUnknown for events of unknown messages, so that they are retried.
 // After maxReceives receives, it drops them.
-func (a *Applier) refuseUnknown(ctx context.Context, tasks []campaign.EventTask, at []int, errs []error) {
+func (a *Applier) retryOrDropUnknown(ctx context.Context, tasks []campaign.EventTask, at []int, errs []error) {
 	dropped := 0
 	for _, i := range at {
 		errs[i] = errUnknown
@@ -292,7 +288,7 @@ func (r *Recorder) ExpireUnconfirmed(ctx context.Context, b campaign.Batch) erro
 	var changes []campaign.Change
 	for index := range b.Accepted {
 		if batchLedger.Outcome(index) == campaign.OutcomeSent {
-			changes = append(changes, campaign.Change{Index: index, Outcome: campaign.OutcomeExpired, Code: codeNoAnswer, At: r.Now()})
+			changes = append(changes, campaign.Change{Index: index, Outcome: campaign.OutcomeExpired, Code: campaign.CodeNoAnswer, At: r.Now()})
 		}
 	}
 	if len(changes) > 0 {

@@ -65,7 +65,7 @@ func TestHandle_KnownBatch(t *testing.T) {
 					t.Errorf("event %d: error %v, the batch was read %d times", index, err, r.reads)
 				}
 			}
-			r.batch.CancelledAt, r.batch.TakeBack = r.now, true
+			r.batch.CancelledAt, r.batch.Revoke = r.now, true
 			r.now = r.now.Add(time.Minute)
 			if err := apply(t, campaign.EventExpired, 2); err != nil {
 				t.Fatal(err)

@@ -24,7 +24,7 @@ type Clicks interface {
 func (a *Applier) recordClicks(ctx context.Context, key campaign.BatchKey, tasks []campaign.EventTask, at []int, errs []error) {
 	b, err := a.findBatch(ctx, key)
 	if errors.Is(err, campaign.ErrNotFound) {
-		a.refuseUnknown(ctx, tasks, at, errs)
+		a.retryOrDropUnknown(ctx, tasks, at, errs)
 		return
 	}
 	if err == nil {

@@ -10,10 +10,10 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// finish updates the batch's state if the entry completed it. It also checks repeated
+// finish updates the batch's state if the write completed it. It also checks repeated
 // changes, because the caller that completed the batch may have crashed. Errors are only
 // logged: sweep repeats the update.
-func (r *Recorder) finish(ctx context.Context, e entry) {
+func (r *Recorder) finish(ctx context.Context, e ledgerWrite) {
 	repeated := e.after.Sequence == e.before.Sequence
 	crossed := func(count func(campaign.LedgerSummary) int) bool {
 		return count(e.after) >= e.batch.Accepted && (repeated || count(e.before) < e.batch.Accepted)
@@ -34,8 +34,8 @@ func (r *Recorder) finish(ctx context.Context, e entry) {
 // first: they are frequent, and a failed conditional update costs more than a read.
 func (r *Recorder) updateState(ctx context.Context, b campaign.Batch, repeated bool, to campaign.BatchState, move func(context.Context, campaign.Batch) error) error {
 	if repeated {
-		now, err := r.Store.Batch(ctx, b.BatchRef)
-		if err != nil || now.State == to {
+		current, err := r.Store.Batch(ctx, b.BatchRef)
+		if err != nil || current.State == to {
 			return err
 		}
 	}
@@ -129,12 +129,12 @@ func (r *Recorder) enqueue(ctx context.Context, deliveries []campaign.WebhookDel
 	if err := r.Webhooks.AddDeliveries(ctx, deliveries); err != nil {
 		return err
 	}
-	r.post(ctx, deliveries)
+	r.queueDeliveries(ctx, deliveries)
 	return nil
 }
 
-// post queues tasks for the written deliveries. On failure, sweep queues them.
-func (r *Recorder) post(ctx context.Context, deliveries []campaign.WebhookDelivery) {
+// queueDeliveries queues tasks for the written deliveries. On failure, sweep queues them.
+func (r *Recorder) queueDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) {
 	if len(deliveries) == 0 {
 		return
 	}

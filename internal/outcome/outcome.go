@@ -1,6 +1,6 @@
 // Package outcome records message outcomes. One write changes a batch's states, counts and
-// log together with the pending deliveries, so the ledger is consistent and no webhook is
-// lost.
+// log. The stream of the Outcomes table then starts the webhooks; in the former layout, the
+// same transaction writes their deliveries.
 package outcome
 
 import (
@@ -87,8 +87,8 @@ func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campa
 		if err := retry.Wait(ctx, try); err != nil {
 			return fmt.Errorf("record outcomes of batch %s: %w", b.BatchID, err)
 		}
-		e := entry{batch: b, endpoints: endpoints}
-		err := r.enter(ctx, &e, changes)
+		e := ledgerWrite{batch: b, endpoints: endpoints}
+		err := r.appendOnce(ctx, &e, changes)
 		if errors.Is(err, campaign.ErrLostRace) {
 			try++
 			continue
@@ -96,7 +96,7 @@ func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campa
 		if err != nil {
 			return fmt.Errorf("record outcomes: %w", err)
 		}
-		r.post(ctx, e.deliveries)
+		r.queueDeliveries(ctx, e.deliveries)
 		r.finish(ctx, e)
 		if !e.more {
 			return nil
@@ -113,12 +113,12 @@ func (r *Recorder) recordInLedger(ctx context.Context, b campaign.Batch, changes
 	if err != nil {
 		return err
 	}
-	r.finish(ctx, entry{batch: b, before: e.Before.Summary(), after: e.After.Summary()})
+	r.finish(ctx, ledgerWrite{batch: b, before: e.Before.Summary(), after: e.After.Summary()})
 	return nil
 }
 
-// entry is one write to the ledger of a batch.
-type entry struct {
+// ledgerWrite is one write to the ledger of a batch.
+type ledgerWrite struct {
 	batch      campaign.Batch
 	endpoints  []campaign.Endpoint
 	before     campaign.LedgerSummary
@@ -127,8 +127,8 @@ type entry struct {
 	more       bool // some changes did not fit
 }
 
-// enter reads the ledger and appends the effective changes.
-func (r *Recorder) enter(ctx context.Context, e *entry, changes []campaign.Change) error {
+// appendOnce reads the ledger and appends the effective changes.
+func (r *Recorder) appendOnce(ctx context.Context, e *ledgerWrite, changes []campaign.Change) error {
 	batchLedger, err := r.Store.Ledger(ctx, e.batch, framesOf(changes))
 	if err != nil {
 		return err

@@ -16,9 +16,7 @@ import (
 // Codes of this package. All others come from the provider.
 const (
 	codeTooLate        = "not_after_passed"
-	codeUnknown        = "no_answer"
 	codeOptedOut       = "opted_out"
-	codeCancelled      = "cancelled"
 	codePayloadMissing = "payload_missing"
 	codeErased         = "erased"
 )
@@ -151,7 +149,7 @@ func (r *run) classify(ctx context.Context, j *job, err error, now time.Time) {
 		j.setOutcome(campaign.OutcomeSent, "", now)
 		return
 	}
-	failure := &campaign.Failure{Kind: campaign.Transient, Code: codeUnknown}
+	failure := &campaign.Failure{Kind: campaign.Transient, Code: campaign.CodeNoAnswer}
 	_ = errors.As(err, &failure)
 	switch failure.Kind {
 	case campaign.Permanent:

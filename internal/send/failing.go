@@ -20,8 +20,8 @@ func (s *Sender) attemptGap() time.Duration { return maxDelay + s.SweepAfter }
 // countFailures updates how long the batch has been failing, and ends the run's messages
 // after campaign.MaxFailing. A sent or permanently refused message resets the count.
 //
-// Call it before recording outcomes: after a crash in between, the run is repeated and its
-// success is counted.
+// Call it before recording outcomes: after a crash between the two, the messages have no
+// outcome yet, so the task runs again and resets the failing time.
 func (s *Sender) countFailures(ctx context.Context, r *run) error {
 	failed, failing := r.notAccepted(), r.batch.Failing
 	answered := int(r.answered.Load())

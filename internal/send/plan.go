@@ -33,7 +33,7 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 	r.assignPending(batchLedger)
 	switch now := s.Now(); {
 	case r.batch.Cancelled():
-		r.setOutcomes(campaign.OutcomeStopped, codeCancelled, now)
+		r.setOutcomes(campaign.OutcomeStopped, campaign.CodeCancelled, now)
 		return nil
 	case r.batch.TooLate(now):
 		r.setOutcomes(campaign.OutcomeExpired, codeTooLate, now)

@@ -15,8 +15,8 @@ import (
 const (
 	// window is the maximum time that a run waits for a message's send time.
 	window = 8 * time.Second
-	// returnEarly is how long before its estimated reservation a waiting frame is received,
-	// at least. SQS delays are in whole seconds and can be a second late.
+	// returnEarly is the minimum time between the return of a waiting frame and its estimated
+	// reservation. SQS delays are in whole seconds and can be a second late.
 	returnEarly = 2500 * time.Millisecond
 	// maxReservationDelay is the maximum delay of a task that can still use its reservation.
 	// Within it, the reservations of other tasks can overlap.
@@ -52,15 +52,15 @@ func (s *Sender) takeReservations(ctx context.Context, r *run) error {
 			f.until = now.Add(f.grant.Wait + time.Duration(len(f.postponed))*r.rateLimit.Every)
 			f.put(ctx, s.Queue, f.taskOf(f.postponed), returnAfter(f.grant))
 		case len(f.current) > 0:
-			s.begin(ctx, r, f, now)
+			s.assignSendTimes(ctx, r, f, now)
 		}
 	}
 	return nil
 }
 
-// begin assigns send times to the messages of a frame. Late messages are requeued now, not
+// assignSendTimes assigns send times to the messages of a frame. Late messages are requeued now, not
 // after the others are sent.
-func (s *Sender) begin(ctx context.Context, r *run, f *frameRun, now time.Time) {
+func (s *Sender) assignSendTimes(ctx context.Context, r *run, f *frameRun, now time.Time) {
 	if f.task.Reservation.Start.Before(now) {
 		f.task.Reservation.Start = now
 	}
@@ -137,9 +137,8 @@ func byTicket(a, b *frameRun) int {
 	return cmp.Compare(a.task.Ticket.Position, b.task.Ticket.Position)
 }
 
-// returnAfter returns the delay of a frame without a reservation. It is shorter than the
-// wait, all the more if the wait can shrink: a late frame leaves a gap, an early one costs
-// only a few reads.
+// returnAfter returns the delay of a frame without a reservation: the wait less a margin,
+// which is larger if the wait can shrink. A late frame leaves a gap, an early one costs reads.
 func returnAfter(g campaign.Grant) time.Duration {
 	margin, longest := g.Wait/8, maxDelay
 	if g.Shrinks {

@@ -39,7 +39,7 @@ func (s *Sender) requeue(ctx context.Context, r *run) {
 			last = f.until
 		}
 	}
-	s.expect(ctx, r.batch, last)
+	s.postponeCheck(ctx, r.batch, last)
 }
 
 // putBack requeues the unchanged tasks of a run without reservations, with a delay of
@@ -111,9 +111,9 @@ func retryDelay(attempt int, asked time.Duration, random float64) time.Duration 
 	return min(max(delay, asked), maxDelay)
 }
 
-// expect postpones the sweep check of a batch that waits for its agent's rate. It
+// postponeCheck postpones the sweep check of a batch that waits for its agent's rate. It
 // writes rarely, because it postpones the check by more than necessary.
-func (s *Sender) expect(ctx context.Context, b campaign.Batch, until time.Time) {
+func (s *Sender) postponeCheck(ctx context.Context, b campaign.Batch, until time.Time) {
 	if until.IsZero() || !b.NextCheck.Before(until.Add(s.SweepAfter/2)) {
 		return
 	}
@@ -122,9 +122,9 @@ func (s *Sender) expect(ctx context.Context, b campaign.Batch, until time.Time) 
 	}
 }
 
-// adapt decreases the agent's rate after too many throttled messages, and increases it
+// adjustRate decreases the agent's rate after too many throttled messages, and increases it
 // after frames without any. Its own errors are only logged.
-func (s *Sender) adapt(ctx context.Context, r *run) {
+func (s *Sender) adjustRate(ctx context.Context, r *run) {
 	change := s.adaptation(r)
 	if change(r.rateLimit) == r.rateLimit {
 		return
@@ -173,7 +173,7 @@ func (r *run) returnReservations(rateLimit campaign.RateLimit, now time.Time) ca
 	}
 	for _, f := range r.frameRuns {
 		if len(f.postponed) == 0 {
-			rateLimit = rateLimit.Release(now, f.task.Reservation, len(f.current))
+			rateLimit = rateLimit.ReturnReservation(now, f.task.Reservation, len(f.current))
 		}
 	}
 	return rateLimit

@@ -35,7 +35,7 @@ type run struct {
 // frameRun is a task with the state of its messages.
 type frameRun struct {
 	task campaign.SendTask
-	// current are the messages to send in this run. later are messages whose reservation is too
+	// current are the messages to send in this run. postponed are messages whose reservation is too
 	// late for it; they are requeued.
 	current, postponed []*job
 	grant              campaign.Grant // the reservation or ticket, if requested
@@ -86,7 +86,7 @@ func (r *run) stop() {
 	}
 	for _, j := range r.jobs() {
 		if !j.hasOutcome() && j.code == "" {
-			j.setOutcome(campaign.OutcomeStopped, codeCancelled, r.cancelledAt)
+			j.setOutcome(campaign.OutcomeStopped, campaign.CodeCancelled, r.cancelledAt)
 		}
 	}
 }

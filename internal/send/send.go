@@ -162,7 +162,7 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 		}
 	}
 	s.requeue(ctx, r)
-	s.adapt(ctx, r)
+	s.adjustRate(ctx, r)
 	r.report(ctx)
 	return nil
 }

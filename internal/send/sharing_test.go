@@ -135,20 +135,29 @@ func TestSharing_ManyCampaigns(t *testing.T) {
 	}
 }
 
-// The reservations of lost tasks, as after a crash, go to other tasks.
+// The reservations of lost tasks, as after a crash, go to other tasks. Which tasks are lost
+// is random, so the share of the rate is the mean of several simulations.
 func TestSharing_LostFrames(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		o := newAgentSimulation(50)
-		o.lose = func(task campaign.SendTask) bool {
-			return task.BatchID == "5" || o.random.IntN(200) == 0
-		}
-		f := o.figures(t, o.simulate(t, map[time.Duration]func(){0: func() { o.dispatch("c", 40_000) }}))
-		f.keepsRate(t, 50)
-		if f.share < 0.95 || f.writes > 2 {
-			t.Errorf("%.3f of the rate was used, with %.2f writes a frame", f.share, f.writes)
-		}
-	})
+	const simulations = 5
+	share := 0.0
+	for range simulations {
+		synctest.Test(t, func(t *testing.T) {
+			o := newAgentSimulation(50)
+			o.lose = func(task campaign.SendTask) bool {
+				return task.BatchID == "5" || o.random.IntN(200) == 0
+			}
+			f := o.figures(t, o.simulate(t, map[time.Duration]func(){0: func() { o.dispatch("c", 40_000) }}))
+			f.keepsRate(t, 50)
+			share += f.share / simulations
+			if f.writes > 2 {
+				t.Errorf("%.2f writes a frame", f.writes)
+			}
+		})
+	}
+	if share < 0.95 {
+		t.Errorf("%.3f of the rate was used", share)
+	}
 }
 
 // A campaign that ends early, as after a cancellation, leaves its share to the others.

@@ -14,7 +14,7 @@ const (
 	// lost. The consumers need at most a few minutes for such a queue. Requeueing the frame
 	// would only lengthen the queue.
 	backlog = 1000
-	// minSeen is the part of a backlog that one sweep sees at least. It reads only batches
+	// minSeen is the part of a backlog that a sweep certainly finds. It reads only batches
 	// that are due, and they become due one after the other.
 	minSeen = backlog / 20
 	// heldMargin is the time reserved for held batches at the end of a call.
@@ -29,8 +29,8 @@ type heldBatch struct {
 
 // waitingTenants returns the tenants whose held frames may still be queued.
 //
-// The queue serves tenants in turn, so the tasks ahead of a tenant's last task are at most
-// as many per tenant as its own. The tasks of a small tenant wait only briefly, whatever
+// The queue serves tenants in turn, so each other tenant has at most as many tasks ahead as
+// this tenant has itself. The tasks of a small tenant wait only briefly, whatever
 // the backlogs of others. If they are unsent when the batch is due, they are lost.
 func waitingTenants(held []heldBatch) map[string]bool {
 	unsent := map[string]int{}

@@ -50,8 +50,8 @@ func (r *attempt) mustStop() bool {
 	return r.fails || r.gone
 }
 
-// countsTowardCircuit reports whether the delivery's failures can open the circuit. Not if
-// some of its messages were delivered: the others may be invalid for a healthy endpoint.
+// countsTowardCircuit reports whether the delivery's failures can open the circuit. They
+// cannot if a part was posted: the rest may be invalid for a healthy endpoint.
 func countsTowardCircuit(d campaign.WebhookDelivery) bool { return len(d.Left) == 0 }
 
 // postAll posts the messages until the endpoint fails too often or ctx nearly ends.

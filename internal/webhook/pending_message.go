@@ -109,7 +109,7 @@ func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.WebhookDe
 	if delivery.Kind == campaign.KindReplied {
 		d.Text = h.Text
 	}
-	if err := n.trace(ctx, delivery.Tenant, &d); err != nil {
+	if err := n.addSourceMessage(ctx, delivery.Tenant, &d); err != nil {
 		return nil, err
 	}
 	subject := h.EventID
@@ -123,8 +123,8 @@ func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.WebhookDe
 	return []pendingMessage{m}, nil
 }
 
-// trace adds the campaign, batch and UID of the message that a webhook event refers to.
-func (n *Notifier) trace(ctx context.Context, tenant string, d *Data) error {
+// addSourceMessage adds the campaign, batch and UID of the message that a webhook event refers to.
+func (n *Notifier) addSourceMessage(ctx context.Context, tenant string, d *Data) error {
 	key, index, ok := campaign.ParseMessageID(d.MessageID)
 	if !ok {
 		return nil

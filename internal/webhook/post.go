@@ -44,8 +44,8 @@ func (result Result) Fatal() bool {
 	return !result.Delivered && (result.Status == 0 || result.RetryAfter > 0)
 }
 
-// drained is the number of response bytes read to keep the connection reusable.
-const drained = 16 << 10
+// maxDrainBytes is the number of response bytes read to keep the connection reusable.
+const maxDrainBytes = 16 << 10
 
 // Post posts a message once. The result contains no address and no content.
 func (p Poster) Post(ctx context.Context, e campaign.Endpoint, m Message) Result {
@@ -68,7 +68,7 @@ func (p Poster) Post(ctx context.Context, e campaign.Endpoint, m Message) Result
 		return Result{Code: failureCode(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, response.Body, drained) // only the status matters
+	_, _ = io.CopyN(io.Discard, response.Body, maxDrainBytes) // only the status matters
 	if response.StatusCode/100 == 2 {
 		return Result{Delivered: true, Status: response.StatusCode}
 	}

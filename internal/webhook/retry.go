@@ -6,7 +6,7 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// retries are the delays between attempts, 75 hours in total.
+// retries are the delays between attempts, 75 to 91 hours in total, see retryDelay.
 var retries = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
 	14 * time.Hour, 20 * time.Hour, 24 * time.Hour,

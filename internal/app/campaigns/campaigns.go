@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/releases"
-	"campaign-dispatch/internal/app/tokens"
+	"campaign-dispatch/internal/app/releasescheduler"
+	"campaign-dispatch/internal/app/tokenkeys"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
@@ -29,11 +29,11 @@ import (
 func Handler(c app.Config) lambda.Handler {
 	tables := c.Tables()
 	store, blobs := dynamo.NewCampaignStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
-	verifier := &accesstoken.ActiveVerifier{Tokens: tokens.Verifier(c), Credentials: dynamo.NewAuthStore(tables)}
+	verifier := &accesstoken.ActiveVerifier{Tokens: tokenkeys.Verifier(c), Credentials: dynamo.NewAuthStore(tables)}
 	mux := http.NewServeMux()
 	(&query.Service{Tokens: verifier, Store: store, Blobs: blobs, BaseURL: c.BaseURL}).Register(mux)
 	(&control.Service{
-		Tokens: verifier, Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releases.New(c),
+		Tokens: verifier, Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}).Register(mux)
 	(&templates.Service{Tokens: verifier, Store: store, Now: time.Now, BaseURL: c.BaseURL}).Register(mux)

@@ -5,7 +5,7 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/releases"
+	"campaign-dispatch/internal/app/releasescheduler"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
@@ -25,8 +25,8 @@ import (
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
-// earlierNumbers is the memory in bytes for the numbers of earlier batches.
-const earlierNumbers = 16 << 20
+// seenNumbersLimit is the memory in bytes for the numbers of earlier batches.
+const seenNumbersLimit = 16 << 20
 
 // campaignPages returns the pages of campaigns, on the API's services.
 func campaignPages(c app.Config, store *dynamo.CampaignStore) area {
@@ -34,7 +34,7 @@ func campaignPages(c app.Config, store *dynamo.CampaignStore) area {
 		Store:    store,
 		Messages: &query.Service{Store: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
 		Controls: &control.Service{
-			Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releases.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
+			Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
 		},
 		Now: time.Now,
 	}}
@@ -71,7 +71,7 @@ func mediaArea(c app.Config, store *dynamo.CampaignStore) area {
 func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{
-		Store: store, Blobs: blobs, Releases: releases.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: earlierNumbers},
+		Store: store, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	return []area{

@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/releases"
-	"campaign-dispatch/internal/app/tokens"
+	"campaign-dispatch/internal/app/releasescheduler"
+	"campaign-dispatch/internal/app/tokenkeys"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
@@ -18,9 +18,8 @@ import (
 )
 
 const (
-	// earlierNumbers is the memory in bytes for the numbers of earlier batches: some 16
-	// million of them.
-	earlierNumbers = 128 << 20
+	// seenNumbersLimit is the memory in bytes for some 16 million numbers of earlier batches.
+	seenNumbersLimit = 128 << 20
 	// limiterTimeout leaves most of the call's 29 seconds for its other steps.
 	limiterTimeout = 5 * time.Second
 )
@@ -29,11 +28,11 @@ const (
 func Handler(c app.Config) lambda.Handler {
 	tables := c.Tables()
 	service := &dispatch.Service{
-		Tokens:      tokens.Verifier(c),
+		Tokens:      tokenkeys.Verifier(c),
 		Store:       dynamo.NewCampaignStore(tables),
 		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
-		Releases:    releases.New(c),
-		SeenNumbers: &dispatch.SeenNumbers{Limit: earlierNumbers},
+		Releases:    releasescheduler.New(c),
+		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Calls: dynamo.NewAuthStore(tables), Timeout: limiterTimeout},
 		Now:         time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}

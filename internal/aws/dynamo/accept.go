@@ -16,7 +16,7 @@ import (
 
 // Snapshot reads the rows needed to accept a dispatch call, in one round of concurrent
 // calls. All reads are consistent except those of the packed sets. Packed sets are
-// immutable, so the caller detects missing ones by their ordinals and repeats the query
+// never extended, so the caller detects missing ones by their ordinals and repeats the query
 // with Consistent.
 func (s *CampaignStore) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
 	keys := s.queryKeys(q)
@@ -149,7 +149,7 @@ func (s *CampaignStore) Accept(ctx context.Context, a campaign.AcceptCommand, to
 	a.Batch.Ordinal, a.Batch.Ledger = a.Ordinal, s.Split
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
-		s.putIfExpired(s.batchRow(a.Batch)),
+		s.putIfAbsentOrExpired(s.batchRow(a.Batch)),
 		s.putNew(withValue(setKey(a.Batch.ID, a.Ordinal), "packed", bytesOf(a.Packed))),
 	}
 	if a.Batch.Accepted > 0 { // the first events can arrive before the first message is recorded
@@ -216,5 +216,5 @@ func (s *CampaignStore) answerWrite(a campaign.AcceptCommand) types.TransactWrit
 	} else {
 		row["body"] = bytesOf(a.Answer.Body)
 	}
-	return s.putIfExpired(row)
+	return s.putIfAbsentOrExpired(row)
 }

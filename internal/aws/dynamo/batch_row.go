@@ -33,7 +33,7 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 	if b.Cancelled() {
 		row["cancelledAt"] = millis(b.CancelledAt)
 	}
-	if b.TakeBack {
+	if b.Revoke {
 		row["takeBack"] = boolean(true)
 	}
 	if !b.Failing.At.IsZero() {
@@ -87,7 +87,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		State:           campaign.BatchState(getText(row, "state")),
 		NextCheck:       getMillis(row, "nextCheck"),
 		CancelledAt:     getMillis(row, "cancelledAt"),
-		TakeBack:        getBool(row, "takeBack"),
+		Revoke:          getBool(row, "takeBack"),
 		Failing: campaign.Failing{
 			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,
 			At:  getMillis(row, "failedAt"),

@@ -147,7 +147,7 @@ func (s *CampaignStore) Delivery(ctx context.Context, t campaign.NotifyTask) (ca
 }
 
 // SaveDelivery replaces the delivery if Left and Attempt are unchanged since it was read,
-// and reports whether it did. For a New delivery, it writes n if there is no row. After a
+// and reports whether it did. For an Unsaved delivery, it writes n if there is no row. After a
 // lost response, it can report false although it succeeded. Left must ascend.
 func (s *CampaignStore) SaveDelivery(ctx context.Context, read, n campaign.WebhookDelivery) (bool, error) {
 	if read.Unsaved {
@@ -193,7 +193,7 @@ func (s *CampaignStore) AddDeliveries(ctx context.Context, deliveries []campaign
 
 // addDelivery writes a delivery if there is no row, and reports whether it did.
 func (s *CampaignStore) addDelivery(ctx context.Context, n campaign.WebhookDelivery) (bool, error) {
-	put := s.inTableOf(n.Task()).putIfExpired(deliveryRow(n)).Put
+	put := s.inTableOf(n.Task()).putIfAbsentOrExpired(deliveryRow(n)).Put
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: put.TableName, Item: put.Item,
 		ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,

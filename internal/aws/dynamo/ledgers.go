@@ -50,7 +50,7 @@ func readLedgerHead(row Item) (ledger.Head, error) {
 	return packed.Head(int(getNumber(row, "seq")))
 }
 
-// AppendLedger appends news (see Head.News) to a batch's ledger if the head is unchanged
+// AppendLedger appends news (see Head.NewChanges) to a batch's ledger if the head is unchanged
 // since it was read. It returns the new head. A full tail is moved to a LOG row first. The
 // error wraps campaign.ErrLostRace if the head changed, possibly by a repeated call of the
 // SDK. After any other error, news may have been written: read the head again.

@@ -186,8 +186,8 @@ func (t *table) putNew(row Item) types.TransactWriteItem {
 	}}
 }
 
-// putIfExpired puts a row if there is none or if the existing one has expired.
-func (t *table) putIfExpired(row Item) types.TransactWriteItem {
+// putIfAbsentOrExpired puts a row if there is none or if the existing one has expired.
+func (t *table) putIfAbsentOrExpired(row Item) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
 		TableName:                 &t.Campaigns,
 		Item:                      row,

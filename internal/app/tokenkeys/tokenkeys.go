@@ -1,5 +1,5 @@
-// Package tokens wires the signer and the verifier of access tokens.
-package tokens
+// Package tokenkeys wires the signer and the verifier of access tokens.
+package tokenkeys
 
 import (
 	"time"

@@ -1,6 +1,6 @@
-// Package releases wires the scheduling of releases for the functions that accept or
+// Package releasescheduler wires the scheduling of releases for the functions that accept or
 // reschedule batches.
-package releases
+package releasescheduler
 
 import (
 	"campaign-dispatch/internal/app"
