@@ -43,6 +43,7 @@ func (d Demo) Run(ctx context.Context, c Campaign) error {
 	if err := d.printFailures(ctx, w, o); err != nil {
 		return err
 	}
+	w.expectedTaps = expectedTaps(c.Messages)
 	return d.followOutcomes(ctx, w, accepted)
 }
 
@@ -77,14 +78,14 @@ func (d Demo) dispatch(ctx context.Context, c Campaign, w *watcher) (accepted in
 	return accepted, nil
 }
 
-// template returns the file's template, or the seeded template with or without
-// variables, as the messages require.
+// template returns the file's template, or a seeded one: the carousel for messages with
+// variables, else the text without variables.
 func (d Demo) template(c Campaign) string {
 	switch {
 	case c.TemplateID != "":
 		return c.TemplateID
 	case len(c.Messages[0].Vars) > 0:
-		return d.Env["TEMPLATE_ID"]
+		return d.Env["TEMPLATE_ID_CAROUSEL"]
 	default:
 		return d.Env["TEMPLATE_ID_PLAIN"]
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ type ledger struct {
 	counts   map[campaign.Outcome]int
 	changes  int // the service sends a webhook for each
 	webhooks int // received, without duplicates
+	taps     int // on suggestions
 }
 
 // final counts the messages with a final outcome.
@@ -46,6 +48,18 @@ func (l ledger) String() string {
 // that the provider does not deliver.
 const silence = 5 * time.Second
 
+// tapping matches the sandbox's numbers whose recipients tap a suggestion.
+var tapping = regexp.MustCompile(`90000000[67]$`)
+
+func expectedTaps(messages []Message) (taps int) {
+	for _, m := range messages {
+		if tapping.MatchString(m.Phone) {
+			taps++
+		}
+	}
+	return taps
+}
+
 // followOutcomes prints the progress of outcomes and webhooks, then the balance. It
 // returns an error if accepted messages have no outcome.
 func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) error {
@@ -58,14 +72,15 @@ func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) erro
 			return err
 		}
 		step.Bar(l.final(), accepted, fmt.Sprintf("%s, %d webhooks", l, l.webhooks))
-		if l.changes+l.webhooks != before {
-			before, moved = l.changes+l.webhooks, d.Now()
+		if seen := l.changes + l.webhooks + l.taps; seen != before {
+			before, moved = seen, d.Now()
 		}
 		quiet := d.Now().Sub(moved)
-		notified := l.webhooks >= l.changes
-		if notified && (l.final() == accepted || quiet > silence) {
+		posted := l.webhooks >= l.changes && (l.taps >= w.expectedTaps || quiet > silence)
+		if posted && (l.final() == accepted || quiet > silence) {
 			step.Done("%d changes, %d webhooks received", l.changes, l.webhooks)
 			d.Log.Line("  balance: %d accepted = %s", accepted, l)
+			d.Log.Line("  taps: %d on suggestions; %s/_sim/phone shows the messages", l.taps, d.Env["RCS_URL"])
 			if l.known() != accepted {
 				return fmt.Errorf("%d of %d accepted messages have an outcome", l.known(), accepted)
 			}
@@ -97,6 +112,11 @@ func (w *watcher) ledger(ctx context.Context, sink string) (ledger, error) {
 			l.counts[outcome] += n
 		}
 		l.changes += batchLedger.Head.Sequence
+		taps, err := w.store.TapEntries(ctx, batch.Key, 0, campaign.MaxTaps)
+		if err != nil {
+			return l, fmt.Errorf("read the campaign's taps: %w", err)
+		}
+		l.taps += len(taps)
 	}
 	var err error
 	l.webhooks, err = w.received(ctx, sink)

@@ -29,6 +29,8 @@ type watcher struct {
 	batches []campaign.BatchRef
 	rcs     string
 	since   time.Time
+	// expectedTaps is how many taps the simulator sends for the campaign.
+	expectedTaps int
 }
 
 func newWatcher(env stackenv.Env, now func() time.Time) *watcher {

@@ -38,6 +38,7 @@ const (
 	templateID   = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d01"
 	plainID      = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d02"
 	otherPlainID = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d03"
+	carouselID   = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d05"
 	endpointID   = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d04"
 	templateText = "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."
 	plainText    = "Sua encomenda saiu para entrega."
@@ -57,7 +58,7 @@ type Seeder struct {
 func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 	named := stackenv.Env{
 		"TENANT": tenant, "OTHER_TENANT": otherTenant,
-		"TEMPLATE_ID": templateID, "TEMPLATE_ID_PLAIN": plainID, "OTHER_TEMPLATE_ID": otherPlainID,
+		"TEMPLATE_ID": templateID, "TEMPLATE_ID_PLAIN": plainID, "TEMPLATE_ID_CAROUSEL": carouselID, "OTHER_TEMPLATE_ID": otherPlainID,
 		"WEBHOOK_SECRET": s.WebhookSecret, "DEMO_AGENT_ID": agentOf(tenant),
 	}
 	for id, name := range map[string]string{tenant: "Loja Demo", otherTenant: "Outra Loja"} {
@@ -68,6 +69,7 @@ func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 	for _, t := range []campaign.Template{
 		{ID: templateID, Tenant: tenant, Name: "Pedido a caminho", Content: content.Content{Text: templateText}},
 		{ID: plainID, Tenant: tenant, Name: "Encomenda a caminho", Content: content.Content{Text: plainText}},
+		{ID: carouselID, Tenant: tenant, Name: "Pedido com acompanhamento", Traffic: campaign.Transaction, Content: carousel()},
 		{ID: otherPlainID, Tenant: otherTenant, Name: "Encomenda a caminho", Content: content.Content{Text: plainText}},
 	} {
 		if _, err := s.store().PutTemplate(ctx, t); err != nil {
@@ -84,6 +86,23 @@ func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 		}
 	}
 	return named, nil
+}
+
+// carousel is the content of the demo campaign, with the variables of the demo's template.
+func carousel() content.Content {
+	return content.Content{
+		Carousel: &content.Carousel{Width: content.MediumWidth, Cards: []content.Card{
+			{
+				Title: "Pedido {{pedido}}", Description: "Olá {{nome}}, seu pedido saiu para entrega.",
+				Suggestions: []content.Suggestion{{Kind: content.OpenURL, Text: "Acompanhar", URL: "https://loja.example/pedidos/{{pedido}}"}},
+			},
+			{
+				Title: "Não vai estar em casa?", Description: "Mude o horário até as 18 h.",
+				Suggestions: []content.Suggestion{{Kind: content.Reply, Text: "Mudar o horário"}},
+			},
+		}},
+		Suggestions: []content.Suggestion{{Kind: content.Dial, Text: "Falar com a loja", Phone: "+551133334444"}},
+	}
 }
 
 // tenant creates a tenant with an agent.
