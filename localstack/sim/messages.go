@@ -28,6 +28,7 @@ type messageKey struct{ agentID, messageID string }
 type record struct {
 	Message
 
+	agentID   string
 	content   contentMessage // zero for all but the newest accepted messages
 	delivered bool           // can no longer be revoked
 	revoked   bool
@@ -56,7 +57,7 @@ func (ms *messages) attempt(key messageKey, m record, now time.Time, failure fun
 	defer ms.mu.Unlock()
 	known, ok := ms.sent[key]
 	if !ok {
-		known = &record{Message: m.Message}
+		known = &record{Message: m.Message, agentID: key.agentID}
 		ms.sent[key] = known
 	}
 	known.Attempts++

@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"crypto/rand"
 	_ "embed"
 	"html/template"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 )
@@ -12,7 +14,7 @@ import (
 var phoneHTML string
 
 var phonePage = template.Must(template.New("phone").Funcs(template.FuncMap{
-	"mediaKind": mediaKind, "icon": icon,
+	"mediaKind": mediaKind, "icon": icon, "postback": postback,
 }).Parse(phoneHTML))
 
 // bubble is a message as the phone page shows it.
@@ -40,6 +42,25 @@ func (s *Sim) showPhone(w http.ResponseWriter, r *http.Request) error {
 	return phonePage.Execute(w, map[string]any{"Phone": phone, "Messages": bubbles, "Max": shownMessages})
 }
 
+// tapPhone sends the tap on a suggestion of the phone page, and opens its link as a phone
+// does. The form names the message and the suggestion's postback data.
+func (s *Sim) tapPhone(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	id, postback := r.PostFormValue("messageId"), r.PostFormValue("postback")
+	for _, m := range s.messages.newest() {
+		for _, suggestion := range m.content.suggestions() {
+			if _, own := suggestion.labels(); m.MessageID != id || own != postback {
+				continue
+			}
+			s.emit(m.agentID, event{SenderPhoneNumber: m.Phone, MessageID: rand.Text(), SuggestionResponse: suggestion.tap()}, func() {})
+			visit(suggestion.link())
+			http.Redirect(w, r, "/_sim/phone#"+url.QueryEscape(id), http.StatusSeeOther)
+			return nil
+		}
+	}
+	return &apiError{Code: http.StatusNotFound, Message: "The page no longer shows this message."}
+}
+
 // mediaKind returns the kind of element that shows a file, by the extension of its URL.
 func mediaKind(address string) string {
 	address, _, _ = strings.Cut(address, "?")
@@ -50,6 +71,12 @@ func mediaKind(address string) string {
 		return "document"
 	}
 	return "image"
+}
+
+// postback returns the postback data of a suggestion.
+func postback(s suggestion) string {
+	_, data := s.labels()
+	return data
 }
 
 // icon returns the symbol of a suggestion's kind.

@@ -60,6 +60,7 @@ func (s *Sim) newRoutes() *http.ServeMux {
 		"GET /v1/phones/{phone}/capabilities":          s.capabilities,
 		"POST /v1/users:batchGet":                      s.reachableUsers,
 		"GET /_sim/phone":                              s.showPhone,
+		"POST /_sim/phone":                             s.tapPhone,
 		"GET /_sim/messages":                           s.listMessages,
 		"DELETE /_sim/messages":                        s.clearMessages,
 		"PUT /_sim/behaviour":                          s.setBehaviour,
