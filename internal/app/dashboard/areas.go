@@ -77,7 +77,7 @@ func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
 	return []area{
 		{templates.Area(), &templates.Pages{
 			Store: store, Keeper: &admin.Service{Store: store, Now: time.Now}, Dispatch: dispatcher,
-			Once: web.SubmitToken{Forms: store}, Now: time.Now, LinkURL: c.LinkURL,
+			Once: web.SubmitToken{Forms: store}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: store.MediaURL,
 		}},
 		{campaignupload.Area(), &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: dispatcher, Now: time.Now, Lead: c.MinLead}},
 	}

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"net/http"
+	"slices"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
@@ -21,6 +22,7 @@ type form struct {
 	Hint    hint
 	Notes   []string // errors
 	Refused bool
+	Files   []file // the newest ones that the template can show
 
 	page   *web.Page
 	focus  string            // the element that gets the focus
@@ -32,6 +34,24 @@ type form struct {
 type count struct {
 	Label      string
 	Have, Most int
+}
+
+// file is a file that a template can show.
+type file struct{ Name, Link string }
+
+// mostFiles is the maximum number of files that the form offers. The page of media has all.
+const mostFiles = 8
+
+// files returns the newest files of the tenant.
+func (s *Pages) files(p *web.Page) (newest []file, err error) {
+	all, err := s.Store.MediaFiles(p.R.Context(), p.Session.Tenant)
+	slices.SortFunc(all, func(a, b campaign.MediaFile) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	for _, f := range all[:min(len(all), mostFiles)] {
+		if !f.Deleting {
+			newest = append(newest, file{web.Short(f.Name, nameWeight), f.Link(s.MediaURL)})
+		}
+	}
+	return newest, err
 }
 
 // newForm fills a form with a draft.
@@ -78,8 +98,17 @@ func (s *Pages) edit(p *web.Page) error {
 	return s.renderForm(p, http.StatusOK, newForm(p, draftOf(p, t)))
 }
 
-func (s *Pages) renderForm(p *web.Page, status int, f *form) error {
+// prepare sets what the form offers beside its draft.
+func (s *Pages) prepare(p *web.Page, f *form) (err error) {
 	f.Once, f.links = s.Once.Token(), s.LinkURL != ""
+	f.Files, err = s.files(p)
+	return err
+}
+
+func (s *Pages) renderForm(p *web.Page, status int, f *form) error {
+	if err := s.prepare(p, f); err != nil {
+		return err
+	}
 	title := "templates.new"
 	if f.ID != "" {
 		title = "templates.edit"
@@ -151,7 +180,9 @@ func (s *Pages) rearrange(p *web.Page, d draft, command string) error {
 	f := newForm(p, d)
 	f.focus = focus
 	if p.Partial() {
-		f.Once, f.links = s.Once.Token(), s.LinkURL != ""
+		if err := s.prepare(p, f); err != nil {
+			return err
+		}
 		return p.Fragment("template_editor.html", f)
 	}
 	return s.renderForm(p, http.StatusOK, f)

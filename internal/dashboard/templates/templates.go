@@ -24,6 +24,7 @@ type Store interface {
 	// TemplateVersions returns all versions, newest first.
 	TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	MediaFiles(ctx context.Context, tenant string) ([]campaign.MediaFile, error)
 }
 
 // Keeper saves templates.
@@ -41,6 +42,8 @@ type Pages struct {
 	Now      func() time.Time
 	// LinkURL is the base URL of links that count clicks, "" if the stack has none.
 	LinkURL string
+	// MediaURL is the base URL of uploaded files.
+	MediaURL string
 }
 
 //go:embed *.html texts.json

@@ -55,7 +55,7 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 	}
 	pages := &templates.Pages{
 		Store: store, Keeper: &admin.Service{Store: store, Now: clock}, Dispatch: b.calls,
-		Once: web.SubmitToken{Forms: store}, Now: clock, LinkURL: linkURL,
+		Once: web.SubmitToken{Forms: store}, Now: clock, LinkURL: linkURL, MediaURL: "https://media.example",
 	}
 	b.Dashboard = webtest.New(t, templates.Area(), pages, clock)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)

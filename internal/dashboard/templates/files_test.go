@@ -1,0 +1,33 @@
+package templates_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/templates"
+)
+
+// The fields of files offer the tenant's own files, also after a part is added.
+func TestEditor_Files(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, f := range []campaign.MediaFile{
+		{Tenant: b.tenant, Hash: "aa", Name: "tênis.png", Type: "image/png"},
+		{Tenant: b.tenant, Hash: "bb", Name: "velho.png", Type: "image/png", Deleting: true},
+		{Tenant: b.tenant + "-other", Hash: "cc", Name: "alheio.png", Type: "image/png"},
+	} {
+		if _, err := b.store.AddMedia(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = `<datalist id="files"><option value="https://media.example/media/aa.png">tênis.png</option></datalist>`
+	page := b.admin.Get(templates.Path + "/new")
+	added := b.admin.Post(templates.Path, url.Values{"kind": {"card"}, "do": {"add "}, "once": {page.Value("once")}})
+	for name, body := range map[string]string{"new": page.Body, "after an addition": added.Body} {
+		if !strings.Contains(body, want) || !strings.Contains(body, ` list="files"`) {
+			t.Errorf("%s: the form does not offer the tenant's file alone", name)
+		}
+	}
+}
