@@ -138,7 +138,7 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 	return append(needs,
 		m.need("partitionWrites", "rows of a batch (HEAD, LOG), writes", m.batchWrites(l)),
 		m.need("partitionWrites", "post counter of a tenant and hour (STATS), writes", Endpoints*l.webhooks()*l.Hottest/webhook.PerWrite),
-		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, each of its %d keys of an endpoint that is down, writes", dynamo.DeliveryShards), m.downWrites(l)),
+		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, one of the %d partition keys of a failing endpoint, writes", dynamo.DeliveryShards), m.downWrites(l)),
 		m.need("partitionReads", "rows of a tenant (TENANT, ENDPOINT, CIRCUIT), reads", m.tenantReads(l, used)),
 		m.need("partitionReads", "SET rows of a campaign, reads of cold dispatch environments", m.coldReads(l)))
 }

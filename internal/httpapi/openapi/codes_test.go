@@ -21,8 +21,11 @@ import (
 // every list of codes in the document.
 func TestDocument_MessageCodes(t *testing.T) {
 	t.Parallel()
-	codes := map[string]bool{"revoked": true /* which the outcome says itself */, content.CodeTextTooLong: true, content.CodeInvalidURL: true,
-		campaign.CodeCancelled: true, campaign.CodeNoAnswer: true}
+	codes := map[string]bool{
+		"revoked":               true, // which the outcome says itself
+		content.CodeTextTooLong: true, content.CodeInvalidURL: true,
+		campaign.CodeCancelled: true, campaign.CodeNoAnswer: true,
+	}
 	for _, folder := range []string{"send", "outcome", "control", "rcs"} {
 		collectCodes(t, folder, codes)
 	}
