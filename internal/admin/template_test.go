@@ -81,7 +81,7 @@ func TestSaveTemplate_Refused(t *testing.T) {
 		"open variable":         {admin.TemplateForm{Text: "Olá {{nome"}, "{{"},
 		"variable with a space": {admin.TemplateForm{Text: "Olá {{nome completo}}"}, "{{"},
 		"variable without name": {admin.TemplateForm{Text: "Olá {{}}"}, "{{"},
-		"text and card":         {admin.TemplateForm{Text: "a", Card: []byte(`{"title":"t"}`)}, "a text or a card"},
+		"text and card":         {admin.TemplateForm{Text: "a", Card: []byte(`{"title":"t"}`)}, "a text, a card or a content"},
 		"card not JSON":         {admin.TemplateForm{Card: []byte(`{"title":`)}, "card"},
 		"card null":             {admin.TemplateForm{Card: []byte(`null`)}, "null"},
 		"card of numbers":       {admin.TemplateForm{Card: []byte(`{"title":5}`)}, "title"},

@@ -15,12 +15,15 @@ func TestEditor_Files(t *testing.T) {
 	b := newBench(t)
 	for _, f := range []campaign.MediaFile{
 		{Tenant: b.tenant, Hash: "aa", Name: "tênis.png", Type: "image/png"},
-		{Tenant: b.tenant, Hash: "bb", Name: "velho.png", Type: "image/png", Deleting: true},
+		{Tenant: b.tenant, Hash: "bb", Name: "velho.png", Type: "image/png"},
 		{Tenant: b.tenant + "-other", Hash: "cc", Name: "alheio.png", Type: "image/png"},
 	} {
 		if _, err := b.store.AddMedia(t.Context(), f); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := b.store.MarkMedia(t.Context(), b.tenant, "bb", true); err != nil {
+		t.Fatal(err)
 	}
 	const want = `<datalist id="files"><option value="https://media.example/media/aa.png">tênis.png</option></datalist>`
 	page := b.admin.Get(templates.Path + "/new")
