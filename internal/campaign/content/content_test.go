@@ -1,6 +1,7 @@
 package content_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -61,7 +62,7 @@ func TestRender_Carousel(t *testing.T) {
 	if diff := cmp.Diff(want, got.Carousel.Cards[0]); diff != "" {
 		t.Errorf("first card (-want +got):\n%s", diff)
 	}
-	if after, _ := json.Marshal(c); string(after) != string(before) {
+	if after, _ := json.Marshal(c); !bytes.Equal(after, before) {
 		t.Error("rendering changed the template")
 	}
 }
