@@ -279,7 +279,7 @@ func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState,
 		Tenant: c.tenant, ClientID: c.clientID, IdempotencyKey: c.key,
 		TemplateID: c.req.template(), CampaignID: c.req.id(), Name: c.req.name.value,
 		BatchID: campaign.BatchID(c.req.batch.value),
-		Calls:   s.limits(c),
+		Calls:   s.mustCount(c),
 	}
 	id := campaign.ID{Tenant: c.tenant, CampaignID: q.CampaignID}
 	for range maxReads {

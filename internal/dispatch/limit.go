@@ -41,9 +41,9 @@ const (
 	warnEvery = time.Minute
 )
 
-// limits reports whether the call counts against its tenant's limit and is not counted
+// mustCount reports whether the call counts against its tenant's limit and is not counted
 // yet. A call whose token lacks the scope does not count.
-func (s *Service) limits(c *call) bool {
+func (s *Service) mustCount(c *call) bool {
 	return s.Limiter != nil && s.Limiter.Limit.Rate > 0 && c.clientID != "" && c.scopeErr == nil && c.waitForCount == nil
 }
 
@@ -52,7 +52,7 @@ func (s *Service) limits(c *call) bool {
 // limit adds no round trip; c.waitForCount waits for the result. Each call counts once,
 // whatever its outcome.
 func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) error {
-	if !s.limits(c) {
+	if !s.mustCount(c) {
 		if c.waitForCount == nil {
 			c.waitForCount = func() error { return nil }
 		}

@@ -37,10 +37,11 @@ type StateWriter interface {
 	RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error
 }
 
-// Recorder ends batches: ExpireUnconfirmed those with messages without a delivery status,
-// Complete those whose messages all have final outcomes.
+// Recorder ends batches.
 type Recorder interface {
+	// ExpireUnconfirmed ends a batch with messages without a delivery status.
 	ExpireUnconfirmed(ctx context.Context, b campaign.Batch) error
+	// Complete ends a batch whose messages all have final outcomes.
 	Complete(ctx context.Context, b campaign.Batch) error
 }
 
@@ -95,22 +96,22 @@ const (
 type action string
 
 const (
-	released  action = "released"
-	resent    action = "resent"
-	finished  action = "finished"
-	paused    action = "paused"
-	postponed action = "postponed"
+	released  action = "released"  // the release task was queued again
+	resent    action = "resent"    // unsent frames were queued again
+	finished  action = "finished"  // a batch whose messages were all sent was marked so
+	paused    action = "paused"    // sending is paused
+	postponed action = "postponed" // not due any more
 	waiting   action = "waiting"   // still queued behind a backlog
 	undecided action = "undecided" // until the tenants' backlogs are known; not counted
-	forgotten action = "forgotten"
+	forgotten action = "forgotten" // nothing is left to do; removed from the index
 	closed    action = "closed"    // messages without a delivery status expired
 	completed action = "completed" // an interrupted completion was repeated
-	notified  action = "notified"
-	stopping  action = "stopping" // messages of a batch that was cancelled before its release
-	over      action = "over"     // expired batches, deleted soon by DynamoDB
-	ended     action = "ended"    // campaigns that were deleted
-	kept      action = "kept"     // campaigns with newer batches
-	failed    action = "failed"
+	notified  action = "notified"  // the task of a delivery was queued again
+	stopping  action = "stopping"  // messages of a batch that was cancelled before its release
+	over      action = "over"      // expired batches, deleted soon by DynamoDB
+	ended     action = "ended"     // campaigns that were deleted
+	kept      action = "kept"      // campaigns with newer batches
+	failed    action = "failed"    // an error was logged; the item stays due
 )
 
 // lost lists the actions that repeat lost work. The other actions are regular work of the

@@ -64,19 +64,19 @@ func (n *Notifier) postAll(ctx context.Context, delivery campaign.WebhookDeliver
 	var posts sync.WaitGroup
 	messages = shuffled(delivery, messages)
 	for i, m := range messages {
-		if !l.enter(starting) {
+		if !l.acquire(starting) {
 			r.unsent(messages[i:], true)
 			break
 		}
 		if r.mustStop() || l.isStopped() {
-			l.back()
+			l.releaseUnused()
 			r.unsent(messages[i:], false)
 			break
 		}
 		posts.Go(func() {
 			result := poster.Post(ctx, e, m.Message)
 			r.note(m, result, l.record(result, n.Now(), countsTowardCircuit(delivery)))
-			l.leave(result.Delivered)
+			l.release(result.Delivered)
 			if !result.Delivered {
 				metrics.Kind(ctx, result.Code, 1)
 				n.recordFailure(ctx, delivery, e, m, result)

@@ -42,8 +42,8 @@ func newLimiter() *limiter {
 	return l
 }
 
-// enter waits for a slot. It returns false if ctx ends first.
-func (l *limiter) enter(ctx context.Context) bool {
+// acquire waits for a slot. It returns false if ctx ends first.
+func (l *limiter) acquire(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -74,9 +74,9 @@ func (l *limiter) record(result Result, now time.Time, countsTowardCircuit bool)
 	return fails
 }
 
-// leave returns a message's slot. Call it after the result is noted, so that the next
+// release returns a message's slot. Call it after the result is noted, so that the next
 // message sees it.
-func (l *limiter) leave(taken bool) {
+func (l *limiter) release(taken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -107,8 +107,8 @@ func (l *limiter) healthy(now time.Time) bool {
 	return !l.lastDelivered.IsZero() && now.Sub(l.lastDelivered) < healthyFor
 }
 
-// back returns an unused slot.
-func (l *limiter) back() { l.slots <- struct{}{} }
+// releaseUnused returns an unused slot.
+func (l *limiter) releaseUnused() { l.slots <- struct{}{} }
 
 // isStopped reports whether posting must stop.
 func (l *limiter) isStopped() bool {

@@ -177,8 +177,8 @@ type answer struct {
 	contentType, challenge, location, body string
 }
 
-// about returns the answer without the names of resourceIDs.
-func (a answer) about(t resourceIDs) answer {
+// redacted returns the answer without the IDs of the resources.
+func (a answer) redacted(t resourceIDs) answer {
 	a.body, a.location = t.hide(a.body), t.hide(a.location)
 	return a
 }

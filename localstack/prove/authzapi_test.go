@@ -66,8 +66,8 @@ func operations(t *testing.T) (all []operation) {
 	return all
 }
 
-// about returns the operation's path and body for some resourceIDs.
-func (o operation) about(t *testing.T, about resourceIDs) (path string, body any) {
+// withIDs returns the operation's path and body for some resources.
+func (o operation) withIDs(t *testing.T, about resourceIDs) (path string, body any) {
 	t.Helper()
 	path = strings.NewReplacer("{campaignId}", about.campaign, "{batch}", about.batch, "{name}", about.upload+".csv",
 		"{templateId}", about.template, "{version}", "1").Replace(o.path) + o.query
@@ -120,7 +120,7 @@ func (w *authzFixture) tryAPI(ctx context.Context, t *testing.T) {
 		r.failf("the owner's campaign has changed")
 	}
 	for _, o := range all { // were the owner refused too, the tries would show nothing
-		path, body := o.about(t, w.owner.resourceIDs)
+		path, body := o.withIDs(t, w.owner.resourceIDs)
 		if a := w.call(ctx, t, o.method, path, body, "Bearer "+w.ownersToken); o.protected && a.status/100 != 2 {
 			r.failf("%s with the right token: %d %s", o, a.status, a.body)
 		}
@@ -134,7 +134,7 @@ func (w *authzFixture) ownersAnswers(ctx context.Context, t *testing.T, all []op
 	found := map[string]string{}
 	for _, o := range all {
 		if o.protected && o.method == http.MethodGet {
-			path, _ := o.about(t, w.owner.resourceIDs)
+			path, _ := o.withIDs(t, w.owner.resourceIDs)
 			found[path] = w.call(ctx, t, o.method, path, nil, "Bearer "+w.ownersToken).body
 		}
 	}
@@ -154,15 +154,15 @@ func (w *authzFixture) tryCredentials(ctx context.Context, t *testing.T, r *auth
 		if !o.protected {
 			about = missing() // the name of an error file is its protection
 		}
-		path, body := o.about(t, about)
+		path, body := o.withIDs(t, about)
 		w.forgetFailures(ctx, t)
 		a := w.call(ctx, t, o.method, path, body, c.header)
 		if r.tries++; i == 0 {
-			first = a.about(about)
+			first = a.redacted(about)
 		}
 		where := fmt.Sprintf("%s with %s", o, c.name)
 		switch {
-		case !o.protected && a.about(about) != first:
+		case !o.protected && a.redacted(about) != first:
 			r.failf("%s: %d, without a token %d", where, a.status, first.status)
 		case o.protected && (a.status != c.status || a.contentType != "application/problem+json" || a.challenge == ""):
 			r.failf("%s: %d %s, want %d and a challenge", where, a.status, a.contentType, c.status)
@@ -195,10 +195,10 @@ func (w *authzFixture) tryAttacker(ctx context.Context, t *testing.T, r *authzRe
 	for _, pair := range [][2]resourceIDs{{theirs, none}, {byOwnTemplate, noneByOwn}} {
 		var answers [2]answer
 		for i, about := range pair {
-			path, body := o.about(t, about)
+			path, body := o.withIDs(t, about)
 			a := w.call(ctx, t, o.method, path, body, "Bearer "+token)
 			w.searchAnswer(r, o.String()+" with another tenant's token", a, sentText(path, body))
-			answers[i] = a.about(about)
+			answers[i] = a.redacted(about)
 		}
 		r.tries += 2
 		if answers[0].body = documented403.Replace(answers[0].body); answers[0] != answers[1] {

@@ -111,8 +111,8 @@ func protectedRoutes(ctx context.Context, t *testing.T, r *authzReport) (routes 
 	return routes
 }
 
-// about returns the address of a route for some resourceIDs, and the fields of its forms.
-func (p pageRoute) about(t *testing.T, about resourceIDs) (address string, fields url.Values) {
+// withIDs returns the address of a route for some resources, and the fields of its forms.
+func (p pageRoute) withIDs(t *testing.T, about resourceIDs) (address string, fields url.Values) {
 	t.Helper()
 	id := ""
 	switch {
@@ -137,10 +137,10 @@ func (p pageRoute) about(t *testing.T, about resourceIDs) (address string, field
 	return address, fields
 }
 
-// request requests a route for some resourceIDs, and returns the answer and what was sent.
+// request requests a route for some resources, and returns the answer and what was sent.
 func (w *authzFixture) request(ctx context.Context, t *testing.T, p pageRoute, about resourceIDs, v visitor) (a answer, sent string) {
 	t.Helper()
-	address, fields := p.about(t, about)
+	address, fields := p.withIDs(t, about)
 	body := ""
 	if p.method == http.MethodGet {
 		address += "?" + fields.Encode()
@@ -222,7 +222,7 @@ func (w *authzFixture) tryOtherAdmin(ctx context.Context, t *testing.T, r *authz
 	w.searchAnswer(r, p.String()+" with another tenant's admin", theirs, sent)
 	nobodys, _ := w.request(ctx, t, p, none, attacker)
 	r.tries += 2
-	if a, b := theirs.about(w.owner.resourceIDs), nobodys.about(none); a != b {
+	if a, b := theirs.redacted(w.owner.resourceIDs), nobodys.redacted(none); a != b {
 		r.failf("%s with another tenant's admin: %d of what exists, %d of what does not", p, a.status, b.status)
 	}
 	if p.method != http.MethodGet || !strings.Contains(p.pattern, "{") {

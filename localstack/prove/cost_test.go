@@ -113,14 +113,14 @@ func perMillion(l bill.Line, messages int) bill.Line {
 	return l
 }
 
-// aside are the functions that do not process messages.
-var aside = []string{"campaigns", "sweep", "token"}
+// otherFunctions are the functions that do not process messages.
+var otherFunctions = []string{"campaigns", "sweep", "token"}
 
 // lines are the costs of a million messages in each function that was called.
-func (m *metered) lines(used map[string]use, messages int, beside map[string]time.Duration) (lines []bill.Line) {
+func (m *metered) lines(used map[string]use, messages int, nonAWSWait map[string]time.Duration) (lines []bill.Line) {
 	for _, f := range slices.Sorted(maps.Keys(used)) {
-		if u := used[f]; u.lines > 0 && !slices.Contains(aside, f) {
-			lines = append(lines, perMillion(m.line(f, u, beside[f]), messages))
+		if u := used[f]; u.lines > 0 && !slices.Contains(otherFunctions, f) {
+			lines = append(lines, perMillion(m.line(f, u, nonAWSWait[f]), messages))
 		}
 	}
 	return lines

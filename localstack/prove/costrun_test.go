@@ -245,7 +245,7 @@ func (r *costRun) meterShapes(ctx context.Context, b *bill.Bill) error {
 		if i == 0 {
 			r.limits = append(r.limits, limit{"write units of a message from sent to read, " + s.Name, "units", bill.Sum("", lines).Units.AllWrites() / bill.Million, 0.5})
 		}
-		mixed := len(s.Then) - alike(s.Then)
+		mixed := len(s.Then) - singleBatchCalls(s.Then)
 		b.Shapes = append(b.Shapes, bill.Shape{
 			Name: s.Name, Lines: bill.Merge(r.common, lines),
 			Conditions: fmt.Sprintf("%d events of %d messages: %d calls with one batch, %d with some of %d batches, whose %d isolated events of a kind come one after the other; the emulator gave notify %.1f messages a call",
@@ -255,8 +255,8 @@ func (r *costRun) meterShapes(ctx context.Context, b *bill.Bill) error {
 	return nil
 }
 
-// alike is the number of calls with events of one batch only.
-func alike(calls []arrival.Call) (n int) {
+// singleBatchCalls is the number of calls with events of one batch only.
+func singleBatchCalls(calls []arrival.Call) (n int) {
 	for _, call := range calls {
 		if call[0].Batch == call[len(call)-1].Batch {
 			n++

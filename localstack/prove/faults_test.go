@@ -249,4 +249,4 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-var errUnbalanced = errors.New("the ledger does not balance")
+var errUnbalanced = errors.New("the counts do not add up")

@@ -349,7 +349,7 @@ func (c *scenario) settle(ctx context.Context, e ending) error {
 	})
 }
 
-// endTime ends the time of a sent batch for events.
+// endTime makes the wait for delivery statuses of a sent batch expire.
 func (c *scenario) endTime(ctx context.Context, id, batch string) {
 	store := storeOf(c.env)
 	b, err := store.Batch(ctx, campaign.BatchRef{ID: campaign.ID{Tenant: c.tenant.id, CampaignID: id}, BatchID: batch})

@@ -49,7 +49,7 @@ func load(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	s, err := newService(ctx, env)
 	check(t, err)
-	check(t, errors.Join(s.unhurried(ctx), s.behave(ctx, map[string]any{"noEvents": true}), s.forgetMessages(ctx)))
+	check(t, errors.Join(s.disableRateLimit(ctx), s.behave(ctx, map[string]any{"noEvents": true}), s.forgetMessages(ctx)))
 	watched, stop := watchProcesses(ctx, env)
 	defer stop()
 	id, numbers, begun := random.UUID(), someNumbers(loadMessages()), time.Now()

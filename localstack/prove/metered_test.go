@@ -72,7 +72,7 @@ func (m *metered) prepare(ctx context.Context) (err error) {
 	seen := maps.Clone(m.env)
 	seen["AWS_ENDPOINT_URL"] = m.proxy.URL()
 	m.watched, m.unwatch = watchProcesses(ctx, seen)
-	return m.service.unhurried(ctx)
+	return m.service.disableRateLimit(ctx)
 }
 
 // memories returns the memory of each function in GB.
@@ -111,7 +111,7 @@ type use struct {
 
 // during returns what each function used while do ran, and until all functions were quiet.
 func (m *metered) during(ctx context.Context, do func() error) (map[string]use, error) {
-	if err := m.quieten(ctx); err != nil {
+	if err := m.waitIdle(ctx); err != nil {
 		return nil, err
 	}
 	m.measure()
@@ -119,7 +119,7 @@ func (m *metered) during(ctx context.Context, do func() error) (map[string]use, 
 	if err := do(); err != nil {
 		return nil, err
 	}
-	if err := m.quieten(ctx); err != nil {
+	if err := m.waitIdle(ctx); err != nil {
 		return nil, err
 	}
 	used := m.measure()
@@ -133,7 +133,7 @@ func (m *metered) during(ctx context.Context, do func() error) (map[string]use, 
 	return used, nil
 }
 
-func (m *metered) quieten(ctx context.Context) error {
+func (m *metered) waitIdle(ctx context.Context) error {
 	for known, since := -1, time.Now(); time.Since(since) < quiet; {
 		if now := m.proxy.Calls(); now != known {
 			known, since = now, time.Now()
@@ -178,12 +178,12 @@ func (m *metered) logged(ctx context.Context, function string, since time.Time) 
 	return calls, bytes, nil
 }
 
-// line returns the cost of a function. beside is the time that its calls waited for others
+// line returns the cost of a function. nonAWSWait is the time that its calls waited for others
 // than AWS.
-func (m *metered) line(function string, u use, beside time.Duration) bill.Line {
+func (m *metered) line(function string, u use, nonAWSWait time.Duration) bill.Line {
 	units, calls := u.Units, float64(u.lines)
 	units.Invocations = calls
-	waited := time.Duration(u.Waits)*metering.AWSRoundTrip + beside
+	waited := time.Duration(u.Waits)*metering.AWSRoundTrip + nonAWSWait
 	units.GBSeconds = metering.GBSeconds(m.memory[function], waited.Seconds(), u.cpu.Seconds())
 	units.LogGB = float64(u.bytes) / gigabyte
 	switch function {

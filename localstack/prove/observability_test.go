@@ -86,7 +86,7 @@ func newWatch(ctx context.Context, t *testing.T, env stackenv.Env) *watch {
 	template, err := os.ReadFile("template.yaml")
 	check(t, err)
 	w.alarms, err = readAlarms(template, "local", w.names)
-	check(t, errors.Join(err, s.unhurried(ctx), s.behave(ctx, map[string]any{})))
+	check(t, errors.Join(err, s.disableRateLimit(ctx), s.behave(ctx, map[string]any{})))
 	return w
 }
 

@@ -126,8 +126,8 @@ func (s service) behave(ctx context.Context, behaviour map[string]any) error {
 	return s.do(ctx, http.MethodPut, s.env["RCS_URL"]+"/_sim/behaviour", behaviour, nil)
 }
 
-// unhurried gives the tenant's agent a rate that is never reached.
-func (s service) unhurried(ctx context.Context) error {
+// disableRateLimit gives the tenant's agent a rate that is never reached.
+func (s service) disableRateLimit(ctx context.Context) error {
 	store := storeOf(s.env)
 	tenant, err := store.Tenant(ctx, s.env["TENANT"])
 	if err != nil {

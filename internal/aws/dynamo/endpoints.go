@@ -19,7 +19,7 @@ import (
 const maxAdditions = 100
 
 // AddEndpoint writes a new endpoint if its tenant has fewer than most, disabled ones
-// included. It returns the number before. It counts the rows on each call, because older
+// included. It returns their number before the addition. It counts the rows on each call, because older
 // versions of the functions add endpoints without the guard row.
 func (s *CampaignStore) AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
 	for try := range maxAdditions {

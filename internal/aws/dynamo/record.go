@@ -65,7 +65,7 @@ func (s *CampaignStore) Append(ctx context.Context, b campaign.Batch, batchLedge
 		items = append(items, s.putNew(logRow(b, ordinal, first, page)))
 		first += len(page)
 		for _, e := range endpoints {
-			if wantsSome(e, page) {
+			if subscribesToSome(e, page) {
 				deliveries = append(deliveries, campaign.WebhookDelivery{Tenant: b.Tenant, EndpointID: e.ID, Key: b.Key, Ordinal: ordinal, Next: check, ExpiresAt: b.ExpiresAt()})
 			}
 		}
@@ -89,7 +89,7 @@ const maxItems = 100
 // MaxAppend returns the maximum number of changes per Append, for up to 98 endpoints.
 func MaxAppend(endpoints int) int { return max(1, (maxItems-1)/(1+endpoints)) * maxPage }
 
-func wantsSome(e campaign.Endpoint, page []campaign.Change) bool {
+func subscribesToSome(e campaign.Endpoint, page []campaign.Change) bool {
 	return slices.ContainsFunc(page, func(c campaign.Change) bool { return e.Subscribes(c.Outcome.Kind()) })
 }
 
