@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"campaign-dispatch/internal/dashboard/web"
@@ -38,6 +39,9 @@ type violation struct {
 	} `json:"nodes"`
 }
 
+// schemes are the color schemes of the checks.
+var schemes = []string{"light", "dark"}
+
 // check fails the test if the page has faults or axe-core violations, exceeds the window
 // or is too large. It writes a screenshot for each window.
 func (b *browser) check(name string) {
@@ -51,19 +55,32 @@ func (b *browser) check(name string) {
 	}
 	for _, w := range windows {
 		b.run("set the window", chromedp.EmulateViewport(w.width, tall, w.as...))
-		if err := b.screenshot(name + "-" + w.name); err != nil {
-			b.t.Error(err)
-		}
 		wide := read(b, "measure the page", chromedp.Evaluate[int64](`document.documentElement.scrollWidth`))
 		if wide > w.width {
 			b.t.Errorf("%s is %d pixels wide in a window of %d", name, wide, w.width)
 		}
-		for _, v := range b.axe() {
-			b.t.Errorf("%s on the %s: axe %s: %s%s", name, w.name, v.ID, v.Help, v.where())
+		for _, scheme := range schemes {
+			b.setScheme(scheme)
+			if err := b.screenshot(name + "-" + w.name + "-" + scheme); err != nil {
+				b.t.Error(err)
+			}
+			for _, v := range b.axe() {
+				b.t.Errorf("%s on the %s, %s: axe %s: %s%s", name, w.name, scheme, v.ID, v.Help, v.where())
+			}
 		}
 	}
+	b.setScheme(schemes[0])
 	b.run("set the window", chromedp.EmulateViewport(windows[0].width, tall))
 	b.takeFaults()
+}
+
+// setScheme sets the color scheme that the system prefers.
+func (b *browser) setScheme(scheme string) {
+	b.t.Helper()
+	prefer := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, prefer); err != nil {
+		b.t.Fatalf("prefer a %s scheme: %v", scheme, err)
+	}
 }
 
 func (v violation) where() string {

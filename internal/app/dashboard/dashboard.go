@@ -68,5 +68,5 @@ func routes(ui *web.UI, areas []area) http.Handler {
 		panic(err) // pages and texts are embedded in the binary
 	}
 	ui.Register(mux)
-	return mux
+	return web.Compress(mux)
 }

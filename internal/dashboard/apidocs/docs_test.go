@@ -109,8 +109,8 @@ func TestEveryPageIsWholeInBothLanguagesAndLight(t *testing.T) {
 			if status != http.StatusOK || !strings.HasSuffix(strings.TrimSpace(body), "</html>") {
 				t.Errorf("%s in %s: status %d, %d bytes", path, language, status, len(body))
 			}
-			if len(body) > web.DocsHTMLLimit || strings.Contains(body, "htmx") {
-				t.Errorf("%s has %d bytes, want %d at most and no htmx", path, len(body), web.DocsHTMLLimit)
+			if len(body) > web.HTMLLimit || strings.Contains(body, "htmx") {
+				t.Errorf("%s has %d bytes, want %d at most and no htmx", path, len(body), web.HTMLLimit)
 			}
 			if key := untold.FindString(body); key != "" {
 				t.Errorf("%s has no text in %s of %s", path, language, key)

@@ -201,9 +201,9 @@ func TestCampaign_Progress(t *testing.T) {
 	b := d.running(`<b>Natal</b> & "você"`)
 	a := d.admin().Get(pathOf(b))
 	for _, want := range []string{
-		`<b>Natal</b> & "você"`, "Sending", "Accepted 1,000 100% Sent 900 90% Delivered 800 80% Read 400 40%", "Still to be sent: 54.",
+		`<b>Natal</b> & "você"`, "Sending", "Accepted 1,000 100% Sent 900 90% Delivered 800 80% Read 400 40%", "54 messages wait to be sent.",
 		"40 Failed The number cannot be reached by RCS.", "6 Failed The recipient has opted out of messages.",
-		"10 Expired The message could not be delivered in time.", "not counted as accepted: 7.", "Sent: 900. Delivered: 800. Read: 400. Not delivered: 56.",
+		"10 Expired The message could not be delivered in time.", "7 invalid numbers were left out.", "Sent: 900. Delivered: 800. Read: 400. Not delivered: 56.",
 		"lote 1 Accepted 21 Nov 2026, 10:00",
 	} {
 		if !strings.Contains(a.Text(), want) {
@@ -757,7 +757,7 @@ func TestRevoke_NothingSent(t *testing.T) {
 	if a := d.admin().Get(pathOf(b)); strings.Contains(a.Body, "/cancel") || !strings.Contains(a.Text(), "Cancelled on") {
 		t.Errorf("the page of the cancelled campaign:\n%s", a.Text())
 	}
-	if a := d.admin().Get(pathOf(b) + "/cancel"); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "no messages to take back") {
+	if a := d.admin().Get(pathOf(b) + "/cancel"); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "no messages to withdraw") {
 		t.Errorf("asked again, it says %d: %s", a.Status, a.Text())
 	}
 }
@@ -768,7 +768,7 @@ func TestRevoke_AfterSending(t *testing.T) {
 	b := d.accept(uuid(), "Natal", 1, 10, nil)
 	d.record(b, campaign.OutcomeSent, "", 0, 9, noon)
 	d.admin().Post(pathOf(b)+"/cancel", url.Values{"revoke": {"false"}})
-	if a := d.admin().Get(pathOf(b)); !strings.Contains(a.Text(), "Take back the undelivered") {
+	if a := d.admin().Get(pathOf(b)); !strings.Contains(a.Text(), "Withdraw the undelivered") {
 		t.Errorf("what was sent cannot be taken back:\n%s", a.Text())
 	}
 }

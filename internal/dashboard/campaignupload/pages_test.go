@@ -58,7 +58,7 @@ func TestForm_Templates(t *testing.T) {
 	t.Parallel()
 	who := shop(t, memory{})
 	page := who.Get(campaignupload.Path + "?template=" + manyID(0))
-	if page.Status != http.StatusOK || len(page.Body) > 28_000 {
+	if page.Status != http.StatusOK || len(page.Body) > web.HTMLLimit {
 		t.Errorf("answers %d, %d bytes; want at most 28000", page.Status, len(page.Body))
 	}
 	if n := strings.Count(page.Body, "<option "); n != 50 {
@@ -76,7 +76,7 @@ func TestForm_Templates(t *testing.T) {
 		t.Errorf("the columns: %s", page.Text())
 	}
 	long := who.Post(campaignupload.Path+"/columns", url.Values{"template": {manyID(0)}, "name": {strings.Repeat("&", 1000)}})
-	if len(long.Body) > 28_000 || !strings.Contains(long.Body, strings.Repeat("&amp;", 1000)) {
+	if len(long.Body) > web.HTMLLimit || !strings.Contains(long.Body, strings.Repeat("&amp;", 1000)) {
 		t.Errorf("with a long name %d bytes; want at most 28000, and the name", len(long.Body))
 	}
 }
@@ -122,10 +122,10 @@ func TestReview_Size(t *testing.T) {
 	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
 	who.Language = "pt-BR"
 	page := who.Get(campaignupload.Path + "/review?upload=AAAAAAAAAAAAAAAAAAAAAA")
-	if page.Status != http.StatusOK || len(page.Body) > 28_000 {
+	if page.Status != http.StatusOK || len(page.Body) > web.HTMLLimit {
 		t.Errorf("answers %d, %d bytes; want at most 28000", page.Status, len(page.Body))
 	}
-	for _, want := range []string{"Linhas a corrigir", "Números recusados: 600", "Números repetidos: 300", "E há mais."} {
+	for _, want := range []string{"Linhas a corrigir", "600 números inválidos ficaram de fora", "300 números repetidos", "E há mais."} {
 		if !strings.Contains(page.Text(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

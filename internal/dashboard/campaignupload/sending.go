@@ -77,8 +77,16 @@ type form struct {
 	Templates []campaign.Template
 	Fewer     bool               // there are more templates
 	Template  *campaign.Template // the selected template
-	Notes     []string           // errors
+	Notes     []note             // errors
 	Lead      string             // minimum time from now to a schedule
+}
+
+// note is an error of the form, and the name of the field to correct.
+type note struct{ Field, Text string }
+
+// Wrong reports whether a field is to be corrected.
+func (f form) Wrong(field string) bool {
+	return slices.ContainsFunc(f.Notes, func(n note) bool { return n.Field == field })
 }
 
 func (s *Pages) begin(p *web.Page) error {
@@ -254,15 +262,15 @@ func (s *Pages) check(p *web.Page, f *form) error {
 	t, err := s.template(p, f.TemplateID)
 	switch {
 	case errors.Is(err, campaign.ErrNotFound):
-		f.Notes = append(f.Notes, p.T("refusal.template_not_found"))
+		f.Notes = append(f.Notes, note{"template", p.T("refusal.template_not_found")})
 	case err != nil:
 		return err
 	}
 	switch {
 	case f.Name == "":
-		f.Notes = append(f.Notes, p.T("sending.no_name"))
+		f.Notes = append(f.Notes, note{"name", p.T("sending.no_name")})
 	case utf8.RuneCountInString(f.Name) > maxName:
-		f.Notes = append(f.Notes, p.T("sending.long_name", p.Number(maxName)))
+		f.Notes = append(f.Notes, note{"name", p.T("sending.long_name", p.Number(maxName))})
 	}
 	return s.takeFile(p, f, t.Variables())
 }
@@ -285,7 +293,7 @@ func (s *Pages) takeFile(p *web.Page, f *form, variables []string) error {
 		}
 		f.file, f.FileName = before.file, before.FileName
 	default:
-		f.Notes = append(f.Notes, p.T("sending.no_file"))
+		f.Notes = append(f.Notes, note{"file", p.T("sending.no_file")})
 		return nil
 	}
 	t, err := readFile(f.file)
@@ -294,7 +302,7 @@ func (s *Pages) takeFile(p *web.Page, f *form, variables []string) error {
 	}
 	if err != nil {
 		f.From = "" // its file is not kept
-		f.Notes = append(f.Notes, explain(p, err))
+		f.Notes = append(f.Notes, note{"file", explain(p, err)})
 	}
 	return nil
 }

@@ -193,7 +193,7 @@ func TestConfirm_SendsOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(file, nil)
-	says(t, page, http.StatusOK, "Messages to send 2", "Numbers refused 0", "Olá Ana", "Send now")
+	says(t, page, http.StatusOK, "Messages to send 2", "Invalid numbers 0", "Olá Ana", "Send now")
 	if len(b.handoffs.batches) > 0 {
 		t.Fatal("the review has sent it")
 	}
@@ -218,7 +218,7 @@ func TestReview_EveryLine(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, _ := b.review("phone;uid;nome\n11987654321;a;Jo\xe3o\n5511987654321;b;Bia\n119;c;Caio\n5,51199E+12;d;Davi\n;e;Eva\n", nil)
-	says(t, page, http.StatusOK, "Messages to send 1", "Numbers refused 3", "Numbers repeated 1", "read as Windows-1252", "Olá João",
+	says(t, page, http.StatusOK, "Messages to send 1", "Invalid numbers 3", "Repeated numbers 1", "read as Windows-1252", "Olá João",
 		"4 119 Too many or too few digits", "5 5,51199E+12 Excel has shortened the number", "6 The phone number is empty", "3 5511987654321 2")
 
 	page, _ = b.review("phone;uid;nome\n11987654321;a;\n11987654322;;Bia\n", nil)
@@ -280,7 +280,7 @@ func TestReview_CorrectedForm(t *testing.T) {
 	form := b.admin.Get("/dashboard/campaigns/new?from=" + id)
 	says(t, form, http.StatusOK, "lista.csv")
 	page, _ = b.review(none, fields{"from": id, "name": "Outra campanha"})
-	says(t, page, http.StatusOK, "Check: Outra campanha", "Messages to send 2", "Send now")
+	says(t, page, http.StatusOK, "Review: Outra campanha", "Messages to send 2", "Send now")
 	says(t, b.upload(b.admin, "", fields{"from": id}), http.StatusUnprocessableEntity, "The file is empty")
 }
 
@@ -292,7 +292,7 @@ func TestConfirm_ResumesAfterFailure(t *testing.T) {
 	b.dispatch.left = 2
 	says(t, b.confirm(page), http.StatusInternalServerError)
 	page = b.admin.Get(address)
-	says(t, page, http.StatusOK, "2 of 3 parts of this campaign were accepted already", "Messages to send 1", "Go on sending")
+	says(t, page, http.StatusOK, "2 of 3 parts of this campaign were accepted already", "Messages to send 1", "Continue sending")
 	b.dispatch.left = -1
 	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/") {
 		t.Fatalf("answered %d %q", got.Status, got.Location)
@@ -340,7 +340,7 @@ func TestUpload_WrongInput(t *testing.T) {
 	}{
 		"no name":            {file, fields{"name": " "}, "Give the campaign a name"},
 		"a long name":        {file, fields{"name": strings.Repeat("é", 1001)}, "it may have 1,000 characters at most"},
-		"no file":            {none, nil, "Choose the CSV file"},
+		"no file":            {none, nil, "Choose the file"},
 		"an empty file":      {"", nil, "The file is empty"},
 		"no such template":   {file, fields{"template": strings.Repeat("x", 3000)}, "There is no such template"},
 		"a column missing":   {"phone;uid;Name\n1;a;Ana\n", nil, "The column nome is missing. In its first line, the file has: phone, uid, Name."},
@@ -363,7 +363,7 @@ func TestUpload_Roles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(file, fields{"name": "<script>alert(1)</script>"})
-	if strings.Contains(page.Body, "<script>alert") || !strings.Contains(page.Text(), "Check: <script>alert(1)</script>") {
+	if strings.Contains(page.Body, "<script>alert") || !strings.Contains(page.Text(), "Review: <script>alert(1)</script>") {
 		t.Error("the name is not shown as text")
 	}
 	viewer, other := b.SignIn(b.tenant, web.RoleViewer), b.SignIn("t-other", web.RoleAdmin)
@@ -421,7 +421,7 @@ func TestConfirm_ResumesAfterScheduledTime(t *testing.T) {
 	b.dispatch.left = -1
 	b.dispatch.Now = func() time.Time { return b.UI.Now().Add(2 * time.Hour) }
 	page = b.admin.Get(address)
-	says(t, page, http.StatusOK, "1 of 2 parts", "too late for the schedule", "As soon as you confirm", "Go on sending")
+	says(t, page, http.StatusOK, "1 of 2 parts", "too late for the schedule", "As soon as you confirm", "Continue sending")
 	b.confirm(page)
 	if len(b.handoffs.batches) != 2 || b.handoffs.batches[1].Scheduled {
 		t.Errorf("handed on: %+v, want the second at once", b.handoffs.batches)
@@ -455,7 +455,7 @@ func TestConfirm_ResumesWithoutAnotherCheck(t *testing.T) {
 	var asked atomic.Int64
 	b.pages.Now = func() time.Time { return b.UI.Now().Add(time.Duration(asked.Add(1)) * 8 * time.Second) }
 	page = b.admin.Get(address)
-	says(t, page, http.StatusOK, "1 of 3 parts", "Messages to send 2,000", "Go on sending")
+	says(t, page, http.StatusOK, "1 of 3 parts", "Messages to send 2,000", "Continue sending")
 	b.pages.Now = b.UI.Now
 	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/") || len(b.handoffs.batches) != 3 {
 		t.Errorf("led to %q, %d batches", got.Location, len(b.handoffs.batches))

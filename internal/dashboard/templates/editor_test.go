@@ -408,9 +408,9 @@ func TestEditor_Refused(t *testing.T) {
 			"cards-height", "the tall height does not fit small cards",
 		},
 		"closed card's title":       {carousel, map[string]string{"c2": `{"t":"` + long(201) + `"}`}, "c2-title", "Title, card 2: 201 characters"},
-		"closed card's suggestion":  {carousel, map[string]string{"c2": `{"t":"a","s":[{"t":"Ver","k":"openUrl","u":"http://e.example/"}]}`}, "c2-s1-url", "Address of the link of button 1, card 2"},
+		"closed card's suggestion":  {carousel, map[string]string{"c2": `{"t":"a","s":[{"t":"Ver","k":"openUrl","u":"http://e.example/"}]}`}, "c2-s1-url", "Link URL of button 1, card 2"},
 		"closed card's suggestions": {carousel, map[string]string{"c2": `{"t":"a","s":[{"t":"a"},{"t":"a"},{"t":"a"},{"t":"a"},{"t":"a"}]}`}, "", "Button, card 2: 5, at most 4"},
-		"file":                      {map[string]string{"kind": "file", "file": ""}, nil, "file", "Address of the file: it is blank"},
+		"file":                      {map[string]string{"kind": "file", "file": ""}, nil, "file", "File URL: it is blank"},
 		"file's thumbnail":          {map[string]string{"kind": "file", "file": "https://e.example/"}, map[string]string{"file-thumbnail": "x"}, "file-thumbnail", "begins with https://"},
 		"blank URL":                 {text, map[string]string{"s1": `{"t":"a","k":"openUrl"}`}, "s1-url", "it is blank"},
 		"long URL":                  {text, map[string]string{"s1": `{"t":"a","k":"openUrl","u":"` + address + `"}`}, "s1-url", "at most 2,048"},
@@ -454,9 +454,9 @@ func TestEditor_ErrorsRemain(t *testing.T) {
 	b := newBench(t)
 	e := b.open(t, newPage).set(map[string]string{"name": "n", "kind": "carousel", "c2": `{"t":"Dois","m":"http://e.example/"}`})
 	e.read(b.admin.Post(e.action, e.fields))
-	contains(t, e.page, http.StatusUnprocessableEntity, `id="c1-title-e">Card 1: it is blank`, `<p class="flaw">Address of the picture or video, card 2`)
+	contains(t, e.page, http.StatusUnprocessableEntity, `id="c1-title-e">Card 1: it is blank`, `<p class="flaw">Image or video URL, card 2`)
 	e.set(map[string]string{"c1-title": "Um"}).press("open c2")
-	contains(t, e.page, http.StatusOK, `id="c2-media-e">Address of the picture or video, card 2`)
+	contains(t, e.page, http.StatusOK, `id="c2-media-e">Image or video URL, card 2`)
 	e.set(map[string]string{"c2-media": ""})
 	if page := e.press("open c1").page; strings.Contains(page.Body, "aria-invalid") || strings.Contains(page.Body, `class="flaw"`) {
 		t.Error("errors remain after their corrections")

@@ -11,6 +11,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
@@ -187,7 +188,7 @@ func TestTestSend_RefusalSize(t *testing.T) {
 	for i := range 20 {
 		form.Set(fmt.Sprintf("var.v%d", i), strings.Repeat("&", 1000))
 	}
-	if page := b.admin.Post(path+"/test", form); page.Status != http.StatusUnprocessableEntity || len(page.Body) > 28_000 {
+	if page := b.admin.Post(path+"/test", form); page.Status != http.StatusUnprocessableEntity || len(page.Body) > web.HTMLLimit {
 		t.Errorf("answers %d, %d bytes; want at most 28000", page.Status, len(page.Body))
 	}
 }

@@ -128,7 +128,7 @@ func TestSave_CreatesAndChanges(t *testing.T) {
 		t.Errorf("second version %v (-want +got):\n%s", err, diff)
 	}
 	contains(t, b.admin.Get(path), http.StatusOK, "Version 2", "Version 1", "seu pedido", "A caminho", `src="https://e.example/a.png"`)
-	contains(t, b.admin.Get("/dashboard/templates"), http.StatusOK, "Pedido em cartão", "Rich card")
+	contains(t, b.admin.Get("/dashboard/templates"), http.StatusOK, "Pedido em cartão", "Card with an image")
 
 	audited := []string{"admin@example.com template.create Pedido", "admin@example.com template.change Pedido em cartão"}
 	if diff := cmp.Diff(audited, b.Audited()); diff != "" {
@@ -226,7 +226,7 @@ func TestPages_Roles(t *testing.T) {
 	for _, to := range []string{"/dashboard/templates", "/dashboard/templates/preview", path, path + "/test"} {
 		contains(t, viewer.Post(to, form), http.StatusForbidden)
 		without := url.Values{"csrf": {""}, "name": {"n"}, "text": {"a"}}
-		contains(t, b.admin.Post(to, without), http.StatusForbidden, "did not come from a page of yours")
+		contains(t, b.admin.Post(to, without), http.StatusForbidden, "The page has expired")
 	}
 	for _, to := range []string{path, path + "/edit", "/dashboard/templates/nothing", "/dashboard/templates/" + strings.Repeat("x", 3000)} {
 		contains(t, other.Get(to), http.StatusNotFound)
@@ -320,7 +320,7 @@ func TestList_Forms(t *testing.T) {
 		b.keep(campaign.Template{ID: templateID(i), Name: fmt.Sprint("Modelo ", i), Content: c})
 	}
 	page := b.admin.Get("/dashboard/templates")
-	for i, form := range []string{"Text", "Rich card", "File", "Carousel"} {
+	for i, form := range []string{"Text", "Card with an image", "File", "Carousel"} {
 		if want := fmt.Sprintf("Modelo %d %s 1", i, form); !strings.Contains(page.Text(), want) {
 			t.Errorf("the page lacks %q: %s", want, page.Text())
 		}

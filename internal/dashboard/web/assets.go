@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
-	"strings"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -18,15 +16,15 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Maximum size of a page in bytes with its style and scripts, and the part of it that
-// is left for HTML.
 const (
-	PageLimit   = 100_000
-	AssetsLimit = 72_000
-	HTMLLimit   = PageLimit - AssetsLimit
-	// DocsHTMLLimit is the part that is left on the pages of the API documentation, which
-	// load no htmx.
-	DocsHTMLLimit = 40_000
+	// PageLimit is the maximum size in bytes of a page with its style and scripts, as the
+	// browser receives them.
+	PageLimit = 100_000
+	// HTMLLimit is the maximum size in bytes of a page's HTML before its compression.
+	HTMLLimit = 60_000
+	// AssetsLimit is the maximum size in bytes of the style and the scripts before their
+	// compression.
+	AssetsLimit = 90_000
 )
 
 // served are the assets as browsers receive them, by name.
@@ -40,12 +38,6 @@ var served = func() map[string][]byte {
 		content, err := assets.ReadFile("assets/" + e.Name())
 		if err != nil {
 			panic(err)
-		}
-		switch e.Name() {
-		case "app.css":
-			content = compactStyle(content)
-		case "app.js":
-			content = scriptNotes.ReplaceAll(content, nil)
 		}
 		all[e.Name()] = content
 	}
@@ -61,24 +53,6 @@ var hashes = func() map[string]string {
 	}
 	return sums
 }()
-
-var (
-	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	cssSpaces  = strings.NewReplacer(" { ", "{", " {", "{", "{ ", "{", " > ", ">", "; }", "}", "; ", ";", ": ", ":", ", ", ",", " }", "}")
-)
-
-// scriptNotes matches the lines of comments and the indentation of a script.
-var scriptNotes = regexp.MustCompile(`(?m)^\s*//.*\n|^[ \t]+`)
-
-// compactStyle returns a style sheet without comments and without the spaces that have no
-// meaning.
-func compactStyle(sheet []byte) []byte {
-	var short strings.Builder
-	for line := range strings.Lines(string(cssComment.ReplaceAll(sheet, nil))) {
-		short.WriteString(cssSpaces.Replace(strings.TrimSpace(line)))
-	}
-	return []byte(strings.ReplaceAll(short.String(), ";}", "}"))
-}
 
 func assetPath(name string) string { return Root + "/assets/" + hashes[name] + "/" + name }
 

@@ -86,6 +86,15 @@ func (p *Page) T(key string, args ...any) string {
 	return fill(text, args)
 }
 
+// Count returns the text of the key with n as {0} and further arguments. For n = 1 it
+// returns the text of key.one, if there is one.
+func (p *Page) Count(key string, n int, args ...any) string {
+	if one := key + ".one"; n == 1 && p.Has(one) {
+		key = one
+	}
+	return p.T(key, append([]any{p.Number(n)}, args...)...)
+}
+
 // Has reports whether the key has a text.
 func (p *Page) Has(key string) bool { return p.tongue.texts[key] != "" }
 
@@ -141,6 +150,12 @@ func (p *Page) SignedIn() bool { return p.Session.Email != "" }
 // In reports whether the page is in a part of the dashboard, such as
 // /dashboard/campaigns.
 func (p *Page) In(part string) bool { return within(p.R.URL.Path, part) }
+
+// Sent reports whether the request sends a form.
+func (p *Page) Sent() bool { return !p.reads() }
+
+// Before returns the page that sent a form, or the first page if it is unknown.
+func (p *Page) Before() string { return LocalPath(pathOf(p.R.Referer())) }
 
 // Asset returns the path of an asset. It changes with the content, so that browsers may
 // cache it.

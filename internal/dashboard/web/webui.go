@@ -388,6 +388,14 @@ type Refusal struct {
 	To, ToKey string
 }
 
+// title returns the text key of the page's title.
+func (r *Refusal) title() string {
+	if r.Status == http.StatusNotFound {
+		return "ui.not_found_title"
+	}
+	return "ui.error_title"
+}
+
 func (r *Refusal) Error() string { return fmt.Sprintf("%d %s", r.Status, r.Key) }
 
 // refuse answers an error with a page, if it is meant for people.
@@ -409,7 +417,7 @@ func (p *Page) refuse(err error) error {
 		slog.ErrorContext(p.R.Context(), "serving a page failed", "error", err.Error(), "route", p.R.Pattern)
 		refusal = &Refusal{Status: http.StatusInternalServerError, Key: "ui.failed"}
 	}
-	return p.RenderStatus(refusal.Status, "ui.error_title", "error.html", refusal)
+	return p.RenderStatus(refusal.Status, refusal.title(), "error.html", refusal)
 }
 
 // render writes the page, or the fragment that htmx requests.

@@ -109,9 +109,9 @@ func TestAdd(t *testing.T) {
 	if diff := cmp.Diff([]string{"message.failed", "message.read"}, e.Kinds); diff != "" {
 		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
-	lacks(t, o.viewer.Get(webhooks.Path), "crm.example.com", "https://crm.example.com/hook?…", "Kinds of event: 2", "On")
+	lacks(t, o.viewer.Get(webhooks.Path), "crm.example.com", "https://crm.example.com/hook?…", "Kinds of event: 2", "Active")
 	page := o.viewer.Get(webhooks.Path + "/" + e.ID)
-	lacks(t, page, "Message failed, Message read", "Nothing was posted", "No failures")
+	lacks(t, page, "Message failed, Message read", "Nothing was sent", "No failures")
 	if strings.Contains(page.Text(), e.Secret) || strings.Contains(page.Body, "private-key") {
 		t.Error("the page shows a secret again")
 	}
@@ -174,7 +174,7 @@ func TestAdd_WrongInput(t *testing.T) {
 		url, kind, says string
 	}{
 		{"http://example.com", "message.read", "begin with https://"},
-		{"crm", "message.read", "write it like"},
+		{"crm", "message.read", "Write it like"},
 		{"https://127.0.0.1/", "message.read", "not on the public internet"},
 		{"https://2130706433/", "message.read", "not on the public internet"},
 		{"https://u:p@example.com/", "message.read", "Leave user name and password out"},
@@ -227,9 +227,9 @@ func TestChange(t *testing.T) {
 	}
 	lacks(t, o.viewer.Get(path), "Two secrets sign until 11 May 2100, 12:30")
 
-	lacks(t, o.admin.Get(path+"/off"), "keeps waiting")
+	lacks(t, o.admin.Get(path+"/off"), "are sent when it is enabled")
 	o.admin.Post(path+"/off", nil)
-	lacks(t, o.viewer.Get(path), "Switched off 4 May 2100, 12:30 by an admin")
+	lacks(t, o.viewer.Get(path), "Disabled 4 May 2100, 12:30 by an admin")
 	if on := o.admin.Post(path+"/on", nil); on.Location != path+"?done=on" || o.endpoint(t, e.ID).Off() {
 		t.Errorf("switching on answers %d to %q", on.Status, on.Location)
 	}
@@ -269,12 +269,12 @@ func TestTestWebhook_SignedAndAnswered(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	e, _ = o.add(t, receiver.URL, "message.read")
 	path := webhooks.Path + "/" + e.ID + "/test"
-	lacks(t, o.admin.Post(path, nil), "Taken. Answered 204 No Content")
+	lacks(t, o.admin.Post(path, nil), "Delivered. Answered 204 No Content")
 	if err := <-verified; err != nil {
 		t.Errorf("the test is not as it should be: %v", err)
 	}
 	status = http.StatusTeapot
-	lacks(t, o.admin.Post(path, nil), "Not taken. Answered 418 I'm a teapot", "No failures")
+	lacks(t, o.admin.Post(path, nil), "Not delivered. Answered 418 I'm a teapot", "No failures")
 	part := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webtest.Base+path, http.NoBody)
 	part.Header.Set("HX-Request", "true")
 	part.Header.Set("X-CSRF-Token", o.admin.Session.CSRF)
@@ -282,7 +282,7 @@ func TestTestWebhook_SignedAndAnswered(t *testing.T) {
 		t.Errorf("htmx gets %s", a.Body)
 	}
 	receiver.Close()
-	lacks(t, o.admin.Post(path, nil), "Not taken. No connection")
+	lacks(t, o.admin.Post(path, nil), "Not delivered. No connection")
 }
 
 func TestTestWebhook_PrivateAddress(t *testing.T) {
@@ -370,7 +370,7 @@ func TestResend_All(t *testing.T) {
 	if answer.Location != path+"?done=resent_all&n=2" {
 		t.Fatalf("it answers %d to %q", answer.Status, answer.Location)
 	}
-	lacks(t, o.admin.Get(answer.Location), "Groups of webhooks resent: 2. They")
+	lacks(t, o.admin.Get(answer.Location), "2 deliveries resent. They")
 	for name, want := range map[string]campaign.WebhookDelivery{
 		"dead": {Attempt: 0, Next: now}, "old": {Attempt: 9, Next: old.Next, Dead: true}, "waiting": {Attempt: 4, Next: now},
 	} {
@@ -385,7 +385,7 @@ func TestResend_All(t *testing.T) {
 	}
 	lacks(t, o.admin.Post(path+"/resend-failed", url.Values{"since": {"soon"}}), "Give a date and time")
 	o.admin.Post(path+"/off", nil)
-	lacks(t, o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}}), "switch it on before")
+	lacks(t, o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}}), "enable it before")
 }
 
 func TestPage_DeliveriesPerHour(t *testing.T) {
@@ -399,11 +399,11 @@ func TestPage_DeliveriesPerHour(t *testing.T) {
 		}
 	}
 	page := o.viewer.Get(webhooks.Path + "/" + e.ID)
-	lacks(t, page, "1,507 taken", "3 failed", "4 May 2100, 12:00 1,000 0", "4 May 2100, 11:00 7 3")
+	lacks(t, page, "1,507 delivered", "3 failed", "4 May 2100, 12:00 1,000 0", "4 May 2100, 11:00 7 3")
 	if !strings.Contains(page.Body, "at most 1,000 in one hour") || strings.Count(page.Body, "<rect") != 4 {
 		t.Errorf("the chart has %d bars", strings.Count(page.Body, "<rect"))
 	}
-	lacks(t, o.viewer.Get(webhooks.Path), "1,507 taken 3 failed")
+	lacks(t, o.viewer.Get(webhooks.Path), "1,507 delivered 3 failed")
 }
 
 func TestPage_States(t *testing.T) {
@@ -415,8 +415,8 @@ func TestPage_States(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	lacks(t, o.viewer.Get(webhooks.Path), "Failing")
-	lacks(t, o.viewer.Get(webhooks.Path+"/"+e.ID), "taken nothing since 4 May 2100, 11:30", "next probe: 4 May 2100, 12:31")
-	for _, off := range []struct{ why, says string }{{"gone", "answered 410"}, {"failing", "5 days on end"}} {
+	lacks(t, o.viewer.Get(webhooks.Path+"/"+e.ID), "accepted nothing since 4 May 2100, 11:30", "next test: 4 May 2100, 12:31")
+	for _, off := range []struct{ why, says string }{{"gone", "answered 410"}, {"failing", "5 days in a row"}} {
 		if _, err := o.store.SwitchEndpoint(t.Context(), o.tenant, e.ID, off.why); err != nil {
 			t.Fatal(err)
 		}
@@ -424,7 +424,7 @@ func TestPage_States(t *testing.T) {
 	}
 	portuguese := o.viewer
 	portuguese.Language = "pt-BR"
-	lacks(t, portuguese.Get(webhooks.Path+"/"+e.ID), "Desligado em 04/05/2100 12:30", "falhou por 5 dias seguidos")
+	lacks(t, portuguese.Get(webhooks.Path+"/"+e.ID), "Desativado em 04/05/2100 12:30", "falhou por 5 dias seguidos")
 }
 
 func TestActions_Forbidden(t *testing.T) {
@@ -510,12 +510,12 @@ func TestResend_EndpointKeepsFailing(t *testing.T) {
 	if all.Location != path+"?done=resent_waiting&n=1" {
 		t.Fatalf("it answers %d to %q", all.Status, all.Location)
 	}
-	lacks(t, o.admin.Get(all.Location), "wait for the endpoint to answer: 1. The next attempt is 4 May 2100,")
+	lacks(t, o.admin.Get(all.Location), "1 delivery waits. We will try again at 4 May 2100,")
 	one := o.admin.Post(path+"/resend", url.Values{"webhook": {"msg_a"}, "at": {f.At.Format(time.RFC3339Nano)}})
 	if one.Location != path+"?done=resent_waits" {
 		t.Fatalf("one answers %d to %q", one.Status, one.Location)
 	}
-	lacks(t, o.admin.Get(one.Location), "The webhook waits for the endpoint to answer")
+	lacks(t, o.admin.Get(one.Location), "1 delivery waits for the endpoint to answer")
 }
 
 func TestAdd_AllEventTypes(t *testing.T) {

@@ -27,6 +27,49 @@ function broken(image) {
 document.addEventListener("error", (event) => { if (event.target.tagName === "IMG") broken(event.target); }, true);
 for (const image of document.images) if (image.complete && !image.naturalWidth) broken(image);
 
+// The first wrong field of a form gets the focus, or else the notice of what is wrong.
+const wrong = document.querySelector("[aria-invalid=true]") ?? document.querySelector("main form [role=alert], main > [role=alert]");
+if (wrong) {
+  if (!wrong.matches("input, select, textarea")) wrong.tabIndex = -1;
+  wrong.focus();
+}
+
+// A file that is larger than data-most bytes is refused before it is sent.
+document.addEventListener("change", ({ target }) => {
+  if (!target.dataset.most) return;
+  const large = [...target.files].some((file) => file.size > target.dataset.most);
+  target.setCustomValidity(large ? target.dataset.large : "");
+  target.reportValidity();
+});
+
+// What was entered in a form is kept in the tab until the form is accepted. If a page
+// says that it was refused, such as after the end of the session, the form gets it back.
+const entered = "entered";
+const here = location.pathname + location.search;
+document.addEventListener("submit", ({ target: form, submitter }) => {
+  if (form.method !== "post" || form.matches("[hx-post]")) return;
+  const values = [...new FormData(form, submitter)].filter(([name, value]) => typeof value === "string" && name !== "csrf" && name !== "once");
+  sessionStorage.setItem(entered, JSON.stringify({ page: here, action: form.getAttribute("action"), values }));
+});
+const kept = JSON.parse(sessionStorage.getItem(entered) ?? "null");
+if (kept && document.querySelector("[data-refused]")) {
+  sessionStorage.setItem(entered, JSON.stringify({ ...kept, refused: true }));
+} else if (kept) {
+  sessionStorage.removeItem(entered);
+  const form = kept.refused && kept.page === here && document.querySelector(`form[action="${CSS.escape(kept.action)}"]`);
+  if (form) enter(form, kept.values);
+}
+function enter(form, values) {
+  for (const box of form.querySelectorAll("[type=checkbox], [type=radio]")) box.checked = false;
+  for (const [name, value] of values) {
+    for (const field of form.querySelectorAll(`[name="${CSS.escape(name)}"]:not([type=hidden])`)) {
+      if (field.matches("[type=checkbox], [type=radio]")) field.checked ||= field.value === value;
+      else field.value = value;
+    }
+  }
+  document.getElementById("restored").hidden = false;
+}
+
 // A button "do" changes the parts of its form. With htmx, only the form is replaced.
 document.addEventListener("submit", (event) => {
   const { submitter: button, target: form } = event;

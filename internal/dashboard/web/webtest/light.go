@@ -9,8 +9,8 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// Light opens a page, and fails the test where its HTML is too heavy: with its
-// scripts and styles it would not stay below web.PageLimit.
+// Light opens a page, and fails the test if its HTML exceeds
+// web.HTMLLimit.
 func Light(tb testing.TB, who Person, path string) Answer {
 	tb.Helper()
 	who.Language = "pt-BR"
