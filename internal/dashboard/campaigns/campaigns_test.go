@@ -250,11 +250,19 @@ func TestCampaign_RefreshesUntilCompleted(t *testing.T) {
 	b := d.running("Natal")
 	reader := d.admin()
 	reader.Header.Set("HX-Request", "true")
-	if a := reader.Get(pathOf(b)); strings.Contains(a.Body, "<html") || !strings.Contains(a.Body, `hx-get="`+pathOf(b)+`"`) {
+	update := pathOf(b) + "?was=sending"
+	if a := reader.Get(pathOf(b)); strings.Contains(a.Body, "<html") || !strings.Contains(a.Body, `hx-get="`+update+`"`) ||
+		!strings.Contains(a.Body, "<title>Natal – Sending") {
 		t.Errorf("the part of the page that changes is:\n%s", a.Body)
 	}
+	if a := reader.Get(update); strings.Contains(a.Body, `role="status"`) {
+		t.Error("an unchanged status is announced")
+	}
 	d.record(b, campaign.OutcomeRead, "", 0, 999, noon)
-	a := reader.Get(pathOf(b))
+	a := reader.Get(update)
+	if !strings.Contains(a.Body, `role="status" hx-swap-oob="true">Natal – Completed`) {
+		t.Errorf("the new status is not announced:\n%s", a.Body)
+	}
 	if strings.Contains(a.Body, "hx-get") || !strings.Contains(a.Text(), "Completed") || !strings.Contains(a.Text(), "Read 1,000 100%") {
 		t.Errorf("the campaign is completed, and the page says:\n%s", a.Text())
 	}

@@ -140,3 +140,30 @@ func (c chart) Seconds(at time.Time) string {
 
 // Half is the middle of the scale.
 func (c chart) Half() int { return c.Most / 2 }
+
+// Middle is the middle of the time.
+func (c chart) Middle() time.Time { return c.From.Add(c.To.Sub(c.From) / 2) }
+
+// span is the part of the chart between the middles of a point's neighbours, in which the
+// point's values are shown.
+type span struct {
+	point
+	X, Width string
+}
+
+// Spans returns the spans of the points.
+func (c chart) Spans() []span {
+	x := func(at time.Time) float64 { return width * float64(at.Sub(c.From)) / float64(max(c.To.Sub(c.From), 1)) }
+	format := func(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
+	spans := make([]span, len(c.Points))
+	left := 0.0
+	for i, p := range c.Points {
+		right := float64(width)
+		if i+1 < len(c.Points) {
+			right = (x(p.At) + x(c.Points[i+1].At)) / 2
+		}
+		spans[i] = span{p, format(left), format(right - left)}
+		left = right
+	}
+	return spans
+}

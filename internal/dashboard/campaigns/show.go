@@ -43,6 +43,7 @@ type view struct {
 	Self      string      // URL from which the page refreshes itself
 	Every     string      // refresh interval, "" for a finished campaign
 	AsTable   bool        // the chart is shown as a table
+	Changed   bool        // the status is another one than in the last update
 }
 
 // sentWith is the version of a template that a batch was sent with. The name is "" if
@@ -93,11 +94,12 @@ func (s *Pages) show(p *web.Page) error {
 	if err := s.nameTemplates(p.R.Context(), &v); err != nil {
 		return err
 	}
-	v.Self, v.AsTable = p.R.URL.RequestURI(), p.Query("chart") == "table"
+	v.Self, v.AsTable = p.With("was", string(v.Status)), p.Query("chart") == "table"
+	v.Changed = p.Query("was") != string(v.Status)
+	p.Title, p.Refresh = c.Name+" – "+p.T("campaigns.status."+string(v.Status)), refreshOf(v)
 	if p.Partial() {
-		return p.Fragment("campaigns_live.html", v)
+		return p.Fragment("campaigns_update.html", v)
 	}
-	p.Title, p.Refresh = c.Name, refreshOf(v)
 	return p.Render("", "campaigns_show.html", v)
 }
 

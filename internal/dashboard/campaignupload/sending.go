@@ -226,9 +226,13 @@ func (s *Pages) example(p *web.Page) error {
 	w.Comma, w.UseCRLF = ';', true
 	more := moreColumns(t)
 	return w.WriteAll([][]string{
-		append([]string{"phone", "uid"}, more...), append([]string{"11987654321", p.T("sending.example_uid")}, more...),
+		append([]string{"phone", "uid"}, more...), append([]string{exampleNumber, p.T("sending.example_uid")}, more...),
 	})
 }
+
+// exampleNumber is a valid number that belongs to nobody: numbers that begin with 90000
+// are not assigned.
+const exampleNumber = "11900000000"
 
 // moreColumns returns the columns that a template needs besides phone and uid.
 func moreColumns(t campaign.Template) []string {

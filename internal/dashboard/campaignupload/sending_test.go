@@ -404,7 +404,7 @@ func TestForm_Columns(t *testing.T) {
 		t.Errorf("the fragment is\n%s", part.Body)
 	}
 	example := b.admin.Get("/dashboard/campaigns/new/example?template=" + b.template)
-	if example.Body != "\ufeffphone;uid;nome\r\n11987654321;customer-1;nome\r\n" {
+	if example.Body != "\ufeffphone;uid;nome\r\n11900000000;customer-1;nome\r\n" {
 		t.Errorf("example %q", example.Body)
 	}
 	page, _ := b.review(example.Body, nil)

@@ -8,6 +8,7 @@ import (
 	"embed"
 	"errors"
 	"net/http"
+	"path"
 	"slices"
 	"time"
 
@@ -51,6 +52,7 @@ const Path = web.Root + "/settings/credentials"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
+	ui.View(mux, path.Dir(Path), func(p *web.Page) error { return p.Redirect(Path) })
 	ui.View(mux, Path, s.list)
 	ui.AdminView(mux, Path+"/new", s.ask)
 	ui.Change(mux, Path, s.create)
