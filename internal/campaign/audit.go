@@ -12,4 +12,8 @@ type AuditEntry struct {
 	// Details are the options that the user chose, as keys of the dashboard texts, so that
 	// each reader sees them in their own language.
 	Details []string
+	// Link is the dashboard's path of the changed object, "" if it has no page.
+	Link string
+	// Cursor is the place in the log. Audit sets none, AuditLog sets it.
+	Cursor string
 }

@@ -49,6 +49,9 @@ func auditRow(e campaign.AuditEntry, nanos int64) Item {
 	if len(e.Details) > 0 {
 		row["details"] = text(strings.Join(e.Details, ","))
 	}
+	if e.Link != "" {
+		row["link"] = text(e.Link)
+	}
 	row["at"], row[TTL] = millis(e.At), number(e.At.Add(campaign.AuditLife).Unix())
 	return row
 }
@@ -70,7 +73,7 @@ func (s *CampaignStore) AuditLog(ctx context.Context, tenant, older string, limi
 	for _, row := range s.unexpiredRows(out.Items) {
 		e := campaign.AuditEntry{
 			Tenant: tenant, At: getMillis(row, "at"), Who: getText(row, "who"),
-			Action: getText(row, "action"), Subject: getText(row, "subject"),
+			Action: getText(row, "action"), Subject: getText(row, "subject"), Link: getText(row, "link"), Cursor: getText(row, "sk"),
 		}
 		if details := getText(row, "details"); details != "" {
 			e.Details = strings.Split(details, ",")

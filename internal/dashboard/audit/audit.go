@@ -5,8 +5,8 @@ import (
 	"context"
 	"embed"
 	"net/http"
-	"strconv"
 	"strings"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -36,6 +36,7 @@ const Path = web.Root + "/settings/audit"
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AdminView(mux, Path, s.show)
+	ui.AdminView(mux, Path+"/export", s.export)
 }
 
 // pageLength is the number of entries per page.
@@ -43,13 +44,18 @@ const pageLength = 50
 
 // page is the data of the page: entries, and the cursor of older ones.
 type page struct {
+	filter
 	Entries []campaign.AuditEntry
+	Areas   []string
+	Export  string // path of the matching entries as a file
 	Older   string
 	Later   bool // there are newer ones
 }
 
 // On returns the subject of an entry in the reader's language.
-func (page) On(p *web.Page, e campaign.AuditEntry) string {
+func (page) On(p *web.Page, e campaign.AuditEntry) string { return on(p, e) }
+
+func on(p *web.Page, e campaign.AuditEntry) string {
 	details := make([]string, len(e.Details))
 	for i, key := range e.Details {
 		details[i] = p.T(key)
@@ -61,13 +67,62 @@ func (page) On(p *web.Page, e campaign.AuditEntry) string {
 }
 
 func (s *Pages) show(p *web.Page) error {
-	older := p.Query("older")
-	if _, err := strconv.ParseUint(older, 10, 63); older != "" && err != nil {
-		return campaign.ErrNotFound
-	}
-	entries, next, err := s.Log.AuditLog(p.R.Context(), p.Session.Tenant, older, pageLength)
+	f, err := filterOf(p)
 	if err != nil {
 		return err
 	}
-	return p.Render("audit.title", "audit.html", page{Entries: entries, Older: next, Later: older != ""})
+	found := page{filter: f, Areas: areas, Export: Path + "/export?" + p.R.URL.RawQuery, Later: p.Query("older") != ""}
+	found.Entries, found.Older, err = s.find(p, f, p.Query("older"), pageLength, maxLooked)
+	if err != nil {
+		return err
+	}
+	return p.Render("audit.title", "audit.html", found)
+}
+
+const (
+	// readLength is the number of entries read at once.
+	readLength = 200
+	// maxLooked is the number of entries that a search reads. The next page continues
+	// after them.
+	maxLooked = 2_000
+)
+
+// find returns up to limit matching entries among the next looked ones, and the cursor of
+// older ones.
+func (s *Pages) find(p *web.Page, f filter, older string, limit, looked int) (found []campaign.AuditEntry, next string, err error) {
+	if older == "" {
+		older = f.newest()
+	}
+	for ; looked > 0; looked -= readLength {
+		entries, after, err := s.Log.AuditLog(p.R.Context(), p.Session.Tenant, older, readLength)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, e := range entries {
+			switch {
+			case e.At.Before(f.from):
+				return found, "", nil
+			case len(found) > 0 && repeats(found[len(found)-1], e):
+				found[len(found)-1] = e
+			case len(found) == limit:
+				return found, found[limit-1].Cursor, nil
+			case f.matches(e):
+				found = append(found, e)
+			}
+		}
+		if older = after; older == "" {
+			break
+		}
+	}
+	return found, older, nil
+}
+
+// repeatedWithin is the maximum time between two entries of one change, as after a
+// double click.
+const repeatedWithin = time.Minute
+
+// repeats reports whether an entry of a campaign is about the same change as an older one.
+func repeats(e, older campaign.AuditEntry) bool {
+	return strings.HasPrefix(e.Action, "campaign.") && e.Action == older.Action && e.Who == older.Who &&
+		e.Subject == older.Subject && e.Link == older.Link && e.At.Sub(older.At) < repeatedWithin
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"html"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -85,7 +86,7 @@ func link(page string) string {
 	if !ok {
 		return ""
 	}
-	return before[strings.LastIndex(before, `"`)+1:]
+	return html.UnescapeString(before[strings.LastIndex(before, `"`)+1:])
 }
 
 func TestRecord_SameInstant(t *testing.T) {
@@ -194,4 +195,64 @@ type fixed []campaign.AuditEntry
 
 func (f fixed) AuditLog(context.Context, string, string, int) ([]campaign.AuditEntry, string, error) {
 	return f, "1", nil
+}
+
+// A search finds entries by person, subject area and day, over all pages and in the file.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for i := range 260 {
+		e := campaign.AuditEntry{
+			Tenant: b.tenant, At: noon.Add(time.Duration(i) * time.Hour), Who: "Ana@acme.example", Action: "campaign.cancel", Subject: fmt.Sprintf("=note-%03d.", i),
+		}
+		if i%4 == 0 {
+			e.Who, e.Action, e.Link = "bia@acme.example", "campaign.dispatch", "/dashboard/campaigns/1"
+		}
+		b.write(t, e)
+	}
+	ana := b.SignIn(b.tenant, web.RoleAdmin)
+	count := func(query string) (n int) {
+		for path := audit.Path + "?" + query; path != ""; {
+			got := ana.Get(path)
+			if got.Status != http.StatusOK {
+				t.Fatalf("%s answers %d", path, got.Status)
+			}
+			n += strings.Count(got.Body, "=note-")
+			path = link(got.Body)
+		}
+		return n
+	}
+	for query, want := range map[string]int{
+		"who=bia": 65, "who=ANA": 195, "area=campaign": 260, "area=session": 0, "from=2026-05-05&to=2026-05-05": 24, "to=2026-05-04": 15,
+		"who=bia&from=2026-05-05&to=2026-05-05": 6,
+	} {
+		if got := count(query); got != want {
+			t.Errorf("%s: %d entries, want %d", query, got, want)
+		}
+	}
+	if got := ana.Get(audit.Path + "?who=bia"); !strings.Contains(got.Body, `<a href="/dashboard/campaigns/1">=note-`) {
+		t.Error("an entry does not link to its campaign")
+	}
+	for _, query := range []string{"area=x", "from=yesterday", "to=2026-02-30"} {
+		if got := ana.Get(audit.Path + "?" + query); got.Status != http.StatusNotFound {
+			t.Errorf("%s answers %d", query, got.Status)
+		}
+	}
+	file := ana.Get(audit.Path + "/export?who=bia&to=2026-05-05").Body
+	if lines := strings.Split(strings.TrimSpace(file), "\r\n"); len(lines) != 1+10 || !strings.Contains(lines[1], `"bia@acme.example";`) || !strings.Contains(lines[1], `"'=note-036."`) {
+		t.Errorf("the file has %d lines:\n%.300s", len(lines), file)
+	}
+}
+
+// A change that was confirmed twice has one entry.
+func TestPage_DoubleConfirmation(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for i, subject := range []string{"Natal", "Natal", "Outra"} {
+		b.write(t, campaign.AuditEntry{Tenant: b.tenant, At: noon.Add(time.Duration(i) * time.Second), Who: "ana@acme.example", Action: "campaign.dispatch", Subject: subject})
+	}
+	page := b.SignIn(b.tenant, web.RoleAdmin).Get(audit.Path)
+	if n, others := strings.Count(page.Body, ">Natal<"), strings.Count(page.Body, ">Outra<"); n != 1 || others != 1 {
+		t.Errorf("%d entries of one campaign and %d of the other, want 1 each", n, others)
+	}
 }

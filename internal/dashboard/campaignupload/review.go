@@ -253,7 +253,7 @@ func (s *Pages) deliver(p *web.Page, u upload, pl plan) (bool, error) {
 	if u.Schedule != "" {
 		action = "campaign.schedule"
 	}
-	if err := p.Audit(action, u.Name); err != nil {
+	if err := p.AuditOn(web.Root+"/campaigns/"+u.CampaignID, action, u.Name); err != nil {
 		return false, err
 	}
 	return s.send(p, u, pl)

@@ -164,7 +164,7 @@ func (s *Pages) save(p *web.Page, action, id string) error {
 	if err := s.Once.Use(p, "templates.form_used", to, toKey); err != nil {
 		return err
 	}
-	if err := p.Audit(action, t.Name); err != nil {
+	if err := p.AuditOn(linkOf(t), action, t.Name); err != nil {
 		return err
 	}
 	t, err = s.Keeper.KeepTemplate(p.R.Context(), t)
@@ -172,6 +172,14 @@ func (s *Pages) save(p *web.Page, action, id string) error {
 		return err
 	}
 	return p.Redirect(Path + "/" + t.ID)
+}
+
+// linkOf returns the path of a template, "" for a new one.
+func linkOf(t campaign.Template) string {
+	if t.ID == "" {
+		return ""
+	}
+	return Path + "/" + t.ID
 }
 
 // rearrange shows the form after a command of its buttons. Nothing is saved.

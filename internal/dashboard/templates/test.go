@@ -78,7 +78,7 @@ func (s *Pages) test(p *web.Page) error {
 	if err := s.Once.Use(p, "templates.test_used", Path+"/"+t.ID, "templates.back"); err != nil {
 		return err
 	}
-	if err := p.Audit("template.test", t.Name); err != nil {
+	if err := p.AuditOn(Path+"/"+t.ID, "template.test", t.Name); err != nil {
 		return err
 	}
 	refused, err := dispatchclient.Make(p.R.Context(), s.Dispatch, p, c)

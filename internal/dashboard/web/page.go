@@ -194,9 +194,17 @@ func (p *Page) Audit(action, subject string, details ...string) error {
 	return p.AuditOf(p.Session, action, subject, details...)
 }
 
+// AuditOn is Audit for an object with a page of its own, the path link.
+func (p *Page) AuditOn(link, action, subject string, details ...string) error {
+	return p.audit(p.Session, campaign.AuditEntry{Link: link, Action: action, Subject: subject, Details: details})
+}
+
 // AuditOf is Audit for another session than the page's: one that begins or ends.
 func (p *Page) AuditOf(session Session, action, subject string, details ...string) error {
-	return p.ui.Auditor.Audit(p.R.Context(), campaign.AuditEntry{
-		Tenant: session.Tenant, At: p.ui.Now(), Who: session.Email, Action: action, Subject: subject, Details: details,
-	})
+	return p.audit(session, campaign.AuditEntry{Action: action, Subject: subject, Details: details})
+}
+
+func (p *Page) audit(session Session, e campaign.AuditEntry) error {
+	e.Tenant, e.At, e.Who = session.Tenant, p.ui.Now(), session.Email
+	return p.ui.Auditor.Audit(p.R.Context(), e)
 }

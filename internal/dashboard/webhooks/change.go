@@ -156,7 +156,7 @@ func (s *Pages) changeKinds(p *web.Page) error {
 
 // change changes an endpoint, and shows its page with a confirmation.
 func (s *Pages) change(p *web.Page, e campaign.Endpoint, action, done string, do func(ctx context.Context) error, details ...string) error {
-	if err := p.Audit(action, subject(e), details...); err != nil {
+	if err := p.AuditOn(Path+"/"+e.ID, action, subject(e), details...); err != nil {
 		return err
 	}
 	if err := do(p.R.Context()); err != nil {
@@ -199,7 +199,7 @@ func (s *Pages) rotate(p *web.Page) error {
 	if err := s.useForm(p); err != nil {
 		return err
 	}
-	if err := p.Audit("endpoint.rotate", subject(e), web.Kept(p)); err != nil {
+	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.rotate", subject(e), web.Kept(p)); err != nil {
 		return err
 	}
 	r, err := s.Admin.RotateEndpoint(p.R.Context(), e.Tenant, e.ID, keep)

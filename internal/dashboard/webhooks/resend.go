@@ -33,7 +33,7 @@ func (s *Pages) resendOne(p *web.Page) error {
 	if _, err := s.Store.Failure(p.R.Context(), e.Tenant, e.ID, id, at); err != nil {
 		return err
 	}
-	if err := p.Audit("endpoint.resend", subject(e)); err != nil {
+	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.resend", subject(e)); err != nil {
 		return err
 	}
 	waiting, err := s.Admin.ResendOne(p.R.Context(), e.Tenant, e.ID, id, at)
@@ -69,7 +69,7 @@ func (s *Pages) resendFailed(p *web.Page) error {
 	if err := resendable(e); err != nil {
 		return err
 	}
-	if err := p.Audit("endpoint.resend_failed", subject(e)); err != nil {
+	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.resend_failed", subject(e)); err != nil {
 		return err
 	}
 	sent, err := s.Admin.ResendFailed(p.R.Context(), e.Tenant, e.ID, since, mostAtOnce)

@@ -267,7 +267,7 @@ func (s *Pages) test(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Audit("endpoint.test", subject(e)); err != nil {
+	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.test", subject(e)); err != nil {
 		return err
 	}
 	result, err := s.Poster.Test(p.R.Context(), e)
