@@ -75,10 +75,11 @@ func (f MediaFile) ThumbnailLink(base string) string {
 	return base + "/" + f.ThumbnailKey()
 }
 
-// ShownBy reports whether the template shows the file or its thumbnail.
-func (f MediaFile) ShownBy(t Template, base string) bool {
+// ShownBy reports whether the template shows the file or its thumbnail. The host of an
+// uploaded file's link may have changed since the template was saved.
+func (f MediaFile) ShownBy(t Template) bool {
 	for address := range t.MediaURLs() {
-		if hash, own := UploadedMedia(base, address); (own && hash == f.Hash) || (f.URL != "" && address == f.URL) {
+		if f.URL == "" && strings.Contains(address, "/"+MediaPrefix+f.Hash) || f.URL != "" && address == f.URL {
 			return true
 		}
 	}
