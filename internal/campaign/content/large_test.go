@@ -40,3 +40,28 @@ func TestLarge_Fast(t *testing.T) {
 		})
 	}
 }
+
+// A long value that a template contains often does not exhaust the memory of the functions
+// that render it.
+func TestLarge_Value(t *testing.T) {
+	t.Parallel()
+	const uses = "{{a}}"
+	values := []string{strings.Repeat("a", 200_000)}
+	for name, c := range map[string]content.Content{
+		"text":     {Text: strings.Repeat(uses, 500)},
+		"file":     {File: &content.File{URL: "https://a.example/" + strings.Repeat(uses, 500), ThumbnailURL: "https://a.example/" + uses}},
+		"verbatim": {Card: &content.Card{Media: &content.Media{URL: "https://a.example/" + strings.Repeat(uses, 500), Verbatim: true}}},
+	} {
+		rendered := c.Render(values)
+		size := len(rendered.Text)
+		for address := range rendered.MediaURLs() {
+			size += len(address)
+		}
+		if size > content.MaxMessage+1000 {
+			t.Errorf("%s: rendered %d bytes", name, size)
+		}
+		if code := rendered.Unsendable(); code != content.CodeTextTooLong {
+			t.Errorf("%s: the code is %q, want %q", name, code, content.CodeTextTooLong)
+		}
+	}
+}

@@ -70,28 +70,38 @@ func (n *Names) add(name string) {
 // Render returns the content with its variables replaced by values, in the order of
 // Variables. A {{variable}} within a value is not replaced. Values within a URL are escaped
 // for their place: the path, the query or the fragment. A value at the start of a URL is not
-// escaped, so that it can be a whole URL.
+// escaped, so that it can be a whole URL. Values are cut where their total exceeds the size of
+// any message: Unsendable refuses the content then.
 func (c Content) Render(values []string) Content {
-	names := NewNames(c.Variables())
+	r := renderer{NewNames(c.Variables()), values, MaxMessage + 1}
 	rendered := c.clone()
 	for f := range rendered.fields() {
-		*f.value = f.render(&names, values)
+		*f.value = r.render(f)
 	}
 	return rendered
 }
 
-func (f field) render(names *Names, values []string) string {
+// renderer inserts values. A value has up to some megabytes, and a template can contain it
+// thousands of times.
+type renderer struct {
+	names  Names
+	values []string
+	left   int // bytes of values that can be inserted
+}
+
+func (r *renderer) render(f field) string {
 	if !strings.Contains(*f.value, "{{") {
 		return *f.value
 	}
 	var filled strings.Builder
 	var place urlPlace
 	for part, variable := range Parts(*f.value) {
-		if i := names.Index(part); variable && i >= 0 && i < len(values) {
-			part = values[i]
+		if i := r.names.Index(part); variable && i >= 0 && i < len(r.values) {
+			part = first(r.values[i], r.left)
 			if f.url && !f.verbatim && filled.Len() > 0 {
-				part = place.escape(part)
+				part = first(place.escape(part), r.left)
 			}
+			r.left -= len(part)
 		}
 		if f.url {
 			place.follow(part)
@@ -100,6 +110,8 @@ func (f field) render(names *Names, values []string) string {
 	}
 	return filled.String()
 }
+
+func first(text string, size int) string { return text[:min(len(text), size)] }
 
 // urlPlace is what the text of a URL contains before a value.
 type urlPlace struct{ query, fragment bool }
