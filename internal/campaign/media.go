@@ -82,7 +82,7 @@ func (f MediaFile) ThumbnailLink(base string) string {
 // uploaded file's link may have changed since the template was saved.
 func (f MediaFile) ShownBy(t Template) bool {
 	for address := range t.MediaURLs() {
-		if f.URL == "" && strings.Contains(address, "/"+MediaPrefix+f.Hash) || f.URL != "" && address == f.URL {
+		if f.URL == "" && strings.Contains(canonicalURL(address), "/"+MediaPrefix+f.Hash) || f.URL != "" && address == f.URL {
 			return true
 		}
 	}

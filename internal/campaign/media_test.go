@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 )
 
 // The spelling of a link does not hide which uploaded file it shows.
@@ -43,5 +44,22 @@ func TestUploadedMedia(t *testing.T) {
 	}
 	if got, own := campaign.UploadedMedia("http://127.0.0.1:4566/bucket", "http://127.0.0.1:4566/bucket/%6dedia/"+name); got != hash || !own {
 		t.Errorf("of a local stack: %q, %t", got, own)
+	}
+}
+
+// Neither its spelling nor a former domain hides that a template shows a file.
+func TestMediaFile_ShownBy(t *testing.T) {
+	t.Parallel()
+	file := campaign.MediaFile{Hash: strings.Repeat("0a", 32), Type: "image/jpeg"}
+	for address, want := range map[string]bool{
+		file.Link("https://files.example"):                                 true,
+		file.Link("https://former.example"):                                true,
+		"https://former.example/%6dedi%61/%30" + file.Hash[1:] + "-t1.jpg": true,
+		"https://former.example/media/" + strings.Repeat("0b", 32):         false,
+	} {
+		shows := campaign.Template{Content: content.Content{File: &content.File{URL: address}}}
+		if got := file.ShownBy(shows); got != want {
+			t.Errorf("%s: %t, want %t", address, got, want)
+		}
 	}
 }

@@ -244,7 +244,7 @@ func TestUpload_CacheControl(t *testing.T) {
 	o := newOffice(t)
 	got := o.upload(o.admin, "a.png", picture(t, 8, 8))
 	for _, link := range []string{got.Link, got.Small} {
-		response, err := http.Get(link) //nolint:gosec,noctx // a link of the stack
+		response, err := http.Get(link) //nolint:noctx // a link of the stack
 		if err != nil {
 			t.Fatal(err)
 		}
