@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/random"
+	"campaign-dispatch/localstack/httpjson"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -114,12 +115,10 @@ func scheduled(ctx context.Context, env stackenv.Env, token string) (id string, 
 	if err != nil {
 		return "", err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, env["BASE_URL"]+"/api/v1/external/campaigns/dispatch", bytes.NewReader(body))
+	r, err := httpjson.NewPost(ctx, env["BASE_URL"]+"/api/v1/external/campaigns/dispatch", token, body)
 	if err != nil {
 		return "", err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+token)
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return "", fmt.Errorf("dispatch a campaign: %w", err)

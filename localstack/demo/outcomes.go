@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/httpjson"
 )
 
 // ledger is a campaign's ledger and the number of received webhooks.
@@ -125,20 +125,11 @@ func (w *watcher) ledger(ctx context.Context, sink string) (ledger, error) {
 
 // received counts the verified webhooks of the campaign's changes in the sink.
 func (w *watcher) received(ctx context.Context, sink string) (int, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, sink+"/_sink/events", http.NoBody)
-	if err != nil {
-		return 0, fmt.Errorf("list the sink's webhooks: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, fmt.Errorf("list the sink's webhooks: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }()
 	var posts []struct {
 		Body     string `json:"body"`
 		Verified bool   `json:"verified"`
 	}
-	if err := json.NewDecoder(response.Body).Decode(&posts); err != nil {
+	if err := httpjson.Get(ctx, sink+"/_sink/events", &posts); err != nil {
 		return 0, fmt.Errorf("list the sink's webhooks: %w", err)
 	}
 	ids := map[string]bool{}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	neturl "net/url"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/httpjson"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -64,17 +64,8 @@ func (w *watcher) outcomes(ctx context.Context) (outcomes, error) {
 // accepted counts the messages that the provider accepted since the start of the demo.
 func (w *watcher) accepted(ctx context.Context) (int, error) {
 	after := neturl.QueryEscape(w.since.UTC().Format(time.RFC3339Nano))
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.rcs+"/_sim/messages?after="+after, http.NoBody)
-	if err != nil {
-		return 0, fmt.Errorf("list the provider's messages: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, fmt.Errorf("list the provider's messages: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }()
 	var messages []json.RawMessage
-	if err := json.NewDecoder(response.Body).Decode(&messages); err != nil {
+	if err := httpjson.Get(ctx, w.rcs+"/_sim/messages?after="+after, &messages); err != nil {
 		return 0, fmt.Errorf("list the provider's messages: %w", err)
 	}
 	return len(messages), nil

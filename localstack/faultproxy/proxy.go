@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/retry"
 	"campaign-dispatch/localstack/forward"
 	"campaign-dispatch/localstack/procnet"
 )
@@ -221,7 +222,7 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault 
 	case fault == Cut:
 		hangUp(w, half(answer, text))
 	case fault == Slow:
-		wait(r.Context(), patience)
+		_ = retry.Sleep(r.Context(), patience) // ends early if the caller is gone
 		hangUp(w, nil)
 	default:
 		hangUp(w, nil)
@@ -231,15 +232,6 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault 
 func killIf(caller procnet.Process) {
 	if caller.ID != 0 {
 		kill(caller.ID)
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

@@ -87,14 +87,8 @@ func (s suggestion) check() error {
 }
 
 func (a action) check() error {
-	kinds := 0
-	for _, present := range []bool{a.OpenURL != nil, a.Dial != nil, a.ViewLocation != nil, a.ShareLocation != nil, a.CreateCalendarEvent != nil} {
-		if present {
-			kinds++
-		}
-	}
 	switch {
-	case kinds != 1:
+	case !oneOf(a.OpenURL != nil, a.Dial != nil, a.ViewLocation != nil, a.ShareLocation != nil, a.CreateCalendarEvent != nil):
 		return invalid("An action has exactly one kind.")
 	case a.OpenURL != nil:
 		return a.checkURL()

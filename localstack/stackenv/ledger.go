@@ -1,7 +1,6 @@
 package stackenv
 
 import (
-	"context"
 	"crypto/rand"
 	"testing"
 
@@ -29,10 +28,6 @@ func (e Env) LedgerTable(tb testing.TB) (name, stream string) {
 	if err != nil {
 		tb.Fatalf("create a table: %v", err)
 	}
-	tb.Cleanup(func() {
-		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
-			tb.Errorf("delete the test's table: %v", err)
-		}
-	})
+	deleteAfter(tb, client, name)
 	return name, aws.ToString(made.TableDescription.LatestStreamArn)
 }
