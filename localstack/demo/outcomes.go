@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
 	"campaign-dispatch/localstack/httpjson"
 )
 
@@ -31,6 +32,11 @@ func (l ledger) known() (total int) {
 		total += n
 	}
 	return total
+}
+
+// failed counts the messages that will never be delivered.
+func (l ledger) failed() int {
+	return l.counts[campaign.OutcomeFailed] + l.counts[campaign.OutcomeExpired]
 }
 
 // String lists the outcomes with their counts.
@@ -67,7 +73,10 @@ func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) erro
 	step := d.Log.Step("outcomes")
 	before, moved := -1, d.Now()
 	for {
-		l, err := w.ledger(ctx, d.Env["WEBHOOK_SINK_URL"])
+		l, err := w.ledger(ctx)
+		if err == nil {
+			l.webhooks, err = w.received(ctx, d.Env["WEBHOOK_SINK_URL"])
+		}
 		if err != nil {
 			return err
 		}
@@ -89,15 +98,14 @@ func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) erro
 		if quiet > progressTimeout {
 			return fmt.Errorf("%d of %d webhooks are missing after a minute without progress: see `make logs`", l.changes-l.webhooks, l.changes)
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Sleep(ctx, tick) != nil {
 			return errors.New("interrupted: the stack is still running")
-		case <-time.After(tick):
 		}
 	}
 }
 
-func (w *watcher) ledger(ctx context.Context, sink string) (ledger, error) {
+// ledger reads the campaign's outcomes and taps. It does not count the webhooks.
+func (w *watcher) ledger(ctx context.Context) (ledger, error) {
 	l := ledger{counts: map[campaign.Outcome]int{}}
 	for _, ref := range w.batches {
 		batch, err := w.store.Batch(ctx, ref)
@@ -118,9 +126,7 @@ func (w *watcher) ledger(ctx context.Context, sink string) (ledger, error) {
 		}
 		l.taps += len(taps)
 	}
-	var err error
-	l.webhooks, err = w.received(ctx, sink)
-	return l, err
+	return l, nil
 }
 
 // received counts the verified webhooks of the campaign's changes in the sink.

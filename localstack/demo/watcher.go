@@ -15,14 +15,6 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// outcomes counts a campaign's messages by outcome.
-type outcomes struct {
-	sent, failed, expired int // from the service's ledger
-	accepted              int // by the provider
-}
-
-func (o outcomes) final() int { return o.sent + o.failed + o.expired }
-
 // watcher reads the service's ledger and the provider's accepted messages.
 type watcher struct {
 	store   *dynamo.CampaignStore
@@ -39,26 +31,6 @@ func newWatcher(env stackenv.Env, now func() time.Time) *watcher {
 		rcs:   env["RCS_URL"],
 		since: now(),
 	}
-}
-
-func (w *watcher) outcomes(ctx context.Context) (outcomes, error) {
-	var o outcomes
-	for _, ref := range w.batches {
-		batch, err := w.store.Batch(ctx, ref)
-		if err != nil {
-			return o, fmt.Errorf("read the campaign's outcomes: %w", err)
-		}
-		batchLedger, err := w.store.Ledger(ctx, batch, nil)
-		if err != nil {
-			return o, fmt.Errorf("read the campaign's outcomes: %w", err)
-		}
-		o.sent += batchLedger.Head.Known() - batchLedger.Head.Counts[campaign.OutcomeFailed] - batchLedger.Head.Counts[campaign.OutcomeExpired]
-		o.failed += batchLedger.Head.Counts[campaign.OutcomeFailed]
-		o.expired += batchLedger.Head.Counts[campaign.OutcomeExpired]
-	}
-	var err error
-	o.accepted, err = w.accepted(ctx)
-	return o, err
 }
 
 // accepted counts the messages that the provider accepted since the start of the demo.

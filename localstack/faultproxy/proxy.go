@@ -14,6 +14,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -93,13 +94,7 @@ func (p *Proxy) Arm(f Fault) *Armed {
 func (p *Proxy) Disarm(a *Armed) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	kept := p.armed[:0]
-	for _, other := range p.armed {
-		if other != a {
-			kept = append(kept, other)
-		}
-	}
-	p.armed = kept
+	p.armed = slices.DeleteFunc(p.armed, func(other *Armed) bool { return other == a })
 }
 
 // Lose fails every call of dispatch that queues the word, so that the hand-off of a campaign

@@ -81,10 +81,9 @@ func (s Stack) parameters() []cfn.Parameter {
 	}
 	maps.Copy(values, s.Parameters)
 	parameters := make([]cfn.Parameter, 0, len(values))
-	for name, value := range values {
-		parameters = append(parameters, cfn.Parameter{ParameterKey: aws.String(name), ParameterValue: aws.String(value)})
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		parameters = append(parameters, cfn.Parameter{ParameterKey: aws.String(name), ParameterValue: aws.String(values[name])})
 	}
-	slices.SortFunc(parameters, func(a, b cfn.Parameter) int { return strings.Compare(*a.ParameterKey, *b.ParameterKey) })
 	return parameters
 }
 
