@@ -48,16 +48,15 @@ func (t Trial) Try(ctx context.Context, c Client) (Result, error) {
 		"TEMPLATE_ID": t.Env["TEMPLATE_ID"], "CAMPAIGN_ID": random.UUID(), "PHONES": strings.Join(phones(), ","),
 	}
 	r, err := w.run(ctx, given)
-	if err == nil {
-		result := Result{Client: r.Library + " " + r.Version}
-		if c.dispatches() {
-			err = t.checkDispatch(ctx, &result, r, strings.Split(given["PHONES"], ","))
-		} else {
-			err = t.checkGrants(ctx, &result, c, r, credential.ClientID)
-		}
-		return result, errors.Join(err, t.Service.RevokeCredential(ctx, credential.ClientID))
+	result := Result{Client: r.Library + " " + r.Version}
+	switch {
+	case err != nil:
+	case c.dispatches():
+		err = t.checkDispatch(ctx, &result, r, strings.Split(given["PHONES"], ","))
+	default:
+		err = t.checkGrants(ctx, &result, c, r, credential.ClientID)
 	}
-	return Result{}, errors.Join(err, t.Service.RevokeCredential(ctx, credential.ClientID))
+	return result, errors.Join(err, t.Service.RevokeCredential(ctx, credential.ClientID))
 }
 
 // phones returns random phone numbers, which probably have no messages yet.

@@ -208,26 +208,17 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault 
 		caller, _ = p.finder.Behind(r.RemoteAddr)
 	}
 	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
+	var begun []byte                                  // of the answer
 	switch {
 	case err != nil:
-		hangUp(w, nil)
-	case fault == Killed:
-		killIf(caller)
-		hangUp(w, nil)
+	case fault == Killed && caller.ID != 0:
+		kill(caller.ID)
 	case fault == Cut:
-		hangUp(w, half(answer, text))
+		begun = half(answer, text)
 	case fault == Slow:
 		_ = retry.Sleep(r.Context(), patience) // ends early if the caller is gone
-		hangUp(w, nil)
-	default:
-		hangUp(w, nil)
 	}
-}
-
-func killIf(caller procnet.Process) {
-	if caller.ID != 0 {
-		kill(caller.ID)
-	}
+	hangUp(w, begun)
 }
 
 // half is an answer up to the middle of its body, or of its header if it has no body.
