@@ -208,8 +208,8 @@ func (s Service) post(ctx context.Context, body []byte) (answer, error) {
 	var said struct{ Errors []struct{ Code string } }
 	status, err := httpjson.Do(s.http, r, &said)
 	switch {
-	case status >= http.StatusInternalServerError || err != nil: // or its answer was lost
-		return unknown, nil
+	case status >= http.StatusInternalServerError || err != nil:
+		return unknown, nil //nolint:nilerr // the answer may be lost
 	case status == http.StatusAccepted:
 		return accepted, nil
 	case len(said.Errors) == 0:

@@ -39,7 +39,7 @@ func (s Stack) Logs(ctx context.Context, out io.Writer) error {
 			_, _ = fmt.Fprintln(out, line)
 		}
 		if retry.Sleep(ctx, tick) != nil {
-			return nil
+			return nil //nolint:nilerr // interrupted by the user
 		}
 	}
 }

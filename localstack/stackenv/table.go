@@ -26,6 +26,7 @@ func (e Env) OwnTable(tb testing.TB, like string) string {
 
 // deleteAfter deletes the table in the test's cleanup.
 func deleteAfter(tb testing.TB, client *dynamodb.Client, name string) {
+	tb.Helper()
 	tb.Cleanup(func() {
 		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
 			tb.Errorf("delete the test's table: %v", err)
