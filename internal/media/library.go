@@ -1,5 +1,5 @@
 // Package media keeps the files that messages can show. Browsers upload them in parts
-// straight to the media bucket. Afterwards, the content is checked and published under a
+// directly to the media bucket. Afterwards, the content is checked and published under a
 // key that never changes.
 package media
 
@@ -232,15 +232,15 @@ func (l *Library) read(ctx context.Context, key string, use func(r io.Reader) er
 // Delete deletes a file, unless a version of a template shows it: then it returns the version.
 // The mark comes first: a template that is saved concurrently is either found here, or
 // refused. A deletion that was interrupted can be repeated.
-func (l *Library) Delete(ctx context.Context, f campaign.MediaFile) (user *campaign.Template, err error) {
+func (l *Library) Delete(ctx context.Context, f campaign.MediaFile) (template *campaign.Template, err error) {
 	if err := l.Store.MarkMedia(ctx, f.Tenant, f.Hash, true); err != nil {
 		return nil, err
 	}
-	if user, err = l.User(ctx, f); err != nil {
+	if template, err = l.ShownIn(ctx, f); err != nil {
 		return nil, err
 	}
-	if user != nil {
-		return user, l.Store.MarkMedia(ctx, f.Tenant, f.Hash, false)
+	if template != nil {
+		return template, l.Store.MarkMedia(ctx, f.Tenant, f.Hash, false)
 	}
 	if err := l.deleteObjects(ctx, f); err != nil {
 		return nil, err
@@ -258,8 +258,8 @@ func (l *Library) deleteObjects(ctx context.Context, f campaign.MediaFile) error
 	return l.Bucket.Delete(ctx, f.ThumbnailKey())
 }
 
-// User returns the first template with a version that shows the file, or nil.
-func (l *Library) User(ctx context.Context, f campaign.MediaFile) (*campaign.Template, error) {
+// ShownIn returns the first template with a version that shows the file, or nil.
+func (l *Library) ShownIn(ctx context.Context, f campaign.MediaFile) (*campaign.Template, error) {
 	all, err := l.Store.Templates(ctx, f.Tenant)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ type Store interface {
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// CreateTemplate returns the first version of a template that exists. full reports that
-	// the tenant has most templates already.
+	// the tenant already has as many as most templates.
 	CreateTemplate(ctx context.Context, t campaign.Template, most int, e campaign.AuditEntry) (first campaign.Template, full bool, err error)
 	// AddTemplateVersion writes a version after the current one. The error wraps
 	// campaign.ErrLostRace if the current version is another than the one before.

@@ -69,7 +69,7 @@ func (s *CampaignStore) MarkMedia(ctx context.Context, tenant, hash string, dele
 	return err
 }
 
-// DeleteMedia deletes a file that is marked. Others are left.
+// DeleteMedia deletes a file if it is marked, and otherwise does nothing.
 func (s *CampaignStore) DeleteMedia(ctx context.Context, tenant, hash string) error {
 	_, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName: &s.Campaigns, Key: mediaKey(tenant, hash), ConditionExpression: aws.String("deleting = :yes"),

@@ -79,8 +79,8 @@ func (f field) flaws(skeleton string) []Flaw {
 	return []Flaw{flaw}
 }
 
-// startsHTTPS reports whether a URL as written can become an https URL: it is one with empty
-// variables, or a variable stands in its scheme or its host.
+// startsHTTPS reports whether a URL as written can become an https URL. It can if it is an
+// https URL with empty variables, or if a variable stands in its scheme or its host.
 func (f field) startsHTTPS(skeleton string) bool {
 	if fixedHost(*f.value) {
 		return validURL(skeleton)

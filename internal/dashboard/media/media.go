@@ -1,5 +1,5 @@
 // Package media shows the files that a tenant's messages can show. Admins upload and delete
-// them. Browsers send a file in parts straight to the media bucket.
+// them. Browsers send a file in parts directly to the media bucket.
 package media
 
 import (
@@ -35,9 +35,9 @@ type Uploads interface {
 type Files interface {
 	CheckURL(ctx context.Context, tenant, address string) (campaign.MediaFile, error)
 	AddURL(ctx context.Context, f campaign.MediaFile) error
-	// User returns the first template with a version that shows the file, or nil.
-	User(ctx context.Context, f campaign.MediaFile) (*campaign.Template, error)
-	// Delete deletes a file unless a template shows it, which it then returns.
+	// ShownIn returns the first template with a version that shows the file, or nil.
+	ShownIn(ctx context.Context, f campaign.MediaFile) (*campaign.Template, error)
+	// Delete deletes a file, unless a template shows it: then it returns the template.
 	Delete(ctx context.Context, f campaign.MediaFile) (user *campaign.Template, err error)
 }
 
@@ -217,10 +217,10 @@ func (s *Pages) find(p *web.Page) (campaign.MediaFile, error) {
 	return s.Store.Media(p.R.Context(), p.Session.Tenant, hash)
 }
 
-// question is the data of the deletion form.
-type question struct {
+// deletion is the data of the deletion form.
+type deletion struct {
 	view
-	User *campaign.Template // shows the file
+	ShownIn *campaign.Template // nil if the file can be deleted
 }
 
 func (s *Pages) ask(p *web.Page) error {
@@ -228,12 +228,12 @@ func (s *Pages) ask(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	user, err := s.Files.User(p.R.Context(), f)
+	template, err := s.Files.ShownIn(p.R.Context(), f)
 	if err != nil {
 		return err
 	}
 	p.ShowMedia()
-	return p.Render("media.delete_title", "media_delete.html", question{s.view(f), user})
+	return p.Render("media.delete_title", "media_delete.html", deletion{s.view(f), template})
 }
 
 func (s *Pages) delete(p *web.Page) error {
@@ -247,13 +247,13 @@ func (s *Pages) delete(p *web.Page) error {
 	if err := p.Audit("media.delete", f.Name); err != nil {
 		return err
 	}
-	user, err := s.Files.Delete(p.R.Context(), f)
+	template, err := s.Files.Delete(p.R.Context(), f)
 	if err != nil {
 		return err
 	}
-	if user != nil {
+	if template != nil {
 		return &web.Refusal{
-			Status: http.StatusConflict, Key: "media.in_use", Args: []any{user.Name, user.Version}, To: Path, ToKey: "media.all",
+			Status: http.StatusConflict, Key: "media.in_use", Args: []any{template.Name, template.Version}, To: Path, ToKey: "media.all",
 		}
 	}
 	return p.Redirect(Path + "?done=deleted")

@@ -1,4 +1,4 @@
-// Sends a file in parts straight to the media bucket. A part that fails is sent again at a
+// Sends a file in parts directly to the media bucket. A part that fails is sent again at a
 // new address.
 "use strict";
 

@@ -246,7 +246,8 @@ func (d draftSuggestion) suggestion() content.Suggestion {
 	return s
 }
 
-// degrees returns a coordinate, 0 for none. What is no number is beyond every limit.
+// degrees returns a coordinate, 0 for none. For a text that is not a number, it returns
+// infinity, which exceeds every limit.
 func degrees(text string) float64 {
 	if text == "" {
 		return 0
