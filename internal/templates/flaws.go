@@ -79,7 +79,7 @@ func (f placedFlaw) detail() string {
 		if f.Part == content.PartText {
 			return "the template has no text, card, carousel or file"
 		}
-		return "must not be blank"
+		return blanks.of(f.Part, "must not be blank")
 	case content.FlawSeveral:
 		return "the template has more than one of text, card, carousel and file"
 	case content.FlawTooLong:
@@ -99,11 +99,11 @@ func (f placedFlaw) detail() string {
 	case content.FlawEncoding:
 		return "is not valid UTF-8"
 	case content.FlawUnknown:
-		return "is not one of the known values"
+		return "must be one of: " + listed.of(f.Part, "the known values")
 	case content.FlawMixed:
 		return "the media of all cards must have one height"
 	case content.FlawInvalid:
-		return "is invalid"
+		return invalids.of(f.Part, "is invalid")
 	}
 	return "cannot be used"
 }
@@ -113,6 +113,38 @@ func tooLong(f placedFlaw) string {
 		return "the content exceeds the provider's limit of 250 kB"
 	}
 	return fmt.Sprintf("has %d characters without its variables, at most %d are allowed", f.Have, f.Most)
+}
+
+// sentences are the details of parts.
+type sentences map[content.Part]string
+
+func (s sentences) of(part content.Part, other string) string {
+	if detail, ok := s[part]; ok {
+		return detail
+	}
+	return other
+}
+
+var blanks = sentences{
+	content.PartCard:     "must have a title, a description or media",
+	content.PartLocation: "must have latitude and longitude, or query",
+}
+
+// listed has the values of the parts with listed values.
+var listed = sentences{
+	campaign.PartTraffic:   "promotion, transaction, authentication, serviceRequest",
+	content.PartHeight:     "short, medium, tall",
+	content.PartWidth:      "small, medium",
+	content.PartWebview:    "full, half, tall",
+	content.PartSuggestion: "reply, openUrl, dial, showLocation, requestLocation, calendarEvent",
+}
+
+var invalids = sentences{
+	content.PartCard:          "must not be horizontal in a carousel",
+	content.PartHeight:        "tall media need a carousel of medium width",
+	content.PartPhone:         "must be + and 7 to 15 digits, such as +551133334444",
+	content.PartLocation:      "latitude must be from -90 to 90, longitude from -180 to 180",
+	content.PartEventDuration: "must be later than start, and start is required",
 }
 
 var plurals = map[content.Part]string{

@@ -190,6 +190,29 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A refusal says which values its field can have.
+func TestRefusals_Detail(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"unknown traffic":       "must be one of: promotion, transaction, authentication, serviceRequest",
+		"unknown height":        "must be one of: short, medium, tall",
+		"unknown width":         "must be one of: small, medium",
+		"unknown kind":          "must be one of: reply, openUrl, dial, showLocation, requestLocation, calendarEvent",
+		"unknown webview":       "must be one of: full, half, tall",
+		"empty card":            "must have a title, a description or media",
+		"no location":           "must have latitude and longitude, or query",
+		"invalid phone":         "must be + and 7 to 15 digits, such as +551133334444",
+		"latitude too large":    "latitude must be from -90 to 90, longitude from -180 to 180",
+		"event that ends first": "must be later than start, and start is required",
+	} {
+		var got struct{ Detail string }
+		answer := (&fake{}).call(t, http.MethodPost, "", refusals[name].body)
+		if err := json.Unmarshal(answer.body, &got); err != nil || got.Detail != want {
+			t.Errorf("%s: detail %q, %v, want %q", name, got.Detail, err, want)
+		}
+	}
+}
+
 // At each limit a template is saved.
 func TestAtTheLimits(t *testing.T) {
 	t.Parallel()
