@@ -81,7 +81,8 @@ func (f MediaFile) ThumbnailLink(base string) string {
 // ShownBy reports whether the template shows the file or its thumbnail. The host of an
 // uploaded file's link may have changed since the template was saved.
 func (f MediaFile) ShownBy(t Template) bool {
-	for address := range t.MediaURLs() {
+	for m := range t.MediaURLs() {
+		address := m.URL
 		if f.URL == "" && strings.Contains(canonicalURL(address), "/"+MediaPrefix+f.Hash) || f.URL != "" && address == f.URL {
 			return true
 		}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"path"
 	"regexp"
 	"strings"
@@ -50,14 +49,11 @@ type Bucket interface {
 
 // Library keeps the files of all tenants.
 type Library struct {
+	Prober
+
 	Store  Store
 	Bucket Bucket
-	// HTTP requests files of other hosts. It must connect to permitted addresses only and
-	// follow no redirects.
-	HTTP *http.Client
-	// Local permits http URLs of this machine.
-	Local bool
-	Now   func() time.Time
+	Now    func() time.Time
 }
 
 // PartSize is the size of all parts of an upload but the last, the smallest that S3 permits.

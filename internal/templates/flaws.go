@@ -18,13 +18,29 @@ const maxStored = 350 << 10
 
 // violations returns the reasons why a template cannot be saved.
 func violations(t campaign.Template) (found []httpapi.Violation) {
-	for _, f := range placedFlaws(t) {
-		found = append(found, httpapi.Violation{Pointer: f.pointer(), Code: codes[f.Code], Detail: f.detail()})
-	}
+	found = violationsOf(placedFlaws(t))
 	if stored, err := json.Marshal(t.Content); len(found) == 0 && (err != nil || len(stored) > maxStored) {
 		found = append(found, httpapi.Violation{Code: codes[content.FlawTooLong], Detail: fmt.Sprintf("the content has more than %d bytes as JSON", maxStored)})
 	}
 	return found
+}
+
+func violationsOf(flaws []placedFlaw) (found []httpapi.Violation) {
+	for _, f := range flaws {
+		found = append(found, httpapi.Violation{Pointer: f.pointer(), Code: codes[f.Code], Detail: f.detail()})
+	}
+	return found
+}
+
+// placed returns the flaws of a template's media.
+func placed(t campaign.Template, flaws []content.Flaw) []placedFlaw {
+	switch {
+	case t.File != nil:
+		return place(flaws, "file")
+	case t.Card != nil:
+		return place(flaws, "card")
+	}
+	return place(flaws, "")
 }
 
 // placedFlaw is a flaw with the object that its place refers to: "card" for a single card,
@@ -71,6 +87,7 @@ var codes = map[content.FlawCode]string{
 	content.FlawBraces: "invalid_braces", content.FlawNotHTTPS: "not_https",
 	content.FlawControl: "control_character", content.FlawEncoding: "invalid_utf8",
 	content.FlawUnknown: "unknown_value", content.FlawMixed: "mixed_heights", content.FlawInvalid: "invalid_value",
+	content.FlawUnusable: "unusable_media",
 }
 
 func (f placedFlaw) detail() string {
@@ -104,6 +121,8 @@ func (f placedFlaw) detail() string {
 		return "the media of all cards must have one height"
 	case content.FlawInvalid:
 		return invalids.of(f.Part, "is invalid")
+	case content.FlawUnusable:
+		return f.Flaw.Detail
 	}
 	return "cannot be used"
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
@@ -34,9 +35,17 @@ type Store interface {
 	AddTemplateVersion(ctx context.Context, t campaign.Template, e campaign.AuditEntry) (campaign.Template, error)
 }
 
+// Media checks the media of templates.
+type Media interface {
+	// Flaws returns the media that the provider could not fetch. Those of the version before
+	// were checked before.
+	Flaws(ctx context.Context, saved, before content.Content) []content.Flaw
+}
+
 // Service serves the requests about templates.
 type Service struct {
 	Tokens  Tokens
+	Media   Media
 	Store   Store
 	Now     func() time.Time
 	BaseURL string // configured base URL, or ""

@@ -52,14 +52,11 @@ func settingsAreas(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthS
 	}
 }
 
-// probeTimeout is the maximum time of a request for a file of another host.
-const probeTimeout = 10 * time.Second
-
 // mediaArea returns the pages of the files that messages show.
 func mediaArea(c app.Config, store *dynamo.CampaignStore) area {
 	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
 	library := &media.Library{
-		Store: store, Bucket: bucket, HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, probeTimeout), Local: c.LocalWebhooks,
+		Store: store, Bucket: bucket, Prober: media.NewProber(c.LocalWebhooks),
 		Now: time.Now,
 	}
 	return area{mediapages.Area(), &mediapages.Pages{
@@ -76,6 +73,7 @@ func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
 	}
 	return []area{
 		{templates.Area(), &templates.Pages{
+			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: store.MediaURL},
 			Store: store, Keeper: &admin.Service{Store: store, Now: time.Now}, Dispatch: dispatcher,
 			Once: web.SubmitToken{Forms: store}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: store.MediaURL,
 		}},

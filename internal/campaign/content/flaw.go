@@ -16,8 +16,10 @@ type Flaw struct {
 
 	Part Part
 	Code FlawCode
-	Have int // characters, cards or suggestions
-	Most int // or, for FlawTooFew, the least
+	Have int    // characters, cards or suggestions
+	Most int    // or, for FlawTooFew, the least
+	// Why is the reason of FlawUnusable, Detail a sentence about it in English.
+	Why, Detail string
 }
 
 // FlawCode is the stable code of a flaw.
@@ -38,6 +40,7 @@ const (
 	FlawUnknown  FlawCode = "unknown" // a value that is not one of the listed ones
 	FlawMixed    FlawCode = "mixed"   // media heights that differ within a carousel
 	FlawInvalid  FlawCode = "invalid"
+	FlawUnusable FlawCode = "unusable" // a media file that the provider could not fetch
 )
 
 // Flaws returns the flaws of the content with every variable empty. Unsendable checks

@@ -55,7 +55,7 @@ func TestLarge_Value(t *testing.T) {
 		rendered := c.Render(values)
 		size := len(rendered.Text)
 		for address := range rendered.MediaURLs() {
-			size += len(address)
+			size += len(address.URL)
 		}
 		if size > content.MaxMessage+1000 {
 			t.Errorf("%s: rendered %d bytes", name, size)

@@ -33,7 +33,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/random"
-	"campaign-dispatch/internal/webhook/netguard"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -56,7 +55,7 @@ func newOffice(tb testing.TB) office {
 	})
 	bucket := s3.New(env.AWS(), env["MEDIA_BUCKET"], true)
 	library := &media.Library{
-		Store: store, Bucket: bucket, HTTP: netguard.Guard{Local: true}.Client(1, 5*time.Second), Local: true, Now: clock,
+		Store: store, Bucket: bucket, Prober: media.NewProber(true), Now: clock,
 	}
 	ui := webtest.UI(tb, clock)
 	ui.MediaURL = env["MEDIA_URL"]
