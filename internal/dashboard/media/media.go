@@ -91,22 +91,14 @@ func serveScript(p *web.Page) error {
 	return err
 }
 
-// UploadField is the data of media_upload.html. A page that includes it calls web.UploadTo.
-type UploadField struct {
-	Script   string // path of the script
-	PartSize int64
-	// Target is the id of the input that gets the file's link, "" to show the list.
-	Target string
-}
-
-// Field returns the upload field, and allows the page to upload.
-func (s *Pages) Field(p *web.Page, target string) (UploadField, error) {
+// Upload returns the upload field, and allows the page to upload.
+func (s *Pages) Upload(p *web.Page) (web.Upload, error) {
 	origin, err := s.Origin(p.R.Context())
 	if err != nil {
-		return UploadField{}, err
+		return web.Upload{}, err
 	}
 	p.UploadTo(origin)
-	return UploadField{Script: scriptPath, PartSize: s.PartSize, Target: target}, nil
+	return web.Upload{Script: scriptPath, PartSize: s.PartSize}, nil
 }
 
 const (
@@ -117,7 +109,7 @@ const (
 // listing is the data of the list, newest first.
 type listing struct {
 	web.Part[view]
-	Upload  UploadField
+	Upload  web.Upload
 	Done    string // text key of the last change
 	Address string // URL that was refused
 	Fault   string // text key of the refusal
@@ -174,7 +166,7 @@ func (s *Pages) show(p *web.Page, status int, l listing) error {
 	}
 	p.ShowMedia()
 	if p.Admin() {
-		if l.Upload, err = s.Field(p, ""); err != nil {
+		if l.Upload, err = s.Upload(p); err != nil {
 			return err
 		}
 	}

@@ -24,6 +24,7 @@ type form struct {
 	Notes   []string // errors
 	Refused bool
 	Files   []file // the newest ones that the template can show
+	Upload  web.Upload
 
 	page   *web.Page
 	focus  string            // the element that gets the focus
@@ -119,7 +120,10 @@ func (s *Pages) renderForm(p *web.Page, status int, f *form) error {
 	if f.ID != "" {
 		title = "templates.edit"
 	}
-	p.ShowMedia()
+	var err error
+	if f.Upload, err = s.Upload(p); err != nil {
+		return err
+	}
 	return p.RenderStatus(status, title, "template_form.html", f)
 }
 

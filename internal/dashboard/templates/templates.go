@@ -46,6 +46,8 @@ type Pages struct {
 	Store    Store
 	Keeper   Keeper
 	Media    Media
+	// Upload returns an upload field, and allows the page to upload.
+	Upload   func(p *web.Page) (web.Upload, error)
 	Dispatch dispatchclient.Dispatcher
 	Once     web.SubmitToken
 	Now      func() time.Time

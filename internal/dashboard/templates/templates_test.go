@@ -55,6 +55,10 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 		t.Fatal(err)
 	}
 	pages := &templates.Pages{
+		Upload: func(p *web.Page) (web.Upload, error) {
+			p.UploadTo("https://bucket.example")
+			return web.Upload{Script: "/upload.js", PartSize: 5 << 20}, nil
+		},
 		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: store, Keeper: &admin.Service{Store: store, Now: clock}, Dispatch: b.calls,
 		Once: web.SubmitToken{Forms: store}, Now: clock, LinkURL: linkURL, MediaURL: "https://media.example",
 	}
