@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// bill is what a call's messages come to.
+// bill is the cost of a call's messages.
 type bill struct {
 	known   bool // false if the template cannot be used
 	classes campaign.Classes
@@ -33,7 +33,7 @@ func (b bill) violations() violations {
 	}}
 }
 
-// price returns what the accepted messages come to. It reads the budget if the tenant has
+// price returns the cost of the accepted messages. It reads the budget if the tenant has
 // one.
 func (s *Service) price(ctx context.Context, c *call, snapshot campaign.AcceptState) (b bill, err error) {
 	t := snapshot.Template
@@ -103,7 +103,7 @@ func (v *variable) size() int {
 	return len(v.value)
 }
 
-// dryPrice is what a call's messages come to, as a dry run shows it.
+// dryPrice is the cost of a call's messages, as a dry run shows it.
 type dryPrice struct {
 	Currency string         `json:"currency"`
 	Basic    campaign.Money `json:"basic"`

@@ -1,5 +1,5 @@
 // Package media keeps the files that messages can show. Browsers upload them in parts
-// straight to the media bucket. Afterwards, the content is checked and published under a
+// directly to the media bucket. Afterwards, the content is checked and published under a
 // key that never changes.
 package media
 
@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"path"
 	"regexp"
 	"strings"
@@ -50,16 +49,11 @@ type Bucket interface {
 
 // Library keeps the files of all tenants.
 type Library struct {
+	Prober
+
 	Store  Store
 	Bucket Bucket
-	// HTTP requests files of other hosts. It must connect to permitted addresses only and
-	// follow no redirects.
-	HTTP *http.Client
-	// Local permits http URLs of this machine.
-	Local bool
-	// URL is the address of uploaded files, without a trailing slash.
-	URL string
-	Now func() time.Time
+	Now    func() time.Time
 }
 
 // PartSize is the size of all parts of an upload but the last, the smallest that S3 permits.
@@ -234,15 +228,15 @@ func (l *Library) read(ctx context.Context, key string, use func(r io.Reader) er
 // Delete deletes a file, unless a version of a template shows it: then it returns the version.
 // The mark comes first: a template that is saved concurrently is either found here, or
 // refused. A deletion that was interrupted can be repeated.
-func (l *Library) Delete(ctx context.Context, f campaign.MediaFile) (user *campaign.Template, err error) {
+func (l *Library) Delete(ctx context.Context, f campaign.MediaFile) (template *campaign.Template, err error) {
 	if err := l.Store.MarkMedia(ctx, f.Tenant, f.Hash, true); err != nil {
 		return nil, err
 	}
-	if user, err = l.User(ctx, f); err != nil {
+	if template, err = l.ShownIn(ctx, f); err != nil {
 		return nil, err
 	}
-	if user != nil {
-		return user, l.Store.MarkMedia(ctx, f.Tenant, f.Hash, false)
+	if template != nil {
+		return template, l.Store.MarkMedia(ctx, f.Tenant, f.Hash, false)
 	}
 	if err := l.deleteObjects(ctx, f); err != nil {
 		return nil, err
@@ -260,8 +254,8 @@ func (l *Library) deleteObjects(ctx context.Context, f campaign.MediaFile) error
 	return l.Bucket.Delete(ctx, f.ThumbnailKey())
 }
 
-// User returns the first template with a version that shows the file, or nil.
-func (l *Library) User(ctx context.Context, f campaign.MediaFile) (*campaign.Template, error) {
+// ShownIn returns the first template with a version that shows the file, or nil.
+func (l *Library) ShownIn(ctx context.Context, f campaign.MediaFile) (*campaign.Template, error) {
 	all, err := l.Store.Templates(ctx, f.Tenant)
 	if err != nil {
 		return nil, err
@@ -272,7 +266,7 @@ func (l *Library) User(ctx context.Context, f campaign.MediaFile) (*campaign.Tem
 			return nil, err
 		}
 		for _, v := range versions {
-			if f.ShownBy(v, l.URL) {
+			if f.ShownBy(v) {
 				return &v, nil
 			}
 		}

@@ -10,11 +10,29 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/webhook/netguard"
 )
+
+// Prober requests files of other hosts.
+type Prober struct {
+	// HTTP must connect to permitted addresses only and follow no redirects.
+	HTTP *http.Client
+	// Local permits http URLs of this machine.
+	Local bool
+}
+
+// probeTimeout is the maximum time of a request.
+const probeTimeout = 10 * time.Second
+
+// NewProber returns a Prober that connects to the public internet, or also to this machine
+// if local is set.
+func NewProber(local bool) Prober {
+	return Prober{HTTP: netguard.Guard{Local: local}.Client(1, probeTimeout), Local: local}
+}
 
 // maxRedirects is the maximum number of redirects of a file of another host.
 const maxRedirects = 3
@@ -23,7 +41,12 @@ const maxRedirects = 3
 // URL of the file is the one after all redirects, because the provider follows none. Only its
 // first bytes are read.
 func (l *Library) CheckURL(ctx context.Context, tenant, address string) (campaign.MediaFile, error) {
-	f, err := l.probe(ctx, strings.TrimSpace(address))
+	const maxURL = 500 // bytes, so that a page can list several
+	address = strings.TrimSpace(address)
+	if len(address) > maxURL {
+		return campaign.MediaFile{}, &inputerr.Error{Code: "long", Detail: "the URL is longer than 500 characters"}
+	}
+	f, err := l.probe(ctx, address)
 	f.Tenant, f.Hash, f.CreatedAt = tenant, campaign.MediaHash(tenant, f.URL), l.Now()
 	return f, err
 }
@@ -38,17 +61,17 @@ func (l *Library) AddURL(ctx context.Context, f campaign.MediaFile) error {
 }
 
 // probe returns what the response to a request for the file tells.
-func (l *Library) probe(ctx context.Context, address string) (campaign.MediaFile, error) {
+func (p Prober) probe(ctx context.Context, address string) (campaign.MediaFile, error) {
 	for range maxRedirects + 1 {
-		u, err := l.permitted(address)
+		u, err := p.permitted(address)
 		if err != nil {
 			return campaign.MediaFile{}, err
 		}
-		response, err := l.request(ctx, u)
+		response, err := p.request(ctx, u)
 		if err != nil {
 			return campaign.MediaFile{}, err
 		}
-		f, next, err := l.examine(u, response)
+		f, next, err := p.examine(u, response)
 		_ = response.Body.Close()
 		if err != nil || next == "" {
 			return f, err
@@ -59,41 +82,47 @@ func (l *Library) probe(ctx context.Context, address string) (campaign.MediaFile
 }
 
 // permitted parses a URL, and refuses all but https URLs of public hosts.
-func (l *Library) permitted(address string) (*url.URL, error) {
-	const maxURL = 500 // bytes, so that a page can list several
+func (p Prober) permitted(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
-	if err == nil && l.Local && u.Scheme == "http" && netguard.LoopbackHost(u.Hostname()) {
+	if err == nil && p.Local && u.Scheme == "http" && netguard.LoopbackHost(u.Hostname()) {
 		return u, nil
 	}
-	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || len(address) > maxURL {
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
 		return nil, &inputerr.Error{Code: "https", Detail: "give a URL that begins with https://"}
 	}
-	if netguard.PublicHost(u.Hostname()) || l.Local && netguard.LoopbackHost(u.Hostname()) {
+	if port := u.Port(); port != "" && port != "443" && !p.Local {
+		return nil, &inputerr.Error{Code: "port", Detail: "give a URL with the default port of https"}
+	}
+	if netguard.PublicHost(u.Hostname()) || p.Local && netguard.LoopbackHost(u.Hostname()) {
 		return u, nil
 	}
 	return nil, errPrivate
 }
 
-var errPrivate = &inputerr.Error{Code: "private", Detail: "the URL's host is not on the public internet"}
+// Refusals of a URL.
+var (
+	errPrivate     = &inputerr.Error{Code: "private", Detail: "the URL's host is not on the public internet"}
+	errUnreachable = &inputerr.Error{Code: "unreachable", Detail: "the URL's host does not answer: check the URL, or try again"}
+)
 
-func (l *Library) request(ctx context.Context, u *url.URL) (*http.Response, error) {
+func (p Prober) request(ctx context.Context, u *url.URL) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("request a file: %w", err)
 	}
 	r.Header.Set("Range", "bytes=0-"+strconv.Itoa(headSize-1))
-	response, err := l.HTTP.Do(r)
+	response, err := p.HTTP.Do(r)
 	if errors.Is(err, netguard.ErrRefused) {
 		return nil, errPrivate
 	}
 	if err != nil {
-		return nil, &inputerr.Error{Code: "unreachable", Detail: "the URL's host does not answer"}
+		return nil, errUnreachable
 	}
 	return response, nil
 }
 
 // examine returns the file of a response, or the URL that it redirects to.
-func (l *Library) examine(u *url.URL, response *http.Response) (f campaign.MediaFile, next string, err error) {
+func (p Prober) examine(u *url.URL, response *http.Response) (f campaign.MediaFile, next string, err error) {
 	switch response.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		to, err := response.Location()
@@ -102,19 +131,21 @@ func (l *Library) examine(u *url.URL, response *http.Response) (f campaign.Media
 		}
 		return f, to.String(), nil
 	case http.StatusOK, http.StatusPartialContent:
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return f, "", errUnreachable
 	default:
 		return f, "", &inputerr.Error{Code: "status", Detail: "the URL answers without a file"}
 	}
-	f, err = l.described(u, response)
+	f, err = p.described(u, response)
 	return f, "", err
 }
 
 // described returns the file of a response. The provider takes the type from the header, so
 // the content must agree with it.
-func (l *Library) described(u *url.URL, response *http.Response) (campaign.MediaFile, error) {
+func (p Prober) described(u *url.URL, response *http.Response) (campaign.MediaFile, error) {
 	head, err := io.ReadAll(io.LimitReader(response.Body, headSize))
 	if err != nil {
-		return campaign.MediaFile{}, &inputerr.Error{Code: "unreachable", Detail: "the URL's host does not answer"}
+		return campaign.MediaFile{}, errUnreachable
 	}
 	f := campaign.MediaFile{URL: u.String(), Name: nameOf(u.Hostname(), u.Path), Type: kind(head), Size: length(response)}
 	declared, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))

@@ -29,7 +29,12 @@ func Wait(ctx context.Context, try int) error {
 	if try == 0 {
 		return nil
 	}
-	timer := time.NewTimer(Jitter(conflicts.Delay(try-1), rand.Float64())) //nolint:gosec // spreads load, guards nothing
+	return Sleep(ctx, Jitter(conflicts.Delay(try-1), rand.Float64())) //nolint:gosec // spreads load, guards nothing
+}
+
+// Sleep waits for d. It returns the error of ctx if ctx ends first.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

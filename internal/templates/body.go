@@ -95,6 +95,8 @@ func (c *checker) wrongType(at []string, detail string) { c.add(at, jsonscan.Inv
 var (
 	instantType = reflect.TypeFor[time.Time]()
 	valuesType  = reflect.TypeFor[values]()
+
+	locationType = reflect.TypeFor[content.Location]()
 )
 
 // check adds the violations of a value. null counts as absent.
@@ -179,6 +181,18 @@ func (c *checker) checkObject(at []string, value any, t reflect.Type) {
 			c.check(place, members[name], field)
 		} else {
 			c.add(place, "unknown_field", "is no field of this object")
+		}
+	}
+	if t == locationType {
+		c.checkPair(at, members, "latitude", "longitude")
+	}
+}
+
+// checkPair requires both members or none.
+func (c *checker) checkPair(at []string, members map[string]any, one, other string) {
+	for _, names := range [][2]string{{one, other}, {other, one}} {
+		if members[names[0]] != nil && members[names[1]] == nil {
+			c.add(slices.Concat(at, []string{names[1]}), "missing_field", "is required with "+names[0])
 		}
 	}
 }

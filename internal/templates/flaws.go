@@ -18,13 +18,29 @@ const maxStored = 350 << 10
 
 // violations returns the reasons why a template cannot be saved.
 func violations(t campaign.Template) (found []httpapi.Violation) {
-	for _, f := range placedFlaws(t) {
-		found = append(found, httpapi.Violation{Pointer: f.pointer(), Code: codes[f.Code], Detail: f.detail()})
-	}
+	found = violationsOf(placedFlaws(t))
 	if stored, err := json.Marshal(t.Content); len(found) == 0 && (err != nil || len(stored) > maxStored) {
 		found = append(found, httpapi.Violation{Code: codes[content.FlawTooLong], Detail: fmt.Sprintf("the content has more than %d bytes as JSON", maxStored)})
 	}
 	return found
+}
+
+func violationsOf(flaws []placedFlaw) (found []httpapi.Violation) {
+	for _, f := range flaws {
+		found = append(found, httpapi.Violation{Pointer: f.pointer(), Code: codes[f.Code], Detail: f.detail()})
+	}
+	return found
+}
+
+// placed returns the flaws of a template's media.
+func placed(t campaign.Template, flaws []content.Flaw) []placedFlaw {
+	switch {
+	case t.File != nil:
+		return place(flaws, "file")
+	case t.Card != nil:
+		return place(flaws, "card")
+	}
+	return place(flaws, "")
 }
 
 // placedFlaw is a flaw with the object that its place refers to: "card" for a single card,
@@ -71,6 +87,7 @@ var codes = map[content.FlawCode]string{
 	content.FlawBraces: "invalid_braces", content.FlawNotHTTPS: "not_https",
 	content.FlawControl: "control_character", content.FlawEncoding: "invalid_utf8",
 	content.FlawUnknown: "unknown_value", content.FlawMixed: "mixed_heights", content.FlawInvalid: "invalid_value",
+	content.FlawUnusable: "unusable_media",
 }
 
 func (f placedFlaw) detail() string {
@@ -79,7 +96,7 @@ func (f placedFlaw) detail() string {
 		if f.Part == content.PartText {
 			return "the template has no text, card, carousel or file"
 		}
-		return "must not be blank"
+		return blanks.of(f.Part, "must not be blank")
 	case content.FlawSeveral:
 		return "the template has more than one of text, card, carousel and file"
 	case content.FlawTooLong:
@@ -99,11 +116,13 @@ func (f placedFlaw) detail() string {
 	case content.FlawEncoding:
 		return "is not valid UTF-8"
 	case content.FlawUnknown:
-		return "is not one of the known values"
+		return "must be one of: " + listed.of(f.Part, "the known values")
 	case content.FlawMixed:
 		return "the media of all cards must have one height"
 	case content.FlawInvalid:
-		return "is invalid"
+		return invalids.of(f.Part, "is invalid")
+	case content.FlawUnusable:
+		return f.Flaw.Detail
 	}
 	return "cannot be used"
 }
@@ -113,6 +132,38 @@ func tooLong(f placedFlaw) string {
 		return "the content exceeds the provider's limit of 250 kB"
 	}
 	return fmt.Sprintf("has %d characters without its variables, at most %d are allowed", f.Have, f.Most)
+}
+
+// sentences are the details of parts.
+type sentences map[content.Part]string
+
+func (s sentences) of(part content.Part, other string) string {
+	if detail, ok := s[part]; ok {
+		return detail
+	}
+	return other
+}
+
+var blanks = sentences{
+	content.PartCard:     "must have a title, a description or media",
+	content.PartLocation: "must have latitude and longitude, or query",
+}
+
+// listed has the values of the parts with listed values.
+var listed = sentences{
+	campaign.PartTraffic:   "promotion, transaction, authentication, serviceRequest",
+	content.PartHeight:     "short, medium, tall",
+	content.PartWidth:      "small, medium",
+	content.PartWebview:    "full, half, tall",
+	content.PartSuggestion: "reply, openUrl, dial, showLocation, requestLocation, calendarEvent",
+}
+
+var invalids = sentences{
+	content.PartCard:          "must not be horizontal in a carousel",
+	content.PartHeight:        "tall media need a carousel of medium width",
+	content.PartPhone:         "must be + and 7 to 15 digits, such as +551133334444",
+	content.PartLocation:      "latitude must be from -90 to 90, longitude from -180 to 180",
+	content.PartEventDuration: "must be later than start, and start is required",
 }
 
 var plurals = map[content.Part]string{

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/oauth/accesstoken"
@@ -27,6 +28,8 @@ type fake struct {
 	current campaign.Template
 	unfit   error // returned for the access token
 	saved   int
+	// unusable are the media that the provider could not fetch.
+	unusable []content.Flaw
 }
 
 func (f *fake) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
@@ -39,7 +42,16 @@ func (f *fake) CreateTemplate(_ context.Context, t campaign.Template, _ int, _ c
 	return t, f.full, nil
 }
 
-func (f *fake) Template(context.Context, string) (campaign.Template, error) { return f.current, nil }
+func (f *fake) Flaws(context.Context, content.Content, content.Content) []content.Flaw {
+	return f.unusable
+}
+
+func (f *fake) Template(context.Context, string) (campaign.Template, error) {
+	if f.current.Tenant == "" {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
+	return f.current, nil
+}
 
 func (f *fake) AddTemplateVersion(_ context.Context, t campaign.Template, _ campaign.AuditEntry) (campaign.Template, error) {
 	f.saved++
@@ -49,7 +61,7 @@ func (f *fake) AddTemplateVersion(_ context.Context, t campaign.Template, _ camp
 func (f *fake) call(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	mux := http.NewServeMux()
-	(&templates.Service{Tokens: f, Store: f, Now: func() time.Time { return noon }}).Register(mux)
+	(&templates.Service{Tokens: f, Media: f, Store: f, Now: func() time.Time { return noon }}).Register(mux)
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	d := &tenant{t: t, server: server, client: &http.Client{Transport: openapitest.New(t, http.DefaultTransport)}}
@@ -109,6 +121,7 @@ var refusals = map[string]struct {
 	"one card":           {named(`"carousel":{"cards":[` + card + `]}`), []violation{{"/carousel/cards", "too_few"}}},
 	"11 cards":           {named(`"carousel":{"cards":[` + repeated(card, 11) + `]}`), []violation{{"/carousel/cards", "too_many"}}},
 	"unknown width":      {named(`"carousel":{"width":"huge","cards":[` + repeated(card, 2) + `]}`), []violation{{"/carousel/width", "unknown_value"}}},
+	"half a location":    {suggestion(`"kind":"showLocation","text":"a","location":{"latitude":3}`), []violation{{"/suggestions/1/location/longitude", "missing_field"}}},
 	"mixed heights":      {named(`"carousel":{"cards":[{"media":{"url":"https://a.example","height":"short"}},{"media":{"url":"https://a.example","height":"tall"}}]}`), []violation{{"/carousel/cards", "mixed_heights"}}},
 	"second card":        {named(`"carousel":{"cards":[` + card + `,{"title":"` + strings.Repeat("a", 201) + `","suggestions":[{"kind":"openUrl","text":"a","url":"x"}]}]}`), []violation{{"/carousel/cards/1/title", "too_long"}, {"/carousel/cards/1/suggestions/0/url", "not_https"}}},
 	"file without URL":   {named(`"file":{"url":" "}`), []violation{{"/file/url", "blank"}, {"/file/url", "not_https"}}},
@@ -120,13 +133,17 @@ var refusals = map[string]struct {
 	"no phone":           {suggestion(`"kind":"dial","text":"a"`), []violation{{"/suggestions/1/phone", "blank"}}},
 	"invalid phone":      {suggestion(`"kind":"dial","text":"a","phone":"11999"`), []violation{{"/suggestions/1/phone", "invalid_value"}}},
 	"no location":        {suggestion(`"kind":"showLocation","text":"a"`), []violation{{"/suggestions/1/location", "blank"}}},
-	"latitude too large": {suggestion(`"kind":"showLocation","text":"a","location":{"latitude":91}`), []violation{{"/suggestions/1/location", "invalid_value"}}},
+	"latitude too large": {suggestion(`"kind":"showLocation","text":"a","location":{"latitude":91,"longitude":0}`), []violation{{"/suggestions/1/location", "invalid_value"}}},
 	"event without title": {
 		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"","start":"2026-12-24T18:00:00Z","end":"2026-12-24T19:00:00Z"}`),
 		[]violation{{"/suggestions/1/event/title", "blank"}},
 	},
 	"event that ends first": {
 		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2026-12-24T18:00:00Z","end":"2026-12-24T18:00:00Z"}`),
+		[]violation{{"/suggestions/1/event/end", "invalid_value"}},
+	},
+	"event that ends in the year 10000, in UTC": {
+		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2026-12-24T18:00:00Z","end":"9999-12-31T23:30:00-03:00"}`),
 		[]violation{{"/suggestions/1/event/end", "invalid_value"}},
 	},
 	"event without offset": {
@@ -158,7 +175,7 @@ var refusals = map[string]struct {
 			{"/version", "invalid_type"},
 		},
 	},
-	"number out of range": {suggestion(`"kind":"showLocation","text":"a","location":{"latitude":1e999}`), []violation{{"", "invalid_type"}}},
+	"number out of range": {suggestion(`"kind":"showLocation","text":"a","location":{"latitude":1e999,"longitude":0}`), []violation{{"", "invalid_type"}}},
 	"unknown fields": {
 		`{"name":"n","text":"a","Text":"b","card":{"media":{"url":"https://a.example","verbatim":true}},"a/b":1}`,
 		[]violation{{"/Text", "unknown_field"}, {"/a~1b", "unknown_field"}, {"/card/media/verbatim", "unknown_field"}},
@@ -183,6 +200,29 @@ func TestRefusals(t *testing.T) {
 				t.Error("a refused template was saved")
 			}
 		})
+	}
+}
+
+// A refusal says which values its field can have.
+func TestRefusals_Detail(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"unknown traffic":       "must be one of: promotion, transaction, authentication, serviceRequest",
+		"unknown height":        "must be one of: short, medium, tall",
+		"unknown width":         "must be one of: small, medium",
+		"unknown kind":          "must be one of: reply, openUrl, dial, showLocation, requestLocation, calendarEvent",
+		"unknown webview":       "must be one of: full, half, tall",
+		"empty card":            "must have a title, a description or media",
+		"no location":           "must have latitude and longitude, or query",
+		"invalid phone":         "must be + and 7 to 15 digits, such as +551133334444",
+		"latitude too large":    "latitude must be from -90 to 90, longitude from -180 to 180",
+		"event that ends first": "must be later than start, and start is required",
+	} {
+		var got struct{ Detail string }
+		answer := (&fake{}).call(t, http.MethodPost, "", refusals[name].body)
+		if err := json.Unmarshal(answer.body, &got); err != nil || got.Detail != want {
+			t.Errorf("%s: detail %q, %v, want %q", name, got.Detail, err, want)
+		}
 	}
 }
 
@@ -272,7 +312,7 @@ func FuzzCreate(f *testing.F) {
 	f.Add(text)
 	f.Add(carousel)
 	mux := http.NewServeMux()
-	(&templates.Service{Tokens: &fake{}, Store: &fake{}, Now: func() time.Time { return noon }}).Register(mux)
+	(&templates.Service{Tokens: &fake{}, Media: &fake{}, Store: &fake{}, Now: func() time.Time { return noon }}).Register(mux)
 	f.Fuzz(func(t *testing.T, body string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://a.example"+templates.Path, strings.NewReader(body))
 		w := httptest.NewRecorder()
@@ -281,4 +321,30 @@ func FuzzCreate(f *testing.F) {
 			t.Errorf("status %d: %s", w.Code, w.Body)
 		}
 	})
+}
+
+// Media that the provider could not fetch are refused at their places.
+func TestRefusals_UnusableMedia(t *testing.T) {
+	t.Parallel()
+	flaw := func(card int, part content.Part) content.Flaw {
+		return content.Flaw{Place: content.Place{Card: card}, Part: part, Code: content.FlawUnusable, Why: "status", Detail: "the URL answers without a file"}
+	}
+	const media = `{"media":{"url":"https://a.example/a.png","thumbnailUrl":"https://a.example/b.png"}}`
+	for name, test := range map[string]struct {
+		body string
+		flaw content.Flaw
+		want string
+	}{
+		"file":           {named(`"file":{"url":"https://a.example/a.png"}`), flaw(0, content.PartFile), "/file/url"},
+		"card":           {named(`"card":` + media), flaw(0, content.PartMedia), "/card/media/url"},
+		"card thumbnail": {named(`"card":` + media), flaw(0, content.PartThumbnail), "/card/media/thumbnailUrl"},
+		"second card":    {named(`"carousel":{"cards":[` + media + "," + media + `]}`), flaw(2, content.PartMedia), "/carousel/cards/1/media/url"},
+	} {
+		f := &fake{unusable: []content.Flaw{test.flaw}}
+		got := f.call(t, http.MethodPost, "", test.body)
+		want := []violation{{test.want, "unusable_media"}}
+		if got.status != http.StatusBadRequest || !cmp.Equal(want, got.Errors) || f.saved != 0 {
+			t.Errorf("%s: %d %s, %d saved", name, got.status, got.body, f.saved)
+		}
+	}
 }

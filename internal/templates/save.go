@@ -36,6 +36,9 @@ func (s *Service) serveCreate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	t.ID = id
+	if err := s.checkNew(r.Context(), t); err != nil {
+		return err
+	}
 	first, full, err := s.Store.CreateTemplate(r.Context(), t, campaign.MaxTemplates, s.entry(claims, "template.create", t.Name))
 	switch {
 	case errors.Is(err, campaign.ErrNoMedia):
@@ -52,6 +55,30 @@ func (s *Service) serveCreate(w http.ResponseWriter, r *http.Request) error {
 	}
 	answerSaved(r.Context(), w, first)
 	return nil
+}
+
+// checkNew checks the media of a new template, unless an earlier call has created it.
+func (s *Service) checkNew(ctx context.Context, t campaign.Template) error {
+	if !t.HasMedia() {
+		return nil
+	}
+	_, err := s.Store.Template(ctx, t.ID)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return s.checkMedia(ctx, t, content.Content{})
+	}
+	if err != nil {
+		return fmt.Errorf("read template: %w", err)
+	}
+	return nil
+}
+
+// checkMedia refuses a template with media that the provider could not fetch.
+func (s *Service) checkMedia(ctx context.Context, t campaign.Template, before content.Content) error {
+	flaws := s.Media.Flaws(ctx, t.Content, before)
+	if len(flaws) == 0 {
+		return nil
+	}
+	return refuseAll(violationsOf(placed(t, flaws)))
 }
 
 // readTemplate reads a template and the version that it is based on, nil for none.
@@ -126,6 +153,9 @@ func (s *Service) change(ctx context.Context, current, t campaign.Template, e ca
 		return t, conflict()
 	case t.Version > campaign.MaxTemplateVersions:
 		return t, refuse(http.StatusConflict, "", "too_many_versions", fmt.Sprintf("the template has %d versions, the maximum", current.Version))
+	}
+	if err := s.checkMedia(ctx, t, current.Content); err != nil {
+		return t, err
 	}
 	saved, err := s.Store.AddTemplateVersion(ctx, t, e)
 	if errors.Is(err, campaign.ErrLostRace) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
@@ -27,16 +28,24 @@ type Store interface {
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// CreateTemplate returns the first version of a template that exists. full reports that
-	// the tenant has most templates already.
+	// the tenant already has as many as most templates.
 	CreateTemplate(ctx context.Context, t campaign.Template, most int, e campaign.AuditEntry) (first campaign.Template, full bool, err error)
 	// AddTemplateVersion writes a version after the current one. The error wraps
 	// campaign.ErrLostRace if the current version is another than the one before.
 	AddTemplateVersion(ctx context.Context, t campaign.Template, e campaign.AuditEntry) (campaign.Template, error)
 }
 
+// Media checks the media of templates.
+type Media interface {
+	// Flaws returns the media that the provider could not fetch. Those of the version before
+	// were checked before.
+	Flaws(ctx context.Context, saved, before content.Content) []content.Flaw
+}
+
 // Service serves the requests about templates.
 type Service struct {
 	Tokens  Tokens
+	Media   Media
 	Store   Store
 	Now     func() time.Time
 	BaseURL string // configured base URL, or ""

@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
+	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/templates"
 	"campaign-dispatch/localstack/stackenv"
@@ -51,7 +52,7 @@ func newTenant(t *testing.T) *tenant {
 		store: dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], MediaURL: mediaURL, Now: clock}),
 	}
 	mux := http.NewServeMux()
-	(&templates.Service{Tokens: d, Store: d.store, Now: clock}).Register(mux)
+	(&templates.Service{Tokens: d, Media: media.Checker{Prober: media.NewProber(true), URL: mediaURL}, Store: d.store, Now: clock}).Register(mux)
 	d.server = httptest.NewServer(mux)
 	t.Cleanup(d.server.Close)
 	return d

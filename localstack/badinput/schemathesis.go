@@ -1,7 +1,6 @@
 package badinput
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/random"
+	"campaign-dispatch/localstack/httpjson"
+	"campaign-dispatch/localstack/runner"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -41,8 +42,9 @@ func (a Answers) Total() (n int) {
 // CallAll runs Schemathesis on every operation of the OpenAPI document for d, with a
 // token of the demo tenant. The error has the responses that violate the document.
 func CallAll(ctx context.Context, env stackenv.Env, d time.Duration) (Answers, error) {
-	if err := install(ctx); err != nil {
-		return nil, err
+	python := runner.Python{Dir: venv, Requirements: folder + "/requirements.txt"}
+	if err := python.Install(ctx, func(int, int, string) {}); err != nil {
+		return nil, fmt.Errorf("install schemathesis: %w", err)
 	}
 	token, err := env.Token(ctx)
 	if err != nil {
@@ -74,35 +76,6 @@ func CallAll(ctx context.Context, env stackenv.Env, d time.Duration) (Answers, e
 	return answers, err
 }
 
-// install creates a Python environment with Schemathesis unless the same requirements
-// are already installed.
-func install(ctx context.Context) error {
-	const requirements = folder + "/requirements.txt"
-	wanted, err := os.ReadFile(requirements)
-	if err != nil {
-		return fmt.Errorf("install schemathesis: %w", err)
-	}
-	stamp := filepath.Join(venv, "installed")
-	if installed, err := os.ReadFile(stamp); err == nil && bytes.Equal(installed, wanted) { //nolint:gosec // a file of the project
-		return nil
-	}
-	if err := os.RemoveAll(venv); err != nil {
-		return fmt.Errorf("install schemathesis: %w", err)
-	}
-	for _, command := range [][]string{
-		{"python3", "-m", "venv", venv},
-		{
-			filepath.Join(venv, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-			"--no-deps", "--require-hashes", "-r", requirements,
-		},
-	} {
-		if out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil { //nolint:gosec // constant arguments
-			return fmt.Errorf("install schemathesis (requires Python 3.10 and the Python package index): %w\n%s", err, out)
-		}
-	}
-	return os.WriteFile(stamp, wanted, 0o600) //nolint:gosec // a file of the project
-}
-
 // scheduled dispatches a campaign that is due in 24 hours and returns its id.
 func scheduled(ctx context.Context, env stackenv.Env, token string) (id string, err error) {
 	id = random.UUID()
@@ -114,12 +87,10 @@ func scheduled(ctx context.Context, env stackenv.Env, token string) (id string, 
 	if err != nil {
 		return "", err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, env["BASE_URL"]+"/api/v1/external/campaigns/dispatch", bytes.NewReader(body))
+	r, err := httpjson.NewPost(ctx, env["BASE_URL"]+"/api/v1/external/campaigns/dispatch", token, body)
 	if err != nil {
 		return "", err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+token)
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return "", fmt.Errorf("dispatch a campaign: %w", err)

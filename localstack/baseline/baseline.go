@@ -169,22 +169,20 @@ func (d *Design) accept(ctx context.Context, campaign string, ids []string, numb
 func (d *Design) putAll(ctx context.Context, campaign string, ids []string) error {
 	entries := make([]sqstypes.SendMessageBatchRequestEntry, len(ids))
 	for i, id := range ids {
-		body, err := json.Marshal(map[string]string{"campaignId": campaign, "messageId": id})
-		if err != nil {
-			return err
-		}
-		entries[i] = sqstypes.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(string(body))}
+		task := map[string]string{"campaignId": campaign, "messageId": id}
+		entries[i] = sqstypes.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), MessageBody: body(task)}
 	}
 	_, err := d.queue.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &d.tasks, Entries: entries})
 	return err
 }
 
+func body(task map[string]string) *string {
+	text, _ := json.Marshal(task) //nolint:errchkjson // strings only
+	return aws.String(string(text))
+}
+
 func (d *Design) put(ctx context.Context, task map[string]string) error {
-	body, err := json.Marshal(task)
-	if err != nil {
-		return err
-	}
-	_, err = d.queue.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &d.tasks, MessageBody: aws.String(string(body))})
+	_, err := d.queue.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &d.tasks, MessageBody: body(task)})
 	return err
 }
 

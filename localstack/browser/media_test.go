@@ -49,6 +49,34 @@ func TestMedia(t *testing.T) {
 	}
 }
 
+// A file is uploaded in the editor, without leaving it, and the saved card shows it.
+func TestMedia_UploadInEditor(t *testing.T) {
+	t.Parallel()
+	b := open(t, "pt-BR")
+	b.signIn(b.env["DASHBOARD_EMAIL"])
+	name, path := "Editor "+rand.Text()[:8], filepath.Join(t.TempDir(), "foto.png")
+	if err := os.WriteFile(path, noise(t, 1300, 1300), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.visit("/dashboard/templates/new")
+	b.run("enter a card",
+		chromedp.Click(`#kind-card`), chromedp.SendKeys(`#name`, name), chromedp.SendKeys(`#card-title`, "Oferta"),
+		chromedp.Evaluate[chromedp.Void](`HTMLInputElement.prototype.click = function () {}`), // no dialog of the system
+		chromedp.Click(`[data-upload-to="card-media"]`),
+		chromedp.SetUploadFiles(`[data-upload] input`, []string{path}),
+		chromedp.Poll[chromedp.Void](`document.getElementById("card-media").value.endsWith(".png")`),
+		chromedp.WaitVisible(`.phone img`),
+	)
+	b.check("template-upload")
+	if title := read(b, "read the title", chromedp.Value(`#card-title`)); title != "Oferta" {
+		t.Errorf("the title is %q after the upload", title)
+	}
+	b.click(`main form .actions button`, `a[href$="/edit"]`)
+	if shown := read(b, "read the image", chromedp.Evaluate[string](`document.querySelector(".phone img").src`)); !strings.Contains(shown, "/media/") {
+		t.Errorf("the saved card shows %q", shown)
+	}
+}
+
 // A page that is named like an image is refused, and a URL of this machine's network.
 func TestMedia_Refused(t *testing.T) {
 	t.Parallel()

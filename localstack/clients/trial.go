@@ -13,6 +13,8 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/localstack/httpjson"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -46,16 +48,15 @@ func (t Trial) Try(ctx context.Context, c Client) (Result, error) {
 		"TEMPLATE_ID": t.Env["TEMPLATE_ID"], "CAMPAIGN_ID": random.UUID(), "PHONES": strings.Join(phones(), ","),
 	}
 	r, err := w.run(ctx, given)
-	if err == nil {
-		result := Result{Client: r.Library + " " + r.Version}
-		if c.dispatches() {
-			err = t.checkDispatch(ctx, &result, r, strings.Split(given["PHONES"], ","))
-		} else {
-			err = t.checkGrants(ctx, &result, c, r, credential.ClientID)
-		}
-		return result, errors.Join(err, t.Service.RevokeCredential(ctx, credential.ClientID))
+	result := Result{Client: r.Library + " " + r.Version}
+	switch {
+	case err != nil:
+	case c.dispatches():
+		err = t.checkDispatch(ctx, &result, r, strings.Split(given["PHONES"], ","))
+	default:
+		err = t.checkGrants(ctx, &result, c, r, credential.ClientID)
 	}
-	return Result{}, errors.Join(err, t.Service.RevokeCredential(ctx, credential.ClientID))
+	return result, errors.Join(err, t.Service.RevokeCredential(ctx, credential.ClientID))
 }
 
 // phones returns random phone numbers, which probably have no messages yet.
@@ -135,16 +136,11 @@ func (t Trial) refreshAgain(ctx context.Context, clientID, token string) (status
 
 // answer sends a request and returns the response's status and error code.
 func answer(r *http.Request) (status int, code string, err error) {
-	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return 0, "", err
-	}
-	defer func() { _ = got.Body.Close() }()
 	var problem struct{ Code, Error string }
-	if err := json.NewDecoder(got.Body).Decode(&problem); err != nil {
+	if status, err = httpjson.Do(http.DefaultClient, r, &problem); err != nil {
 		return 0, "", fmt.Errorf("read the response of %s: %w", r.URL.Path, err)
 	}
-	return got.StatusCode, problem.Code + problem.Error, nil
+	return status, problem.Code + problem.Error, nil
 }
 
 func (t Trial) checkDispatch(ctx context.Context, result *Result, r report, sent []string) error {
@@ -169,23 +165,13 @@ func (t Trial) checkDispatch(ctx context.Context, result *Result, r report, sent
 // arrived waits until the provider has accepted a message to the phone number.
 func (t Trial) arrived(ctx context.Context, phone string) error {
 	for {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Env["RCS_URL"]+"/_sim/messages?phone="+url.QueryEscape(phone), http.NoBody)
-		if err != nil {
-			return err
-		}
-		got, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return err
-		}
 		var messages []json.RawMessage
-		err = errors.Join(json.NewDecoder(got.Body).Decode(&messages), got.Body.Close())
+		err := httpjson.Get(ctx, t.Env["RCS_URL"]+"/_sim/messages?phone="+url.QueryEscape(phone), &messages)
 		if err != nil || len(messages) > 0 {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
+		if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/localstack/httpjson"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -70,13 +70,9 @@ func (c *client) post(ctx context.Context, path string, request, into any) error
 	if err != nil {
 		return fmt.Errorf("write the request: %w", err)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
+	r, err := httpjson.NewPost(ctx, c.base+path, c.token, body)
 	if err != nil {
 		return fmt.Errorf("create the request: %w", err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if c.token != "" {
-		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	response, err := c.http.Do(r)
 	if err != nil {

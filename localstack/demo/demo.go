@@ -11,6 +11,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/retry"
 	"campaign-dispatch/localstack/progress"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -36,11 +37,11 @@ func (d Demo) Run(ctx context.Context, c Campaign) error {
 	if err != nil {
 		return err
 	}
-	o, err := d.follow(ctx, w, accepted)
+	l, err := d.follow(ctx, w, accepted)
 	if err != nil {
 		return err
 	}
-	if err := d.printFailures(ctx, w, o); err != nil {
+	if err := d.printFailures(ctx, w, l); err != nil {
 		return err
 	}
 	w.expectedTaps = expectedTaps(c.Messages)
@@ -108,38 +109,40 @@ func (d Demo) printRejections(a dispatchResponse) {
 
 // follow prints the progress until every accepted message has an outcome in the
 // ledger and the provider has accepted every sent message.
-func (d Demo) follow(ctx context.Context, w *watcher, accepted int) (outcomes, error) {
+func (d Demo) follow(ctx context.Context, w *watcher, accepted int) (ledger, error) {
 	const tick = 150 * time.Millisecond
 	step := d.Log.Step("send")
 	before, moved := -1, d.Now()
 	for {
-		o, err := w.outcomes(ctx)
+		l, err := w.ledger(ctx)
 		if err != nil {
-			return o, err
+			return l, err
 		}
-		step.Bar(o.final(), accepted, fmt.Sprintf("the provider accepted %d, %d failed", o.accepted, o.failed+o.expired))
-		if o.final() == accepted && o.accepted >= o.sent {
-			step.Done("the provider accepted %d messages, %d failed", o.sent, o.failed+o.expired)
-			return o, nil
+		taken, err := w.accepted(ctx)
+		if err != nil {
+			return l, err
 		}
-		if o.final() != before {
-			before, moved = o.final(), d.Now()
+		known, sent := l.known(), l.known()-l.failed()
+		step.Bar(known, accepted, fmt.Sprintf("the provider accepted %d, %d failed", taken, l.failed()))
+		if known == accepted && taken >= sent {
+			step.Done("the provider accepted %d messages, %d failed", sent, l.failed())
+			return l, nil
+		}
+		if known != before {
+			before, moved = known, d.Now()
 		}
 		if d.Now().Sub(moved) > progressTimeout {
-			return o, fmt.Errorf("%d of %d messages have no outcome after a minute without progress: see `make logs`",
-				accepted-o.final(), accepted)
+			return l, fmt.Errorf("%d of %d messages have no outcome after a minute without progress: see `make logs`", accepted-known, accepted)
 		}
-		select {
-		case <-ctx.Done():
-			return o, errors.New("interrupted: the stack continues to send")
-		case <-time.After(tick):
+		if retry.Sleep(ctx, tick) != nil {
+			return l, errors.New("interrupted: the stack continues to send")
 		}
 	}
 }
 
 // printFailures prints the number of failed messages by code.
-func (d Demo) printFailures(ctx context.Context, w *watcher, o outcomes) error {
-	if o.failed+o.expired == 0 {
+func (d Demo) printFailures(ctx context.Context, w *watcher, l ledger) error {
+	if l.failed() == 0 {
 		return nil
 	}
 	reasons, err := w.failures(ctx)

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/localstack/httpjson"
 )
 
 // ledger is a campaign's ledger and the number of received webhooks.
@@ -31,6 +32,11 @@ func (l ledger) known() (total int) {
 		total += n
 	}
 	return total
+}
+
+// failed counts the messages that will never be delivered.
+func (l ledger) failed() int {
+	return l.counts[campaign.OutcomeFailed] + l.counts[campaign.OutcomeExpired]
 }
 
 // String lists the outcomes with their counts.
@@ -67,7 +73,10 @@ func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) erro
 	step := d.Log.Step("outcomes")
 	before, moved := -1, d.Now()
 	for {
-		l, err := w.ledger(ctx, d.Env["WEBHOOK_SINK_URL"])
+		l, err := w.ledger(ctx)
+		if err == nil {
+			l.webhooks, err = w.received(ctx, d.Env["WEBHOOK_SINK_URL"])
+		}
 		if err != nil {
 			return err
 		}
@@ -89,15 +98,14 @@ func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) erro
 		if quiet > progressTimeout {
 			return fmt.Errorf("%d of %d webhooks are missing after a minute without progress: see `make logs`", l.changes-l.webhooks, l.changes)
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Sleep(ctx, tick) != nil {
 			return errors.New("interrupted: the stack is still running")
-		case <-time.After(tick):
 		}
 	}
 }
 
-func (w *watcher) ledger(ctx context.Context, sink string) (ledger, error) {
+// ledger reads the campaign's outcomes and taps. It does not count the webhooks.
+func (w *watcher) ledger(ctx context.Context) (ledger, error) {
 	l := ledger{counts: map[campaign.Outcome]int{}}
 	for _, ref := range w.batches {
 		batch, err := w.store.Batch(ctx, ref)
@@ -118,27 +126,16 @@ func (w *watcher) ledger(ctx context.Context, sink string) (ledger, error) {
 		}
 		l.taps += len(taps)
 	}
-	var err error
-	l.webhooks, err = w.received(ctx, sink)
-	return l, err
+	return l, nil
 }
 
 // received counts the verified webhooks of the campaign's changes in the sink.
 func (w *watcher) received(ctx context.Context, sink string) (int, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, sink+"/_sink/events", http.NoBody)
-	if err != nil {
-		return 0, fmt.Errorf("list the sink's webhooks: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, fmt.Errorf("list the sink's webhooks: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }()
 	var posts []struct {
 		Body     string `json:"body"`
 		Verified bool   `json:"verified"`
 	}
-	if err := json.NewDecoder(response.Body).Decode(&posts); err != nil {
+	if err := httpjson.Get(ctx, sink+"/_sink/events", &posts); err != nil {
 		return 0, fmt.Errorf("list the sink's webhooks: %w", err)
 	}
 	ids := map[string]bool{}

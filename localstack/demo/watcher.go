@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	neturl "net/url"
 	"time"
 
@@ -12,16 +11,9 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/httpjson"
 	"campaign-dispatch/localstack/stackenv"
 )
-
-// outcomes counts a campaign's messages by outcome.
-type outcomes struct {
-	sent, failed, expired int // from the service's ledger
-	accepted              int // by the provider
-}
-
-func (o outcomes) final() int { return o.sent + o.failed + o.expired }
 
 // watcher reads the service's ledger and the provider's accepted messages.
 type watcher struct {
@@ -41,40 +33,11 @@ func newWatcher(env stackenv.Env, now func() time.Time) *watcher {
 	}
 }
 
-func (w *watcher) outcomes(ctx context.Context) (outcomes, error) {
-	var o outcomes
-	for _, ref := range w.batches {
-		batch, err := w.store.Batch(ctx, ref)
-		if err != nil {
-			return o, fmt.Errorf("read the campaign's outcomes: %w", err)
-		}
-		batchLedger, err := w.store.Ledger(ctx, batch, nil)
-		if err != nil {
-			return o, fmt.Errorf("read the campaign's outcomes: %w", err)
-		}
-		o.sent += batchLedger.Head.Known() - batchLedger.Head.Counts[campaign.OutcomeFailed] - batchLedger.Head.Counts[campaign.OutcomeExpired]
-		o.failed += batchLedger.Head.Counts[campaign.OutcomeFailed]
-		o.expired += batchLedger.Head.Counts[campaign.OutcomeExpired]
-	}
-	var err error
-	o.accepted, err = w.accepted(ctx)
-	return o, err
-}
-
 // accepted counts the messages that the provider accepted since the start of the demo.
 func (w *watcher) accepted(ctx context.Context) (int, error) {
 	after := neturl.QueryEscape(w.since.UTC().Format(time.RFC3339Nano))
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.rcs+"/_sim/messages?after="+after, http.NoBody)
-	if err != nil {
-		return 0, fmt.Errorf("list the provider's messages: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, fmt.Errorf("list the provider's messages: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }()
 	var messages []json.RawMessage
-	if err := json.NewDecoder(response.Body).Decode(&messages); err != nil {
+	if err := httpjson.Get(ctx, w.rcs+"/_sim/messages?after="+after, &messages); err != nil {
 		return 0, fmt.Errorf("list the provider's messages: %w", err)
 	}
 	return len(messages), nil

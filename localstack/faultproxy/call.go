@@ -3,6 +3,7 @@ package faultproxy
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -81,12 +82,7 @@ var (
 func rows(said any) []string {
 	found := map[string]bool{}
 	collect(said, "", found)
-	kinds := make([]string, 0, len(found))
-	for kind := range found {
-		kinds = append(kinds, kind)
-	}
-	slices.Sort(kinds)
-	return kinds
+	return slices.Sorted(maps.Keys(found))
 }
 
 func collect(value any, name string, found map[string]bool) {

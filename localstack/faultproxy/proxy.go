@@ -14,10 +14,12 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/retry"
 	"campaign-dispatch/localstack/forward"
 	"campaign-dispatch/localstack/procnet"
 )
@@ -92,13 +94,7 @@ func (p *Proxy) Arm(f Fault) *Armed {
 func (p *Proxy) Disarm(a *Armed) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	kept := p.armed[:0]
-	for _, other := range p.armed {
-		if other != a {
-			kept = append(kept, other)
-		}
-	}
-	p.armed = kept
+	p.armed = slices.DeleteFunc(p.armed, func(other *Armed) bool { return other == a })
 }
 
 // Lose fails every call of dispatch that queues the word, so that the hand-off of a campaign
@@ -212,35 +208,17 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault 
 		caller, _ = p.finder.Behind(r.RemoteAddr)
 	}
 	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
+	var begun []byte                                  // of the answer
 	switch {
 	case err != nil:
-		hangUp(w, nil)
-	case fault == Killed:
-		killIf(caller)
-		hangUp(w, nil)
-	case fault == Cut:
-		hangUp(w, half(answer, text))
-	case fault == Slow:
-		wait(r.Context(), patience)
-		hangUp(w, nil)
-	default:
-		hangUp(w, nil)
-	}
-}
-
-func killIf(caller procnet.Process) {
-	if caller.ID != 0 {
+	case fault == Killed && caller.ID != 0:
 		kill(caller.ID)
+	case fault == Cut:
+		begun = half(answer, text)
+	case fault == Slow:
+		_ = retry.Sleep(r.Context(), patience) // ends early if the caller is gone
 	}
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	hangUp(w, begun)
 }
 
 // half is an answer up to the middle of its body, or of its header if it has no body.

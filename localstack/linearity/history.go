@@ -1,7 +1,6 @@
 package linearity
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -18,6 +17,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"campaign-dispatch/internal/random"
+	"campaign-dispatch/localstack/httpjson"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -201,26 +201,19 @@ func (w inputs) body(c call, templateID string) map[string]any {
 
 // post returns what a body was answered.
 func (s Service) post(ctx context.Context, body []byte) (answer, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.baseURL+"/api/v1/external/campaigns/dispatch", bytes.NewReader(body))
+	r, err := httpjson.NewPost(ctx, s.baseURL+"/api/v1/external/campaigns/dispatch", s.token, body)
 	if err != nil {
 		return unknown, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+s.token)
-	got, err := s.http.Do(r)
-	if err != nil {
-		return unknown, nil // its answer was lost
-	}
-	defer func() { _ = got.Body.Close() }()
 	var said struct{ Errors []struct{ Code string } }
-	err = json.NewDecoder(got.Body).Decode(&said)
+	status, err := httpjson.Do(s.http, r, &said)
 	switch {
-	case got.StatusCode >= http.StatusInternalServerError || err != nil:
-		return unknown, nil
-	case got.StatusCode == http.StatusAccepted:
+	case status >= http.StatusInternalServerError || err != nil:
+		return unknown, nil //nolint:nilerr // the answer may be lost
+	case status == http.StatusAccepted:
 		return accepted, nil
 	case len(said.Errors) == 0:
-		return unknown, fmt.Errorf("a call was answered %d without a reason", got.StatusCode)
+		return unknown, fmt.Errorf("a call was answered %d without a reason", status)
 	}
 	codes := make([]string, len(said.Errors))
 	for i, e := range said.Errors {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -58,7 +59,7 @@ func (f *Finder) look(remote string) (Process, error) {
 		if !holds(pid, inode) {
 			continue
 		}
-		if function, matches := f.functionOf(pid); matches { // the id may have been reused
+		if function := f.functionOf(pid); function != "" { // the id may have been reused
 			return Process{pid, function}, nil
 		}
 	}
@@ -76,29 +77,23 @@ func (f *Finder) All() map[int]string {
 		if err != nil {
 			continue
 		}
-		function, ok := f.known[pid]
-		if !ok {
-			function, ok = f.functionOf(pid)
+		function := f.known[pid]
+		if function == "" {
+			function = f.functionOf(pid)
 		}
-		if ok {
+		if function != "" {
 			running[pid] = function
 		}
 	}
 	f.known = running
-	found := make(map[int]string, len(running))
-	for pid, function := range running {
-		if function != "" {
-			found[pid] = function
-		}
-	}
-	return found
+	return maps.Clone(running)
 }
 
 // functionOf returns the function of a process, "" for none.
-func (f *Finder) functionOf(pid int) (function string, ok bool) {
+func (f *Finder) functionOf(pid int) (function string) {
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil || len(environ) == 0 {
-		return "", false
+	if err != nil {
+		return ""
 	}
 	matches := false
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
@@ -111,9 +106,9 @@ func (f *Finder) functionOf(pid int) (function string, ok bool) {
 		}
 	}
 	if !matches {
-		function = ""
+		return "" // may become one by exec
 	}
-	return function, function != "" // others may become one by exec
+	return function
 }
 
 // socket returns the inode of the socket from an address to the endpoint. Connections to

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -93,12 +94,7 @@ func (s *Step) Done(format string, args ...any) {
 }
 
 func (s *Step) remove() {
-	for i, other := range s.log.steps {
-		if other == s {
-			s.log.steps = append(s.log.steps[:i], s.log.steps[i+1:]...)
-			return
-		}
-	}
+	s.log.steps = slices.DeleteFunc(s.log.steps, func(other *Step) bool { return other == s })
 }
 
 func (s *Step) String() string {

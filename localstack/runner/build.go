@@ -41,7 +41,7 @@ func (s Stack) build(ctx context.Context) ([]Package, error) {
 	for i, path := range mains {
 		name := filepath.Base(filepath.Dir(path))
 		if packages[i], err = pack(dir, name); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("pack the function %s: %w", name, err)
 		}
 	}
 	step.Done("built %d for %s", len(packages), runtime.GOARCH)
@@ -85,7 +85,7 @@ func firstProblem(lines []string) string {
 func pack(dir, name string) (Package, error) {
 	binary, err := os.ReadFile(filepath.Join(dir, name)) //nolint:gosec // a built file
 	if err != nil {
-		return Package{}, fmt.Errorf("read the built function %s: %w", name, err)
+		return Package{}, err
 	}
 	var b bytes.Buffer
 	archive := zip.NewWriter(&b)
@@ -93,13 +93,13 @@ func pack(dir, name string) (Package, error) {
 	header.SetMode(0o755)
 	w, err := archive.CreateHeader(header)
 	if err != nil {
-		return Package{}, fmt.Errorf("pack the function %s: %w", name, err)
+		return Package{}, err
 	}
 	if _, err := w.Write(binary); err != nil {
-		return Package{}, fmt.Errorf("pack the function %s: %w", name, err)
+		return Package{}, err
 	}
 	if err := archive.Close(); err != nil {
-		return Package{}, fmt.Errorf("pack the function %s: %w", name, err)
+		return Package{}, err
 	}
 	sum := sha256.Sum256(b.Bytes())
 	return Package{Name: name, Key: name + "-" + hex.EncodeToString(sum[:16]) + ".zip", Zip: b.Bytes()}, nil

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/retry"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	cfn "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
@@ -79,10 +81,9 @@ func (s Stack) parameters() []cfn.Parameter {
 	}
 	maps.Copy(values, s.Parameters)
 	parameters := make([]cfn.Parameter, 0, len(values))
-	for name, value := range values {
-		parameters = append(parameters, cfn.Parameter{ParameterKey: aws.String(name), ParameterValue: aws.String(value)})
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		parameters = append(parameters, cfn.Parameter{ParameterKey: aws.String(name), ParameterValue: aws.String(values[name])})
 	}
-	slices.SortFunc(parameters, func(a, b cfn.Parameter) int { return strings.Compare(*a.ParameterKey, *b.ParameterKey) })
 	return parameters
 }
 
@@ -160,10 +161,8 @@ func (s Stack) awaitStack(ctx context.Context, client *cloudformation.Client) er
 		case strings.HasSuffix(status, "_FAILED"), strings.HasSuffix(status, "_COMPLETE") && !strings.HasSuffix(status, "CLEANUP_IN_PROGRESS"):
 			return fmt.Errorf("deploy %s: %s", templateFile, s.firstFailure(ctx, client, status))
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("deploy %s: %w", templateFile, ctx.Err())
-		case <-time.After(tick):
+		if err := retry.Sleep(ctx, tick); err != nil {
+			return fmt.Errorf("deploy %s: %w", templateFile, err)
 		}
 	}
 }

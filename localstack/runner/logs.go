@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/retry"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	logs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
@@ -36,10 +38,8 @@ func (s Stack) Logs(ctx context.Context, out io.Writer) error {
 		for _, line := range lines {
 			_, _ = fmt.Fprintln(out, line)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(tick):
+		if retry.Sleep(ctx, tick) != nil {
+			return nil //nolint:nilerr // interrupted by the user
 		}
 	}
 }

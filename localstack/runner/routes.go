@@ -25,22 +25,9 @@ func (e httpEvent) routeKey() string {
 	return strings.ToUpper(e.Properties.Method) + " " + e.Properties.Path
 }
 
-// addRoutes adds the routes and integrations of the functions' HttpApi events as
+// addRoutes adds the routes and the integration of a function's HttpApi events as
 // resources. AWS creates them from the body of the API, which the emulator ignores.
-func addRoutes(resources *yaml.Node) error {
-	declared := resources.Content
-	for i := 0; i+1 < len(declared); i += 2 {
-		if !isFunction(declared[i+1]) {
-			continue
-		}
-		if err := addFunctionRoutes(resources, declared[i].Value, member(declared[i+1], "Properties")); err != nil {
-			return fmt.Errorf("%s: %w", declared[i].Value, err)
-		}
-	}
-	return nil
-}
-
-func addFunctionRoutes(resources *yaml.Node, function string, properties *yaml.Node) error {
+func addRoutes(resources *yaml.Node, function string, properties *yaml.Node) error {
 	events := member(properties, "Events")
 	if events == nil {
 		return nil

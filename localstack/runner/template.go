@@ -39,13 +39,11 @@ func packaged(source []byte, packages []Package, parameters map[string]string) (
 	if resources == nil {
 		return "", fmt.Errorf("%s has no Resources", templateFile)
 	}
-	for i := 1; i < len(resources.Content); i += 2 {
-		if err := pointToPackage(resources.Content[i], packages); err != nil {
-			return "", fmt.Errorf("%s: %s: %w", templateFile, resources.Content[i-1].Value, err)
+	declared := resources.Content // without the routes that the loop adds
+	for i := 0; i+1 < len(declared); i += 2 {
+		if err := packageFunction(resources, declared[i].Value, declared[i+1], packages); err != nil {
+			return "", fmt.Errorf("%s: %s: %w", templateFile, declared[i].Value, err)
 		}
-	}
-	if err := addRoutes(resources); err != nil {
-		return "", fmt.Errorf("%s: %w", templateFile, err)
 	}
 	for name, value := range parameters {
 		if fallback := member(member(member(document.Content[0], "Parameters"), name), "Default"); fallback != nil {
@@ -59,11 +57,21 @@ func packaged(source []byte, packages []Package, parameters map[string]string) (
 	return string(text), nil
 }
 
-func pointToPackage(resource *yaml.Node, packages []Package) error {
-	if !isFunction(resource) {
+// packageFunction changes a resource if it is a function, and adds its routes to the
+// resources.
+func packageFunction(resources *yaml.Node, name string, resource *yaml.Node, packages []Package) error {
+	if kind := member(resource, "Type"); kind == nil || kind.Value != "AWS::Serverless::Function" {
 		return nil
 	}
-	uri := member(member(resource, "Properties"), "CodeUri")
+	properties := member(resource, "Properties")
+	if err := pointToPackage(properties, packages); err != nil {
+		return err
+	}
+	return addRoutes(resources, name, properties)
+}
+
+func pointToPackage(properties *yaml.Node, packages []Package) error {
+	uri := member(properties, "CodeUri")
 	if uri == nil {
 		return errors.New("CodeUri is missing")
 	}
@@ -74,11 +82,6 @@ func pointToPackage(resource *yaml.Node, packages []Package) error {
 		}
 	}
 	return fmt.Errorf("no built function for CodeUri %s", uri.Value)
-}
-
-func isFunction(resource *yaml.Node) bool {
-	kind := member(resource, "Type")
-	return kind != nil && kind.Value == "AWS::Serverless::Function"
 }
 
 // member returns the value of a mapping's key, or nil.

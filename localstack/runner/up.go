@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"campaign-dispatch/internal/retry"
 	"campaign-dispatch/localstack/seed"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -105,10 +106,8 @@ func (s Stack) lockTools(ctx context.Context) (*os.File, error) {
 		if !errors.Is(err, errLocked) {
 			return held, err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for the lock of the tools: %w", ctx.Err())
-		case <-time.After(tick):
+		if err := retry.Sleep(ctx, tick); err != nil {
+			return nil, fmt.Errorf("wait for the lock of the tools: %w", err)
 		}
 	}
 }
@@ -131,10 +130,10 @@ func (s Stack) seed(ctx context.Context, outputs map[string]string) (stackenv.En
 		return before, s.writeEnv(before)
 	}
 	seeded, err := seeder.Run(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("seed the stack: %w", err)
+	if err == nil {
+		err = seeder.RegisterWebhooks(ctx)
 	}
-	if err := seeder.RegisterWebhooks(ctx); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("seed the stack: %w", err)
 	}
 	maps.Copy(env, seeded)

@@ -70,14 +70,8 @@ func (m agentMessage) check() error {
 }
 
 func (c contentMessage) check() error {
-	forms := 0
-	for _, present := range []bool{c.Text != "", c.RichCard != nil, c.ContentInfo != nil} {
-		if present {
-			forms++
-		}
-	}
 	switch {
-	case forms != 1:
+	case !oneOf(c.Text != "", c.RichCard != nil, c.ContentInfo != nil):
 		return invalid("contentMessage holds exactly one of text, richCard and contentInfo.")
 	case longer(c.Text, maxText):
 		return invalid("text is longer than %d characters.", maxText)

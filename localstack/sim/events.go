@@ -28,9 +28,9 @@ type event struct {
 
 // suggestionResponse is a tap on a suggestion.
 type suggestionResponse struct {
-	Text         string `json:"text"`
-	PostbackData string `json:"postbackData"`
-	Type         string `json:"type"`
+	label
+
+	Type string `json:"type"`
 }
 
 // tapOf returns the tap of a recipient with the fate, nil if there is nothing to tap.
@@ -44,11 +44,10 @@ func tapOf(f fate, c contentMessage) *suggestionResponse {
 }
 
 func (s suggestion) tap() *suggestionResponse {
-	text, postback := s.labels()
 	if s.Reply != nil {
-		return &suggestionResponse{text, postback, "REPLY"}
+		return &suggestionResponse{s.label(), "REPLY"}
 	}
-	return &suggestionResponse{text, postback, "ACTION"}
+	return &suggestionResponse{s.label(), "ACTION"}
 }
 
 // scheduleEvents schedules the events of an accepted message if its agent has a webhook.

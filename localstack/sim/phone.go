@@ -49,7 +49,7 @@ func (s *Sim) tapPhone(w http.ResponseWriter, r *http.Request) error {
 	id, postback := r.PostFormValue("messageId"), r.PostFormValue("postback")
 	for _, m := range s.messages.newest() {
 		for _, suggestion := range m.content.suggestions() {
-			if _, own := suggestion.labels(); m.MessageID != id || own != postback {
+			if m.MessageID != id || suggestion.label().PostbackData != postback {
 				continue
 			}
 			s.emit(m.agentID, event{SenderPhoneNumber: m.Phone, MessageID: rand.Text(), SuggestionResponse: suggestion.tap()}, func() {})
@@ -75,8 +75,7 @@ func mediaKind(address string) string {
 
 // postback returns the postback data of a suggestion.
 func postback(s suggestion) string {
-	_, data := s.labels()
-	return data
+	return s.label().PostbackData
 }
 
 // icon returns the symbol of a suggestion's kind.

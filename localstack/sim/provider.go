@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"campaign-dispatch/internal/retry"
 )
 
 var (
@@ -59,9 +61,9 @@ func (s *Sim) send(w http.ResponseWriter, r *http.Request, key messageKey, m rec
 		return s.failure(b, f, attempt)
 	})
 	if accepted != nil {
-		s.scheduleEvents(key, accepted, f, ttl, tapOf(f, m.content))
+		s.scheduleEvents(key, accepted, f, ttl, tapOf(f, m.content)) //nolint:contextcheck // the events follow after the response
 	}
-	wait(r, time.Duration(b.LatencyMs)*time.Millisecond)
+	_ = retry.Sleep(r.Context(), time.Duration(b.LatencyMs)*time.Millisecond) // ends early if the client disconnects
 	if answerLost {
 		panic(http.ErrAbortHandler)
 	}
@@ -88,19 +90,6 @@ func (s *Sim) failure(b *Behaviour, f fate, attempt int) error {
 		return &apiError{Code: http.StatusTooManyRequests, Message: "Resource has been exhausted."}
 	}
 	return nil
-}
-
-// wait returns after d, or when the client disconnects.
-func wait(r *http.Request, d time.Duration) {
-	if d == 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-r.Context().Done():
-	}
 }
 
 // revokeMessage returns 200 for delivered messages too. Only the event shows whether

@@ -7,16 +7,18 @@ import (
 )
 
 type suggestion struct {
-	Reply *struct {
-		Text         string `json:"text"`
-		PostbackData string `json:"postbackData"`
-	} `json:"reply"`
+	Reply  *label  `json:"reply"`
 	Action *action `json:"action"`
 }
 
-type action struct {
+// label is the text that a recipient taps, and the data that the tap returns.
+type label struct {
 	Text         string `json:"text"`
 	PostbackData string `json:"postbackData"`
+}
+
+type action struct {
+	label
 
 	OpenURL *struct {
 		URL             string `json:"url"`
@@ -61,24 +63,23 @@ func checkSuggestions(suggestions []suggestion, limit int) error {
 	return nil
 }
 
-// labels returns the text and the postback data of the suggestion.
-func (s suggestion) labels() (text, postback string) {
+func (s suggestion) label() label {
 	if s.Reply != nil {
-		return s.Reply.Text, s.Reply.PostbackData
+		return *s.Reply
 	}
-	return s.Action.Text, s.Action.PostbackData
+	return s.Action.label
 }
 
 func (s suggestion) check() error {
 	if (s.Reply == nil) == (s.Action == nil) {
 		return invalid("A suggestion is either a reply or an action.")
 	}
-	switch text, postback := s.labels(); {
-	case text == "" || postback == "":
+	switch l := s.label(); {
+	case l.Text == "" || l.PostbackData == "":
 		return invalid("A suggestion has a text and postbackData.")
-	case longer(text, maxSuggestionText):
+	case longer(l.Text, maxSuggestionText):
 		return invalid("A suggestion's text is longer than %d characters.", maxSuggestionText)
-	case longer(postback, maxPostback):
+	case longer(l.PostbackData, maxPostback):
 		return invalid("postbackData is longer than %d characters.", maxPostback)
 	case s.Action != nil:
 		return s.Action.check()
@@ -87,14 +88,8 @@ func (s suggestion) check() error {
 }
 
 func (a action) check() error {
-	kinds := 0
-	for _, present := range []bool{a.OpenURL != nil, a.Dial != nil, a.ViewLocation != nil, a.ShareLocation != nil, a.CreateCalendarEvent != nil} {
-		if present {
-			kinds++
-		}
-	}
 	switch {
-	case kinds != 1:
+	case !oneOf(a.OpenURL != nil, a.Dial != nil, a.ViewLocation != nil, a.ShareLocation != nil, a.CreateCalendarEvent != nil):
 		return invalid("An action has exactly one kind.")
 	case a.OpenURL != nil:
 		return a.checkURL()

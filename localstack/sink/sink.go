@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"campaign-dispatch/internal/retry"
 )
 
 // Event is a received webhook, as GET /_sink/events shows it.
@@ -73,7 +75,7 @@ func (s *Sink) receive(w http.ResponseWriter, r *http.Request) {
 		Verified:   verified(s.secret, r.Header, body, now),
 	}
 	status, latency := s.record(e)
-	wait(r, latency)
+	_ = retry.Sleep(r.Context(), latency) // ends early if the client disconnects
 	w.WriteHeader(status)
 }
 
@@ -96,16 +98,6 @@ func lowerCase(header http.Header) map[string]string {
 		names[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
 	return names
-}
-
-// wait returns after d, or when the client disconnects.
-func wait(r *http.Request, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-r.Context().Done():
-	}
 }
 
 func (s *Sink) listEvents(w http.ResponseWriter, _ *http.Request) {

@@ -1,7 +1,6 @@
 package stackenv
 
 import (
-	"context"
 	"crypto/rand"
 	"testing"
 
@@ -16,23 +15,16 @@ func (e Env) LedgerTable(tb testing.TB) (name, stream string) {
 	tb.Helper()
 	client := dynamodb.NewFromConfig(e.AWS())
 	name = "outcomes-" + rand.Text()
-	key := func(name string, role types.KeyType) (types.KeySchemaElement, types.AttributeDefinition) {
-		return types.KeySchemaElement{AttributeName: &name, KeyType: role}, types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS}
-	}
-	hash, hashType := key("pk", types.KeyTypeHash)
-	order, orderType := key("sk", types.KeyTypeRange)
+	pk, sk, text := aws.String("pk"), aws.String("sk"), types.ScalarAttributeTypeS
 	made, err := client.CreateTable(tb.Context(), &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,
-		KeySchema: []types.KeySchemaElement{hash, order}, AttributeDefinitions: []types.AttributeDefinition{hashType, orderType},
-		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: pk, KeyType: types.KeyTypeHash}, {AttributeName: sk, KeyType: types.KeyTypeRange}},
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: pk, AttributeType: text}, {AttributeName: sk, AttributeType: text}},
+		StreamSpecification:  &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage},
 	})
 	if err != nil {
 		tb.Fatalf("create a table: %v", err)
 	}
-	tb.Cleanup(func() {
-		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
-			tb.Errorf("delete the test's table: %v", err)
-		}
-	})
+	deleteAfter(tb, client, name)
 	return name, aws.ToString(made.TableDescription.LatestStreamArn)
 }

@@ -20,12 +20,18 @@ func (e Env) OwnTable(tb testing.TB, like string) string {
 	if err := CopyShape(tb.Context(), client, client, like, name); err != nil {
 		tb.Fatal(err)
 	}
+	deleteAfter(tb, client, name)
+	return name
+}
+
+// deleteAfter deletes the table in the test's cleanup.
+func deleteAfter(tb testing.TB, client *dynamodb.Client, name string) {
+	tb.Helper()
 	tb.Cleanup(func() {
 		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
 			tb.Errorf("delete the test's table: %v", err)
 		}
 	})
-	return name
 }
 
 // CopyShape creates an empty table with the schema of another.

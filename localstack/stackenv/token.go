@@ -2,11 +2,12 @@ package stackenv
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"campaign-dispatch/localstack/httpjson"
 )
 
 // Token returns an access token of the demo tenant's credential. The service issues at
@@ -18,19 +19,15 @@ func (e Env) Token(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("get a token: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return "", fmt.Errorf("get a token: %w", err)
-	}
-	defer func() { _ = got.Body.Close() }()
 	var answer struct {
 		AccessToken string `json:"access_token"`
 	}
-	if err := json.NewDecoder(got.Body).Decode(&answer); err != nil {
-		return "", fmt.Errorf("read a token: %w", err)
+	status, err := httpjson.Do(http.DefaultClient, r, &answer)
+	if err != nil {
+		return "", fmt.Errorf("get a token: %w", err)
 	}
 	if answer.AccessToken == "" {
-		return "", fmt.Errorf("get a token: the service returned status %d", got.StatusCode)
+		return "", fmt.Errorf("get a token: the service returned status %d", status)
 	}
 	return answer.AccessToken, nil
 }

@@ -19,6 +19,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi"
 	"campaign-dispatch/internal/link"
+	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/templates"
@@ -36,7 +37,10 @@ func Handler(c app.Config) lambda.Handler {
 		Tokens: verifier, Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}).Register(mux)
-	(&templates.Service{Tokens: verifier, Store: store, Now: time.Now, BaseURL: c.BaseURL}).Register(mux)
+	(&templates.Service{
+		Tokens: verifier, Media: media.Checker{Prober: media.NewProber(c.Local), URL: store.MediaURL}, Store: store,
+		Now: time.Now, BaseURL: c.BaseURL,
+	}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
 	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
 	links := &link.Service{Store: store, Blobs: blobs, Queue: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now}

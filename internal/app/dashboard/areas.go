@@ -52,31 +52,30 @@ func settingsAreas(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthS
 	}
 }
 
-// probeTimeout is the maximum time of a request for a file of another host.
-const probeTimeout = 10 * time.Second
-
-// mediaArea returns the pages of the files that messages show.
-func mediaArea(c app.Config, store *dynamo.CampaignStore) area {
+// mediaPages returns the pages of the files that messages show.
+func mediaPages(c app.Config, store *dynamo.CampaignStore) *mediapages.Pages {
 	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
 	library := &media.Library{
-		Store: store, Bucket: bucket, HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, probeTimeout), Local: c.LocalWebhooks,
-		URL: store.MediaURL, Now: time.Now,
+		Store: store, Bucket: bucket, Prober: media.NewProber(c.LocalWebhooks),
+		Now: time.Now,
 	}
-	return area{mediapages.Area(), &mediapages.Pages{
+	return &mediapages.Pages{
 		Store: store, Uploads: library, Files: library, Origin: bucket.Origin, URL: store.MediaURL, PartSize: media.PartSize,
-	}}
+	}
 }
 
-// sendingAreas returns the pages of templates and of sending a campaign.
+// sendingAreas returns the pages of media, of templates and of sending a campaign.
 func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{
 		Store: store, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}
+	files := mediaPages(c, store)
 	return []area{
+		{mediapages.Area(), files},
 		{templates.Area(), &templates.Pages{
-			Store: store, Keeper: &admin.Service{Store: store, Now: time.Now}, Dispatch: dispatcher,
+			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: store.MediaURL}, Upload: files.Upload, Store: store, Keeper: &admin.Service{Store: store, Now: time.Now}, Dispatch: dispatcher,
 			Once: web.SubmitToken{Forms: store}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: store.MediaURL,
 		}},
 		{campaignupload.Area(), &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: dispatcher, Now: time.Now, Lead: c.MinLead}},

@@ -35,7 +35,6 @@ func Handler(c app.Config) lambda.Handler {
 		{audit.Area(), &audit.Pages{Log: store}},
 		{apidocs.Area(), &apidocs.Pages{}},
 		campaignPages(c, store),
-		mediaArea(c, store),
 	}
 	areas = append(areas, settingsAreas(c, store, auth)...)
 	areas = append(areas, sendingAreas(c, store)...)

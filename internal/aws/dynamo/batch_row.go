@@ -52,7 +52,7 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 			}
 		}
 	}
-	setPrice(row, b)
+	setBilling(row, b)
 	setEnd(row, b.ExpiresAt())
 	if !b.NextCheck.IsZero() {
 		row["due"] = text(s.dueShard(b.BatchRef))
@@ -103,8 +103,8 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 	}, nil
 }
 
-// setPrice sets the billing classes of a batch, its prices and its reservation.
-func setPrice(row Item, b campaign.Batch) {
+// setBilling sets the billing classes of a batch, its prices and its reservation.
+func setBilling(row Item, b campaign.Batch) {
 	if b.Classes.Known {
 		row["basics"] = number(b.Classes.Basic)
 	}

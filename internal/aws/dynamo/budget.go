@@ -148,8 +148,8 @@ func (s *CampaignStore) moveReservation(b campaign.Batch, to string, limits camp
 
 const unreserved = "attribute_not_exists(reserved)"
 
-// updateUnreserved is updateBatch for a batch without a reservation. It returns the batch if
-// that has one: then nothing was changed.
+// updateUnreserved is updateBatch for a batch without a reservation. If the
+// batch has one, nothing is changed and the batch is returned.
 func (s *CampaignStore) updateUnreserved(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, *campaign.Batch, error) {
 	in := s.batchUpdate(ref, update, condition+" AND "+unreserved, values)
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{

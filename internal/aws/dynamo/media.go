@@ -69,7 +69,7 @@ func (s *CampaignStore) MarkMedia(ctx context.Context, tenant, hash string, dele
 	return err
 }
 
-// DeleteMedia deletes a file that is marked. Others are left.
+// DeleteMedia deletes a file if it is marked, and otherwise does nothing.
 func (s *CampaignStore) DeleteMedia(ctx context.Context, tenant, hash string) error {
 	_, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName: &s.Campaigns, Key: mediaKey(tenant, hash), ConditionExpression: aws.String("deleting = :yes"),
@@ -83,8 +83,8 @@ func (s *CampaignStore) DeleteMedia(ctx context.Context, tenant, hash string) er
 // campaign.ErrNoMedia if its tenant does not have one of them.
 func (s *CampaignStore) shownMedia(ctx context.Context, t campaign.Template) (map[string]Item, error) {
 	keys := map[string]Item{}
-	for address := range t.MediaURLs() {
-		if hash, uploaded := campaign.UploadedMedia(s.MediaURL, address); uploaded {
+	for m := range t.MediaURLs() {
+		if hash, uploaded := campaign.UploadedMedia(s.MediaURL, m.URL); uploaded {
 			keys[hash] = mediaKey(t.Tenant, hash)
 		}
 	}

@@ -36,8 +36,8 @@ func (s *CampaignStore) TemplatePage(ctx context.Context, tenant, after string, 
 }
 
 // CreateTemplate writes version 1 of a new template and an audit log entry. If the template
-// exists, it returns its version 1 and writes nothing. If the tenant has most templates,
-// full is true and nothing is written. It counts the rows on each call, because templates
+// exists, it returns its version 1 and writes nothing. If the tenant has as many as
+// most templates, full is true and nothing is written. It counts the rows on each call, because templates
 // of the dashboard are created without the guard row.
 func (s *CampaignStore) CreateTemplate(ctx context.Context, t campaign.Template, most int, e campaign.AuditEntry) (first campaign.Template, full bool, err error) {
 	t.Version, t.CreatedAt = 1, s.Now().UTC().Truncate(time.Millisecond)

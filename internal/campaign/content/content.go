@@ -28,8 +28,8 @@ type Media struct {
 	URL          string `json:"url"`
 	ThumbnailURL string `json:"thumbnailUrl,omitempty"`
 	Height       Height `json:"height,omitempty"` // "" is medium
-	// Verbatim inserts values into the URLs without escaping, as templates did that were
-	// saved before other contents than texts and vertical cards existed.
+	// Verbatim inserts values into the URLs without escaping. It is set for templates that
+	// were saved when texts and vertical cards were the only contents.
 	Verbatim bool `json:"verbatim,omitempty"`
 }
 

@@ -58,15 +58,31 @@ func (c *Content) fields() iter.Seq[field] {
 	}
 }
 
+// MediaURL is the URL of a media, a thumbnail or a file, with its place.
+type MediaURL struct {
+	Place
+
+	Part Part
+	URL  string
+}
+
 // MediaURLs yields the URLs of the media, the thumbnails and the file.
-func (c Content) MediaURLs() iter.Seq[string] {
-	return func(yield func(string) bool) {
+func (c Content) MediaURLs() iter.Seq[MediaURL] {
+	return func(yield func(MediaURL) bool) {
 		for f := range c.fields() {
-			if f.media() && *f.value != "" && !yield(*f.value) {
+			if f.media() && *f.value != "" && !yield(MediaURL{f.Place, f.part, *f.value}) {
 				return
 			}
 		}
 	}
+}
+
+// HasMedia reports whether the content has a media, a thumbnail or a file.
+func (c Content) HasMedia() bool {
+	for range c.MediaURLs() {
+		return true
+	}
+	return false
 }
 
 func (f field) media() bool {

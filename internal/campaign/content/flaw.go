@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -17,6 +18,8 @@ type Flaw struct {
 	Code FlawCode
 	Have int // characters, cards or suggestions
 	Most int // or, for FlawTooFew, the least
+	// Why is the reason of FlawUnusable, Detail a sentence about it in English.
+	Why, Detail string
 }
 
 // FlawCode is the stable code of a flaw.
@@ -37,6 +40,7 @@ const (
 	FlawUnknown  FlawCode = "unknown" // a value that is not one of the listed ones
 	FlawMixed    FlawCode = "mixed"   // media heights that differ within a carousel
 	FlawInvalid  FlawCode = "invalid"
+	FlawUnusable FlawCode = "unusable" // a media file that the provider could not fetch
 )
 
 // Flaws returns the flaws of the content with every variable empty. Unsendable checks
@@ -78,8 +82,8 @@ func (f field) flaws(skeleton string) []Flaw {
 	return []Flaw{flaw}
 }
 
-// startsHTTPS reports whether a URL as written can become an https URL: it is one with empty
-// variables, or a variable stands in its scheme or its host.
+// startsHTTPS reports whether a URL as written can become an https URL. It can if it is an
+// https URL with empty variables, or if a variable stands in its scheme or its host.
 func (f field) startsHTTPS(skeleton string) bool {
 	if fixedHost(*f.value) {
 		return validURL(skeleton)
@@ -232,10 +236,17 @@ func (e *Event) flaw() (Part, FlawCode) {
 	switch {
 	case e == nil || blank(e.Title):
 		return PartEventTitle, FlawBlank
-	case e.Start.IsZero() || !e.End.After(e.Start):
+	case e.Start.IsZero() || !e.End.After(e.Start) || !writable(e.Start) || !writable(e.End):
 		return PartEventDuration, FlawInvalid
 	}
 	return "", ""
+}
+
+// writable reports whether JSON can contain an instant in UTC, in which it is sent.
+func writable(at time.Time) bool {
+	const lastYear = 9999
+	year := at.UTC().Year()
+	return year >= 0 && year <= lastYear
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -2,7 +2,7 @@ package campaigns
 
 import "campaign-dispatch/internal/campaign"
 
-// bill is what the messages of a campaign come to.
+// bill is the cost of the messages of a campaign.
 type bill struct {
 	Classes   campaign.ClassCounts // of accepted messages
 	Billed    campaign.ClassCounts // of delivered messages

@@ -171,7 +171,7 @@ func TestCampaign_Taps(t *testing.T) {
 	b := d.accept(uuid(), "Ofertas", 1, 10, func(b *campaign.Batch) {
 		b.TemplateID, b.TapKey = template, []byte("sixteen bytes...")
 	})
-	const none = "Suggestion tapped 0 0%"
+	const none = "Button tapped 0 0%"
 	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, none) {
 		t.Errorf("the page does not say %q:\n%s", none, text)
 	}
@@ -182,7 +182,7 @@ func TestCampaign_Taps(t *testing.T) {
 	d.must(err)
 	reader := d.admin()
 	reader.Language = "pt-BR"
-	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Com toque em sugestão 2 20%") {
+	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Com toque em botão 2 20%") {
 		t.Errorf("the page in Portuguese does not count two tapped messages:\n%s", text)
 	}
 	if text := d.admin().Get(pathOf(b) + "/messages").Text(); strings.Count(text, "Tapped “Ver ofertas”") != 2 || !strings.Contains(text, "Tapped “Sim”") {
@@ -190,7 +190,7 @@ func TestCampaign_Taps(t *testing.T) {
 	}
 	d.store.Split = false
 	plain := d.running("Natal")
-	if text := d.admin().Get(pathOf(plain)).Text(); strings.Contains(text, "Suggestion tapped") {
+	if text := d.admin().Get(pathOf(plain)).Text(); strings.Contains(text, "Button tapped") {
 		t.Error("a campaign without suggestions counts taps")
 	}
 }

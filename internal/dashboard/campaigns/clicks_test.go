@@ -31,7 +31,7 @@ func TestCampaign_Clicks(t *testing.T) {
 	}
 	_, err = d.store.AppendTaps(t.Context(), b, ledger.Taps{}, []campaign.Change{click(0), click(7)})
 	d.must(err)
-	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, "Link clicked 2 20%") || !strings.Contains(text, "Suggestion tapped 0 0%") {
+	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, "Link clicked 2 20%") || !strings.Contains(text, "Button tapped 0 0%") {
 		t.Errorf("the page does not count two clicked messages:\n%s", text)
 	}
 	if text := d.admin().Get(pathOf(b) + "/messages").Text(); strings.Count(text, "Clicked the link “Ver ofertas”") != 2 {

@@ -8,7 +8,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 )
 
-// price is what the checked parts of a campaign come to.
+// price is the cost of the checked parts of a campaign.
 type price struct {
 	Classes campaign.ClassCounts
 	Priced  bool // there are prices

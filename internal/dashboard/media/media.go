@@ -1,5 +1,5 @@
 // Package media shows the files that a tenant's messages can show. Admins upload and delete
-// them. Browsers send a file in parts straight to the media bucket.
+// them. Browsers send a file in parts directly to the media bucket.
 package media
 
 import (
@@ -35,9 +35,9 @@ type Uploads interface {
 type Files interface {
 	CheckURL(ctx context.Context, tenant, address string) (campaign.MediaFile, error)
 	AddURL(ctx context.Context, f campaign.MediaFile) error
-	// User returns the first template with a version that shows the file, or nil.
-	User(ctx context.Context, f campaign.MediaFile) (*campaign.Template, error)
-	// Delete deletes a file unless a template shows it, which it then returns.
+	// ShownIn returns the first template with a version that shows the file, or nil.
+	ShownIn(ctx context.Context, f campaign.MediaFile) (*campaign.Template, error)
+	// Delete deletes a file, unless a template shows it: then it returns the template.
 	Delete(ctx context.Context, f campaign.MediaFile) (user *campaign.Template, err error)
 }
 
@@ -91,22 +91,14 @@ func serveScript(p *web.Page) error {
 	return err
 }
 
-// UploadField is the data of media_upload.html. A page that includes it calls web.UploadTo.
-type UploadField struct {
-	Script   string // path of the script
-	PartSize int64
-	// Target is the id of the input that gets the file's link, "" to show the list.
-	Target string
-}
-
-// Field returns the upload field, and allows the page to upload.
-func (s *Pages) Field(p *web.Page, target string) (UploadField, error) {
+// Upload returns the upload field, and allows the page to upload.
+func (s *Pages) Upload(p *web.Page) (web.Upload, error) {
 	origin, err := s.Origin(p.R.Context())
 	if err != nil {
-		return UploadField{}, err
+		return web.Upload{}, err
 	}
 	p.UploadTo(origin)
-	return UploadField{Script: scriptPath, PartSize: s.PartSize, Target: target}, nil
+	return web.Upload{Script: scriptPath, PartSize: s.PartSize}, nil
 }
 
 const (
@@ -117,7 +109,7 @@ const (
 // listing is the data of the list, newest first.
 type listing struct {
 	web.Part[view]
-	Upload  UploadField
+	Upload  web.Upload
 	Done    string // text key of the last change
 	Address string // URL that was refused
 	Fault   string // text key of the refusal
@@ -174,7 +166,7 @@ func (s *Pages) show(p *web.Page, status int, l listing) error {
 	}
 	p.ShowMedia()
 	if p.Admin() {
-		if l.Upload, err = s.Field(p, ""); err != nil {
+		if l.Upload, err = s.Upload(p); err != nil {
 			return err
 		}
 	}
@@ -217,10 +209,10 @@ func (s *Pages) find(p *web.Page) (campaign.MediaFile, error) {
 	return s.Store.Media(p.R.Context(), p.Session.Tenant, hash)
 }
 
-// question is the data of the deletion form.
-type question struct {
+// deletion is the data of the deletion form.
+type deletion struct {
 	view
-	User *campaign.Template // shows the file
+	ShownIn *campaign.Template // nil if the file can be deleted
 }
 
 func (s *Pages) ask(p *web.Page) error {
@@ -228,12 +220,12 @@ func (s *Pages) ask(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	user, err := s.Files.User(p.R.Context(), f)
+	template, err := s.Files.ShownIn(p.R.Context(), f)
 	if err != nil {
 		return err
 	}
 	p.ShowMedia()
-	return p.Render("media.delete_title", "media_delete.html", question{s.view(f), user})
+	return p.Render("media.delete_title", "media_delete.html", deletion{s.view(f), template})
 }
 
 func (s *Pages) delete(p *web.Page) error {
@@ -247,13 +239,13 @@ func (s *Pages) delete(p *web.Page) error {
 	if err := p.Audit("media.delete", f.Name); err != nil {
 		return err
 	}
-	user, err := s.Files.Delete(p.R.Context(), f)
+	template, err := s.Files.Delete(p.R.Context(), f)
 	if err != nil {
 		return err
 	}
-	if user != nil {
+	if template != nil {
 		return &web.Refusal{
-			Status: http.StatusConflict, Key: "media.in_use", Args: []any{user.Name, user.Version}, To: Path, ToKey: "media.all",
+			Status: http.StatusConflict, Key: "media.in_use", Args: []any{template.Name, template.Version}, To: Path, ToKey: "media.all",
 		}
 	}
 	return p.Redirect(Path + "?done=deleted")

@@ -1,4 +1,4 @@
-// Sends a file in parts straight to the media bucket. A part that fails is sent again at a
+// Sends a file in parts directly to the media bucket. A part that fails is sent again at a
 // new address.
 "use strict";
 
@@ -53,19 +53,19 @@ function show(field, text, bad) {
   status.className = bad ? "notice bad" : "hint";
 }
 
-async function start(field) {
-  const input = field.querySelector("input[type=file]"), button = field.querySelector("button"), bar = field.querySelector("progress");
+// start uploads the chosen file. Then the input with the id target gets its link. Without a
+// target, the list of files is shown.
+async function start(field, button, target) {
+  const input = field.querySelector("input[type=file]"), bar = field.querySelector("progress");
   if (!input.files.length) return input.focus();
   button.disabled = true;
-  bar.hidden = false;
+  field.hidden = bar.hidden = false;
   show(field, field.dataset.sending);
   try {
     const { link } = await send(input.files[0], Number(field.dataset.upload), (part) => { bar.value = part; });
-    if (!field.dataset.target) return location.assign("/dashboard/media?done=uploaded");
-    const target = document.getElementById(field.dataset.target);
-    target.value = link;
-    target.dispatchEvent(new Event("input", { bubbles: true }));
-    show(field, field.dataset.sent);
+    if (!target) return location.assign("/dashboard/media?done=uploaded");
+    fill(target, link);
+    show(field, field.dataset.sent + " " + link);
   } catch (error) {
     show(field, error.text ?? field.dataset.failed, true);
   }
@@ -73,7 +73,27 @@ async function start(field) {
   bar.hidden = true;
 }
 
+// fill enters a link. The form may have been replaced meanwhile, without this input.
+function fill(target, link) {
+  const input = document.getElementById(target);
+  if (!input) return;
+  input.value = link;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+  input.focus();
+}
+
 document.addEventListener("click", (event) => {
-  const field = event.target.closest("[data-upload]");
-  if (field && event.target.closest("button")) start(field);
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.uploadTo) return choose(button);
+  const field = button.closest("[data-upload]");
+  if (field) start(field, button);
 });
+
+// choose opens the choice of a file for an input.
+function choose(button) {
+  const field = document.querySelector("[data-upload]"), input = field.querySelector("input[type=file]");
+  input.value = "";
+  input.onchange = () => start(field, button, button.dataset.uploadTo);
+  input.click();
+}

@@ -35,7 +35,8 @@ func (d *draft) change(command string) (focus string) {
 func openCard(c *draftCard, open bool)             { c.set(open) }
 func openSuggestion(s *draftSuggestion, open bool) { s.set(open) }
 
-// set opens or closes. What was open can differ from the base version.
+// set opens or closes the card or the suggestion. An open one no longer refers to the base
+// version, because its fields can differ from it.
 func (s *shown) set(open bool) {
 	if s.open = open; open {
 		s.base = ""

@@ -238,7 +238,8 @@ func (d draftSuggestion) suggestion() content.Suggestion {
 	case content.Dial:
 		s.Phone = d.Phone
 	case content.ShowLocation:
-		s.Location = &content.Location{Latitude: degrees(d.Latitude), Longitude: degrees(d.Longitude), Label: d.Label, Query: d.Query}
+		s.Location = &content.Location{Label: d.Label, Query: d.Query}
+		s.Location.Latitude, s.Location.Longitude = d.point()
 	case content.CalendarEvent:
 		s.Event = &content.Event{Title: d.Title, Description: d.Details, Start: instant(d.Start), End: instant(d.End)}
 	case content.Reply, content.RequestLocation:
@@ -246,7 +247,17 @@ func (d draftSuggestion) suggestion() content.Suggestion {
 	return s
 }
 
-// degrees returns a coordinate, 0 for none. What is no number is beyond every limit.
+// point returns the coordinates of a location. If one of them is missing, it is no valid
+// number.
+func (d draftSuggestion) point() (latitude, longitude float64) {
+	if (d.Latitude == "") != (d.Longitude == "") {
+		return math.Inf(1), math.Inf(1)
+	}
+	return degrees(d.Latitude), degrees(d.Longitude)
+}
+
+// degrees returns a coordinate, 0 for none. For a text that is not a number, it returns
+// infinity, which exceeds every limit.
 func degrees(text string) float64 {
 	if text == "" {
 		return 0

@@ -254,11 +254,11 @@ func TestEditor_Rearranged(t *testing.T) {
 	if got := e.fields.Get("c1-s2-latitude"); got != "norte" {
 		t.Errorf("the latitude is %q", got)
 	}
-	saved := e.set(map[string]string{"c1-s2-latitude": "-23.5"}).save()
+	saved := e.set(map[string]string{"c1-s2-latitude": "-23.5", "c1-s2-longitude": "-46.6"}).save()
 	want := content.Content{
 		Carousel: &content.Carousel{Cards: []content.Card{
 			{Title: "Dois & <2>", Description: "Linha\nde baixo", Suggestions: []content.Suggestion{
-				{Kind: content.Reply, Text: "B"}, {Kind: content.ShowLocation, Text: "A", Location: &content.Location{Latitude: -23.5}},
+				{Kind: content.Reply, Text: "B"}, {Kind: content.ShowLocation, Text: "A", Location: &content.Location{Latitude: -23.5, Longitude: -46.6}},
 			}},
 			{Title: "Um \"1\"", Media: &content.Media{URL: "https://e.example/1.png"}},
 			{Title: "Três"},
@@ -417,8 +417,8 @@ func TestEditor_Refused(t *testing.T) {
 		"webview":                   {text, map[string]string{"s1": `{"t":"a","k":"openUrl","u":"https://e.example","w":"x"}`}, "s1-webview", "there is no such value"},
 		"phone":                     {text, map[string]string{"s1": `{"t":"a","k":"dial","p":"11 3333"}`}, "s1-phone", "+ and 7 to 15 digits"},
 		"no location":               {text, map[string]string{"s1": `{"t":"a","k":"showLocation"}`}, "s1-latitude", "write a latitude and a longitude"},
-		"latitude":                  {text, map[string]string{"s1": `{"t":"a","k":"showLocation","la":"90.1"}`}, "s1-latitude", "a latitude is -90 to 90"},
-		"longitude in words":        {text, map[string]string{"s1": `{"t":"a","k":"showLocation","lo":"oeste"}`}, "s1-latitude", "a longitude is -180 to 180"},
+		"latitude":                  {text, map[string]string{"s1": `{"t":"a","k":"showLocation","la":"90.1"}`}, "s1-latitude", "the latitude (-90 to 90)"},
+		"longitude in words":        {text, map[string]string{"s1": `{"t":"a","k":"showLocation","lo":"oeste"}`}, "s1-latitude", "the longitude (-180 to 180)"},
 		"label":                     {text, map[string]string{"s1": `{"t":"a","k":"showLocation","q":"b","l":"` + long(101) + `"}`}, "s1-label", "at most 100"},
 		"query":                     {text, map[string]string{"s1": `{"t":"a","k":"showLocation","q":"` + long(101) + `"}`}, "s1-query", "at most 100"},
 		"event without a title":     {text, map[string]string{"s1": `{"t":"a","k":"calendarEvent"}`}, "s1-title", "it is blank"},

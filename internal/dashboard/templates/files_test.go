@@ -1,6 +1,8 @@
 package templates_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -32,5 +34,26 @@ func TestEditor_Files(t *testing.T) {
 		if !strings.Contains(body, want) || !strings.Contains(body, ` list="files"`) {
 			t.Errorf("%s: the form does not offer the tenant's file alone", name)
 		}
+	}
+}
+
+// A media URL that the provider could not fetch is refused at its field, and nothing is
+// saved.
+func TestSave_UnusableMedia(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	site := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(site.Close)
+	form := func() url.Values {
+		return url.Values{
+			"kind": {"card"}, "name": {"Cupom"}, "card-title": {"Oi"}, "card-media": {site.URL + "/a.png"}, "once": {b.admin.Get(templates.Path + "/new").Value("once")},
+		}
+	}
+	got := b.admin.Post(templates.Path, form())
+	if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, `id="card-media-e">Image or video URL: `) && !strings.Contains(got.Body, `id="card-media-e">Address of the picture`) {
+		t.Errorf("%d: %s", got.Status, got.Text())
+	}
+	if all, err := b.store.Templates(t.Context(), b.tenant); err != nil || len(all) != 0 {
+		t.Errorf("%d templates were saved (%v)", len(all), err)
 	}
 }

@@ -110,6 +110,9 @@ func describe(p *web.Page, form string, f content.Flaw) string {
 	default:
 		what += p.T("templates.of_card", p.Number(f.Card))
 	}
+	if f.Code == content.FlawUnusable {
+		return p.T("templates.flaw.unusable", what, p.T("media.fault."+f.Why))
+	}
 	key := "templates.flaw." + string(f.Code)
 	if special := key + "." + string(f.Part); p.Has(special) {
 		key = special

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"unicode/utf8"
@@ -23,6 +24,7 @@ type form struct {
 	Notes   []string // errors
 	Refused bool
 	Files   []file // the newest ones that the template can show
+	Upload  web.Upload
 
 	page   *web.Page
 	focus  string            // the element that gets the focus
@@ -61,13 +63,18 @@ func newForm(p *web.Page, d draft) *form {
 	f.Phone, f.Cut = web.Phone(p, t.Content, p.T("templates.preview"), previewWeight(d))
 	f.Phone.Dark = p.R.PostForm.Has("dark")
 	for _, flaw := range flawsOf(t) {
-		note, name := describe(p, d.Form, flaw), d.fieldOf(flaw)
-		f.Notes = append(f.Notes, note)
-		if _, more := f.errors[name]; d.Checked && !more {
-			f.errors[name] = note
-		}
+		f.note(flaw)
 	}
 	return f
+}
+
+// note adds an error to the form. Errors stand at their fields once the form was sent.
+func (f *form) note(flaw content.Flaw) {
+	note, name := describe(f.page, f.Form, flaw), f.fieldOf(flaw)
+	f.Notes = append(f.Notes, note)
+	if _, more := f.errors[name]; f.Checked && !more {
+		f.errors[name] = note
+	}
 }
 
 func counts(p *web.Page, t campaign.Template) []count {
@@ -113,7 +120,10 @@ func (s *Pages) renderForm(p *web.Page, status int, f *form) error {
 	if f.ID != "" {
 		title = "templates.edit"
 	}
-	p.ShowMedia()
+	var err error
+	if f.Upload, err = s.Upload(p); err != nil {
+		return err
+	}
 	return p.RenderStatus(status, title, "template_form.html", f)
 }
 
@@ -157,6 +167,9 @@ func (s *Pages) save(p *web.Page, action, id string) error {
 	if flaws := flawsOf(t); len(flaws) > 0 {
 		return s.refuse(p, d, flaws[0])
 	}
+	if flaws, err := s.mediaFlaws(p.R.Context(), t); err != nil || len(flaws) > 0 {
+		return s.refuseMedia(p, d, flaws, err)
+	}
 	to, toKey := Path, "templates.all"
 	if t.ID != "" {
 		to, toKey = Path+"/"+t.ID, "templates.back"
@@ -194,6 +207,32 @@ func (s *Pages) rearrange(p *web.Page, d draft, command string) error {
 		return p.Fragment("template_editor.html", f)
 	}
 	return s.renderForm(p, http.StatusOK, f)
+}
+
+// mediaFlaws returns the media that the provider could not fetch.
+func (s *Pages) mediaFlaws(ctx context.Context, t campaign.Template) ([]content.Flaw, error) {
+	var before campaign.Template
+	if t.ID != "" {
+		var err error
+		if before, err = s.Store.Template(ctx, t.ID); err != nil {
+			return nil, err
+		}
+	}
+	return s.Media.Flaws(ctx, t.Content, before.Content), nil
+}
+
+func (s *Pages) refuseMedia(p *web.Page, d draft, flaws []content.Flaw, err error) error {
+	if err != nil {
+		return err
+	}
+	d.Checked = true
+	d.show(flaws[0])
+	f := newForm(p, d)
+	for _, flaw := range flaws {
+		f.note(flaw)
+	}
+	f.Refused, f.focus = true, d.fieldOf(flaws[0])
+	return s.renderForm(p, http.StatusUnprocessableEntity, f)
 }
 
 // refuse shows the form with the errors at their fields. The first one has the focus.

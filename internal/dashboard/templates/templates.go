@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 )
@@ -33,10 +34,20 @@ type Keeper interface {
 	KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
 }
 
+// Media checks the media of templates.
+type Media interface {
+	// Flaws returns the media that the provider could not fetch. Those of the version before
+	// were checked before.
+	Flaws(ctx context.Context, saved, before content.Content) []content.Flaw
+}
+
 // Pages are the pages of templates.
 type Pages struct {
-	Store    Store
-	Keeper   Keeper
+	Store  Store
+	Keeper Keeper
+	Media  Media
+	// Upload returns an upload field, and allows the page to upload.
+	Upload   func(p *web.Page) (web.Upload, error)
 	Dispatch dispatchclient.Dispatcher
 	Once     web.SubmitToken
 	Now      func() time.Time

@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/media"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -54,7 +55,11 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 		t.Fatal(err)
 	}
 	pages := &templates.Pages{
-		Store: store, Keeper: &admin.Service{Store: store, Now: clock}, Dispatch: b.calls,
+		Upload: func(p *web.Page) (web.Upload, error) {
+			p.UploadTo("https://bucket.example")
+			return web.Upload{Script: "/upload.js", PartSize: 5 << 20}, nil
+		},
+		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: store, Keeper: &admin.Service{Store: store, Now: clock}, Dispatch: b.calls,
 		Once: web.SubmitToken{Forms: store}, Now: clock, LinkURL: linkURL, MediaURL: "https://media.example",
 	}
 	b.Dashboard = webtest.New(t, templates.Area(), pages, clock)

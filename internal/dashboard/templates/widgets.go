@@ -25,6 +25,7 @@ type input struct {
 	Hint, Error              string
 	Focus                    bool
 	Options                  []option // of a selection
+	Upload                   string   // label of the button that uploads a file, of a media URL
 }
 
 type option struct {
@@ -38,6 +39,9 @@ func (f *form) Input(kind, name, label, value string, hint ...string) input {
 	in := input{Name: name, Type: kind, Label: f.T(label), Value: value, Error: f.Error(name), Focus: f.Focus(name)}
 	for _, key := range hint {
 		in.Hint = f.T(key)
+	}
+	if kind == "media" {
+		in.Upload = f.T("templates.upload")
 	}
 	return in
 }

@@ -7,6 +7,12 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
+// Upload is the data of an upload field. A page that includes it calls UploadTo.
+type Upload struct {
+	Script   string // path of the script
+	PartSize int64
+}
+
 // Part is a page of a list.
 type Part[T any] struct {
 	Items []T

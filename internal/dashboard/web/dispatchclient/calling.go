@@ -61,7 +61,7 @@ type Places struct {
 	Pointers []string
 }
 
-// Price is what the accepted messages come to.
+// Price is the cost of the accepted messages.
 type Price struct {
 	Total campaign.Money
 }
