@@ -617,7 +617,7 @@ func TestReschedule_Budget(t *testing.T) {
 	}))
 	form := url.Values{"batch": {campaign.BatchID("lote 1")}, "schedule": {"2026-11-22T12:00"}}
 	page := d.admin().Post("/dashboard/campaigns/"+id+"/reschedule", form)
-	if page.Status != http.StatusConflict || !strings.Contains(page.Text(), "The budget of the new day or month has no room for this batch.") {
+	if page.Status != http.StatusConflict || !strings.Contains(page.Text(), "The budget of the new day or month has no room for it.") {
 		t.Errorf("%d %s", page.Status, page.Text())
 	}
 	if audited := d.Audited(); len(audited) > 0 {

@@ -43,6 +43,9 @@ type view struct {
 	Self      string      // URL from which the page refreshes itself
 	Every     string      // refresh interval, "" for a finished campaign
 	AsTable   bool        // the chart is shown as a table
+	Departure departure   // of what waits
+	CanMove   bool        // all that waits can be rescheduled
+	Details   bool        // the technical details are open
 }
 
 // sentWith is the version of a template that a batch was sent with. The name is "" if
@@ -94,6 +97,7 @@ func (s *Pages) show(p *web.Page) error {
 		return err
 	}
 	v.Self, v.AsTable = p.R.URL.RequestURI(), p.Query("chart") == "table"
+	v.Details = p.R.URL.Query().Has("batches")
 	if p.Partial() {
 		return p.Fragment("campaigns_live.html", v)
 	}
@@ -132,6 +136,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.Funnel = funnel(v, reasons)
 	v.Lost, v.Recovered = losses(reasons)
 	v.CanRevoke = !c.Revoke && revocable(c)
+	v.Departure, v.CanMove = departureOf(c), movable(c)
 	v.Chart = newChart(c.Batches, neverSent(reasons), now)
 	v.page(after, now)
 	return v

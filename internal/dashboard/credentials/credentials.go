@@ -84,8 +84,7 @@ const pageLength = 10
 type listing struct {
 	web.Part[view]
 	OfRevoked bool
-	Revoked   int    // how many were revoked
-	Done      string // text key of the last change
+	Revoked   int // how many were revoked
 }
 
 func (s *Pages) list(p *web.Page) error {
@@ -109,9 +108,6 @@ func (s *Pages) list(p *web.Page) error {
 	l.From, l.Next, l.Prior = part.From, part.Next, part.Prior
 	if l.Items, err = s.views(ctx, part.Items); err != nil {
 		return err
-	}
-	if p.Query("done") == "revoked" {
-		l.Done = "credentials.revoked_now"
 	}
 	return p.Render("credentials.title", "credentials.html", l)
 }
@@ -305,7 +301,7 @@ func (s *Pages) revoke(p *web.Page) error {
 			return err
 		}
 	}
-	return p.Redirect(Path + "?done=revoked")
+	return p.Done(Path, "credentials.revoked_now")
 }
 
 // useForm marks the form as sent. A repeated submission, as by reloading the page with

@@ -171,7 +171,7 @@ func (s *Pages) save(p *web.Page, action, id string) error {
 	if err != nil {
 		return err
 	}
-	return p.Redirect(Path + "/" + t.ID)
+	return p.Done(Path+"/"+t.ID, "templates.saved", t.Name, p.Number(t.Version))
 }
 
 // rearrange shows the form after a command of its buttons. Nothing is saved.

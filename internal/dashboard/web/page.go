@@ -23,6 +23,7 @@ type Page struct {
 	Data    any           // data of the page
 	Body    template.HTML // of the layout
 	Refresh int           // refresh interval in seconds without scripts, 0 for none
+	Notice  string        // what the last change did, "" for nothing; shown once
 
 	ui     *UI
 	tongue *tongue

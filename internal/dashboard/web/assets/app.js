@@ -27,6 +27,13 @@ function broken(image) {
 document.addEventListener("error", (event) => { if (event.target.tagName === "IMG") broken(event.target); }, true);
 for (const image of document.images) if (image.complete && !image.naturalWidth) broken(image);
 
+// A part of a page that refreshes itself keeps its open details open, and closed ones closed.
+addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const answer = new DOMParser().parseFromString(detail.serverResponse, "text/html");
+  for (const old of detail.target.querySelectorAll("details[id]")) answer.getElementById(old.id)?.toggleAttribute("open", old.open);
+  if (detail.target.querySelector("details[id]")) detail.serverResponse = answer.body.innerHTML;
+});
+
 // A button "do" changes the parts of its form. With htmx, only the form is replaced.
 document.addEventListener("submit", (event) => {
   const { submitter: button, target: form } = event;
