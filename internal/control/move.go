@@ -142,18 +142,17 @@ func (s *Service) queueMove(ctx context.Context, c campaign.Campaign) error {
 	return nil
 }
 
-// finishMove schedules the moved batches, and moves and schedules the others. The campaign has
-// its new time already: after an error, a Canceller and sweep do the rest.
+// finishMove changes the rows of the other batches, then schedules all. The campaign has its new
+// time already: after an error, a Canceller and sweep do the rest.
 func (s *Service) finishMove(ctx context.Context, c campaign.Campaign, moved []campaign.Batch) {
+	if len(moved) < len(c.Waiting()) {
+		rest, err := s.Store.FinishMove(ctx, c.ID, s.checkAfter)
+		if err != nil {
+			slog.WarnContext(ctx, "moving the rest of a campaign failed, will retry", "campaign_id", c.CampaignID, "error", err)
+		}
+		moved = append(moved, rest...)
+	}
 	s.scheduleAll(ctx, moved)
-	if len(moved) == len(c.Waiting()) {
-		return
-	}
-	rest, err := s.Store.FinishMove(ctx, c.ID, s.checkAfter)
-	if err != nil {
-		slog.WarnContext(ctx, "moving the rest of a campaign failed; its task will", "campaign_id", c.CampaignID, "error", err)
-	}
-	s.scheduleAll(ctx, rest)
 }
 
 // scheduleAll schedules the releases of batches. Sweep releases those that fail.

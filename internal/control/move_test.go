@@ -5,13 +5,18 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/localstack/stackenv"
 )
 
 const (
@@ -281,6 +286,72 @@ func TestMove_Crash(t *testing.T) {
 	d.wantDue(last, tomorrow)
 	d.wantReserved("2026-11-21", "0.00")
 	d.wantReserved("2026-11-22", "83.00")
+}
+
+// fatal is a client of DynamoDB whose process ends at one of its transactions, before or after
+// that is committed.
+type fatal struct {
+	at    int
+	after bool
+	end   context.CancelFunc
+	calls int
+}
+
+func (f *fatal) Do(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+		return http.DefaultClient.Do(r)
+	}
+	f.calls++
+	if f.calls != f.at {
+		return http.DefaultClient.Do(r)
+	}
+	if f.after {
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return nil, err
+		}
+		_ = res.Body.Close()
+	}
+	f.end()
+	return nil, errCrash
+}
+
+// A process can end at any transaction. Before the first, nothing has moved; after it, the task
+// moves what is left.
+func TestMove_CrashAtAnyTransaction(t *testing.T) {
+	t.Parallel()
+	const transactions = 3 // the campaign, the rest of the rows, the end
+	for at := 1; at <= transactions; at++ {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("transaction %d, after it %v", at, after), func(t *testing.T) {
+				t.Parallel()
+				d, batches := large(t)
+				plan := d.campaign().Plan()
+				ctx, end := context.WithCancel(t.Context())
+				client := &fatal{at: at, after: after, end: end}
+				env := stackenv.Load(t)
+				d.service.Store = dynamo.NewCampaignStore(dynamo.Tables{
+					Client:    dynamodb.NewFromConfig(env.AWS(), func(o *dynamodb.Options) { o.HTTPClient = client }),
+					Campaigns: env["CAMPAIGNS_TABLE"], Now: d.service.Now,
+				})
+				_, _ = d.service.Move(ctx, d.id, tomorrow, plan)
+				if client.calls != at {
+					t.Fatalf("%d transactions", client.calls)
+				}
+				want, day := tomorrow, "2026-11-22"
+				if at == 1 && !after {
+					want, day = "2026-11-21T15:00:00Z", "2026-11-21"
+				}
+				d.wantDue(batches[0], want)
+				d.wantDue(batches[len(batches)-1], want)
+				d.run(d.tasks[0])
+				if c := d.campaign(); len(c.Unmoved()) > 0 || c.Move.Open {
+					t.Errorf("%d rows are left, open: %v", len(c.Unmoved()), c.Move.Open)
+				}
+				d.wantReserved(day, "83.00")
+			})
+		}
+	}
 }
 
 // A batch that is cancelled or released before its row has moved leaves no reservation of the
