@@ -205,6 +205,68 @@ func TestMove_BatchAdded(t *testing.T) {
 	d.wantDue(third, "2026-11-21T15:00:00Z")
 }
 
+// Whatever changes the campaign at the same time, either all its batches move, or none.
+func TestMove_Races(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(d *service, b campaign.Batch) error{
+		"release": func(d *service, b campaign.Batch) error {
+			_, err := d.store.StartRelease(d.t.Context(), b.BatchRef, "", b.Due, noon)
+			return err
+		},
+		"cancel": func(d *service, _ campaign.Batch) error {
+			_, err := d.service.Cancel(d.t.Context(), d.id, false)
+			return err
+		},
+		"reschedule of one batch": func(d *service, b campaign.Batch) error {
+			_, err := d.service.Reschedule(d.t.Context(), d.id, b.Name, evening)
+			return err
+		},
+		"another batch": func(d *service, _ campaign.Batch) error {
+			d.waiting(4, 0, nil)
+			return nil
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 3 {
+				d := newService(t)
+				batches := []campaign.Batch{d.waiting(1, 1_000_000, nil), d.waiting(2, 1_000_000, nil), d.waiting(3, 0, nil)}
+				plan := d.campaign().Plan()
+				var code string
+				var calls sync.WaitGroup
+				calls.Go(func() {
+					_, err := d.service.Move(t.Context(), d.id, tomorrow, plan)
+					code = d.code(err)
+				})
+				calls.Go(func() { d.must(change(d, batches[1])) })
+				calls.Wait()
+				d.wantAllOrNone(code, batches)
+			}
+		})
+	}
+}
+
+// wantAllOrNone checks that all batches have moved after a move without a problem, and none
+// after a refused one. The second batch may have been changed by another call.
+func (d *service) wantAllOrNone(code string, batches []campaign.Batch) {
+	d.t.Helper()
+	want := tomorrow
+	if code != "" {
+		want = batches[0].Due.Format(time.RFC3339)
+	}
+	d.wantDue(batches[0], want)
+	d.wantDue(batches[2], want)
+	second, err := d.store.Batch(d.t.Context(), batches[1].BatchRef)
+	d.must(err)
+	if due := second.Due.Format(time.RFC3339); due != want && due != evening {
+		d.t.Errorf("after %q the second batch is due at %s", code, due)
+	}
+	if code == "" && second.Released() {
+		d.t.Error("a batch of the moved campaign was released")
+	}
+}
+
 var errCrash = errors.New("crash")
 
 // crashing is a store whose process ends before FinishMove.
