@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -31,6 +32,11 @@ func (m Move) Applied(b Batch) Batch {
 		b.Due, b.Scheduled, b.Unmoved = m.Due, true, true
 	}
 	return b
+}
+
+// Started reports whether the provider may have messages of the campaign.
+func (c Campaign) Started() bool {
+	return slices.ContainsFunc(c.Batches, func(b Progress) bool { return b.Released() })
 }
 
 // Waiting returns the batches that are not released and not cancelled, by ordinal.

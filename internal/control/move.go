@@ -100,7 +100,7 @@ func (s *Service) checkMove(c campaign.Campaign, due time.Time, plan string) err
 	switch {
 	case !c.CancelledAt.IsZero():
 		return refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
-	case Started(c), len(waiting) == 0:
+	case c.Started(), len(waiting) == 0:
 		return refuse(http.StatusConflict, "/campaignId", "campaign_started", "the campaign is already being sent")
 	case plan != c.Plan() && !c.WaitsFor(due): // a repeated call changes nothing
 		return refuse(http.StatusConflict, "/campaignId", "campaign_changed", "the campaign was changed in between")
@@ -114,16 +114,6 @@ func (s *Service) checkMove(c campaign.Campaign, due time.Time, plan string) err
 		}
 	}
 	return nil
-}
-
-// Started reports whether the provider may have messages of the campaign.
-func Started(c campaign.Campaign) bool {
-	for _, b := range c.Batches {
-		if b.Released() {
-			return true
-		}
-	}
-	return false
 }
 
 // queueMove queues a task that finishes the move if this call does not. A campaign whose

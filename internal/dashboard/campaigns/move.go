@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/web"
 )
 
@@ -47,7 +46,7 @@ func (d departure) Same() bool { return d.First.Equal(d.Last) }
 
 // movable reports whether the whole campaign can be rescheduled.
 func movable(c campaign.Campaign) bool {
-	return c.CancelledAt.IsZero() && !control.Started(c) && len(c.Waiting()) > 0
+	return c.CancelledAt.IsZero() && !c.Started() && len(c.Waiting()) > 0
 }
 
 func (s *Pages) askMove(p *web.Page, c campaign.Campaign) error {

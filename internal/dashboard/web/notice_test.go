@@ -63,7 +63,7 @@ func TestDone_Forged(t *testing.T) {
 		if name == "of another session" {
 			reader = other
 		}
-		reader.Cookies = append(reader.Cookies, &http.Cookie{Name: cookie.Name, Value: change(cookie.Value)}) //nolint:gosec // of a request
+		reader.Cookies = append(reader.Cookies, &http.Cookie{Name: cookie.Name, Value: change(cookie.Value)})
 		if page := reader.Get(noticePath); strings.Contains(page.Body, `role="status"`) {
 			t.Errorf("%s: the page says %s", name, page.Text())
 		}
