@@ -27,6 +27,14 @@ type notice struct {
 
 // Done redirects to a path, where the page says once what was done.
 func (p *Page) Done(path, key string, args ...string) error {
+	if err := p.Notify(key, args...); err != nil {
+		return err
+	}
+	return p.Redirect(path)
+}
+
+// Notify lets the next page say once what was done. Call it before the answer is written.
+func (p *Page) Notify(key string, args ...string) error {
 	n := notice{Key: key}
 	for _, arg := range args {
 		n.Args = append(n.Args, Short(arg, maxNoticeArg))
@@ -37,7 +45,7 @@ func (p *Page) Done(path, key string, args ...string) error {
 	}
 	text := base64.RawURLEncoding.EncodeToString(body)
 	http.SetCookie(p.W, p.noticeCookie(text+"."+p.noticeMAC(text), int(noticeLife.Seconds())))
-	return p.Redirect(path)
+	return nil
 }
 
 // takeNotice returns the text of the last change, and deletes it from the browser. It
