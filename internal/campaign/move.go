@@ -64,7 +64,7 @@ func (c Campaign) Unmoved() []Batch {
 // Plan identifies the waiting batches and their due times. It changes with every move.
 func (c Campaign) Plan() string {
 	var plan strings.Builder
-	_, _ = fmt.Fprint(&plan, c.Move.Revision, "/", len(c.Batches))
+	_, _ = fmt.Fprint(&plan, c.Move.Revision, "/", c.BatchCount)
 	for _, b := range c.Waiting() {
 		_, _ = fmt.Fprint(&plan, "\n", b.BatchID, " ", b.Due.UnixMilli())
 	}

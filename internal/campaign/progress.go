@@ -10,6 +10,7 @@ type Campaign struct {
 	CancelledAt time.Time // zero if not cancelled
 	Revoke      bool      // its cancellation also revokes messages at the provider
 	Move        Move
+	BatchCount  int // expired batches included
 	Batches     []Progress
 }
 

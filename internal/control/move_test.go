@@ -158,6 +158,24 @@ func TestMove_CancelledCampaign(t *testing.T) {
 	}
 }
 
+// Batches whose data has expired do not keep the others from being rescheduled.
+func TestMove_ExpiredBatch(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	created := noon.AddDate(-2, 0, 0)
+	d.waiting(1, 0, func(b *campaign.Batch) { b.AcceptedAt, b.State = created, campaign.BatchSent })
+	waits := campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: d.id, BatchID: campaign.BatchID("new")}, Name: "new", Payload: "p", Offsets: []int{0, 1}, Accepted: 1,
+		AcceptedAt: noon, Due: noon.Add(time.Hour), Scheduled: true, State: campaign.BatchPending, NextCheck: noon.Add(time.Hour),
+	}
+	_, _ = rand.Read(waits.Key[:])
+	d.must(d.store.Accept(t.Context(), campaign.AcceptCommand{Batch: waits, Campaign: "Entregas", Ordinal: 2, CreatedAt: created}, rand.Text()))
+	if got := d.move(evening); got != "" {
+		t.Fatal(got)
+	}
+	d.wantDue(waits, evening)
+}
+
 // Of two people who reschedule the same campaign to different times, one is refused.
 func TestMove_TwoPeople(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,7 @@ func (s *CampaignStore) tryMove(ctx context.Context, c campaign.Campaign, due, n
 	}
 	waiting := c.Waiting()
 	first := waiting[:min(len(waiting), campaign.MovedAtOnce)]
-	to := campaign.Move{Due: due, Revision: c.Move.Revision + 1, Batches: len(c.Batches), Open: len(first) < len(waiting)}
+	to := campaign.Move{Due: due, Revision: c.Move.Revision + 1, Batches: c.BatchCount, Open: len(first) < len(waiting)}
 	sums := newMoveSums(waiting, localtime.Day(due))
 	budget := s.movedReservations(c.Tenant, localtime.Day(due), first, waiting[len(first):], sums, limits)
 	to.Held = sumReserved(waiting[len(first):])

@@ -32,7 +32,7 @@ var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", "tapKey", "countsClicks", forgetting,
 	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
-	"movedTo", "moves", "movesUpTo", "moving", "movingHeld",
+	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld",
 }
 
 // Overview is Campaign with fewer fields: batches lack Payload, Offsets and NextCheck.
@@ -60,7 +60,7 @@ func (s *CampaignStore) campaign(ctx context.Context, id campaign.ID, rowsFor, h
 	meta := rows[len(rows)-1]
 	c := campaign.Campaign{
 		ID: id, Name: getText(meta, "name"), CreatedAt: getMillis(meta, "createdAt"),
-		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "takeBack"), Move: readMove(meta),
+		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "takeBack"), Move: readMove(meta), BatchCount: int(getNumber(meta, "batches")),
 		Batches: make([]campaign.Progress, len(rows)-1),
 	}
 	for i, row := range rows[:len(rows)-1] {

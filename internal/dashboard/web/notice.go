@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// noticeLife is how long a notice waits for the next page.
-	noticeLife = time.Minute
+	// NoticeLife is how long a notice waits for the next page.
+	NoticeLife = time.Minute
 	// maxNoticeArg is the maximum size of a notice's argument in bytes.
 	maxNoticeArg = 300
 )
@@ -44,7 +44,7 @@ func (p *Page) Notify(key string, args ...string) error {
 		return fmt.Errorf("encode a notice: %w", err)
 	}
 	text := base64.RawURLEncoding.EncodeToString(body)
-	http.SetCookie(p.W, p.noticeCookie(text+"."+p.noticeMAC(text), int(noticeLife.Seconds())))
+	http.SetCookie(p.W, p.noticeCookie(text+"."+p.noticeMAC(text), int(NoticeLife.Seconds())))
 	return nil
 }
 
