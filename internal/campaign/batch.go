@@ -128,9 +128,14 @@ type Batch struct {
 	AcceptedAt    time.Time
 	Due           time.Time // release time
 	NotAfter      time.Time // no message is sent after this time; zero for no limit
-	Scheduled     bool      // the call gave a schedule
-	State         BatchState
-	NextCheck     time.Time // when sweep checks the batch next, zero if nothing is left to do
+	Scheduled     bool      // the call gave a schedule, or the batch was rescheduled
+	// Moves is the revision of the campaign's last Move that the row has.
+	Moves int
+	// Unmoved reports whether the row is older than the campaign's last Move. Due is the
+	// campaign's due time then.
+	Unmoved   bool
+	State     BatchState
+	NextCheck time.Time // when sweep checks the batch next, zero if nothing is left to do
 	// CancelledAt is zero for a batch that was not cancelled. A batch cancelled while it
 	// was sending keeps its state. Messages that the provider does not have end as stopped.
 	CancelledAt time.Time

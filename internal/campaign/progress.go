@@ -9,6 +9,8 @@ type Campaign struct {
 	CreatedAt   time.Time
 	CancelledAt time.Time // zero if not cancelled
 	Revoke      bool      // its cancellation also revokes messages at the provider
+	Move        Move
+	BatchCount  int // expired batches included
 	Batches     []Progress
 }
 

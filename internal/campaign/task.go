@@ -154,8 +154,8 @@ func (m NotifyMessage) Tasks() []NotifyTask {
 }
 
 // RevokeTask asks to revoke the undelivered messages of one frame at the provider. A task
-// without a BatchID asks to cancel all batches of the campaign. It can arrive more than
-// once.
+// without a BatchID asks to complete the campaign's cancellation or Move. It can arrive
+// more than once.
 type RevokeTask struct {
 	BatchRef
 	Frame int `json:"frame"`

@@ -51,6 +51,8 @@ type Ledger interface {
 	// AdoptAgent returns the batch with the agent that sends it.
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
+	// FinishMove changes the batches that an open move has left.
+	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
 }
 
 // Recorder records outcomes. Recording an outcome twice has no effect.
@@ -75,7 +77,7 @@ type Provider interface {
 	Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error
 }
 
-// Canceller completes the cancellation of a campaign. A task may be repeated: after a
+// Canceller completes the cancellation and the reschedule of a campaign. A task may be repeated: after a
 // crash, the next attempt does the remaining steps.
 type Canceller struct {
 	Ledger   Ledger
@@ -107,12 +109,18 @@ func (c *Canceller) Handle(ctx context.Context, tasks []campaign.RevokeTask) []e
 	return errs
 }
 
-// cancel cancels the batches of a campaign, stops the messages of unreleased batches,
+// cancel completes what is open of a campaign. It finishes a reschedule. Of a cancelled
+// campaign, it cancels the batches, stops the messages of unreleased batches,
 // and queues revoke tasks for the others.
 func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 	all, err := c.Ledger.Campaign(ctx, id)
 	if err != nil {
 		return fmt.Errorf("cancel: %w", err)
+	}
+	if all.Move.Open {
+		if err := c.finishMove(ctx, id); err != nil {
+			return err
+		}
 	}
 	if all.CancelledAt.IsZero() {
 		return nil
@@ -127,6 +135,17 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("cancel: %w", err)
 	}
+	return nil
+}
+
+// finishMove finishes a reschedule. Sweep releases its batches when they are due, because they
+// have no schedules.
+func (c *Canceller) finishMove(ctx context.Context, id campaign.ID) error {
+	moved, err := c.Ledger.FinishMove(ctx, id, func(due time.Time) time.Time { return due })
+	if err != nil {
+		return fmt.Errorf("finish the reschedule: %w", err)
+	}
+	slog.InfoContext(ctx, "reschedule finished", "tenant", id.Tenant, "campaign_id", id.CampaignID, "batches", len(moved))
 	return nil
 }
 

@@ -72,6 +72,8 @@ func (d *service) SendAll(ctx context.Context, group string, bodies [][]byte) er
 }
 
 func (d *service) Schedule(_ context.Context, b campaign.Batch) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.handed = append(d.handed, b.Due)
 	return d.handErr
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -62,7 +61,7 @@ func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedul
 	if wrong != nil {
 		return campaign.Batch{}, fault("/schedule", wrong.Code, wrong.Detail)
 	}
-	c, err := s.find(ctx, id)
+	c, err := s.findMoved(ctx, id)
 	if err != nil {
 		return campaign.Batch{}, err
 	}
@@ -102,13 +101,21 @@ func checkReschedule(c campaign.Campaign, name string, due time.Time) (campaign.
 	if err != nil {
 		return campaign.Batch{}, err
 	}
-	if !b.NotAfter.IsZero() && !b.NotAfter.After(due) {
-		return campaign.Batch{}, fault("/schedule", "schedule_after_not_after", "schedule must be earlier than the notAfter of the batch")
-	}
-	if due.After(b.AcceptedAt.AddDate(1, 0, 0)) { // the payload expires soon after
-		return campaign.Batch{}, fault("/schedule", "schedule_too_far", "schedule must be at most a year after the batch was accepted")
+	if err := checkDue(b.Batch, due); err != nil {
+		return campaign.Batch{}, err
 	}
 	return b.Batch, released(b.Batch)
+}
+
+// checkDue refuses a due time that the batch cannot have.
+func checkDue(b campaign.Batch, due time.Time) error {
+	if !b.NotAfter.IsZero() && !b.NotAfter.After(due) {
+		return fault("/schedule", "schedule_after_not_after", "schedule must be earlier than the notAfter of the batch")
+	}
+	if due.After(b.AcceptedAt.AddDate(1, 0, 0)) { // the payload expires soon after
+		return fault("/schedule", "schedule_too_far", "schedule must be at most a year after the batch was accepted")
+	}
+	return nil
 }
 
 // released refuses a batch that was released or cancelled.
@@ -200,9 +207,7 @@ func (s *Service) move(ctx context.Context, b campaign.Batch, due time.Time) err
 		return err
 	}
 	b.Due, b.Scheduled = due, true
-	if err := s.Releases.Schedule(ctx, b); err != nil {
-		slog.WarnContext(ctx, "scheduling the release failed; sweep will release the batch", "batch_id", b.BatchID, "error", err)
-	}
+	s.schedule(ctx, b)
 	return nil
 }
 

@@ -30,6 +30,12 @@ type Store interface {
 	Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error)
 	// CheckReservation returns the *campaign.BudgetError of Reschedule and changes nothing.
 	CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error
+	// MoveCampaign returns the batches that it moved, and whether the campaign was unchanged.
+	MoveCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error)
+	// FinishMove returns the batches that it moved.
+	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
+	// CheckMove returns the *campaign.BudgetError of MoveCampaign and changes nothing.
+	CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error
 }
 
 // Queue queues revoke tasks.

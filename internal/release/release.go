@@ -46,6 +46,10 @@ type Releaser struct {
 // requeued. Other early batches are released by sweep.
 const maxRequeueDelay = 15 * time.Minute
 
+// unmovedDelay is the time until the next attempt to release a due batch without the due time
+// of its rescheduled campaign.
+const unmovedDelay = 30 * time.Second
+
 // Handle releases the batches of the tasks. It returns an error by position for each task
 // to retry.
 func (r Releaser) Handle(ctx context.Context, tasks []campaign.ReleaseTask) []error {
@@ -66,7 +70,11 @@ func (r Releaser) release(ctx context.Context, task campaign.ReleaseTask) error 
 		return fmt.Errorf("release: %w", err)
 	}
 	if b.State == campaign.BatchPending {
-		if wait := b.Due.Sub(r.Now()); wait > 0 {
+		wait := b.Due.Sub(r.Now())
+		if b.Unmoved { // its row changes first
+			wait = max(wait, unmovedDelay)
+		}
+		if wait > 0 {
 			return r.holdBack(ctx, task, wait)
 		}
 		if b, err = r.start(ctx, b); err != nil {

@@ -121,6 +121,13 @@ func TestRelease(t *testing.T) {
 			time.Time{},
 			nil,
 		},
+		"due, without the time of its campaign": {
+			row{batch: campaign.Batch{State: "pending", Due: noon, Unmoved: true}},
+			nil, nil,
+			again("31s"), "pending",
+			time.Time{},
+			nil,
+		},
 		"no such batch": {row{err: fmt.Errorf("read: %w", campaign.ErrNotFound)}, nil, nil, nil, "", time.Time{}, nil},
 		"broken table":  {row{err: errBroken}, nil, nil, nil, "", time.Time{}, errBroken},
 		"broken queue": {

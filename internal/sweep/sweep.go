@@ -108,6 +108,7 @@ const (
 	completed action = "completed" // an interrupted completion was repeated
 	notified  action = "notified"  // the task of a delivery was queued again
 	stopping  action = "stopping"  // messages of a batch that was cancelled before its release
+	moving    action = "moving"    // batches without the due time of their rescheduled campaign
 	over      action = "over"      // expired batches, deleted soon by DynamoDB
 	ended     action = "ended"     // campaigns that were deleted
 	kept      action = "kept"      // campaigns with newer batches
@@ -116,7 +117,7 @@ const (
 
 // lost lists the actions that repeat lost work. The other actions are regular work of the
 // sweep.
-var lost = [...]action{released, resent, finished, completed, stopping}
+var lost = [...]action{released, resent, finished, completed, stopping, moving}
 
 // Part selects the shards whose number modulo Of is Part. The zero Part selects all shards.
 type Part struct {
@@ -286,6 +287,9 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 	}
 	switch b.State {
 	case campaign.BatchPending:
+		if b.Unmoved {
+			return moving, s.completeCampaign(ctx, b)
+		}
 		if b.Due.After(s.Now()) {
 			return postponed, s.check(ctx, b, b.Due.Add(dueGrace))
 		}
@@ -317,7 +321,13 @@ func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 	if batchLedger.Head.Final() >= b.Accepted {
 		return forgotten, s.StateWriter.RemoveFromDueIndex(ctx, b.BatchRef)
 	}
-	return stopping, s.queue(ctx, s.Revokes, b, []any{campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: b.ID}}})
+	return stopping, s.completeCampaign(ctx, b)
+}
+
+// completeCampaign queues the task that completes the cancellation or the reschedule of the
+// batch's campaign.
+func (s *Sweeper) completeCampaign(ctx context.Context, b campaign.Batch) error {
+	return s.queue(ctx, s.Revokes, b, []any{campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: b.ID}}})
 }
 
 func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A user creates a template and sends a campaign file with it.
@@ -42,13 +43,20 @@ func TestScheduledCampaign(t *testing.T) {
 	b.click(`form[action$="/confirm"] button`, `#live`)
 	b.check("campaign-scheduled")
 
-	b.click(`a[href*="/reschedule?batch="]`, `#schedule`)
+	b.run("open the form by keyboard", chromedp.Focus(`#move`), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`#schedule`))
 	b.check("campaign-reschedule")
 	b.run("choose a past time", chromedp.SetValue(`#schedule`, inSaoPaulo(-time.Hour)))
 	b.sendRefused(`form[action$="/reschedule"]`, http.StatusBadRequest)
 	b.check("campaign-reschedule-refused")
 	b.run("choose another time", chromedp.SetValue(`#schedule`, inSaoPaulo(72*time.Hour)))
-	b.click(`form[action$="/reschedule"] button`, `#live`)
+	b.run("confirm by keyboard", chromedp.Focus(`form[action$="/reschedule"] button`), chromedp.KeyEvent(kb.Enter),
+		chromedp.WaitVisible(`.notice[role="status"]`))
+	b.check("campaign-rescheduled")
+	b.run("open the technical details", chromedp.Focus(`#details summary`), chromedp.KeyEvent(kb.Enter),
+		chromedp.WaitVisible(`a[href*="/reschedule?batch="]`))
+	b.check("campaign-details")
+	b.run("wait for a refresh of the page", chromedp.Poll[chromedp.Void](`document.getElementById("live").title = "old"`),
+		chromedp.WaitVisible(`#live:not([title]) #details[open] a[href*="/reschedule?batch="]`))
 	b.click(`#cancel`, `button.danger`)
 	b.check("campaign-cancel")
 	b.click(`button.danger`, `#live`)

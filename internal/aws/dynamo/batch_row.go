@@ -84,6 +84,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		Due:             getMillis(row, "dueAt"),
 		NotAfter:        getMillis(row, "notAfter"),
 		Scheduled:       getBool(row, "scheduled"),
+		Moves:           int(getNumber(row, "moves")),
 		State:           campaign.BatchState(getText(row, "state")),
 		NextCheck:       getMillis(row, "nextCheck"),
 		CancelledAt:     getMillis(row, "cancelledAt"),

@@ -31,7 +31,7 @@
 // # Campaigns
 //
 //	pk                        sk                              row                                                  written by                                          read by
-//	C#tenant#campaign         META                            campaign                                             dispatch, control, retention                        dispatch, query, sweep, retention
+//	C#tenant#campaign         META                            campaign                                             dispatch, control, retention                        dispatch, control, query, release, sweep, retention
 //	C#tenant#campaign         BATCH#batch                     batch                                                dispatch, control, release, send, outcome, privacy  the same, query, webhook, sweep
 //	C#tenant#campaign         SET#ordinal                     phone numbers of a batch                             dispatch, privacy                                   dispatch, query, privacy
 //	C#tenant#campaign         PROGRESS                        number of completed batches                          outcome                                             outcome, query, dashboard

@@ -32,6 +32,7 @@ var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", "tapKey", "countsClicks", forgetting,
 	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
+	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld",
 }
 
 // Overview is Campaign with fewer fields: batches lack Payload, Offsets and NextCheck.
@@ -59,7 +60,7 @@ func (s *CampaignStore) campaign(ctx context.Context, id campaign.ID, rowsFor, h
 	meta := rows[len(rows)-1]
 	c := campaign.Campaign{
 		ID: id, Name: getText(meta, "name"), CreatedAt: getMillis(meta, "createdAt"),
-		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "takeBack"),
+		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "takeBack"), Move: readMove(meta), BatchCount: int(getNumber(meta, "batches")),
 		Batches: make([]campaign.Progress, len(rows)-1),
 	}
 	for i, row := range rows[:len(rows)-1] {
@@ -67,6 +68,7 @@ func (s *CampaignStore) campaign(ctx context.Context, id campaign.ID, rowsFor, h
 		if c.Batches[i].Batch, err = readBatch(ref, row); err != nil {
 			return c, err
 		}
+		c.Batches[i].Batch = c.Move.Applied(c.Batches[i].Batch)
 	}
 	slices.SortFunc(c.Batches, func(a, b campaign.Progress) int { return a.Ordinal - b.Ordinal })
 	if headsFor == nil {
@@ -100,6 +102,7 @@ func (s *CampaignStore) BatchProgress(ctx context.Context, id campaign.ID, batch
 		if one[0].Batch, err = readBatch(campaign.BatchRef{ID: id, BatchID: batchID}, row); err != nil {
 			return p, false, err
 		}
+		one[0].Batch = readMove(rows[metaSK]).Applied(one[0].Batch)
 		return one[0], true, s.readHeads(ctx, one, []string{"ordinal", "sequence", "tally"})
 	}
 	return p, false, nil

@@ -12,13 +12,21 @@ import (
 )
 
 // Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it does not
-// exist.
+// exist. Only a waiting batch above campaign.MovedAtOnce also reads its campaign.
 func (s *CampaignStore) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
 	row, err := s.get(ctx, batchKey(ref))
 	if err != nil {
 		return campaign.Batch{}, fmt.Errorf("read batch %s: %w", ref.BatchID, err)
 	}
-	return readBatch(ref, row)
+	b, err := readBatch(ref, row)
+	if err != nil || b.State != campaign.BatchPending || b.Ordinal <= campaign.MovedAtOnce {
+		return b, err
+	}
+	meta, err := s.get(ctx, metaKey(ref.ID))
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return b, fmt.Errorf("read the campaign of batch %s: %w", ref.BatchID, err)
+	}
+	return readMove(meta).Applied(b), nil
 }
 
 // TemplateVersion reads a template version, which is immutable. The error wraps

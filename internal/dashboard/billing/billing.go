@@ -55,7 +55,6 @@ type view struct {
 	Used   campaign.Spending // of today and of this month
 	Fields []field
 	Fault  string // the key of a text
-	Done   bool
 }
 
 // field is a field of the form.
@@ -82,7 +81,7 @@ func (s *Pages) show(p *web.Page) error {
 
 // render shows the page. fault is the code of the form's error, or "".
 func (s *Pages) render(p *web.Page, status int, b campaign.Billing, form campaign.BillingForm, fault string) error {
-	v := view{Billing: b, Done: fault == "" && p.Query("done") != "", Fields: []field{
+	v := view{Billing: b, Fields: []field{
 		{"basic", form.Basic, b.Basic, fault == "basic"},
 		{"single", form.Single, b.Single, fault == "single"},
 		{"day", form.Day, b.Limits.Day, fault == "day"},
@@ -122,7 +121,7 @@ func (s *Pages) change(p *web.Page) error {
 			return err
 		}
 	}
-	return p.Redirect(Path + "?done=1")
+	return p.Done(Path, "billing.saved")
 }
 
 // summary returns the amounts for the audit log, independent of the reader's language: the

@@ -70,7 +70,7 @@ func TestChange(t *testing.T) {
 	if diff := cmp.Diff(want, o.stored(t)); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
-	page := o.admin.Get(a.Location)
+	page := o.admin.Follow(a)
 	for _, text := range []string{"Prices and limits saved.", "R$ 0.00 of R$ 1,500.00"} {
 		if !strings.Contains(page.Text(), text) {
 			t.Errorf("the page lacks %q: %s", text, page.Text())

@@ -1,5 +1,5 @@
 // Package campaigns shows the progress of a tenant's campaigns. Admins can cancel
-// campaigns and reschedule batches.
+// campaigns and reschedule them.
 package campaigns
 
 import (
@@ -45,6 +45,9 @@ type Controls interface {
 	MayReschedule(ctx context.Context, c campaign.Campaign, batch, schedule string) (campaign.Batch, error)
 	Cancel(ctx context.Context, id campaign.ID, revoke bool) (revokes bool, err error)
 	Reschedule(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error)
+	// MayMove returns the time to which Move would reschedule the campaign that has the plan.
+	MayMove(ctx context.Context, c campaign.Campaign, schedule, plan string) (time.Time, error)
+	Move(ctx context.Context, id campaign.ID, schedule, plan string) (time.Time, error)
 }
 
 // Pages are the pages of campaigns.

@@ -625,7 +625,7 @@ func TestReschedule_Budget(t *testing.T) {
 	}))
 	form := url.Values{"batch": {campaign.BatchID("lote 1")}, "schedule": {"2026-11-22T12:00"}}
 	page := d.admin().Post("/dashboard/campaigns/"+id+"/reschedule", form)
-	if page.Status != http.StatusConflict || !strings.Contains(page.Text(), "The budget of the new day or month has no room for this batch.") {
+	if page.Status != http.StatusConflict || !strings.Contains(page.Text(), "The budget of the new day or month has no room for it.") {
 		t.Errorf("%d %s", page.Status, page.Text())
 	}
 	if audited := d.Audited(); len(audited) > 0 {
@@ -819,6 +819,7 @@ func TestActions_Forbidden(t *testing.T) {
 	})
 	viewer, stranger := d.SignIn(d.tenant, web.RoleViewer), d.SignIn("t-"+rand.Text(), web.RoleAdmin)
 	moved := url.Values{"batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}}
+	whole := url.Values{"schedule": {"2026-11-21T14:30"}}
 	forged := url.Values{"csrf": {"forged"}, "batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}}
 	for name, got := range map[string]struct{ status, want int }{
 		"a viewer reads":                  {viewer.Get(pathOf(b)).Status, 200},
@@ -830,6 +831,10 @@ func TestActions_Forbidden(t *testing.T) {
 		"a stranger cancels":              {stranger.Post(pathOf(b)+"/cancel", url.Values{}).Status, 404},
 		"a stranger reschedules":          {stranger.Post(pathOf(b)+"/reschedule", moved).Status, 404},
 		"a forged form cancels":           {d.admin().Post(pathOf(b)+"/cancel", forged).Status, 403},
+		"a viewer asks for a new time":    {viewer.Get(pathOf(b) + "/reschedule").Status, 403},
+		"a viewer moves the campaign":     {viewer.Post(pathOf(b)+"/reschedule", whole).Status, 403},
+		"a stranger asks for a new time":  {stranger.Get(pathOf(b) + "/reschedule").Status, 404},
+		"a stranger moves the campaign":   {stranger.Post(pathOf(b)+"/reschedule", whole).Status, 404},
 		"a forged form reschedules":       {d.admin().Post(pathOf(b)+"/reschedule", forged).Status, 403},
 		"a campaign that is none":         {d.admin().Get(campaigns.Path + "/none").Status, 404},
 		"a batch that is none":            {d.admin().Get(pathOf(b) + "/reschedule?batch=none").Status, 404},

@@ -78,7 +78,10 @@ func (s *Pages) cancel(p *web.Page) error {
 	if _, err := s.Controls.Cancel(p.R.Context(), c.ID, revoke); err != nil {
 		return refused(p, err)
 	}
-	return p.Redirect(pathOf(c))
+	if revoke {
+		return p.Done(pathOf(c), "campaigns.done.revoked", c.Name)
+	}
+	return p.Done(pathOf(c), "campaigns.done.cancelled", c.Name)
 }
 
 // reschedulePage is the form for a batch's new time.
@@ -93,6 +96,9 @@ func (s *Pages) askReschedule(p *web.Page) error {
 	c, err := s.campaign(p)
 	if err != nil {
 		return err
+	}
+	if !p.R.URL.Query().Has("batch") {
+		return s.askMove(p, c)
 	}
 	b, ok := c.Find(p.Query("batch"))
 	if !ok {
@@ -111,11 +117,14 @@ func (s *Pages) reschedule(p *web.Page) error {
 	if err != nil {
 		return err
 	}
+	if !p.R.PostForm.Has("batch") {
+		return s.move(p, c)
+	}
 	b, ok := c.Find(p.Field("batch"))
 	if !ok {
 		return campaign.ErrNotFound
 	}
-	err = s.move(p, b.Batch, c)
+	err = s.moveBatch(p, b.Batch, c)
 	if refusal, ok := refusalOf(p, err); ok && refusal.Status == http.StatusBadRequest {
 		return p.RenderStatus(refusal.Status, "campaigns.reschedule", "campaigns_reschedule.html", reschedulePage{
 			Campaign: c, Batch: b.Batch, Value: p.Field("schedule"), Refusal: refusal,
@@ -124,11 +133,11 @@ func (s *Pages) reschedule(p *web.Page) error {
 	if err != nil {
 		return refused(p, err)
 	}
-	return p.Redirect(pathOf(c))
+	return p.Done(pathOf(c), "campaigns.done.batch_moved", batchName(p, b.Batch))
 }
 
-// move reschedules the batch to the time in the form.
-func (s *Pages) move(p *web.Page, b campaign.Batch, c campaign.Campaign) error {
+// moveBatch reschedules the batch to the time in the form.
+func (s *Pages) moveBatch(p *web.Page, b campaign.Batch, c campaign.Campaign) error {
 	moved, err := s.Controls.MayReschedule(p.R.Context(), c, b.BatchID, p.Field("schedule"))
 	if err != nil {
 		return err

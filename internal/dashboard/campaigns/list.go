@@ -40,7 +40,6 @@ type row struct {
 	campaign.Listed
 	Status   campaign.Status
 	Accepted int
-	Batches  int
 }
 
 var statuses = []campaign.Status{
@@ -114,7 +113,7 @@ func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed
 			return true, nil
 		}
 		standing := standings[c.CampaignID]
-		l.Rows = append(l.Rows, row{c, statuses[i], standing.Accepted, standing.Batches})
+		l.Rows = append(l.Rows, row{c, statuses[i], standing.Accepted})
 	}
 	return full, nil
 }

@@ -44,6 +44,9 @@ type view struct {
 	Every     string      // refresh interval, "" for a finished campaign
 	AsTable   bool        // the chart is shown as a table
 	Changed   bool        // the status is another one than in the last update
+	Departure departure   // of what waits
+	CanMove   bool        // all that waits can be rescheduled
+	Details   bool        // the technical details are open
 }
 
 // sentWith is the version of a template that a batch was sent with. The name is "" if
@@ -96,6 +99,7 @@ func (s *Pages) show(p *web.Page) error {
 	}
 	v.Self, v.AsTable = p.With("was", string(v.Status)), p.Query("chart") == "table"
 	v.Changed = p.Query("was") != string(v.Status)
+	v.Details = p.R.URL.Query().Has("batches")
 	p.Title, p.Refresh = c.Name+" – "+p.T("campaigns.status."+string(v.Status)), refreshOf(v)
 	if p.Partial() {
 		return p.Fragment("campaigns_update.html", v)
@@ -134,6 +138,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.Funnel = funnel(v, reasons)
 	v.Lost, v.Recovered = losses(reasons)
 	v.CanRevoke = !c.Revoke && revocable(c)
+	v.Departure, v.CanMove = departureOf(c), movable(c)
 	v.Chart = newChart(c.Batches, neverSent(reasons), now)
 	v.page(after, now)
 	return v

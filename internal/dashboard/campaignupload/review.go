@@ -233,7 +233,11 @@ func (s *Pages) confirm(p *web.Page) error {
 	if !done {
 		return p.Redirect(reviewPath + "?upload=" + id)
 	}
-	return p.Redirect(web.Root + "/campaigns/" + u.CampaignID)
+	path := web.Root + "/campaigns/" + u.CampaignID
+	if due := instant(u.Schedule); !due.IsZero() {
+		return p.Done(path, "sending.scheduled", u.Name, p.When(due))
+	}
+	return p.Done(path, "sending.started", u.Name)
 }
 
 // deliver dispatches the remaining parts, and writes the audit log if the next part is

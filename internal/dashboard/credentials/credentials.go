@@ -86,8 +86,7 @@ const pageLength = 10
 type listing struct {
 	web.Part[view]
 	OfRevoked bool
-	Revoked   int    // how many were revoked
-	Done      string // text key of the last change
+	Revoked   int // how many were revoked
 }
 
 func (s *Pages) list(p *web.Page) error {
@@ -111,9 +110,6 @@ func (s *Pages) list(p *web.Page) error {
 	l.From, l.Next, l.Prior = part.From, part.Next, part.Prior
 	if l.Items, err = s.views(ctx, part.Items); err != nil {
 		return err
-	}
-	if p.Query("done") == "revoked" {
-		l.Done = "credentials.revoked_now"
 	}
 	return p.Render("credentials.title", "credentials.html", l)
 }
@@ -307,7 +303,7 @@ func (s *Pages) revoke(p *web.Page) error {
 			return err
 		}
 	}
-	return p.Redirect(Path + "?done=revoked")
+	return p.Done(Path, "credentials.revoked_now")
 }
 
 // useForm marks the form as sent. A repeated submission, as by reloading the page with

@@ -110,7 +110,6 @@ const (
 type listing struct {
 	web.Part[view]
 	Upload  web.Upload
-	Done    string // text key of the last change
 	Address string // URL that was refused
 	Fault   string // text key of the refusal
 }
@@ -141,11 +140,7 @@ func (s *Pages) view(f campaign.MediaFile) view {
 }
 
 func (s *Pages) list(p *web.Page) error {
-	l := listing{}
-	if done := p.Query("done"); p.Has("media.done." + done) {
-		l.Done = "media.done." + done
-	}
-	return s.show(p, http.StatusOK, l)
+	return s.show(p, http.StatusOK, listing{})
 }
 
 func (s *Pages) show(p *web.Page, status int, l listing) error {
@@ -189,7 +184,7 @@ func (s *Pages) addURL(p *web.Page) error {
 	if err := refusal(s.Files.AddURL(p.R.Context(), f)); err != nil {
 		return err
 	}
-	return p.Redirect(Path + "?done=added")
+	return p.Done(Path, "media.done.added")
 }
 
 // refusal returns the refusal of invalid input, or the error.
@@ -231,7 +226,7 @@ func (s *Pages) ask(p *web.Page) error {
 func (s *Pages) delete(p *web.Page) error {
 	f, err := s.find(p)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return p.Redirect(Path + "?done=deleted") // the form was sent twice
+		return p.Done(Path, "media.done.deleted") // the form was sent twice
 	}
 	if err != nil {
 		return err
@@ -248,5 +243,5 @@ func (s *Pages) delete(p *web.Page) error {
 			Status: http.StatusConflict, Key: "media.in_use", Args: []any{template.Name, template.Version}, To: Path, ToKey: "media.all",
 		}
 	}
-	return p.Redirect(Path + "?done=deleted")
+	return p.Done(Path, "media.done.deleted")
 }

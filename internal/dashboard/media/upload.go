@@ -64,6 +64,11 @@ func (s *Pages) finish(p *web.Page) error {
 	if f, err = s.Uploads.Publish(ctx, u, f); err != nil {
 		return answerError(p, err)
 	}
+	if p.Field("leaves") == "1" {
+		if err := p.Notify("media.done.uploaded"); err != nil {
+			return err
+		}
+	}
 	return answer(p, http.StatusOK, map[string]string{"link": f.Link(s.URL), "thumbnail": f.ThumbnailLink(s.URL)})
 }
 

@@ -39,12 +39,13 @@ async function sendPart(upload, number, part, progress) {
   }
 }
 
-async function send(file, partSize, progress) {
+// send uploads a file. If the page is left then, the next one says so.
+async function send(file, partSize, leaves, progress) {
   const upload = await call("", { name: file.name, size: file.size });
   for (let from = 0, number = 1; from < file.size; from += partSize, number++) {
     await sendPart(upload, number, file.slice(from, from + partSize), (sent) => progress((from + sent) / file.size));
   }
-  return call("/finish", { ...upload, name: file.name });
+  return call("/finish", { ...upload, name: file.name, leaves: leaves ? "1" : "" });
 }
 
 function show(field, text, bad) {
@@ -62,8 +63,8 @@ async function start(field, button, target) {
   field.hidden = bar.hidden = false;
   show(field, field.dataset.sending);
   try {
-    const { link } = await send(input.files[0], Number(field.dataset.upload), (part) => { bar.value = part; });
-    if (!target) return location.assign("/dashboard/media?done=uploaded");
+    const { link } = await send(input.files[0], Number(field.dataset.upload), !target, (part) => { bar.value = part; });
+    if (!target) return location.assign("/dashboard/media");
     fill(target, link);
     show(field, field.dataset.sent + " " + link);
   } catch (error) {

@@ -184,7 +184,7 @@ func (s *Pages) save(p *web.Page, action, id string) error {
 	if err != nil {
 		return err
 	}
-	return p.Redirect(Path + "/" + t.ID)
+	return p.Done(Path+"/"+t.ID, "templates.saved", t.Name, p.Number(t.Version))
 }
 
 // linkOf returns the path of a template, "" for a new one.

@@ -88,7 +88,7 @@ func (s *Pages) test(p *web.Page) error {
 	if err != nil || refused != nil {
 		return s.answerTest(p, f, err)
 	}
-	return p.Redirect(web.Root + "/campaigns/" + c.CampaignID)
+	return p.Done(web.Root+"/campaigns/"+c.CampaignID, "templates.test_sent", t.Name)
 }
 
 // sample is the preview of a test message. Variables without a value appear by name.

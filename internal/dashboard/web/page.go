@@ -23,6 +23,7 @@ type Page struct {
 	Data    any           // data of the page
 	Body    template.HTML // of the layout
 	Refresh int           // refresh interval in seconds without scripts, 0 for none
+	Notice  string        // what the last change did, "" for nothing; shown once
 
 	ui     *UI
 	tongue *tongue
@@ -86,13 +87,18 @@ func (p *Page) T(key string, args ...any) string {
 	return fill(text, args)
 }
 
-// Count returns the text of the key with n as {0} and further arguments. For n = 1 it
-// returns the text of key.one, if there is one.
+// Count returns the text of the key with n as {0} and further arguments, in the singular
+// for n = 1.
 func (p *Page) Count(key string, n int, args ...any) string {
+	return p.T(p.KeyFor(key, n), append([]any{p.Number(n)}, args...)...)
+}
+
+// KeyFor returns the key of the text for n things: key.one for n = 1, if there is one.
+func (p *Page) KeyFor(key string, n int) string {
 	if one := key + ".one"; n == 1 && p.Has(one) {
-		key = one
+		return one
 	}
-	return p.T(key, append([]any{p.Number(n)}, args...)...)
+	return key
 }
 
 // Has reports whether the key has a text.

@@ -428,6 +428,7 @@ func (p *Page) render(status int, name string, fragment bool) error {
 	}
 	out := &body
 	if !fragment {
+		p.Notice = p.takeNotice()
 		p.Body = template.HTML(body.String()) //nolint:gosec // html/template made it just now
 		out = &bytes.Buffer{}
 		if err := p.ui.templates.ExecuteTemplate(out, "layout.html", p); err != nil {

@@ -33,6 +33,7 @@ type notes struct{}
 var notesFiles = fstest.MapFS{
 	"texts.json": {Data: []byte(`{
 		"notes.title": {"pt": "Notas", "en": "Notes"}, "notes.hello": {"pt": "Olá, {0}!", "en": "Hello, {0}!"},
+		"notes.done": {"pt": "A nota {0} foi salva.", "en": "The note {0} was saved."},
 		"notes.odd": {"pt": "O valor {0} não serve.", "en": "The value {0} is of no use."}}`)},
 	"notes.html": {Data: []byte(`<h1>{{.T "notes.hello" .Data}}</h1>
 <p id="numbers">{{.Number 1234567}} {{.Percent 1 3}} {{.Percent 1 0}} {{.When .Session.Expires}}</p>
@@ -55,6 +56,7 @@ func (notes) Register(ui *web.UI, mux *http.ServeMux) {
 		}
 		return p.Redirect(path)
 	})
+	ui.Change(mux, path+"/done", func(p *web.Page) error { return p.Done(path, "notes.done", p.Field("text")) })
 	ui.ViewerPost(mux, path+"/own", func(p *web.Page) error { return p.Redirect(path) })
 	ui.View(mux, path+"/fails/{how}", func(p *web.Page) error { return failures[p.R.PathValue("how")] })
 }

@@ -162,7 +162,7 @@ func (s *Pages) change(p *web.Page, e campaign.Endpoint, action, done string, do
 	if err := do(p.R.Context()); err != nil {
 		return refusal(err)
 	}
-	return p.Redirect(Path + "/" + e.ID + "?done=" + done)
+	return p.Done(Path+"/"+e.ID, "webhooks.done."+done)
 }
 
 // question is the data of a confirmation page.

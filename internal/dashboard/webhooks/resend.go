@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -40,11 +39,11 @@ func (s *Pages) resendOne(p *web.Page) error {
 	if err != nil {
 		return refusal(err)
 	}
-	done := "resent"
+	done, n := "resent", 1
 	if waiting {
 		done = "resent_waits"
 	}
-	return p.Redirect(Path + "/" + e.ID + "?done=" + done)
+	return s.resent(p, e, done, n)
 }
 
 // resendable refuses to resend to a disabled endpoint, before the audit log is written.
@@ -85,5 +84,14 @@ func (s *Pages) resendFailed(p *web.Page) error {
 	case n >= mostAtOnce:
 		done = "resent_part"
 	}
-	return p.Redirect(Path + "/" + e.ID + "?done=" + done + "&n=" + strconv.Itoa(n))
+	return s.resent(p, e, done, n)
+}
+
+// resent shows the endpoint's page, which says what was resent and when it is attempted.
+func (s *Pages) resent(p *web.Page, e campaign.Endpoint, done string, n int) error {
+	c, err := s.Store.Circuit(p.R.Context(), e.Tenant, e.ID)
+	if err != nil {
+		return err
+	}
+	return p.Done(Path+"/"+e.ID, p.KeyFor("webhooks.done."+done, n), p.Number(n), p.When(s.view(e, c).NextProbe))
 }

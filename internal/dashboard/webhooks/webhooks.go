@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -183,8 +182,6 @@ type details struct {
 	Day      day
 	Failures web.Part[failure]
 	Since    string  // initial value of the form for resending all
-	Done     string  // text key of the last change
-	Count    int     // resent deliveries
 	Test     *tested // nil for none
 }
 
@@ -253,10 +250,6 @@ func (s *Pages) showEndpoint(p *web.Page, e campaign.Endpoint, test *tested) err
 	}
 	if d.Failures, err = s.failures(p, e); err != nil {
 		return err
-	}
-	d.Count, _ = strconv.Atoi(p.Query("n")) // display only
-	if done := "webhooks.done." + p.Query("done"); p.Has(done) {
-		d.Done = done
 	}
 	return p.Render("webhooks.endpoint", "webhooks_endpoint.html", d)
 }

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -232,6 +233,12 @@ func (a Answer) Value(name string) string {
 // Get asks for a page.
 func (p Person) Get(path string) Answer {
 	return p.Do(httptest.NewRequestWithContext(p.d.tb.Context(), http.MethodGet, Base+path, http.NoBody))
+}
+
+// Follow asks for the page to which an answer redirects, with the cookies that it sets.
+func (p Person) Follow(a Answer) Answer {
+	p.Cookies = append(slices.Clone(p.Cookies), (&http.Response{Header: a.Header}).Cookies()...)
+	return p.Get(a.Location)
 }
 
 // Post sends a form of the dashboard's own, with the person's CSRF token unless it

@@ -1,0 +1,316 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
+)
+
+// A campaign is rescheduled in one transaction. It writes the due time and a revision to META,
+// changes the first rows of the waiting batches, and moves their reservations. If there are
+// more batches, it also reserves their amounts on the new day, as movingHeld. FinishMove
+// changes the rows of those batches, and releases the rest of movingHeld. A batch that was
+// cancelled or released in between releases or keeps its reservation of the old day.
+
+func readMove(meta Item) campaign.Move {
+	return campaign.Move{
+		Due: getMillis(meta, "movedTo"), Revision: int(getNumber(meta, "moves")), Batches: int(getNumber(meta, "movesUpTo")),
+		Open: getBool(meta, "moving"), Held: getMoney(meta, "movingHeld"),
+	}
+}
+
+// MoveCampaign changes the due time of all waiting batches if the campaign is unchanged since
+// it was read, and reports whether it did. The batches that it returns have the new time. If
+// the Move of the campaign is open then, FinishMove changes the other batches. The error is
+// a *campaign.BudgetError if the new day has no room: then nothing was changed.
+func (s *CampaignStore) MoveCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error) {
+	err = untilDecided(ctx, func() error {
+		moved, ok, err = s.tryMove(ctx, c, due, nextCheck)
+		return err
+	})
+	return moved, ok, err
+}
+
+func (s *CampaignStore) tryMove(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) ([]campaign.Batch, bool, error) {
+	limits, err := s.moveLimits(ctx, c)
+	if err != nil {
+		return nil, false, err
+	}
+	waiting := c.Waiting()
+	first := waiting[:min(len(waiting), campaign.MovedAtOnce)]
+	to := campaign.Move{Due: due, Revision: c.Move.Revision + 1, Batches: c.BatchCount, Open: len(first) < len(waiting)}
+	sums := newMoveSums(waiting, localtime.Day(due))
+	budget := s.movedReservations(c.Tenant, localtime.Day(due), first, waiting[len(first):], sums, limits)
+	to.Held = sumReserved(waiting[len(first):])
+	items := append([]types.TransactWriteItem{s.metaMove(c, to)}, s.batchMoves(first, to, nextCheck)...)
+	reasons, err := s.transact(ctx, append(items, budget...), rand.Text())
+	if err != nil {
+		return nil, false, fmt.Errorf("reschedule campaign %s: %w", c.CampaignID, err)
+	}
+	switch {
+	case len(reasons) == 0:
+		return movedTo(first, to), true, nil
+	case slices.ContainsFunc(reasons[:len(items)], failedCondition):
+		return nil, false, nil
+	}
+	return nil, false, s.noRoomToMove(ctx, c.Tenant, localtime.Day(due), sums, limits)
+}
+
+func failedCondition(r types.CancellationReason) bool { return aws.ToString(r.Code) == reasonCondition }
+
+// moveLimits returns the tenant's limits, zero if no waiting batch has a reservation.
+func (s *CampaignStore) moveLimits(ctx context.Context, c campaign.Campaign) (campaign.Spending, error) {
+	if sumReserved(c.Waiting()) == 0 {
+		return campaign.Spending{}, nil
+	}
+	billing, err := s.Billing(ctx, c.Tenant)
+	if err != nil || !billing.Limited() {
+		return campaign.Spending{}, err
+	}
+	return billing.Limits, nil
+}
+
+// metaMove writes the move if no batch was added, and no other move was made.
+func (s *CampaignStore) metaMove(c campaign.Campaign, to campaign.Move) types.TransactWriteItem {
+	update := "SET movedTo = :due, moves = :revision, movesUpTo = :batches, anyScheduled = :true"
+	if to.Open {
+		update += ", moving = :true, movingHeld = :held"
+	}
+	unmoved, values := "attribute_not_exists(moves)", Item{
+		":due": millis(to.Due), ":revision": number(to.Revision), ":batches": number(to.Batches), ":true": boolean(true),
+	}
+	if to.Open {
+		values[":held"] = number(to.Held)
+	}
+	if c.Move.Revision > 0 {
+		unmoved, values[":read"] = "moves = :read", number(c.Move.Revision)
+	}
+	condition := "batches = :batches AND attribute_not_exists(cancelled) AND attribute_not_exists(moving) AND " + notForgetting + " AND " + unmoved
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: &s.Campaigns, Key: metaKey(c.ID), UpdateExpression: &update, ConditionExpression: &condition, ExpressionAttributeValues: values,
+	}}
+}
+
+// batchMoves changes the rows of batches that wait and are older than the move.
+func (s *CampaignStore) batchMoves(batches []campaign.Batch, to campaign.Move, nextCheck time.Time) []types.TransactWriteItem {
+	items := make([]types.TransactWriteItem, len(batches))
+	for i, b := range batches {
+		update := rescheduling + ", moves = :moves"
+		condition := "#state = :pending AND (attribute_not_exists(moves) OR moves < :moves) AND " + unreserved
+		values := Item{
+			":pending": text(string(campaign.BatchPending)), ":to": millis(to.Due), ":true": boolean(true), ":moves": number(to.Revision),
+			":shard": text(s.dueShard(b.BatchRef)), ":next": millis(nextCheck),
+		}
+		if b.Reserved > 0 {
+			update += ", reservedOn = :day"
+			condition = "#state = :pending AND (attribute_not_exists(moves) OR moves < :moves) AND reserved = :reserved AND reservedOn = :on"
+			values[":day"], values[":on"], values[":reserved"] = text(localtime.Day(to.Due)), text(b.ReservedOn), number(b.Reserved)
+		}
+		items[i] = types.TransactWriteItem{Update: s.batchUpdate(b.BatchRef, update, condition, values)}
+	}
+	return items
+}
+
+// movedTo returns the batches with the due time of a move.
+func movedTo(batches []campaign.Batch, to campaign.Move) []campaign.Batch {
+	moved := slices.Clone(batches)
+	for i := range moved {
+		moved[i].Due, moved[i].Scheduled, moved[i].Moves, moved[i].Unmoved = to.Due, true, to.Revision, false
+		if moved[i].Reserved > 0 {
+			moved[i].ReservedOn = localtime.Day(to.Due)
+		}
+	}
+	return moved
+}
+
+func sumReserved(batches []campaign.Batch) (sum campaign.Money) {
+	for _, b := range batches {
+		sum += b.Reserved
+	}
+	return sum
+}
+
+// moveSums is what a move adds to the new day and to its month.
+type moveSums struct{ day, month campaign.Money }
+
+func newMoveSums(waiting []campaign.Batch, day string) (sums moveSums) {
+	for _, b := range waiting {
+		if b.ReservedOn != day {
+			sums.day += b.Reserved
+		}
+		if campaign.MonthOf(b.ReservedOn) != campaign.MonthOf(day) {
+			sums.month += b.Reserved
+		}
+	}
+	return sums
+}
+
+// budgetChanges are changes of amounts by month and attribute. A transaction can change a row
+// only once.
+type budgetChanges map[string]map[string]amountChange
+
+func (c budgetChanges) add(month, attribute string, by campaign.Money) {
+	if c[month] == nil {
+		c[month] = map[string]amountChange{}
+	}
+	c[month][attribute] = amountChange{attribute, c[month][attribute].by + by, 0}
+}
+
+// limit sets the limit of an amount that grows by grown; the rest of its change is reserved
+// twice for a moment.
+func (c budgetChanges) limit(month, attribute string, grown, limit campaign.Money) {
+	change, ok := c[month][attribute]
+	if ok && grown > 0 && limit > 0 {
+		change.limit = limit + change.by - grown
+		c[month][attribute] = change
+	}
+}
+
+// take removes the reservation of a batch from its day and month.
+func (c budgetChanges) take(b campaign.Batch) {
+	if b.Reserved > 0 {
+		c.add(campaign.MonthOf(b.ReservedOn), dayOf(b.ReservedOn), -b.Reserved)
+		c.add(campaign.MonthOf(b.ReservedOn), total, -b.Reserved)
+	}
+}
+
+// put adds a reservation to a day and its month.
+func (c budgetChanges) put(day string, amount campaign.Money) {
+	if amount > 0 {
+		c.add(campaign.MonthOf(day), dayOf(day), amount)
+		c.add(campaign.MonthOf(day), total, amount)
+	}
+}
+
+// items returns the updates of the rows whose amounts change.
+func (c budgetChanges) items(s *CampaignStore, tenant string) []types.TransactWriteItem {
+	var items []types.TransactWriteItem
+	for _, month := range slices.Sorted(maps.Keys(c)) {
+		var changes []amountChange
+		for _, attribute := range slices.Sorted(maps.Keys(c[month])) {
+			if change := c[month][attribute]; change.by != 0 {
+				changes = append(changes, change)
+			}
+		}
+		if len(changes) > 0 {
+			items = append(items, s.changeBudget(tenant, month, changes...))
+		}
+	}
+	return items
+}
+
+// movedReservations moves the reservations of the first batches to a day, and reserves the
+// amounts of the others on it too, if there is room for all.
+func (s *CampaignStore) movedReservations(tenant, day string, first, others []campaign.Batch, sums moveSums, limits campaign.Spending) []types.TransactWriteItem {
+	changes, month := budgetChanges{}, campaign.MonthOf(day)
+	for _, b := range first {
+		changes.take(b)
+		changes.put(day, b.Reserved)
+	}
+	changes.put(day, sumReserved(others))
+	changes.limit(month, dayOf(day), sums.day, limits.Day)
+	changes.limit(month, total, sums.month, limits.Month)
+	return changes.items(s, tenant)
+}
+
+// CheckMove returns the *campaign.BudgetError with which MoveCampaign would refuse the campaign
+// at present, or nil.
+func (s *CampaignStore) CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error {
+	limits, err := s.moveLimits(ctx, c)
+	if err != nil || limits == (campaign.Spending{}) {
+		return err
+	}
+	day := localtime.Day(due)
+	if err := s.noRoomToMove(ctx, c.Tenant, day, newMoveSums(c.Waiting(), day), limits); !errors.Is(err, campaign.ErrLostRace) {
+		return err
+	}
+	return nil
+}
+
+// noRoomToMove returns a *campaign.BudgetError if a day or its month has no room. Otherwise the
+// error wraps campaign.ErrLostRace.
+func (s *CampaignStore) noRoomToMove(ctx context.Context, tenant, day string, sums moveSums, limits campaign.Spending) error {
+	used, err := s.Spending(ctx, tenant, day)
+	if err != nil {
+		return err
+	}
+	for _, budget := range []campaign.Budget{
+		{Date: day, Cost: sums.day, Limits: campaign.Spending{Day: limits.Day}, Used: used},
+		{Date: day, Cost: sums.month, Limits: campaign.Spending{Month: limits.Month}, Used: used},
+	} {
+		if budget.Cost > 0 && budget.Exceeded() {
+			return &campaign.BudgetError{Budget: budget}
+		}
+	}
+	return campaign.ErrLostRace
+}
+
+// FinishMove changes the rows that an open move has left, and returns their batches. It can be
+// repeated, also concurrently. Sweep checks the batches at nextCheck.
+func (s *CampaignStore) FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) (moved []campaign.Batch, err error) {
+	err = untilDecided(ctx, func() error {
+		c, err := s.Dispatched(ctx, id)
+		if err != nil || !c.Move.Open {
+			return err
+		}
+		for some := range slices.Chunk(c.Unmoved(), campaign.MovedAtOnce) {
+			if err := s.moveUnmoved(ctx, c, some, nextCheck(c.Move.Due)); err != nil {
+				return err
+			}
+			moved = append(moved, movedTo(some, c.Move)...)
+		}
+		return s.closeMove(ctx, id)
+	})
+	return moved, err
+}
+
+// moveUnmoved changes the rows of some batches and takes their reservations from movingHeld.
+// The error wraps campaign.ErrLostRace if one of them has changed.
+func (s *CampaignStore) moveUnmoved(ctx context.Context, c campaign.Campaign, some []campaign.Batch, nextCheck time.Time) error {
+	items := s.batchMoves(some, c.Move, nextCheck)
+	if sum := sumReserved(some); sum > 0 {
+		changes := budgetChanges{}
+		for _, b := range some {
+			changes.take(b)
+		}
+		items = append(append(items, s.metaOfMove(c, "SET movingHeld = movingHeld - :sum", "movingHeld >= :sum", Item{":sum": number(sum)})), changes.items(s, c.Tenant)...)
+	}
+	return s.writeAll(ctx, "reschedule campaign "+c.CampaignID, items...)
+}
+
+// closeMove ends a move without unmoved batches, and releases the rest of movingHeld.
+func (s *CampaignStore) closeMove(ctx context.Context, id campaign.ID) error {
+	c, err := s.Dispatched(ctx, id)
+	if err != nil || !c.Move.Open {
+		return err
+	}
+	if len(c.Unmoved()) > 0 {
+		return campaign.ErrLostRace
+	}
+	changes := budgetChanges{}
+	if c.Move.Held > 0 {
+		day := localtime.Day(c.Move.Due)
+		changes.take(campaign.Batch{Reserved: c.Move.Held, ReservedOn: day})
+	}
+	end := s.metaOfMove(c, "REMOVE moving, movingHeld", "movingHeld = :held", Item{":held": number(c.Move.Held)})
+	return s.writeAll(ctx, "reschedule campaign "+id.CampaignID, append([]types.TransactWriteItem{end}, changes.items(s, c.Tenant)...)...)
+}
+
+// metaOfMove updates META while a move is open.
+func (s *CampaignStore) metaOfMove(c campaign.Campaign, update, condition string, values Item) types.TransactWriteItem {
+	condition += " AND attribute_exists(moving) AND moves = :revision"
+	values[":revision"] = number(c.Move.Revision)
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: &s.Campaigns, Key: metaKey(c.ID), UpdateExpression: &update, ConditionExpression: &condition, ExpressionAttributeValues: values,
+	}}
+}

@@ -1,0 +1,83 @@
+package campaign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MovedAtOnce is the number of batches whose rows change in the same transaction as the
+// campaign's due time. The rows of batches with a higher ordinal can be older than the
+// campaign's due time. Lowering it takes two deployments, because the previous version
+// reads the campaign's due time only for ordinals above its own number.
+const MovedAtOnce = 80
+
+// Move is the last change of a campaign's due time. The zero Move is none.
+type Move struct {
+	Due      time.Time
+	Revision int // number of changes
+	Batches  int // of the campaign at that time; later batches keep their own due time
+	// Open reports whether the rows of some batches are still to be changed.
+	Open bool
+	// Held is what is reserved on the new day for batches whose rows are still to be changed.
+	// They also keep their reservation of the old day until then.
+	Held Money
+}
+
+// Applied returns the batch with the due time of the move, if the batch waits and its row is
+// older than the move.
+func (m Move) Applied(b Batch) Batch {
+	if b.State == BatchPending && b.Ordinal <= m.Batches && b.Moves < m.Revision {
+		b.Due, b.Scheduled, b.Unmoved = m.Due, true, true
+	}
+	return b
+}
+
+// Started reports whether the provider may have messages of the campaign.
+func (c Campaign) Started() bool {
+	return slices.ContainsFunc(c.Batches, func(b Progress) bool { return b.Released() })
+}
+
+// Waiting returns the batches that are not released and not cancelled, by ordinal.
+func (c Campaign) Waiting() []Batch {
+	var waiting []Batch
+	for _, b := range c.Batches {
+		if b.State == BatchPending && !b.Cancelled() {
+			waiting = append(waiting, b.Batch)
+		}
+	}
+	return waiting
+}
+
+// Unmoved returns the waiting batches whose rows are older than the last move.
+func (c Campaign) Unmoved() []Batch {
+	var unmoved []Batch
+	for _, b := range c.Batches {
+		if b.Unmoved {
+			unmoved = append(unmoved, b.Batch)
+		}
+	}
+	return unmoved
+}
+
+// Plan identifies the waiting batches and their due times. It changes with every move.
+func (c Campaign) Plan() string {
+	var plan strings.Builder
+	_, _ = fmt.Fprint(&plan, c.Move.Revision, "/", c.BatchCount)
+	for _, b := range c.Waiting() {
+		_, _ = fmt.Fprint(&plan, "\n", b.BatchID, " ", b.Due.UnixMilli())
+	}
+	return Digest(plan.String())
+}
+
+// WaitsFor reports whether batches wait, all of them for the due time.
+func (c Campaign) WaitsFor(due time.Time) bool {
+	waiting := c.Waiting()
+	for _, b := range waiting {
+		if b.Due.UnixMilli() != due.UnixMilli() {
+			return false
+		}
+	}
+	return len(waiting) > 0
+}
