@@ -34,7 +34,7 @@ func Handler(c app.Config) lambda.Handler {
 		signIn(c, ui),
 		{audit.Area(), &audit.Pages{Log: store}},
 		{apidocs.Area(), &apidocs.Pages{}},
-		campaignPages(c, store),
+		campaignPages(c, store, auth),
 		mediaArea(c, store),
 	}
 	areas = append(areas, settingsAreas(c, store, auth)...)

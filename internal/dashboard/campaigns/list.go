@@ -31,10 +31,14 @@ type listPage struct {
 	Rows     []row
 	Next     string // the cursor of the next page
 	Later    bool   // there are newer campaigns
+	Steps    []start
 }
 
 // Searched reports whether the list is filtered.
 func (l listPage) Searched() bool { return l.Query != "" || l.Status != "" }
+
+// Empty reports whether the tenant has no campaign.
+func (l listPage) Empty() bool { return len(l.Steps) > 0 && len(l.Rows) == 0 }
 
 type row struct {
 	campaign.Listed
@@ -58,6 +62,9 @@ func (s *Pages) list(p *web.Page) error {
 	}
 	l.Later = after != ""
 	if err := s.fill(p.R.Context(), p.Session.Tenant, after, &l); err != nil {
+		return err
+	}
+	if err := s.addSteps(p.R.Context(), p.Session.Tenant, &l); err != nil {
 		return err
 	}
 	return p.Render("campaigns.title", "campaigns_list.html", l)
