@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"context"
-	"regexp"
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
@@ -16,13 +15,9 @@ type start struct {
 	Done bool
 }
 
-// testName matches the names that the templates page gives to test messages.
-var testName = regexp.MustCompile(`^(Teste|Test): .*\d\d:\d\d:\d\d$`)
-
 // addSteps adds the steps if the tenant has no campaigns, or only test messages.
 func (s *Pages) addSteps(ctx context.Context, tenant string, l *listPage) error {
-	isTest := func(r row) bool { return testName.MatchString(r.Name) }
-	if l.Searched() || l.Later || l.Next != "" || !all(l.Rows, isTest) {
+	if l.Tests || l.Searched() || l.Later || l.Next != "" || len(l.Rows) > 0 {
 		return nil
 	}
 	templates, err := s.Store.Templates(ctx, tenant)
@@ -36,13 +31,9 @@ func (s *Pages) addSteps(ctx context.Context, tenant string, l *listPage) error 
 	valid := func(c campaign.Credential) bool { return c.RevokedAt.IsZero() }
 	l.Steps = []start{
 		{"template", web.Root + "/templates", len(templates) > 0},
-		{"test", web.Root + "/templates", len(l.Rows) > 0},
+		{"test", web.Root + "/templates", l.Tested},
 		{"campaign", Path + "/new", false},
 		{"credential", web.Root + "/settings/credentials", slices.ContainsFunc(credentials, valid)},
 	}
 	return nil
-}
-
-func all(rows []row, is func(row) bool) bool {
-	return !slices.ContainsFunc(rows, func(r row) bool { return !is(r) })
 }
