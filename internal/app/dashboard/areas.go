@@ -29,9 +29,9 @@ import (
 const seenNumbersLimit = 16 << 20
 
 // campaignPages returns the pages of campaigns, on the API's services.
-func campaignPages(c app.Config, store *dynamo.CampaignStore) area {
+func campaignPages(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthStore) area {
 	return area{campaigns.Area(), &campaigns.Pages{
-		Store:    store,
+		Store: store, Credentials: auth,
 		Messages: &query.Service{Store: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
 		Controls: &control.Service{
 			Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),

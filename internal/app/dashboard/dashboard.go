@@ -34,7 +34,7 @@ func Handler(c app.Config) lambda.Handler {
 		signIn(c, ui),
 		{audit.Area(), &audit.Pages{Log: store}},
 		{apidocs.Area(), &apidocs.Pages{}},
-		campaignPages(c, store),
+		campaignPages(c, store, auth),
 	}
 	areas = append(areas, settingsAreas(c, store, auth)...)
 	areas = append(areas, sendingAreas(c, store)...)

@@ -30,12 +30,12 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 // overview are the attributes of META and BATCH rows that Overview reads.
 var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
-	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", "tapKey", "countsClicks", forgetting,
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", "tapKey", "countsClicks", "nextCheck", forgetting,
 	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld",
 }
 
-// Overview is Campaign with fewer fields: batches lack Payload, Offsets and NextCheck.
+// Overview is Campaign with fewer fields: batches lack Payload and Offsets.
 // Heads of batches without a ledger lack Ordinal and Sequence.
 func (s *CampaignStore) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	return s.campaign(ctx, id, overview, []string{"tally", "states"})

@@ -28,6 +28,13 @@ type Store interface {
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Template returns the current version of a template of any tenant.
 	Template(ctx context.Context, id string) (campaign.Template, error)
+	// Templates returns a tenant's templates without their contents.
+	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+}
+
+// Credentials reads a tenant's API credentials, revoked ones included.
+type Credentials interface {
+	Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error)
 }
 
 // Messages searches a campaign's messages. The error of an invalid search is a
@@ -52,10 +59,11 @@ type Controls interface {
 
 // Pages are the pages of campaigns.
 type Pages struct {
-	Store    Store
-	Messages Messages
-	Controls Controls
-	Now      func() time.Time
+	Store       Store
+	Credentials Credentials
+	Messages    Messages
+	Controls    Controls
+	Now         func() time.Time
 
 	large cache.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns with many batches
 }

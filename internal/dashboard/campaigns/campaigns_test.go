@@ -49,6 +49,8 @@ type service struct {
 	queued []string
 	handed []time.Time
 	later  time.Duration // than noon it is
+
+	credentials []campaign.Credential // of any tenant
 }
 
 func (d *service) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
@@ -65,6 +67,10 @@ func (d *service) Schedule(_ context.Context, b campaign.Batch) error {
 	return nil
 }
 
+func (d *service) Credentials(context.Context, string) ([]campaign.Credential, error) {
+	return d.credentials, nil
+}
+
 func newService(tb testing.TB) *service {
 	tb.Helper()
 	env := stackenv.Load(tb)
@@ -73,7 +79,7 @@ func newService(tb testing.TB) *service {
 	d.store = dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Now: now})
 	d.blobs = &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	d.Dashboard = webtest.New(tb, campaigns.Area(), &campaigns.Pages{
-		Store: d.store, Now: now,
+		Store: d.store, Credentials: d, Now: now,
 		Messages: &query.Service{Store: d.store, Blobs: d.blobs},
 		Controls: &control.Service{Store: d.store, Queue: d, Releases: d, Now: now, Lead: 5 * time.Minute, Grace: time.Minute},
 	}, now)

@@ -31,6 +31,17 @@ type listPage struct {
 	Rows     []row
 	Next     string // the cursor of the next page
 	Later    bool   // there are newer campaigns
+	Tests    bool   // the list shows test messages instead of campaigns
+	Tested   bool   // there are test messages
+	Steps    []start
+}
+
+// Title returns the key of the list's title.
+func (l listPage) Title() string {
+	if l.Tests {
+		return "campaigns.tests"
+	}
+	return "campaigns.title"
 }
 
 // Searched reports whether the list is filtered.
@@ -46,6 +57,10 @@ var statuses = []campaign.Status{
 	campaign.StatusSending, campaign.StatusScheduled, campaign.StatusCompleted, campaign.StatusCancelled,
 }
 
+// testName matches the names that the templates page gives to test messages, in both
+// languages.
+var testName = regexp.MustCompile(`^(Teste|Test): .*\d\d:\d\d:\d\d$`)
+
 // cursor matches a cursor of the list.
 var cursor = regexp.MustCompile(`^[0-9]{14}#[0-9a-f-]{36}$`)
 
@@ -55,11 +70,14 @@ func (s *Pages) list(p *web.Page) error {
 	if after != "" && !cursor.MatchString(after) || l.Status != "" && !slices.Contains(statuses, l.Status) {
 		return campaign.ErrNotFound
 	}
-	l.Later = after != ""
+	l.Later, l.Tests = after != "", p.Query("tests") != ""
 	if err := s.fill(p.R.Context(), p.Session.Tenant, after, &l); err != nil {
 		return err
 	}
-	return p.Render("campaigns.title", "campaigns_list.html", l)
+	if err := s.addSteps(p.R.Context(), p.Session.Tenant, &l); err != nil {
+		return err
+	}
+	return p.Render(l.Title(), "campaigns_list.html", l)
 }
 
 // fill reads the tenant's campaigns until the page is full or maxLooked are read.
@@ -87,7 +105,7 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 // add adds the matching campaigns. It reports whether the page was full before the last
 // of them.
 func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed, l *listPage) (full bool, err error) {
-	listed = named(listed, l.Query)
+	listed = l.matching(listed)
 	if l.Status == "" && len(listed) > pageLength-len(l.Rows) {
 		full, listed = true, listed[:pageLength-len(l.Rows)]
 		l.Next = lastOf(listed, *l)
@@ -118,13 +136,15 @@ func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed
 	return full, nil
 }
 
-// named returns the campaigns whose names contain a text. It does not change listed,
-// whose last entry is the next cursor.
-func named(listed []campaign.Listed, text string) []campaign.Listed {
-	text = folded(text)
+// matching returns the campaigns, or the test messages, whose names contain the query.
+// It does not change listed, whose last entry is the next cursor.
+func (l *listPage) matching(listed []campaign.Listed) []campaign.Listed {
+	text := folded(l.Query)
 	var found []campaign.Listed
 	for _, c := range listed {
-		if strings.Contains(folded(c.Name), text) {
+		test := testName.MatchString(c.Name)
+		l.Tested = l.Tested || test
+		if test == l.Tests && strings.Contains(folded(c.Name), text) {
 			found = append(found, c)
 		}
 	}

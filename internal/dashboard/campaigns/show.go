@@ -23,6 +23,7 @@ type view struct {
 	Accepted  int
 	Rejected  int
 	Pending   int
+	Waiting   waiting
 	Tapped    int  // messages with a tapped suggestion
 	Tappable  bool // taps are counted
 	Clicked   int  // messages with a clicked link
@@ -134,6 +135,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 			reasons[reason] += n
 		}
 	}
+	v.Waiting = waitingOf(v, now)
 	v.Every = map[campaign.Status]string{campaign.StatusSending: "2s", campaign.StatusScheduled: "10s"}[v.Status]
 	v.Funnel = funnel(v, reasons)
 	v.Lost, v.Recovered = losses(reasons)
