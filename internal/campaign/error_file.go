@@ -25,9 +25,24 @@ func (l ErrorLine) AppendTo(file []byte) []byte {
 	if !plainNumber(phone) {
 		phone = harmless(phone)
 	}
-	for i, cell := range [...]string{l.Line, phone, harmless(l.UID), l.Code, harmless(l.Reason)} {
+	return appendRow(file, ',', l.Line, phone, harmless(l.UID), l.Code, harmless(l.Reason))
+}
+
+// AppendRow appends a line of cells as CSV. Every cell is quoted, and escaped against
+// formula injection unless it is a phone number.
+func AppendRow(file []byte, separator byte, cells ...string) []byte {
+	for i, cell := range cells {
+		if !plainNumber(cell) {
+			cells[i] = harmless(cell)
+		}
+	}
+	return appendRow(file, separator, cells...)
+}
+
+func appendRow(file []byte, separator byte, cells ...string) []byte {
+	for i, cell := range cells {
 		if i > 0 {
-			file = append(file, ',')
+			file = append(file, separator)
 		}
 		file = append(file, '"')
 		file = append(file, strings.ReplaceAll(cell, `"`, `""`)...)

@@ -82,7 +82,7 @@ func (a *cloud) run(t *testing.T, without string, arguments ...string) (code int
 		"AUTH_TABLE": "auth", "CAMPAIGNS_TABLE": "campaigns", "OUTCOMES_TABLE": "outcomes", "WEBHOOKS_TABLE": "webhooks", calledByMake: "make",
 	}
 	maps.Copy(env, a.env)
-	for _, name := range []string{"TOKEN", "DISPATCH", "CAMPAIGNS", "DASHBOARD", "RELEASE", "SEND", "OUTCOMES", "NOTIFY", "REVOKE"} {
+	for _, name := range []string{"TOKEN", "DISPATCH", "CAMPAIGNS", "DASHBOARD", "RELEASE", "SEND", "OUTCOMES", "NOTIFY", "REVOKE", "EXPORTS"} {
 		if name != without {
 			env[name+"_FUNCTION"] = strings.ToLower(name)
 		}

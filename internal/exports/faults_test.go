@@ -1,0 +1,170 @@
+package exports_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports"
+)
+
+var errDead = errors.New("the process is dead")
+
+// process dies at a call: before it is made, or after it without seeing the answer.
+type process struct {
+	mu    sync.Mutex
+	calls int
+	at    int
+	after bool
+	die   context.CancelFunc
+}
+
+func (p *process) do(call func() error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls++
+	if p.calls > p.at || p.calls == p.at && !p.after {
+		p.die()
+		return errDead
+	}
+	err := call()
+	if p.calls == p.at {
+		p.die()
+		return errDead
+	}
+	return err
+}
+
+func (p *process) RoundTrip(r *http.Request) (res *http.Response, err error) {
+	err = p.do(func() error {
+		res, err = http.DefaultTransport.RoundTrip(r)
+		return err
+	})
+	if errors.Is(err, errDead) && res != nil {
+		_ = res.Body.Close()
+		res = nil
+	}
+	return res, err
+}
+
+// mortal is a queue that a process uses.
+type mortal struct {
+	*process
+	queue *queue
+}
+
+func (m mortal) Send(ctx context.Context, group string, body []byte, delay time.Duration) error {
+	return m.do(func() error { return m.queue.Send(ctx, group, body, delay) })
+}
+
+// handleUntil handles a task in a process that dies at a call. It reports whether the
+// process ended before.
+func (c *company) handleUntil(task campaign.ExportTask, at int, after bool) (ended bool) {
+	c.t.Helper()
+	ctx, die := context.WithCancel(c.t.Context())
+	defer die()
+	p := &process{at: at, after: after, die: die}
+	cfg := c.env.AWS()
+	cfg.HTTPClient = &http.Client{Transport: p}
+	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
+	store, blobs := c.stores(cfg)
+	failed := c.maker(store, blobs, mortal{p, c.queue}).Handle(ctx, []campaign.ExportTask{task})
+	if p.calls < at {
+		c.must(failed[0])
+		return true
+	}
+	return false
+}
+
+// Whatever call a process dies at, the task that the queue delivers again completes the
+// same file.
+func TestMaker_DeathAtAnyCall(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.campaignOfTwo()
+	want := c.made(exports.Request{})
+	for _, after := range []bool{false, true} {
+		at := 1
+		for ended := false; !ended; at++ {
+			e := c.create(exports.Request{})
+			task := campaign.ExportTask{ExportID: e.ExportID}
+			ended = c.handleUntil(task, at, after)
+			c.run()
+			done := c.stored(e)
+			if done.State != campaign.ExportCompleted {
+				t.Fatalf("death at call %d (after it: %t): the export is %s", at, after, done.State)
+			}
+			_, got := c.download(done)
+			if diff := cmp.Diff(want, got); diff != "" || done.Lines != 7 {
+				t.Fatalf("death at call %d (after it: %t): %d lines (-want +got):\n%s", at, after, done.Lines, diff)
+			}
+		}
+		if at < 20 {
+			t.Errorf("only %d calls", at)
+		}
+	}
+}
+
+// Two functions that work on one task do not spoil the file.
+func TestMaker_RepeatedTask(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.campaignOfTwo()
+	want := c.made(exports.Request{})
+	for range 5 {
+		e := c.create(exports.Request{})
+		c.queue.tasks = nil
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				failed := c.maker(c.store, c.blobs, c.queue).Handle(t.Context(), []campaign.ExportTask{{ExportID: e.ExportID}})
+				if failed[0] != nil && !errors.Is(failed[0], campaign.ErrNotFound) {
+					t.Error(failed[0])
+				}
+			})
+		}
+		all.Wait()
+		c.queue.tasks = append(c.queue.tasks, campaign.ExportTask{ExportID: e.ExportID})
+		c.run()
+		if _, got := c.download(c.stored(e)); got != want {
+			t.Errorf("the file (-want +got):\n%s", cmp.Diff(want, got))
+		}
+	}
+}
+
+// An export that does not fit into the time of a function continues where it stopped.
+func TestMaker_TimeOver(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.campaignOfTwo()
+	c.accept(3, []string{"y0"}, nil)
+	want := c.made(exports.Request{})
+	e := c.create(exports.Request{})
+	tasks := 0
+	for ; len(c.queue.tasks) > 0; tasks++ {
+		task := c.queue.tasks[0]
+		c.queue.tasks = nil
+		m := c.maker(c.store, c.blobs, c.queue)
+		m.PartSize = exports.PartSize
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // less than a function keeps for its last steps
+		c.must(m.Handle(ctx, []campaign.ExportTask{task})[0])
+		cancel()
+	}
+	done := c.stored(e)
+	if _, got := c.download(done); got != want || tasks != 3 || done.Lines != 8 {
+		t.Errorf("%d tasks, %d lines (-want +got):\n%s", tasks, done.Lines, cmp.Diff(want, got))
+	}
+	for o, err := range c.blobs.List(t.Context(), campaign.ExportPrefix+c.id.Tenant+"/") {
+		c.must(err)
+		if len(o.Key) != len(done.Blob()) {
+			t.Errorf("%s is left", o.Key)
+		}
+	}
+}
