@@ -66,9 +66,9 @@ type Export struct {
 	Lines     int // in the uploaded parts, without the heading
 	// Upload is the ID of the upload in parts, Parts the number of its uploaded parts, and
 	// Next the position in the snapshot of the first batch that is in none of them.
-	Upload  string
-	Parts   int
-	Next    int
+	Upload string
+	Parts  int
+	Next   int
 	// Rest is the Next at which lines were stored that are too few for a part, 0 if there
 	// are none. They begin the next part.
 	Rest    int

@@ -22,7 +22,7 @@ func (s *Service) Register(mux *http.ServeMux) {
 	const path = "/api/v1/external/campaigns/{campaignId}/exports"
 	mux.Handle("POST "+path, httpapi.HandlerFunc(s.ServeCreate))
 	mux.Handle("GET "+path+"/{exportId}", httpapi.HandlerFunc(s.ServeStatus))
-	mux.Handle("GET "+campaign.ExportPath+"{name}", httpapi.HandlerFunc(s.ServeFile))
+	mux.Handle("GET "+campaign.ExportPath+"{file}", httpapi.HandlerFunc(s.ServeFile))
 }
 
 // answer is an export as clients see it.
@@ -64,6 +64,9 @@ func (s *Service) ServeCreate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := refuseDryRun(r); err != nil {
+		return err
+	}
 	id, ok := campaign.ParseUUID(r.PathValue("campaignId"))
 	if !ok {
 		return noCampaign()
@@ -82,6 +85,21 @@ func (s *Service) ServeCreate(w http.ResponseWriter, r *http.Request) error {
 	}
 	httpapi.WriteJSON(w, http.StatusAccepted, s.newAnswer(r, e))
 	return nil
+}
+
+// dryRun is a parameter of other calls. It is known only to refuse it.
+var dryRun = httpapi.Parameters{"dryRun": "invalid_dry_run"}
+
+func refuseDryRun(r *http.Request) error {
+	query, err := dryRun.Read(r)
+	if err != nil {
+		return err
+	}
+	dry, err := query.Switch("dryRun")
+	if err == nil && dry {
+		err = &httpapi.Problem{Status: http.StatusBadRequest, Code: "invalid_dry_run", Detail: "This call has no dry run. Nothing was changed."}
+	}
+	return err
 }
 
 // readRequest reads the body of a request, which may be empty.
@@ -128,7 +146,7 @@ func (s *Service) ServeStatus(w http.ResponseWriter, r *http.Request) error {
 // ServeFile redirects a link to its file. It ignores the Authorization header, which some
 // clients send to every URL.
 func (s *Service) ServeFile(w http.ResponseWriter, r *http.Request) error {
-	url, err := s.Open(r.Context(), r.PathValue("name"))
+	url, err := s.Open(r.Context(), r.PathValue("file"))
 	if err != nil {
 		return err
 	}

@@ -254,14 +254,15 @@ func TestService_Refusals(t *testing.T) {
 	e := c.create(exports.Request{})
 	path := c.id.CampaignID + "/exports"
 	for name, call := range map[string]struct{ method, path, body, want string }{
-		"status":    {http.MethodPost, path, `{"statuses": ["lost"]}`, "400 invalid_status"},
-		"format":    {http.MethodPost, path, `{"format": "xls"}`, "400 invalid_format"},
-		"kind":      {http.MethodPost, path, `{"kind": "all"}`, "400 invalid_kind"},
-		"language":  {http.MethodPost, path, `{"language": "fr"}`, "400 invalid_language"},
+		"status":    {http.MethodPost, path, `{"statuses": ["lost"]}`, "400 unknown_value"},
+		"format":    {http.MethodPost, path, `{"format": "xls"}`, "400 unknown_value"},
+		"kind":      {http.MethodPost, path, `{"kind": "all"}`, "400 unknown_value"},
+		"language":  {http.MethodPost, path, `{"language": "fr"}`, "400 unknown_value"},
 		"field":     {http.MethodPost, path, `{"status": ["read"]}`, "400 invalid_type"},
 		"no object": {http.MethodPost, path, `null`, "400 invalid_type"},
 		"JSON":      {http.MethodPost, path, `{`, "400 malformed_json"},
-		"rejected":  {http.MethodPost, path, `{"kind": "rejected", "statuses": ["read"]}`, "400 invalid_status"},
+		"dry run":   {http.MethodPost, path + "?dryRun=true", "", "400 invalid_dry_run"},
+		"rejected":  {http.MethodPost, path, `{"kind": "rejected", "statuses": ["read"]}`, "400 unknown_value"},
 		"campaign":  {http.MethodPost, random.UUID() + "/exports", "", "404 campaign_not_found"},
 		"export":    {http.MethodGet, path + "/" + random.UUID(), "", "404 export_not_found"},
 	} {

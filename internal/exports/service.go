@@ -59,6 +59,9 @@ type Service struct {
 	BaseURL string // configured base URL, or ""
 }
 
+// unknownValue is the code of a value that is none of the allowed ones.
+const unknownValue = "unknown_value"
+
 // Request describes an export. Empty fields have their defaults: the outcomes of all
 // messages, plain and in English.
 type Request struct {
@@ -144,17 +147,17 @@ func (q Request) complete() (Request, error) {
 	q.Statuses = slices.Compact(q.Statuses)
 	switch {
 	case q.Kind != campaign.ExportOutcomes && q.Kind != campaign.ExportRejected:
-		return q, invalid("/kind", "invalid_kind", "kind must be outcomes or rejected.")
+		return q, invalid("/kind", unknownValue, "kind must be outcomes or rejected.")
 	case q.Format != campaign.ExportExcel && q.Format != campaign.ExportPlain:
-		return q, invalid("/format", "invalid_format", "format must be excel or plain.")
+		return q, invalid("/format", unknownValue, "format must be excel or plain.")
 	case q.Language != english && q.Language != portuguese:
-		return q, invalid("/language", "invalid_language", "language must be en or pt-BR.")
+		return q, invalid("/language", unknownValue, "language must be en or pt-BR.")
 	case len(q.Statuses) > 0 && q.Kind == campaign.ExportRejected:
-		return q, invalid("/statuses", "invalid_status", "statuses needs the kind outcomes: rejected numbers have no status.")
+		return q, invalid("/statuses", unknownValue, "statuses needs the kind outcomes: rejected numbers have no status.")
 	}
 	for _, status := range q.Statuses {
 		if !slices.Contains(Statuses, status) {
-			return q, invalid("/statuses", "invalid_status", "statuses must contain only "+strings.Join(Statuses, ", ")+".")
+			return q, invalid("/statuses", unknownValue, "statuses must contain only "+strings.Join(Statuses, ", ")+".")
 		}
 	}
 	return q, nil
