@@ -94,6 +94,9 @@ func (t *table) translate(texts map[string]string, code, english string) string 
 }
 
 func (t *table) reason(c campaign.Change) string {
+	if c.Outcome == "" {
+		return ""
+	}
 	code, reason := c.Why()
 	if code != "" && t.Language == portuguese && texts.Reasons[code] == "" {
 		code = "failed"
