@@ -75,6 +75,23 @@ type Export struct {
 	Version int // number of writes of the row
 }
 
+// ExportRequest describes an export. Empty fields have their defaults: the outcomes of all
+// messages, plain and in English.
+type ExportRequest struct {
+	Kind     ExportKind   `json:"kind"`
+	Statuses []string     `json:"statuses"`
+	Format   ExportFormat `json:"format"`
+	Language string       `json:"language"`
+}
+
+// Percent returns the progress in whole per cent.
+func (e Export) Percent() int {
+	if e.Total == 0 {
+		return 0
+	}
+	return e.Progress() * 100 / e.Total
+}
+
 // Progress returns how many of Total are checked.
 func (e Export) Progress() int {
 	if e.State == ExportCompleted {

@@ -103,7 +103,7 @@ func refuseDryRun(r *http.Request) error {
 }
 
 // readRequest reads the body of a request, which may be empty.
-func readRequest(r *http.Request) (q Request, err error) {
+func readRequest(r *http.Request) (q campaign.ExportRequest, err error) {
 	body, err := httpapi.Body(r, maxBody)
 	if err != nil || len(body) == 0 {
 		return q, err

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/exports"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/oauth/accesstoken"
@@ -48,7 +47,7 @@ func TestMaker_Snapshot(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	first := c.campaignOfTwo()
-	e := c.create(exports.Request{})
+	e := c.create(campaign.ExportRequest{})
 	c.record(first, campaign.OutcomeDelivered, "", 9, 0, 4)
 	c.record(first, campaign.OutcomeRead, "", 9, 2)
 	c.tap(first, campaign.OutcomeTapped, 1, 2)
@@ -77,7 +76,7 @@ func TestMaker_Excel(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	got := c.made(exports.Request{Format: campaign.ExportExcel, Language: "pt-BR", Statuses: []string{"read", "failed"}})
+	got := c.made(campaign.ExportRequest{Format: campaign.ExportExcel, Language: "pt-BR", Statuses: []string{"read", "failed"}})
 	want := "\ufeff" + lines(
 		`"Número";"Código do cliente (uid)";"Situação";"Motivo";"Enviada em";"Entregue em";"Lida em";"Encerrada em";"Toques";"Cliques"`,
 		`"+5511980010001";"josé";"Lida";"";"21/11/2026 09:01:00";"21/11/2026 09:02:00";"21/11/2026 09:03:00";"";"Sim, já";"Ver"`,
@@ -100,7 +99,7 @@ func TestMaker_Rejected(t *testing.T) {
 	c.accept(1, []string{"u0"}, func(b *campaign.Batch) { b.ErrorFile, b.Rejected = c.id.Tenant+".csv", 2 })
 	c.accept(2, []string{"u0"}, nil)
 	c.must(c.blobs.Put(t.Context(), "errors/"+c.id.Tenant+".csv", file, "text/csv"))
-	got := c.made(exports.Request{Kind: campaign.ExportRejected, Language: "pt-BR"})
+	got := c.made(campaign.ExportRequest{Kind: campaign.ExportRejected, Language: "pt-BR"})
 	want := lines(
 		`"Linha","Número","Código","Motivo"`,
 		`"7","12","wrong_length","Número com dígitos a mais ou a menos: no Brasil são DDD e mais 8 ou 9 dígitos."`,
@@ -125,14 +124,14 @@ func TestService_TooManyExports(t *testing.T) {
 	c := newCompany(t)
 	c.campaignOfTwo()
 	for range campaign.MaxExports {
-		c.create(exports.Request{})
+		c.create(campaign.ExportRequest{})
 	}
-	_, err := c.Create(t.Context(), c.id, random.UUID(), exports.Request{})
+	_, err := c.Create(t.Context(), c.id, random.UUID(), campaign.ExportRequest{})
 	if got := problem(err); got != "429 too_many_exports" {
 		t.Errorf("one too many: %s", got)
 	}
 	c.run()
-	c.create(exports.Request{})
+	c.create(campaign.ExportRequest{})
 }
 
 func TestService_RepeatedRequest(t *testing.T) {
@@ -140,14 +139,14 @@ func TestService_RepeatedRequest(t *testing.T) {
 	c := newCompany(t)
 	c.campaignOfTwo()
 	id := random.UUID()
-	first, err := c.Create(t.Context(), c.id, id, exports.Request{})
+	first, err := c.Create(t.Context(), c.id, id, campaign.ExportRequest{})
 	c.must(err)
-	again, err := c.Create(t.Context(), c.id, id, exports.Request{})
+	again, err := c.Create(t.Context(), c.id, id, campaign.ExportRequest{})
 	c.must(err)
 	if first.Secret != again.Secret {
 		t.Error("the repeated request made another export")
 	}
-	if _, err = c.Create(t.Context(), c.id, id, exports.Request{Format: campaign.ExportExcel}); problem(err) != "422 idempotency_key_reused" {
+	if _, err = c.Create(t.Context(), c.id, id, campaign.ExportRequest{Format: campaign.ExportExcel}); problem(err) != "422 idempotency_key_reused" {
 		t.Errorf("another request with the key: %s", problem(err))
 	}
 }
@@ -156,7 +155,7 @@ func TestService_LostTask(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	e := c.create(exports.Request{})
+	e := c.create(campaign.ExportRequest{})
 	c.queue.tasks = nil
 	look := func() {
 		_, err := c.Of(t.Context(), c.id)
@@ -182,7 +181,7 @@ func TestService_Link(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	e := c.create(exports.Request{})
+	e := c.create(campaign.ExportRequest{})
 	refused := func(name, link string) {
 		t.Helper()
 		if _, err := c.Open(t.Context(), link); problem(err) != "404 not_found" {
@@ -251,7 +250,7 @@ func TestService_Refusals(t *testing.T) {
 	t.Parallel()
 	c, other := newCompany(t), newCompany(t)
 	c.campaignOfTwo()
-	e := c.create(exports.Request{})
+	e := c.create(campaign.ExportRequest{})
 	path := c.id.CampaignID + "/exports"
 	for name, call := range map[string]struct{ method, path, body, want string }{
 		"status":    {http.MethodPost, path, `{"statuses": ["lost"]}`, "400 unknown_value"},

@@ -89,11 +89,11 @@ func TestMaker_DeathAtAnyCall(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	want := c.made(exports.Request{})
+	want := c.made(campaign.ExportRequest{})
 	for _, after := range []bool{false, true} {
 		at := 1
 		for ended := false; !ended; at++ {
-			e := c.create(exports.Request{})
+			e := c.create(campaign.ExportRequest{})
 			task := campaign.ExportTask{ExportID: e.ExportID}
 			ended = c.handleUntil(task, at, after)
 			c.run()
@@ -117,9 +117,9 @@ func TestMaker_RepeatedTask(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	want := c.made(exports.Request{})
+	want := c.made(campaign.ExportRequest{})
 	for range 5 {
-		e := c.create(exports.Request{})
+		e := c.create(campaign.ExportRequest{})
 		c.queue.tasks = nil
 		var all sync.WaitGroup
 		for range 3 {
@@ -145,8 +145,8 @@ func TestMaker_TimeOver(t *testing.T) {
 	c := newCompany(t)
 	c.campaignOfTwo()
 	c.accept(3, []string{"y0"}, nil)
-	want := c.made(exports.Request{})
-	e := c.create(exports.Request{})
+	want := c.made(campaign.ExportRequest{})
+	e := c.create(campaign.ExportRequest{})
 	tasks := 0
 	for ; len(c.queue.tasks) > 0; tasks++ {
 		task := c.queue.tasks[0]

@@ -147,7 +147,7 @@ func (c *company) tap(b campaign.Batch, outcome campaign.Outcome, index, suggest
 }
 
 // create starts an export.
-func (c *company) create(asked exports.Request) campaign.Export {
+func (c *company) create(asked campaign.ExportRequest) campaign.Export {
 	c.t.Helper()
 	e, err := c.Create(c.t.Context(), c.id, random.UUID(), asked)
 	c.must(err)
@@ -198,7 +198,7 @@ func (c *company) download(e campaign.Export) (http.Header, string) {
 }
 
 // made starts an export, runs it and returns its file.
-func (c *company) made(asked exports.Request) string {
+func (c *company) made(asked campaign.ExportRequest) string {
 	c.t.Helper()
 	e := c.create(asked)
 	c.run()

@@ -62,25 +62,16 @@ type Service struct {
 // unknownValue is the code of a value that is none of the allowed ones.
 const unknownValue = "unknown_value"
 
-// Request describes an export. Empty fields have their defaults: the outcomes of all
-// messages, plain and in English.
-type Request struct {
-	Kind     campaign.ExportKind   `json:"kind"`
-	Statuses []string              `json:"statuses"`
-	Format   campaign.ExportFormat `json:"format"`
-	Language string                `json:"language"`
-}
-
-// Statuses are the statuses of messages.
-var Statuses = []string{
+// statuses are the statuses of messages.
+var statuses = []string{
 	statusPending, string(campaign.OutcomeSent), string(campaign.OutcomeDelivered), string(campaign.OutcomeRead),
 	string(campaign.OutcomeFailed), string(campaign.OutcomeExpired), string(campaign.OutcomeRevoked), string(campaign.OutcomeStopped),
 }
 
 // Create starts an export of a campaign. A repeated call with the same ID returns the same
 // export. A refused call returns a *httpapi.Problem.
-func (s *Service) Create(ctx context.Context, id campaign.ID, exportID string, asked Request) (campaign.Export, error) {
-	asked, err := asked.complete()
+func (s *Service) Create(ctx context.Context, id campaign.ID, exportID string, asked campaign.ExportRequest) (campaign.Export, error) {
+	asked, err := complete(asked)
 	if err != nil {
 		return campaign.Export{}, err
 	}
@@ -133,7 +124,7 @@ func same(a, b campaign.Export) bool {
 }
 
 // complete sets the defaults and checks the values.
-func (q Request) complete() (Request, error) {
+func complete(q campaign.ExportRequest) (campaign.ExportRequest, error) {
 	if q.Kind == "" {
 		q.Kind = campaign.ExportOutcomes
 	}
@@ -156,8 +147,8 @@ func (q Request) complete() (Request, error) {
 		return q, invalid("/statuses", unknownValue, "statuses needs the kind outcomes: rejected numbers have no status.")
 	}
 	for _, status := range q.Statuses {
-		if !slices.Contains(Statuses, status) {
-			return q, invalid("/statuses", unknownValue, "statuses must contain only "+strings.Join(Statuses, ", ")+".")
+		if !slices.Contains(statuses, status) {
+			return q, invalid("/statuses", unknownValue, "statuses must contain only "+strings.Join(statuses, ", ")+".")
 		}
 	}
 	return q, nil
@@ -240,7 +231,7 @@ func newID(h http.Header, claims accesstoken.Claims) (string, error) {
 			Status: http.StatusBadRequest, Code: "invalid_idempotency_key", Detail: "Idempotency-Key must have 1 to 255 visible ASCII characters.",
 		}
 	}
-	return DerivedID(claims.Tenant, claims.ClientID, keys[0]), nil
+	return derivedID(claims.Tenant, claims.ClientID, keys[0]), nil
 }
 
 func validKey(key string) bool {
@@ -248,9 +239,9 @@ func validKey(key string) bool {
 	return key != "" && len(key) <= 255 && !strings.ContainsFunc(key, hidden)
 }
 
-// DerivedID returns the UUID, version 8, of the export with a caller's key.
-func DerivedID(tenant, caller, key string) string {
-	sum := sha256.Sum256([]byte("export\x00" + tenant + "\x00" + caller + "\x00" + key))
+// derivedID returns the UUID, version 8, of the export with a client's key.
+func derivedID(tenant, clientID, key string) string {
+	sum := sha256.Sum256([]byte("export\x00" + tenant + "\x00" + clientID + "\x00" + key))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
 	h := hex.EncodeToString(sum[:16])
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
