@@ -133,7 +133,7 @@ func (c *client) peakMemory(function string) (peak int64) {
 // progress. EXPORT_MESSAGES=1000000 is the full size.
 func TestExport_Large(t *testing.T) {
 	t.Parallel()
-	messages, err := strconv.Atoi(cmp.Or(os.Getenv("EXPORT_MESSAGES"), "60000"))
+	messages, err := strconv.Atoi(cmp.Or(os.Getenv("EXPORT_MESSAGES"), "200000"))
 	must(t, err)
 	c := newClient(t).ownTenant()
 	id := c.sentCampaign(messages)
