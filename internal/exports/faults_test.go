@@ -44,7 +44,7 @@ func (p *process) do(call func() error) error {
 
 func (p *process) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	err = p.do(func() error {
-		res, err = http.DefaultTransport.RoundTrip(r)
+		res, err = http.DefaultTransport.RoundTrip(r) //nolint:bodyclose // the caller closes it
 		return err
 	})
 	if errors.Is(err, errDead) && res != nil {
@@ -109,6 +109,34 @@ func TestMaker_DeathAtAnyCall(t *testing.T) {
 		if at < 20 {
 			t.Errorf("only %d calls", at)
 		}
+	}
+}
+
+// A function that writes an export while an erasure deletes it leaves nothing behind.
+func TestMaker_DeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.campaignOfTwo()
+	for _, at := range []int{3, 6, 9, 12, 15, 18} {
+		e := c.create(campaign.ExportRequest{})
+		if c.handleUntil(campaign.ExportTask{ExportID: e.ExportID}, at, true) {
+			t.Fatalf("the process ended before call %d", at)
+		}
+		e = c.stored(e)
+		e.State = campaign.ExportDeleted
+		_, err := c.store.SaveExport(t.Context(), e)
+		c.must(err)
+		c.run()
+		if e = c.stored(e); e.State != campaign.ExportDeleted {
+			t.Errorf("death at call %d: the export is %s", at, e.State)
+		}
+	}
+	for o, err := range c.blobs.List(t.Context(), campaign.ExportPrefix+c.id.Tenant+"/") {
+		c.must(err)
+		t.Errorf("%s is left", o.Key)
+	}
+	for range campaign.MaxExports { // every slot is free
+		c.create(campaign.ExportRequest{})
 	}
 }
 

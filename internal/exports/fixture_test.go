@@ -89,7 +89,7 @@ func (c *company) must(err error) {
 	}
 }
 
-func number(ordinal, i int) uint64 { return uint64(5511_9_8000_0000 + 10_000*ordinal + i) } //nolint:gosec // small
+func number(ordinal, i int) uint64 { return uint64(5511_9_8000_0000 + 10_000*ordinal + i) }
 
 // accept writes a batch with a message for each uid, as dispatch does.
 func (c *company) accept(ordinal int, uids []string, change func(b *campaign.Batch)) campaign.Batch {

@@ -175,7 +175,7 @@ func (w *writer) finish(ctx context.Context) error {
 	}
 	next := w.Export
 	next.State, next.ExpiresAt = campaign.ExportCompleted, w.Now().Add(campaign.ExportLife)
-	if err = w.save(ctx, next); err != nil {
+	if err := w.save(ctx, next); err != nil {
 		return err
 	}
 	metrics.Add(ctx, metrics.ExportsCompleted, 1)

@@ -94,7 +94,7 @@ func (c *client) followed(campaignID string) (e export, longest time.Duration) {
 	if got.status != http.StatusAccepted {
 		c.t.Fatalf("export: status %d: %s", got.status, got.body)
 	}
-	must(c.t, json.Unmarshal([]byte(got.body), &e))
+	must(c.t, json.Unmarshal(got.body, &e))
 	last, moved := 0, time.Now()
 	c.eventually(30*time.Minute, "exported", func() bool {
 		var now struct {
@@ -156,8 +156,7 @@ func TestExport_Large(t *testing.T) {
 // countedByPython counts what Python's csv module finds in the file of an export.
 func (c *client) countedByPython(e export) (counts map[string]int) {
 	c.t.Helper()
-	res, err := http.Get(e.URL)
-	must(c.t, err)
+	res := c.follow(e)
 	defer res.Body.Close()
 	path := filepath.Join(c.t.TempDir(), "export.csv")
 	file, err := os.Create(path)
