@@ -140,7 +140,7 @@ func TestHold_Reopen(t *testing.T) {
 		for _, asked := range a.asked {
 			counts[asked]++
 		}
-		if code != 0 || counts[want] != 4 || counts["PUT event-source-mappings"] != 5 {
+		if code != 0 || counts[want] != 4 || counts["PUT event-source-mappings"] != 6 {
 			t.Errorf("%s: exit %d, %s, %v", command, code, stderr, counts)
 		}
 	}
