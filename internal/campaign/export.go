@@ -31,7 +31,7 @@ const (
 	ExportPending   ExportState = "pending"   // no function has begun it
 	ExportRunning   ExportState = "running"   // some of the file is written
 	ExportCompleted ExportState = "completed" // the file is there
-	ExportFailed    ExportState = "failed"    // the data cannot be read
+	ExportFailed    ExportState = "failed"    // the data cannot be read, or every attempt failed
 	ExportDeleted   ExportState = "deleted"   // an erasure deleted the file
 )
 
@@ -132,4 +132,9 @@ type ExportedBatch struct {
 // ExportTask asks to continue an export. It can arrive more than once.
 type ExportTask struct {
 	ExportID string `json:"exportId"`
+	// Receives is the number of times the task was received, including this one.
+	Receives int `json:"-"`
 }
+
+// Received sets the number of times the task was received.
+func (t *ExportTask) Received(times int) { t.Receives = times }

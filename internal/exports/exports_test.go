@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,6 +71,34 @@ func TestMaker_Snapshot(t *testing.T) {
 	}
 	if kind := header.Get("Content-Type"); kind != "text/csv; charset=utf-8" {
 		t.Errorf("the type of the file is %q", kind)
+	}
+}
+
+// Outcomes that are recorded while the file is written do not change it.
+func TestMaker_ConcurrentOutcomes(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	b := c.accept(1, slices.Repeat([]string{"u"}, 500), nil)
+	all := make([]int, 500)
+	for i := range all {
+		all[i] = i
+	}
+	c.record(b, campaign.OutcomeSent, "", 1, all...)
+	want := c.made(campaign.ExportRequest{})
+	e := c.create(campaign.ExportRequest{})
+	var recording sync.WaitGroup
+	recording.Go(func() {
+		for i := 0; i < len(all); i += 50 {
+			c.record(b, campaign.OutcomeDelivered, "", 2, all[i:i+50]...)
+		}
+	})
+	c.run()
+	recording.Wait()
+	if _, got := c.download(c.stored(e)); got != want {
+		t.Errorf("the file (-want +got):\n%s", cmp.Diff(want, got))
+	}
+	if got := c.made(campaign.ExportRequest{Statuses: []string{"delivered"}}); strings.Count(got, "\r\n") != 501 {
+		t.Errorf("a later export has %d lines, want 501", strings.Count(got, "\r\n"))
 	}
 }
 

@@ -112,6 +112,38 @@ func TestMaker_DeathAtAnyCall(t *testing.T) {
 	}
 }
 
+// closed is a bucket that takes no parts.
+type closed struct{ exports.MakerBlobs }
+
+var errClosed = errors.New("no parts")
+
+func (closed) PutPart(context.Context, string, string, int, []byte) error { return errClosed }
+
+// An export whose last attempt fails is shown as failed, and does not use a slot.
+func TestMaker_LastAttempt(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.campaignOfTwo()
+	e := c.create(campaign.ExportRequest{})
+	m := c.maker(c.store, c.blobs, c.queue)
+	m.Blobs = closed{m.Blobs}
+	try := func(attempt int, want campaign.ExportState) {
+		t.Helper()
+		if failed := m.Handle(t.Context(), []campaign.ExportTask{{ExportID: e.ExportID, Receives: attempt}}); !errors.Is(failed[0], errClosed) {
+			t.Errorf("attempt %d: %v", attempt, failed[0])
+		}
+		if got := c.stored(e).State; got != want {
+			t.Errorf("attempt %d: the export is %s, want %s", attempt, got, want)
+		}
+	}
+	try(4, campaign.ExportRunning)
+	try(5, campaign.ExportFailed)
+	c.queue.tasks = nil
+	for range campaign.MaxExports {
+		c.create(campaign.ExportRequest{})
+	}
+}
+
 // A function that writes an export while an erasure deletes it leaves nothing behind.
 func TestMaker_DeletedMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,8 @@ const (
 	PartSize = 5 << 20
 	// shutdownMargin is the time reserved for the part that has begun.
 	shutdownMargin = 15 * time.Second
+	// maxReceives is how often the queue delivers a task before it becomes a dead letter.
+	maxReceives = 5
 	// progressEvery is the maximum time between two updates of the progress.
 	progressEvery = 3 * time.Second
 )
@@ -96,6 +98,8 @@ func (m *Maker) handle(ctx context.Context, t campaign.ExportTask) error {
 	case errors.Is(err, campaign.ErrDamaged), errors.Is(err, campaign.ErrNotFound):
 		slog.ErrorContext(ctx, "export failed", "tenant", e.Tenant, "campaign_id", e.CampaignID, "export_id", e.ExportID, "error", err)
 		return m.fail(ctx, e.ExportID)
+	case err != nil && t.Receives >= maxReceives: // so that the page does not show it as in progress
+		return errors.Join(err, m.fail(ctx, e.ExportID))
 	}
 	return err
 }
@@ -130,7 +134,7 @@ func (m *Maker) settle(ctx context.Context, e campaign.Export) error {
 	return m.Store.FreeExportSlot(ctx, e)
 }
 
-// fail ends an export whose data cannot be read.
+// fail ends an export that cannot be completed.
 func (m *Maker) fail(ctx context.Context, id string) error {
 	e, err := m.Store.Export(ctx, id)
 	if err != nil || e.Closed() {

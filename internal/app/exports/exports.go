@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/exports"
 )
 
@@ -25,5 +26,5 @@ func Handler(c app.Config) lambda.Handler {
 		Store: dynamo.NewCampaignStore(c.Tables()), Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, PartSize: exports.PartSize,
 	}
-	return lambda.NewHandler(sqs.BatchHandler(maker.Handle))
+	return lambda.NewHandler(sqs.CountingBatchHandler(maker.Handle, (*campaign.ExportTask).Received))
 }
