@@ -166,50 +166,74 @@ func TestTemplate_PayloadLifetime(t *testing.T) {
 }
 
 type resource struct {
-	Type       string `yaml:"Type"`
-	Properties struct {
-		CodeURI           string `yaml:"CodeUri"`
-		MemorySize        int    `yaml:"MemorySize"` // of a function, in MB
-		Timeout           int    `yaml:"Timeout"`
-		VisibilityTimeout int    `yaml:"VisibilityTimeout"`
-		RecursiveLoop     string `yaml:"RecursiveLoop"`
+	Type       string     `yaml:"Type"`
+	Properties properties `yaml:"Properties"`
+}
 
-		MessageRetentionPeriod int `yaml:"MessageRetentionPeriod"` // of a queue, in seconds
-		RefreshTokenValidity   int `yaml:"RefreshTokenValidity"`   // of the user pool's client, in minutes
-		TTL                    struct {
-			Attribute string `yaml:"AttributeName"`
-			Enabled   bool   `yaml:"Enabled"`
-		} `yaml:"TimeToLiveSpecification"`
-		Lifecycle struct {
-			Rules []struct {
-				ID     string `yaml:"Id"`
-				Prefix string `yaml:"Prefix"`
-				Days   int    `yaml:"ExpirationInDays"`
-				Abort  struct {
-					Days int `yaml:"DaysAfterInitiation"`
-				} `yaml:"AbortIncompleteMultipartUpload"`
-			} `yaml:"Rules"`
-		} `yaml:"LifecycleConfiguration"`
-		Policies    yaml.Node `yaml:"Policies"` // a role's, or those of passwords
-		Environment struct {
-			Variables map[string]yaml.Node `yaml:"Variables"`
-		} `yaml:"Environment"`
-		Events map[string]struct {
-			Type       string `yaml:"Type"`
-			Properties struct {
-				Queue string `yaml:"Queue"`
-			} `yaml:"Properties"`
-		} `yaml:"Events"`
-	} `yaml:"Properties"`
+type properties struct {
+	CodeURI           string `yaml:"CodeUri"`
+	MemorySize        int    `yaml:"MemorySize"` // of a function, in MB
+	Timeout           int    `yaml:"Timeout"`
+	VisibilityTimeout int    `yaml:"VisibilityTimeout"`
+	RecursiveLoop     string `yaml:"RecursiveLoop"`
+
+	MessageRetentionPeriod int `yaml:"MessageRetentionPeriod"` // of a queue, in seconds
+	RefreshTokenValidity   int `yaml:"RefreshTokenValidity"`   // of the user pool's client, in minutes
+	TTL                    struct {
+		Attribute string `yaml:"AttributeName"`
+		Enabled   bool   `yaml:"Enabled"`
+	} `yaml:"TimeToLiveSpecification"`
+	Lifecycle struct {
+		Rules []struct {
+			ID     string `yaml:"Id"`
+			Prefix string `yaml:"Prefix"`
+			Days   int    `yaml:"ExpirationInDays"`
+			Abort  struct {
+				Days int `yaml:"DaysAfterInitiation"`
+			} `yaml:"AbortIncompleteMultipartUpload"`
+		} `yaml:"Rules"`
+	} `yaml:"LifecycleConfiguration"`
+	Policies    yaml.Node `yaml:"Policies"` // a role's, or those of passwords
+	Environment struct {
+		Variables map[string]yaml.Node `yaml:"Variables"`
+	} `yaml:"Environment"`
+	Events map[string]struct {
+		Type       string `yaml:"Type"`
+		Properties struct {
+			Queue string `yaml:"Queue"`
+		} `yaml:"Properties"`
+	} `yaml:"Events"`
+}
+
+// setDefaults sets the sizes that all functions have unless they set their own.
+func (p *properties) setDefaults(global properties) {
+	if p.MemorySize == 0 {
+		p.MemorySize = global.MemorySize
+	}
+	if p.Timeout == 0 {
+		p.Timeout = global.Timeout
+	}
+	if _, set := p.Environment.Variables["GOMEMLIMIT"]; !set {
+		p.Environment.Variables["GOMEMLIMIT"] = global.Environment.Variables["GOMEMLIMIT"]
+	}
 }
 
 func resources(t *testing.T) map[string]resource {
 	t.Helper()
 	var stack struct {
+		Globals struct {
+			Function properties `yaml:"Function"`
+		} `yaml:"Globals"`
 		Resources map[string]resource `yaml:"Resources"`
 	}
 	if err := yaml.Unmarshal(expanded(t), &stack); err != nil {
 		t.Fatalf("read template.yaml: %v", err)
+	}
+	for name, r := range stack.Resources {
+		if r.Type == "AWS::Serverless::Function" {
+			r.Properties.setDefaults(stack.Globals.Function)
+			stack.Resources[name] = r
+		}
 	}
 	return stack.Resources
 }

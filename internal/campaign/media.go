@@ -3,6 +3,9 @@ package campaign
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net"
+	"net/url"
+	"path"
 	"regexp"
 	"strings"
 	"time"
@@ -75,10 +78,11 @@ func (f MediaFile) ThumbnailLink(base string) string {
 	return base + "/" + f.ThumbnailKey()
 }
 
-// ShownBy reports whether the template shows the file or its thumbnail.
-func (f MediaFile) ShownBy(t Template, base string) bool {
+// ShownBy reports whether the template shows the file or its thumbnail. The host of an
+// uploaded file's link may have changed since the template was saved.
+func (f MediaFile) ShownBy(t Template) bool {
 	for address := range t.MediaURLs() {
-		if hash, own := UploadedMedia(base, address); (own && hash == f.Hash) || (f.URL != "" && address == f.URL) {
+		if f.URL == "" && strings.Contains(canonicalURL(address), "/"+MediaPrefix+f.Hash) || f.URL != "" && address == f.URL {
 			return true
 		}
 	}
@@ -88,13 +92,34 @@ func (f MediaFile) ShownBy(t Template, base string) bool {
 var mediaHash = regexp.MustCompile(`^[0-9a-f]{64}`)
 
 // UploadedMedia returns the hash in the link of an uploaded file or its thumbnail. own
-// reports whether the URL is one of base. The hash of another URL of base is "".
+// reports whether the URL is one of base, also in another spelling. The hash of another URL
+// of base is "".
 func UploadedMedia(base, address string) (hash string, own bool) {
+	if base == "" {
+		return "", false
+	}
 	name, own := strings.CutPrefix(address, base+"/"+MediaPrefix)
-	if base == "" || !own {
+	if !own {
+		name, own = strings.CutPrefix(canonicalURL(address), canonicalURL(base)+"/"+MediaPrefix)
+	}
+	if !own {
 		return "", false
 	}
 	return mediaHash.FindString(name), true
+}
+
+// canonicalURL returns a URL in the spelling in which hosts that serve files read it, without
+// its query: "HTTPS://A.example.:443/b/../%63" is https://a.example/c.
+func canonicalURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if port := u.Port(); port != "" && (u.Scheme != "https" || port != "443") {
+		host = net.JoinHostPort(host, port)
+	}
+	return strings.TrimSuffix(u.Scheme+"://"+host+path.Clean("/"+u.Path), "/")
 }
 
 // IsMediaHash reports whether a text has the form of a MediaFile's hash.

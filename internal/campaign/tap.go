@@ -71,7 +71,7 @@ func ParsePostback(postback string) (tap Tap, proof TapProof, ok bool) {
 		return tap, proof, false
 	}
 	packed, err := base64.RawURLEncoding.DecodeString(postback[1:])
-	if err != nil {
+	if err != nil || len(packed) != tapSize+macSize { // the decoder ignores line breaks
 		return tap, proof, false
 	}
 	copy(tap.Key[:], packed)

@@ -2,6 +2,7 @@ package campaign_test
 
 import (
 	"encoding/base64"
+	"strings"
 	"testing"
 
 	"campaign-dispatch/internal/campaign"
@@ -68,7 +69,12 @@ func TestPostback_Forged(t *testing.T) {
 
 func TestParsePostback_Other(t *testing.T) {
 	t.Parallel()
-	for _, postback := range []string{"", "t", "PARAR", "Quero o desconto de verão", "x" + tapBatch().Postback(1, 1, tapper)[1:], "t!!!!!!!!!!!!!!!!!!!!!!!!!!!!"} {
+	postback := tapBatch().Postback(1, 1, tapper)
+	for _, postback := range []string{
+		"", "t", "PARAR", "Quero o desconto de verão", "x" + postback[1:], "t!!!!!!!!!!!!!!!!!!!!!!!!!!!!",
+		// Base64 decoders ignore line breaks.
+		"t" + strings.Repeat("\n", len(postback)-1), "t" + strings.Repeat("\r\n", (len(postback)-1)/2), postback[:25] + "\n\n\n\n",
+	} {
 		if _, _, ok := campaign.ParsePostback(postback); ok {
 			t.Errorf("%q counts as postback data of this service", postback)
 		}

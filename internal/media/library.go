@@ -57,9 +57,7 @@ type Library struct {
 	HTTP *http.Client
 	// Local permits http URLs of this machine.
 	Local bool
-	// URL is the address of uploaded files, without a trailing slash.
-	URL string
-	Now func() time.Time
+	Now   func() time.Time
 }
 
 // PartSize is the size of all parts of an upload but the last, the smallest that S3 permits.
@@ -272,7 +270,7 @@ func (l *Library) User(ctx context.Context, f campaign.MediaFile) (*campaign.Tem
 			return nil, err
 		}
 		for _, v := range versions {
-			if f.ShownBy(v, l.URL) {
+			if f.ShownBy(v) {
 				return &v, nil
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -220,6 +221,7 @@ func TestTap_Forged(t *testing.T) {
 	}{
 		"another number":   {func(_ *campaign.EventTask, c *campaign.EventContent) { c.Phone = "+5511900000001" }, 1},
 		"changed postback": {func(_ *campaign.EventTask, c *campaign.EventContent) { c.Postback = forged(c.Postback) }, 1},
+		"line breaks":      {func(_ *campaign.EventTask, c *campaign.EventContent) { c.Postback = "t" + strings.Repeat("\n", 28) }, 1},
 		"unknown batch":    {func(_ *campaign.EventTask, c *campaign.EventContent) { c.Postback = "tAAAA" + c.Postback[5:] }, 1},
 		"another agent":    {func(e *campaign.EventTask, _ *campaign.EventContent) { e.AgentID = "another" }, 1},
 		"an erased event":  {func(_ *campaign.EventTask, c *campaign.EventContent) { *c = campaign.EventContent{} }, 0},

@@ -3,7 +3,6 @@ package templates
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
@@ -113,8 +112,9 @@ func render(c content.Content, names, texts []string) (rendered content.Content,
 // renderedSize returns the size in bytes of a content's JSON with values.
 func renderedSize(c content.Content, names, texts []string) (size int) {
 	written, _ := json.Marshal(c) // texts and numbers
+	known := content.NewNames(names)
 	for part, variable := range content.Parts(string(written)) {
-		if i := slices.Index(names, part); variable && i >= 0 {
+		if i := known.Index(part); variable && i >= 0 {
 			part = texts[i]
 		}
 		size += len(part)

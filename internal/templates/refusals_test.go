@@ -129,6 +129,10 @@ var refusals = map[string]struct {
 		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2026-12-24T18:00:00Z","end":"2026-12-24T18:00:00Z"}`),
 		[]violation{{"/suggestions/1/event/end", "invalid_value"}},
 	},
+	"event that ends in the year 10000, in UTC": {
+		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2026-12-24T18:00:00Z","end":"9999-12-31T23:30:00-03:00"}`),
+		[]violation{{"/suggestions/1/event/end", "invalid_value"}},
+	},
 	"event without offset": {
 		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2026-12-24T18:00:00","end":5}`),
 		[]violation{{"/suggestions/1/event/end", "invalid_type"}, {"/suggestions/1/event/start", "invalid_value"}},

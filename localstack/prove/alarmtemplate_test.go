@@ -12,12 +12,14 @@ import (
 )
 
 // Lambda measures the age of a stream's records when it calls the function. While it does
-// not call the function, only the table's writes show that records wait.
+// not call the function, only the table's writes show that records wait. Lambda reads the
+// records of taps and clicks without a call.
 func TestTemplate_UnreadStream(t *testing.T) {
 	t.Parallel()
 	all := ofTemplate(t)
 	written := series{Namespace: "AWS/DynamoDB", Metric: "ConsumedWriteCapacityUnits", Of: "OutcomesTable"}
 	calls := series{Namespace: "AWS/Lambda", Metric: "Invocations", Of: "FeedFunction"}
+	read := series{Namespace: "AWS/DynamoDB", Metric: "ReturnedRecordsCount", Of: "OutcomesTable/GetRecords/"}
 	for name, tt := range map[string]struct {
 		seen measured
 		want []string
@@ -25,6 +27,7 @@ func TestTemplate_UnreadStream(t *testing.T) {
 		"nothing":                 {measured{}, nil},
 		"a write, no call":        {measured{written: {1}}, []string{"FeedStoppedAlarm"}},
 		"a write, a call":         {measured{written: {1}, calls: {1}}, nil},
+		"clicks, which are read":  {measured{written: {1}, read: {1}}, nil},
 		"a call, no write":        {measured{calls: {1}}, nil},
 		"many writes, a full one": {measured{written: {10_000}, calls: {1}}, nil},
 	} {
@@ -91,6 +94,7 @@ func TestTemplate_EveryAlarm(t *testing.T) {
 		"AWS/Lambda Invocations": "AWS::Serverless::Function", "AWS/Lambda Duration": "AWS::Serverless::Function",
 		"AWS/Lambda IteratorAge": "AWS::Serverless::Function", "AWS/ApiGateway 5xx": "AWS::Serverless::HttpApi",
 		"AWS/DynamoDB ConsumedWriteCapacityUnits": "AWS::DynamoDB::Table", "AWS/DynamoDB ConsumedReadCapacityUnits": "AWS::DynamoDB::Table",
+		"AWS/DynamoDB ReturnedRecordsCount": "AWS::DynamoDB::Table",
 	}
 	for _, m := range []metrics.Metric{
 		metrics.CallsFailed, metrics.MessagesUntaken, metrics.CircuitsOpened, metrics.EndpointsOff, metrics.SweepFound, metrics.SweepFailed,

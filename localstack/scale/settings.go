@@ -24,6 +24,11 @@ type Settings struct {
 }
 
 type stack struct {
+	Globals struct {
+		Function struct {
+			Memory yaml.Node `yaml:"MemorySize"`
+		} `yaml:"Function"`
+	} `yaml:"Globals"`
 	Parameters map[string]struct {
 		Default string `yaml:"Default"`
 	} `yaml:"Parameters"`
@@ -71,6 +76,9 @@ func (t stack) settings() Settings {
 	}
 	for _, f := range functions {
 		r := t.Resources[f.resource].Properties
+		if r.Memory.IsZero() {
+			r.Memory = t.Globals.Function.Memory
+		}
 		set := Setting{Memory: t.number(&r.Memory) / 1024, Concurrency: t.number(&r.Reserved)}
 		for _, e := range r.Events {
 			if e.Type == "SQS" {

@@ -69,7 +69,7 @@ func mediaArea(c app.Config, store *dynamo.CampaignStore) area {
 	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
 	library := &media.Library{
 		Store: store, Bucket: bucket, HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, probeTimeout), Local: c.LocalWebhooks,
-		URL: store.MediaURL, Now: time.Now,
+		Now: time.Now,
 	}
 	return area{mediapages.Area(), &mediapages.Pages{
 		Store: store, Uploads: library, Files: library, Origin: bucket.Origin, URL: store.MediaURL, PartSize: media.PartSize,

@@ -120,8 +120,9 @@ func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	return out.Body, nil
 }
 
-// immutable lets all caches keep an object, because its key changes with its content.
-const immutable = "public, max-age=31536000, immutable"
+// immutable lets browsers keep an object, because its key changes with its content. Shared
+// caches ask for it once a day: they would serve a deleted object for a year.
+const immutable = "public, max-age=31536000, s-maxage=86400, immutable"
 
 // Publish copies an object to a key whose object never changes.
 func (s *Store) Publish(ctx context.Context, from, to, contentType string) error {

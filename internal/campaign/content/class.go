@@ -1,7 +1,5 @@
 package content
 
-import "slices"
-
 // Class is how the provider bills a delivered message in Brazil.
 type Class string
 
@@ -35,11 +33,12 @@ func (c Content) Classifier() Classifier {
 	text := Content{Text: c.Text}
 	c.Text = ""
 	k := Classifier{single: c.Class() == Single}
-	names := text.Variables()
-	k.uses = make([]int, len(names))
+	variables := text.Variables()
+	names := NewNames(variables)
+	k.uses = make([]int, len(variables))
 	for part, variable := range Parts(text.Text) {
 		if variable {
-			k.uses[slices.Index(names, part)]++
+			k.uses[names.Index(part)]++
 		} else {
 			k.fixed += len(part)
 		}

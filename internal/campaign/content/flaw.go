@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -232,10 +233,17 @@ func (e *Event) flaw() (Part, FlawCode) {
 	switch {
 	case e == nil || blank(e.Title):
 		return PartEventTitle, FlawBlank
-	case e.Start.IsZero() || !e.End.After(e.Start):
+	case e.Start.IsZero() || !e.End.After(e.Start) || !writable(e.Start) || !writable(e.End):
 		return PartEventDuration, FlawInvalid
 	}
 	return "", ""
+}
+
+// writable reports whether JSON can contain an instant in UTC, in which it is sent.
+func writable(at time.Time) bool {
+	const lastYear = 9999
+	year := at.UTC().Year()
+	return year >= 0 && year <= lastYear
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

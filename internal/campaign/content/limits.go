@@ -65,13 +65,25 @@ func (c Content) Unsendable() string {
 func (c Content) SafeValueLen() int {
 	const widest = "<" // its escapes are the longest ones, in JSON and in a URL
 	values := make([]string, len(c.Variables()))
-	firstTooLong := sort.Search(MaxText, func(n int) bool {
+	firstTooLong := sort.Search(min(MaxText, MaxMessage/max(1, c.occurrences())+1), func(n int) bool {
 		for i := range values {
 			values[i] = strings.Repeat(widest, n)
 		}
 		return c.Render(values).Unsendable() == CodeTextTooLong
 	})
 	return firstTooLong - 1
+}
+
+// occurrences returns how many variables the fields have, each as often as it occurs.
+func (c Content) occurrences() (n int) {
+	for f := range c.fields() {
+		for _, variable := range Parts(*f.value) {
+			if variable {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // ValueURLs reports whether a value can make a URL invalid: a variable stands in its scheme

@@ -56,7 +56,7 @@ func newOffice(tb testing.TB) office {
 	})
 	bucket := s3.New(env.AWS(), env["MEDIA_BUCKET"], true)
 	library := &media.Library{
-		Store: store, Bucket: bucket, HTTP: netguard.Guard{Local: true}.Client(1, 5*time.Second), Local: true, URL: env["MEDIA_URL"], Now: clock,
+		Store: store, Bucket: bucket, HTTP: netguard.Guard{Local: true}.Client(1, 5*time.Second), Local: true, Now: clock,
 	}
 	ui := webtest.UI(tb, clock)
 	ui.MediaURL = env["MEDIA_URL"]
@@ -238,6 +238,23 @@ func TestUpload_TypeByContent(t *testing.T) {
 	}
 }
 
+// CloudFront asks the bucket for a file once a day, so that a deleted one is soon gone.
+func TestUpload_CacheControl(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	got := o.upload(o.admin, "a.png", picture(t, 8, 8))
+	for _, link := range []string{got.Link, got.Small} {
+		response, err := http.Get(link) //nolint:noctx // a link of the stack
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if c := response.Header.Get("Cache-Control"); c != "public, max-age=31536000, s-maxage=86400, immutable" {
+			t.Errorf("%s has the Cache-Control %q", link, c)
+		}
+	}
+}
+
 // A small file can claim an image that takes gigabytes when it is decoded.
 func TestUpload_DecompressionBomb(t *testing.T) {
 	t.Parallel()
@@ -380,6 +397,8 @@ func TestDelete_Shown(t *testing.T) {
 	for name, link := range map[string]func(answer) string{
 		"file":      func(a answer) string { return a.Link },
 		"thumbnail": func(a answer) string { return a.Small },
+		// The template was saved before the domain of files changed.
+		"former domain": func(a answer) string { return "https://former.example.com" + strings.TrimPrefix(a.Link, o.UI.MediaURL) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -486,8 +505,10 @@ func TestTemplate_FileOfAnotherTenant(t *testing.T) {
 	o, other := newOffice(t), newOffice(t)
 	body := picture(t, 8, 8)
 	got := other.upload(other.admin, "a.png", body)
-	if _, err := o.show(got.Link); !errors.Is(err, campaign.ErrNoMedia) {
-		t.Errorf("a template with the file of another tenant: %v", err)
+	for _, link := range []string{got.Link, strings.Replace(got.Link, "/media/", "/%6dedia/", 1)} {
+		if _, err := o.show(link); !errors.Is(err, campaign.ErrNoMedia) {
+			t.Errorf("a template with the file of another tenant, %s: %v", link, err)
+		}
 	}
 	if own := o.upload(o.admin, "a.png", body); own.Link == got.Link {
 		t.Error("the link tells that another tenant has the same file")
