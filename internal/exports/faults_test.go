@@ -1,8 +1,10 @@
 package exports_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"sync"
 	"testing"
@@ -24,6 +26,8 @@ type process struct {
 	at    int
 	after bool
 	die   context.CancelFunc
+
+	transport http.Transport // its connections are the process's own
 }
 
 func (p *process) do(call func() error) error {
@@ -43,14 +47,24 @@ func (p *process) do(call func() error) error {
 }
 
 func (p *process) RoundTrip(r *http.Request) (res *http.Response, err error) {
-	err = p.do(func() error {
-		res, err = http.DefaultTransport.RoundTrip(r) //nolint:bodyclose // the caller closes it
+	if err = p.do(func() error {
+		res, err = p.send(r)
 		return err
-	})
-	if errors.Is(err, errDead) && res != nil {
-		_ = res.Body.Close()
-		res = nil
+	}); err != nil {
+		return nil, err
 	}
+	return res, nil
+}
+
+// send reads the whole answer, so that the end of the process does not cut it off.
+func (p *process) send(r *http.Request) (*http.Response, error) {
+	res, err := p.transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(res.Body)
+	err = errors.Join(err, res.Body.Close())
+	res.Body = io.NopCloser(bytes.NewReader(body))
 	return res, err
 }
 
@@ -69,8 +83,9 @@ func (m mortal) Send(ctx context.Context, group string, body []byte, delay time.
 func (c *company) handleUntil(task campaign.ExportTask, at int, after bool) (ended bool) {
 	c.t.Helper()
 	ctx, die := context.WithCancel(c.t.Context())
-	defer die()
 	p := &process{at: at, after: after, die: die}
+	defer p.transport.CloseIdleConnections()
+	defer die()
 	cfg := c.env.AWS()
 	cfg.HTTPClient = &http.Client{Transport: p}
 	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
