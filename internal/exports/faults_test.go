@@ -46,9 +46,10 @@ func (p *process) do(call func() error) error {
 	return err
 }
 
-func (p *process) RoundTrip(r *http.Request) (res *http.Response, err error) {
-	if err = p.do(func() error {
-		res, err = p.send(r)
+func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
+	var res *http.Response
+	if err := p.do(func() (err error) {
+		res, err = p.send(r) //nolint:bodyclose // it is read, and the SDK closes it too
 		return err
 	}); err != nil {
 		return nil, err
