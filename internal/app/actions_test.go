@@ -28,7 +28,7 @@ func TestTemplate_RolesAllowCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := map[string]bool{}
-			if slices.Contains([]string{"campaigns", "dashboard", "notify", "revoke", "send"}, name) {
+			if slices.Contains([]string{"campaigns", "dashboard", "exports", "notify", "revoke", "send"}, name) {
 				want["s3:ListBucket"] = true // not called: without it, a missing object would be 403
 			}
 			if name == "feed" {
@@ -58,9 +58,10 @@ func TestTemplate_RolesAllowCalls(t *testing.T) {
 // notCalled are actions behind methods that a function's interfaces have, but that the
 // function does not reach.
 var notCalled = map[string][]string{
-	"dispatch": {"dynamodb:GetItem"},    // campaign.CallLimit has a method of the same name
-	"revoke":   {"s3:PutObject"},        // the end of a campaign that was not cancelled
-	"send":     {"dynamodb:DeleteItem"}, // only outcomes divides opt-outs
+	"dispatch": {"dynamodb:GetItem"},      // campaign.CallLimit has a method of the same name
+	"exports":  {"dynamodb:BatchGetItem"}, // the heads of batches, which it does not read
+	"revoke":   {"s3:PutObject"},          // the end of a campaign that was not cancelled
+	"send":     {"dynamodb:DeleteItem"},   // only outcomes divides opt-outs
 }
 
 // calls are what a function or method of an adapter does.
@@ -93,6 +94,7 @@ var actionOf = map[string]string{
 	"ConditionCheck": "dynamodb:ConditionCheckItem",
 	"GetObject":      "s3:GetObject", "PutObject": "s3:PutObject", "DeleteObject": "s3:DeleteObject",
 	"CreateMultipartUpload": "s3:PutObject", "CompleteMultipartUpload": "s3:PutObject", "CopyObject": "s3:PutObject",
+	"UploadPart": "s3:PutObject", "AbortMultipartUpload": "s3:AbortMultipartUpload", "HeadObject": "s3:GetObject", "PresignGetObject": "s3:GetObject",
 	"NewListPartsPaginator": "s3:ListMultipartUploadParts",
 }
 

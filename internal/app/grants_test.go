@@ -148,7 +148,8 @@ func TestTemplate_DispatchAndCredentials(t *testing.T) {
 	}
 }
 
-// The campaigns function puts the rows of templates and of the audit log, and no others.
+// The campaigns function puts the rows of templates, of the audit log and of exports, and no
+// others.
 func TestTemplate_CampaignsPutsTemplates(t *testing.T) {
 	t.Parallel()
 	puts := false
@@ -158,7 +159,7 @@ func TestTemplate_CampaignsPutsTemplates(t *testing.T) {
 		}
 		puts = true
 		keys, actions := g.Condition.Keys.Leading, texts(g.Actions)
-		if !slices.Equal(keys, []string{"T#*", "TEN#*", "AUDIT#*"}) || !slices.Equal(actions, []string{"dynamodb:PutItem", "dynamodb:ConditionCheckItem"}) {
+		if !slices.Equal(keys, []string{"T#*", "TEN#*", "AUDIT#*", "EXPORT#*", "EXPORTS#*"}) || !slices.Equal(actions, []string{"dynamodb:PutItem", "dynamodb:ConditionCheckItem"}) {
 			t.Errorf("it may %q rows of %q", actions, keys)
 		}
 	}

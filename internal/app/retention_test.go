@@ -22,6 +22,7 @@ const day = 24 * time.Hour
 var objectLives = map[string]time.Duration{
 	"payloads/": campaign.Retention, "errors/": campaign.ErrorFileLife, "events/": campaign.EventLife,
 	"answers/": campaign.AnswerFileLife, "uploads/": campaign.UploadLife,
+	"exports/": campaign.ExportLife,
 }
 
 func TestTemplate_BucketLifecycle(t *testing.T) {
@@ -69,6 +70,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.Retention) + " from the acceptance of its last batch",
 		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife), period(campaign.UploadLife),
+		period(campaign.ExportLife) + " from its completion",
 		period(campaign.UploadLife), "until an admin deletes them",
 		period(campaign.Retention) + " from the first failure", period(campaign.FailureLife), period(campaign.PostsLife), period(campaign.BudgetLife) + " from the first day of the month", period(campaign.AuditLife), period(campaign.FormLife),
 		period(campaign.RefreshLife), period(campaign.LastUseLife) + " from then", period(campaign.SessionEndLife), period(campaign.RateLife) + " from the last call",

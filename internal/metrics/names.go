@@ -24,6 +24,8 @@ const (
 	WebhooksGivenUp   Metric = "WebhooksGivenUp"
 	CircuitsOpened    Metric = "CircuitsOpened"
 	EndpointsOff      Metric = "EndpointsOff"
-	SweepFound        Metric = "SweepFound"  // lost work found
-	SweepFailed       Metric = "SweepFailed" // due items that failed; they stay due
+	ExportsCompleted  Metric = "ExportsCompleted"
+	ExportsFailed     Metric = "ExportsFailed" // the data could not be read
+	SweepFound        Metric = "SweepFound"    // lost work found
+	SweepFailed       Metric = "SweepFailed"   // due items that failed; they stay due
 )

@@ -16,6 +16,7 @@ type Erased struct {
 	Rejected int // lines of error files
 	Answers  int // rejected numbers in stored answers of idempotency keys
 	Uploads  int // campaign files that waited in the dashboard
+	Exports  int // exports of campaigns with the number
 	Events   int // replies, opt-outs and opt-ins, received and forwarded
 	OptIn    bool
 	Remains  int // orphaned payloads of failed calls
@@ -115,12 +116,15 @@ func (e *erasure) eraseBatch(ctx context.Context, c dispatched, b campaign.Batch
 	return nil
 }
 
-// eraseNumber removes the person's number from a batch's set. A process that has cached
-// the set may still refuse the number in another batch.
+// eraseNumber deletes the campaign's exports and removes the person's number from a batch's
+// set. A process that has cached the set may still refuse the number in another batch.
 func (e *erasure) eraseNumber(ctx context.Context, c dispatched, ordinal int) error {
 	for {
 		without, in, err := e.in(c.sets[ordinal])
 		if err != nil || !in {
+			return err
+		}
+		if err := e.deleteExports(ctx, c.ID); err != nil {
 			return err
 		}
 		replaced, err := e.Store.ReplaceSet(ctx, c.ID, c.sets[ordinal], without.Pack())

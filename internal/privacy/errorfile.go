@@ -68,6 +68,9 @@ func (e *erasure) eraseErrorFile(ctx context.Context, b campaign.Batch) error {
 		if lines = len(about); err != nil || lines == 0 {
 			return nil, err
 		}
+		if err := e.deleteExports(ctx, b.ID); err != nil {
+			return nil, err
+		}
 		var left []byte
 		for _, l := range others {
 			left = campaign.ErrorLine{
@@ -79,8 +82,9 @@ func (e *erasure) eraseErrorFile(ctx context.Context, b campaign.Batch) error {
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
 	}
-	if err == nil {
-		e.add(func(done *Erased) { done.Rejected += lines })
+	if err != nil || lines == 0 {
+		return err
 	}
-	return err
+	e.add(func(done *Erased) { done.Rejected += lines })
+	return e.deleteExports(ctx, b.ID) // those that read the file before it was replaced
 }

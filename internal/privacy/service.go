@@ -36,13 +36,18 @@ type Store interface {
 	// ClickEntries returns up to limit clicks of a batch after a sequence of its log of clicks.
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error]
+	Exports(ctx context.Context, id campaign.ID) ([]campaign.Export, error)
+	Export(ctx context.Context, id string) (campaign.Export, error)
+	// SaveExport returns an error that wraps campaign.ErrLostRace if the export changed since
+	// it was read.
+	SaveExport(ctx context.Context, e campaign.Export) (campaign.Export, error)
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
 	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error
 	ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error)
 	ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error)
 }
 
-// Blobs stores payloads, error files, long answers, uploads and event contents. Get,
+// Blobs stores payloads, error files, long answers, uploads, exports and event contents. Get,
 // GetRange and Change return an error that wraps campaign.ErrNotFound for a missing
 // object; Delete does not. Change repeats change after a concurrent write, and writes
 // nothing if change returns nil.
@@ -53,6 +58,8 @@ type Blobs interface {
 	Put(ctx context.Context, key string, body []byte, contentType string) error
 	Change(ctx context.Context, key, contentType string, change func(body []byte) ([]byte, error)) error
 	Delete(ctx context.Context, key string) error
+	// AbortFile deletes the parts of an upload. Missing uploads are not an error.
+	AbortFile(ctx context.Context, key, upload string) error
 }
 
 // OptOuts reads and changes a tenant's opt-outs.

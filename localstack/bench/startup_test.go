@@ -27,6 +27,7 @@ var startLimits = []struct {
 	{"outcomes", 2.5},
 	{"notify", 2.5},
 	{"revoke", 2.5},
+	{"exports", 2.5},
 	{"feed", 2.5},
 	{"dashboard", 12},
 }

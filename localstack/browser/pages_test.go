@@ -49,7 +49,7 @@ func TestEveryPage(t *testing.T) {
 // The kinds of pages that links and the menu lead to for the seeded tenant.
 var (
 	everyonesPages = []string{
-		"/dashboard/campaigns", "/dashboard/campaigns/one", "/dashboard/campaigns/one/messages",
+		"/dashboard/campaigns", "/dashboard/campaigns/one", "/dashboard/campaigns/one/messages", "/dashboard/campaigns/one/exports",
 		"/dashboard/templates", "/dashboard/templates/one", "/dashboard/media", "/dashboard/settings/credentials", "/dashboard/settings/webhooks",
 		"/dashboard/settings/billing",
 		"/dashboard/docs", "/dashboard/docs/dispatchCampaign", "/dashboard/docs/webhooks", "/dashboard/docs/webhook-types", "/dashboard/docs/states", "/dashboard/docs/errors",

@@ -37,7 +37,7 @@ func TestSampleEvents_Invoke(t *testing.T) {
 	fill := map[string]string{
 		"TENANT": c.env["TENANT"], "TEMPLATE_ID": c.env["TEMPLATE_ID"],
 		"CLIENT_ID": c.env["CLIENT_ID"], "CLIENT_SECRET": c.env["CLIENT_SECRET"],
-		"CAMPAIGN_ID": id, "BATCH_ID": campaign.BatchID(""),
+		"CAMPAIGN_ID": id, "BATCH_ID": campaign.BatchID(""), "EXPORT_ID": random.UUID(),
 	}
 	invoke := func(function string) []byte {
 		t.Helper()
@@ -83,7 +83,7 @@ func TestSampleEvents_Invoke(t *testing.T) {
 	if got := compact(t, invoke("events")); !strings.HasPrefix(got, `{"statusCode":200,`) {
 		t.Errorf("events returned %s, want status 200", got)
 	}
-	for _, function := range []string{"release", "send", "outcomes", "notify", "revoke"} {
+	for _, function := range []string{"release", "send", "outcomes", "notify", "revoke", "exports"} {
 		if got := compact(t, invoke(function)); got != `{"batchItemFailures":[]}` {
 			t.Errorf("%s returned %s, want an empty list of failures", function, got)
 		}

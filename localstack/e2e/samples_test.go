@@ -116,11 +116,13 @@ func (c *client) sampleEnv() []string {
 	if sent.status != http.StatusAccepted {
 		c.t.Fatalf("dispatch: status %d: %s", sent.status, sent.body)
 	}
+	export := c.exported(sent.CampaignID, `{}`)
 	return []string{
 		"CLIENT_ID=" + c.env["CLIENT_ID"], "CLIENT_SECRET=" + c.env["CLIENT_SECRET"], "TOKEN=" + c.token(),
 		"TEMPLATE_ID=" + c.env["TEMPLATE_ID"], "PHONE=11987654321", "SCHEDULE=" + inDays(2),
 		"TEMPLATE_NAME=Sample", "TEMPLATE_VERSION=1", "IDEMPOTENCY_KEY=" + random.UUID(),
 		"CAMPAIGN_ID=" + sent.CampaignID, "BATCH_ID=" + c.batchID(sent.CampaignID), "ERROR_FILE=" + path.Base(sent.Feedback.ErrorFileURL),
+		"EXPORT_ID=" + export.ExportID, "EXPORT_FILE=" + path.Base(export.URL),
 	}
 }
 

@@ -39,14 +39,14 @@ func authorization(ctx context.Context, t *testing.T, env stackenv.Env) {
 
 // resourceIDs are the IDs and names of a tenant's resources in requests.
 type resourceIDs struct {
-	campaign, name, batch, template, credential, endpoint, upload string
+	campaign, name, batch, template, credential, endpoint, upload, export string
 }
 
 // missing returns IDs that do not exist.
 func missing() resourceIDs {
 	return resourceIDs{
 		campaign: random.UUID(), name: "n" + rand.Text(), batch: "b" + rand.Text(), template: random.UUID(), credential: "rcs_" + rand.Text(),
-		endpoint: random.UUID(), upload: strings.ToLower(rand.Text()),
+		endpoint: random.UUID(), upload: strings.ToLower(rand.Text()), export: random.UUID(),
 	}
 }
 
@@ -60,7 +60,7 @@ func (t resourceIDs) hide(text string) string {
 
 func (t resourceIDs) replace(text string) string {
 	return strings.NewReplacer(t.campaign, "CAMPAIGN", t.name, "NAME", t.batch, "BATCH", t.template, "TEMPLATE",
-		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.upload, "UPLOAD").Replace(text)
+		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.upload, "UPLOAD", t.export, "EXPORT").Replace(text)
 }
 
 // tenantFixture is a tenant with its resources.
@@ -142,6 +142,11 @@ func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 		}
 		return same > 12, err
 	}))
+	_, _, err := storeOf(w.env).CreateExport(ctx, campaign.Export{
+		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, ExportID: v.export, Secret: rand.Text(), State: campaign.ExportCompleted,
+		CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
+	}, nil)
+	check(t, err)
 	w.upload(ctx, t)
 }
 

@@ -31,7 +31,7 @@ type operation struct {
 func (o operation) String() string { return o.method + " " + o.path }
 
 // publicOperations need no token.
-var publicOperations = []string{"getDocument", "getErrorFile", "getKeys", "getServerMetadata", "getToken"}
+var publicOperations = []string{"getDocument", "getErrorFile", "getExportFile", "getKeys", "getServerMetadata", "getToken"}
 
 // operations reads the document. The operation that ends a campaign comes last.
 func operations(t *testing.T) (all []operation) {
@@ -69,7 +69,8 @@ func operations(t *testing.T) (all []operation) {
 // withIDs returns the operation's path and body for some resources.
 func (o operation) withIDs(t *testing.T, about resourceIDs) (path string, body any) {
 	t.Helper()
-	path = strings.NewReplacer("{campaignId}", about.campaign, "{batch}", about.batch, "{name}", about.upload+".csv",
+	path = strings.NewReplacer("{campaignId}", about.campaign, "{batch}", about.batch, "{name}", about.upload+".csv", "{file}", about.upload,
+		"{exportId}", about.export,
 		"{templateId}", about.template, "{version}", "1").Replace(o.path) + o.query
 	if strings.Contains(path, "{") {
 		t.Fatalf("%s has an unknown parameter: add it here", o.path)

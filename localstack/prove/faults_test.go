@@ -169,7 +169,7 @@ func startFaultStack(ctx context.Context, t *testing.T) *faultStack {
 	s.env, err = own.Up(ctx, "--parameter", "MinLeadSeconds=2", "--parameter", "SweepAfterSeconds=2", "--parameter", "EventsWindowSeconds=1",
 		"--functions-aws", s.proxy.URL())
 	check(t, err)
-	for _, queue := range []string{"RELEASE", "SEND", "EVENTS", "NOTIFY", "REVOKE"} {
+	for _, queue := range []string{"RELEASE", "SEND", "EVENTS", "NOTIFY", "REVOKE", "EXPORTS"} {
 		_, err := sqs.NewFromConfig(s.env.AWS()).SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{
 			QueueUrl: aws.String(s.env[queue+"_QUEUE_URL"]), Attributes: map[string]string{"VisibilityTimeout": visibility},
 		})

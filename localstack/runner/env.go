@@ -35,6 +35,8 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"EVENTS_QUEUE_URL":         "EventsQueueUrl",
 		"NOTIFY_QUEUE_URL":         "NotifyQueueUrl",
 		"REVOKE_QUEUE_URL":         "RevokeQueueUrl",
+		"EXPORTS_QUEUE_URL":        "ExportsQueueUrl",
+		"EXPORTS_DEAD_LETTERS_URL": "ExportsDeadLettersUrl",
 		"EVENTS_DEAD_LETTERS_URL":  "EventsDeadLettersUrl",
 		"NOTIFY_DEAD_LETTERS_URL":  "NotifyDeadLettersUrl",
 		"REVOKE_DEAD_LETTERS_URL":  "RevokeDeadLettersUrl",
@@ -55,6 +57,7 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"OUTCOMES_FUNCTION":        "OutcomesFunctionName",
 		"NOTIFY_FUNCTION":          "NotifyFunctionName",
 		"REVOKE_FUNCTION":          "RevokeFunctionName",
+		"EXPORTS_FUNCTION":         "ExportsFunctionName",
 		"FEED_FUNCTION":            "FeedFunctionName",
 	} {
 		env[key] = outputs[output]

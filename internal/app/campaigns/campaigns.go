@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/exports"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi"
 	"campaign-dispatch/internal/link"
@@ -40,6 +41,9 @@ func Handler(c app.Config) lambda.Handler {
 	(&templates.Service{
 		Tokens: verifier, Media: media.Checker{Prober: media.NewProber(c.Local), URL: store.MediaURL}, Store: store,
 		Now: time.Now, BaseURL: c.BaseURL,
+	}).Register(mux)
+	(&exports.Service{
+		Tokens: verifier, Store: store, Files: blobs, Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
 	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))

@@ -14,11 +14,13 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/campaignupload"
 	"campaign-dispatch/internal/dashboard/credentials"
+	exportpages "campaign-dispatch/internal/dashboard/exports"
 	mediapages "campaign-dispatch/internal/dashboard/media"
 	"campaign-dispatch/internal/dashboard/templates"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/webhooks"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/exports"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/webhook"
@@ -37,6 +39,13 @@ func campaignPages(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthS
 			Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
 		},
 		Now: time.Now,
+	}}
+}
+
+// exportArea returns the pages of exports.
+func exportArea(c app.Config, store *dynamo.CampaignStore) area {
+	return area{exportpages.Area(), &exportpages.Pages{
+		Store: store, Exports: &exports.Service{Store: store, Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
 	}}
 }
 

@@ -35,6 +35,7 @@ func Handler(c app.Config) lambda.Handler {
 		{audit.Area(), &audit.Pages{Log: store}},
 		{apidocs.Area(), &apidocs.Pages{}},
 		campaignPages(c, store, auth),
+		exportArea(c, store),
 	}
 	areas = append(areas, settingsAreas(c, store, auth)...)
 	areas = append(areas, sendingAreas(c, store)...)

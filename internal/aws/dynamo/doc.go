@@ -63,6 +63,10 @@
 //	OPT#tenant#shard          part                            part of a large shard                                optout, restore                                     send, privacy
 //	AUDIT#tenant              nanoseconds                     audit log entry                                      dashboard, templates                                dashboard
 //	FORM#tenant               hash                            submitted form token                                 dashboard                                           dashboard
+//	EXPORT#export             EXPORT                          export of a campaign                                 campaigns, dashboard, exports, privacy              the same
+//	EXPORT#export             SNAPSHOT                        sequences of its batches                             campaigns, dashboard                                exports
+//	EXPORTS#tenant            campaign#export                 list entry of an export                              campaigns, dashboard                                dashboard, privacy
+//	EXPORTS#tenant            SLOT#number                     unfinished export                                    campaigns, dashboard, exports                       campaigns, dashboard
 //	FAILURES#tenant#endpoint  time#webhook                    failed post (former layout)                          webhook                                             admin, dashboard
 //	STATS#tenant#endpoint     hour                            counts of posts (former layout)                      webhook                                             dashboard
 //

@@ -58,6 +58,10 @@ func Parse(text string) (time.Time, error) {
 // Day returns the date in São Paulo, as 2026-11-30.
 func Day(at time.Time) string { return at.In(saoPaulo).Format(time.DateOnly) }
 
+// Brazilian returns the date and time in São Paulo as Brazilian spreadsheets read them, as
+// 30/11/2026 18:30:00.
+func Brazilian(at time.Time) string { return at.In(saoPaulo).Format("02/01/2006 15:04:05") }
+
 // instant returns the instant at which clocks in the zone show wall. A repeated local time
 // means the first occurrence. A skipped local time uses the offset before the change.
 func instant(wall time.Time, zone *time.Location) time.Time {

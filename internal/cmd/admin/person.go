@@ -175,6 +175,9 @@ func erasedLines(e privacy.Erased) []string {
 	if e.Nothing() {
 		lines = []string{"nothing to erase"}
 	}
+	if e.Exports > 0 {
+		lines = append(lines, fmt.Sprintf("deleted: %d exports of campaigns with the number", e.Exports))
+	}
 	if e.Remains > 0 {
 		lines = append(lines, fmt.Sprintf("deleted: %d orphaned payloads of failed calls", e.Remains))
 	}
@@ -193,7 +196,7 @@ func erasedLines(e privacy.Erased) []string {
 
 func erasedData(e privacy.Erased) map[string]any {
 	return map[string]any{
-		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "uploads": e.Uploads,
+		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "uploads": e.Uploads, "exports": e.Exports,
 		"remains": e.Remains, "optedOut": e.OptedOut, "complete": e.Complete(), "early": e.Early, "young": e.Young,
 	}
 }

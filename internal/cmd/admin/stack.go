@@ -152,7 +152,7 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 		gate: restore.Maintenance{
 			Client:        lambda.NewFromConfig(config),
 			HTTPFunctions: values(env, "TOKEN_FUNCTION", "DISPATCH_FUNCTION", "CAMPAIGNS_FUNCTION", "DASHBOARD_FUNCTION"),
-			Consumers:     values(env, "RELEASE_FUNCTION", "SEND_FUNCTION", "OUTCOMES_FUNCTION", "NOTIFY_FUNCTION", "REVOKE_FUNCTION"),
+			Consumers:     values(env, "RELEASE_FUNCTION", "SEND_FUNCTION", "OUTCOMES_FUNCTION", "NOTIFY_FUNCTION", "REVOKE_FUNCTION", "EXPORTS_FUNCTION"),
 		},
 	}
 }
@@ -233,11 +233,12 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 		"TOKEN_FUNCTION": "TokenFunctionName", "DISPATCH_FUNCTION": "DispatchFunctionName",
 		"CAMPAIGNS_FUNCTION": "CampaignsFunctionName", "DASHBOARD_FUNCTION": "DashboardFunctionName",
 		"RELEASE_FUNCTION": "ReleaseFunctionName", "SEND_FUNCTION": "SendFunctionName", "OUTCOMES_FUNCTION": "OutcomesFunctionName",
-		"NOTIFY_FUNCTION": "NotifyFunctionName", "REVOKE_FUNCTION": "RevokeFunctionName",
+		"NOTIFY_FUNCTION": "NotifyFunctionName", "REVOKE_FUNCTION": "RevokeFunctionName", "EXPORTS_FUNCTION": "ExportsFunctionName",
 		"SEND_QUEUE_URL": "SendQueueUrl", "SEND_DEAD_LETTERS_URL": "SendDeadLettersUrl",
 		"EVENTS_QUEUE_URL": "EventsQueueUrl", "EVENTS_DEAD_LETTERS_URL": "EventsDeadLettersUrl",
 		"NOTIFY_QUEUE_URL": "NotifyQueueUrl", "NOTIFY_DEAD_LETTERS_URL": "NotifyDeadLettersUrl",
 		"REVOKE_QUEUE_URL": "RevokeQueueUrl", "REVOKE_DEAD_LETTERS_URL": "RevokeDeadLettersUrl",
+		"EXPORTS_QUEUE_URL": "ExportsQueueUrl", "EXPORTS_DEAD_LETTERS_URL": "ExportsDeadLettersUrl",
 	}
 	return func(key string) string {
 		if key == "STACK_NAME" {

@@ -82,7 +82,7 @@ func (a *cloud) run(t *testing.T, without string, arguments ...string) (code int
 		"AUTH_TABLE": "auth", "CAMPAIGNS_TABLE": "campaigns", "OUTCOMES_TABLE": "outcomes", "WEBHOOKS_TABLE": "webhooks", calledByMake: "make",
 	}
 	maps.Copy(env, a.env)
-	for _, name := range []string{"TOKEN", "DISPATCH", "CAMPAIGNS", "DASHBOARD", "RELEASE", "SEND", "OUTCOMES", "NOTIFY", "REVOKE"} {
+	for _, name := range []string{"TOKEN", "DISPATCH", "CAMPAIGNS", "DASHBOARD", "RELEASE", "SEND", "OUTCOMES", "NOTIFY", "REVOKE", "EXPORTS"} {
 		if name != without {
 			env[name+"_FUNCTION"] = strings.ToLower(name)
 		}
@@ -140,7 +140,7 @@ func TestHold_Reopen(t *testing.T) {
 		for _, asked := range a.asked {
 			counts[asked]++
 		}
-		if code != 0 || counts[want] != 4 || counts["PUT event-source-mappings"] != 5 {
+		if code != 0 || counts[want] != 4 || counts["PUT event-source-mappings"] != 6 {
 			t.Errorf("%s: exit %d, %s, %v", command, code, stderr, counts)
 		}
 	}

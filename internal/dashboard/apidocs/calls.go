@@ -45,7 +45,11 @@ var requests = map[string]request{
 	"listEvents":      {query: "?after=0&limit=100"},
 	"cancelCampaign":  {query: "?revoke=true"},
 	"rescheduleBatch": {body: `{"batch": "$BATCH_ID", "schedule": "$SCHEDULE"}`},
-	"listTemplates":   {query: "?limit=100"},
+	"createExport": {
+		header: header{"Idempotency-Key", "$IDEMPOTENCY_KEY"},
+		body:   `{"statuses": ["failed", "expired"], "format": "excel", "language": "pt-BR"}`,
+	},
+	"listTemplates": {query: "?limit=100"},
 	"createTemplate": {
 		header: header{"Idempotency-Key", "$IDEMPOTENCY_KEY"},
 		body: `{"name": "$TEMPLATE_NAME", "text": "Seu pedido saiu para entrega.",
@@ -58,6 +62,7 @@ var requests = map[string]request{
 
 // pathVariables are the environment variables of the parameters in paths.
 var pathVariables = strings.NewReplacer("{campaignId}", "$CAMPAIGN_ID", "{batch}", "$BATCH_ID", "{name}", "$ERROR_FILE",
+	"{exportId}", "$EXPORT_ID", "{file}", "$EXPORT_FILE",
 	"{templateId}", "$TEMPLATE_ID", "{version}", "$TEMPLATE_VERSION")
 
 // program is the data of a sample's template.

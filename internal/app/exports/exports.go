@@ -1,0 +1,30 @@
+// Package exports wires the exports function.
+package exports
+
+import (
+	"runtime/debug"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports"
+)
+
+// growth is the growth of the heap in per cent after which it is collected. With a part of
+// 5 MB and the lines of a batch in memory, the template's setting would take over 128 MB.
+const growth = 50
+
+// Handler returns the handler of the exports queue.
+func Handler(c app.Config) lambda.Handler {
+	debug.SetGCPercent(growth)
+	maker := &exports.Maker{
+		Store: dynamo.NewCampaignStore(c.Tables()), Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, PartSize: exports.PartSize,
+	}
+	return lambda.NewHandler(sqs.CountingBatchHandler(maker.Handle, (*campaign.ExportTask).Received))
+}

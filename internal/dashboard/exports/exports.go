@@ -1,0 +1,149 @@
+// Package exports shows the exports of a campaign: files of its results or of its rejected
+// numbers. Admins start them.
+package exports
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+	"slices"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/random"
+)
+
+// Store reads campaigns.
+type Store interface {
+	// Dispatched returns a campaign without its outcomes.
+	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+}
+
+// Exports starts and lists exports. A refused request returns a *httpapi.Problem.
+type Exports interface {
+	// Create returns the existing export if the ID is used.
+	Create(ctx context.Context, id campaign.ID, exportID string, asked campaign.ExportRequest) (campaign.Export, error)
+	// Of returns the exports of a campaign, newest first.
+	Of(ctx context.Context, id campaign.ID) ([]campaign.Export, error)
+}
+
+// Pages are the pages of exports.
+type Pages struct {
+	Store   Store
+	Exports Exports
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area returns the pages and texts of exports.
+func Area() web.Area { return web.Area{Files: files} }
+
+// Path is the path of a campaign's exports.
+const Path = web.Root + "/campaigns/{campaignId}/exports"
+
+// Register serves the pages.
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
+	ui.View(mux, Path, s.show)
+	ui.Change(mux, Path, s.create)
+}
+
+// statuses are the statuses of messages, in the order of the form.
+var statuses = []string{
+	string(campaign.OutcomeRead), string(campaign.OutcomeDelivered), string(campaign.OutcomeSent), "pending",
+	string(campaign.OutcomeFailed), string(campaign.OutcomeExpired), string(campaign.OutcomeRevoked), string(campaign.OutcomeStopped),
+}
+
+// shownExports is the maximum number of exports on the page.
+const shownExports = 20
+
+// page is the data of the page.
+type page struct {
+	campaign.Campaign
+	Messages, Rejected int
+	Exports            []campaign.Export
+	Running            bool // an export is in progress
+
+	// The form.
+	Once     string // the ID of the next export
+	Asked    campaign.ExportRequest
+	Statuses []string
+	Refusal  *web.Refusal
+}
+
+// Has reports whether a status is chosen in the form.
+func (v page) Has(status string) bool { return slices.Contains(v.Asked.Statuses, status) }
+
+func (s *Pages) show(p *web.Page) error {
+	v, err := s.read(p)
+	if err != nil {
+		return err
+	}
+	if p.Partial() {
+		return p.Fragment("exports_list.html", v)
+	}
+	if v.Running {
+		p.Refresh = 5
+	}
+	return p.Render("exports.title", "exports.html", v)
+}
+
+func (s *Pages) read(p *web.Page) (page, error) {
+	id, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
+	if !ok {
+		return page{}, campaign.ErrNotFound
+	}
+	c, err := s.Store.Dispatched(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+	if err != nil {
+		return page{}, err
+	}
+	v := page{Campaign: c, Once: random.UUID(), Statuses: statuses}
+	v.Asked.Kind, v.Asked.Format = campaign.ExportOutcomes, campaign.ExportExcel
+	for _, b := range c.Batches {
+		v.Messages += b.Accepted
+		v.Rejected += b.Rejected
+	}
+	all, err := s.Exports.Of(p.R.Context(), c.ID)
+	v.Exports = all[:min(len(all), shownExports)]
+	for _, e := range v.Exports {
+		v.Running = v.Running || !e.Closed()
+	}
+	return v, err
+}
+
+func (s *Pages) create(p *web.Page) error {
+	v, err := s.read(p)
+	if err != nil {
+		return err
+	}
+	exportID, ok := campaign.ParseUUID(p.Field("once"))
+	if !ok {
+		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+	}
+	v.Asked = asked(p)
+	if err := p.Audit("campaign.export", v.Name); err != nil {
+		return err
+	}
+	_, err = s.Exports.Create(p.R.Context(), v.ID, exportID, v.Asked)
+	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && p.Has("exports.problem."+problem.Code) {
+		v.Refusal = &web.Refusal{Status: problem.Status, Key: "exports.problem." + problem.Code}
+		return p.RenderStatus(problem.Status, "exports.title", "exports.html", v)
+	}
+	if err != nil {
+		return err
+	}
+	return p.Redirect(web.Root + "/campaigns/" + v.CampaignID + "/exports")
+}
+
+// asked reads the form.
+func asked(p *web.Page) campaign.ExportRequest {
+	q := campaign.ExportRequest{
+		Kind: campaign.ExportKind(p.Field("kind")), Format: campaign.ExportFormat(p.Field("format")), Language: p.Lang(),
+	}
+	if q.Kind != campaign.ExportRejected {
+		q.Statuses = slices.Clone(p.R.PostForm["status"])
+	}
+	return q
+}

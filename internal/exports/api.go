@@ -1,0 +1,199 @@
+package exports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/jsonscan"
+)
+
+// maxBody is the maximum size of a request body in bytes.
+const maxBody = 4 << 10
+
+// Register adds the service's routes to the mux.
+func (s *Service) Register(mux *http.ServeMux) {
+	const path = "/api/v1/external/campaigns/{campaignId}/exports"
+	mux.Handle("POST "+path, httpapi.HandlerFunc(s.ServeCreate))
+	mux.Handle("GET "+path+"/{exportId}", httpapi.HandlerFunc(s.ServeStatus))
+	mux.Handle("GET "+campaign.ExportPath+"{file}", httpapi.HandlerFunc(s.ServeFile))
+}
+
+// answer is an export as clients see it.
+type answer struct {
+	ExportID   string                `json:"exportId"`
+	CampaignID string                `json:"campaignId"`
+	Kind       campaign.ExportKind   `json:"kind"`
+	Statuses   []string              `json:"statuses,omitempty"`
+	Format     campaign.ExportFormat `json:"format"`
+	Language   string                `json:"language"`
+	Status     campaign.ExportState  `json:"status"`
+	CreatedAt  time.Time             `json:"createdAt"`
+	Progress   progress              `json:"progress"`
+	Lines      *int                  `json:"lines,omitempty"`
+	URL        string                `json:"url,omitempty"`
+	ExpiresAt  *time.Time            `json:"expiresAt,omitempty"`
+}
+
+// progress counts the messages or rejected numbers of the snapshot.
+type progress struct {
+	Checked int `json:"checked"`
+	Total   int `json:"total"`
+}
+
+func (s *Service) newAnswer(r *http.Request, e campaign.Export) answer {
+	a := answer{
+		ExportID: e.ExportID, CampaignID: r.PathValue("campaignId"), Kind: e.Kind, Statuses: e.Statuses, Format: e.Format,
+		Language: e.Language, Status: e.State, CreatedAt: e.CreatedAt, Progress: progress{e.Progress(), e.Total},
+	}
+	if e.State == campaign.ExportCompleted {
+		a.Lines, a.URL, a.ExpiresAt = &e.Lines, httpapi.BaseURL(r, s.BaseURL)+e.Link(), &e.ExpiresAt
+	}
+	return a
+}
+
+// ServeCreate starts an export of a campaign.
+func (s *Service) ServeCreate(w http.ResponseWriter, r *http.Request) error {
+	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
+	if err != nil {
+		return err
+	}
+	if err := refuseDryRun(r); err != nil {
+		return err
+	}
+	id, ok := campaign.ParseUUID(r.PathValue("campaignId"))
+	if !ok {
+		return noCampaign()
+	}
+	exportID, err := newID(r.Header, claims)
+	if err != nil {
+		return err
+	}
+	asked, err := readRequest(r)
+	if err != nil {
+		return err
+	}
+	e, err := s.Create(r.Context(), campaign.ID{Tenant: claims.Tenant, CampaignID: id}, exportID, asked)
+	if err != nil {
+		return err
+	}
+	httpapi.WriteJSON(w, http.StatusAccepted, s.newAnswer(r, e))
+	return nil
+}
+
+// dryRun is a parameter of other calls. It is known only to refuse it.
+var dryRun = httpapi.Parameters{"dryRun": "invalid_dry_run"}
+
+func refuseDryRun(r *http.Request) error {
+	query, err := dryRun.Read(r)
+	if err != nil {
+		return err
+	}
+	dry, err := query.Switch("dryRun")
+	if err == nil && dry {
+		err = &httpapi.Problem{Status: http.StatusBadRequest, Code: "invalid_dry_run", Detail: "This call has no dry run. Nothing was changed."}
+	}
+	return err
+}
+
+// readRequest reads the body of a request, which may be empty.
+func readRequest(r *http.Request) (q campaign.ExportRequest, err error) {
+	body, err := httpapi.Body(r, maxBody)
+	if err != nil || len(body) == 0 {
+		return q, err
+	}
+	scan := jsonscan.New(body)
+	if _, err = scan.Raw(); err == nil {
+		err = scan.End()
+	}
+	if malformed, ok := errors.AsType[*jsonscan.Error](err); ok {
+		return q, invalid("", malformed.Code, malformed.Detail+" (at byte "+strconv.Itoa(malformed.Offset)+").")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&q); err != nil || body[bytes.IndexFunc(body, notSpace)] != '{' {
+		return q, invalid("", jsonscan.InvalidType, "The body must be an object with kind, statuses, format and language.")
+	}
+	return q, nil
+}
+
+func notSpace(c rune) bool { return c != ' ' && c != '\t' && c != '\r' && c != '\n' }
+
+// ServeStatus returns the progress of an export.
+func (s *Service) ServeStatus(w http.ResponseWriter, r *http.Request) error {
+	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
+	if err != nil {
+		return err
+	}
+	id, ok := campaign.ParseUUID(r.PathValue("campaignId"))
+	if !ok {
+		return noCampaign()
+	}
+	e, err := s.find(r.Context(), campaign.ID{Tenant: claims.Tenant, CampaignID: id}, r.PathValue("exportId"))
+	if err != nil {
+		return err
+	}
+	httpapi.WriteJSON(w, http.StatusOK, s.newAnswer(r, e))
+	return nil
+}
+
+// ServeFile redirects a link to its file. It ignores the Authorization header, which some
+// clients send to every URL.
+func (s *Service) ServeFile(w http.ResponseWriter, r *http.Request) error {
+	url, err := s.Open(r.Context(), r.PathValue("file"))
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Location", url)
+	w.WriteHeader(http.StatusFound)
+	return nil
+}
+
+func noCampaign() *httpapi.Problem {
+	return &httpapi.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign with this ID."}
+}
+
+func noExport() *httpapi.Problem {
+	return &httpapi.Problem{Status: http.StatusNotFound, Code: "export_not_found", Detail: "There is no such export. Exports are kept for 24 hours."}
+}
+
+func noFile() *httpapi.Problem {
+	return &httpapi.Problem{Status: http.StatusNotFound, Code: "not_found", Detail: "There is no such file. Files of exports are kept for 24 hours."}
+}
+
+func tooMany() *httpapi.Problem {
+	return &httpapi.Problem{
+		Status: http.StatusTooManyRequests, Code: "too_many_exports",
+		Detail: fmt.Sprintf("%d exports of the tenant are in progress. Wait until one of them has ended, then repeat the call.", campaign.MaxExports),
+		Header: http.Header{"Retry-After": {"30"}},
+	}
+}
+
+func tooLarge() *httpapi.Problem {
+	return &httpapi.Problem{
+		Status: http.StatusConflict, Code: "too_many_batches",
+		Detail: fmt.Sprintf("The campaign has more than %d batches. Read its messages back in pages instead.", campaign.MaxExportBatches),
+	}
+}
+
+func keyReused() *httpapi.Problem {
+	return &httpapi.Problem{
+		Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",
+		Detail: "This Idempotency-Key was used with another export. Use a new key for a new export.",
+	}
+}
+
+func invalid(pointer, code, detail string) *httpapi.Problem {
+	return &httpapi.Problem{
+		Status: http.StatusBadRequest, Code: code, Detail: detail, Errors: []httpapi.Violation{{Pointer: pointer, Code: code, Detail: detail}},
+	}
+}

@@ -1,0 +1,187 @@
+package exports
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
+)
+
+// statusPending is the status of a message without an outcome.
+const statusPending = "pending"
+
+// history is what happened to a message up to the snapshot.
+type history struct {
+	latest                       campaign.Change // the zero Change without an outcome
+	sent, delivered, read, ended time.Time
+}
+
+func (h *history) add(c campaign.Change) {
+	h.latest = c
+	switch c.Outcome {
+	case campaign.OutcomeSent:
+		h.sent = c.At
+	case campaign.OutcomeDelivered:
+		h.delivered = c.At
+	case campaign.OutcomeRead:
+		h.read = c.At
+	case campaign.OutcomeFailed, campaign.OutcomeExpired, campaign.OutcomeRevoked, campaign.OutcomeStopped:
+		h.ended = c.At
+	case campaign.OutcomeTapped, campaign.OutcomeClicked: // entries of other logs
+	}
+}
+
+func (h history) status() string {
+	if h.latest.Outcome == "" {
+		return statusPending
+	}
+	return string(h.latest.Outcome)
+}
+
+// addBatch adds the lines of a batch as of its snapshot.
+func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at campaign.ExportedBatch) error {
+	if t.Kind == campaign.ExportRejected {
+		return m.addRejected(ctx, t, b)
+	}
+	return m.addOutcomes(ctx, t, b, at)
+}
+
+func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at campaign.ExportedBatch) error {
+	histories, err := m.histories(ctx, b, at.Sequence)
+	if err != nil {
+		return err
+	}
+	messages, err := m.messages(ctx, b)
+	if err != nil {
+		return err
+	}
+	taps, err := m.taps(ctx, b, at, messages)
+	if err != nil {
+		return err
+	}
+	for i, h := range histories {
+		status := h.status()
+		if len(t.Statuses) > 0 && !slices.Contains(t.Statuses, status) {
+			continue
+		}
+		t.add(
+			messages[i].Phone, messages[i].UID, t.translate(texts.Statuses, status, status), t.reason(h.latest),
+			t.time(h.sent), t.time(h.delivered), t.time(h.read), t.time(h.ended),
+			strings.Join(taps.tapped[i], " | "), strings.Join(taps.clicked[i], " | "),
+		)
+	}
+	return nil
+}
+
+// histories returns what happened to each message of a batch up to a sequence.
+func (m *Maker) histories(ctx context.Context, b campaign.Batch, sequence int) ([]history, error) {
+	all := make([]history, b.Accepted)
+	if sequence == 0 {
+		return all, nil
+	}
+	changes, err := m.Store.Changes(ctx, b, 0, sequence)
+	if err != nil {
+		return nil, fmt.Errorf("read outcomes: %w", err)
+	}
+	for _, c := range changes {
+		if c.Index < len(all) {
+			all[c.Index].add(c)
+		}
+	}
+	return all, nil
+}
+
+// messages returns the messages of a batch. They are empty if they have expired.
+func (m *Maker) messages(ctx context.Context, b campaign.Batch) (messages []campaign.Message, err error) {
+	err = payload.OfLatest(ctx, m.Store.Batch, m.Blobs, b, func(b campaign.Batch) (err error) {
+		messages, err = payload.ReadAll(ctx, m.Blobs, b)
+		return err
+	})
+	if errors.Is(err, campaign.ErrNotFound) {
+		return make([]campaign.Message, b.Accepted), nil
+	}
+	if err == nil && len(messages) < b.Accepted {
+		err = campaign.ErrDamaged
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the messages of batch %s: %w", b.BatchID, err)
+	}
+	return messages, nil
+}
+
+// tapped are the texts of the suggestions that were tapped and of the links that were
+// clicked, by the index of the message.
+type tapped struct{ tapped, clicked map[int][]string }
+
+func (m *Maker) taps(ctx context.Context, b campaign.Batch, at campaign.ExportedBatch, messages []campaign.Message) (t tapped, err error) {
+	if at.Taps+at.Clicks == 0 {
+		return t, nil
+	}
+	template, err := m.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return t, fmt.Errorf("read the template of taps: %w", err)
+	}
+	taps, err := m.Store.TapEntries(ctx, b.Key, 0, at.Taps)
+	if err != nil {
+		return t, fmt.Errorf("read taps: %w", err)
+	}
+	clicks, err := m.Store.ClickEntries(ctx, b.Key, 0, at.Clicks)
+	if err != nil {
+		return t, fmt.Errorf("read clicks: %w", err)
+	}
+	return tapped{textsOf(template, taps, messages), textsOf(template, clicks, messages)}, nil
+}
+
+func textsOf(t campaign.Template, log []campaign.Change, messages []campaign.Message) map[int][]string {
+	all := map[int][]string{}
+	for _, c := range log {
+		if c.Index >= len(messages) {
+			continue
+		}
+		text := strconv.Itoa(c.Suggestion)
+		if s := t.Tapped(c.Suggestion, messages[c.Index]); s != nil {
+			text = s.Text
+		}
+		all[c.Index] = append(all[c.Index], text)
+	}
+	return all
+}
+
+// The columns of an error file.
+const (
+	errorLine = iota
+	errorPhone
+	_ // uid
+	errorCode
+	errorReason
+	errorColumns
+)
+
+// addRejected adds the rejected numbers of a batch. Error files that have expired have none.
+func (m *Maker) addRejected(ctx context.Context, t *table, b campaign.Batch) error {
+	file, err := m.Blobs.Get(ctx, "errors/"+b.ErrorFile)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the error file of batch %s: %w", b.BatchID, err)
+	}
+	r := csv.NewReader(bytes.NewReader(file))
+	r.FieldsPerRecord = errorColumns
+	lines, err := r.ReadAll()
+	if err != nil || len(lines) == 0 { // the error may contain data
+		return fmt.Errorf("read the error file of batch %s: %w", b.BatchID, campaign.ErrDamaged)
+	}
+	for _, l := range lines[1:] {
+		t.add(l[errorLine], l[errorPhone], l[errorCode], t.translate(texts.Rejections, l[errorCode], l[errorReason]))
+	}
+	return nil
+}

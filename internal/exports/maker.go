@@ -1,0 +1,188 @@
+// Package exports writes CSV files about campaigns: the outcomes of the messages as of a
+// snapshot, or the rejected numbers. Service takes requests and serves the files; Maker
+// writes a file in parts, in the background.
+//
+// A part consists of whole batches of the snapshot. What a part contains depends on the
+// snapshot and on its first batch alone, so a repeated step uploads the same part again.
+package exports
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/retry"
+)
+
+const (
+	// PartSize is the size in bytes from which a part is uploaded, the minimum of S3.
+	PartSize = 5 << 20
+	// shutdownMargin is the time reserved for the part that has begun.
+	shutdownMargin = 15 * time.Second
+	// maxReceives is how often the queue delivers a task before it becomes a dead letter.
+	maxReceives = 5
+	// progressEvery is the maximum time between two updates of the progress.
+	progressEvery = 3 * time.Second
+)
+
+// MakerStore reads campaigns and keeps the progress of exports.
+type MakerStore interface {
+	Export(ctx context.Context, id string) (campaign.Export, error)
+	ExportSnapshot(ctx context.Context, id string) ([]campaign.ExportedBatch, error)
+	SaveExport(ctx context.Context, e campaign.Export) (campaign.Export, error)
+	FreeExportSlot(ctx context.Context, e campaign.Export) error
+	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// Changes returns up to limit changes of a batch after a sequence.
+	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
+	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
+	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+}
+
+// MakerBlobs reads payloads and error files, and writes files in parts. PutPart and
+// FinishUpload return an error that wraps campaign.ErrNotFound if the upload does not exist.
+type MakerBlobs interface {
+	Get(ctx context.Context, key string) ([]byte, error)
+	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
+	StartFile(ctx context.Context, key, contentType, name string) (upload string, err error)
+	PutPart(ctx context.Context, key, upload string, part int, body []byte) error
+	FinishUpload(ctx context.Context, key, upload string) error
+	AbortFile(ctx context.Context, key, upload string) error
+	Exists(ctx context.Context, key string) (bool, error)
+	Put(ctx context.Context, key string, body []byte, contentType string) error
+	Delete(ctx context.Context, key string) error
+}
+
+// Queue queues export tasks.
+type Queue interface {
+	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
+}
+
+// Maker writes the files of exports.
+type Maker struct {
+	Store    MakerStore
+	Blobs    MakerBlobs
+	Tasks    Queue
+	Now      func() time.Time
+	PartSize int // bytes from which a part is uploaded
+}
+
+// Handle continues the exports of the tasks, and returns an error by position.
+func (m *Maker) Handle(ctx context.Context, tasks []campaign.ExportTask) []error {
+	failed := make([]error, len(tasks))
+	for i, t := range tasks {
+		failed[i] = m.handle(ctx, t)
+	}
+	return failed
+}
+
+func (m *Maker) handle(ctx context.Context, t campaign.ExportTask) error {
+	e, err := m.Store.Export(ctx, t.ExportID)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = m.run(ctx, e)
+	switch {
+	case errors.Is(err, campaign.ErrLostRace): // another task continues it, or it was deleted
+		slog.InfoContext(ctx, "export continued elsewhere", "tenant", e.Tenant, "campaign_id", e.CampaignID, "export_id", e.ExportID)
+		return m.cleanUp(ctx, e.ExportID)
+	case errors.Is(err, campaign.ErrDamaged), errors.Is(err, campaign.ErrNotFound):
+		slog.ErrorContext(ctx, "export failed", "tenant", e.Tenant, "campaign_id", e.CampaignID, "export_id", e.ExportID, "error", err)
+		return m.fail(ctx, e.ExportID)
+	case err != nil && t.Receives >= maxReceives: // so that the page does not show it as in progress
+		return errors.Join(err, m.fail(ctx, e.ExportID))
+	}
+	return err
+}
+
+// cleanUp deletes what a task has written of an export that is deleted.
+func (m *Maker) cleanUp(ctx context.Context, id string) error {
+	e, err := m.Store.Export(ctx, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	if err != nil || !e.Closed() {
+		return err
+	}
+	return m.settle(ctx, e)
+}
+
+// settle repeats the last steps of a closed export.
+func (m *Maker) settle(ctx context.Context, e campaign.Export) error {
+	if e.State != campaign.ExportCompleted {
+		if e.Upload != "" {
+			if err := m.Blobs.AbortFile(ctx, e.Blob(), e.Upload); err != nil {
+				return err
+			}
+		}
+		if err := m.Blobs.Delete(ctx, e.Blob()); err != nil {
+			return err
+		}
+		if err := m.Blobs.Delete(ctx, e.RestBlob()); err != nil {
+			return err
+		}
+	}
+	return m.Store.FreeExportSlot(ctx, e)
+}
+
+// fail ends an export that cannot be completed.
+func (m *Maker) fail(ctx context.Context, id string) error {
+	e, err := m.Store.Export(ctx, id)
+	if err != nil || e.Closed() {
+		return err
+	}
+	e.State = campaign.ExportFailed
+	if e, err = m.Store.SaveExport(ctx, e); err != nil {
+		return err
+	}
+	metrics.Add(ctx, metrics.ExportsFailed, 1)
+	return m.settle(ctx, e)
+}
+
+// run continues an export until it is completed or the time is over.
+func (m *Maker) run(ctx context.Context, e campaign.Export) error {
+	if e.Closed() {
+		return m.settle(ctx, e)
+	}
+	w, err := m.open(ctx, e)
+	if err != nil {
+		return err
+	}
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
+	defer cancel()
+	for began := false; w.Next < len(w.snapshot) || w.Parts == 0; began = true {
+		if began && starting.Err() != nil {
+			return m.queue(ctx, w.Export)
+		}
+		switch err := w.writePart(ctx, starting); {
+		case errors.Is(err, errTimeOver):
+			return m.queue(ctx, w.Export)
+		case errors.Is(err, errNoUpload):
+			return w.restart(ctx)
+		case err != nil:
+			return err
+		}
+	}
+	return w.finish(ctx)
+}
+
+func (m *Maker) queue(ctx context.Context, e campaign.Export) error {
+	return queueTask(ctx, m.Tasks, e)
+}
+
+func queueTask(ctx context.Context, tasks Queue, e campaign.Export) error {
+	body, err := json.Marshal(campaign.ExportTask{ExportID: e.ExportID})
+	if err != nil {
+		return fmt.Errorf("encode export task: %w", err)
+	}
+	return tasks.Send(ctx, e.Tenant, body, 0)
+}

@@ -1,0 +1,248 @@
+package exports
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/random"
+)
+
+const (
+	// urlLife is how long the URL of a file at S3 works.
+	urlLife = time.Minute
+	// lostAfter is the age of an unfinished export's last progress from which its task
+	// counts as lost. It exceeds the time after which the queue delivers a task again.
+	lostAfter = 8 * time.Minute
+	// secretSize is the number of random bytes in a link.
+	secretSize = 32
+)
+
+// Tokens verifies the access token of a request.
+type Tokens interface {
+	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
+}
+
+// Store reads campaigns and keeps exports.
+type Store interface {
+	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// CreateExport returns the existing export if there is one. full reports that the
+	// tenant has campaign.MaxExports unfinished exports.
+	CreateExport(ctx context.Context, e campaign.Export, snapshot []campaign.ExportedBatch) (first campaign.Export, full bool, err error)
+	Export(ctx context.Context, id string) (campaign.Export, error)
+	Exports(ctx context.Context, id campaign.ID) ([]campaign.Export, error)
+	SaveExport(ctx context.Context, e campaign.Export) (campaign.Export, error)
+}
+
+// Files signs the URLs of files.
+type Files interface {
+	SignedURL(ctx context.Context, key string, life time.Duration) (string, error)
+}
+
+// Service takes requests for exports, and serves their progress and their files.
+type Service struct {
+	Tokens  Tokens
+	Store   Store
+	Files   Files
+	Queue   Queue
+	Now     func() time.Time
+	BaseURL string // configured base URL, or ""
+}
+
+// unknownValue is the code of a value that is none of the allowed ones.
+const unknownValue = "unknown_value"
+
+// statuses are the statuses of messages.
+var statuses = []string{
+	statusPending, string(campaign.OutcomeSent), string(campaign.OutcomeDelivered), string(campaign.OutcomeRead),
+	string(campaign.OutcomeFailed), string(campaign.OutcomeExpired), string(campaign.OutcomeRevoked), string(campaign.OutcomeStopped),
+}
+
+// Create starts an export of a campaign. A repeated call with the same ID returns the same
+// export. A refused call returns a *httpapi.Problem.
+func (s *Service) Create(ctx context.Context, id campaign.ID, exportID string, asked campaign.ExportRequest) (campaign.Export, error) {
+	asked, err := complete(asked)
+	if err != nil {
+		return campaign.Export{}, err
+	}
+	c, err := s.Store.Campaign(ctx, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return campaign.Export{}, noCampaign()
+	}
+	if err != nil {
+		return campaign.Export{}, fmt.Errorf("export: %w", err)
+	}
+	now := s.Now()
+	e := campaign.Export{
+		ID: id, ExportID: exportID, Secret: random.Token(secretSize),
+		Kind: asked.Kind, Statuses: asked.Statuses, Format: asked.Format, Language: asked.Language,
+		State: campaign.ExportPending, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(campaign.ExportLife),
+	}
+	snapshot := snapshotOf(c, &e)
+	if len(snapshot) > campaign.MaxExportBatches {
+		return e, tooLarge()
+	}
+	first, full, err := s.Store.CreateExport(ctx, e, snapshot)
+	switch {
+	case err != nil:
+		return e, fmt.Errorf("export: %w", err)
+	case full:
+		return e, tooMany()
+	case !same(first, e):
+		return e, keyReused()
+	case first.Closed():
+		return first, nil
+	}
+	return first, queueTask(ctx, s.Queue, first)
+}
+
+// snapshotOf returns the snapshot of a campaign, and sets the total of the export.
+func snapshotOf(c campaign.Campaign, e *campaign.Export) (snapshot []campaign.ExportedBatch) {
+	for _, b := range c.Batches {
+		if e.Kind == campaign.ExportRejected && b.ErrorFile == "" {
+			continue
+		}
+		e.Total += countOf(e.Kind, b.Batch)
+		snapshot = append(snapshot, campaign.ExportedBatch{Ordinal: b.Ordinal, Sequence: b.Head.Sequence, Taps: b.Head.Taps, Clicks: b.Head.Clicks})
+	}
+	return snapshot
+}
+
+// same reports whether two exports are of the same request.
+func same(a, b campaign.Export) bool {
+	return a.ID == b.ID && a.Kind == b.Kind && a.Format == b.Format && a.Language == b.Language && slices.Equal(a.Statuses, b.Statuses)
+}
+
+// complete sets the defaults and checks the values.
+func complete(q campaign.ExportRequest) (campaign.ExportRequest, error) {
+	if q.Kind == "" {
+		q.Kind = campaign.ExportOutcomes
+	}
+	if q.Format == "" {
+		q.Format = campaign.ExportPlain
+	}
+	if q.Language == "" {
+		q.Language = english
+	}
+	slices.Sort(q.Statuses)
+	q.Statuses = slices.Compact(q.Statuses)
+	switch {
+	case q.Kind != campaign.ExportOutcomes && q.Kind != campaign.ExportRejected:
+		return q, invalid("/kind", unknownValue, "kind must be outcomes or rejected.")
+	case q.Format != campaign.ExportExcel && q.Format != campaign.ExportPlain:
+		return q, invalid("/format", unknownValue, "format must be excel or plain.")
+	case q.Language != english && q.Language != portuguese:
+		return q, invalid("/language", unknownValue, "language must be en or pt-BR.")
+	case len(q.Statuses) > 0 && q.Kind == campaign.ExportRejected:
+		return q, invalid("/statuses", unknownValue, "statuses needs the kind outcomes: rejected numbers have no status.")
+	}
+	for _, status := range q.Statuses {
+		if !slices.Contains(statuses, status) {
+			return q, invalid("/statuses", unknownValue, "statuses must contain only "+strings.Join(statuses, ", ")+".")
+		}
+	}
+	return q, nil
+}
+
+// Of returns the exports of a campaign, newest first, and continues those whose task was
+// lost.
+func (s *Service) Of(ctx context.Context, id campaign.ID) ([]campaign.Export, error) {
+	all, err := s.Store.Exports(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b campaign.Export) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	for _, e := range all {
+		if err := s.revive(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// find returns an export of a campaign.
+func (s *Service) find(ctx context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
+	exportID, ok := campaign.ParseUUID(exportID)
+	if !ok {
+		return campaign.Export{}, noExport()
+	}
+	e, err := s.Store.Export(ctx, exportID)
+	switch {
+	case errors.Is(err, campaign.ErrNotFound), err == nil && e.ID != id:
+		return e, noExport()
+	case err != nil:
+		return e, err
+	}
+	return e, s.revive(ctx, e)
+}
+
+// revive queues the task of an unfinished export again if it seems to be lost.
+func (s *Service) revive(ctx context.Context, e campaign.Export) error {
+	if e.Closed() || s.Now().Sub(e.UpdatedAt) < lostAfter {
+		return nil
+	}
+	e, err := s.Store.SaveExport(ctx, e) // so that the next request does not queue it too
+	if errors.Is(err, campaign.ErrLostRace) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return queueTask(ctx, s.Queue, e)
+}
+
+// Open returns the URL at S3 of the file that a link names. The error is a
+// *httpapi.Problem if there is none.
+func (s *Service) Open(ctx context.Context, name string) (string, error) {
+	id, secret, _ := strings.Cut(name, ".")
+	id, ok := campaign.ParseUUID(id)
+	if !ok {
+		return "", noFile()
+	}
+	e, err := s.Store.Export(ctx, id)
+	switch {
+	case errors.Is(err, campaign.ErrNotFound),
+		err == nil && (e.State != campaign.ExportCompleted || subtle.ConstantTimeCompare([]byte(secret), []byte(e.Secret)) == 0):
+		return "", noFile()
+	case err != nil:
+		return "", err
+	}
+	return s.Files.SignedURL(ctx, e.Blob(), urlLife)
+}
+
+// newID returns the ID of a new export.
+func newID(h http.Header, claims accesstoken.Claims) (string, error) {
+	keys := h.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return random.UUID(), nil
+	}
+	if !validKey(keys[0]) {
+		return "", &httpapi.Problem{
+			Status: http.StatusBadRequest, Code: "invalid_idempotency_key", Detail: "Idempotency-Key must have 1 to 255 visible ASCII characters.",
+		}
+	}
+	return derivedID(claims.Tenant, claims.ClientID, keys[0]), nil
+}
+
+func validKey(key string) bool {
+	hidden := func(c rune) bool { return c <= ' ' || c > '~' }
+	return key != "" && len(key) <= 255 && !strings.ContainsFunc(key, hidden)
+}
+
+// derivedID returns the UUID, version 8, of the export with a client's key.
+func derivedID(tenant, clientID, key string) string {
+	sum := sha256.Sum256([]byte("export\x00" + tenant + "\x00" + clientID + "\x00" + key))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
+	h := hex.EncodeToString(sum[:16])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}

@@ -1,0 +1,105 @@
+package exports
+
+import (
+	_ "embed"
+	"encoding/json"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
+)
+
+//go:embed texts.json
+var textsFile []byte
+
+// texts are the headings by language, and the Portuguese texts of statuses, reasons and
+// rejections by code. The English ones are those of the API.
+var texts = func() (t struct {
+	Headings                      map[string]map[string]string
+	Statuses, Reasons, Rejections map[string]string
+},
+) {
+	if err := json.Unmarshal(textsFile, &t); err != nil {
+		panic(err) // the file is embedded in the binary
+	}
+	return t
+}()
+
+// The languages of exports.
+const (
+	portuguese = "pt-BR"
+	english    = "en"
+)
+
+// outcomeColumns and rejectedColumns are the columns of each kind.
+var (
+	outcomeColumns  = []string{"number", "uid", "status", "reason", "sent", "delivered", "read", "ended", "taps", "clicks"}
+	rejectedColumns = []string{"line", "number", "code", "reason"}
+)
+
+// bom marks a file as UTF-8 for spreadsheets.
+const bom = "\ufeff"
+
+// table writes lines in the form of an export.
+type table struct {
+	campaign.Export
+	file  []byte
+	lines int
+}
+
+func (t *table) separator() byte {
+	if t.Format == campaign.ExportExcel {
+		return ';'
+	}
+	return ','
+}
+
+// addHeading begins the file.
+func (t *table) addHeading() {
+	if t.Format == campaign.ExportExcel {
+		t.file = append(t.file, bom...)
+	}
+	columns := outcomeColumns
+	if t.Kind == campaign.ExportRejected {
+		columns = rejectedColumns
+	}
+	headings := make([]string, len(columns))
+	for i, column := range columns {
+		headings[i] = texts.Headings[t.Language][column]
+	}
+	t.file = campaign.AppendRow(t.file, t.separator(), headings...)
+}
+
+func (t *table) add(cells ...string) {
+	t.file = campaign.AppendRow(t.file, t.separator(), cells...)
+	t.lines++
+}
+
+func (t *table) time(at time.Time) string {
+	switch {
+	case at.IsZero():
+		return ""
+	case t.Format == campaign.ExportExcel:
+		return localtime.Brazilian(at)
+	}
+	return at.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// translate returns the Portuguese text of a code, or the English one.
+func (t *table) translate(texts map[string]string, code, english string) string {
+	if text := texts[code]; text != "" && t.Language == portuguese {
+		return text
+	}
+	return english
+}
+
+func (t *table) reason(c campaign.Change) string {
+	if c.Outcome == "" {
+		return ""
+	}
+	code, reason := c.Why()
+	if code != "" && t.Language == portuguese && texts.Reasons[code] == "" {
+		code = "failed"
+	}
+	return t.translate(texts.Reasons, code, reason)
+}

@@ -1,0 +1,48 @@
+package exports_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The texts of a file in Portuguese are those of the dashboard's pages.
+func TestTexts_AsInTheDashboard(t *testing.T) {
+	t.Parallel()
+	read := func(path string, into any) {
+		t.Helper()
+		file, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(file, into)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var texts struct{ Statuses, Reasons, Rejections map[string]string }
+	read("texts.json", &texts)
+	for _, group := range []struct {
+		path, prefix string
+		texts        map[string]string
+	}{
+		{"../dashboard/campaigns/texts.json", "campaigns.outcome.", texts.Statuses},
+		{"../dashboard/exports/texts.json", "exports.status.", texts.Statuses},
+		{"../dashboard/campaigns/texts.json", "campaigns.code.", texts.Reasons},
+		{"../dashboard/web/pages/texts.json", "rejection.", texts.Rejections},
+	} {
+		var all map[string]struct{ PT string }
+		read(group.path, &all)
+		want := map[string]string{}
+		for key, text := range all {
+			if code, ok := strings.CutPrefix(key, group.prefix); ok {
+				want[code] = text.PT
+			}
+		}
+		if diff := cmp.Diff(want, group.texts); diff != "" {
+			t.Errorf("%s in %s (-pages +files):\n%s", group.prefix, group.path, diff)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package exports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/metrics"
+)
+
+var (
+	// errTimeOver reports that the time did not suffice for a part.
+	errTimeOver = errors.New("the time is over")
+	// errNoUpload reports that the upload does not exist any more.
+	errNoUpload = errors.New("the upload is gone")
+)
+
+// writer writes the file of one export. The Export is the one that is stored.
+type writer struct {
+	*Maker
+	campaign.Export
+	snapshot []campaign.ExportedBatch
+	batches  map[int]campaign.Batch // by ordinal
+}
+
+// open reads the snapshot of an export and its batches, and starts the upload.
+func (m *Maker) open(ctx context.Context, e campaign.Export) (*writer, error) {
+	w := &writer{Maker: m, Export: e, batches: map[int]campaign.Batch{}}
+	var err error
+	if w.snapshot, err = m.Store.ExportSnapshot(ctx, e.ExportID); err != nil {
+		return nil, err
+	}
+	c, err := m.Store.Dispatched(ctx, e.ID)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) { // an expired campaign has no lines
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	for _, b := range c.Batches {
+		w.batches[b.Ordinal] = b.Batch
+	}
+	if w.Upload != "" {
+		return w, nil
+	}
+	next := w.Export
+	next.State = campaign.ExportRunning
+	if next.Upload, err = m.Blobs.StartFile(ctx, e.Blob(), "text/csv; charset=utf-8", fileName(e)); err != nil {
+		return nil, err
+	}
+	err = w.save(ctx, next)
+	return w, err
+}
+
+// fileName is the name under which a browser saves the file.
+func fileName(e campaign.Export) string {
+	names := map[campaign.ExportKind]string{campaign.ExportOutcomes: "results", campaign.ExportRejected: "rejected"}
+	if e.Language == portuguese {
+		names = map[campaign.ExportKind]string{campaign.ExportOutcomes: "resultados", campaign.ExportRejected: "recusados"}
+	}
+	return names[e.Kind] + "-" + e.CreatedAt.UTC().Format(time.DateOnly) + ".csv"
+}
+
+func (w *writer) save(ctx context.Context, next campaign.Export) error {
+	saved, err := w.Store.SaveExport(ctx, next)
+	if err == nil {
+		w.Export = saved
+	}
+	return err
+}
+
+// writePart uploads the next part and saves the progress. When starting ends, it stores the
+// lines of at least one batch instead.
+func (w *writer) writePart(ctx, starting context.Context) error {
+	t, err := w.begin(ctx)
+	if err != nil {
+		return err
+	}
+	next := w.Export
+	shown := w.Now()
+	for ; next.Next < len(w.snapshot) && len(t.file) < w.PartSize; next.Next++ {
+		if starting.Err() != nil && next.Next > w.Next {
+			return w.storeRest(ctx, t, next)
+		}
+		at := w.snapshot[next.Next]
+		if b, ok := w.batches[at.Ordinal]; ok {
+			if err := w.addBatch(ctx, t, b, at); err != nil {
+				return err
+			}
+			next.Checked += countOf(w.Kind, b)
+		}
+		if now := w.Now(); now.Sub(shown) >= progressEvery {
+			if err := w.show(ctx, next.Checked); err != nil {
+				return err
+			}
+			shown = now
+		}
+	}
+	if err := noUpload(w.Blobs.PutPart(ctx, w.Blob(), w.Upload, w.Parts+1, t.file)); err != nil {
+		return err
+	}
+	next.Parts, next.Lines, next.Rest = w.Parts+1, w.Lines+t.lines, 0
+	return w.saveStep(ctx, next)
+}
+
+// begin returns the table of the next part with the lines that were stored for it.
+func (w *writer) begin(ctx context.Context) (*table, error) {
+	t := &table{Export: w.Export}
+	if w.Rest > 0 {
+		var err error
+		if t.file, err = w.Blobs.Get(ctx, w.RestBlob()); err != nil {
+			return nil, fmt.Errorf("read the rest of an export: %w", err)
+		}
+	} else if w.Parts == 0 {
+		t.addHeading()
+	}
+	return t, nil
+}
+
+// storeRest stores the lines of a part that is not full, and returns errTimeOver.
+func (w *writer) storeRest(ctx context.Context, t *table, next campaign.Export) error {
+	next.Lines, next.Rest = w.Lines+t.lines, next.Next
+	if err := w.Blobs.Put(ctx, next.RestBlob(), t.file, "text/csv; charset=utf-8"); err != nil {
+		return err
+	}
+	if err := w.saveStep(ctx, next); err != nil {
+		return err
+	}
+	return errTimeOver
+}
+
+// saveStep saves the progress and deletes the rest that it replaces.
+func (w *writer) saveStep(ctx context.Context, next campaign.Export) error {
+	was := w.Export
+	next.Version = was.Version
+	if err := w.save(ctx, next); err != nil {
+		return err
+	}
+	if was.Rest == 0 || was.Rest == w.Rest {
+		return nil
+	}
+	return w.Blobs.Delete(ctx, was.RestBlob())
+}
+
+func noUpload(err error) error {
+	if errors.Is(err, campaign.ErrNotFound) {
+		return errNoUpload
+	}
+	return err
+}
+
+// show saves how many messages are checked while a part is being written.
+func (w *writer) show(ctx context.Context, checked int) error {
+	next := w.Export
+	next.Shown = max(next.Shown, checked)
+	return w.save(ctx, next)
+}
+
+// countOf is what a batch adds to the total of an export.
+func countOf(kind campaign.ExportKind, b campaign.Batch) int {
+	if kind == campaign.ExportRejected {
+		return b.Rejected
+	}
+	return b.Accepted
+}
+
+// finish makes the file of its parts.
+func (w *writer) finish(ctx context.Context) error {
+	err := noUpload(w.Blobs.FinishUpload(ctx, w.Blob(), w.Upload))
+	if errors.Is(err, errNoUpload) {
+		err = w.restart(ctx)
+	}
+	if err != nil || w.Upload == "" {
+		return err
+	}
+	next := w.Export
+	next.State, next.ExpiresAt = campaign.ExportCompleted, w.Now().Add(campaign.ExportLife)
+	if err := w.save(ctx, next); err != nil {
+		return err
+	}
+	metrics.Add(ctx, metrics.ExportsCompleted, 1)
+	slog.InfoContext(ctx, "export completed", "tenant", w.Tenant, "campaign_id", w.CampaignID, "export_id", w.ExportID, "lines", w.Lines, "parts", w.Parts)
+	return w.settle(ctx, w.Export)
+}
+
+// restart begins an export again whose upload is gone, unless its file is there.
+func (w *writer) restart(ctx context.Context) error {
+	there, err := w.Blobs.Exists(ctx, w.Blob())
+	if err != nil || there && w.Next >= len(w.snapshot) {
+		return err
+	}
+	next := w.Export
+	next.Upload, next.Parts, next.Next, next.Checked, next.Shown, next.Lines, next.Rest = "", 0, 0, 0, 0, 0, 0
+	if err := w.save(ctx, next); err != nil {
+		return err
+	}
+	return w.queue(ctx, w.Export)
+}
