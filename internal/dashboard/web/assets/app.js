@@ -67,7 +67,11 @@ function enter(form, values) {
       else field.value = value;
     }
   }
-  document.getElementById("restored").hidden = false;
+  const notice = document.createElement("p");
+  notice.className = "notice";
+  notice.setAttribute("role", "status");
+  notice.textContent = document.body.dataset.restored;
+  document.getElementById("over").append(notice);
 }
 
 // A part of a page that refreshes itself keeps its open details open, and closed ones closed.
