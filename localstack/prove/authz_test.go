@@ -39,7 +39,7 @@ func authorization(ctx context.Context, t *testing.T, env stackenv.Env) {
 
 // resourceIDs are the IDs and names of a tenant's resources in requests.
 type resourceIDs struct {
-	campaign, name, batch, template, credential, endpoint, upload, export string
+	campaign, name, batch, template, credential, endpoint, upload, export, media string
 }
 
 // missing returns IDs that do not exist.
@@ -47,6 +47,7 @@ func missing() resourceIDs {
 	return resourceIDs{
 		campaign: random.UUID(), name: "n" + rand.Text(), batch: "b" + rand.Text(), template: random.UUID(), credential: "rcs_" + rand.Text(),
 		endpoint: random.UUID(), upload: strings.ToLower(rand.Text()), export: random.UUID(),
+		media: campaign.MediaHash("", rand.Text()),
 	}
 }
 
@@ -60,7 +61,7 @@ func (t resourceIDs) hide(text string) string {
 
 func (t resourceIDs) replace(text string) string {
 	return strings.NewReplacer(t.campaign, "CAMPAIGN", t.name, "NAME", t.batch, "BATCH", t.template, "TEMPLATE",
-		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.upload, "UPLOAD", t.export, "EXPORT").Replace(text)
+		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.upload, "UPLOAD", t.export, "EXPORT", t.media, "MEDIA").Replace(text)
 }
 
 // tenantFixture is a tenant with its resources.
@@ -115,8 +116,8 @@ func (w *authzFixture) issue(ctx context.Context, t *testing.T, at time.Time, ba
 	return token
 }
 
-// fill gives the owner a campaign with a batch that was sent and two scheduled ones, and
-// an uploaded file.
+// fill gives the owner a campaign with a batch that was sent and two scheduled ones, an
+// uploaded file of recipients, and a file that messages show.
 func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 	t.Helper()
 	v := &w.owner
@@ -146,6 +147,10 @@ func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, ExportID: v.export, Secret: rand.Text(), State: campaign.ExportCompleted,
 		CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
 	}, nil)
+	check(t, err)
+	name := "f" + rand.Text()
+	v.private = append([]string{name}, v.private...) // upload sends the last one
+	_, err = storeOf(w.env).AddMedia(ctx, campaign.MediaFile{Tenant: v.id, Hash: v.media, Name: name, Type: "image/png", Size: 1, CreatedAt: time.Now()})
 	check(t, err)
 	w.upload(ctx, t)
 }

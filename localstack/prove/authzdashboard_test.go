@@ -39,7 +39,7 @@ func (w *authzFixture) session(ctx context.Context, t *testing.T, at time.Time, 
 // publicPages are the routes that need no session.
 var publicPages = []string{
 	" /", "GET /dashboard/assets/{hash}/{name}", "GET /dashboard/docs", "GET /dashboard/docs/{page}", "GET /dashboard/language/{code}",
-	"GET /dashboard/sign-in", "GET /dashboard/sign-in/callback", "GET /dashboard/signed-out", "POST /dashboard/sign-out",
+	"GET /dashboard/media/upload/{hash}/upload.js", "GET /dashboard/sign-in", "GET /dashboard/sign-in/callback", "GET /dashboard/signed-out", "POST /dashboard/sign-out",
 }
 
 // tryDashboard requests every route of the dashboard with every wrong session and form.
@@ -123,7 +123,7 @@ func (p pageRoute) withIDs(t *testing.T, about resourceIDs) (address string, fie
 	case strings.HasPrefix(p.pattern, web.Root+"/settings/webhooks/"):
 		id = about.endpoint
 	}
-	address = strings.NewReplacer("{campaignId}", about.campaign, "{version}", "1", "{id}", id).Replace(p.pattern)
+	address = strings.NewReplacer("{campaignId}", about.campaign, "{hash}", about.media, "{version}", "1", "{id}", id).Replace(p.pattern)
 	if strings.Contains(address, "{") || strings.Contains(p.pattern, "{id}") && id == "" {
 		t.Fatalf("%s has an unknown parameter: add it here", p.pattern)
 	}

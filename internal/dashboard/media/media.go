@@ -60,10 +60,10 @@ var files embed.FS
 //go:embed upload.js
 var script []byte
 
-// scriptPath changes with the script, so that browsers can cache it.
-var scriptPath = func() string {
+// scriptHash changes with the script, so that browsers can cache it.
+var scriptHash = func() string {
 	sum := sha256.Sum256(script)
-	return Path + "/upload-" + hex.EncodeToString(sum[:6]) + ".js"
+	return hex.EncodeToString(sum[:6])
 }()
 
 // Area returns the pages and texts of the files.
@@ -75,7 +75,7 @@ const Path = web.Root + "/media"
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.View(mux, Path, s.list)
-	ui.WithoutSession(mux, "GET "+scriptPath, serveScript)
+	ui.WithoutSession(mux, "GET "+Path+"/upload/{hash}/upload.js", serveScript)
 	ui.Change(mux, Path+"/uploads", s.start)
 	ui.Change(mux, Path+"/uploads/part", s.part)
 	ui.Change(mux, Path+"/uploads/finish", s.finish)
@@ -85,6 +85,9 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 }
 
 func serveScript(p *web.Page) error {
+	if p.R.PathValue("hash") != scriptHash {
+		return campaign.ErrNotFound
+	}
 	p.W.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 	p.W.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	_, err := p.W.Write(script)
@@ -98,7 +101,7 @@ func (s *Pages) Upload(p *web.Page) (web.Upload, error) {
 		return web.Upload{}, err
 	}
 	p.UploadTo(origin)
-	return web.Upload{Script: scriptPath, PartSize: s.PartSize}, nil
+	return web.Upload{Script: Path + "/upload/" + scriptHash + "/upload.js", PartSize: s.PartSize}, nil
 }
 
 const (
