@@ -234,7 +234,7 @@ func TestChange(t *testing.T) {
 	if on.Location != path || o.endpoint(t, e.ID).Off() {
 		t.Errorf("switching on answers %d to %q", on.Status, on.Location)
 	}
-	lacks(t, o.admin.Follow(on), "On: what waited arrives")
+	lacks(t, o.admin.Follow(on), "Enabled: the events that waited arrive")
 	o.admin.Post(path+"/kinds", url.Values{"kind": {
 		"campaign.completed", "message.sent", "message.delivered", "message.read", "message.failed", "message.expired", "message.replied", "message.opted_out",
 	}})
