@@ -39,7 +39,8 @@ func (d *Service) SaveTemplate(ctx context.Context, form TemplateForm) (campaign
 	return d.KeepTemplate(ctx, t)
 }
 
-// KeepTemplate is SaveTemplate for a parsed card. It sets Version and CreatedAt.
+// KeepTemplate is SaveTemplate for a parsed card. It sets Version and CreatedAt. If t has a
+// version, the error wraps campaign.ErrLostRace if another one is next.
 func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	if err := d.requireTenant(ctx, t.Tenant); err != nil {
 		return t, err

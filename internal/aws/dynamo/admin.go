@@ -74,10 +74,12 @@ func (s *CampaignStore) Agents(ctx context.Context) ([]campaign.Agent, error) {
 }
 
 // PutTemplate writes the template as its next version, from 1, and returns it with that
-// version. Versions are immutable. Concurrent calls get different versions. The error wraps
+// version. Versions are immutable. Concurrent calls get different versions, unless t has a
+// version: then the error wraps campaign.ErrLostRace if another one is next. It wraps
 // campaign.ErrNotFound if the template belongs to another tenant, and campaign.ErrNoMedia if
 // it shows an uploaded file that its tenant does not have.
 func (s *CampaignStore) PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+	wanted := t.Version
 	for try := range maxEdits {
 		if err := retry.Wait(ctx, try); err != nil {
 			return t, fmt.Errorf("put template %s: %w", t.ID, err)
@@ -88,6 +90,9 @@ func (s *CampaignStore) PutTemplate(ctx context.Context, t campaign.Template) (c
 		}
 		if err == nil && current.Tenant != t.Tenant {
 			return t, fmt.Errorf("put template %s: belongs to another tenant: %w", t.ID, campaign.ErrNotFound)
+		}
+		if wanted > 0 && wanted != current.Version+1 {
+			break
 		}
 		t.Version, t.CreatedAt = current.Version+1, s.Now().UTC().Truncate(time.Millisecond)
 		if err := s.putVersion(ctx, t); !errors.Is(err, campaign.ErrLostRace) {

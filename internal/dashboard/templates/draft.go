@@ -44,6 +44,8 @@ type draft struct {
 	// Base is the version whose cards and suggestions the form names instead of repeating
 	// them, 0 for none.
 	Base int
+	// Edited is the newest version when the form was opened, 0 for a new template.
+	Edited int
 }
 
 // draftCard is a card. Its JSON is the value of a closed card's field.
@@ -95,7 +97,7 @@ func newDraft() draft {
 
 // draftOf returns the draft of a saved template.
 func draftOf(p *web.Page, t campaign.Template) draft {
-	d := draft{Base: t.Version}
+	d := draft{Base: t.Version, Edited: t.Version}
 	d.ID, d.Name, d.Traffic, d.Form, d.Text = t.ID, t.Name, string(t.Traffic), formOf(t.Content), t.Text
 	d.Suggestions = draftSuggestions(p, "", t.Suggestions)
 	if t.Card != nil {

@@ -61,7 +61,8 @@ func (s *Pages) baseVersion(p *web.Page, id, version string) (campaign.Template,
 }
 
 func (f fields) draft(id string) draft {
-	d := draft{ID: id, Base: f.base.Base, Name: f.line("name"), Traffic: f.line("traffic"), Form: f.messageForm()}
+	edited, _ := strconv.Atoi(f.line("edited"))
+	d := draft{ID: id, Base: f.base.Base, Edited: edited, Name: f.line("name"), Traffic: f.line("traffic"), Form: f.messageForm()}
 	if !f.form.Has("card-title") {
 		f.readBefore(&d)
 		return d

@@ -1,9 +1,10 @@
 package templates
 
 import (
-	"context"
+	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
@@ -25,6 +26,7 @@ type form struct {
 	Refused bool
 	Files   []file // the newest ones that the template can show
 	Upload  web.Upload
+	Newer   int // newer version that somebody else has saved, or 0
 
 	page   *web.Page
 	focus  string            // the element that gets the focus
@@ -59,7 +61,7 @@ func (s *Pages) files(p *web.Page) (newest []file, err error) {
 // newForm fills a form with a draft.
 func newForm(p *web.Page, d draft) *form {
 	t := d.template(p.Session.Tenant)
-	f := &form{draft: d, page: p, variables: variablesOf(t), Counts: counts(p, t), Hint: hintOf(p, t.Content), errors: map[string]string{}}
+	f := &form{draft: d, page: p, variables: variablesOf(t), Counts: counts(p, t), Hint: hintOf(p, t.Content), Newer: overwritten(p), errors: map[string]string{}}
 	f.Phone, f.Cut = web.Phone(p, t.Content, p.T("templates.preview"), previewWeight(d))
 	f.Phone.Dark = p.R.PostForm.Has("dark")
 	for _, flaw := range flawsOf(t) {
@@ -167,9 +169,49 @@ func (s *Pages) save(p *web.Page, action, id string) error {
 	if flaws := flawsOf(t); len(flaws) > 0 {
 		return s.refuse(p, d, flaws[0])
 	}
-	if flaws, err := s.mediaFlaws(p.R.Context(), t); err != nil || len(flaws) > 0 {
-		return s.refuseMedia(p, d, flaws, err)
+	before, err := s.before(p, id)
+	if err != nil {
+		return err
 	}
+	if d.stale(before, overwritten(p)) {
+		return s.refuseStale(p, d, before)
+	}
+	if flaws := s.Media.Flaws(p.R.Context(), t.Content, before.Content); len(flaws) > 0 {
+		return s.refuseMedia(p, d, flaws)
+	}
+	return s.keep(p, d, t, before, action)
+}
+
+// before returns the newest version of a template, the zero Template for a new one.
+func (s *Pages) before(p *web.Page, id string) (campaign.Template, error) {
+	if id == "" {
+		return campaign.Template{}, nil
+	}
+	return s.Store.Template(p.R.Context(), id)
+}
+
+// overwritten returns the version that the person has been told of as newer, or 0.
+func overwritten(p *web.Page) int {
+	n, _ := strconv.Atoi(p.Field("over"))
+	return n
+}
+
+// stale reports whether somebody saved a version after the edited one, and the person was
+// not told of it.
+func (d draft) stale(newest campaign.Template, told int) bool {
+	return d.Edited > 0 && newest.Version != d.Edited && newest.Version != told
+}
+
+// refuseStale shows the form, which says that there is a newer version. Saved again, it is
+// the version after that.
+func (s *Pages) refuseStale(p *web.Page, d draft, newest campaign.Template) error {
+	f := newForm(p, d)
+	f.Newer = newest.Version
+	return s.renderForm(p, http.StatusConflict, f)
+}
+
+// keep saves the template as the version after before.
+func (s *Pages) keep(p *web.Page, d draft, t, before campaign.Template, action string) error {
 	to, toKey := Path, "templates.all"
 	if t.ID != "" {
 		to, toKey = Path+"/"+t.ID, "templates.back"
@@ -180,7 +222,14 @@ func (s *Pages) save(p *web.Page, action, id string) error {
 	if err := p.AuditOn(linkOf(t), action, t.Name); err != nil {
 		return err
 	}
-	t, err = s.Keeper.KeepTemplate(p.R.Context(), t)
+	if t.ID != "" {
+		t.Version = before.Version + 1
+	}
+	t, err := s.Keeper.KeepTemplate(p.R.Context(), t)
+	if errors.Is(err, campaign.ErrLostRace) {
+		before.Version++
+		return s.refuseStale(p, d, before)
+	}
 	if err != nil {
 		return err
 	}
@@ -209,22 +258,8 @@ func (s *Pages) rearrange(p *web.Page, d draft, command string) error {
 	return s.renderForm(p, http.StatusOK, f)
 }
 
-// mediaFlaws returns the media that the provider could not fetch.
-func (s *Pages) mediaFlaws(ctx context.Context, t campaign.Template) ([]content.Flaw, error) {
-	var before campaign.Template
-	if t.ID != "" {
-		var err error
-		if before, err = s.Store.Template(ctx, t.ID); err != nil {
-			return nil, err
-		}
-	}
-	return s.Media.Flaws(ctx, t.Content, before.Content), nil
-}
-
-func (s *Pages) refuseMedia(p *web.Page, d draft, flaws []content.Flaw, err error) error {
-	if err != nil {
-		return err
-	}
+// refuseMedia shows the form with the media that the provider could not fetch.
+func (s *Pages) refuseMedia(p *web.Page, d draft, flaws []content.Flaw) error {
 	d.Checked = true
 	d.show(flaws[0])
 	f := newForm(p, d)

@@ -30,7 +30,8 @@ type Store interface {
 
 // Keeper saves templates.
 type Keeper interface {
-	// KeepTemplate saves a new template if t has no ID, else a new version.
+	// KeepTemplate saves a new template if t has no ID, else the version of t. The error
+	// wraps campaign.ErrLostRace if another version is next.
 	KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
 }
 

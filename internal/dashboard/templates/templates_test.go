@@ -160,6 +160,34 @@ func TestSave_SameFormTwice(t *testing.T) {
 	}
 }
 
+// Of two people who edit the same version, the second one is told of the first one's
+// version before theirs replaces it.
+func TestSave_TwoTabs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.create(textForm("Pedido", "Olá"))
+	open := func(text string) url.Values {
+		page := b.admin.Get(path + "/edit")
+		form := textForm("Pedido", text)
+		form.Set("once", page.Value("once"))
+		form.Set("edited", page.Value("edited"))
+		return form
+	}
+	first, second := open("Um"), open("Dois")
+	contains(t, b.admin.Post(path, first), http.StatusSeeOther)
+	refused := b.admin.Post(path, second)
+	contains(t, refused, http.StatusConflict, "Somebody saved version 2", "Dois")
+	if got, err := b.store.Template(t.Context(), path[len("/dashboard/templates/"):]); err != nil || got.Text != "Um" {
+		t.Errorf("the text is %q (%v), want the first one's", got.Text, err)
+	}
+	second.Set("once", refused.Value("once"))
+	second.Set("over", refused.Value("over"))
+	contains(t, b.admin.Post(path, second), http.StatusSeeOther)
+	if got, err := b.store.Template(t.Context(), path[len("/dashboard/templates/"):]); err != nil || got.Text != "Dois" || got.Version != 3 {
+		t.Errorf("version %d, text %q (%v), want version 3 of the second one", got.Version, got.Text, err)
+	}
+}
+
 func TestSave_WrongInput(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
