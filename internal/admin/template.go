@@ -177,6 +177,8 @@ func describe(f content.Flaw) string {
 		return "the cards of a carousel have media of different heights: use one height"
 	case content.FlawInvalid:
 		return what + " is invalid"
+	case content.FlawUnusable:
+		return what + " cannot be fetched: " + f.Detail
 	}
 	return what + " cannot be used"
 }

@@ -122,7 +122,7 @@ func (f placedFlaw) detail() string {
 	case content.FlawInvalid:
 		return invalids.of(f.Part, "is invalid")
 	case content.FlawUnusable:
-		return f.Flaw.Detail
+		return f.Detail
 	}
 	return "cannot be used"
 }

@@ -20,7 +20,7 @@ func TestCompress(t *testing.T) {
 		_, _ = io.WriteString(w, page)
 	}))
 	get := func(encoding string) *httptest.ResponseRecorder {
-		r := httptest.NewRequest(http.MethodGet, "/dashboard", nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/dashboard", nil)
 		r.Header.Set("Accept-Encoding", encoding)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)

@@ -430,13 +430,6 @@ func TestPage_Parts(t *testing.T) {
 	}
 }
 
-// between returns what follows before, up to after.
-func between(text, before, after string) string {
-	_, rest, _ := strings.Cut(text, before)
-	found, _, _ := strings.Cut(rest, after)
-	return found
-}
-
 func TestAssets_SmallAndCached(t *testing.T) {
 	t.Parallel()
 	ana := admin(newSite(t))
