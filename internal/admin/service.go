@@ -81,6 +81,9 @@ type tenantStore interface {
 
 type templateStore interface {
 	PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
+	// PutTemplateVersion is PutTemplate for the version of t. The error wraps
+	// campaign.ErrLostRace if another version is next.
+	PutTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
 }
 

@@ -39,9 +39,18 @@ func (d *Service) SaveTemplate(ctx context.Context, form TemplateForm) (campaign
 	return d.KeepTemplate(ctx, t)
 }
 
-// KeepTemplate is SaveTemplate for a parsed card. It sets Version and CreatedAt. If t has a
-// version, the error wraps campaign.ErrLostRace if another one is next.
+// KeepTemplate is SaveTemplate for a parsed card. It sets Version and CreatedAt.
 func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+	return d.keepTemplate(ctx, t, d.Store.PutTemplate)
+}
+
+// KeepTemplateVersion is KeepTemplate for the version of t. The error wraps
+// campaign.ErrLostRace if another version is next.
+func (d *Service) KeepTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+	return d.keepTemplate(ctx, t, d.Store.PutTemplateVersion)
+}
+
+func (d *Service) keepTemplate(ctx context.Context, t campaign.Template, put func(context.Context, campaign.Template) (campaign.Template, error)) (campaign.Template, error) {
 	if err := d.requireTenant(ctx, t.Tenant); err != nil {
 		return t, err
 	}
@@ -51,7 +60,7 @@ func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campai
 	if err := checkTemplate(t); err != nil {
 		return t, err
 	}
-	return d.Store.PutTemplate(ctx, t)
+	return put(ctx, t)
 }
 
 // identify sets the ID of a new template, and a default name. For an existing template

@@ -74,12 +74,21 @@ func (s *CampaignStore) Agents(ctx context.Context) ([]campaign.Agent, error) {
 }
 
 // PutTemplate writes the template as its next version, from 1, and returns it with that
-// version. Versions are immutable. Concurrent calls get different versions, unless t has a
-// version: then the error wraps campaign.ErrLostRace if another one is next. It wraps
+// version. Versions are immutable. Concurrent calls get different versions. The error wraps
 // campaign.ErrNotFound if the template belongs to another tenant, and campaign.ErrNoMedia if
 // it shows an uploaded file that its tenant does not have.
 func (s *CampaignStore) PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
-	wanted := t.Version
+	return s.putTemplate(ctx, t, 0)
+}
+
+// PutTemplateVersion is PutTemplate for the version of t. The error wraps
+// campaign.ErrLostRace if another version is next.
+func (s *CampaignStore) PutTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+	return s.putTemplate(ctx, t, t.Version)
+}
+
+// putTemplate writes the next version, which must be the wanted one unless that is 0.
+func (s *CampaignStore) putTemplate(ctx context.Context, t campaign.Template, wanted int) (campaign.Template, error) {
 	for try := range maxEdits {
 		if err := retry.Wait(ctx, try); err != nil {
 			return t, fmt.Errorf("put template %s: %w", t.ID, err)

@@ -222,10 +222,11 @@ func (s *Pages) keep(p *web.Page, d draft, t, before campaign.Template, action s
 	if err := p.AuditOn(linkOf(t), action, t.Name); err != nil {
 		return err
 	}
+	put := s.Keeper.KeepTemplate
 	if t.ID != "" {
-		t.Version = before.Version + 1
+		t.Version, put = before.Version+1, s.Keeper.KeepTemplateVersion
 	}
-	t, err := s.Keeper.KeepTemplate(p.R.Context(), t)
+	t, err := put(p.R.Context(), t)
 	if errors.Is(err, campaign.ErrLostRace) {
 		before.Version++
 		return s.refuseStale(p, d, before)

@@ -30,9 +30,11 @@ type Store interface {
 
 // Keeper saves templates.
 type Keeper interface {
-	// KeepTemplate saves a new template if t has no ID, else the version of t. The error
-	// wraps campaign.ErrLostRace if another version is next.
+	// KeepTemplate saves a new template.
 	KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
+	// KeepTemplateVersion saves the version of t. The error wraps campaign.ErrLostRace if
+	// another version is next.
+	KeepTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error)
 }
 
 // Media checks the media of templates.
