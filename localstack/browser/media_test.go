@@ -65,14 +65,15 @@ func TestMedia_UploadInEditor(t *testing.T) {
 		chromedp.Click(`[data-upload-to="card-media"]`),
 		chromedp.SetUploadFiles(`[data-upload] input`, []string{path}),
 		chromedp.Poll[chromedp.Void](`document.getElementById("card-media").value.endsWith(".png")`),
-		chromedp.WaitVisible(`.phone img`),
+		chromedp.WaitVisible(`.phone .picture`),
 	)
 	b.check("template-upload")
 	if title := read(b, "read the title", chromedp.Value(`#card-title`)); title != "Oferta" {
 		t.Errorf("the title is %q after the upload", title)
 	}
-	b.click(`main form .actions button`, `a[href$="/edit"]`)
-	if shown := read(b, "read the image", chromedp.Evaluate[string](`document.querySelector(".phone img").src`)); !strings.Contains(shown, "/media/") {
+	b.click(`#editor .actions button`, `a[href$="/edit"]`)
+	b.click(`a[href$="/edit"]`, `#card-media`)
+	if shown := read(b, "read the link", chromedp.Value(`#card-media`)); !strings.Contains(shown, "/media/") {
 		t.Errorf("the saved card shows %q", shown)
 	}
 }
