@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 const media = "/dashboard/media"
@@ -71,7 +72,7 @@ func TestMedia_UploadInEditor(t *testing.T) {
 	if title := read(b, "read the title", chromedp.Value(`#card-title`)); title != "Oferta" {
 		t.Errorf("the title is %q after the upload", title)
 	}
-	b.click(`#editor .actions button`, `a[href$="/edit"]`)
+	b.run("save with the Enter key", chromedp.SendKeys(`#card-title`, kb.Enter), chromedp.WaitVisible(`a[href$="/edit"]`), whole)
 	b.click(`a[href$="/edit"]`, `#card-media`)
 	if shown := read(b, "read the link", chromedp.Value(`#card-media`)); !strings.Contains(shown, "/media/") {
 		t.Errorf("the saved card shows %q", shown)
