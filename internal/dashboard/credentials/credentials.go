@@ -8,7 +8,6 @@ import (
 	"embed"
 	"errors"
 	"net/http"
-	"path"
 	"slices"
 	"time"
 
@@ -52,7 +51,7 @@ const Path = web.Root + "/settings/credentials"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, path.Dir(Path), func(p *web.Page) error { return p.Redirect(Path) })
+	ui.View(mux, web.Root+"/settings", func(p *web.Page) error { return p.Redirect(Path) })
 	ui.View(mux, Path, s.list)
 	ui.AdminView(mux, Path+"/new", s.ask)
 	ui.Change(mux, Path, s.create)
