@@ -27,9 +27,9 @@ type Checker struct {
 // checkTimeout is the maximum time of a check.
 const checkTimeout = 8 * time.Second
 
-// Flaws returns the media that the provider could not fetch, in the order of the content. It requests the URLs without variables that the
-// version before did not have, concurrently. A local stack, which may have no access to
-// the internet, requests only URLs of its machine.
+// Flaws returns the media that the provider could not fetch, in the order of the content. It
+// requests the URLs without variables that the version before did not have, concurrently. A
+// local stack, which may have no access to the internet, requests only URLs of its machine.
 func (c Checker) Flaws(ctx context.Context, saved, before content.Content) []content.Flaw {
 	ctx, stop := context.WithTimeout(ctx, checkTimeout)
 	defer stop()

@@ -143,22 +143,22 @@ func (s *Pages) preview(p *web.Page) error {
 }
 
 func (s *Pages) create(p *web.Page) error {
-	return s.save(p, "template.create", "")
+	return s.save(p, "template.create", campaign.Template{})
 }
 
 // change saves a new version. Campaigns keep their version.
 func (s *Pages) change(p *web.Page) error {
-	old, err := s.own(p)
+	newest, err := s.own(p)
 	if err != nil {
 		return err
 	}
-	return s.save(p, "template.change", old.ID)
+	return s.save(p, "template.change", newest)
 }
 
 // save saves a template, or changes the cards and suggestions of its form. A repeated
-// submission of the form has no effect. id is "" for a new template.
-func (s *Pages) save(p *web.Page, action, id string) error {
-	d, err := s.read(p, id)
+// submission of the form has no effect. newest is the zero Template for a new one.
+func (s *Pages) save(p *web.Page, action string, newest campaign.Template) error {
+	d, err := s.read(p, newest.ID)
 	if err != nil {
 		return err
 	}
@@ -169,25 +169,13 @@ func (s *Pages) save(p *web.Page, action, id string) error {
 	if flaws := flawsOf(t); len(flaws) > 0 {
 		return s.refuse(p, d, flaws[0])
 	}
-	before, err := s.before(p, id)
-	if err != nil {
-		return err
+	if d.stale(newest.Version, overwritten(p)) {
+		return s.refuseStale(p, d, newest.Version)
 	}
-	if d.stale(before, overwritten(p)) {
-		return s.refuseStale(p, d, before)
+	if flaws := s.Media.Flaws(p.R.Context(), t.Content, newest.Content); len(flaws) > 0 {
+		return s.refuse(p, d, flaws[0], flaws...)
 	}
-	if flaws := s.Media.Flaws(p.R.Context(), t.Content, before.Content); len(flaws) > 0 {
-		return s.refuseMedia(p, d, flaws)
-	}
-	return s.keep(p, d, t, before, action)
-}
-
-// before returns the newest version of a template, the zero Template for a new one.
-func (s *Pages) before(p *web.Page, id string) (campaign.Template, error) {
-	if id == "" {
-		return campaign.Template{}, nil
-	}
-	return s.Store.Template(p.R.Context(), id)
+	return s.keep(p, d, t, newest.Version+1, action)
 }
 
 // overwritten returns the version that the person has been told of as newer, or 0.
@@ -198,23 +186,23 @@ func overwritten(p *web.Page) int {
 
 // stale reports whether somebody saved a version after the edited one, and the person was
 // not told of it.
-func (d draft) stale(newest campaign.Template, told int) bool {
-	return d.Edited > 0 && newest.Version != d.Edited && newest.Version != told
+func (d draft) stale(newest, told int) bool {
+	return d.Edited > 0 && newest != d.Edited && newest != told
 }
 
 // refuseStale shows the form, which says that there is a newer version. Saved again, it is
 // the version after that.
-func (s *Pages) refuseStale(p *web.Page, d draft, newest campaign.Template) error {
+func (s *Pages) refuseStale(p *web.Page, d draft, newest int) error {
 	f := newForm(p, d)
-	f.Newer = newest.Version
+	f.Newer = newest
 	return s.renderForm(p, http.StatusConflict, f)
 }
 
-// keep saves the template as the version after before.
-func (s *Pages) keep(p *web.Page, d draft, t, before campaign.Template, action string) error {
+// keep saves the template as a version.
+func (s *Pages) keep(p *web.Page, d draft, t campaign.Template, version int, action string) error {
 	to, toKey := Path, "templates.all"
 	if t.ID != "" {
-		to, toKey = Path+"/"+t.ID, "templates.back"
+		to, toKey = linkOf(t), "templates.back"
 	}
 	if err := s.Once.Use(p, "templates.form_used", to, toKey); err != nil {
 		return err
@@ -224,17 +212,16 @@ func (s *Pages) keep(p *web.Page, d draft, t, before campaign.Template, action s
 	}
 	put := s.Keeper.KeepTemplate
 	if t.ID != "" {
-		t.Version, put = before.Version+1, s.Keeper.KeepTemplateVersion
+		t.Version, put = version, s.Keeper.KeepTemplateVersion
 	}
 	t, err := put(p.R.Context(), t)
 	if errors.Is(err, campaign.ErrLostRace) {
-		before.Version++
-		return s.refuseStale(p, d, before)
+		return s.refuseStale(p, d, version)
 	}
 	if err != nil {
 		return err
 	}
-	return p.Done(Path+"/"+t.ID, "templates.saved", t.Name, p.Number(t.Version))
+	return p.Done(linkOf(t), "templates.saved", t.Name, p.Number(t.Version))
 }
 
 // linkOf returns the path of a template, "" for a new one.
@@ -259,23 +246,15 @@ func (s *Pages) rearrange(p *web.Page, d draft, command string) error {
 	return s.renderForm(p, http.StatusOK, f)
 }
 
-// refuseMedia shows the form with the media that the provider could not fetch.
-func (s *Pages) refuseMedia(p *web.Page, d draft, flaws []content.Flaw) error {
-	d.Checked = true
-	d.show(flaws[0])
-	f := newForm(p, d)
-	for _, flaw := range flaws {
-		f.note(flaw)
-	}
-	f.Refused, f.focus = true, d.fieldOf(flaws[0])
-	return s.renderForm(p, http.StatusUnprocessableEntity, f)
-}
-
-// refuse shows the form with the errors at their fields. The first one has the focus.
-func (s *Pages) refuse(p *web.Page, d draft, first content.Flaw) error {
+// refuse shows the form with the errors at their fields: those of the draft, and others that
+// the draft does not show. The first one has the focus.
+func (s *Pages) refuse(p *web.Page, d draft, first content.Flaw, others ...content.Flaw) error {
 	d.Checked = true
 	d.show(first)
 	f := newForm(p, d)
+	for _, flaw := range others {
+		f.note(flaw)
+	}
 	f.Refused, f.focus = true, d.fieldOf(first)
 	return s.renderForm(p, http.StatusUnprocessableEntity, f)
 }
