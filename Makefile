@@ -134,7 +134,7 @@ rotate: bin/admin ## rotate the secret of a credential: CLIENT_ID=rcs_… KEEP=2
 	@$(call need,CLIENT_ID)$(ADMIN) rotate $(ON_STACK) $(call flag,--client-id,CLIENT_ID) $(call flag,--keep,KEEP)
 revoke: bin/admin ## revoke a credential: CLIENT_ID=rcs_…
 	@$(call need,CLIENT_ID)$(ADMIN) revoke $(ON_STACK) $(call flag,--client-id,CLIENT_ID)
-user: bin/admin ## add, change or remove a dashboard user: TENANT=id EMAIL=address ROLE=admin, viewer or none
+user: bin/admin ## add, change or remove a dashboard user: TENANT=id EMAIL=address ROLE=admin, author, approver, viewer or none
 	@$(call need,TENANT)$(call need,EMAIL)$(ADMIN) user $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--email,EMAIL) $(call flag,--role,ROLE)
 endpoint: bin/admin ## register a webhook endpoint: TENANT=id URL= KINDS=
 	@$(call need,TENANT)$(call need,URL)$(ADMIN) endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--url,URL) $(call flag,--kinds,KINDS)

@@ -31,7 +31,7 @@ type Invited struct {
 
 // roles are the roles of dashboard users. address is a rough check of e-mail addresses.
 var (
-	personRoles = []string{"admin", "viewer"}
+	personRoles = []string{"admin", "author", "approver", "viewer"}
 	address     = regexp.MustCompile(`^[^@\s]{1,64}@[^@\s]+\.[^@\s]+$`)
 )
 
@@ -46,7 +46,7 @@ func (d *Service) InvitePerson(ctx context.Context, who campaign.Person) (Invite
 		return Invited{}, err
 	}
 	if !slices.Contains(personRoles, who.Role) {
-		return Invited{}, input("role_unknown", "unknown role %q: use admin or viewer, or none to remove the person", shorten(who.Role))
+		return Invited{}, input("role_unknown", "unknown role %q: use admin, author, approver or viewer, or none to remove the person", shorten(who.Role))
 	}
 	if err := d.requireTenant(ctx, who.Tenant); err != nil {
 		return Invited{}, err

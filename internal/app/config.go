@@ -36,6 +36,7 @@ type Config struct {
 	KeysSwitchAt time.Time
 
 	SignInIssuer, SignInClientID, SignInOrigin string
+	UserPoolID                                 string
 
 	MinLead    time.Duration // between a dispatch call and the start of a scheduled batch
 	SweepAfter time.Duration // how long a batch may stay unfinished before sweep checks it
@@ -70,7 +71,7 @@ func FromEnv() Config {
 		KeysSwitchAt: instant("SIGNING_KEYS_SWITCH_AT"),
 
 		SignInIssuer: os.Getenv("SIGN_IN_ISSUER"), SignInClientID: os.Getenv("SIGN_IN_CLIENT_ID"),
-		SignInOrigin: os.Getenv("SIGN_IN_ORIGIN"),
+		SignInOrigin: os.Getenv("SIGN_IN_ORIGIN"), UserPoolID: os.Getenv("USER_POOL_ID"),
 
 		MinLead:    seconds("MIN_LEAD_SECONDS", 300),
 		SweepAfter: seconds("SWEEP_AFTER_SECONDS", 600),

@@ -22,7 +22,7 @@ const day = 24 * time.Hour
 var objectLives = map[string]time.Duration{
 	"payloads/": campaign.Retention, "errors/": campaign.ErrorFileLife, "events/": campaign.EventLife,
 	"answers/": campaign.AnswerFileLife, "uploads/": campaign.UploadLife,
-	"exports/": campaign.ExportLife,
+	"exports/": campaign.ExportLife, "drafts/": campaign.DraftLife,
 }
 
 func TestTemplate_BucketLifecycle(t *testing.T) {
@@ -65,14 +65,16 @@ func TestPrivacyPage_Retention(t *testing.T) {
 	t.Parallel()
 	pool := resources(t)["UserPoolClient"].Properties
 	want := []string{
-		period(campaign.Retention) + " from its acceptance", // payloads
-		period(campaign.Retention) + " from its acceptance", // rows
-		period(campaign.Retention) + " from the acceptance of its last batch",
+		period(campaign.Retention) + " from its acceptance",                   // payloads
+		period(campaign.Retention) + " from its acceptance",                   // rows
+		period(campaign.Retention) + " from the acceptance of its last batch", // a campaign
+		period(campaign.Retention) + " from the acceptance of its last batch", // its results
 		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife), period(campaign.UploadLife),
+		period(campaign.DraftLife) + " from the last change",
 		period(campaign.ExportLife) + " from its completion",
 		period(campaign.UploadLife), "until an admin deletes them",
-		period(campaign.Retention) + " from the first failure", period(campaign.FailureLife), period(campaign.PostsLife), period(campaign.BudgetLife) + " from the first day of the month", period(campaign.AuditLife), period(campaign.FormLife),
+		period(campaign.Retention) + " from the first failure", period(campaign.FailureLife), period(campaign.PostsLife), period(campaign.BudgetLife) + " from the first day of the month", period(campaign.DayLife) + " from the day", period(campaign.AuditLife), period(campaign.FormLife),
 		period(campaign.RefreshLife), period(campaign.LastUseLife) + " from then", period(campaign.SessionEndLife), period(campaign.RateLife) + " from the last call",
 		period(time.Duration(pool.RefreshTokenValidity) * time.Minute), period(web.NoticeLife),
 		period(longestQueue(t)), period(logLife(t)) + " (`LogRetentionDays`)",

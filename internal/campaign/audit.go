@@ -9,8 +9,8 @@ type AuditEntry struct {
 	Who     string // the user's email address
 	Action  string // for example credential.create
 	Subject string // ID or name of the changed object, never a secret or a phone number
-	// Details are the options that the user chose, as keys of the dashboard texts, so that
-	// each reader sees them in their own language.
+	// Details are the options that the user chose, as keys of the dashboard texts, and the
+	// times that changed, so that each reader sees them in their own language.
 	Details []string
 	// Link is the dashboard's path of the changed object, "" if it has no page.
 	Link string

@@ -155,6 +155,9 @@ type Batch struct {
 	// CountsClicks reports whether a suggestion of the batch's template counts its clicks. It
 	// is set on acceptance and never changes. It is false without a TapKey.
 	CountsClicks bool
+	// Test reports whether the batch is a test message, see TestName. It is set on
+	// acceptance. It is false in rows of earlier versions.
+	Test bool
 	// ClosedAt is when the batch was completed. It is zero for open batches and for batches
 	// completed before this field existed.
 	ClosedAt time.Time
@@ -164,6 +167,14 @@ type Batch struct {
 	// ReservedOn. Both are empty without a reservation, and after the batch has closed.
 	Reserved   Money
 	ReservedOn string
+}
+
+// Departure returns when the batch goes out or went out.
+func (b Batch) Departure() time.Time {
+	if b.Due.IsZero() {
+		return b.AcceptedAt
+	}
+	return b.Due
 }
 
 // NeedsAgent reports whether the batch was released without recording its agent.

@@ -33,8 +33,9 @@ type WebhookFailure struct {
 	Code       string // stable error code
 	Attempt    int    // failed attempts before this one
 	At         time.Time
-	Task       NotifyTask // of the webhook's delivery
-	Position   int        // within the delivery's page or entries
+	Took       time.Duration // in milliseconds, 0 if unknown
+	Task       NotifyTask    // of the webhook's delivery
+	Position   int           // within the delivery's page or entries
 	// Entry is the webhook's log entry (see ledger.PackNewEntries), and Blob is the key of its
 	// WebhookEvent, for a delivery with an ID. Either one is enough to resend the webhook
 	// after the delivery is deleted.

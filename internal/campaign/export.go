@@ -12,7 +12,23 @@ type ExportKind string
 const (
 	ExportOutcomes ExportKind = "outcomes" // the accepted messages, with their outcomes
 	ExportRejected ExportKind = "rejected" // the rejected numbers of the error files
+	// ExportRecipients lists recipients with their variables, for another campaign. The
+	// dashboard reads the file; it has no link.
+	ExportRecipients ExportKind = "recipients"
 )
+
+// Audience is a group of a campaign's recipients.
+type Audience string
+
+// The audiences of a follow-up campaign.
+const (
+	AudienceUnread Audience = "unread" // got the message, and did not read it
+	AudienceMissed Audience = "missed" // did not get the message, and did not opt out
+	AudienceTapped Audience = "tapped" // tapped a suggestion, or clicked a link
+)
+
+// Audiences are all audiences.
+func Audiences() []Audience { return []Audience{AudienceUnread, AudienceMissed, AudienceTapped} }
 
 // ExportFormat is the form of an export's CSV.
 type ExportFormat string
@@ -52,6 +68,7 @@ type Export struct {
 	Secret   string // with ExportID, it opens the file
 	Kind     ExportKind
 	Statuses []string // of the messages in the file, empty for all
+	Audience Audience // of ExportRecipients
 	Format   ExportFormat
 	Language string // of headings and texts, en or pt-BR
 	// State, UpdatedAt and the fields below change with the progress.

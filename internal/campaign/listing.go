@@ -2,7 +2,8 @@ package campaign
 
 import "time"
 
-// Listed is an entry in the list of a tenant's campaigns.
+// Listed is an entry in the list of a tenant's campaigns, in the order of the time for which
+// each was first scheduled, or of its creation.
 type Listed struct {
 	ID
 	Name      string
@@ -12,19 +13,24 @@ type Listed struct {
 
 // Summary is a campaign's progress, read from the campaign's own rows, without its batches.
 type Summary struct {
+	Name        string
 	Batches     int
 	Completed   int       // completed batches
+	Moves       int       // revision of the last Move
 	Accepted    int       // messages of all batches
 	Scheduled   bool      // at least one batch has a schedule
 	CancelledAt time.Time // zero if not cancelled
+	Test        bool      // marked as a test message
 }
 
 // Search is a query for messages of a campaign. Nil and empty fields do not filter.
 type Search struct {
 	Batch  *string // a batch's name or ID; a UID needs one unless AllBatches
 	Status string  // an Outcome, or "pending"
-	Phone  *string // E.164
-	UID    *string
+	// Reaction restricts the search to messages with it.
+	Reaction Reaction
+	Phone    *string // E.164
+	UID      *string
 	// AllBatches searches all batches for a UID. Each page covers some of the batches.
 	AllBatches bool
 	Cursor     string // Found.Next of the previous page

@@ -29,3 +29,9 @@ type OptChange struct {
 	Out   bool
 	At    time.Time
 }
+
+// OptedOut is a phone number that opted out.
+type OptedOut struct {
+	Phone string    // E.164, with the leading +
+	Since time.Time // zero if it is no longer known
+}

@@ -61,6 +61,9 @@ const (
 // corrections keep the sum of an outcome's reasons equal to its count.
 const CodeSuperseded = "superseded"
 
+// CodeOptedOut is the code of a message that was not sent because its recipient has opted out.
+const CodeOptedOut = "opted_out"
+
 // Known returns the number of messages with an outcome.
 func (h LedgerSummary) Known() int {
 	total := 0

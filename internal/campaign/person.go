@@ -4,5 +4,7 @@ package campaign
 type Person struct {
 	Email  string
 	Tenant string
-	Role   string // "admin" or "viewer"
+	Role   string // "admin", "author", "approver" or "viewer"
+	// Pending reports that the person has not signed in yet. Only lists set it.
+	Pending bool
 }

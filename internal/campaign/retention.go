@@ -23,6 +23,8 @@ const (
 	AnswerFileLife = 2 * day
 	// UploadLife applies to files uploaded in the dashboard.
 	UploadLife = day
+	// DraftLife applies to drafts of campaigns and their files, from the last change.
+	DraftLife = 30 * day
 	// FailureLife applies to records of failed webhooks.
 	FailureLife = 30 * day
 	// PostsLife applies to the hourly post counts of an endpoint.

@@ -107,6 +107,7 @@ func (s *Service) batch(c *call) campaign.Batch {
 		Scheduled:       c.req.schedule.present(),
 		State:           campaign.BatchPending,
 		NextCheck:       c.times.due.Add(s.Grace),
+		Test:            campaign.TestName.MatchString(c.req.name.value),
 	}
 	if b.Rejected > 0 {
 		b.ErrorFile = c.staged.errorsName

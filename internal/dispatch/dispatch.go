@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -142,9 +141,8 @@ func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte
 // receive reads a client's call. It stores the violations in c; they are reported later
 // because a revoked credential takes precedence and its row is not read yet.
 func (s *Service) receive(c *call, r *http.Request) {
-	key, sent := idempotencyKey(r.Header)
-	if c.key = key; sent && !validKey(key) {
-		c.key = ""
+	var ok bool
+	if c.key, ok = httpapi.IdempotencyKey(r.Header); !ok {
 		c.violations.add("", "invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters")
 	}
 	body, err := httpapi.Body(r, MaxBody)
@@ -172,18 +170,6 @@ func (s *Service) read(c *call, body []byte) {
 	c.times, late = req.checkTimes(c.now, s.Lead)
 	c.violations = append(c.violations, late...)
 	c.numbers = req.numbers()
-}
-
-func idempotencyKey(h http.Header) (key string, sent bool) {
-	values := h.Values("Idempotency-Key")
-	if len(values) == 0 {
-		return "", false
-	}
-	return values[0], true
-}
-
-func validKey(key string) bool {
-	return key != "" && len(key) <= 255 && !strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
 // maxRaces is the maximum number of attempts after lost races.

@@ -48,8 +48,12 @@ func (h history) status() string {
 
 // addBatch adds the lines of a batch as of its snapshot.
 func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at campaign.ExportedBatch) error {
-	if t.Kind == campaign.ExportRejected {
+	switch t.Kind {
+	case campaign.ExportRejected:
 		return m.addRejected(ctx, t, b)
+	case campaign.ExportRecipients:
+		return m.addRecipients(ctx, t, b, at)
+	case campaign.ExportOutcomes:
 	}
 	return m.addOutcomes(ctx, t, b, at)
 }

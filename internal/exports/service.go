@@ -2,9 +2,7 @@ package exports
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -82,12 +80,34 @@ func (s *Service) Create(ctx context.Context, id campaign.ID, exportID string, a
 	if err != nil {
 		return campaign.Export{}, fmt.Errorf("export: %w", err)
 	}
-	now := s.Now()
-	e := campaign.Export{
-		ID: id, ExportID: exportID, Secret: random.Token(secretSize),
-		Kind: asked.Kind, Statuses: asked.Statuses, Format: asked.Format, Language: asked.Language,
-		State: campaign.ExportPending, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(campaign.ExportLife),
+	return s.start(ctx, c, campaign.Export{
+		ExportID: exportID, Kind: asked.Kind, Statuses: asked.Statuses, Format: asked.Format, Language: asked.Language,
+	})
+}
+
+// CreateRecipients starts an export of an audience's recipients. A repeated call with the same
+// ID returns the same export. A refused call returns a *httpapi.Problem.
+func (s *Service) CreateRecipients(ctx context.Context, id campaign.ID, exportID string, who campaign.Audience) (campaign.Export, error) {
+	if !slices.Contains(campaign.Audiences(), who) {
+		return campaign.Export{}, invalid("/audience", unknownValue, "audience must be unread, missed or tapped.")
 	}
+	c, err := s.Store.Campaign(ctx, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return campaign.Export{}, noCampaign()
+	}
+	if err != nil {
+		return campaign.Export{}, fmt.Errorf("export recipients: %w", err)
+	}
+	return s.start(ctx, c, campaign.Export{
+		ExportID: exportID, Kind: campaign.ExportRecipients, Audience: who, Format: campaign.ExportPlain, Language: english,
+	})
+}
+
+// start creates an export of a campaign and queues its task.
+func (s *Service) start(ctx context.Context, c campaign.Campaign, e campaign.Export) (campaign.Export, error) {
+	now := s.Now()
+	e.ID, e.Secret, e.State = c.ID, random.Token(secretSize), campaign.ExportPending
+	e.CreatedAt, e.UpdatedAt, e.ExpiresAt = now, now, now.Add(campaign.ExportLife)
 	snapshot := snapshotOf(c, &e)
 	if len(snapshot) > campaign.MaxExportBatches {
 		return e, tooLarge()
@@ -120,7 +140,7 @@ func snapshotOf(c campaign.Campaign, e *campaign.Export) (snapshot []campaign.Ex
 
 // same reports whether two exports are of the same request.
 func same(a, b campaign.Export) bool {
-	return a.ID == b.ID && a.Kind == b.Kind && a.Format == b.Format && a.Language == b.Language && slices.Equal(a.Statuses, b.Statuses)
+	return a.ID == b.ID && a.Kind == b.Kind && a.Format == b.Format && a.Language == b.Language && a.Audience == b.Audience && slices.Equal(a.Statuses, b.Statuses)
 }
 
 // complete sets the defaults and checks the values.
@@ -154,13 +174,14 @@ func complete(q campaign.ExportRequest) (campaign.ExportRequest, error) {
 	return q, nil
 }
 
-// Of returns the exports of a campaign, newest first, and continues those whose task was
-// lost.
+// Of returns the exports of a campaign that have a link, newest first, and continues those
+// whose task was lost.
 func (s *Service) Of(ctx context.Context, id campaign.ID) ([]campaign.Export, error) {
 	all, err := s.Store.Exports(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	all = slices.DeleteFunc(all, func(e campaign.Export) bool { return e.Kind == campaign.ExportRecipients })
 	slices.SortFunc(all, func(a, b campaign.Export) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	for _, e := range all {
 		if err := s.revive(ctx, e); err != nil {
@@ -170,8 +191,18 @@ func (s *Service) Of(ctx context.Context, id campaign.ID) ([]campaign.Export, er
 	return all, nil
 }
 
-// find returns an export of a campaign.
+// find returns an export of a campaign that clients may see.
 func (s *Service) find(ctx context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
+	e, err := s.Find(ctx, id, exportID)
+	if err == nil && e.Kind == campaign.ExportRecipients {
+		return e, noExport()
+	}
+	return e, err
+}
+
+// Find returns an export of a campaign, and continues it if its task was lost. If there is
+// none, the error is a *httpapi.Problem.
+func (s *Service) Find(ctx context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
 	exportID, ok := campaign.ParseUUID(exportID)
 	if !ok {
 		return campaign.Export{}, noExport()
@@ -212,7 +243,7 @@ func (s *Service) Open(ctx context.Context, name string) (string, error) {
 	e, err := s.Store.Export(ctx, id)
 	switch {
 	case errors.Is(err, campaign.ErrNotFound),
-		err == nil && (e.State != campaign.ExportCompleted || subtle.ConstantTimeCompare([]byte(secret), []byte(e.Secret)) == 0):
+		err == nil && (e.State != campaign.ExportCompleted || e.Kind == campaign.ExportRecipients || subtle.ConstantTimeCompare([]byte(secret), []byte(e.Secret)) == 0):
 		return "", noFile()
 	case err != nil:
 		return "", err
@@ -222,27 +253,11 @@ func (s *Service) Open(ctx context.Context, name string) (string, error) {
 
 // newID returns the ID of a new export.
 func newID(h http.Header, claims accesstoken.Claims) (string, error) {
-	keys := h.Values("Idempotency-Key")
-	if len(keys) == 0 {
-		return random.UUID(), nil
-	}
-	if !validKey(keys[0]) {
+	id, ok := httpapi.NewID(h, "export", claims.Tenant, claims.ClientID)
+	if !ok {
 		return "", &httpapi.Problem{
 			Status: http.StatusBadRequest, Code: "invalid_idempotency_key", Detail: "Idempotency-Key must have 1 to 255 visible ASCII characters.",
 		}
 	}
-	return derivedID(claims.Tenant, claims.ClientID, keys[0]), nil
-}
-
-func validKey(key string) bool {
-	hidden := func(c rune) bool { return c <= ' ' || c > '~' }
-	return key != "" && len(key) <= 255 && !strings.ContainsFunc(key, hidden)
-}
-
-// derivedID returns the UUID, version 8, of the export with a client's key.
-func derivedID(tenant, clientID, key string) string {
-	sum := sha256.Sum256([]byte("export\x00" + tenant + "\x00" + clientID + "\x00" + key))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
-	h := hex.EncodeToString(sum[:16])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	return id, nil
 }

@@ -43,8 +43,9 @@ const bom = "\ufeff"
 // table writes lines in the form of an export.
 type table struct {
 	campaign.Export
-	file  []byte
-	lines int
+	file    []byte
+	lines   int
+	columns variables // of ExportRecipients
 }
 
 func (t *table) separator() byte {
@@ -56,6 +57,10 @@ func (t *table) separator() byte {
 
 // addHeading begins the file.
 func (t *table) addHeading() {
+	if t.Kind == campaign.ExportRecipients {
+		t.addRecipientsHeading()
+		return
+	}
 	if t.Format == campaign.ExportExcel {
 		t.file = append(t.file, bom...)
 	}

@@ -24,6 +24,7 @@ type writer struct {
 	campaign.Export
 	snapshot []campaign.ExportedBatch
 	batches  map[int]campaign.Batch // by ordinal
+	columns  variables              // of ExportRecipients
 }
 
 // open reads the snapshot of an export and its batches, and starts the upload.
@@ -40,6 +41,11 @@ func (m *Maker) open(ctx context.Context, e campaign.Export) (*writer, error) {
 	for _, b := range c.Batches {
 		w.batches[b.Ordinal] = b.Batch
 	}
+	if e.Kind == campaign.ExportRecipients {
+		if w.columns, err = m.variables(ctx, c); err != nil {
+			return nil, err
+		}
+	}
 	if w.Upload != "" {
 		return w, nil
 	}
@@ -54,7 +60,7 @@ func (m *Maker) open(ctx context.Context, e campaign.Export) (*writer, error) {
 
 // fileName is the name under which a browser saves the file.
 func fileName(e campaign.Export) string {
-	names := map[campaign.ExportKind]string{campaign.ExportOutcomes: "results", campaign.ExportRejected: "rejected"}
+	names := map[campaign.ExportKind]string{campaign.ExportOutcomes: "results", campaign.ExportRejected: "rejected", campaign.ExportRecipients: "recipients"}
 	if e.Language == portuguese {
 		names = map[campaign.ExportKind]string{campaign.ExportOutcomes: "resultados", campaign.ExportRejected: "recusados"}
 	}
@@ -105,7 +111,7 @@ func (w *writer) writePart(ctx, starting context.Context) error {
 
 // begin returns the table of the next part with the lines that were stored for it.
 func (w *writer) begin(ctx context.Context) (*table, error) {
-	t := &table{Export: w.Export}
+	t := &table{Export: w.Export, columns: w.columns}
 	if w.Rest > 0 {
 		var err error
 		if t.file, err = w.Blobs.Get(ctx, w.RestBlob()); err != nil {

@@ -59,14 +59,16 @@ type Library struct {
 // PartSize is the size of all parts of an upload but the last, the smallest that S3 permits.
 const PartSize = 5 << 20
 
-// Forms of the IDs of an upload. The form of the bucket's IDs is not documented.
-var (
-	uploadID = regexp.MustCompile(`^[A-Za-z0-9_-]{22}$`)
-	s3Upload = regexp.MustCompile(`^[[:graph:]]{1,1000}$`)
-)
+// uploadID matches the ID of an upload.
+var uploadID = regexp.MustCompile(`^[A-Za-z0-9_-]{22}$`)
+
+// maxS3Upload is the maximum size in bytes of the bucket's ID of an upload, whose form is
+// not documented.
+const maxS3Upload = 1000
 
 func valid(u campaign.MediaUpload) bool {
-	return uploadID.MatchString(u.ID) && s3Upload.MatchString(u.Upload)
+	hidden := func(c rune) bool { return c <= ' ' || c > '~' }
+	return uploadID.MatchString(u.ID) && u.Upload != "" && len(u.Upload) <= maxS3Upload && !strings.ContainsFunc(u.Upload, hidden)
 }
 
 // uploadKey returns the key of an upload's object. It contains the tenant, so that the bucket

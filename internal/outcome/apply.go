@@ -66,6 +66,8 @@ const codeTTL = "ttl_passed"
 // Handle applies events. They can arrive in any order and more than once. It returns an
 // error by position for each event to retry.
 func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []error {
+	ctx, days := withDayCounts(ctx)
+	defer a.Recorder.storeDays(ctx, days)
 	errs := make([]error, len(tasks))
 	messages, clicks, answers := map[campaign.BatchKey][]int{}, map[campaign.BatchKey][]int{}, []*answer{}
 	unknown := []int{}
@@ -179,7 +181,7 @@ func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaig
 func immutableFields(b campaign.Batch) campaign.Batch {
 	return campaign.Batch{
 		BatchRef: b.BatchRef, Key: b.Key, Accepted: b.Accepted, AcceptedAt: b.AcceptedAt, AgentID: b.AgentID, Ledger: b.Ledger,
-		TapKey: b.TapKey,
+		TapKey: b.TapKey, Due: b.Due, Test: b.Test,
 	}
 }
 

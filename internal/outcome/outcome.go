@@ -55,6 +55,8 @@ type Recorder struct {
 	MaxAppend func(endpoints int) int
 	// Split stores deliveries of webhook events in the Webhooks table.
 	Split bool
+	// Days counts the results by day. Nil counts nothing.
+	Days Days
 	// SweepAfter is the time until sweep checks a new delivery or a completed batch.
 	SweepAfter time.Duration
 	Now        func() time.Time
@@ -96,6 +98,7 @@ func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campa
 		if err != nil {
 			return fmt.Errorf("record outcomes: %w", err)
 		}
+		r.countDays(ctx, e)
 		r.queueDeliveries(ctx, e.deliveries)
 		r.finish(ctx, e)
 		if !e.more {
@@ -113,7 +116,9 @@ func (r *Recorder) recordInLedger(ctx context.Context, b campaign.Batch, changes
 	if err != nil {
 		return err
 	}
-	r.finish(ctx, ledgerWrite{batch: b, before: e.Before.Summary(), after: e.After.Summary()})
+	w := ledgerWrite{batch: b, before: e.Before.Summary(), after: e.After.Summary()}
+	r.countDays(ctx, w)
+	r.finish(ctx, w)
 	return nil
 }
 

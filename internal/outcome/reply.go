@@ -16,6 +16,7 @@ import (
 type optChange struct {
 	tenant string
 	campaign.OptChange
+	news bool // the number was not opted out before
 }
 
 // applyAnswers applies replies, opt-outs and opt-ins, and sets their errors. It records the
@@ -84,7 +85,7 @@ func (a *Applier) applyReply(ctx context.Context, r *answer) (changes []optChang
 			return changes, fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
 		}
 		if ok {
-			changes = append(changes, optChange{tenant, change})
+			changes = append(changes, change)
 		}
 	}
 	return changes, nil
@@ -93,10 +94,10 @@ func (a *Applier) applyReply(ctx context.Context, r *answer) (changes []optChang
 // recordOptOuts records the changes made by each event and adds errors to errs by event.
 // The changes of a tenant are recorded together, because each write replaces a whole shard.
 func (a *Applier) recordOptOuts(ctx context.Context, byEvent [][]optChange, errs []error) {
-	changes, events := map[string][]campaign.OptChange{}, map[string][]int{}
-	for i, made := range byEvent {
-		for _, c := range made {
-			changes[c.tenant] = append(changes[c.tenant], c.OptChange)
+	changes, made, events := map[string][]campaign.OptChange{}, map[string][]optChange{}, map[string][]int{}
+	for i, byTenant := range byEvent {
+		for _, c := range byTenant {
+			changes[c.tenant], made[c.tenant] = append(changes[c.tenant], c.OptChange), append(made[c.tenant], c)
 			events[c.tenant] = append(events[c.tenant], i)
 		}
 	}
@@ -105,7 +106,9 @@ func (a *Applier) recordOptOuts(ctx context.Context, byEvent [][]optChange, errs
 			for _, i := range events[tenant] {
 				errs[i] = errors.Join(errs[i], fmt.Errorf("apply answer for tenant %s: %w", tenant, err))
 			}
+			continue
 		}
+		countOptOuts(ctx, tenant, made[tenant])
 	}
 }
 
@@ -143,7 +146,7 @@ func (a *Applier) recipientTenants(ctx context.Context, t campaign.EventTask) (t
 
 // applyFor writes the deliveries for the tenant's endpoints. It returns the tenant's
 // opt-out change; changes reports whether there is one.
-func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h campaign.WebhookEvent) (c campaign.OptChange, changes bool, err error) {
+func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h campaign.WebhookEvent) (c optChange, changes bool, err error) {
 	if r.Kind == campaign.EventReply && !r.again {
 		h.Kind = campaign.KindReplied
 		if err := a.queueWebhook(ctx, tenant, r.EventTask, h, r.repliesTo); err != nil {
@@ -151,13 +154,13 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h camp
 		}
 	}
 	out, changes := optChangeOf(r.Kind, h.Text, r.content.Postback)
-	c = campaign.OptChange{Phone: h.Phone, Out: out, At: r.At}
+	c = optChange{tenant: tenant, OptChange: campaign.OptChange{Phone: h.Phone, Out: out, At: r.At}}
 	if !out {
 		return c, changes, nil
 	}
 	// A repeated or outdated opt-out causes no webhook.
-	news, err := a.OptOuts.WouldChange(ctx, tenant, c)
-	if err == nil && news {
+	c.news, err = a.OptOuts.WouldChange(ctx, tenant, c.OptChange)
+	if err == nil && c.news {
 		h.Kind = campaign.KindOptedOut
 		err = a.queueWebhook(ctx, tenant, r.EventTask, h, subscribers(campaign.KindOptedOut))
 	}

@@ -8,11 +8,21 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// eachUpload visits the campaign files in the dashboard that contain the person's
+// eachUpload visits the campaign files in the dashboard, those of drafts too, that contain the person's
 // number, with the matching lines.
 func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []string) error) error {
 	var found errorCollector
-	for o, err := range p.Blobs.List(ctx, "uploads/"+p.tenant.ID+"/") {
+	for _, prefix := range []string{"uploads/", campaign.DraftPrefix} {
+		if err := p.eachFile(ctx, prefix+p.tenant.ID+"/", &found, visit); err != nil {
+			return err
+		}
+	}
+	return found.err()
+}
+
+// eachFile visits the files below a prefix that contain the person's number.
+func (p *person) eachFile(ctx context.Context, prefix string, found *errorCollector, visit func(key string, lines []string) error) error {
+	for o, err := range p.Blobs.List(ctx, prefix) {
 		if err != nil {
 			return err
 		}
@@ -25,7 +35,7 @@ func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []
 			found.add(visit(o.Key, lines))
 		}
 	}
-	return found.err()
+	return nil
 }
 
 // linesOf returns the lines of a file, without its header, that contain the person's

@@ -51,6 +51,17 @@ func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) (messa
 	return messages, explain(err)
 }
 
+// Sample returns the first message of a batch, whose data may have been erased. The error is a
+// *httpapi.Problem if the contents are deleted.
+func (s *Service) Sample(ctx context.Context, ref campaign.BatchRef) (campaign.Message, error) {
+	b, err := s.Store.Batch(ctx, ref)
+	if err != nil {
+		return campaign.Message{}, explain(err)
+	}
+	found, err := s.contents(ctx, b, []int{0})
+	return found[0], err
+}
+
 // whole returns all messages of a batch in one read.
 func (s *Service) whole(ctx context.Context, b campaign.Batch) (messages []campaign.Message, err error) {
 	err = payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {

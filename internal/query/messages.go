@@ -51,6 +51,8 @@ type search struct {
 	uid     *string
 	from    place
 	limit   int
+
+	reaction campaign.Reaction
 }
 
 // place is the start of a page: the ordinal of a batch and an index in it.
@@ -114,7 +116,7 @@ func (s *Service) Find(ctx context.Context, c campaign.Campaign, asked campaign.
 }
 
 func (s *Service) readSearch(ctx context.Context, c campaign.Campaign, asked campaign.Search) (search, error) {
-	q := search{batches: c.Batches, status: asked.Status, uid: asked.UID, limit: asked.Limit}
+	q := search{batches: c.Batches, status: asked.Status, reaction: asked.Reaction, uid: asked.UID, limit: asked.Limit}
 	if !slices.Contains(statuses, q.status) {
 		return q, badRequest("invalid_status", "status must be one of "+strings.Join(statuses[1:], ", ")+".")
 	}
@@ -205,6 +207,9 @@ func (s *Service) scan(ctx context.Context, q search) (found campaign.Found, err
 
 // mayMatch reports whether a batch may contain a message with the requested status.
 func (q search) mayMatch(b campaign.Progress) bool {
+	if !q.mayReact(b) {
+		return false
+	}
 	switch q.status {
 	case "":
 		return b.Accepted > 0
@@ -224,9 +229,13 @@ func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, sta
 	if err != nil {
 		return start, fmt.Errorf("read outcomes: %w", err)
 	}
+	matches, err := s.matcher(ctx, q, b)
+	if err != nil {
+		return start, err
+	}
 	var indexes []int
 	for next = start; next < b.Accepted && len(found.Messages)+len(indexes) < q.limit; next++ {
-		if q.status == "" || q.status == statusOf(latest[next]) {
+		if matches(next, latest[next]) {
 			indexes = append(indexes, next)
 		}
 	}
@@ -260,8 +269,12 @@ func (s *Service) scanContents(ctx context.Context, q search, b campaign.Batch, 
 	if err != nil {
 		return start, fmt.Errorf("read outcomes: %w", err)
 	}
+	matches, err := s.matcher(ctx, q, b)
+	if err != nil {
+		return start, err
+	}
 	for _, i := range indexes {
-		if q.status != "" && q.status != statusOf(latest[i]) {
+		if !matches(i, latest[i]) {
 			continue
 		}
 		if len(found.Messages) == q.limit {

@@ -92,6 +92,7 @@ func (w *pipeline) leaveTraces(b campaign.Batch) {
 	w.t.Helper()
 	ctx, now := w.t.Context(), w.clock()
 	w.must(w.store.Pause(ctx, "tenant#other"))
+	w.must(w.store.KeepResults(ctx, b.ID, campaign.Results{At: now, Batches: 1, ExpiresAt: b.ExpiresAt()}))
 	_, err := w.store.SwapRateLimit(ctx, w.agent, campaign.RateLimit{}, campaign.RateLimit{Every: time.Second, Next: now})
 	w.must(err)
 	w.must(w.store.CountPosts(ctx, w.tenant, "all", now, 1, 1))
@@ -176,7 +177,7 @@ func TestRetention_EveryRowExpires(t *testing.T) {
 func checkSeen(t *testing.T, seen map[string]bool) {
 	t.Helper()
 	want := slices.Collect(maps.Keys(keptFor))
-	want = append(want, "AUDIT", "B HEAD", "B LOG#", "B NOTICE#", "C BATCH#", "FAILURES", "FAM", "FORM", "I IDEM", "RATE", "RT", "STATS", "X NOTICE#")
+	want = append(want, "AUDIT", "B HEAD", "B LOG#", "B NOTICE#", "C BATCH#", "C RESULTS", "FAILURES", "FAM", "FORM", "I IDEM", "RATE", "RT", "STATS", "X NOTICE#")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(seen))); diff != "" {
 		t.Errorf("kinds of rows (-want +got):\n%s", diff)

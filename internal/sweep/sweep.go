@@ -50,6 +50,11 @@ type Purger interface {
 	PurgeIfExpired(ctx context.Context, id campaign.ID) (forgotten bool, err error)
 }
 
+// Recounter corrects the counts of days.
+type Recounter interface {
+	Recount(ctx context.Context) error
+}
+
 // Queue is a task queue.
 type Queue interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
@@ -68,6 +73,7 @@ type Sweeper struct {
 	StateWriter StateWriter
 	Recorder    Recorder
 	Purger      Purger
+	Recounter   Recounter // nil for none
 	Releases    Queue
 	Frames      CountedQueue
 	Notify      Queue
@@ -150,7 +156,18 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 		r.requeueHeld(ctx, waits)
 		r.deleteCampaigns(ctx) // lowest priority
 	})
+	s.recount(ctx, part)
 	return report(ctx, append(sweeps, deliveries()...))
+}
+
+// recount corrects the counts of days, in the first part only.
+func (s *Sweeper) recount(ctx context.Context, part Part) {
+	if s.Recounter == nil || part.Part != 0 {
+		return
+	}
+	if err := s.Recounter.Recount(ctx); err != nil {
+		slog.WarnContext(ctx, "recounting results failed; the next turn repeats it", "error", err)
+	}
 }
 
 // shardSweep is the sweep of one shard.

@@ -3,21 +3,17 @@ package templates
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/random"
 )
 
 // serveCreate creates a template. With an Idempotency-Key, the template's ID is derived
@@ -96,27 +92,11 @@ func readTemplate(r *http.Request, tenant string) (t campaign.Template, base *in
 
 // newID returns the ID of a new template.
 func newID(h http.Header, claims accesstoken.Claims) (string, error) {
-	keys := h.Values("Idempotency-Key")
-	if len(keys) == 0 {
-		return random.UUID(), nil
-	}
-	if !validKey(keys[0]) {
+	id, ok := httpapi.NewID(h, "template", claims.Tenant, claims.ClientID)
+	if !ok {
 		return "", refuse(http.StatusBadRequest, "", "invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters")
 	}
-	return derivedID(claims.Tenant, claims.ClientID, keys[0]), nil
-}
-
-func validKey(key string) bool {
-	hidden := func(c rune) bool { return c <= ' ' || c > '~' }
-	return key != "" && len(key) <= 255 && !strings.ContainsFunc(key, hidden)
-}
-
-// derivedID returns the UUID, version 8, of a client's key.
-func derivedID(tenant, clientID, key string) string {
-	sum := sha256.Sum256([]byte("template\x00" + tenant + "\x00" + clientID + "\x00" + key))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
-	h := hex.EncodeToString(sum[:16])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	return id, nil
 }
 
 // serveChange saves a new version. A repeated call finds its own version and returns it.

@@ -121,7 +121,7 @@ func (n *Notifier) randomIndex(of int) int { return min(int(n.Jitter()*float64(o
 func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.WebhookDelivery, e campaign.Endpoint, m pendingMessage, result Result) {
 	f := campaign.WebhookFailure{
 		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, MessageID: m.MessageID,
-		Status: result.Status, Code: result.Code, Attempt: delivery.Attempt, At: n.Now(),
+		Status: result.Status, Code: result.Code, Attempt: delivery.Attempt, At: n.Now(), Took: result.Took,
 		Task: delivery.Task(), Position: m.position,
 	}
 	if delivery.ID != "" {

@@ -3,17 +3,14 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/retry"
-	"campaign-dispatch/internal/webhook/netguard"
 )
 
 // Timeout is the maximum duration of a post.
@@ -33,6 +30,7 @@ type Result struct {
 	Code      string // stable error code
 	// RetryAfter is the endpoint's Retry-After.
 	RetryAfter time.Duration
+	Took       time.Duration
 }
 
 // Gone reports whether the endpoint asked for no further webhooks (410).
@@ -50,6 +48,12 @@ const maxDrainBytes = 16 << 10
 // Post posts a message once. The result contains no address and no content.
 func (p Poster) Post(ctx context.Context, e campaign.Endpoint, m Message) Result {
 	now := p.Now()
+	result := p.post(ctx, e, m, now)
+	result.Took = p.Now().Sub(now)
+	return result
+}
+
+func (p Poster) post(ctx context.Context, e campaign.Endpoint, m Message, now time.Time) Result {
 	signature, err := sign(e, m.ID, now, m.Body)
 	if err != nil {
 		return Result{Code: "bad_secret"}
@@ -78,16 +82,6 @@ func (p Poster) Post(ctx context.Context, e campaign.Endpoint, m Message) Result
 	}
 }
 
-func failureCode(err error) string {
-	switch {
-	case errors.Is(err, netguard.ErrRefused):
-		return "address_refused"
-	case errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err):
-		return "timeout"
-	}
-	return "no_connection"
-}
-
 // Test posts an endpoint.test webhook once and returns the result.
 func (p Poster) Test(ctx context.Context, e campaign.Endpoint) (campaign.PostResult, error) {
 	began := p.Now()
@@ -96,5 +90,5 @@ func (p Poster) Test(ctx context.Context, e campaign.Endpoint) (campaign.PostRes
 		return campaign.PostResult{}, fmt.Errorf("encode test webhook: %w", err)
 	}
 	result := p.Post(ctx, e, m)
-	return campaign.PostResult{At: began, Status: result.Status, Code: result.Code, Took: p.Now().Sub(began)}, nil
+	return campaign.PostResult{At: began, Status: result.Status, Code: result.Code, Took: result.Took}, nil
 }

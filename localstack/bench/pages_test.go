@@ -198,11 +198,13 @@ func required() []string {
 		return kinds
 	}
 	return slices.Concat(
+		of("/overview", ""),
 		of("/campaigns", "", "/…", "/…/cancel", "/…/reschedule", "/new", "/new/review"),
 		of("/templates", "", "/…", "/…/edit", "/new"),
 		of("/settings/credentials", "", "/new", "/…/rotate", "/…/revoke"),
 		of("/settings/webhooks", "", "/new", "/…", "/…/kinds", "/…/rotate", "/…/off"),
 		of("/settings/billing", ""),
+		of("/settings/brand", ""),
 		of("/settings/audit", ""),
 		of("/docs", "", "/…", "/webhooks", "/states", "/errors"),
 	)

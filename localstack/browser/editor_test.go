@@ -124,3 +124,42 @@ func (b *browser) pressTo(button, then string) {
 	b.run("press "+button, chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(`#editor:not([data-before])`))
 	b.focused(then)
 }
+
+// Variables are inserted at the cursor by buttons, with the keyboard alone.
+func TestEditor_InsertVariable(t *testing.T) {
+	t.Parallel()
+	b := open(t, "pt-BR")
+	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b.visit("/dashboard/templates/new")
+	b.typeIn(`#body`, "Olá !"+kb.ArrowLeft)
+	b.shiftTabTo(`[data-insert="nome"]`)
+	b.run("insert a variable", chromedp.KeyEvent(" "))
+	b.focused(`#body`)
+	b.shiftTabTo(`#insert`)
+	b.run("insert a new variable", chromedp.KeyEvent("pedido"+kb.Tab+" "))
+	b.focused(`#body`)
+	if got := b.value(`#body`); got != "Olá {{nome}}{{pedido}}!" {
+		t.Errorf("the text is %q", got)
+	}
+	b.run("wait for the preview and the new button", chromedp.WaitVisible(`//*[@id="preview"]//*[@class="var" and .="pedido"]`), chromedp.WaitVisible(`[data-insert="pedido"]`))
+	b.check("editor-variables")
+}
+
+// shiftTabTo presses Shift and Tab until an element has the focus.
+func (b *browser) shiftTabTo(selector string) {
+	b.t.Helper()
+	const most = 60
+	for range most {
+		if b.hasFocus(selector) {
+			return
+		}
+		b.run("press Shift and Tab", chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(chromedp.ModifierShift)))
+	}
+	b.t.Fatalf("%d Tab keys do not reach %s", most, selector)
+}
+
+// value returns the value of a field.
+func (b *browser) value(selector string) string {
+	b.t.Helper()
+	return read(b, "read the value", chromedp.Evaluate[string](`document.querySelector(`+strconv.Quote(selector)+`).value`))
+}

@@ -49,15 +49,17 @@ func TestEveryPage(t *testing.T) {
 // The kinds of pages that links and the menu lead to for the seeded tenant.
 var (
 	everyonesPages = []string{
+		"/dashboard/overview",
 		"/dashboard/campaigns", "/dashboard/campaigns/one", "/dashboard/campaigns/one/messages", "/dashboard/campaigns/one/exports",
-		"/dashboard/templates", "/dashboard/templates/one", "/dashboard/media", "/dashboard/settings/credentials", "/dashboard/settings/webhooks",
-		"/dashboard/settings/billing",
+		"/dashboard/people", "/dashboard/templates", "/dashboard/templates/one", "/dashboard/media", "/dashboard/settings/webhooks",
+		"/dashboard/settings/billing", "/dashboard/settings/brand",
 		"/dashboard/docs", "/dashboard/docs/dispatchCampaign", "/dashboard/docs/webhooks", "/dashboard/docs/webhook-types", "/dashboard/docs/states", "/dashboard/docs/errors",
 		"/dashboard/docs/retry-a-call-safely", "/dashboard/docs/receive-webhooks", "/dashboard/docs/test-failures-in-the-sandbox",
 	}
 	adminPages = []string{
 		"/dashboard/campaigns/new", "/dashboard/templates/new", "/dashboard/templates/one/edit",
-		"/dashboard/settings/credentials/new", "/dashboard/settings/credentials/one/rotate", "/dashboard/settings/credentials/one/revoke",
+		"/dashboard/campaigns/one/follow-up",
+		"/dashboard/settings/credentials", "/dashboard/settings/credentials/new", "/dashboard/settings/credentials/one/rotate", "/dashboard/settings/credentials/one/revoke",
 		"/dashboard/settings/webhooks/new", "/dashboard/settings/audit",
 	}
 )
@@ -73,7 +75,7 @@ var (
 // returns their kinds.
 func (b *browser) crawl(name string) (seen []string) {
 	b.t.Helper()
-	const most = 60
+	const most = 90
 	next := []string{b.path()}
 	for len(next) > 0 {
 		if len(seen) == most {

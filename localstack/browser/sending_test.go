@@ -94,3 +94,22 @@ func (b *browser) upload(name, file, schedule string) {
 		chromedp.SetValue(`#schedule`, schedule))
 	b.click(`form[enctype] .actions button:not(.no-script)`, `form[action$="/confirm"] button`)
 }
+
+// A double click sends a form once.
+func TestDoubleClick(t *testing.T) {
+	t.Parallel()
+	b := open(t, "pt-BR")
+	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b.visit("/dashboard/settings/webhooks/new")
+	sent := read(b, "send the form twice", chromedp.Evaluate[int](`(() => {
+		let sent = 0;
+		addEventListener("submit", e => { if (!e.defaultPrevented) { sent++; e.preventDefault(); } });
+		const form = document.querySelector("main form");
+		form.noValidate = true;
+		form.requestSubmit();
+		form.requestSubmit();
+		return sent })()`))
+	if sent != 1 {
+		t.Errorf("the form was sent %d times, want once", sent)
+	}
+}

@@ -39,14 +39,14 @@ func authorization(ctx context.Context, t *testing.T, env stackenv.Env) {
 
 // resourceIDs are the IDs and names of a tenant's resources in requests.
 type resourceIDs struct {
-	campaign, name, batch, template, credential, endpoint, upload, export, media string
+	campaign, name, batch, template, credential, endpoint, upload, export, list, draft, media string
 }
 
 // missing returns IDs that do not exist.
 func missing() resourceIDs {
 	return resourceIDs{
 		campaign: random.UUID(), name: "n" + rand.Text(), batch: "b" + rand.Text(), template: random.UUID(), credential: "rcs_" + rand.Text(),
-		endpoint: random.UUID(), upload: strings.ToLower(rand.Text()), export: random.UUID(),
+		endpoint: random.UUID(), upload: strings.ToLower(rand.Text()), export: random.UUID(), list: random.UUID(), draft: random.UUID(),
 		media: campaign.MediaHash("", rand.Text()),
 	}
 }
@@ -61,7 +61,7 @@ func (t resourceIDs) hide(text string) string {
 
 func (t resourceIDs) replace(text string) string {
 	return strings.NewReplacer(t.campaign, "CAMPAIGN", t.name, "NAME", t.batch, "BATCH", t.template, "TEMPLATE",
-		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.upload, "UPLOAD", t.export, "EXPORT", t.media, "MEDIA").Replace(text)
+		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.upload, "UPLOAD", t.export, "EXPORT", t.list, "LIST", t.draft, "DRAFT", t.media, "MEDIA").Replace(text)
 }
 
 // tenantFixture is a tenant with its resources.
@@ -148,11 +148,30 @@ func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 		CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
 	}, nil)
 	check(t, err)
+	w.fillDashboard(ctx, t)
 	name := "f" + rand.Text()
 	v.private = append([]string{name}, v.private...) // upload sends the last one
 	_, err = storeOf(w.env).AddMedia(ctx, campaign.MediaFile{Tenant: v.id, Hash: v.media, Name: name, Type: "image/png", Size: 1, CreatedAt: time.Now()})
 	check(t, err)
 	w.upload(ctx, t)
+}
+
+// fillDashboard gives the owner what only the dashboard makes: a list of recipients, a draft
+// and a request for approval.
+func (w *authzFixture) fillDashboard(ctx context.Context, t *testing.T) {
+	t.Helper()
+	v, store, now := &w.owner, storeOf(w.env), time.Now()
+	_, _, err := store.CreateExport(ctx, campaign.Export{
+		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, ExportID: v.list, Kind: campaign.ExportRecipients,
+		Audience: campaign.AudienceUnread, State: campaign.ExportCompleted, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+	}, nil)
+	check(t, err)
+	draft, asked := "d"+rand.Text(), "a"+rand.Text()
+	v.private = append([]string{draft, asked}, v.private...)
+	check(t, store.SaveDraft(ctx, campaign.Draft{Tenant: v.id, ID: v.draft, Name: draft, TemplateID: v.template, UpdatedAt: now}))
+	check(t, store.AskApproval(ctx, campaign.Approval{
+		Tenant: v.id, CampaignID: v.campaign, Name: asked, TemplateID: v.template, By: "somebody@authz.example", At: now, State: campaign.ApprovalRefused,
+	}))
 }
 
 var uploadID = regexp.MustCompile(`[?&]upload=([^&]+)`)

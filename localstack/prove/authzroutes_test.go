@@ -31,7 +31,10 @@ const webPath = "campaign-dispatch/internal/dashboard/web"
 
 // registering are the methods of web.UI that register a route, with the HTTP method; the
 // patterns of the last two have theirs.
-var registering = map[string]string{"View": "GET", "AdminView": "GET", "Change": "POST", "ViewerPost": "POST", "Public": "", "WithoutSession": ""}
+var registering = map[string]string{
+	"View": "GET", "AuthorView": "GET", "ApproverView": "GET", "AdminView": "GET",
+	"AuthorChange": "POST", "ApproverChange": "POST", "Change": "POST", "ViewerPost": "POST", "Public": "", "WithoutSession": "",
+}
 
 // pageRoutes reads the routes of the dashboard from its source, so that none is left
 // out: all are registered by a method of web.UI.

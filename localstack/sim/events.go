@@ -68,7 +68,9 @@ func (s *Sim) scheduleEvents(key messageKey, m *record, f fate, ttl time.Duratio
 			return
 		}
 		s.emit(key.agentID, event{SenderPhoneNumber: m.Phone, EventType: "DELIVERED", MessageID: m.MessageID}, func() {
-			s.options.After(pause, func() { s.read(key.agentID, m, f, tap) })
+			if !f.unread {
+				s.options.After(pause, func() { s.read(key.agentID, m, f, tap) })
+			}
 		})
 	})
 }

@@ -13,6 +13,7 @@ type fate struct {
 	message     string // error message of the failed attempts
 	answerLost  bool   // the first attempt is accepted and its response lost
 	undelivered bool   // the message is never delivered
+	unread      bool   // the message is delivered and never read
 	optsOut     bool   // the recipient replies PARAR
 	taps        bool   // the recipient taps the first suggestion
 	tapsReply   bool   // the recipient taps the first suggested reply
@@ -29,6 +30,7 @@ const delivered = "delivered"
 var fates = map[string]fate{
 	delivered:     {},
 	"undelivered": {undelivered: true}, // accepted and revoked when its ttl ends
+	"unread":      {unread: true},      // delivered and never read
 	"opt_out":     {optsOut: true},     // delivered and read; the recipient replies PARAR
 	"tap":         {taps: true},        // delivered and read; the recipient taps the first suggestion
 	"tap_reply":   {tapsReply: true},   // the same with the first suggested reply

@@ -11,17 +11,21 @@ import (
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/billing"
+	"campaign-dispatch/internal/dashboard/brand"
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/campaignupload"
 	"campaign-dispatch/internal/dashboard/credentials"
 	exportpages "campaign-dispatch/internal/dashboard/exports"
+	"campaign-dispatch/internal/dashboard/followup"
 	mediapages "campaign-dispatch/internal/dashboard/media"
+	"campaign-dispatch/internal/dashboard/overview"
 	"campaign-dispatch/internal/dashboard/templates"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/webhooks"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/exports"
 	"campaign-dispatch/internal/media"
+	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/netguard"
@@ -38,8 +42,14 @@ func campaignPages(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthS
 		Controls: &control.Service{
 			Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
 		},
-		Now: time.Now,
+		OptOuts: &optout.Book{Store: store, Now: time.Now},
+		Now:     time.Now,
 	}}
+}
+
+// overviewPages returns the page of the overview.
+func overviewPages(store *dynamo.CampaignStore, auth *dynamo.AuthStore) area {
+	return area{overview.Area(), &overview.Pages{Store: store, Credentials: auth, Now: time.Now}}
 }
 
 // exportArea returns the pages of exports.
@@ -58,6 +68,7 @@ func settingsAreas(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthS
 		{credentials.Area(), &credentials.Pages{Store: auth, Admin: service, Once: once, Now: time.Now}},
 		{webhooks.Area(), &webhooks.Pages{Store: store, Admin: service, Poster: poster, Once: once, Now: time.Now}},
 		{billing.Area(), &billing.Pages{Store: store, Admin: service, Now: time.Now}},
+		{brand.Area(), &brand.Pages{Store: store, MediaURL: store.MediaURL}},
 	}
 }
 
@@ -73,7 +84,8 @@ func mediaPages(c app.Config, store *dynamo.CampaignStore) *mediapages.Pages {
 	}
 }
 
-// sendingAreas returns the pages of media, of templates and of sending a campaign.
+// sendingAreas returns the pages of media, of templates, and of sending a campaign and its
+// follow-up.
 func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{
@@ -81,12 +93,17 @@ func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	files := mediaPages(c, store)
+	uploads := &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: dispatcher, OptOuts: &optout.Book{Store: store, Now: time.Now}, Now: time.Now, Lead: c.MinLead}
 	return []area{
 		{mediapages.Area(), files},
 		{templates.Area(), &templates.Pages{
 			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: store.MediaURL}, Upload: files.Upload, Store: store, Keeper: &admin.Service{Store: store, Now: time.Now}, Dispatch: dispatcher,
 			Once: web.SubmitToken{Forms: store}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: store.MediaURL,
 		}},
-		{campaignupload.Area(), &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: dispatcher, Now: time.Now, Lead: c.MinLead}},
+		{campaignupload.Area(), uploads},
+		{followup.Area(), &followup.Pages{
+			Store: store, Files: blobs, Uploads: uploads,
+			Exports: &exports.Service{Store: store, Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
+		}},
 	}
 }

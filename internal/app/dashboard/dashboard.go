@@ -28,14 +28,17 @@ func Handler(c app.Config) lambda.Handler {
 			Signer: kms.New(c.AWS, c.SessionKeyID, c.PreviousSessionKeyID, c.KeysSwitchAt, time.Now),
 			Ends:   auth, Now: time.Now, Secure: !c.Local,
 		},
-		Auditor: store, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: store.MediaURL,
+		Auditor: store, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: store.MediaURL, Brands: store,
 	}
 	areas := []area{
 		signIn(c, ui),
 		{audit.Area(), &audit.Pages{Log: store}},
 		{apidocs.Area(), &apidocs.Pages{}},
+		overviewPages(store, auth),
 		campaignPages(c, store, auth),
 		exportArea(c, store),
+		peopleArea(c, store),
+		teamArea(c, store, auth),
 	}
 	areas = append(areas, settingsAreas(c, store, auth)...)
 	areas = append(areas, sendingAreas(c, store)...)

@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/privacy/retention"
+	"campaign-dispatch/internal/recount"
 	"campaign-dispatch/internal/sweep"
 )
 
@@ -20,13 +21,14 @@ func Handler(c app.Config) lambda.Handler {
 	store := dynamo.NewCampaignStore(c.Tables())
 	sweeper := &sweep.Sweeper{
 		Store: store, StateWriter: store,
-		Recorder: recorder.New(c, store),
-		Purger:   &retention.Purger{Store: store, Now: time.Now},
-		Releases: sqs.New(c.AWS, c.ReleaseQueueURL),
-		Frames:   sqs.New(c.AWS, c.SendQueueURL),
-		Notify:   sqs.New(c.AWS, c.NotifyQueueURL),
-		Revokes:  sqs.New(c.AWS, c.RevokeQueueURL),
-		Shards:   dynamo.AllDueShards, DeliveryShards: dynamo.DeliveryShards,
+		Recorder:  recorder.New(c, store),
+		Purger:    &retention.Purger{Store: store, Now: time.Now},
+		Recounter: &recount.Recounter{Store: store, Now: time.Now},
+		Releases:  sqs.New(c.AWS, c.ReleaseQueueURL),
+		Frames:    sqs.New(c.AWS, c.SendQueueURL),
+		Notify:    sqs.New(c.AWS, c.NotifyQueueURL),
+		Revokes:   sqs.New(c.AWS, c.RevokeQueueURL),
+		Shards:    dynamo.AllDueShards, DeliveryShards: dynamo.DeliveryShards,
 		After: c.SweepAfter, Now: time.Now,
 	}
 	return lambda.NewHandler(sweeper.Sweep)

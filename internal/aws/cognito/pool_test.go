@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
+	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/campaign"
@@ -104,5 +105,32 @@ func TestRemove(t *testing.T) {
 	}
 	if err := p.Remove(t.Context(), who); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("remove the user twice: %v", err)
+	}
+}
+
+func TestPeople(t *testing.T) {
+	t.Parallel()
+	p := newPool(t)
+	tenant := strings.ToLower(rand.Text())[:20]
+	want := []campaign.Person{}
+	for _, role := range []string{"admin", "author", "approver", "viewer"} {
+		who := campaign.Person{Tenant: tenant, Email: role + "-" + tenant + "@example.com", Role: role}
+		if _, err := p.Invite(t.Context(), who, password); err != nil {
+			t.Fatal(err)
+		}
+		who.Pending = true
+		want = append(want, who)
+	}
+	if err := p.SetPassword(t.Context(), want[0].Email, password); err != nil {
+		t.Fatal(err)
+	}
+	want[0].Pending = false
+	slices.SortFunc(want, func(a, b campaign.Person) int { return strings.Compare(a.Email, b.Email) })
+	got, complete, err := p.People(t.Context(), tenant)
+	if err != nil || !complete {
+		t.Fatalf("complete %t, %v", complete, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("people (-want +got):\n%s", diff)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
@@ -28,7 +29,7 @@ const (
 	tenantAttribute   = "custom:tenant"
 )
 
-var roles = []string{"admin", "viewer"}
+var roles = []string{"admin", "author", "approver", "viewer"}
 
 // ErrOtherTenant reports that the user belongs to another tenant. Do not retry.
 var ErrOtherTenant = errors.New("this address belongs to a user of another tenant")
@@ -119,4 +120,49 @@ func (p *Pool) SetPassword(ctx context.Context, email, password string) error {
 		return fmt.Errorf("set password of user: %w", err)
 	}
 	return nil
+}
+
+// maxListed is the maximum number of pages of users that People reads, of 60 users each.
+const maxListed = 100
+
+// People returns the users of a tenant, ordered by email address. A user in several groups has
+// the most powerful role. The pool is read for each call, because it has no index by tenant;
+// complete is false if it is too large to be read.
+func (p *Pool) People(ctx context.Context, tenant string) (people []campaign.Person, complete bool, err error) {
+	left, seen := maxListed, map[string]bool{}
+	for _, role := range roles {
+		pages := cognitoidentityprovider.NewListUsersInGroupPaginator(p.Client, &cognitoidentityprovider.ListUsersInGroupInput{
+			UserPoolId: &p.ID, GroupName: &role,
+		})
+		for ; pages.HasMorePages(); left-- {
+			if left == 0 {
+				return people, false, nil
+			}
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return nil, false, fmt.Errorf("list users: %w", err)
+			}
+			for _, u := range page.Users {
+				who := personOf(u, role)
+				if who.Tenant == tenant && !seen[who.Email] {
+					people, seen[who.Email] = append(people, who), true
+				}
+			}
+		}
+	}
+	slices.SortFunc(people, func(a, b campaign.Person) int { return strings.Compare(a.Email, b.Email) })
+	return people, true, nil
+}
+
+func personOf(u types.UserType, role string) campaign.Person {
+	who := campaign.Person{Role: role, Pending: u.UserStatus == types.UserStatusTypeForceChangePassword}
+	for _, a := range u.Attributes {
+		switch aws.ToString(a.Name) {
+		case emailAttribute:
+			who.Email = aws.ToString(a.Value)
+		case tenantAttribute:
+			who.Tenant = aws.ToString(a.Value)
+		}
+	}
+	return who
 }

@@ -182,7 +182,7 @@ func (s *CampaignStore) metaWrite(a campaign.AcceptCommand) types.TransactWriteI
 		row["name"] = text(a.Campaign)
 		row["batches"] = number(1)
 		row["accepted"] = number(a.Batch.Accepted)
-		row["listOf"], row["listAs"] = text(a.Batch.Tenant), text(listAs(a.Batch.AcceptedAt, a.Batch.CampaignID))
+		row["listOf"], row["listAs"] = text(a.Batch.Tenant), text(listAs(listedAt(a.Batch), a.Batch.CampaignID))
 		row["createdAt"], row["lastAt"] = millis(a.Batch.AcceptedAt), millis(a.Batch.AcceptedAt)
 		row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: a.Batch.ID})), millis(a.Batch.ExpiresAt())
 		if a.Batch.Scheduled {

@@ -52,6 +52,9 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 			}
 		}
 	}
+	if b.Test {
+		row["test"] = boolean(true)
+	}
 	setBilling(row, b)
 	setEnd(row, b.ExpiresAt())
 	if !b.NextCheck.IsZero() {
@@ -100,7 +103,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		Classes:  campaign.Classes{Known: row["basics"] != nil, Basic: int(getNumber(row, "basics")), Bits: getBinary(row, "classes")},
 		Prices:   readPrices(row),
 		Reserved: getMoney(row, "reserved"), ReservedOn: getText(row, "reservedOn"),
-		CountsClicks: getBool(row, "countsClicks"),
+		CountsClicks: getBool(row, "countsClicks"), Test: getBool(row, "test"),
 	}, nil
 }
 

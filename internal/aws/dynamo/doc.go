@@ -35,6 +35,7 @@
 //	C#tenant#campaign         BATCH#batch                     batch                                                dispatch, control, release, send, outcome, privacy  the same, query, webhook, sweep
 //	C#tenant#campaign         SET#ordinal                     phone numbers of a batch                             dispatch, privacy                                   dispatch, query, privacy
 //	C#tenant#campaign         PROGRESS                        number of completed batches                          outcome                                             outcome, query, dashboard
+//	C#tenant#campaign         RESULTS                         its results when a page last read them               dashboard                                           dashboard
 //	N#tenant#hash             NAME                            name of a campaign                                   dispatch, retention                                 dispatch
 //	I#tenant#client#hash      IDEM                            response of an idempotency key                       dispatch, privacy                                   dispatch, privacy
 //	B#key                     HEAD                            batch of a message ID; its outcomes (former layout)  dispatch, outcome                                   outcome, webhook, feed, query
@@ -43,7 +44,9 @@
 //	X#tenant                  NOTICE#kind#blob#endpoint       delivery of an event (former layout)                 outcome, webhook                                    webhook, sweep
 //	TEN#tenant                TENANT                          tenant                                               admin                                               admin, release, dashboard
 //	TEN#tenant                BILLING                         prices and limits                                    admin, dashboard                                    dispatch, control, dashboard
+//	TEN#tenant                BRAND                           name of the sender and logo                          dashboard                                           dashboard
 //	TEN#tenant                TEMPLATE#template               list entry of a template                             admin, dashboard, templates                         admin, dashboard, templates
+//	TEN#tenant                ARCHIVED#template               mark of an archived template                         dashboard                                           dashboard
 //	TEN#tenant                CREDENTIAL#client               list entry of a credential                           admin, dashboard                                    admin, dashboard
 //	TEN#tenant                MEDIA#hash                      file that messages can show                          dashboard                                           admin, dashboard
 //	TEN#tenant                ENDPOINT#endpoint               webhook endpoint                                     admin, dashboard, webhook                           outcome, feed, webhook, dashboard
@@ -51,6 +54,8 @@
 //	TEN#tenant                TEMPLATES                       guard of the maximum of templates of the API         templates                                           templates
 //	TEN#tenant                CIRCUIT#endpoint                circuit of an endpoint                               webhook, admin                                      webhook, sweep, dashboard
 //	BUDGET#tenant             month                           reservations of a month, in millionths of BRL        dispatch, control, outcome, sweep               dispatch, control, dashboard
+//	DAYS#tenant               date                            results of a day                                     outcome, recount                                recount, dashboard
+//	DAYS#tenant               HISTORY                         mark of the first recount                            recount                                         recount
 //	T#template                CURRENT                         newest version of a template                         admin, dashboard, templates                         dispatch, dashboard, templates
 //	T#template                V#version                       version of a template                                admin, dashboard, templates                         send, privacy, dashboard, templates
 //	A#agent                   AGENT                           agent                                                admin                                               send, events, admin
@@ -59,10 +64,13 @@
 //	A#agent                   PACE                            rate limit of an agent                               send                                                send, sweep
 //	PAUSE#subject             PAUSE                           pause of sending                                     admin                                               send, sweep
 //	DIRECTORY                 TENANT#, AGENT# or PAUSE#id     list entry of any of these                           admin                                               admin
-//	OPT#tenant                shard                           opted-out phone numbers                              optout, restore                                     send, privacy
-//	OPT#tenant#shard          part                            part of a large shard                                optout, restore                                     send, privacy
+//	OPT#tenant                shard                           opted-out phone numbers                              dashboard, optout, restore                          dashboard, send, privacy
+//	OPT#tenant#shard          part                            part of a large shard                                dashboard, optout, restore                          dashboard, send, privacy
 //	AUDIT#tenant              nanoseconds                     audit log entry                                      dashboard, templates                                dashboard
 //	FORM#tenant               hash                            submitted form token                                 dashboard                                           dashboard
+//	TEN#tenant                APPROVAL                        when campaigns need approval                         dashboard                                           dashboard
+//	DRAFTS#tenant             APPROVAL#campaign               request for approval                                 dashboard                                           dashboard
+//	DRAFTS#tenant             DRAFT#draft                     draft of a campaign                                  dashboard                                           dashboard
 //	EXPORT#export             EXPORT                          export of a campaign                                 campaigns, dashboard, exports, privacy              the same
 //	EXPORT#export             SNAPSHOT                        sequences of its batches                             campaigns, dashboard                                exports
 //	EXPORTS#tenant            campaign#export                 list entry of an export                              campaigns, dashboard                                dashboard, privacy

@@ -154,6 +154,7 @@ func exportRow(e campaign.Export) Item {
 	for name, value := range map[string]string{
 		"tenant": e.Tenant, "campaignId": e.CampaignID, "secret": e.Secret, "kind": string(e.Kind), "format": string(e.Format),
 		"language": e.Language, "statuses": strings.Join(e.Statuses, " "), "state": string(e.State), "upload": e.Upload,
+		"audience": string(e.Audience),
 	} {
 		row[name] = text(value)
 	}
@@ -174,7 +175,7 @@ func readExport(row Item) campaign.Export {
 		ExportID: strings.TrimPrefix(getText(row, "pk"), "EXPORT#"), Secret: getText(row, "secret"),
 		Kind: campaign.ExportKind(getText(row, "kind")), Format: campaign.ExportFormat(getText(row, "format")),
 		Language: getText(row, "language"), Statuses: strings.Fields(getText(row, "statuses")),
-		State: campaign.ExportState(getText(row, "state")), Upload: getText(row, "upload"),
+		Audience: campaign.Audience(getText(row, "audience")), State: campaign.ExportState(getText(row, "state")), Upload: getText(row, "upload"),
 		CreatedAt: getMillis(row, "createdAt"), UpdatedAt: getMillis(row, "updatedAt"), ExpiresAt: getEnd(row),
 		Slot: count("slot"), Total: count("total"), Checked: count("checked"), Shown: count("shown"), Lines: count("lines"),
 		Parts: count("parts"), Next: count("next"), Rest: count("rest"), Version: count("version"),

@@ -31,8 +31,8 @@ const (
 )
 
 // CampaignsIndex is a sparse index of META rows that lists the campaigns of a tenant:
-// partition key "listOf" (tenant), sort key "listAs" (creation time and campaign ID), and
-// the name. Its attributes are immutable, so further batches cause no index writes.
+// partition key "listOf" (tenant), sort key "listAs" (the time for which the campaign was first
+// scheduled or else its creation time, and its ID), and the name. Its attributes are immutable, so further batches cause no index writes.
 const CampaignsIndex = "campaigns"
 
 func campaignKey(id campaign.ID, sk string) Item {
@@ -49,6 +49,9 @@ func setSK(ordinal int) string { return fmt.Sprintf("SET#%08d", ordinal) }
 
 // progressKey is the row that counts a campaign's completed batches.
 func progressKey(id campaign.ID) Item { return campaignKey(id, "PROGRESS") }
+
+// resultsKey is the row with a campaign's results.
+func resultsKey(id campaign.ID) Item { return campaignKey(id, "RESULTS") }
 
 func nameKey(tenant, name string) Item {
 	return Item{"pk": text("N#" + tenant + "#" + campaign.Digest(name)), "sk": text("NAME")}

@@ -12,21 +12,47 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// listAs is a sort key by creation time.
+// listedAt is the time by which a campaign is listed: when its first batch goes, or was
+// accepted. It never changes, so a campaign that moves is not missed by a caller that reads
+// the whole list.
+func listedAt(first campaign.Batch) time.Time {
+	if first.Scheduled {
+		return first.Due
+	}
+	return first.AcceptedAt
+}
+
+// listAs is a sort key by time.
 func listAs(at time.Time, campaignID string) string {
 	return fmt.Sprintf("%014d#%s", at.UnixMilli(), campaignID)
 }
 
-// ListCampaigns returns up to limit campaigns of a tenant after a cursor, newest first. It
-// is eventually consistent.
+// ListCampaigns returns up to limit campaigns of a tenant after a cursor, those that go last
+// first. It is eventually consistent.
 func (s *CampaignStore) ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
 	condition, values := "listOf = :tenant", Item{":tenant": text(tenant)}
 	if after != "" {
 		condition, values[":after"] = condition+" AND listAs < :after", text(after)
 	}
+	return s.listCampaigns(ctx, tenant, condition, values, false, limit)
+}
+
+// RecentCampaigns is ListCampaigns for those that go before a time.
+func (s *CampaignStore) RecentCampaigns(ctx context.Context, tenant string, before time.Time, limit int32) ([]campaign.Listed, error) {
+	return s.ListCampaigns(ctx, tenant, listAs(before, ""), limit)
+}
+
+// NextCampaigns returns up to limit campaigns of a tenant that go from a time on, those that go
+// first first. A campaign that was rescheduled is at its first time. It is eventually consistent.
+func (s *CampaignStore) NextCampaigns(ctx context.Context, tenant string, from time.Time, limit int32) ([]campaign.Listed, error) {
+	values := Item{":tenant": text(tenant), ":from": text(listAs(from, ""))}
+	return s.listCampaigns(ctx, tenant, "listOf = :tenant AND listAs >= :from", values, true, limit)
+}
+
+func (s *CampaignStore) listCampaigns(ctx context.Context, tenant, condition string, values Item, forward bool, limit int32) ([]campaign.Listed, error) {
 	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, IndexName: aws.String(CampaignsIndex), KeyConditionExpression: &condition,
-		ExpressionAttributeValues: values, ScanIndexForward: aws.Bool(false), Limit: &limit,
+		ExpressionAttributeValues: values, ScanIndexForward: &forward, Limit: &limit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list campaigns: %w", err)
@@ -64,6 +90,7 @@ func (s *CampaignStore) Standings(ctx context.Context, tenant string, campaignID
 			Batches: int(getNumber(meta, "batches")), Accepted: int(getNumber(meta, "accepted")),
 			Completed: int(getNumber(rows[c+" progress"], "completed")),
 			Scheduled: getBool(meta, "anyScheduled"), CancelledAt: getMillis(meta, "cancelledAt"),
+			Name: getText(meta, "name"), Moves: int(getNumber(meta, "moves")), Test: getBool(meta, testMark),
 		}
 	}
 	return standings, nil

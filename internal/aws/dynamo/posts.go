@@ -137,6 +137,9 @@ func (s *CampaignStore) RecordFailure(ctx context.Context, f campaign.WebhookFai
 	if len(f.Entry) > 0 {
 		row["entry"] = bytesOf(f.Entry)
 	}
+	if took := int(f.Took.Milliseconds()); took > 0 {
+		row["took"] = number(took)
+	}
 	row[TTL] = number(f.At.Add(campaign.FailureLife).Unix())
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: s.failuresTable(f), Item: row})
 	if err != nil {
@@ -203,6 +206,7 @@ func readFailure(tenant, endpointID string, row Item) campaign.WebhookFailure {
 		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: when, Kind: campaign.Kind(getText(row, "kind")),
 		MessageID: getText(row, "messageId"), Status: int(getNumber(row, "status")), Code: getText(row, "code"),
 		Attempt: int(getNumber(row, "attempt")), Position: int(getNumber(row, "position")),
+		Took: time.Duration(getNumber(row, "took")) * time.Millisecond,
 		Task: campaign.NotifyTask{
 			Tenant: tenant, EndpointID: endpointID, BatchKey: getText(row, "batchKey"),
 			Ordinal: int(getNumber(row, "ordinal")), Blob: getText(row, "blob"),

@@ -39,7 +39,7 @@ func TestRecordFailure(t *testing.T) {
 	store, ctx, tenant := adminStore(t), t.Context(), randomID()
 	page := campaign.WebhookFailure{
 		Tenant: tenant, EndpointID: "e", WebhookID: "msg_a", Kind: campaign.KindRead, MessageID: "m", Status: 500, Code: "status_500",
-		Attempt: 2, At: adminNow, Position: 17, Task: campaign.NotifyTask{Tenant: tenant, EndpointID: "e", BatchKey: "k", Ordinal: 3},
+		Attempt: 2, At: adminNow, Took: 1200 * time.Millisecond, Position: 17, Task: campaign.NotifyTask{Tenant: tenant, EndpointID: "e", BatchKey: "k", Ordinal: 3},
 	}
 	reply := campaign.WebhookFailure{
 		Tenant: tenant, EndpointID: "e", WebhookID: "msg_b", Kind: campaign.KindReplied, Code: "timeout", At: adminNow.Add(time.Second),

@@ -12,7 +12,7 @@ func userCommand(flags *flag.FlagSet) action {
 	who := campaign.Person{}
 	flags.StringVar(&who.Tenant, "tenant", "", "`ID` of the tenant, cannot be changed later (required)")
 	flags.StringVar(&who.Email, "email", "", "`ADDRESS` of the person, for signing in (required)")
-	flags.StringVar(&who.Role, "role", "viewer", "`ROLE`: viewer may read, admin may also change, none removes the person")
+	flags.StringVar(&who.Role, "role", "viewer", "`ROLE`: viewer reads, author sends campaigns, approver approves them, admin does everything, none removes the person")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--tenant", who.Tenant); err != nil {
 			return answer{}, err

@@ -71,7 +71,7 @@ func TestUser_Refused(t *testing.T) {
 		"of another tenant":         {[]string{"--tenant", other, "--email", email}, "a user of another tenant"},
 		"unknown tenant":            {[]string{"--tenant", "nowhere", "--email", email}, "does not exist"},
 		"no address":                {[]string{"--tenant", tenant, "--email", "ana"}, "invalid e-mail address"},
-		"unknown role":              {[]string{"--tenant", tenant, "--email", email, "--role", "owner"}, "use admin or viewer"},
+		"unknown role":              {[]string{"--tenant", tenant, "--email", email, "--role", "owner"}, "use admin, author, approver or viewer"},
 		"no tenant":                 {[]string{"--email", email}, "--tenant is missing"},
 		"nobody":                    {[]string{"--tenant", tenant}, "--email is missing"},
 		"removed by another tenant": {[]string{"--tenant", other, "--email", email, "--role", "none"}, "a user of another tenant"},

@@ -57,8 +57,8 @@ func (page) On(p *web.Page, e campaign.AuditEntry) string { return on(p, e) }
 
 func on(p *web.Page, e campaign.AuditEntry) string {
 	details := make([]string, len(e.Details))
-	for i, key := range e.Details {
-		details[i] = p.T(key)
+	for i, detail := range e.Details {
+		details[i] = p.Detail(detail)
 	}
 	if e.Subject == "" || len(details) == 0 {
 		return e.Subject + strings.Join(details, ", ")

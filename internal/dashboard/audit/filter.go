@@ -12,7 +12,7 @@ import (
 )
 
 // areas are the first parts of the actions, such as campaign of campaign.cancel.
-var areas = []string{"campaign", "template", "media", "credential", "endpoint", "billing", "session"}
+var areas = []string{"campaign", "template", "media", "credential", "endpoint", "billing", "approval", "people", "team", "session"}
 
 // filter selects entries of the log. Its zero value selects all.
 type filter struct {

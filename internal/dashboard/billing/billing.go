@@ -55,7 +55,11 @@ type view struct {
 	Used   campaign.Spending // of today and of this month
 	Fields []field
 	Fault  string // the key of a text
+	Was    string // the stored amounts, as text
 }
+
+// Stale reports whether the amounts have changed since the form was shown.
+func (v view) Stale() bool { return v.Fault == "billing.fault.stale" }
 
 // field is a field of the form.
 type field struct {
@@ -81,7 +85,7 @@ func (s *Pages) show(p *web.Page) error {
 
 // render shows the page. fault is the code of the form's error, or "".
 func (s *Pages) render(p *web.Page, status int, b campaign.Billing, form campaign.BillingForm, fault string) error {
-	v := view{Billing: b, Fields: []field{
+	v := view{Billing: b, Was: summary(b), Fields: []field{
 		{"basic", form.Basic, b.Basic, fault == "basic"},
 		{"single", form.Single, b.Single, fault == "single"},
 		{"day", form.Day, b.Limits.Day, fault == "day"},
@@ -112,6 +116,9 @@ func (s *Pages) change(p *web.Page) error {
 	}
 	if err != nil {
 		return err
+	}
+	if b != old && p.Stale(summary(old)) {
+		return s.render(p, http.StatusConflict, old, form, "stale")
 	}
 	if b != old {
 		if err := p.Audit("billing.change", summary(old)+" → "+summary(b)); err != nil {

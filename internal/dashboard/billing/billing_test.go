@@ -137,6 +137,27 @@ func TestChange_AdminsOnly(t *testing.T) {
 	}
 }
 
+// A form that was opened before another change overwrites nothing unless it is sent again.
+func TestChange_TwoTabs(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	was := o.admin.Get(billing.Path).Value("was")
+	o.admin.Post(billing.Path, amounts("1", "2", "", "300"))
+	mine := amounts("3", "4", "", "")
+	mine.Set("was", was)
+	refused := o.admin.Post(billing.Path, mine)
+	if refused.Status != http.StatusConflict || refused.Value("basic") != "3" || !strings.Contains(refused.Text(), "R$ 300.00") {
+		t.Errorf("the other tab's form: %d, basic %q: %s", refused.Status, refused.Value("basic"), refused.Text())
+	}
+	if b := o.stored(t); b.Basic != 1_000_000 {
+		t.Errorf("stored %+v, want the first tab's prices", b)
+	}
+	mine.Set("was", refused.Value("was"))
+	if a := o.admin.Post(billing.Path, mine); a.Status != http.StatusSeeOther || o.stored(t).Basic != 3_000_000 {
+		t.Errorf("sent again: %d, stored %+v", a.Status, o.stored(t))
+	}
+}
+
 // Nothing is changed that the audit log could not record.
 func TestChange_AuditFails(t *testing.T) {
 	t.Parallel()

@@ -28,6 +28,12 @@ type Store interface {
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Template returns the current version of a template of any tenant.
 	Template(ctx context.Context, id string) (campaign.Template, error)
+	// Results returns the stored results of at most 50 campaigns.
+	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error)
+	// KeepResults stores results, unless newer ones are stored.
+	KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error
+	// TemplateVersion returns a version of a template of any tenant.
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 }
@@ -41,6 +47,19 @@ type Credentials interface {
 // *httpapi.Problem.
 type Messages interface {
 	Find(ctx context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error)
+	// Sample returns the first message of a batch. The error is a *httpapi.Problem if the
+	// contents are deleted.
+	Sample(ctx context.Context, ref campaign.BatchRef) (campaign.Message, error)
+	// OptedOutSince returns the opt-outs since a time of numbers in the campaign, the newest
+	// first.
+	OptedOutSince(ctx context.Context, id campaign.ID, since time.Time, recent []campaign.OptChange) ([]campaign.OptChange, error)
+}
+
+// OptOuts reads a tenant's opt-outs.
+type OptOuts interface {
+	// Recent returns the opt-outs of the last 8 days. known is false if there are too many to
+	// read.
+	Recent(ctx context.Context, tenant string) (recent []campaign.OptChange, known bool, err error)
 }
 
 // Controls cancels campaigns and reschedules batches. A refused call returns a
@@ -63,6 +82,7 @@ type Pages struct {
 	Credentials Credentials
 	Messages    Messages
 	Controls    Controls
+	OptOuts     OptOuts
 	Now         func() time.Time
 
 	large cache.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns with many batches
@@ -82,11 +102,13 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	const one = Path + "/{campaignId}"
 	ui.View(mux, Path, s.list)
 	ui.View(mux, one, s.show)
+	ui.View(mux, one+"/row", s.showRow)
 	ui.View(mux, one+"/messages", s.messages)
-	ui.AdminView(mux, one+"/cancel", s.askCancel)
-	ui.Change(mux, one+"/cancel", s.cancel)
-	ui.AdminView(mux, one+"/reschedule", s.askReschedule)
-	ui.Change(mux, one+"/reschedule", s.reschedule)
+	ui.View(mux, one+"/optouts", s.left)
+	ui.AuthorView(mux, one+"/cancel", s.askCancel)
+	ui.AuthorChange(mux, one+"/cancel", s.cancel)
+	ui.AuthorView(mux, one+"/reschedule", s.askReschedule)
+	ui.AuthorChange(mux, one+"/reschedule", s.reschedule)
 }
 
 // campaign reads the overview of the campaign in the path.

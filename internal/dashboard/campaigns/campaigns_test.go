@@ -30,6 +30,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -79,7 +80,7 @@ func newService(tb testing.TB) *service {
 	d.store = dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Now: now})
 	d.blobs = &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	d.Dashboard = webtest.New(tb, campaigns.Area(), &campaigns.Pages{
-		Store: d.store, Credentials: d, Now: now,
+		Store: d.store, Credentials: d, OptOuts: &optout.Book{Store: d.store, Now: now}, Now: now,
 		Messages: &query.Service{Store: d.store, Blobs: d.blobs},
 		Controls: &control.Service{Store: d.store, Queue: d, Releases: d, Now: now, Lead: 5 * time.Minute, Grace: time.Minute},
 	}, now)
@@ -207,7 +208,7 @@ func TestCampaign_Progress(t *testing.T) {
 	b := d.running(`<b>Natal</b> & "você"`)
 	a := d.admin().Get(pathOf(b))
 	for _, want := range []string{
-		`<b>Natal</b> & "você"`, "Sending", "Accepted 1,000 100% Sent 900 90% Delivered 800 80% Read 400 40%", "54 messages wait to be sent.",
+		`<b>Natal</b> & "você"`, "Sending", "Recipients 1,000 100% Sent 900 90% Delivered 800 80% Read 400 40%", "54 messages wait to be sent.",
 		"40 Failed The number cannot be reached by RCS.", "6 Failed The recipient has opted out of messages.",
 		"10 Expired The message could not be delivered in time.", "7 invalid numbers were left out.", "Sent: 900. Delivered: 800. Read: 400. Not delivered: 56.",
 		"lote 1 Accepted 21 Nov 2026, 10:00",
@@ -226,7 +227,7 @@ func TestCampaign_Progress(t *testing.T) {
 	}
 	reader := d.admin()
 	reader.Language = "pt-BR"
-	if text := reader.Get(pathOf(b) + "?chart=table").Text(); !strings.Contains(text, "21/11/2026 10:04 ") || !strings.Contains(text, "Aceitas 1.000 100% Enviadas 900 90%") {
+	if text := reader.Get(pathOf(b) + "?chart=table").Text(); !strings.Contains(text, "21/11/2026 10:04 ") || !strings.Contains(text, "Destinatários 1.000 100% Enviadas 900 90%") {
 		t.Errorf("the page in Portuguese, its chart as a table:\n%s", text)
 	}
 }
@@ -386,6 +387,16 @@ func (manyCampaigns) Standings(_ context.Context, _ string, ids []string) (map[s
 		standings[id] = campaign.Summary{Batches: 1, Completed: i % 2} // completed or sending
 	}
 	return standings, nil
+}
+
+func (manyCampaigns) Results(context.Context, string, []string) (map[string]campaign.Results, error) {
+	return nil, nil
+}
+
+func (manyCampaigns) KeepResults(context.Context, campaign.ID, campaign.Results) error { return nil }
+
+func (manyCampaigns) Overview(_ context.Context, id campaign.ID) (campaign.Campaign, error) {
+	return campaign.Campaign{ID: id, BatchCount: 1}, nil
 }
 
 // Matches can be further apart than one request reads.
@@ -581,11 +592,11 @@ func TestCampaign_LargeIsCached(t *testing.T) {
 			t.Errorf("%s the page does not say %q:\n%s", when, want, a.Text())
 		}
 	}
-	shows("at first", "Accepted 69 100% Sent 0")
+	shows("at first", "Recipients 69 100% Sent 0")
 	d.record(b, campaign.OutcomeSent, "", 0, 9, noon)
-	shows("at once", "Accepted 69 100% Sent 0")
+	shows("at once", "Recipients 69 100% Sent 0")
 	d.later = 10 * time.Second
-	shows("after ten seconds", "Accepted 69 100% Sent 10")
+	shows("after ten seconds", "Recipients 69 100% Sent 10")
 	if a := d.admin().Post(pathOf(b)+"/cancel", url.Values{}); a.Status != http.StatusSeeOther {
 		t.Fatalf("cancelling gets %d: %s", a.Status, a.Text())
 	}
@@ -603,7 +614,7 @@ func TestShow_Cost(t *testing.T) {
 	d.record(priced, campaign.OutcomeRead, "", 2, 2, noon)
 	d.record(priced, campaign.OutcomeFailed, "unreachable", 3, 3, noon)
 	page := d.admin().Get("/dashboard/campaigns/" + id)
-	for _, want := range []string{"Accepted basic: 2, single: 2 Delivered basic: 2, single: 1 Cost of the delivered ones R$ 0.22"} {
+	for _, want := range []string{"Recipients basic: 2, single: 2 Delivered basic: 2, single: 1 Cost of the delivered ones R$ 0.22"} {
 		if !strings.Contains(page.Text(), want) {
 			t.Errorf("the page lacks %q: %s", want, page.Text())
 		}
@@ -674,7 +685,7 @@ func TestReschedule(t *testing.T) {
 	if !now.Due.Equal(want) || len(d.handed) != 1 || !d.handed[0].Equal(want) {
 		t.Errorf("the batch is due at %v, handed off for %v, want %v", now.Due, d.handed, want)
 	}
-	if diff := cmp.Diff([]string{"admin@example.com campaign.reschedule Natal · lote 1: 2026-11-21 13:00 → 2026-11-21 14:30"}, d.Audited()); diff != "" {
+	if diff := cmp.Diff([]string{"admin@example.com campaign.reschedule Natal · lote 1 moved 2026-11-21T16:00:00Z 2026-11-21T17:30:00Z"}, d.Audited()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 }
@@ -796,7 +807,7 @@ func TestChart_CountsMatchFunnel(t *testing.T) {
 	d.record(b, campaign.OutcomeExpired, "not_after_passed", 60, 99, noon.Add(-30*time.Minute))
 	d.record(b, campaign.OutcomeExpired, "ttl_expired", 0, 4, noon.Add(-time.Minute))
 	a := d.admin().Get(pathOf(b))
-	for _, want := range []string{"Accepted 100 100% Sent 60 60%", "Sent: 60. Delivered: 0. Read: 0. Not delivered: 45."} {
+	for _, want := range []string{"Recipients 100 100% Sent 60 60%", "Sent: 60. Delivered: 0. Read: 0. Not delivered: 45."} {
 		if !strings.Contains(a.Text(), want) {
 			t.Errorf("the page does not say %q:\n%s", want, a.Text())
 		}

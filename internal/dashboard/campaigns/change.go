@@ -3,8 +3,6 @@ package campaigns
 import (
 	"cmp"
 	"net/http"
-	"strings"
-	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -71,7 +69,7 @@ func (s *Pages) cancel(p *web.Page) error {
 	if err := s.Controls.MayCancel(c); err != nil {
 		return refused(p, err)
 	}
-	if err := p.Audit(action, c.Name); err != nil {
+	if err := p.AuditOn(pathOf(c), action, c.Name); err != nil {
 		return err
 	}
 	defer s.large.Drop(c.ID)
@@ -142,7 +140,7 @@ func (s *Pages) moveBatch(p *web.Page, b campaign.Batch, c campaign.Campaign) er
 	if err != nil {
 		return err
 	}
-	if err := p.Audit("campaign.reschedule", c.Name+" · "+batchName(p, b)+": "+minute(p, b.Due)+" → "+minute(p, moved.Due)); err != nil {
+	if err := p.AuditOn(pathOf(c), "campaign.reschedule", c.Name+" · "+batchName(p, b), web.Moved(b.Due, moved.Due)); err != nil {
 		return err
 	}
 	defer s.large.Drop(c.ID)
@@ -153,6 +151,3 @@ func (s *Pages) moveBatch(p *web.Page, b campaign.Batch, c campaign.Campaign) er
 func batchName(p *web.Page, b campaign.Batch) string {
 	return cmp.Or(b.Name, p.T("campaigns.unnamed"))
 }
-
-// minute formats a time for the audit log, independent of the reader's language.
-func minute(p *web.Page, at time.Time) string { return strings.Replace(p.Local(at), "T", " ", 1) }

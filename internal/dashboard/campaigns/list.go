@@ -7,10 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/start"
 )
 
 const (
@@ -28,12 +27,15 @@ type listPage struct {
 	Query    string
 	Status   campaign.Status
 	Statuses []campaign.Status
-	Rows     []row
-	Next     string // the cursor of the next page
-	Later    bool   // there are newer campaigns
-	Tests    bool   // the list shows test messages instead of campaigns
-	Tested   bool   // there are test messages
-	Steps    []start
+	period
+	Rows   []row
+	Next   string // the cursor of the next page
+	Later  bool   // there are newer campaigns
+	Tests  bool   // the list shows test messages instead of campaigns
+	Tested bool   // there are test messages
+	Steps  []start.Step
+
+	reads int // small campaigns that were read for this page
 }
 
 // Title returns the key of the list's title.
@@ -45,13 +47,7 @@ func (l listPage) Title() string {
 }
 
 // Searched reports whether the list is filtered.
-func (l listPage) Searched() bool { return l.Query != "" || l.Status != "" }
-
-type row struct {
-	campaign.Listed
-	Status   campaign.Status
-	Accepted int
-}
+func (l listPage) Searched() bool { return l.Query+string(l.Status)+l.From+l.To != "" }
 
 var statuses = []campaign.Status{
 	campaign.StatusSending, campaign.StatusScheduled, campaign.StatusCompleted, campaign.StatusCancelled,
@@ -59,19 +55,25 @@ var statuses = []campaign.Status{
 
 // testName matches the names that the templates page gives to test messages, in both
 // languages.
-var testName = regexp.MustCompile(`^(Teste|Test): .*\d\d:\d\d:\d\d$`)
+var testName = campaign.TestName
 
 // cursor matches a cursor of the list.
 var cursor = regexp.MustCompile(`^[0-9]{14}#[0-9a-f-]{36}$`)
 
-func (s *Pages) list(p *web.Page) error {
+func (s *Pages) list(p *web.Page) (err error) {
 	l := listPage{Query: strings.TrimSpace(p.Query("q")), Status: campaign.Status(p.Query("status")), Statuses: statuses}
 	after := p.Query("after")
 	if after != "" && !cursor.MatchString(after) || l.Status != "" && !slices.Contains(statuses, l.Status) {
 		return campaign.ErrNotFound
 	}
+	if l.period, err = readPeriod(p); err != nil {
+		return err
+	}
 	l.Later, l.Tests = after != "", p.Query("tests") != ""
 	if err := s.fill(p.R.Context(), p.Session.Tenant, after, &l); err != nil {
+		return err
+	}
+	if err := s.nameRows(p.R.Context(), p.Session.Tenant, l.Rows); err != nil {
 		return err
 	}
 	if err := s.addSteps(p.R.Context(), p.Session.Tenant, &l); err != nil {
@@ -80,11 +82,18 @@ func (s *Pages) list(p *web.Page) error {
 	return p.Render(l.Title(), "campaigns_list.html", l)
 }
 
-// fill reads the tenant's campaigns until the page is full or maxLooked are read.
+// fill reads the tenant's campaigns until the page is full, the period is read, or maxLooked
+// are read. The newest row is the first.
 func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) error {
+	defer func() {
+		slices.SortStableFunc(l.Rows, func(a, b row) int { return b.When().Compare(a.When()) })
+	}()
 	size := int32(chunk)
 	if !l.Searched() {
 		size = pageLength + 1
+	}
+	if after == "" {
+		after = l.newest()
 	}
 	for looked := 0; looked < maxLooked; {
 		listed, err := s.Store.ListCampaigns(ctx, tenant, after, size)
@@ -92,7 +101,7 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 			return err
 		}
 		full, err := s.add(ctx, tenant, listed, l)
-		if err != nil || full || len(listed) < int(size) {
+		if err != nil || full || len(listed) < int(size) || l.before(listed[len(listed)-1]) {
 			return err
 		}
 		looked += len(listed)
@@ -106,45 +115,61 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 // of them.
 func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed, l *listPage) (full bool, err error) {
 	listed = l.matching(listed)
+	standings, err := s.Store.Standings(ctx, tenant, idsOf(listed))
+	if err != nil {
+		return false, err
+	}
+	listed = l.ofKind(listed, standings)
 	if l.Status == "" && len(listed) > pageLength-len(l.Rows) {
 		full, listed = true, listed[:pageLength-len(l.Rows)]
 		l.Next = lastOf(listed, *l)
 	}
-	ids := make([]string, len(listed))
-	for i, c := range listed {
-		ids[i] = c.CampaignID
-	}
-	standings, err := s.Store.Standings(ctx, tenant, ids)
+	rows, err := s.rows(ctx, tenant, listed, standings, l)
 	if err != nil {
 		return false, err
 	}
-	statuses, err := s.statuses(ctx, listed, standings)
-	if err != nil {
-		return false, err
-	}
-	for i, c := range listed {
-		if l.Status != "" && statuses[i] != l.Status {
+	for _, r := range rows {
+		if l.Status != "" && r.Status != l.Status {
 			continue
 		}
 		if len(l.Rows) == pageLength {
 			l.Next = l.Rows[pageLength-1].Cursor
 			return true, nil
 		}
-		standing := standings[c.CampaignID]
-		l.Rows = append(l.Rows, row{c, statuses[i], standing.Accepted})
+		l.Rows = append(l.Rows, r)
 	}
 	return full, nil
 }
 
-// matching returns the campaigns, or the test messages, whose names contain the query.
-// It does not change listed, whose last entry is the next cursor.
+func idsOf(listed []campaign.Listed) []string {
+	ids := make([]string, len(listed))
+	for i, c := range listed {
+		ids[i] = c.CampaignID
+	}
+	return ids
+}
+
+// matching returns the campaigns of the period whose names contain the query. It does not
+// change listed, whose last entry is the next cursor.
 func (l *listPage) matching(listed []campaign.Listed) []campaign.Listed {
 	text := folded(l.Query)
 	var found []campaign.Listed
 	for _, c := range listed {
-		test := testName.MatchString(c.Name)
+		if !l.before(c) && strings.Contains(folded(c.Name), text) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// ofKind returns the campaigns, or the test messages. Those of former versions have no mark,
+// but a name that the templates page gave them.
+func (l *listPage) ofKind(listed []campaign.Listed, standings map[string]campaign.Summary) []campaign.Listed {
+	var found []campaign.Listed
+	for _, c := range listed {
+		test := standings[c.CampaignID].Test || testName.MatchString(c.Name)
 		l.Tested = l.Tested || test
-		if test == l.Tests && strings.Contains(folded(c.Name), text) {
+		if test == l.Tests {
 			found = append(found, c)
 		}
 	}
@@ -157,26 +182,6 @@ func lastOf(listed []campaign.Listed, l listPage) string {
 		return listed[len(listed)-1].Cursor
 	}
 	return l.Rows[len(l.Rows)-1].Cursor
-}
-
-// readsAtOnce is the number of campaigns read concurrently.
-const readsAtOnce = 8
-
-func (s *Pages) statuses(ctx context.Context, listed []campaign.Listed, standings map[string]campaign.Summary) ([]campaign.Status, error) {
-	statuses := make([]campaign.Status, len(listed))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce)
-	for i, c := range listed {
-		if statuses[i] = s.known(standings[c.CampaignID]); statuses[i] != "" {
-			continue
-		}
-		group.Go(func() error {
-			whole, err := s.overview(ctx, c.ID)
-			statuses[i] = whole.Status()
-			return err
-		})
-	}
-	return statuses, group.Wait()
 }
 
 // stopsWithin is the maximum time for which messages of a cancelled campaign may still

@@ -3,6 +3,7 @@ package campaigns
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
@@ -30,7 +31,10 @@ type foundView struct {
 	Code   string
 }
 
-var messageStatuses = []string{"pending", "sent", "delivered", "read", "failed", "expired", "revoked", "stopped"}
+var messageStatuses = []string{"pending", "sent", "delivered", "read", "failed", "expired", "revoked", "stopped", "tapped", "opted_out"}
+
+// reactions are the statuses of the form that are no status of a message.
+var reactions = []campaign.Reaction{campaign.ReactionTapped, campaign.ReactionOptedOut}
 
 func (s *Pages) messages(p *web.Page) error {
 	read := s.Store.Dispatched
@@ -75,6 +79,9 @@ func (s *Pages) find(p *web.Page, m messagesPage) (campaign.Found, error) {
 // asked returns the search. A number may contain separators, and the batch is optional.
 func (m messagesPage) asked(cursor string) campaign.Search {
 	asked := campaign.Search{Status: m.Status, Cursor: cursor, Limit: messagesShown, AllBatches: true}
+	if reaction := campaign.Reaction(m.Status); slices.Contains(reactions, reaction) {
+		asked.Status, asked.Reaction = "", reaction
+	}
 	if m.Phone != "" {
 		phone := international(m.Phone)
 		asked.Phone = &phone

@@ -86,7 +86,7 @@ func (s *Pages) move(p *web.Page, c campaign.Campaign) error {
 }
 
 func (s *Pages) moveTo(p *web.Page, c campaign.Campaign, due time.Time) error {
-	if err := p.Audit("campaign.move", c.Name+": "+minute(p, departureOf(c).First)+" → "+minute(p, due)); err != nil {
+	if err := p.AuditOn(pathOf(c), "campaign.move", c.Name, web.Moved(departureOf(c).First, due)); err != nil {
 		return err
 	}
 	defer s.large.Drop(c.ID)

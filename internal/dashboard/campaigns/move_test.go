@@ -56,7 +56,7 @@ func TestMove(t *testing.T) {
 			t.Errorf("%s is due at %v (%v)", b.Name, now.Due, err)
 		}
 	}
-	if diff := cmp.Diff([]string{"admin@example.com campaign.move Natal: 2026-11-21 13:00 → 2026-11-22 10:30"}, d.Audited()); diff != "" {
+	if diff := cmp.Diff([]string{"admin@example.com campaign.move Natal moved 2026-11-21T16:00:00Z 2026-11-22T13:30:00Z"}, d.Audited()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 	if len(d.handed) != 2 {

@@ -48,6 +48,8 @@ type view struct {
 	Departure departure   // of what waits
 	CanMove   bool        // all that waits can be rescheduled
 	Details   bool        // the technical details are open
+	Message   *message    // nil in updates
+	Left      bool        // opt-outs since the campaign was sent can be counted
 }
 
 // sentWith is the version of a template that a batch was sent with. The name is "" if
@@ -105,6 +107,12 @@ func (s *Pages) show(p *web.Page) error {
 	if p.Partial() {
 		return p.Fragment("campaigns_update.html", v)
 	}
+	if v.Message, err = s.message(p, c); err != nil {
+		return err
+	}
+	if len(c.Batches) > campaign.SmallCampaign { // for lists without a script
+		s.keep(p.R.Context(), c.ID, c.Results(s.Now().Add(-largeFor)))
+	}
 	return p.Render("", "campaigns_show.html", v)
 }
 
@@ -141,6 +149,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.Lost, v.Recovered = losses(reasons)
 	v.CanRevoke = !c.Revoke && revocable(c)
 	v.Departure, v.CanMove = departureOf(c), movable(c)
+	v.Left = countsLeft(c, now)
 	v.Chart = newChart(c.Batches, neverSent(reasons), now)
 	v.page(after, now)
 	return v

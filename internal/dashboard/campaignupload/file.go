@@ -36,9 +36,9 @@ type row struct {
 	cells []string
 }
 
-// cell returns the cell of a column, or "" beyond the last cell.
+// cell returns the cell of a column, or "" if the row has none.
 func (r row) cell(column int) string {
-	if column < len(r.cells) {
+	if column >= 0 && column < len(r.cells) {
 		return r.cells[column]
 	}
 	return ""
@@ -172,26 +172,31 @@ func (t *table) take(line int, cells []string) error {
 	return nil
 }
 
-// header reads the column names. The case of phone and uid does not matter.
+// header reads the column names and finds the columns phone and uid. Both are found
+// without the template, so that a change of the template never changes the parts.
 func (t *table) header(cells []string) error {
 	if len(cells) > maxColumns {
 		return broken("many_columns", 1, maxColumns)
 	}
-	t.phone, t.uid = -1, -1
-	for i, c := range cells {
-		name := strings.TrimSpace(c)
-		switch {
-		case strings.EqualFold(name, "phone"):
-			name, t.phone = "phone", i
-		case strings.EqualFold(name, "uid"):
-			name, t.uid = "uid", i
-		}
+	for _, c := range cells {
+		name := standard(strings.TrimSpace(c))
 		if name != "" && slices.Contains(t.columns, name) {
 			return broken("twice", name)
 		}
 		t.columns = append(t.columns, name)
 	}
+	t.phone, t.uid = named(t.columns, phoneNames), named(t.columns, uidNames)
 	return nil
+}
+
+// standard returns the name of a column, with phone and uid in small letters.
+func standard(name string) string {
+	for _, known := range []string{"phone", "uid"} {
+		if strings.EqualFold(name, known) {
+			return known
+		}
+	}
+	return name
 }
 
 func (t *table) complete() error {
@@ -225,13 +230,14 @@ func (t *table) fit(variables []string) error {
 }
 
 // column returns the column of a variable: the one with its name, or the only one that
-// differs only in case, unless another variable matches it. It returns -1 if there is
+// differs only in case or accents, unless another variable matches it. It returns -1 if there is
 // none.
 func (t *table) column(name string, variables []string) int {
 	if exact := slices.Index(t.columns, name); exact >= 0 {
 		return exact
 	}
-	alike := func(other string) bool { return other != name && strings.EqualFold(other, name) }
+	folded := fold(name)
+	alike := func(other string) bool { return other != name && fold(other) == folded }
 	found := -1
 	for i, c := range t.columns {
 		if !alike(c) || slices.Contains(variables, c) {

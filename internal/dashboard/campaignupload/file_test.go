@@ -68,9 +68,9 @@ func TestRead_Unreadable(t *testing.T) {
 		"nothing":               {"", "empty"},
 		"white space":           {" \n,,\n", "empty"},
 		"a header alone":        {"phone,uid\n", "no_rows"},
-		"no phone":              {"telefone,uid\n1,2\n", "lacks_one"},
-		"no uid":                {"phone,id\n1,2\n", "lacks_one"},
-		"neither of them":       {"telefone,id\n1,2\n", "lacks_many"},
+		"no phone":              {"contato,uid\n1,2\n", "lacks_one"},
+		"no uid":                {"phone,cliente\n1,2\n", "lacks_one"},
+		"neither of them":       {"contato,cliente\n1,2\n", "lacks_many"},
 		"101 columns":           {"phone,uid" + strings.Repeat(",", 99) + "\n1,2\n", "many_columns"},
 		"a million columns":     {"phone,uid\n1,2" + strings.Repeat(",", 1_000_000) + "\n", "many_columns"},
 		"a column twice":        {"phone,uid,nome,nome\n1,2,3,4\n", "twice"},
@@ -111,7 +111,9 @@ func TestRead_ColumnCase(t *testing.T) {
 		"two variables for one":  {"phone,uid,NOME", []string{"nome", "Nome"}, "nome, Nome"},
 		"one is the other's":     {"phone,uid,nome", []string{"nome", "Nome"}, "Nome"},
 		"the phone in the text":  {"phone,uid", []string{"phone"}, ""},
-		"all that is missing":    {"telefone,nome", []string{"nome", "cupom"}, "phone, uid, cupom"},
+		"other accents":          {"phone,uid,Codigo,CUPÓM", []string{"código", "cupom"}, ""},
+		"accents differ":         {"phone,uid,código,CODIGO", []string{"Código"}, "Código"},
+		"all that is missing":    {"contato,nome", []string{"nome", "cupom"}, "phone, uid, cupom"},
 	} {
 		_, err := fitted(test.header+"\n1,2\n", test.variables...)
 		wrong, _ := err.(*fileError) //nolint:errorlint // it is made here
@@ -122,6 +124,43 @@ func TestRead_ColumnCase(t *testing.T) {
 		if missing != test.missing || (err == nil) != (test.missing == "") {
 			t.Errorf("%s: %v %q, want %q", name, err, missing, test.missing)
 		}
+	}
+}
+
+func TestRead_PhoneAndUIDNames(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ header, phone, uid string }{
+		"telefone and código":       {"nome,Telefone,Código", "Telefone", "Código"},
+		"celular and code":          {"CODE,CELULAR", "CELULAR", "CODE"},
+		"decomposed accents":        {"fone,Co\u0301digo", "fone", "Co\u0301digo"},
+		"the standard names first":  {"celular,phone,id,uid", "phone", "uid"},
+		"a CPF is no code":          {"cpf,WhatsApp,id", "WhatsApp", "id"},
+		"two columns of numbers":    {"celular,telefone,uid", "", "uid"},
+		"two columns of codes":      {"phone,id,código", "phone", ""},
+		"a longer name is no match": {"telefone da loja,id do pedido", "", ""},
+	} {
+		got, err := readFile([]byte(test.header + "\n1,2\n"))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		found := func(column int) string {
+			if column < 0 {
+				return ""
+			}
+			return got.columns[column]
+		}
+		if phone, uid := found(got.phone), found(got.uid); phone != test.phone || uid != test.uid {
+			t.Errorf("%s: numbers in %q and uids in %q, want %q and %q", name, phone, uid, test.phone, test.uid)
+		}
+	}
+}
+
+func TestRead_TidiesNumbersOfAnyName(t *testing.T) {
+	t.Parallel()
+	got, err := fitted("Celular;Código;nome\n(11) 98765-4321;c1;João\n", "nome")
+	if diff := cmp.Diff([]string{"2 11987654321 c1 João"}, lines(got)); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 

@@ -48,10 +48,33 @@ func (m many) Template(_ context.Context, id string) (campaign.Template, error) 
 func shop(t *testing.T, all memory) webtest.Person {
 	t.Helper()
 	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
-	pages := &campaignupload.Pages{Store: many{all}, Blobs: all, Dispatch: all, Now: now}
+	pages := &campaignupload.Pages{Store: many{all}, Blobs: all, Dispatch: all, OptOuts: memory{}, Now: now}
 	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
 	who.Language = "pt-BR"
 	return who
+}
+
+func TestForm_ArchivedTemplates(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
+	pages := &campaignupload.Pages{Store: archived{}, Blobs: memory{}, Dispatch: memory{}, Now: now}
+	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
+	for path, offered := range map[string]bool{campaignupload.Path: false, campaignupload.Path + "?template=" + manyID(1): true} {
+		if got := strings.Contains(who.Get(path).Body, `value="`+manyID(1)+`"`); got != offered {
+			t.Errorf("%s: the archived template is offered: %t, want %t", path, got, offered)
+		}
+	}
+}
+
+// archived has an active and an archived template.
+type archived struct{ memory }
+
+func (archived) Templates(context.Context, string) ([]campaign.Template, error) {
+	return []campaign.Template{{ID: manyID(0), Name: "A"}, {ID: manyID(1), Name: "B"}}, nil
+}
+
+func (archived) ArchivedTemplates(context.Context, string) (map[string]bool, error) {
+	return map[string]bool{manyID(1): true}, nil
 }
 
 func TestForm_Templates(t *testing.T) {
@@ -118,7 +141,7 @@ func TestReview_Size(t *testing.T) {
 	head := fmt.Sprintf(`{"name":%q,"templateId":%q,"fileName":%q}`, strings.Repeat("&", 1000), manyID(1), strings.Repeat("<", 1000)+".csv")
 	kept := memory{head + "\n" + file.String()}
 	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
-	pages := &campaignupload.Pages{Store: long{}, Blobs: kept, Dispatch: refusing{}, Now: now}
+	pages := &campaignupload.Pages{Store: long{}, Blobs: kept, Dispatch: refusing{}, OptOuts: memory{}, Now: now}
 	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
 	who.Language = "pt-BR"
 	page := who.Get(campaignupload.Path + "/review?upload=AAAAAAAAAAAAAAAAAAAAAA")

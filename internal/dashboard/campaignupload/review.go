@@ -10,7 +10,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
-	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 )
@@ -20,15 +19,18 @@ type review struct {
 	upload
 	ID       string
 	Template campaign.Template
-	Phone    preview.Phone // preview of the first message
-	Cut      bool          // the preview is cut
-	Due      time.Time     // zero for immediately
-	Until    time.Time     // zero for no limit
+	Sample   sample
+	Due      time.Time // zero for immediately
+	Until    time.Time // zero for no limit
 	ANSI     bool
+	PhoneIn  string // the column of the numbers, if it is not named phone
+	UIDIn    string // the column of the uids, if it is not named uid
 	Parts    int
 	Done     int  // parts that were accepted already
 	Late     bool // the scheduled time has passed: the rest is sent immediately
 	findings
+	outlook
+	Approval bool // a second person has to approve it
 }
 
 // Fit reports whether the campaign may be sent. A campaign that is partly sent was
@@ -44,10 +46,12 @@ type plan struct {
 	repeated []repeated
 	done     int    // parts that were accepted already
 	misfit   string // why the file does not fit the template, or ""
+	version  int    // of the template
 }
 
 // fit finds the template's columns in the file.
 func (pl *plan) fit(p *web.Page, t campaign.Template) {
+	pl.version = t.Version
 	if err := pl.table.fit(t.Variables()); err != nil {
 		pl.misfit = explain(p, err)
 	}
@@ -109,10 +113,13 @@ func (s *Pages) review(p *web.Page) error {
 	}
 	view := review{
 		upload: u, ID: id, Template: t, ANSI: pl.table.ansi, Parts: len(pl.parts), Done: pl.done,
+		PhoneIn: pl.table.renamed(pl.table.phone, "phone"), UIDIn: pl.table.renamed(pl.table.uid, "uid"),
 	}
 	view.Name, view.FileName = web.Short(u.Name, titleWeight), web.Short(u.FileName, choiceWeight)
 	view.Template.Name = web.Short(t.Name, choiceWeight)
-	view.Phone, view.Cut = firstMessage(p, t, pl)
+	if view.Sample, err = newSample(p, t, pl, id); err != nil {
+		return err
+	}
 	if view.Late = found.late && pl.done > 0; view.Late {
 		u.Schedule = ""
 		if found, err = s.find(p, u, pl, until); err != nil {
@@ -120,6 +127,12 @@ func (s *Pages) review(p *web.Page) error {
 		}
 	}
 	view.Due, view.Until, view.findings = instant(u.Schedule), instant(u.NotAfter), found
+	if view.outlook, err = s.outlook(p, pl, found.Accepted); err != nil {
+		return err
+	}
+	if view.Approval, err = s.needsApproval(p, pl); err != nil {
+		return err
+	}
 	p.ShowMedia()
 	return p.Render("sending.review", "sending_review.html", view)
 }
@@ -168,27 +181,8 @@ func (s *Pages) checkParts(p *web.Page, u upload, t table, parts []part, until t
 	return verdicts[:begun], calls.Wait()
 }
 
-const (
-	// titleWeight and phoneWeight are the sizes in bytes of the campaign's name and of
-	// the texts of its first message.
-	titleWeight = 1200
-	phoneWeight = 4000
-)
-
-// firstMessage returns the preview of the first message.
-func firstMessage(p *web.Page, t campaign.Template, pl plan) (phone preview.Phone, cut bool) {
-	first := pl.parts[0].rows[0]
-	vars := pl.table.variables(first)
-	var values []string
-	for _, name := range t.Variables() {
-		value, given := vars[name]
-		if !given {
-			value = "{{" + name + "}}"
-		}
-		values = append(values, value)
-	}
-	return web.Phone(p, t.Render(values), p.T("sending.first_message", first.line), phoneWeight)
-}
+// titleWeight is the size in bytes of the campaign's name.
+const titleWeight = 1200
 
 // instant parses a time that is validated elsewhere. It returns zero for an invalid
 // time.
@@ -226,12 +220,22 @@ func (s *Pages) confirm(p *web.Page) error {
 	pl.fit(p, t)
 	done := pl.done == len(pl.parts)
 	if !done && p.Field("version") == strconv.Itoa(t.Version) { // not changed since the preview
+		needed, err := s.needsApproval(p, pl)
+		if err != nil {
+			return err
+		}
+		if needed {
+			return s.ask(p, u, pl, t)
+		}
 		if done, err = s.deliver(p, u, pl); err != nil {
 			return err
 		}
 	}
 	if !done {
 		return p.Redirect(reviewPath + "?upload=" + id)
+	}
+	if err := s.dropDraft(p, u.Draft); err != nil {
+		return err
 	}
 	path := web.Root + "/campaigns/" + u.CampaignID
 	if due := instant(u.Schedule); !due.IsZero() {
@@ -263,13 +267,17 @@ func (s *Pages) deliver(p *web.Page, u upload, pl plan) (bool, error) {
 	return s.send(p, u, pl)
 }
 
-// send dispatches the remaining parts. It returns false if parts remain; the review
-// then states the reason.
+// send dispatches the remaining parts. It returns false if parts remain, also if somebody
+// changes the template meanwhile; the review then states the reason.
 func (s *Pages) send(p *web.Page, u upload, pl plan) (bool, error) {
 	start := s.Now()
 	for _, part := range pl.parts[pl.done:] {
 		if s.Now().Sub(start) > maxDuration {
 			return false, nil
+		}
+		t, err := s.template(p, u.TemplateID)
+		if err != nil || t.Version != pl.version {
+			return false, err
 		}
 		refused, err := dispatchclient.Make(p.R.Context(), s.Dispatch, p, u.call(pl.table, part))
 		if err != nil || refused != nil {

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -28,15 +29,39 @@ import (
 type Store interface {
 	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+	// ArchivedTemplates returns the IDs of the archived templates.
+	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// Dispatched returns a campaign without its outcomes.
+	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	Drafts(ctx context.Context, tenant string) ([]campaign.Draft, error)
+	Draft(ctx context.Context, tenant, id string) (campaign.Draft, error)
+	// SaveDraft writes the next version of a draft. The error wraps campaign.ErrLostRace if
+	// d.Version is not the stored one.
+	SaveDraft(ctx context.Context, d campaign.Draft) error
+	DeleteDraft(ctx context.Context, tenant, id string) error
+	// ApprovalFrom returns the number of recipients from which a campaign needs approval, 0
+	// for never.
+	ApprovalFrom(ctx context.Context, tenant string) (int, error)
+	SaveApprovalFrom(ctx context.Context, tenant string, from int) error
+	Approvals(ctx context.Context, tenant string) ([]campaign.Approval, error)
+	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
+	// AskApproval keeps the existing request of the campaign.
+	AskApproval(ctx context.Context, a campaign.Approval) error
+	// SaveApproval returns an error that wraps campaign.ErrLostRace if the stored state is not
+	// was.
+	SaveApproval(ctx context.Context, a campaign.Approval, was campaign.ApprovalState) error
+	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	Agent(ctx context.Context, id string) (campaign.Agent, error)
 }
 
-// Blobs stores uploads for a day. The error wraps campaign.ErrNotFound if there is
+// Blobs stores uploads for a day, and the files of drafts for a month. The error wraps campaign.ErrNotFound if there is
 // none.
 type Blobs interface {
 	Put(ctx context.Context, key string, body []byte, contentType string) error
 	Get(ctx context.Context, key string) ([]byte, error)
+	Delete(ctx context.Context, key string) error
 }
 
 // Pages serves the pages for sending a campaign.
@@ -44,6 +69,7 @@ type Pages struct {
 	Store    Store
 	Blobs    Blobs
 	Dispatch dispatchclient.Dispatcher
+	OptOuts  OptOuts
 	Now      func() time.Time
 	Lead     time.Duration // minimum time from now to a schedule
 }
@@ -61,13 +87,22 @@ const reviewPath = Path + "/review"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.AdminView(mux, Path, s.begin)
-	ui.AdminView(mux, Path+"/columns", s.columns)
-	ui.Change(mux, Path+"/columns", s.choose)
-	ui.AdminView(mux, Path+"/example", s.example)
-	ui.Change(mux, Path, s.take)
-	ui.AdminView(mux, reviewPath, s.review)
-	ui.Change(mux, Path+"/confirm", s.confirm)
+	ui.AuthorView(mux, Path, s.begin)
+	ui.AuthorView(mux, Path+"/columns", s.columns)
+	ui.AuthorChange(mux, Path+"/columns", s.choose)
+	ui.AuthorView(mux, Path+"/example", s.example)
+	ui.AuthorChange(mux, Path, s.take)
+	ui.AuthorView(mux, reviewPath, s.review)
+	ui.AuthorView(mux, reviewPath+"/sample", s.showSample)
+	ui.AuthorChange(mux, Path+"/confirm", s.confirm)
+	ui.AuthorChange(mux, Path+"/draft", s.saveDraft)
+	ui.AuthorView(mux, DraftsPath, s.drafts)
+	ui.AuthorChange(mux, DraftsPath+"/{id}/delete", s.deleteDraft)
+	ui.View(mux, ApprovalsPath, s.approvals)
+	ui.View(mux, ApprovalsPath+"/{campaignId}", s.showApproval)
+	ui.ApproverChange(mux, ApprovalsPath+"/{campaignId}", s.decide)
+	ui.View(mux, RulePath, s.showRule)
+	ui.Change(mux, RulePath, s.changeRule)
 }
 
 // form is the data of the form.
@@ -91,6 +126,18 @@ func (f form) Wrong(field string) bool {
 
 func (s *Pages) begin(p *web.Page) error {
 	f := form{upload: upload{TemplateID: p.Query("template")}}
+	if id := p.Query("copy"); id != "" {
+		var err error
+		if f.upload, err = s.copyOf(p, id); err != nil {
+			return err
+		}
+	}
+	if id := p.Query("draft"); id != "" {
+		var err error
+		if f, err = s.openDraft(p, id); err != nil {
+			return err
+		}
+	}
 	if id := p.Query("from"); id != "" {
 		u, err := s.kept(p, id)
 		if err != nil {
@@ -106,8 +153,13 @@ func (s *Pages) renderForm(p *web.Page, status int, f form) error {
 	if err != nil {
 		return err
 	}
-	f.choices(all)
+	archived, err := s.Store.ArchivedTemplates(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	f.choices(slices.DeleteFunc(all, func(t campaign.Template) bool { return archived[t.ID] && t.ID != f.TemplateID }))
 	f.Lead = s.lead(p)
+	f.Draft = cmp.Or(f.Draft, random.UUID())
 	if t, err := s.template(p, f.TemplateID); err == nil {
 		f.Template = &t
 	} else if !errors.Is(err, campaign.ErrNotFound) {
@@ -196,7 +248,9 @@ func (s *Pages) choose(p *web.Page) error {
 }
 
 func entered(p *web.Page) form {
+	version, _ := strconv.Atoi(p.Field("draftVersion"))
 	return form{From: p.Field("from"), upload: upload{
+		Draft: p.Field("draft"), DraftVersion: max(0, version),
 		Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")), Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
 	}}
 }

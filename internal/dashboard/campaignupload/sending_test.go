@@ -29,6 +29,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -63,6 +64,7 @@ type flaky struct {
 	*dispatch.Service
 	left    int    // calls that succeed; negative for all
 	judging func() // called before each dry run, where there is one
+	taken   func() // called after each accepted call, where there is one
 }
 
 var errAway = errors.New("the table is away")
@@ -76,7 +78,11 @@ func (f *flaky) Dispatch(ctx context.Context, tenant, base string, body []byte, 
 	} else if f.judging != nil {
 		f.judging()
 	}
-	return f.Service.Dispatch(ctx, tenant, base, body, lines, dryRun)
+	answer, err := f.Service.Dispatch(ctx, tenant, base, body, lines, dryRun)
+	if err == nil && !dryRun && f.taken != nil {
+		f.taken()
+	}
+	return answer, err
 }
 
 func newBench(t *testing.T) *bench {
@@ -95,7 +101,9 @@ func newBench(t *testing.T) *bench {
 		Store: store, Blobs: blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
 		Now: clock, Lead: 5 * time.Minute, Grace: time.Minute,
 	}, left: -1}
-	b.pages = &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: b.dispatch, Now: clock, Lead: 5 * time.Minute}
+	b.pages = &campaignupload.Pages{
+		Store: store, Blobs: blobs, Dispatch: b.dispatch, OptOuts: &optout.Book{Store: store, Now: clock}, Now: clock, Lead: 5 * time.Minute,
+	}
 	b.Dashboard = webtest.New(t, campaignupload.Area(), b.pages, clock)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)
 	return b
@@ -130,6 +138,12 @@ const none = "\x00"
 // upload posts the form with a file.
 func (b *bench) upload(who webtest.Person, file string, change fields) webtest.Answer {
 	b.t.Helper()
+	return b.uploadTo("/dashboard/campaigns/new", who, file, change)
+}
+
+// uploadTo posts the form with a file to a path.
+func (b *bench) uploadTo(path string, who webtest.Person, file string, change fields) webtest.Answer {
+	b.t.Helper()
 	all := fields{"csrf": who.Session.CSRF, "name": "Campanha", "template": b.template}
 	maps.Copy(all, change)
 	var body bytes.Buffer
@@ -153,7 +167,7 @@ func (b *bench) upload(who webtest.Person, file string, change fields) webtest.A
 	if err := w.Close(); err != nil {
 		b.t.Fatal(err)
 	}
-	r := httptest.NewRequestWithContext(b.t.Context(), http.MethodPost, webtest.Base+"/dashboard/campaigns/new", &body)
+	r := httptest.NewRequestWithContext(b.t.Context(), http.MethodPost, webtest.Base+path, &body)
 	r.Header.Set("Content-Type", w.FormDataContentType())
 	return who.Do(r)
 }
@@ -193,7 +207,7 @@ func TestConfirm_SendsOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(file, nil)
-	says(t, page, http.StatusOK, "Messages to send 2", "Invalid numbers 0", "Olá Ana", "Send now")
+	says(t, page, http.StatusOK, "Messages to send 2", "Invalid numbers 0", "Olá Ana", "Send to 2 people")
 	if len(b.handoffs.batches) > 0 {
 		t.Fatal("the review has sent it")
 	}
@@ -228,7 +242,7 @@ func TestReview_EveryLine(t *testing.T) {
 		}
 	}
 	says(t, page, http.StatusOK, "cannot be sent yet", "Lines in the file 2", "2 nome The value of this variable", "3 uid The column uid is empty")
-	if strings.Contains(page.Text(), "Send now") {
+	if strings.Contains(page.Text(), "Send to") {
 		t.Error("the review offers to send it")
 	}
 	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/new/review") || len(b.handoffs.batches) > 0 {
@@ -241,13 +255,29 @@ func TestReview_EveryLine(t *testing.T) {
 	says(t, page, http.StatusOK, "None of the file's numbers is valid")
 }
 
+func TestReview_ColumnsOfOtherNames(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, _ := b.review("NOME;Celular;Código\nAna;(11) 98765-4321;a\nBia;11987654322;b\n", nil)
+	says(t, page, http.StatusOK, "Messages to send 2", "Olá Ana",
+		"The phone numbers are from the column Celular.", "The uid of each message is from the column Código.")
+	b.confirm(page)
+	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].Accepted != 2 {
+		t.Errorf("handed on: %+v", b.handoffs.batches)
+	}
+	page, _ = b.review(file, nil)
+	if strings.Contains(page.Text(), "from the column") {
+		t.Errorf("the review names the columns phone and uid:\n%s", page.Text())
+	}
+}
+
 func TestConfirm_Scheduled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, _ := b.review(file, fields{"schedule": "2026-11-21T12:03", "notAfter": "2026-11-21T11:00"})
 	says(t, page, http.StatusOK, "at least 5 minutes ahead", "deadline must be later")
 	page, _ = b.review(file, fields{"schedule": "2026-11-22T09:00", "notAfter": "2026-11-22T20:00"})
-	says(t, page, http.StatusOK, "22 Nov 2026, 09:00", "22 Nov 2026, 20:00", "Schedule")
+	says(t, page, http.StatusOK, "22 Nov 2026, 09:00", "22 Nov 2026, 20:00", "Schedule for")
 	b.confirm(page)
 	if diff := cmp.Diff([]string{"admin@example.com campaign.schedule Campanha"}, b.Audited()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
@@ -280,7 +310,7 @@ func TestReview_CorrectedForm(t *testing.T) {
 	form := b.admin.Get("/dashboard/campaigns/new?from=" + id)
 	says(t, form, http.StatusOK, "lista.csv")
 	page, _ = b.review(none, fields{"from": id, "name": "Outra campanha"})
-	says(t, page, http.StatusOK, "Review: Outra campanha", "Messages to send 2", "Send now")
+	says(t, page, http.StatusOK, "Review: Outra campanha", "Messages to send 2", "Send to")
 	says(t, b.upload(b.admin, "", fields{"from": id}), http.StatusUnprocessableEntity, "The file is empty")
 }
 
@@ -344,7 +374,7 @@ func TestUpload_WrongInput(t *testing.T) {
 		"an empty file":      {"", nil, "The file is empty"},
 		"no such template":   {file, fields{"template": strings.Repeat("x", 3000)}, "There is no such template"},
 		"a column missing":   {"phone;uid;Name\n1;a;Ana\n", nil, "The column nome is missing. In its first line, the file has: phone, uid, Name."},
-		"all missing":        {"telefone\n1\n", nil, "The columns phone, uid, nome are missing. In its first line, the file has: telefone. The uid is what"},
+		"all missing":        {"contato\n1\n", nil, "The columns phone, uid, nome are missing. In its first line, the file has: contato. The uid is what"},
 		"too many columns":   {"phone;uid;nome" + strings.Repeat(";", 5000) + "\n1;a\n", nil, "more than 100 columns"},
 		"no template":        {file, fields{"template": uuid()}, "There is no such template"},
 		"a foreign template": {file, fields{"template": foreign}, "There is no such template"},
@@ -408,7 +438,7 @@ func TestForm_Columns(t *testing.T) {
 		t.Errorf("example %q", example.Body)
 	}
 	page, _ := b.review(example.Body, nil)
-	says(t, page, http.StatusOK, "Messages to send 1", "Send now")
+	says(t, page, http.StatusOK, "Messages to send 1", "Send to")
 }
 
 // The rest of a campaign is sent at once if its scheduled time has passed.
@@ -439,7 +469,7 @@ func TestConfirm_CheckOutOfTime(t *testing.T) {
 	b.dispatch.judging = func() { checked.Add(1) }
 	page = b.admin.Get(address)
 	says(t, page, http.StatusOK, "There was no time to check the file beyond line", "split the file")
-	if strings.Contains(page.Text(), "Send now") || checked.Load() > 14 {
+	if strings.Contains(page.Text(), "Send to") || checked.Load() > 14 {
 		t.Errorf("%d of 15 parts were checked:\n%s", checked.Load(), page.Text())
 	}
 }
@@ -477,13 +507,13 @@ func TestReview_Price(t *testing.T) {
 	b := newBench(t)
 	recipients := "phone;uid;nome\n11987654321;a;Ana\n11987654322;b;" + strings.Repeat("ã", 80) + "\n"
 	page, _ := b.review(recipients, nil)
-	says(t, page, http.StatusOK, "basic: 1, single: 1", "Send now")
+	says(t, page, http.StatusOK, "basic: 1, single: 1", "Send to")
 	if strings.Contains(page.Text(), "R$") {
 		t.Errorf("a price without prices: %s", page.Text())
 	}
 	b.billing(t, campaign.Spending{Month: 500_000_000})
 	page, _ = b.review(recipients, nil)
-	says(t, page, http.StatusOK, "basic: 1, single: 1", "R$ 0.17", "R$ 0.00 of R$ 500.00", "Send now")
+	says(t, page, http.StatusOK, "basic: 1, single: 1", "R$ 0.17", "R$ 0.00 of R$ 500.00", "Send to")
 }
 
 // Each part has room, and all of them together have not.
@@ -492,11 +522,11 @@ func TestReview_BudgetOfAllParts(t *testing.T) {
 	b := newBench(t)
 	b.billing(t, campaign.Spending{Day: 125_000_000})
 	page, _ := b.review(numbers(2500), nil)
-	says(t, page, http.StatusOK, "R$ 125.00", "R$ 0.00 of R$ 125.00", "Send now")
+	says(t, page, http.StatusOK, "R$ 125.00", "R$ 0.00 of R$ 125.00", "Send to")
 	b.billing(t, campaign.Spending{Day: 124_990_000})
 	page, _ = b.review(numbers(2500), nil)
 	says(t, page, http.StatusOK, "cannot be sent yet", "The budget of the day or the month has no room", "R$ 0.00 of R$ 124.99")
-	if strings.Contains(page.Text(), "Send now") {
+	if strings.Contains(page.Text(), "Send to") {
 		t.Error("the review offers to send it")
 	}
 }
@@ -555,7 +585,7 @@ func TestReview_BatchesNotReadable(t *testing.T) {
 	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
 	reads := 0
 	pages := &campaignupload.Pages{
-		Store: broken{reads: &reads}, Dispatch: memory{}, Now: now,
+		Store: broken{reads: &reads}, Dispatch: memory{}, OptOuts: memory{}, Now: now,
 		Blobs: memory{`{"name":"n","templateId":"5b0e6d3c-0000-4000-8000-000000000001"}` + "\n" + numbers(9000)}, // 5 parts
 	}
 	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
@@ -567,7 +597,7 @@ func TestReview_BatchesNotReadable(t *testing.T) {
 
 func BenchmarkReview(b *testing.B) {
 	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
-	pages := &campaignupload.Pages{Store: memory{}, Blobs: memory{`{"name":"n","templateId":"5b0e6d3c-0000-4000-8000-000000000001"}` + "\n" + numbers(100)}, Dispatch: memory{}, Now: now}
+	pages := &campaignupload.Pages{Store: memory{}, Blobs: memory{`{"name":"n","templateId":"5b0e6d3c-0000-4000-8000-000000000001"}` + "\n" + numbers(100)}, Dispatch: memory{}, OptOuts: memory{}, Now: now}
 	who := webtest.New(b, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
 	for b.Loop() {
 		if got := who.Get("/dashboard/campaigns/new/review?upload=AAAAAAAAAAAAAAAAAAAAAA"); got.Status != http.StatusOK {
@@ -581,8 +611,50 @@ type memory struct{ upload string }
 
 func (m memory) Templates(context.Context, string) ([]campaign.Template, error) { return nil, nil }
 
+func (m memory) ArchivedTemplates(context.Context, string) (map[string]bool, error) { return nil, nil }
+
 func (m memory) Template(context.Context, string) (campaign.Template, error) {
 	return campaign.Template{Tenant: "t", Content: content.Content{Text: "Olá {{nome}}"}}, nil
+}
+
+func (memory) ApprovalFrom(context.Context, string) (int, error) { return 0, nil }
+
+func (memory) SaveApprovalFrom(context.Context, string, int) error { return nil }
+
+func (memory) Approvals(context.Context, string) ([]campaign.Approval, error) { return nil, nil }
+
+func (memory) Approval(context.Context, string, string) (campaign.Approval, error) {
+	return campaign.Approval{}, campaign.ErrNotFound
+}
+
+func (memory) AskApproval(context.Context, campaign.Approval) error { return nil }
+
+func (memory) SaveApproval(context.Context, campaign.Approval, campaign.ApprovalState) error {
+	return nil
+}
+
+func (memory) Drafts(context.Context, string) ([]campaign.Draft, error) { return nil, nil }
+
+func (memory) Draft(context.Context, string, string) (campaign.Draft, error) {
+	return campaign.Draft{}, campaign.ErrNotFound
+}
+
+func (memory) SaveDraft(context.Context, campaign.Draft) error { return nil }
+
+func (memory) DeleteDraft(context.Context, string, string) error { return nil }
+
+func (memory) Delete(context.Context, string) error { return nil }
+
+func (memory) Tenant(context.Context, string) (campaign.Tenant, error) { return campaign.Tenant{}, nil }
+
+func (memory) Agent(context.Context, string) (campaign.Agent, error) { return campaign.Agent{}, nil }
+
+func (memory) Of(context.Context, string) (func(string) bool, error) {
+	return func(string) bool { return false }, nil
+}
+
+func (memory) Dispatched(context.Context, campaign.ID) (campaign.Campaign, error) {
+	return campaign.Campaign{}, nil
 }
 
 func (m memory) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
@@ -595,4 +667,159 @@ func (m memory) Get(context.Context, string) ([]byte, error) { return []byte(m.u
 
 func (m memory) Dispatch(context.Context, string, string, []byte, []int, bool) ([]byte, error) {
 	return []byte(`{"accepted":100}`), nil
+}
+
+// The review names the people who get a message, those who opted out, and how long it takes.
+func TestReview_Outlook(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	err := b.store.SaveTenantAndAgent(t.Context(), campaign.Tenant{ID: b.tenant, AgentID: b.tenant}, campaign.Agent{ID: b.tenant, Rate: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := optout.Book{Store: b.store, Now: b.pages.Now}
+	if err := book.Record(t.Context(), b.tenant, []campaign.OptChange{{Phone: "+5511987654322", Out: true, At: b.pages.Now()}}); err != nil {
+		t.Fatal(err)
+	}
+	page, _ := b.review(file+"11987654323;c;Caio\n", nil)
+	says(t, page, http.StatusOK, "Messages to send 2", "Opted out (get nothing) 1", "Time to send less than 1 minute", "Send to 2 people")
+	page, _ = b.review("phone;uid;nome\n"+lines(300), nil)
+	says(t, page, http.StatusOK, "about 5 minutes")
+}
+
+// lines returns lines of a file with valid numbers.
+func lines(n int) string {
+	var all strings.Builder
+	for i := range n {
+		_, _ = fmt.Fprintf(&all, "119870%05d;u%d;Ana %d\n", i, i, i)
+	}
+	return all.String()
+}
+
+// The review shows the messages of other people too, without and with a script.
+func TestReview_Samples(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(file+"11987654323;c;Caio\n", nil)
+	says(t, page, http.StatusOK, "Olá Ana", "line 2 of the file")
+	if strings.Contains(page.Text(), "Previous") {
+		t.Error("the first person has a previous one")
+	}
+	says(t, b.admin.Get(address+"&person=3"), http.StatusOK, "Olá Caio", "line 4 of the file", "Previous")
+	id := page.Value("upload")
+	script := b.admin
+	script.Header = http.Header{"Hx-Request": {"true"}}
+	part := script.Get("/dashboard/campaigns/new/review/sample?upload=" + id + "&person=2")
+	says(t, part, http.StatusOK, "Olá Bia")
+	if strings.Contains(part.Body, "<main") {
+		t.Error("the update is a whole page")
+	}
+	for _, wrong := range []string{"0", "4", "x", "-1"} {
+		if a := script.Get("/dashboard/campaigns/new/review/sample?upload=" + id + "&person=" + wrong); a.Status != http.StatusNotFound {
+			t.Errorf("person %s answers %d, want 404", wrong, a.Status)
+		}
+	}
+	other := b.SignIn("another", web.RoleAdmin)
+	other.Header = script.Header
+	if a := other.Get("/dashboard/campaigns/new/review/sample?upload=" + id); a.Status != http.StatusNotFound {
+		t.Errorf("another tenant: %d, want 404", a.Status)
+	}
+}
+
+// drafted saves the form as a draft and returns its ID.
+func (b *bench) drafted(file string, change fields) string {
+	b.t.Helper()
+	all := fields{"draft": uuid(), "draftVersion": "0"}
+	maps.Copy(all, change)
+	a := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file, all)
+	if a.Location != campaignupload.DraftsPath {
+		b.t.Fatalf("saving a draft: %d to %q\n%s", a.Status, a.Location, a.Text())
+	}
+	return all["draft"]
+}
+
+// A draft keeps the form and its file until the campaign is sent.
+func TestDraft(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.drafted(file, fields{"name": "Natal", "schedule": "2026-11-22T09:00"})
+	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Natal", "lista.csv", "22 Nov 2026, 09:00", "admin@example.com")
+	open := b.admin.Get("/dashboard/campaigns/new?draft=" + id)
+	if !strings.Contains(open.Body, `value="Natal"`) || !strings.Contains(open.Body, `value="2026-11-22T09:00"`) || open.Value("from") == "" || !strings.Contains(open.Text(), "lista.csv") {
+		t.Fatalf("the draft opens with %s", open.Body)
+	}
+	form := fields{"name": "Natal", "from": open.Value("from"), "draft": id, "draftVersion": open.Value("draftVersion")}
+	page, _ := b.review(none, form)
+	says(t, page, http.StatusOK, "Send to 2 people")
+	if sent := b.confirm(page); !strings.HasPrefix(sent.Location, "/dashboard/campaigns/") || len(b.handoffs.batches) != 1 {
+		t.Fatalf("confirmed to %q, handed on %d", sent.Location, len(b.handoffs.batches))
+	}
+	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "No drafts")
+	if a := b.admin.Get("/dashboard/campaigns/new?draft=" + id); a.Status != http.StatusNotFound {
+		t.Errorf("the sent draft answers %d, want 404", a.Status)
+	}
+}
+
+// The second of two tabs overwrites nothing unless it saves again.
+func TestDraft_TwoTabs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.drafted(none, fields{"name": "Um"})
+	mine := fields{"name": "Dois", "draft": id, "draftVersion": "1"}
+	b.drafted(file, mine)
+	other := fields{"name": "Outro", "draft": id, "draftVersion": "1"}
+	refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file, other)
+	says(t, refused, http.StatusConflict, "while you were editing it")
+	if !strings.Contains(refused.Body, `value="Outro"`) || refused.Value("from") == "" {
+		t.Errorf("the form lost the name or the file: %s", refused.Body)
+	}
+	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Dois")
+	other["from"], other["draftVersion"] = refused.Value("from"), refused.Value("draftVersion")
+	b.drafted(none, other)
+	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Outro", "lista.csv")
+}
+
+// A draft of a past time says so. A draft whose file was erased asks for it.
+func TestDraft_Opens(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.drafted(file, fields{"schedule": "2026-11-20T09:00"})
+	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "has passed")
+	says(t, b.admin.Get("/dashboard/campaigns/new?draft="+id), http.StatusOK, "The time of the draft has passed")
+	d, err := b.store.Draft(t.Context(), b.tenant, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.pages.Blobs.Delete(t.Context(), d.Blob()); err != nil {
+		t.Fatal(err)
+	}
+	says(t, b.admin.Get("/dashboard/campaigns/new?draft="+id), http.StatusOK, "The file of the draft was deleted")
+	other := b.SignIn("another", web.RoleAdmin)
+	if a := other.Get("/dashboard/campaigns/new?draft=" + id); a.Status != http.StatusNotFound {
+		t.Errorf("another tenant: %d, want 404", a.Status)
+	}
+	other.Post(campaignupload.DraftsPath+"/"+id+"/delete", nil)
+	for range 2 { // a double click
+		if a := b.admin.Post(campaignupload.DraftsPath+"/"+id+"/delete", nil); a.Location != campaignupload.DraftsPath {
+			t.Errorf("deleting answers %d to %q", a.Status, a.Location)
+		}
+	}
+	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "No drafts")
+}
+
+// A template that somebody changes while a large file is sent stops the rest.
+func TestConfirm_TemplateChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, _ := b.review("phone;uid;nome\n"+lines(campaign.MaxMessages+1), nil)
+	b.dispatch.taken = func() {
+		if _, err := b.store.PutTemplate(t.Context(), campaign.Template{ID: b.template, Tenant: b.tenant, Name: "T", Content: content.Content{Text: "Tchau {{nome}}"}}); err != nil {
+			t.Error(err)
+		}
+	}
+	got := b.confirm(page)
+	if !strings.HasPrefix(got.Location, "/dashboard/campaigns/new/review") || len(b.handoffs.batches) != 1 {
+		t.Fatalf("confirmed to %q, handed on %d, want the review and 1", got.Location, len(b.handoffs.batches))
+	}
+	says(t, b.admin.Get(got.Location), http.StatusOK, "Tchau Ana")
 }

@@ -21,6 +21,10 @@ type upload struct {
 	Schedule   string `json:"schedule,omitempty"`
 	NotAfter   string `json:"notAfter,omitempty"`
 	FileName   string `json:"fileName"`
+	// Draft is the draft that becomes the campaign, and DraftVersion its version when the form
+	// was opened.
+	Draft        string `json:"draft,omitempty"`
+	DraftVersion int    `json:"draftVersion,omitempty"`
 
 	file []byte
 }

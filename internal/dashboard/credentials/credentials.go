@@ -51,14 +51,22 @@ const Path = web.Root + "/settings/credentials"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, web.Root+"/settings", func(p *web.Page) error { return p.Redirect(Path) })
-	ui.View(mux, Path, s.list)
+	ui.View(mux, web.Root+"/settings", firstSetting)
+	ui.AdminView(mux, Path, s.list)
 	ui.AdminView(mux, Path+"/new", s.ask)
 	ui.Change(mux, Path, s.create)
 	ui.AdminView(mux, Path+"/{id}/rotate", s.askRotation)
 	ui.Change(mux, Path+"/{id}/rotate", s.rotate)
 	ui.AdminView(mux, Path+"/{id}/revoke", s.askRevocation)
 	ui.Change(mux, Path+"/{id}/revoke", s.revoke)
+}
+
+// firstSetting leads to the first page of the settings that the person may see.
+func firstSetting(p *web.Page) error {
+	if p.Admin() {
+		return p.Redirect(Path)
+	}
+	return p.Redirect(web.Root + "/settings/webhooks")
 }
 
 // view is a credential without its secret hashes.

@@ -97,7 +97,7 @@ func TestGenerate(t *testing.T) {
 	if c.CreatedBy != "admin@example.com" || !c.CreatedAt.Equal(now) || c.Scope != campaign.ScopeDispatch {
 		t.Errorf("made %+v", c)
 	}
-	list := o.viewer.Get(credentials.Path)
+	list := o.admin.Get(credentials.Path)
 	for _, want := range []string{"CRM produção", c.ClientID, "admin@example.com", "4 May 2026, 12:00", "Never", "Live"} {
 		if !strings.Contains(list.Text(), want) {
 			t.Errorf("the list lacks %q: %s", want, list.Text())
@@ -141,7 +141,7 @@ func TestGenerate_Scopes(t *testing.T) {
 			t.Errorf("%s: answers %d, made %+v", name, answer.Status, made)
 		}
 	}
-	if list := o.viewer.Get(credentials.Path).Text(); !strings.Contains(list, "campaigns:dispatch templates") {
+	if list := o.admin.Get(credentials.Path).Text(); !strings.Contains(list, "campaigns:dispatch templates") {
 		t.Errorf("the list lacks the scopes: %s", list)
 	}
 	if audited := strings.Join(o.Audited(), "\n"); !strings.Contains(audited, "credential.create one credentials.scope.templates") {
@@ -188,7 +188,7 @@ func TestGenerate_Names(t *testing.T) {
 	}
 	const attack = `<script>alert("x")</script>`
 	o.generate(t, attack)
-	if body := o.viewer.Get(credentials.Path).Body; strings.Contains(body, attack) || !strings.Contains(body, "&lt;script&gt;") {
+	if body := o.admin.Get(credentials.Path).Body; strings.Contains(body, attack) || !strings.Contains(body, "&lt;script&gt;") {
 		t.Error("HTML in a name is not shown as text")
 	}
 	if len(o.Audited()) != 1 {
@@ -217,7 +217,7 @@ func TestRotate(t *testing.T) {
 	if audited := o.Audited(); audited[1] != "admin@example.com credential.rotate crm ("+before.ClientID+") audit.kept_1h" {
 		t.Errorf("audit %q", audited)
 	}
-	if list := o.viewer.Get(credentials.Path).Text(); !strings.Contains(list, "Two secrets") {
+	if list := o.admin.Get(credentials.Path).Text(); !strings.Contains(list, "Two secrets") {
 		t.Errorf("the list does not tell of two secrets: %s", list)
 	}
 	if warned := o.admin.Get(path).Text(); !strings.Contains(warned, "the older one stops at once") {
@@ -245,7 +245,7 @@ func TestRotate_WithoutOverlap(t *testing.T) {
 	if err != nil || after.PreviousSecretHash != nil || after.RefreshGeneration != 1 {
 		t.Errorf("rotated %+v, %v", after, err)
 	}
-	if list := o.viewer.Get(credentials.Path).Text(); strings.Contains(list, "Two secrets") {
+	if list := o.admin.Get(credentials.Path).Text(); strings.Contains(list, "Two secrets") {
 		t.Errorf("the list shows two secrets: %s", list)
 	}
 }
@@ -272,13 +272,13 @@ func TestRevoke(t *testing.T) {
 	if got, err := o.store.Credential(t.Context(), c.ClientID); !got.Revoked() || err != nil {
 		t.Errorf("the credential is %+v, %v", got, err)
 	}
-	list := o.viewer.Get(credentials.Path).Text()
+	list := o.admin.Get(credentials.Path).Text()
 	for _, want := range []string{"No live credentials", "Revoked (1)"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("the list lacks %q: %s", want, list)
 		}
 	}
-	revoked := o.viewer.Get(credentials.Path + "?revoked=1").Text()
+	revoked := o.admin.Get(credentials.Path + "?revoked=1").Text()
 	if !strings.Contains(revoked, c.ClientID) || !strings.Contains(revoked, "last used 4 May 2026, 11:00") {
 		t.Errorf("the list of those revoked: %s", revoked)
 	}
@@ -321,8 +321,11 @@ func TestActions_Forbidden(t *testing.T) {
 	if a := o.admin.Get(credentials.Path + "/" + strings.Repeat("x", 3000) + "/revoke"); a.Status != http.StatusNotFound {
 		t.Errorf("an id that is none answers %d, want 404", a.Status)
 	}
-	if body := o.viewer.Get(credentials.Path).Body; strings.Contains(body, "/revoke") || strings.Contains(body, "/new") {
-		t.Error("a viewer is offered what is refused")
+	if a := o.viewer.Get(credentials.Path); a.Status != http.StatusForbidden || strings.Contains(a.Body, c.ClientID) {
+		t.Errorf("a viewer: the list answers %d, want 403", a.Status)
+	}
+	if a := o.viewer.Get("/dashboard/settings"); a.Location != "/dashboard/settings/webhooks" {
+		t.Errorf("a viewer's settings lead to %q", a.Location)
 	}
 	if after, err := o.store.Credential(t.Context(), c.ClientID); after.Revoked() || len(after.PreviousSecretHash) > 0 || err != nil {
 		t.Errorf("the credential was changed: %+v, %v", after, err)
@@ -335,7 +338,7 @@ func BenchmarkList(b *testing.B) {
 		o.generate(b, rand.Text())
 	}
 	for b.Loop() {
-		if a := o.viewer.Get(credentials.Path); a.Status != http.StatusOK {
+		if a := o.admin.Get(credentials.Path); a.Status != http.StatusOK {
 			b.Fatal(a.Status)
 		}
 	}

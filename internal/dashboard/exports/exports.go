@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -47,7 +48,7 @@ const Path = web.Root + "/campaigns/{campaignId}/exports"
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.View(mux, Path, s.show)
-	ui.Change(mux, Path, s.create)
+	ui.AuthorChange(mux, Path, s.create)
 }
 
 // statuses are the statuses of messages, in the order of the form.
@@ -64,7 +65,8 @@ type page struct {
 	campaign.Campaign
 	Messages, Rejected int
 	Exports            []campaign.Export
-	Running            bool // an export is in progress
+	Running            int    // exports in progress
+	News               string // what has changed since the last update, or ""
 
 	// The form.
 	Once     string // the ID of the next export
@@ -81,13 +83,37 @@ func (s *Pages) show(p *web.Page) error {
 	if err != nil {
 		return err
 	}
+	p.Title = v.title(p)
 	if p.Partial() {
-		return p.Fragment("exports_list.html", v)
+		v.News = v.news(p, p.Query("running"))
+		return p.Fragment("exports_update.html", v)
 	}
-	if v.Running {
+	if v.Running > 0 {
 		p.Refresh = 5
 	}
 	return p.Render("exports.title", "exports.html", v)
+}
+
+// title returns the page's title, with the progress of the newest export that is not closed.
+func (v page) title(p *web.Page) string {
+	for _, e := range v.Exports {
+		if !e.Closed() {
+			return p.T("exports.title_running", strconv.Itoa(e.Percent())+"%", v.Name)
+		}
+	}
+	return p.T("exports.title_of", v.Name)
+}
+
+// news returns what to announce if fewer exports are in progress than in the last update.
+func (v page) news(p *web.Page, running string) string {
+	before, err := strconv.Atoi(running)
+	if err != nil || v.Running >= before {
+		return ""
+	}
+	if v.Running > 0 {
+		return p.Count("exports.still_running", v.Running)
+	}
+	return p.T("exports.all_closed")
 }
 
 func (s *Pages) read(p *web.Page) (page, error) {
@@ -108,7 +134,9 @@ func (s *Pages) read(p *web.Page) (page, error) {
 	all, err := s.Exports.Of(p.R.Context(), c.ID)
 	v.Exports = all[:min(len(all), shownExports)]
 	for _, e := range v.Exports {
-		v.Running = v.Running || !e.Closed()
+		if !e.Closed() {
+			v.Running++
+		}
 	}
 	return v, err
 }
@@ -122,8 +150,8 @@ func (s *Pages) create(p *web.Page) error {
 	if !ok {
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
-	v.Asked = asked(p)
-	if err := p.Audit("campaign.export", v.Name); err != nil {
+	v.Asked, p.Title = asked(p), v.title(p)
+	if err := p.AuditOn(web.Root+"/campaigns/"+v.CampaignID, "campaign.export", v.Name); err != nil {
 		return err
 	}
 	_, err = s.Exports.Create(p.R.Context(), v.ID, exportID, v.Asked)
@@ -134,7 +162,7 @@ func (s *Pages) create(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return p.Redirect(web.Root + "/campaigns/" + v.CampaignID + "/exports")
+	return p.Done(web.Root+"/campaigns/"+v.CampaignID+"/exports", "exports.started")
 }
 
 // asked reads the form.

@@ -97,7 +97,7 @@ func TestPages_Progress(t *testing.T) {
 		{ExportID: "c", Kind: campaign.ExportOutcomes, Statuses: []string{"read"}, State: campaign.ExportDeleted},
 	}
 	page := o.viewer.Get(o.path())
-	for _, want := range []string{"20%", "30 of 150", "Download the file", "Deleted, because", "Lines: 2"} {
+	for _, want := range []string{"20%", "30 of 150", "Download the file", "Deleted, because", "2 lines."} {
 		if !strings.Contains(page.Text(), want) {
 			t.Errorf("the page does not show %q:\n%s", want, page.Text())
 		}
@@ -105,7 +105,18 @@ func TestPages_Progress(t *testing.T) {
 	if !strings.Contains(page.Body, `href="/api/v1/export-files/a.s"`) || !strings.Contains(page.Body, `hx-trigger="every 2s"`) {
 		t.Error("the page has no link of the file, or does not refresh itself")
 	}
+	if title := "<title>20% – Export “Natal”"; !strings.Contains(page.Body, title) {
+		t.Errorf("the page lacks %q", title)
+	}
+	update := o.viewer
+	update.Header = http.Header{"Hx-Request": {"true"}}
+	if got := update.Get(o.path() + "?running=1"); strings.Contains(got.Body, `role="status"`) {
+		t.Error("an update without a change of state is announced")
+	}
 	o.all = o.all[:1]
+	if got := update.Get(o.path() + "?running=1"); !strings.Contains(got.Body, `role="status" hx-swap-oob="true">No file is in progress`) {
+		t.Errorf("the end of the export is not announced:\n%s", got.Body)
+	}
 	if page := o.viewer.Get(o.path()); strings.Contains(page.Body, "hx-trigger") {
 		t.Error("the page refreshes itself without an export in progress")
 	}

@@ -1,4 +1,4 @@
-// Package media shows the files that a tenant's messages can show. Admins upload and delete
+// Package media shows the files that a tenant's messages can show. Authors upload and delete
 // them. Browsers send a file in parts directly to the media bucket.
 package media
 
@@ -76,12 +76,12 @@ const Path = web.Root + "/media"
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.View(mux, Path, s.list)
 	ui.WithoutSession(mux, "GET "+Path+"/upload/{hash}/upload.js", serveScript)
-	ui.Change(mux, Path+"/uploads", s.start)
-	ui.Change(mux, Path+"/uploads/part", s.part)
-	ui.Change(mux, Path+"/uploads/finish", s.finish)
-	ui.Change(mux, Path+"/urls", s.addURL)
-	ui.AdminView(mux, Path+"/{hash}/delete", s.ask)
-	ui.Change(mux, Path+"/{hash}/delete", s.delete)
+	ui.AuthorChange(mux, Path+"/uploads", s.start)
+	ui.AuthorChange(mux, Path+"/uploads/part", s.part)
+	ui.AuthorChange(mux, Path+"/uploads/finish", s.finish)
+	ui.AuthorChange(mux, Path+"/urls", s.addURL)
+	ui.AuthorView(mux, Path+"/{hash}/delete", s.ask)
+	ui.AuthorChange(mux, Path+"/{hash}/delete", s.delete)
 }
 
 func serveScript(p *web.Page) error {
@@ -163,7 +163,7 @@ func (s *Pages) show(p *web.Page, status int, l listing) error {
 		l.Items = append(l.Items, s.view(f))
 	}
 	p.ShowMedia()
-	if p.Admin() {
+	if p.Author() {
 		if l.Upload, err = s.Upload(p); err != nil {
 			return err
 		}

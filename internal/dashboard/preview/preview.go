@@ -19,6 +19,7 @@ type Part struct {
 // Phone is a message as a phone shows it. Variables appear by name.
 type Phone struct {
 	Label    string // alternative text of the picture
+	Sender   Sender
 	Words    Words
 	Dark     bool // shown in dark colors first
 	Text     []Part
@@ -28,6 +29,13 @@ type Phone struct {
 	File     *Media
 
 	Suggestions []Suggestion // below the message
+}
+
+// Sender is who sends a message, or a company.
+type Sender struct {
+	Name     string
+	Initials string // shown in place of a logo
+	Logo     string // URL, "" for none
 }
 
 // Words are the preview's own words in the reader's language.

@@ -39,7 +39,7 @@ func open(t *testing.T, b bench) webtest.Person {
 
 // in reports whether the session is accepted.
 func in(p webtest.Person) bool {
-	return p.Get("/dashboard").Location == "/dashboard/campaigns"
+	return p.Get("/dashboard").Location == "/dashboard/overview"
 }
 
 func (b bench) end(t *testing.T, until time.Time) {

@@ -94,7 +94,7 @@ type person struct {
 
 // role returns the person's role, or "" for none.
 func (p person) role() web.Role {
-	for _, role := range []web.Role{web.RoleAdmin, web.RoleViewer} {
+	for _, role := range web.Roles() {
 		if slices.Contains(p.Groups, string(role)) {
 			return role
 		}

@@ -25,7 +25,7 @@ const (
 	callbackPath  = web.SignInPath + "/callback"
 	signOutPath   = web.Root + "/sign-out"
 	signedOutPath = web.Root + "/signed-out"
-	homePath      = web.Root + "/campaigns"
+	homePath      = web.Root + "/overview"
 )
 
 // Pages serves sign-in and sign-out.

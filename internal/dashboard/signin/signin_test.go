@@ -287,7 +287,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("session %+v, %v", session, err)
 	}
 	ana.Cookie = got.Cookie("__Host-session")
-	if got := ana.Get("/dashboard"); got.Status != http.StatusSeeOther || got.Location != "/dashboard/campaigns" {
+	if got := ana.Get("/dashboard"); got.Status != http.StatusSeeOther || got.Location != "/dashboard/overview" {
 		t.Errorf("the first page answers %d, to %q", got.Status, got.Location)
 	}
 }
@@ -301,6 +301,8 @@ func TestSignIn_HighestRole(t *testing.T) {
 		{[]string{"viewer"}, web.RoleViewer},
 		{[]string{"viewer", "admin"}, web.RoleAdmin},
 		{[]string{"others", "viewer"}, web.RoleViewer},
+		{[]string{"approver", "viewer"}, web.RoleApprover},
+		{[]string{"author"}, web.RoleAuthor},
 	} {
 		b := newBench(t)
 		b.provider.with(map[string]any{"cognito:groups": test.groups})

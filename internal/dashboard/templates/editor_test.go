@@ -519,3 +519,18 @@ func TestEditor_ClassHint(t *testing.T) {
 		}
 	}
 }
+
+// Only a change of the billing class is announced.
+func TestPreview_AnnouncesTheClass(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.admin.Header.Set("HX-Request", "true")
+	form := textForm("n", "Olá")
+	for class, announced := range map[string]bool{"basic": false, "single": true} {
+		form.Set("class", class)
+		page := b.admin.Post(list+"/preview", form)
+		if got := strings.Contains(page.Body, `role="status" hx-swap-oob="true">Basic message`); got != announced {
+			t.Errorf("after a %s message: announced %t, want %t\n%s", class, got, announced, page.Body)
+		}
+	}
+}

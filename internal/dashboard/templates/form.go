@@ -22,7 +22,8 @@ type form struct {
 	Phone   preview.Phone
 	Counts  []count
 	Hint    hint
-	Notes   []string // errors
+	Before  content.Class // before the last change, as the form says
+	Notes   []string      // errors
 	Refused bool
 	Files   []file // the newest ones that the template can show
 	Upload  web.Upload
@@ -63,6 +64,7 @@ func newForm(p *web.Page, d draft) *form {
 	t := d.template(p.Session.Tenant)
 	f := &form{draft: d, page: p, variables: variablesOf(t), Counts: counts(p, t), Hint: hintOf(p, t.Content), Newer: overwritten(p), errors: map[string]string{}}
 	f.Phone, f.Cut = web.Phone(p, t.Content, p.T("templates.preview"), previewWeight(d))
+	f.Before = content.Class(p.R.PostForm.Get("class"))
 	f.Phone.Dark = p.R.PostForm.Has("dark")
 	for _, flaw := range flawsOf(t) {
 		f.note(flaw)
@@ -221,7 +223,7 @@ func (s *Pages) keep(p *web.Page, d draft, t campaign.Template, version int, act
 	if err != nil {
 		return err
 	}
-	return p.Done(linkOf(t), "templates.saved", t.Name, p.Number(t.Version))
+	return p.Done(linkOf(t), "templates.done.saved", t.Name, p.Number(t.Version))
 }
 
 // linkOf returns the path of a template, "" for a new one.

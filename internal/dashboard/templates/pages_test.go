@@ -44,7 +44,7 @@ func TestList_Pages(t *testing.T) {
 	path := list
 	for shown := 0; path != ""; {
 		page := webtest.Light(t, b.admin, path)
-		rows := strings.Count(page.Body, `<td class="wrap">`)
+		rows := strings.Count(page.Body, `<td class="wrap lead">`)
 		if !strings.Contains(page.Body, fmt.Sprintf(">%02d&amp;", shown)) {
 			t.Errorf("%s does not go on with template %d", path, shown)
 		}

@@ -3,12 +3,9 @@
 package templates
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -26,6 +23,9 @@ type Store interface {
 	TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	MediaFiles(ctx context.Context, tenant string) ([]campaign.MediaFile, error)
+	// MarkTest marks a campaign as a test message.
+	MarkTest(ctx context.Context, id campaign.ID) error
+	Archive
 }
 
 // Keeper saves templates.
@@ -72,46 +72,26 @@ const Path = web.Root + "/templates"
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.View(mux, Path, s.list)
-	ui.AdminView(mux, Path+"/new", s.blank)
-	ui.Change(mux, Path, s.create)
-	ui.Change(mux, Path+"/preview", s.preview)
+	ui.AuthorView(mux, Path+"/new", s.blank)
+	ui.AuthorChange(mux, Path, s.create)
+	ui.AuthorChange(mux, Path+"/preview", s.preview)
 	ui.View(mux, Path+"/{id}", s.show)
 	ui.View(mux, Path+"/{id}/versions/{version}", s.showVersion)
-	ui.AdminView(mux, Path+"/{id}/edit", s.edit)
-	ui.Change(mux, Path+"/{id}", s.change)
-	ui.Change(mux, Path+"/{id}/test", s.test)
-	ui.Change(mux, Path+"/{id}/preview", s.previewTest)
-}
-
-// pageLength is the number of templates per page. nameWeight is the maximum size in
-// bytes of a name in the list.
-const (
-	pageLength = 25
-	nameWeight = 250
-)
-
-func (s *Pages) list(p *web.Page) error {
-	all, err := s.Store.Templates(p.R.Context(), p.Session.Tenant)
-	if err != nil {
-		return err
-	}
-	slices.SortStableFunc(all, func(a, b campaign.Template) int {
-		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
-	})
-	part, err := web.PartOf(p, all, pageLength)
-	if err != nil {
-		return err
-	}
-	for i := range part.Items {
-		part.Items[i].Name = web.Short(part.Items[i].Name, nameWeight)
-	}
-	return p.Render("templates.title", "templates.html", part)
+	ui.AuthorView(mux, Path+"/{id}/edit", s.edit)
+	ui.AuthorChange(mux, Path+"/{id}", s.change)
+	ui.AuthorChange(mux, Path+"/{id}/duplicate", s.duplicate)
+	ui.AuthorChange(mux, Path+"/{id}/archive", s.archive)
+	ui.AuthorChange(mux, Path+"/{id}/restore", s.restore)
+	ui.AuthorChange(mux, Path+"/{id}/test", s.test)
+	ui.AuthorChange(mux, Path+"/{id}/preview", s.previewTest)
 }
 
 // page is the data of a template's page: the current version and the earlier ones.
 type page struct {
-	Now  campaign.Template
-	Form string // text, card, carousel or file
+	Now      campaign.Template
+	Form     string // text, card, carousel or file
+	Archived bool
+	Once     string // of the form that duplicates the template
 	variables
 	Sample   sample
 	Versions web.Part[version]
@@ -131,7 +111,11 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	if err != nil {
 		return err
 	}
-	view := page{Now: t, Form: formOf(t.Content), variables: variablesOf(t), Test: test}
+	archived, err := s.Store.TemplateArchived(p.R.Context(), t.Tenant, t.ID)
+	if err != nil {
+		return err
+	}
+	view := page{Now: t, Archived: archived, Once: s.Once.Token(), Form: formOf(t.Content), variables: variablesOf(t), Test: test}
 	if view.Versions, err = versionsOf(p, t, all); err != nil {
 		return err
 	}
@@ -139,7 +123,10 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	view.Test.fill(t.Variables())
 	view.Test.Once = s.Once.Token()
 	p.ShowMedia()
-	return p.RenderStatus(status, "templates.one", "template.html", view)
+	if p.Title = web.Short(t.Name, nameWeight); archived {
+		p.Title += " – " + p.T("templates.archived")
+	}
+	return p.RenderStatus(status, "", "template.html", view)
 }
 
 // own returns the template in the path if it is the tenant's.

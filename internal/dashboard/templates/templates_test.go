@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,18 @@ type bench struct {
 	tenant string
 	calls  *calls
 	admin  webtest.Person
+	marked []string // IDs of the campaigns that were marked as tests
+}
+
+// markedStore records the campaigns that are marked as tests.
+type markedStore struct {
+	*dynamo.CampaignStore
+	b *bench
+}
+
+func (s markedStore) MarkTest(_ context.Context, id campaign.ID) error {
+	s.b.marked = append(s.b.marked, id.CampaignID)
+	return nil
 }
 
 func newBench(t *testing.T) *bench {
@@ -59,7 +72,7 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 			p.UploadTo("https://bucket.example")
 			return web.Upload{Script: "/upload.js", PartSize: 5 << 20}, nil
 		},
-		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: store, Keeper: &admin.Service{Store: store, Now: clock}, Dispatch: b.calls,
+		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: markedStore{store, b}, Keeper: &admin.Service{Store: store, Now: clock}, Dispatch: b.calls,
 		Once: web.SubmitToken{Forms: store}, Now: clock, LinkURL: linkURL, MediaURL: "https://media.example",
 	}
 	b.Dashboard = webtest.New(t, templates.Area(), pages, clock)
@@ -290,6 +303,9 @@ func TestTestSend_OneMessage(t *testing.T) {
 	}
 	if got.Status != http.StatusSeeOther || got.Location != "/dashboard/campaigns/"+call["campaignId"].(string) {
 		t.Errorf("answered %d %s", got.Status, got.Location)
+	}
+	if !slices.Equal(b.marked, []string{call["campaignId"].(string)}) {
+		t.Errorf("marked as tests: %q", b.marked)
 	}
 	delete(call, "campaignId")
 	want := map[string]any{

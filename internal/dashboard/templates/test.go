@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -88,7 +89,15 @@ func (s *Pages) test(p *web.Page) error {
 	if err != nil || refused != nil {
 		return s.answerTest(p, f, err)
 	}
+	s.mark(p, c.CampaignID)
 	return p.Done(web.Root+"/campaigns/"+c.CampaignID, "templates.test_sent", t.Name)
+}
+
+// mark keeps the test apart from campaigns. A test without the mark is known by its name.
+func (s *Pages) mark(p *web.Page, campaignID string) {
+	if err := s.Store.MarkTest(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: campaignID}); err != nil {
+		slog.WarnContext(p.R.Context(), "marking a test failed", "campaign_id", campaignID, "error", err)
+	}
 }
 
 // sample is the preview of a test message. Variables without a value appear by name.

@@ -75,9 +75,9 @@ func (s *Pages) showVersion(p *web.Page) error {
 	}
 	view := whole{Template: v, Form: formOf(v.Content), variables: variablesOf(v), Current: v.Version == t.Version}
 	view.Phone, view.Cut = web.Phone(p, v.Content, p.T("templates.preview_version", v.Version), wholeWeight)
-	p.Title = p.T("templates.version_n", p.Number(v.Version))
+	p.Title = p.T("templates.version_of", web.Short(v.Name, nameWeight), p.Number(v.Version))
 	p.ShowMedia()
-	return p.Render("templates.one", "template_version.html", view)
+	return p.Render("", "template_version.html", view)
 }
 
 // variables holds the names of a template's variables that a page shows.

@@ -61,6 +61,18 @@ func (f *form) Select(name, label, value, prefix string, values ...string) input
 	return in
 }
 
+// mostInsertable is the maximum number of variables that have a button.
+const mostInsertable = 8
+
+// Insertable returns the variables that a button inserts: those of the template, or an
+// example.
+func (f *form) Insertable() []string {
+	if len(f.Variables) == 0 {
+		return []string{f.T("templates.insert_example")}
+	}
+	return f.Variables[:min(len(f.Variables), mostInsertable)]
+}
+
 // Forms returns the forms of a message.
 func (f *form) Forms() []option {
 	return f.Select("kind", "", f.Form, "templates.form.", formText, formCard, formCarousel, formFile).Options

@@ -22,11 +22,13 @@ type Page struct {
 	Title   string        // in the reader's language; Render sets it if empty
 	Data    any           // data of the page
 	Body    template.HTML // of the layout
+	Refused bool          // the page shows a form that was refused
 	Refresh int           // refresh interval in seconds without scripts, 0 for none
 	Notice  string        // what the last change did, "" for nothing; shown once
 
 	ui     *UI
 	tongue *tongue
+	brand  *campaign.Brand // nil until it is read
 }
 
 // Render answers with a page. name is its file, titleKey the text key of its title.
@@ -39,7 +41,7 @@ func (p *Page) RenderStatus(status int, titleKey, name string, data any) error {
 	if p.Title == "" {
 		p.Title = p.T(titleKey)
 	}
-	p.Data = data
+	p.Data, p.Refused = data, status == http.StatusUnprocessableEntity
 	return p.render(status, name, false)
 }
 
@@ -58,6 +60,13 @@ func (p *Page) UploadTo(origin string) {
 func (p *Page) Fragment(name string, data any) error {
 	p.Data = data
 	return p.render(http.StatusOK, name, true)
+}
+
+// Part returns the page with other data, for a part of it that is also a fragment.
+func (p *Page) Part(data any) *Page {
+	part := *p
+	part.Data = data
+	return &part
 }
 
 // Partial reports whether htmx requests a part of a page.
@@ -150,6 +159,12 @@ func (p *Page) ISO(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 // Admin reports whether the person may make changes.
 func (p *Page) Admin() bool { return p.Session.Role == RoleAdmin }
 
+// Author reports whether the person may write templates and send campaigns.
+func (p *Page) Author() bool { return p.Session.Role.May(RoleAuthor) }
+
+// Approver reports whether the person may approve campaigns.
+func (p *Page) Approver() bool { return p.Session.Role.May(RoleApprover) }
+
 // SignedIn reports whether the page has a session.
 func (p *Page) SignedIn() bool { return p.Session.Email != "" }
 
@@ -169,6 +184,13 @@ func (p *Page) Asset(name string) string { return assetPath(name) }
 
 // Field returns the value of a form's field without surrounding white space, or "".
 func (p *Page) Field(name string) string { return strings.TrimSpace(p.R.PostFormValue(name)) }
+
+// Stale reports whether what a form changes is no longer what it was when the form was
+// shown: the form has it in the hidden field "was". now is its current state as text.
+func (p *Page) Stale(now string) bool {
+	was := p.Field("was")
+	return was != "" && was != now
+}
 
 // Query returns a query parameter.
 func (p *Page) Query(name string) string { return p.R.URL.Query().Get(name) }

@@ -31,7 +31,9 @@ func Phone(p *Page, t content.Content, label string, most int) (phone preview.Ph
 	if t.File != nil {
 		shown.File = &content.File{URL: c.url(t.File.URL), ThumbnailURL: c.url(t.File.ThumbnailURL)}
 	}
-	return preview.Of(shown, label, func(key string) string { return p.T(key) }), c.did
+	phone = preview.Of(shown, label, func(key string) string { return p.T(key) })
+	phone.Sender = p.Sender()
+	return phone, c.did
 }
 
 // cutter cuts texts and URLs to a total size each.

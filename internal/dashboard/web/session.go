@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,14 +16,26 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-// Role is a person's role: a viewer reads, an admin also makes changes.
+// Role is a person's role. All roles read; an author also writes templates and sends
+// campaigns, an approver also approves campaigns, and an admin may do everything.
 type Role string
 
 // The roles of a tenant's users.
 const (
-	RoleAdmin  Role = "admin"
-	RoleViewer Role = "viewer"
+	RoleAdmin    Role = "admin"
+	RoleAuthor   Role = "author"
+	RoleApprover Role = "approver"
+	RoleViewer   Role = "viewer"
 )
+
+// Roles are all roles. A person in several groups of the user pool has the first one.
+func Roles() []Role { return []Role{RoleAdmin, RoleAuthor, RoleApprover, RoleViewer} }
+
+// May reports whether a person with the role may do what needs at least another one. An
+// unknown role may do nothing.
+func (r Role) May(least Role) bool {
+	return slices.Contains(Roles(), r) && (r == RoleAdmin || r == least || least == RoleViewer)
+}
 
 // Session is a person who has signed in.
 type Session struct {

@@ -51,6 +51,8 @@ type UI struct {
 	SignInOrigin string
 	// MediaURL is the address of uploaded files, or "".
 	MediaURL string
+	// Brands are shown at the top of the pages and in previews. It can be nil.
+	Brands Brands
 
 	tongues   []*tongue
 	templates *template.Template
@@ -109,6 +111,26 @@ func (ui *UI) View(mux *http.ServeMux, path string, h Handler) {
 // AdminView serves a page to admins only.
 func (ui *UI) AdminView(mux *http.ServeMux, path string, h Handler) {
 	ui.handle(mux, "GET "+path, RoleAdmin, h)
+}
+
+// AuthorView serves a page to authors and admins only.
+func (ui *UI) AuthorView(mux *http.ServeMux, path string, h Handler) {
+	ui.handle(mux, "GET "+path, RoleAuthor, h)
+}
+
+// AuthorChange serves a change that only authors and admins may make.
+func (ui *UI) AuthorChange(mux *http.ServeMux, path string, h Handler) {
+	ui.handle(mux, "POST "+path, RoleAuthor, h)
+}
+
+// ApproverView serves a page to approvers and admins only.
+func (ui *UI) ApproverView(mux *http.ServeMux, path string, h Handler) {
+	ui.handle(mux, "GET "+path, RoleApprover, h)
+}
+
+// ApproverChange serves a change that only approvers and admins may make.
+func (ui *UI) ApproverChange(mux *http.ServeMux, path string, h Handler) {
+	ui.handle(mux, "POST "+path, RoleApprover, h)
 }
 
 // Change serves a change that only admins may make.
@@ -254,7 +276,7 @@ func pathOf(address string) string {
 const SignInPath = Root + "/sign-in"
 
 func (ui *UI) page(w http.ResponseWriter, r *http.Request) *Page {
-	w.Header().Set("Content-Security-Policy", ui.policy(ownFiles, ownFiles))
+	w.Header().Set("Content-Security-Policy", ui.policy(ui.ownImages(), ownFiles))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.Header().Set("Cache-Control", "no-store")
@@ -272,6 +294,15 @@ const (
 func (ui *UI) policy(images, connections string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + images + "; connect-src " + connections + "; " +
 		"frame-ancestors 'none'; base-uri 'none'; form-action 'self' " + ui.SignInOrigin
+}
+
+// ownImages returns the sources of the images of all pages: the dashboard, and the uploaded
+// files for the logo.
+func (ui *UI) ownImages() string {
+	if ui.MediaURL == "" {
+		return ownFiles
+	}
+	return ownFiles + " " + ui.MediaURL + "/" + campaign.MediaPrefix
 }
 
 // mediaImages returns the sources of the images that messages show. A local stack serves
@@ -309,8 +340,8 @@ func (p *Page) reads() bool { return p.R.Method == http.MethodGet || p.R.Method 
 // their own page.
 func (p *Page) permit(least Role) error {
 	reads := p.reads()
-	if p.Session.Role != RoleAdmin && (least == RoleAdmin || p.Session.Role != RoleViewer) {
-		if reads && p.Session.Role == RoleViewer {
+	if !p.Session.Role.May(least) {
+		if reads && p.Session.Role.May(RoleViewer) {
 			return &Refusal{Status: http.StatusForbidden, Key: "ui.admins_only"}
 		}
 		return &Refusal{Status: http.StatusForbidden, Key: "ui.forbidden"}

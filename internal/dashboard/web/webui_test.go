@@ -241,10 +241,10 @@ func TestRoutes_Roles(t *testing.T) {
 func TestForbidden_NamesTheRole(t *testing.T) {
 	t.Parallel()
 	viewer := newSite(t).SignIn("acme", web.RoleViewer)
-	if got := viewer.Get("/dashboard/notes/secret"); !strings.Contains(got.Text(), "Only admins see this page") {
+	if got := viewer.Get("/dashboard/notes/secret"); !strings.Contains(got.Text(), "Your account does not see this page") {
 		t.Errorf("a page for admins: %s", got.Text())
 	}
-	if got := viewer.Post("/dashboard/notes", nil); !strings.Contains(got.Text(), "may read but not change this") {
+	if got := viewer.Post("/dashboard/notes", nil); !strings.Contains(got.Text(), "may not do this") {
 		t.Errorf("a change: %s", got.Text())
 	}
 }

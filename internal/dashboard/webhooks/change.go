@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -56,7 +57,11 @@ type form struct {
 	Once, ID, URL string
 	Kinds         []choice
 	Fault         string // the key of a text
+	Was           string // the stored kinds, as text
 }
+
+// stateOf returns the kinds of an endpoint as text.
+func stateOf(e campaign.Endpoint) string { return "kinds " + strings.Join(e.Kinds, " ") }
 
 func (s *Pages) ask(p *web.Page) error {
 	return s.showForm(p, http.StatusOK, form{Kinds: choices(nil)})
@@ -134,7 +139,7 @@ func (s *Pages) askKinds(p *web.Page) error {
 
 func (s *Pages) showKinds(p *web.Page, status int, e campaign.Endpoint, all []choice, fault string) error {
 	_, visible := shown(e.URL)
-	return p.RenderStatus(status, "webhooks.kinds_title", "webhooks_kinds.html", form{ID: e.ID, URL: visible, Kinds: all, Fault: fault})
+	return p.RenderStatus(status, "webhooks.kinds_title", "webhooks_kinds.html", form{ID: e.ID, URL: visible, Kinds: all, Fault: fault, Was: stateOf(e)})
 }
 
 func (s *Pages) changeKinds(p *web.Page) error {
@@ -148,6 +153,9 @@ func (s *Pages) changeKinds(p *web.Page) error {
 	}
 	if err := s.Admin.CheckKinds(names); err != nil {
 		return refusal(err)
+	}
+	if p.Stale(strings.TrimSpace(stateOf(e))) {
+		return s.showKinds(p, http.StatusConflict, e, choices(names), "webhooks.fault.kinds_stale")
 	}
 	return s.change(p, e, "endpoint.kinds", "kinds", func(ctx context.Context) error {
 		return s.Admin.ChangeKinds(ctx, e.Tenant, e.ID, names)

@@ -198,6 +198,7 @@ type failure struct {
 	campaign.WebhookFailure
 	Reason  string // in the reader's language
 	Attempt int    // from 1
+	Millis  int    // duration of the attempt, 0 if unknown
 	Instant string // time of the failure in full precision
 }
 
@@ -214,7 +215,7 @@ func (s *Pages) failures(p *web.Page, e campaign.Endpoint) (shown web.Part[failu
 	part, err := web.PartOf(p, found, pageLength)
 	shown.From, shown.Prior, shown.Next = part.From, part.Prior, part.Next
 	for _, f := range part.Items {
-		shown.Items = append(shown.Items, failure{f, reason(p, f.Status, f.Code), f.Attempt + 1, f.At.UTC().Format(time.RFC3339Nano)})
+		shown.Items = append(shown.Items, failure{f, reason(p, f.Status, f.Code), f.Attempt + 1, int(f.Took.Milliseconds()), f.At.UTC().Format(time.RFC3339Nano)})
 	}
 	return shown, err
 }
@@ -222,12 +223,33 @@ func (s *Pages) failures(p *web.Page, e campaign.Endpoint) (shown web.Part[failu
 // reason describes an endpoint's answer, or why there was none.
 func reason(p *web.Page, status int, code string) string {
 	if status > 0 {
-		return p.T("webhooks.answered", status, http.StatusText(status))
+		return p.T(meaning(status), status, http.StatusText(status))
 	}
 	if key := "webhooks.code." + code; p.Has(key) {
 		return p.T(key)
 	}
 	return code
+}
+
+// meaning returns the key of what an endpoint's status means.
+func meaning(status int) string {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return "webhooks.status.access"
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+		return "webhooks.status.missing"
+	case status == http.StatusGone:
+		return "webhooks.status.gone"
+	case status == http.StatusTooManyRequests:
+		return "webhooks.status.busy"
+	case status >= http.StatusInternalServerError:
+		return "webhooks.status.broken"
+	case status >= http.StatusMultipleChoices && status < http.StatusBadRequest:
+		return "webhooks.status.moved"
+	case status >= http.StatusBadRequest:
+		return "webhooks.status.refused"
+	}
+	return "webhooks.answered"
 }
 
 func (s *Pages) show(p *web.Page) error {

@@ -251,6 +251,25 @@ func TestChange(t *testing.T) {
 	}
 }
 
+// A form that was opened before another change overwrites nothing unless it is sent again.
+func TestChangeKinds_TwoTabs(t *testing.T) {
+	t.Parallel()
+	o := newTenantFixture(t, false)
+	e, _ := o.add(t, "https://crm.example.com/", "message.read")
+	path := webhooks.Path + "/" + e.ID + "/kinds"
+	was := o.admin.Get(path).Value("was")
+	o.admin.Post(path, url.Values{"kind": {"message.sent"}})
+	refused := o.admin.Post(path, url.Values{"kind": {"message.failed"}, "was": {was}})
+	lacks(t, refused, "Somebody changed the events")
+	if got := o.endpoint(t, e.ID).Kinds; refused.Status != http.StatusConflict || !slices.Equal(got, []string{"message.sent"}) {
+		t.Errorf("the other tab's form: %d, kinds %q", refused.Status, got)
+	}
+	o.admin.Post(path, url.Values{"kind": {"message.failed"}, "was": {refused.Value("was")}})
+	if got := o.endpoint(t, e.ID).Kinds; !slices.Equal(got, []string{"message.failed"}) {
+		t.Errorf("sent again: kinds %q", got)
+	}
+}
+
 func TestTestWebhook_SignedAndAnswered(t *testing.T) {
 	t.Parallel()
 	o := newTenantFixture(t, true)
@@ -276,7 +295,7 @@ func TestTestWebhook_SignedAndAnswered(t *testing.T) {
 		t.Errorf("the test is not as it should be: %v", err)
 	}
 	status = http.StatusTeapot
-	lacks(t, o.admin.Post(path, nil), "Not delivered. Answered 418 I'm a teapot", "No failures")
+	lacks(t, o.admin.Post(path, nil), "Not delivered. The server refused the content (418 I'm a teapot)", "No failures")
 	part := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webtest.Base+path, http.NoBody)
 	part.Header.Set("HX-Request", "true")
 	part.Header.Set("X-CSRF-Token", o.admin.Session.CSRF)
@@ -284,7 +303,7 @@ func TestTestWebhook_SignedAndAnswered(t *testing.T) {
 		t.Errorf("htmx gets %s", a.Body)
 	}
 	receiver.Close()
-	lacks(t, o.admin.Post(path, nil), "Not delivered. No connection")
+	lacks(t, o.admin.Post(path, nil), "Not delivered. The server accepts no connections")
 }
 
 func TestTestWebhook_PrivateAddress(t *testing.T) {
@@ -304,7 +323,7 @@ func (o tenantFixture) fail(t *testing.T, e campaign.Endpoint, status int) campa
 	t.Helper()
 	f := campaign.WebhookFailure{
 		Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: campaign.KindRead, Status: status,
-		Code: "timeout", Attempt: 2, At: now.Add(-time.Hour), Position: 17,
+		Code: "timeout", Attempt: 2, At: now.Add(-time.Hour), Took: 15 * time.Second, Position: 17,
 		Task: campaign.NotifyTask{Tenant: o.tenant, EndpointID: e.ID, BatchKey: randomKey(), Ordinal: 3},
 	}
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
@@ -326,7 +345,7 @@ func TestResend_One(t *testing.T) {
 	f := o.fail(t, e, 0)
 	path := webhooks.Path + "/" + e.ID
 	page := o.admin.Get(path)
-	lacks(t, page, "No answer within 15 seconds", "Message read", "attempt 3", "4 May 2100, 11:30", f.WebhookID)
+	lacks(t, page, "No answer within 15 seconds", "Message read", "attempt 3", "took 15,000 ms", "4 May 2100, 11:30", f.WebhookID)
 	form := url.Values{"webhook": {page.Value("webhook")}, "at": {page.Value("at")}}
 	if a := o.admin.Post(path+"/resend", form); a.Location != path {
 		t.Fatalf("resending answers %d to %q: %s", a.Status, a.Location, a.Text())
@@ -426,6 +445,25 @@ func TestPage_States(t *testing.T) {
 	portuguese := o.viewer
 	portuguese.Language = "pt-BR"
 	lacks(t, portuguese.Get(webhooks.Path+"/"+e.ID), "Desativado em 04/05/2100 12:30", "falhou por 5 dias seguidos")
+}
+
+// A failure of the previous version has no duration.
+func TestPage_CauseOfFailure(t *testing.T) {
+	t.Parallel()
+	o := newTenantFixture(t, false)
+	e, _ := o.add(t, "https://crm.example.com/", "message.read")
+	f := campaign.WebhookFailure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", Kind: campaign.KindRead, Code: "certificate_expired", At: now}
+	if err := o.store.RecordFailure(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	page := o.viewer.Get(webhooks.Path + "/" + e.ID)
+	lacks(t, page, "The certificate of the server has expired")
+	if strings.Contains(page.Text(), "took") {
+		t.Error("the page shows a duration that is unknown")
+	}
+	portuguese := o.viewer
+	portuguese.Language = "pt-BR"
+	lacks(t, portuguese.Get(webhooks.Path+"/"+e.ID), "O certificado do servidor venceu")
 }
 
 func TestActions_Forbidden(t *testing.T) {

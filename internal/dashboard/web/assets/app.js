@@ -21,6 +21,7 @@ addEventListener("pagehide", () => {
 
 // An image of a preview that does not load is replaced by words.
 function broken(image) {
+  if (image.matches(".logo")) return image.replaceWith(Object.assign(document.createElement("span"), { className: "logo", textContent: image.dataset.initials ?? "" }));
   const words = image.closest("[data-broken]")?.dataset.broken;
   if (words) image.replaceWith(Object.assign(document.createElement("div"), { className: image.className + " picture", textContent: words }));
 }
@@ -88,3 +89,14 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   htmx.ajax("POST", form.action, { source: form, target: form, swap: "outerHTML", values: { do: button.value } });
 });
+
+// A double click sends a form once. After ten seconds without an answer it can be sent again.
+const again = 10_000;
+document.addEventListener("submit", (event) => {
+  const { target: form } = event;
+  if (event.defaultPrevented || form.method !== "post") return;
+  if (form.dataset.sent) return event.preventDefault();
+  form.dataset.sent = "1";
+  setTimeout(() => delete form.dataset.sent, again);
+});
+addEventListener("pageshow", () => document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent));

@@ -1,0 +1,36 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/aws/cognito"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/team"
+	"campaign-dispatch/internal/httpapi/inputerr"
+)
+
+// teamArea returns the pages of a tenant's users.
+func teamArea(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthStore) area {
+	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
+	service := &admin.Service{Store: store, Auth: auth, People: pool, Now: time.Now, LocalPasswords: c.LocalWebhooks}
+	return area{team.Area(), &team.Pages{Users: pool, Admin: users{service}}}
+}
+
+// users changes the users of a tenant.
+type users struct{ *admin.Service }
+
+// Invite refuses the address of another tenant's user like other input.
+func (u users) Invite(ctx context.Context, who campaign.Person) (password string, err error) {
+	invited, err := u.InvitePerson(ctx, who)
+	if errors.Is(err, cognito.ErrOtherTenant) {
+		err = &inputerr.Error{Code: "email_taken", Detail: "the address cannot be used"}
+	}
+	return invited.Password, err
+}

@@ -1,0 +1,43 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+func brandKey(tenant string) Item { return Item{"pk": tenantKey(tenant)["pk"], "sk": text("BRAND")} }
+
+// Brand returns the brand of a tenant, with the tenant's name. A tenant without a brand has
+// revision 0.
+func (s *CampaignStore) Brand(ctx context.Context, tenant string) (campaign.Brand, error) {
+	rows, err := s.campaignRows(ctx, map[string]Item{"tenant": tenantKey(tenant), "brand": brandKey(tenant)})
+	if err != nil {
+		return campaign.Brand{}, fmt.Errorf("read the brand of tenant %s: %w", tenant, err)
+	}
+	return campaign.Brand{
+		Tenant: getText(rows["tenant"], "name"), Sender: getText(rows["brand"], "sender"), Logo: getText(rows["brand"], "logo"),
+		Revision: int(getNumber(rows["brand"], "revision")),
+	}, nil
+}
+
+// SaveBrand writes the revision after that of b. The error wraps campaign.ErrLostRace if that
+// is not the stored one.
+func (s *CampaignStore) SaveBrand(ctx context.Context, tenant string, b campaign.Brand) error {
+	row := brandKey(tenant)
+	row["sender"], row["logo"], row["revision"] = text(b.Sender), text(b.Logo), number(b.Revision+1)
+	in := &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}
+	if b.Revision > 0 {
+		in.ConditionExpression, in.ExpressionAttributeValues = aws.String("revision = :read"), Item{":read": number(b.Revision)}
+	}
+	_, err := s.Client.PutItem(ctx, in)
+	held, err := conditionHeld(err, "save the brand of tenant "+tenant)
+	if err == nil && !held {
+		err = fmt.Errorf("save the brand of tenant %s: %w", tenant, campaign.ErrLostRace)
+	}
+	return err
+}

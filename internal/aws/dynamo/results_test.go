@@ -1,0 +1,66 @@
+package dynamo_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Stored results are returned until they expire, and are replaced by newer ones only.
+func TestResults(t *testing.T) {
+	t.Parallel()
+	s := deployments(t)[true]
+	at := s.Now().UTC().Truncate(time.Millisecond)
+	id := campaign.ID{Tenant: randomID(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"}
+	r := campaign.Results{
+		At: at, Status: campaign.StatusCompleted, Batches: 3, Moves: 1, CancelledAt: at.Add(-time.Hour), First: at.Add(-3 * time.Hour), Last: at.Add(-2 * time.Hour),
+		TemplateID: "t", Templates: 2, Accepted: 10, Sent: 9, Delivered: 8, Read: 7, Lost: 6, OptedOut: 5, Tapped: 4, Clicked: 3, Tappable: true, Clickable: true,
+		ExpiresAt: at.Add(time.Hour).Truncate(time.Second),
+	}
+	newer, older, ended := r, r, r
+	newer.At, newer.Read = at.Add(time.Second), 8
+	older.At, older.Read = at.Add(-time.Second), 1
+	ended.At, ended.ExpiresAt = at.Add(time.Minute), at.Add(-time.Second)
+	for _, step := range []struct {
+		keep campaign.Results
+		want map[string]campaign.Results
+	}{
+		{campaign.Results{At: at}, map[string]campaign.Results{}},
+		{r, map[string]campaign.Results{id.CampaignID: r}},
+		{older, map[string]campaign.Results{id.CampaignID: r}},
+		{newer, map[string]campaign.Results{id.CampaignID: newer}},
+		{ended, map[string]campaign.Results{}},
+	} {
+		must(t, s.KeepResults(t.Context(), id, step.keep))
+		got, err := s.Results(t.Context(), id.Tenant, []string{id.CampaignID, "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f11"})
+		must(t, err)
+		if diff := cmp.Diff(step.want, got); diff != "" {
+			t.Errorf("results (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// A mark stays when the campaign is read with its results, and makes no campaign.
+func TestMarkTest(t *testing.T) {
+	t.Parallel()
+	s := deployments(t)[true]
+	b := acceptRead(t, s, 3)
+	other := campaign.ID{Tenant: b.Tenant, CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f11"}
+	for _, id := range []campaign.ID{b.ID, other} {
+		must(t, s.MarkTest(t.Context(), id))
+	}
+	c, err := s.Overview(t.Context(), b.ID)
+	must(t, err)
+	must(t, s.KeepResults(t.Context(), b.ID, c.Results(s.Now())))
+	standings, err := s.Standings(t.Context(), b.Tenant, []string{b.CampaignID, other.CampaignID})
+	must(t, err)
+	if !standings[b.CampaignID].Test || standings[other.CampaignID].Test {
+		t.Errorf("summaries %+v", standings)
+	}
+	if again, err := s.Overview(t.Context(), b.ID); err != nil || len(again.Batches) != 1 {
+		t.Errorf("the campaign has %d batches, error %v", len(again.Batches), err)
+	}
+}

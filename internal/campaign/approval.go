@@ -1,0 +1,39 @@
+package campaign
+
+import "time"
+
+// ApprovalState is the state of a request for approval.
+type ApprovalState string
+
+// The states of a request for approval.
+const (
+	ApprovalWaiting  ApprovalState = "waiting"
+	ApprovalApproved ApprovalState = "approved" // not all of it is sent yet
+	ApprovalRefused  ApprovalState = "refused"
+	ApprovalSent     ApprovalState = "sent"
+)
+
+// Approval is a campaign of the dashboard that a second person has to approve. It fixes what
+// is sent.
+type Approval struct {
+	Tenant          string
+	CampaignID      string
+	Name            string
+	TemplateID      string
+	TemplateVersion int
+	Schedule        string // as entered, "" for immediately
+	NotAfter        string // as entered, "" for no limit
+	FileName        string
+	Hash            string // SHA-256 of the file, hex
+	People          int    // lines of the file, without repeated numbers
+	Draft           string // the draft that becomes the campaign, or ""
+	By              string // email address of who asked
+	At              time.Time
+	State           ApprovalState
+	DecidedBy       string
+	DecidedAt       time.Time
+	Reason          string // of a refusal
+}
+
+// Blob returns the key of the file.
+func (a Approval) Blob() string { return DraftPrefix + a.Tenant + "/approval-" + a.CampaignID }

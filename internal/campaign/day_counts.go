@@ -1,0 +1,51 @@
+package campaign
+
+import (
+	"regexp"
+	"time"
+)
+
+// DayLife is how long the counts of a day are stored.
+const DayLife = 400 * 24 * time.Hour
+
+// DayCounts are the results of the messages whose batches went out on a day, and the
+// opt-outs of that day. Test messages are not counted.
+type DayCounts struct {
+	Sent, Delivered, Read int // each includes the messages of the later ones
+	Failed                int // messages that ended undelivered
+	OptedOut              int
+}
+
+// Day is a day in São Paulo with its counts.
+type Day struct {
+	Date string // as 2026-11-30
+	DayCounts
+	Version int // of the row, 0 if there is none
+}
+
+// Plus returns the sums of the counts.
+func (c DayCounts) Plus(o DayCounts) DayCounts {
+	return DayCounts{c.Sent + o.Sent, c.Delivered + o.Delivered, c.Read + o.Read, c.Failed + o.Failed, c.OptedOut + o.OptedOut}
+}
+
+// Minus returns the differences of the counts.
+func (c DayCounts) Minus(o DayCounts) DayCounts {
+	return DayCounts{c.Sent - o.Sent, c.Delivered - o.Delivered, c.Read - o.Read, c.Failed - o.Failed, c.OptedOut - o.OptedOut}
+}
+
+// codeNotAfter is the code of an expired message that was never sent.
+const codeNotAfter = "not_after_passed"
+
+// DayCounts returns the counts of the batch.
+func (h LedgerSummary) DayCounts() DayCounts {
+	n := h.Counts
+	c := DayCounts{Read: n[OutcomeRead]}
+	c.Delivered = c.Read + n[OutcomeDelivered]
+	c.Sent = c.Delivered + n[OutcomeSent] + n[OutcomeRevoked] + n[OutcomeExpired] - h.Reasons[Reason{OutcomeExpired, codeNotAfter}]
+	c.Failed = n[OutcomeFailed] + n[OutcomeExpired] + n[OutcomeRevoked] + n[OutcomeStopped]
+	return c
+}
+
+// TestName matches the names that the templates page gives to test messages, in both
+// languages.
+var TestName = regexp.MustCompile(`^(Teste|Test): .*\d\d:\d\d:\d\d$`)

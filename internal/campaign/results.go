@@ -1,0 +1,134 @@
+package campaign
+
+import "time"
+
+// Results is what a campaign has reached at a time, as lists of campaigns show it.
+type Results struct {
+	At          time.Time // when the campaign was read
+	Status      Status
+	Batches     int       // accepted when the campaign was read, expired ones included
+	Moves       int       // revision of the campaign's last Move
+	CancelledAt time.Time // zero if not cancelled
+	First, Last time.Time // when its first and its last batch go or went
+	TemplateID  string    // of the first batch
+	Templates   int       // different templates of its batches
+
+	Accepted  int
+	Sent      int // including the messages that were delivered
+	Delivered int // including the messages that were read
+	Read      int
+	Lost      int // not delivered, and with a final outcome
+	OptedOut  int // not sent, because the recipient had opted out
+	Tapped    int // messages with a tapped suggestion
+	Clicked   int // messages with a clicked link
+	Tappable  bool
+	Clickable bool
+	// ExpiresAt is when the last batch expires. The results are not kept any longer.
+	ExpiresAt time.Time
+}
+
+// optedOut is the reason of messages that were not sent because their recipients had opted
+// out. neverSent is the reason of expired messages that were not sent.
+var (
+	optedOut  = Reason{OutcomeFailed, "opted_out"}
+	neverSent = Reason{OutcomeExpired, "not_after_passed"}
+)
+
+// OptedOut returns the number of messages that were not sent because their recipients had
+// opted out.
+func (h LedgerSummary) OptedOut() int { return h.Reasons[optedOut] }
+
+// OptedOut reports whether a message was not sent because its recipient had opted out.
+func (c Change) OptedOut() bool {
+	code, _ := c.Why()
+	return Reason{c.Outcome, code} == optedOut
+}
+
+// Reaction is what the recipient of a message did, for searches.
+type Reaction string
+
+// The reactions.
+const (
+	ReactionTapped   Reaction = "tapped"    // tapped a suggestion or clicked a link
+	ReactionOptedOut Reaction = "opted_out" // had opted out, so that the message was not sent
+)
+
+// Results returns the results of the campaign, which was read at now with its heads.
+func (c Campaign) Results(now time.Time) Results {
+	r := Results{At: now, Status: c.Status(), Batches: c.BatchCount, Moves: c.Move.Revision, CancelledAt: c.CancelledAt}
+	templates := map[string]bool{}
+	for _, b := range c.Batches {
+		r.add(b)
+		templates[b.TemplateID] = true
+	}
+	if r.Templates = len(templates); r.Templates > 0 {
+		r.TemplateID = c.Batches[0].TemplateID
+	}
+	return r
+}
+
+func (r *Results) add(b Progress) {
+	if r.First.IsZero() || b.Due.Before(r.First) {
+		r.First = b.Due
+	}
+	if b.Due.After(r.Last) {
+		r.Last = b.Due
+	}
+	if end := b.ExpiresAt(); end.After(r.ExpiresAt) {
+		r.ExpiresAt = end
+	}
+	r.Tappable = r.Tappable || len(b.TapKey) > 0
+	r.Clickable = r.Clickable || b.CountsClicks
+	r.Accepted += b.Accepted
+	r.Tapped += b.Head.Tapped
+	r.Clicked += b.Head.Clicked
+	r.addCounts(b.Head)
+}
+
+func (r *Results) addCounts(head LedgerSummary) {
+	n := head.Counts
+	delivered := n[OutcomeDelivered] + n[OutcomeRead]
+	r.Sent += delivered + n[OutcomeSent] + n[OutcomeRevoked] + n[OutcomeExpired] - head.Reasons[neverSent]
+	r.Delivered += delivered
+	r.Read += n[OutcomeRead]
+	r.Lost += n[OutcomeFailed] + n[OutcomeExpired] + n[OutcomeRevoked] + n[OutcomeStopped]
+	r.OptedOut += head.OptedOut()
+}
+
+// SmallCampaign is the maximum number of batches of a campaign that costs little to read.
+const SmallCampaign = 5
+
+// answersUntil is the age of a campaign after which few outcomes arrive.
+const answersUntil = 8 * day
+
+// ShownFor returns how long results are shown after At. It depends on how many outcomes can
+// have arrived since, and on what reading the campaign costs.
+func (r Results) ShownFor() time.Duration {
+	small := r.Batches <= SmallCampaign
+	switch {
+	case small && r.Status == StatusSending:
+		return 10 * time.Second
+	case r.Status == StatusSending, r.Status == StatusScheduled:
+		return time.Minute
+	case r.At.Sub(r.Last) >= answersUntil:
+		return day
+	case small:
+		return time.Minute
+	}
+	return 15 * time.Minute
+}
+
+// Current reports whether the results can be shown at now: they are recent, and the campaign,
+// of which s is the summary, was not extended, moved, cancelled or completed since.
+func (r Results) Current(s Summary, now time.Time) bool {
+	completed := s.Completed >= s.Batches && s.CancelledAt.IsZero()
+	switch {
+	case r.At.IsZero(), now.Sub(r.At) >= r.ShownFor():
+		return false
+	case r.Batches != s.Batches, r.Moves != s.Moves, !r.CancelledAt.Equal(s.CancelledAt):
+		return false
+	case r.Status == StatusScheduled && !now.Before(r.First):
+		return false
+	}
+	return completed == (r.Status == StatusCompleted)
+}

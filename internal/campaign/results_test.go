@@ -1,0 +1,100 @@
+package campaign_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// settled are results of a completed campaign, whose last batch was sent an hour before.
+func settled(batches int) campaign.Results {
+	at := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	return campaign.Results{At: at, Status: campaign.StatusCompleted, Batches: batches, First: at.Add(-time.Hour), Last: at.Add(-time.Hour)}
+}
+
+func TestResults_ShownFor(t *testing.T) {
+	t.Parallel()
+	const small, large = campaign.SmallCampaign, campaign.SmallCampaign + 1
+	status := func(r campaign.Results, status campaign.Status) campaign.Results {
+		r.Status = status
+		return r
+	}
+	old := func(r campaign.Results) campaign.Results {
+		r.Last = r.At.AddDate(0, 0, -8)
+		return r
+	}
+	for name, test := range map[string]struct {
+		results campaign.Results
+		want    time.Duration
+	}{
+		"small, sending":     {status(settled(small), campaign.StatusSending), 10 * time.Second},
+		"small, scheduled":   {status(settled(small), campaign.StatusScheduled), time.Minute},
+		"small, completed":   {settled(small), time.Minute},
+		"small, old":         {old(settled(small)), 24 * time.Hour},
+		"large, sending":     {status(settled(large), campaign.StatusSending), time.Minute},
+		"large, scheduled":   {status(settled(large), campaign.StatusScheduled), time.Minute},
+		"large, completed":   {settled(large), 15 * time.Minute},
+		"large, cancelled":   {status(settled(large), campaign.StatusCancelled), 15 * time.Minute},
+		"large, old":         {old(settled(large)), 24 * time.Hour},
+		"large, old sending": {old(status(settled(large), campaign.StatusSending)), time.Minute},
+	} {
+		if got := test.results.ShownFor(); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+func TestResults_Current(t *testing.T) {
+	t.Parallel()
+	r := settled(2)
+	same := campaign.Summary{Batches: 2, Completed: 2}
+	scheduled := r
+	scheduled.Status, scheduled.First, scheduled.Last = campaign.StatusScheduled, r.At.Add(30*time.Second), r.At.Add(time.Hour)
+	for name, test := range map[string]struct {
+		results campaign.Results
+		summary campaign.Summary
+		later   time.Duration
+		want    bool
+	}{
+		"recent":            {r, same, 59 * time.Second, true},
+		"too old":           {r, same, time.Minute, false},
+		"none":              {campaign.Results{}, same, 0, false},
+		"another batch":     {r, campaign.Summary{Batches: 3, Completed: 2}, 0, false},
+		"moved":             {r, campaign.Summary{Batches: 2, Completed: 2, Moves: 1}, 0, false},
+		"cancelled":         {r, campaign.Summary{Batches: 2, Completed: 2, CancelledAt: r.At}, 0, false},
+		"not completed":     {r, campaign.Summary{Batches: 2, Completed: 1}, 0, false},
+		"scheduled":         {scheduled, campaign.Summary{Batches: 2}, 29 * time.Second, true},
+		"now due":           {scheduled, campaign.Summary{Batches: 2}, 30 * time.Second, false},
+		"completed at last": {scheduled, same, 0, false},
+	} {
+		if got := test.results.Current(test.summary, r.At.Add(test.later)); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+func TestCampaign_Results(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	batch := func(template string, due time.Time, counts map[campaign.Outcome]int, reasons map[campaign.Reason]int) campaign.Progress {
+		return campaign.Progress{
+			Batch: campaign.Batch{TemplateID: template, Accepted: 20, AcceptedAt: now, Due: due, State: campaign.BatchSending, TapKey: []byte{1}},
+			Head:  campaign.LedgerSummary{Counts: counts, Reasons: reasons, Tapped: 1},
+		}
+	}
+	c := campaign.Campaign{BatchCount: 2, Batches: []campaign.Progress{
+		batch("a", now.Add(time.Hour), map[campaign.Outcome]int{campaign.OutcomeSent: 1, campaign.OutcomeDelivered: 2, campaign.OutcomeRead: 3}, nil),
+		batch("b", now, map[campaign.Outcome]int{campaign.OutcomeFailed: 2, campaign.OutcomeExpired: 3, campaign.OutcomeRevoked: 1, campaign.OutcomeStopped: 4},
+			map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: "opted_out"}: 2, {Outcome: campaign.OutcomeExpired, Code: "not_after_passed"}: 1}),
+	}}
+	want := campaign.Results{
+		At: now, Status: campaign.StatusSending, Batches: 2, First: now, Last: now.Add(time.Hour), TemplateID: "a", Templates: 2,
+		Accepted: 40, Sent: 1 + 5 + 1 + 2, Delivered: 5, Read: 3, Lost: 10, OptedOut: 2, Tapped: 2, Tappable: true, ExpiresAt: now.Add(campaign.Retention),
+	}
+	if diff := cmp.Diff(want, c.Results(now)); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+}

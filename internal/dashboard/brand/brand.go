@@ -1,0 +1,198 @@
+// Package brand shows how the dashboard presents a tenant: the name of its sender and its
+// logo. Admins can change them.
+package brand
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dashboard/preview"
+	"campaign-dispatch/internal/dashboard/web"
+)
+
+// Store reads and writes brands, and reads files.
+type Store interface {
+	Brand(ctx context.Context, tenant string) (campaign.Brand, error)
+	// SaveBrand writes the revision after that of b. The error wraps campaign.ErrLostRace if
+	// that is not the stored one.
+	SaveBrand(ctx context.Context, tenant string, b campaign.Brand) error
+	MediaFiles(ctx context.Context, tenant string) ([]campaign.MediaFile, error)
+}
+
+// Pages are the pages of the brand.
+type Pages struct {
+	Store Store
+	// MediaURL is the address of uploaded files.
+	MediaURL string
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area returns the pages and texts of the brand.
+func Area() web.Area { return web.Area{Files: files} }
+
+// Path is the path of the page.
+const Path = web.Root + "/settings/brand"
+
+// Register serves the page.
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
+	ui.View(mux, Path, s.show)
+	ui.Change(mux, Path, s.change)
+}
+
+// view is the data of the page.
+type view struct {
+	campaign.Brand
+	Logos []logo
+	Fault string // the key of a text
+	Phone preview.Phone
+}
+
+// logo is an image that the form offers.
+type logo struct {
+	Hash, Name string
+	Picture    string // URL
+	Chosen     bool
+}
+
+const (
+	// mostLogos is the maximum number of images that the form offers.
+	mostLogos = 12
+	// mostLogo is the maximum size in bytes of an image that every page loads.
+	mostLogo = 50 << 10
+	// nameWeight is the maximum size in bytes of an image's name in the page.
+	nameWeight = 100
+	// phoneWeight is the maximum size in bytes of the example's text.
+	phoneWeight = 500
+)
+
+func (s *Pages) show(p *web.Page) error {
+	b, err := s.Store.Brand(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	return s.render(p, http.StatusOK, b, "")
+}
+
+// render shows the page. fault is the key of the form's error, or "".
+func (s *Pages) render(p *web.Page, status int, b campaign.Brand, fault string) error {
+	logos, err := s.logos(p, b.Logo)
+	if err != nil {
+		return err
+	}
+	v := view{Brand: b, Logos: logos, Fault: fault}
+	v.Phone, _ = web.Phone(p, content.Content{Text: p.T("brand.example")}, p.T("brand.preview"), phoneWeight)
+	return p.RenderStatus(status, "brand.title", "brand.html", v)
+}
+
+// logos returns the newest images of the tenant, and the one of the key.
+func (s *Pages) logos(p *web.Page, key string) (logos []logo, err error) {
+	all, err := s.Store.MediaFiles(p.R.Context(), p.Session.Tenant)
+	slices.SortFunc(all, func(a, b campaign.MediaFile) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	for _, f := range all {
+		chosen := logoKey(f) == key
+		if usable(f) && (chosen || len(logos) < mostLogos) {
+			picture := s.MediaURL + "/" + logoKey(f)
+			logos = append(logos, logo{Hash: f.Hash, Name: web.Short(f.Name, nameWeight), Picture: picture, Chosen: chosen})
+		}
+	}
+	return logos, err
+}
+
+// usable reports whether a file can be a logo: an image that is small or has a thumbnail, and
+// is not being deleted.
+func usable(f campaign.MediaFile) bool {
+	return f.URL == "" && !f.Deleting && strings.HasPrefix(f.Type, "image/") && (f.Thumbnail || f.Size <= mostLogo)
+}
+
+// logoKey returns the key of the image that pages load: a thumbnail in place of a large one.
+func logoKey(f campaign.MediaFile) string {
+	if f.Thumbnail && f.Size > mostLogo {
+		return f.ThumbnailKey()
+	}
+	return f.Key()
+}
+
+// change saves the brand. If somebody has changed it since the form was opened, the form
+// says so, and is saved when it is sent again.
+func (s *Pages) change(p *web.Page) error {
+	ctx, tenant := p.R.Context(), p.Session.Tenant
+	b, fault, err := s.read(p)
+	if err != nil {
+		return err
+	}
+	if fault != "" {
+		return s.render(p, http.StatusUnprocessableEntity, b, fault)
+	}
+	if err := p.AuditOn(Path, "brand.change", cmp.Or(b.Sender, "–")); err != nil {
+		return err
+	}
+	err = s.Store.SaveBrand(ctx, tenant, b)
+	if errors.Is(err, campaign.ErrLostRace) {
+		return s.refuseStale(p, b)
+	}
+	if err != nil {
+		return err
+	}
+	return p.Done(Path, "brand.saved")
+}
+
+// read returns the brand of the form, and the key of what is wrong with it.
+func (s *Pages) read(p *web.Page) (b campaign.Brand, fault string, err error) {
+	revision, err := strconv.ParseUint(p.Field("revision"), 10, 31)
+	if err != nil {
+		return b, "", &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+	}
+	b = campaign.Brand{Sender: p.Field("sender"), Revision: int(revision)}
+	if hash := p.Field("logo"); hash != "" {
+		if b.Logo, err = s.key(p, hash); err != nil {
+			return b, "", err
+		}
+		if b.Logo == "" {
+			fault = "brand.fault.logo"
+		}
+	}
+	if !validName(b.Sender) {
+		b.Sender, fault = web.Short(b.Sender, 4*campaign.MaxSenderName), "brand.fault.sender"
+	}
+	return b, fault, nil
+}
+
+// key returns the key of an image of the tenant, or "" if there is none.
+func (s *Pages) key(p *web.Page, hash string) (string, error) {
+	all, err := s.Store.MediaFiles(p.R.Context(), p.Session.Tenant)
+	for _, f := range all {
+		if f.Hash == hash && usable(f) {
+			return logoKey(f), nil
+		}
+	}
+	return "", err
+}
+
+func validName(name string) bool {
+	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= campaign.MaxSenderName && !strings.ContainsFunc(name, unicode.IsControl)
+}
+
+// refuseStale shows the form, which says that there is a newer brand, unless that is the same.
+func (s *Pages) refuseStale(p *web.Page, b campaign.Brand) error {
+	newest, err := s.Store.Brand(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	if b.Sender == newest.Sender && b.Logo == newest.Logo { // the form was sent twice
+		return p.Done(Path, "brand.saved")
+	}
+	b.Revision = newest.Revision
+	return s.render(p, http.StatusConflict, b, "brand.fault.changed")
+}

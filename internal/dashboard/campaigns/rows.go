@@ -1,0 +1,218 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+)
+
+const (
+	// readsAtOnce is the number of campaigns read concurrently.
+	readsAtOnce = 8
+	// readsAPage is the maximum number of small campaigns that are read to show their results
+	// on a page. The page requests the other rows one by one.
+	readsAPage = 8
+)
+
+// row is a campaign in the list.
+type row struct {
+	campaign.Listed
+	campaign.Results
+
+	Status   campaign.Status // "" if it is not known yet
+	Messages int             // accepted so far
+	Template string          // name of the first batch's template, "" if it no longer exists
+	Load     bool            // the page requests the row, because its results are missing or old
+}
+
+// When returns when the campaign goes or went.
+func (r row) When() time.Time {
+	if r.First.IsZero() {
+		return listedAt(r.Cursor)
+	}
+	return r.First
+}
+
+// Counted reports whether the row has results to show.
+func (r row) Counted() bool { return !r.At.IsZero() && r.Status != campaign.StatusScheduled }
+
+// More returns the number of templates besides the first one.
+func (r row) More() int { return r.Templates - 1 }
+
+// rowView is a row on a page.
+type rowView struct {
+	*web.Page
+
+	Row row
+}
+
+// View returns the row on a page.
+func (r row) View(p *web.Page) rowView { return rowView{p, r} }
+
+// Every returns the interval in which the row requests itself, "" for never.
+func (r row) Every() string {
+	switch {
+	case r.Status == campaign.StatusSending && r.Batches <= campaign.SmallCampaign:
+		return "10s"
+	case r.Status == campaign.StatusSending, r.Status == campaign.StatusScheduled:
+		return "60s"
+	}
+	return ""
+}
+
+// Touched returns the messages with a tapped suggestion or, without suggestions that count
+// taps, with a clicked link.
+func (r row) Touched() int {
+	if r.Tappable {
+		return r.Tapped
+	}
+	return r.Clicked
+}
+
+// rows returns the rows of the campaigns. It reads some of those without current results.
+func (s *Pages) rows(ctx context.Context, tenant string, listed []campaign.Listed, standings map[string]campaign.Summary, l *listPage) ([]row, error) {
+	results, err := s.Store.Results(ctx, tenant, idsOf(listed))
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]row, len(listed))
+	group, reading := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	for i, c := range listed {
+		rows[i] = s.newRow(c, standings[c.CampaignID], results[c.CampaignID])
+		if l.reading(rows[i]) {
+			group.Go(func() error { return s.readRow(reading, &rows[i]) })
+		}
+	}
+	return rows, group.Wait()
+}
+
+// newRow returns the row of a campaign with its stored results.
+func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored campaign.Results) row {
+	r := row{Listed: c, Results: stored, Messages: standing.Accepted, Status: s.known(standing), Load: true}
+	if stored.Current(standing, s.Now()) {
+		r.Status, r.Load = stored.Status, false
+	}
+	r.Batches = standing.Batches
+	return r
+}
+
+// reading reports whether the page waits until a row is read: to find its status if the list
+// is filtered by it, or because the campaign is small and few were read.
+func (l *listPage) reading(r row) bool {
+	switch {
+	case !r.Load:
+		return false
+	case l.Status != "" && r.Status == "":
+		return true
+	case r.Batches > campaign.SmallCampaign, l.reads == readsAPage, l.Status != "" && r.Status != l.Status:
+		return false
+	}
+	l.reads++
+	return true
+}
+
+// readRow reads the campaign of a row, and stores its results for the next page.
+func (s *Pages) readRow(ctx context.Context, r *row) error {
+	now := s.Now()
+	c, err := s.Store.Overview(ctx, r.ID)
+	if errors.Is(err, campaign.ErrNotFound) { // it was deleted since it was listed
+		r.Load = false
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.Results, r.Load = c.Results(now), false
+	r.Status = r.Results.Status
+	s.keep(ctx, r.ID, r.Results)
+	return nil
+}
+
+// keep stores results for the next list. A failure costs only another reading.
+func (s *Pages) keep(ctx context.Context, id campaign.ID, r campaign.Results) {
+	if err := s.Store.KeepResults(ctx, id, r); err != nil {
+		slog.WarnContext(ctx, "storing a campaign's results failed", "campaign_id", id.CampaignID, "error", err)
+	}
+}
+
+// nameRows sets the names of the rows' templates.
+func (s *Pages) nameRows(ctx context.Context, tenant string, rows []row) error {
+	if !slices.ContainsFunc(rows, func(r row) bool { return r.TemplateID != "" }) {
+		return nil
+	}
+	templates, err := s.Store.Templates(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	names := map[string]string{}
+	for _, t := range templates {
+		names[t.ID] = t.Name
+	}
+	for i := range rows {
+		rows[i].Template = names[rows[i].TemplateID]
+	}
+	return nil
+}
+
+// showRow answers with a row of the list. It reads the campaign if its stored results are not
+// current.
+func (s *Pages) showRow(p *web.Page) error {
+	uuid, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
+	if !ok {
+		return campaign.ErrNotFound
+	}
+	ctx, id := p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: uuid}
+	standings, err := s.Store.Standings(ctx, id.Tenant, []string{uuid})
+	if err != nil {
+		return err
+	}
+	standing := standings[uuid]
+	if standing.Batches == 0 {
+		return campaign.ErrNotFound
+	}
+	results, err := s.Store.Results(ctx, id.Tenant, []string{uuid})
+	if err != nil {
+		return err
+	}
+	r := s.newRow(campaign.Listed{ID: id, Name: standing.Name}, standing, results[uuid])
+	if r.Load {
+		if err := s.readRow(ctx, &r); err != nil {
+			return err
+		}
+	}
+	if err := s.nameRow(ctx, &r); err != nil {
+		return err
+	}
+	return p.Fragment("campaigns_row_update.html", r)
+}
+
+// nameRow is nameRows for one row.
+func (s *Pages) nameRow(ctx context.Context, r *row) error {
+	t, err := s.Store.Template(ctx, r.TemplateID)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return err
+	}
+	if t.Tenant == r.Tenant {
+		r.Template = t.Name
+	}
+	return nil
+}
+
+// Oldest returns when the oldest results of the page were read, the zero time if there are
+// none.
+func (l listPage) Oldest() (oldest time.Time) {
+	for _, r := range l.Rows {
+		if r.Counted() && (oldest.IsZero() || r.At.Before(oldest)) {
+			oldest = r.At
+		}
+	}
+	return oldest
+}

@@ -1,0 +1,172 @@
+package followup_test
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/followup"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/random"
+)
+
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+const templateID = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d01"
+
+// office is a tenant with a campaign, its users and the pages in memory.
+type office struct {
+	*webtest.Dashboard
+	campaign      campaign.Campaign
+	list          campaign.Export
+	started       []web.Prefilled
+	refusal       error
+	admin, viewer webtest.Person
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{}
+	o.campaign.ID = campaign.ID{Tenant: strings.ToLower(rand.Text()), CampaignID: random.UUID()}
+	o.campaign.Name = "Natal"
+	o.campaign.Batches = []campaign.Progress{{Batch: campaign.Batch{Accepted: 100, TemplateID: templateID}, Head: campaign.LedgerSummary{
+		Counts:  map[campaign.Outcome]int{campaign.OutcomeDelivered: 30, campaign.OutcomeRead: 50, campaign.OutcomeFailed: 12, campaign.OutcomeExpired: 3, campaign.OutcomeSent: 5},
+		Reasons: map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}: 2},
+		Tapped:  7, Clicked: 4,
+	}}}
+	pages := &followup.Pages{Store: o, Exports: o, Files: o, Uploads: o}
+	o.Dashboard = webtest.New(t, followup.Area(), pages, func() time.Time { return now })
+	o.admin, o.viewer = o.SignIn(o.campaign.Tenant, web.RoleAdmin), o.SignIn(o.campaign.Tenant, web.RoleViewer)
+	return o
+}
+
+func (o *office) Overview(_ context.Context, id campaign.ID) (campaign.Campaign, error) {
+	if id != o.campaign.ID {
+		return campaign.Campaign{}, campaign.ErrNotFound
+	}
+	return o.campaign, nil
+}
+
+func (o *office) Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	return o.Overview(ctx, id)
+}
+
+func (o *office) CreateRecipients(_ context.Context, id campaign.ID, exportID string, who campaign.Audience) (campaign.Export, error) {
+	if o.refusal != nil {
+		return campaign.Export{}, o.refusal
+	}
+	o.list = campaign.Export{ID: id, ExportID: exportID, Kind: campaign.ExportRecipients, Audience: who, State: campaign.ExportRunning, Total: 100, Checked: 40}
+	return o.list, nil
+}
+
+func (o *office) Find(_ context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
+	if o.list.ID != id || o.list.ExportID != exportID {
+		return campaign.Export{}, &httpapi.Problem{Status: http.StatusNotFound}
+	}
+	return o.list, nil
+}
+
+func (o *office) Get(context.Context, string) ([]byte, error) { return []byte("phone,uid\n"), nil }
+
+func (o *office) Start(_ *web.Page, c web.Prefilled) (string, error) {
+	o.started = append(o.started, c)
+	return "/dashboard/campaigns/new?from=x", nil
+}
+
+func (o *office) path() string {
+	return web.Root + "/campaigns/" + o.campaign.CampaignID + "/follow-up"
+}
+
+func lacks(t *testing.T, a webtest.Answer, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(a.Text(), text) {
+			t.Errorf("the page lacks %q: %s", text, a.Text())
+		}
+	}
+}
+
+// A list is asked for, prepared, and becomes the file of a new campaign.
+func TestFollowUp(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	page := o.admin.Get(o.path())
+	lacks(t, page, "did not read it 30", "did not get it 13", "tapped a button or a link 7")
+
+	a := o.admin.Post(o.path(), url.Values{"once": {page.Value("once")}, "audience": {"unread"}})
+	if a.Status != http.StatusSeeOther || a.Location != o.path()+"/"+page.Value("once") {
+		t.Fatalf("asked: %d %s", a.Status, a.Location)
+	}
+	lacks(t, o.admin.Get(a.Location), "40%", "You can close this page")
+	if early := o.admin.Post(a.Location, nil); early.Location != a.Location || len(o.started) > 0 {
+		t.Errorf("before the list is ready: %d to %s", early.Status, early.Location)
+	}
+
+	o.list.State, o.list.Lines, o.list.Parts = campaign.ExportCompleted, 30, 1
+	lacks(t, o.admin.Get(a.Location), "The list is ready: 30 people.")
+	if ready := o.admin.Post(a.Location, nil); ready.Location != "/dashboard/campaigns/new?from=x" {
+		t.Fatalf("ready: %d to %s", ready.Status, ready.Location)
+	}
+	if got := o.started[0]; got.TemplateID != templateID || got.FileName != "Did not read: Natal" || string(got.File) != "phone,uid\n" {
+		t.Errorf("started with %+v", got)
+	}
+	if got := o.Audited(); len(got) != 1 || got[0] != "admin@example.com campaign.audience Natal followup.unread" {
+		t.Errorf("audit %q", got)
+	}
+}
+
+func TestFollowUp_Ends(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		state        campaign.ExportState
+		lines, parts int
+		want         string
+	}{
+		"nobody":    {campaign.ExportCompleted, 0, 1, "Nobody is on the list."},
+		"too large": {campaign.ExportCompleted, 200_000, 3, "more than this form can send"},
+		"failed":    {campaign.ExportFailed, 0, 0, "could not be prepared"},
+		"erased":    {campaign.ExportDeleted, 10, 1, "could not be prepared"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOffice(t)
+			o.list = campaign.Export{
+				ID: o.campaign.ID, ExportID: random.UUID(), Kind: campaign.ExportRecipients, Audience: campaign.AudienceMissed,
+				State: test.state, Lines: test.lines, Parts: test.parts,
+			}
+			path := o.path() + "/" + o.list.ExportID
+			lacks(t, o.admin.Get(path), test.want)
+			if a := o.admin.Post(path, nil); a.Location != path || len(o.started) > 0 {
+				t.Errorf("continued: %d to %s", a.Status, a.Location)
+			}
+		})
+	}
+}
+
+func TestFollowUp_Refused(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.refusal = &httpapi.Problem{Status: http.StatusTooManyRequests, Code: "too_many_exports"}
+	lacks(t, o.admin.Post(o.path(), url.Values{"once": {random.UUID()}, "audience": {"missed"}}), "3 files or lists are in progress already")
+	o.refusal = nil
+	o.admin.Post(o.path(), url.Values{"once": {random.UUID()}, "audience": {"missed"}})
+	other := o.SignIn("another", web.RoleAdmin)
+	for _, path := range []string{o.path(), o.path() + "/" + o.list.ExportID} {
+		for name, a := range map[string]webtest.Answer{"GET": other.Get(path), "POST": other.Post(path, url.Values{"once": {random.UUID()}, "audience": {"missed"}})} {
+			if a.Status != http.StatusNotFound {
+				t.Errorf("another tenant's %s %s answers %d, want 404", name, path, a.Status)
+			}
+		}
+		if a := o.viewer.Get(path); a.Status != http.StatusForbidden {
+			t.Errorf("a viewer's GET %s answers %d, want 403", path, a.Status)
+		}
+	}
+	webtest.Light(t, o.admin, o.path())
+}

@@ -1,0 +1,177 @@
+package overview_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/overview"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// now is the first day of March in UTC, and the last one of February in São Paulo.
+var now = time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)
+
+// shop is a new tenant in the stack's tables with a user and the page.
+type shop struct {
+	*webtest.Dashboard
+	store  *dynamo.CampaignStore
+	tenant string
+	admin  webtest.Person
+	t      *testing.T
+}
+
+// noCredentials are the credentials of a tenant without any.
+type noCredentials struct{}
+
+func (noCredentials) Credentials(context.Context, string) ([]campaign.Credential, error) {
+	return nil, nil
+}
+
+func newShop(t *testing.T) shop {
+	t.Helper()
+	env, clock := stackenv.Load(t), func() time.Time { return now }
+	store := dynamo.NewCampaignStore(dynamo.Tables{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+	})
+	pages := &overview.Pages{Store: store, Credentials: noCredentials{}, Now: clock}
+	s := shop{Dashboard: webtest.New(t, overview.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()), t: t}
+	s.must(store.SaveAgent(t.Context(), campaign.Agent{ID: "agent-" + s.tenant}))
+	s.must(store.SaveTenant(t.Context(), campaign.Tenant{ID: s.tenant, AgentID: "agent-" + s.tenant}))
+	s.admin = s.SignIn(s.tenant, web.RoleAdmin)
+	return s
+}
+
+func (s shop) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// accept stores a campaign of 3 messages.
+func (s shop) accept(name string, change func(b *campaign.Batch)) {
+	s.t.Helper()
+	b := campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: s.tenant, CampaignID: "0198d3a0-0000-4000-8000-" + rand.Text()[:12]}, BatchID: campaign.BatchID("1")},
+		Ordinal:  1, Accepted: 3, AcceptedAt: now, Due: now, State: campaign.BatchSending, NextCheck: now.Add(time.Hour),
+	}
+	_, _ = rand.Read(b.Key[:])
+	change(&b)
+	s.must(s.store.Accept(s.t.Context(), campaign.AcceptCommand{Batch: b, Campaign: name, Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+}
+
+// figure returns the text of a figure.
+func figure(a webtest.Answer, key string) string {
+	_, rest, _ := strings.Cut(a.Body, `id="figure-`+key+`"`)
+	rest, _, _ = strings.Cut(rest, "</div>")
+	return webtest.Answer{Body: "<p" + rest}.Text()
+}
+
+// A period is compared with the one before. Days outside of both are left out.
+func TestShow_Figures(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.accept("Natal", func(*campaign.Batch) {})
+	for date, sent := range map[string]int{"2026-02-28": 100, "2026-02-22": 50, "2026-02-21": 70, "2026-02-15": 30, "2026-02-14": 1000, "2026-03-01": 5000} {
+		s.must(s.store.AddDay(t.Context(), s.tenant, date, campaign.DayCounts{Sent: sent, Delivered: sent / 2, OptedOut: 1}))
+	}
+	a := webtest.Light(t, s.admin, overview.Path)
+	for key, want := range map[string][]string{
+		"sent": {"150", "Antes: 100", "+50%"}, "delivered": {"75", "50% das enviadas", "+50%"}, "opted_out": {"2", "Antes: 2"},
+	} {
+		for _, w := range want {
+			if got := figure(a, key); !strings.Contains(got, w) {
+				t.Errorf("%s shows %q, want %q", key, got, w)
+			}
+		}
+	}
+	if got := figure(s.admin.Get(overview.Path+"?days=30"), "sent"); !strings.Contains(got, "1,250") && !strings.Contains(got, "1.250") {
+		t.Errorf("30 days show %q sent, want 1,250", got)
+	}
+	if got := webtest.Light(t, s.admin, overview.Path+"?chart=table").Text(); !strings.Contains(got, "28/02") || strings.Contains(got, "01/03") {
+		t.Errorf("the table shows other days than the last ones in São Paulo: %s", got)
+	}
+}
+
+// A tenant without campaigns sees the first steps, also after a test message.
+func TestShow_FirstSteps(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.accept("Teste: Natal 21/11/2026 12:00:05", func(*campaign.Batch) {})
+	if a := s.admin.Get(overview.Path); !strings.Contains(a.Body, `id="start-template"`) || strings.Contains(a.Body, "figure-sent") {
+		t.Errorf("a new tenant sees %s", a.Text())
+	}
+	s.accept("Natal", func(*campaign.Batch) {})
+	if a := s.admin.Get(overview.Path); strings.Contains(a.Body, `id="start-template"`) || !strings.Contains(a.Body, "figure-sent") {
+		t.Errorf("a tenant with a campaign sees %s", a.Text())
+	}
+}
+
+// Scheduled campaigns are listed by time. Those that were cancelled or have gone out are not.
+func TestShow_NextCampaigns(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	waits := func(after time.Duration) func(b *campaign.Batch) {
+		return func(b *campaign.Batch) {
+			b.State, b.Scheduled, b.Due = campaign.BatchPending, true, now.Add(after)
+		}
+	}
+	s.accept("Later", waits(48*time.Hour))
+	s.accept("Sooner", waits(time.Hour))
+	s.accept("Gone", func(b *campaign.Batch) { b.Scheduled = true })
+	a := s.admin.Get(overview.Path)
+	sooner, later := strings.Index(a.Body, "Sooner"), strings.Index(a.Body, "Later")
+	if sooner < 0 || later < sooner || strings.Contains(a.Body, "Gone") {
+		t.Errorf("the next campaigns are %s", a.Text())
+	}
+	if !strings.Contains(a.Text(), "3 messages") {
+		t.Errorf("a campaign of 3 messages is shown as %s", a.Text())
+	}
+}
+
+// The next campaign is shown, however many others are scheduled for later or have gone.
+func TestShow_NextAmongMany(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for i := range 30 {
+		at := time.Duration(i+2) * time.Hour
+		s.accept(fmt.Sprint("Far ", i), func(b *campaign.Batch) { b.State, b.Scheduled, b.Due = campaign.BatchPending, true, now.Add(100*at) })
+		s.accept(fmt.Sprint("Past ", i), func(b *campaign.Batch) { b.AcceptedAt, b.Due = now.Add(-at), now.Add(-at) })
+	}
+	s.accept("Soonest", func(b *campaign.Batch) { b.State, b.Scheduled, b.Due = campaign.BatchPending, true, now.Add(time.Hour) })
+	if a := s.admin.Get(overview.Path); !strings.Contains(a.Text(), "Soonest") {
+		t.Errorf("the next campaigns are %s", a.Text())
+	}
+}
+
+// The page shows what needs attention, and that nothing does otherwise.
+func TestShow_Attention(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.accept("Natal", func(*campaign.Batch) {})
+	see := func(want ...string) {
+		t.Helper()
+		text := s.admin.Get(overview.Path).Text()
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("the page does not say %q: %s", w, text)
+			}
+		}
+	}
+	see("Nothing needs attention")
+	s.must(s.store.Pause(t.Context(), "tenant#"+s.tenant))
+	s.must(s.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "ep_" + rand.Text(), Tenant: s.tenant, URL: "https://off.example/?key=secret", OffReason: "failing"}))
+	s.must(s.store.SaveBilling(t.Context(), s.tenant, campaign.Billing{Prices: campaign.Prices{Basic: 1, Single: 1}, Limits: campaign.Spending{Day: 10, Month: 1000}}))
+	s.accept("Failing", func(b *campaign.Batch) { b.Failing = campaign.Failing{At: now} })
+	see("Sending is paused", "off.example", "does not progress", "Failing")
+}

@@ -1,0 +1,184 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/phone/e164"
+)
+
+const (
+	// messagesShown is the number of messages after which a page ends.
+	messagesShown = 10
+	// campaignsAtOnce is the number of campaigns searched concurrently.
+	campaignsAtOnce = 8
+	// maxCampaigns is the maximum number of campaigns that a page searches.
+	maxCampaigns = 200
+	// searchTime is the time after which a page searches no further campaigns.
+	searchTime = 8 * time.Second
+)
+
+// history is the data of the page of a number.
+type history struct {
+	Phone    string // E.164
+	OptedOut bool
+	Since    time.Time // zero if unknown
+	Messages []message // newest campaign first
+	Next     string    // cursor of older campaigns
+	Later    bool      // newer campaigns were shown before
+}
+
+// message is a message with its changes.
+type message struct {
+	campaign.FoundMessage
+	CampaignID, Campaign, Template string
+	Changes                        []change
+}
+
+// change is a change of a message's status.
+type change struct {
+	At           time.Time
+	Status, Code string
+}
+
+// Status is the latest status of the message.
+func (m message) Status() string {
+	if m.Latest.Outcome == "" {
+		return "pending"
+	}
+	return string(m.Latest.Outcome)
+}
+
+func (s *Pages) find(p *web.Page) error {
+	number, rejection := parse(p.Field("phone"))
+	if rejection != nil {
+		return s.refused(p, faults{Find: "people.fault.phone"})
+	}
+	cursor := p.Field("cursor")
+	if cursor == "" {
+		if err := p.Audit("people.find", masked(number)); err != nil {
+			return err
+		}
+	}
+	h := history{Phone: number.String(), Later: cursor != ""}
+	ctx, tenant := p.R.Context(), p.Session.Tenant
+	var err error
+	if h.OptedOut, h.Since, err = s.OptOuts.Since(ctx, tenant, h.Phone); err != nil {
+		return err
+	}
+	if h.Messages, h.Next, err = s.search(ctx, tenant, h.Phone, cursor); err != nil {
+		return err
+	}
+	return p.Render("people.history", "people_history.html", h)
+}
+
+// parse parses a number in the spellings of the API, with separators.
+func parse(text string) (e164.Number, *e164.Rejection) { return phone.Parse([]byte(phone.Tidy(text))) }
+
+// masked returns the last digits of a number, for the audit log.
+func masked(number e164.Number) string {
+	digits := number.String()
+	return "•••• " + digits[len(digits)-4:]
+}
+
+// search returns messages to a number in campaigns after a cursor, and the cursor of the
+// next campaigns, "" after the last one.
+func (s *Pages) search(ctx context.Context, tenant, phone, cursor string) (found []message, next string, err error) {
+	until := s.Now().Add(searchTime)
+	for looked := 0; looked < maxCampaigns && len(found) < messagesShown && s.Now().Before(until); looked += campaignsAtOnce {
+		listed, err := s.Store.ListCampaigns(ctx, tenant, cursor, campaignsAtOnce)
+		if err != nil {
+			return nil, "", err
+		}
+		messages, err := s.searchAll(ctx, listed, phone)
+		if err != nil {
+			return nil, "", err
+		}
+		found = append(found, messages...)
+		if len(listed) < campaignsAtOnce {
+			return found, "", nil
+		}
+		cursor = listed[len(listed)-1].Cursor
+	}
+	return found, cursor, nil
+}
+
+// searchAll searches campaigns concurrently. The messages are in the order of the campaigns.
+func (s *Pages) searchAll(ctx context.Context, listed []campaign.Listed, phone string) ([]message, error) {
+	found := make([][]message, len(listed))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, l := range listed {
+		group.Go(func() (err error) {
+			found[i], err = s.searchOne(ctx, l, phone)
+			return err
+		})
+	}
+	err := group.Wait()
+	return slices.Concat(found...), err
+}
+
+// searchOne returns the messages of a campaign to a number. A campaign that was deleted
+// has none.
+func (s *Pages) searchOne(ctx context.Context, l campaign.Listed, phone string) (all []message, err error) {
+	c, err := s.Store.Dispatched(ctx, l.ID)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	asked := campaign.Search{Phone: &phone, AllBatches: true, Limit: messagesShown}
+	for {
+		found, err := s.Messages.Find(ctx, c, asked)
+		if expired(err) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("search campaign %s: %w", l.CampaignID, err)
+		}
+		for _, f := range found.Messages {
+			m, err := s.explain(ctx, c, f)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, m)
+		}
+		if asked.Cursor = found.Next; asked.Cursor == "" {
+			return all, nil
+		}
+	}
+}
+
+// expired reports whether the contents of a batch were deleted at the end of their retention.
+func expired(err error) bool {
+	problem, ok := errors.AsType[*httpapi.Problem](err)
+	return ok && problem.Status == http.StatusGone
+}
+
+// explain adds the changes of a message, and the name of its template, which may be missing.
+func (s *Pages) explain(ctx context.Context, c campaign.Campaign, f campaign.FoundMessage) (message, error) {
+	m := message{FoundMessage: f, CampaignID: c.CampaignID, Campaign: c.Name}
+	template, err := s.Store.TemplateVersion(ctx, f.Batch.TemplateID, f.Batch.TemplateVersion)
+	if err != nil && !missing(err) {
+		return m, err
+	}
+	m.Template = template.Name
+	changes, err := s.Store.Changes(ctx, f.Batch, 0, campaign.MaxChanges)
+	for _, c := range changes {
+		if c.Index == f.Index {
+			code, _ := c.Why()
+			m.Changes = append(m.Changes, change{At: c.At, Status: string(c.Outcome), Code: code})
+		}
+	}
+	return m, err
+}

@@ -1,0 +1,174 @@
+package people
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/phone/e164"
+)
+
+func missing(err error) bool { return errors.Is(err, campaign.ErrNotFound) }
+
+// add records an opt-out by hand.
+func (s *Pages) add(p *web.Page) error {
+	number, rejection := parse(p.Field("phone"))
+	if rejection != nil {
+		return s.refused(p, faults{Add: "people.fault.phone"})
+	}
+	out, _, err := s.OptOuts.Since(p.R.Context(), p.Session.Tenant, number.String())
+	if err != nil {
+		return err
+	}
+	if out {
+		return p.Done(Path, "people.done.known")
+	}
+	if err := s.change(p, "people.opt_out", number, true); err != nil {
+		return err
+	}
+	return p.Done(Path, "people.done.added")
+}
+
+// change writes the audit log and records one opt-out or opt-in.
+func (s *Pages) change(p *web.Page, action string, number e164.Number, out bool) error {
+	if err := p.Audit(action, masked(number)); err != nil {
+		return err
+	}
+	return s.OptOuts.Record(p.R.Context(), p.Session.Tenant, []campaign.OptChange{{Phone: number.String(), Out: out, At: s.Now()}})
+}
+
+// removal is the data of the page that confirms a removal.
+type removal struct {
+	Phone string
+	Since time.Time
+	Fault string
+}
+
+// confirm says what the removal of an opt-out means.
+func (s *Pages) confirm(p *web.Page) error { return s.askRemoval(p, http.StatusOK, "") }
+
+func (s *Pages) askRemoval(p *web.Page, status int, fault string) error {
+	number, rejection := parse(p.Field("phone"))
+	if rejection != nil {
+		return campaign.ErrNotFound
+	}
+	out, since, err := s.OptOuts.Since(p.R.Context(), p.Session.Tenant, number.String())
+	if err != nil {
+		return err
+	}
+	if !out {
+		return p.Done(Path, "people.done.removed") // the form was sent twice
+	}
+	return p.RenderStatus(status, "people.remove_title", "people_remove.html", removal{number.String(), since, fault})
+}
+
+// remove deletes an opt-out. The person must have asked for it.
+func (s *Pages) remove(p *web.Page) error {
+	if p.Field("asked") == "" {
+		return s.askRemoval(p, http.StatusUnprocessableEntity, "people.fault.asked")
+	}
+	number, rejection := parse(p.Field("phone"))
+	if rejection != nil {
+		return campaign.ErrNotFound
+	}
+	out, _, err := s.OptOuts.Since(p.R.Context(), p.Session.Tenant, number.String())
+	if err != nil {
+		return err
+	}
+	if out {
+		if err := s.change(p, "people.opt_in", number, false); err != nil {
+			return err
+		}
+	}
+	return p.Done(Path, "people.done.removed")
+}
+
+// upload records the numbers of a file as opt-outs. The same file again changes nothing.
+func (s *Pages) upload(p *web.Page) error {
+	file, _, err := p.R.FormFile("file")
+	if err != nil {
+		return s.refused(p, faults{Import: "people.fault.file"})
+	}
+	defer file.Close()
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return fmt.Errorf("read a file of opt-outs: %w", err)
+	}
+	numbers, skipped, fault := readNumbers(content)
+	if fault != "" {
+		return s.refused(p, faults{Import: fault})
+	}
+	if err := p.Audit("people.import", strconv.Itoa(len(numbers))); err != nil {
+		return err
+	}
+	changes := make([]campaign.OptChange, len(numbers))
+	for i, n := range numbers {
+		changes[i] = campaign.OptChange{Phone: n.String(), Out: true, At: s.Now()}
+	}
+	if err := s.OptOuts.Record(p.R.Context(), p.Session.Tenant, changes); err != nil {
+		return err
+	}
+	return p.Done(Path, p.KeyFor("people.done.imported", len(numbers)), p.Number(len(numbers)), p.Number(skipped))
+}
+
+// maxExported is the maximum number of opt-outs in a file: about 4 MB of Lambda's 6 MB.
+const maxExported = 150_000
+
+// exportFiles returns the numbers of the files of an export: one, or one for each shard.
+func (s *Pages) exportFiles(count int, exact bool) []int {
+	switch {
+	case count == 0 && exact:
+		return nil
+	case count <= maxExported && exact:
+		return []int{0}
+	}
+	files := make([]int, s.Shards)
+	for i := range files {
+		files[i] = i + 1
+	}
+	return files
+}
+
+// export answers with opt-outs as a file that Brazilian spreadsheets open.
+func (s *Pages) export(p *web.Page) error {
+	found, err := s.exported(p)
+	if err != nil {
+		return err
+	}
+	if len(found) > maxExported {
+		return &web.Refusal{Status: http.StatusConflict, Key: "people.fault.too_many", To: Path, ToKey: "people.title"}
+	}
+	if err := p.Audit("people.export", strconv.Itoa(len(found))); err != nil {
+		return err
+	}
+	const separator = ';'
+	file := campaign.AppendRow([]byte("\ufeff"), separator, p.T("people.phone"), p.T("people.since"))
+	for _, o := range found {
+		file = campaign.AppendRow(file, separator, o.Phone, p.When(o.Since))
+	}
+	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T("people.file_name")+`"`)
+	if _, err := p.W.Write(file); err != nil {
+		return fmt.Errorf("write opt-outs: %w", err)
+	}
+	return nil
+}
+
+// exported returns the opt-outs of the requested file, and one more if there are too many.
+func (s *Pages) exported(p *web.Page) ([]campaign.OptedOut, error) {
+	ctx, tenant, asked := p.R.Context(), p.Session.Tenant, p.Field("file")
+	if asked == "" {
+		found, _, err := s.OptOuts.List(ctx, tenant, "", maxExported+1)
+		return found, err
+	}
+	file, err := strconv.Atoi(asked)
+	if err != nil || file < 1 || file > s.Shards {
+		return nil, campaign.ErrNotFound
+	}
+	return s.OptOuts.ListShard(ctx, tenant, file-1, maxExported+1)
+}

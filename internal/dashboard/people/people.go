@@ -1,0 +1,116 @@
+// Package people shows the messages that a phone number got, and the numbers that opted
+// out of a tenant's messages. Admins can add and remove opt-outs.
+//
+// Phone numbers are sent in the bodies of forms only, because access logs contain URLs.
+package people
+
+import (
+	"context"
+	"embed"
+	"net/http"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+)
+
+// Store reads campaigns and the outcomes of their messages.
+type Store interface {
+	// ListCampaigns returns a tenant's campaigns after a cursor, newest first.
+	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
+	// Dispatched returns a campaign without its outcomes.
+	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Changes returns up to limit changes of a batch after a sequence.
+	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+}
+
+// Messages finds messages of a campaign.
+type Messages interface {
+	Find(ctx context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error)
+}
+
+// OptOuts reads and changes a tenant's opt-outs.
+type OptOuts interface {
+	Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error)
+	List(ctx context.Context, tenant, cursor string, limit int) (found []campaign.OptedOut, next string, err error)
+	ListShard(ctx context.Context, tenant string, shard, limit int) ([]campaign.OptedOut, error)
+	// Count returns how many numbers opted out. exact is false if there are more.
+	Count(ctx context.Context, tenant string) (numbers int, exact bool, err error)
+	Record(ctx context.Context, tenant string, changes []campaign.OptChange) error
+}
+
+// Pages are the pages of people.
+type Pages struct {
+	Store    Store
+	Messages Messages
+	OptOuts  OptOuts
+	Shards   int // of the opt-outs of a tenant
+	Now      func() time.Time
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area returns the pages and texts of people.
+func Area() web.Area { return web.Area{Files: files} }
+
+// Path is the path of the first page.
+const Path = web.Root + "/people"
+
+// Register serves the pages.
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
+	ui.View(mux, Path, s.show)
+	ui.ViewerPost(mux, Path, s.show) // a further page of opt-outs
+	ui.ViewerPost(mux, Path+"/find", s.find)
+	ui.Change(mux, Path+"/opt-outs/add", s.add)
+	ui.Change(mux, Path+"/opt-outs/import", s.upload)
+	ui.Change(mux, Path+"/opt-outs/export", s.export) // POST: it writes the audit log
+	ui.Change(mux, Path+"/opt-outs/removal", s.confirm)
+	ui.Change(mux, Path+"/opt-outs/remove", s.remove)
+	// The link to the other language leads to the path of a form.
+	ui.View(mux, Path+"/find", first)
+	ui.View(mux, Path+"/opt-outs/add", first)
+	ui.View(mux, Path+"/opt-outs/import", first)
+	ui.View(mux, Path+"/opt-outs/removal", first)
+	ui.View(mux, Path+"/opt-outs/remove", first)
+}
+
+func first(p *web.Page) error { return p.Redirect(Path) }
+
+// pageLength is the number of opt-outs per page.
+const pageLength = 50
+
+// listPage is the data of the first page.
+type listPage struct {
+	Phone   string // as entered
+	OptOuts []campaign.OptedOut
+	Next    string
+	Later   bool // there are earlier ones
+	Count   int
+	Exact   bool // Count includes all opt-outs
+	Files   []int
+	Faults  faults
+}
+
+// faults are text keys of the errors of the page's forms.
+type faults struct{ Find, Add, Import string }
+
+func (s *Pages) show(p *web.Page) error { return s.list(p, http.StatusOK, listPage{}) }
+
+func (s *Pages) list(p *web.Page, status int, l listPage) (err error) {
+	ctx, tenant, cursor := p.R.Context(), p.Session.Tenant, p.Field("cursor")
+	if l.OptOuts, l.Next, err = s.OptOuts.List(ctx, tenant, cursor, pageLength); err != nil {
+		return err
+	}
+	if l.Count, l.Exact, err = s.OptOuts.Count(ctx, tenant); err != nil {
+		return err
+	}
+	l.Later, l.Files = cursor != "", s.exportFiles(l.Count, l.Exact)
+	return p.RenderStatus(status, "people.title", "people.html", l)
+}
+
+// refused shows the page again with what was entered.
+func (s *Pages) refused(p *web.Page, f faults) error {
+	return s.list(p, http.StatusUnprocessableEntity, listPage{Phone: p.Field("phone"), Faults: f})
+}

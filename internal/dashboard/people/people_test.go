@@ -1,0 +1,406 @@
+package people_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/people"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/httpapi"
+)
+
+var noon = time.Date(2026, 5, 4, 15, 0, 0, 0, time.UTC)
+
+const (
+	ana    = "+5511987654321"
+	masked = "•••• 4321"
+)
+
+// lists keeps the opt-outs of tenants in memory.
+type lists struct {
+	mu  sync.Mutex
+	out map[string]map[string]time.Time
+}
+
+func (l *lists) Since(_ context.Context, tenant, phone string) (bool, time.Time, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	since, out := l.out[tenant][phone]
+	return out, since, nil
+}
+
+func (l *lists) List(_ context.Context, tenant, cursor string, limit int) (found []campaign.OptedOut, next string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, phone := range slices.Sorted(maps.Keys(l.out[tenant])) {
+		if phone < cursor {
+			continue
+		}
+		if len(found) == limit {
+			return found, phone, nil
+		}
+		found = append(found, campaign.OptedOut{Phone: phone, Since: l.out[tenant][phone]})
+	}
+	return found, "", nil
+}
+
+func (l *lists) ListShard(ctx context.Context, tenant string, shard, limit int) ([]campaign.OptedOut, error) {
+	if shard > 0 {
+		return nil, nil
+	}
+	found, _, err := l.List(ctx, tenant, "", limit)
+	return found, err
+}
+
+func (l *lists) Count(_ context.Context, tenant string) (int, bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.out[tenant]), true, nil
+}
+
+func (l *lists) Record(_ context.Context, tenant string, changes []campaign.OptChange) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.out[tenant] == nil {
+		l.out[tenant] = map[string]time.Time{}
+	}
+	for _, c := range changes {
+		if delete(l.out[tenant], c.Phone); c.Out {
+			l.out[tenant][c.Phone] = c.At
+		}
+	}
+	return nil
+}
+
+// sent has campaigns of the tenant acme. Each has a message to ana.
+type sent struct{ campaigns int }
+
+func (s sent) ListCampaigns(_ context.Context, tenant, after string, limit int32) (list []campaign.Listed, err error) {
+	if tenant != "acme" {
+		return nil, nil
+	}
+	for i := s.campaigns - 1; i >= 0 && len(list) < int(limit); i-- {
+		if cursor := fmt.Sprintf("%04d", i); after == "" || cursor < after {
+			list = append(list, campaign.Listed{ID: campaign.ID{Tenant: tenant, CampaignID: "c" + cursor}, Name: "Campanha " + cursor, Cursor: cursor})
+		}
+	}
+	return list, nil
+}
+
+func (s sent) Dispatched(_ context.Context, id campaign.ID) (c campaign.Campaign, err error) {
+	c.ID, c.Name = id, "Campanha "+strings.TrimPrefix(id.CampaignID, "c")
+	return c, nil
+}
+
+func (sent) Changes(context.Context, campaign.Batch, int, int) ([]campaign.Change, error) {
+	return []campaign.Change{
+		{Index: 3, Outcome: campaign.OutcomeSent, At: noon},
+		{Index: 4, Outcome: campaign.OutcomeFailed, At: noon.Add(time.Minute)},
+		{Index: 3, Outcome: campaign.OutcomeRead, At: noon.Add(2 * time.Minute)},
+	}, nil
+}
+
+func (sent) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
+	return campaign.Template{Name: "Oferta <b>"}, nil
+}
+
+func (sent) Find(_ context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error) {
+	if c.CampaignID == "c0001" {
+		return campaign.Found{}, &httpapi.Problem{Status: http.StatusGone, Code: "contents_expired"}
+	}
+	if *asked.Phone != ana {
+		return campaign.Found{}, nil
+	}
+	return campaign.Found{Messages: []campaign.FoundMessage{{
+		Message: campaign.Message{Phone: ana, UID: "a-1"}, Index: 3, Latest: campaign.Change{Outcome: campaign.OutcomeRead, At: noon},
+	}}}, nil
+}
+
+type bench struct {
+	*webtest.Dashboard
+	lists *lists
+}
+
+func newBench(t *testing.T, campaigns int) bench {
+	t.Helper()
+	l := &lists{out: map[string]map[string]time.Time{}}
+	return bench{webtest.New(t, people.Area(), &people.Pages{
+		Store: sent{campaigns}, Messages: sent{campaigns}, OptOuts: l, Shards: 16, Now: func() time.Time { return noon },
+	}, func() time.Time { return noon }), l}
+}
+
+// optedOut reports whether ana opted out of acme's messages.
+func (b bench) optedOut() bool {
+	out, _, _ := b.lists.Since(context.Background(), "acme", ana)
+	return out
+}
+
+// Every spelling of a number that the API accepts finds its messages, with their history.
+func TestFind_Spellings(t *testing.T) {
+	t.Parallel()
+	for _, phone := range []string{"+5511987654321", "5511987654321", "11987654321", "(11) 98765-4321", "+55 11 98765-4321"} {
+		b := newBench(t, 1)
+		got := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", url.Values{"phone": {phone}})
+		for _, want := range []string{"&#43;5511987654321", `href="/dashboard/campaigns/c0000"`, "Campanha 0000", "Oferta &lt;b&gt;", "4 May 2026, 12:00", "12:02"} {
+			if got.Status != http.StatusOK || !strings.Contains(got.Body, want) {
+				t.Errorf("%s: status %d, lacks %q:\n%s", phone, got.Status, want, got.Body)
+			}
+		}
+		if strings.Contains(got.Text(), "Failed") {
+			t.Errorf("%s: the history shows a change of another message", phone)
+		}
+		if log := strings.Join(b.Audited(), "\n"); !strings.Contains(log, masked) || strings.Contains(log, "98765") {
+			t.Errorf("%s: the audit log is %q", phone, log)
+		}
+	}
+}
+
+// The pages of a search show each message once, and write one entry. The messages of one
+// campaign have expired.
+func TestFind_Pages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 45)
+	viewer, seen := b.SignIn("acme", web.RoleViewer), map[string]bool{}
+	form := url.Values{"phone": {ana}}
+	for pages := 0; ; pages++ {
+		got := viewer.Post(people.Path+"/find", form)
+		if got.Status != http.StatusOK || pages > 5 || len(got.Body) > web.HTMLLimit {
+			t.Fatalf("page %d answers %d with %d bytes", pages, got.Status, len(got.Body))
+		}
+		for _, part := range strings.Split(got.Body, `href="/dashboard/campaigns/c`)[1:] {
+			if seen[part[:4]] {
+				t.Errorf("campaign %s is shown twice", part[:4])
+			}
+			seen[part[:4]] = true
+		}
+		_, after, more := strings.Cut(got.Body, `name="cursor" value="`)
+		if !more {
+			break
+		}
+		form.Set("cursor", after[:4])
+	}
+	if len(seen) != 44 || len(b.Audited()) != 1 {
+		t.Errorf("saw %d campaigns, and %d entries of the audit log; want 44 and 1", len(seen), len(b.Audited()))
+	}
+}
+
+// Another tenant's search finds nothing, and its admin cannot remove the number.
+func TestOtherTenant(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 3)
+	if err := b.lists.Record(t.Context(), "acme", []campaign.OptChange{{Phone: ana, Out: true, At: noon}}); err != nil {
+		t.Fatal(err)
+	}
+	other := b.SignIn("other", web.RoleAdmin)
+	if got := other.Post(people.Path+"/find", url.Values{"phone": {ana}}); strings.Contains(got.Body, "Campanha") || !strings.Contains(got.Body, "No message") {
+		t.Errorf("another tenant sees:\n%s", got.Body)
+	}
+	other.Post(people.Path+"/opt-outs/remove", url.Values{"phone": {ana}, "asked": {"yes"}})
+	if got := other.Get(people.Path); strings.Contains(got.Text(), ana) || !b.optedOut() {
+		t.Error("another tenant sees or changes an opt-out")
+	}
+}
+
+func TestAdd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	admin := b.SignIn("acme", web.RoleAdmin)
+	got := admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {"11 98765-4321"}})
+	if page := admin.Follow(got); !b.optedOut() || !strings.Contains(page.Body, "will get no more messages") {
+		t.Errorf("the number is not added:\n%s", page.Body)
+	}
+	if log := b.Audited(); len(log) != 1 || !strings.Contains(log[0], masked) {
+		t.Errorf("the audit log is %q", log)
+	}
+	got = admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	if page := admin.Follow(got); !strings.Contains(page.Body, "on the list already") || len(b.Audited()) != 1 {
+		t.Errorf("the second time it says:\n%s", page.Text())
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	for _, path := range []string{"/find", "/opt-outs/add"} {
+		got := b.SignIn("acme", web.RoleAdmin).Post(people.Path+path, url.Values{"phone": {"12 <b>"}})
+		if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, `value="12 &lt;b&gt;"`) || !strings.Contains(got.Body, `aria-invalid="true"`) {
+			t.Errorf("%s answers %d:\n%s", path, got.Status, got.Body)
+		}
+	}
+	for _, path := range []string{"/opt-outs/add", "/opt-outs/import", "/opt-outs/export", "/opt-outs/removal", "/opt-outs/remove"} {
+		got := b.SignIn("acme", web.RoleViewer).Post(people.Path+path, url.Values{"phone": {ana}, "asked": {"yes"}})
+		if got.Status != http.StatusForbidden {
+			t.Errorf("a viewer gets %d of %s", got.Status, path)
+		}
+	}
+	if len(b.Audited()) != 0 {
+		t.Errorf("the audit log is %q", b.Audited())
+	}
+}
+
+// An opt-out is removed only if the admin confirms that the person asked for it.
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	admin, form := b.SignIn("acme", web.RoleAdmin), url.Values{"phone": {ana}}
+	admin.Post(people.Path+"/opt-outs/add", form)
+	if got := admin.Post(people.Path+"/opt-outs/removal", form); got.Status != http.StatusOK || !strings.Contains(got.Body, `name="asked"`) {
+		t.Errorf("the confirmation answers %d:\n%s", got.Status, got.Body)
+	}
+	if got := admin.Post(people.Path+"/opt-outs/remove", form); got.Status != http.StatusUnprocessableEntity || !b.optedOut() {
+		t.Errorf("without the confirmation it answers %d", got.Status)
+	}
+	form.Set("asked", "yes")
+	for range 2 {
+		if page := admin.Follow(admin.Post(people.Path+"/opt-outs/remove", form)); b.optedOut() || !strings.Contains(page.Body, "can get messages again") {
+			t.Errorf("the number is not removed:\n%s", page.Text())
+		}
+	}
+	if log := b.Audited(); len(log) != 2 {
+		t.Errorf("the audit log is %q, want an addition and a removal", log)
+	}
+}
+
+func TestRemove_FailedAudit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	admin := b.SignIn("acme", web.RoleAdmin)
+	admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	b.RefuseAudit(errors.New("no table"))
+	got := admin.Post(people.Path+"/opt-outs/remove", url.Values{"phone": {ana}, "asked": {"yes"}})
+	if got.Status != http.StatusInternalServerError || !b.optedOut() {
+		t.Errorf("without an audit log it answers %d", got.Status)
+	}
+}
+
+// upload imports a file.
+func upload(t *testing.T, who webtest.Person, content string) webtest.Answer {
+	t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	_ = form.WriteField("csrf", who.Session.CSRF)
+	file, err := form.CreateFormFile("file", "lista.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = file.Write([]byte(content))
+	_ = form.Close()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webtest.Base+people.Path+"/opt-outs/import", &body)
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	r.Header.Set("Origin", webtest.Base)
+	return who.Do(r)
+}
+
+func TestImport_Files(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		file, want string
+		numbers    int
+	}{
+		"one column":          {"11987654321\n21987654321\n", "2 numbers", 2},
+		"header":              {"telefone\n(11) 98765-4321\n", "1 number of", 1},
+		"excel":               {"\ufeffNome;Telefone\r\nAna;11987654321\r\nBia;x\r\n", "Lines left out: 1", 1},
+		"windows-1252":        {"n\xfamero;nome\n11987654321;Jo\xe3o\n", "1 number of", 1},
+		"repeated":            {"11987654321\n+5511987654321\n", "1 number of", 1},
+		"formulas":            {"=1+1\n@SUM(A1)\n11987654321\n", "Lines left out: 2", 1},
+		"no column":           {"a;b\n11987654321;x\n", "none of them is named", 0},
+		"no number":           {"telefone\nx\n", "no valid number", 0},
+		"empty":               {"", "no valid number", 0},
+		"workbook":            {"PK\x03\x04\x00", "could not be read", 0},
+		"quote without a end": {"telefone\n\"11987654321\n", "could not be read", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, 0)
+			admin := b.SignIn("acme", web.RoleAdmin)
+			got := upload(t, admin, test.file)
+			if got.Status == http.StatusSeeOther {
+				got = admin.Follow(got)
+			}
+			if n, _, _ := b.lists.Count(t.Context(), "acme"); n != test.numbers || !strings.Contains(got.Text(), test.want) {
+				t.Errorf("%d numbers, want %d and %q:\n%s", n, test.numbers, test.want, got.Text())
+			}
+		})
+	}
+}
+
+// A file of 10,000 lines with rubbish is imported without the rubbish.
+func TestImport_Rubbish(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	admin := b.SignIn("acme", web.RoleAdmin)
+	var file strings.Builder
+	file.WriteString("telefone;nota\n")
+	for i := range 10_000 {
+		if i%10 == 0 {
+			fmt.Fprintf(&file, "<script>%d;=cmd|' /C calc'!A0\n", i)
+		} else {
+			fmt.Fprintf(&file, "119%08d;ok\n", 10_000_000+i)
+		}
+	}
+	page := admin.Follow(upload(t, admin, file.String()))
+	if n, _, _ := b.lists.Count(t.Context(), "acme"); n != 9_000 || !strings.Contains(page.Text(), "Lines left out: 1,000") {
+		t.Errorf("%d numbers:\n%s", n, page.Text())
+	}
+	if len(page.Body) > web.HTMLLimit {
+		t.Errorf("the page has %d bytes", len(page.Body))
+	}
+}
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	admin := b.SignIn("acme", web.RoleAdmin)
+	admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	got := admin.Post(people.Path+"/opt-outs/export", nil)
+	want := "\ufeff\"Phone\";\"Since\"\r\n\"" + ana + "\";\"4 May 2026, 12:00\"\r\n"
+	if got.Status != http.StatusOK || got.Body != want || !strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {
+		t.Errorf("the export answers %d %q, want %q", got.Status, got.Body, want)
+	}
+	if log := b.Audited(); len(log) != 2 {
+		t.Errorf("the audit log is %q", log)
+	}
+	for _, file := range []string{"0", "17", "x"} {
+		if got := admin.Post(people.Path+"/opt-outs/export", url.Values{"file": {file}}); got.Status != http.StatusNotFound {
+			t.Errorf("file %s answers %d", file, got.Status)
+		}
+	}
+}
+
+// A long list is shown and exported in parts.
+func TestLongList(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	changes := make([]campaign.OptChange, 150_001)
+	for i := range changes {
+		changes[i] = campaign.OptChange{Phone: fmt.Sprint("+", 5511900000000+i), Out: true, At: noon}
+	}
+	if err := b.lists.Record(t.Context(), "acme", changes); err != nil {
+		t.Fatal(err)
+	}
+	admin := b.SignIn("acme", web.RoleAdmin)
+	page := webtest.Light(t, admin, people.Path)
+	if !strings.Contains(page.Body, "150.001") || !strings.Contains(page.Body, "Arquivo 16 de 16") {
+		t.Errorf("the page lacks the count or the files:\n%s", page.Text())
+	}
+	_, cursor, _ := strings.Cut(page.Body, `name="cursor" value="`)
+	cursor, _, _ = strings.Cut(cursor, `"`)
+	next := admin.Post(people.Path, url.Values{"cursor": {strings.ReplaceAll(cursor, "&#43;", "+")}})
+	if !strings.Contains(next.Body, "+5511900000050") && !strings.Contains(next.Body, "&#43;5511900000050") {
+		t.Errorf("the next page is:\n%s", next.Text())
+	}
+}

@@ -1,0 +1,131 @@
+// Package team shows the users of a tenant. Admins invite and remove users, and change their
+// roles.
+package team
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/httpapi/inputerr"
+)
+
+// Users lists the users of a tenant. complete is false if there are too many in all tenants.
+type Users interface {
+	People(ctx context.Context, tenant string) (people []campaign.Person, complete bool, err error)
+}
+
+// Admin changes users. Invalid input returns a *inputerr.Error.
+type Admin interface {
+	// Invite adds a user, or changes the role of an existing one and ends the sessions. It
+	// returns a temporary password unless it was mailed.
+	Invite(ctx context.Context, who campaign.Person) (password string, err error)
+	// RemovePerson returns an error that wraps campaign.ErrNotFound if there is no such user.
+	RemovePerson(ctx context.Context, who campaign.Person) (campaign.Person, error)
+}
+
+// Pages are the pages of the team.
+type Pages struct {
+	Users Users
+	Admin Admin
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area returns the pages and texts of the team.
+func Area() web.Area { return web.Area{Files: files} }
+
+// Path is the path of the page.
+const Path = web.Root + "/settings/team"
+
+// Register serves the pages. The addresses of users are in forms, never in URLs.
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
+	ui.AdminView(mux, Path, s.show)
+	ui.Change(mux, Path, s.invite)
+	ui.Change(mux, Path+"/person", s.ask)
+	ui.Change(mux, Path+"/role", s.changeRole)
+	ui.Change(mux, Path+"/remove", s.remove)
+	// The link to the other language leads to the path of a form.
+	ui.AdminView(mux, Path+"/person", first)
+	ui.AdminView(mux, Path+"/role", first)
+	ui.AdminView(mux, Path+"/remove", first)
+}
+
+func first(p *web.Page) error { return p.Redirect(Path) }
+
+// list is the data of the page.
+type list struct {
+	People   []campaign.Person
+	Complete bool
+	Roles    []web.Role
+	Email    string // entered
+	Role     web.Role
+	Fault    string // the key of a text
+}
+
+func (s *Pages) show(p *web.Page) error {
+	return s.render(p, http.StatusOK, list{Role: web.RoleViewer})
+}
+
+func (s *Pages) render(p *web.Page, status int, l list) (err error) {
+	l.Roles = web.Roles()
+	if l.People, l.Complete, err = s.Users.People(p.R.Context(), p.Session.Tenant); err != nil {
+		return err
+	}
+	return p.RenderStatus(status, "team.title", "team.html", l)
+}
+
+// invited is a user who was invited, with the password that was not mailed.
+type invited struct{ Email, Password string }
+
+func (s *Pages) invite(p *web.Page) error {
+	who := campaign.Person{Tenant: p.Session.Tenant, Email: p.Field("email"), Role: p.Field("role")}
+	known, err := s.known(p, who.Email)
+	if err != nil {
+		return err
+	}
+	if known.Email != "" { // a role is changed on the person's page, which says what it means
+		return s.render(p, http.StatusConflict, list{Email: who.Email, Role: web.Role(who.Role), Fault: "team.fault.known"})
+	}
+	if err := p.AuditOn(Path, "team.invite", who.Email, "ui.role."+who.Role); err != nil {
+		return err
+	}
+	password, err := s.Admin.Invite(p.R.Context(), who)
+	if fault, ok := faultOf(p, err); ok {
+		return s.render(p, http.StatusUnprocessableEntity, list{Email: who.Email, Role: web.Role(who.Role), Fault: fault})
+	}
+	if err != nil {
+		return err
+	}
+	if password != "" {
+		return p.Render("team.invited_title", "team_invited.html", invited{who.Email, password})
+	}
+	return p.Done(Path, "team.invited", who.Email)
+}
+
+// faultOf returns the key of the text for an error that the person can resolve.
+func faultOf(p *web.Page, err error) (key string, ok bool) {
+	wrong, ok := errors.AsType[*inputerr.Error](err)
+	if !ok {
+		return "", false
+	}
+	if key = "team.fault." + wrong.Code; !p.Has(key) {
+		key = "team.fault.other"
+	}
+	return key, true
+}
+
+// known returns the tenant's user with an address, or the zero Person.
+func (s *Pages) known(p *web.Page, email string) (campaign.Person, error) {
+	people, _, err := s.Users.People(p.R.Context(), p.Session.Tenant)
+	for _, who := range people {
+		if equal(who.Email, email) {
+			return who, err
+		}
+	}
+	return campaign.Person{}, err
+}

@@ -1,0 +1,42 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/preview"
+)
+
+// Brands reads how tenants are shown.
+type Brands interface {
+	Brand(ctx context.Context, tenant string) (campaign.Brand, error)
+}
+
+// Brand returns the brand of the person's tenant, which it reads once. A page is shown
+// without it if it cannot be read.
+func (p *Page) Brand() campaign.Brand {
+	if p.ui.Brands == nil || !p.SignedIn() {
+		return campaign.Brand{}
+	}
+	if p.brand == nil {
+		b, err := p.ui.Brands.Brand(p.R.Context(), p.Session.Tenant)
+		if err != nil {
+			slog.ErrorContext(p.R.Context(), "reading the brand failed", "error", err.Error(), "route", p.R.Pattern)
+		}
+		p.brand = &b
+	}
+	return *p.brand
+}
+
+// Sender returns who sends the tenant's messages, as phones show it.
+func (p *Page) Sender() preview.Sender {
+	b := p.Brand()
+	return preview.Sender{Name: b.SenderName(), Initials: campaign.Initials(b.SenderName()), Logo: b.LogoLink(p.ui.MediaURL)}
+}
+
+// Company returns the name and the logo of the tenant.
+func (p *Page) Company() preview.Sender {
+	b := p.Brand()
+	return preview.Sender{Name: b.Tenant, Initials: campaign.Initials(b.Tenant), Logo: b.LogoLink(p.ui.MediaURL)}
+}

@@ -1,0 +1,121 @@
+package exports
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// templateVersion identifies a version of a template.
+type templateVersion struct {
+	id      string
+	version int
+}
+
+// variables are the columns of a file of recipients besides phone and uid: the variables of
+// all templates of the campaign. positions has the position of each column's value in the
+// messages of a template, or -1.
+type variables struct {
+	names     []string
+	positions map[templateVersion][]int
+}
+
+// variables reads the variables of a campaign's templates.
+func (m *Maker) variables(ctx context.Context, c campaign.Campaign) (variables, error) {
+	v, of := variables{positions: map[templateVersion][]int{}}, map[templateVersion][]string{}
+	for _, b := range c.Batches {
+		key := templateVersion{b.TemplateID, b.TemplateVersion}
+		if of[key] != nil {
+			continue
+		}
+		t, err := m.Store.TemplateVersion(ctx, key.id, key.version)
+		if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+			return v, fmt.Errorf("read the variables of a template: %w", err)
+		}
+		of[key] = append([]string{}, t.Variables()...)
+		v.addNames(of[key])
+	}
+	for key, names := range of {
+		for _, name := range v.names {
+			v.positions[key] = append(v.positions[key], slices.Index(names, name))
+		}
+	}
+	return v, nil
+}
+
+// addNames adds columns. Variables named like the columns phone and uid take their values.
+func (v *variables) addNames(names []string) {
+	for _, name := range names {
+		if !strings.EqualFold(name, "phone") && !strings.EqualFold(name, "uid") && !slices.Contains(v.names, name) {
+			v.names = append(v.names, name)
+		}
+	}
+}
+
+// of returns the cells of a message's variables.
+func (v *variables) of(b campaign.Batch, m campaign.Message) []string {
+	cells := make([]string, len(v.names))
+	for i, position := range v.positions[templateVersion{b.TemplateID, b.TemplateVersion}] {
+		if position >= 0 && position < len(m.Values) {
+			cells[i] = m.Values[position]
+		}
+	}
+	return cells
+}
+
+func (t *table) addRecipientsHeading() {
+	t.addRaw(append([]string{"phone", "uid"}, t.columns.names...))
+}
+
+// addRaw adds a line with the cells as they are. Programs read the file, no spreadsheets.
+func (t *table) addRaw(cells []string) {
+	var line strings.Builder
+	w := csv.NewWriter(&line)
+	_ = w.Write(cells) // a strings.Builder does not fail
+	w.Flush()
+	t.file = append(t.file, line.String()...)
+}
+
+// addRecipients adds the audience's recipients of a batch as of its snapshot. Recipients that
+// were erased, or whose messages have expired, are left out.
+func (m *Maker) addRecipients(ctx context.Context, t *table, b campaign.Batch, at campaign.ExportedBatch) error {
+	histories, err := m.histories(ctx, b, at.Sequence)
+	if err != nil {
+		return err
+	}
+	messages, err := m.messages(ctx, b)
+	if err != nil {
+		return err
+	}
+	taps, err := m.taps(ctx, b, at, messages)
+	if err != nil {
+		return err
+	}
+	for i, h := range histories {
+		touched := len(taps.tapped[i])+len(taps.clicked[i]) > 0
+		if messages[i].Phone != "" && belongs(t.Audience, h.latest, touched) {
+			t.addRaw(append([]string{messages[i].Phone, messages[i].UID}, t.columns.of(b, messages[i])...))
+			t.lines++
+		}
+	}
+	return nil
+}
+
+// belongs reports whether a recipient belongs to an audience. latest is the message's latest
+// outcome, and touched whether it was tapped or clicked.
+func belongs(who campaign.Audience, latest campaign.Change, touched bool) bool {
+	switch who {
+	case campaign.AudienceUnread:
+		return latest.Outcome == campaign.OutcomeDelivered
+	case campaign.AudienceTapped:
+		return touched
+	case campaign.AudienceMissed:
+	}
+	lost := []campaign.Outcome{campaign.OutcomeFailed, campaign.OutcomeExpired, campaign.OutcomeRevoked, campaign.OutcomeStopped}
+	return slices.Contains(lost, latest.Outcome) && latest.Code != campaign.CodeOptedOut
+}

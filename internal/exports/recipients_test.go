@@ -1,0 +1,101 @@
+package exports_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/random"
+)
+
+// recipients returns the file of an audience.
+func (c *company) recipients(who campaign.Audience) string {
+	c.t.Helper()
+	e, err := c.CreateRecipients(c.t.Context(), c.id, random.UUID(), who)
+	c.must(err)
+	c.run()
+	if e = c.stored(e); e.State != campaign.ExportCompleted {
+		c.t.Fatalf("the list is %s", e.State)
+	}
+	file, err := c.blobs.Get(c.t.Context(), e.Blob())
+	c.must(err)
+	return string(file)
+}
+
+// Each audience has the recipients of its states, with the values as they were sent.
+func TestMaker_Audiences(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	first := c.campaignOfTwo() // 0 sent, 1 read and tapped, 2 delivered, 3 expired, 4 failed
+	c.record(c.accept(3, []string{"out"}, nil), campaign.OutcomeFailed, campaign.CodeOptedOut, 1, 0)
+	c.record(c.accept(4, []string{"late"}, nil), campaign.OutcomeDelivered, "", 1, 0)
+	for who, want := range map[campaign.Audience]string{
+		campaign.AudienceUnread: "phone,uid\n+5511980010002,u2\n+5511980040000,late\n",
+		campaign.AudienceMissed: "phone,uid\n+5511980010003,u3\n+5511980010004,u4\n",
+		campaign.AudienceTapped: "phone,uid\n+5511980010001,josé\n",
+	} {
+		if diff := cmp.Diff(want, c.recipients(who)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", who, diff)
+		}
+	}
+	c.record(first, campaign.OutcomeRead, "", 9, 2)
+	if got := c.recipients(campaign.AudienceUnread); got != "phone,uid\n+5511980040000,late\n" {
+		t.Errorf("after a reading: %s", got)
+	}
+}
+
+// The columns are the variables of all templates of the campaign. A value stays as it is,
+// also one that a spreadsheet would run.
+func TestMaker_RecipientsVariables(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	ids := map[string]string{}
+	for _, text := range []string{"{{nome}} {{cupom}}", "{{cupom}} {{uid}} {{loja}}"} {
+		ids[text] = random.UUID()
+		_, err := c.store.PutTemplate(t.Context(), campaign.Template{ID: ids[text], Tenant: c.id.Tenant, Version: 1, Name: "t", Content: content.Content{Text: text}})
+		c.must(err)
+	}
+	for i, batch := range []struct {
+		text   string
+		values []string
+	}{{"{{nome}} {{cupom}}", []string{"=Ana, \"a\"", "DEZ"}}, {"{{cupom}} {{uid}} {{loja}}", []string{"VINTE", "u", "Centro\nSul"}}} {
+		var w payload.Writer
+		c.must(w.AddMessage(campaign.Message{Phone: "+5511980000001", UID: "u", Values: batch.values}))
+		body, offsets := w.Finish()
+		b := c.accept(i+1, []string{"u"}, func(b *campaign.Batch) {
+			b.TemplateID, b.Offsets = ids[batch.text], offsets
+		})
+		c.must(c.blobs.Put(t.Context(), b.Payload, body, "application/octet-stream"))
+		c.record(b, campaign.OutcomeDelivered, "", 1, 0)
+	}
+	want := "phone,uid,nome,cupom,loja\n" +
+		"+5511980000001,u,\"=Ana, \"\"a\"\"\",DEZ,\n" +
+		"+5511980000001,u,,VINTE,\"Centro\nSul\"\n"
+	if diff := cmp.Diff(want, c.recipients(campaign.AudienceUnread)); diff != "" {
+		t.Errorf("the list (-want +got):\n%s", diff)
+	}
+}
+
+// A list of recipients is not an export of the API, and has no link.
+func TestService_RecipientsAreHidden(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.campaignOfTwo()
+	e, err := c.CreateRecipients(t.Context(), c.id, random.UUID(), campaign.AudienceUnread)
+	c.must(err)
+	c.run()
+	if _, err := c.Open(t.Context(), e.ExportID+"."+e.Secret); problem(err) != "404 not_found" {
+		t.Errorf("the link: %s", problem(err))
+	}
+	all, err := c.Of(t.Context(), c.id)
+	c.must(err)
+	if len(all) > 0 {
+		t.Errorf("listed: %+v", all)
+	}
+	if _, err := c.CreateRecipients(t.Context(), c.id, random.UUID(), "everybody"); problem(err) != "400 unknown_value" {
+		t.Errorf("an unknown audience: %s", problem(err))
+	}
+}

@@ -1,0 +1,92 @@
+package outcome
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
+)
+
+// Days stores the counts of tenants by day.
+type Days interface {
+	AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error
+}
+
+// dayKey identifies a day of a tenant.
+type dayKey struct{ tenant, date string }
+
+// dayCounts sums the counts of one call, so that it adds to the row of a day once.
+type dayCounts struct {
+	mu     sync.Mutex
+	counts map[dayKey]campaign.DayCounts
+}
+
+// dayCountsKey is the context key of the call's *dayCounts.
+type dayCountsKey struct{}
+
+// withDayCounts returns a context in which all records add to the same dayCounts.
+func withDayCounts(ctx context.Context) (context.Context, *dayCounts) {
+	d := &dayCounts{counts: map[dayKey]campaign.DayCounts{}}
+	return context.WithValue(ctx, dayCountsKey{}, d), d
+}
+
+func (d *dayCounts) add(tenant, date string, counts campaign.DayCounts) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := dayKey{tenant, date}
+	d.counts[key] = d.counts[key].Plus(counts)
+}
+
+// addWrite adds what a write changed. The results of a message count on the day its batch
+// was due, so that the rates of a day compare the same messages.
+func (d *dayCounts) addWrite(e ledgerWrite) {
+	if e.batch.Test {
+		return
+	}
+	d.add(e.batch.Tenant, localtime.Day(e.batch.Departure()), e.after.DayCounts().Minus(e.before.DayCounts()))
+}
+
+// countDays adds what a write changed to the counts of its day: at the end of the call if
+// the context is one of withDayCounts, else at once.
+func (r *Recorder) countDays(ctx context.Context, e ledgerWrite) {
+	if d, ok := ctx.Value(dayCountsKey{}).(*dayCounts); ok {
+		d.addWrite(e)
+		return
+	}
+	_, d := withDayCounts(ctx)
+	d.addWrite(e)
+	r.storeDays(ctx, d)
+}
+
+// storeDays adds the counts to the rows of their days. Errors are only logged: the recount
+// corrects the rows.
+func (r *Recorder) storeDays(ctx context.Context, d *dayCounts) {
+	if r.Days == nil {
+		return
+	}
+	for key, counts := range d.counts {
+		if counts == (campaign.DayCounts{}) {
+			continue
+		}
+		if err := r.Days.AddDay(ctx, key.tenant, key.date, counts); err != nil {
+			slog.WarnContext(ctx, "counting results failed; the recount corrects the day", "tenant", key.tenant, "error", err)
+		}
+	}
+}
+
+// countOptOuts counts the opted-out numbers of a tenant on the days of their opt-outs.
+func countOptOuts(ctx context.Context, tenant string, changes []optChange) {
+	d, ok := ctx.Value(dayCountsKey{}).(*dayCounts)
+	if !ok {
+		return
+	}
+	counted := map[string]bool{}
+	for _, c := range changes {
+		if c.news && !counted[c.Phone] {
+			counted[c.Phone] = true
+			d.add(tenant, localtime.Day(c.At), campaign.DayCounts{OptedOut: 1})
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package recount_test
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/recount"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// now is the first day of March in UTC, and the last one of February in São Paulo.
+var now = time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)
+
+// books are the counts of a new tenant, whose outcomes were recorded without counting.
+type books struct {
+	t         *testing.T
+	store     *dynamo.CampaignStore
+	recounter *recount.Recounter
+	tenant    string
+}
+
+func newBooks(t *testing.T) books {
+	t.Helper()
+	env, clock := stackenv.Load(t), func() time.Time { return now }
+	store := dynamo.NewCampaignStore(dynamo.Tables{
+		Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Split: true, Now: clock,
+	})
+	store.Outcomes, _ = env.LedgerTable(t)
+	return books{t, store, &recount.Recounter{Store: store, Now: clock}, "tenant-" + rand.Text()}
+}
+
+func (b books) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// campaign stores a campaign created and due before now, and its outcomes.
+func (b books) campaign(name string, created, due time.Duration, outcomes ...campaign.Outcome) {
+	b.t.Helper()
+	batch := campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: b.tenant, CampaignID: "0198d3a0-0000-4000-8000-" + rand.Text()[:12]}, BatchID: campaign.BatchID("1")},
+		Ordinal:  1, Accepted: len(outcomes), AcceptedAt: now.Add(-created), Due: now.Add(-due), Scheduled: created != due,
+		State: campaign.BatchSending, AgentID: "agent", Ledger: true, NextCheck: now.Add(time.Hour), Test: campaign.TestName.MatchString(name),
+	}
+	_, _ = rand.Read(batch.Key[:])
+	b.must(b.store.Accept(b.t.Context(), campaign.AcceptCommand{Batch: batch, Campaign: name, Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+	var changes []campaign.Change
+	for i, o := range outcomes {
+		changes = append(changes, campaign.Change{Index: i, Outcome: o, At: now})
+	}
+	_, err := outcome.AppendLedger(b.t.Context(), b.store, batch, changes)
+	b.must(err)
+}
+
+func (b books) days() map[string]campaign.DayCounts {
+	b.t.Helper()
+	days, err := b.store.Days(b.t.Context(), b.tenant, "2025-01-01", "2026-12-31")
+	b.must(err)
+	counts := map[string]campaign.DayCounts{}
+	for _, d := range days {
+		counts[d.Date] = d.DayCounts
+	}
+	return counts
+}
+
+const day = 24 * time.Hour
+
+// The first recount counts the last 60 days, later ones the last 5. Test messages are not
+// counted, and opt-outs keep their counts.
+func TestTenant(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	sent, read, failed := campaign.OutcomeSent, campaign.OutcomeRead, campaign.OutcomeFailed
+	b.campaign("today", 0, 0, sent, read, failed)
+	b.campaign("scheduled long ago", 100*day, day, campaign.OutcomeDelivered)
+	b.campaign("a month ago", 30*day, 30*day, sent)
+	b.campaign("long ago", 90*day, 90*day, sent)
+	b.campaign("Teste: Natal 21/11/2026 12:00:05", 0, 0, sent)
+	b.must(b.store.AddDay(t.Context(), b.tenant, "2026-02-28", campaign.DayCounts{Sent: 7, OptedOut: 1}))
+	b.must(b.recounter.Tenant(t.Context(), b.tenant))
+	want := map[string]campaign.DayCounts{
+		"2026-02-28": {Sent: 2, Delivered: 1, Read: 1, Failed: 1, OptedOut: 1},
+		"2026-02-27": {Sent: 1, Delivered: 1},
+		"2026-01-29": {Sent: 1},
+	}
+	if diff := cmp.Diff(want, b.days()); diff != "" {
+		t.Errorf("days after the first recount (-want +got):\n%s", diff)
+	}
+	b.campaign("late", 30*day, 30*day, sent)
+	b.campaign("late, two days ago", 2*day, 2*day, sent)
+	b.must(b.recounter.Tenant(t.Context(), b.tenant))
+	want["2026-02-26"] = campaign.DayCounts{Sent: 1}
+	if diff := cmp.Diff(want, b.days()); diff != "" {
+		t.Errorf("days after the second recount (-want +got):\n%s", diff)
+	}
+}
+
+// A recount without differences writes nothing, and neither does that of a tenant without
+// campaigns. A day that changed since it was read keeps its counts.
+func TestTenant_Unchanged(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	b.must(b.recounter.Tenant(t.Context(), b.tenant))
+	if counted, err := b.store.HistoryCounted(t.Context(), b.tenant); err != nil || counted || len(b.days()) > 0 {
+		t.Errorf("a tenant without campaigns has days: %v, marked %t, %v", b.days(), counted, err)
+	}
+	b.campaign("today", 0, 0, campaign.OutcomeSent)
+	b.must(b.recounter.Tenant(t.Context(), b.tenant))
+	version := func() int {
+		days, err := b.store.Days(t.Context(), b.tenant, "2026-02-28", "2026-02-28")
+		b.must(err)
+		return days[0].Version
+	}
+	before := version()
+	b.must(b.recounter.Tenant(t.Context(), b.tenant))
+	if version() != before {
+		t.Error("a recount without differences wrote the day")
+	}
+	b.must(b.store.AddDay(t.Context(), b.tenant, "2026-02-28", campaign.DayCounts{Sent: 1}))
+	if set, err := b.store.SetDay(t.Context(), b.tenant, campaign.Day{Date: "2026-02-28", Version: before}); set || err != nil {
+		t.Errorf("a day that changed was replaced: %t, %v", set, err)
+	}
+}

@@ -1,0 +1,62 @@
+package browser_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// On a phone, whatever Tab reaches is visible and shows that it has the focus.
+func TestKeyboard_FocusIsVisible(t *testing.T) {
+	t.Parallel()
+	b := open(t, "pt-BR")
+	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b.run("set the window", chromedp.EmulateViewport(windows[1].width, tall, windows[1].as...))
+	for _, path := range []string{
+		"/campaigns", "/campaigns/new", "/templates", "/templates/new", "/templates/" + b.env["TEMPLATE_ID"], "/media",
+		"/settings/credentials", "/settings/credentials/new", "/settings/webhooks", "/settings/webhooks/new",
+		"/settings/billing", "/settings/brand", "/settings/audit", "/docs",
+	} {
+		b.visit("/dashboard" + path)
+		b.tabThrough(path)
+	}
+	b.visit("/dashboard/campaigns")
+	b.tabTo(`.open-menu`)
+	b.run("open the menu", chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`#menu`))
+	b.tabTo(`#menu a[href="/dashboard/templates"]`)
+	b.run("close the menu", chromedp.KeyEvent(kb.Escape), chromedp.WaitNotVisible(`#menu`))
+}
+
+// tabThrough presses Tab until the focus leaves the page.
+func (b *browser) tabThrough(path string) {
+	b.t.Helper()
+	const most = 200
+	for stops := range most {
+		b.run("press Tab", chromedp.KeyEvent(kb.Tab))
+		flaw := read(b, "look at the focus", chromedp.Evaluate[string](focusFlaw))
+		if flaw == "left" && stops > 0 {
+			return
+		}
+		if flaw != "" {
+			b.t.Errorf("%s, stop %d: %s", path, stops+1, flaw)
+		}
+	}
+	b.t.Errorf("%s: more than %d stops", path, most)
+}
+
+// focusFlaw describes what is wrong with the element that has the focus, "" for nothing. It
+// is "left" without such an element.
+const focusFlaw = `(() => {
+	const e = document.activeElement;
+	if (!e || e === document.body) return "left";
+	const what = e.outerHTML.slice(0, 120) + ": ";
+	const box = e.getClientRects()[0], style = getComputedStyle(e);
+	if (!box || box.width < 2 || box.height < 2) return what + "invisible";
+	if (box.right < 1 || box.left > innerWidth - 1 || box.bottom < 1 || box.top > innerHeight - 1) return what + "outside the window";
+	if (style.outlineStyle === "none" && style.boxShadow === "none") return what + "no outline";
+	const x = Math.min(Math.max(box.left + box.width / 2, 1), innerWidth - 1), y = Math.min(Math.max(box.top + box.height / 2, 1), innerHeight - 1);
+	const top = document.elementFromPoint(x, y);
+	if (top && !e.contains(top) && !top.contains(e)) return what + "covered by " + top.outerHTML.slice(0, 80);
+	return "";
+})()`
