@@ -44,7 +44,7 @@ func fitted(file string, variables ...string) (table, error) {
 
 func lines(all table) (texts []string) {
 	for _, r := range all.rows {
-		texts = append(texts, strings.Join([]string{itoa(r.line), r.cell(all.phone), r.cell(all.uid), all.variables(r)["nome"]}, " "))
+		texts = append(texts, strings.Join([]string{itoa(r.Line), r.Cell(all.Phone), r.Cell(all.UID), all.Variables(r)["nome"]}, " "))
 	}
 	return texts
 }
@@ -92,7 +92,7 @@ func TestRead_Unreadable(t *testing.T) {
 func TestRead_EmptyCell(t *testing.T) {
 	t.Parallel()
 	got, err := fitted("phone;uid;nome;pedido\n1;a;;7\n", "nome", "pedido")
-	if diff := cmp.Diff(map[string]string{"pedido": "7"}, got.variables(got.rows[0])); diff != "" || err != nil {
+	if diff := cmp.Diff(map[string]string{"pedido": "7"}, got.Variables(got.rows[0])); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
@@ -150,7 +150,7 @@ func TestRead_PhoneAndUIDNames(t *testing.T) {
 			}
 			return got.columns[column]
 		}
-		if phone, uid := found(got.phone), found(got.uid); phone != test.phone || uid != test.uid {
+		if phone, uid := found(got.Phone), found(got.UID); phone != test.phone || uid != test.uid {
 			t.Errorf("%s: numbers in %q and uids in %q, want %q and %q", name, phone, uid, test.phone, test.uid)
 		}
 	}
@@ -168,7 +168,7 @@ func TestRead_TidiesNumbersOfAnyName(t *testing.T) {
 func TestRead_MemoryOfShortLines(t *testing.T) {
 	t.Parallel()
 	got, err := readFile([]byte("phone,uid" + strings.Repeat(",", 98) + "\n1" + strings.Repeat(",", 99) + "\n"))
-	if err != nil || len(got.columns) != 100 || len(got.rows[0].cells) != 1 || got.rows[0].cell(99) != "" {
+	if err != nil || len(got.columns) != 100 || len(got.rows[0].Cells) != 1 || got.rows[0].Cell(99) != "" {
 		t.Errorf("%d columns, %+v, %v", len(got.columns), got.rows, err)
 	}
 }
@@ -182,8 +182,8 @@ func FuzzReadFile(f *testing.F) {
 			return
 		}
 		for _, r := range got.rows {
-			if len(r.cells) > len(got.columns) || len(r.cells) == 0 || r.line < 2 {
-				t.Errorf("a row of %d cells in line %d, of %d columns", len(r.cells), r.line, len(got.columns))
+			if len(r.Cells) > len(got.columns) || len(r.Cells) == 0 || r.Line < 2 {
+				t.Errorf("a row of %d cells in line %d, of %d columns", len(r.Cells), r.Line, len(got.columns))
 			}
 		}
 	})

@@ -31,7 +31,7 @@ func (s *Pages) outlook(p *web.Page, pl plan, accepted int) (o outlook, err erro
 	}
 	for _, part := range pl.parts {
 		for _, r := range part.rows {
-			number, rejection := phone.Parse([]byte(r.cell(pl.table.phone)))
+			number, rejection := phone.Parse([]byte(r.Cell(pl.table.Phone)))
 			if rejection == nil && optedOut(strconv.FormatUint(uint64(number), 10)) {
 				o.OptedOut++
 			}

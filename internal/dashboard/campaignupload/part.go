@@ -9,12 +9,13 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
+	"campaign-dispatch/internal/recipients"
 )
 
 // part is one dispatch call of a campaign: a batch with as many rows as a call holds.
 type part struct {
 	number int // from 1; also the batch name
-	rows   []row
+	rows   []recipients.Row
 }
 
 func (p part) batch() string { return strconv.Itoa(p.number) }
@@ -23,12 +24,12 @@ func (p part) batch() string { return strconv.Itoa(p.number) }
 func (p part) lines() []int {
 	lines := make([]int, len(p.rows))
 	for i, r := range p.rows {
-		lines[i] = r.line
+		lines[i] = r.Line
 	}
 	return lines
 }
 
-func partsOf(rows []row) (parts []part) {
+func partsOf(rows []recipients.Row) (parts []part) {
 	for rows := range slices.Chunk(rows, campaign.MaxMessages) {
 		parts = append(parts, part{len(parts) + 1, rows})
 	}
@@ -42,7 +43,7 @@ func (u upload) call(t table, p part) dispatchclient.Call {
 		Schedule: u.Schedule, NotAfter: u.NotAfter, Messages: make([]dispatchclient.Message, 0, len(p.rows)), Lines: p.lines(),
 	}
 	for _, r := range p.rows {
-		c.Messages = append(c.Messages, dispatchclient.Message{Phone: r.cell(t.phone), UID: r.cell(t.uid), Vars: t.variables(r)})
+		c.Messages = append(c.Messages, dispatchclient.Message{Phone: r.Cell(t.Phone), UID: r.Cell(t.UID), Vars: t.Variables(r)})
 	}
 	return c
 }
@@ -96,7 +97,7 @@ func (s *Pages) add(f *findings, p *web.Page, t table, part part, v dispatchclie
 			}
 			continue
 		}
-		f.Lines = append(f.Lines, finding{part.rows[index].line, web.Short(rest, whatWeight), why})
+		f.Lines = append(f.Lines, finding{part.rows[index].Line, web.Short(rest, whatWeight), why})
 	}
 	f.More = f.More || len(f.Lines) > maxLines || len(v.Errors) >= maxErrors
 	f.Lines = f.Lines[:min(len(f.Lines), maxLines)]
@@ -108,24 +109,24 @@ func (f *findings) addInvalidURLs(part part, found dispatchclient.Places) {
 	f.InvalidURLs += found.Count
 	for _, pointer := range found.Pointers {
 		if index, _, ok := place(pointer); ok && index < len(part.rows) && f.InvalidURLLine == 0 {
-			f.InvalidURLLine = part.rows[index].line
+			f.InvalidURLLine = part.rows[index].Line
 		}
 	}
 }
 
 // reject finds the lines of rejected numbers. The answer lists them in the order of the
 // messages, and cuts long ones.
-func (f *findings) reject(p *web.Page, t table, rows []row, all []dispatchclient.Rejected) {
+func (f *findings) reject(p *web.Page, t table, rows []recipients.Row, all []dispatchclient.Rejected) {
 	for _, r := range rows {
 		if len(all) == 0 {
 			return
 		}
-		if number := r.cell(t.phone); echoes(all[0].Phone, number) {
+		if number := r.Cell(t.Phone); echoes(all[0].Phone, number) {
 			why := p.Known("rejection."+all[0].Code, all[0].Reason)
 			if shortened(number) {
 				why = p.T("sending.shortened")
 			}
-			f.Rejected = append(f.Rejected, finding{r.line, web.Short(all[0].Phone, whatWeight), why})
+			f.Rejected = append(f.Rejected, finding{r.Line, web.Short(all[0].Phone, whatWeight), why})
 			all = all[1:]
 		}
 	}

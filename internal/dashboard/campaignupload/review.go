@@ -113,7 +113,7 @@ func (s *Pages) review(p *web.Page) error {
 	}
 	view := review{
 		upload: u, ID: id, Template: t, ANSI: pl.table.ansi, Parts: len(pl.parts), Done: pl.done,
-		PhoneIn: pl.table.renamed(pl.table.phone, "phone"), UIDIn: pl.table.renamed(pl.table.uid, "uid"),
+		PhoneIn: pl.table.renamed(pl.table.Phone, "phone"), UIDIn: pl.table.renamed(pl.table.UID, "uid"),
 	}
 	view.Name, view.FileName = web.Short(u.Name, titleWeight), web.Short(u.FileName, choiceWeight)
 	view.Template.Name = web.Short(t.Name, choiceWeight)
@@ -156,7 +156,7 @@ func (s *Pages) find(p *web.Page, u upload, pl plan, until time.Time) (findings,
 		s.add(&f, p, pl.table, left[i], v)
 	}
 	if n := len(verdicts); n < len(left) {
-		f.Checked = left[n].rows[0].line - 1
+		f.Checked = left[n].rows[0].Line - 1
 	}
 	f.checkBudget(p)
 	return f, nil

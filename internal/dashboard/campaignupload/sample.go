@@ -7,6 +7,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/recipients"
 )
 
 // sample is the preview of one person's message, with the positions of others.
@@ -40,13 +41,13 @@ func newSample(p *web.Page, t campaign.Template, pl plan, id string) (s sample, 
 }
 
 // row returns the row at a position.
-func (pl plan) row(at int) row {
+func (pl plan) row(at int) recipients.Row {
 	return pl.parts[at/campaign.MaxMessages].rows[at%campaign.MaxMessages]
 }
 
 // messageOf returns the preview of a row's message.
-func messageOf(p *web.Page, t campaign.Template, file table, r row) (phone preview.Phone, cut bool) {
-	vars := file.variables(r)
+func messageOf(p *web.Page, t campaign.Template, file table, r recipients.Row) (phone preview.Phone, cut bool) {
+	vars := file.Variables(r)
 	var values []string
 	for _, name := range t.Variables() {
 		value, given := vars[name]
@@ -55,7 +56,7 @@ func messageOf(p *web.Page, t campaign.Template, file table, r row) (phone previ
 		}
 		values = append(values, value)
 	}
-	return web.Phone(p, t.Render(values), p.T("sending.first_message", r.line), phoneWeight)
+	return web.Phone(p, t.Render(values), p.T("sending.first_message", r.Line), phoneWeight)
 }
 
 // showSample shows the preview of another person's message.

@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/recipients"
 )
 
 // upload is a campaign that waits for confirmation, with its file. The campaign ID is
@@ -83,16 +84,16 @@ type repeated struct {
 
 // unique returns the rows without repeated numbers, so that nobody receives a campaign
 // twice. Invalid numbers remain, to be reported.
-func unique(t table) (rows []row, dropped []repeated) {
+func unique(t table) (rows []recipients.Row, dropped []repeated) {
 	first := map[uint64]int{}
 	for _, r := range t.rows {
-		number, rejection := phone.Parse([]byte(r.cell(t.phone)))
+		number, rejection := phone.Parse([]byte(r.Cell(t.Phone)))
 		if rejection == nil {
 			if line, seen := first[uint64(number)]; seen {
-				dropped = append(dropped, repeated{r.line, line, web.Short(r.cell(t.phone), whatWeight)})
+				dropped = append(dropped, repeated{r.Line, line, web.Short(r.Cell(t.Phone), whatWeight)})
 				continue
 			}
-			first[uint64(number)] = r.line
+			first[uint64(number)] = r.Line
 		}
 		rows = append(rows, r)
 	}
