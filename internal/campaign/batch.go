@@ -158,6 +158,8 @@ type Batch struct {
 	// Test reports whether the batch is a test message, see TestName. It is set on
 	// acceptance. It is false in rows of earlier versions.
 	Test bool
+	// BodyHash is the SHA-256 of the dispatch call of an import's part, nil for other batches.
+	BodyHash []byte
 	// ClosedAt is when the batch was completed. It is zero for open batches and for batches
 	// completed before this field existed.
 	ClosedAt time.Time

@@ -25,6 +25,9 @@ const (
 	UploadLife = day
 	// DraftLife applies to drafts of campaigns and their files, from the last change.
 	DraftLife = 30 * day
+	// ImportLife applies to imports and their files. The files are deleted earlier, as soon as
+	// they are read or sent.
+	ImportLife = 7 * day
 	// FailureLife applies to records of failed webhooks.
 	FailureLife = 30 * day
 	// PostsLife applies to the hourly post counts of an endpoint.

@@ -109,6 +109,9 @@ func (s *Service) batch(c *call) campaign.Batch {
 		NextCheck:       c.times.due.Add(s.Grace),
 		Test:            campaign.TestName.MatchString(c.req.name.value),
 	}
+	if c.clientID == "" && c.key != "" {
+		b.BodyHash = c.bodyHash[:]
+	}
 	if b.Rejected > 0 {
 		b.ErrorFile = c.staged.errorsName
 	}

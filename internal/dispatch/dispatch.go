@@ -77,6 +77,7 @@ type call struct {
 	bodyHash     [sha256.Size]byte
 	base         string
 	lines        []int // line of each message in an uploaded file, or nil
+	version      int   // of the template that the call needs, 0 for any
 	now          time.Time
 	dryRun       bool
 	scopeErr     error        // the token lacks the scope
@@ -133,6 +134,24 @@ func isDryRun(r *http.Request) (bool, error) {
 // to a dry run lists all violations.
 func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error) {
 	c := &call{tenant: tenant, base: base, lines: lines, now: s.Now(), dryRun: dryRun}
+	s.read(c, body)
+	answer, _, err := s.decide(ctx, c)
+	return answer, err
+}
+
+// Part is the call for a part of an imported file.
+type Part struct {
+	Key             string // Idempotency-Key
+	TemplateVersion int    // the only one that the part may be sent with
+	Lines           []int  // line of each message in the file
+}
+
+// DispatchPart is Dispatch for a part of an imported file. A repeated call returns the first
+// answer for a day. Later, the batch has the hash of the call's body.
+func (s *Service) DispatchPart(ctx context.Context, tenant, base string, body []byte, p Part) ([]byte, error) {
+	c := &call{
+		tenant: tenant, base: base, lines: p.Lines, now: s.Now(), key: p.Key, bodyHash: sha256.Sum256(body), version: p.TemplateVersion,
+	}
 	s.read(c, body)
 	answer, _, err := s.decide(ctx, c)
 	return answer, err

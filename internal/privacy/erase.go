@@ -149,12 +149,25 @@ func (e *erasure) eraseAnswers(ctx context.Context) error {
 
 func (e *erasure) eraseUploads(ctx context.Context) error {
 	return e.eachUpload(ctx, func(key string, _ []string) error {
-		err := e.Blobs.Delete(ctx, key)
+		err := e.eraseUpload(ctx, key)
 		if err == nil {
 			e.done.Uploads++
 		}
 		return err
 	})
+}
+
+// eraseUpload deletes a file, or the person's lines from a part of a large file: the other
+// messages of the part are about to be sent.
+func (e *erasure) eraseUpload(ctx context.Context, key string) error {
+	if !isPart(key) {
+		return e.Blobs.Delete(ctx, key)
+	}
+	err := e.Blobs.Change(ctx, key, "application/x-ndjson", e.withoutPerson)
+	if errors.Is(err, campaign.ErrNotFound) { // sent meanwhile
+		return nil
+	}
+	return err
 }
 
 func (e *erasure) eraseEvents(ctx context.Context) error {

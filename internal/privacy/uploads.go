@@ -1,18 +1,22 @@
 package privacy
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
+	"slices"
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/recipients"
 )
 
-// eachUpload visits the campaign files in the dashboard, those of drafts too, that contain the person's
-// number, with the matching lines.
+// eachUpload visits the campaign files in the dashboard, those of drafts and the parts of large files
+// too, that contain the person's number, with the matching lines.
 func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []string) error) error {
 	var found errorCollector
-	for _, prefix := range []string{"uploads/", campaign.DraftPrefix} {
+	for _, prefix := range []string{"uploads/", campaign.DraftPrefix, campaign.ImportPrefix} {
 		if err := p.eachFile(ctx, prefix+p.tenant.ID+"/", &found, visit); err != nil {
 			return err
 		}
@@ -31,11 +35,50 @@ func (p *person) eachFile(ctx context.Context, prefix string, found *errorCollec
 			continue
 		}
 		found.add(err)
-		if lines := p.linesOf(content); len(lines) > 0 {
+		lines := p.linesOf(content)
+		if strings.HasPrefix(o.Key, campaign.ImportPrefix) && !isPart(o.Key) {
+			lines = p.linesOfLarge(content)
+		}
+		if len(lines) > 0 {
 			found.add(visit(o.Key, lines))
 		}
 	}
 	return nil
+}
+
+// isPart reports whether an object is a part of a large file, with a message in each line.
+func isPart(key string) bool {
+	return strings.HasPrefix(key, campaign.ImportPrefix) && strings.Contains(key, "/part-")
+}
+
+// linesOfLarge returns the lines of a CSV file or a workbook that contain the person's number.
+func (p *person) linesOfLarge(content []byte) (lines []string) {
+	file, err := recipients.Open(bytes.NewReader(content), int64(len(content)))
+	for err == nil {
+		var row recipients.Row
+		if row, err = file.Next(); err == nil && slices.ContainsFunc(row.Cells, p.wrote) {
+			lines = append(lines, strings.Join(row.Cells, ";"))
+		}
+	}
+	if !errors.Is(err, io.EOF) { // an invalid file is searched as text
+		lines = append(lines, p.linesOf(content)...)
+	}
+	return lines
+}
+
+// withoutPerson returns a part without the lines of the person, or nil if it has none.
+func (p *person) withoutPerson(part []byte) ([]byte, error) {
+	gone := p.linesOf(part)
+	if len(gone) == 0 {
+		return nil, nil
+	}
+	left := []byte{}
+	for line := range bytes.Lines(part) {
+		if !slices.Contains(gone, strings.TrimSuffix(string(line), "\n")) {
+			left = append(left, line...)
+		}
+	}
+	return left, nil
 }
 
 // linesOf returns the lines of a file, without its header, that contain the person's

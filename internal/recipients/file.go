@@ -81,7 +81,7 @@ func Open(file io.ReaderAt, size int64) (*File, error) {
 	case bytes.HasPrefix(head, zipMagic):
 		f.records, err = openWorkbook(file, size)
 	case bytes.HasPrefix(head, oldMagic):
-		err = broken("old_workbook")
+		err = broken("workbook")
 	default:
 		f.records, err = openCSV(io.NewSectionReader(file, 0, size), head)
 	}

@@ -28,6 +28,7 @@ var startLimits = []struct {
 	{"notify", 2.5},
 	{"revoke", 2.5},
 	{"exports", 2.5},
+	{"imports", 10},
 	{"feed", 2.5},
 	{"dashboard", 12},
 }

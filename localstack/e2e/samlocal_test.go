@@ -40,7 +40,7 @@ func TestSamEnv(t *testing.T) {
 			t.Errorf("no function has %s", name)
 		}
 	}
-	if len(all) != 13 {
-		t.Errorf("got the variables of %d functions, want 13", len(all))
+	if len(all) != 14 {
+		t.Errorf("got the variables of %d functions, want 14", len(all))
 	}
 }

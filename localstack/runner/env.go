@@ -37,6 +37,8 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"REVOKE_QUEUE_URL":         "RevokeQueueUrl",
 		"EXPORTS_QUEUE_URL":        "ExportsQueueUrl",
 		"EXPORTS_DEAD_LETTERS_URL": "ExportsDeadLettersUrl",
+		"IMPORTS_QUEUE_URL":        "ImportsQueueUrl",
+		"IMPORTS_DEAD_LETTERS_URL": "ImportsDeadLettersUrl",
 		"EVENTS_DEAD_LETTERS_URL":  "EventsDeadLettersUrl",
 		"NOTIFY_DEAD_LETTERS_URL":  "NotifyDeadLettersUrl",
 		"REVOKE_DEAD_LETTERS_URL":  "RevokeDeadLettersUrl",
@@ -58,6 +60,7 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"NOTIFY_FUNCTION":          "NotifyFunctionName",
 		"REVOKE_FUNCTION":          "RevokeFunctionName",
 		"EXPORTS_FUNCTION":         "ExportsFunctionName",
+		"IMPORTS_FUNCTION":         "ImportsFunctionName",
 		"FEED_FUNCTION":            "FeedFunctionName",
 	} {
 		env[key] = outputs[output]

@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/dashboard/credentials"
 	exportpages "campaign-dispatch/internal/dashboard/exports"
 	"campaign-dispatch/internal/dashboard/followup"
+	importpages "campaign-dispatch/internal/dashboard/imports"
 	mediapages "campaign-dispatch/internal/dashboard/media"
 	"campaign-dispatch/internal/dashboard/overview"
 	"campaign-dispatch/internal/dashboard/templates"
@@ -24,6 +25,7 @@ import (
 	"campaign-dispatch/internal/dashboard/webhooks"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/exports"
+	"campaign-dispatch/internal/imports"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query"
@@ -84,6 +86,14 @@ func mediaPages(c app.Config, store *dynamo.CampaignStore) *mediapages.Pages {
 	}
 }
 
+// importPages returns the pages of campaigns from large files.
+func importPages(c app.Config, store *dynamo.CampaignStore, blobs *s3.Store) *importpages.Pages {
+	service := &imports.Service{
+		Store: store, Uploads: blobs, Queue: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
+	}
+	return &importpages.Pages{Store: store, Imports: service, Origin: blobs.Origin, Now: time.Now}
+}
+
 // sendingAreas returns the pages of media, of templates, and of sending a campaign and its
 // follow-up.
 func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
@@ -93,7 +103,10 @@ func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	files := mediaPages(c, store)
-	uploads := &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: dispatcher, OptOuts: &optout.Book{Store: store, Now: time.Now}, Now: time.Now, Lead: c.MinLead}
+	large := importPages(c, store, blobs)
+	uploads := &campaignupload.Pages{
+		Store: store, Blobs: blobs, Dispatch: dispatcher, OptOuts: &optout.Book{Store: store, Now: time.Now}, Now: time.Now, Lead: c.MinLead, Upload: large.Upload,
+	}
 	return []area{
 		{mediapages.Area(), files},
 		{templates.Area(), &templates.Pages{
@@ -101,6 +114,7 @@ func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
 			Once: web.SubmitToken{Forms: store}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: store.MediaURL,
 		}},
 		{campaignupload.Area(), uploads},
+		{importpages.Area(), large},
 		{followup.Area(), &followup.Pages{
 			Store: store, Files: blobs, Uploads: uploads,
 			Exports: &exports.Service{Store: store, Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},

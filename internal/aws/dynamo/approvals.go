@@ -100,6 +100,9 @@ func approvalRow(a campaign.Approval) Item {
 	}
 	row["templateVersion"], row["people"] = number(a.TemplateVersion), number(a.People)
 	row["at"] = millis(a.At)
+	if a.Import {
+		row["import"] = boolean(true)
+	}
 	if !a.DecidedAt.IsZero() {
 		row["decidedAt"] = millis(a.DecidedAt)
 	}
@@ -114,5 +117,6 @@ func readApproval(tenant, id string, row Item) campaign.Approval {
 		FileName: getText(row, "fileName"), Hash: getText(row, "hash"), People: int(getNumber(row, "people")), Draft: getText(row, "draft"),
 		By: getText(row, "by"), At: getMillis(row, "at"), State: campaign.ApprovalState(getText(row, "state")),
 		DecidedBy: getText(row, "decidedBy"), DecidedAt: getMillis(row, "decidedAt"), Reason: getText(row, "reason"),
+		Import: getBool(row, "import"),
 	}
 }

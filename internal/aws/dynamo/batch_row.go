@@ -55,6 +55,9 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 	if b.Test {
 		row["test"] = boolean(true)
 	}
+	if len(b.BodyHash) > 0 {
+		row["bodyHash"] = bytesOf(b.BodyHash)
+	}
 	setBilling(row, b)
 	setEnd(row, b.ExpiresAt())
 	if !b.NextCheck.IsZero() {
@@ -103,7 +106,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		Classes:  campaign.Classes{Known: row["basics"] != nil, Basic: int(getNumber(row, "basics")), Bits: getBinary(row, "classes")},
 		Prices:   readPrices(row),
 		Reserved: getMoney(row, "reserved"), ReservedOn: getText(row, "reservedOn"),
-		CountsClicks: getBool(row, "countsClicks"), Test: getBool(row, "test"),
+		CountsClicks: getBool(row, "countsClicks"), Test: getBool(row, "test"), BodyHash: getBinary(row, "bodyHash"),
 	}, nil
 }
 

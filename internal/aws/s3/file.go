@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -69,3 +70,96 @@ func (s *Store) SignedURL(ctx context.Context, key string, life time.Duration) (
 	}
 	return signed.URL, nil
 }
+
+// File is an object that is read in ranges. Its content does not change: after a change, reads
+// fail with an error that wraps campaign.ErrNotFound.
+type File struct {
+	Size int64
+	Tag  string // ETag
+
+	store  *Store
+	ctx    context.Context //nolint:containedctx // io.ReaderAt has no context
+	key    string
+	blocks [2]block // the ones read last
+	read   int64
+}
+
+type block struct {
+	from int64
+	body []byte
+}
+
+// blockSize is the size in bytes of the ranges of a File.
+const blockSize = 4 << 20
+
+// OpenFile opens an object that has the tag. The error wraps campaign.ErrNotFound if there is
+// none.
+func (s *Store) OpenFile(ctx context.Context, key, tag string) (*File, error) {
+	is, size, err := s.Stat(ctx, key)
+	if err == nil && is != tag {
+		err = campaign.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open file: %w", err)
+	}
+	return &File{Size: size, Tag: tag, store: s, ctx: ctx, key: key}, nil
+}
+
+// Stat returns the ETag and the size of an object. The error wraps campaign.ErrNotFound if
+// there is none.
+func (s *Store) Stat(ctx context.Context, key string) (tag string, size int64, err error) {
+	out, err := s.Client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.Bucket, Key: &key})
+	if hasCode(err, "NotFound", "NoSuchKey") {
+		err = campaign.ErrNotFound
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("head object: %w", err)
+	}
+	return aws.ToString(out.ETag), aws.ToInt64(out.ContentLength), nil
+}
+
+// ReadAt reads from the object. Calls must not be concurrent.
+func (f *File) ReadAt(p []byte, offset int64) (n int, err error) {
+	for n < len(p) {
+		if offset >= f.Size {
+			return n, io.EOF
+		}
+		b, err := f.blockAt(offset / blockSize * blockSize)
+		if err != nil {
+			return n, err
+		}
+		copied := copy(p[n:], b.body[offset-b.from:])
+		n, offset = n+copied, offset+int64(copied)
+	}
+	return n, nil
+}
+
+func (f *File) blockAt(from int64) (block, error) {
+	for i, b := range f.blocks {
+		if b.body != nil && b.from == from {
+			f.blocks[0], f.blocks[i] = b, f.blocks[0]
+			return b, nil
+		}
+	}
+	to := min(from+blockSize, f.Size)
+	out, err := f.store.Client.GetObject(f.ctx, &s3.GetObjectInput{
+		Bucket: &f.store.Bucket, Key: &f.key, Range: aws.String(fmt.Sprintf("bytes=%d-%d", from, to-1)), IfMatch: &f.Tag,
+	})
+	if hasCode(err, "NoSuchKey", "PreconditionFailed") {
+		err = campaign.ErrNotFound
+	}
+	if err != nil {
+		return block{}, fmt.Errorf("read file: %w", err)
+	}
+	defer func() { _ = out.Body.Close() }() // it is read to its end
+	b := block{from, make([]byte, to-from)}
+	if _, err := io.ReadFull(out.Body, b.body); err != nil {
+		return block{}, fmt.Errorf("read file: %w", err)
+	}
+	f.read += int64(len(b.body))
+	f.blocks[1], f.blocks[0] = f.blocks[0], b
+	return b, nil
+}
+
+// BytesRead returns the number of bytes read so far.
+func (f *File) BytesRead() int64 { return f.read }

@@ -66,6 +66,9 @@ func hashOf(file []byte) string {
 
 func pathOf(a campaign.Approval) string { return ApprovalsPath + "/" + a.CampaignID }
 
+// importsPath is the path of the pages of large files, which have their own requests.
+const importsPath = web.Root + "/imports/"
+
 // mostApprovals is the maximum number of requests on the page: the newest ones.
 const mostApprovals = 100
 
@@ -107,6 +110,9 @@ func (s *Pages) showApproval(p *web.Page) error {
 	if err != nil {
 		return err
 	}
+	if r.Import {
+		return p.Redirect(importsPath + r.CampaignID)
+	}
 	return s.renderRequest(p, http.StatusOK, r)
 }
 
@@ -125,7 +131,7 @@ func (s *Pages) request(p *web.Page) (r request, pl plan, err error) {
 		return r, pl, err
 	}
 	r.Due, r.Until, r.Own = instant(r.Schedule), instant(r.NotAfter), r.By == p.Session.Email
-	if r.Open() {
+	if r.Open() && !r.Import {
 		pl, err = s.fixed(p, &r)
 	}
 	return r, pl, err
@@ -178,6 +184,8 @@ func (s *Pages) decide(p *web.Page) error {
 		return err
 	}
 	switch {
+	case r.Import:
+		return p.Redirect(importsPath + r.CampaignID)
 	case !r.Open():
 		return p.Redirect(pathOf(r.Approval))
 	case p.Field("hash") != r.Hash:

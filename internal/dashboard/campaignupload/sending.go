@@ -72,6 +72,8 @@ type Pages struct {
 	OptOuts  OptOuts
 	Now      func() time.Time
 	Lead     time.Duration // minimum time from now to a schedule
+	// Upload allows a page to upload large files.
+	Upload func(p *web.Page) (web.Upload, error)
 }
 
 //go:embed *.html texts.json
@@ -114,7 +116,11 @@ type form struct {
 	Template  *campaign.Template // the selected template
 	Notes     []note             // errors
 	Lead      string             // minimum time from now to a schedule
+	Upload    web.Upload
 }
+
+// Most returns the size in bytes from which a file is uploaded in parts.
+func (form) Most() int { return web.MaxForm }
 
 // note is an error of the form, and the name of the field to correct.
 type note struct{ Field, Text string }
@@ -163,6 +169,9 @@ func (s *Pages) renderForm(p *web.Page, status int, f form) error {
 	if t, err := s.template(p, f.TemplateID); err == nil {
 		f.Template = &t
 	} else if !errors.Is(err, campaign.ErrNotFound) {
+		return err
+	}
+	if f.Upload, err = s.Upload(p); err != nil {
 		return err
 	}
 	return p.RenderStatus(status, "sending.title", "sending_form.html", f)

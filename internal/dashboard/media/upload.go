@@ -1,7 +1,6 @@
 package media
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -26,7 +25,7 @@ func (s *Pages) start(p *web.Page) error {
 	if err != nil {
 		return answerError(p, err)
 	}
-	return answer(p, http.StatusOK, started{u.ID, u.Upload})
+	return p.JSON(http.StatusOK, started{u.ID, u.Upload})
 }
 
 func uploadOf(p *web.Page) campaign.MediaUpload {
@@ -48,7 +47,7 @@ func (s *Pages) part(p *web.Page) error {
 	if err != nil {
 		return answerError(p, err)
 	}
-	return answer(p, http.StatusOK, map[string]string{"url": address})
+	return p.JSON(http.StatusOK, map[string]string{"url": address})
 }
 
 // finish checks and publishes a file whose parts were sent.
@@ -69,11 +68,11 @@ func (s *Pages) finish(p *web.Page) error {
 			return err
 		}
 	}
-	return answer(p, http.StatusOK, map[string]string{"link": f.Link(s.URL), "thumbnail": f.ThumbnailLink(s.URL)})
+	return p.JSON(http.StatusOK, map[string]string{"link": f.Link(s.URL), "thumbnail": f.ThumbnailLink(s.URL)})
 }
 
 func badForm(p *web.Page) error {
-	return answer(p, http.StatusBadRequest, map[string]string{"error": p.T("ui.bad_form")})
+	return p.JSON(http.StatusBadRequest, map[string]string{"error": p.T("ui.bad_form")})
 }
 
 // answerError answers with the text of an error that is meant for people, and returns others.
@@ -84,17 +83,5 @@ func answerError(p *web.Page, err error) error {
 	} else if !errors.Is(err, campaign.ErrNotFound) {
 		return err
 	}
-	return answer(p, http.StatusUnprocessableEntity, map[string]string{"error": p.T("media.fault." + code)})
-}
-
-// answer answers the script in JSON.
-func answer(p *web.Page, status int, data any) error {
-	body, err := json.Marshal(data)
-	if err != nil {
-		return err
-	}
-	p.W.Header().Set("Content-Type", "application/json")
-	p.W.WriteHeader(status)
-	_, err = p.W.Write(body)
-	return err
+	return p.JSON(http.StatusUnprocessableEntity, map[string]string{"error": p.T("media.fault." + code)})
 }

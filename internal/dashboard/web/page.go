@@ -1,6 +1,8 @@
 package web
 
 import (
+	"encoding/json"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -60,6 +62,18 @@ func (p *Page) UploadTo(origin string) {
 func (p *Page) Fragment(name string, data any) error {
 	p.Data = data
 	return p.render(http.StatusOK, name, true)
+}
+
+// JSON answers a script of the page.
+func (p *Page) JSON(status int, data any) error {
+	body, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("encode an answer to a script: %w", err)
+	}
+	p.W.Header().Set("Content-Type", "application/json")
+	p.W.WriteHeader(status)
+	_, err = p.W.Write(body)
+	return err
 }
 
 // Part returns the page with other data, for a part of it that is also a fragment.

@@ -1,0 +1,49 @@
+// Package imports wires the imports function.
+package imports
+
+import (
+	"context"
+	"runtime/debug"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/releasescheduler"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/imports"
+	"campaign-dispatch/internal/privacy/optout"
+)
+
+const (
+	// seenNumbersLimit is the memory in bytes for the numbers of earlier batches.
+	seenNumbersLimit = 64 << 20
+	// growth is the growth of the heap in per cent after which it is collected.
+	growth = 50
+)
+
+// Handler returns the handler of the imports queue.
+func Handler(c app.Config) lambda.Handler {
+	debug.SetGCPercent(growth)
+	store, blobs := dynamo.NewCampaignStore(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
+	worker := &imports.Worker{
+		Store: store, Blobs: blobs, Tasks: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, BaseURL: c.BaseURL,
+		OptOuts: &optout.Book{Store: store, Now: time.Now},
+		Open: func(ctx context.Context, key, tag string) (imports.Source, int64, error) {
+			file, err := blobs.OpenFile(ctx, key, tag)
+			if err != nil {
+				return nil, 0, err
+			}
+			return file, file.Size, nil
+		},
+		Dispatch: &dispatch.Service{
+			Store: store, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
+			Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
+		},
+	}
+	return lambda.NewHandler(sqs.CountingBatchHandler(worker.Handle, (*campaign.ImportTask).Received))
+}

@@ -1,0 +1,263 @@
+// Package imports shows campaigns from large files: the upload, the choice of columns, the
+// progress of the checks, the review and the sending. Browsers send a file in parts directly to
+// the bucket, and a function reads it.
+package imports
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/imports"
+	"campaign-dispatch/internal/recipients"
+)
+
+// Store reads templates and requests for approval. The error wraps campaign.ErrNotFound if
+// there is none.
+type Store interface {
+	Imports(ctx context.Context, tenant string) ([]campaign.Import, error)
+	Template(ctx context.Context, id string) (campaign.Template, error)
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	ApprovalFrom(ctx context.Context, tenant string) (int, error)
+	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
+	// AskApproval keeps the existing request of the campaign.
+	AskApproval(ctx context.Context, a campaign.Approval) error
+	// SaveApproval returns an error that wraps campaign.ErrLostRace if the stored state is not
+	// was.
+	SaveApproval(ctx context.Context, a campaign.Approval, was campaign.ApprovalState) error
+	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	Agent(ctx context.Context, id string) (campaign.Agent, error)
+}
+
+// Imports takes uploads and decisions. Invalid input returns a *inputerr.Error.
+type Imports interface {
+	Start(ctx context.Context, asked campaign.Import) (campaign.Import, map[int]int64, error)
+	Import(ctx context.Context, id campaign.ID) (campaign.Import, error)
+	PartURL(ctx context.Context, i campaign.Import, part int) (string, error)
+	Finish(ctx context.Context, i campaign.Import) error
+	Check(ctx context.Context, i campaign.Import, columns recipients.Columns, t campaign.Template) error
+	Late(i campaign.Import) bool
+	Send(ctx context.Context, i campaign.Import) error
+	AwaitApproval(ctx context.Context, i campaign.Import) error
+	Cancel(ctx context.Context, i campaign.Import) error
+	Message(ctx context.Context, i campaign.Import, at int) (imports.Message, error)
+}
+
+// Pages are the pages of imports.
+type Pages struct {
+	Store   Store
+	Imports Imports
+	// Origin returns the origin to which browsers send the parts of a file.
+	Origin func(ctx context.Context) (string, error)
+	Now    func() time.Time
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+//go:embed import.js
+var script []byte
+
+// scriptHash changes with the script, so that browsers can cache it.
+var scriptHash = func() string {
+	sum := sha256.Sum256(script)
+	return hex.EncodeToString(sum[:6])
+}()
+
+// Area returns the pages and texts of imports.
+func Area() web.Area { return web.Area{Files: files} }
+
+// Path is the path of the imports.
+const Path = web.Root + "/imports"
+
+// Register serves the pages.
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
+	ui.View(mux, Path, s.list)
+	ui.WithoutSession(mux, "GET "+Path+"/upload/{hash}/import.js", serveScript)
+	ui.AuthorChange(mux, Path, s.start)
+	ui.AuthorChange(mux, Path+"/part", s.part)
+	ui.AuthorChange(mux, Path+"/finish", s.finish)
+	ui.View(mux, Path+"/{campaignId}", s.show)
+	ui.View(mux, Path+"/{campaignId}/sample", s.showSample)
+	ui.AuthorChange(mux, Path+"/{campaignId}/columns", s.choose)
+	ui.AuthorChange(mux, Path+"/{campaignId}/confirm", s.confirm)
+	ui.ApproverChange(mux, Path+"/{campaignId}/decide", s.decide)
+	ui.AuthorChange(mux, Path+"/{campaignId}/cancel", s.cancel)
+}
+
+func serveScript(p *web.Page) error {
+	if p.R.PathValue("hash") != scriptHash {
+		return campaign.ErrNotFound
+	}
+	p.W.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	p.W.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, err := p.W.Write(script)
+	return err
+}
+
+// Upload allows the form of a new campaign to upload large files.
+func (s *Pages) Upload(p *web.Page) (web.Upload, error) {
+	origin, err := s.Origin(p.R.Context())
+	if err != nil {
+		return web.Upload{}, err
+	}
+	p.UploadTo(origin)
+	return web.Upload{Script: Path + "/upload/" + scriptHash + "/import.js", PartSize: imports.PartSize}, nil
+}
+
+func pathOf(i campaign.Import) string { return Path + "/" + i.CampaignID }
+
+// nameWeight is the maximum size in bytes of a name in a page.
+const nameWeight = 300
+
+// mostListed is the maximum number of imports in the list: the newest ones.
+const mostListed = 50
+
+func (s *Pages) list(p *web.Page) error {
+	all, err := s.Store.Imports(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b campaign.Import) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	all = all[:min(len(all), mostListed)]
+	for n := range all {
+		all[n].Name, all[n].FileName = web.Short(all[n].Name, nameWeight), web.Short(all[n].FileName, nameWeight)
+	}
+	return p.Render("imports.title", "imports.html", all)
+}
+
+// find returns the tenant's import in the path.
+func (s *Pages) find(p *web.Page, id string) (campaign.Import, error) {
+	id, ok := campaign.ParseUUID(id)
+	if !ok {
+		return campaign.Import{}, campaign.ErrNotFound
+	}
+	return s.Imports.Import(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+}
+
+// template returns a template of the person's tenant.
+func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
+	id, ok := campaign.ParseUUID(id)
+	if !ok {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
+	t, err := s.Store.Template(p.R.Context(), id)
+	if err == nil && t.Tenant != p.Session.Tenant {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
+	return t, err
+}
+
+// refreshSeconds is the time after which browsers without scripts reload a page in progress.
+const refreshSeconds = 5
+
+func (s *Pages) show(p *web.Page) error {
+	i, err := s.find(p, p.R.PathValue("campaignId"))
+	if err != nil {
+		return err
+	}
+	if i.State == campaign.ImportSent {
+		return p.Redirect(web.Root + "/campaigns/" + i.CampaignID)
+	}
+	if p.Partial() && i.Working() {
+		return p.Fragment("import_progress.html", i)
+	}
+	if p.Partial() { // what follows is another page
+		return p.Redirect(pathOf(i))
+	}
+	if i.Working() {
+		p.Refresh = refreshSeconds
+	}
+	return s.render(p, http.StatusOK, i, "")
+}
+
+// view is the data of an import's page.
+type view struct {
+	campaign.Import
+	Notice   string // the key of a text, or ""
+	Template campaign.Template
+	Changed  bool // the template has another version than the checked one
+	Late     bool // it is too late for the schedule
+	Due      time.Time
+	Until    time.Time
+	Minutes  int // of sending, 0 without a limit
+	Sample   sample
+	Approval *campaign.Approval // nil without a request
+	Needed   bool               // a second person has to approve it
+	Own      bool               // the person has asked for approval
+}
+
+// render shows an import in its state. notice is the key of a text, or "".
+func (s *Pages) render(p *web.Page, status int, i campaign.Import, notice string) error {
+	v := view{Import: i, Notice: notice, Late: s.Imports.Late(i), Due: instant(i.Schedule), Until: instant(i.NotAfter)}
+	v.Name, v.FileName = web.Short(i.Name, nameWeight), web.Short(i.FileName, nameWeight)
+	var err error
+	if v.Template, err = s.template(p, i.TemplateID); err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return err
+	}
+	v.Changed = v.Template.Version != i.TemplateVersion
+	if i.State == campaign.ImportReady || i.State == campaign.ImportApproval || i.State == campaign.ImportStopped {
+		if err := s.complete(p, &v); err != nil {
+			return err
+		}
+	}
+	p.Title = p.T("imports.title_of."+string(i.State), v.Name)
+	p.ShowMedia()
+	return p.RenderStatus(status, "imports.title", "import.html", v)
+}
+
+// complete adds what a person needs for the decision to send.
+func (s *Pages) complete(p *web.Page, v *view) (err error) {
+	if v.Minutes, err = s.minutes(p, v.Findings.Accepted-v.SentAccepted); err != nil {
+		return err
+	}
+	if v.Needed, err = s.needsApproval(p, v.Import); err != nil {
+		return err
+	}
+	a, err := s.Store.Approval(p.R.Context(), v.Tenant, v.CampaignID)
+	if err == nil {
+		v.Approval, v.Own = &a, a.By == p.Session.Email
+	} else if !errors.Is(err, campaign.ErrNotFound) {
+		return err
+	}
+	v.Sample, err = s.sample(p, v.Import)
+	return err
+}
+
+// minutes returns the time of sending at the agent's rate, 0 without a limit.
+func (s *Pages) minutes(p *web.Page, messages int) (int, error) {
+	t, err := s.Store.Tenant(p.R.Context(), p.Session.Tenant)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	a, err := s.Store.Agent(p.R.Context(), t.AgentID)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && a.Rate == 0 {
+		return 0, nil
+	}
+	const minute = 60
+	perMinute := cmp.Or(a.Rate*minute, 1)
+	return (messages + perMinute - 1) / perMinute, err
+}
+
+// Hours returns the time of sending in hours, 0 for less than two.
+func (v view) Hours() int {
+	const hour = 60
+	if v.Minutes < 2*hour {
+		return 0
+	}
+	return (v.Minutes + hour - 1) / hour
+}
+
+// Sendable reports whether the campaign may be sent as it was checked.
+func (v view) Sendable() bool { return v.Findings.Fits() && !v.Changed && !v.Late }

@@ -1,0 +1,73 @@
+package imports
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strconv"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/preview"
+	"campaign-dispatch/internal/dashboard/web"
+)
+
+// sample is the preview of a person's message.
+type sample struct {
+	Path                string
+	Phone               preview.Phone
+	Cut                 bool // the preview is cut
+	None                bool // there is no message at the position
+	At, Of              int  // position from 1, and the number of messages
+	Prior, Next, Random int
+}
+
+// phoneWeight is the size in bytes of a message's texts.
+const phoneWeight = 4000
+
+// sample returns the preview that the parameter "person" chooses, the first one without it. An
+// invalid position wraps campaign.ErrNotFound.
+func (s *Pages) sample(p *web.Page, i campaign.Import) (shown sample, err error) {
+	shown = sample{Path: pathOf(i), At: 1, Of: i.Findings.Accepted + i.Findings.Invalid()}
+	if text := p.Query("person"); text != "" {
+		if shown.At, err = strconv.Atoi(text); err != nil || shown.At < 1 || shown.At > shown.Of {
+			return shown, campaign.ErrNotFound
+		}
+	}
+	of := max(1, shown.Of)
+	shown.Prior, shown.Next = shown.At-1, shown.At%of+1
+	shown.Random = (shown.At+rand.IntN(max(1, of-1)))%of + 1 //nolint:gosec // nobody gains from guessing it
+	m, err := s.Imports.Message(p.R.Context(), i, shown.At-1)
+	if errors.Is(err, campaign.ErrNotFound) { // sent already, or a part with fewer messages
+		shown.None = true
+		return shown, nil
+	}
+	if err != nil {
+		return shown, err
+	}
+	t, err := s.Store.TemplateVersion(p.R.Context(), i.TemplateID, i.TemplateVersion)
+	if err != nil {
+		return shown, err
+	}
+	var values []string
+	for _, name := range t.Variables() {
+		values = append(values, m.Vars[name])
+	}
+	shown.Phone, shown.Cut = web.Phone(p, t.Render(values), p.T("sending.first_message", m.Line), phoneWeight)
+	return shown, nil
+}
+
+// showSample shows the preview of another person's message.
+func (s *Pages) showSample(p *web.Page) error {
+	i, err := s.find(p, p.R.PathValue("campaignId"))
+	if err != nil {
+		return err
+	}
+	if !p.Partial() {
+		return p.Redirect(pathOf(i) + "?" + p.R.URL.RawQuery)
+	}
+	shown, err := s.sample(p, i)
+	if err != nil {
+		return err
+	}
+	p.ShowMedia()
+	return p.Fragment("import_sample.html", shown)
+}

@@ -1,0 +1,302 @@
+package imports
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/recipients"
+)
+
+const (
+	// partWeight is the size in bytes of the values from which a part has no more messages.
+	partWeight = 3 << 20
+	// maxUID is the maximum number of characters of a uid.
+	maxUID = 1000
+)
+
+// reader reads the file of one import. The Import is the one that is stored.
+type reader struct {
+	*Worker
+	campaign.Import
+	source   Source
+	bytes    int64 // read in earlier tasks
+	columns  recipients.Columns
+	seen     map[uint64]struct{} // the numbers so far
+	optedOut func(phone string) bool
+}
+
+// read continues to read a file, until it is read or the time is over.
+func (w *Worker) read(ctx context.Context, i campaign.Import) error {
+	starting, cancel := withMargin(ctx)
+	defer cancel()
+	r, rows, err := w.open(ctx, i)
+	if err != nil {
+		return err
+	}
+	for {
+		more, err := r.readPart(ctx, rows)
+		if err != nil {
+			return fileFault(err)
+		}
+		if !more {
+			return r.finish(ctx)
+		}
+		if starting.Err() != nil {
+			return queue(ctx, w.Tasks, i.ID)
+		}
+	}
+}
+
+// open opens the file of an import after the lines that are in its parts.
+func (w *Worker) open(ctx context.Context, i campaign.Import) (*reader, *recipients.File, error) {
+	r := &reader{Worker: w, Import: i, seen: map[uint64]struct{}{}, columns: columnsOf(i)}
+	file, size, err := w.Open(ctx, i.Blob(), i.Tag)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil, nil, &fault{code: faultFileGone}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	r.source = file
+	rows, err := recipients.Open(file, size)
+	if err != nil {
+		return nil, nil, fileFault(err)
+	}
+	if r.optedOut, err = w.OptOuts.Of(ctx, i.Tenant); err != nil {
+		return nil, nil, err
+	}
+	var findings campaign.ImportFindings // of the skipped lines, which are known
+	for range i.Read.Rows {
+		row, err := rows.Next()
+		if err != nil {
+			return nil, nil, fileFault(err)
+		}
+		r.take(&findings, row)
+	}
+	return r, rows, nil
+}
+
+func columnsOf(i campaign.Import) recipients.Columns {
+	c := recipients.Columns{Phone: i.Phone, UID: i.UID}
+	for _, v := range i.Values {
+		c.Values = append(c.Values, recipients.Value(v))
+	}
+	return c
+}
+
+// fileFault returns the fault of an invalid file, or the error.
+func fileFault(err error) error {
+	wrong, ok := errors.AsType[*recipients.Error](err)
+	if !ok {
+		if errors.Is(err, campaign.ErrNotFound) {
+			return &fault{code: faultFileGone}
+		}
+		return err
+	}
+	f := &fault{code: wrong.Code}
+	for _, arg := range wrong.Args {
+		f.args = append(f.args, fmt.Sprint(arg))
+	}
+	return f
+}
+
+// readPart reads, checks and writes the next part. It returns false after the last one.
+func (r *reader) readPart(ctx context.Context, rows *recipients.File) (more bool, err error) {
+	next := r.Import
+	next.Findings = clone(next.Findings)
+	var p part
+	more = true
+	for weight := 0; len(p) < campaign.MaxMessages && weight < partWeight; {
+		row, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			more = false
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+		if next.Read.Rows++; next.Read.Rows > campaign.MaxImportRows {
+			return false, &fault{code: faultTooManyLines, args: []string{strconv.Itoa(campaign.MaxImportRows)}}
+		}
+		if m, ok := r.take(&next.Findings, row); ok {
+			p = append(p, m)
+			weight += m.weight()
+		}
+	}
+	next.Read.ANSI, next.Read.Bytes = rows.ANSI(), r.source.BytesRead()
+	if len(p) > 0 {
+		if err := r.writePart(ctx, &next, p); err != nil {
+			return false, err
+		}
+	}
+	r.Import, err = r.Store.SaveImport(ctx, next)
+	return more, err
+}
+
+// clone returns findings whose lists can be changed.
+func clone(f campaign.ImportFindings) campaign.ImportFindings {
+	f.General, f.LeftOut, f.Rejected = slices.Clone(f.General), slices.Clone(f.LeftOut), slices.Clone(f.Rejected)
+	return f
+}
+
+// take returns the message of a line. It returns false if the line is left out, because of a
+// problem or because an earlier line has its number. A repeated call finds the same.
+func (r *reader) take(f *campaign.ImportFindings, row recipients.Row) (message, bool) {
+	m := message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Phone)), UID: row.Cell(r.UID), Vars: r.columns.Variables(row)}
+	if code, column := r.problem(m); code != "" {
+		f.LeftOut = campaign.Count(f.LeftOut, m.Line, code, column)
+		return m, false
+	}
+	number, rejection := phone.Parse([]byte(m.Phone))
+	if rejection != nil {
+		f.Rejected = campaign.Count(f.Rejected, m.Line, rejection.Code, "")
+		return m, true // the error file lists it
+	}
+	if _, repeated := r.seen[uint64(number)]; repeated {
+		f.Repeated.Add(m.Line)
+		return m, false
+	}
+	r.seen[uint64(number)] = struct{}{}
+	if r.optedOut(strconv.FormatUint(uint64(number), 10)) {
+		f.OptedOut++
+	}
+	return m, true
+}
+
+// problem returns why a line cannot be sent, and the column.
+func (r *reader) problem(m message) (code, column string) {
+	if campaign.Blank(m.UID) {
+		return "missing_uid", "uid"
+	}
+	if utf8.RuneCountInString(m.UID) > maxUID {
+		return "too_long", "uid"
+	}
+	for _, v := range r.Values {
+		if m.Vars[v.Name] == "" {
+			return "missing_variable", v.Name
+		}
+	}
+	return "", ""
+}
+
+// writePart checks a part and writes it.
+func (r *reader) writePart(ctx context.Context, next *campaign.Import, p part) error {
+	body := p.encode()
+	next.Read.Parts++
+	next.Read.Hash = chain(next.Read.Hash, body)
+	steps, ctx := errgroup.WithContext(ctx)
+	key := next.PartBlob(next.Read.Parts)
+	steps.Go(func() error { return r.Blobs.Put(ctx, key, body, "application/x-ndjson") })
+	var v verdict
+	steps.Go(func() (err error) {
+		v, err = r.check(ctx, *next, p)
+		return err
+	})
+	if err := steps.Wait(); err != nil {
+		return err
+	}
+	v.addTo(&next.Findings, p)
+	return nil
+}
+
+// chain returns the hash of the parts so far.
+func chain(before string, body []byte) string {
+	sum := sha256.New()
+	sum.Write([]byte(before))
+	sum.Write(body)
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// verdict is the answer to a dry run.
+type verdict struct {
+	Accepted   int
+	Errors     []struct{ Pointer, Code string }
+	InvalidURL struct{ Pointers []string }
+	Classes    campaign.ClassCounts
+	Price      *struct{ Total campaign.Money }
+	Budget     *campaign.BudgetFigures
+}
+
+// check makes a dry run of a part.
+func (r *reader) check(ctx context.Context, i campaign.Import, p part) (v verdict, err error) {
+	body, err := p.call(i, i.Read.Parts)
+	if err != nil {
+		return v, err
+	}
+	answer, err := r.Dispatch.Dispatch(ctx, i.Tenant, r.BaseURL, body, p.lines(), true)
+	if problem, refused := refusal(err); refused {
+		v.Errors = append(v.Errors, struct{ Pointer, Code string }{Code: problem.Code})
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(answer, &v); err != nil {
+		return v, fmt.Errorf("decode the answer to a dry run: %w", err)
+	}
+	return v, nil
+}
+
+// refusal returns the problem of a refused call. It returns false for a failure.
+func refusal(err error) (*httpapi.Problem, bool) {
+	const serverError = 500
+	problem, ok := errors.AsType[*httpapi.Problem](err)
+	return problem, ok && problem.Status < serverError
+}
+
+// addTo adds the verdict of a part to the findings of the file.
+func (v verdict) addTo(f *campaign.ImportFindings, p part) {
+	f.Accepted += v.Accepted
+	f.Classes.Add(v.Classes)
+	for _, e := range v.Errors {
+		if !slices.Contains(f.General, e.Code) {
+			f.General = append(f.General, e.Code)
+		}
+	}
+	for _, pointer := range v.InvalidURL.Pointers {
+		index, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/messages/"), "/")
+		if n, err := strconv.Atoi(index); err == nil && n < len(p) {
+			f.BadURLs.Add(p[n].Line)
+		}
+	}
+	if v.Price == nil {
+		return
+	}
+	f.Priced = true
+	f.Price += v.Price.Total
+	if v.Budget != nil {
+		f.Budget = v.Budget
+	}
+	if f.Budget != nil {
+		f.Budget.Cost = f.Price
+	}
+}
+
+// finish offers the campaign for confirmation.
+func (r *reader) finish(ctx context.Context) error {
+	if _, _, err := r.Open(ctx, r.Blob(), r.Tag); err != nil { // an erasure deletes the file
+		return fileFault(err)
+	}
+	next := r.Import
+	next.State, next.Read.Bytes = campaign.ImportReady, next.Size
+	next.Findings = clone(next.Findings)
+	if b := next.Findings.Budget; b != nil && b.Exceeded() && !slices.Contains(next.Findings.General, campaign.CodeBudgetExceeded) {
+		next.Findings.General = append(next.Findings.General, campaign.CodeBudgetExceeded)
+	}
+	_, err := r.Store.SaveImport(ctx, next)
+	return err
+}

@@ -1,0 +1,154 @@
+package imports
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/retry"
+)
+
+const (
+	codeBatchUsed = "batch_already_used"
+	codeTooSoon   = "schedule_too_soon"
+	// maxTries is the maximum number of attempts of a call that fails.
+	maxTries = 6
+)
+
+// send dispatches the remaining parts, until all are sent or the time is over.
+func (w *Worker) send(ctx context.Context, i campaign.Import) (err error) {
+	starting, cancel := withMargin(ctx)
+	defer cancel()
+	for i.Sent < i.Read.Parts {
+		if i, err = w.sendPart(ctx, i); err != nil {
+			return err
+		}
+		if starting.Err() != nil {
+			return queue(ctx, w.Tasks, i.ID)
+		}
+	}
+	return w.finish(ctx, i)
+}
+
+// sendPart dispatches the next part and saves the progress.
+func (w *Worker) sendPart(ctx context.Context, i campaign.Import) (campaign.Import, error) {
+	number := i.Sent + 1
+	file, err := w.Blobs.Get(ctx, i.PartBlob(number))
+	if errors.Is(err, campaign.ErrNotFound) {
+		return i, &fault{code: faultFileGone}
+	}
+	if err != nil {
+		return i, err
+	}
+	p, err := decodePart(file)
+	if err != nil {
+		return i, err
+	}
+	accepted, err := w.accept(ctx, i, number, p)
+	if wrong, ok := errors.AsType[*fault](err); ok && wrong.code == codeTooSoon && i.Sent > 0 && !i.Late {
+		i.Late = true // the save is first, so that a repeated call has the same body
+		if i, err = w.Store.SaveImport(ctx, i); err != nil {
+			return i, err
+		}
+		accepted, err = w.accept(ctx, i, number, p)
+	}
+	if err != nil {
+		return i, err
+	}
+	i.Sent, i.SentAccepted, i.SentRejected = number, i.SentAccepted+accepted, i.SentRejected+len(p)-accepted
+	return w.Store.SaveImport(ctx, i)
+}
+
+// accept dispatches a part, which may be accepted already, and returns the number of its
+// accepted messages. Erasures can leave an empty part.
+func (w *Worker) accept(ctx context.Context, i campaign.Import, number int, p part) (accepted int, err error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	body, err := p.call(i, number)
+	if err != nil {
+		return 0, err
+	}
+	call := dispatch.Part{Key: i.PartKey(number), TemplateVersion: i.TemplateVersion, Lines: p.lines()}
+	answer, err := w.try(ctx, i, body, call)
+	if problem, refused := refusal(err); refused {
+		if used(problem) {
+			return w.acceptedBefore(ctx, i, number, body)
+		}
+		return 0, &fault{code: problem.Code}
+	}
+	if err != nil {
+		return 0, err
+	}
+	var counts struct{ Accepted int }
+	if err := json.Unmarshal(answer, &counts); err != nil {
+		return 0, fmt.Errorf("decode the answer to a part: %w", err)
+	}
+	return counts.Accepted, nil
+}
+
+// try calls until the call is accepted or refused, at most maxTries times.
+func (w *Worker) try(ctx context.Context, i campaign.Import, body []byte, call dispatch.Part) (answer []byte, err error) {
+	for attempt := range maxTries {
+		if err := retry.Wait(ctx, attempt); err != nil {
+			return nil, err
+		}
+		if answer, err = w.Dispatch.DispatchPart(ctx, i.Tenant, w.BaseURL, body, call); err == nil {
+			return answer, nil
+		}
+		if _, refused := refusal(err); refused {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+func used(problem *httpapi.Problem) bool {
+	return problem.Code == codeBatchUsed ||
+		slices.ContainsFunc(problem.Errors, func(v httpapi.Violation) bool { return v.Code == codeBatchUsed })
+}
+
+// acceptedBefore returns the accepted messages of a part whose answer is no longer stored. The
+// batch is the part's only if it was accepted with the same body.
+func (w *Worker) acceptedBefore(ctx context.Context, i campaign.Import, number int, body []byte) (int, error) {
+	b, err := w.Store.Batch(ctx, campaign.BatchRef{ID: i.ID, BatchID: campaign.BatchID(strconv.Itoa(number))})
+	if err != nil {
+		return 0, err
+	}
+	if sum := sha256.Sum256(body); !bytes.Equal(b.BodyHash, sum[:]) {
+		return 0, &fault{code: faultBatchTaken}
+	}
+	return b.Accepted, nil
+}
+
+// finish closes an import whose parts are all dispatched, and its request for approval.
+func (w *Worker) finish(ctx context.Context, i campaign.Import) error {
+	a, err := w.Store.Approval(ctx, i.Tenant, i.CampaignID)
+	if err == nil && a.State == campaign.ApprovalApproved {
+		a.State = campaign.ApprovalSent
+		if err = w.Store.SaveApproval(ctx, a, campaign.ApprovalApproved); errors.Is(err, campaign.ErrLostRace) {
+			err = nil
+		}
+	}
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return err
+	}
+	if err := deleteFiles(ctx, w.Blobs, i); err != nil {
+		return err
+	}
+	i.State, i.Fault, i.FaultArgs = campaign.ImportSent, "", nil
+	if _, err := w.Store.SaveImport(ctx, i); err != nil {
+		return err
+	}
+	metrics.Add(ctx, metrics.ImportsCompleted, 1)
+	return nil
+}

@@ -1,0 +1,182 @@
+// Package imports sends campaigns from large files. Service takes a file and a person's
+// decisions; Worker reads the file in parts and dispatches them, in the background.
+//
+// What a part contains depends on the file, the columns and the template alone, so a repeated
+// step writes the same part again. Each step ends with a save of the import, which fails if
+// another task is ahead.
+package imports
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/retry"
+)
+
+const (
+	// shutdownMargin is the time reserved for the part that has begun.
+	shutdownMargin = 20 * time.Second
+	// maxReceives is how often the queue delivers a task before it becomes a dead letter.
+	maxReceives = 5
+)
+
+// The codes of faults.
+const (
+	faultFileGone     = "file_gone"
+	faultDamaged      = "damaged"
+	faultTooManyLines = "too_many_lines"
+	faultTemplateGone = "template_not_found"
+	faultBatchTaken   = "batch_taken"
+)
+
+// Store reads templates and keeps the progress of imports.
+type Store interface {
+	Import(ctx context.Context, id campaign.ID) (campaign.Import, error)
+	// SaveImport returns an error that wraps campaign.ErrLostRace if the stored version is not
+	// i.Version.
+	SaveImport(ctx context.Context, i campaign.Import) (campaign.Import, error)
+	Template(ctx context.Context, id string) (campaign.Template, error)
+	// KnownColumns returns the names of columns that the tenant has confirmed, by value.
+	KnownColumns(ctx context.Context, tenant string) (map[string]string, error)
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
+	SaveApproval(ctx context.Context, a campaign.Approval, was campaign.ApprovalState) error
+}
+
+// Blobs stores the parts. The error wraps campaign.ErrNotFound if an object does not exist.
+type Blobs interface {
+	Get(ctx context.Context, key string) ([]byte, error)
+	Put(ctx context.Context, key string, body []byte, contentType string) error
+	Delete(ctx context.Context, key string) error
+}
+
+// Source is an uploaded file.
+type Source interface {
+	io.ReaderAt
+	// BytesRead returns the number of bytes read so far.
+	BytesRead() int64
+}
+
+// Dispatcher checks and accepts parts. A refusal is a *httpapi.Problem.
+type Dispatcher interface {
+	Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error)
+	DispatchPart(ctx context.Context, tenant, base string, body []byte, p dispatch.Part) ([]byte, error)
+}
+
+// OptOuts returns a function that reports whether an E.164 number opted out.
+type OptOuts interface {
+	Of(ctx context.Context, tenant string) (func(phone string) bool, error)
+}
+
+// Queue queues import tasks.
+type Queue interface {
+	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
+}
+
+// Worker reads files and dispatches their parts.
+type Worker struct {
+	Store Store
+	Blobs Blobs
+	// Open opens an uploaded file that still has the tag.
+	Open     func(ctx context.Context, key, tag string) (file Source, size int64, err error)
+	Dispatch Dispatcher
+	OptOuts  OptOuts
+	Tasks    Queue
+	Now      func() time.Time
+	BaseURL  string
+}
+
+// Handle continues the imports of the tasks, and returns an error by position.
+func (w *Worker) Handle(ctx context.Context, tasks []campaign.ImportTask) []error {
+	failed := make([]error, len(tasks))
+	for n, t := range tasks {
+		failed[n] = w.handle(ctx, t)
+	}
+	return failed
+}
+
+// handle continues an import. A task that arrives twice loses the race of the next save.
+func (w *Worker) handle(ctx context.Context, t campaign.ImportTask) error {
+	i, err := w.Store.Import(ctx, campaign.ID{Tenant: t.Tenant, CampaignID: t.ImportID})
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = w.run(ctx, i)
+	switch wrong, isFault := errors.AsType[*fault](err); {
+	case errors.Is(err, campaign.ErrLostRace):
+		slog.InfoContext(ctx, "import continued elsewhere", "tenant", i.Tenant, "campaign_id", i.CampaignID)
+		return nil
+	case isFault:
+		return w.end(ctx, i.ID, wrong)
+	case err != nil && t.Receives >= maxReceives: // so that the page does not show it as in progress
+		return errors.Join(err, w.end(ctx, i.ID, &fault{code: faultDamaged}))
+	}
+	return err
+}
+
+func (w *Worker) run(ctx context.Context, i campaign.Import) error {
+	switch i.State {
+	case campaign.ImportOpening:
+		return w.readHeader(ctx, i)
+	case campaign.ImportReading:
+		return w.read(ctx, i)
+	case campaign.ImportSending:
+		return w.send(ctx, i)
+	case campaign.ImportUploading, campaign.ImportColumns, campaign.ImportReady, campaign.ImportApproval, campaign.ImportStopped,
+		campaign.ImportSent, campaign.ImportFailed, campaign.ImportCancelled:
+	}
+	return nil
+}
+
+// fault is why an import cannot continue.
+type fault struct {
+	code string
+	args []string
+}
+
+func (f *fault) Error() string { return "import: " + f.code }
+
+// end fails an import that is being read, or stops one that is being sent.
+func (w *Worker) end(ctx context.Context, id campaign.ID, why *fault) error {
+	i, err := w.Store.Import(ctx, id)
+	if err != nil || !i.Working() {
+		return err
+	}
+	slog.WarnContext(ctx, "import ended", "tenant", i.Tenant, "campaign_id", i.CampaignID, "state", i.State, "code", why.code)
+	sending := i.State == campaign.ImportSending
+	i.State, i.Fault, i.FaultArgs = campaign.ImportFailed, why.code, why.args
+	if sending {
+		i.State = campaign.ImportStopped
+	} else {
+		metrics.Add(ctx, metrics.ImportsFailed, 1)
+	}
+	if i, err = w.Store.SaveImport(ctx, i); err != nil || sending {
+		return err
+	}
+	return deleteFiles(ctx, w.Blobs, i)
+}
+
+// queue queues the task to continue an import.
+func queue(ctx context.Context, tasks Queue, id campaign.ID) error {
+	body, err := json.Marshal(campaign.ImportTask{Tenant: id.Tenant, ImportID: id.CampaignID})
+	if err != nil {
+		return fmt.Errorf("encode import task: %w", err)
+	}
+	return tasks.Send(ctx, id.Tenant, body, 0)
+}
+
+// withMargin returns a context that ends when no further part may begin.
+func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
+	return retry.WithMargin(ctx, shutdownMargin)
+}
