@@ -120,7 +120,7 @@ func (r *reader) readPart(ctx context.Context, rows *recipients.File) (more bool
 	next.Findings = clone(next.Findings)
 	var p part
 	more = true
-	for weight := 0; len(p) < campaign.MaxMessages && weight < partWeight; {
+	for weight := 0; len(p) < r.PartLines && weight < partWeight; {
 		row, err := rows.Next()
 		if errors.Is(err, io.EOF) {
 			more = false

@@ -92,6 +92,8 @@ type Worker struct {
 	Tasks    Queue
 	Now      func() time.Time
 	BaseURL  string
+	// PartLines is the maximum number of messages of a part.
+	PartLines int
 }
 
 // Handle continues the imports of the tasks, and returns an error by position.

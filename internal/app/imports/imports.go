@@ -31,7 +31,7 @@ func Handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
 	store, blobs := dynamo.NewCampaignStore(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
 	worker := &imports.Worker{
-		Store: store, Blobs: blobs, Tasks: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, BaseURL: c.BaseURL,
+		Store: store, Blobs: blobs, Tasks: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, BaseURL: c.BaseURL, PartLines: campaign.MaxMessages,
 		OptOuts: &optout.Book{Store: store, Now: time.Now},
 		Open: func(ctx context.Context, key, tag string) (imports.Source, int64, error) {
 			file, err := blobs.OpenFile(ctx, key, tag)
