@@ -1,0 +1,560 @@
+package imports_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/imports"
+	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// queue keeps the tasks that are sent to it.
+type queue struct {
+	mu    sync.Mutex
+	tasks []campaign.ImportTask
+}
+
+func (q *queue) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var t campaign.ImportTask
+	if err := json.Unmarshal(body, &t); err != nil {
+		return err
+	}
+	q.tasks = append(q.tasks, t)
+	return nil
+}
+
+// noReleases are schedules that nobody needs.
+type noReleases struct{}
+
+func (noReleases) Schedule(context.Context, campaign.Batch) error { return nil }
+
+// company is a new tenant in the stack's tables and bucket.
+type company struct {
+	t      *testing.T
+	tenant string
+	env    stackenv.Env
+	store  *dynamo.CampaignStore
+	blobs  *s3.Store
+	queue  *queue
+	now    time.Time
+	t1     campaign.Template
+	*imports.Service
+}
+
+func newCompany(t *testing.T) *company {
+	t.Helper()
+	c := &company{t: t, env: stackenv.Load(t), queue: &queue{}, now: noon, tenant: "t-" + rand.Text()}
+	c.store, c.blobs = c.stores(c.env.AWS())
+	c.Service = &imports.Service{
+		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Queue: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute,
+	}
+	c.t1 = campaign.Template{ID: random.UUID(), Tenant: c.tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi {{nome}}"}}
+	_, err := c.store.PutTemplate(t.Context(), c.t1)
+	c.must(err)
+	return c
+}
+
+func (c *company) stores(cfg aws.Config) (*dynamo.CampaignStore, *s3.Store) {
+	return dynamo.NewCampaignStore(dynamo.Tables{
+		Client: dynamodb.NewFromConfig(cfg), Campaigns: c.env["CAMPAIGNS_TABLE"], Outcomes: c.env["OUTCOMES_TABLE"], Split: true,
+		Now: func() time.Time { return c.now },
+	}), s3.New(cfg, c.env["BUCKET"], true)
+}
+
+func (c *company) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// worker returns a worker with parts of two messages.
+func (c *company) worker(store *dynamo.CampaignStore, blobs *s3.Store, tasks imports.Queue) *imports.Worker {
+	now := func() time.Time { return c.now }
+	return &imports.Worker{
+		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: 2, OptOuts: &optout.Book{Store: store, Now: now},
+		Open: func(ctx context.Context, key, tag string) (imports.Source, int64, error) {
+			file, err := blobs.OpenFile(ctx, key, tag)
+			if err != nil {
+				return nil, 0, err
+			}
+			return file, file.Size, nil
+		},
+		Dispatch: &dispatch.Service{
+			Store: store, Blobs: blobs, Releases: noReleases{}, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: now, Lead: time.Minute,
+		},
+	}
+}
+
+// run handles tasks until there are none.
+func (c *company) run() {
+	c.t.Helper()
+	for len(c.queue.tasks) > 0 {
+		tasks := c.queue.tasks
+		c.queue.tasks = nil
+		for _, err := range c.worker(c.store, c.blobs, c.queue).Handle(c.t.Context(), tasks) {
+			c.must(err)
+		}
+	}
+}
+
+// upload uploads a file and returns its import.
+func (c *company) upload(file string, change func(i *campaign.Import)) campaign.Import {
+	c.t.Helper()
+	asked := campaign.Import{
+		ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c " + rand.Text(), TemplateID: c.t1.ID, FileName: "f.csv", Size: int64(len(file)),
+	}
+	if change != nil {
+		change(&asked)
+	}
+	i, _, err := c.Start(c.t.Context(), asked)
+	c.must(err)
+	c.put(i, 1, file)
+	c.must(c.Finish(c.t.Context(), i))
+	c.run()
+	return c.stored(i)
+}
+
+// put sends a part as a browser does.
+func (c *company) put(i campaign.Import, part int, body string) {
+	c.t.Helper()
+	address, err := c.PartURL(c.t.Context(), i, part)
+	c.must(err)
+	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPut, address, strings.NewReader(body))
+	c.must(err)
+	res, err := http.DefaultClient.Do(r)
+	c.must(err)
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		c.t.Fatalf("the bucket answers %d", res.StatusCode)
+	}
+}
+
+func (c *company) stored(i campaign.Import) campaign.Import {
+	c.t.Helper()
+	stored, err := c.store.Import(c.t.Context(), i.ID)
+	c.must(err)
+	return stored
+}
+
+// check reads the file of an import.
+func (c *company) check(i campaign.Import) campaign.Import {
+	c.t.Helper()
+	columns := recipients.Columns{Phone: i.Phone, UID: i.UID}
+	for _, v := range i.Values {
+		columns.Values = append(columns.Values, recipients.Value(v))
+	}
+	if missing := columns.Missing(); len(missing) > 0 {
+		c.t.Fatalf("no column for %v in %v", missing, i.Header)
+	}
+	c.must(c.Check(c.t.Context(), i, columns, c.t1))
+	c.run()
+	return c.stored(i)
+}
+
+// ready returns an import that is ready to be sent.
+func (c *company) ready(file string, change func(i *campaign.Import)) campaign.Import {
+	c.t.Helper()
+	i := c.check(c.upload(file, change))
+	if i.State != campaign.ImportReady {
+		c.t.Fatalf("the import is %s, %s", i.State, i.Fault)
+	}
+	return i
+}
+
+// send dispatches the parts of an import.
+func (c *company) send(i campaign.Import) campaign.Import {
+	c.t.Helper()
+	c.must(c.Send(c.t.Context(), i))
+	c.run()
+	return c.stored(i)
+}
+
+// batches returns the accepted messages of each batch of a campaign, by name.
+func (c *company) batches(i campaign.Import) map[string]int {
+	c.t.Helper()
+	all, err := c.store.Dispatched(c.t.Context(), i.ID)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return map[string]int{}
+	}
+	c.must(err)
+	accepted := map[string]int{}
+	for _, b := range all.Batches {
+		accepted[b.Name] += b.Accepted
+	}
+	return accepted
+}
+
+// files returns the names of the files of an import that are left.
+func (c *company) files(i campaign.Import) (names []string) {
+	c.t.Helper()
+	for o, err := range c.blobs.List(c.t.Context(), campaign.ImportPrefix+i.Tenant+"/"+i.CampaignID+"/") {
+		c.must(err)
+		names = append(names, o.Key[strings.LastIndex(o.Key, "/")+1:])
+	}
+	return names
+}
+
+const five = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n11988880003;c;Caio\n11988880004;d;Davi\n11988880005;e;Eva\n"
+
+func TestImport_Findings(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.must((&optout.Book{Store: c.store, Now: func() time.Time { return c.now }}).Record(t.Context(), c.tenant,
+		[]campaign.OptChange{{Phone: "+5511988880002", Out: true, At: noon}}))
+	i := c.ready(five+"11988880001;again;Ana\n11988880006;;Fay\n11988880007;g;\n123;h;Gil\n", nil)
+	want := campaign.ImportFindings{
+		Accepted: 5, OptedOut: 1, Rejected: i.Findings.Rejected, Classes: i.Findings.Classes,
+		Repeated: campaign.Findings{Count: 1, Lines: []int{7}},
+		LeftOut: []campaign.Problem{
+			{Code: "missing_uid", Column: "uid", Findings: campaign.Findings{Count: 1, Lines: []int{8}}},
+			{Code: "missing_variable", Column: "nome", Findings: campaign.Findings{Count: 1, Lines: []int{9}}},
+		},
+	}
+	if diff := cmp.Diff(want, i.Findings); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	if got := i.Findings.Rejected; len(got) != 1 || got[0].Count != 1 || got[0].Lines[0] != 10 {
+		t.Errorf("rejected: %+v", got)
+	}
+	if done := c.send(i); done.State != campaign.ImportSent || done.SentAccepted != 5 || done.SentRejected != 1 {
+		t.Errorf("sent: %s, %d accepted, %d rejected", done.State, done.SentAccepted, done.SentRejected)
+	}
+	if diff := cmp.Diff(map[string]int{"1": 2, "2": 2, "3": 1}, c.batches(i)); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+	if left := c.files(i); len(left) > 0 {
+		t.Errorf("files are left: %v", left)
+	}
+}
+
+func TestImport_KnownColumns(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.upload("Contato;Cadastro;Cliente\n11988880001;a;Ana\n", nil)
+	if i.State != campaign.ImportColumns || i.Phone != -1 || i.UID != -1 || i.Values[0].Column != -1 {
+		t.Fatalf("%s with the columns %d, %d and %v", i.State, i.Phone, i.UID, i.Values)
+	}
+	if diff := cmp.Diff([][]string{{"11988880001", "a", "Ana"}}, i.First); diff != "" {
+		t.Errorf("first lines (-want +got):\n%s", diff)
+	}
+	i.Phone, i.UID, i.Values[0].Column = 0, 1, 2
+	if checked := c.check(i); checked.Findings.Accepted != 1 {
+		t.Errorf("%s: %d accepted", checked.State, checked.Findings.Accepted)
+	}
+	if next := c.upload("CLIENTE;Contato;cadastro\nBia;11988880002;b\n", nil); next.Phone != 1 || next.UID != 2 || next.Values[0].Column != 0 {
+		t.Errorf("the next file has the columns %d, %d and %v", next.Phone, next.UID, next.Values)
+	}
+}
+
+func TestStart_Continues(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	file := strings.Repeat("a", imports.PartSize) + "b"
+	asked := campaign.Import{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID, FileName: "f.csv", Size: int64(len(file)), Modified: "7"}
+	first, _, err := c.Start(t.Context(), asked)
+	c.must(err)
+	c.put(first, 1, file[:imports.PartSize])
+	again, parts, err := c.Start(t.Context(), asked)
+	c.must(err)
+	if again.CampaignID != first.CampaignID || parts[1] != imports.PartSize || len(parts) != 1 {
+		t.Errorf("the same file has the import %s with the parts %v, want %s", again.CampaignID, parts, first.CampaignID)
+	}
+	if err := c.Finish(t.Context(), again); err == nil {
+		t.Error("an upload without its last part was finished")
+	}
+	for name, change := range map[string]func(i *campaign.Import){
+		"another person": func(i *campaign.Import) { i.By = "bia@example.com" },
+		"another time":   func(i *campaign.Import) { i.Modified = "8" },
+		"another tenant": func(i *campaign.Import) { i.Tenant += "-2" },
+	} {
+		other := asked
+		change(&other)
+		if i, _, err := c.Start(t.Context(), other); err != nil || i.CampaignID == first.CampaignID {
+			t.Errorf("%s: import %s, %v", name, i.CampaignID, err)
+		}
+	}
+}
+
+func TestStart_Limits(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	for n := range campaign.MaxImports + 1 {
+		_, _, err := c.Start(t.Context(), campaign.Import{ID: campaign.ID{Tenant: c.tenant}, FileName: fmt.Sprint(n), Size: 1})
+		if full := n == campaign.MaxImports; (err != nil) != full {
+			t.Errorf("import %d: %v", n, err)
+		}
+	}
+	for _, size := range []int64{-1, 0, campaign.MaxImport + 1} {
+		if _, _, err := newCompany(t).Start(t.Context(), campaign.Import{ID: campaign.ID{Tenant: "x" + rand.Text()}, Size: size}); err == nil {
+			t.Errorf("a file of %d bytes was taken", size)
+		}
+	}
+}
+
+func TestImport_InvalidFile(t *testing.T) {
+	t.Parallel()
+	for file, fault := range map[string]string{
+		"":                                  "",
+		"phone,uid,nome\n":                  "no_rows",
+		"phone,uid,nome\n1,a,b\n2,\"c\n":    "quotes",
+		"PK\x03\x04 this is not a workbook": "workbook_damaged",
+	} {
+		if file == "" {
+			continue // Start refuses it
+		}
+		c := newCompany(t)
+		i := c.upload(file, nil)
+		if i.State == campaign.ImportColumns {
+			i = c.check(i)
+		}
+		if i.State != campaign.ImportFailed || i.Fault != fault || len(c.files(i)) > 0 {
+			t.Errorf("%q: %s, %q, files %v; want a failure %s", file, i.State, i.Fault, c.files(i), fault)
+		}
+	}
+}
+
+// What is sent is what was checked: not a template with another version.
+func TestImport_TemplateChanged(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.ready(five, nil)
+	next := c.t1
+	next.Version = 2
+	_, err := c.store.PutTemplate(t.Context(), next)
+	c.must(err)
+	if i = c.send(i); i.State != campaign.ImportStopped || i.Fault != dispatch.CodeTemplateChanged || len(c.batches(i)) > 0 {
+		t.Errorf("%s, %q, %v; want a stop with no batch", i.State, i.Fault, c.batches(i))
+	}
+}
+
+// After the answers of the calls have expired, a batch is the part's if its body is.
+func TestImport_AcceptedBefore(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.ready(five, nil)
+	done := c.send(i)
+	c.now = noon.Add(25 * time.Hour)
+	for n, line := range map[int]string{1: "", 2: "changed"} {
+		again := done
+		again.State, again.Sent, again.SentAccepted, again.SentRejected = campaign.ImportSending, n-1, 2*(n-1), 0
+		c.parts(again, line)
+		saved, err := c.store.SaveImport(t.Context(), withVersion(again, c.stored(i).Version))
+		c.must(err)
+		c.must(c.queue.Send(t.Context(), "", mustJSON(campaign.ImportTask{Tenant: i.Tenant, ImportID: i.CampaignID}), 0))
+		c.run()
+		got := c.stored(saved)
+		if line == "" && (got.State != campaign.ImportSent || got.SentAccepted != 5) {
+			t.Errorf("the same parts: %s, %q, %d accepted", got.State, got.Fault, got.SentAccepted)
+		}
+		if line != "" && (got.State != campaign.ImportStopped || got.Fault != "batch_taken") {
+			t.Errorf("changed parts: %s, %q, want a stop", got.State, got.Fault)
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"1": 2, "2": 2, "3": 1}, c.batches(i)); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+}
+
+// parts writes the parts of five again, with another uid if one is given.
+func (c *company) parts(i campaign.Import, uid string) {
+	c.t.Helper()
+	lines := slices.Collect(strings.Lines(five))[1:]
+	for n := range 3 {
+		body := "campaign-dispatch part 1\n"
+		for at := 2 * n; at < min(2*n+2, len(lines)); at++ {
+			cells := strings.Split(strings.TrimSpace(lines[at]), ";")
+			body += string(mustJSON(map[string]any{"line": at + 2, "phone": cells[0], "uid": cells[1] + uid, "vars": map[string]string{"nome": cells[2]}})) + "\n"
+		}
+		c.must(c.blobs.Put(c.t.Context(), i.PartBlob(n+1), []byte(body), "application/x-ndjson"))
+	}
+}
+
+func mustJSON(v any) []byte {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+func withVersion(i campaign.Import, version int) campaign.Import {
+	i.Version = version
+	return i
+}
+
+// The rest of a schedule that has passed meanwhile goes at once.
+func TestImport_LateRest(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.ready(five, func(i *campaign.Import) { i.Schedule = noon.Add(time.Hour).Format(time.RFC3339) })
+	i.State, i.Sent, i.SentAccepted = campaign.ImportSending, 1, 2
+	c.now = noon.Add(2 * time.Hour)
+	if i = c.send(i); i.State != campaign.ImportSent || !i.Late || i.SentAccepted != 5 {
+		t.Errorf("%s, %q, late %t, %d accepted", i.State, i.Fault, i.Late, i.SentAccepted)
+	}
+}
+
+func TestCancel_DeletesFiles(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.ready(five, nil)
+	if len(c.files(i)) != 4 {
+		t.Errorf("files: %v", c.files(i))
+	}
+	c.must(c.Cancel(t.Context(), i))
+	if left := c.files(i); len(left) > 0 || c.stored(i).State != campaign.ImportCancelled {
+		t.Errorf("files %v are left of an import that is %s", left, c.stored(i).State)
+	}
+}
+
+// An import whose task was lost continues when somebody looks at it.
+func TestImport_LostTask(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.upload(five, nil)
+	c.must(c.Check(t.Context(), i, recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}, c.t1))
+	c.queue.tasks = nil
+	_, err := c.Import(t.Context(), i.ID)
+	c.must(err)
+	if len(c.queue.tasks) > 0 {
+		t.Error("the task was queued while it may be running")
+	}
+	c.now = c.now.Add(5 * time.Minute)
+	_, err = c.Import(t.Context(), i.ID)
+	c.must(err)
+	c.run()
+	if got := c.stored(i); got.State != campaign.ImportReady || got.Read.Rows != 5 {
+		t.Errorf("%s after %d rows", got.State, got.Read.Rows)
+	}
+}
+
+var errDead = errors.New("the process is dead")
+
+// process dies at a call: before it is made, or after it without seeing the answer.
+type process struct {
+	mu    sync.Mutex
+	calls int
+	at    int
+	after bool
+	die   context.CancelFunc
+
+	transport http.Transport // its connections are the process's own
+}
+
+func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls++
+	if p.calls > p.at || p.calls == p.at && !p.after {
+		p.die()
+		return nil, errDead
+	}
+	res, err := p.transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(res.Body)
+	err = errors.Join(err, res.Body.Close())
+	if p.calls == p.at {
+		p.die()
+		return nil, errDead
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	return res, err
+}
+
+// handleUntil handles a task in a process that dies at a call. It reports whether the process
+// ended before.
+func (c *company) handleUntil(task campaign.ImportTask, at int, after bool) (ended bool) {
+	c.t.Helper()
+	ctx, die := context.WithCancel(c.t.Context())
+	p := &process{at: at, after: after, die: die}
+	defer p.transport.CloseIdleConnections()
+	defer die()
+	cfg := c.env.AWS()
+	cfg.HTTPClient = &http.Client{Transport: p}
+	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
+	store, blobs := c.stores(cfg)
+	failed := c.worker(store, blobs, c.queue).Handle(ctx, []campaign.ImportTask{task})
+	if p.calls < at {
+		c.must(failed[0])
+		return true
+	}
+	return false
+}
+
+// Whatever call a process dies at, the task that the queue delivers again finds the same and
+// sends each message once.
+func TestWorker_DeathAtAnyCall(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	const file = five + "11988880001;again;Ana\n11988880006;;Fay\n123;h;Gil\n"
+	want := c.ready(file, nil)
+	for _, after := range []bool{false, true} {
+		for step, begin := range map[string]func() campaign.Import{
+			"reading": func() campaign.Import {
+				i := c.upload(file, nil)
+				c.must(c.Check(t.Context(), i, recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}, c.t1))
+				return i
+			},
+			"sending": func() campaign.Import {
+				i := c.ready(file, nil)
+				c.must(c.Send(t.Context(), i))
+				return i
+			},
+		} {
+			at := 1
+			for ended := false; !ended; at++ {
+				i := begin()
+				task := c.queue.tasks[0]
+				ended = c.handleUntil(task, at, after)
+				c.run()
+				if got := c.stored(i); step == "reading" {
+					if diff := cmp.Diff(want.Findings, got.Findings); diff != "" || got.State != campaign.ImportReady || got.Read.Hash != want.Read.Hash || got.Read.Parts != want.Read.Parts {
+						t.Fatalf("%s, death at call %d (after it: %t): %s, %d parts (-want +got):\n%s", step, at, after, got.State, got.Read.Parts, diff)
+					}
+				} else {
+					if diff := cmp.Diff(map[string]int{"1": 2, "2": 2, "3": 1}, c.batches(i)); diff != "" || got.State != campaign.ImportSent || got.SentAccepted != 5 || got.SentRejected != 1 {
+						t.Fatalf("%s, death at call %d (after it: %t): %s %q, %d accepted (-want +got):\n%s", step, at, after, got.State, got.Fault, got.SentAccepted, diff)
+					}
+				}
+				c.store, c.blobs = c.stores(c.env.AWS())
+				c.must(c.discard(i))
+			}
+			if at < 15 {
+				t.Errorf("%s: only %d calls", step, at)
+			}
+		}
+	}
+}
+
+// discard closes an import, so that the tenant's limit is not reached.
+func (c *company) discard(i campaign.Import) error { return c.Cancel(c.t.Context(), c.stored(i)) }
