@@ -1,0 +1,149 @@
+package e2e_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/imports"
+)
+
+// importMemory is the maximum memory of a process of the imports function in bytes. Its
+// setting is 1,024 MB.
+const importMemory = 512 << 20
+
+// recipientsFile returns a file of n recipients of about 100 bytes each. Its last line repeats
+// the number of the first.
+func recipientsFile(t *testing.T, format string, n int) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	line := func(w io.Writer, form string, i int) {
+		number := 11_9_1000_0000 + i%n
+		fmt.Fprintf(w, form, i+2, number, i, "José da Conceição Gonçalves dos Santos nº "+strconv.Itoa(i), "pedido "+strconv.Itoa(i))
+	}
+	if format == "csv" {
+		file.WriteString("Celular;Código;Nome;Pedido\r\n")
+		for i := range n + 1 {
+			line(&file, "%[2]d;cliente-%[3]d;%[4]s;%[5]s\r\n", i)
+		}
+		return file.Bytes()
+	}
+	archive := zip.NewWriter(&file)
+	part := func(name string) io.Writer {
+		w, err := archive.Create(name)
+		must(t, err)
+		return w
+	}
+	sheet := part("xl/worksheets/sheet1.xml")
+	const row = `<row r="%[1]d"><c r="A%[1]d"><v>%[2]d</v></c><c r="B%[1]d" t="inlineStr"><is><t>cliente-%[3]d</t></is></c>` +
+		`<c r="C%[1]d" t="s"><v>%[3]d</v></c><c r="D%[1]d" t="inlineStr"><is><t>%[5]s</t></is></c></row>`
+	fmt.Fprint(sheet, `<worksheet><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>Celular</t></is></c><c r="B1" t="inlineStr"><is><t>Código</t></is></c>`+
+		`<c r="C1" t="inlineStr"><is><t>Nome</t></is></c><c r="D1" t="inlineStr"><is><t>Pedido</t></is></c></row>`)
+	for i := range n + 1 {
+		line(sheet, row, i)
+	}
+	fmt.Fprint(sheet, `</sheetData></worksheet>`)
+	texts := part("xl/sharedStrings.xml")
+	fmt.Fprint(texts, `<sst>`)
+	for i := range n + 1 {
+		line(texts, `<si><t>%[4]s</t></si>`, i)
+	}
+	fmt.Fprint(texts, `</sst>`)
+	fmt.Fprint(part("xl/workbook.xml"), `<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="A" sheetId="1" r:id="rId1"/></sheets></workbook>`)
+	fmt.Fprint(part("xl/_rels/workbook.xml.rels"), `<Relationships><Relationship Id="rId1" Target="worksheets/sheet1.xml"/></Relationships>`)
+	must(t, archive.Close())
+	return file.Bytes()
+}
+
+// uploadLarge uploads a file in parts and returns the path of its page.
+func (i *importer) uploadLarge(fileName, schedule string, file []byte) string {
+	i.t.Helper()
+	var started struct{ ID string }
+	i.decode(i.send("", url.Values{
+		"name": {"import " + rand.Text()}, "template": {i.env["TEMPLATE_ID"]}, "schedule": {schedule}, "fileName": {fileName}, "size": {strconv.Itoa(len(file))},
+	}), &started)
+	for from, number := 0, 1; from < len(file); from, number = from+imports.PartSize, number+1 {
+		var part struct{ URL string }
+		i.decode(i.send("/part", url.Values{"id": {started.ID}, "part": {strconv.Itoa(number)}}), &part)
+		put, err := http.NewRequestWithContext(i.t.Context(), http.MethodPut, part.URL, bytes.NewReader(file[from:min(from+imports.PartSize, len(file))]))
+		must(i.t, err)
+		if sent := i.do(put); sent.status != http.StatusOK {
+			i.t.Fatalf("the bucket answers %d: %s", sent.status, sent.body)
+		}
+	}
+	var finished struct{ Path string }
+	i.decode(i.send("/finish", url.Values{"id": {started.ID}}), &finished)
+	return strings.TrimPrefix(finished.Path, "/dashboard/imports")
+}
+
+// follow waits for the end of a step, and returns the longest time in which the page showed the
+// same progress.
+func (i *importer) follow(path string, progress *regexp.Regexp, ended func(p page) bool) (longest time.Duration) {
+	i.t.Helper()
+	last, moved := "", time.Now()
+	i.c.eventually(30*time.Minute, "done", func() bool {
+		p := i.open(i.env["BASE_URL"] + "/dashboard/imports" + path)
+		if ended(p) {
+			return true
+		}
+		if now := progress.FindString(p.body); now != last {
+			longest, last, moved = max(longest, time.Since(moved)), now, time.Now()
+		}
+		return false
+	})
+	return longest
+}
+
+// A large file is checked and accepted in parts: every number once, within the memory, with
+// progress. IMPORT_LINES=2000000 is the full size. IMPORT_FORMAT=xlsx reads a workbook.
+func TestImport_Large(t *testing.T) {
+	t.Parallel()
+	lines, err := strconv.Atoi(cmp.Or(os.Getenv("IMPORT_LINES"), "20001"))
+	must(t, err)
+	format := cmp.Or(os.Getenv("IMPORT_FORMAT"), "csv")
+	i := newImporter(t)
+	file := recipientsFile(t, format, lines-1)
+	path := i.uploadLarge("clientes."+format, time.Now().Add(72*time.Hour).UTC().Format(time.RFC3339), file)
+	i.shows(path, "Which column is which")
+	began := time.Now()
+	i.send(path+"/columns", url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}, "v1": {"3"}})
+	reading := i.follow(path, regexp.MustCompile(`[\d,]+ lines checked`), func(p page) bool { return strings.Contains(p.body, "What will be sent") })
+	read := time.Since(began)
+	hash := hashField.FindStringSubmatch(i.shows(path, "1 repeated number").body)
+	if hash == nil {
+		t.Fatal("the campaign cannot be confirmed")
+	}
+	began = time.Now()
+	i.send(path+"/confirm", url.Values{"hash": {hash[1]}})
+	sending := i.follow(path, regexp.MustCompile(`[\d,]+ of [\d,]+ messages`), func(p page) bool { return strings.HasPrefix(p.url.Path, "/dashboard/campaigns") })
+	took, peak := time.Since(began), i.c.peakMemory("IMPORTS_FUNCTION")
+	t.Logf("%d lines, %d MB of %s: checked in %v, at most %v without progress; accepted in %v, at most %v; %d MiB",
+		lines, len(file)>>20, format, read.Round(time.Second), reading.Round(time.Millisecond), took.Round(time.Second), sending.Round(time.Millisecond), peak>>20)
+	if peak == 0 || peak >= importMemory {
+		t.Errorf("the function took %d MiB, want less than %d", peak>>20, importMemory>>20)
+	}
+	if max(reading, sending) > progressWithin {
+		t.Errorf("%v without progress, want at most %v", max(reading, sending), progressWithin)
+	}
+	all, err := i.c.store().Dispatched(t.Context(), campaign.ID{Tenant: i.env["TENANT"], CampaignID: strings.TrimPrefix(path, "/")})
+	must(t, err)
+	accepted := 0
+	for _, b := range all.Batches {
+		accepted += b.Accepted
+	}
+	if accepted != lines-1 || len(all.Batches) != (lines-1+campaign.MaxMessages-1)/campaign.MaxMessages {
+		t.Errorf("%d messages in %d batches, want %d: a campaign has each number once", accepted, len(all.Batches), lines-1)
+	}
+}
