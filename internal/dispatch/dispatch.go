@@ -139,16 +139,9 @@ func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte
 	return answer, err
 }
 
-// Part is the call for a part of an imported file.
-type Part struct {
-	Key             string // Idempotency-Key
-	TemplateVersion int    // the only one that the part may be sent with
-	Lines           []int  // line of each message in the file
-}
-
 // DispatchPart is Dispatch for a part of an imported file. A repeated call returns the first
 // answer for a day. Later, the batch has the hash of the call's body.
-func (s *Service) DispatchPart(ctx context.Context, tenant, base string, body []byte, p Part) ([]byte, error) {
+func (s *Service) DispatchPart(ctx context.Context, tenant, base string, body []byte, p campaign.ImportPart) ([]byte, error) {
 	c := &call{
 		tenant: tenant, base: base, lines: p.Lines, now: s.Now(), key: p.Key, bodyHash: sha256.Sum256(body), version: p.TemplateVersion,
 	}

@@ -24,10 +24,6 @@ func validate(c *call, s campaign.AcceptState, earlier numberset.Set) violations
 	return found
 }
 
-// CodeTemplateChanged refuses a part of an import whose template has a newer version. Calls of
-// the API do not get it.
-const CodeTemplateChanged = "template_changed"
-
 func validateTemplate(c *call, t *campaign.Template) violations {
 	switch {
 	case t == nil:
@@ -35,7 +31,7 @@ func validateTemplate(c *call, t *campaign.Template) violations {
 	case t.Tenant != c.tenant:
 		return violations{{http.StatusForbidden, "/templateId", "template_of_another_tenant", "the template belongs to another tenant"}}
 	case c.version != 0 && t.Version != c.version:
-		return violations{{http.StatusConflict, "/templateId", CodeTemplateChanged, "the template has another version than the checked one"}}
+		return violations{{http.StatusConflict, "/templateId", campaign.CodeTemplateChanged, "the template has another version than the checked one"}}
 	}
 	return validateVariables(c.req, t.Variables())
 }

@@ -6,10 +6,10 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -307,7 +307,7 @@ func TestStart_Limits(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	for n := range campaign.MaxImports + 1 {
-		_, _, err := c.Start(t.Context(), campaign.Import{ID: campaign.ID{Tenant: c.tenant}, FileName: fmt.Sprint(n), Size: 1})
+		_, _, err := c.Start(t.Context(), campaign.Import{ID: campaign.ID{Tenant: c.tenant}, FileName: strconv.Itoa(n), Size: 1})
 		if full := n == campaign.MaxImports; (err != nil) != full {
 			t.Errorf("import %d: %v", n, err)
 		}
@@ -350,7 +350,7 @@ func TestImport_TemplateChanged(t *testing.T) {
 	next.Version = 2
 	_, err := c.store.PutTemplate(t.Context(), next)
 	c.must(err)
-	if i = c.send(i); i.State != campaign.ImportStopped || i.Fault != dispatch.CodeTemplateChanged || len(c.batches(i)) > 0 {
+	if i = c.send(i); i.State != campaign.ImportStopped || i.Fault != campaign.CodeTemplateChanged || len(c.batches(i)) > 0 {
 		t.Errorf("%s, %q, %v; want a stop with no batch", i.State, i.Fault, c.batches(i))
 	}
 }
@@ -388,12 +388,14 @@ func (c *company) parts(i campaign.Import, uid string) {
 	c.t.Helper()
 	lines := slices.Collect(strings.Lines(five))[1:]
 	for n := range 3 {
-		body := "campaign-dispatch part 1\n"
+		var body bytes.Buffer
+		body.WriteString("campaign-dispatch part 1\n")
 		for at := 2 * n; at < min(2*n+2, len(lines)); at++ {
 			cells := strings.Split(strings.TrimSpace(lines[at]), ";")
-			body += string(mustJSON(map[string]any{"line": at + 2, "phone": cells[0], "uid": cells[1] + uid, "vars": map[string]string{"nome": cells[2]}})) + "\n"
+			body.Write(mustJSON(map[string]any{"line": at + 2, "phone": cells[0], "uid": cells[1] + uid, "vars": map[string]string{"nome": cells[2]}}))
+			body.WriteByte('\n')
 		}
-		c.must(c.blobs.Put(c.t.Context(), i.PartBlob(n+1), []byte(body), "application/x-ndjson"))
+		c.must(c.blobs.Put(c.t.Context(), i.PartBlob(n+1), body.Bytes(), "application/x-ndjson"))
 	}
 }
 

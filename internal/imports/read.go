@@ -33,7 +33,6 @@ type reader struct {
 	*Worker
 	campaign.Import
 	source   Source
-	bytes    int64 // read in earlier tasks
 	columns  recipients.Columns
 	seen     map[uint64]struct{} // the numbers so far
 	optedOut func(phone string) bool

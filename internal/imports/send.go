@@ -11,7 +11,6 @@ import (
 	"strconv"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/retry"
@@ -78,7 +77,7 @@ func (w *Worker) accept(ctx context.Context, i campaign.Import, number int, p pa
 	if err != nil {
 		return 0, err
 	}
-	call := dispatch.Part{Key: i.PartKey(number), TemplateVersion: i.TemplateVersion, Lines: p.lines()}
+	call := campaign.ImportPart{Key: i.PartKey(number), TemplateVersion: i.TemplateVersion, Lines: p.lines()}
 	answer, err := w.try(ctx, i, body, call)
 	if problem, refused := refusal(err); refused {
 		if used(problem) {
@@ -97,7 +96,7 @@ func (w *Worker) accept(ctx context.Context, i campaign.Import, number int, p pa
 }
 
 // try calls until the call is accepted or refused, at most maxTries times.
-func (w *Worker) try(ctx context.Context, i campaign.Import, body []byte, call dispatch.Part) (answer []byte, err error) {
+func (w *Worker) try(ctx context.Context, i campaign.Import, body []byte, call campaign.ImportPart) (answer []byte, err error) {
 	for attempt := range maxTries {
 		if err := retry.Wait(ctx, attempt); err != nil {
 			return nil, err

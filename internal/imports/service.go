@@ -252,25 +252,19 @@ func (s *Service) Cancel(ctx context.Context, i campaign.Import) error {
 	return deleteFiles(ctx, s.Uploads, i)
 }
 
-// Message is a message of a checked file.
-type Message struct {
-	Line int
-	Vars map[string]string
-}
-
-// Message returns the message at a position in the parts, from 0. The error wraps
-// campaign.ErrNotFound if there is none.
-func (s *Service) Message(ctx context.Context, i campaign.Import, at int) (Message, error) {
+// Message returns the line and the variables of the message at a position in the parts, from
+// 0. The error wraps campaign.ErrNotFound if there is none.
+func (s *Service) Message(ctx context.Context, i campaign.Import, at int) (line int, vars map[string]string, err error) {
 	file, err := s.Uploads.Get(ctx, i.PartBlob(at/campaign.MaxMessages+1))
 	if err != nil {
-		return Message{}, err
+		return 0, nil, err
 	}
 	p, err := decodePart(file)
 	if err != nil {
-		return Message{}, err
+		return 0, nil, err
 	}
 	if at %= campaign.MaxMessages; at >= len(p) {
-		return Message{}, campaign.ErrNotFound
+		return 0, nil, campaign.ErrNotFound
 	}
-	return Message{p[at].Line, p[at].Vars}, nil
+	return p[at].Line, p[at].Vars, nil
 }

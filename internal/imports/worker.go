@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/retry"
 )
@@ -68,7 +67,7 @@ type Source interface {
 // Dispatcher checks and accepts parts. A refusal is a *httpapi.Problem.
 type Dispatcher interface {
 	Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error)
-	DispatchPart(ctx context.Context, tenant, base string, body []byte, p dispatch.Part) ([]byte, error)
+	DispatchPart(ctx context.Context, tenant, base string, body []byte, p campaign.ImportPart) ([]byte, error)
 }
 
 // OptOuts returns a function that reports whether an E.164 number opted out.

@@ -46,7 +46,7 @@ func openCSV(file io.Reader, head []byte) (*csvRecords, error) {
 			return nil, err
 		}
 	}
-	c.limit = &lineLimit{r: buffered, comma: byte(comma)}
+	c.limit = &lineLimit{r: buffered, comma: []byte(string(comma))}
 	c.reader = csv.NewReader(c.limit)
 	c.reader.Comma, c.reader.FieldsPerRecord, c.reader.ReuseRecord = comma, -1, true
 	c.skipped = skipped
@@ -108,7 +108,7 @@ var errLongLine = errors.New("a line is too long")
 // them those of an open quote. Otherwise the CSV reader would hold the rest of the file.
 type lineLimit struct {
 	r          io.Reader
-	comma      byte
+	comma      []byte
 	offset     int64 // read so far
 	begun      int64 // where the current record begins
 	separators int   // since the last line end
@@ -125,7 +125,7 @@ func (l *lineLimit) Read(p []byte) (int, error) {
 	l.offset += int64(n)
 	for rest := p[:n]; len(rest) > 0; {
 		line, after, ended := bytes.Cut(rest, []byte("\n"))
-		if l.separators += bytes.Count(line, []byte{l.comma}); l.separators > maxSeparators {
+		if l.separators += bytes.Count(line, l.comma); l.separators > maxSeparators {
 			return 0, errLongLine
 		}
 		if ended {

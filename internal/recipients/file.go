@@ -72,7 +72,7 @@ const headSize = 64 << 10
 // commas, semicolons or tabs in UTF-8 or Windows-1252. Invalid files return a *Error.
 func Open(file io.ReaderAt, size int64) (*File, error) {
 	head := make([]byte, min(headSize, size))
-	if n, err := file.ReadAt(head, 0); err != nil && (err != io.EOF || n < len(head)) { //nolint:errorlint // by the contract of ReaderAt
+	if n, err := file.ReadAt(head, 0); err != nil && (err != io.EOF || n < len(head)) {
 		return nil, err
 	}
 	f := &File{}
@@ -88,7 +88,8 @@ func Open(file io.ReaderAt, size int64) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, f.readHeader()
+	err = f.readHeader()
+	return f, err
 }
 
 func (f *File) readHeader() error {

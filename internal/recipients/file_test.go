@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"testing"
 
@@ -112,19 +113,17 @@ func TestNext_OpenQuoteEndsEarly(t *testing.T) {
 }
 
 // workbook returns a workbook with the parts, and the least that each workbook has.
-func workbook(t testing.TB, sheet string, more map[string]string) []byte {
-	t.Helper()
+func workbook(tb testing.TB, sheet string, more map[string]string) []byte {
+	tb.Helper()
 	parts := map[string]string{
 		"xl/workbook.xml": `<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets>` +
-			`<sheet name="Clientes" sheetId="7" r:id="rId3"/><sheet name="Outra" sheetId="8" r:id="rId4"/></sheets></workbook>`,
+			`<sheet name="Lista" sheetId="7" r:id="rId3"/><sheet name="Outra" sheetId="8" r:id="rId4"/></sheets></workbook>`,
 		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="rId4" Target="worksheets/sheet1.xml"/>` +
 			`<Relationship Id="rId3" Target="worksheets/sheet2.xml"/></Relationships>`,
 		"xl/worksheets/sheet1.xml": `<worksheet><sheetData><row><c t="inlineStr"><is><t>wrong sheet</t></is></c></row></sheetData></worksheet>`,
 		"xl/worksheets/sheet2.xml": `<worksheet><sheetData>` + sheet + `</sheetData></worksheet>`,
 	}
-	for name, content := range more {
-		parts[name] = content
-	}
+	maps.Copy(parts, more)
 	var file bytes.Buffer
 	w := zip.NewWriter(&file)
 	for name, content := range parts {
@@ -133,11 +132,11 @@ func workbook(t testing.TB, sheet string, more map[string]string) []byte {
 			_, err = io.WriteString(part, content)
 		}
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return file.Bytes()
 }

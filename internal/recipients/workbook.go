@@ -93,7 +93,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 func decode(archive *zip.Reader, name string, most int64, value any) error {
 	part, err := archive.Open(name)
 	if err != nil {
-		return nil //nolint:nilerr // optional
+		return nil
 	}
 	defer func() { _ = part.Close() }() // read only
 	return xml.NewDecoder(&bounded{r: part, left: most}).Decode(value)
@@ -120,8 +120,8 @@ func firstSheet(archive *zip.Reader) (string, error) {
 	}
 	for _, link := range links.All {
 		if len(book.Sheets) > 0 && link.ID == book.Sheets[0].ID {
-			if strings.HasPrefix(link.Target, "/") {
-				return strings.TrimPrefix(link.Target, "/"), nil
+			if absolute, ok := strings.CutPrefix(link.Target, "/"); ok {
+				return absolute, nil
 			}
 			return path.Join("xl", link.Target), nil
 		}
@@ -133,7 +133,7 @@ func firstSheet(archive *zip.Reader) (string, error) {
 func sharedTexts(archive *zip.Reader) (texts []string, err error) {
 	part, err := archive.Open("xl/sharedStrings.xml")
 	if err != nil {
-		return nil, nil //nolint:nilerr // optional
+		return nil, nil
 	}
 	defer func() { _ = part.Close() }() // read only
 	decoder := xml.NewDecoder(part)

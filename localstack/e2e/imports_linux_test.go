@@ -115,7 +115,7 @@ func TestImport_Large(t *testing.T) {
 	format := cmp.Or(os.Getenv("IMPORT_FORMAT"), "csv")
 	i := newImporter(t)
 	file := recipientsFile(t, format, lines-1)
-	path := i.uploadLarge("clientes."+format, time.Now().Add(72*time.Hour).UTC().Format(time.RFC3339), file)
+	path := i.uploadLarge("lista."+format, time.Now().Add(72*time.Hour).UTC().Format(time.RFC3339), file)
 	i.shows(path, "Which column is which")
 	began := time.Now()
 	i.send(path+"/columns", url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}, "v1": {"3"}})

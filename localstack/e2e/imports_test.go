@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func (i *importer) send(path string, form url.Values) page {
 func (i *importer) upload(name, schedule, file string) string {
 	i.t.Helper()
 	answer := i.send("", url.Values{
-		"name": {name}, "template": {i.env["TEMPLATE_ID"]}, "schedule": {schedule}, "fileName": {"clientes.csv"}, "size": {fmt.Sprint(len(file))}, "modified": {"1"},
+		"name": {name}, "template": {i.env["TEMPLATE_ID"]}, "schedule": {schedule}, "fileName": {"lista.csv"}, "size": {strconv.Itoa(len(file))}, "modified": {"1"},
 	})
 	var started struct{ ID string }
 	i.decode(answer, &started)

@@ -91,7 +91,7 @@ func importPages(c app.Config, store *dynamo.CampaignStore, blobs *s3.Store) *im
 	service := &imports.Service{
 		Store: store, Uploads: blobs, Queue: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
 	}
-	return &importpages.Pages{Store: store, Imports: service, Origin: blobs.Origin, Now: time.Now}
+	return &importpages.Pages{Store: store, Imports: service, Origin: blobs.Origin, PartSize: imports.PartSize, Now: time.Now}
 }
 
 // sendingAreas returns the pages of media, of templates, and of sending a campaign and its

@@ -52,12 +52,7 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 			}
 		}
 	}
-	if b.Test {
-		row["test"] = boolean(true)
-	}
-	if len(b.BodyHash) > 0 {
-		row["bodyHash"] = bytesOf(b.BodyHash)
-	}
+	setOrigin(row, b)
 	setBilling(row, b)
 	setEnd(row, b.ExpiresAt())
 	if !b.NextCheck.IsZero() {
@@ -108,6 +103,16 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		Reserved: getMoney(row, "reserved"), ReservedOn: getText(row, "reservedOn"),
 		CountsClicks: getBool(row, "countsClicks"), Test: getBool(row, "test"), BodyHash: getBinary(row, "bodyHash"),
 	}, nil
+}
+
+// setOrigin sets what some batches have because of where they come from.
+func setOrigin(row Item, b campaign.Batch) {
+	if b.Test {
+		row["test"] = boolean(true)
+	}
+	if len(b.BodyHash) > 0 {
+		row["bodyHash"] = bytesOf(b.BodyHash)
+	}
 }
 
 // setBilling sets the billing classes of a batch, its prices and its reservation.

@@ -103,7 +103,9 @@ func redriveCommand(flags *flag.FlagSet) action {
 }
 
 // queues returns the queues with dead-letter queues.
-func queues() []string { return []string{"release", "send", "events", "notify", "revoke", "exports", "imports"} }
+func queues() []string {
+	return []string{"release", "send", "events", "notify", "revoke", "exports", "imports"}
+}
 
 func queueNames() string {
 	names := queues()

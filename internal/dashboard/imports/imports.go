@@ -16,7 +16,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/imports"
 	"campaign-dispatch/internal/recipients"
 )
 
@@ -48,7 +47,7 @@ type Imports interface {
 	Send(ctx context.Context, i campaign.Import) error
 	AwaitApproval(ctx context.Context, i campaign.Import) error
 	Cancel(ctx context.Context, i campaign.Import) error
-	Message(ctx context.Context, i campaign.Import, at int) (imports.Message, error)
+	Message(ctx context.Context, i campaign.Import, at int) (line int, vars map[string]string, err error)
 }
 
 // Pages are the pages of imports.
@@ -57,7 +56,9 @@ type Pages struct {
 	Imports Imports
 	// Origin returns the origin to which browsers send the parts of a file.
 	Origin func(ctx context.Context) (string, error)
-	Now    func() time.Time
+	// PartSize is the size of all parts but the last.
+	PartSize int64
+	Now      func() time.Time
 }
 
 //go:embed *.html texts.json
@@ -110,7 +111,7 @@ func (s *Pages) Upload(p *web.Page) (web.Upload, error) {
 		return web.Upload{}, err
 	}
 	p.UploadTo(origin)
-	return web.Upload{Script: Path + "/upload/" + scriptHash + "/import.js", PartSize: imports.PartSize}, nil
+	return web.Upload{Script: Path + "/upload/" + scriptHash + "/import.js", PartSize: s.PartSize}, nil
 }
 
 func pathOf(i campaign.Import) string { return Path + "/" + i.CampaignID }

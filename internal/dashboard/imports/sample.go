@@ -35,7 +35,7 @@ func (s *Pages) sample(p *web.Page, i campaign.Import) (shown sample, err error)
 	of := max(1, shown.Of)
 	shown.Prior, shown.Next = shown.At-1, shown.At%of+1
 	shown.Random = (shown.At+rand.IntN(max(1, of-1)))%of + 1 //nolint:gosec // nobody gains from guessing it
-	m, err := s.Imports.Message(p.R.Context(), i, shown.At-1)
+	line, vars, err := s.Imports.Message(p.R.Context(), i, shown.At-1)
 	if errors.Is(err, campaign.ErrNotFound) { // sent already, or a part with fewer messages
 		shown.None = true
 		return shown, nil
@@ -49,9 +49,9 @@ func (s *Pages) sample(p *web.Page, i campaign.Import) (shown sample, err error)
 	}
 	var values []string
 	for _, name := range t.Variables() {
-		values = append(values, m.Vars[name])
+		values = append(values, vars[name])
 	}
-	shown.Phone, shown.Cut = web.Phone(p, t.Render(values), p.T("sending.first_message", m.Line), phoneWeight)
+	shown.Phone, shown.Cut = web.Phone(p, t.Render(values), p.T("sending.first_message", line), phoneWeight)
 	return shown, nil
 }
 
