@@ -83,7 +83,7 @@
   const leaving = (event) => event.preventDefault();
 
   document.addEventListener("submit", (event) => {
-    if (event.target !== form || event.submitter?.formAction !== form.action || !isLarge(input.files[0])) return;
+    if (event.target !== form || event.submitter?.hasAttribute("formaction") || !isLarge(input.files[0])) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     addEventListener("beforeunload", leaving);

@@ -1,0 +1,80 @@
+package browser_test
+
+import (
+	"archive/zip"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// workbook writes a workbook whose first sheet has the rows, and returns its path.
+func workbook(t *testing.T, rows ...[]string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "lista.xlsx")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sheet strings.Builder
+	for n, row := range rows {
+		fmt.Fprintf(&sheet, `<row r="%d">`, n+1)
+		for _, cell := range row {
+			fmt.Fprintf(&sheet, `<c t="inlineStr"><is><t>%s</t></is></c>`, cell)
+		}
+		sheet.WriteString(`</row>`)
+	}
+	archive := zip.NewWriter(file)
+	for name, content := range map[string]string{
+		"xl/workbook.xml":            `<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet r:id="a"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="a" Target="worksheets/sheet1.xml"/></Relationships>`,
+		"xl/worksheets/sheet1.xml":   `<worksheet><sheetData>` + sheet.String() + `</sheetData></worksheet>`,
+	} {
+		part, err := archive.Create(name)
+		if err == nil {
+			_, err = part.Write([]byte(content))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A user sends a campaign from an Excel workbook whose columns have unknown names.
+func TestImport_Workbook(t *testing.T) {
+	t.Parallel()
+	b := open(t, "pt-BR")
+	b.signIn(b.env["DASHBOARD_EMAIL"])
+	word := rand.Text()[:8]
+	b.write("Planilha "+word, "Oi {{nome}}")
+	path := workbook(t, []string{"Contato", "Cadastro", "Cliente"},
+		[]string{"21" + number(), "a", "Ana"}, []string{"21" + number(), "b", "João"}, []string{"21" + number(), "", "Rui"}, []string{"123", "d", "Eva"})
+	b.click(`a[href^="/dashboard/campaigns/new?template="]`, `#file`)
+	b.run("fill in the form", chromedp.SendKeys(`#name`, "Importada "+word), chromedp.SetUploadFiles(`#file`, []string{path}))
+	b.click(`form[action="/dashboard/campaigns/new"] .actions button:not(.second)`, `#phone`)
+	b.check("import-columns")
+	b.loadsWith(422, "send the form without columns", chromedp.Click(`form[action$="/columns"] button`), chromedp.WaitVisible(`[role=alert]`))
+	b.check("import-columns-refused")
+	b.run("choose the columns", chromedp.SetValue(`#phone`, "0"), chromedp.SetValue(`#uid`, "1"), chromedp.SetValue(`#v0`, "2"))
+	b.click(`form[action$="/columns"] button`, `form[action$="/confirm"] button`)
+	b.check("import-review")
+	if shown := b.text(`main`); !strings.Contains(shown, "Enviar para 2 pessoas") || !strings.Contains(shown, "1 linha com problema fica de fora") {
+		t.Errorf("the review shows %q", shown)
+	}
+	b.run("show the next person's message", chromedp.Click(`#sample a[href*="person=2"]`), chromedp.WaitVisible(`//*[@id="sample"]//*[contains(., "João")]`))
+	b.click(`form[action$="/confirm"] button`, `#live`)
+	b.check("import-sent")
+	b.visit("/dashboard/imports")
+	b.check("imports")
+}
