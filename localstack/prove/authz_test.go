@@ -156,8 +156,8 @@ func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 	w.upload(ctx, t)
 }
 
-// fillDashboard gives the owner what only the dashboard makes: a list of recipients, a draft
-// and a request for approval.
+// fillDashboard gives the owner what only the dashboard makes: a list of recipients, a draft,
+// an uploaded file and a request for approval.
 func (w *authzFixture) fillDashboard(ctx context.Context, t *testing.T) {
 	t.Helper()
 	v, store, now := &w.owner, storeOf(w.env), time.Now()
@@ -166,8 +166,12 @@ func (w *authzFixture) fillDashboard(ctx context.Context, t *testing.T) {
 		Audience: campaign.AudienceUnread, State: campaign.ExportCompleted, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 	}, nil)
 	check(t, err)
-	draft, asked := "d"+rand.Text(), "a"+rand.Text()
-	v.private = append([]string{draft, asked}, v.private...)
+	draft, asked, large := "d"+rand.Text(), "a"+rand.Text(), "l"+rand.Text()
+	v.private = append([]string{draft, asked, large}, v.private...)
+	_, err = store.SaveImport(ctx, campaign.Import{
+		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, Name: large, TemplateID: v.template, State: campaign.ImportColumns, CreatedAt: now,
+	})
+	check(t, err)
 	check(t, store.SaveDraft(ctx, campaign.Draft{Tenant: v.id, ID: v.draft, Name: draft, TemplateID: v.template, UpdatedAt: now}))
 	check(t, store.AskApproval(ctx, campaign.Approval{
 		Tenant: v.id, CampaignID: v.campaign, Name: asked, TemplateID: v.template, By: "somebody@authz.example", At: now, State: campaign.ApprovalRefused,

@@ -205,6 +205,9 @@ func (s *Pages) render(p *web.Page, status int, i campaign.Import, notice string
 		return err
 	}
 	v.Changed = v.Template.Version != i.TemplateVersion
+	if err := s.readRequest(p, &v); err != nil {
+		return err
+	}
 	if i.State == campaign.ImportReady || i.State == campaign.ImportApproval || i.State == campaign.ImportStopped {
 		if err := s.complete(p, &v); err != nil {
 			return err
@@ -215,18 +218,22 @@ func (s *Pages) render(p *web.Page, status int, i campaign.Import, notice string
 	return p.RenderStatus(status, "imports.title", "import.html", v)
 }
 
+// readRequest adds the request for approval, if there is one.
+func (s *Pages) readRequest(p *web.Page, v *view) error {
+	a, err := s.Store.Approval(p.R.Context(), v.Tenant, v.CampaignID)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	v.Approval, v.Own = &a, a.By == p.Session.Email
+	return err
+}
+
 // complete adds what a person needs for the decision to send.
 func (s *Pages) complete(p *web.Page, v *view) (err error) {
 	if v.Minutes, err = s.minutes(p, v.Findings.Accepted-v.SentAccepted); err != nil {
 		return err
 	}
 	if v.Needed, err = s.needsApproval(p, v.Import); err != nil {
-		return err
-	}
-	a, err := s.Store.Approval(p.R.Context(), v.Tenant, v.CampaignID)
-	if err == nil {
-		v.Approval, v.Own = &a, a.By == p.Session.Email
-	} else if !errors.Is(err, campaign.ErrNotFound) {
 		return err
 	}
 	v.Sample, err = s.sample(p, v.Import)

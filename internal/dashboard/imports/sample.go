@@ -57,12 +57,12 @@ func (s *Pages) sample(p *web.Page, i campaign.Import) (shown sample, err error)
 
 // showSample shows the preview of another person's message.
 func (s *Pages) showSample(p *web.Page) error {
+	if !p.Partial() {
+		return s.show(p)
+	}
 	i, err := s.find(p, p.R.PathValue("campaignId"))
 	if err != nil {
 		return err
-	}
-	if !p.Partial() {
-		return p.Redirect(pathOf(i) + "?" + p.R.URL.RawQuery)
 	}
 	shown, err := s.sample(p, i)
 	if err != nil {

@@ -1,0 +1,336 @@
+package imports_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dashboard/campaignupload"
+	"campaign-dispatch/internal/dashboard/imports"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/recipients"
+)
+
+const (
+	tenant   = "loja"
+	id       = "0b6e8a52-7c1f-4d1a-9f3e-5d2c1b0a9e8f"
+	template = "5f0c7a0e-1111-4222-8333-444455556666"
+	path     = imports.Path + "/" + id
+	hash     = "0f0f"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// company is a tenant with one import, whose service records what people decide.
+type company struct {
+	*webtest.Dashboard
+	stored                    campaign.Import
+	approval                  *campaign.Approval
+	from, version             int
+	checked                   recipients.Columns
+	sent, cancelled, awaiting int
+	late                      bool
+	admin, author, approver   webtest.Person
+}
+
+func newCompany(t *testing.T, state campaign.ImportState) *company {
+	t.Helper()
+	c := &company{version: 1, stored: campaign.Import{
+		ID: campaign.ID{Tenant: tenant, CampaignID: id}, State: state, Name: "Natal", TemplateID: template, TemplateVersion: 1, FileName: "lista.csv",
+		Header: []string{"Celular", "", "Nome"}, Phone: 0, UID: -1, Values: []campaign.ImportColumn{{Name: "nome", Column: 2}},
+		Read: campaign.ImportProgress{Rows: 5, Parts: 1, Hash: hash}, Findings: campaign.ImportFindings{Accepted: 3},
+	}}
+	c.Dashboard = webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), imports.Area(), &imports.Pages{
+		Store: c, Imports: c, Now: func() time.Time { return noon }, PartSize: 8 << 20,
+		Origin: func(context.Context) (string, error) { return "https://bucket.example", nil },
+	}, campaignupload.Area()) // the review has the texts of the form
+	c.admin, c.author, c.approver = c.SignIn(tenant, web.RoleAdmin), c.SignIn(tenant, web.RoleAuthor), c.SignIn(tenant, web.RoleApprover)
+	return c
+}
+
+func (c *company) Imports(_ context.Context, of string) ([]campaign.Import, error) {
+	if of != tenant {
+		return nil, nil
+	}
+	return []campaign.Import{c.stored}, nil
+}
+
+func (c *company) Template(_ context.Context, of string) (campaign.Template, error) {
+	if of != template {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
+	return campaign.Template{ID: template, Tenant: tenant, Version: c.version, Name: "Oi", Content: content.Content{Text: "Oi {{nome}}"}}, nil
+}
+
+func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campaign.Template, error) {
+	return c.Template(ctx, of)
+}
+func (c *company) ApprovalFrom(context.Context, string) (int, error) { return c.from, nil }
+
+func (c *company) Approval(context.Context, string, string) (campaign.Approval, error) {
+	if c.approval == nil {
+		return campaign.Approval{}, campaign.ErrNotFound
+	}
+	return *c.approval, nil
+}
+
+func (c *company) AskApproval(_ context.Context, a campaign.Approval) error {
+	c.approval = &a
+	return nil
+}
+
+func (c *company) SaveApproval(_ context.Context, a campaign.Approval, was campaign.ApprovalState) error {
+	if c.approval.State != was {
+		return campaign.ErrLostRace
+	}
+	c.approval = &a
+	return nil
+}
+
+func (c *company) Tenant(context.Context, string) (campaign.Tenant, error) {
+	return campaign.Tenant{}, campaign.ErrNotFound
+}
+
+func (c *company) Agent(context.Context, string) (campaign.Agent, error) {
+	return campaign.Agent{}, campaign.ErrNotFound
+}
+
+func (c *company) Start(_ context.Context, asked campaign.Import) (campaign.Import, map[int]int64, error) {
+	if asked.Size > campaign.MaxImport {
+		return asked, nil, &inputerr.Error{Code: "file_size"}
+	}
+	asked.CampaignID = id
+	return asked, map[int]int64{2: 8 << 20}, nil
+}
+
+func (c *company) Import(_ context.Context, of campaign.ID) (campaign.Import, error) {
+	if of != c.stored.ID {
+		return campaign.Import{}, campaign.ErrNotFound
+	}
+	return c.stored, nil
+}
+
+func (c *company) PartURL(_ context.Context, _ campaign.Import, part int) (string, error) {
+	if part != 1 {
+		return "", campaign.ErrNotFound
+	}
+	return "https://bucket.example/part", nil
+}
+func (c *company) Finish(context.Context, campaign.Import) error { return nil }
+
+func (c *company) Check(_ context.Context, _ campaign.Import, columns recipients.Columns, _ campaign.Template) error {
+	c.checked = columns
+	return nil
+}
+func (c *company) Late(campaign.Import) bool { return c.late }
+
+func (c *company) Send(context.Context, campaign.Import) error {
+	c.sent++
+	c.stored.State = campaign.ImportSending
+	return nil
+}
+
+func (c *company) AwaitApproval(context.Context, campaign.Import) error {
+	c.awaiting++
+	c.stored.State = campaign.ImportApproval
+	return nil
+}
+
+func (c *company) Cancel(context.Context, campaign.Import) error {
+	c.cancelled++
+	c.stored.State = campaign.ImportCancelled
+	return nil
+}
+
+func (c *company) Message(context.Context, campaign.Import, int) (int, map[string]string, error) {
+	return 2, map[string]string{"nome": "Ana"}, nil
+}
+
+func (c *company) confirm(who webtest.Person, hash string) webtest.Answer {
+	return who.Post(path+"/confirm", url.Values{"hash": {hash}})
+}
+
+func (c *company) decide(who webtest.Person, decision string) webtest.Answer {
+	return who.Post(path+"/decide", url.Values{"hash": {hash}, "decision": {decision}, "reason": {"wrong"}})
+}
+
+func says(t *testing.T, a webtest.Answer, status int, texts ...string) {
+	t.Helper()
+	if a.Status != status {
+		t.Errorf("status %d, want %d", a.Status, status)
+	}
+	for _, text := range texts {
+		if !strings.Contains(a.Text(), text) {
+			t.Errorf("the page lacks %q:\n%s", text, a.Text())
+		}
+	}
+}
+
+func TestColumns(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportColumns)
+	says(t, c.author.Get(path), http.StatusOK, "Which column is which", "Column B", "In the text: nome")
+	says(t, c.author.Post(path+"/columns", url.Values{"phone": {"0"}, "uid": {""}, "v0": {"7"}}), http.StatusUnprocessableEntity, "Choose a column for each field.")
+	if a := c.author.Post(path+"/columns", url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}}); a.Location != path {
+		t.Errorf("chosen: %d to %q", a.Status, a.Location)
+	}
+	want := recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}
+	if diff := cmp.Diff(want, c.checked); diff != "" {
+		t.Errorf("columns (-want +got):\n%s", diff)
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		hash   string
+		change func(c *company)
+		status int
+		sent   int
+	}{
+		"as reviewed":             {hash, func(*company) {}, http.StatusSeeOther, 1},
+		"another file":            {"1e1e", func(*company) {}, http.StatusConflict, 0},
+		"a template that changed": {hash, func(c *company) { c.version = 2 }, http.StatusConflict, 0},
+		"too late":                {hash, func(c *company) { c.late = true }, http.StatusConflict, 0},
+		"nobody to send to":       {hash, func(c *company) { c.stored.Findings.Accepted = 0 }, http.StatusConflict, 0},
+		"no budget":               {hash, func(c *company) { c.stored.Findings.General = []string{"budget_exceeded"} }, http.StatusConflict, 0},
+		"the rest after a stop":   {hash, func(c *company) { c.stored.State = campaign.ImportStopped }, http.StatusSeeOther, 1},
+		"sent already":            {hash, func(c *company) { c.stored.State = campaign.ImportSent }, http.StatusSeeOther, 0},
+		"discarded":               {hash, func(c *company) { c.stored.State = campaign.ImportCancelled }, http.StatusSeeOther, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCompany(t, campaign.ImportReady)
+			test.change(c)
+			first := c.confirm(c.author, test.hash)
+			c.confirm(c.author, test.hash) // a double click
+			if first.Status != test.status || c.sent != test.sent {
+				t.Errorf("status %d and sent %d times, want %d and %d", first.Status, c.sent, test.status, test.sent)
+			}
+		})
+	}
+}
+
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportReady)
+	c.from = 2
+	says(t, c.author.Get(path), http.StatusOK, "Ask for approval")
+	if a := c.confirm(c.admin, hash); a.Location != path || c.sent != 0 || c.awaiting != 1 || !c.approval.Import || c.approval.Hash != hash {
+		t.Fatalf("asked: %d to %q, sent %d, %+v", a.Status, a.Location, c.sent, c.approval)
+	}
+	for name, test := range map[string]struct {
+		answer webtest.Answer
+		status int
+	}{
+		"who asked":       {c.decide(c.admin, "approve"), http.StatusForbidden},
+		"an author":       {c.decide(c.author, "approve"), http.StatusForbidden},
+		"another tenant":  {c.decide(c.SignIn("another", web.RoleAdmin), "approve"), http.StatusNotFound},
+		"no decision":     {c.decide(c.approver, ""), http.StatusBadRequest},
+		"another hash":    {c.approver.Post(path+"/decide", url.Values{"hash": {"x"}, "decision": {"approve"}}), http.StatusBadRequest},
+		"an author again": {c.confirm(c.author, hash), http.StatusSeeOther},
+	} {
+		if test.answer.Status != test.status || c.sent > 0 {
+			t.Errorf("%s: %d, want %d; sent %d", name, test.answer.Status, test.status, c.sent)
+		}
+	}
+	says(t, c.approver.Get(path), http.StatusOK, "Approve and send to 3 people", "SHA-256")
+	c.decide(c.approver, "approve")
+	c.decide(c.approver, "approve")
+	if c.sent != 1 || c.approval.State != campaign.ApprovalApproved {
+		t.Errorf("approved: sent %d times, the request is %s", c.sent, c.approval.State)
+	}
+}
+
+func TestApproval_Refused(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportReady)
+	c.from = 1
+	c.confirm(c.author, hash)
+	says(t, c.approver.Post(path+"/decide", url.Values{"hash": {hash}, "decision": {"refuse"}}), http.StatusUnprocessableEntity, "reason")
+	c.decide(c.approver, "refuse")
+	if c.cancelled != 1 || c.sent != 0 || c.approval.State != campaign.ApprovalRefused {
+		t.Errorf("refused: cancelled %d, sent %d, %s", c.cancelled, c.sent, c.approval.State)
+	}
+	says(t, c.author.Get(path), http.StatusOK, "wrong")
+}
+
+func TestUpload_Refusals(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportUploading)
+	good := url.Values{"name": {"Natal"}, "template": {template}, "fileName": {"lista.csv"}, "size": {"7"}}
+	for name, test := range map[string]struct {
+		field, value, want string
+	}{
+		"accepted":           {"name", "Natal", `{"id":"` + id + `","parts":[2]}`},
+		"no name":            {"name", " ", `{"error":"Give the campaign a name."}`},
+		"a size in words":    {"size", "7 MB", `"error"`},
+		"too large":          {"size", "999999999", "larger than 200 MB"},
+		"another's template": {"template", "99999999-1111-4222-8333-444455556666", `"error"`},
+	} {
+		form := url.Values{}
+		for field, values := range good {
+			form[field] = values
+		}
+		form.Set(test.field, test.value)
+		if a := c.author.Post(imports.Path, form); !strings.Contains(a.Body, test.want) {
+			t.Errorf("%s: %d %s, want %s", name, a.Status, a.Body, test.want)
+		}
+	}
+	for name, test := range map[string]struct {
+		who    webtest.Person
+		part   string
+		status int
+	}{
+		"a part":           {c.author, "1", http.StatusOK},
+		"no such part":     {c.author, "9", http.StatusUnprocessableEntity},
+		"an approver":      {c.approver, "1", http.StatusForbidden},
+		"another's upload": {c.SignIn("another", web.RoleAdmin), "1", http.StatusUnprocessableEntity},
+	} {
+		if a := test.who.Post(imports.Path+"/part", url.Values{"id": {id}, "part": {test.part}}); a.Status != test.status {
+			t.Errorf("%s: %d, want %d", name, a.Status, test.status)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	for state, cancelled := range map[campaign.ImportState]int{
+		campaign.ImportUploading: 1, campaign.ImportReady: 1, campaign.ImportApproval: 1, campaign.ImportStopped: 1, campaign.ImportSending: 0, campaign.ImportSent: 0,
+	} {
+		c := newCompany(t, state)
+		if c.author.Post(path+"/cancel", nil); c.cancelled != cancelled {
+			t.Errorf("%s: cancelled %d times, want %d", state, c.cancelled, cancelled)
+		}
+	}
+}
+
+// Every state has a page in both languages.
+func TestShow_States(t *testing.T) {
+	t.Parallel()
+	for _, state := range []campaign.ImportState{
+		campaign.ImportUploading, campaign.ImportOpening, campaign.ImportColumns, campaign.ImportReading, campaign.ImportReady, campaign.ImportApproval,
+		campaign.ImportSending, campaign.ImportStopped, campaign.ImportFailed, campaign.ImportCancelled,
+	} {
+		c := newCompany(t, state)
+		c.stored.Fault, c.stored.FaultArgs = "columns", []string{"7", "3", "2"}
+		for _, language := range []string{"en", "pt-BR"} {
+			who := c.author
+			who.Language = language
+			for _, address := range []string{path, imports.Path} {
+				if a := who.Get(address); a.Status != http.StatusOK || strings.Contains(a.Text(), "imports.") || strings.Contains(a.Text(), "sending.") {
+					t.Errorf("%s in %s: %d\n%s", state, language, a.Status, a.Text())
+				}
+			}
+		}
+	}
+}
