@@ -72,7 +72,7 @@ func newMetered(t *testing.T, endpoints int, kinds ...string) *metered {
 	store.Client = dynamodb.NewFromConfig(env.AWS(), m.used.Attach)
 	m.feeder = &feed.Feeder{Batches: &store, Endpoints: &store, Queue: m, Now: time.Now}
 	m.applier = &outcome.Applier{
-		Batches: &store, Tenants: &store, Taps: &store, Contents: m.contents, OptOuts: &optout.Book{Store: &store, Now: time.Now},
+		Batches: &store, Tenants: &store, Taps: &store, Replies: &store, Contents: m.contents, OptOuts: &optout.Book{Store: &store, Now: time.Now},
 		Recorder: &outcome.Recorder{
 			Store: &store, Webhooks: &store, Blobs: discard{}, Notify: m, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: time.Now,
 		},

@@ -22,6 +22,8 @@ type Store interface {
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
+	// RepliesOf returns what a phone number wrote to a tenant, the newest first.
+	RepliesOf(ctx context.Context, tenant, phone string) ([]campaign.Reply, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
