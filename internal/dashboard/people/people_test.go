@@ -114,6 +114,13 @@ func (sent) Changes(context.Context, campaign.Batch, int, int) ([]campaign.Chang
 	}, nil
 }
 
+func (sent) RepliesOf(_ context.Context, tenant, phone string) ([]campaign.Reply, error) {
+	if tenant != "acme" || phone != ana {
+		return nil, nil
+	}
+	return []campaign.Reply{{Phone: ana, At: noon}, {Phone: ana, Text: "Que horas <abre>?", At: noon.Add(-time.Hour)}}, nil
+}
+
 func (sent) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
 	return campaign.Template{Name: "Oferta <b>"}, nil
 }
@@ -166,6 +173,26 @@ func TestFind_Spellings(t *testing.T) {
 		if log := strings.Join(b.Audited(), "\n"); !strings.Contains(log, masked) || strings.Contains(log, "98765") {
 			t.Errorf("%s: the audit log is %q", phone, log)
 		}
+	}
+}
+
+// The history of a number has what it wrote to the tenant, and not to another one.
+func TestFind_Replies(t *testing.T) {
+	t.Parallel()
+	b, form := newBench(t, 1), url.Values{"phone": {ana}}
+	got := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", form)
+	for _, want := range []string{"Que horas &lt;abre&gt;?", "Image, file or location", "4 May 2026, 11:00"} {
+		if !strings.Contains(got.Body, want) {
+			t.Errorf("the history lacks %q:\n%s", want, got.Text())
+		}
+	}
+	form.Set("cursor", "0001")
+	if later := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", form); strings.Contains(later.Body, "Que horas") {
+		t.Error("the page of older campaigns repeats the replies")
+	}
+	form.Del("cursor")
+	if other := b.SignIn("other", web.RoleViewer).Post(people.Path+"/find", form); strings.Contains(other.Body, "Que horas") {
+		t.Error("another tenant reads the replies")
 	}
 }
 
