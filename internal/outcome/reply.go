@@ -153,7 +153,7 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h camp
 		}
 	}
 	out, changes := optChangeOf(r.Kind, h.Text, r.content.Postback)
-	c = optChange{tenant: tenant, OptChange: campaign.OptChange{Phone: h.Phone, Out: out, At: r.At}}
+	c = optChange{tenant: tenant, OptChange: campaign.OptChange{Phone: h.Phone, Out: out, At: r.At, Origin: campaign.OriginMessage}}
 	if !out {
 		return c, changes, nil
 	}

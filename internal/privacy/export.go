@@ -33,7 +33,8 @@ type Export struct {
 // OptOut is the opt-out state of the number.
 type OptOut struct {
 	OptedOut bool       `json:"optedOut"`
-	Since    *time.Time `json:"since,omitempty"` // known for about eight days
+	Since    *time.Time `json:"since,omitempty"`  // known for about eight days
+	Origin   string     `json:"origin,omitempty"` // message, hand, file or unknown
 }
 
 // Place identifies a batch of a campaign.
@@ -144,6 +145,11 @@ func (p *person) exportOptOut(ctx context.Context, x *Export) error {
 	if x.OptOut.OptedOut = out; !since.IsZero() {
 		x.OptOut.Since = &since
 	}
+	if err != nil || !out {
+		return err
+	}
+	origin, err := p.OptOuts.Origin(ctx, p.tenant.ID, p.number.String())
+	x.OptOut.Origin = origin.String()
 	return err
 }
 

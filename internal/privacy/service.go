@@ -68,6 +68,7 @@ type Blobs interface {
 // OptOuts reads and changes a tenant's opt-outs.
 type OptOuts interface {
 	Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error)
+	Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error)
 	Forget(ctx context.Context, tenant, phone string) (bool, error)
 }
 

@@ -29,7 +29,7 @@ type listPage struct {
 	Statuses []campaign.Status
 	period
 	order
-	Heads map[string]head // by column
+	Heads  map[string]head // by column
 	Rows   []row
 	Next   string // the cursor of the next page
 	Later  bool   // there are newer campaigns

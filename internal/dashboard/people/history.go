@@ -35,6 +35,7 @@ type history struct {
 	Phone    string // E.164
 	OptedOut bool
 	Since    time.Time        // zero if unknown
+	Origin   campaign.Origin  // of the opt-out
 	Messages []message        // newest campaign first
 	Replies  []campaign.Reply // newest first, on the first page
 	Next     string           // cursor of older campaigns
@@ -78,6 +79,11 @@ func (s *Pages) find(p *web.Page) error {
 	var err error
 	if h.OptedOut, h.Since, err = s.OptOuts.Since(ctx, tenant, h.Phone); err != nil {
 		return err
+	}
+	if h.OptedOut {
+		if h.Origin, err = s.OptOuts.Origin(ctx, tenant, h.Phone); err != nil {
+			return err
+		}
 	}
 	if !h.Later {
 		if h.Replies, err = s.Store.RepliesOf(ctx, tenant, h.Phone); err != nil {

@@ -35,6 +35,8 @@ type Messages interface {
 // OptOuts reads and changes a tenant's opt-outs.
 type OptOuts interface {
 	Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error)
+	// Origin returns where the opt-out of a number comes from.
+	Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error)
 	List(ctx context.Context, tenant, cursor string, limit int) (found []campaign.OptedOut, next string, err error)
 	ListShard(ctx context.Context, tenant string, shard, limit int) ([]campaign.OptedOut, error)
 	// Count returns how many numbers opted out. exact is false if there are more.
