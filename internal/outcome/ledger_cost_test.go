@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -210,6 +211,26 @@ func TestLedgerUnits_IsolatedTaps(t *testing.T) {
 	}
 	if m.tasks != 400 {
 		t.Errorf("%d tasks, want 400", m.tasks)
+	}
+}
+
+// A written reply of any length costs one write unit, without endpoints.
+func TestLedgerUnits_WrittenReply(t *testing.T) {
+	t.Parallel()
+	m := newMetered(t, 0)
+	const key, phone = "events/agent/reply", "+5511900000000"
+	m.contents[key] = campaign.EventContent{Phone: phone, Text: strings.Repeat("não ", 1000)}
+	task := campaign.EventTask{
+		Kind: campaign.EventReply, AgentID: "agent", EventID: key, Blob: key, MessageID: m.batch.Key.MessageID(0), At: time.Now().Truncate(time.Millisecond),
+	}
+	if err := m.applier.Handle(t.Context(), []campaign.EventTask{task})[0]; err != nil {
+		t.Fatal(err)
+	}
+	if used := m.used.Take(); used.Writes != 1 {
+		t.Errorf("%.1f write units, want 1", used.Writes)
+	}
+	if kept, err := m.store.RepliesOf(t.Context(), m.batch.Tenant, phone); err != nil || len(kept) != 1 {
+		t.Errorf("%d replies are stored, error %v", len(kept), err)
 	}
 }
 
