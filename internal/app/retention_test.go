@@ -69,7 +69,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.Retention) + " from its acceptance",                   // rows
 		period(campaign.Retention) + " from the acceptance of its last batch", // a campaign
 		period(campaign.Retention) + " from the acceptance of its last batch", // its results
-		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife),
+		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife) + " from the reply", period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife), period(campaign.UploadLife),
 		period(campaign.DraftLife) + " from the last change",
 		period(campaign.ImportLife),

@@ -9,6 +9,7 @@ type OptOuts struct {
 	Version int          // counts changes of the shard and its parts; 0 if the shard does not exist yet
 	Packed  []byte       // the phone numbers, packed by numberset
 	Recent  []byte       // recent changes, see package optout
+	Origins []byte       // of the numbers, see package optout
 	Parts   []OptOutPart // ordered by From; empty for a shard in one row
 }
 
@@ -21,6 +22,7 @@ type OptOutPart struct {
 	Version int    // counts changes of the part
 	Packed  []byte // nil when only the reference is set
 	Recent  []byte
+	Origins []byte
 }
 
 // OptChange is an opt-out or opt-in of a phone number.
@@ -28,10 +30,30 @@ type OptChange struct {
 	Phone string // E.164, with the leading +
 	Out   bool
 	At    time.Time
+	// Origin is where an opt-out comes from.
+	Origin Origin
 }
 
 // OptedOut is a phone number that opted out.
 type OptedOut struct {
 	Phone string    // E.164, with the leading +
 	Since time.Time // zero if it is no longer known
+	// Origin is that of the opt-out, not of later repetitions.
+	Origin Origin
+}
+
+// Origin is where an opt-out comes from. Stored opt-outs contain its number.
+type Origin byte
+
+// The origins of opt-outs. Opt-outs of earlier versions have an unknown one.
+const (
+	OriginUnknown Origin = iota
+	OriginMessage        // the person wrote or tapped it, or used the phone's menu
+	OriginHand           // entered in the dashboard
+	OriginFile           // imported in the dashboard
+)
+
+// String returns the name of the origin.
+func (o Origin) String() string {
+	return [...]string{"unknown", "message", "hand", "file"}[o&3]
 }

@@ -31,6 +31,11 @@ type OptOuts interface {
 	Record(ctx context.Context, tenant string, changes []campaign.OptChange) error
 }
 
+// Replies stores what people wrote. The same reply can be stored again.
+type Replies interface {
+	SaveReply(ctx context.Context, tenant string, r campaign.Reply) error
+}
+
 // Contents stores the contents of events.
 type Contents interface {
 	Blobs
@@ -46,6 +51,7 @@ type Applier struct {
 	Recorder *Recorder
 	Taps     Taps
 	Clicks   Clicks
+	Replies  Replies
 
 	batches cache.Cache[campaign.BatchKey, campaign.Batch] // see immutableFields
 }

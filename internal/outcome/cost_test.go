@@ -112,7 +112,7 @@ func TestRecord_WriteUnits(t *testing.T) {
 				Store: store, Webhooks: store, Blobs: discard{}, Notify: clearing{store}, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: time.Now,
 			}
 			applier := &outcome.Applier{
-				Batches: store, Tenants: store, Contents: discard{}, Recorder: recorder, OptOuts: &optout.Book{Store: store, Now: time.Now},
+				Batches: store, Tenants: store, Replies: store, Contents: discard{}, Recorder: recorder, OptOuts: &optout.Book{Store: store, Now: time.Now},
 			}
 			for _, b := range accepted {
 				recordSent(t, recorder, b)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,7 +73,7 @@ func newMetered(t *testing.T, endpoints int, kinds ...string) *metered {
 	store.Client = dynamodb.NewFromConfig(env.AWS(), m.used.Attach)
 	m.feeder = &feed.Feeder{Batches: &store, Endpoints: &store, Queue: m, Now: time.Now}
 	m.applier = &outcome.Applier{
-		Batches: &store, Tenants: &store, Taps: &store, Contents: m.contents, OptOuts: &optout.Book{Store: &store, Now: time.Now},
+		Batches: &store, Tenants: &store, Taps: &store, Replies: &store, Contents: m.contents, OptOuts: &optout.Book{Store: &store, Now: time.Now},
 		Recorder: &outcome.Recorder{
 			Store: &store, Webhooks: &store, Blobs: discard{}, Notify: m, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: time.Now,
 		},
@@ -210,6 +211,26 @@ func TestLedgerUnits_IsolatedTaps(t *testing.T) {
 	}
 	if m.tasks != 400 {
 		t.Errorf("%d tasks, want 400", m.tasks)
+	}
+}
+
+// A written reply of any length costs one write unit, without endpoints.
+func TestLedgerUnits_WrittenReply(t *testing.T) {
+	t.Parallel()
+	m := newMetered(t, 0)
+	const key, phone = "events/agent/reply", "+5511900000000"
+	m.contents[key] = campaign.EventContent{Phone: phone, Text: strings.Repeat("não ", 1000)}
+	task := campaign.EventTask{
+		Kind: campaign.EventReply, AgentID: "agent", EventID: key, Blob: key, MessageID: m.batch.Key.MessageID(0), At: time.Now().Truncate(time.Millisecond),
+	}
+	if err := m.applier.Handle(t.Context(), []campaign.EventTask{task})[0]; err != nil {
+		t.Fatal(err)
+	}
+	if used := m.used.Take(); used.Writes != 1 {
+		t.Errorf("%.1f write units, want 1", used.Writes)
+	}
+	if kept, err := m.store.RepliesOf(t.Context(), m.batch.Tenant, phone); err != nil || len(kept) != 1 {
+		t.Errorf("%d replies are stored, error %v", len(kept), err)
 	}
 }
 

@@ -148,13 +148,12 @@ func (a *Applier) recipientTenants(ctx context.Context, t campaign.EventTask) (t
 // opt-out change; changes reports whether there is one.
 func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h campaign.WebhookEvent) (c optChange, changes bool, err error) {
 	if r.Kind == campaign.EventReply && !r.again {
-		h.Kind = campaign.KindReplied
-		if err := a.queueWebhook(ctx, tenant, r.EventTask, h, r.repliesTo); err != nil {
+		if err := a.keepReply(ctx, tenant, r, h); err != nil {
 			return c, false, err
 		}
 	}
 	out, changes := optChangeOf(r.Kind, h.Text, r.content.Postback)
-	c = optChange{tenant: tenant, OptChange: campaign.OptChange{Phone: h.Phone, Out: out, At: r.At}}
+	c = optChange{tenant: tenant, OptChange: campaign.OptChange{Phone: h.Phone, Out: out, At: r.At, Origin: campaign.OriginMessage}}
 	if !out {
 		return c, changes, nil
 	}
@@ -165,6 +164,18 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h camp
 		err = a.queueWebhook(ctx, tenant, r.EventTask, h, subscribers(campaign.KindOptedOut))
 	}
 	return c, err == nil, err
+}
+
+// keepReply stores a written reply and writes the deliveries of any reply. A tap is stored
+// with the batch of its message.
+func (a *Applier) keepReply(ctx context.Context, tenant string, r *answer, h campaign.WebhookEvent) error {
+	if r.tap == nil {
+		if err := a.Replies.SaveReply(ctx, tenant, campaign.NewReply(r.At, r.Blob, h.Phone, h.Text)); err != nil {
+			return err
+		}
+	}
+	h.Kind = campaign.KindReplied
+	return a.queueWebhook(ctx, tenant, r.EventTask, h, r.repliesTo)
 }
 
 // repliesTo reports whether the endpoint receives the answer as a reply. An endpoint that

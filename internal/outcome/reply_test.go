@@ -23,11 +23,20 @@ type people struct {
 	posted     []campaign.Kind
 	deliveries []campaign.WebhookDelivery // as written
 	split      bool
-	tenants    int    // number of reads of the agent's tenants
-	agent      string // agent of the batch
-	dropped    bool   // the event was counted as dropped
-	records    int    // writes of opt-outs
-	optErr     error  // of these
+	tenants    int                       // number of reads of the agent's tenants
+	agent      string                    // agent of the batch
+	dropped    bool                      // the event was counted as dropped
+	records    int                       // writes of opt-outs
+	optErr     error                     // of these
+	replies    map[string]campaign.Reply // by tenant and ID
+}
+
+func (p *people) SaveReply(_ context.Context, tenant string, r campaign.Reply) error {
+	if p.replies == nil {
+		p.replies = map[string]campaign.Reply{}
+	}
+	p.replies[tenant+" "+r.ID] = r
+	return nil
 }
 
 func (p *people) FindBatch(context.Context, campaign.BatchKey) (campaign.Batch, error) {
@@ -69,7 +78,7 @@ func (p *people) apply(t *testing.T, kind campaign.EventKind, at time.Time) erro
 	t.Helper()
 	recorder := p.recorder()
 	recorder.Webhooks, recorder.Split = p, p.split
-	applier := &outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p}
+	applier := &outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p, Replies: p}
 	task := campaign.EventTask{
 		Kind: kind, AgentID: "agent", EventID: "e", MessageID: campaign.BatchKey{1}.MessageID(0), At: at, Blob: "events/agent/e",
 	}
@@ -182,7 +191,7 @@ func TestHandle_OptOutsAreRecordedTogether(t *testing.T) {
 		p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000"}, optErr: optErr}
 		recorder := p.recorder()
 		recorder.Webhooks = p
-		applier := &outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p}
+		applier := &outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p, Replies: p}
 		tasks := make([]campaign.EventTask, 500)
 		for i := range tasks {
 			tasks[i] = campaign.EventTask{

@@ -29,6 +29,7 @@ type tapped struct {
 	endpoints []campaign.Endpoint
 	replies   []campaign.WebhookDelivery
 	optedOut  []campaign.OptChange
+	written   map[string]campaign.Reply // by ID
 	now       time.Time
 }
 
@@ -40,6 +41,14 @@ func newTapped(kinds ...string) *tapped {
 	}
 	s.endpoints = []campaign.Endpoint{{ID: "endpoint", Kinds: kinds}}
 	return s
+}
+
+func (s *tapped) SaveReply(_ context.Context, _ string, r campaign.Reply) error {
+	if s.written == nil {
+		s.written = map[string]campaign.Reply{}
+	}
+	s.written[r.ID] = r
+	return nil
 }
 
 func (s *tapped) FindBatch(_ context.Context, key campaign.BatchKey) (campaign.Batch, error) {
@@ -120,7 +129,7 @@ func (s *tapped) applier() *outcome.Applier {
 	recorder := s.recorder()
 	recorder.Store, recorder.Webhooks, recorder.Split = s, s, true
 	recorder.Now = func() time.Time { return s.now }
-	return &outcome.Applier{Batches: s, Tenants: s, Contents: s, OptOuts: s, Recorder: recorder, Taps: s}
+	return &outcome.Applier{Batches: s, Tenants: s, Contents: s, OptOuts: s, Recorder: recorder, Taps: s, Replies: s}
 }
 
 // posted returns the taps of the queued tasks, as "index suggestion", and counts replies.
@@ -326,4 +335,20 @@ func TestTap_Failures(t *testing.T) {
 		s.handle(t, s.tap(0, 1), s.tap(0, 2))
 		s.expect(t, 2, 0, "0 1 message.tapped", "0 2 message.tapped")
 	})
+}
+
+// A tap is stored with the taps of its message, and a written reply with the replies, once.
+func TestHandle_KeepsWrittenReplies(t *testing.T) {
+	t.Parallel()
+	s := newTapped()
+	written := s.event(campaign.EventContent{Phone: recipient, Text: "Que horas abre?"})
+	s.handle(t, s.tap(1, 1), written)
+	s.handle(t, written)
+	var texts []string
+	for _, r := range s.written {
+		texts = append(texts, r.Phone+" "+r.Text)
+	}
+	if want := []string{recipient + " Que horas abre?"}; !slices.Equal(texts, want) {
+		t.Errorf("the replies are %q, want %q", texts, want)
+	}
 }

@@ -18,6 +18,7 @@ type Erased struct {
 	Uploads  int // campaign files that waited in the dashboard
 	Exports  int // exports of campaigns with the number
 	Events   int // replies, opt-outs and opt-ins, received and forwarded
+	Replies  int // texts that the dashboard shows
 	OptIn    bool
 	Remains  int // orphaned payloads of failed calls
 	// Young is the number of orphaned payloads kept until YoungUntil, in case a
@@ -65,7 +66,7 @@ func (d *Service) Erase(ctx context.Context, tenant, phone string) (Erased, erro
 	e := &erasure{person: p, live: map[string]bool{}, began: p.Now()}
 	var found errorCollector
 	for _, step := range []func(context.Context) error{
-		e.eraseCampaigns, e.deleteOrphanedPayloads, e.eraseAnswers, e.eraseUploads, e.eraseEvents, e.eraseOptIn,
+		e.eraseCampaigns, e.deleteOrphanedPayloads, e.eraseAnswers, e.eraseUploads, e.eraseEvents, e.eraseReplies, e.eraseOptIn,
 	} {
 		found.add(step(ctx))
 	}
@@ -188,6 +189,13 @@ func (e *erasure) eraseEvents(ctx context.Context) error {
 		})
 		return nil
 	})
+}
+
+// eraseReplies deletes the replies after the events that they were read from, so that a
+// repeated event stores none again.
+func (e *erasure) eraseReplies(ctx context.Context) (err error) {
+	e.done.Replies, err = e.Store.DeleteReplies(ctx, e.tenant.ID, e.number.String())
+	return err
 }
 
 func (e *erasure) eraseOptIn(ctx context.Context) (err error) {

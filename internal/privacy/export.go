@@ -26,13 +26,15 @@ type Export struct {
 	Rejected   []Rejected `json:"rejected"`
 	Answers    []Answer   `json:"answers"`
 	Events     []Event    `json:"events"`
+	Replies    []Reply    `json:"replies"`
 	Uploads    []Upload   `json:"uploads"`
 }
 
 // OptOut is the opt-out state of the number.
 type OptOut struct {
 	OptedOut bool       `json:"optedOut"`
-	Since    *time.Time `json:"since,omitempty"` // known for about eight days
+	Since    *time.Time `json:"since,omitempty"`  // known for about eight days
+	Origin   string     `json:"origin,omitempty"` // message, hand, file or unknown
 }
 
 // Place identifies a batch of a campaign.
@@ -97,6 +99,12 @@ type Event struct {
 	Postback   string        `json:"postback,omitempty"` // of a tapped suggestion
 }
 
+// Reply is a text that the person wrote, as the dashboard shows it.
+type Reply struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+}
+
 // Upload is a campaign file that waits in the dashboard, for at most a day.
 type Upload struct {
 	Lines []string `json:"lines"` // lines with the number
@@ -104,7 +112,7 @@ type Upload struct {
 
 // Nothing reports whether the export is empty, except for an opt-out.
 func (x Export) Nothing() bool {
-	return len(x.Messages)+len(x.Rejected)+len(x.Answers)+len(x.Events)+len(x.Uploads) == 0
+	return len(x.Messages)+len(x.Rejected)+len(x.Answers)+len(x.Events)+len(x.Replies)+len(x.Uploads) == 0
 }
 
 // Export returns the tenant's data about a number.
@@ -115,10 +123,10 @@ func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, err
 	}
 	x := &Export{
 		Tenant: p.tenant.ID, Phone: p.number.String(), ExportedAt: p.Now().UTC(),
-		Messages: []Message{}, Rejected: []Rejected{}, Answers: []Answer{}, Events: []Event{}, Uploads: []Upload{},
+		Messages: []Message{}, Rejected: []Rejected{}, Answers: []Answer{}, Events: []Event{}, Replies: []Reply{}, Uploads: []Upload{},
 	}
 	for _, step := range []func(context.Context, *Export) error{
-		p.exportOptOut, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportUploads,
+		p.exportOptOut, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportReplies, p.exportUploads,
 	} {
 		if err := step(ctx, x); err != nil {
 			return Export{}, fmt.Errorf("export: %w", err)
@@ -137,6 +145,11 @@ func (p *person) exportOptOut(ctx context.Context, x *Export) error {
 	if x.OptOut.OptedOut = out; !since.IsZero() {
 		x.OptOut.Since = &since
 	}
+	if err != nil || !out {
+		return err
+	}
+	origin, err := p.OptOuts.Origin(ctx, p.tenant.ID, p.number.String())
+	x.OptOut.Origin = origin.String()
 	return err
 }
 
@@ -314,6 +327,14 @@ func (p *person) exportEvents(ctx context.Context, x *Export) error {
 		x.Events = append(x.Events, event)
 		return nil
 	})
+}
+
+func (p *person) exportReplies(ctx context.Context, x *Export) error {
+	found, err := p.Store.RepliesOf(ctx, p.tenant.ID, p.number.String())
+	for _, r := range slices.Backward(found) {
+		x.Replies = append(x.Replies, Reply{At: r.At, Text: r.Text})
+	}
+	return err
 }
 
 func (p *person) exportUploads(ctx context.Context, x *Export) error {

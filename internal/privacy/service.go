@@ -35,6 +35,9 @@ type Store interface {
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	// ClickEntries returns up to limit clicks of a batch after a sequence of its log of clicks.
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
+	// RepliesOf returns what a phone number wrote to the tenant. DeleteReplies deletes it.
+	RepliesOf(ctx context.Context, tenant, phone string) ([]campaign.Reply, error)
+	DeleteReplies(ctx context.Context, tenant, phone string) (int, error)
 	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error]
 	Exports(ctx context.Context, id campaign.ID) ([]campaign.Export, error)
 	Export(ctx context.Context, id string) (campaign.Export, error)
@@ -65,6 +68,7 @@ type Blobs interface {
 // OptOuts reads and changes a tenant's opt-outs.
 type OptOuts interface {
 	Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error)
+	Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error)
 	Forget(ctx context.Context, tenant, phone string) (bool, error)
 }
 

@@ -271,3 +271,7 @@ func (m mortal) CheckReservation(ctx context.Context, b campaign.Batch, due time
 func (m mortal) Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error {
 	return m.w.death.call("revoke", func() error { return m.w.provider.Revoke(ctx, agent, messageID, phone) })
 }
+
+func (m mortal) SaveReply(ctx context.Context, tenant string, r campaign.Reply) error {
+	return m.w.death.call("SaveReply", func() error { return m.w.store.SaveReply(ctx, tenant, r) })
+}

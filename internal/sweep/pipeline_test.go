@@ -182,7 +182,7 @@ func (w *pipeline) recorder() *outcome.Recorder {
 func (w *pipeline) applier() sqs.Handler {
 	m := mortal{w}
 	a := &outcome.Applier{
-		Batches: m, Tenants: m, Contents: m, Recorder: w.recorder(),
+		Batches: m, Tenants: m, Contents: m, Replies: m, Recorder: w.recorder(),
 		OptOuts: &optout.Book{Store: m, Now: w.clock, MaxRow: 10, MaxPart: 10}, // every opt-out splits its shard
 	}
 	return sqs.CountingBatchHandler(a.Handle, (*campaign.EventTask).Received)

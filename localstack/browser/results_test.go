@@ -47,6 +47,10 @@ func TestResults(t *testing.T) {
 	b.check("campaign-message")
 	b.visit("/dashboard/campaigns/" + call["campaignId"].(string) + "/optouts")
 	b.check("campaign-optouts")
+	b.visit("/dashboard/campaigns/" + call["campaignId"].(string) + "/replies")
+	b.check("campaign-replies")
+	b.visit("/dashboard/campaigns?sort=-delivered")
+	b.check("campaigns-sorted")
 	b.visit("/dashboard/campaigns/" + call["campaignId"].(string) + "/messages?status=tapped")
 	b.check("campaign-tapped")
 }

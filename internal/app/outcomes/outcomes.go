@@ -25,6 +25,7 @@ func Handler(c app.Config) lambda.Handler {
 		Recorder: recorder.New(c, store),
 		Taps:     store,
 		Clicks:   store,
+		Replies:  store,
 	}
 	return lambda.NewHandler(sqs.CountingBatchHandler(applier.Handle, (*campaign.EventTask).Received))
 }

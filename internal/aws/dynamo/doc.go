@@ -66,6 +66,7 @@
 //	DIRECTORY                 TENANT#, AGENT# or PAUSE#id     list entry of any of these                           admin                                               admin
 //	OPT#tenant                shard                           opted-out phone numbers                              dashboard, optout, restore                          dashboard, send, privacy
 //	OPT#tenant#shard          part                            part of a large shard                                dashboard, optout, restore                          dashboard, send, privacy
+//	REPLIES#tenant            time#hash                       written reply                                        outcome                                             dashboard, privacy
 //	AUDIT#tenant              nanoseconds                     audit log entry                                      dashboard, templates                                dashboard
 //	FORM#tenant               hash                            submitted form token                                 dashboard                                           dashboard
 //	TEN#tenant                APPROVAL                        when campaigns need approval                         dashboard                                           dashboard

@@ -56,6 +56,7 @@ func (s *CampaignStore) OptOutParts(ctx context.Context, tenant string, shard in
 	for id, row := range rows {
 		parts[id] = campaign.OptOutPart{
 			ID: id, Version: int(getNumber(row, "version")), Packed: getBinary(row, "packed"), Recent: getBinary(row, "recent"),
+			Origins: getBinary(row, "origins"),
 		}
 	}
 	return parts, nil
@@ -171,6 +172,7 @@ func optOutRow(tenant string, o campaign.OptOuts, version int) Item {
 	row["version"] = number(version)
 	if len(o.Parts) == 0 {
 		row["packed"], row["recent"] = bytesOf(o.Packed), bytesOf(o.Recent)
+		setOrigins(row, o.Origins)
 		return row
 	}
 	parts := make([]types.AttributeValue, 0, len(o.Parts))
@@ -186,12 +188,21 @@ func optOutRow(tenant string, o campaign.OptOuts, version int) Item {
 func optOutPartRow(tenant string, shard int, part campaign.OptOutPart) Item {
 	row := optOutPartKey(tenant, shard, part.ID)
 	row["version"], row["packed"], row["recent"] = number(part.Version), bytesOf(part.Packed), bytesOf(part.Recent)
+	setOrigins(row, part.Origins)
 	return row
+}
+
+// setOrigins sets the origins of a row's numbers, if any is known.
+func setOrigins(row Item, origins []byte) {
+	if len(origins) > 0 {
+		row["origins"] = bytesOf(origins)
+	}
 }
 
 func readOptOuts(shard int, row Item) campaign.OptOuts {
 	o := campaign.OptOuts{
 		Shard: shard, Version: int(getNumber(row, "version")), Packed: getBinary(row, "packed"), Recent: getBinary(row, "recent"),
+		Origins: getBinary(row, "origins"),
 	}
 	list, _ := row["parts"].(*types.AttributeValueMemberL)
 	if list == nil {

@@ -194,7 +194,7 @@ func (p pipeline) apply() {
 		p.t.Fatal(err)
 	}
 	applier := &outcome.Applier{
-		Batches: p.stack.store, Tenants: p.stack.store, Contents: p.stack.blobs, OptOuts: &optout.Book{Store: p.stack.store, Now: time.Now},
+		Batches: p.stack.store, Replies: p.stack.store, Tenants: p.stack.store, Contents: p.stack.blobs, OptOuts: &optout.Book{Store: p.stack.store, Now: time.Now},
 		Recorder: &outcome.Recorder{Store: p.stack.store, Webhooks: p.stack.store, Blobs: p.stack.blobs, Now: time.Now},
 	}
 	handler := sqs.CountingBatchHandler(applier.Handle, (*campaign.EventTask).Received)

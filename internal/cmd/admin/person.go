@@ -62,7 +62,7 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 			},
 			Data: map[string]any{
 				"file": path, "messages": len(x.Messages), "rejected": len(x.Rejected), "answers": len(x.Answers),
-				"events": len(x.Events), "uploads": len(x.Uploads), "optedOut": x.OptOut.OptedOut,
+				"events": len(x.Events), "replies": len(x.Replies), "uploads": len(x.Uploads), "optedOut": x.OptOut.OptedOut,
 			},
 			Next: "give the file to the person, and delete it; " + s.next("erase-number", "tenant", *tenant, "phone", "…") + " erases this data",
 		}
@@ -196,7 +196,7 @@ func erasedLines(e privacy.Erased) []string {
 
 func erasedData(e privacy.Erased) map[string]any {
 	return map[string]any{
-		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "uploads": e.Uploads, "exports": e.Exports,
+		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "replies": e.Replies, "uploads": e.Uploads, "exports": e.Exports,
 		"remains": e.Remains, "optedOut": e.OptedOut, "complete": e.Complete(), "early": e.Early, "young": e.Young,
 	}
 }

@@ -34,6 +34,8 @@ type Store interface {
 	KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error
 	// TemplateVersion returns a version of a template of any tenant.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	// Replies returns the newest replies to a tenant between two times, the newest first.
+	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]campaign.Reply, error)
 	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 }
@@ -53,6 +55,8 @@ type Messages interface {
 	// OptedOutSince returns the opt-outs since a time of numbers in the campaign, the newest
 	// first.
 	OptedOutSince(ctx context.Context, id campaign.ID, since time.Time, recent []campaign.OptChange) ([]campaign.OptChange, error)
+	// RepliesOfRecipients returns the replies of numbers in the campaign, in the same order.
+	RepliesOfRecipients(ctx context.Context, id campaign.ID, replies []campaign.Reply) ([]campaign.Reply, error)
 }
 
 // OptOuts reads a tenant's opt-outs.
@@ -105,6 +109,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.View(mux, one+"/row", s.showRow)
 	ui.View(mux, one+"/messages", s.messages)
 	ui.View(mux, one+"/optouts", s.left)
+	ui.View(mux, one+"/replies", s.replies)
 	ui.AuthorView(mux, one+"/cancel", s.askCancel)
 	ui.AuthorChange(mux, one+"/cancel", s.cancel)
 	ui.AuthorView(mux, one+"/reschedule", s.askReschedule)

@@ -28,6 +28,8 @@ type listPage struct {
 	Status   campaign.Status
 	Statuses []campaign.Status
 	period
+	order
+	Heads  map[string]head // by column
 	Rows   []row
 	Next   string // the cursor of the next page
 	Later  bool   // there are newer campaigns
@@ -69,6 +71,10 @@ func (s *Pages) list(p *web.Page) (err error) {
 	if l.period, err = readPeriod(p); err != nil {
 		return err
 	}
+	if l.order, err = readOrder(p); err != nil {
+		return err
+	}
+	l.Heads = l.heads(p)
 	l.Later, l.Tests = after != "", p.Query("tests") != ""
 	if err := s.fill(p.R.Context(), p.Session.Tenant, after, &l); err != nil {
 		return err
@@ -82,14 +88,23 @@ func (s *Pages) list(p *web.Page) (err error) {
 	return p.Render(l.Title(), "campaigns_list.html", l)
 }
 
+// most is the maximum number of rows to read.
+func (l *listPage) most() int {
+	if l.Sorted() {
+		return maxLooked
+	}
+	return pageLength
+}
+
 // fill reads the tenant's campaigns until the page is full, the period is read, or maxLooked
-// are read. The newest row is the first.
+// are read. A page of a sorted list is cut from all rows.
 func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) error {
 	defer func() {
-		slices.SortStableFunc(l.Rows, func(a, b row) int { return b.When().Compare(a.When()) })
+		l.sort(l.Rows)
+		l.cut()
 	}()
 	size := int32(chunk)
-	if !l.Searched() {
+	if !l.Searched() && !l.Sorted() {
 		size = pageLength + 1
 	}
 	if after == "" {
@@ -120,8 +135,8 @@ func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed
 		return false, err
 	}
 	listed = l.ofKind(listed, standings)
-	if l.Status == "" && len(listed) > pageLength-len(l.Rows) {
-		full, listed = true, listed[:pageLength-len(l.Rows)]
+	if l.Status == "" && len(listed) > l.most()-len(l.Rows) {
+		full, listed = true, listed[:l.most()-len(l.Rows)]
 		l.Next = lastOf(listed, *l)
 	}
 	rows, err := s.rows(ctx, tenant, listed, standings, l)
@@ -132,8 +147,8 @@ func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed
 		if l.Status != "" && r.Status != l.Status {
 			continue
 		}
-		if len(l.Rows) == pageLength {
-			l.Next = l.Rows[pageLength-1].Cursor
+		if len(l.Rows) == l.most() {
+			l.Next = l.Rows[l.most()-1].Cursor
 			return true, nil
 		}
 		l.Rows = append(l.Rows, r)

@@ -50,6 +50,7 @@ type view struct {
 	Details   bool        // the technical details are open
 	Message   *message    // nil in updates
 	Left      bool        // opt-outs since the campaign was sent can be counted
+	Replied   bool        // replies since the campaign was sent can be counted
 }
 
 // sentWith is the version of a template that a batch was sent with. The name is "" if
@@ -149,7 +150,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.Lost, v.Recovered = losses(reasons)
 	v.CanRevoke = !c.Revoke && revocable(c)
 	v.Departure, v.CanMove = departureOf(c), movable(c)
-	v.Left = countsLeft(c, now)
+	v.Left, v.Replied = countsLeft(c, now), countsReplies(c.Results(now), now)
 	v.Chart = newChart(c.Batches, neverSent(reasons), now)
 	v.page(after, now)
 	return v

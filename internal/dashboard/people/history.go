@@ -24,6 +24,8 @@ const (
 	campaignsAtOnce = 8
 	// maxCampaigns is the maximum number of campaigns that a page searches.
 	maxCampaigns = 200
+	// repliesShown is the maximum number of replies on the page.
+	repliesShown = 100
 	// searchTime is the time after which a page searches no further campaigns.
 	searchTime = 8 * time.Second
 )
@@ -32,10 +34,12 @@ const (
 type history struct {
 	Phone    string // E.164
 	OptedOut bool
-	Since    time.Time // zero if unknown
-	Messages []message // newest campaign first
-	Next     string    // cursor of older campaigns
-	Later    bool      // newer campaigns were shown before
+	Since    time.Time        // zero if unknown
+	Origin   campaign.Origin  // of the opt-out
+	Messages []message        // newest campaign first
+	Replies  []campaign.Reply // newest first, on the first page
+	Next     string           // cursor of older campaigns
+	Later    bool             // newer campaigns were shown before
 }
 
 // message is a message with its changes.
@@ -75,6 +79,17 @@ func (s *Pages) find(p *web.Page) error {
 	var err error
 	if h.OptedOut, h.Since, err = s.OptOuts.Since(ctx, tenant, h.Phone); err != nil {
 		return err
+	}
+	if h.OptedOut {
+		if h.Origin, err = s.OptOuts.Origin(ctx, tenant, h.Phone); err != nil {
+			return err
+		}
+	}
+	if !h.Later {
+		if h.Replies, err = s.Store.RepliesOf(ctx, tenant, h.Phone); err != nil {
+			return err
+		}
+		h.Replies = h.Replies[:min(len(h.Replies), repliesShown)]
 	}
 	if h.Messages, h.Next, err = s.search(ctx, tenant, h.Phone, cursor); err != nil {
 		return err

@@ -39,7 +39,7 @@ func (s *Pages) change(p *web.Page, action string, number e164.Number, out bool)
 	if err := p.Audit(action, masked(number)); err != nil {
 		return err
 	}
-	return s.OptOuts.Record(p.R.Context(), p.Session.Tenant, []campaign.OptChange{{Phone: number.String(), Out: out, At: s.Now()}})
+	return s.OptOuts.Record(p.R.Context(), p.Session.Tenant, []campaign.OptChange{{Phone: number.String(), Out: out, At: s.Now(), Origin: campaign.OriginHand}})
 }
 
 // removal is the data of the page that confirms a removal.
@@ -108,7 +108,7 @@ func (s *Pages) upload(p *web.Page) error {
 	}
 	changes := make([]campaign.OptChange, len(numbers))
 	for i, n := range numbers {
-		changes[i] = campaign.OptChange{Phone: n.String(), Out: true, At: s.Now()}
+		changes[i] = campaign.OptChange{Phone: n.String(), Out: true, At: s.Now(), Origin: campaign.OriginFile}
 	}
 	if err := s.OptOuts.Record(p.R.Context(), p.Session.Tenant, changes); err != nil {
 		return err
@@ -147,9 +147,9 @@ func (s *Pages) export(p *web.Page) error {
 		return err
 	}
 	const separator = ';'
-	file := campaign.AppendRow([]byte("\ufeff"), separator, p.T("people.phone"), p.T("people.since"))
+	file := campaign.AppendRow([]byte("\ufeff"), separator, p.T("people.phone"), p.T("people.since"), p.T("people.origin"))
 	for _, o := range found {
-		file = campaign.AppendRow(file, separator, o.Phone, p.When(o.Since))
+		file = campaign.AppendRow(file, separator, o.Phone, p.When(o.Since), p.T("people.origin."+o.Origin.String()))
 	}
 	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T("people.file_name")+`"`)

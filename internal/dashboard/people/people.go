@@ -22,6 +22,8 @@ type Store interface {
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
+	// RepliesOf returns what a phone number wrote to a tenant, the newest first.
+	RepliesOf(ctx context.Context, tenant, phone string) ([]campaign.Reply, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
@@ -33,6 +35,8 @@ type Messages interface {
 // OptOuts reads and changes a tenant's opt-outs.
 type OptOuts interface {
 	Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error)
+	// Origin returns where the opt-out of a number comes from.
+	Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error)
 	List(ctx context.Context, tenant, cursor string, limit int) (found []campaign.OptedOut, next string, err error)
 	ListShard(ctx context.Context, tenant string, shard, limit int) ([]campaign.OptedOut, error)
 	// Count returns how many numbers opted out. exact is false if there are more.

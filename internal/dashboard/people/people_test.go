@@ -32,8 +32,15 @@ const (
 
 // lists keeps the opt-outs of tenants in memory.
 type lists struct {
-	mu  sync.Mutex
-	out map[string]map[string]time.Time
+	mu      sync.Mutex
+	out     map[string]map[string]time.Time
+	origins map[string]campaign.Origin // by tenant and number
+}
+
+func (l *lists) Origin(_ context.Context, tenant, phone string) (campaign.Origin, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.origins[tenant+phone], nil
 }
 
 func (l *lists) Since(_ context.Context, tenant, phone string) (bool, time.Time, error) {
@@ -53,7 +60,7 @@ func (l *lists) List(_ context.Context, tenant, cursor string, limit int) (found
 		if len(found) == limit {
 			return found, phone, nil
 		}
-		found = append(found, campaign.OptedOut{Phone: phone, Since: l.out[tenant][phone]})
+		found = append(found, campaign.OptedOut{Phone: phone, Since: l.out[tenant][phone], Origin: l.origins[tenant+phone]})
 	}
 	return found, "", nil
 }
@@ -80,7 +87,7 @@ func (l *lists) Record(_ context.Context, tenant string, changes []campaign.OptC
 	}
 	for _, c := range changes {
 		if delete(l.out[tenant], c.Phone); c.Out {
-			l.out[tenant][c.Phone] = c.At
+			l.out[tenant][c.Phone], l.origins[tenant+c.Phone] = c.At, c.Origin
 		}
 	}
 	return nil
@@ -114,6 +121,13 @@ func (sent) Changes(context.Context, campaign.Batch, int, int) ([]campaign.Chang
 	}, nil
 }
 
+func (sent) RepliesOf(_ context.Context, tenant, phone string) ([]campaign.Reply, error) {
+	if tenant != "acme" || phone != ana {
+		return nil, nil
+	}
+	return []campaign.Reply{{Phone: ana, At: noon}, {Phone: ana, Text: "Que horas <abre>?", At: noon.Add(-time.Hour)}}, nil
+}
+
 func (sent) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
 	return campaign.Template{Name: "Oferta <b>"}, nil
 }
@@ -137,7 +151,7 @@ type bench struct {
 
 func newBench(t *testing.T, campaigns int) bench {
 	t.Helper()
-	l := &lists{out: map[string]map[string]time.Time{}}
+	l := &lists{out: map[string]map[string]time.Time{}, origins: map[string]campaign.Origin{}}
 	return bench{webtest.New(t, people.Area(), &people.Pages{
 		Store: sent{campaigns}, Messages: sent{campaigns}, OptOuts: l, Shards: 16, Now: func() time.Time { return noon },
 	}, func() time.Time { return noon }), l}
@@ -166,6 +180,26 @@ func TestFind_Spellings(t *testing.T) {
 		if log := strings.Join(b.Audited(), "\n"); !strings.Contains(log, masked) || strings.Contains(log, "98765") {
 			t.Errorf("%s: the audit log is %q", phone, log)
 		}
+	}
+}
+
+// The history of a number has what it wrote to the tenant, and not to another one.
+func TestFind_Replies(t *testing.T) {
+	t.Parallel()
+	b, form := newBench(t, 1), url.Values{"phone": {ana}}
+	got := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", form)
+	for _, want := range []string{"Que horas &lt;abre&gt;?", "Image, file or location", "4 May 2026, 11:00"} {
+		if !strings.Contains(got.Body, want) {
+			t.Errorf("the history lacks %q:\n%s", want, got.Text())
+		}
+	}
+	form.Set("cursor", "0001")
+	if later := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", form); strings.Contains(later.Body, "Que horas") {
+		t.Error("the page of older campaigns repeats the replies")
+	}
+	form.Del("cursor")
+	if other := b.SignIn("other", web.RoleViewer).Post(people.Path+"/find", form); strings.Contains(other.Body, "Que horas") {
+		t.Error("another tenant reads the replies")
 	}
 }
 
@@ -361,13 +395,41 @@ func TestImport_Rubbish(t *testing.T) {
 	}
 }
 
+// The list and the history of a number say where its opt-out comes from.
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	admin := b.SignIn("acme", web.RoleAdmin)
+	admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	upload(t, admin, "11987650000\n")
+	asked := campaign.OptChange{Phone: "+5511987650001", Out: true, At: noon, Origin: campaign.OriginMessage}
+	old := campaign.OptChange{Phone: "+5511987650002", Out: true}
+	if err := b.lists.Record(t.Context(), "acme", []campaign.OptChange{asked, old}); err != nil {
+		t.Fatal(err)
+	}
+	list := admin.Get(people.Path).Text()
+	for phone, want := range map[string]string{
+		ana: "Added here by an admin", "+5511987650000": "Imported list", "+5511987650001": "Asked by the person on the phone", "+5511987650002": "Not recorded",
+	} {
+		_, row, _ := strings.Cut(list, phone+" ")
+		row, _, _ = strings.Cut(row, "See messages")
+		if !strings.Contains(row, want) {
+			t.Errorf("the list says of %s: %q, want %q", phone, row, want)
+		}
+		history := admin.Post(people.Path+"/find", url.Values{"phone": {phone}}).Text()
+		if known := want != "Not recorded"; strings.Contains(history, "Origin: "+want) != known {
+			t.Errorf("the history of %s does not say %q:\n%s", phone, want, history)
+		}
+	}
+}
+
 func TestExport(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	admin := b.SignIn("acme", web.RoleAdmin)
 	admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
 	got := admin.Post(people.Path+"/opt-outs/export", nil)
-	want := "\ufeff\"Phone\";\"Since\"\r\n\"" + ana + "\";\"4 May 2026, 12:00\"\r\n"
+	want := "\ufeff\"Phone\";\"Since\";\"Origin\"\r\n\"" + ana + "\";\"4 May 2026, 12:00\";\"Added here by an admin\"\r\n"
 	if got.Status != http.StatusOK || got.Body != want || !strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("the export answers %d %q, want %q", got.Status, got.Body, want)
 	}

@@ -74,7 +74,9 @@ func loadParts(ctx context.Context, from OptOutBook, tenant string, shard campai
 			if !ok {
 				return fmt.Errorf("the opt-outs of tenant %s changed concurrently, retry: %w", tenant, campaign.ErrLostRace)
 			}
-			some[i].Version, some[i].Packed, some[i].Recent = content.Version, content.Packed, content.Recent
+			some[i] = campaign.OptOutPart{
+				ID: part.ID, From: part.From, Version: content.Version, Packed: content.Packed, Recent: content.Recent, Origins: content.Origins,
+			}
 		}
 	}
 	return nil

@@ -33,7 +33,7 @@ func TestCarryOptOuts_NewerOptOuts(t *testing.T) {
 	}
 	put := func(s *dynamo.CampaignStore, shard, version int, packed string) {
 		t.Helper()
-		o := campaign.OptOuts{Shard: shard, Version: version, Packed: []byte(packed), Recent: []byte("recent " + packed)}
+		o := campaign.OptOuts{Shard: shard, Version: version, Packed: []byte(packed), Recent: []byte("recent " + packed), Origins: []byte("from " + packed)}
 		if kept, err := s.KeepOptOuts(t.Context(), "acme", o); err != nil || !kept {
 			t.Fatalf("%v, %v", kept, err)
 		}
@@ -56,11 +56,11 @@ func TestCarryOptOuts_NewerOptOuts(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []campaign.OptOuts{
-		{Shard: 0, Version: 3, Packed: []byte("opted out since"), Recent: []byte("recent opted out since")},
-		{Shard: 1, Version: 1, Packed: []byte("the first ever"), Recent: []byte("recent the first ever")},
-		{Shard: 2, Version: 5, Packed: []byte("newer"), Recent: []byte("recent newer")},
-		{Shard: 3, Version: 4, Packed: []byte("as it was"), Recent: []byte("recent as it was")},
-		{Shard: 4, Version: 1, Packed: []byte("lost in the source"), Recent: []byte("recent lost in the source")},
+		{Shard: 0, Version: 3, Packed: []byte("opted out since"), Recent: []byte("recent opted out since"), Origins: []byte("from opted out since")},
+		{Shard: 1, Version: 1, Packed: []byte("the first ever"), Recent: []byte("recent the first ever"), Origins: []byte("from the first ever")},
+		{Shard: 2, Version: 5, Packed: []byte("newer"), Recent: []byte("recent newer"), Origins: []byte("from newer")},
+		{Shard: 3, Version: 4, Packed: []byte("as it was"), Recent: []byte("recent as it was"), Origins: []byte("from as it was")},
+		{Shard: 4, Version: 1, Packed: []byte("lost in the source"), Recent: []byte("recent lost in the source"), Origins: []byte("from lost in the source")},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -81,7 +81,7 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 		b := &optout.Book{Store: s, Now: time.Now, MaxRow: 400, MaxPart: 200}
 		var changes []campaign.OptChange
 		for i := from; i < to; i++ {
-			changes = append(changes, campaign.OptChange{Phone: fmt.Sprint("+", 5511900000000+i*optout.Shards), Out: true, At: time.Now()})
+			changes = append(changes, campaign.OptChange{Phone: fmt.Sprint("+", 5511900000000+i*optout.Shards), Out: true, At: time.Now(), Origin: campaign.OriginHand})
 		}
 		if err := b.Record(t.Context(), "acme", changes); err != nil {
 			t.Fatal(err)
@@ -92,6 +92,10 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 		has, err := (&optout.Book{Store: s, Now: time.Now}).Of(t.Context(), "acme")
 		if err != nil {
 			t.Fatal(err)
+		}
+		origin, err := (&optout.Book{Store: s, Now: time.Now}).Origin(t.Context(), "acme", "+5511900000000")
+		if err != nil || origin != campaign.OriginHand {
+			t.Errorf("the origin of a number is %v, error %v", origin, err)
 		}
 		for i := range to + 1 {
 			if phone := fmt.Sprint("+", 5511900000000+i*optout.Shards); has(phone) != (i < to) {

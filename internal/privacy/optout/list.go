@@ -68,7 +68,7 @@ func (p place) following(number uint64) (next uint64, more bool) {
 }
 
 func (p place) listed(number uint64) campaign.OptedOut {
-	l := campaign.OptedOut{Phone: e164.Number(number).String()}
+	l := campaign.OptedOut{Phone: e164.Number(number).String(), Origin: p.origin(number)}
 	if at, lately := p.recent[number]; lately {
 		l.Since = time.UnixMilli(at).UTC()
 	}

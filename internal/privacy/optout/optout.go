@@ -104,7 +104,7 @@ func (b *Book) findIn(ctx context.Context, tenant string, row campaign.OptOuts, 
 		return p, true, nil
 	}
 	if len(row.Parts) == 0 {
-		p.shard, err = unpack(row.Packed, row.Recent)
+		p.shard, err = unpack(row.Packed, row.Recent, row.Origins)
 		return p, true, err
 	}
 	p.part = placeOf(row.Parts, number, func(part campaign.OptOutPart) uint64 { return part.From })
@@ -118,7 +118,7 @@ func (b *Book) findIn(ctx context.Context, tenant string, row campaign.OptOuts, 
 	}
 	content, found := read[id]
 	if found {
-		p.shard, err = unpack(content.Packed, content.Recent)
+		p.shard, err = unpack(content.Packed, content.Recent, content.Origins)
 	}
 	return p, found, err
 }
@@ -128,11 +128,12 @@ func (b *Book) findIn(ctx context.Context, tenant string, row campaign.OptOuts, 
 func (b *Book) write(ctx context.Context, tenant string, p place) (bool, error) {
 	row, now := p.row, b.Now()
 	if p.part < 0 {
-		row.Packed, row.Recent = p.pack(now)
-		if len(row.Packed)+len(row.Recent) <= limit(b.MaxRow, maxRow) {
+		whole := p.pack(now)
+		if whole.size() <= limit(b.MaxRow, maxRow) {
+			row.Packed, row.Recent, row.Origins = whole.packed, whole.recent, whole.origins
 			return b.Store.SwapOptOuts(ctx, tenant, row)
 		}
-		row.Packed, row.Recent = nil, nil
+		row.Packed, row.Recent, row.Origins = nil, nil, nil
 		row.Parts = newParts(p.divide(0, now, limit(b.MaxPart, maxPart)))
 		return b.Store.SwapOptOuts(ctx, tenant, row)
 	}
@@ -140,7 +141,7 @@ func (b *Book) write(ctx context.Context, tenant string, p place) (bool, error) 
 	pieces := p.divide(old.From, now, limit(b.MaxPart, maxPart))
 	if len(pieces) == 1 {
 		row.Parts = slices.Clone(row.Parts)
-		old.Version, old.Packed, old.Recent = old.Version+1, pieces[0].packed, pieces[0].recent
+		old.Version, old.Packed, old.Recent, old.Origins = old.Version+1, pieces[0].packed, pieces[0].recent, pieces[0].origins
 		row.Parts[p.part] = old
 		return b.Store.SwapOptOuts(ctx, tenant, row)
 	}
@@ -157,7 +158,7 @@ func limit(own, usual int) int {
 
 func newParts(pieces []piece) (parts []campaign.OptOutPart) {
 	for _, piece := range pieces {
-		parts = append(parts, campaign.OptOutPart{ID: rand.Text(), From: piece.from, Version: 1, Packed: piece.packed, Recent: piece.recent})
+		parts = append(parts, campaign.OptOutPart{ID: rand.Text(), From: piece.from, Version: 1, Packed: piece.packed, Recent: piece.recent, Origins: piece.origins})
 	}
 	return parts
 }
@@ -194,6 +195,19 @@ func (b *Book) Since(ctx context.Context, tenant, phone string) (out bool, since
 		since = time.UnixMilli(at).UTC()
 	}
 	return out, since, nil
+}
+
+// Origin returns where the opt-out of a number comes from.
+func (b *Book) Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error) {
+	number, err := parse(phone)
+	if err != nil {
+		return campaign.OriginUnknown, fmt.Errorf("look up an opt-out: %w", err)
+	}
+	p, err := b.find(ctx, tenant, number)
+	if err != nil {
+		return campaign.OriginUnknown, fmt.Errorf("look up an opt-out: %w", err)
+	}
+	return p.origin(number), nil
 }
 
 // Forget deletes the time at which a number opted in again, and reports whether there
@@ -292,7 +306,7 @@ func (p place) pick(changes []change) (here, others []change) {
 
 func readChange(c campaign.OptChange) (change, error) {
 	number, err := parse(c.Phone)
-	return change{number, c.Out, c.At.UnixMilli()}, err
+	return change{number, c.Out, c.At.UnixMilli(), c.Origin}, err
 }
 
 var errNoNumber = errors.New("not a number in E.164")

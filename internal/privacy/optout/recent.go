@@ -23,7 +23,7 @@ func (b *Book) Recent(ctx context.Context, tenant string) (recent []campaign.Opt
 		if len(row.Parts) > 0 {
 			return nil, false, nil
 		}
-		s, err := unpack(row.Packed, row.Recent)
+		s, err := unpack(row.Packed, row.Recent, row.Origins)
 		if err != nil {
 			return nil, false, fmt.Errorf("shard %d of the opt-outs of tenant %s: %w", row.Shard, tenant, err)
 		}
@@ -35,7 +35,7 @@ func (b *Book) Recent(ctx context.Context, tenant string) (recent []campaign.Opt
 func (s *shard) recentlyOut(now time.Time) (out []campaign.OptChange) {
 	for number, ms := range s.recent {
 		if at := time.UnixMilli(ms).UTC(); s.has(number) && now.Sub(at) < RecentFor {
-			out = append(out, campaign.OptChange{Phone: fmt.Sprintf("+%d", number), Out: true, At: at})
+			out = append(out, campaign.OptChange{Phone: fmt.Sprintf("+%d", number), Out: true, At: at, Origin: s.origin(number)})
 		}
 	}
 	return out

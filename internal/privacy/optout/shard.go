@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
 )
 
@@ -16,10 +17,11 @@ const repeatedFor = 8 * 24 * time.Hour
 
 var errDamaged = errors.New("damaged opt-outs")
 
-// shard holds opted-out numbers, and the times of recent changes.
+// shard holds opted-out numbers with their origins, and the times of recent changes.
 type shard struct {
-	out    numberset.Set
-	recent map[uint64]int64 // milliseconds since 1970
+	out     numberset.Set
+	origins []campaign.Origin // of out
+	recent  map[uint64]int64  // milliseconds since 1970
 }
 
 // change is a campaign.OptChange with a parsed number.
@@ -27,12 +29,14 @@ type change struct {
 	number uint64
 	out    bool
 	at     int64 // milliseconds since 1970
+	origin campaign.Origin
 }
 
-func unpack(packed, recent []byte) (s shard, err error) {
+func unpack(packed, recent, origins []byte) (s shard, err error) {
 	if s.out, err = numberset.Unpack(packed); err != nil {
 		return s, err
 	}
+	s.origins = unpackOrigins(origins, len(s.out))
 	s.recent = map[uint64]int64{}
 	return s, eachRecent(recent, func(number uint64, at int64) { s.recent[number] = at })
 }
@@ -52,14 +56,15 @@ func eachRecent(packed []byte, visit func(number uint64, at int64)) error {
 }
 
 // pack encodes the shard, without the times of changes older than repeatedFor.
-func (s *shard) pack(now time.Time) (packed, recent []byte) {
+func (s *shard) pack(now time.Time) (p piece) {
 	for _, number := range slices.Sorted(maps.Keys(s.recent)) {
 		if at := s.recent[number]; now.Sub(time.UnixMilli(at)) < repeatedFor {
-			recent = binary.AppendUvarint(recent, number)
-			recent = binary.AppendVarint(recent, at)
+			p.recent = binary.AppendUvarint(p.recent, number)
+			p.recent = binary.AppendVarint(p.recent, at)
 		}
 	}
-	return s.out.Pack(), recent
+	p.packed, p.origins = s.out.Pack(), packOrigins(s.origins)
+	return p
 }
 
 func (s *shard) has(number uint64) bool {
@@ -70,7 +75,7 @@ func (s *shard) has(number uint64) bool {
 // apply applies the changes that have no later change of their number, and reports
 // whether there were any.
 func (s *shard) apply(changes ...change) bool {
-	turned := map[uint64]bool{}
+	turned := map[uint64]change{}
 	for _, c := range changes {
 		if before, ok := s.recent[c.number]; ok && before >= c.at {
 			continue
@@ -78,50 +83,55 @@ func (s *shard) apply(changes ...change) bool {
 		if s.recent == nil {
 			s.recent = map[uint64]int64{}
 		}
-		s.recent[c.number], turned[c.number] = c.at, c.out
+		s.recent[c.number], turned[c.number] = c.at, c
 	}
 	s.turn(turned)
 	return len(turned) > 0
 }
 
-// turn opts numbers out or in.
-func (s *shard) turn(numbers map[uint64]bool) {
-	numbers = maps.Clone(numbers)
-	maps.DeleteFunc(numbers, func(number uint64, out bool) bool { return s.has(number) == out })
-	if len(numbers) == 0 {
+// turn opts numbers out or in. The origin of a number that is opted out already stays.
+func (s *shard) turn(changes map[uint64]change) {
+	changes = maps.Clone(changes)
+	maps.DeleteFunc(changes, func(number uint64, c change) bool { return s.has(number) == c.out })
+	if len(changes) == 0 {
 		return
 	}
-	turned := make(numberset.Set, 0, len(s.out)+len(numbers))
-	rest := s.out
-	for _, number := range slices.Sorted(maps.Keys(numbers)) {
+	turned := shard{out: make(numberset.Set, 0, len(s.out)+len(changes)), origins: make([]campaign.Origin, 0, len(s.out)+len(changes))}
+	rest, restOrigins := s.out, s.origins
+	for _, number := range slices.Sorted(maps.Keys(changes)) {
 		place, out := slices.BinarySearch(rest, number)
-		turned, rest = append(turned, rest[:place]...), rest[place:]
+		turned.append(rest[:place], restOrigins[:place])
+		rest, restOrigins = rest[place:], restOrigins[place:]
 		if out {
-			rest = rest[1:]
+			rest, restOrigins = rest[1:], restOrigins[1:]
 		} else {
-			turned = append(turned, number)
+			turned.append(numberset.Set{number}, []campaign.Origin{changes[number].origin})
 		}
 	}
-	turned = append(turned, rest...)
-	s.out = turned
+	turned.append(rest, restOrigins)
+	s.out, s.origins = turned.out, turned.origins
+}
+
+func (s *shard) append(numbers numberset.Set, origins []campaign.Origin) {
+	s.out, s.origins = append(s.out, numbers...), append(s.origins, origins...)
 }
 
 // piece is an encoded shard, or an encoded part of one.
 type piece struct {
-	from           uint64 // its lowest number, or a lower one
-	packed, recent []byte
+	from                    uint64 // its lowest number, or a lower one
+	packed, recent, origins []byte
 }
+
+func (p piece) size() int { return len(p.packed) + len(p.recent) + len(p.origins) }
 
 // divide divides the shard, whose numbers begin at from, into pieces of at most limit
 // bytes. It halves by count, so that no choice of numbers makes uneven pieces.
 func (s *shard) divide(from uint64, now time.Time, limit int) []piece {
-	packed, recent := s.pack(now)
-	if len(packed)+len(recent) <= limit {
-		return []piece{{from, packed, recent}}
-	}
+	p := s.pack(now)
+	p.from = from
 	numbers := s.numbers(now)
-	if len(numbers) < 2 {
-		return []piece{{from, packed, recent}}
+	if p.size() <= limit || len(numbers) < 2 {
+		return []piece{p}
 	}
 	low, high := s.cut(numbers[len(numbers)/2])
 	return append(low.divide(from, now, limit), high.divide(numbers[len(numbers)/2], now, limit)...)
@@ -141,8 +151,8 @@ func (s *shard) numbers(now time.Time) numberset.Set {
 // cut returns the shard below a number, and from it on.
 func (s *shard) cut(number uint64) (low, high shard) {
 	place, _ := slices.BinarySearch(s.out, number)
-	low = shard{out: s.out[:place], recent: map[uint64]int64{}}
-	high = shard{out: s.out[place:], recent: map[uint64]int64{}}
+	low = shard{out: s.out[:place], origins: s.origins[:place], recent: map[uint64]int64{}}
+	high = shard{out: s.out[place:], origins: s.origins[place:], recent: map[uint64]int64{}}
 	for n, at := range s.recent {
 		if n < number {
 			low.recent[n] = at

@@ -1,0 +1,149 @@
+package campaigns
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+)
+
+// order is the order of the list, and the page of an ordered list.
+type order struct {
+	// Sort is the requested order: a column, with "-" before it for the highest first. "" is
+	// by time, the newest first.
+	Sort string
+	Part int // counts from 0, if Sort is set
+	All  int // rows of all pages, if Sort is set
+}
+
+// Orders returns the orders to choose from.
+func (order) Orders() []string {
+	return []string{"", "time", "name", "-name", "-delivered", "delivered", "-read", "read"}
+}
+
+// Sorted reports whether the list has another order than by time, the newest first.
+func (o order) Sorted() bool { return o.Sort != "" }
+
+// readOrder reads the order of a request. An unknown one is campaign.ErrNotFound.
+func readOrder(p *web.Page) (o order, err error) {
+	o.Sort = p.Query("sort")
+	o.Part, err = strconv.Atoi(cmp.Or(p.Query("part"), "0"))
+	if err != nil || o.Part < 0 || !slices.Contains(o.Orders(), o.Sort) {
+		return o, campaign.ErrNotFound
+	}
+	return o, nil
+}
+
+// sort sorts the rows. Those without results come last in an order by results.
+func (o order) sort(rows []row) {
+	column, down := o.column()
+	slices.SortStableFunc(rows, func(a, b row) int {
+		c, known := compare(column, a, b)
+		if known && down {
+			c = -c
+		}
+		return cmp.Or(c, b.When().Compare(a.When()))
+	})
+}
+
+// column returns the column of the order, and whether the highest comes first.
+func (o order) column() (column string, down bool) {
+	if o.Sort == "" {
+		return "time", true
+	}
+	column, down = strings.CutPrefix(o.Sort, "-")
+	return column, down
+}
+
+// compare compares two rows by a column. known is false if one of them has no results.
+func compare(column string, a, b row) (c int, known bool) {
+	switch column {
+	case "time":
+		return a.When().Compare(b.When()), true
+	case "name":
+		return cmp.Compare(folded(a.Name), folded(b.Name)), true
+	}
+	if a.Counted() != b.Counted() {
+		return map[bool]int{true: -1, false: 1}[a.Counted()], false
+	}
+	return cmp.Compare(share(column, a), share(column, b)), true
+}
+
+// share returns the share of delivered or read messages.
+func share(column string, r row) float64 {
+	n := map[string]int{"delivered": r.Delivered, "read": r.Read}[column]
+	return float64(n) / float64(max(1, r.Accepted))
+}
+
+// cut leaves the rows of one page, the last one if there are fewer pages.
+func (l *listPage) cut() {
+	if !l.Sorted() {
+		return
+	}
+	l.All = len(l.Rows)
+	l.Part = min(l.Part, max(0, l.All-1)/pageLength)
+	from := l.Part * pageLength
+	l.Rows = l.Rows[from:min(from+pageLength, l.All)]
+}
+
+// LastPart reports whether the page is the last one of an ordered list.
+func (l listPage) LastPart() bool { return (l.Part+1)*pageLength >= l.All }
+
+// PartBefore returns the number of the page before.
+func (l listPage) PartBefore() string { return strconv.Itoa(l.Part - 1) }
+
+// PartAfter returns the number of the next page.
+func (l listPage) PartAfter() string { return strconv.Itoa(l.Part + 1) }
+
+// head is the head of a column by which the list can be sorted.
+type head struct {
+	Key  string // of its text
+	Link string
+	Aria string // the value of aria-sort, or ""
+}
+
+// heads returns the heads by column.
+func (o order) heads(p *web.Page) map[string]head {
+	keys := map[string]string{"name": "campaigns.name", "time": "campaigns.goes", "delivered": "campaigns.step.delivered", "read": "campaigns.step.read"}
+	heads := map[string]head{}
+	for column, key := range keys {
+		heads[column] = head{Key: key, Link: o.link(p, column), Aria: o.aria(column)}
+	}
+	return heads
+}
+
+func (o order) aria(column string) string {
+	sorted, down := o.column()
+	switch {
+	case sorted != column:
+		return ""
+	case down:
+		return "descending"
+	}
+	return "ascending"
+}
+
+// link returns the URL of the first page in the order of a column, or in the reverse order if
+// the list is in the order of the column.
+func (o order) link(p *web.Page, column string) string {
+	sorted, down := o.column()
+	next := map[string]string{"time": "", "name": "name", "delivered": "-delivered", "read": "-read"}[column]
+	switch {
+	case sorted == column && down:
+		next = column
+	case sorted == column && column != "time":
+		next = "-" + column
+	}
+	q := p.R.URL.Query()
+	q.Del("after")
+	q.Del("part")
+	q.Del("sort")
+	if next != "" {
+		q.Set("sort", next)
+	}
+	return (&url.URL{Path: Path, RawQuery: q.Encode()}).String()
+}

@@ -1,0 +1,80 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/numberset"
+)
+
+// OptedOutSince returns the opt-outs since a time of numbers in the campaign, the newest first.
+func (s *Service) OptedOutSince(ctx context.Context, id campaign.ID, since time.Time, recent []campaign.OptChange) ([]campaign.OptChange, error) {
+	recent = slices.DeleteFunc(slices.Clone(recent), func(c campaign.OptChange) bool { return c.At.Before(since) })
+	found, err := ofRecipients(ctx, s.Store, id, recent, func(c campaign.OptChange) string { return c.Phone })
+	slices.SortFunc(found, func(a, b campaign.OptChange) int { return b.At.Compare(a.At) })
+	return found, err
+}
+
+// RepliesOfRecipients returns the replies of numbers in the campaign, in the same order.
+func (s *Service) RepliesOfRecipients(ctx context.Context, id campaign.ID, replies []campaign.Reply) ([]campaign.Reply, error) {
+	return ofRecipients(ctx, s.Store, id, replies, func(r campaign.Reply) string { return r.Phone })
+}
+
+// ofRecipients returns the items whose phone numbers are in the campaign, in the same order.
+func ofRecipients[T any](ctx context.Context, store Store, id campaign.ID, items []T, phoneOf func(T) string) ([]T, error) {
+	numbers := map[uint64]bool{}
+	for _, item := range items {
+		numbers[numberOf(phoneOf(item))] = true
+	}
+	in, err := recipients(ctx, store, id, numbers)
+	if err != nil {
+		return nil, err
+	}
+	var found []T
+	for _, item := range items {
+		if in[numberOf(phoneOf(item))] {
+			found = append(found, item)
+		}
+	}
+	return found, nil
+}
+
+// recipients returns which of the numbers are in the campaign. It reads the campaign's numbers
+// only if there are any.
+func recipients(ctx context.Context, store Store, id campaign.ID, numbers map[uint64]bool) (map[uint64]bool, error) {
+	in := map[uint64]bool{}
+	if len(numbers) == 0 {
+		return in, nil
+	}
+	sets, err := store.PackedSets(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("read number sets: %w", err)
+	}
+	for _, set := range sets {
+		all, err := numberset.Unpack(set.Packed)
+		if err != nil {
+			return nil, fmt.Errorf("read the numbers of batch %d: %w", set.Ordinal, err)
+		}
+		for number := range numbers {
+			if _, ok := slices.BinarySearch(all, number); ok {
+				in[number] = true
+				delete(numbers, number)
+			}
+		}
+	}
+	return in, nil
+}
+
+// numberOf returns the digits of a phone number, 0 if it has others.
+func numberOf(phone string) uint64 {
+	number, err := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return number
+}
