@@ -39,6 +39,7 @@ func (s *CampaignStore) SaveDraft(ctx context.Context, d campaign.Draft) error {
 	row := draftKey(d.Tenant, d.ID)
 	for name, value := range map[string]string{
 		"name": d.Name, "templateId": d.TemplateID, "schedule": d.Schedule, "notAfter": d.NotAfter, "fileName": d.FileName, "who": d.Who,
+		"file": d.File,
 	} {
 		row[name] = text(value)
 	}
@@ -72,5 +73,6 @@ func readDraft(tenant, id string, row Item) campaign.Draft {
 		Tenant: tenant, ID: id, Name: getText(row, "name"), TemplateID: getText(row, "templateId"),
 		Schedule: getText(row, "schedule"), NotAfter: getText(row, "notAfter"), FileName: getText(row, "fileName"),
 		Who: getText(row, "who"), UpdatedAt: getMillis(row, "updatedAt"), Version: int(getNumber(row, "version")),
+		File: getText(row, "file"),
 	}
 }

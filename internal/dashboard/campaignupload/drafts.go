@@ -162,12 +162,20 @@ func (s *Pages) draftFile(p *web.Page, f *form) error {
 	return err
 }
 
-// writeDraft writes the file, then the row that refers to it, and deletes the former file.
+// writeDraft writes the file, then the row that refers to it, and deletes the former file. It
+// returns campaign.ErrLostRace if d.Version is not the stored one.
 func (s *Pages) writeDraft(p *web.Page, d campaign.Draft, file []byte) error {
-	ctx, next := p.R.Context(), d
-	next.Version++
+	ctx := p.R.Context()
+	former, err := s.draft(p, d.ID)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return err
+	}
+	if former.Version != d.Version {
+		return campaign.ErrLostRace
+	}
+	d.File = random.UUID()
 	if d.FileName != "" {
-		if err := s.Blobs.Put(ctx, next.Blob(), file, "application/octet-stream"); err != nil {
+		if err := s.Blobs.Put(ctx, d.Blob(), file, "application/octet-stream"); err != nil {
 			return err
 		}
 	}
@@ -177,7 +185,10 @@ func (s *Pages) writeDraft(p *web.Page, d campaign.Draft, file []byte) error {
 	if err := s.Store.SaveDraft(ctx, d); err != nil {
 		return err
 	}
-	return s.Blobs.Delete(ctx, d.Blob())
+	if former.FileName == "" {
+		return nil
+	}
+	return s.Blobs.Delete(ctx, former.Blob())
 }
 
 // draftChanged shows the form again: somebody else saved the draft meanwhile.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -768,15 +769,43 @@ func TestDraft_TwoTabs(t *testing.T) {
 	mine := fields{"name": "Dois", "draft": id, "draftVersion": "1"}
 	b.drafted(file, mine)
 	other := fields{"name": "Outro", "draft": id, "draftVersion": "1"}
-	refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file, other)
+	refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file+"11987654323;c;Caio\n", other)
 	says(t, refused, http.StatusConflict, "while you were editing it")
 	if !strings.Contains(refused.Body, `value="Outro"`) || refused.Value("from") == "" {
 		t.Errorf("the form lost the name or the file: %s", refused.Body)
 	}
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Dois")
+	stored := b.admin.Get("/dashboard/campaigns/new?draft=" + id)
+	page, _ := b.review(none, fields{"name": "Dois", "from": stored.Value("from"), "draft": id, "draftVersion": stored.Value("draftVersion")})
+	says(t, page, http.StatusOK, "Send to 2 people")
 	other["from"], other["draftVersion"] = refused.Value("from"), refused.Value("draftVersion")
 	b.drafted(none, other)
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Outro", "lista.csv")
+}
+
+// Of several saves at once one takes effect, and the draft has its file.
+func TestDraft_Races(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.drafted(none, fields{"name": "Um"})
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			people := i + 1
+			form := fields{"name": "Lista " + strconv.Itoa(people), "draft": id, "draftVersion": "1"}
+			b.uploadTo("/dashboard/campaigns/new/draft", b.admin, numbers(people), form)
+		})
+	}
+	all.Wait()
+	d, err := b.store.Draft(t.Context(), b.tenant, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := b.pages.Blobs.Get(t.Context(), d.Blob())
+	people, _ := strconv.Atoi(strings.TrimPrefix(d.Name, "Lista "))
+	if want := numbers(people); err != nil || d.Version != 2 || string(stored) != want {
+		t.Errorf("version %d of %q has the file %q (%v), want %q", d.Version, d.Name, stored, err, want)
+	}
 }
 
 // A draft of a past time says so. A draft whose file was erased asks for it.
