@@ -32,15 +32,23 @@ func (s *CampaignStore) ApprovalFrom(ctx context.Context, tenant string) (int, e
 	return int(getNumber(row, "from")), nil
 }
 
-// SaveApprovalFrom sets the number of recipients from which a campaign of the dashboard needs
-// approval, 0 for never.
-func (s *CampaignStore) SaveApprovalFrom(ctx context.Context, tenant string, from int) error {
+// SaveApprovalFrom changes the number of recipients from which a campaign of the dashboard
+// needs approval, 0 for never. The error wraps campaign.ErrLostRace if the stored number is
+// neither was nor from.
+func (s *CampaignStore) SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error {
 	row := approvalRuleKey(tenant)
 	row["from"] = number(from)
-	if _, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}); err != nil {
-		return fmt.Errorf("save when tenant %s needs approval: %w", tenant, err)
+	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &s.Campaigns, Item: row,
+		ConditionExpression:       aws.String("#from IN (:was, :from) OR (attribute_not_exists(pk) AND :was = :never)"),
+		ExpressionAttributeNames:  map[string]string{"#from": "from"},
+		ExpressionAttributeValues: Item{":was": number(was), ":from": number(from), ":never": number(0)},
+	})
+	held, err := conditionHeld(err, "save when tenant "+tenant+" needs approval")
+	if err == nil && !held {
+		err = fmt.Errorf("save when tenant %s needs approval: %w", tenant, campaign.ErrLostRace)
 	}
-	return nil
+	return err
 }
 
 // Approvals returns a tenant's requests for approval, ordered by campaign ID.

@@ -44,7 +44,9 @@ type Store interface {
 	// ApprovalFrom returns the number of recipients from which a campaign needs approval, 0
 	// for never.
 	ApprovalFrom(ctx context.Context, tenant string) (int, error)
-	SaveApprovalFrom(ctx context.Context, tenant string, from int) error
+	// SaveApprovalFrom returns an error that wraps campaign.ErrLostRace if the stored number
+	// is neither was nor from.
+	SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error
 	Approvals(ctx context.Context, tenant string) ([]campaign.Approval, error)
 	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
 	// AskApproval keeps the existing request of the campaign.

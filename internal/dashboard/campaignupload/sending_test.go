@@ -620,7 +620,7 @@ func (m memory) Template(context.Context, string) (campaign.Template, error) {
 
 func (memory) ApprovalFrom(context.Context, string) (int, error) { return 0, nil }
 
-func (memory) SaveApprovalFrom(context.Context, string, int) error { return nil }
+func (memory) SaveApprovalFrom(context.Context, string, int, int) error { return nil }
 
 func (memory) Approvals(context.Context, string) ([]campaign.Approval, error) { return nil, nil }
 
