@@ -191,9 +191,13 @@ func (s *Pages) writeDraft(p *web.Page, d campaign.Draft, file []byte) error {
 	return s.Blobs.Delete(ctx, former.Blob())
 }
 
-// draftChanged shows the form again: somebody else saved the draft meanwhile.
+// draftChanged shows the form again: somebody else saved, deleted or sent the draft meanwhile.
 func (s *Pages) draftChanged(p *web.Page, f form) error {
 	d, err := s.draft(p, f.Draft)
+	if errors.Is(err, campaign.ErrNotFound) {
+		f.Draft, f.DraftVersion = random.UUID(), 0
+		return s.draftRefused(p, f, http.StatusConflict, p.T("sending.draft_gone"))
+	}
 	if err != nil {
 		return err
 	}

@@ -783,6 +783,22 @@ func TestDraft_TwoTabs(t *testing.T) {
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Outro", "lista.csv")
 }
 
+// A draft that was deleted in another tab can be saved again with what was entered.
+func TestDraft_DeletedInAnotherTab(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.drafted(none, fields{"name": "Um"})
+	b.admin.Post(campaignupload.DraftsPath+"/"+id+"/delete", nil)
+	form := fields{"name": "Dois", "draft": id, "draftVersion": "1"}
+	refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file, form)
+	says(t, refused, http.StatusConflict, "does not exist any more")
+	if !strings.Contains(refused.Body, `value="Dois"`) {
+		t.Errorf("the form lost the name: %s", refused.Body)
+	}
+	b.drafted(none, fields{"name": "Dois", "from": refused.Value("from"), "draft": refused.Value("draft"), "draftVersion": refused.Value("draftVersion")})
+	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Dois", "lista.csv")
+}
+
 // Of several saves at once one takes effect, and the draft has its file.
 func TestDraft_Races(t *testing.T) {
 	t.Parallel()
