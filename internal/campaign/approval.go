@@ -27,6 +27,7 @@ type Approval struct {
 	Hash            string // SHA-256 of the file, hex
 	People          int    // lines of the file, without repeated numbers
 	Draft           string // the draft that becomes the campaign, or ""
+	DraftVersion    int    // that was asked for
 	By              string // email address of who asked
 	At              time.Time
 	State           ApprovalState

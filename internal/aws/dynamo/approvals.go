@@ -106,7 +106,7 @@ func approvalRow(a campaign.Approval) Item {
 	} {
 		row[name] = text(value)
 	}
-	row["templateVersion"], row["people"] = number(a.TemplateVersion), number(a.People)
+	row["templateVersion"], row["people"], row["draftVersion"] = number(a.TemplateVersion), number(a.People), number(a.DraftVersion)
 	row["at"] = millis(a.At)
 	if !a.DecidedAt.IsZero() {
 		row["decidedAt"] = millis(a.DecidedAt)
@@ -120,7 +120,8 @@ func readApproval(tenant, id string, row Item) campaign.Approval {
 		Tenant: tenant, CampaignID: id, Name: getText(row, "name"), TemplateID: getText(row, "templateId"),
 		TemplateVersion: int(getNumber(row, "templateVersion")), Schedule: getText(row, "schedule"), NotAfter: getText(row, "notAfter"),
 		FileName: getText(row, "fileName"), Hash: getText(row, "hash"), People: int(getNumber(row, "people")), Draft: getText(row, "draft"),
-		By: getText(row, "by"), At: getMillis(row, "at"), State: campaign.ApprovalState(getText(row, "state")),
+		DraftVersion: int(getNumber(row, "draftVersion")),
+		By:           getText(row, "by"), At: getMillis(row, "at"), State: campaign.ApprovalState(getText(row, "state")),
 		DecidedBy: getText(row, "decidedBy"), DecidedAt: getMillis(row, "decidedAt"), Reason: getText(row, "reason"),
 	}
 }

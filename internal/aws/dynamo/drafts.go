@@ -59,13 +59,13 @@ func (s *CampaignStore) SaveDraft(ctx context.Context, d campaign.Draft) error {
 	return err
 }
 
-// DeleteDraft deletes a draft. It can be repeated.
-func (s *CampaignStore) DeleteDraft(ctx context.Context, tenant, id string) error {
-	_, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Campaigns, Key: draftKey(tenant, id)})
-	if err != nil {
-		return fmt.Errorf("delete draft %s: %w", id, err)
-	}
-	return nil
+// DeleteDraft deletes a draft if d.Version is the stored one. It reports whether it did.
+func (s *CampaignStore) DeleteDraft(ctx context.Context, d campaign.Draft) (bool, error) {
+	_, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		TableName: &s.Campaigns, Key: draftKey(d.Tenant, d.ID), ConditionExpression: aws.String("version = :version"),
+		ExpressionAttributeValues: Item{":version": number(d.Version)},
+	})
+	return conditionHeld(err, "delete draft "+d.ID)
 }
 
 func readDraft(tenant, id string, row Item) campaign.Draft {

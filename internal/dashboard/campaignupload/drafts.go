@@ -228,22 +228,22 @@ func (s *Pages) deleteDraft(p *web.Page) error {
 	if err := p.Audit("campaign.draft_delete", d.Name); err != nil {
 		return err
 	}
-	if err := s.dropDraft(p, d.ID); err != nil {
+	if err := s.dropDraft(p, d.ID, d.Version); err != nil {
 		return err
 	}
 	return p.Done(DraftsPath, "sending.draft_deleted", d.Name)
 }
 
-// dropDraft deletes a draft that was sent or deleted, if it still exists.
-func (s *Pages) dropDraft(p *web.Page, id string) error {
+// dropDraft deletes a draft that was sent or deleted, unless somebody has saved a later version.
+func (s *Pages) dropDraft(p *web.Page, id string, version int) error {
 	d, err := s.draft(p, id)
-	if errors.Is(err, campaign.ErrNotFound) {
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && d.Version != version {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.Store.DeleteDraft(p.R.Context(), d.Tenant, d.ID); err != nil {
+	if deleted, err := s.Store.DeleteDraft(p.R.Context(), d); err != nil || !deleted {
 		return err
 	}
 	return s.Blobs.Delete(p.R.Context(), d.Blob())

@@ -642,7 +642,7 @@ func (memory) Draft(context.Context, string, string) (campaign.Draft, error) {
 
 func (memory) SaveDraft(context.Context, campaign.Draft) error { return nil }
 
-func (memory) DeleteDraft(context.Context, string, string) error { return nil }
+func (memory) DeleteDraft(context.Context, campaign.Draft) (bool, error) { return true, nil }
 
 func (memory) Delete(context.Context, string) error { return nil }
 
@@ -781,6 +781,28 @@ func TestDraft_TwoTabs(t *testing.T) {
 	other["from"], other["draftVersion"] = refused.Value("from"), refused.Value("draftVersion")
 	b.drafted(none, other)
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Outro", "lista.csv")
+}
+
+// Sending a version of a draft does not delete a later one.
+func TestDraft_SavedWhileSent(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]int{"sent": 0, "approved": 1} {
+		b := newBench(t)
+		if err := b.store.SaveApprovalFrom(t.Context(), b.tenant, 0, rule); err != nil {
+			t.Fatal(err)
+		}
+		id := b.drafted(file, fields{"name": "Um"})
+		page, _ := b.review(file, fields{"draft": id, "draftVersion": "1"})
+		b.drafted(none, fields{"name": "Dois", "draft": id, "draftVersion": "1"})
+		if asked := b.confirm(page); rule > 0 {
+			hash := url.Values{"decision": {"approve"}, "hash": {b.admin.Get(asked.Location).Value("hash")}}
+			b.SignIn(b.tenant, web.RoleApprover).Post(asked.Location, hash)
+		}
+		if len(b.handoffs.batches) != 1 {
+			t.Errorf("%s: handed on %d batches, want 1", name, len(b.handoffs.batches))
+		}
+		says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Dois")
+	}
 }
 
 // A draft that was deleted in another tab can be saved again with what was entered.
