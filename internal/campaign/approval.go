@@ -28,6 +28,7 @@ type Approval struct {
 	People          int    // lines of the file, without repeated numbers
 	Import          bool   // it is an Import with the ID of the campaign
 	Draft           string // the draft that becomes the campaign, or ""
+	DraftVersion    int    // that was asked for
 	By              string // email address of who asked
 	At              time.Time
 	State           ApprovalState

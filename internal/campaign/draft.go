@@ -17,12 +17,18 @@ type Draft struct {
 	Who        string // email address of the last editor
 	UpdatedAt  time.Time
 	Version    int // number of writes
+	// File is the random name of the file of recipients, "" for a draft of a former version.
+	File string
 }
 
 // DraftPrefix begins the keys of the files of drafts.
 const DraftPrefix = "drafts/"
 
-// Blob returns the key of the draft's file. Each version has its own.
+// Blob returns the key of the draft's file. Each save has its own, so that a refused one
+// leaves the stored file as it is.
 func (d Draft) Blob() string {
+	if d.File != "" {
+		return DraftPrefix + d.Tenant + "/" + d.File
+	}
 	return DraftPrefix + d.Tenant + "/" + d.ID + "." + strconv.Itoa(d.Version)
 }

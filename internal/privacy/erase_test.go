@@ -220,6 +220,16 @@ func TestErase_DamagedData(t *testing.T) {
 	}
 }
 
+// The file of a draft is not checked, and may lack a header.
+func TestErase_DraftWithoutHeader(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	w.put(campaign.DraftPrefix+w.tenant.ID+"/file", fmt.Appendf(nil, "%s;a\n", written(ana)))
+	if done := w.erase(ana); done.Uploads != 1 {
+		t.Errorf("erased: %+v", done)
+	}
+}
+
 // A table restored to a time before an erasure refers to the old payload.
 func TestErase_AfterRestore(t *testing.T) {
 	t.Parallel()

@@ -81,11 +81,10 @@ func (p *person) withoutPerson(part []byte) ([]byte, error) {
 	return left, nil
 }
 
-// linesOf returns the lines of a file, without its header, that contain the person's
-// number.
-func (p *person) linesOf(upload []byte) (lines []string) {
-	_, file, _ := strings.Cut(string(upload), "\n")
-	for line := range strings.FieldsFuncSeq(file, func(r rune) bool { return r == '\n' || r == '\r' }) {
+// linesOf returns the lines of a file that contain the person's number. The file of a draft
+// may lack a header.
+func (p *person) linesOf(file []byte) (lines []string) {
+	for line := range strings.FieldsFuncSeq(string(file), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		for cell := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(",;\t\"", r) }) {
 			if p.wrote(cell) {
 				lines = append(lines, line)

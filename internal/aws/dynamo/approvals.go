@@ -32,15 +32,23 @@ func (s *CampaignStore) ApprovalFrom(ctx context.Context, tenant string) (int, e
 	return int(getNumber(row, "from")), nil
 }
 
-// SaveApprovalFrom sets the number of recipients from which a campaign of the dashboard needs
-// approval, 0 for never.
-func (s *CampaignStore) SaveApprovalFrom(ctx context.Context, tenant string, from int) error {
+// SaveApprovalFrom changes the number of recipients from which a campaign of the dashboard
+// needs approval, 0 for never. The error wraps campaign.ErrLostRace if the stored number is
+// neither was nor from.
+func (s *CampaignStore) SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error {
 	row := approvalRuleKey(tenant)
 	row["from"] = number(from)
-	if _, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}); err != nil {
-		return fmt.Errorf("save when tenant %s needs approval: %w", tenant, err)
+	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &s.Campaigns, Item: row,
+		ConditionExpression:       aws.String("#from IN (:was, :from) OR (attribute_not_exists(pk) AND :was = :never)"),
+		ExpressionAttributeNames:  map[string]string{"#from": "from"},
+		ExpressionAttributeValues: Item{":was": number(was), ":from": number(from), ":never": number(0)},
+	})
+	held, err := conditionHeld(err, "save when tenant "+tenant+" needs approval")
+	if err == nil && !held {
+		err = fmt.Errorf("save when tenant %s needs approval: %w", tenant, campaign.ErrLostRace)
 	}
-	return nil
+	return err
 }
 
 // Approvals returns a tenant's requests for approval, ordered by campaign ID.
@@ -98,7 +106,7 @@ func approvalRow(a campaign.Approval) Item {
 	} {
 		row[name] = text(value)
 	}
-	row["templateVersion"], row["people"] = number(a.TemplateVersion), number(a.People)
+	row["templateVersion"], row["people"], row["draftVersion"] = number(a.TemplateVersion), number(a.People), number(a.DraftVersion)
 	row["at"] = millis(a.At)
 	if a.Import {
 		row["import"] = boolean(true)
@@ -115,7 +123,8 @@ func readApproval(tenant, id string, row Item) campaign.Approval {
 		Tenant: tenant, CampaignID: id, Name: getText(row, "name"), TemplateID: getText(row, "templateId"),
 		TemplateVersion: int(getNumber(row, "templateVersion")), Schedule: getText(row, "schedule"), NotAfter: getText(row, "notAfter"),
 		FileName: getText(row, "fileName"), Hash: getText(row, "hash"), People: int(getNumber(row, "people")), Draft: getText(row, "draft"),
-		By: getText(row, "by"), At: getMillis(row, "at"), State: campaign.ApprovalState(getText(row, "state")),
+		DraftVersion: int(getNumber(row, "draftVersion")),
+		By:           getText(row, "by"), At: getMillis(row, "at"), State: campaign.ApprovalState(getText(row, "state")),
 		DecidedBy: getText(row, "decidedBy"), DecidedAt: getMillis(row, "decidedAt"), Reason: getText(row, "reason"),
 		Import: getBool(row, "import"),
 	}

@@ -39,6 +39,7 @@ func (s *CampaignStore) SaveDraft(ctx context.Context, d campaign.Draft) error {
 	row := draftKey(d.Tenant, d.ID)
 	for name, value := range map[string]string{
 		"name": d.Name, "templateId": d.TemplateID, "schedule": d.Schedule, "notAfter": d.NotAfter, "fileName": d.FileName, "who": d.Who,
+		"file": d.File,
 	} {
 		row[name] = text(value)
 	}
@@ -58,13 +59,13 @@ func (s *CampaignStore) SaveDraft(ctx context.Context, d campaign.Draft) error {
 	return err
 }
 
-// DeleteDraft deletes a draft. It can be repeated.
-func (s *CampaignStore) DeleteDraft(ctx context.Context, tenant, id string) error {
-	_, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Campaigns, Key: draftKey(tenant, id)})
-	if err != nil {
-		return fmt.Errorf("delete draft %s: %w", id, err)
-	}
-	return nil
+// DeleteDraft deletes a draft if d.Version is the stored one. It reports whether it did.
+func (s *CampaignStore) DeleteDraft(ctx context.Context, d campaign.Draft) (bool, error) {
+	_, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		TableName: &s.Campaigns, Key: draftKey(d.Tenant, d.ID), ConditionExpression: aws.String("version = :version"),
+		ExpressionAttributeValues: Item{":version": number(d.Version)},
+	})
+	return conditionHeld(err, "delete draft "+d.ID)
 }
 
 func readDraft(tenant, id string, row Item) campaign.Draft {
@@ -72,5 +73,6 @@ func readDraft(tenant, id string, row Item) campaign.Draft {
 		Tenant: tenant, ID: id, Name: getText(row, "name"), TemplateID: getText(row, "templateId"),
 		Schedule: getText(row, "schedule"), NotAfter: getText(row, "notAfter"), FileName: getText(row, "fileName"),
 		Who: getText(row, "who"), UpdatedAt: getMillis(row, "updatedAt"), Version: int(getNumber(row, "version")),
+		File: getText(row, "file"),
 	}
 }

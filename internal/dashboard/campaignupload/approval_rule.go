@@ -1,9 +1,11 @@
 package campaignupload
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 )
 
@@ -56,13 +58,24 @@ func (s *Pages) changeRule(p *web.Page) error {
 		return p.Done(RulePath, "approval.rule_saved")
 	}
 	if p.Stale(ruleState(old)) {
-		return p.RenderStatus(http.StatusConflict, "approval.rule_title", "approval_rule.html", rule{text, ruleState(old), "approval.rule_stale"})
+		return refuseStaleRule(p, text, old)
 	}
 	if err := p.AuditOn(RulePath, "approval.rule", strconv.Itoa(old)+" → "+strconv.Itoa(from)); err != nil {
 		return err
 	}
-	if err := s.Store.SaveApprovalFrom(p.R.Context(), p.Session.Tenant, from); err != nil {
+	switch err := s.Store.SaveApprovalFrom(p.R.Context(), p.Session.Tenant, old, from); {
+	case errors.Is(err, campaign.ErrLostRace):
+		if old, err = s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant); err != nil {
+			return err
+		}
+		return refuseStaleRule(p, text, old)
+	case err != nil:
 		return err
 	}
 	return p.Done(RulePath, "approval.rule_saved")
+}
+
+// refuseStaleRule shows the form, which says that the stored setting has changed.
+func refuseStaleRule(p *web.Page, text string, stored int) error {
+	return p.RenderStatus(http.StatusConflict, "approval.rule_title", "approval_rule.html", rule{text, ruleState(stored), "approval.rule_stale"})
 }

@@ -44,7 +44,7 @@ func (s *Pages) ask(p *web.Page, u upload, pl plan, t campaign.Template) error {
 	}
 	a := campaign.Approval{
 		Tenant: p.Session.Tenant, CampaignID: u.CampaignID, Name: u.Name, TemplateID: t.ID, TemplateVersion: t.Version,
-		Schedule: u.Schedule, NotAfter: u.NotAfter, FileName: u.FileName, Hash: hashOf(u.file), People: pl.people(), Draft: u.Draft,
+		Schedule: u.Schedule, NotAfter: u.NotAfter, FileName: u.FileName, Hash: hashOf(u.file), People: pl.people(), Draft: u.Draft, DraftVersion: u.DraftVersion,
 		By: p.Session.Email, At: s.Now(), State: campaign.ApprovalWaiting,
 	}
 	if err := s.Blobs.Put(p.R.Context(), a.Blob(), u.file, "application/octet-stream"); err != nil {
@@ -295,7 +295,7 @@ func (s *Pages) sent(p *web.Page, r request) error {
 	if err := s.Blobs.Delete(p.R.Context(), r.Blob()); err != nil {
 		return err
 	}
-	if err := s.dropDraft(p, r.Draft); err != nil {
+	if err := s.dropDraft(p, r.Draft, r.DraftVersion); err != nil {
 		return err
 	}
 	path := web.Root + "/campaigns/" + r.CampaignID

@@ -3,8 +3,10 @@ package campaignupload_test
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,6 +113,28 @@ func TestApproval_Forged(t *testing.T) {
 	}
 	if from, err := o.store.ApprovalFrom(t.Context(), o.tenant); err != nil || from != 2 || len(o.handoffs.batches) > 0 {
 		t.Errorf("rule %d, %v; handed on %d", from, err, len(o.handoffs.batches))
+	}
+}
+
+// Of several changes of the rule at once, one takes effect.
+func TestApprovalRule_Races(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	var saved atomic.Int32
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			form := url.Values{"from": {strconv.Itoa(10 + i)}, "was": {"from 2"}}
+			if a := o.admin.Post(campaignupload.RulePath, form); a.Location == campaignupload.RulePath {
+				saved.Add(1)
+			} else if a.Status != http.StatusConflict {
+				t.Errorf("the rule answers %d, want 409", a.Status)
+			}
+		})
+	}
+	all.Wait()
+	if saved.Load() != 1 {
+		t.Errorf("%d changes were saved, want 1", saved.Load())
 	}
 }
 

@@ -162,12 +162,20 @@ func (s *Pages) draftFile(p *web.Page, f *form) error {
 	return err
 }
 
-// writeDraft writes the file, then the row that refers to it, and deletes the former file.
+// writeDraft writes the file, then the row that refers to it, and deletes the former file. It
+// returns campaign.ErrLostRace if d.Version is not the stored one.
 func (s *Pages) writeDraft(p *web.Page, d campaign.Draft, file []byte) error {
-	ctx, next := p.R.Context(), d
-	next.Version++
+	ctx := p.R.Context()
+	former, err := s.draft(p, d.ID)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return err
+	}
+	if former.Version != d.Version {
+		return campaign.ErrLostRace
+	}
+	d.File = random.UUID()
 	if d.FileName != "" {
-		if err := s.Blobs.Put(ctx, next.Blob(), file, "application/octet-stream"); err != nil {
+		if err := s.Blobs.Put(ctx, d.Blob(), file, "application/octet-stream"); err != nil {
 			return err
 		}
 	}
@@ -177,12 +185,19 @@ func (s *Pages) writeDraft(p *web.Page, d campaign.Draft, file []byte) error {
 	if err := s.Store.SaveDraft(ctx, d); err != nil {
 		return err
 	}
-	return s.Blobs.Delete(ctx, d.Blob())
+	if former.FileName == "" {
+		return nil
+	}
+	return s.Blobs.Delete(ctx, former.Blob())
 }
 
-// draftChanged shows the form again: somebody else saved the draft meanwhile.
+// draftChanged shows the form again: somebody else saved, deleted or sent the draft meanwhile.
 func (s *Pages) draftChanged(p *web.Page, f form) error {
 	d, err := s.draft(p, f.Draft)
+	if errors.Is(err, campaign.ErrNotFound) {
+		f.Draft, f.DraftVersion = random.UUID(), 0
+		return s.draftRefused(p, f, http.StatusConflict, p.T("sending.draft_gone"))
+	}
 	if err != nil {
 		return err
 	}
@@ -213,22 +228,22 @@ func (s *Pages) deleteDraft(p *web.Page) error {
 	if err := p.Audit("campaign.draft_delete", d.Name); err != nil {
 		return err
 	}
-	if err := s.dropDraft(p, d.ID); err != nil {
+	if err := s.dropDraft(p, d.ID, d.Version); err != nil {
 		return err
 	}
 	return p.Done(DraftsPath, "sending.draft_deleted", d.Name)
 }
 
-// dropDraft deletes a draft that was sent or deleted, if it still exists.
-func (s *Pages) dropDraft(p *web.Page, id string) error {
+// dropDraft deletes a draft that was sent or deleted, unless somebody has saved a later version.
+func (s *Pages) dropDraft(p *web.Page, id string, version int) error {
 	d, err := s.draft(p, id)
-	if errors.Is(err, campaign.ErrNotFound) {
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && d.Version != version {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.Store.DeleteDraft(p.R.Context(), d.Tenant, d.ID); err != nil {
+	if deleted, err := s.Store.DeleteDraft(p.R.Context(), d); err != nil || !deleted {
 		return err
 	}
 	return s.Blobs.Delete(p.R.Context(), d.Blob())

@@ -234,7 +234,7 @@ func (s *Pages) confirm(p *web.Page) error {
 	if !done {
 		return p.Redirect(reviewPath + "?upload=" + id)
 	}
-	if err := s.dropDraft(p, u.Draft); err != nil {
+	if err := s.dropDraft(p, u.Draft, u.DraftVersion); err != nil {
 		return err
 	}
 	path := web.Root + "/campaigns/" + u.CampaignID

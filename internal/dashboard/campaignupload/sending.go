@@ -40,11 +40,14 @@ type Store interface {
 	// SaveDraft writes the next version of a draft. The error wraps campaign.ErrLostRace if
 	// d.Version is not the stored one.
 	SaveDraft(ctx context.Context, d campaign.Draft) error
-	DeleteDraft(ctx context.Context, tenant, id string) error
+	// DeleteDraft deletes a draft if d.Version is the stored one. It reports whether it did.
+	DeleteDraft(ctx context.Context, d campaign.Draft) (bool, error)
 	// ApprovalFrom returns the number of recipients from which a campaign needs approval, 0
 	// for never.
 	ApprovalFrom(ctx context.Context, tenant string) (int, error)
-	SaveApprovalFrom(ctx context.Context, tenant string, from int) error
+	// SaveApprovalFrom returns an error that wraps campaign.ErrLostRace if the stored number
+	// is neither was nor from.
+	SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error
 	Approvals(ctx context.Context, tenant string) ([]campaign.Approval, error)
 	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
 	// AskApproval keeps the existing request of the campaign.

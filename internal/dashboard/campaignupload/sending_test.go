@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -619,7 +620,7 @@ func (m memory) Template(context.Context, string) (campaign.Template, error) {
 
 func (memory) ApprovalFrom(context.Context, string) (int, error) { return 0, nil }
 
-func (memory) SaveApprovalFrom(context.Context, string, int) error { return nil }
+func (memory) SaveApprovalFrom(context.Context, string, int, int) error { return nil }
 
 func (memory) Approvals(context.Context, string) ([]campaign.Approval, error) { return nil, nil }
 
@@ -641,7 +642,7 @@ func (memory) Draft(context.Context, string, string) (campaign.Draft, error) {
 
 func (memory) SaveDraft(context.Context, campaign.Draft) error { return nil }
 
-func (memory) DeleteDraft(context.Context, string, string) error { return nil }
+func (memory) DeleteDraft(context.Context, campaign.Draft) (bool, error) { return true, nil }
 
 func (memory) Delete(context.Context, string) error { return nil }
 
@@ -768,15 +769,81 @@ func TestDraft_TwoTabs(t *testing.T) {
 	mine := fields{"name": "Dois", "draft": id, "draftVersion": "1"}
 	b.drafted(file, mine)
 	other := fields{"name": "Outro", "draft": id, "draftVersion": "1"}
-	refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file, other)
+	refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file+"11987654323;c;Caio\n", other)
 	says(t, refused, http.StatusConflict, "while you were editing it")
 	if !strings.Contains(refused.Body, `value="Outro"`) || refused.Value("from") == "" {
 		t.Errorf("the form lost the name or the file: %s", refused.Body)
 	}
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Dois")
+	stored := b.admin.Get("/dashboard/campaigns/new?draft=" + id)
+	page, _ := b.review(none, fields{"name": "Dois", "from": stored.Value("from"), "draft": id, "draftVersion": stored.Value("draftVersion")})
+	says(t, page, http.StatusOK, "Send to 2 people")
 	other["from"], other["draftVersion"] = refused.Value("from"), refused.Value("draftVersion")
 	b.drafted(none, other)
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Outro", "lista.csv")
+}
+
+// Sending a version of a draft does not delete a later one.
+func TestDraft_SavedWhileSent(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]int{"sent": 0, "approved": 1} {
+		b := newBench(t)
+		if err := b.store.SaveApprovalFrom(t.Context(), b.tenant, 0, rule); err != nil {
+			t.Fatal(err)
+		}
+		id := b.drafted(file, fields{"name": "Um"})
+		page, _ := b.review(file, fields{"draft": id, "draftVersion": "1"})
+		b.drafted(none, fields{"name": "Dois", "draft": id, "draftVersion": "1"})
+		if asked := b.confirm(page); rule > 0 {
+			hash := url.Values{"decision": {"approve"}, "hash": {b.admin.Get(asked.Location).Value("hash")}}
+			b.SignIn(b.tenant, web.RoleApprover).Post(asked.Location, hash)
+		}
+		if len(b.handoffs.batches) != 1 {
+			t.Errorf("%s: handed on %d batches, want 1", name, len(b.handoffs.batches))
+		}
+		says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Dois")
+	}
+}
+
+// A draft that was deleted in another tab can be saved again with what was entered.
+func TestDraft_DeletedInAnotherTab(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.drafted(none, fields{"name": "Um"})
+	b.admin.Post(campaignupload.DraftsPath+"/"+id+"/delete", nil)
+	form := fields{"name": "Dois", "draft": id, "draftVersion": "1"}
+	refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file, form)
+	says(t, refused, http.StatusConflict, "does not exist any more")
+	if !strings.Contains(refused.Body, `value="Dois"`) {
+		t.Errorf("the form lost the name: %s", refused.Body)
+	}
+	b.drafted(none, fields{"name": "Dois", "from": refused.Value("from"), "draft": refused.Value("draft"), "draftVersion": refused.Value("draftVersion")})
+	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Dois", "lista.csv")
+}
+
+// Of several saves at once one takes effect, and the draft has its file.
+func TestDraft_Races(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.drafted(none, fields{"name": "Um"})
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			people := i + 1
+			form := fields{"name": "Lista " + strconv.Itoa(people), "draft": id, "draftVersion": "1"}
+			b.uploadTo("/dashboard/campaigns/new/draft", b.admin, numbers(people), form)
+		})
+	}
+	all.Wait()
+	d, err := b.store.Draft(t.Context(), b.tenant, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := b.pages.Blobs.Get(t.Context(), d.Blob())
+	people, _ := strconv.Atoi(strings.TrimPrefix(d.Name, "Lista "))
+	if want := numbers(people); err != nil || d.Version != 2 || string(stored) != want {
+		t.Errorf("version %d of %q has the file %q (%v), want %q", d.Version, d.Name, stored, err, want)
+	}
 }
 
 // A draft of a past time says so. A draft whose file was erased asks for it.

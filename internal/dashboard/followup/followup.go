@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -145,10 +146,10 @@ func (s *Pages) choose(p *web.Page) error {
 		return err
 	}
 	exportID, ok := campaign.ParseUUID(p.Field("once"))
-	if !ok {
+	q.Chosen = campaign.Audience(p.Field("audience"))
+	if !ok || !slices.Contains(campaign.Audiences(), q.Chosen) {
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
-	q.Chosen = campaign.Audience(p.Field("audience"))
 	if err := p.AuditOn(web.Root+"/campaigns/"+q.CampaignID, "campaign.audience", q.Name, "followup."+string(q.Chosen)); err != nil {
 		return err
 	}

@@ -157,6 +157,10 @@ func TestFollowUp_Refused(t *testing.T) {
 	lacks(t, o.admin.Post(o.path(), url.Values{"once": {random.UUID()}, "audience": {"missed"}}), "3 files or lists are in progress already")
 	o.refusal = nil
 	o.admin.Post(o.path(), url.Values{"once": {random.UUID()}, "audience": {"missed"}})
+	before := len(o.Audited())
+	if a := o.admin.Post(o.path(), url.Values{"once": {random.UUID()}, "audience": {"everybody"}}); a.Status != http.StatusBadRequest || len(o.Audited()) != before {
+		t.Errorf("an unknown audience: %d, and the audit log is %q", a.Status, o.Audited())
+	}
 	other := o.SignIn("another", web.RoleAdmin)
 	for _, path := range []string{o.path(), o.path() + "/" + o.list.ExportID} {
 		for name, a := range map[string]webtest.Answer{"GET": other.Get(path), "POST": other.Post(path, url.Values{"once": {random.UUID()}, "audience": {"missed"}})} {

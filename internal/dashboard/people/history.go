@@ -28,6 +28,9 @@ const (
 	repliesShown = 100
 	// searchTime is the time after which a page searches no further campaigns.
 	searchTime = 8 * time.Second
+	// maxCursor is the maximum size of a cursor in bytes. DynamoDB refuses sort keys of more
+	// than 1,024.
+	maxCursor = 100
 )
 
 // history is the data of the page of a number.
@@ -69,10 +72,11 @@ func (s *Pages) find(p *web.Page) error {
 		return s.refused(p, faults{Find: "people.fault.phone"})
 	}
 	cursor := p.Field("cursor")
-	if cursor == "" {
-		if err := p.Audit("people.find", masked(number)); err != nil {
-			return err
-		}
+	if len(cursor) > maxCursor {
+		return campaign.ErrNotFound
+	}
+	if err := p.Audit("people.find", masked(number)); err != nil { // of each page: the browser sends the cursor
+		return err
 	}
 	h := history{Phone: number.String(), Later: cursor != ""}
 	ctx, tenant := p.R.Context(), p.Session.Tenant

@@ -66,11 +66,32 @@ func (s *Pages) changeRole(p *web.Page) error {
 	if err := p.AuditOn(Path, "team.role", q.Email, "ui.role."+q.Role, "ui.role."+string(role)); err != nil {
 		return err
 	}
-	q.Role = string(role)
-	if _, err := s.Admin.Invite(p.R.Context(), q.Person); err != nil {
+	if err := s.setRole(p, q.Person, role); err != nil {
 		return err
 	}
 	return p.Done(Path, "team.changed", q.Email)
+}
+
+// setRole changes the role of a user. If no admin is left, because another request removed one
+// at the same time, it gives the role back and refuses. Each request changes first and checks
+// afterwards, so that the last one of several sees the changes of the others.
+func (s *Pages) setRole(p *web.Page, who campaign.Person, role web.Role) error {
+	changed := who
+	changed.Role = string(role)
+	if _, err := s.Admin.Invite(p.R.Context(), changed); err != nil || !isAdmin(who) {
+		return err
+	}
+	people, _, err := s.Users.People(p.R.Context(), p.Session.Tenant)
+	if err != nil || slices.ContainsFunc(people, isAdmin) {
+		return err
+	}
+	if err := p.AuditOn(Path, "team.role", who.Email, "ui.role."+changed.Role, "ui.role."+who.Role); err != nil {
+		return err
+	}
+	if _, err := s.Admin.Invite(p.R.Context(), who); err != nil {
+		return err
+	}
+	return lastAdmin()
 }
 
 func (s *Pages) remove(p *web.Page) error {
@@ -86,6 +107,11 @@ func (s *Pages) remove(p *web.Page) error {
 	}
 	if err := p.AuditOn(Path, "team.remove", q.Email); err != nil {
 		return err
+	}
+	if isAdmin(q.Person) {
+		if err := s.setRole(p, q.Person, web.RoleViewer); err != nil {
+			return err
+		}
 	}
 	if _, err := s.Admin.RemovePerson(p.R.Context(), q.Person); err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return err

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"errors"
 	"net/http"
+	"slices"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -84,6 +85,9 @@ type invited struct{ Email, Password string }
 
 func (s *Pages) invite(p *web.Page) error {
 	who := campaign.Person{Tenant: p.Session.Tenant, Email: p.Field("email"), Role: p.Field("role")}
+	if !slices.Contains(web.Roles(), web.Role(who.Role)) {
+		return s.render(p, http.StatusUnprocessableEntity, list{Email: who.Email, Fault: "team.fault.role_unknown"})
+	}
 	known, err := s.known(p, who.Email)
 	if err != nil {
 		return err

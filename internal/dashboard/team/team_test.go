@@ -2,10 +2,13 @@ package team_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +24,9 @@ import (
 // office is a tenant with its users in memory.
 type office struct {
 	*webtest.Dashboard
+	mu       sync.Mutex
 	people   []campaign.Person
+	read     func() // called after each list of users
 	password string
 	fault    error
 	admin    webtest.Person
@@ -41,6 +46,11 @@ func newOffice(t *testing.T) *office {
 }
 
 func (o *office) People(_ context.Context, tenant string) ([]campaign.Person, bool, error) {
+	if o.read != nil {
+		defer o.read()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(o.people), func(p campaign.Person) bool { return p.Tenant != tenant }), true, nil
 }
 
@@ -48,11 +58,15 @@ func (o *office) Invite(_ context.Context, who campaign.Person) (string, error) 
 	if o.fault != nil {
 		return "", o.fault
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.people = append(slices.DeleteFunc(o.people, func(p campaign.Person) bool { return p.Email == who.Email }), who)
 	return o.password, nil
 }
 
 func (o *office) RemovePerson(_ context.Context, who campaign.Person) (campaign.Person, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.people = slices.DeleteFunc(o.people, func(p campaign.Person) bool { return p.Email == who.Email })
 	return who, nil
 }
@@ -105,6 +119,38 @@ func TestTeam(t *testing.T) {
 	}
 }
 
+// Two admins who remove each other at the same time do not leave the tenant without an admin.
+func TestTeam_LastAdminRaces(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/role", "/remove"} {
+		o := newOffice(t)
+		o.people = append(o.people, campaign.Person{Tenant: "acme", Email: "bia@acme.example", Role: "admin"})
+		o.read = meeting(2)
+		var all sync.WaitGroup
+		for _, email := range []string{"admin@example.com", "bia@acme.example"} {
+			all.Go(func() { o.admin.Post(team.Path+path, url.Values{"email": {email}, "role": {"viewer"}}) })
+		}
+		all.Wait()
+		if !slices.Contains(slices.Collect(maps.Values(o.roles())), "admin") {
+			t.Errorf("%s leaves %v", path, o.roles())
+		}
+	}
+}
+
+// meeting returns a function whose first n calls wait for each other.
+func meeting(n int32) func() {
+	var calls atomic.Int32
+	all := make(chan struct{})
+	return func() {
+		switch at := calls.Add(1); {
+		case at == n:
+			close(all)
+		case at < n:
+			<-all
+		}
+	}
+}
+
 func TestTeam_LocalPassword(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -122,6 +168,7 @@ func TestTeam_Refused(t *testing.T) {
 		"the last admin":        {o.admin.Post(team.Path+"/remove", url.Values{"email": {"admin@example.com"}}), http.StatusConflict},
 		"the last admin's role": {o.admin.Post(team.Path+"/role", url.Values{"email": {"admin@example.com"}, "role": {"viewer"}}), http.StatusConflict},
 		"an unknown role":       {o.admin.Post(team.Path+"/role", url.Values{"email": {"ana@acme.example"}, "role": {"owner"}}), http.StatusUnprocessableEntity},
+		"an invited owner":      {o.admin.Post(team.Path, url.Values{"email": {"x@acme.example"}, "role": {"owner"}}), http.StatusUnprocessableEntity},
 		"another tenant":        {o.admin.Post(team.Path+"/role", url.Values{"email": {"otto@other.example"}, "role": {"viewer"}}), http.StatusNotFound},
 		"another's page":        {o.admin.Post(team.Path+"/person", url.Values{"email": {"otto@other.example"}}), http.StatusNotFound},
 		"who has access":        {o.admin.Post(team.Path, url.Values{"email": {"ana@acme.example"}, "role": {"admin"}}), http.StatusConflict},
@@ -131,6 +178,9 @@ func TestTeam_Refused(t *testing.T) {
 		if test.answer.Status != test.status {
 			t.Errorf("%s: %d, want %d", name, test.answer.Status, test.status)
 		}
+	}
+	if log := o.Audited(); len(log) > 0 {
+		t.Errorf("the audit log of refused changes is %q", log)
 	}
 	o.fault = &inputerr.Error{Code: "email_taken"}
 	lacks(t, o.admin.Post(team.Path, url.Values{"email": {"otto@other.example"}, "role": {"viewer"}}), "This address cannot be used")
