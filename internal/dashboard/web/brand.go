@@ -16,18 +16,23 @@ type Brands interface {
 // Brand returns the brand of the person's tenant, which it reads once. A page is shown
 // without it if it cannot be read.
 func (p *Page) Brand() campaign.Brand {
+	if p.brand != nil {
+		return *p.brand
+	}
+	p.brand = &campaign.Brand{}
 	if p.ui.Brands == nil || !p.SignedIn() {
-		return campaign.Brand{}
+		return *p.brand
 	}
-	if p.brand == nil {
-		b, err := p.ui.Brands.Brand(p.R.Context(), p.Session.Tenant)
-		if err != nil {
-			slog.ErrorContext(p.R.Context(), "reading the brand failed", "error", err.Error(), "route", p.R.Pattern)
-		}
-		p.brand = &b
+	b, err := p.ui.Brands.Brand(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		slog.ErrorContext(p.R.Context(), "reading the brand failed", "error", err.Error(), "route", p.R.Pattern)
 	}
-	return *p.brand
+	p.brand = &b
+	return b
 }
+
+// UseBrand sets the brand of the person's tenant, if the page has read it with other rows.
+func (p *Page) UseBrand(b campaign.Brand) { p.brand = &b }
 
 // Sender returns who sends the tenant's messages, as phones show it.
 func (p *Page) Sender() preview.Sender {
