@@ -16,18 +16,21 @@ type Brands interface {
 // Brand returns the brand of the person's tenant, which it reads once. A page is shown
 // without it if it cannot be read.
 func (p *Page) Brand() campaign.Brand {
-	if p.brand != nil {
-		return *p.brand
+	if p.brand == nil {
+		b := p.readBrand()
+		p.brand = &b
 	}
-	p.brand = &campaign.Brand{}
+	return *p.brand
+}
+
+func (p *Page) readBrand() campaign.Brand {
 	if p.ui.Brands == nil || !p.SignedIn() {
-		return *p.brand
+		return campaign.Brand{}
 	}
 	b, err := p.ui.Brands.Brand(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		slog.ErrorContext(p.R.Context(), "reading the brand failed", "error", err.Error(), "route", p.R.Pattern)
 	}
-	p.brand = &b
 	return b
 }
 
