@@ -95,12 +95,18 @@ func (s *CampaignStore) StandingsAndResults(ctx context.Context, tenant string, 
 // summaryRows are rows of a campaign, nil for those that do not exist.
 type summaryRows struct{ meta, progress, results Item }
 
+// summaryAttributes are the attributes of META and PROGRESS rows in a summary.
+var summaryAttributes = []string{"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves", testMark}
+
 // summaryRows reads the rows of campaigns by ID.
 func (s *CampaignStore) summaryRows(ctx context.Context, tenant string, campaignIDs []string, withResults bool) (map[string]summaryRows, error) {
 	if len(campaignIDs) == 0 {
 		return nil, nil
 	}
-	keys := map[string]Item{}
+	keys, attributes := map[string]Item{}, summaryAttributes
+	if withResults {
+		attributes = nil
+	}
 	for _, c := range campaignIDs {
 		id := campaign.ID{Tenant: tenant, CampaignID: c}
 		keys[c], keys[c+" progress"] = metaKey(id), progressKey(id)
@@ -108,7 +114,7 @@ func (s *CampaignStore) summaryRows(ctx context.Context, tenant string, campaign
 			keys[c+" results"] = resultsKey(id)
 		}
 	}
-	rows, err := s.campaignRows(ctx, keys)
+	rows, err := s.rowsFrom(ctx, s.Campaigns, keys, attributes...)
 	if err != nil {
 		return nil, fmt.Errorf("read the progress of %d campaigns: %w", len(campaignIDs), err)
 	}

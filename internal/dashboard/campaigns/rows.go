@@ -87,6 +87,9 @@ func (s *Pages) rows(ctx context.Context, tenant string, listed []campaign.Liste
 	group.SetLimit(readsAtOnce)
 	for i, c := range listed {
 		rows[i] = s.newRow(c, standings[c.CampaignID], stored[c.CampaignID])
+		if rows[i].Status == "" && l.Status != campaign.StatusSending && s.waits(c, standings[c.CampaignID]) {
+			rows[i].Status = campaign.StatusScheduled
+		}
 		if l.reading(rows[i]) {
 			group.Go(func() error { return s.readRow(reading, &rows[i]) })
 		}
