@@ -58,7 +58,6 @@ func pagesOfMany() []page {
 		{path: list},
 		{path: list + "?status=completed"},
 		{path: list + "?status=scheduled"},
-		{path: list + "?status=sending"},
 		{path: list + "?q=campanha"},
 		{path: list + "?from=" + day(200) + "&to=" + day(190)},
 	}
