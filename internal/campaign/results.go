@@ -23,6 +23,10 @@ type Results struct {
 	Clicked   int // messages with a clicked link
 	Tappable  bool
 	Clickable bool
+
+	Next    time.Time // when the next of the waiting batches goes, zero if none waits
+	Waiting int       // messages of the waiting batches
+	Stalled bool      // the last sends of a batch failed
 	// ExpiresAt is when the last batch expires. The results are not kept any longer.
 	ExpiresAt time.Time
 }
@@ -80,9 +84,21 @@ func (r *Results) add(b Progress) {
 	r.Tappable = r.Tappable || len(b.TapKey) > 0
 	r.Clickable = r.Clickable || b.CountsClicks
 	r.Accepted += b.Accepted
+	r.addState(b.Batch)
 	r.Tapped += b.Head.Tapped
 	r.Clicked += b.Head.Clicked
 	r.addCounts(b.Head)
+}
+
+func (r *Results) addState(b Batch) {
+	r.Stalled = r.Stalled || b.State == BatchSending && !b.Failing.At.IsZero()
+	if b.State != BatchPending || b.Cancelled() {
+		return
+	}
+	r.Waiting += b.Accepted
+	if r.Next.IsZero() || b.Due.Before(r.Next) {
+		r.Next = b.Due
+	}
 }
 
 func (r *Results) addCounts(head LedgerSummary) {

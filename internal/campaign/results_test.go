@@ -98,3 +98,28 @@ func TestCampaign_Results(t *testing.T) {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
 }
+
+// Only batches that wait count as waiting, and a failing batch that is being sent as stalled.
+func TestResults_Waiting(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	batch := func(state campaign.BatchState, due time.Time) campaign.Progress {
+		return campaign.Progress{Batch: campaign.Batch{State: state, Due: due, Accepted: 10}}
+	}
+	cancelled := batch(campaign.BatchPending, at)
+	cancelled.CancelledAt = at
+	c := campaign.Campaign{Batches: []campaign.Progress{
+		batch(campaign.BatchSent, at.Add(-time.Hour)), cancelled,
+		batch(campaign.BatchPending, at.Add(2*time.Hour)), batch(campaign.BatchPending, at.Add(time.Hour)),
+	}}
+	r := c.Results(at)
+	if !r.Next.Equal(at.Add(time.Hour)) || r.Waiting != 20 || r.Stalled {
+		t.Errorf("next %v, %d waiting, stalled %t", r.Next, r.Waiting, r.Stalled)
+	}
+	failing := batch(campaign.BatchSending, at)
+	failing.Failing.At = at
+	c.Batches = append(c.Batches, failing)
+	if !c.Results(at).Stalled {
+		t.Error("a campaign with a failing batch is not stalled")
+	}
+}

@@ -43,9 +43,11 @@ const (
 	pageBatches  = 500
 )
 
-// fewCalls and manyCalls of a page tell what one more takes. Rounds of the page and
-// of the yardstick take turns, and the median of their ratios counts.
-const fewCalls, manyCalls, pageRounds = 10, 40, 5
+// sample is how often a page is opened. Few and many calls show what one more takes. Rounds of
+// the page and of the yardstick take turns, and the median of their ratios counts.
+type sample struct{ few, many, rounds int }
+
+var pageSample = sample{10, 40, 5}
 
 // BenchmarkPages measures what the dashboard's function needs for each of its pages, on
 // the tables of the stack.
@@ -58,7 +60,7 @@ func BenchmarkPages(b *testing.B) {
 	check(b, err)
 	largest := 0
 	for _, p := range append(pages, shown.pages()...) {
-		spent, bytes, err := r.measure(ctx, p)
+		spent, bytes, err := r.measure(ctx, p, pageSample)
 		if err != nil {
 			b.Fatalf("open %s: %v", p.path, err)
 		}
@@ -297,14 +299,14 @@ func kindOf(path string) string {
 
 // measure returns the processor time of a page beside the yardstick's, and its
 // bytes of HTML.
-func (b browser) measure(ctx context.Context, p page) (spent pair, bytes int, err error) {
+func (b browser) measure(ctx context.Context, p page, of sample) (spent pair, bytes int, err error) {
 	var subjects, yardsticks []time.Duration
-	for range pageRounds {
-		subject, html, err := spendOne(ctx, b.function, b.event(p))
+	for range of.rounds {
+		subject, html, err := of.spend(ctx, b.function, b.event(p))
 		if err != nil {
 			return pair{}, 0, err
 		}
-		yardstick, _, err := spendOne(ctx, b.plain, b.event(p))
+		yardstick, _, err := of.spend(ctx, b.plain, b.event(p))
 		if err != nil {
 			return pair{}, 0, err
 		}
@@ -314,14 +316,14 @@ func (b browser) measure(ctx context.Context, p page) (spent pair, bytes int, er
 	return newPair(subjects, yardsticks), bytes, nil
 }
 
-// spendOne returns the processor time that one more call of a page takes.
-func spendOne(ctx context.Context, f function, event []byte) (spent time.Duration, html string, err error) {
-	_, few, err := open(ctx, f, event, fewCalls)
+// spend returns the processor time that one more call of a page takes.
+func (s sample) spend(ctx context.Context, f function, event []byte) (spent time.Duration, html string, err error) {
+	_, few, err := open(ctx, f, event, s.few)
 	if err != nil {
 		return 0, "", err
 	}
-	html, many, err := open(ctx, f, event, manyCalls)
-	return (many - few) / (manyCalls - fewCalls), html, err
+	html, many, err := open(ctx, f, event, s.many)
+	return (many - few) / time.Duration(s.many-s.few), html, err
 }
 
 // open opens a page several times, in a process of its own, and returns the page

@@ -3,6 +3,7 @@ package metering
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -55,23 +56,10 @@ func (c *Consumed) see(ctx context.Context, in middleware.InitializeInput, next 
 	return out, metadata, err
 }
 
+// askForCapacity sets a field that the inputs of all calls for rows have.
 func askForCapacity(in any) {
-	const total = types.ReturnConsumedCapacityTotal
-	switch in := in.(type) {
-	case *dynamodb.PutItemInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.UpdateItemInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.DeleteItemInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.TransactWriteItemsInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.GetItemInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.BatchGetItemInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.QueryInput:
-		in.ReturnConsumedCapacity = total
+	if field := reflect.ValueOf(in).Elem().FieldByName("ReturnConsumedCapacity"); field.IsValid() {
+		field.SetString(string(types.ReturnConsumedCapacityTotal))
 	}
 }
 
@@ -81,34 +69,25 @@ func (c *Capacity) add(out any, err error) {
 	if errors.As(err, &refused) || errors.As(err, &cancelled) {
 		c.Refused++
 	}
-	switch out := out.(type) {
-	case *dynamodb.PutItemOutput:
-		c.Writes += units(out.ConsumedCapacity)
-	case *dynamodb.UpdateItemOutput:
-		c.Writes += units(out.ConsumedCapacity)
-	case *dynamodb.DeleteItemOutput:
-		c.Writes += units(out.ConsumedCapacity)
-	case *dynamodb.TransactWriteItemsOutput:
-		c.Writes += sum(out.ConsumedCapacity)
-	case *dynamodb.GetItemOutput:
-		c.Reads += units(out.ConsumedCapacity)
-	case *dynamodb.BatchGetItemOutput:
-		c.Reads += sum(out.ConsumedCapacity)
-	case *dynamodb.QueryOutput:
-		c.Reads += units(out.ConsumedCapacity)
+	switch out.(type) {
+	case *dynamodb.PutItemOutput, *dynamodb.UpdateItemOutput, *dynamodb.DeleteItemOutput, *dynamodb.TransactWriteItemsOutput:
+		c.Writes += consumed(out)
+	case *dynamodb.GetItemOutput, *dynamodb.BatchGetItemOutput, *dynamodb.QueryOutput:
+		c.Reads += consumed(out)
 	}
 }
 
-func units(c *types.ConsumedCapacity) float64 {
-	if c == nil {
-		return 0
-	}
-	return aws.ToFloat64(c.CapacityUnits)
-}
-
-func sum(all []types.ConsumedCapacity) (total float64) {
-	for i := range all {
-		total += units(&all[i])
+// consumed returns the units in an output: those of one table, or of several.
+func consumed(out any) (total float64) {
+	switch c := reflect.ValueOf(out).Elem().FieldByName("ConsumedCapacity").Interface().(type) {
+	case *types.ConsumedCapacity:
+		if c != nil {
+			total = aws.ToFloat64(c.CapacityUnits)
+		}
+	case []types.ConsumedCapacity:
+		for _, of := range c {
+			total += aws.ToFloat64(of.CapacityUnits)
+		}
 	}
 	return total
 }

@@ -19,10 +19,14 @@ func (s *CampaignStore) Brand(ctx context.Context, tenant string) (campaign.Bran
 	if err != nil {
 		return campaign.Brand{}, fmt.Errorf("read the brand of tenant %s: %w", tenant, err)
 	}
+	return readBrand(rows["tenant"], rows["brand"]), nil
+}
+
+func readBrand(tenant, brand Item) campaign.Brand {
 	return campaign.Brand{
-		Tenant: getText(rows["tenant"], "name"), Sender: getText(rows["brand"], "sender"), Logo: getText(rows["brand"], "logo"),
-		Revision: int(getNumber(rows["brand"], "revision")),
-	}, nil
+		Tenant: getText(tenant, "name"), Sender: getText(brand, "sender"), Logo: getText(brand, "logo"),
+		Revision: int(getNumber(brand, "revision")),
+	}
 }
 
 // SaveBrand writes the revision after that of b. The error wraps campaign.ErrLostRace if that

@@ -75,7 +75,11 @@ func (s *CampaignStore) Spending(ctx context.Context, tenant, date string) (camp
 	if err != nil {
 		return campaign.Spending{}, fmt.Errorf("read the budget of tenant %s: %w", tenant, err)
 	}
-	return campaign.Spending{Day: getMoney(rows["budget"], dayOf(date)), Month: getMoney(rows["budget"], total)}, nil
+	return readSpending(rows["budget"], date), nil
+}
+
+func readSpending(row Item, date string) campaign.Spending {
+	return campaign.Spending{Day: getMoney(row, dayOf(date)), Month: getMoney(row, total)}
 }
 
 // amountChange is a change of an amount in a BUDGET row. With a limit, the condition is that

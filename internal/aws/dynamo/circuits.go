@@ -50,10 +50,14 @@ func (s *CampaignStore) Circuit(ctx context.Context, tenant, endpointID string) 
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return campaign.Circuit{}, fmt.Errorf("read the circuit of endpoint %s: %w", endpointID, err)
 	}
+	return readCircuit(tenant, endpointID, row), nil
+}
+
+func readCircuit(tenant, endpointID string, row Item) campaign.Circuit {
 	return campaign.Circuit{
 		Tenant: tenant, EndpointID: endpointID, Since: getMillis(row, "since"), Probes: int(getNumber(row, "probes")),
 		Next: getMillis(row, "nextCheck"), Closing: getBool(row, "closing"), Drained: getBool(row, "drained"), Version: int(getNumber(row, "version")),
-	}, nil
+	}
 }
 
 // SaveCircuit writes the circuit if it is unchanged since it was read, and reports whether

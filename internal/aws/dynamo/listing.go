@@ -71,27 +71,65 @@ func (s *CampaignStore) listCampaigns(ctx context.Context, tenant, condition str
 
 // Standings returns the summaries of up to 50 campaigns by ID.
 func (s *CampaignStore) Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error) {
+	rows, err := s.summaryRows(ctx, tenant, campaignIDs, false)
 	standings := map[string]campaign.Summary{}
-	if len(campaignIDs) == 0 {
-		return standings, nil
+	for id, r := range rows {
+		standings[id] = r.summary()
 	}
-	keys := map[string]Item{}
+	return standings, err
+}
+
+// StandingsAndResults is Standings with the stored results, for up to 33 campaigns.
+func (s *CampaignStore) StandingsAndResults(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, map[string]campaign.Results, error) {
+	rows, err := s.summaryRows(ctx, tenant, campaignIDs, true)
+	standings, results := map[string]campaign.Summary{}, map[string]campaign.Results{}
+	for id, r := range rows {
+		standings[id] = r.summary()
+		if r.results != nil {
+			results[id] = readResults(r.results)
+		}
+	}
+	return standings, results, err
+}
+
+// summaryRows are rows of a campaign, nil for those that do not exist.
+type summaryRows struct{ meta, progress, results Item }
+
+// summaryAttributes are the attributes of META and PROGRESS rows in a summary.
+var summaryAttributes = []string{"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves", testMark}
+
+// summaryRows reads the rows of campaigns by ID.
+func (s *CampaignStore) summaryRows(ctx context.Context, tenant string, campaignIDs []string, withResults bool) (map[string]summaryRows, error) {
+	if len(campaignIDs) == 0 {
+		return nil, nil
+	}
+	keys, attributes := map[string]Item{}, summaryAttributes
+	if withResults {
+		attributes = nil
+	}
 	for _, c := range campaignIDs {
 		id := campaign.ID{Tenant: tenant, CampaignID: c}
 		keys[c], keys[c+" progress"] = metaKey(id), progressKey(id)
+		if withResults {
+			keys[c+" results"] = resultsKey(id)
+		}
 	}
-	rows, err := s.campaignRows(ctx, keys)
+	rows, err := s.rowsFrom(ctx, s.Campaigns, keys, attributes...)
 	if err != nil {
 		return nil, fmt.Errorf("read the progress of %d campaigns: %w", len(campaignIDs), err)
 	}
+	found := make(map[string]summaryRows, len(campaignIDs))
 	for _, c := range campaignIDs {
-		meta := rows[c]
-		standings[c] = campaign.Summary{
-			Batches: int(getNumber(meta, "batches")), Accepted: int(getNumber(meta, "accepted")),
-			Completed: int(getNumber(rows[c+" progress"], "completed")),
-			Scheduled: getBool(meta, "anyScheduled"), CancelledAt: getMillis(meta, "cancelledAt"),
-			Name: getText(meta, "name"), Moves: int(getNumber(meta, "moves")), Test: getBool(meta, testMark),
-		}
+		found[c] = summaryRows{rows[c], rows[c+" progress"], rows[c+" results"]}
 	}
-	return standings, nil
+	return found, nil
+}
+
+func (r summaryRows) summary() campaign.Summary {
+	return campaign.Summary{
+		Batches: int(getNumber(r.meta, "batches")), Accepted: int(getNumber(r.meta, "accepted")),
+		Completed: int(getNumber(r.progress, "completed")),
+		Scheduled: getBool(r.meta, "anyScheduled"), CancelledAt: getMillis(r.meta, "cancelledAt"),
+		Name: getText(r.meta, "name"), Moves: int(getNumber(r.meta, "moves")), Test: getBool(r.meta, testMark),
+	}
 }

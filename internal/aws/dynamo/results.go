@@ -63,6 +63,7 @@ func resultNumbers(r *campaign.Results) map[string]*int {
 	return map[string]*int{
 		"batches": &r.Batches, "moves": &r.Moves, "templates": &r.Templates, "accepted": &r.Accepted, "sent": &r.Sent,
 		"delivered": &r.Delivered, "read": &r.Read, "lost": &r.Lost, "optedOut": &r.OptedOut, "tapped": &r.Tapped, "clicked": &r.Clicked,
+		"waiting": &r.Waiting,
 	}
 }
 
@@ -70,6 +71,7 @@ func resultsRow(id campaign.ID, r campaign.Results) Item {
 	row := resultsKey(id)
 	row["status"], row["templateId"] = text(string(r.Status)), text(r.TemplateID)
 	row["readAt"], row["cancelledAt"], row["first"], row["last"] = millis(r.At), millis(r.CancelledAt), millis(r.First), millis(r.Last)
+	row["next"], row["stalled"] = millis(r.Next), boolean(r.Stalled)
 	row["tappable"], row["clickable"] = boolean(r.Tappable), boolean(r.Clickable)
 	for name, n := range resultNumbers(&r) {
 		row[name] = number(*n)
@@ -82,6 +84,7 @@ func readResults(row Item) campaign.Results {
 	r := campaign.Results{
 		Status: campaign.Status(getText(row, "status")), TemplateID: getText(row, "templateId"),
 		At: getMillis(row, "readAt"), CancelledAt: getMillis(row, "cancelledAt"), First: getMillis(row, "first"), Last: getMillis(row, "last"),
+		Next: getMillis(row, "next"), Stalled: getBool(row, "stalled"),
 		Tappable: getBool(row, "tappable"), Clickable: getBool(row, "clickable"), ExpiresAt: getEnd(row),
 	}
 	for name, n := range resultNumbers(&r) {

@@ -18,6 +18,7 @@ func TestResults(t *testing.T) {
 	r := campaign.Results{
 		At: at, Status: campaign.StatusCompleted, Batches: 3, Moves: 1, CancelledAt: at.Add(-time.Hour), First: at.Add(-3 * time.Hour), Last: at.Add(-2 * time.Hour),
 		TemplateID: "t", Templates: 2, Accepted: 10, Sent: 9, Delivered: 8, Read: 7, Lost: 6, OptedOut: 5, Tapped: 4, Clicked: 3, Tappable: true, Clickable: true,
+		Next: at.Add(time.Minute), Waiting: 2, Stalled: true,
 		ExpiresAt: at.Add(time.Hour).Truncate(time.Second),
 	}
 	newer, older, ended := r, r, r
@@ -39,6 +40,11 @@ func TestResults(t *testing.T) {
 		must(t, err)
 		if diff := cmp.Diff(step.want, got); diff != "" {
 			t.Errorf("results (-want +got):\n%s", diff)
+		}
+		_, got, err = s.StandingsAndResults(t.Context(), id.Tenant, []string{id.CampaignID})
+		must(t, err)
+		if diff := cmp.Diff(step.want, got); diff != "" {
+			t.Errorf("results with summaries (-want +got):\n%s", diff)
 		}
 	}
 }

@@ -41,14 +41,23 @@ func (s *CampaignStore) TemplateVersion(ctx context.Context, id string, version 
 
 // Channel reads a tenant's channel for an agent. Without an existing agent, it is paused.
 func (s *CampaignStore) Channel(ctx context.Context, tenantID, agentID string) (campaign.Channel, error) {
+	rows, err := s.campaignRows(ctx, channelKeys(tenantID, agentID))
+	if err != nil {
+		return campaign.Channel{}, fmt.Errorf("read agent %s of tenant %s: %w", agentID, tenantID, err)
+	}
+	return readChannel(agentID, rows), nil
+}
+
+func channelKeys(tenantID, agentID string) map[string]Item {
 	keys := map[string]Item{"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID)}
 	if agentID != "" {
 		keys["row"], keys["pace"], keys["agent"] = agentKey(agentID), rateLimitKey(agentID), pauseKey("agent#"+agentID)
 	}
-	rows, err := s.campaignRows(ctx, keys)
-	if err != nil {
-		return campaign.Channel{}, fmt.Errorf("read agent %s of tenant %s: %w", agentID, tenantID, err)
-	}
+	return keys
+}
+
+// readChannel reads the rows of channelKeys.
+func readChannel(agentID string, rows map[string]Item) campaign.Channel {
 	channel := campaign.Channel{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["pace"])}
 	for _, subject := range []string{"agent", "tenant", "all"} {
 		if rows[subject] != nil {
@@ -58,7 +67,7 @@ func (s *CampaignStore) Channel(ctx context.Context, tenantID, agentID string) (
 	if channel.Pause == "" && rows["row"] == nil {
 		channel.Pause = "no_agent"
 	}
-	return channel, nil
+	return channel
 }
 
 // RateLimit reads an agent's rate limit consistently.

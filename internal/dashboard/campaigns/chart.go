@@ -2,19 +2,17 @@ package campaigns
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	charts "campaign-dispatch/internal/dashboard/web/chart"
 )
 
 // chart shows a campaign's outcomes over time.
 type chart struct {
 	From, To time.Time
 	Points   []point // by time; the first is before any outcome
-	Most     int     // the top of the scale
-	Lines    []line
 }
 
 // point is the number of messages by progress at a time.
@@ -23,19 +21,8 @@ type point struct {
 	Sent, Delivered, Read, Lost int
 }
 
-// line is one line of the chart, as the points of an SVG polyline of width × height.
-type line struct {
-	Key    string
-	Points string
-	N      int // value at the end
-}
-
-const (
-	width  = 600
-	height = 180
-	// maxPoints is the approximate number of points of a line.
-	maxPoints = 48
-)
+// maxPoints is the approximate number of points of a line.
+const maxPoints = 48
 
 // newChart returns the chart of the batches. neverSent is how many of the expired
 // messages were never sent.
@@ -56,14 +43,7 @@ func newChart(batches []campaign.Progress, neverSent int, now time.Time) chart {
 	if !last.At.After(c.From) {
 		last.At = c.From.Add(time.Second) // a chart needs a width
 	}
-	c.To, c.Most = last.At, max(last.Sent, last.Lost, 1)
-	c.Most += c.Most % 2 // so that its half is a whole number
-	c.Lines = []line{
-		{"sent", c.draw(func(p point) int { return p.Sent }), last.Sent},
-		{"delivered", c.draw(func(p point) int { return p.Delivered }), last.Delivered},
-		{"read", c.draw(func(p point) int { return p.Read }), last.Read},
-		{"lost", c.draw(func(p point) int { return p.Lost }), last.Lost},
-	}
+	c.To = last.At
 	return c
 }
 
@@ -117,53 +97,32 @@ func newPoint(at time.Time, n map[campaign.Outcome]int, neverSent int) point {
 	return p
 }
 
-// draw returns a line's points, from the lower left corner.
-func (c chart) draw(of func(point) int) string {
-	all := max(c.To.Sub(c.From), 1)
-	var b strings.Builder
-	for _, p := range c.Points {
-		x := float64(width) * float64(p.At.Sub(c.From)) / float64(all)
-		y := height - float64(height)*float64(of(p))/float64(c.Most)
-		b.WriteString(strconv.FormatFloat(x, 'f', 1, 64) + "," + strconv.FormatFloat(y, 'f', 1, 64) + " ")
+// Shown returns the chart as the page shows it.
+func (c chart) Shown(p *web.Page) charts.Chart {
+	shown := charts.Chart{Title: p.T("campaigns.chart"), Time: p.T("campaigns.until"), AsTable: p.Query("chart") == "table"}
+	at := func(t time.Time) string { return p.When(t) + c.seconds(t) }
+	shown.Ends = [3]string{at(c.From), at(c.From.Add(c.To.Sub(c.From) / 2)), at(c.To)}
+	for _, point := range c.Points {
+		shown.Points = append(shown.Points, charts.Point{
+			X: float64(point.At.Sub(c.From)) / float64(max(c.To.Sub(c.From), 1)), Label: at(point.At), ISO: p.ISO(point.At),
+			Counts: []int{point.Sent, point.Delivered, point.Read, point.Lost},
+		})
 	}
-	return strings.TrimSpace(b.String())
+	shown.Says = p.T("campaigns.chart_says", shown.Ends[0], shown.Ends[2])
+	last := shown.Points[len(shown.Points)-1]
+	for i, key := range []string{"sent", "delivered", "read", "lost"} {
+		name := p.T("campaigns.step." + key)
+		shown.Series = append(shown.Series, charts.Series{Key: key, Name: name})
+		shown.Says += " " + name + ": " + p.Number(last.Counts[i]) + "."
+	}
+	return shown
 }
 
-// Seconds returns the seconds of a time, if the chart begins and ends in the same
+// seconds returns the seconds of a time, if the chart begins and ends in the same
 // minute, else "".
-func (c chart) Seconds(at time.Time) string {
+func (c chart) seconds(at time.Time) string {
 	if !c.From.Truncate(time.Minute).Equal(c.To.Truncate(time.Minute)) {
 		return ""
 	}
 	return at.Format(":05")
-}
-
-// Half is the middle of the scale.
-func (c chart) Half() int { return c.Most / 2 }
-
-// Middle is the middle of the time.
-func (c chart) Middle() time.Time { return c.From.Add(c.To.Sub(c.From) / 2) }
-
-// span is the part of the chart between the middles of a point's neighbours, in which the
-// point's values are shown.
-type span struct {
-	point
-	X, Width string
-}
-
-// Spans returns the spans of the points.
-func (c chart) Spans() []span {
-	x := func(at time.Time) float64 { return width * float64(at.Sub(c.From)) / float64(max(c.To.Sub(c.From), 1)) }
-	format := func(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
-	spans := make([]span, len(c.Points))
-	left := 0.0
-	for i, p := range c.Points {
-		right := float64(width)
-		if i+1 < len(c.Points) {
-			right = (x(p.At) + x(c.Points[i+1].At)) / 2
-		}
-		spans[i] = span{p, format(left), format(right - left)}
-		left = right
-	}
-	return spans
 }

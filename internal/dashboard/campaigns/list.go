@@ -20,6 +20,8 @@ const (
 	// maxLooked is the number of campaigns that one search request reads. The next
 	// request continues after them.
 	maxLooked = 500
+	// maxStatuses is maxLooked for a search by status, which reads more rows of each campaign.
+	maxStatuses = chunk
 )
 
 // listPage is the data of the list.
@@ -110,12 +112,12 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 	if after == "" {
 		after = l.newest()
 	}
-	for looked := 0; looked < maxLooked; {
+	for looked := 0; looked < l.maxLooked(); {
 		listed, err := s.Store.ListCampaigns(ctx, tenant, after, size)
 		if err != nil {
 			return err
 		}
-		full, err := s.add(ctx, tenant, listed, l)
+		full, err := s.addAll(ctx, tenant, l.matching(listed), l)
 		if err != nil || full || len(listed) < int(size) || l.before(listed[len(listed)-1]) {
 			return err
 		}
@@ -126,15 +128,30 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 	return nil
 }
 
-// add adds the matching campaigns. It reports whether the page was full before the last
-// of them.
+func (l *listPage) maxLooked() int {
+	if l.Status != "" {
+		return maxStatuses
+	}
+	return maxLooked
+}
+
+// addAll adds campaigns until the page is full. It reads no more than a page at once.
+func (s *Pages) addAll(ctx context.Context, tenant string, listed []campaign.Listed, l *listPage) (full bool, err error) {
+	for some := range slices.Chunk(listed, pageLength+1) {
+		if full, err = s.add(ctx, tenant, some, l); full || err != nil {
+			return full, err
+		}
+	}
+	return false, nil
+}
+
+// add adds campaigns. It reports whether the page was full before the last of them.
 func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed, l *listPage) (full bool, err error) {
-	listed = l.matching(listed)
 	standings, err := s.Store.Standings(ctx, tenant, idsOf(listed))
 	if err != nil {
 		return false, err
 	}
-	listed = l.ofKind(listed, standings)
+	listed = s.ofStatus(l.Status, l.ofKind(listed, standings), standings)
 	if l.Status == "" && len(listed) > l.most()-len(l.Rows) {
 		full, listed = true, listed[:l.most()-len(l.Rows)]
 		l.Next = lastOf(listed, *l)
@@ -191,6 +208,19 @@ func (l *listPage) ofKind(listed []campaign.Listed, standings map[string]campaig
 	return found
 }
 
+// ofStatus returns the campaigns that can have a status, all for "".
+func (s *Pages) ofStatus(status campaign.Status, listed []campaign.Listed, standings map[string]campaign.Summary) []campaign.Listed {
+	if status == "" {
+		return listed
+	}
+	ends := status == campaign.StatusCompleted || status == campaign.StatusCancelled
+	return slices.DeleteFunc(listed, func(c campaign.Listed) bool {
+		standing := standings[c.CampaignID]
+		known := s.known(standing)
+		return known != "" && known != status || known == "" && ends && standing.CancelledAt.IsZero()
+	})
+}
+
 // lastOf returns the cursor of the page's last row.
 func lastOf(listed []campaign.Listed, l listPage) string {
 	if len(listed) > 0 {
@@ -219,6 +249,13 @@ func (s *Pages) known(standing campaign.Summary) campaign.Status {
 		return campaign.StatusSending
 	}
 	return ""
+}
+
+// waits reports whether a campaign waits for its first time, as far as its summary shows: a
+// batch that was rescheduled through the API has another time.
+func (s *Pages) waits(c campaign.Listed, standing campaign.Summary) bool {
+	unmoved := standing.Scheduled && standing.Batches == 1 && standing.Moves == 0 && standing.CancelledAt.IsZero()
+	return unmoved && listedAt(c.Cursor).After(s.Now())
 }
 
 // folded returns a text for comparison: in lower case, without Portuguese accents.

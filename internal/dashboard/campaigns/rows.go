@@ -3,7 +3,6 @@ package campaigns
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/results"
 )
 
 const (
@@ -78,7 +78,7 @@ func (r row) Touched() int {
 
 // rows returns the rows of the campaigns. It reads some of those without current results.
 func (s *Pages) rows(ctx context.Context, tenant string, listed []campaign.Listed, standings map[string]campaign.Summary, l *listPage) ([]row, error) {
-	results, err := s.Store.Results(ctx, tenant, idsOf(listed))
+	stored, err := s.Store.Results(ctx, tenant, idsOf(listed))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,10 @@ func (s *Pages) rows(ctx context.Context, tenant string, listed []campaign.Liste
 	group, reading := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
 	for i, c := range listed {
-		rows[i] = s.newRow(c, standings[c.CampaignID], results[c.CampaignID])
+		rows[i] = s.newRow(c, standings[c.CampaignID], stored[c.CampaignID])
+		if rows[i].Status == "" && l.Status != campaign.StatusSending && s.waits(c, standings[c.CampaignID]) {
+			rows[i].Status = campaign.StatusScheduled
+		}
 		if l.reading(rows[i]) {
 			group.Go(func() error { return s.readRow(reading, &rows[i]) })
 		}
@@ -121,8 +124,7 @@ func (l *listPage) reading(r row) bool {
 
 // readRow reads the campaign of a row, and stores its results for the next page.
 func (s *Pages) readRow(ctx context.Context, r *row) error {
-	now := s.Now()
-	c, err := s.Store.Overview(ctx, r.ID)
+	read, err := s.reader().Read(ctx, r.ID)
 	if errors.Is(err, campaign.ErrNotFound) { // it was deleted since it was listed
 		r.Load = false
 		return nil
@@ -130,18 +132,11 @@ func (s *Pages) readRow(ctx context.Context, r *row) error {
 	if err != nil {
 		return err
 	}
-	r.Results, r.Load = c.Results(now), false
-	r.Status = r.Results.Status
-	s.keep(ctx, r.ID, r.Results)
+	r.Results, r.Status, r.Load = read, read.Status, false
 	return nil
 }
 
-// keep stores results for the next list. A failure costs only another reading.
-func (s *Pages) keep(ctx context.Context, id campaign.ID, r campaign.Results) {
-	if err := s.Store.KeepResults(ctx, id, r); err != nil {
-		slog.WarnContext(ctx, "storing a campaign's results failed", "campaign_id", id.CampaignID, "error", err)
-	}
-}
+func (s *Pages) reader() results.Reader { return results.Reader{Store: s.Store, Now: s.Now} }
 
 // nameRows sets the names of the rows' templates.
 func (s *Pages) nameRows(ctx context.Context, tenant string, rows []row) error {
@@ -178,11 +173,11 @@ func (s *Pages) showRow(p *web.Page) error {
 	if standing.Batches == 0 {
 		return campaign.ErrNotFound
 	}
-	results, err := s.Store.Results(ctx, id.Tenant, []string{uuid})
+	stored, err := s.Store.Results(ctx, id.Tenant, []string{uuid})
 	if err != nil {
 		return err
 	}
-	r := s.newRow(campaign.Listed{ID: id, Name: standing.Name}, standing, results[uuid])
+	r := s.newRow(campaign.Listed{ID: id, Name: standing.Name}, standing, stored[uuid])
 	if r.Load {
 		if err := s.readRow(ctx, &r); err != nil {
 			return err

@@ -112,7 +112,7 @@ func (s *Pages) show(p *web.Page) error {
 		return err
 	}
 	if len(c.Batches) > campaign.SmallCampaign { // for lists without a script
-		s.keep(p.R.Context(), c.ID, c.Results(s.Now().Add(-largeFor)))
+		s.reader().Keep(p.R.Context(), c.ID, c.Results(s.Now().Add(-largeFor)))
 	}
 	return p.Render("", "campaigns_show.html", v)
 }

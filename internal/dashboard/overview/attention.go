@@ -1,15 +1,10 @@
 package overview
 
 import (
-	"context"
-	"errors"
 	"net/url"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
 )
 
@@ -20,45 +15,21 @@ type alert struct {
 	Path string // "" for none
 }
 
-// attention is what can need attention besides campaigns.
-type attention struct {
-	endpoints []alert
-	pause     string
-	limits    campaign.Spending
-	used      campaign.Spending
-}
-
-func (s *Pages) attention(ctx context.Context, tenant string) (a attention, err error) {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) { a.endpoints, err = s.endpoints(ctx, tenant); return err })
-	group.Go(func() (err error) { a.pause, err = s.pause(ctx, tenant); return err })
-	group.Go(func() error { return s.budget(ctx, tenant, &a) })
-	return a, group.Wait()
-}
-
-// endpoints returns the endpoints that are disabled by the service or keep failing.
-func (s *Pages) endpoints(ctx context.Context, tenant string) (alerts []alert, err error) {
-	all, err := s.Store.Endpoints(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
+// endpoints returns alerts for those that the service has disabled, or that keep failing.
+func endpoints(all []campaign.WatchedEndpoint) (alerts []alert) {
 	for _, e := range all {
 		one := alert{Name: named(e.URL), Path: web.Root + "/settings/webhooks/" + e.ID}
-		if e.Off() {
+		switch {
+		case e.Off():
 			one.Key = "endpoint_off"
-			alerts = append(alerts, one)
+		case e.Circuit.Open():
+			one.Key = "endpoint_failing"
+		default:
 			continue
 		}
-		circuit, err := s.Store.Circuit(ctx, tenant, e.ID)
-		if err != nil {
-			return nil, err
-		}
-		if circuit.Open() {
-			one.Key = "endpoint_failing"
-			alerts = append(alerts, one)
-		}
+		alerts = append(alerts, one)
 	}
-	return alerts, nil
+	return alerts
 }
 
 // named returns the host and the path of a URL. Its query may contain a secret.
@@ -70,26 +41,6 @@ func named(address string) string {
 	return u.Host + strings.TrimSuffix(u.Path, "/")
 }
 
-// pause returns what pauses the tenant's sending, "" for nothing.
-func (s *Pages) pause(ctx context.Context, tenant string) (string, error) {
-	t, err := s.Store.Tenant(ctx, tenant)
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return "", err
-	}
-	channel, err := s.Store.Channel(ctx, tenant, t.AgentID)
-	return channel.Pause, err
-}
-
-func (s *Pages) budget(ctx context.Context, tenant string, a *attention) error {
-	billing, err := s.Store.Billing(ctx, tenant)
-	if err != nil || !billing.Limited() {
-		return err
-	}
-	a.limits = billing.Limits
-	a.used, err = s.Store.Spending(ctx, tenant, localtime.Day(s.Now()))
-	return err
-}
-
 // noAgent is the pause of a tenant without an agent.
 const noAgent = "no_agent"
 
@@ -97,8 +48,8 @@ const noAgent = "no_agent"
 const nearly = 9
 
 // alerts returns what needs attention, the most important first.
-func (a attention) alerts() (alerts []alert) {
-	switch a.pause {
+func alerts(a campaign.Attention) (alerts []alert) {
+	switch a.Pause {
 	case "":
 	case noAgent:
 		alerts = append(alerts, alert{Key: noAgent})
@@ -107,11 +58,11 @@ func (a attention) alerts() (alerts []alert) {
 	}
 	const path = web.Root + "/settings/billing"
 	near := func(used, limit campaign.Money) bool { return limit > 0 && used >= limit/10*nearly }
-	if near(a.used.Day, a.limits.Day) {
+	if near(a.Used.Day, a.Limits.Day) {
 		alerts = append(alerts, alert{Key: "budget_day", Path: path})
 	}
-	if near(a.used.Month, a.limits.Month) {
+	if near(a.Used.Month, a.Limits.Month) {
 		alerts = append(alerts, alert{Key: "budget_month", Path: path})
 	}
-	return append(alerts, a.endpoints...)
+	return append(alerts, endpoints(a.Endpoints)...)
 }

@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/results"
 )
 
 const (
@@ -39,23 +40,28 @@ type scheduled struct {
 }
 
 // find reads the campaigns that go next, and the last ones.
-func (s *Pages) find(ctx context.Context, tenant string) (found, error) {
-	var f found
-	now := s.Now()
-	next, err := s.Store.NextCampaigns(ctx, tenant, now, maxNext)
+func (s *Pages) find(ctx context.Context, tenant string) (f found, err error) {
+	listed, err := s.listed(ctx, tenant)
 	if err != nil {
 		return f, err
 	}
-	recent, err := s.Store.RecentCampaigns(ctx, tenant, now, maxRecent)
-	if err != nil {
-		return f, err
-	}
-	open, err := s.open(ctx, tenant, f.withoutTests(append(next, recent...)))
+	open, err := s.open(ctx, tenant, f.withoutTests(listed))
 	if err != nil {
 		return f, err
 	}
 	err = s.read(ctx, open[:min(len(open), maxNext+maxOpen)], &f)
 	return f, err
+}
+
+// listed returns the next campaigns before the last ones.
+func (s *Pages) listed(ctx context.Context, tenant string) ([]campaign.Listed, error) {
+	var next, recent []campaign.Listed
+	now := s.Now()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) { next, err = s.Store.NextCampaigns(ctx, tenant, now, maxNext); return err })
+	group.Go(func() (err error) { recent, err = s.Store.RecentCampaigns(ctx, tenant, now, maxRecent); return err })
+	err := group.Wait()
+	return append(next, recent...), err
 }
 
 // withoutTests counts the campaigns and returns them without test messages.
@@ -72,29 +78,43 @@ func (f *found) withoutTests(listed []campaign.Listed) []campaign.Listed {
 	return own
 }
 
-// open returns the campaigns with unfinished batches.
-func (s *Pages) open(ctx context.Context, tenant string, listed []campaign.Listed) (open []campaign.Listed, err error) {
+// unfinished is a campaign with unfinished batches.
+type unfinished struct {
+	campaign.Listed
+	campaign.Results
+
+	current bool // the results
+}
+
+// open returns the unfinished campaigns with their stored results.
+func (s *Pages) open(ctx context.Context, tenant string, listed []campaign.Listed) (open []unfinished, err error) {
 	ids := make([]string, len(listed))
 	for i, c := range listed {
 		ids[i] = c.CampaignID
 	}
-	standings, err := s.Store.Standings(ctx, tenant, ids)
+	standings, stored, err := s.Store.StandingsAndResults(ctx, tenant, ids)
 	for _, c := range listed {
-		if of := standings[c.CampaignID]; of.Completed < of.Batches && of.CancelledAt.IsZero() {
-			open = append(open, c)
+		of := standings[c.CampaignID]
+		if of.Completed < of.Batches && of.CancelledAt.IsZero() {
+			r := stored[c.CampaignID]
+			open = append(open, unfinished{c, r, r.Current(of, s.Now())})
 		}
 	}
 	return open, err
 }
 
-// read adds the scheduled and the stalled ones of the campaigns.
-func (s *Pages) read(ctx context.Context, open []campaign.Listed, f *found) error {
-	campaigns := make([]campaign.Campaign, len(open))
+// read adds the scheduled and the stalled ones of the campaigns. It reads those without
+// current results.
+func (s *Pages) read(ctx context.Context, open []unfinished, f *found) error {
+	reader := results.Reader{Store: s.Store, Now: s.Now}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i, c := range open {
+		if c.current {
+			continue
+		}
 		group.Go(func() (err error) {
-			campaigns[i], err = s.Store.Dispatched(ctx, c.ID)
+			open[i].Results, err = reader.Read(ctx, c.ID)
 			if errors.Is(err, campaign.ErrNotFound) { // deleted meanwhile
 				return nil
 			}
@@ -104,35 +124,20 @@ func (s *Pages) read(ctx context.Context, open []campaign.Listed, f *found) erro
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	for _, c := range campaigns {
-		if next, ok := s.next(c); ok {
-			f.next = append(f.next, next)
-		}
-		if slices.ContainsFunc(c.Batches, stalls) {
-			f.stalled = append(f.stalled, alert{Key: "stalled", Name: c.Name, Path: web.Root + "/campaigns/" + c.CampaignID})
-		}
+	for _, c := range open {
+		f.add(c, s.Now())
 	}
 	slices.SortFunc(f.next, func(a, b scheduled) int { return a.At.Compare(b.At) })
 	f.next = f.next[:min(len(f.next), maxNext)]
 	return nil
 }
 
-// next returns the campaign's next time, false if no batch waits for one.
-func (s *Pages) next(c campaign.Campaign) (scheduled, bool) {
-	n := scheduled{ID: c.CampaignID, Name: c.Name}
-	for _, b := range c.Batches {
-		if b.State != campaign.BatchPending || b.Cancelled() || !b.Due.After(s.Now()) {
-			continue
-		}
-		n.Messages += b.Accepted
-		if n.At.IsZero() || b.Due.Before(n.At) {
-			n.At = b.Due
-		}
+// add adds a campaign that waits or is stalled.
+func (f *found) add(c unfinished, now time.Time) {
+	if c.Next.After(now) {
+		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, Messages: c.Waiting})
 	}
-	return n, !n.At.IsZero()
-}
-
-// stalls reports whether the last sends of a batch failed.
-func stalls(b campaign.Progress) bool {
-	return b.State == campaign.BatchSending && !b.Failing.At.IsZero()
+	if c.Stalled {
+		f.stalled = append(f.stalled, alert{Key: "stalled", Name: c.Name, Path: web.Root + "/campaigns/" + c.CampaignID})
+	}
 }

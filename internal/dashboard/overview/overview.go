@@ -13,6 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/chart"
+	"campaign-dispatch/internal/dashboard/web/results"
 	"campaign-dispatch/internal/dashboard/web/start"
 )
 
@@ -24,17 +26,12 @@ type Store interface {
 	RecentCampaigns(ctx context.Context, tenant string, before time.Time, limit int32) ([]campaign.Listed, error)
 	// NextCampaigns returns campaigns that go from a time on, those that go first first.
 	NextCampaigns(ctx context.Context, tenant string, from time.Time, limit int32) ([]campaign.Listed, error)
-	// Standings returns the summaries of at most 50 campaigns.
-	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
-	// Dispatched returns a campaign without its outcomes.
-	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
-	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
-	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
-	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
-	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
-	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
-	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
+	// StandingsAndResults returns the summaries and the stored results of at most 33 campaigns.
+	StandingsAndResults(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, map[string]campaign.Results, error)
+	results.Store
+	start.Templates
+	// Attention returns what can need attention on a date.
+	Attention(ctx context.Context, tenant, date string) (campaign.Attention, error)
 }
 
 // Pages are the page of the overview.
@@ -63,32 +60,42 @@ type view struct {
 	Length  int // days of the shown period
 	Lengths []int
 	Figures []figure
-	Chart   chart
-	AsTable bool
-	Next    []scheduled
-	Alerts  []alert
-	Steps   []start.Step
+	Chart   chart.Chart
+	// Counting is the first day with counts while the days before it are still being counted.
+	Counting string
+	Next     []scheduled
+	Alerts   []alert
+	Steps    []start.Step
 }
 
 // lengths are the periods that can be shown, in days.
 var lengths = []int{7, 30}
 
 func (s *Pages) show(p *web.Page) error {
-	v := view{Length: lengths[0], Lengths: lengths, AsTable: p.Query("chart") == "table"}
+	v := view{Length: lengths[0], Lengths: lengths}
 	if p.Query("days") == "30" {
 		v.Length = lengths[1]
 	}
 	group, ctx := errgroup.WithContext(p.R.Context())
 	tenant := p.Session.Tenant
+	var stored []campaign.Day
 	var listed found
-	var attention attention
-	group.Go(func() error { return s.addDays(ctx, tenant, &v) })
+	var attention campaign.Attention
+	group.Go(func() (err error) { stored, err = s.days(ctx, tenant, v.Length); return err })
 	group.Go(func() (err error) { listed, err = s.find(ctx, tenant); return err })
-	group.Go(func() (err error) { attention, err = s.attention(ctx, tenant); return err })
+	group.Go(func() (err error) {
+		attention, err = s.Store.Attention(ctx, tenant, localtime.Day(s.Now()))
+		return err
+	})
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	v.Next, v.Alerts = listed.next, append(attention.alerts(), listed.stalled...)
+	p.UseBrand(attention.Brand)
+	s.addDays(p, stored, &v)
+	if !attention.HistoryCounted && len(stored) > 0 {
+		v.Counting = label(p, stored[0].Date)
+	}
+	v.Next, v.Alerts = listed.next, append(alerts(attention), listed.stalled...)
 	if listed.campaigns == 0 {
 		var err error
 		if v.Steps, err = start.Steps(p.R.Context(), s.Store, s.Credentials, tenant, listed.tested); err != nil {
@@ -98,14 +105,16 @@ func (s *Pages) show(p *web.Page) error {
 	return p.Render("ui.overview", "overview.html", v)
 }
 
-// addDays adds the figures and the chart of the period, with one query.
-func (s *Pages) addDays(ctx context.Context, tenant string, v *view) error {
-	now := s.Now()
-	date := func(ago int) string { return localtime.Day(now.AddDate(0, 0, -ago)) }
-	stored, err := s.Store.Days(ctx, tenant, date(2*v.Length-1), date(0))
-	if err != nil {
-		return err
-	}
+// date returns the date of some days ago.
+func (s *Pages) date(ago int) string { return localtime.Day(s.Now().AddDate(0, 0, -ago)) }
+
+// days returns the days with counts of a period and of the one before.
+func (s *Pages) days(ctx context.Context, tenant string, length int) ([]campaign.Day, error) {
+	return s.Store.Days(ctx, tenant, s.date(2*length-1), s.date(0))
+}
+
+// addDays adds the figures and the chart of the period.
+func (s *Pages) addDays(p *web.Page, stored []campaign.Day, v *view) {
 	byDate := map[string]campaign.DayCounts{}
 	for _, d := range stored {
 		byDate[d.Date] = d.DayCounts
@@ -113,10 +122,9 @@ func (s *Pages) addDays(ctx context.Context, tenant string, v *view) error {
 	var total, before campaign.DayCounts
 	days := make([]campaign.Day, v.Length)
 	for ago := range v.Length {
-		d := campaign.Day{Date: date(ago), DayCounts: byDate[date(ago)]}
+		d := campaign.Day{Date: s.date(ago), DayCounts: byDate[s.date(ago)]}
 		days[v.Length-1-ago] = d
-		total, before = total.Plus(d.DayCounts), before.Plus(byDate[date(ago+v.Length)])
+		total, before = total.Plus(d.DayCounts), before.Plus(byDate[s.date(ago+v.Length)])
 	}
-	v.Figures, v.Chart = figures(total, before), newChart(days)
-	return nil
+	v.Figures, v.Chart = figures(total, before), newChart(p, days)
 }

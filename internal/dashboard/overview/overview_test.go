@@ -172,6 +172,57 @@ func TestShow_Attention(t *testing.T) {
 	s.must(s.store.Pause(t.Context(), "tenant#"+s.tenant))
 	s.must(s.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "ep_" + rand.Text(), Tenant: s.tenant, URL: "https://off.example/?key=secret", OffReason: "failing"}))
 	s.must(s.store.SaveBilling(t.Context(), s.tenant, campaign.Billing{Prices: campaign.Prices{Basic: 1, Single: 1}, Limits: campaign.Spending{Day: 10, Month: 1000}}))
+	failing := "ep_" + rand.Text()
+	s.must(s.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: failing, Tenant: s.tenant, URL: "https://failing.example/hook"}))
+	_, err := s.store.SaveCircuit(t.Context(), campaign.Circuit{Tenant: s.tenant, EndpointID: failing, Since: now, Next: now.Add(time.Hour)})
+	s.must(err)
 	s.accept("Failing", func(b *campaign.Batch) { b.Failing = campaign.Failing{At: now} })
-	see("Sending is paused", "off.example", "does not progress", "Failing")
+	see("Sending is paused", "off.example", "failing.example/hook", "does not progress", "Failing")
+}
+
+// A campaign that was rescheduled is shown with its new time at once.
+func TestShow_RescheduledCampaign(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.accept("Natal", func(b *campaign.Batch) { b.State, b.Scheduled, b.Due = campaign.BatchPending, true, now.Add(time.Hour) })
+	first := s.admin.Get(overview.Path)
+	next, err := s.store.NextCampaigns(t.Context(), s.tenant, now, 1)
+	s.must(err)
+	c, err := s.store.Campaign(t.Context(), next[0].ID)
+	s.must(err)
+	_, moved, err := s.store.MoveCampaign(t.Context(), c, now.Add(48*time.Hour), now.Add(49*time.Hour))
+	s.must(err)
+	again := s.admin.Get(overview.Path)
+	if at := `datetime="` + now.Add(time.Hour).Format(time.RFC3339); !moved || !strings.Contains(first.Body, at) || strings.Contains(again.Body, at) {
+		t.Errorf("moved %t, shown before: %s\nafter: %s", moved, first.Text(), again.Text())
+	}
+	if !strings.Contains(again.Body, `datetime="`+now.Add(48*time.Hour).Format(time.RFC3339)) {
+		t.Errorf("the new time is not shown: %s", again.Text())
+	}
+}
+
+// The page says up to which day campaigns are still being counted.
+func TestShow_Counting(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.accept("Natal", func(*campaign.Batch) {})
+	s.must(s.store.AddDay(t.Context(), s.tenant, "2026-02-27", campaign.DayCounts{Sent: 1}))
+	const counting = "Campaigns up to 27 Feb are still being counted."
+	if text := s.admin.Get(overview.Path).Text(); !strings.Contains(text, counting) {
+		t.Errorf("the page does not say %q: %s", counting, text)
+	}
+	s.must(s.store.MarkHistoryCounted(t.Context(), s.tenant))
+	if text := s.admin.Get(overview.Path).Text(); strings.Contains(text, "being counted") {
+		t.Errorf("all days are counted, and the page says %s", text)
+	}
+}
+
+// The page shows the company's initials. It reads the name with the rest.
+func TestShow_Company(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.must(s.store.SaveTenant(t.Context(), campaign.Tenant{ID: s.tenant, Name: "Loja Azul", AgentID: "agent-" + s.tenant}))
+	if text := s.admin.Get(overview.Path).Text(); !strings.Contains(text, " LA ") {
+		t.Errorf("the page does not show the company: %s", text)
+	}
 }

@@ -22,6 +22,9 @@ const (
 	PageLimit = 100_000
 	// HTMLLimit is the maximum size in bytes of a page's HTML before its compression.
 	HTMLLimit = 60_000
+	// UpdateLimit is the maximum size in bytes of a part of a page that htmx asks for, as the
+	// browser receives it.
+	UpdateLimit = 10_000
 	// AssetsLimit is the maximum size in bytes of the style and the scripts before their
 	// compression.
 	AssetsLimit = 90_000

@@ -16,18 +16,26 @@ type Brands interface {
 // Brand returns the brand of the person's tenant, which it reads once. A page is shown
 // without it if it cannot be read.
 func (p *Page) Brand() campaign.Brand {
-	if p.ui.Brands == nil || !p.SignedIn() {
-		return campaign.Brand{}
-	}
 	if p.brand == nil {
-		b, err := p.ui.Brands.Brand(p.R.Context(), p.Session.Tenant)
-		if err != nil {
-			slog.ErrorContext(p.R.Context(), "reading the brand failed", "error", err.Error(), "route", p.R.Pattern)
-		}
+		b := p.readBrand()
 		p.brand = &b
 	}
 	return *p.brand
 }
+
+func (p *Page) readBrand() campaign.Brand {
+	if p.ui.Brands == nil || !p.SignedIn() {
+		return campaign.Brand{}
+	}
+	b, err := p.ui.Brands.Brand(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		slog.ErrorContext(p.R.Context(), "reading the brand failed", "error", err.Error(), "route", p.R.Pattern)
+	}
+	return b
+}
+
+// UseBrand sets the brand of the person's tenant, if the page has read it with other rows.
+func (p *Page) UseBrand(b campaign.Brand) { p.brand = &b }
 
 // Sender returns who sends the tenant's messages, as phones show it.
 func (p *Page) Sender() preview.Sender {

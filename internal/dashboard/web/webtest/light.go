@@ -1,6 +1,8 @@
 package webtest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"html"
 	"net/http"
 	"strings"
@@ -19,6 +21,30 @@ func Light(tb testing.TB, who Person, path string) Answer {
 		tb.Errorf("%s answers %d, %d bytes; want at most %d", path, page.Status, len(page.Body), web.HTMLLimit)
 	}
 	return page
+}
+
+// weigh fails the test if a page exceeds web.PageLimit without compression, or if a part of a
+// page exceeds web.UpdateLimit.
+func (d *Dashboard) weigh(r *http.Request, a Answer) {
+	d.tb.Helper()
+	whole := strings.HasPrefix(a.Body, "<!doctype")
+	if whole && len(a.Body) > web.PageLimit {
+		d.tb.Errorf("%s answers %d bytes, want at most %d", r.URL.Path, len(a.Body), web.PageLimit)
+	}
+	if whole || r.Header.Get("Hx-Request") == "" || len(a.Body) <= web.UpdateLimit {
+		return
+	}
+	if n := compressed(a.Body); n > web.UpdateLimit {
+		d.tb.Errorf("%s updates a page with %d compressed bytes, want at most %d", r.URL.Path, n, web.UpdateLimit)
+	}
+}
+
+func compressed(text string) int {
+	var sent bytes.Buffer
+	w := gzip.NewWriter(&sent)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return sent.Len()
 }
 
 // Next is where the page's link to what follows leads, "" for none.

@@ -267,7 +267,9 @@ func (p Person) Do(r *http.Request) Answer {
 	maps.Copy(r.Header, p.Header)
 	w := httptest.NewRecorder()
 	p.d.mux.ServeHTTP(w, r)
-	return Answer{Status: w.Code, Location: w.Header().Get("Location"), Body: w.Body.String(), Header: w.Header()}
+	a := Answer{Status: w.Code, Location: w.Header().Get("Location"), Body: w.Body.String(), Header: w.Header()}
+	p.d.weigh(r, a)
+	return a
 }
 
 // signer signs sessions with a key of the test's own.

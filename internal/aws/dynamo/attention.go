@@ -1,0 +1,61 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Attention reads what can need a tenant's attention on a date, with three calls.
+func (s *CampaignStore) Attention(ctx context.Context, tenant, date string) (campaign.Attention, error) {
+	var a campaign.Attention
+	var rows map[string]Item
+	group, reading := errgroup.WithContext(ctx)
+	group.Go(func() (err error) { rows, err = s.campaignRows(reading, attentionKeys(tenant, date)); return err })
+	group.Go(func() (err error) { a.Endpoints, err = s.watchedEndpoints(reading, tenant); return err })
+	if err := group.Wait(); err != nil {
+		return a, fmt.Errorf("read the state of tenant %s: %w", tenant, err)
+	}
+	a.Brand = readBrand(rows["tenant"], rows["brand"])
+	a.Limits = readBilling(rows["billing"]).Limits
+	a.Used = readSpending(rows["budget"], date)
+	a.HistoryCounted = rows["history"] != nil
+	err := s.addSwitches(ctx, tenant, getText(rows["tenant"], "agentId"), &a)
+	return a, err
+}
+
+func attentionKeys(tenant, date string) map[string]Item {
+	return map[string]Item{
+		"tenant": tenantKey(tenant), "brand": brandKey(tenant), "billing": billingKey(tenant),
+		"budget": budgetKey(tenant, campaign.MonthOf(date)), "history": dayKey(tenant, historySK),
+	}
+}
+
+func (s *CampaignStore) watchedEndpoints(ctx context.Context, tenant string) ([]campaign.WatchedEndpoint, error) {
+	endpoints, err := s.Endpoints(ctx, tenant)
+	watched := make([]campaign.WatchedEndpoint, len(endpoints))
+	for i, e := range endpoints {
+		watched[i].Endpoint = e
+	}
+	return watched, err
+}
+
+// addSwitches adds what pauses the tenant, and the circuits of its endpoints.
+func (s *CampaignStore) addSwitches(ctx context.Context, tenant, agentID string, a *campaign.Attention) error {
+	keys := channelKeys(tenant, agentID)
+	for _, e := range a.Endpoints {
+		keys["circuit "+e.ID] = circuitKey(tenant, e.ID)
+	}
+	rows, err := s.campaignRows(ctx, keys)
+	if err != nil {
+		return fmt.Errorf("read what stops tenant %s: %w", tenant, err)
+	}
+	a.Pause = readChannel(agentID, rows).Pause
+	for i, e := range a.Endpoints {
+		a.Endpoints[i].Circuit = readCircuit(tenant, e.ID, rows["circuit "+e.ID])
+	}
+	return nil
+}
