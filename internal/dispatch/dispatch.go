@@ -77,6 +77,7 @@ type call struct {
 	bodyHash     [sha256.Size]byte
 	base         string
 	lines        []int // line of each message in an uploaded file, or nil
+	version      int   // of the template that the call needs, 0 for any
 	now          time.Time
 	dryRun       bool
 	scopeErr     error        // the token lacks the scope
@@ -127,12 +128,10 @@ func isDryRun(r *http.Request) (bool, error) {
 }
 
 // Dispatch serves a call made in the dashboard, by the same rules as a client's call
-// but without a credential. base is the base URL of the service. lines holds the line
-// of each message in the uploaded file, for the error file; it is nil if there is no
-// file. A refused call returns the *httpapi.Problem that a client would get. The answer
-// to a dry run lists all violations.
-func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error) {
-	c := &call{tenant: tenant, base: base, lines: lines, now: s.Now(), dryRun: dryRun}
+// but without a credential. base is the base URL of the service. A refused call returns the
+// *httpapi.Problem that a client would get. The answer to a dry run lists all violations.
+func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte, o campaign.PageCall) ([]byte, error) {
+	c := &call{tenant: tenant, base: base, lines: o.Lines, version: o.TemplateVersion, now: s.Now(), dryRun: o.DryRun}
 	s.read(c, body)
 	answer, _, err := s.decide(ctx, c)
 	return answer, err

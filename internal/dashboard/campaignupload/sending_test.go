@@ -69,8 +69,8 @@ type flaky struct {
 
 var errAway = errors.New("the table is away")
 
-func (f *flaky) Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error) {
-	if !dryRun {
+func (f *flaky) Dispatch(ctx context.Context, tenant, base string, body []byte, o campaign.PageCall) ([]byte, error) {
+	if !o.DryRun {
 		if f.left == 0 {
 			return nil, errAway
 		}
@@ -78,8 +78,8 @@ func (f *flaky) Dispatch(ctx context.Context, tenant, base string, body []byte, 
 	} else if f.judging != nil {
 		f.judging()
 	}
-	answer, err := f.Service.Dispatch(ctx, tenant, base, body, lines, dryRun)
-	if err == nil && !dryRun && f.taken != nil {
+	answer, err := f.Service.Dispatch(ctx, tenant, base, body, o)
+	if err == nil && !o.DryRun && f.taken != nil {
 		f.taken()
 	}
 	return answer, err
@@ -665,7 +665,7 @@ func (m memory) Put(context.Context, string, []byte, string) error { return nil 
 
 func (m memory) Get(context.Context, string) ([]byte, error) { return []byte(m.upload), nil }
 
-func (m memory) Dispatch(context.Context, string, string, []byte, []int, bool) ([]byte, error) {
+func (m memory) Dispatch(context.Context, string, string, []byte, campaign.PageCall) ([]byte, error) {
 	return []byte(`{"accepted":100}`), nil
 }
 

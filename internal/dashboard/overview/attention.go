@@ -18,6 +18,7 @@ type alert struct {
 	Key  string
 	Name string // of a campaign or an endpoint, or an amount
 	Path string // "" for none
+	N    int    // things that wait, 0 for none
 }
 
 // attention is what can need attention besides campaigns.
@@ -26,13 +27,16 @@ type attention struct {
 	pause     string
 	limits    campaign.Spending
 	used      campaign.Spending
+	waiting   int // requests for approval that the person may decide
 }
 
-func (s *Pages) attention(ctx context.Context, tenant string) (a attention, err error) {
+func (s *Pages) attention(ctx context.Context, who web.Session) (a attention, err error) {
+	tenant := who.Tenant
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { a.endpoints, err = s.endpoints(ctx, tenant); return err })
 	group.Go(func() (err error) { a.pause, err = s.pause(ctx, tenant); return err })
 	group.Go(func() error { return s.budget(ctx, tenant, &a) })
+	group.Go(func() (err error) { a.waiting, err = s.waiting(ctx, who); return err })
 	return a, group.Wait()
 }
 
@@ -80,6 +84,15 @@ func (s *Pages) pause(ctx context.Context, tenant string) (string, error) {
 	return channel.Pause, err
 }
 
+// waiting returns the number of requests for approval that a person may decide.
+func (s *Pages) waiting(ctx context.Context, who web.Session) (int, error) {
+	if !who.Role.May(web.RoleApprover) {
+		return 0, nil
+	}
+	all, err := s.Store.Approvals(ctx, who.Tenant)
+	return campaign.Waiting(all, who.Email), err
+}
+
 func (s *Pages) budget(ctx context.Context, tenant string, a *attention) error {
 	billing, err := s.Store.Billing(ctx, tenant)
 	if err != nil || !billing.Limited() {
@@ -104,6 +117,9 @@ func (a attention) alerts() (alerts []alert) {
 		alerts = append(alerts, alert{Key: noAgent})
 	default:
 		alerts = append(alerts, alert{Key: "paused"})
+	}
+	if a.waiting > 0 {
+		alerts = append(alerts, alert{Key: "approvals", Path: web.Root + "/approvals", N: a.waiting})
 	}
 	const path = web.Root + "/settings/billing"
 	near := func(used, limit campaign.Money) bool { return limit > 0 && used >= limit/10*nearly }

@@ -35,6 +35,7 @@ type Store interface {
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
 	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
+	Approvals(ctx context.Context, tenant string) ([]campaign.Approval, error)
 }
 
 // Pages are the page of the overview.
@@ -84,7 +85,7 @@ func (s *Pages) show(p *web.Page) error {
 	var attention attention
 	group.Go(func() error { return s.addDays(ctx, tenant, &v) })
 	group.Go(func() (err error) { listed, err = s.find(ctx, tenant); return err })
-	group.Go(func() (err error) { attention, err = s.attention(ctx, tenant); return err })
+	group.Go(func() (err error) { attention, err = s.attention(ctx, p.Session); return err })
 	if err := group.Wait(); err != nil {
 		return err
 	}
