@@ -64,6 +64,7 @@ type flaky struct {
 	*dispatch.Service
 	left    int    // calls that succeed; negative for all
 	judging func() // called before each dry run, where there is one
+	making  func() // called before each other call, where there is one
 	taken   func() // called after each accepted call, where there is one
 }
 
@@ -75,6 +76,9 @@ func (f *flaky) Dispatch(ctx context.Context, tenant, base string, body []byte, 
 			return nil, errAway
 		}
 		f.left--
+		if f.making != nil {
+			f.making()
+		}
 	} else if f.judging != nil {
 		f.judging()
 	}
