@@ -37,5 +37,15 @@ type Approval struct {
 	Reason          string // of a refusal
 }
 
+// Waiting returns the number of requests that a person may decide: those of others that wait.
+func Waiting(all []Approval, email string) (n int) {
+	for _, a := range all {
+		if a.State == ApprovalWaiting && a.By != email {
+			n++
+		}
+	}
+	return n
+}
+
 // Blob returns the key of the file.
 func (a Approval) Blob() string { return DraftPrefix + a.Tenant + "/approval-" + a.CampaignID }

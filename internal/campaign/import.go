@@ -194,15 +194,8 @@ func (i Import) PartKey(part int) string {
 	return Digest(i.CampaignID + "\n" + i.Tag + "\n" + strconv.Itoa(part))
 }
 
-// ImportPart is how a part of an import is dispatched.
-type ImportPart struct {
-	Key             string // Idempotency-Key
-	TemplateVersion int    // the only one that the part may be sent with
-	Lines           []int  // line of each message in the file
-}
-
-// CodeTemplateChanged refuses a part of an import whose template has a newer version. Calls of
-// the API do not get it.
+// CodeTemplateChanged refuses a call of the dashboard whose template has a newer version. Calls
+// of the API do not get it.
 const CodeTemplateChanged = "template_changed"
 
 // ImportTask asks to continue an import. It can arrive more than once.

@@ -128,22 +128,12 @@ func isDryRun(r *http.Request) (bool, error) {
 }
 
 // Dispatch serves a call made in the dashboard, by the same rules as a client's call
-// but without a credential. base is the base URL of the service. lines holds the line
-// of each message in the uploaded file, for the error file; it is nil if there is no
-// file. A refused call returns the *httpapi.Problem that a client would get. The answer
-// to a dry run lists all violations.
-func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error) {
-	c := &call{tenant: tenant, base: base, lines: lines, now: s.Now(), dryRun: dryRun}
-	s.read(c, body)
-	answer, _, err := s.decide(ctx, c)
-	return answer, err
-}
-
-// DispatchPart is Dispatch for a part of an imported file. A repeated call returns the first
-// answer for a day. Later, the batch has the hash of the call's body.
-func (s *Service) DispatchPart(ctx context.Context, tenant, base string, body []byte, p campaign.ImportPart) ([]byte, error) {
-	c := &call{
-		tenant: tenant, base: base, lines: p.Lines, now: s.Now(), key: p.Key, bodyHash: sha256.Sum256(body), version: p.TemplateVersion,
+// but without a credential. base is the base URL of the service. A refused call returns the
+// *httpapi.Problem that a client would get. The answer to a dry run lists all violations.
+func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte, o campaign.PageCall) ([]byte, error) {
+	c := &call{tenant: tenant, base: base, lines: o.Lines, version: o.TemplateVersion, now: s.Now(), dryRun: o.DryRun, key: o.Key}
+	if c.key != "" {
+		c.bodyHash = sha256.Sum256(body)
 	}
 	s.read(c, body)
 	answer, _, err := s.decide(ctx, c)

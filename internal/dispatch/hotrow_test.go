@@ -177,7 +177,7 @@ func TestDispatch_ConcurrentBudgetInTime(t *testing.T) {
 		for i := range calls {
 			all.Go(func() {
 				body := encode(t, fields{"campaignId": newUUID(), "name": strconv.Itoa(i), "templateId": hotTemplate, "messages": messages(11987650000+i, 1)})
-				_, err := service.Dispatch(t.Context(), "t", "https://api.example.test", []byte(body), nil, false)
+				_, err := service.Dispatch(t.Context(), "t", "https://api.example.test", []byte(body), campaign.PageCall{})
 				if problem, refused := errors.AsType[*httpapi.Problem](err); refused {
 					codes[i] = problem.Code
 				} else if err != nil {

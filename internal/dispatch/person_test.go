@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
 )
 
@@ -16,7 +18,7 @@ import (
 // would receive it.
 func (b *bench) ask(tenant, body string, dryRun bool) reply {
 	b.t.Helper()
-	answer, err := b.Dispatch(b.t.Context(), tenant, "https://dash.example.test", []byte(body), nil, dryRun)
+	answer, err := b.Dispatch(b.t.Context(), tenant, "https://dash.example.test", []byte(body), campaign.PageCall{DryRun: dryRun})
 	if problem, ok := errors.AsType[*httpapi.Problem](err); ok {
 		return reply{status: problem.Status, Code: problem.Code}
 	}
@@ -53,7 +55,7 @@ func TestDispatch_ErrorFileLines(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	body := b.body(fields{"messages": append(messages(11987654321, 1), messages(1, 2)...)})
-	_, err := b.Dispatch(t.Context(), b.tenant, "", []byte(body), []int{2, 7, 9}, false)
+	_, err := b.Dispatch(t.Context(), b.tenant, "", []byte(body), campaign.PageCall{Lines: []int{2, 7, 9}})
 	b.must(err)
 	file, err := b.Blobs.Get(t.Context(), "errors/"+b.handoffs.batches[0].ErrorFile)
 	b.must(err)
@@ -88,4 +90,27 @@ func TestDispatch_SameRulesAsClients(t *testing.T) {
 		})
 	}
 	b.ask("another-tenant", b.body(nil), false).want(t, http.StatusForbidden, "template_of_another_tenant")
+}
+
+// A page's call is accepted with the template's version that the person has seen, or refused.
+func TestDispatch_TemplateVersion(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	body := []byte(b.body(nil))
+	changed, err := b.store.PutTemplate(t.Context(), campaign.Template{
+		ID: b.plain, Tenant: b.tenant, Name: "T", Content: content.Content{Text: "Tchau!"},
+	})
+	b.must(err)
+	_, err = b.Dispatch(t.Context(), b.tenant, "", body, campaign.PageCall{TemplateVersion: changed.Version - 1})
+	if problem, ok := errors.AsType[*httpapi.Problem](err); !ok || problem.Status != http.StatusConflict || problem.Code != "template_changed" {
+		t.Errorf("an earlier version: %v", err)
+	}
+	if len(b.handoffs.batches) > 0 {
+		t.Fatal("it was accepted")
+	}
+	_, err = b.Dispatch(t.Context(), b.tenant, "", body, campaign.PageCall{TemplateVersion: changed.Version})
+	b.must(err)
+	if got := b.handoffs.batches[0].TemplateVersion; got != changed.Version {
+		t.Errorf("accepted with version %d, want %d", got, changed.Version)
+	}
 }

@@ -30,7 +30,7 @@ func validateTemplate(c *call, t *campaign.Template) violations {
 		return violations{{http.StatusNotFound, "/templateId", "template_not_found", "the template does not exist"}}
 	case t.Tenant != c.tenant:
 		return violations{{http.StatusForbidden, "/templateId", "template_of_another_tenant", "the template belongs to another tenant"}}
-	case c.version != 0 && t.Version != c.version:
+	case c.version != 0 && t.Version != c.version: // else the batch fixes this version
 		return violations{{http.StatusConflict, "/templateId", campaign.CodeTemplateChanged, "the template has another version than the checked one"}}
 	}
 	return validateVariables(c.req, t.Variables())

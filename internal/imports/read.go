@@ -236,7 +236,7 @@ func (r *reader) check(ctx context.Context, i campaign.Import, p part) (v verdic
 	if err != nil {
 		return v, err
 	}
-	answer, err := r.Dispatch.Dispatch(ctx, i.Tenant, r.BaseURL, body, p.lines(), true)
+	answer, err := r.Dispatch.Dispatch(ctx, i.Tenant, r.BaseURL, body, campaign.PageCall{Lines: p.lines(), TemplateVersion: i.TemplateVersion, DryRun: true})
 	if problem, refused := refusal(err); refused {
 		v.Errors = append(v.Errors, struct{ Pointer, Code string }{Code: problem.Code})
 		return v, nil

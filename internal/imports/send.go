@@ -77,7 +77,7 @@ func (w *Worker) accept(ctx context.Context, i campaign.Import, number int, p pa
 	if err != nil {
 		return 0, err
 	}
-	call := campaign.ImportPart{Key: i.PartKey(number), TemplateVersion: i.TemplateVersion, Lines: p.lines()}
+	call := campaign.PageCall{Key: i.PartKey(number), TemplateVersion: i.TemplateVersion, Lines: p.lines()}
 	answer, err := w.try(ctx, i, body, call)
 	if problem, refused := refusal(err); refused {
 		if used(problem) {
@@ -96,12 +96,12 @@ func (w *Worker) accept(ctx context.Context, i campaign.Import, number int, p pa
 }
 
 // try calls until the call is accepted or refused, at most maxTries times.
-func (w *Worker) try(ctx context.Context, i campaign.Import, body []byte, call campaign.ImportPart) (answer []byte, err error) {
+func (w *Worker) try(ctx context.Context, i campaign.Import, body []byte, call campaign.PageCall) (answer []byte, err error) {
 	for attempt := range maxTries {
 		if err := retry.Wait(ctx, attempt); err != nil {
 			return nil, err
 		}
-		if answer, err = w.Dispatch.DispatchPart(ctx, i.Tenant, w.BaseURL, body, call); err == nil {
+		if answer, err = w.Dispatch.Dispatch(ctx, i.Tenant, w.BaseURL, body, call); err == nil {
 			return answer, nil
 		}
 		if _, refused := refusal(err); refused {

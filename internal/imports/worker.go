@@ -66,8 +66,7 @@ type Source interface {
 
 // Dispatcher checks and accepts parts. A refusal is a *httpapi.Problem.
 type Dispatcher interface {
-	Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error)
-	DispatchPart(ctx context.Context, tenant, base string, body []byte, p campaign.ImportPart) ([]byte, error)
+	Dispatch(ctx context.Context, tenant, base string, body []byte, o campaign.PageCall) ([]byte, error)
 }
 
 // OptOuts returns a function that reports whether an E.164 number opted out.

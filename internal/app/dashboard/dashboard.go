@@ -18,9 +18,15 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// Handler returns the handler of the dashboard: sign-in, campaigns, templates, settings
-// and the API documentation.
+// Handler returns the handler of the dashboard function.
 func Handler(c app.Config) lambda.Handler {
+	_, pages := Site(c)
+	return lambdahttp.NewHandler(pages)
+}
+
+// Site returns the pages of the dashboard: sign-in, campaigns, templates, settings and the
+// API documentation.
+func Site(c app.Config) (*web.UI, http.Handler) {
 	tables := c.Tables()
 	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)
 	ui := &web.UI{
@@ -42,7 +48,7 @@ func Handler(c app.Config) lambda.Handler {
 	}
 	areas = append(areas, settingsAreas(c, store, auth)...)
 	areas = append(areas, sendingAreas(c, store)...)
-	return lambdahttp.NewHandler(routes(ui, areas))
+	return ui, routes(ui, areas)
 }
 
 func signIn(c app.Config, ui *web.UI) area {

@@ -143,9 +143,10 @@ func TestApproval_Races(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	path := o.ask(o.author, nil)
+	approvers := []webtest.Person{o.approver, o.SignedIn(web.Session{Tenant: o.tenant, Email: "second@example.com", Role: web.RoleApprover}), o.admin}
 	var all sync.WaitGroup
 	for i := range 6 {
-		all.Go(func() { o.decide(o.approver, path, []string{"approve", "refuse"}[i%2], "no") })
+		all.Go(func() { o.decide(approvers[i%3], path, []string{"approve", "refuse"}[i%2], "no") })
 	}
 	all.Wait()
 	r, err := o.store.Approval(t.Context(), o.tenant, strings.TrimPrefix(path, campaignupload.ApprovalsPath+"/"))
@@ -192,6 +193,24 @@ func TestApproval_Changed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A template that changes at the last moment is not sent.
+func TestApproval_TemplateChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	path := o.ask(o.author, nil)
+	o.dispatch.making = func() {
+		_, err := o.store.PutTemplate(t.Context(), campaign.Template{ID: o.template, Tenant: o.tenant, Name: "T", Content: content.Content{Text: "Tchau {{nome}}"}})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	a := o.decide(o.approver, path, "approve", "")
+	if a.Location != path || len(o.handoffs.batches) > 0 {
+		t.Errorf("approved: %d to %q, handed on %+v", a.Status, a.Location, o.handoffs.batches)
+	}
+	says(t, o.approver.Get(path), http.StatusOK, "The template has changed since")
 }
 
 // A refusal has a reason, and ends the request.

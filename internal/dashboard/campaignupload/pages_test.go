@@ -116,7 +116,7 @@ func (l long) Template(context.Context, string) (campaign.Template, error) {
 // refusing is a dispatch service that rejects every line.
 type refusing struct{}
 
-func (refusing) Dispatch(_ context.Context, _, _ string, body []byte, _ []int, _ bool) ([]byte, error) {
+func (refusing) Dispatch(_ context.Context, _, _ string, body []byte, _ campaign.PageCall) ([]byte, error) {
 	var call struct{ Messages []struct{ Phone string } }
 	if err := json.Unmarshal(body, &call); err != nil {
 		return nil, err

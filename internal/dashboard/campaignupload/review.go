@@ -275,11 +275,9 @@ func (s *Pages) send(p *web.Page, u upload, pl plan) (bool, error) {
 		if s.Now().Sub(start) > maxDuration {
 			return false, nil
 		}
-		t, err := s.template(p, u.TemplateID)
-		if err != nil || t.Version != pl.version {
-			return false, err
-		}
-		refused, err := dispatchclient.Make(p.R.Context(), s.Dispatch, p, u.call(pl.table, part))
+		c := u.call(pl.table, part)
+		c.TemplateVersion = pl.version
+		refused, err := dispatchclient.Make(p.R.Context(), s.Dispatch, p, c)
 		if err != nil || refused != nil {
 			return false, err
 		}

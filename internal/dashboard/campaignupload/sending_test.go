@@ -65,22 +65,26 @@ type flaky struct {
 	*dispatch.Service
 	left    int    // calls that succeed; negative for all
 	judging func() // called before each dry run, where there is one
+	making  func() // called before each other call, where there is one
 	taken   func() // called after each accepted call, where there is one
 }
 
 var errAway = errors.New("the table is away")
 
-func (f *flaky) Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error) {
-	if !dryRun {
+func (f *flaky) Dispatch(ctx context.Context, tenant, base string, body []byte, o campaign.PageCall) ([]byte, error) {
+	if !o.DryRun {
 		if f.left == 0 {
 			return nil, errAway
 		}
 		f.left--
+		if f.making != nil {
+			f.making()
+		}
 	} else if f.judging != nil {
 		f.judging()
 	}
-	answer, err := f.Service.Dispatch(ctx, tenant, base, body, lines, dryRun)
-	if err == nil && !dryRun && f.taken != nil {
+	answer, err := f.Service.Dispatch(ctx, tenant, base, body, o)
+	if err == nil && !o.DryRun && f.taken != nil {
 		f.taken()
 	}
 	return answer, err
@@ -666,7 +670,7 @@ func (m memory) Put(context.Context, string, []byte, string) error { return nil 
 
 func (m memory) Get(context.Context, string) ([]byte, error) { return []byte(m.upload), nil }
 
-func (m memory) Dispatch(context.Context, string, string, []byte, []int, bool) ([]byte, error) {
+func (m memory) Dispatch(context.Context, string, string, []byte, campaign.PageCall) ([]byte, error) {
 	return []byte(`{"accepted":100}`), nil
 }
 

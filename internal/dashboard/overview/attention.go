@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"context"
 	"net/url"
 	"strings"
 
@@ -13,6 +14,7 @@ type alert struct {
 	Key  string
 	Name string // of a campaign or an endpoint, or an amount
 	Path string // "" for none
+	N    int    // things that wait, 0 for none
 }
 
 // endpoints returns alerts for those that the service has disabled, or that keep failing.
@@ -41,6 +43,15 @@ func named(address string) string {
 	return u.Host + strings.TrimSuffix(u.Path, "/")
 }
 
+// waiting returns the number of requests for approval that a person may decide.
+func (s *Pages) waiting(ctx context.Context, who web.Session) (int, error) {
+	if !who.Role.May(web.RoleApprover) {
+		return 0, nil
+	}
+	all, err := s.Store.Approvals(ctx, who.Tenant)
+	return campaign.Waiting(all, who.Email), err
+}
+
 // noAgent is the pause of a tenant without an agent.
 const noAgent = "no_agent"
 
@@ -48,13 +59,16 @@ const noAgent = "no_agent"
 const nearly = 9
 
 // alerts returns what needs attention, the most important first.
-func alerts(a campaign.Attention) (alerts []alert) {
+func alerts(a campaign.Attention, waiting int) (alerts []alert) {
 	switch a.Pause {
 	case "":
 	case noAgent:
 		alerts = append(alerts, alert{Key: noAgent})
 	default:
 		alerts = append(alerts, alert{Key: "paused"})
+	}
+	if waiting > 0 {
+		alerts = append(alerts, alert{Key: "approvals", Path: web.Root + "/approvals", N: waiting})
 	}
 	const path = web.Root + "/settings/billing"
 	near := func(used, limit campaign.Money) bool { return limit > 0 && used >= limit/10*nearly }

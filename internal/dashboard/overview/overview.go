@@ -32,6 +32,7 @@ type Store interface {
 	start.Templates
 	// Attention returns what can need attention on a date.
 	Attention(ctx context.Context, tenant, date string) (campaign.Attention, error)
+	Approvals(ctx context.Context, tenant string) ([]campaign.Approval, error)
 }
 
 // Pages are the page of the overview.
@@ -87,6 +88,8 @@ func (s *Pages) show(p *web.Page) error {
 		attention, err = s.Store.Attention(ctx, tenant, localtime.Day(s.Now()))
 		return err
 	})
+	var waiting int
+	group.Go(func() (err error) { waiting, err = s.waiting(ctx, p.Session); return err })
 	if err := group.Wait(); err != nil {
 		return err
 	}
@@ -95,7 +98,7 @@ func (s *Pages) show(p *web.Page) error {
 	if !attention.HistoryCounted && len(stored) > 0 {
 		v.Counting = label(p, stored[0].Date)
 	}
-	v.Next, v.Alerts = listed.next, append(alerts(attention), listed.stalled...)
+	v.Next, v.Alerts = listed.next, append(alerts(attention, waiting), listed.stalled...)
 	if listed.campaigns == 0 {
 		var err error
 		if v.Steps, err = start.Steps(p.R.Context(), s.Store, s.Credentials, tenant, listed.tested); err != nil {

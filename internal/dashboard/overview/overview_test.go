@@ -226,3 +226,29 @@ func TestShow_Company(t *testing.T) {
 		t.Errorf("the page does not show the company: %s", text)
 	}
 }
+
+// An approver sees how many campaigns of others wait, and an author does not.
+func TestShow_Approvals(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.accept("Natal", func(*campaign.Batch) {})
+	ask := func(by string, state campaign.ApprovalState) {
+		s.must(s.store.AskApproval(t.Context(), campaign.Approval{Tenant: s.tenant, CampaignID: rand.Text(), By: by, At: now, State: state}))
+	}
+	ask("author@example.com", campaign.ApprovalWaiting)
+	approver, author := s.SignIn(s.tenant, web.RoleApprover), s.SignIn(s.tenant, web.RoleAuthor)
+	if text := approver.Get(overview.Path).Text(); !strings.Contains(text, "1 campaign waits for your approval. Review and approve") {
+		t.Errorf("the approver sees %s", text)
+	}
+	ask("author@example.com", campaign.ApprovalWaiting)
+	ask("approver@example.com", campaign.ApprovalWaiting)
+	ask("author@example.com", campaign.ApprovalSent)
+	a := approver.Get(overview.Path)
+	if !strings.Contains(a.Text(), "2 campaigns wait for your approval.") || !strings.Contains(a.Body, `href="/dashboard/approvals"`) {
+		t.Errorf("the approver sees %s", a.Text())
+	}
+	a = author.Get(overview.Path)
+	if strings.Contains(a.Text(), "for your approval") || !strings.Contains(a.Body, `href="/dashboard/campaigns/new"`) {
+		t.Errorf("the author sees %s", a.Text())
+	}
+}

@@ -16,8 +16,10 @@ func equal(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), st
 type question struct {
 	campaign.Person
 	Roles []web.Role
-	Self  bool // the user is the one who asks
-	Last  bool // the user is the only admin
+	Self  bool   // the user is the one who asks
+	Last  bool   // the user is the only admin
+	Was   string // the role when the page was shown
+	Stale bool   // somebody else has changed the role since
 }
 
 func (s *Pages) ask(p *web.Page) error {
@@ -39,7 +41,7 @@ func (s *Pages) question(p *web.Page) (q question, err error) {
 	if at < 0 {
 		return q, campaign.ErrNotFound
 	}
-	q = question{Person: people[at], Roles: web.Roles(), Self: equal(people[at].Email, p.Session.Email)}
+	q = question{Person: people[at], Roles: web.Roles(), Was: people[at].Role, Self: equal(people[at].Email, p.Session.Email)}
 	q.Last = isAdmin(q.Person) && !slices.ContainsFunc(people, func(who campaign.Person) bool { return isAdmin(who) && who.Email != q.Email })
 	return q, nil
 }
@@ -62,6 +64,9 @@ func (s *Pages) changeRole(p *web.Page) error {
 		return p.Redirect(Path)
 	case q.Last:
 		return lastAdmin()
+	case p.Stale(q.Role):
+		q.Role, q.Stale = string(role), true
+		return p.RenderStatus(http.StatusConflict, "team.person", "team_person.html", q)
 	}
 	if err := p.AuditOn(Path, "team.role", q.Email, "ui.role."+q.Role, "ui.role."+string(role)); err != nil {
 		return err

@@ -151,6 +151,28 @@ func meeting(n int32) func() {
 	}
 }
 
+// Of two admins with the page open, the second one sees what the first one has saved.
+func TestTeam_StaleRole(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	page := o.admin.Post(team.Path+"/person", url.Values{"email": {"ana@acme.example"}})
+	save := func(was, role string) webtest.Answer {
+		return o.admin.Post(team.Path+"/role", url.Values{"email": {"ana@acme.example"}, "was": {was}, "role": {role}})
+	}
+	save(page.Value("was"), "approver")
+	stale := save(page.Value("was"), "viewer")
+	lacks(t, stale, "Somebody changed this role", "it is approver now")
+	if stale.Status != http.StatusConflict || o.roles()["ana@acme.example"] != "approver" || !strings.Contains(stale.Body, `value="viewer" checked`) {
+		t.Fatalf("the second change answers %d, the role is %s: %s", stale.Status, o.roles()["ana@acme.example"], stale.Body)
+	}
+	for range 2 { // a double click
+		save(stale.Value("was"), "viewer")
+	}
+	if got := o.roles()["ana@acme.example"]; got != "viewer" || len(o.Audited()) != 2 {
+		t.Errorf("confirmed, the role is %s, the audit log %v", got, o.Audited())
+	}
+}
+
 func TestTeam_LocalPassword(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

@@ -87,8 +87,8 @@ type calls struct {
 	err    error
 }
 
-func (c *calls) Dispatch(_ context.Context, _, _ string, body []byte, _ []int, dryRun bool) ([]byte, error) {
-	if dryRun {
+func (c *calls) Dispatch(_ context.Context, _, _ string, body []byte, o campaign.PageCall) ([]byte, error) {
+	if o.DryRun {
 		return []byte(c.answer), nil
 	}
 	c.bodies = append(c.bodies, string(body))

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,7 @@ type UI struct {
 	// Brands are shown at the top of the pages and in previews. It can be nil.
 	Brands Brands
 
+	forms     []string // paths of the forms
 	tongues   []*tongue
 	templates *template.Template
 }
@@ -143,7 +145,13 @@ func (ui *UI) ViewerPost(mux *http.ServeMux, path string, h Handler) {
 	ui.handle(mux, "POST "+path, RoleViewer, h)
 }
 
+// Forms returns the paths to which the registered areas' forms are sent.
+func (ui *UI) Forms() []string { return slices.Clone(ui.forms) }
+
 func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) {
+	if path, ok := strings.CutPrefix(pattern, "POST "); ok {
+		ui.forms = append(ui.forms, path)
+	}
 	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		p := ui.page(w, r)
 		session, err := ui.Sessions.Signed(r, p.Base)

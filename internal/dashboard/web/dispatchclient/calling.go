@@ -15,10 +15,9 @@ import (
 )
 
 // Dispatcher makes dispatch calls for a person of the tenant. A refused call returns a
-// *httpapi.Problem. lines holds the line of each message in the person's file, or is
-// nil.
+// *httpapi.Problem.
 type Dispatcher interface {
-	Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error)
+	Dispatch(ctx context.Context, tenant, base string, body []byte, o campaign.PageCall) ([]byte, error)
 }
 
 // Call is a dispatch call.
@@ -31,7 +30,8 @@ type Call struct {
 	NotAfter   string    `json:"notAfter,omitempty"`
 	Messages   []Message `json:"messages"`
 
-	Lines []int `json:"-"` // line of each message in the person's file, or nil
+	Lines           []int `json:"-"` // line of each message in the person's file, or nil
+	TemplateVersion int   `json:"-"` // the only one to send, 0 for any
 }
 
 // Message is a message of a call.
@@ -115,7 +115,7 @@ func dispatch(ctx context.Context, d Dispatcher, p *web.Page, c Call, dryRun boo
 	if err != nil {
 		return nil, fmt.Errorf("encode a dispatch call: %w", err)
 	}
-	return d.Dispatch(ctx, p.Session.Tenant, p.Base, body, c.Lines, dryRun)
+	return d.Dispatch(ctx, p.Session.Tenant, p.Base, body, campaign.PageCall{Lines: c.Lines, TemplateVersion: c.TemplateVersion, DryRun: dryRun})
 }
 
 // refusal returns the problem of a refused call. It returns false for a failure.

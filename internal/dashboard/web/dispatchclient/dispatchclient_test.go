@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 	"campaign-dispatch/internal/httpapi"
@@ -26,8 +27,8 @@ type answers struct {
 	lines  []int
 }
 
-func (a *answers) Dispatch(_ context.Context, tenant, _ string, body []byte, lines []int, dryRun bool) ([]byte, error) {
-	a.tenant, a.dryRun, a.lines = tenant, dryRun, lines
+func (a *answers) Dispatch(_ context.Context, tenant, _ string, body []byte, o campaign.PageCall) ([]byte, error) {
+	a.tenant, a.dryRun, a.lines = tenant, o.DryRun, o.Lines
 	if err := json.Unmarshal(body, &a.call); err != nil {
 		return nil, err
 	}

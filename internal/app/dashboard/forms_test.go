@@ -1,0 +1,57 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/dashboard"
+)
+
+const base = "https://rcs.example.com"
+
+// send sends a form's or a page's request without a session.
+func send(t *testing.T, site http.Handler, method, path string, header http.Header) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader("name=Natal&csrf=old"))
+	header = header.Clone()
+	header.Set("Content-Type", "application/x-www-form-urlencoded")
+	header.Set("Origin", base)
+	r.Header = header
+	w := httptest.NewRecorder()
+	site.ServeHTTP(w, r)
+	return w
+}
+
+// Every form that is sent after the end of the session says so, keeps what was entered, and
+// leads back to its page after the sign-in.
+func TestForms_SessionOver(t *testing.T) {
+	t.Parallel()
+	ui, site := dashboard.Site(app.Config{AWS: aws.Config{Region: "sa-east-1"}, BaseURL: base})
+	const page, back = "/dashboard/campaigns/new?template=1", `href="/dashboard/sign-in?to=%2Fdashboard%2Fcampaigns%2Fnew%3Ftemplate%3D1"`
+	parameter := regexp.MustCompile(`{[^}]*}`)
+	const least = 40 // of forms, so that a lost registration is noticed
+	if n := len(ui.Forms()); n < least {
+		t.Errorf("%d forms, want at least %d", n, least)
+	}
+	for _, form := range ui.Forms() {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			path := parameter.ReplaceAllString(form, "0198d3a0-0000-4000-8000-000000000000")
+			// data-refused makes app.js put back what was entered.
+			whole := send(t, site, http.MethodPost, path, http.Header{"Referer": {base + page}})
+			if body := whole.Body.String(); whole.Code != http.StatusUnauthorized || !strings.Contains(body, "data-refused") || !strings.Contains(body, back) {
+				t.Errorf("it answers %d: %s", whole.Code, body)
+			}
+			part := send(t, site, http.MethodPost, path, http.Header{"Hx-Request": {"true"}, "Referer": {base + page}})
+			if part.Code != http.StatusOK || part.Header().Get("HX-Retarget") != "#over" || !strings.Contains(part.Body.String(), `target="_blank"`) {
+				t.Errorf("within a page it answers %d: %s", part.Code, part.Body)
+			}
+		})
+	}
+}
