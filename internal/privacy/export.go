@@ -27,6 +27,7 @@ type Export struct {
 	Answers    []Answer   `json:"answers"`
 	Events     []Event    `json:"events"`
 	Uploads    []Upload   `json:"uploads"`
+	Posts      []Post     `json:"posts"`
 }
 
 // OptOut is the opt-out state of the number.
@@ -104,7 +105,7 @@ type Upload struct {
 
 // Nothing reports whether the export is empty, except for an opt-out.
 func (x Export) Nothing() bool {
-	return len(x.Messages)+len(x.Rejected)+len(x.Answers)+len(x.Events)+len(x.Uploads) == 0
+	return len(x.Messages)+len(x.Rejected)+len(x.Answers)+len(x.Events)+len(x.Uploads)+len(x.Posts) == 0
 }
 
 // Export returns the tenant's data about a number.
@@ -115,10 +116,10 @@ func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, err
 	}
 	x := &Export{
 		Tenant: p.tenant.ID, Phone: p.number.String(), ExportedAt: p.Now().UTC(),
-		Messages: []Message{}, Rejected: []Rejected{}, Answers: []Answer{}, Events: []Event{}, Uploads: []Upload{},
+		Messages: []Message{}, Rejected: []Rejected{}, Answers: []Answer{}, Events: []Event{}, Uploads: []Upload{}, Posts: []Post{},
 	}
 	for _, step := range []func(context.Context, *Export) error{
-		p.exportOptOut, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportUploads,
+		p.exportOptOut, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportUploads, p.exportPosts,
 	} {
 		if err := step(ctx, x); err != nil {
 			return Export{}, fmt.Errorf("export: %w", err)
@@ -128,6 +129,7 @@ func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, err
 		return cmp.Or(a.AcceptedAt.Compare(b.AcceptedAt), cmp.Compare(a.MessageID, b.MessageID))
 	})
 	slices.SortFunc(x.Rejected, func(a, b Rejected) int { return cmp.Or(a.AcceptedAt.Compare(b.AcceptedAt), a.Line-b.Line) })
+	slices.SortFunc(x.Posts, func(a, b Post) int { return a.At.Compare(b.At) })
 	slices.SortFunc(x.Events, func(a, b Event) int { return a.At.Compare(b.At) })
 	return *x, nil
 }
