@@ -54,7 +54,7 @@ func (contents) Get(context.Context, string) ([]byte, error) { return []byte(`{"
 type nowhere struct{}
 
 func (nowhere) Send(context.Context, string, []byte, time.Duration) error { return nil }
-func (nowhere) KeepPost(context.Context, campaign.KeptPost) error { return nil }
+func (nowhere) KeepPost(context.Context, campaign.KeptPost) error         { return nil }
 func (nowhere) CountPosts(context.Context, string, string, time.Time, int, int) error {
 	return nil
 }
