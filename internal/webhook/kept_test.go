@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ func answering(status int, body string) func(http.ResponseWriter, string) int {
 func TestHandle_KeepsPayloadAndAnswer(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, func(t *testing.T, l layout) {
+		t.Helper()
 		for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
 			w := newHarness(t, 1, l)
 			w.receiver.set(answering(status, "thanks"))
@@ -41,7 +43,7 @@ func TestHandle_KeepsPayloadAndAnswer(t *testing.T) {
 				t.Fatalf("%d posts are kept, want 1", len(posts))
 			}
 			p := posts[0]
-			if string(p.Payload) != string(w.receiver.posts[0].body) || p.Answer.Text != "thanks" || p.Status != status {
+			if !bytes.Equal(p.Payload, w.receiver.posts[0].body) || p.Answer.Text != "thanks" || p.Status != status {
 				t.Errorf("kept %d, payload %s, answer %+v", p.Status, p.Payload, p.Answer)
 			}
 			failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
