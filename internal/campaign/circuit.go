@@ -41,6 +41,7 @@ type WebhookFailure struct {
 	// after the delivery is deleted.
 	Entry []byte
 	Blob  string
+	Kept  bool // there is a KeptPost of the same time
 }
 
 // PostResult is the result of one post to an endpoint.

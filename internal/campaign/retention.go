@@ -30,6 +30,8 @@ const (
 	ImportLife = 7 * day
 	// FailureLife applies to records of failed webhooks.
 	FailureLife = 30 * day
+	// KeptPostLife applies to the kept payloads of webhooks and the answers to them.
+	KeptPostLife = 7 * day
 	// PostsLife applies to the hourly post counts of an endpoint.
 	PostsLife = 8 * day
 	// AuditLife applies to audit log entries.

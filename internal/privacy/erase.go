@@ -17,6 +17,7 @@ type Erased struct {
 	Answers  int // rejected numbers in stored answers of idempotency keys
 	Uploads  int // campaign files that waited in the dashboard
 	Exports  int // exports of campaigns with the number
+	Posts    int // webhooks kept with the endpoint's answer
 	Events   int // replies, opt-outs and opt-ins, received and forwarded
 	Replies  int // texts that the dashboard shows
 	OptIn    bool
@@ -66,7 +67,7 @@ func (d *Service) Erase(ctx context.Context, tenant, phone string) (Erased, erro
 	e := &erasure{person: p, live: map[string]bool{}, began: p.Now()}
 	var found errorCollector
 	for _, step := range []func(context.Context) error{
-		e.eraseCampaigns, e.deleteOrphanedPayloads, e.eraseAnswers, e.eraseUploads, e.eraseEvents, e.eraseReplies, e.eraseOptIn,
+		e.eraseCampaigns, e.deleteOrphanedPayloads, e.eraseAnswers, e.eraseUploads, e.erasePosts, e.eraseEvents, e.eraseReplies, e.eraseOptIn,
 	} {
 		found.add(step(ctx))
 	}

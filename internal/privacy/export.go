@@ -28,6 +28,7 @@ type Export struct {
 	Events     []Event    `json:"events"`
 	Replies    []Reply    `json:"replies"`
 	Uploads    []Upload   `json:"uploads"`
+	Posts      []Post     `json:"posts"`
 }
 
 // OptOut is the opt-out state of the number.
@@ -112,7 +113,7 @@ type Upload struct {
 
 // Nothing reports whether the export is empty, except for an opt-out.
 func (x Export) Nothing() bool {
-	return len(x.Messages)+len(x.Rejected)+len(x.Answers)+len(x.Events)+len(x.Replies)+len(x.Uploads) == 0
+	return len(x.Messages)+len(x.Rejected)+len(x.Answers)+len(x.Events)+len(x.Replies)+len(x.Uploads)+len(x.Posts) == 0
 }
 
 // Export returns the tenant's data about a number.
@@ -123,10 +124,10 @@ func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, err
 	}
 	x := &Export{
 		Tenant: p.tenant.ID, Phone: p.number.String(), ExportedAt: p.Now().UTC(),
-		Messages: []Message{}, Rejected: []Rejected{}, Answers: []Answer{}, Events: []Event{}, Replies: []Reply{}, Uploads: []Upload{},
+		Messages: []Message{}, Rejected: []Rejected{}, Answers: []Answer{}, Events: []Event{}, Replies: []Reply{}, Uploads: []Upload{}, Posts: []Post{},
 	}
 	for _, step := range []func(context.Context, *Export) error{
-		p.exportOptOut, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportReplies, p.exportUploads,
+		p.exportOptOut, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportReplies, p.exportUploads, p.exportPosts,
 	} {
 		if err := step(ctx, x); err != nil {
 			return Export{}, fmt.Errorf("export: %w", err)
@@ -136,6 +137,7 @@ func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, err
 		return cmp.Or(a.AcceptedAt.Compare(b.AcceptedAt), cmp.Compare(a.MessageID, b.MessageID))
 	})
 	slices.SortFunc(x.Rejected, func(a, b Rejected) int { return cmp.Or(a.AcceptedAt.Compare(b.AcceptedAt), a.Line-b.Line) })
+	slices.SortFunc(x.Posts, func(a, b Post) int { return a.At.Compare(b.At) })
 	slices.SortFunc(x.Events, func(a, b Event) int { return a.At.Compare(b.At) })
 	return *x, nil
 }

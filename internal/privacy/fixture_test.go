@@ -54,7 +54,8 @@ func newTenantFixture(t *testing.T) *tenantFixture {
 	w := &tenantFixture{t: t, now: time.Now().Truncate(time.Millisecond), name: "Natal"}
 	client := dynamodb.NewFromConfig(env.AWS())
 	w.store = dynamo.NewCampaignStore(dynamo.Tables{
-		Client: client, Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: func() time.Time { return w.now },
+		Client: client, Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
+		Webhooks: env["WEBHOOKS_TABLE"], Now: func() time.Time { return w.now },
 	})
 	w.blobs = &s3.Store{Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	w.tenant = campaign.Tenant{ID: "person-" + rand.Text()[:8], Name: "Pessoa", AgentID: env["DEMO_AGENT_ID"]}

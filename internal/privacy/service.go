@@ -47,6 +47,9 @@ type Store interface {
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
 	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error
 	ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error)
+	// AllKeptPosts yields the kept posts to all endpoints of a tenant.
+	AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[campaign.KeptPost, error]
+	DeleteKeptPost(ctx context.Context, p campaign.KeptPost) error
 	ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error)
 }
 

@@ -79,8 +79,8 @@ func (n *Notifier) postAll(ctx context.Context, delivery campaign.WebhookDeliver
 			l.release(result.Delivered)
 			if !result.Delivered {
 				metrics.Kind(ctx, result.Code, 1)
-				n.recordFailure(ctx, delivery, e, m, result)
 			}
+			n.recordPost(ctx, delivery, e, m, result)
 		})
 	}
 	posts.Wait()
@@ -118,11 +118,11 @@ func shuffled(delivery campaign.WebhookDelivery, messages []pendingMessage) []pe
 func (n *Notifier) randomIndex(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
 
 // recordFailure records a failed post. Its own errors are only logged.
-func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.WebhookDelivery, e campaign.Endpoint, m pendingMessage, result Result) {
+func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.WebhookDelivery, e campaign.Endpoint, m pendingMessage, result Result, at time.Time, kept bool) {
 	f := campaign.WebhookFailure{
 		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, MessageID: m.MessageID,
-		Status: result.Status, Code: result.Code, Attempt: delivery.Attempt, At: n.Now(), Took: result.Took,
-		Task: delivery.Task(), Position: m.position,
+		Status: result.Status, Code: result.Code, Attempt: delivery.Attempt, At: at, Took: result.Took,
+		Task: delivery.Task(), Position: m.position, Kept: kept,
 	}
 	if delivery.ID != "" {
 		f.Blob, f.Entry = delivery.Blob, selectEntries(delivery, []int{m.position})

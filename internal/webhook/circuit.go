@@ -145,10 +145,10 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 	i := (c.Probes + n.randomIndex(len(messages))) % len(messages)
 	result := n.poster().Post(ctx, e, messages[i].Message)
 	n.countPost(ctx, e, result)
+	n.recordPost(ctx, read, e, messages[i], result)
 	if result.Delivered {
 		return n.recovered(ctx, c, read, slices.Delete(messages, i, i+1))
 	}
-	n.recordFailure(ctx, read, e, messages[i], result)
 	slog.WarnContext(ctx, "probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", result.Code, "probes", c.Probes)
 	// Probe with another delivery next time: this one may be invalid.
 	turned := read

@@ -48,6 +48,11 @@ type Posts interface {
 	CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error
 }
 
+// KeptPosts keeps posts with their payloads and answers.
+type KeptPosts interface {
+	KeepPost(ctx context.Context, p campaign.KeptPost) error
+}
+
 // Blobs reads the bytes [from, to) of payloads, and webhook events.
 type Blobs interface {
 	Get(ctx context.Context, key string) ([]byte, error)
@@ -64,6 +69,7 @@ type Notifier struct {
 	Store     Store
 	Endpoints Endpoints
 	Posts     Posts
+	Kept      KeptPosts
 	Blobs     Blobs
 	Queue     Queue
 	Templates Templates
@@ -79,6 +85,7 @@ type Notifier struct {
 	templates      cache.Cache[templateKey, campaign.Template]
 	recipientCache recipientCache
 	limiters       limiters
+	samples        samples
 }
 
 type endpointKey struct{ tenant, id string }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -31,6 +30,7 @@ type Result struct {
 	// RetryAfter is the endpoint's Retry-After.
 	RetryAfter time.Duration
 	Took       time.Duration
+	Answer     campaign.EndpointAnswer
 }
 
 // Gone reports whether the endpoint asked for no further webhooks (410).
@@ -42,10 +42,7 @@ func (result Result) Fatal() bool {
 	return !result.Delivered && (result.Status == 0 || result.RetryAfter > 0)
 }
 
-// maxDrainBytes is the number of response bytes read to keep the connection reusable.
-const maxDrainBytes = 16 << 10
-
-// Post posts a message once. The result contains no address and no content.
+// Post posts a message once. The result contains no address and no content but the answer's.
 func (p Poster) Post(ctx context.Context, e campaign.Endpoint, m Message) Result {
 	now := p.Now()
 	result := p.post(ctx, e, m, now)
@@ -72,12 +69,12 @@ func (p Poster) post(ctx context.Context, e campaign.Endpoint, m Message, now ti
 		return Result{Code: failureCode(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, response.Body, maxDrainBytes) // only the status matters
+	answer := readAnswer(response.Body, secretsOf(e, signature))
 	if response.StatusCode/100 == 2 {
-		return Result{Delivered: true, Status: response.StatusCode}
+		return Result{Delivered: true, Status: response.StatusCode, Answer: answer}
 	}
 	return Result{
-		Status: response.StatusCode, Code: "status_" + strconv.Itoa(response.StatusCode),
+		Status: response.StatusCode, Answer: answer, Code: "status_" + strconv.Itoa(response.StatusCode),
 		RetryAfter: retry.After(response.Header.Get("Retry-After"), now),
 	}
 }

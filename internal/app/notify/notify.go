@@ -28,7 +28,7 @@ func Handler(c app.Config) lambda.Handler {
 		posts = &webhook.PostSums{Store: store}
 	}
 	notifier := &webhook.Notifier{
-		Store: store, Endpoints: store, Posts: posts, Templates: store,
+		Store: store, Endpoints: store, Posts: posts, Kept: store, Templates: store,
 		Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Queue: sqs.New(c.AWS, c.NotifyQueueURL),
 		HTTP:  netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),

@@ -96,5 +96,6 @@
 //	pk                        sk                      row              written by        read by
 //	W#delivery                NOTICE#tenant#endpoint  delivery         outcome, webhook  webhook, sweep
 //	FAILURES#tenant#endpoint  time#webhook            failed post      webhook           admin, dashboard
+//	POSTS#tenant#endpoint     time#webhook            kept post        webhook           dashboard, privacy
 //	STATS#tenant              hour                    counts of posts  webhook           dashboard
 package dynamo

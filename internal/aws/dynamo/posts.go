@@ -140,6 +140,9 @@ func (s *CampaignStore) RecordFailure(ctx context.Context, f campaign.WebhookFai
 	if took := int(f.Took.Milliseconds()); took > 0 {
 		row["took"] = number(took)
 	}
+	if f.Kept {
+		row["kept"] = boolean(true)
+	}
 	row[TTL] = number(f.At.Add(campaign.FailureLife).Unix())
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: s.failuresTable(f), Item: row})
 	if err != nil {
@@ -206,7 +209,7 @@ func readFailure(tenant, endpointID string, row Item) campaign.WebhookFailure {
 		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: when, Kind: campaign.Kind(getText(row, "kind")),
 		MessageID: getText(row, "messageId"), Status: int(getNumber(row, "status")), Code: getText(row, "code"),
 		Attempt: int(getNumber(row, "attempt")), Position: int(getNumber(row, "position")),
-		Took: time.Duration(getNumber(row, "took")) * time.Millisecond,
+		Took: time.Duration(getNumber(row, "took")) * time.Millisecond, Kept: getBool(row, "kept"),
 		Task: campaign.NotifyTask{
 			Tenant: tenant, EndpointID: endpointID, BatchKey: getText(row, "batchKey"),
 			Ordinal: int(getNumber(row, "ordinal")), Blob: getText(row, "blob"),

@@ -21,6 +21,7 @@ import (
 //
 //	W#id                       NOTICE#tenant#endpoint  a delivery with an ID
 //	FAILURES#tenant#endpoint   instant#webhook         a failed post
+//	POSTS#tenant#endpoint      instant#webhook         a kept post
 //	STATS#tenant               hour                    the posts to the tenant's endpoints
 //
 // A delivery's key contains all fields of its task, so that tasks can be

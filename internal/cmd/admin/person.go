@@ -56,13 +56,13 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 		}
 		result := answer{
 			Lines: []string{
-				fmt.Sprintf("%d messages, %d rejected lines, %d stored answers, %d replies and opt-outs, %d uploads",
-					len(x.Messages), len(x.Rejected), len(x.Answers), len(x.Events), len(x.Uploads)),
+				fmt.Sprintf("%d messages, %d rejected lines, %d stored answers, %d replies and opt-outs, %d uploads, %d webhooks",
+					len(x.Messages), len(x.Rejected), len(x.Answers), len(x.Events), len(x.Uploads), len(x.Posts)),
 				"written to " + path + " (readable only by you); docs/privacy.md describes its format",
 			},
 			Data: map[string]any{
 				"file": path, "messages": len(x.Messages), "rejected": len(x.Rejected), "answers": len(x.Answers),
-				"events": len(x.Events), "replies": len(x.Replies), "uploads": len(x.Uploads), "optedOut": x.OptOut.OptedOut,
+				"events": len(x.Events), "replies": len(x.Replies), "uploads": len(x.Uploads), "posts": len(x.Posts), "optedOut": x.OptOut.OptedOut,
 			},
 			Next: "give the file to the person, and delete it; " + s.next("erase-number", "tenant", *tenant, "phone", "…") + " erases this data",
 		}
@@ -175,6 +175,9 @@ func erasedLines(e privacy.Erased) []string {
 	if e.Nothing() {
 		lines = []string{"nothing to erase"}
 	}
+	if e.Posts > 0 {
+		lines = append(lines, fmt.Sprintf("deleted: %d webhooks that were kept with the answers of endpoints", e.Posts))
+	}
 	if e.Exports > 0 {
 		lines = append(lines, fmt.Sprintf("deleted: %d exports of campaigns with the number", e.Exports))
 	}
@@ -196,7 +199,7 @@ func erasedLines(e privacy.Erased) []string {
 
 func erasedData(e privacy.Erased) map[string]any {
 	return map[string]any{
-		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "replies": e.Replies, "uploads": e.Uploads, "exports": e.Exports,
+		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "replies": e.Replies, "uploads": e.Uploads, "posts": e.Posts, "exports": e.Exports,
 		"remains": e.Remains, "optedOut": e.OptedOut, "complete": e.Complete(), "early": e.Early, "young": e.Young,
 	}
 }

@@ -14,6 +14,9 @@ import (
 // hold some hundred webhooks.
 const mostAtOnce = 300
 
+// maxWebhookID is the maximum length of a webhook's ID.
+const maxWebhookID = len("msg_") + 64
+
 // resendOne resends the webhook in the form, given by its ID and the time of its
 // failure.
 func (s *Pages) resendOne(p *web.Page) error {
@@ -23,7 +26,7 @@ func (s *Pages) resendOne(p *web.Page) error {
 	}
 	id := p.Field("webhook")
 	at, err := time.Parse(time.RFC3339, p.Field("at"))
-	if err != nil || !strings.HasPrefix(id, "msg_") || len(id) > len("msg_")+64 {
+	if err != nil || !strings.HasPrefix(id, "msg_") || len(id) > maxWebhookID {
 		return campaign.ErrNotFound
 	}
 	if err := resendable(e); err != nil {

@@ -25,6 +25,11 @@ type Store interface {
 	HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]poststats.Hourly, error)
 	// Failures returns the last failures, newest first.
 	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error)
+	// KeptPosts returns the last kept posts, newest first, without payloads and answers.
+	KeptPosts(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.KeptPost, error)
+	// KeptPost returns the kept post of a webhook at a time. The error wraps
+	// campaign.ErrNotFound if there is none.
+	KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.KeptPost, error)
 	// Failure returns the failure of a webhook at a time. The error wraps
 	// campaign.ErrNotFound if there is none.
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
@@ -73,6 +78,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AdminView(mux, Path+"/new", s.ask)
 	ui.Change(mux, Path, s.create)
 	ui.View(mux, Path+"/{id}", s.show)
+	ui.View(mux, Path+"/{id}/posts/{post}", s.showPost)
 	ui.AdminView(mux, Path+"/{id}/kinds", s.askKinds)
 	ui.Change(mux, Path+"/{id}/kinds", s.changeKinds)
 	ui.AdminView(mux, Path+"/{id}/rotate", s.askRotation)
@@ -181,6 +187,7 @@ type details struct {
 	view
 	Day      day
 	Failures web.Part[failure]
+	Posts    []kept
 	Since    string  // initial value of the form for resending all
 	Test     *tested // nil for none
 }
@@ -200,6 +207,7 @@ type failure struct {
 	Attempt int    // from 1
 	Millis  int    // duration of the attempt, 0 if unknown
 	Instant string // time of the failure in full precision
+	Path    string // of the page of its kept post, "" for none
 }
 
 // failures returns the last failures.
@@ -215,9 +223,17 @@ func (s *Pages) failures(p *web.Page, e campaign.Endpoint) (shown web.Part[failu
 	part, err := web.PartOf(p, found, pageLength)
 	shown.From, shown.Prior, shown.Next = part.From, part.Prior, part.Next
 	for _, f := range part.Items {
-		shown.Items = append(shown.Items, failure{f, reason(p, f.Status, f.Code), f.Attempt + 1, int(f.Took.Milliseconds()), f.At.UTC().Format(time.RFC3339Nano)})
+		shown.Items = append(shown.Items, failure{f, reason(p, f.Status, f.Code), f.Attempt + 1, int(f.Took.Milliseconds()), f.At.UTC().Format(time.RFC3339Nano), s.pathOf(f)})
 	}
 	return shown, err
+}
+
+// pathOf returns the path of the page of a failure's kept post, or "" if there is none.
+func (s *Pages) pathOf(f campaign.WebhookFailure) string {
+	if !f.Kept || !f.At.Add(campaign.KeptPostLife).After(s.Now()) {
+		return ""
+	}
+	return postPath(f.EndpointID, f.WebhookID, f.At)
 }
 
 // reason describes an endpoint's answer, or why there was none.
@@ -271,6 +287,9 @@ func (s *Pages) showEndpoint(p *web.Page, e campaign.Endpoint, test *tested) err
 		return err
 	}
 	if d.Failures, err = s.failures(p, e); err != nil {
+		return err
+	}
+	if d.Posts, err = s.posts(p, e); err != nil {
 		return err
 	}
 	return p.Render("webhooks.endpoint", "webhooks_endpoint.html", d)

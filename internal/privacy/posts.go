@@ -1,0 +1,70 @@
+package privacy
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Post is a webhook that was posted to an endpoint of the tenant, with the endpoint's answer.
+type Post struct {
+	At         time.Time     `json:"at"`
+	EndpointID string        `json:"endpointId"`
+	Kind       campaign.Kind `json:"kind"`
+	Status     int           `json:"status,omitempty"` // HTTP status of the answer
+	// Payload is absent if only the answer contains the number.
+	Payload json.RawMessage `json:"payload,omitempty"`
+	Answer  string          `json:"answer,omitempty"`
+}
+
+// eachPost visits the kept posts whose payload or answer contains the person's number.
+func (p *person) eachPost(ctx context.Context, visit func(campaign.KeptPost) error) error {
+	var found errorCollector
+	for post, err := range p.Store.AllKeptPosts(ctx, p.tenant.ID) {
+		if err != nil {
+			return err
+		}
+		if p.mentioned(string(post.Payload)) || p.mentioned(post.Answer.Text) {
+			found.add(visit(post))
+		}
+	}
+	return found.err()
+}
+
+// mentioned reports whether a text contains the person's number, with or without spaces.
+func (p *person) mentioned(text string) bool {
+	for _, separators := range []string{"", " "} {
+		for part := range strings.FieldsFuncSeq(text, func(r rune) bool {
+			return !isDigit(r) && (!strings.ContainsRune("+()-. ", r) || strings.ContainsRune(separators, r))
+		}) {
+			if p.wrote(part) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p *person) exportPosts(ctx context.Context, x *Export) error {
+	return p.eachPost(ctx, func(k campaign.KeptPost) error {
+		post := Post{At: k.At, EndpointID: k.EndpointID, Kind: k.Kind, Status: k.Status, Answer: k.Answer.Text}
+		if p.mentioned(string(k.Payload)) {
+			post.Payload = k.Payload
+		}
+		x.Posts = append(x.Posts, post)
+		return nil
+	})
+}
+
+func (e *erasure) erasePosts(ctx context.Context) error {
+	return e.eachPost(ctx, func(k campaign.KeptPost) error {
+		err := e.Store.DeleteKeptPost(ctx, k)
+		if err == nil {
+			e.add(func(done *Erased) { done.Posts++ })
+		}
+		return err
+	})
+}

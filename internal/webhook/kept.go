@@ -1,0 +1,70 @@
+package webhook
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Each process keeps the first keptFirst posts to an endpoint in an hour, then one of
+// keptEach. Delivered and failed posts are counted apart.
+const (
+	keptFirst = 10
+	keptEach  = 100
+)
+
+// samples selects the posts to keep. The zero samples is ready to use.
+type samples struct {
+	mu     sync.Mutex
+	counts map[sampled]hourCount
+}
+
+type sampled struct {
+	endpointKey
+	delivered bool
+}
+
+type hourCount struct {
+	hour  time.Time
+	posts int
+}
+
+// next counts a post and reports whether to keep it.
+func (s *samples) next(of sampled, at time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.counts == nil || len(s.counts) >= maxWarm {
+		s.counts = map[sampled]hourCount{}
+	}
+	count := s.counts[of]
+	if hour := at.Truncate(time.Hour); !count.hour.Equal(hour) {
+		count = hourCount{hour: hour}
+	}
+	count.posts++
+	s.counts[of] = count
+	return count.posts <= keptFirst || count.posts%keptEach == 0
+}
+
+// recordPost keeps a sample of the posts, and records each failure.
+func (n *Notifier) recordPost(ctx context.Context, delivery campaign.WebhookDelivery, e campaign.Endpoint, m pendingMessage, result Result) {
+	at := n.Now()
+	kept := n.samples.next(sampled{endpointKey{e.Tenant, e.ID}, result.Delivered}, at) && n.keepPost(ctx, campaign.KeptPost{
+		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, Attempt: delivery.Attempt, At: at,
+		Status: result.Status, Code: result.Code, Took: result.Took, Payload: m.Body, Answer: result.Answer,
+	})
+	if !result.Delivered {
+		n.recordFailure(ctx, delivery, e, m, result, at, kept)
+	}
+}
+
+// keepPost reports whether the post is kept. Its errors are only logged.
+func (n *Notifier) keepPost(ctx context.Context, p campaign.KeptPost) bool {
+	err := n.Kept.KeepPost(ctx, p)
+	if err != nil {
+		slog.WarnContext(ctx, "keeping post failed", "endpoint_id", p.EndpointID, "error", err)
+	}
+	return err == nil
+}
