@@ -48,7 +48,7 @@ func (m many) Template(_ context.Context, id string) (campaign.Template, error) 
 func shop(t *testing.T, all memory) webtest.Person {
 	t.Helper()
 	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
-	pages := &campaignupload.Pages{Store: many{all}, Blobs: all, Dispatch: all, OptOuts: memory{}, Now: now}
+	pages := &campaignupload.Pages{Store: many{all}, Blobs: all, Dispatch: all, OptOuts: memory{}, Now: now, Upload: noUpload}
 	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
 	who.Language = "pt-BR"
 	return who
@@ -57,7 +57,7 @@ func shop(t *testing.T, all memory) webtest.Person {
 func TestForm_ArchivedTemplates(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
-	pages := &campaignupload.Pages{Store: archived{}, Blobs: memory{}, Dispatch: memory{}, Now: now}
+	pages := &campaignupload.Pages{Store: archived{}, Blobs: memory{}, Dispatch: memory{}, Now: now, Upload: noUpload}
 	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
 	for path, offered := range map[string]bool{campaignupload.Path: false, campaignupload.Path + "?template=" + manyID(1): true} {
 		if got := strings.Contains(who.Get(path).Body, `value="`+manyID(1)+`"`); got != offered {
@@ -141,7 +141,7 @@ func TestReview_Size(t *testing.T) {
 	head := fmt.Sprintf(`{"name":%q,"templateId":%q,"fileName":%q}`, strings.Repeat("&", 1000), manyID(1), strings.Repeat("<", 1000)+".csv")
 	kept := memory{head + "\n" + file.String()}
 	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
-	pages := &campaignupload.Pages{Store: long{}, Blobs: kept, Dispatch: refusing{}, OptOuts: memory{}, Now: now}
+	pages := &campaignupload.Pages{Store: long{}, Blobs: kept, Dispatch: refusing{}, OptOuts: memory{}, Now: now, Upload: noUpload}
 	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
 	who.Language = "pt-BR"
 	page := who.Get(campaignupload.Path + "/review?upload=AAAAAAAAAAAAAAAAAAAAAA")
@@ -154,3 +154,6 @@ func TestReview_Size(t *testing.T) {
 		}
 	}
 }
+
+// noUpload is the upload of large files on pages without them.
+func noUpload(*web.Page) (web.Upload, error) { return web.Upload{}, nil }

@@ -107,7 +107,7 @@ func newBench(t *testing.T) *bench {
 		Now: clock, Lead: 5 * time.Minute, Grace: time.Minute,
 	}, left: -1}
 	b.pages = &campaignupload.Pages{
-		Store: store, Blobs: blobs, Dispatch: b.dispatch, OptOuts: &optout.Book{Store: store, Now: clock}, Now: clock, Lead: 5 * time.Minute,
+		Store: store, Blobs: blobs, Dispatch: b.dispatch, OptOuts: &optout.Book{Store: store, Now: clock}, Now: clock, Lead: 5 * time.Minute, Upload: noUpload,
 	}
 	b.Dashboard = webtest.New(t, campaignupload.Area(), b.pages, clock)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)

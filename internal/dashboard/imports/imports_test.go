@@ -2,6 +2,7 @@ package imports_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -277,10 +278,7 @@ func TestUpload_Refusals(t *testing.T) {
 		"too large":          {"size", "999999999", "larger than 200 MB"},
 		"another's template": {"template", "99999999-1111-4222-8333-444455556666", `"error"`},
 	} {
-		form := url.Values{}
-		for field, values := range good {
-			form[field] = values
-		}
+		form := maps.Clone(good)
 		form.Set(test.field, test.value)
 		if a := c.author.Post(imports.Path, form); !strings.Contains(a.Body, test.want) {
 			t.Errorf("%s: %d %s, want %s", name, a.Status, a.Body, test.want)
