@@ -303,6 +303,23 @@ func TestStart_Continues(t *testing.T) {
 	}
 }
 
+// A list of a campaign's recipients becomes a file.
+func TestStartFrom(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	object := "exports/" + rand.Text() + ".csv"
+	c.must(c.blobs.Put(t.Context(), object, []byte(five), "text/csv"))
+	i, err := c.StartFrom(t.Context(), campaign.Import{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID}, object)
+	c.must(err)
+	c.run()
+	if i = c.check(c.stored(i)); i.State != campaign.ImportReady || i.Findings.Accepted != 5 {
+		t.Errorf("%s, %q, %d accepted", i.State, i.Fault, i.Findings.Accepted)
+	}
+	if _, err := c.StartFrom(t.Context(), campaign.Import{ID: campaign.ID{Tenant: c.tenant}}, "exports/none"); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("a missing object: %v", err)
+	}
+}
+
 func TestStart_Limits(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)

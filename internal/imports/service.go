@@ -41,6 +41,8 @@ type Uploads interface {
 	UploadedParts(ctx context.Context, key, upload string) (map[int]int64, error)
 	FinishUpload(ctx context.Context, key, upload string) error
 	AbortFile(ctx context.Context, key, upload string) error
+	// Copy copies an object.
+	Copy(ctx context.Context, from, to string) error
 }
 
 // Service takes uploads and people's decisions.
@@ -65,11 +67,7 @@ func (s *Service) Start(ctx context.Context, asked campaign.Import) (campaign.Im
 	if err != nil {
 		return asked, nil, err
 	}
-	open := 0
 	for _, i := range all {
-		if !i.Closed() {
-			open++
-		}
 		if !s.continues(i, asked) {
 			continue
 		}
@@ -84,10 +82,47 @@ func (s *Service) Start(ctx context.Context, asked campaign.Import) (campaign.Im
 		i, err = s.Store.SaveImport(ctx, i)
 		return i, parts, err
 	}
-	if open >= campaign.MaxImports {
-		return asked, nil, &inputerr.Error{Code: "too_many_imports", Detail: "the tenant has too many unfinished imports"}
+	if err := roomIn(all); err != nil {
+		return asked, nil, err
 	}
 	return s.create(ctx, asked)
+}
+
+// roomIn returns an error if the tenant has too many unfinished imports.
+func roomIn(all []campaign.Import) error {
+	open := 0
+	for _, i := range all {
+		if !i.Closed() {
+			open++
+		}
+	}
+	if open < campaign.MaxImports {
+		return nil
+	}
+	return &inputerr.Error{Code: "too_many_imports", Detail: "the tenant has too many unfinished imports"}
+}
+
+// StartFrom begins an import of an object. Invalid input returns a *inputerr.Error, and a
+// missing object an error that wraps campaign.ErrNotFound.
+func (s *Service) StartFrom(ctx context.Context, i campaign.Import, object string) (campaign.Import, error) {
+	all, err := s.Store.Imports(ctx, i.Tenant)
+	if err == nil {
+		err = roomIn(all)
+	}
+	if err != nil {
+		return i, err
+	}
+	i.CampaignID, i.State, i.CreatedAt = random.UUID(), campaign.ImportOpening, s.Now()
+	if err := s.Uploads.Copy(ctx, object, i.Blob()); err != nil {
+		return i, err
+	}
+	if i.Tag, i.Size, err = s.Stat(ctx, i.Blob()); err != nil {
+		return i, err
+	}
+	if i.Size > campaign.MaxImport {
+		return i, errors.Join(&inputerr.Error{Code: "file_size", Detail: "the file is larger than 200 MB"}, s.Uploads.Delete(ctx, i.Blob()))
+	}
+	return i, s.work(ctx, i)
 }
 
 // continues reports whether an upload is the unfinished one of the same file.

@@ -105,7 +105,7 @@ func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
 	files := mediaPages(c, store)
 	large := importPages(c, store, blobs)
 	uploads := &campaignupload.Pages{
-		Store: store, Blobs: blobs, Dispatch: dispatcher, OptOuts: &optout.Book{Store: store, Now: time.Now}, Now: time.Now, Lead: c.MinLead, Upload: large.Upload,
+		Store: store, Blobs: blobs, Dispatch: dispatcher, OptOuts: &optout.Book{Store: store, Now: time.Now}, Now: time.Now, Lead: c.MinLead, Upload: large.Upload, Import: large.Import,
 	}
 	return []area{
 		{mediapages.Area(), files},

@@ -124,9 +124,27 @@ func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 // caches ask for it once a day: they would serve a deleted object for a year.
 const immutable = "public, max-age=31536000, s-maxage=86400, immutable"
 
+// Copy copies an object. The error wraps campaign.ErrNotFound if there is none.
+func (s *Store) Copy(ctx context.Context, from, to string) error {
+	source := s.source(from)
+	_, err := s.Client.CopyObject(ctx, &s3.CopyObjectInput{Bucket: &s.Bucket, Key: &to, CopySource: &source})
+	if hasCode(err, "NoSuchKey") {
+		err = campaign.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("copy object: %w", err)
+	}
+	return nil
+}
+
+// source names an object of the bucket as the source of a copy.
+func (s *Store) source(key string) string {
+	return s.Bucket + "/" + (&url.URL{Path: key}).EscapedPath()
+}
+
 // Publish copies an object to a key whose object never changes.
 func (s *Store) Publish(ctx context.Context, from, to, contentType string) error {
-	source := s.Bucket + "/" + (&url.URL{Path: from}).EscapedPath()
+	source := s.source(from)
 	_, err := s.Client.CopyObject(ctx, &s3.CopyObjectInput{
 		Bucket: &s.Bucket, Key: &to, CopySource: &source, ContentType: &contentType,
 		CacheControl: aws.String(immutable), MetadataDirective: types.MetadataDirectiveReplace,

@@ -112,6 +112,9 @@ func (s *Pages) saveDraft(p *web.Page) error {
 			return s.draftRefused(p, f, http.StatusConflict, p.T("sending.many_drafts", p.Number(mostDrafts)))
 		}
 	}
+	if f.Object != "" {
+		return s.draftRefused(p, f, http.StatusConflict, p.T("sending.draft_large"))
+	}
 	switch err := s.writeDraft(p, d, f.file); {
 	case errors.Is(err, campaign.ErrLostRace):
 		return s.draftChanged(p, f)
@@ -158,7 +161,7 @@ func (s *Pages) draftFile(p *web.Page, f *form) error {
 		f.From = ""
 		return nil
 	}
-	f.file, f.FileName = before.file, before.FileName
+	f.file, f.FileName, f.Object = before.file, before.FileName, before.Object
 	return err
 }
 

@@ -7,7 +7,7 @@ import (
 
 // Start keeps a campaign for a day and returns the path of its form.
 func (s *Pages) Start(p *web.Page, c web.Prefilled) (path string, err error) {
-	id, err := s.keep(p, upload{TemplateID: c.TemplateID, FileName: c.FileName, file: c.File})
+	id, err := s.keep(p, upload{TemplateID: c.TemplateID, FileName: c.FileName, Object: c.Object, file: c.File})
 	return Path + "?from=" + id, err
 }
 

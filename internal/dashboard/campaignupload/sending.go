@@ -77,6 +77,9 @@ type Pages struct {
 	Lead     time.Duration // minimum time from now to a schedule
 	// Upload allows a page to upload large files.
 	Upload func(p *web.Page) (web.Upload, error)
+	// Import starts a campaign whose file is too large for the form, and returns the path of its
+	// page.
+	Import func(p *web.Page, c web.LargeCampaign) (path string, err error)
 }
 
 //go:embed *.html texts.json
@@ -316,6 +319,15 @@ func (s *Pages) take(p *web.Page) error {
 	if len(f.Notes) > 0 {
 		return s.renderForm(p, http.StatusUnprocessableEntity, f)
 	}
+	if f.Object != "" {
+		path, err := s.Import(p, web.LargeCampaign{
+			Name: f.Name, TemplateID: f.TemplateID, Schedule: f.Schedule, NotAfter: f.NotAfter, FileName: f.FileName, Object: f.Object,
+		})
+		if err != nil {
+			return err
+		}
+		return p.Redirect(path)
+	}
 	f.CampaignID = random.UUID()
 	id, err := s.keep(p, f.upload)
 	if err != nil {
@@ -361,7 +373,9 @@ func (s *Pages) takeFile(p *web.Page, f *form, variables []string) error {
 		if err != nil {
 			return err
 		}
-		f.file, f.FileName = before.file, before.FileName
+		if f.file, f.FileName, f.Object = before.file, before.FileName, before.Object; f.Object != "" {
+			return nil // the import reads it
+		}
 	default:
 		f.Notes = append(f.Notes, note{"file", p.T("sending.no_file")})
 		return nil

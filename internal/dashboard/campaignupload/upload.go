@@ -26,6 +26,8 @@ type upload struct {
 	// was opened.
 	Draft        string `json:"draft,omitempty"`
 	DraftVersion int    `json:"draftVersion,omitempty"`
+	// Object is the key of the file on S3 if it is too large for the form, "" otherwise.
+	Object string `json:"object,omitempty"`
 
 	file []byte
 }

@@ -172,12 +172,11 @@ func pathOf(c campaign.Campaign) string {
 type list struct {
 	campaign.Export
 	Campaign campaign.Campaign
-	TooLarge bool // for the form of a new campaign
 }
 
 // Ready reports whether the new campaign can begin.
 func (l list) Ready() bool {
-	return l.State == campaign.ExportCompleted && l.Lines > 0 && !l.TooLarge && len(l.Campaign.Batches) > 0
+	return l.State == campaign.ExportCompleted && l.Lines > 0 && len(l.Campaign.Batches) > 0
 }
 
 // Self returns the path of the page.
@@ -206,7 +205,7 @@ func (s *Pages) list(p *web.Page) (list, error) {
 	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && problem.Status == http.StatusNotFound || err == nil && e.Kind != campaign.ExportRecipients {
 		return list{}, campaign.ErrNotFound
 	}
-	return list{Campaign: c, Export: e, TooLarge: e.Parts > 1}, err
+	return list{Campaign: c, Export: e}, err
 }
 
 // begin opens the form of the new campaign with the list as its file.
@@ -218,16 +217,14 @@ func (s *Pages) begin(p *web.Page) error {
 	if !l.Ready() {
 		return p.Redirect(l.Self())
 	}
-	file, err := s.Files.Get(p.R.Context(), l.Blob())
-	if err != nil {
-		return fmt.Errorf("read a list of recipients: %w", err)
+	next := web.Prefilled{TemplateID: l.Campaign.Batches[0].TemplateID, FileName: p.T("followup.file."+string(l.Audience), l.Campaign.Name)}
+	if l.Parts == 1 {
+		if next.File, err = s.Files.Get(p.R.Context(), l.Blob()); err != nil {
+			return fmt.Errorf("read a list of recipients: %w", err)
+		}
 	}
-	next := web.Prefilled{
-		TemplateID: l.Campaign.Batches[0].TemplateID, File: file, FileName: p.T("followup.file."+string(l.Audience), l.Campaign.Name),
-	}
-	if !next.Fits() {
-		l.TooLarge = true
-		return p.RenderStatus(http.StatusUnprocessableEntity, "followup.title", "followup_progress.html", l)
+	if l.Parts > 1 || !next.Fits() {
+		next.File, next.Object = nil, l.Blob()
 	}
 	path, err := s.Uploads.Start(p, next)
 	if err != nil {

@@ -122,6 +122,22 @@ func TestFollowUp(t *testing.T) {
 	}
 }
 
+// A list that is too large for the form stays on S3.
+func TestFollowUp_Large(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.list = campaign.Export{
+		ID: o.campaign.ID, ExportID: random.UUID(), Kind: campaign.ExportRecipients, Audience: campaign.AudienceMissed,
+		State: campaign.ExportCompleted, Lines: 200_000, Parts: 3,
+	}
+	path := o.path() + "/" + o.list.ExportID
+	lacks(t, o.admin.Get(path), "The list is ready: 200,000 people.")
+	o.admin.Post(path, nil)
+	if len(o.started) != 1 || o.started[0].Object != o.list.Blob() || len(o.started[0].File) > 0 {
+		t.Errorf("started with %+v", o.started)
+	}
+}
+
 func TestFollowUp_Ends(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -129,10 +145,9 @@ func TestFollowUp_Ends(t *testing.T) {
 		lines, parts int
 		want         string
 	}{
-		"nobody":    {campaign.ExportCompleted, 0, 1, "Nobody is on the list."},
-		"too large": {campaign.ExportCompleted, 200_000, 3, "more than this form can send"},
-		"failed":    {campaign.ExportFailed, 0, 0, "could not be prepared"},
-		"erased":    {campaign.ExportDeleted, 10, 1, "could not be prepared"},
+		"nobody": {campaign.ExportCompleted, 0, 1, "Nobody is on the list."},
+		"failed": {campaign.ExportFailed, 0, 0, "could not be prepared"},
+		"erased": {campaign.ExportDeleted, 10, 1, "could not be prepared"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

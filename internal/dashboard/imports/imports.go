@@ -39,6 +39,8 @@ type Store interface {
 // Imports takes uploads and decisions. Invalid input returns a *inputerr.Error.
 type Imports interface {
 	Start(ctx context.Context, asked campaign.Import) (campaign.Import, map[int]int64, error)
+	// StartFrom starts an import of an object on S3.
+	StartFrom(ctx context.Context, asked campaign.Import, object string) (campaign.Import, error)
 	Import(ctx context.Context, id campaign.ID) (campaign.Import, error)
 	PartURL(ctx context.Context, i campaign.Import, part int) (string, error)
 	Finish(ctx context.Context, i campaign.Import) error

@@ -113,6 +113,11 @@ func (c *company) Start(_ context.Context, asked campaign.Import) (campaign.Impo
 	return asked, map[int]int64{2: 8 << 20}, nil
 }
 
+func (c *company) StartFrom(_ context.Context, asked campaign.Import, _ string) (campaign.Import, error) {
+	asked.CampaignID = id
+	return asked, nil
+}
+
 func (c *company) Import(_ context.Context, of campaign.ID) (campaign.Import, error) {
 	if of != c.stored.ID {
 		return campaign.Import{}, campaign.ErrNotFound

@@ -87,6 +87,25 @@ func (s *Pages) finish(p *web.Page) error {
 	return p.JSON(http.StatusOK, map[string]string{"path": pathOf(i)})
 }
 
+// Import starts a campaign whose file is an object on S3, and returns the path of its page.
+func (s *Pages) Import(p *web.Page, c web.LargeCampaign) (path string, err error) {
+	asked := campaign.Import{
+		ID: campaign.ID{Tenant: p.Session.Tenant}, By: p.Session.Email, Name: c.Name, TemplateID: c.TemplateID, Schedule: c.Schedule, NotAfter: c.NotAfter,
+		FileName: c.FileName,
+	}
+	if s.Imports.Late(asked) {
+		return "", &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "imports.late"}
+	}
+	i, err := s.Imports.StartFrom(p.R.Context(), asked, c.Object)
+	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
+		return "", &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "imports.fault." + wrong.Code}
+	}
+	if errors.Is(err, campaign.ErrNotFound) {
+		return "", &web.Refusal{Status: http.StatusGone, Key: "imports.fault.file_gone"}
+	}
+	return pathOf(i), err
+}
+
 func refuse(p *web.Page, key string, args ...any) error {
 	return p.JSON(http.StatusUnprocessableEntity, map[string]string{"error": p.T(key, args...)})
 }
