@@ -20,8 +20,10 @@ type Erased struct {
 	Posts    int // webhooks kept with the endpoint's answer
 	Events   int // replies, opt-outs and opt-ins, received and forwarded
 	Replies  int // texts that the dashboard shows
-	OptIn    bool
-	Remains  int // orphaned payloads of failed calls
+	// TestNumbers is 1 if the number was a saved one for tests.
+	TestNumbers int
+	OptIn       bool
+	Remains     int // orphaned payloads of failed calls
 	// Young is the number of orphaned payloads kept until YoungUntil, in case a
 	// restored table refers to them. They may contain anybody's data.
 	Young      int
@@ -67,7 +69,7 @@ func (d *Service) Erase(ctx context.Context, tenant, phone string) (Erased, erro
 	e := &erasure{person: p, live: map[string]bool{}, began: p.Now()}
 	var found errorCollector
 	for _, step := range []func(context.Context) error{
-		e.eraseCampaigns, e.deleteOrphanedPayloads, e.eraseAnswers, e.eraseUploads, e.erasePosts, e.eraseEvents, e.eraseReplies, e.eraseOptIn,
+		e.eraseCampaigns, e.deleteOrphanedPayloads, e.eraseAnswers, e.eraseUploads, e.erasePosts, e.eraseEvents, e.eraseReplies, e.eraseTestNumbers, e.eraseOptIn,
 	} {
 		found.add(step(ctx))
 	}

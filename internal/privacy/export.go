@@ -27,8 +27,10 @@ type Export struct {
 	Answers    []Answer   `json:"answers"`
 	Events     []Event    `json:"events"`
 	Replies    []Reply    `json:"replies"`
-	Uploads    []Upload   `json:"uploads"`
-	Posts      []Post     `json:"posts"`
+	// TestNumbers are the names of the tenant's saved number for tests.
+	TestNumbers []string `json:"testNumbers"`
+	Uploads     []Upload `json:"uploads"`
+	Posts       []Post   `json:"posts"`
 }
 
 // OptOut is the opt-out state of the number.
@@ -113,7 +115,7 @@ type Upload struct {
 
 // Nothing reports whether the export is empty, except for an opt-out.
 func (x Export) Nothing() bool {
-	return len(x.Messages)+len(x.Rejected)+len(x.Answers)+len(x.Events)+len(x.Replies)+len(x.Uploads)+len(x.Posts) == 0
+	return len(x.Messages)+len(x.Rejected)+len(x.Answers)+len(x.Events)+len(x.Replies)+len(x.Uploads)+len(x.Posts)+len(x.TestNumbers) == 0
 }
 
 // Export returns the tenant's data about a number.
@@ -124,10 +126,10 @@ func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, err
 	}
 	x := &Export{
 		Tenant: p.tenant.ID, Phone: p.number.String(), ExportedAt: p.Now().UTC(),
-		Messages: []Message{}, Rejected: []Rejected{}, Answers: []Answer{}, Events: []Event{}, Replies: []Reply{}, Uploads: []Upload{}, Posts: []Post{},
+		Messages: []Message{}, Rejected: []Rejected{}, Answers: []Answer{}, Events: []Event{}, Replies: []Reply{}, Uploads: []Upload{}, Posts: []Post{}, TestNumbers: []string{},
 	}
 	for _, step := range []func(context.Context, *Export) error{
-		p.exportOptOut, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportReplies, p.exportUploads, p.exportPosts,
+		p.exportOptOut, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportReplies, p.exportUploads, p.exportPosts, p.exportTestNumbers,
 	} {
 		if err := step(ctx, x); err != nil {
 			return Export{}, fmt.Errorf("export: %w", err)

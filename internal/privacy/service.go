@@ -38,6 +38,9 @@ type Store interface {
 	// RepliesOf returns what a phone number wrote to the tenant. DeleteReplies deletes it.
 	RepliesOf(ctx context.Context, tenant, phone string) ([]campaign.Reply, error)
 	DeleteReplies(ctx context.Context, tenant, phone string) (int, error)
+	TestNumbers(ctx context.Context, tenant string) (campaign.TestNumbers, error)
+	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace after a concurrent change.
+	SaveTestNumbers(ctx context.Context, tenant string, n campaign.TestNumbers) error
 	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error]
 	Exports(ctx context.Context, id campaign.ID) ([]campaign.Export, error)
 	Export(ctx context.Context, id string) (campaign.Export, error)

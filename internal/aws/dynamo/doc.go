@@ -69,6 +69,7 @@
 //	REPLIES#tenant            time#hash                       written reply                                        outcome                                             dashboard, privacy
 //	AUDIT#tenant              nanoseconds                     audit log entry                                      dashboard, templates                                dashboard
 //	FORM#tenant               hash                            submitted form token                                 dashboard                                           dashboard
+//	TEN#tenant                TESTNUMBERS                     saved numbers for tests                              dashboard, privacy                                  dashboard, privacy
 //	TEN#tenant                APPROVAL                        when campaigns need approval                         dashboard                                           dashboard
 //	DRAFTS#tenant             APPROVAL#campaign               request for approval                                 dashboard                                           dashboard
 //	DRAFTS#tenant             DRAFT#draft                     draft of a campaign                                  dashboard                                           dashboard

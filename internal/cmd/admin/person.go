@@ -62,7 +62,7 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 			},
 			Data: map[string]any{
 				"file": path, "messages": len(x.Messages), "rejected": len(x.Rejected), "answers": len(x.Answers),
-				"events": len(x.Events), "replies": len(x.Replies), "uploads": len(x.Uploads), "posts": len(x.Posts), "optedOut": x.OptOut.OptedOut,
+				"events": len(x.Events), "replies": len(x.Replies), "uploads": len(x.Uploads), "posts": len(x.Posts), "testNumbers": len(x.TestNumbers), "optedOut": x.OptOut.OptedOut,
 			},
 			Next: "give the file to the person, and delete it; " + s.next("erase-number", "tenant", *tenant, "phone", "…") + " erases this data",
 		}
@@ -175,6 +175,9 @@ func erasedLines(e privacy.Erased) []string {
 	if e.Nothing() {
 		lines = []string{"nothing to erase"}
 	}
+	if e.TestNumbers > 0 {
+		lines = append(lines, "deleted: the saved number for tests")
+	}
 	if e.Posts > 0 {
 		lines = append(lines, fmt.Sprintf("deleted: %d webhooks that were kept with the answers of endpoints", e.Posts))
 	}
@@ -199,7 +202,7 @@ func erasedLines(e privacy.Erased) []string {
 
 func erasedData(e privacy.Erased) map[string]any {
 	return map[string]any{
-		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "replies": e.Replies, "uploads": e.Uploads, "posts": e.Posts, "exports": e.Exports,
+		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "replies": e.Replies, "uploads": e.Uploads, "posts": e.Posts, "testNumbers": e.TestNumbers, "exports": e.Exports,
 		"remains": e.Remains, "optedOut": e.OptedOut, "complete": e.Complete(), "early": e.Early, "young": e.Young,
 	}
 }

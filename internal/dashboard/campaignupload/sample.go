@@ -15,7 +15,8 @@ type sample struct {
 	Upload              string
 	Phone               preview.Phone
 	Cut                 bool // the preview is cut
-	At, Of              int  // position from 1, and the number of people
+	Trial               web.Trial
+	At, Of              int // position from 1, and the number of people
 	Prior, Next, Random int
 }
 
@@ -36,6 +37,7 @@ func newSample(p *web.Page, t campaign.Template, pl plan, id string) (s sample, 
 	}
 	s.Prior, s.Next = s.At-1, s.At%s.Of+1
 	s.Random = (s.At+rand.IntN(max(1, s.Of-1)))%s.Of + 1 //nolint:gosec // nobody gains from guessing it
+	s.Trial = web.NewTrial(t.ID, pl.table.Variables(pl.row(s.At-1)))
 	s.Phone, s.Cut = messageOf(p, t, pl.table, pl.row(s.At-1))
 	return s, nil
 }

@@ -16,7 +16,8 @@ type sample struct {
 	Phone               preview.Phone
 	Cut                 bool // the preview is cut
 	None                bool // there is no message at the position
-	At, Of              int  // position from 1, and the number of messages
+	Trial               web.Trial
+	At, Of              int // position from 1, and the number of messages
 	Prior, Next, Random int
 }
 
@@ -47,6 +48,7 @@ func (s *Pages) sample(p *web.Page, i campaign.Import) (shown sample, err error)
 	if err != nil {
 		return shown, err
 	}
+	shown.Trial = web.NewTrial(i.TemplateID, vars)
 	var values []string
 	for _, name := range t.Variables() {
 		values = append(values, vars[name])

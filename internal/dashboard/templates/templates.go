@@ -26,6 +26,7 @@ type Store interface {
 	// MarkTest marks a campaign as a test message.
 	MarkTest(ctx context.Context, id campaign.ID) error
 	Archive
+	TestNumbers
 }
 
 // Keeper saves templates.
@@ -82,6 +83,9 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AuthorChange(mux, Path+"/{id}/duplicate", s.duplicate)
 	ui.AuthorChange(mux, Path+"/{id}/archive", s.archive)
 	ui.AuthorChange(mux, Path+"/{id}/restore", s.restore)
+	ui.AuthorView(mux, numbersPath, s.numbers)
+	ui.AuthorChange(mux, numbersPath, s.saveNumber)
+	ui.AuthorChange(mux, numbersPath+"/delete", s.deleteNumber)
 	ui.AuthorChange(mux, Path+"/{id}/test", s.test)
 	ui.AuthorChange(mux, Path+"/{id}/preview", s.previewTest)
 }
@@ -121,6 +125,11 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	}
 	view.Sample = sampleOf(p, t, test)
 	view.Test.fill(t.Variables())
+	if p.Author() {
+		if err := s.offerNumbers(p, &view.Test); err != nil {
+			return err
+		}
+	}
 	view.Test.Once = s.Once.Token()
 	p.ShowMedia()
 	if p.Title = web.Short(t.Name, nameWeight); archived {

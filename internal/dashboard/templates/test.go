@@ -11,7 +11,6 @@ import (
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
-	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/random"
 )
 
@@ -19,6 +18,8 @@ import (
 type testForm struct {
 	Once    string
 	Phone   string
+	To      []string      // the chosen ones of the saved numbers
+	Saved   []savedNumber // by the tenant
 	Values  map[string]string
 	Fields  []field
 	TooMany bool   // too many variables for one page
@@ -60,7 +61,7 @@ func (f testForm) empty(variables []string) []string {
 	return slices.DeleteFunc(slices.Clone(variables), func(name string) bool { return f.Values[name] != "" })
 }
 
-// test sends the template to one number.
+// test sends the template to an entered number and to saved ones.
 func (s *Pages) test(p *web.Page) error {
 	t, err := s.own(p)
 	if err != nil {
@@ -71,7 +72,15 @@ func (s *Pages) test(p *web.Page) error {
 		f.Note = p.T("templates.test_empty", strings.Join(empty, ", "))
 		return s.answerTest(p, f, nil)
 	}
-	c := s.callOf(p, t, f)
+	to, err := s.recipients(p, f)
+	if err != nil {
+		return err
+	}
+	if len(to) == 0 {
+		f.Note = p.T("templates.test_nobody")
+		return s.answerTest(p, f, nil)
+	}
+	c := s.callOf(p, t, f, to)
 	// A dry run finds a number that would be rejected, without storing anything.
 	if f.Note, err = s.try(p, c); err != nil || f.Note != "" {
 		return s.answerTest(p, f, err)
@@ -162,19 +171,23 @@ func (s *Pages) answerTest(p *web.Page, f testForm, err error) error {
 }
 
 func readTest(p *web.Page, t campaign.Template) testForm {
-	f := testForm{Phone: p.Field("phone"), Values: map[string]string{}}
+	f := testForm{Phone: p.Field("phone"), To: p.R.PostForm["to"], Values: map[string]string{}}
 	for _, name := range t.Variables() {
 		f.Values[name] = p.Field("var." + name)
 	}
 	return f
 }
 
-// callOf returns the dispatch call of a test: a campaign of one message.
-func (s *Pages) callOf(p *web.Page, t campaign.Template, f testForm) dispatchclient.Call {
+// callOf returns the dispatch call of a test: a campaign with a message to each number.
+func (s *Pages) callOf(p *web.Page, t campaign.Template, f testForm, to []string) dispatchclient.Call {
 	now := s.Now()
-	return dispatchclient.Call{
+	c := dispatchclient.Call{
 		CampaignID: random.UUID(), TemplateID: t.ID, Batch: p.T("templates.test_batch"),
-		Name:     p.T("templates.test_name", t.Name, p.When(now)+now.Format(":05")),
-		Messages: []dispatchclient.Message{{Phone: phone.Tidy(f.Phone), UID: "teste", Vars: f.Values}},
+		Name:            p.T("templates.test_name", t.Name, p.When(now)+now.Format(":05")),
+		TemplateVersion: t.Version,
 	}
+	for _, number := range to {
+		c.Messages = append(c.Messages, dispatchclient.Message{Phone: number, UID: "teste", Vars: f.Values})
+	}
+	return c
 }

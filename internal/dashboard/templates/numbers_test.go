@@ -1,0 +1,65 @@
+package templates_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/dashboard/web"
+)
+
+const numbersPath = "/dashboard/templates/test-numbers"
+
+// A test goes to saved numbers, each once.
+func TestTestNumbers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.calls.answer = `{"valid":true,"feedback":{"invalidPhones":[]}}`
+	path := b.create(textForm("Pedido", "Olá"))
+	for name, phone := range map[string]string{"Ana": "(11) 98765-4321", "Bia": "11 98765-4322"} {
+		for range 2 { // a double click
+			if a := b.admin.Post(numbersPath, url.Values{"name": {name}, "phone": {phone}}); a.Location != numbersPath {
+				t.Fatalf("saving %s: %d %s", name, a.Status, a.Text())
+			}
+		}
+	}
+	page := b.admin.Get(path)
+	contains(t, page, http.StatusOK, "Ana", "…4321", "Bia", `value="+5511987654322"`)
+	b.admin.Post(path+"/test", url.Values{
+		"once": {page.Value("once")}, "phone": {"11987654321"}, "to": {"+5511987654321", "+5511987654322", "+5511911111111"},
+	})
+	var call struct{ Messages []struct{ Phone string } }
+	if len(b.calls.bodies) != 1 || json.Unmarshal([]byte(b.calls.bodies[0]), &call) != nil {
+		t.Fatalf("calls: %q", b.calls.bodies)
+	}
+	var phones []string
+	for _, m := range call.Messages {
+		phones = append(phones, m.Phone)
+	}
+	if diff := cmp.Diff([]string{"11987654321", "+5511987654322"}, phones); diff != "" {
+		t.Errorf("sent to (-want +got):\n%s", diff)
+	}
+	b.admin.Post(numbersPath+"/delete", url.Values{"phone": {"+5511987654321"}, "name": {"Ana"}})
+	contains(t, b.SignIn(b.tenant, web.RoleAuthor).Get(numbersPath), http.StatusOK, "Bia", "+5511987654322")
+	if a := b.admin.Post(path+"/test", url.Values{"to": {"+5511987654321"}}); a.Status != http.StatusUnprocessableEntity || len(b.calls.bodies) != 1 {
+		t.Errorf("a deleted number: %d, %d calls", a.Status, len(b.calls.bodies))
+	}
+}
+
+func TestTestNumbers_Refused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	contains(t, b.admin.Post(numbersPath, url.Values{"name": {"Ana"}, "phone": {"119"}}), http.StatusUnprocessableEntity, "Too many or too few digits", `value="Ana"`)
+	contains(t, b.admin.Post(numbersPath, url.Values{"phone": {"11987654321"}}), http.StatusUnprocessableEntity, "Write whose number it is", `value="11987654321"`)
+	for n := range 10 {
+		b.admin.Post(numbersPath, url.Values{"name": {"n"}, "phone": {"1198765433" + strconv.Itoa(n)}})
+	}
+	contains(t, b.admin.Post(numbersPath, url.Values{"name": {"Ana"}, "phone": {"11987654321"}}), http.StatusConflict, "There are 10 numbers already.")
+	contains(t, b.SignIn("t-other", web.RoleAdmin).Get(numbersPath), http.StatusOK, "No saved numbers.")
+	contains(t, b.SignIn(b.tenant, web.RoleViewer).Get(numbersPath), http.StatusForbidden)
+	contains(t, b.SignIn(b.tenant, web.RoleApprover).Post(numbersPath, nil), http.StatusForbidden)
+}

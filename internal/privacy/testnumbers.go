@@ -1,0 +1,43 @@
+package privacy
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// exportTestNumbers adds the names of the tenant's saved number for tests.
+func (p *person) exportTestNumbers(ctx context.Context, x *Export) error {
+	saved, err := p.Store.TestNumbers(ctx, p.tenant.ID)
+	for _, n := range saved.All {
+		if p.wrote(n.Phone) {
+			x.TestNumbers = append(x.TestNumbers, n.Name)
+		}
+	}
+	return err
+}
+
+// eraseTestNumbers deletes the number from the tenant's saved numbers for tests.
+func (e *erasure) eraseTestNumbers(ctx context.Context) error {
+	for {
+		saved, err := e.Store.TestNumbers(ctx, e.tenant.ID)
+		if err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(slices.Clone(saved.All), func(n campaign.TestNumber) bool { return e.wrote(n.Phone) })
+		if len(left) == len(saved.All) {
+			return nil
+		}
+		saved.All = left
+		err = e.Store.SaveTestNumbers(ctx, e.tenant.ID, saved)
+		if errors.Is(err, campaign.ErrLostRace) {
+			continue
+		}
+		if err == nil {
+			e.done.TestNumbers++
+		}
+		return err
+	}
+}
