@@ -218,6 +218,8 @@ func TestLedgerUnits_IsolatedTaps(t *testing.T) {
 func TestLedgerUnits_WrittenReply(t *testing.T) {
 	t.Parallel()
 	m := newMetered(t, 0)
+	m.groups(t, 1, []int{0}, campaign.OutcomeRead, time.Minute, time.Minute)
+	m.used.Take()
 	const key, phone = "events/agent/reply", "+5511900000000"
 	m.contents[key] = campaign.EventContent{Phone: phone, Text: strings.Repeat("não ", 1000)}
 	task := campaign.EventTask{

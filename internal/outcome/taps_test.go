@@ -297,7 +297,7 @@ func TestTap_StopWord(t *testing.T) {
 	e := s.tap(0, 1)
 	s.contents[e.Blob] = campaign.EventContent{Phone: recipient, Text: "PARAR", Postback: s.batch.Postback(0, 1, recipient)}
 	s.handle(t, e)
-	want := []campaign.OptChange{{Phone: recipient, Out: true, At: s.now}}
+	want := []campaign.OptChange{{Phone: recipient, Out: true, At: s.now, Origin: campaign.OriginMessage}}
 	if diff := cmp.Diff(want, s.optedOut); diff != "" {
 		t.Errorf("opt-outs (-want +got):\n%s", diff)
 	}

@@ -80,7 +80,7 @@ func TestCampaign_RepliesPages(t *testing.T) {
 		t.Errorf("the page %s is:\n%s", href, last.Text())
 	}
 	d.later = campaign.EventLife
-	if text := d.admin().Get(pathOf(b) + "/replies").Text(); !strings.Contains(text, "stored for 30 days") || strings.Contains(text, "texto") {
+	if text := d.admin().Get(pathOf(b) + "/replies").Text(); !strings.Contains(text, "shown for 30 days") || strings.Contains(text, "texto") {
 		t.Errorf("after 30 days, the page is:\n%s", text)
 	}
 }

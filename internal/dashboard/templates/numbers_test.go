@@ -28,7 +28,7 @@ func TestTestNumbers(t *testing.T) {
 		}
 	}
 	page := b.admin.Get(path)
-	contains(t, page, http.StatusOK, "Ana", "…4321", "Bia", `value="+5511987654322"`)
+	contains(t, page, http.StatusOK, "Ana", "…4321", "Bia", `value="&#43;5511987654322"`)
 	b.admin.Post(path+"/test", url.Values{
 		"once": {page.Value("once")}, "phone": {"11987654321"}, "to": {"+5511987654321", "+5511987654322", "+5511911111111"},
 	})
@@ -44,7 +44,7 @@ func TestTestNumbers(t *testing.T) {
 		t.Errorf("sent to (-want +got):\n%s", diff)
 	}
 	b.admin.Post(numbersPath+"/delete", url.Values{"phone": {"+5511987654321"}, "name": {"Ana"}})
-	contains(t, b.SignIn(b.tenant, web.RoleAuthor).Get(numbersPath), http.StatusOK, "Bia", "+5511987654322")
+	contains(t, b.SignIn(b.tenant, web.RoleAuthor).Get(numbersPath), http.StatusOK, "Bia", "&#43;5511987654322")
 	if a := b.admin.Post(path+"/test", url.Values{"to": {"+5511987654321"}}); a.Status != http.StatusUnprocessableEntity || len(b.calls.bodies) != 1 {
 		t.Errorf("a deleted number: %d, %d calls", a.Status, len(b.calls.bodies))
 	}
