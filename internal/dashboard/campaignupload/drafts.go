@@ -109,11 +109,11 @@ func (s *Pages) saveDraft(p *web.Page) error {
 			return err
 		}
 		if len(all) >= mostDrafts {
-			return s.draftRefused(p, f, http.StatusConflict, p.T("sending.many_drafts", p.Number(mostDrafts)))
+			return s.draftRefused(p, f, p.T("sending.many_drafts", p.Number(mostDrafts)))
 		}
 	}
 	if f.Object != "" {
-		return s.draftRefused(p, f, http.StatusConflict, p.T("sending.draft_large"))
+		return s.draftRefused(p, f, p.T("sending.draft_large"))
 	}
 	switch err := s.writeDraft(p, d, f.file); {
 	case errors.Is(err, campaign.ErrLostRace):
@@ -199,24 +199,24 @@ func (s *Pages) draftChanged(p *web.Page, f form) error {
 	d, err := s.draft(p, f.Draft)
 	if errors.Is(err, campaign.ErrNotFound) {
 		f.Draft, f.DraftVersion = random.UUID(), 0
-		return s.draftRefused(p, f, http.StatusConflict, p.T("sending.draft_gone"))
+		return s.draftRefused(p, f, p.T("sending.draft_gone"))
 	}
 	if err != nil {
 		return err
 	}
 	f.DraftVersion = d.Version
-	return s.draftRefused(p, f, http.StatusConflict, p.T("sending.draft_changed", d.Who, p.When(d.UpdatedAt)))
+	return s.draftRefused(p, f, p.T("sending.draft_changed", d.Who, p.When(d.UpdatedAt)))
 }
 
 // draftRefused shows the form again, with its file as an upload.
-func (s *Pages) draftRefused(p *web.Page, f form, status int, why string) (err error) {
+func (s *Pages) draftRefused(p *web.Page, f form, why string) (err error) {
 	if f.FileName != "" {
 		if f.From, err = s.keep(p, f.upload); err != nil {
 			return err
 		}
 	}
 	f.Notes = append(f.Notes, note{"name", why})
-	return s.renderForm(p, status, f)
+	return s.renderForm(p, http.StatusConflict, f)
 }
 
 // deleteDraft deletes a draft and its file.
