@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ var errBroken = errors.New("broken")
 
 // ledger stores one batch's ledger like a table. It can simulate conflicts.
 type batchLedger struct {
+	sending     sync.Mutex
 	batchLedger campaign.Ledger
 	ledger      ledger.Head
 	state       campaign.BatchState
@@ -138,6 +140,8 @@ func (b *batchLedger) AddDeliveries(context.Context, []campaign.WebhookDelivery)
 func (b *batchLedger) Put(context.Context, string, []byte, string) error { return nil }
 
 func (b *batchLedger) SendAll(_ context.Context, _ string, bodies [][]byte) error {
+	b.sending.Lock()
+	defer b.sending.Unlock()
 	for _, body := range bodies {
 		b.queued = append(b.queued, string(body))
 	}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 
 // tapped is a batch of three messages with suggestions. Its tenant has endpoints.
 type tapped struct {
+	writing sync.Mutex
 	*batchLedger
 	batch     campaign.Batch
 	contents  map[string]campaign.EventContent
@@ -44,6 +46,8 @@ func newTapped(kinds ...string) *tapped {
 }
 
 func (s *tapped) SaveReply(_ context.Context, _ string, r campaign.Reply) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	if s.written == nil {
 		s.written = map[string]campaign.Reply{}
 	}
@@ -91,6 +95,8 @@ func (s *tapped) Endpoints(context.Context, string) ([]campaign.Endpoint, error)
 }
 
 func (s *tapped) AddDeliveries(_ context.Context, deliveries []campaign.WebhookDelivery) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	s.replies = append(s.replies, deliveries...)
 	return nil
 }
