@@ -160,6 +160,19 @@ func TestOpen_Workbook(t *testing.T) {
 	}
 }
 
+// Workbooks of old Macs count days from 1904.
+func TestOpen_DatesFrom1904(t *testing.T) {
+	t.Parallel()
+	got, err := read(workbook(t, `<row r="1"><c r="A1" t="inlineStr"><is><t>data</t></is></c></row><row r="2"><c r="A2" s="0"><v>44538</v></c></row>`, map[string]string{
+		"xl/styles.xml": `<styleSheet><cellXfs><xf numFmtId="14"/></cellXfs></styleSheet>`,
+		"xl/workbook.xml": `<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><workbookPr date1904="1"/>` +
+			`<sheets><sheet r:id="rId3"/></sheets></workbook>`,
+	}))
+	if diff := cmp.Diff([]string{"data", "2 09/12/2025"}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
 func TestOpen_DamagedWorkbook(t *testing.T) {
 	t.Parallel()
 	whole := workbook(t, `<row r="1"><c r="A1" t="inlineStr"><is><t>phone</t></is></c></row><row r="2"><c r="A2"><v>1</v></c></row>`, nil)

@@ -29,6 +29,7 @@ type workbook struct {
 	sheet  *xml.Decoder
 	shared []string
 	dates  map[int]bool // styles that show a date
+	epoch  time.Time    // day 0 of dates
 	line   int
 	cells  []string
 }
@@ -45,10 +46,11 @@ func openWorkbook(file io.ReaderAt, size int64) (*workbook, error) {
 		}{&bounded{r: flate.NewReader(r), left: maxSheet}, io.NopCloser(nil)}
 	})
 	w := &workbook{dates: map[int]bool{}}
-	name, err := firstSheet(archive)
+	name, epoch, err := firstSheet(archive)
 	if err != nil {
 		return nil, workbookError(err)
 	}
+	w.epoch = epoch
 	if w.shared, err = sharedTexts(archive); err != nil {
 		return nil, workbookError(err)
 	}
@@ -99,9 +101,13 @@ func decode(archive *zip.Reader, name string, most int64, value any) error {
 	return xml.NewDecoder(&bounded{r: part, left: most}).Decode(value)
 }
 
-// firstSheet returns the name of the part with the first sheet.
-func firstSheet(archive *zip.Reader) (string, error) {
+// firstSheet returns the name of the part with the first sheet, and day 0 of the workbook's
+// dates.
+func firstSheet(archive *zip.Reader) (name string, epoch time.Time, err error) {
 	var book struct {
+		Properties struct {
+			Date1904 string `xml:"date1904,attr"`
+		} `xml:"workbookPr"`
 		Sheets []struct {
 			ID string `xml:"http://schemas.openxmlformats.org/officeDocument/2006/relationships id,attr"`
 		} `xml:"sheets>sheet"`
@@ -113,20 +119,24 @@ func firstSheet(archive *zip.Reader) (string, error) {
 		} `xml:"Relationship"`
 	}
 	if err := decode(archive, "xl/workbook.xml", maxStyles, &book); err != nil {
-		return "", err
+		return "", epoch, err
 	}
 	if err := decode(archive, "xl/_rels/workbook.xml.rels", maxStyles, &links); err != nil {
-		return "", err
+		return "", epoch, err
+	}
+	epoch = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	if since1904 := book.Properties.Date1904; since1904 == "1" || since1904 == "true" {
+		epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	for _, link := range links.All {
 		if len(book.Sheets) > 0 && link.ID == book.Sheets[0].ID {
 			if absolute, ok := strings.CutPrefix(link.Target, "/"); ok {
-				return absolute, nil
+				return absolute, epoch, nil
 			}
-			return path.Join("xl", link.Target), nil
+			return path.Join("xl", link.Target), epoch, nil
 		}
 	}
-	return "xl/worksheets/sheet1.xml", nil
+	return "xl/worksheets/sheet1.xml", epoch, nil
 }
 
 // sharedTexts returns the texts that cells refer to by their index.
@@ -368,7 +378,7 @@ func (w *workbook) shown(value, kind, style string) string {
 		return ""
 	case "", "n":
 		if i, err := strconv.Atoi(style); err == nil && w.dates[i] {
-			return dateText(value)
+			return w.dateText(value)
 		}
 		return numberText(value)
 	}
@@ -392,7 +402,7 @@ func numberText(value string) string {
 }
 
 // dateText returns a day number as a date of Brazil, with the time if there is one.
-func dateText(value string) string {
+func (w *workbook) dateText(value string) string {
 	days, err := strconv.ParseFloat(value, 64)
 	const last = 2958466 // the year 10000
 	if err != nil || days < 0 || days >= last {
@@ -400,7 +410,7 @@ func dateText(value string) string {
 	}
 	const secondsOfDay = 24 * 60 * 60
 	seconds := int64(days*secondsOfDay + 0.5)
-	at := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(seconds/secondsOfDay)).Add(time.Duration(seconds%secondsOfDay) * time.Second)
+	at := w.epoch.AddDate(0, 0, int(seconds/secondsOfDay)).Add(time.Duration(seconds%secondsOfDay) * time.Second)
 	switch {
 	case days < 1:
 		return at.Format("15:04")
