@@ -31,7 +31,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+// noon is in the future, so that the sweep function of the stack does not release the batches.
+var noon = time.Date(2036, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // queue keeps the tasks that are sent to it.
 type queue struct {
