@@ -58,8 +58,9 @@ func (w *harness) takeTasks() (tasks []campaign.NotifyTask) {
 	return tasks
 }
 
-// Webhooks delivered at the first attempt write only the post counts: 200 isolated events
-// over a day cost less than 0.25 units each.
+// Webhooks delivered at the first attempt write only the post counts, besides the kept posts,
+// which TestHandle_KeepsASample limits: 200 isolated events over a day cost less than 0.25
+// units each.
 func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 	t.Parallel()
 	for _, endpoints := range []int{0, 1, 2, 5} {
@@ -71,7 +72,7 @@ func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 				w.newEndpoint(w.receiver.URL)
 			}
 			process := w.notifier()
-			process.Posts = &webhook.PostSums{Store: w.store}
+			process.Posts, process.Kept = &webhook.PostSums{Store: w.store}, silent{}
 			used := w.metered()
 			process.Store, process.Endpoints = w.store, w.store
 			for i := range 200 {
@@ -93,14 +94,14 @@ func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 	}
 }
 
-// A call that posts 500 webhooks to a healthy endpoint writes nothing after the first post
-// of the hour, and leaves no due row.
+// A call that posts 500 webhooks to a healthy endpoint writes nothing but the count and the
+// kept posts, and leaves no due row.
 func TestHandle_SuccessWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, 600, true)
 	used := w.metered()
 	process := w.notifier()
-	process.Posts = silent{}
+	process.Posts, process.Kept = silent{}, silent{}
 	w.record(sent(500)...)
 	w.run(time.Second, process)
 	if got := used.Take(); got.Writes > 0 || got.Refused > 0 {
@@ -117,6 +118,7 @@ func TestHandle_SuccessWritesNothing(t *testing.T) {
 type silent struct{}
 
 func (silent) CountPosts(context.Context, string, string, time.Time, int, int) error { return nil }
+func (silent) KeepPost(context.Context, campaign.KeptPost) error                     { return nil }
 
 // A failing endpoint costs one write per task, except for its probes.
 func TestHandle_FailingEndpointWrites(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 )
 
 // Each process keeps the first keptFirst posts to an endpoint in an hour, then one of
-// keptEach. Delivered and failed posts are counted apart.
+// KeptEach. Delivered and failed posts are counted apart.
 const (
 	keptFirst = 10
-	keptEach  = 100
+	KeptEach  = 100
 )
 
 // samples selects the posts to keep. The zero samples is ready to use.
@@ -45,7 +45,7 @@ func (s *samples) next(of sampled, at time.Time) bool {
 	}
 	count.posts++
 	s.counts[of] = count
-	return count.posts <= keptFirst || count.posts%keptEach == 0
+	return count.posts <= keptFirst || count.posts%KeptEach == 0
 }
 
 // recordPost keeps a sample of the posts, and records each failure.

@@ -76,26 +76,42 @@ var (
 func (b *browser) crawl(name string) (seen []string) {
 	b.t.Helper()
 	const most = 90
-	next := []string{b.path()}
+	next := []link{{to: b.path()}}
 	for len(next) > 0 {
 		if len(seen) == most {
 			b.t.Fatalf("links lead to more than %d kinds of pages: %s", most, strings.Join(seen, " "))
 		}
-		path := next[0]
+		path, on := next[0].to, next[0].on
 		next = next[1:]
 		kind := kindOf(path)
 		if slices.Contains(seen, kind) || elsewhere.MatchString(path) {
 			continue
 		}
 		b.visit(path)
-		if b.status() == http.StatusConflict { // another test has changed the object; the crawl finds others of its kind
+		if b.status() == http.StatusConflict || b.status() == http.StatusNotFound && b.isGone(path, on) { // another test has changed the object; the crawl finds others of its kind
 			continue
 		}
 		seen = append(seen, kind)
-		next = append(next, b.links()...)
+		for _, to := range b.links() {
+			next = append(next, link{to, path})
+		}
 		b.check(name + strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(strings.TrimPrefix(kind, "/dashboard")))
 	}
 	return seen
+}
+
+// link is a link to a page, and the page that it is on.
+type link struct{ to, on string }
+
+// isGone reports whether a page has no link to a path any more. Else it goes back to the path.
+func (b *browser) isGone(path, on string) bool {
+	b.t.Helper()
+	b.visit(on)
+	if slices.Contains(b.links(), path) {
+		b.visit(path)
+		return false
+	}
+	return true
 }
 
 // status returns the HTTP status of the page.

@@ -345,6 +345,9 @@ func (l *smallLoad) step(used map[string]use, n float64) scale.Step {
 			s.Functions[function] = scale.Function{Calls: float64(u.lines) / n, Waits: float64(u.Waits) / n, CPU: u.cpu.Seconds() / n}
 		}
 		for at, spent := range u.Places {
+			if at.Kind == "POSTS" { // a sample of the posts: the model knows its size
+				continue
+			}
 			at.Table = l.tableName(at.Table)
 			spent.Add(places[at])
 			places[at] = spent

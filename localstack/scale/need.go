@@ -115,6 +115,7 @@ var (
 	}
 	batchRows  = rowsOf("outcomes", "HEAD", "LOG")
 	tenantRows = rowsOf("campaigns", "TENANT", "ENDPOINT", "CIRCUIT")
+	dayRows    = rowsOf("campaigns", "DAYS")
 )
 
 // dueShare returns the share of the hottest key of the due index. All rows of a tenant
@@ -131,6 +132,9 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 	}
 	for _, table := range []string{"campaigns", "outcomes", "webhooks", "auth"} {
 		units := used.at(func(p metering.Place) bool { return p.Table == table && p.Index == "" })
+		if table == "webhooks" {
+			units.Writes += keptPosts(l)
+		}
 		needs = append(needs,
 			m.need("tableWrites", "table "+table+", writes", units.Writes), m.need("tableReads", "table "+table+", reads", units.Reads),
 			m.need("newTableWrites", "table "+table+" while it is new, writes", units.Writes))
@@ -138,10 +142,24 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 	return append(needs,
 		m.need("partitionWrites", "rows of a batch (HEAD, LOG), writes", m.batchWrites(l)),
 		m.need("partitionWrites", "post counter of a tenant and hour (STATS), writes", Endpoints*l.webhooks()*l.Hottest/webhook.PerWrite),
+		m.need("partitionWrites", "results of a tenant's day (DAYS), writes", m.dayWrites(l)),
+		m.need("partitionWrites", "kept posts of an endpoint (POSTS), writes", keptPosts(l)/Endpoints*l.Hottest),
 		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, one of the %d partition keys of a failing endpoint, writes", dynamo.DeliveryShards), m.downWrites(l)),
 		m.need("partitionReads", "rows of a tenant (TENANT, ENDPOINT, CIRCUIT), reads", m.tenantReads(l, used)),
 		m.need("partitionReads", "SET rows of a campaign, reads of cold dispatch environments", m.coldReads(l)))
 }
+
+// dayWrites returns the writes of the hottest tenant's day. A call writes it once for all its
+// messages, and outcomes collects the events of a window before a call.
+func (m Model) dayWrites(l Load) float64 {
+	outcomes := m.Settings.Functions["outcomes"]
+	calls := outcomes.Concurrency / math.Max(1, outcomes.Window)
+	return l.Calls*m.Metered[l.call()].at(dayRows).Writes*l.Hottest + math.Min(calls, l.Events()*l.Hottest)
+}
+
+// keptPosts returns the writes of kept posts: a sample, so that metered steps do not contain
+// them. At the peak of a load the first posts of an hour do not count.
+func keptPosts(l Load) float64 { return Endpoints * l.webhooks() / webhook.KeptEach }
 
 // downWrites returns the index writes for an endpoint of the hottest tenant that
 // rejects everything: one for each task.
