@@ -26,7 +26,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // service is a control service and a canceller for a tenant of its own, on the stack's
 // table. Queues, payloads and the provider are fakes.
@@ -376,7 +376,7 @@ func TestServe_DryRunRefused(t *testing.T) {
 	d := newService(t)
 	b := d.accept(1, "tarde", 1, campaign.BatchPending)
 	for _, query := range []string{"?dryRun=true", "?dryRun", "?dryrun=true", "?dryRun=false&dryRun=true", "?revoke=true&dryRun=true"} {
-		for path, body := range map[string]string{"/cancel": "", "/reschedule": `{"batch":"tarde","schedule":"2026-11-21T14:00:00"}`} {
+		for path, body := range map[string]string{"/cancel": "", "/reschedule": `{"batch":"tarde","schedule":"2037-11-21T14:00:00"}`} {
 			if got := d.post(path+query, body); got != "400 invalid_dry_run" {
 				t.Errorf("%s%s: %s", path, query, got)
 			}
@@ -397,7 +397,7 @@ func TestServeReschedule_Batch(t *testing.T) {
 	d := newService(t)
 	b := d.accept(1, "tarde", 1, campaign.BatchPending)
 	later, earlier := noon.Add(5*time.Hour), noon.Add(time.Hour)
-	if got := d.post("/reschedule", `{"batch":"tarde","schedule":"2026-11-21T14:00:00"}`); got != "200 scheduled" {
+	if got := d.post("/reschedule", `{"batch":"tarde","schedule":"2037-11-21T14:00:00"}`); got != "200 scheduled" {
 		t.Fatal(got)
 	}
 	started, err := d.store.StartRelease(t.Context(), b.BatchRef, "", b.Due, noon)
@@ -405,7 +405,7 @@ func TestServeReschedule_Batch(t *testing.T) {
 	if started {
 		t.Error("the batch was released at its old time")
 	}
-	if got := d.post("/reschedule", `{"batch":"`+b.BatchID+`","schedule":"2026-11-21T13:00:00Z"}`); got != "200 scheduled" {
+	if got := d.post("/reschedule", `{"batch":"`+b.BatchID+`","schedule":"2037-11-21T13:00:00Z"}`); got != "200 scheduled" {
 		t.Fatal(got)
 	}
 	if diff := cmp.Diff([]time.Time{later, earlier}, d.handed); diff != "" {
@@ -429,16 +429,16 @@ func TestServeReschedule_Refused(t *testing.T) {
 		`{"batch":"p"}`:                       "400 missing_field",
 		`{"batch":"p","schedule":null}`:       "400 missing_field",
 		`{"batch":"p","schedule":7}`:          "400 invalid_type",
-		`{"batch":7,"schedule":"2026"}`:       "400 invalid_type",
-		`{"schedule":"2026","schedule":"20"}`: "400 duplicate_name",
-		`{"batch":"p","schedule":"2026-02-30T10:00:00"}`:         "400 invalid_schedule",
-		`{"batch":"p","schedule":"2026-11-21T12:04:59Z"}`:        "400 schedule_too_soon",
-		`{"batch":"p","schedule":"2027-11-22T12:00:00Z"}`:        "400 schedule_too_far",
-		`{"batch":"other","schedule":"2026-11-21T13:00:00Z"}`:    "404 batch_not_found",
-		`{"batch":null,"schedule":"2026-11-21T13:00:00Z"}`:       "409 batch_released",
-		`{"schedule":"2026-11-21T13:00:00Z"}`:                    "409 batch_released",
+		`{"batch":7,"schedule":"2037"}`:       "400 invalid_type",
+		`{"schedule":"2037","schedule":"20"}`: "400 duplicate_name",
+		`{"batch":"p","schedule":"2037-02-30T10:00:00"}`:         "400 invalid_schedule",
+		`{"batch":"p","schedule":"2037-11-21T12:04:59Z"}`:        "400 schedule_too_soon",
+		`{"batch":"p","schedule":"2038-11-22T12:00:00Z"}`:        "400 schedule_too_far",
+		`{"batch":"other","schedule":"2037-11-21T13:00:00Z"}`:    "404 batch_not_found",
+		`{"batch":null,"schedule":"2037-11-21T13:00:00Z"}`:       "409 batch_released",
+		`{"schedule":"2037-11-21T13:00:00Z"}`:                    "409 batch_released",
 		strings.Repeat(" ", 70_000):                              "413 body_too_large",
-		`{"batch":"p","schedule":"2026-11-21T13:00:00Z","x":[]}`: "200 scheduled",
+		`{"batch":"p","schedule":"2037-11-21T13:00:00Z","x":[]}`: "200 scheduled",
 	} {
 		if got := d.post("/reschedule", body); got != want {
 			t.Errorf("%.80s: %s, want %s", body, got, want)
@@ -447,7 +447,7 @@ func TestServeReschedule_Refused(t *testing.T) {
 	if got := d.post("/cancel", ""); got != "202 cancelling" {
 		t.Fatal(got)
 	}
-	if got := d.post("/reschedule", `{"batch":"p","schedule":"2026-11-21T13:00:00Z"}`); got != "409 campaign_cancelled" {
+	if got := d.post("/reschedule", `{"batch":"p","schedule":"2037-11-21T13:00:00Z"}`); got != "409 campaign_cancelled" {
 		t.Error(got)
 	}
 }
@@ -459,7 +459,7 @@ func TestServeReschedule_AtMostAYear(t *testing.T) {
 	d.accept(1, "p", 1, campaign.BatchPending)
 	d.service.Now = func() time.Time { return noon.AddDate(0, 6, 0) }
 	for schedule, want := range map[string]string{
-		"2027-11-21T12:00:01Z": "400 schedule_too_far", "2027-11-21T12:00:00Z": "200 scheduled",
+		"2038-11-21T12:00:01Z": "400 schedule_too_far", "2038-11-21T12:00:00Z": "200 scheduled",
 	} {
 		if got := d.post("/reschedule", `{"batch":"p","schedule":"`+schedule+`"}`); got != want {
 			t.Errorf("%s: %s, want %s", schedule, got, want)

@@ -12,7 +12,7 @@ import (
 // Every body is parsed or refused with a client error.
 func FuzzReadReschedule(f *testing.F) {
 	for _, s := range []string{
-		`{"schedule":"2026-12-24T18:30:00","batch":"b"}`, `{"schedule":null}`, `{"schedule":1}`, `[]`, `null`, `{"schedule":"a","schedule":"b"}`,
+		`{"schedule":"2037-12-24T18:30:00","batch":"b"}`, `{"schedule":null}`, `{"schedule":1}`, `[]`, `null`, `{"schedule":"a","schedule":"b"}`,
 		`{"schedule":"\ud800"}`, `{"Schedule":"a"}`,
 	} {
 		f.Add([]byte(s))

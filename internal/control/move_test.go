@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	evening  = "2026-11-21T18:00:00Z"
-	tomorrow = "2026-11-22T13:00:00Z"
+	evening  = "2037-11-21T18:00:00Z"
+	tomorrow = "2037-11-22T13:00:00Z"
 )
 
 // waiting accepts a scheduled batch with a reservation for the day of its due time.
@@ -34,7 +34,7 @@ func (d *service) waiting(ordinal int, reserved campaign.Money, change func(b *c
 		State: campaign.BatchPending, NextCheck: noon.Add(time.Hour), Reserved: reserved,
 	}
 	if reserved > 0 {
-		b.ReservedOn = "2026-11-21"
+		b.ReservedOn = "2037-11-21"
 	}
 	if change != nil {
 		change(&b)
@@ -88,8 +88,8 @@ func TestMove_AllBatches(t *testing.T) {
 	if len(d.handed) != 3 || len(d.tasks) != 0 {
 		t.Errorf("%d releases scheduled, %d tasks queued", len(d.handed), len(d.tasks))
 	}
-	d.wantReserved("2026-11-21", "0.00")
-	d.wantReserved("2026-11-22", "3.00")
+	d.wantReserved("2037-11-21", "0.00")
+	d.wantReserved("2037-11-22", "3.00")
 
 	if got := d.move(tomorrow); got != "" || len(d.handed) != 3 {
 		t.Errorf("repeated: %q, %d releases scheduled", got, len(d.handed))
@@ -98,8 +98,8 @@ func TestMove_AllBatches(t *testing.T) {
 		t.Error(got)
 	}
 	d.wantDue(batches[2], evening)
-	d.wantReserved("2026-11-21", "3.00")
-	d.wantReserved("2026-11-22", "0.00")
+	d.wantReserved("2037-11-21", "3.00")
+	d.wantReserved("2037-11-22", "0.00")
 	if got := d.post("/reschedule", `{"batch":"batch 2","schedule":"`+tomorrow+`"}`); got != "200 scheduled" {
 		t.Error(got)
 	}
@@ -114,9 +114,9 @@ func TestMove_Refused(t *testing.T) {
 		schedule string
 		want     string
 	}{
-		"too soon":      {nil, "2026-11-21T12:01:00Z", "schedule_too_soon"},
+		"too soon":      {nil, "2037-11-21T12:01:00Z", "schedule_too_soon"},
 		"no time":       {nil, "tomorrow", "invalid_schedule"},
-		"too far":       {nil, "2027-11-21T12:00:01Z", "schedule_too_far"},
+		"too far":       {nil, "2038-11-21T12:00:01Z", "schedule_too_far"},
 		"after the end": {func(b *campaign.Batch) { b.NotAfter = noon.Add(4 * time.Hour) }, evening, "schedule_after_not_after"},
 		"started":       {func(b *campaign.Batch) { b.State = campaign.BatchSending }, evening, "campaign_started"},
 		"no room":       {func(b *campaign.Batch) { b.Reserved = 5_000_000 }, tomorrow, campaign.CodeBudgetExceeded},
@@ -137,7 +137,7 @@ func TestMove_Refused(t *testing.T) {
 			if _, err := d.service.MayMove(t.Context(), d.campaign(), tt.schedule, before); d.code(err) != tt.want {
 				t.Errorf("checked: %v, want %q", err, tt.want)
 			}
-			d.wantDue(first, "2026-11-21T15:00:00Z")
+			d.wantDue(first, "2037-11-21T15:00:00Z")
 			if got := d.campaign().Plan(); got != before || len(d.handed) != 0 {
 				t.Errorf("the refused call changed the campaign, or scheduled %d releases", len(d.handed))
 			}
@@ -214,13 +214,13 @@ func TestMove_BatchAdded(t *testing.T) {
 	if _, err := d.service.Move(t.Context(), d.id, evening, plan); d.code(err) != "campaign_changed" {
 		t.Error(err)
 	}
-	d.wantDue(first, "2026-11-21T15:00:00Z")
+	d.wantDue(first, "2037-11-21T15:00:00Z")
 	if got := d.move(evening); got != "" {
 		t.Fatal(got)
 	}
 	third := d.waiting(3, 0, nil)
 	d.wantDue(second, evening)
-	d.wantDue(third, "2026-11-21T15:00:00Z")
+	d.wantDue(third, "2037-11-21T15:00:00Z")
 }
 
 // Whatever changes the campaign at the same time, either all its batches move, or none.
@@ -320,10 +320,10 @@ func TestMove_ManyBatches(t *testing.T) {
 	if c := d.campaign(); len(c.Unmoved()) > 0 || c.Move.Open {
 		t.Errorf("%d rows are left, open: %v", len(c.Unmoved()), c.Move.Open)
 	}
-	d.wantReserved("2026-11-21", "0.00")
-	d.wantReserved("2026-11-22", "83.00")
+	d.wantReserved("2037-11-21", "0.00")
+	d.wantReserved("2037-11-22", "83.00")
 	d.run(d.tasks[0])
-	d.wantReserved("2026-11-22", "83.00")
+	d.wantReserved("2037-11-22", "83.00")
 }
 
 // run handles a task as the revoke function does.
@@ -364,8 +364,8 @@ func TestMove_Crash(t *testing.T) {
 		t.Errorf("%d rows are left, open: %v", len(c.Unmoved()), c.Move.Open)
 	}
 	d.wantDue(last, tomorrow)
-	d.wantReserved("2026-11-21", "0.00")
-	d.wantReserved("2026-11-22", "83.00")
+	d.wantReserved("2037-11-21", "0.00")
+	d.wantReserved("2037-11-22", "83.00")
 }
 
 // fatal is a client of DynamoDB whose process ends at one of its transactions, before or after
@@ -418,9 +418,9 @@ func TestMove_CrashAtAnyTransaction(t *testing.T) {
 				if client.calls != at {
 					t.Fatalf("%d transactions", client.calls)
 				}
-				want, day := tomorrow, "2026-11-22"
+				want, day := tomorrow, "2037-11-22"
 				if at == 1 && !after {
-					want, day = "2026-11-21T15:00:00Z", "2026-11-21"
+					want, day = "2037-11-21T15:00:00Z", "2037-11-21"
 				}
 				d.wantDue(batches[0], want)
 				d.wantDue(batches[len(batches)-1], want)
@@ -450,8 +450,8 @@ func TestMove_ChangedBeforeItsRow(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	d.run(d.tasks[0])
-	d.wantReserved("2026-11-21", "1.00")
-	d.wantReserved("2026-11-22", "81.00")
+	d.wantReserved("2037-11-21", "1.00")
+	d.wantReserved("2037-11-22", "81.00")
 	if c := d.campaign(); c.Move.Open {
 		t.Error("the move is still open")
 	}
@@ -474,8 +474,8 @@ func TestMove_CancelInBetween(t *testing.T) {
 	if got := d.campaign().Status(); got != campaign.StatusCancelled {
 		t.Errorf("the campaign is %s", got)
 	}
-	d.wantReserved("2026-11-21", "0.00")
-	d.wantReserved("2026-11-22", "0.00")
+	d.wantReserved("2037-11-21", "0.00")
+	d.wantReserved("2037-11-22", "0.00")
 }
 
 // A reschedule of one batch finishes an open move first, and wins for that batch.
@@ -495,8 +495,8 @@ func TestReschedule_AfterOpenMove(t *testing.T) {
 	d.wantDue(batches[len(batches)-2], tomorrow)
 	d.run(d.tasks[0])
 	d.wantDue(last, evening)
-	d.wantReserved("2026-11-21", "1.00")
-	d.wantReserved("2026-11-22", "82.00")
+	d.wantReserved("2037-11-21", "1.00")
+	d.wantReserved("2037-11-22", "82.00")
 }
 
 // A release can start in the next minute: a campaign with rows that move later is refused.

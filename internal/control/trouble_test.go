@@ -33,7 +33,7 @@ func TestServe_InvalidToken(t *testing.T) {
 		},
 	} {
 		d.unfit = unfit
-		for path, body := range map[string]string{"/cancel": "", "/reschedule": `{"batch":"p","schedule":"2026-11-21T13:00:00Z"}`} {
+		for path, body := range map[string]string{"/cancel": "", "/reschedule": `{"batch":"p","schedule":"2037-11-21T13:00:00Z"}`} {
 			if got := d.post(path, body); got != want {
 				t.Errorf("%s: %s, want %s", path, got, want)
 			}
@@ -49,7 +49,7 @@ func TestServe_OtherTenant(t *testing.T) {
 	d, other := newService(t), newService(t)
 	d.accept(1, "p", 1, campaign.BatchPending)
 	for path, body := range map[string]string{
-		"/cancel": "", "/cancel?revoke=true": "", "/reschedule": `{"batch":"p","schedule":"2026-11-21T13:00:00Z"}`,
+		"/cancel": "", "/cancel?revoke=true": "", "/reschedule": `{"batch":"p","schedule":"2037-11-21T13:00:00Z"}`,
 	} {
 		if got := other.post(path, body); got != "404 campaign_not_found" {
 			t.Errorf("%s: %s", path, got)
@@ -196,7 +196,7 @@ func TestServeReschedule_Concurrent(t *testing.T) {
 			d := newService(t)
 			b := d.accept(1, "p", 1, campaign.BatchPending)
 			d.service.Store = &rival{d.store, test.rivals}
-			if got := d.post("/reschedule", `{"batch":"p","schedule":"2026-11-21T13:00:00Z"}`); got != test.want {
+			if got := d.post("/reschedule", `{"batch":"p","schedule":"2037-11-21T13:00:00Z"}`); got != test.want {
 				t.Errorf("%s, want %s", got, test.want)
 			}
 			now, err := d.store.Batch(t.Context(), b.BatchRef)
@@ -215,7 +215,7 @@ func TestServeReschedule_SchedulingFails(t *testing.T) {
 	d := newService(t)
 	b := d.accept(1, "p", 1, campaign.BatchPending)
 	d.handErr = errBroken
-	if got := d.post("/reschedule", `{"batch":"p","schedule":"2026-11-21T13:00:00Z"}`); got != "200 scheduled" {
+	if got := d.post("/reschedule", `{"batch":"p","schedule":"2037-11-21T13:00:00Z"}`); got != "200 scheduled" {
 		t.Error(got)
 	}
 	found := false

@@ -62,7 +62,7 @@ func TestDryRun_NoWarnings(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	body := b.body(fields{
-		"batch": "1", "schedule": nil, "notAfter": "2026-11-22T10:00:00Z", "templateId": b.template,
+		"batch": "1", "schedule": nil, "notAfter": "2037-11-22T10:00:00Z", "templateId": b.template,
 		"messages": []fields{{"phone": "11987654321", "uid": "u", "vars": fields{"nome": "A", "pedido": 1, "other": 2}}},
 	})
 	got := b.dryRun(body)
@@ -83,7 +83,7 @@ func TestDryRun_UnknownNames(t *testing.T) {
 		all[i]["fone"] = "secret"
 	}
 	all[7]["a/b~"], all[1999][strings.Repeat("ã", 150)] = "secret", "secret"
-	body := b.body(fields{"messages": all, "scheduledAt": "2026-11-22T10:00:00Z", "Name": "secret", "vars": fields{"x": 1}})
+	body := b.body(fields{"messages": all, "scheduledAt": "2037-11-22T10:00:00Z", "Name": "secret", "vars": fields{"x": 1}})
 	got := b.dryRun(body)
 	want := findings{2005, []string{
 		"/Name", "/scheduledAt", "/vars", "/messages/0/fone", "/messages/7/a~1b~0", "/messages/1999/" + strings.Repeat("ã", 100),

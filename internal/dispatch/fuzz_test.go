@@ -15,10 +15,10 @@ import (
 // Every body has an encodable answer, and a request without violations can be stored.
 func FuzzReadRequest(f *testing.F) {
 	f.Add([]byte(`{"campaignId":"0d9f2f4c-5c1e-4b7a-9a53-2f6f1f0a7b11","name":"n","templateId":"0d9f2f4c-5c1e-4b7a-9a53-2f6f1f0a7b12",` +
-		`"batch":"b","schedule":"2026-03-02T12:00","notAfter":"2026-03-03T12:00:00Z",` +
+		`"batch":"b","schedule":"2037-03-02T12:00","notAfter":"2037-03-03T12:00:00Z",` +
 		`"messages":[{"phone":"+5511987654321","uid":"u","vars":{"a":"b","c":1,"d":null,"e":true}},{"phone":"11","uid":"=v"}]}`))
 	f.Add([]byte(`{"messages":[null,[],{"phone":1,"uid":{},"vars":[]}],"notAfter":"9999-12-31T23:59:59-12:00"}`))
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	now := time.Date(2037, 3, 1, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		unknown := &unknownNames{}
 		q, found := readRequest(body, unknown)

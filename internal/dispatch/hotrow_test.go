@@ -148,9 +148,9 @@ func hotService(h *hotRow, room int64) *dispatch.Service {
 	h.rows = map[string]string{
 		"T#" + hotTemplate: `{"pk":{"S":"T#` + hotTemplate + `"},"sk":{"S":"CURRENT"},"tenant":{"S":"t"},"version":{"N":"1"},"text":{"S":"Oi"}}`,
 		"TEN#t":            `{"pk":{"S":"TEN#t"},"sk":{"S":"BILLING"},` + prices + `,"monthLimit":{"N":"` + strconv.FormatInt(room, 10) + `"}}`,
-		"BUDGET#t":         `{"pk":{"S":"BUDGET#t"},"sk":{"S":"2026-11"},"total":{"N":"USED"}}`,
+		"BUDGET#t":         `{"pk":{"S":"BUDGET#t"},"sk":{"S":"2037-11"},"total":{"N":"USED"}}`,
 	}
-	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
+	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
 	client := dynamodb.New(dynamodb.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String("http://dynamodb.invalid"),
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), HTTPClient: &http.Client{Transport: h},

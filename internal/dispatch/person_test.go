@@ -78,8 +78,8 @@ func TestDispatch_SameRulesAsClients(t *testing.T) {
 		"no template":        b.body(fields{"templateId": newUUID()}),
 		"2,001 messages":     b.body(fields{"messages": messages(11987650000, 2001)}),
 		"missing variables":  b.body(fields{"templateId": b.template}),
-		"too soon a time":    b.body(fields{"schedule": "2026-11-21T15:01:00Z"}),
-		"an early not-after": b.body(fields{"notAfter": "2026-11-21T14:00:00Z"}),
+		"too soon a time":    b.body(fields{"schedule": "2037-11-21T15:01:00Z"}),
+		"an early not-after": b.body(fields{"notAfter": "2037-11-21T14:00:00Z"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

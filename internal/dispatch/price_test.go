@@ -84,10 +84,10 @@ func TestDryRun_Price(t *testing.T) {
 	if answer.Valid || len(answer.Errors) != 1 || answer.Errors[0].Code != "budget_exceeded" || answer.Errors[0].Status != http.StatusConflict {
 		t.Errorf("over the limit of a day: %s", answer.body)
 	}
-	if got.Budget == nil || got.Budget.Cost != "0.20" || got.Budget.Day.Limit != "0.19" || got.Budget.Day.Date != "2026-11-21" || got.Budget.Month.Limit != "10.00" {
+	if got.Budget == nil || got.Budget.Cost != "0.20" || got.Budget.Day.Limit != "0.19" || got.Budget.Day.Date != "2037-11-21" || got.Budget.Month.Limit != "10.00" {
 		t.Errorf("figures: %s", answer.body)
 	}
-	b.wantSpending("2026-11-21", "0.00", "0.00")
+	b.wantSpending("2037-11-21", "0.00", "0.00")
 }
 
 func TestServeDispatch_Classes(t *testing.T) {
@@ -111,7 +111,7 @@ func TestServeDispatch_Budget(t *testing.T) {
 	b := newBench(t)
 	b.billing("0.10", "0.12")
 	b.post(b.body(nil)).accepted(t)
-	b.wantSpending("2026-11-21", "0.05", "0.05")
+	b.wantSpending("2037-11-21", "0.05", "0.05")
 
 	refused := b.post(b.body(fields{"messages": messages(11987654321, 2)}))
 	refused.want(t, http.StatusConflict, "budget_exceeded")
@@ -120,13 +120,13 @@ func TestServeDispatch_Budget(t *testing.T) {
 		t.Errorf("figures: %s", refused.body)
 	}
 
-	tomorrow := fields{"schedule": "2026-11-22T12:00:00"}
+	tomorrow := fields{"schedule": "2037-11-22T12:00:00"}
 	b.post(b.body(tomorrow)).accepted(t) // the day has room of its own
-	b.wantSpending("2026-11-22", "0.05", "0.10")
+	b.wantSpending("2037-11-22", "0.05", "0.10")
 	b.post(b.body(tomorrow)).want(t, http.StatusConflict, "budget_exceeded") // the month has not
-	b.post(b.body(fields{"schedule": "2026-12-01T02:59:59Z"})).want(t, http.StatusConflict, "budget_exceeded")
-	b.post(b.body(fields{"schedule": "2026-12-01T03:00:00Z"})).accepted(t) // December in São Paulo
-	b.wantSpending("2026-12-01", "0.05", "0.05")
+	b.post(b.body(fields{"schedule": "2037-12-01T02:59:59Z"})).want(t, http.StatusConflict, "budget_exceeded")
+	b.post(b.body(fields{"schedule": "2037-12-01T03:00:00Z"})).accepted(t) // December in São Paulo
+	b.wantSpending("2037-12-01", "0.05", "0.05")
 }
 
 // All other refusals of the specification take precedence.
@@ -151,7 +151,7 @@ func TestServeDispatch_BudgetIsLast(t *testing.T) {
 			t.Errorf("%s: %d %s", name, got.status, got.body)
 		}
 	}
-	b.wantSpending("2026-11-21", "0.00", "0.00")
+	b.wantSpending("2037-11-21", "0.00", "0.00")
 }
 
 func TestServeDispatch_RepeatedCallReservesOnce(t *testing.T) {
@@ -162,7 +162,7 @@ func TestServeDispatch_RepeatedCallReservesOnce(t *testing.T) {
 	for range 3 {
 		b.post(body, "Idempotency-Key", "k").accepted(t)
 	}
-	b.wantSpending("2026-11-21", "0.05", "0.05")
+	b.wantSpending("2037-11-21", "0.05", "0.05")
 }
 
 // 100 concurrent calls at the edge of a budget: as many are accepted as there is room for.
@@ -189,7 +189,7 @@ func TestServeDispatch_ConcurrentBudget(t *testing.T) {
 			if conflicts.count == 0 {
 				t.Error("no transactions were in progress at the same time")
 			}
-			b.wantSpending("2026-11-21", "1.85", "1.85")
+			b.wantSpending("2037-11-21", "1.85", "1.85")
 		})
 	}
 }

@@ -98,14 +98,14 @@ func TestServeDispatch_InvalidFields(t *testing.T) {
 		"batch blank":               {fields{"batch": ""}, 400, "blank", "/batch"},
 		"batch a number":            {fields{"batch": 2}, 400, "invalid_type", "/batch"},
 		"schedule a number":         {fields{"schedule": 1798137000}, 400, "invalid_type", "/schedule"},
-		"schedule a date":           {fields{"schedule": "2026-12-24"}, 400, "invalid_schedule", "/schedule"},
-		"schedule on 30 February":   {fields{"schedule": "2027-02-30T10:00:00Z"}, 400, "invalid_schedule", "/schedule"},
+		"schedule a date":           {fields{"schedule": "2037-12-24"}, 400, "invalid_schedule", "/schedule"},
+		"schedule on 30 February":   {fields{"schedule": "2038-02-30T10:00:00Z"}, 400, "invalid_schedule", "/schedule"},
 		"schedule in the past":      {fields{"schedule": "2018-11-04T00:30:00"}, 400, "schedule_too_soon", "/schedule"},
-		"schedule 4:59.999 ahead":   {fields{"schedule": "2026-11-21T15:04:59.999Z"}, 400, "schedule_too_soon", "/schedule"},
+		"schedule 4:59.999 ahead":   {fields{"schedule": "2037-11-21T15:04:59.999Z"}, 400, "schedule_too_soon", "/schedule"},
 		"schedule in the year 9999": {fields{"schedule": "9999-12-31T23:59:59Z"}, 400, "schedule_too_far", "/schedule"},
 		"notAfter no time":          {fields{"notAfter": "soon"}, 400, "invalid_not_after", "/notAfter"},
 		"notAfter beyond all years": {fields{"notAfter": "9999-12-31T23:59:59-12:00"}, 400, "invalid_not_after", "/notAfter"},
-		"notAfter before sending":   {fields{"notAfter": "2026-11-21T15:00:00Z"}, 400, "invalid_not_after", "/notAfter"},
+		"notAfter before sending":   {fields{"notAfter": "2037-11-21T15:00:00Z"}, 400, "invalid_not_after", "/notAfter"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -150,10 +150,10 @@ func TestServeDispatch_UnusualValidCalls(t *testing.T) {
 func TestServeDispatch_Schedule(t *testing.T) {
 	t.Parallel()
 	for schedule, due := range map[string]string{
-		"2026-11-21T12:05:00":       "2026-11-21T15:05:00Z", // exactly five minutes ahead, in São Paulo
-		"2026-11-21T15:05:00.000Z":  "2026-11-21T15:05:00Z",
-		"2026-11-21T17:05:00+02:00": "2026-11-21T15:05:00Z",
-		"2027-11-21T15:00:00Z":      "2027-11-21T15:00:00Z",
+		"2037-11-21T12:05:00":       "2037-11-21T15:05:00Z", // exactly five minutes ahead, in São Paulo
+		"2037-11-21T15:05:00.000Z":  "2037-11-21T15:05:00Z",
+		"2037-11-21T17:05:00+02:00": "2037-11-21T15:05:00Z",
+		"2038-11-21T15:00:00Z":      "2038-11-21T15:00:00Z",
 	} {
 		b := newBench(t)
 		got := b.post(b.body(fields{"schedule": schedule}))
@@ -445,7 +445,7 @@ func TestServeDispatch_TemplateAndScheduleOfBatch(t *testing.T) {
 	id := newUUID()
 	b.post(b.body(fields{"campaignId": id, "name": "n"})).accepted(t)
 	b.post(b.body(fields{
-		"campaignId": id, "name": "n", "batch": "2", "templateId": b.template, "schedule": "2026-11-22T10:00:00Z",
+		"campaignId": id, "name": "n", "batch": "2", "templateId": b.template, "schedule": "2037-11-22T10:00:00Z",
 		"messages": []fields{{"phone": "21987654321", "uid": "u", "vars": fields{"nome": "A", "pedido": 1}}},
 	})).accepted(t)
 	first, second := b.handoffs.batches[0], b.handoffs.batches[1]

@@ -70,7 +70,7 @@ func (h holder) Authorize(*http.Request, string, string) (accesstoken.Claims, er
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	env := stackenv.Load(t)
-	now := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	now := time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC)
 	cfg := env.AWS()
 	tables := dynamo.Tables{
 		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"],

@@ -58,11 +58,11 @@ func TestMaker_Snapshot(t *testing.T) {
 	header, got := c.download(c.stored(e))
 	want := lines(
 		`"Number","uid","Status","Reason","Sent at","Delivered at","Read at","Ended at","Taps","Clicks"`,
-		`"+5511980010000","'=1+1","sent","","2026-11-21T12:01:00.000Z","","","","",""`,
-		`"+5511980010001","josé","read","","2026-11-21T12:01:00.000Z","2026-11-21T12:02:00.000Z","2026-11-21T12:03:00.000Z","","Sim, já","Ver"`,
-		`"+5511980010002","u2","delivered","","2026-11-21T12:01:00.000Z","2026-11-21T12:02:00.000Z","","","",""`,
-		`"+5511980010003","u3","expired","The message could not be delivered in time.","2026-11-21T12:01:00.000Z","","","2026-11-21T12:04:00.000Z","",""`,
-		`"+5511980010004","u4","failed","The number cannot be reached by RCS.","","","","2026-11-21T12:05:00.000Z","",""`,
+		`"+5511980010000","'=1+1","sent","","2037-11-21T12:01:00.000Z","","","","",""`,
+		`"+5511980010001","josé","read","","2037-11-21T12:01:00.000Z","2037-11-21T12:02:00.000Z","2037-11-21T12:03:00.000Z","","Sim, já","Ver"`,
+		`"+5511980010002","u2","delivered","","2037-11-21T12:01:00.000Z","2037-11-21T12:02:00.000Z","","","",""`,
+		`"+5511980010003","u3","expired","The message could not be delivered in time.","2037-11-21T12:01:00.000Z","","","2037-11-21T12:04:00.000Z","",""`,
+		`"+5511980010004","u4","failed","The number cannot be reached by RCS.","","","","2037-11-21T12:05:00.000Z","",""`,
 		`"+5511980020000","x0","pending","","","","","","",""`,
 		`"+5511980020001","x1","pending","","","","","","",""`,
 	)
@@ -109,8 +109,8 @@ func TestMaker_Excel(t *testing.T) {
 	got := c.made(campaign.ExportRequest{Format: campaign.ExportExcel, Language: "pt-BR", Statuses: []string{"read", "failed"}})
 	want := "\ufeff" + lines(
 		`"Número";"Código do cliente (uid)";"Situação";"Motivo";"Enviada em";"Entregue em";"Lida em";"Encerrada em";"Toques";"Cliques"`,
-		`"+5511980010001";"josé";"Lida";"";"21/11/2026 09:01:00";"21/11/2026 09:02:00";"21/11/2026 09:03:00";"";"Sim, já";"Ver"`,
-		`"+5511980010004";"u4";"Falhou";"O número não recebe RCS.";"";"";"";"21/11/2026 09:05:00";"";""`,
+		`"+5511980010001";"josé";"Lida";"";"21/11/2037 09:01:00";"21/11/2037 09:02:00";"21/11/2037 09:03:00";"";"Sim, já";"Ver"`,
+		`"+5511980010004";"u4";"Falhou";"O número não recebe RCS.";"";"";"";"21/11/2037 09:05:00";"";""`,
 	)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the file (-want +got):\n%s", diff)

@@ -25,7 +25,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // queue keeps the tasks that are sent to it.
 type queue struct {

@@ -11,8 +11,8 @@ func TestConcerns(t *testing.T) {
 	a := &person{tenant: campaign.Tenant{ID: "a"}, agents: []string{"shared"}}
 	b := &person{tenant: campaign.Tenant{ID: "b"}, agents: []string{"shared"}}
 	moved := &person{tenant: campaign.Tenant{ID: "moved"}, agents: []string{"new"}}
-	const event, untold = "events/shared/2026/one", "events/shared/2026/two"
-	const former = "events/old/2026/three"
+	const event, untold = "events/shared/2037/one", "events/shared/2037/two"
+	const former = "events/old/2037/three"
 	keys := []string{event, a.happens(event, campaign.KindReplied), untold, former, moved.happens(former, campaign.KindOptedOut)}
 	kept := keptEvents{keys: map[string]bool{}, told: map[string]bool{}}
 	for _, key := range keys {

@@ -55,7 +55,7 @@ func TestClicks(t *testing.T) {
 	for _, m := range answer["messages"].([]any) {
 		got[m.(object)["uid"].(string)] = m.(object)["clicks"]
 	}
-	link := []any{object{"at": "2026-11-21T14:00:00Z", "text": "Ver", "kind": "openUrl", "url": "https://example.com/"}}
+	link := []any{object{"at": "2037-11-21T14:00:00Z", "text": "Ver", "kind": "openUrl", "url": "https://example.com/"}}
 	if diff := cmp.Diff(map[string]any{"u0": link, "u1": nil, "u2": link}, got); diff != "" {
 		t.Errorf("clicks by message (-want +got):\n%s", diff)
 	}

@@ -21,7 +21,7 @@ const csv = "line,phone,uid,code,reason\r\n1,119,ação,wrong_length,too short\r
 
 var name = strings.Repeat("aZ_-9", 9)[:43]
 
-var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+var now = time.Date(2037, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // blobs holds one error file with a modification time. Reading the key "errors/" plus
 // 43 times x fails.

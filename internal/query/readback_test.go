@@ -31,7 +31,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // service is a query service for a tenant of its own, with one campaign, on the stack's
 // table and bucket.
@@ -223,16 +223,16 @@ func aCampaignTellsHowFarItIs(t *testing.T, newService func(*testing.T) *service
 		}
 	}
 	want := object{
-		"campaignId": d.id.CampaignID, "name": "Entregas", "status": "sending", "createdAt": "2026-11-21T12:00:00Z",
+		"campaignId": d.id.CampaignID, "name": "Entregas", "status": "sending", "createdAt": "2037-11-21T12:00:00Z",
 		"accepted": 153.0, "rejected": 2.0, "counts": counts(31, 21, 90, 10, 1),
 		"batches": []any{
 			object{
 				"batchId": first.BatchID, "batch": "manhã", "status": "sending", "templateId": first.TemplateID,
-				"acceptedAt": "2026-11-21T12:00:00Z", "accepted": 150.0, "rejected": 1.0, "counts": counts(28, 21, 90, 10, 1),
+				"acceptedAt": "2037-11-21T12:00:00Z", "accepted": 150.0, "rejected": 1.0, "counts": counts(28, 21, 90, 10, 1),
 			},
 			object{
 				"batchId": campaign.BatchID("tarde"), "batch": "tarde", "status": "scheduled", "templateId": first.TemplateID,
-				"acceptedAt": "2026-11-21T12:00:00Z", "schedule": "2026-11-21T15:00:00Z",
+				"acceptedAt": "2037-11-21T12:00:00Z", "schedule": "2037-11-21T15:00:00Z",
 				"accepted": 3.0, "rejected": 1.0, "counts": counts(3, 0, 0, 0, 0),
 			},
 		},

@@ -66,7 +66,7 @@ func TestTaps_Messages(t *testing.T) {
 		message := m.(object)
 		got[fmt.Sprint(message["uid"], " ", message["status"])] = message["taps"]
 	}
-	at := "2026-11-21T13:00:00Z"
+	at := "2037-11-21T13:00:00Z"
 	link := object{"at": at, "text": "Ver", "kind": "openUrl", "url": "https://example.com/"}
 	want := map[string]any{
 		"u0 pending": nil, "u1 read": []any{link}, "u2 read": []any{object{"at": at, "text": "Sim", "kind": "reply"}, link}, "u3 pending": nil,

@@ -16,7 +16,7 @@ import (
 )
 
 // now is the first day of March in UTC, and the last one of February in São Paulo.
-var now = time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)
+var now = time.Date(2037, 3, 1, 1, 0, 0, 0, time.UTC)
 
 // books are the counts of a new tenant, whose outcomes were recorded without counting.
 type books struct {
@@ -63,7 +63,7 @@ func (b books) campaign(name string, created, due time.Duration, outcomes ...cam
 
 func (b books) days() map[string]campaign.DayCounts {
 	b.t.Helper()
-	days, err := b.store.Days(b.t.Context(), b.tenant, "2025-01-01", "2026-12-31")
+	days, err := b.store.Days(b.t.Context(), b.tenant, "2036-01-01", "2037-12-31")
 	b.must(err)
 	counts := map[string]campaign.DayCounts{}
 	for _, d := range days {
@@ -84,13 +84,13 @@ func TestTenant(t *testing.T) {
 	b.campaign("scheduled long ago", 100*day, day, campaign.OutcomeDelivered)
 	b.campaign("a month ago", 30*day, 30*day, sent)
 	b.campaign("long ago", 90*day, 90*day, sent)
-	b.campaign("Teste: Natal 21/11/2026 12:00:05", 0, 0, sent)
-	b.must(b.store.AddDay(t.Context(), b.tenant, "2026-02-28", campaign.DayCounts{Sent: 7, OptedOut: 1}))
+	b.campaign("Teste: Natal 21/11/2037 12:00:05", 0, 0, sent)
+	b.must(b.store.AddDay(t.Context(), b.tenant, "2037-02-28", campaign.DayCounts{Sent: 7, OptedOut: 1}))
 	b.must(b.recounter.Tenant(t.Context(), b.tenant))
 	want := map[string]campaign.DayCounts{
-		"2026-02-28": {Sent: 2, Delivered: 1, Read: 1, Failed: 1, OptedOut: 1},
-		"2026-02-27": {Sent: 1, Delivered: 1},
-		"2026-01-29": {Sent: 1},
+		"2037-02-28": {Sent: 2, Delivered: 1, Read: 1, Failed: 1, OptedOut: 1},
+		"2037-02-27": {Sent: 1, Delivered: 1},
+		"2037-01-29": {Sent: 1},
 	}
 	if diff := cmp.Diff(want, b.days()); diff != "" {
 		t.Errorf("days after the first recount (-want +got):\n%s", diff)
@@ -98,7 +98,7 @@ func TestTenant(t *testing.T) {
 	b.campaign("late", 30*day, 30*day, sent)
 	b.campaign("late, two days ago", 2*day, 2*day, sent)
 	b.must(b.recounter.Tenant(t.Context(), b.tenant))
-	want["2026-02-26"] = campaign.DayCounts{Sent: 1}
+	want["2037-02-26"] = campaign.DayCounts{Sent: 1}
 	if diff := cmp.Diff(want, b.days()); diff != "" {
 		t.Errorf("days after the second recount (-want +got):\n%s", diff)
 	}
@@ -116,7 +116,7 @@ func TestTenant_Unchanged(t *testing.T) {
 	b.campaign("today", 0, 0, campaign.OutcomeSent)
 	b.must(b.recounter.Tenant(t.Context(), b.tenant))
 	version := func() int {
-		days, err := b.store.Days(t.Context(), b.tenant, "2026-02-28", "2026-02-28")
+		days, err := b.store.Days(t.Context(), b.tenant, "2037-02-28", "2037-02-28")
 		b.must(err)
 		return days[0].Version
 	}
@@ -125,8 +125,8 @@ func TestTenant_Unchanged(t *testing.T) {
 	if version() != before {
 		t.Error("a recount without differences wrote the day")
 	}
-	b.must(b.store.AddDay(t.Context(), b.tenant, "2026-02-28", campaign.DayCounts{Sent: 1}))
-	if set, err := b.store.SetDay(t.Context(), b.tenant, campaign.Day{Date: "2026-02-28", Version: before}); set || err != nil {
+	b.must(b.store.AddDay(t.Context(), b.tenant, "2037-02-28", campaign.DayCounts{Sent: 1}))
+	if set, err := b.store.SetDay(t.Context(), b.tenant, campaign.Day{Date: "2037-02-28", Version: before}); set || err != nil {
 		t.Errorf("a day that changed was replaced: %t, %v", set, err)
 	}
 }

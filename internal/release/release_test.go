@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	noon      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	noon      = time.Date(2037, 3, 1, 12, 0, 0, 0, time.UTC)
 	errBroken = errors.New("broken")
 )
 

@@ -135,19 +135,19 @@ var refusals = map[string]struct {
 	"no location":        {suggestion(`"kind":"showLocation","text":"a"`), []violation{{"/suggestions/1/location", "blank"}}},
 	"latitude too large": {suggestion(`"kind":"showLocation","text":"a","location":{"latitude":91,"longitude":0}`), []violation{{"/suggestions/1/location", "invalid_value"}}},
 	"event without title": {
-		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"","start":"2026-12-24T18:00:00Z","end":"2026-12-24T19:00:00Z"}`),
+		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"","start":"2037-12-24T18:00:00Z","end":"2037-12-24T19:00:00Z"}`),
 		[]violation{{"/suggestions/1/event/title", "blank"}},
 	},
 	"event that ends first": {
-		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2026-12-24T18:00:00Z","end":"2026-12-24T18:00:00Z"}`),
+		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2037-12-24T18:00:00Z","end":"2037-12-24T18:00:00Z"}`),
 		[]violation{{"/suggestions/1/event/end", "invalid_value"}},
 	},
 	"event that ends in the year 10000, in UTC": {
-		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2026-12-24T18:00:00Z","end":"9999-12-31T23:30:00-03:00"}`),
+		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2037-12-24T18:00:00Z","end":"9999-12-31T23:30:00-03:00"}`),
 		[]violation{{"/suggestions/1/event/end", "invalid_value"}},
 	},
 	"event without offset": {
-		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2026-12-24T18:00:00","end":5}`),
+		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2037-12-24T18:00:00","end":5}`),
 		[]violation{{"/suggestions/1/event/end", "invalid_type"}, {"/suggestions/1/event/start", "invalid_value"}},
 	},
 	"content too large": {named(`"carousel":{"cards":[` + repeated(`{"description":"`+strings.Repeat("<", 2000)+`","suggestions":[`+repeated(`{"kind":"openUrl","text":"a","url":"https://a.example/`+strings.Repeat("<", 2000)+`"}`, 4)+`]}`, 10) + `]}`), []violation{{"", "too_long"}}},
@@ -236,7 +236,7 @@ func TestAtTheLimits(t *testing.T) {
 		"card":        named(`"card":{"title":"` + strings.Repeat("a", 200) + `","description":"` + strings.Repeat("a", 2000) + `","suggestions":[` + repeated(`{"kind":"reply","text":"`+strings.Repeat("a", 25)+`"}`, 4) + `]}`),
 		"cards":       named(`"carousel":{"cards":[` + repeated(card, 10) + `]}`),
 		"suggestions": named(`"text":"a","suggestions":[` + repeated(`{"kind":"requestLocation","text":"a"}`, 11) + `]`),
-		"an answer":   `{"id":"a","version":3,"variables":["x"],"createdAt":"2026-11-21T12:00:00Z","name":"n","traffic":"promotion","text":"a"}`,
+		"an answer":   `{"id":"a","version":3,"variables":["x"],"createdAt":"2037-11-21T12:00:00Z","name":"n","traffic":"promotion","text":"a"}`,
 	} {
 		f := &fake{}
 		f.call(t, http.MethodPost, "", body).want(t, http.StatusCreated, "")

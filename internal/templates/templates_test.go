@@ -24,7 +24,7 @@ const (
 		 "suggestions":[{"kind":"openUrl","text":"Ver","url":"https://loja.example/?u={{nome}}","webview":"tall"}]},
 		{"title":"Bolsa","media":{"url":"https://loja.example/b.png","height":"short"}}]},
 		"suggestions":[{"kind":"dial","text":"Ligar","phone":"+551133334444"},
-			{"kind":"calendarEvent","text":"Agendar","event":{"title":"Natal","start":"2026-12-24T18:00:00-03:00","end":"2026-12-24T22:00:00-03:00"}}]}`
+			{"kind":"calendarEvent","text":"Agendar","event":{"title":"Natal","start":"2037-12-24T18:00:00-03:00","end":"2037-12-24T22:00:00-03:00"}}]}`
 )
 
 func TestCreate_ReadBack(t *testing.T) {
@@ -119,7 +119,7 @@ func TestRepeated_Defaults(t *testing.T) {
 		`"traffic":"promotion","card":{"title":"a","mediaRight":true,"media":{"url":"https://a.example/{{v}}","height":"medium"}}`,
 		`"card":{"title":"a","media":{"url":"https://a.example/a.png"},"suggestions":[{"kind":"reply","text":"Sim"}]}`,
 		`"carousel":{"width":"medium","cards":[{"title":"a"},{"title":"b","media":{"url":"https://a.example","height":"medium"}}]}`,
-		`"text":"a","suggestions":[{"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2026-12-24T18:00:00Z","end":"2026-12-24T16:00:00-03:00"}}]`,
+		`"text":"a","suggestions":[{"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2037-12-24T18:00:00Z","end":"2037-12-24T16:00:00-03:00"}}]`,
 	} {
 		key := random.UUID()
 		first, again := d.create(named(body), "Idempotency-Key", key), d.create(named(body), "Idempotency-Key", key)

@@ -21,7 +21,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // tenant is a tenant of its own on the stack's table, with a server of the API.
 type tenant struct {

@@ -16,7 +16,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-var authNow = time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, time.UTC)
+var authNow = time.Date(2037, 3, 1, 12, 0, 0, 123_000_000, time.UTC)
 
 func authStore(t *testing.T) *AuthStore {
 	t.Helper()

@@ -46,7 +46,7 @@ func TestLogPage_RoundTrip(t *testing.T) {
 // in a transaction.
 func TestLogPage_Size(t *testing.T) {
 	t.Parallel()
-	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := time.Date(2037, 3, 1, 12, 0, 0, 0, time.UTC)
 	var changes []campaign.Change
 	for i := range campaign.FrameSize {
 		at = at.Add(time.Duration(i%7) * 130 * time.Millisecond)

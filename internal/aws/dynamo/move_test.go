@@ -46,7 +46,7 @@ func (r *requests) take() []string {
 func TestMoveCampaign_Requests(t *testing.T) {
 	t.Parallel()
 	env, wire := stackenv.Load(t), &requests{}
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	now := time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 	store := dynamo.NewCampaignStore(dynamo.Tables{
 		Client:    dynamodb.NewFromConfig(env.AWS(), func(o *dynamodb.Options) { o.HTTPClient = wire }),
 		Campaigns: env["CAMPAIGNS_TABLE"], Now: func() time.Time { return now },

@@ -21,7 +21,7 @@ func TestTally_RoundTrip(t *testing.T) {
 				{Outcome: campaign.OutcomeFailed, Code: "unreachable"}: 5, {Outcome: campaign.OutcomeFailed, Code: campaign.CodeSuperseded}: -2,
 				{Outcome: campaign.OutcomeStopped, Code: "cancelled"}: 1,
 			},
-			Timeline: campaign.Timeline{Start: time.Date(2026, 11, 21, 12, 1, 0, 0, time.UTC), Slots: []campaign.Slot{
+			Timeline: campaign.Timeline{Start: time.Date(2037, 11, 21, 12, 1, 0, 0, time.UTC), Slots: []campaign.Slot{
 				{Number: 0, Net: map[campaign.Outcome]int{campaign.OutcomeSent: 1400, campaign.OutcomeFailed: 5}},
 				{Number: 33, Net: map[campaign.Outcome]int{campaign.OutcomeSent: -1400, campaign.OutcomeFailed: -2, campaign.OutcomeRead: 1400, campaign.OutcomeStopped: 1}},
 			}},
@@ -43,7 +43,7 @@ func TestTally_Size(t *testing.T) {
 		Reasons: map[campaign.Reason]int{
 			{Outcome: campaign.OutcomeFailed, Code: "unreachable"}: 180, {Outcome: campaign.OutcomeFailed, Code: "opted_out"}: 20,
 		},
-		Timeline: campaign.Timeline{Start: time.Date(2026, 11, 21, 12, 1, 0, 0, time.UTC)},
+		Timeline: campaign.Timeline{Start: time.Date(2037, 11, 21, 12, 1, 0, 0, time.UTC)},
 	}
 	for number := range 35 {
 		head.Timeline.Slots = append(head.Timeline.Slots, campaign.Slot{Number: number, Net: map[campaign.Outcome]int{

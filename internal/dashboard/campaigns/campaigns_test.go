@@ -35,7 +35,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-var noon = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) // in São Paulo
+var noon = time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) // in São Paulo
 
 // service is the campaign pages on the stack's table and bucket, a new tenant, and the
 // batches and tasks that the pages queued.
@@ -211,7 +211,7 @@ func TestCampaign_Progress(t *testing.T) {
 		`<b>Natal</b> & "você"`, "Sending", "Recipients 1,000 100% Sent 900 90% Delivered 800 80% Read 400 40%", "54 messages wait to be sent.",
 		"40 Failed The number cannot be reached by RCS.", "6 Failed The recipient has opted out of messages.",
 		"10 Expired The message could not be delivered in time.", "7 invalid numbers were left out.", "Sent: 900. Delivered: 800. Read: 400. Not delivered: 56.",
-		"lote 1 Accepted 21 Nov 2026, 10:00",
+		"lote 1 Accepted 21 Nov 2037, 10:00",
 	} {
 		if !strings.Contains(a.Text(), want) {
 			t.Errorf("the page does not say %q:\n%s", want, a.Text())
@@ -227,7 +227,7 @@ func TestCampaign_Progress(t *testing.T) {
 	}
 	reader := d.admin()
 	reader.Language = "pt-BR"
-	if text := reader.Get(pathOf(b) + "?chart=table").Text(); !strings.Contains(text, "21/11/2026 10:04 ") || !strings.Contains(text, "Destinatários 1.000 100% Enviadas 900 90%") {
+	if text := reader.Get(pathOf(b) + "?chart=table").Text(); !strings.Contains(text, "21/11/2037 10:04 ") || !strings.Contains(text, "Destinatários 1.000 100% Enviadas 900 90%") {
 		t.Errorf("the page in Portuguese, its chart as a table:\n%s", text)
 	}
 }
@@ -635,12 +635,12 @@ func TestReschedule_Budget(t *testing.T) {
 	d, id := newService(t), uuid()
 	d.accept(id, "Natal", 1, 1, func(b *campaign.Batch) {
 		b.State, b.Due, b.Scheduled = campaign.BatchPending, noon.Add(time.Hour), true
-		b.Reserved, b.ReservedOn = 2_000_000, "2026-11-21"
+		b.Reserved, b.ReservedOn = 2_000_000, "2037-11-21"
 	})
 	d.must(d.store.SaveBilling(t.Context(), d.tenant, campaign.Billing{
 		Prices: campaign.Prices{Basic: 1_000_000, Single: 2_000_000}, Limits: campaign.Spending{Day: 1_000_000},
 	}))
-	form := url.Values{"batch": {campaign.BatchID("lote 1")}, "schedule": {"2026-11-22T12:00"}}
+	form := url.Values{"batch": {campaign.BatchID("lote 1")}, "schedule": {"2037-11-22T12:00"}}
 	page := d.admin().Post("/dashboard/campaigns/"+id+"/reschedule", form)
 	if page.Status != http.StatusConflict || !strings.Contains(page.Text(), "The budget of the new day or month has no room for it.") {
 		t.Errorf("%d %s", page.Status, page.Text())
@@ -660,12 +660,12 @@ func TestReschedule(t *testing.T) {
 	if a := d.admin().Get(pathOf(b)); !strings.Contains(a.Body, path+"?batch="+b.BatchID) {
 		t.Errorf("the campaign's page does not lead to %s", path)
 	}
-	if form := d.admin().Get(path + "?batch=" + b.BatchID); !strings.Contains(form.Body, `value="2026-11-21T13:00"`) {
+	if form := d.admin().Get(path + "?batch=" + b.BatchID); !strings.Contains(form.Body, `value="2037-11-21T13:00"`) {
 		t.Errorf("the form does not begin with the batch's time:\n%s", form.Body)
 	}
 	for schedule, want := range map[string]string{
-		"2026-11-21T12:04": "This time is too close or has passed.", "2028-01-01T10:00": "within the next 12 months",
-		"2026-11-21T16:00": "must be before", "": "Give a date and a time", "tomorrow": "Give a date and a time",
+		"2037-11-21T12:04": "This time is too close or has passed.", "2039-01-01T10:00": "within the next 12 months",
+		"2037-11-21T16:00": "must be before", "": "Give a date and a time", "tomorrow": "Give a date and a time",
 	} {
 		a := d.admin().Post(path, url.Values{"batch": {b.BatchID}, "schedule": {schedule}})
 		if a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), want) || !strings.Contains(a.Body, `aria-invalid="true"`) {
@@ -675,17 +675,17 @@ func TestReschedule(t *testing.T) {
 	if got := d.Audited(); got != nil {
 		t.Errorf("what was refused is in the audit log: %q", got)
 	}
-	a := d.admin().Post(path, url.Values{"batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}})
+	a := d.admin().Post(path, url.Values{"batch": {b.BatchID}, "schedule": {"2037-11-21T14:30"}})
 	if a.Status != http.StatusSeeOther || a.Location != pathOf(b) {
 		t.Fatalf("rescheduling gets %d to %q: %s", a.Status, a.Location, a.Text())
 	}
 	now, err := d.store.Batch(t.Context(), b.BatchRef)
 	d.must(err)
-	want := time.Date(2026, 11, 21, 17, 30, 0, 0, time.UTC)
+	want := time.Date(2037, 11, 21, 17, 30, 0, 0, time.UTC)
 	if !now.Due.Equal(want) || len(d.handed) != 1 || !d.handed[0].Equal(want) {
 		t.Errorf("the batch is due at %v, handed off for %v, want %v", now.Due, d.handed, want)
 	}
-	if diff := cmp.Diff([]string{"admin@example.com campaign.reschedule Natal · lote 1 moved 2026-11-21T16:00:00Z 2026-11-21T17:30:00Z"}, d.Audited()); diff != "" {
+	if diff := cmp.Diff([]string{"admin@example.com campaign.reschedule Natal · lote 1 moved 2037-11-21T16:00:00Z 2037-11-21T17:30:00Z"}, d.Audited()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 }
@@ -694,7 +694,7 @@ func TestReschedule_ReleasedBatch(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 10, nil)
-	a := d.admin().Post(pathOf(b)+"/reschedule", url.Values{"batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}})
+	a := d.admin().Post(pathOf(b)+"/reschedule", url.Values{"batch": {b.BatchID}, "schedule": {"2037-11-21T14:30"}})
 	if a.Status != http.StatusConflict || !strings.Contains(a.Text(), "has begun") || len(d.handed)+len(d.Audited()) > 0 {
 		t.Errorf("got %d, hand-offs %v, audit log %q: %s", a.Status, d.handed, d.Audited(), a.Text())
 	}
@@ -823,7 +823,7 @@ func TestChart_OneMinute(t *testing.T) {
 	if !strings.Contains(a.Text(), "54 27 0") {
 		t.Errorf("the scale's half is not the middle:\n%s", a.Text())
 	}
-	if !strings.Contains(a.Text(), "12:00:00 21 Nov 2026, 12:00:") {
+	if !strings.Contains(a.Text(), "12:00:00 21 Nov 2037, 12:00:") {
 		t.Errorf("both ends of the chart look the same:\n%s", a.Text())
 	}
 }
@@ -835,9 +835,9 @@ func TestActions_Forbidden(t *testing.T) {
 		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
 	})
 	viewer, stranger := d.SignIn(d.tenant, web.RoleViewer), d.SignIn("t-"+rand.Text(), web.RoleAdmin)
-	moved := url.Values{"batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}}
-	whole := url.Values{"schedule": {"2026-11-21T14:30"}}
-	forged := url.Values{"csrf": {"forged"}, "batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}}
+	moved := url.Values{"batch": {b.BatchID}, "schedule": {"2037-11-21T14:30"}}
+	whole := url.Values{"schedule": {"2037-11-21T14:30"}}
+	forged := url.Values{"csrf": {"forged"}, "batch": {b.BatchID}, "schedule": {"2037-11-21T14:30"}}
 	for name, got := range map[string]struct{ status, want int }{
 		"a viewer reads":                  {viewer.Get(pathOf(b)).Status, 200},
 		"a viewer is asked to cancel":     {viewer.Get(pathOf(b) + "/cancel").Status, 403},

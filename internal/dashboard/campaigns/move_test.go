@@ -34,29 +34,29 @@ func TestMove(t *testing.T) {
 		t.Errorf("the campaign's page: %s", page.Text())
 	}
 	form := admin.Get(path)
-	for _, want := range []string{"Campaign Natal", "People 20", "Current time 21 Nov 2026, 13:00 – 21 Nov 2026, 14:00"} {
+	for _, want := range []string{"Campaign Natal", "People 20", "Current time 21 Nov 2037, 13:00 – 21 Nov 2037, 14:00"} {
 		if !strings.Contains(form.Text(), want) {
 			t.Errorf("the form lacks %q: %s", want, form.Text())
 		}
 	}
-	sent := url.Values{"plan": {form.Value("plan")}, "schedule": {"2026-11-22T10:30"}}
+	sent := url.Values{"plan": {form.Value("plan")}, "schedule": {"2037-11-22T10:30"}}
 	for range 2 { // a form that is sent twice
 		done := admin.Post(path, sent)
 		if done.Status != http.StatusSeeOther {
 			t.Fatalf("answered %d: %s", done.Status, done.Text())
 		}
 		page := admin.Follow(done).Text()
-		if !strings.Contains(page, "The campaign “Natal” now goes out on 22 Nov 2026, 10:30.") || !strings.Contains(page, "Goes out on 22 Nov 2026, 10:30.") {
+		if !strings.Contains(page, "The campaign “Natal” now goes out on 22 Nov 2037, 10:30.") || !strings.Contains(page, "Goes out on 22 Nov 2037, 10:30.") {
 			t.Errorf("the page does not say the new time: %s", page)
 		}
 	}
-	want := time.Date(2026, 11, 22, 13, 30, 0, 0, time.UTC)
+	want := time.Date(2037, 11, 22, 13, 30, 0, 0, time.UTC)
 	for _, b := range batches {
 		if now, err := d.store.Batch(t.Context(), b.BatchRef); err != nil || !now.Due.Equal(want) {
 			t.Errorf("%s is due at %v (%v)", b.Name, now.Due, err)
 		}
 	}
-	if diff := cmp.Diff([]string{"admin@example.com campaign.move Natal moved 2026-11-21T16:00:00Z 2026-11-22T13:30:00Z"}, d.Audited()); diff != "" {
+	if diff := cmp.Diff([]string{"admin@example.com campaign.move Natal moved 2037-11-21T16:00:00Z 2037-11-22T13:30:00Z"}, d.Audited()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 	if len(d.handed) != 2 {
@@ -72,19 +72,19 @@ func TestMove_Refused(t *testing.T) {
 	b := d.scheduled(id, 1)[0]
 	admin, path := d.admin(), pathOf(b)+"/reschedule"
 	plan := admin.Get(path).Value("plan")
-	soon := admin.Post(path, url.Values{"plan": {plan}, "schedule": {"2026-11-21T12:01"}})
-	if soon.Status != http.StatusBadRequest || !strings.Contains(soon.Text(), "too close") || soon.Value("schedule") != "2026-11-21T12:01" {
+	soon := admin.Post(path, url.Values{"plan": {plan}, "schedule": {"2037-11-21T12:01"}})
+	if soon.Status != http.StatusBadRequest || !strings.Contains(soon.Text(), "too close") || soon.Value("schedule") != "2037-11-21T12:01" {
 		t.Errorf("answered %d: %s", soon.Status, soon.Text())
 	}
 	d.accept(id, "Natal", 2, 5, func(b *campaign.Batch) {
 		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
 	})
-	changed := admin.Post(path, url.Values{"plan": {plan}, "schedule": {"2026-11-22T10:30"}})
+	changed := admin.Post(path, url.Values{"plan": {plan}, "schedule": {"2037-11-22T10:30"}})
 	if changed.Status != http.StatusConflict || !strings.Contains(changed.Text(), "The campaign changed while this page was open.") ||
-		!strings.Contains(changed.Text(), "People 15") || changed.Value("schedule") != "2026-11-22T10:30" {
+		!strings.Contains(changed.Text(), "People 15") || changed.Value("schedule") != "2037-11-22T10:30" {
 		t.Errorf("answered %d: %s", changed.Status, changed.Text())
 	}
-	again := admin.Post(path, url.Values{"plan": {changed.Value("plan")}, "schedule": {"2026-11-22T10:30"}})
+	again := admin.Post(path, url.Values{"plan": {changed.Value("plan")}, "schedule": {"2037-11-22T10:30"}})
 	if again.Status != http.StatusSeeOther {
 		t.Errorf("answered %d: %s", again.Status, again.Text())
 	}
@@ -104,7 +104,7 @@ func TestMove_Started(t *testing.T) {
 	})
 	d.record(started, campaign.OutcomeDelivered, "", 0, 2, noon)
 	admin, path := d.admin(), pathOf(started)+"/reschedule"
-	for _, page := range []struct{ status, want any }{{admin.Get(path).Status, 409}, {admin.Post(path, url.Values{"schedule": {"2026-11-22T10:30"}}).Status, 409}} {
+	for _, page := range []struct{ status, want any }{{admin.Get(path).Status, 409}, {admin.Post(path, url.Values{"schedule": {"2037-11-22T10:30"}}).Status, 409}} {
 		if page.status != page.want {
 			t.Errorf("answered %v", page.status)
 		}

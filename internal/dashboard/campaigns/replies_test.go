@@ -41,7 +41,7 @@ func TestCampaign_Replies(t *testing.T) {
 	}
 	text := d.admin().Get(pathOf(b) + "/replies").Text()
 	place := 0
-	for _, want := range []string{"Image, file or location", "Que horas <abre>? 21 Nov 2026, 11:00", "Oi 21 Nov 2026, 10:30"} {
+	for _, want := range []string{"Image, file or location", "Que horas <abre>? 21 Nov 2037, 11:00", "Oi 21 Nov 2037, 10:30"} {
 		found := strings.Index(text[place:], want)
 		if found < 0 {
 			t.Fatalf("the page does not list %q, newest first:\n%s", want, text)

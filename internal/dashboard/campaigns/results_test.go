@@ -36,8 +36,8 @@ func TestList_Results(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.running("Natal")
-	const first = "Natal 21 Nov 2026, 10:00 Sending 1,000 80% 40% – 5.6%"
-	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, first) || !strings.Contains(text, "of 21 Nov 2026, 12:00 or newer") {
+	const first = "Natal 21 Nov 2037, 10:00 Sending 1,000 80% 40% – 5.6%"
+	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, first) || !strings.Contains(text, "of 21 Nov 2037, 12:00 or newer") {
 		t.Errorf("the list does not say %q:\n%s", first, text)
 	}
 	d.record(b, campaign.OutcomeRead, "", 0, 799, noon)
@@ -46,7 +46,7 @@ func TestList_Results(t *testing.T) {
 		t.Errorf("9 seconds later, the list reads the campaign again:\n%s", text)
 	}
 	d.later = 10 * time.Second
-	const second = "Natal 21 Nov 2026, 10:00 Sending 1,000 80% 80% – 5.6%"
+	const second = "Natal 21 Nov 2037, 10:00 Sending 1,000 80% 80% – 5.6%"
 	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, second) {
 		t.Errorf("10 seconds later, the list does not say %q:\n%s", second, text)
 	}
@@ -129,7 +129,7 @@ func TestList_ResultsOfOpenedCampaign(t *testing.T) {
 		d.accept(b.CampaignID, "Natal", ordinal, 200, nil)
 	}
 	d.admin().Get(pathOf(b))
-	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, "Sending 2,000 40% 20% – 2.8%") || !strings.Contains(text, "of 21 Nov 2026, 11:59 or newer") {
+	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, "Sending 2,000 40% 20% – 2.8%") || !strings.Contains(text, "of 21 Nov 2037, 11:59 or newer") {
 		t.Errorf("the list after the campaign was opened:\n%s", text)
 	}
 }
@@ -149,7 +149,7 @@ func TestList_RefreshesWhileSending(t *testing.T) {
 	if strings.Count(a.Body, "hx-get") != 1 || !strings.Contains(a.Body, `hx-trigger="every 60s"`) {
 		t.Errorf("not only the scheduled campaign refreshes itself:\n%s", a.Body)
 	}
-	if !strings.Contains(a.Text(), "Agendada 21 Nov 2026, 13:00 Scheduled 3 –") {
+	if !strings.Contains(a.Text(), "Agendada 21 Nov 2037, 13:00 Scheduled 3 –") {
 		t.Errorf("the scheduled campaign in the list:\n%s", a.Text())
 	}
 }
@@ -160,7 +160,7 @@ func TestList_Period(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	for i, name := range []string{"sexta", "sábado", "domingo"} {
-		at := time.Date(2026, 11, 20+i, 3, 0, 0, 0, time.UTC) // midnight
+		at := time.Date(2037, 11, 20+i, 3, 0, 0, 0, time.UTC) // midnight
 		d.accept(uuid(), name, 1, 1, func(b *campaign.Batch) { b.AcceptedAt, b.Due = at, at })
 	}
 	d.accept(uuid(), "em uma semana", 1, 1, func(b *campaign.Batch) {
@@ -168,17 +168,17 @@ func TestList_Period(t *testing.T) {
 	})
 	for query, want := range map[string][]string{
 		"":                               {"em uma semana", "domingo", "sábado", "sexta"},
-		"?from=2026-11-21":               {"em uma semana", "domingo", "sábado"},
-		"?to=2026-11-21":                 {"sábado", "sexta"},
-		"?from=2026-11-21&to=2026-11-21": {"sábado"},
-		"?from=2026-11-29":               nil,
-		"?to=2026-11-30&q=semana":        {"em uma semana"},
+		"?from=2037-11-21":               {"em uma semana", "domingo", "sábado"},
+		"?to=2037-11-21":                 {"sábado", "sexta"},
+		"?from=2037-11-21&to=2037-11-21": {"sábado"},
+		"?from=2037-11-29":               nil,
+		"?to=2037-11-30&q=semana":        {"em uma semana"},
 	} {
 		if got := namesOf(d.admin().Get(campaigns.Path + query).Body); !cmp.Equal(want, got) {
 			t.Errorf("%q lists %q, want %q", query, got, want)
 		}
 	}
-	for _, query := range []string{"?from=ontem", "?to=2026-02-30"} {
+	for _, query := range []string{"?from=ontem", "?to=2037-02-30"} {
 		if a := d.admin().Get(campaigns.Path + query); a.Status != 404 {
 			t.Errorf("%q gets %d", query, a.Status)
 		}
@@ -191,7 +191,7 @@ func TestList_MarkedTests(t *testing.T) {
 	d := newService(t)
 	b := d.accept(uuid(), "Prova da vitrine", 1, 1, nil)
 	d.must(d.store.MarkTest(t.Context(), b.ID))
-	d.accept(uuid(), "Teste: Natal 21/11/2026 12:00:00", 1, 1, nil)
+	d.accept(uuid(), "Teste: Natal 21/11/2037 12:00:00", 1, 1, nil)
 	d.accept(uuid(), "Natal", 1, 1, nil)
 	if got := namesOf(d.admin().Get(campaigns.Path).Body); !cmp.Equal(got, []string{"Natal"}) {
 		t.Errorf("the list of campaigns has %q", got)

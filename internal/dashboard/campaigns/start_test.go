@@ -45,7 +45,7 @@ func TestList_FirstSteps(t *testing.T) {
 	})
 	d.must(err)
 	see("template+ test campaign credential", false)
-	d.accept(uuid(), "Teste: Natal 21/11/2026 12:00:05", 1, 1, nil)
+	d.accept(uuid(), "Teste: Natal 21/11/2037 12:00:05", 1, 1, nil)
 	d.credentials = append(d.credentials, campaign.Credential{})
 	see("template+ test+ campaign credential+", false)
 	d.accept(uuid(), "Natal", 1, 1, nil)
@@ -67,7 +67,7 @@ func TestList_TestsApart(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	names := []string{
-		"Natal", "Teste: Natal 21/11/2026 12:00:05", "Teste: novo público", "Test: Christmas 21 Nov 2026, 12:00:05",
+		"Natal", "Teste: Natal 21/11/2037 12:00:05", "Teste: novo público", "Test: Christmas 21 Nov 2037, 12:00:05",
 	}
 	for i, name := range names {
 		d.accept(uuid(), name, 1, 1, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Duration(-i) * time.Minute) })

@@ -27,7 +27,7 @@ func TestCampaign_WithoutAnswer(t *testing.T) {
 	_, err := d.store.MarkSent(t.Context(), b.BatchRef, noon.Add(26*time.Hour))
 	d.must(err)
 	d.record(b, campaign.OutcomeRead, "", 1, 1, noon)
-	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "1 sem resposta; termina até 22/11/2026 14:00") {
+	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "1 sem resposta; termina até 22/11/2037 14:00") {
 		t.Errorf("one message has no answer, and the page says:\n%s", text)
 	}
 	d.record(b, campaign.OutcomeRead, "", 0, 2, noon)

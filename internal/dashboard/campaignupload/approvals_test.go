@@ -170,8 +170,8 @@ func TestApproval_Changed(t *testing.T) {
 			_, err := o.store.PutTemplate(o.t.Context(), campaign.Template{ID: o.template, Tenant: o.tenant, Name: "T", Content: content.Content{Text: "Tchau {{nome}}"}})
 			return err
 		}, "The template has changed since"},
-		"time": {"2026-11-21T13:00", func(o office, _ string) error {
-			o.pages.Now = func() time.Time { return time.Date(2026, 11, 21, 15, 58, 0, 0, time.UTC) }
+		"time": {"2037-11-21T13:00", func(o office, _ string) error {
+			o.pages.Now = func() time.Time { return time.Date(2037, 11, 21, 15, 58, 0, 0, time.UTC) }
 			return nil
 		}, "has passed or is too close"},
 		"file": {"", func(o office, path string) error {

@@ -30,7 +30,7 @@ func (m many) Templates(context.Context, string) ([]campaign.Template, error) {
 	for i := range manyTemplates {
 		all = append(all, campaign.Template{
 			ID: manyID(i), Name: fmt.Sprintf("%03d", (i*7)%1000) + strings.Repeat("&", campaign.MaxTemplateName-3),
-			CreatedAt: time.Date(2026, 1, 1, 0, i, 0, 0, time.UTC),
+			CreatedAt: time.Date(2037, 1, 1, 0, i, 0, 0, time.UTC),
 		})
 	}
 	return all, nil
@@ -47,7 +47,7 @@ func (m many) Template(_ context.Context, id string) (campaign.Template, error) 
 // shop is the dashboard of a tenant with many templates.
 func shop(t *testing.T, all memory) webtest.Person {
 	t.Helper()
-	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
+	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
 	pages := &campaignupload.Pages{Store: many{all}, Blobs: all, Dispatch: all, OptOuts: memory{}, Now: now, Upload: noUpload}
 	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
 	who.Language = "pt-BR"
@@ -56,7 +56,7 @@ func shop(t *testing.T, all memory) webtest.Person {
 
 func TestForm_ArchivedTemplates(t *testing.T) {
 	t.Parallel()
-	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
+	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
 	pages := &campaignupload.Pages{Store: archived{}, Blobs: memory{}, Dispatch: memory{}, Now: now, Upload: noUpload}
 	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
 	for path, offered := range map[string]bool{campaignupload.Path: false, campaignupload.Path + "?template=" + manyID(1): true} {
@@ -140,7 +140,7 @@ func TestReview_Size(t *testing.T) {
 	}
 	head := fmt.Sprintf(`{"name":%q,"templateId":%q,"fileName":%q}`, strings.Repeat("&", 1000), manyID(1), strings.Repeat("<", 1000)+".csv")
 	kept := memory{head + "\n" + file.String()}
-	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
+	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
 	pages := &campaignupload.Pages{Store: long{}, Blobs: kept, Dispatch: refusing{}, OptOuts: memory{}, Now: now, Upload: noUpload}
 	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
 	who.Language = "pt-BR"

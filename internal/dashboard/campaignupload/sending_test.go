@@ -94,7 +94,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	env := stackenv.Load(t)
 	cfg := env.AWS()
-	now := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	now := time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	store := dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
@@ -279,15 +279,15 @@ func TestReview_ColumnsOfOtherNames(t *testing.T) {
 func TestConfirm_Scheduled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	page, _ := b.review(file, fields{"schedule": "2026-11-21T12:03", "notAfter": "2026-11-21T11:00"})
+	page, _ := b.review(file, fields{"schedule": "2037-11-21T12:03", "notAfter": "2037-11-21T11:00"})
 	says(t, page, http.StatusOK, "at least 5 minutes ahead", "deadline must be later")
-	page, _ = b.review(file, fields{"schedule": "2026-11-22T09:00", "notAfter": "2026-11-22T20:00"})
-	says(t, page, http.StatusOK, "22 Nov 2026, 09:00", "22 Nov 2026, 20:00", "Schedule for")
+	page, _ = b.review(file, fields{"schedule": "2037-11-22T09:00", "notAfter": "2037-11-22T20:00"})
+	says(t, page, http.StatusOK, "22 Nov 2037, 09:00", "22 Nov 2037, 20:00", "Schedule for")
 	b.confirm(page)
 	if diff := cmp.Diff([]string{"admin@example.com campaign.schedule Campanha"}, b.Audited()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
-	want := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	want := time.Date(2037, 11, 22, 12, 0, 0, 0, time.UTC)
 	if len(b.handoffs.batches) != 1 || !b.handoffs.batches[0].Due.Equal(want) || !b.handoffs.batches[0].Scheduled {
 		t.Errorf("handed on: %+v, want for %v", b.handoffs.batches, want)
 	}
@@ -450,7 +450,7 @@ func TestForm_Columns(t *testing.T) {
 func TestConfirm_ResumesAfterScheduledTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	page, address := b.review(numbers(2001), fields{"schedule": "2026-11-21T13:00"})
+	page, address := b.review(numbers(2001), fields{"schedule": "2037-11-21T13:00"})
 	b.dispatch.left = 1
 	says(t, b.confirm(page), http.StatusInternalServerError)
 	b.dispatch.left = -1
@@ -587,7 +587,7 @@ func (s broken) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error
 
 func TestReview_BatchesNotReadable(t *testing.T) {
 	t.Parallel()
-	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
+	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
 	reads := 0
 	pages := &campaignupload.Pages{
 		Store: broken{reads: &reads}, Dispatch: memory{}, OptOuts: memory{}, Now: now,
@@ -601,7 +601,7 @@ func TestReview_BatchesNotReadable(t *testing.T) {
 }
 
 func BenchmarkReview(b *testing.B) {
-	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
+	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
 	pages := &campaignupload.Pages{Store: memory{}, Blobs: memory{`{"name":"n","templateId":"5b0e6d3c-0000-4000-8000-000000000001"}` + "\n" + numbers(100)}, Dispatch: memory{}, OptOuts: memory{}, Now: now}
 	who := webtest.New(b, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
 	for b.Loop() {
@@ -747,10 +747,10 @@ func (b *bench) drafted(file string, change fields) string {
 func TestDraft(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	id := b.drafted(file, fields{"name": "Natal", "schedule": "2026-11-22T09:00"})
-	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Natal", "lista.csv", "22 Nov 2026, 09:00", "admin@example.com")
+	id := b.drafted(file, fields{"name": "Natal", "schedule": "2037-11-22T09:00"})
+	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Natal", "lista.csv", "22 Nov 2037, 09:00", "admin@example.com")
 	open := b.admin.Get("/dashboard/campaigns/new?draft=" + id)
-	if !strings.Contains(open.Body, `value="Natal"`) || !strings.Contains(open.Body, `value="2026-11-22T09:00"`) || open.Value("from") == "" || !strings.Contains(open.Text(), "lista.csv") {
+	if !strings.Contains(open.Body, `value="Natal"`) || !strings.Contains(open.Body, `value="2037-11-22T09:00"`) || open.Value("from") == "" || !strings.Contains(open.Text(), "lista.csv") {
 		t.Fatalf("the draft opens with %s", open.Body)
 	}
 	form := fields{"name": "Natal", "from": open.Value("from"), "draft": id, "draftVersion": open.Value("draftVersion")}
@@ -854,7 +854,7 @@ func TestDraft_Races(t *testing.T) {
 func TestDraft_Opens(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	id := b.drafted(file, fields{"schedule": "2026-11-20T09:00"})
+	id := b.drafted(file, fields{"schedule": "2037-11-20T09:00"})
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "has passed")
 	says(t, b.admin.Get("/dashboard/campaigns/new?draft="+id), http.StatusOK, "The time of the draft has passed")
 	d, err := b.store.Draft(t.Context(), b.tenant, id)

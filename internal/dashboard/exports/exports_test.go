@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/random"
 )
 
-var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var now = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // office is a tenant with a campaign, its users and the pages on exports in memory.
 type office struct {

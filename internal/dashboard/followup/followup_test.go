@@ -17,7 +17,7 @@ import (
 	"campaign-dispatch/internal/random"
 )
 
-var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var now = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 
 const templateID = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d01"
 

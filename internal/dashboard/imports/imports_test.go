@@ -29,7 +29,7 @@ const (
 	hash     = "0f0f"
 )
 
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // company is a tenant with one import, whose service records what people decide.
 type company struct {

@@ -19,7 +19,7 @@ import (
 )
 
 // now is the first day of March in UTC, and the last one of February in São Paulo.
-var now = time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)
+var now = time.Date(2037, 3, 1, 1, 0, 0, 0, time.UTC)
 
 // shop is a new tenant in the stack's tables with a user and the page.
 type shop struct {
@@ -82,7 +82,7 @@ func TestShow_Figures(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.accept("Natal", func(*campaign.Batch) {})
-	for date, sent := range map[string]int{"2026-02-28": 100, "2026-02-22": 50, "2026-02-21": 70, "2026-02-15": 30, "2026-02-14": 1000, "2026-03-01": 5000} {
+	for date, sent := range map[string]int{"2037-02-28": 100, "2037-02-22": 50, "2037-02-21": 70, "2037-02-15": 30, "2037-02-14": 1000, "2037-03-01": 5000} {
 		s.must(s.store.AddDay(t.Context(), s.tenant, date, campaign.DayCounts{Sent: sent, Delivered: sent / 2, OptedOut: 1}))
 	}
 	a := webtest.Light(t, s.admin, overview.Path)
@@ -107,7 +107,7 @@ func TestShow_Figures(t *testing.T) {
 func TestShow_FirstSteps(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.accept("Teste: Natal 21/11/2026 12:00:05", func(*campaign.Batch) {})
+	s.accept("Teste: Natal 21/11/2037 12:00:05", func(*campaign.Batch) {})
 	if a := s.admin.Get(overview.Path); !strings.Contains(a.Body, `id="start-template"`) || strings.Contains(a.Body, "figure-sent") {
 		t.Errorf("a new tenant sees %s", a.Text())
 	}
@@ -206,7 +206,7 @@ func TestShow_Counting(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.accept("Natal", func(*campaign.Batch) {})
-	s.must(s.store.AddDay(t.Context(), s.tenant, "2026-02-27", campaign.DayCounts{Sent: 1}))
+	s.must(s.store.AddDay(t.Context(), s.tenant, "2037-02-27", campaign.DayCounts{Sent: 1}))
 	const counting = "Campaigns up to 27 Feb are still being counted."
 	if text := s.admin.Get(overview.Path).Text(); !strings.Contains(text, counting) {
 		t.Errorf("the page does not say %q: %s", counting, text)

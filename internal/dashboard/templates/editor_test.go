@@ -150,10 +150,10 @@ var kinds = map[string]struct {
 	},
 	"ask": {map[string]string{"kind": "requestLocation"}, content.Suggestion{Kind: content.RequestLocation}},
 	"event": {
-		map[string]string{"kind": "calendarEvent", "title": "Feira", "details": "No parque", "start": "2026-12-01T10:00", "end": "2026-12-01T11:30"},
+		map[string]string{"kind": "calendarEvent", "title": "Feira", "details": "No parque", "start": "2037-12-01T10:00", "end": "2037-12-01T11:30"},
 		content.Suggestion{Kind: content.CalendarEvent, Event: &content.Event{
 			Title: "Feira", Description: "No parque",
-			Start: time.Date(2026, 12, 1, 13, 0, 0, 0, time.UTC), End: time.Date(2026, 12, 1, 14, 30, 0, 0, time.UTC),
+			Start: time.Date(2037, 12, 1, 13, 0, 0, 0, time.UTC), End: time.Date(2037, 12, 1, 14, 30, 0, 0, time.UTC),
 		}},
 	},
 }
@@ -423,9 +423,9 @@ func TestEditor_Refused(t *testing.T) {
 		"label":                     {text, map[string]string{"s1": `{"t":"a","k":"showLocation","q":"b","l":"` + long(101) + `"}`}, "s1-label", "at most 100"},
 		"query":                     {text, map[string]string{"s1": `{"t":"a","k":"showLocation","q":"` + long(101) + `"}`}, "s1-query", "at most 100"},
 		"event without a title":     {text, map[string]string{"s1": `{"t":"a","k":"calendarEvent"}`}, "s1-title", "it is blank"},
-		"event's title":             {text, map[string]string{"s1": `{"t":"a","k":"calendarEvent","e":"` + long(101) + `","b":"2026-12-01T10:00","f":"2026-12-01T11:00"}`}, "s1-title", "at most 100"},
-		"event's description":       {text, map[string]string{"s1": `{"t":"a","k":"calendarEvent","e":"b","d":"` + long(501) + `","b":"2026-12-01T10:00","f":"2026-12-01T11:00"}`}, "s1-details", "at most 500"},
-		"event's end":               {text, map[string]string{"s1": `{"t":"a","k":"calendarEvent","e":"b","b":"2026-12-01T10:00","f":"2026-12-01T10:00"}`}, "s1-end", "the end must be later"},
+		"event's title":             {text, map[string]string{"s1": `{"t":"a","k":"calendarEvent","e":"` + long(101) + `","b":"2037-12-01T10:00","f":"2037-12-01T11:00"}`}, "s1-title", "at most 100"},
+		"event's description":       {text, map[string]string{"s1": `{"t":"a","k":"calendarEvent","e":"b","d":"` + long(501) + `","b":"2037-12-01T10:00","f":"2037-12-01T11:00"}`}, "s1-details", "at most 500"},
+		"event's end":               {text, map[string]string{"s1": `{"t":"a","k":"calendarEvent","e":"b","b":"2037-12-01T10:00","f":"2037-12-01T10:00"}`}, "s1-end", "the end must be later"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -58,7 +58,7 @@ func newBench(t *testing.T) *bench {
 func newBenchWith(t *testing.T, linkURL string) *bench {
 	t.Helper()
 	env := stackenv.Load(t)
-	now := time.Date(2026, 11, 21, 15, 4, 5, 0, time.UTC)
+	now := time.Date(2037, 11, 21, 15, 4, 5, 0, time.UTC)
 	clock := func() time.Time { return now }
 	store := dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
@@ -309,7 +309,7 @@ func TestTestSend_OneMessage(t *testing.T) {
 	}
 	delete(call, "campaignId")
 	want := map[string]any{
-		"batch": "Test", "name": "Test: Pedido 21 Nov 2026, 12:04:05", "templateId": strings.TrimPrefix(path, "/dashboard/templates/"),
+		"batch": "Test", "name": "Test: Pedido 21 Nov 2037, 12:04:05", "templateId": strings.TrimPrefix(path, "/dashboard/templates/"),
 		"messages": []any{map[string]any{"phone": "11987654321", "uid": "teste", "vars": map[string]any{"nome": "Ana", "pedido": "7"}}},
 	}
 	if diff := cmp.Diff(want, call); diff != "" {
