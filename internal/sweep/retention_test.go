@@ -177,7 +177,7 @@ func TestRetention_EveryRowExpires(t *testing.T) {
 func checkSeen(t *testing.T, seen map[string]bool) {
 	t.Helper()
 	want := slices.Collect(maps.Keys(keptFor))
-	want = append(want, "AUDIT", "B HEAD", "B LOG#", "B NOTICE#", "C BATCH#", "C RESULTS", "DAYS", "FAILURES", "FAM", "FORM", "I IDEM", "RATE", "RT", "STATS", "X NOTICE#")
+	want = append(want, "AUDIT", "B HEAD", "B LOG#", "B NOTICE#", "C BATCH#", "C RESULTS", "FAILURES", "FAM", "FORM", "I IDEM", "RATE", "REPLIES", "RT", "STATS", "X NOTICE#")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(seen))); diff != "" {
 		t.Errorf("kinds of rows (-want +got):\n%s", diff)

@@ -74,17 +74,32 @@ func inLayouts(t *testing.T, test func(t *testing.T, l layout)) {
 func newHarness(t *testing.T, messages int, l layout) *harness {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &harness{t: t, split: bool(l), tenant: "t" + strings.ToLower(rand.Text()), now: start, receiver: newReceiver(t)}
+	w := &harness{t: t, split: bool(l), now: start, receiver: newReceiver(t)}
 	w.store = dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
-		Split: w.split, Now: w.Now,
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
+		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Split: w.split, Now: w.Now,
 	})
 	w.blobs = &s3.Store{
 		Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 	}
+	w.begin(messages)
+	return w
+}
+
+// another returns the harness of another tenant with the same tables.
+func (w *harness) another(messages int) *harness {
+	w.t.Helper()
+	other := &harness{t: w.t, split: w.split, now: start, receiver: newReceiver(w.t), store: w.store, blobs: w.blobs}
+	other.begin(messages)
+	return other
+}
+
+// begin creates the tenant with an endpoint and a batch.
+func (w *harness) begin(messages int) {
+	w.t.Helper()
+	w.tenant = "t" + strings.ToLower(rand.Text())
 	w.endpoint = w.newEndpoint(w.receiver.URL)
 	w.batch = w.newBatch(messages)
-	return w
 }
 
 func (w *harness) Now() time.Time {

@@ -203,7 +203,7 @@ func testFailingEndpoint(t *testing.T, l layout) {
 	t.Helper()
 	w := newHarness(t, 300, l)
 	w.receiver.set(failing(503))
-	other := newHarness(t, 10, l)
+	other := w.another(10)
 	process := w.notifier()
 	for i := range 3 {
 		var changes []campaign.Change
