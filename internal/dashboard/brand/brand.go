@@ -135,6 +135,13 @@ func (s *Pages) change(p *web.Page) error {
 	if fault != "" {
 		return s.render(p, http.StatusUnprocessableEntity, b, fault)
 	}
+	stored, err := s.Store.Brand(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	if stored.Revision != b.Revision {
+		return s.refuseStale(p, b)
+	}
 	if err := p.AuditOn(Path, "brand.change", cmp.Or(b.Sender, "–")); err != nil {
 		return err
 	}

@@ -69,8 +69,11 @@ func (s *Pages) cancel(p *web.Page) error {
 	if err := s.Controls.MayCancel(c); err != nil {
 		return refused(p, err)
 	}
-	if err := p.AuditOn(pathOf(c), action, c.Name); err != nil {
-		return err
+	repeated := !c.CancelledAt.IsZero() && (c.Revoke || !revoke)
+	if !repeated {
+		if err := p.AuditOn(pathOf(c), action, c.Name); err != nil {
+			return err
+		}
 	}
 	defer s.large.Drop(c.ID)
 	if _, err := s.Controls.Cancel(p.R.Context(), c.ID, revoke); err != nil {

@@ -98,6 +98,7 @@ type request struct {
 	Blocked  string        // why it cannot be approved, in the reader's language
 	Problems []string      // why dispatch refused it
 	Asked    bool          // a refusal lacks its reason
+	Unheard  string        // the reason of a refusal after the decision
 }
 
 // Open reports whether it waits for a decision, or for the rest of its messages.
@@ -187,7 +188,7 @@ func (s *Pages) decide(p *web.Page) error {
 	case r.Import:
 		return p.Redirect(importsPath + r.CampaignID)
 	case !r.Open():
-		return p.Redirect(pathOf(r.Approval))
+		return s.decidedBefore(p, r)
 	case p.Field("hash") != r.Hash:
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	case p.Field("decision") == "refuse":
@@ -207,7 +208,7 @@ const maxReason = 1000
 
 func (s *Pages) refuse(p *web.Page, r request) error {
 	if r.State != campaign.ApprovalWaiting {
-		return p.Redirect(pathOf(r.Approval))
+		return s.decidedBefore(p, r)
 	}
 	if r.Reason = web.Short(p.Field("reason"), maxReason); r.Reason == "" {
 		r.Asked = true
@@ -217,6 +218,16 @@ func (s *Pages) refuse(p *web.Page, r request) error {
 		return err
 	}
 	return p.Done(pathOf(r.Approval), "approval.refused", r.Name)
+}
+
+// decidedBefore shows the decision of somebody else, or the same one of a repeated form.
+func (s *Pages) decidedBefore(p *web.Page, r request) error {
+	refused := r.State == campaign.ApprovalRefused
+	if refuses := p.Field("decision") == "refuse"; refuses == refused && (!refuses || web.Short(p.Field("reason"), maxReason) == r.Reason) {
+		return p.Redirect(pathOf(r.Approval))
+	}
+	r.Unheard = cmp.Or(web.Short(p.Field("reason"), maxReason), "–")
+	return s.renderRequest(p, http.StatusConflict, r)
 }
 
 // approve fixes the decision, and sends. A repeated call continues.

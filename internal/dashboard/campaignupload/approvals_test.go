@@ -221,8 +221,9 @@ func TestApproval_Refused(t *testing.T) {
 	says(t, o.decide(o.approver, path, "refuse", " "), http.StatusUnprocessableEntity, "Write the reason")
 	o.decide(o.approver, path, "refuse", "O preço está errado.")
 	says(t, o.author.Get(path), http.StatusOK, "Refused", "O preço está errado.")
-	if a := o.decide(o.approver, path, "approve", ""); a.Location != path || len(o.handoffs.batches) > 0 {
-		t.Errorf("approved after the refusal: %d to %q", a.Status, a.Location)
+	says(t, o.decide(o.approver, path, "approve", ""), http.StatusConflict, "Your decision was not recorded")
+	if again := o.decide(o.approver, path, "refuse", "O preço está errado."); again.Location != path || len(o.handoffs.batches) > 0 {
+		t.Errorf("refused again: %d to %q, %d batches are sent", again.Status, again.Location, len(o.handoffs.batches))
 	}
 }
 

@@ -248,14 +248,18 @@ func details(scopes []string) (keys []string) {
 type question struct {
 	view
 	Once string
+	Was  string // identifies the secret
 }
+
+// secretOf returns what identifies the secret of a credential in a form.
+func secretOf(c campaign.Credential) string { return campaign.Digest(string(c.SecretHash)) }
 
 func (s *Pages) askRotation(p *web.Page) error {
 	c, err := s.live(p)
 	if err != nil {
 		return err
 	}
-	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c), s.Once.Token()})
+	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c), s.Once.Token(), secretOf(c)})
 }
 
 func (s *Pages) rotate(p *web.Page) error {
@@ -269,6 +273,9 @@ func (s *Pages) rotate(p *web.Page) error {
 	}
 	if err := s.useForm(p); err != nil {
 		return err
+	}
+	if p.Stale(secretOf(c)) {
+		return &web.Refusal{Status: http.StatusConflict, Key: "credentials.rotated_before", To: Path, ToKey: "credentials.all"}
 	}
 	if err := p.Audit("credential.rotate", subject(c), web.Kept(p)); err != nil {
 		return err

@@ -151,6 +151,10 @@ func (s *Pages) create(p *web.Page) error {
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
 	v.Asked, p.Title = asked(p), v.title(p)
+	done := func() error { return p.Done(web.Root+"/campaigns/"+v.CampaignID+"/exports", "exports.started") }
+	if slices.ContainsFunc(v.Exports, func(e campaign.Export) bool { return e.ExportID == exportID }) { // the form was sent twice
+		return done()
+	}
 	if err := p.AuditOn(web.Root+"/campaigns/"+v.CampaignID, "campaign.export", v.Name); err != nil {
 		return err
 	}
@@ -162,7 +166,7 @@ func (s *Pages) create(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return p.Done(web.Root+"/campaigns/"+v.CampaignID+"/exports", "exports.started")
+	return done()
 }
 
 // asked reads the form.

@@ -150,6 +150,10 @@ func (s *Pages) choose(p *web.Page) error {
 	if !ok || !slices.Contains(campaign.Audiences(), q.Chosen) {
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
+	to := pathOf(q.Campaign) + "/" + exportID
+	if _, err := s.Exports.Find(p.R.Context(), q.ID, exportID); err == nil { // the form was sent twice
+		return p.Redirect(to)
+	}
 	if err := p.AuditOn(web.Root+"/campaigns/"+q.CampaignID, "campaign.audience", q.Name, "followup."+string(q.Chosen)); err != nil {
 		return err
 	}
@@ -161,7 +165,7 @@ func (s *Pages) choose(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return p.Redirect(pathOf(q.Campaign) + "/" + exportID)
+	return p.Redirect(to)
 }
 
 func pathOf(c campaign.Campaign) string {

@@ -88,7 +88,7 @@ func (s *Pages) remove(p *web.Page) error {
 	return p.Done(Path, "people.done.removed")
 }
 
-// upload records the numbers of a file as opt-outs. The same file again changes nothing.
+// upload records the numbers of a file as opt-outs, once for each form.
 func (s *Pages) upload(p *web.Page) error {
 	file, _, err := p.R.FormFile("file")
 	if err != nil {
@@ -102,6 +102,9 @@ func (s *Pages) upload(p *web.Page) error {
 	numbers, skipped, fault := readNumbers(content)
 	if fault != "" {
 		return s.refused(p, faults{Import: fault})
+	}
+	if err := s.Once.Use(p, "people.import_used", Path, "people.title"); err != nil {
+		return err
 	}
 	if err := p.Audit("people.import", strconv.Itoa(len(numbers))); err != nil {
 		return err

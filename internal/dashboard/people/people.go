@@ -50,6 +50,7 @@ type Pages struct {
 	Messages Messages
 	OptOuts  OptOuts
 	Shards   int // of the opt-outs of a tenant
+	Once     web.SubmitToken
 	Now      func() time.Time
 }
 
@@ -95,6 +96,7 @@ type listPage struct {
 	Exact   bool // Count includes all opt-outs
 	Files   []int
 	Faults  faults
+	Once    string
 }
 
 // faults are text keys of the errors of the page's forms.
@@ -110,7 +112,7 @@ func (s *Pages) list(p *web.Page, status int, l listPage) (err error) {
 	if l.Count, l.Exact, err = s.OptOuts.Count(ctx, tenant); err != nil {
 		return err
 	}
-	l.Later, l.Files = cursor != "", s.exportFiles(l.Count, l.Exact)
+	l.Later, l.Files, l.Once = cursor != "", s.exportFiles(l.Count, l.Exact), s.Once.Token()
 	return p.RenderStatus(status, "people.title", "people.html", l)
 }
 

@@ -153,9 +153,14 @@ func newBench(t *testing.T, campaigns int) bench {
 	t.Helper()
 	l := &lists{out: map[string]map[string]time.Time{}, origins: map[string]campaign.Origin{}}
 	return bench{webtest.New(t, people.Area(), &people.Pages{
-		Store: sent{campaigns}, Messages: sent{campaigns}, OptOuts: l, Shards: 16, Now: func() time.Time { return noon },
+		Store: sent{campaigns}, Messages: sent{campaigns}, OptOuts: l, Shards: 16, Once: web.SubmitToken{Forms: unused{}}, Now: func() time.Time { return noon },
 	}, func() time.Time { return noon }), l}
 }
+
+// unused accepts every form.
+type unused struct{}
+
+func (unused) UseForm(context.Context, string, string) (bool, error) { return true, nil }
 
 // optedOut reports whether ana opted out of acme's messages.
 func (b bench) optedOut() bool {
@@ -341,6 +346,7 @@ func upload(t *testing.T, who webtest.Person, content string) webtest.Answer {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	_ = form.WriteField("csrf", who.Session.CSRF)
+	_ = form.WriteField("once", who.Get(people.Path).Value("once"))
 	file, err := form.CreateFormFile("file", "lista.csv")
 	if err != nil {
 		t.Fatal(err)

@@ -19,18 +19,26 @@ type Archive interface {
 }
 
 func (s *Pages) archive(p *web.Page) error {
-	return s.move(p, "template.archive", "templates.done.archived", s.Store.ArchiveTemplate)
+	return s.move(p, true, "template.archive", "templates.done.archived", s.Store.ArchiveTemplate)
 }
 
 func (s *Pages) restore(p *web.Page) error {
-	return s.move(p, "template.restore", "templates.done.restored", s.Store.RestoreTemplate)
+	return s.move(p, false, "template.restore", "templates.done.restored", s.Store.RestoreTemplate)
 }
 
-// move archives or restores a template. doneKey is the text of what was done.
-func (s *Pages) move(p *web.Page, action, doneKey string, do func(ctx context.Context, tenant, id string) error) error {
+// move archives or restores a template. doneKey is the text of what was done. A repeated form
+// changes nothing.
+func (s *Pages) move(p *web.Page, archive bool, action, doneKey string, do func(ctx context.Context, tenant, id string) error) error {
 	t, err := s.own(p)
 	if err != nil {
 		return err
+	}
+	archived, err := s.Store.TemplateArchived(p.R.Context(), t.Tenant, t.ID)
+	if err != nil {
+		return err
+	}
+	if archived == archive {
+		return p.Done(linkOf(t), doneKey, t.Name)
 	}
 	if err := p.AuditOn(linkOf(t), action, t.Name); err != nil {
 		return err

@@ -48,7 +48,7 @@ func (s *Pages) showNumbers(p *web.Page, status int, n numbers) error {
 	return p.RenderStatus(status, "templates.numbers", "template_numbers.html", n)
 }
 
-// saveNumber saves a number, or renames a saved one.
+// saveNumber saves a number. One that is saved under another name keeps it.
 func (s *Pages) saveNumber(p *web.Page) error {
 	n := numbers{Name: p.Field("name"), Phone: p.Field("phone")}
 	number, rejection := phone.Parse([]byte(phone.Tidy(n.Phone)))
@@ -63,16 +63,22 @@ func (s *Pages) saveNumber(p *web.Page) error {
 	}
 	one := campaign.TestNumber{Name: n.Name, Phone: "+" + strconv.FormatUint(uint64(number), 10)}
 	done, err := s.changeNumbers(p, "template.number_save", one.Name, func(all []campaign.TestNumber) []campaign.TestNumber {
-		all = slices.DeleteFunc(all, func(t campaign.TestNumber) bool { return t.Phone == one.Phone })
-		if len(all) >= campaign.MaxTestNumbers {
-			return nil
+		at := slices.IndexFunc(all, func(t campaign.TestNumber) bool { return t.Phone == one.Phone })
+		switch {
+		case at >= 0 && all[at] == one: // a repeated form
+			return all
+		case at >= 0:
+			n.Fault = p.T("templates.number_known", all[at].Name)
+		case len(all) >= campaign.MaxTestNumbers:
+			n.Fault = p.T("templates.number_many", p.Number(campaign.MaxTestNumbers))
+		default:
+			return append(all, one)
 		}
-		return append(all, one)
+		return nil
 	})
 	if err != nil || done {
 		return err
 	}
-	n.Fault = p.T("templates.number_many", p.Number(campaign.MaxTestNumbers))
 	return s.showNumbers(p, http.StatusConflict, n)
 }
 

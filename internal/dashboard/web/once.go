@@ -25,11 +25,16 @@ const maxToken = 64
 // Use marks the form as sent. If it was sent before, the error is a *Refusal with the
 // text usedKey and a link to the page to, labelled toKey.
 func (o SubmitToken) Use(p *Page, usedKey, to, toKey string) error {
+	return o.UseFor(p, "", usedKey, to, toKey)
+}
+
+// UseFor is Use for one of several forms that share a token: the one for an object.
+func (o SubmitToken) UseFor(p *Page, object, usedKey, to, toKey string) error {
 	token := p.Field("once")
 	if token == "" || len(token) > maxToken {
 		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
-	fresh, err := o.Forms.UseForm(p.R.Context(), p.Session.Tenant, token)
+	fresh, err := o.Forms.UseForm(p.R.Context(), p.Session.Tenant, token+object)
 	if err == nil && !fresh {
 		err = &Refusal{Status: http.StatusConflict, Key: usedKey, To: to, ToKey: toKey}
 	}

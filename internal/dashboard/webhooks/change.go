@@ -177,6 +177,7 @@ func (s *Pages) change(p *web.Page, e campaign.Endpoint, action, done string, do
 type question struct {
 	view
 	Once string
+	Was  string // identifies the secret
 }
 
 func (s *Pages) askRotation(p *web.Page) error {
@@ -192,7 +193,7 @@ func (s *Pages) question(p *web.Page, title, page string) error {
 	if err != nil {
 		return err
 	}
-	return p.Render(title, page, question{s.view(e, campaign.Circuit{}), s.Once.Token()})
+	return p.Render(title, page, question{s.view(e, campaign.Circuit{}), s.Once.Token(), campaign.Digest(e.Secret)})
 }
 
 func (s *Pages) rotate(p *web.Page) error {
@@ -206,6 +207,9 @@ func (s *Pages) rotate(p *web.Page) error {
 	}
 	if err := s.useForm(p); err != nil {
 		return err
+	}
+	if p.Stale(campaign.Digest(e.Secret)) {
+		return &web.Refusal{Status: http.StatusConflict, Key: "webhooks.rotated_before", To: Path + "/" + e.ID, ToKey: "webhooks.endpoint"}
 	}
 	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.rotate", subject(e), web.Kept(p)); err != nil {
 		return err
@@ -223,6 +227,9 @@ func (s *Pages) switchOff(p *web.Page) error {
 	if err != nil {
 		return err
 	}
+	if e.Off() { // the form was sent twice
+		return p.Done(Path+"/"+e.ID, "webhooks.done.off")
+	}
 	return s.change(p, e, "endpoint.off", "off", func(ctx context.Context) error { return s.Admin.DisableEndpoint(ctx, e.Tenant, e.ID) })
 }
 
@@ -230,6 +237,9 @@ func (s *Pages) switchOn(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {
 		return err
+	}
+	if !e.Off() { // the form was sent twice
+		return p.Done(Path+"/"+e.ID, "webhooks.done.on")
 	}
 	return s.change(p, e, "endpoint.on", "on", func(ctx context.Context) error { return s.Admin.EnableEndpoint(ctx, e.Tenant, e.ID) })
 }

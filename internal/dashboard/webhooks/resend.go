@@ -35,6 +35,9 @@ func (s *Pages) resendOne(p *web.Page) error {
 	if _, err := s.Store.Failure(p.R.Context(), e.Tenant, e.ID, id, at); err != nil {
 		return err
 	}
+	if err := s.useResend(p, e, id); err != nil {
+		return err
+	}
 	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.resend", subject(e)); err != nil {
 		return err
 	}
@@ -57,6 +60,11 @@ func resendable(e campaign.Endpoint) error {
 	return nil
 }
 
+// useResend marks the resend of a webhook, or of all with "", as requested on this page.
+func (s *Pages) useResend(p *web.Page, e campaign.Endpoint, webhookID string) error {
+	return s.Once.UseFor(p, webhookID, "webhooks.resend_used", Path+"/"+e.ID, "webhooks.endpoint")
+}
+
 // resendFailed resends all webhooks that failed since the time in the form, in São
 // Paulo's time zone.
 func (s *Pages) resendFailed(p *web.Page) error {
@@ -69,6 +77,9 @@ func (s *Pages) resendFailed(p *web.Page) error {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.since"}
 	}
 	if err := resendable(e); err != nil {
+		return err
+	}
+	if err := s.useResend(p, e, ""); err != nil {
 		return err
 	}
 	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.resend_failed", subject(e)); err != nil {

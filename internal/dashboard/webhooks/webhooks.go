@@ -190,6 +190,7 @@ type details struct {
 	Posts    []kept
 	Since    string  // initial value of the form for resending all
 	Test     *tested // nil for none
+	Once     string
 }
 
 // tested is the result of a test.
@@ -282,7 +283,7 @@ func (s *Pages) showEndpoint(p *web.Page, e campaign.Endpoint, test *tested) err
 	if err != nil {
 		return err
 	}
-	d := details{view: s.view(e, c), Since: p.Local(s.Now().Add(-24 * time.Hour)), Test: test}
+	d := details{view: s.view(e, c), Since: p.Local(s.Now().Add(-24 * time.Hour)), Test: test, Once: s.Once.Token()}
 	if d.Day, err = s.day(ctx, e); err != nil {
 		return err
 	}

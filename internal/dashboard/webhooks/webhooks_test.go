@@ -338,6 +338,11 @@ func randomKey() string {
 	return key.String()
 }
 
+// resendFailed sends the form that resends all failed webhooks of an endpoint's page.
+func (o tenantFixture) resendFailed(path string) webtest.Answer {
+	return o.admin.Post(path+"/resend-failed", url.Values{"once": {o.admin.Get(path).Value("once")}, "since": {"2100-05-03T12:30"}})
+}
+
 func TestResend_One(t *testing.T) {
 	t.Parallel()
 	o := newTenantFixture(t, false)
@@ -346,7 +351,7 @@ func TestResend_One(t *testing.T) {
 	path := webhooks.Path + "/" + e.ID
 	page := o.admin.Get(path)
 	lacks(t, page, "No answer within 15 seconds", "Message read", "attempt 3", "took 15,000 ms", "4 May 2100, 11:30", f.WebhookID)
-	form := url.Values{"webhook": {page.Value("webhook")}, "at": {page.Value("at")}}
+	form := url.Values{"once": {page.Value("once")}, "webhook": {page.Value("webhook")}, "at": {page.Value("at")}}
 	if a := o.admin.Post(path+"/resend", form); a.Location != path {
 		t.Fatalf("resending answers %d to %q: %s", a.Status, a.Location, a.Text())
 	}
@@ -387,7 +392,7 @@ func TestResend_All(t *testing.T) {
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
-	answer := o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}})
+	answer := o.resendFailed(path)
 	if answer.Location != path {
 		t.Fatalf("it answers %d to %q", answer.Status, answer.Location)
 	}
@@ -401,11 +406,11 @@ func TestResend_All(t *testing.T) {
 			t.Errorf("the %s notice is %+v, %v", name, got, err)
 		}
 	}
-	again := o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}})
+	again := o.resendFailed(path)
 	lacks(t, o.admin.Follow(again), "Nothing that failed since then")
 	lacks(t, o.admin.Post(path+"/resend-failed", url.Values{"since": {"soon"}}), "Give a date and time")
 	o.admin.Post(path+"/off", nil)
-	lacks(t, o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}}), "enable it before")
+	lacks(t, o.resendFailed(path), "enable it before")
 }
 
 func TestPage_DeliveriesPerHour(t *testing.T) {
@@ -545,12 +550,12 @@ func TestResend_EndpointKeepsFailing(t *testing.T) {
 	if ok, err := o.store.SaveCircuit(t.Context(), c); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	all := o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}})
+	all := o.resendFailed(path)
 	if all.Location != path {
 		t.Fatalf("it answers %d to %q", all.Status, all.Location)
 	}
 	lacks(t, o.admin.Follow(all), "1 delivery waits. We will try again at 4 May 2100,")
-	one := o.admin.Post(path+"/resend", url.Values{"webhook": {"msg_a"}, "at": {f.At.Format(time.RFC3339Nano)}})
+	one := o.admin.Post(path+"/resend", url.Values{"once": {o.admin.Get(path).Value("once")}, "webhook": {"msg_a"}, "at": {f.At.Format(time.RFC3339Nano)}})
 	if one.Location != path {
 		t.Fatalf("one answers %d to %q", one.Status, one.Location)
 	}

@@ -2,13 +2,14 @@ package e2e_test
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/rand"
 	"fmt"
 	"html"
 	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,38 +21,53 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
 )
 
 // sentForm is a form that is sent in the ways that people send one by mistake: by a double
 // click, again after going back, and from a second tab that was opened before.
 type sentForm struct {
 	form   string // its registered path
-	page   string // the page with the form; {name} is a kept identifier
+	page   string // the page with the form, or "POST " and a form that leads to it; {name} is a kept identifier
 	first  url.Values
 	second url.Values // of the second tab; nil for the same values
 	file   string     // content of its file
 	makes  string     // kind of the row that one submission makes
 	// own means that the second tab's submission is another one. Else it changes nothing, and
 	// entered values are shown again.
-	own  bool
-	keep string // name under which the identifier of the next page is kept
+	own     bool
+	audits  int    // entries of the audit log; 0 for at most one
+	keep    string // name under which the identifier in the new row or the next address is kept
+	by      string // role of who sends it; an admin if empty
+	prepare func(w *formWalk)
+	finish  func(w *formWalk) // waits for what functions do after it
 }
 
 // formWalk sends the forms of a tenant of its own.
 type formWalk struct {
 	*visitor
-	c    *client
-	kept map[string]string
-	last page
+	c      *client
+	people map[string]*visitor // by role
+	kept   map[string]string
+	last   page
 }
 
 func newFormWalk(t *testing.T) *formWalk {
 	t.Helper()
-	c := newClient(t).ownTenant().receiveEvents()
-	v := newVisitor(t)
-	v.env = c.env
-	w := &formWalk{v, c, map[string]string{"template": c.env["TEMPLATE_ID"], "person": v.person("viewer").Email}, page{}}
-	w.signIn("/dashboard/campaigns", v.person("admin").Email, v.env["DASHBOARD_PASSWORD"])
+	c := newClient(t).ownTenant()
+	w := &formWalk{c: c, people: map[string]*visitor{}, kept: map[string]string{
+		"tenant": c.env["TENANT"], "template": c.env["TEMPLATE_ID"], "credential": c.env["CLIENT_ID"], "endpoint": rand.Text(),
+	}}
+	for _, role := range []string{"approver", "admin"} {
+		v := newVisitor(t)
+		v.env = c.env
+		v.signIn("/dashboard/campaigns", v.person(role).Email, v.env["DASHBOARD_PASSWORD"])
+		w.people[role], w.visitor = v, v
+	}
+	w.kept["person"] = w.person("viewer").Email
+	must(t, c.store().SaveEndpoint(t.Context(), campaign.Endpoint{
+		ID: w.kept["endpoint"], Tenant: w.kept["tenant"], URL: "http://127.0.0.1:9/webhooks", Secret: "whsec_" + strings.Repeat("a", 44), Kinds: []string{string(campaign.KindSent)},
+	}))
 	return w
 }
 
@@ -66,6 +82,7 @@ func (w *formWalk) fill(text string) string {
 }
 
 var (
+	uuids     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 	inputTag  = regexp.MustCompile(`<(?:input|button)[^>]*>`)
 	attribute = regexp.MustCompile(` (name|value|type|checked)(?:="([^"]*)")?`)
 )
@@ -73,18 +90,11 @@ var (
 // tab opens a page and returns the values of its form for a path.
 func (w *formWalk) tab(f sentForm, values url.Values) url.Values {
 	w.t.Helper()
-	p := w.last
-	if f.page != "" {
-		p = w.open(w.env["BASE_URL"] + w.fill(f.page))
-	}
-	action := `action="` + regexp.QuoteMeta(w.path(f.form))
-	found := regexp.MustCompile(`(?s)<form[^>]*` + action + `(?:#[^"]*)?".*?</form>`).FindString(p.body)
-	if found == "" { // a button with its own path
-		found = regexp.MustCompile(`(?s)<form[^>]*>(?:[^/]|/[^f])*?form` + action + `".*?</form>`).FindString(p.body)
-	}
-	if found == "" {
-		w.t.Fatalf("%s answers %d without a form for %s: %s", p.url, p.status, w.path(f.form), shown(p))
-	}
+	var found string
+	w.c.eventually(time.Minute, "the page has the form for "+w.path(f.form), func() bool {
+		found = formIn(w.visit(f.page).body, w.path(f.form))
+		return found != ""
+	})
 	form := url.Values{}
 	for _, tag := range inputTag.FindAllString(found, -1) {
 		a := map[string]string{}
@@ -101,6 +111,35 @@ func (w *formWalk) tab(f sentForm, values url.Values) url.Values {
 		form[name] = []string{w.fill(value[0])}
 	}
 	return form
+}
+
+// visit opens a page: by its path, by a form that leads to it, or the last one.
+func (w *formWalk) visit(address string) page {
+	w.t.Helper()
+	address = w.fill(address)
+	if address == "" {
+		return w.last
+	}
+	path, ok := strings.CutPrefix(address, "POST ")
+	if !ok {
+		return w.open(w.env["BASE_URL"] + address)
+	}
+	path, query, _ := strings.Cut(path, "?")
+	form, err := url.ParseQuery(query)
+	must(w.t, err)
+	form.Set("csrf", csrfField.FindStringSubmatch(w.open(w.env["BASE_URL"] + "/dashboard/campaigns").body)[1])
+	return w.post(w.env["BASE_URL"]+path, form)
+}
+
+// formIn returns the form of a page that is sent to a path, also by a button of its own.
+func formIn(page, path string) string {
+	action := `action="` + regexp.QuoteMeta(path)
+	for _, form := range regexp.MustCompile(`(?s)<form.*?</form>`).FindAllString(page, -1) {
+		if regexp.MustCompile(action + `["#]`).MatchString(form) {
+			return form
+		}
+	}
+	return ""
 }
 
 func (w *formWalk) path(form string) string {
@@ -139,9 +178,17 @@ func (w *formWalk) submit(f sentForm, values url.Values) page {
 // send sends a form in all ways.
 func (w *formWalk) send(f sentForm) {
 	w.t.Helper()
+	w.visitor = w.people[cmp.Or(f.by, "admin")]
+	if f.prepare != nil {
+		f.prepare(w)
+	}
 	first := w.tab(f, f.first)
-	second := w.tab(f, cmpOr(f.second, f.first))
-	before := w.settled()
+	values := f.second
+	if values == nil {
+		values = f.first
+	}
+	second := w.tab(f, values)
+	before, clicked := w.settled(), time.Now()
 	answers := make(chan page, 2)
 	for range 2 {
 		go func() { answers <- w.submit(f, first) }()
@@ -154,24 +201,40 @@ func (w *formWalk) send(f sentForm) {
 		w.t.Errorf("a double click answers %d and %d: %s", one.status, two.status, shown(one))
 		return
 	}
+	if f.finish != nil {
+		f.finish(w)
+	}
 	after := w.settled()
-	for kind, want := range map[string]int{"AUDIT": 1, f.makes: 1} {
+	for kind, want := range map[string]int{"AUDIT": max(f.audits, 1), f.makes: 1} {
 		if n := added(before, after, kind); kind != "" && (n > want || kind == f.makes && n != want) {
 			w.t.Errorf("a double click makes %d rows of %s", n, kind)
 		}
 	}
+	w.afterDoubleClick(clicked)
 	if again := w.submit(f, first); again.status >= http.StatusInternalServerError {
 		w.t.Errorf("the form answers %d when it is sent again", again.status)
 	}
-	again := w.settled()
+	again, clicked := w.settled(), time.Now()
 	if rows := changed(after, again); rows != nil {
 		w.t.Errorf("the form changes %s when it is sent again after going back", rows)
 	}
+	w.afterDoubleClick(clicked)
 	w.sendSecond(f, second, again)
 	w.last = one
 	if f.keep != "" {
-		w.kept[f.keep] = path.Base(one.url.Path)
+		w.kept[f.keep] = uuids.FindString(one.url.Path[strings.LastIndexByte(one.url.Path, '/'):])
 	}
+	for key := range after {
+		if _, old := before[key]; f.keep != "" && f.makes != "" && !old && strings.Contains(key, f.makes) {
+			w.kept[f.keep] = uuids.FindString(key)
+		}
+	}
+}
+
+// afterDoubleClick waits until an entry of the audit log is no longer one of a double click.
+func (w *formWalk) afterDoubleClick(clicked time.Time) {
+	w.t.Helper()
+	w.c.eventually(time.Minute, "the double click is over", func() bool { return time.Since(clicked) > 2*time.Second })
 }
 
 // sendSecond sends the form of the second tab.
@@ -195,17 +258,10 @@ func (w *formWalk) sendSecond(f sentForm, second url.Values, before map[string]s
 		w.t.Errorf("the second tab answers %d, want a refusal: %s", stale.status, shown(stale))
 	}
 	for name, value := range f.second {
-		if !strings.Contains(html.UnescapeString(stale.body), value[0]) {
+		if name != "decision" && !strings.Contains(html.UnescapeString(stale.body), w.fill(value[0])) {
 			w.t.Errorf("the second tab loses %s, which was entered: %s", name, shown(stale))
 		}
 	}
-}
-
-func cmpOr(a, b url.Values) url.Values {
-	if a == nil {
-		return b
-	}
-	return a
 }
 
 // shown returns the text of a page's main part.
@@ -269,8 +325,11 @@ func (w *formWalk) rows() map[string]string {
 	for _, one := range campaigns {
 		w.read(rows, "C#"+tenant+"#"+one.CampaignID, false)
 	}
+	auth, err := w.c.auth().Credential(w.t.Context(), w.kept["credential"])
+	must(w.t, err)
+	rows["CRED"] = fmt.Sprint(auth)
 	maps.DeleteFunc(rows, func(key, _ string) bool { // functions write these while messages are sent
-		return strings.Contains(key, " PROGRESS") || strings.Contains(key, " RESULTS")
+		return strings.Contains(key, " PROGRESS") || strings.Contains(key, " RESULTS") || strings.Contains(key, " CIRCUIT#")
 	})
 	return rows
 }

@@ -1,0 +1,218 @@
+package e2e_test
+
+import (
+	"crypto/rand"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/dashboard"
+	"campaign-dispatch/internal/campaign"
+)
+
+// withoutChange lists the forms that change nothing, and those that scripts send in parts.
+// The tests of uploads repeat those.
+var withoutChange = []string{
+	"/dashboard/campaigns/new/columns", "/dashboard/templates/preview", "/dashboard/templates/{id}/preview", "/dashboard/settings/team/person",
+	"/dashboard/people", "/dashboard/people/find", "/dashboard/people/opt-outs/export", "/dashboard/people/opt-outs/removal",
+	"/dashboard/settings/webhooks/{id}/test",
+	"/dashboard/media/urls", // no public host answers here
+	"/dashboard/imports", "/dashboard/imports/part", "/dashboard/imports/finish",
+	"/dashboard/media/uploads", "/dashboard/media/uploads/part", "/dashboard/media/uploads/finish",
+}
+
+// Every form of the dashboard is sent by a double click, again after going back, and from a
+// second tab: nothing happens twice, nothing is silently overwritten, and nothing entered is
+// lost. The lost session is in TestForms_SessionOver.
+func TestForms_SentAgain(t *testing.T) {
+	t.Parallel()
+	w := newFormWalk(t)
+	var sent []string
+	for _, step := range [][]sentForm{templateForms, settingForms, peopleForms, campaignForms, importForms, approvalForms} {
+		for _, f := range step {
+			t.Run(f.form, func(t *testing.T) {
+				w.c.t = t
+				for _, v := range w.people {
+					v.t = t
+				}
+				w.send(f)
+			})
+			sent = append(sent, f.form)
+		}
+	}
+	ui, _ := dashboard.Site(app.Config{AWS: w.env.AWS(), BaseURL: w.env["BASE_URL"]})
+	for _, form := range ui.Forms() {
+		if !slices.Contains(sent, form) && !slices.Contains(withoutChange, form) {
+			t.Errorf("the form %s is not sent", form)
+		}
+	}
+}
+
+var templateForms = []sentForm{
+	{
+		form: "/dashboard/templates", page: "/dashboard/templates/new", makes: "TEMPLATE#", own: true, keep: "template",
+		first: url.Values{"name": {"Um"}, "kind": {"text"}, "body": {"Oi {{nome}}"}}, second: url.Values{"name": {"Dois"}, "kind": {"text"}, "body": {"Oi {{nome}}"}},
+	},
+	{
+		form: "/dashboard/templates/{id}", page: "/dashboard/templates/{template}/edit", makes: "V#",
+		first: url.Values{"body": {"Oi {{nome}}, um"}}, second: url.Values{"body": {"Oi {{nome}}, dois"}},
+	},
+	{form: "/dashboard/templates/{id}/duplicate", page: "/dashboard/templates/{template}", makes: "TEMPLATE#", own: true},
+	{
+		form: "/dashboard/templates/{id}/test", page: "/dashboard/templates/{template}", makes: "META", own: true,
+		first: url.Values{"phone": {"21987650001"}, "var.nome": {"Ana"}},
+	},
+	{
+		form: "/dashboard/templates/test-numbers", page: "/dashboard/templates/test-numbers",
+		first: url.Values{"name": {"Ana"}, "phone": {"21987650002"}}, second: url.Values{"name": {"Bia"}, "phone": {"21987650002"}},
+	},
+	{form: "/dashboard/templates/test-numbers/delete", page: "/dashboard/templates/test-numbers"},
+	{form: "/dashboard/templates/{id}/archive", page: "/dashboard/templates/{template}", makes: "ARCHIVED#"},
+	{form: "/dashboard/templates/{id}/restore", page: "/dashboard/templates/{template}"},
+	{form: "/dashboard/media/{hash}/delete", page: "/dashboard/media/{media}/delete", prepare: (*formWalk).addMedia},
+}
+
+var settingForms = []sentForm{
+	{
+		form: "/dashboard/settings/credentials", page: "/dashboard/settings/credentials/new", makes: "CREDENTIAL#", own: true,
+		first: url.Values{"name": {"CRM"}}, second: url.Values{"name": {"ERP"}},
+	},
+	{form: "/dashboard/settings/credentials/{id}/rotate", page: "/dashboard/settings/credentials/{credential}/rotate"},
+	{form: "/dashboard/settings/credentials/{id}/revoke", page: "/dashboard/settings/credentials/{credential}/revoke"},
+	{
+		form: "/dashboard/settings/webhooks", page: "/dashboard/settings/webhooks/new", makes: "ENDPOINT#", own: true,
+		first: url.Values{"url": {"https://crm.example/a"}}, second: url.Values{"url": {"https://crm.example/b"}},
+	},
+	{
+		form: "/dashboard/settings/webhooks/{id}/kinds", page: "/dashboard/settings/webhooks/{endpoint}/kinds",
+		first: url.Values{"kind": {"message.read"}}, second: url.Values{"kind": {"message.failed"}},
+	},
+	{form: "/dashboard/settings/webhooks/{id}/rotate", page: "/dashboard/settings/webhooks/{endpoint}/rotate"},
+	{form: "/dashboard/settings/webhooks/{id}/resend", page: "/dashboard/settings/webhooks/{endpoint}", own: true},
+	{form: "/dashboard/settings/webhooks/{id}/resend-failed", page: "/dashboard/settings/webhooks/{endpoint}", own: true},
+	{form: "/dashboard/settings/webhooks/{id}/off", page: "/dashboard/settings/webhooks/{endpoint}/off"},
+	{form: "/dashboard/settings/webhooks/{id}/on", page: "/dashboard/settings/webhooks/{endpoint}"},
+	{form: "/dashboard/settings/brand", page: "/dashboard/settings/brand", first: url.Values{"sender": {"Loja Um"}}, second: url.Values{"sender": {"Loja Dois"}}},
+	{form: "/dashboard/settings/billing", page: "/dashboard/settings/billing", first: url.Values{"basic": {"0,05"}, "single": {"0,10"}}, second: url.Values{"basic": {"0,07"}, "single": {"0,10"}}},
+	{
+		form: "/dashboard/settings/team", page: "/dashboard/settings/team", own: true,
+		first: url.Values{"email": {"{tenant}-a@loja.example"}, "role": {"viewer"}}, second: url.Values{"email": {"{tenant}-b@loja.example"}, "role": {"viewer"}},
+	},
+	{
+		form: "/dashboard/settings/team/role", page: "POST /dashboard/settings/team/person?email={person}",
+		first: url.Values{"role": {"author"}}, second: url.Values{"role": {"approver"}},
+	},
+	{form: "/dashboard/settings/team/remove", page: "POST /dashboard/settings/team/person?email={person}"},
+}
+
+var peopleForms = []sentForm{
+	{form: "/dashboard/people/opt-outs/add", page: "/dashboard/people", first: url.Values{"phone": {"21987650003"}}, makes: "OPT#"},
+	{form: "/dashboard/people/opt-outs/import", page: "/dashboard/people", file: "phone\n21987650004\n", own: true},
+	{
+		form: "/dashboard/people/opt-outs/remove", page: "POST /dashboard/people/opt-outs/removal?phone=21987650003",
+		first: url.Values{"asked": {"yes"}},
+	},
+}
+
+var campaignForms = []sentForm{
+	{
+		form: "/dashboard/campaigns/new/draft", page: "/dashboard/campaigns/new", file: "phone;uid;nome\n21987650005;a;Ana\n", makes: "DRAFT#", own: true, keep: "draft",
+		first: url.Values{"name": {"Rascunho um"}, "template": {"{template}"}}, second: url.Values{"name": {"Rascunho dois"}, "template": {"{template}"}},
+	},
+	{
+		form: "/dashboard/campaigns/new/draft", page: "/dashboard/campaigns/new?draft={draft}",
+		first: url.Values{"name": {"Rascunho três"}, "template": {"{template}"}}, second: url.Values{"name": {"Rascunho quatro"}, "template": {"{template}"}},
+	},
+	{form: "/dashboard/drafts/{id}/delete", page: "/dashboard/drafts"},
+	{
+		form: "/dashboard/campaigns/new", page: "/dashboard/campaigns/new", file: "phone;uid;nome\n21987650005;a;Ana\n", own: true,
+		first: url.Values{"name": {"Campanha"}, "template": {"{template}"}, "schedule": {inSaoPaulo(48 * time.Hour)}},
+	},
+	{form: "/dashboard/campaigns/new/confirm", makes: "META", keep: "campaign"},
+	{
+		form: "/dashboard/campaigns/{campaignId}/reschedule", page: "/dashboard/campaigns/{campaign}/reschedule",
+		first: url.Values{"schedule": {inSaoPaulo(50 * time.Hour)}}, second: url.Values{"schedule": {inSaoPaulo(52 * time.Hour)}},
+	},
+	{form: "/dashboard/campaigns/{campaignId}/cancel", page: "/dashboard/campaigns/{campaign}/cancel"},
+	{
+		form: "/dashboard/campaigns/{campaignId}/exports", page: "/dashboard/campaigns/{campaign}/exports", own: true,
+		first: url.Values{"kind": {"outcomes"}, "format": {"excel"}}, prepare: (*formWalk).delivered,
+	},
+	{
+		form: "/dashboard/campaigns/{campaignId}/follow-up", page: "/dashboard/campaigns/{campaign}/follow-up", own: true, keep: "export",
+		first: url.Values{"audience": {"unread"}},
+	},
+	{form: "/dashboard/campaigns/{campaignId}/follow-up/{exportId}", page: "/dashboard/campaigns/{campaign}/follow-up/{export}"},
+}
+
+var importForms = []sentForm{
+	{form: "/dashboard/imports/{campaignId}/cancel", page: "/dashboard/imports/{campaign}", prepare: (*formWalk).upload},
+	{
+		form: "/dashboard/imports/{campaignId}/columns", page: "/dashboard/imports/{campaign}", prepare: (*formWalk).upload,
+		first: url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}}, finish: func(w *formWalk) { w.reaches("What will be sent") },
+	},
+	{
+		form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}", makes: "META",
+		finish: func(w *formWalk) { w.reaches("Scheduled") },
+	},
+}
+
+// With the rule, a second person approves campaigns.
+var approvalForms = []sentForm{
+	{form: "/dashboard/settings/approval", page: "/dashboard/settings/approval", first: url.Values{"from": {"1"}}, second: url.Values{"from": {"5"}}},
+	{
+		form: "/dashboard/campaigns/new", page: "/dashboard/campaigns/new", file: "phone;uid;nome\n21987650006;a;Ana\n", own: true,
+		first: url.Values{"name": {"Com aprovação"}, "template": {"{template}"}, "schedule": {inSaoPaulo(48 * time.Hour)}},
+	},
+	{form: "/dashboard/campaigns/new/confirm", makes: "APPROVAL#", keep: "campaign"},
+	{
+		form: "/dashboard/approvals/{campaignId}", page: "/dashboard/approvals/{campaign}", by: "approver", makes: "META",
+		first: url.Values{"decision": {"approve"}}, second: url.Values{"decision": {"refuse"}, "reason": {"Errado"}},
+	},
+	{
+		form: "/dashboard/imports/{campaignId}/columns", page: "/dashboard/imports/{campaign}", prepare: (*formWalk).upload,
+		first: url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}}, finish: func(w *formWalk) { w.reaches("What will be sent") },
+	},
+	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}"},
+	{
+		form: "/dashboard/imports/{campaignId}/decide", page: "/dashboard/imports/{campaign}", by: "approver", makes: "META", audits: 2,
+		first: url.Values{"decision": {"approve"}}, finish: func(w *formWalk) { w.reaches("Scheduled") },
+	},
+}
+
+// addMedia stores a file of another host.
+func (w *formWalk) addMedia() {
+	f := campaign.MediaFile{Tenant: w.kept["tenant"], Name: "oferta.png", Type: "image/png", URL: "https://media.example/oferta.png", CreatedAt: time.Now()}
+	f.Hash = campaign.MediaHash(f.Tenant, f.URL)
+	_, err := w.c.store().AddMedia(w.t.Context(), f)
+	must(w.t, err)
+	w.kept["media"] = f.Hash
+}
+
+// delivered writes a campaign that nobody has read.
+func (w *formWalk) delivered() {
+	w.kept["campaign"] = w.c.sentCampaign(3, campaign.OutcomeSent, campaign.OutcomeDelivered)
+}
+
+// upload begins a campaign from a file that is uploaded in parts.
+func (w *formWalk) upload() {
+	csrf := csrfField.FindStringSubmatch(w.open(w.env["BASE_URL"] + "/dashboard/campaigns").body)[1]
+	w.env["TEMPLATE_ID"] = w.kept["template"]
+	i := &importer{w.visitor, w.c, csrf}
+	w.kept["campaign"] = strings.TrimPrefix(i.upload("import "+rand.Text(), time.Now().Add(48*time.Hour).UTC().Format(time.RFC3339), "phone;uid;nome\n21987650007;a;Ana\n"), "/")
+}
+
+// reaches waits until the page of the import, or of its campaign, has a text.
+func (w *formWalk) reaches(text string) {
+	w.c.eventually(2*time.Minute, text, func() bool {
+		return strings.Contains(w.open(w.env["BASE_URL"]+"/dashboard/imports/"+w.kept["campaign"]).body, text)
+	})
+}
+
+// inSaoPaulo returns a time from now as a form has it.
+func inSaoPaulo(after time.Duration) string {
+	return time.Now().Add(after).In(time.FixedZone("", -3*60*60)).Format("2006-01-02T15:04")
+}
