@@ -21,13 +21,15 @@ const (
 
 // readHeader reads the columns of a file and finds the values in them.
 func (w *Worker) readHeader(ctx context.Context, i campaign.Import) error {
+	starting, cancel := withMargin(ctx)
+	defer cancel()
 	file, size, err := w.Open(ctx, i.Blob(), i.Tag)
 	if err != nil {
 		return fileFault(err)
 	}
-	rows, err := recipients.Open(file, size)
+	rows, err := recipients.Open(starting, file, size)
 	if err != nil {
-		return fileFault(err)
+		return readFault(ctx, starting, err)
 	}
 	t, err := w.Store.Template(ctx, i.TemplateID)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -41,7 +43,7 @@ func (w *Worker) readHeader(ctx context.Context, i campaign.Import) error {
 		return err
 	}
 	if i.First, err = first(rows); err != nil {
-		return fileFault(err)
+		return readFault(ctx, starting, err)
 	}
 	match(&i, rows.Columns, t.Variables(), known)
 	i.State = campaign.ImportColumns

@@ -34,6 +34,7 @@ const (
 	faultTooManyLines = "too_many_lines"
 	faultTemplateGone = "template_not_found"
 	faultBatchTaken   = "batch_taken"
+	faultTooLarge     = "workbook_large"
 )
 
 // Store reads templates and keeps the progress of imports.

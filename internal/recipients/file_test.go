@@ -3,6 +3,7 @@ package recipients_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,11 @@ import (
 
 // read returns the header and the rows of a file, with the error that ended it.
 func read(content []byte) (rows []string, err error) {
-	f, err := recipients.Open(bytes.NewReader(content), int64(len(content)))
+	return readFrom(bytes.NewReader(content), len(content))
+}
+
+func readFrom(file io.ReaderAt, size int) (rows []string, err error) {
+	f, err := recipients.Open(context.Background(), file, int64(size))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +108,7 @@ func (e *endless) ReadAt(p []byte, offset int64) (int, error) {
 func TestNext_OpenQuoteEndsEarly(t *testing.T) {
 	t.Parallel()
 	file := &endless{}
-	f, err := recipients.Open(file, 200<<20)
+	f, err := recipients.Open(t.Context(), file, 200<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
