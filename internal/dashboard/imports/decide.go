@@ -31,6 +31,9 @@ func (s *Pages) choose(p *web.Page) error {
 	if i.State != campaign.ImportColumns && i.State != campaign.ImportReady {
 		return p.Redirect(pathOf(i))
 	}
+	if p.Stale(strconv.Itoa(t.Version)) { // its variables are others, or in another order
+		return s.render(p, http.StatusConflict, i, "imports.look_again")
+	}
 	chosen := columns(p, i, t)
 	if len(chosen.Missing()) > 0 {
 		i.Phone, i.UID, i.Values = chosen.Phone, chosen.UID, nil

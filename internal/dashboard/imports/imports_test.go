@@ -37,6 +37,7 @@ type company struct {
 	stored                    campaign.Import
 	approval                  *campaign.Approval
 	from, version             int
+	text                      string // of the template
 	checked                   recipients.Columns
 	sent, cancelled, awaiting int
 	late                      bool
@@ -45,7 +46,7 @@ type company struct {
 
 func newCompany(t *testing.T, state campaign.ImportState) *company {
 	t.Helper()
-	c := &company{version: 1, stored: campaign.Import{
+	c := &company{version: 1, text: "Oi {{nome}}", stored: campaign.Import{
 		ID: campaign.ID{Tenant: tenant, CampaignID: id}, State: state, Name: "Natal", TemplateID: template, TemplateVersion: 1, FileName: "lista.csv",
 		Header: []string{"Celular", "", "Nome"}, Phone: 0, UID: -1, Values: []campaign.ImportColumn{{Name: "nome", Column: 2}},
 		Read: campaign.ImportProgress{Rows: 5, Parts: 1, Hash: hash}, Findings: campaign.ImportFindings{Accepted: 3},
@@ -69,7 +70,7 @@ func (c *company) Template(_ context.Context, of string) (campaign.Template, err
 	if of != template {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
-	return campaign.Template{ID: template, Tenant: tenant, Version: c.version, Name: "Oi", Content: content.Content{Text: "Oi {{nome}}"}}, nil
+	return campaign.Template{ID: template, Tenant: tenant, Version: c.version, Name: "Oi", Content: content.Content{Text: c.text}}, nil
 }
 
 func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campaign.Template, error) {
@@ -191,6 +192,24 @@ func TestColumns(t *testing.T) {
 	}
 	want := recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}
 	if diff := cmp.Diff(want, c.checked); diff != "" {
+		t.Errorf("columns (-want +got):\n%s", diff)
+	}
+}
+
+// The fields of the form are those of the template that the person saw.
+func TestColumns_TemplateChanged(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportReady)
+	c.stored.UID = 1
+	chosen := url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}, "was": {"1"}}
+	c.version, c.text = 2, "{{Celular}}, {{nome}}"
+	says(t, c.author.Post(path+"/columns", chosen), http.StatusConflict, "Something has changed")
+	if len(c.checked.Values) > 0 {
+		t.Fatalf("the file is checked with %v", c.checked.Values)
+	}
+	says(t, c.author.Get(path), http.StatusOK, "In the text: Celular", "In the text: nome")
+	c.author.Post(path+"/columns", url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"0"}, "v1": {"2"}, "was": {"2"}})
+	if diff := cmp.Diff([]recipients.Value{{Name: "Celular", Column: 0}, {Name: "nome", Column: 2}}, c.checked.Values); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
 }
