@@ -34,15 +34,17 @@ import (
 // noon is in the future, so that the sweep function of the stack does not release the batches.
 var noon = time.Date(2036, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// queue keeps the tasks that are sent to it.
+// queue keeps the tasks that are sent to it, and the longest of their delays.
 type queue struct {
 	mu    sync.Mutex
 	tasks []campaign.ImportTask
+	delay time.Duration
 }
 
-func (q *queue) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
+func (q *queue) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.delay = max(q.delay, delay)
 	var t campaign.ImportTask
 	if err := json.Unmarshal(body, &t); err != nil {
 		return err
@@ -119,7 +121,8 @@ func (c *company) run() {
 	c.t.Helper()
 	for len(c.queue.tasks) > 0 {
 		tasks := c.queue.tasks
-		c.queue.tasks = nil
+		c.now = c.now.Add(c.queue.delay)
+		c.queue.tasks, c.queue.delay = nil, 0
 		for _, err := range c.worker(c.store, c.blobs, c.queue).Handle(c.t.Context(), tasks) {
 			c.must(err)
 		}
@@ -439,6 +442,86 @@ func TestImport_LateRest(t *testing.T) {
 	c.now = noon.Add(2 * time.Hour)
 	if i = c.send(i); i.State != campaign.ImportSent || !i.Late || i.SentAccepted != 5 {
 		t.Errorf("%s, %q, late %t, %d accepted", i.State, i.Fault, i.Late, i.SentAccepted)
+	}
+}
+
+// sendFirst dispatches the first part of an import alone.
+func (c *company) sendFirst(i campaign.Import) campaign.Import {
+	c.t.Helper()
+	c.must(c.Send(c.t.Context(), i))
+	tasks := c.queue.tasks
+	c.queue.tasks = nil
+	const margin = 20 * time.Second // in which no further part begins
+	ctx, cancel := context.WithTimeout(c.t.Context(), margin)
+	defer cancel()
+	c.must(c.worker(c.store, c.blobs, c.queue).Handle(ctx, tasks)[0])
+	if i = c.stored(i); i.Sent != 1 {
+		c.t.Fatalf("%d parts are sent, want 1", i.Sent)
+	}
+	return i
+}
+
+// The rest of a schedule that is too near goes at its time, and not before.
+func TestImport_LateRestWaits(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	due := noon.Add(time.Hour)
+	i := c.sendFirst(c.ready(five, func(i *campaign.Import) { i.Schedule = due.Format(time.RFC3339) }))
+	c.now = due.Add(-30 * time.Second)
+	c.run()
+	if i = c.stored(i); i.State != campaign.ImportSent || i.SentAccepted != 5 {
+		t.Errorf("%s, %q, %d accepted", i.State, i.Fault, i.SentAccepted)
+	}
+	all, err := c.store.Dispatched(t.Context(), i.ID)
+	c.must(err)
+	for _, b := range all.Batches {
+		if b.Due.Before(due) {
+			t.Errorf("part %s goes at %v, want %v at the earliest", b.Name, b.Due, due)
+		}
+	}
+}
+
+// The rest of a campaign goes with the parts that were rescheduled meanwhile.
+func TestImport_Rescheduled(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.sendFirst(c.ready(five, func(i *campaign.Import) { i.Schedule = noon.Add(time.Hour).Format(time.RFC3339) }))
+	sent, err := c.store.Dispatched(t.Context(), i.ID)
+	c.must(err)
+	due := noon.Add(24 * time.Hour)
+	_, moved, err := c.store.MoveCampaign(t.Context(), sent, due, due)
+	if c.must(err); !moved {
+		t.Fatal("the campaign was not rescheduled")
+	}
+	c.run()
+	all, err := c.store.Dispatched(t.Context(), i.ID)
+	c.must(err)
+	for _, b := range all.Batches {
+		if !b.Due.Equal(due) {
+			t.Errorf("part %s goes at %v, want %v", b.Name, b.Due, due)
+		}
+	}
+	if len(all.Batches) != 3 {
+		t.Errorf("%d parts are sent, want 3", len(all.Batches))
+	}
+}
+
+// An erasure can change a part that is accepted already, before its progress is saved.
+func TestImport_ErasedAfterAcceptance(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.sendFirst(c.ready(five, nil))
+	again := i
+	again.Sent, again.SentAccepted = 0, 0
+	_, err := c.store.SaveImport(t.Context(), again)
+	c.must(err)
+	part, err := c.blobs.Get(t.Context(), i.PartBlob(1))
+	c.must(err)
+	lines := slices.Collect(bytes.Lines(part))
+	c.must(c.blobs.Put(t.Context(), i.PartBlob(1), slices.Concat(lines[0], lines[2]), "application/x-ndjson"))
+	c.run()
+	if i = c.stored(i); i.State != campaign.ImportSent || i.SentAccepted != 5 || i.SentRejected != 0 {
+		t.Errorf("%s, %q, %d accepted, %d rejected", i.State, i.Fault, i.SentAccepted, i.SentRejected)
 	}
 }
 

@@ -49,7 +49,7 @@ func (w *Worker) read(ctx context.Context, i campaign.Import) error {
 	for {
 		more, err := r.readPart(ctx, rows)
 		if r.Version > i.Version && outOfTime(ctx, starting, err) {
-			return queue(ctx, w.Tasks, i.ID)
+			return queue(ctx, w.Tasks, i.ID, 0)
 		}
 		switch {
 		case err != nil:
@@ -57,7 +57,7 @@ func (w *Worker) read(ctx context.Context, i campaign.Import) error {
 		case !more:
 			return r.finish(ctx)
 		case starting.Err() != nil:
-			return queue(ctx, w.Tasks, i.ID)
+			return queue(ctx, w.Tasks, i.ID, 0)
 		}
 	}
 }

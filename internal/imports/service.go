@@ -155,7 +155,7 @@ func (s *Service) Import(ctx context.Context, id campaign.ID) (campaign.Import, 
 	if err != nil {
 		return i, err
 	}
-	return saved, queue(ctx, s.Queue, id)
+	return saved, queue(ctx, s.Queue, id, 0)
 }
 
 // PartURL returns the URL to which a part of an upload is sent with PUT.
@@ -196,7 +196,7 @@ func (s *Service) work(ctx context.Context, i campaign.Import) error {
 	if err != nil {
 		return err
 	}
-	return queue(ctx, s.Queue, i.ID)
+	return queue(ctx, s.Queue, i.ID, 0)
 }
 
 // Check begins to read a file with the columns. A file that is read already is read again.

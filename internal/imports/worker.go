@@ -47,6 +47,9 @@ type Store interface {
 	// KnownColumns returns the names of columns that the tenant has confirmed, by value.
 	KnownColumns(ctx context.Context, tenant string) (map[string]string, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// Move returns the last change of a campaign's due time. The error wraps
+	// campaign.ErrNotFound if the campaign does not exist.
+	Move(ctx context.Context, id campaign.ID) (campaign.Move, error)
 	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
 	SaveApproval(ctx context.Context, a campaign.Approval, was campaign.ApprovalState) error
 }
@@ -168,13 +171,13 @@ func (w *Worker) end(ctx context.Context, id campaign.ID, why *fault) error {
 	return deleteFiles(ctx, w.Blobs, i)
 }
 
-// queue queues the task to continue an import.
-func queue(ctx context.Context, tasks Queue, id campaign.ID) error {
+// queue queues the task to continue an import after a time.
+func queue(ctx context.Context, tasks Queue, id campaign.ID, after time.Duration) error {
 	body, err := json.Marshal(campaign.ImportTask{Tenant: id.Tenant, ImportID: id.CampaignID})
 	if err != nil {
 		return fmt.Errorf("encode import task: %w", err)
 	}
-	return tasks.Send(ctx, id.Tenant, body, 0)
+	return tasks.Send(ctx, id.Tenant, body, after)
 }
 
 // withMargin returns a context that ends when no further part may begin.
