@@ -181,13 +181,14 @@ func (i Import) Working() bool {
 // ImportPrefix begins the keys of all files of imports.
 const ImportPrefix = "imports/"
 
-func (i Import) folder() string { return ImportPrefix + i.Tenant + "/" + i.CampaignID + "/" }
+// Folder returns the prefix of the keys of the import's files.
+func (i Import) Folder() string { return ImportPrefix + i.Tenant + "/" + i.CampaignID + "/" }
 
 // Blob returns the key of the uploaded file.
-func (i Import) Blob() string { return i.folder() + "file" }
+func (i Import) Blob() string { return i.Folder() + "file" }
 
 // PartBlob returns the key of a part, from 1.
-func (i Import) PartBlob(part int) string { return i.folder() + "part-" + strconv.Itoa(part) }
+func (i Import) PartBlob(part int) string { return i.Folder() + "part-" + strconv.Itoa(part) }
 
 // PartKey returns the Idempotency-Key of a part: a digest of the uploaded file and the part.
 func (i Import) PartKey(part int) string {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,9 @@ func (s *oneImport) SaveImport(_ context.Context, i campaign.Import) (campaign.I
 // noBlobs has nothing to delete.
 type noBlobs struct{ imports.Blobs }
 
-func (noBlobs) Delete(context.Context, string) error { return nil }
+func (noBlobs) List(context.Context, string) iter.Seq2[campaign.Blob, error] {
+	return func(func(campaign.Blob, error) bool) {}
+}
 
 type nobodyOptedOut struct{}
 

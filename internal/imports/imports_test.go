@@ -285,6 +285,9 @@ func TestStart_Continues(t *testing.T) {
 	asked := campaign.Import{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID, FileName: "f.csv", Size: int64(len(file)), Modified: "7"}
 	first, _, err := c.Start(t.Context(), asked)
 	c.must(err)
+	if err := c.Finish(t.Context(), first); err == nil {
+		t.Error("an upload without parts was finished")
+	}
 	c.put(first, 1, file[:imports.PartSize])
 	again, parts, err := c.Start(t.Context(), asked)
 	c.must(err)
@@ -293,6 +296,9 @@ func TestStart_Continues(t *testing.T) {
 	}
 	if err := c.Finish(t.Context(), again); err == nil {
 		t.Error("an upload without its last part was finished")
+	}
+	if _, parts, err := c.Start(t.Context(), asked); err != nil || len(parts) != 1 {
+		t.Errorf("it continues with the parts %v, %v", parts, err)
 	}
 	for name, change := range map[string]func(i *campaign.Import){
 		"another person": func(i *campaign.Import) { i.By = "bia@example.com" },
@@ -533,6 +539,42 @@ func TestCancel_DeletesFiles(t *testing.T) {
 		t.Errorf("files: %v", c.files(i))
 	}
 	c.must(c.Cancel(t.Context(), i))
+	if left := c.files(i); len(left) > 0 || c.stored(i).State != campaign.ImportCancelled {
+		t.Errorf("files %v are left of an import that is %s", left, c.stored(i).State)
+	}
+}
+
+// Of a file that is checked twice, no part of the first check is left.
+func TestCancel_DeletesEarlierParts(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.ready(five, nil)
+	c.must(c.Check(t.Context(), i, recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}, c.t1))
+	c.must(c.Cancel(t.Context(), c.stored(i)))
+	if left := c.files(i); len(left) > 0 {
+		t.Errorf("files are left: %v", left)
+	}
+}
+
+// discarding discards an import while its task writes a part.
+type discarding struct {
+	imports.Blobs
+	discard func()
+}
+
+func (d discarding) Put(ctx context.Context, key string, body []byte, contentType string) error {
+	d.discard()
+	return d.Blobs.Put(ctx, key, body, contentType)
+}
+
+func TestCancel_WhileReading(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.upload(five, nil)
+	c.must(c.Check(t.Context(), i, recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}, c.t1))
+	w := c.worker(c.store, c.blobs, c.queue)
+	w.Blobs = discarding{c.blobs, func() { _ = c.discard(i) }}
+	c.must(w.Handle(t.Context(), c.queue.tasks)[0])
 	if left := c.files(i); len(left) > 0 || c.stored(i).State != campaign.ImportCancelled {
 		t.Errorf("files %v are left of an import that is %s", left, c.stored(i).State)
 	}

@@ -172,19 +172,32 @@ func (s *Service) Finish(ctx context.Context, i campaign.Import) error {
 	if i.State != campaign.ImportUploading {
 		return nil
 	}
-	err := s.Uploads.FinishUpload(ctx, i.Blob(), i.Upload)
+	err := s.finishUpload(ctx, i)
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) { // a repeated call finds no upload
 		return err
 	}
-	tag, size, err := s.Stat(ctx, i.Blob())
+	if i.Tag, _, err = s.Stat(ctx, i.Blob()); err != nil {
+		return err
+	}
+	i.State = campaign.ImportOpening
+	return s.work(ctx, i)
+}
+
+// finishUpload ends the upload on S3 if it has all parts. An upload that has ended cannot be
+// continued.
+func (s *Service) finishUpload(ctx context.Context, i campaign.Import) error {
+	parts, err := s.Uploads.UploadedParts(ctx, i.Blob(), i.Upload)
 	if err != nil {
 		return err
 	}
-	if size != i.Size {
+	missing := i.Size
+	for _, size := range parts {
+		missing -= size
+	}
+	if missing != 0 {
 		return &inputerr.Error{Code: "incomplete", Detail: "parts of the file are missing"}
 	}
-	i.Tag, i.State = tag, campaign.ImportOpening
-	return s.work(ctx, i)
+	return s.Uploads.FinishUpload(ctx, i.Blob(), i.Upload)
 }
 
 // work saves an import and queues its task. If another request was faster, it does nothing.

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -59,6 +60,7 @@ type Blobs interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, body []byte, contentType string) error
 	Delete(ctx context.Context, key string) error
+	List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error]
 }
 
 // Source is an uploaded file.
@@ -120,7 +122,7 @@ func (w *Worker) handle(ctx context.Context, t campaign.ImportTask) error {
 	switch wrong, isFault := errors.AsType[*fault](err); {
 	case errors.Is(err, campaign.ErrLostRace):
 		slog.InfoContext(ctx, "import continued elsewhere", "tenant", i.Tenant, "campaign_id", i.CampaignID)
-		return nil
+		return w.deleteLeft(ctx, i.ID)
 	case isFault:
 		return w.end(ctx, i.ID, wrong)
 	case err != nil && t.Receives >= maxReceives: // so that the page does not show it as in progress
@@ -137,10 +139,20 @@ func (w *Worker) run(ctx context.Context, i campaign.Import) error {
 		return w.read(ctx, i)
 	case campaign.ImportSending:
 		return w.send(ctx, i)
-	case campaign.ImportUploading, campaign.ImportColumns, campaign.ImportReady, campaign.ImportApproval, campaign.ImportStopped,
-		campaign.ImportSent, campaign.ImportFailed, campaign.ImportCancelled:
+	case campaign.ImportSent, campaign.ImportFailed, campaign.ImportCancelled: // the deletion was interrupted
+		return deleteFiles(ctx, w.Blobs, i)
+	case campaign.ImportUploading, campaign.ImportColumns, campaign.ImportReady, campaign.ImportApproval, campaign.ImportStopped:
 	}
 	return nil
+}
+
+// deleteLeft deletes what a task has written after its import was discarded.
+func (w *Worker) deleteLeft(ctx context.Context, id campaign.ID) error {
+	i, err := w.Store.Import(ctx, id)
+	if err != nil || !i.Closed() {
+		return err
+	}
+	return deleteFiles(ctx, w.Blobs, i)
 }
 
 // fault is why an import cannot continue.

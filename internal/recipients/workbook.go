@@ -10,9 +10,11 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // This file reads the first sheet of a workbook (ECMA-376 part 1, SpreadsheetML) from its
@@ -270,11 +272,28 @@ func (t *tokens) text(end string) (string, error) {
 				hints--
 			}
 			if e.Name.Local == end {
-				return text.String(), nil
+				return unescape(text.String()), nil
 			}
 		}
 	}
 	return "", broken("workbook_large")
+}
+
+// escape matches a character that XML cannot hold, as workbooks write it: _x000D_ for a
+// carriage return.
+var escape = regexp.MustCompile(`_x([0-9A-Fa-f]{4})_`)
+
+func unescape(text string) string {
+	if !strings.Contains(text, "_x") {
+		return text
+	}
+	return escape.ReplaceAllStringFunc(text, func(match string) string {
+		code, _ := strconv.ParseUint(match[len("_x"):len(match)-1], 16, 16)
+		if unicode.IsControl(rune(code)) && !unicode.IsSpace(rune(code)) {
+			return ""
+		}
+		return string(rune(code))
+	})
 }
 
 func eofIsDamage(err error) error {
@@ -313,11 +332,15 @@ func (w *workbook) dateStyles(archive *zip.Reader) (map[int]bool, error) {
 }
 
 // isDate reports whether a format shows a date or a time: it has a d, m, y, h or s outside of
-// quotes and brackets.
+// quotes and brackets, and not after a character that makes it a literal.
 func isDate(code string) bool {
-	quoted, bracket := false, false
+	quoted, bracket, literal := false, false, false
 	for _, r := range strings.ToLower(code) {
 		switch {
+		case literal:
+			literal = false
+		case !quoted && (r == '\\' || r == '_' || r == '*'):
+			literal = true
 		case r == '"':
 			quoted = !quoted
 		case quoted:
@@ -467,7 +490,7 @@ func (w *workbook) shown(value, kind, style string) string {
 		}
 		return numberText(value)
 	}
-	return value
+	return unescape(value)
 }
 
 // numberText returns a number without an exponent: 5511987654321 for 5.511987654321E12.
