@@ -63,7 +63,7 @@ type Import struct {
 	Phone  int            `json:"phone"`
 	UID    int            `json:"uid"`
 	Values []ImportColumn `json:"values,omitempty"`
-	// First holds the cells of the first lines, shortened.
+	// First holds the cells of the first lines, shortened, while the columns can be chosen.
 	First [][]string `json:"first,omitempty"`
 
 	// Read is the progress of reading, and Findings what was found in the lines so far.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/recipients"
 )
 
@@ -31,6 +32,9 @@ func (w *Worker) readHeader(ctx context.Context, i campaign.Import) error {
 	if err != nil {
 		return readFault(ctx, starting, err)
 	}
+	if slices.ContainsFunc(rows.Columns, isNumber) {
+		return &fault{code: faultNoHeader}
+	}
 	t, err := w.Store.Template(ctx, i.TemplateID)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return &fault{code: faultTemplateGone}
@@ -49,6 +53,12 @@ func (w *Worker) readHeader(ctx context.Context, i campaign.Import) error {
 	i.State = campaign.ImportColumns
 	_, err = w.Store.SaveImport(ctx, i)
 	return err
+}
+
+// isNumber reports whether a column's name is a phone number: the file begins with a person.
+func isNumber(name string) bool {
+	_, rejection := phone.Parse([]byte(phone.Tidy(name)))
+	return rejection == nil
 }
 
 // first returns the first lines of a file.

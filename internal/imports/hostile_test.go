@@ -103,6 +103,20 @@ func TestWorker_LongNames(t *testing.T) {
 	}
 }
 
+// The first line has the names of the columns: they are remembered, and its person would get
+// no message.
+func TestWorker_NoHeader(t *testing.T) {
+	t.Parallel()
+	for file, fault := range map[string]string{
+		"Ana,(11) 98888-0001\nBia,11988880002\n": "no_header",
+		"nome,2026,1\nBia,11988880002,2\n":       "",
+	} {
+		if i := handled(t.Context(), t, campaign.ImportOpening, []byte(file)); i.Fault != fault {
+			t.Errorf("%q: %s, %q; want %q", file, i.State, i.Fault, fault)
+		}
+	}
+}
+
 // templates has one template and no columns of earlier files.
 type templates struct{ *oneImport }
 

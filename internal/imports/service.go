@@ -269,13 +269,13 @@ func (s *Service) Late(i campaign.Import) bool {
 
 // Send begins to dispatch the parts, or continues after a stop.
 func (s *Service) Send(ctx context.Context, i campaign.Import) error {
-	i.State, i.Fault, i.FaultArgs = campaign.ImportSending, "", nil
+	i.State, i.Fault, i.FaultArgs, i.First = campaign.ImportSending, "", nil, nil
 	return s.work(ctx, i)
 }
 
 // AwaitApproval marks an import whose campaign a second person has to approve.
 func (s *Service) AwaitApproval(ctx context.Context, i campaign.Import) error {
-	i.State = campaign.ImportApproval
+	i.State, i.First = campaign.ImportApproval, nil
 	_, err := s.Store.SaveImport(ctx, i)
 	return err
 }
@@ -287,7 +287,7 @@ func (s *Service) Cancel(ctx context.Context, i campaign.Import) error {
 		return nil
 	}
 	uploading := i.State == campaign.ImportUploading
-	i.State = campaign.ImportCancelled
+	i.State, i.First = campaign.ImportCancelled, nil
 	i, err := s.Store.SaveImport(ctx, i)
 	if err != nil {
 		return err

@@ -31,6 +31,7 @@ const (
 // The codes of faults.
 const (
 	faultFileGone     = "file_gone"
+	faultNoHeader     = "no_header"
 	faultDamaged      = "damaged"
 	faultTooManyLines = "too_many_lines"
 	faultTemplateGone = "template_not_found"
@@ -171,7 +172,7 @@ func (w *Worker) end(ctx context.Context, id campaign.ID, why *fault) error {
 	}
 	slog.WarnContext(ctx, "import ended", "tenant", i.Tenant, "campaign_id", i.CampaignID, "state", i.State, "code", why.code)
 	sending := i.State == campaign.ImportSending
-	i.State, i.Fault, i.FaultArgs = campaign.ImportFailed, why.code, why.args
+	i.State, i.Fault, i.FaultArgs, i.First = campaign.ImportFailed, why.code, why.args, nil
 	if sending {
 		i.State = campaign.ImportStopped
 	} else {

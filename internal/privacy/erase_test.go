@@ -230,6 +230,23 @@ func TestErase_DraftWithoutHeader(t *testing.T) {
 	}
 }
 
+// The first lines of a large file are in the import's row too.
+func TestErase_FirstLines(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	i, err := w.store.SaveImport(t.Context(), campaign.Import{
+		ID: campaign.ID{Tenant: w.tenant.ID, CampaignID: rand.Text()}, CreatedAt: w.now, State: campaign.ImportColumns,
+		First: [][]string{{written(ana), "Ana"}, {written(bruno), "Bruno"}},
+	})
+	w.must(err)
+	w.erase(ana)
+	i, err = w.store.Import(t.Context(), i.ID)
+	w.must(err)
+	if diff := cmp.Diff([][]string{{written(bruno), "Bruno"}}, i.First); diff != "" {
+		t.Errorf("first lines (-want +got):\n%s", diff)
+	}
+}
+
 // A table restored to a time before an erasure refers to the old payload.
 func TestErase_AfterRestore(t *testing.T) {
 	t.Parallel()
