@@ -85,6 +85,9 @@ type storage struct {
 }
 
 func (s *storage) ReadAt(p []byte, offset int64) (int, error) {
+	if offset < 0 { // a damaged list of parts
+		return 0, broken("workbook_damaged")
+	}
 	if s.left -= int64(len(p)); s.left < 0 {
 		return 0, broken("workbook_large")
 	}
