@@ -131,13 +131,26 @@ func (s *Pages) ask(p *web.Page, i campaign.Import) error {
 	if err := p.AuditOn(pathOf(i), "approval.ask", a.Name); err != nil {
 		return err
 	}
-	if err := s.Store.AskApproval(p.R.Context(), a); err != nil {
+	if err := s.request(p, a); err != nil {
 		return err
 	}
 	if err := s.Imports.AwaitApproval(p.R.Context(), i); err != nil && !errors.Is(err, campaign.ErrLostRace) {
 		return err
 	}
 	return p.Done(pathOf(i), "approval.asked")
+}
+
+// request writes a request for approval. One that waits for another check of the file, after
+// which the columns were chosen again, is replaced.
+func (s *Pages) request(p *web.Page, a campaign.Approval) error {
+	if err := s.Store.AskApproval(p.R.Context(), a); err != nil {
+		return err
+	}
+	there, err := s.Store.Approval(p.R.Context(), a.Tenant, a.CampaignID)
+	if err != nil || there.Hash == a.Hash {
+		return err
+	}
+	return s.Store.SaveApproval(p.R.Context(), a, campaign.ApprovalWaiting)
 }
 
 // decide approves or refuses a campaign. Who asked for it cannot approve it. Of several

@@ -86,7 +86,9 @@ func (c *company) Approval(context.Context, string, string) (campaign.Approval, 
 }
 
 func (c *company) AskApproval(_ context.Context, a campaign.Approval) error {
-	c.approval = &a
+	if c.approval == nil {
+		c.approval = &a
+	}
 	return nil
 }
 
@@ -273,6 +275,17 @@ func TestApproval(t *testing.T) {
 	c.decide(c.approver, "approve")
 	if c.sent != 1 || c.approval.State != campaign.ApprovalApproved {
 		t.Errorf("approved: sent %d times, the request is %s", c.sent, c.approval.State)
+	}
+}
+
+// A request of an earlier check is there if the columns were chosen again at the same time.
+func TestApproval_CheckedAgain(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportReady)
+	c.from, c.approval = 1, &campaign.Approval{Hash: "of another check", State: campaign.ApprovalWaiting}
+	c.confirm(c.author, hash)
+	if c.decide(c.approver, "approve"); c.sent != 1 || c.approval.Hash != hash {
+		t.Errorf("sent %d times with the request %+v", c.sent, c.approval)
 	}
 }
 
