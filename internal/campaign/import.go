@@ -75,8 +75,8 @@ type Import struct {
 	Sent         int `json:"sent"`
 	SentAccepted int `json:"sentAccepted"`
 	SentRejected int `json:"sentRejected"`
-	// Late reports that the time of sending passed before all parts were dispatched: the rest
-	// goes at once.
+	// Late reports that the time of sending came too near before all parts were dispatched: the
+	// rest waits for it, and then goes at once.
 	Late bool `json:"late,omitempty"`
 	// Fault is why it failed or stopped: the code of a text, with its arguments.
 	Fault     string   `json:"fault,omitempty"`

@@ -487,6 +487,24 @@ func TestImport_LateRestWaits(t *testing.T) {
 	}
 }
 
+// What was confirmed in time goes at its time, even if the function begins a little later. What
+// begins after the time does not go.
+func TestImport_BeginsLate(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[time.Duration]campaign.ImportState{
+		-30 * time.Second: campaign.ImportSent, time.Second: campaign.ImportStopped,
+	} {
+		c := newCompany(t)
+		due := noon.Add(time.Hour)
+		i := c.ready(five, func(i *campaign.Import) { i.Schedule = due.Format(time.RFC3339) })
+		c.must(c.Send(t.Context(), i))
+		c.now = due.Add(late)
+		if c.run(); c.stored(i).State != want || want == campaign.ImportSent && c.now.Before(due) {
+			t.Errorf("%v after its time: %s, %q at %v; want %s", late, c.stored(i).State, c.stored(i).Fault, c.now, want)
+		}
+	}
+}
+
 // The rest of a campaign goes with the parts that were rescheduled meanwhile.
 func TestImport_Rescheduled(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ func (w *Worker) send(ctx context.Context, i campaign.Import) (err error) {
 		if i, err = w.follow(ctx, i); err != nil {
 			return err
 		}
-		if wait := w.untilDue(i); wait > 0 {
+		if wait := w.untilDue(i); i.Late && wait > 0 { // what goes at once must not go before its time
 			return queue(ctx, w.Tasks, i.ID, wait+time.Second) // the queue counts in seconds
 		}
 		if i, err = w.sendPart(ctx, i); err != nil {
@@ -64,13 +64,9 @@ func (w *Worker) follow(ctx context.Context, i campaign.Import) (campaign.Import
 	return w.Store.SaveImport(ctx, i)
 }
 
-// untilDue returns how long the rest that goes at once has to wait: it must not go before the
-// time of sending.
+// untilDue returns the time until the schedule, which is negative after it and without one.
 func (w *Worker) untilDue(i campaign.Import) time.Duration {
-	due, err := localtime.Parse(i.Schedule)
-	if err != nil || !i.Late {
-		return 0
-	}
+	due, _ := localtime.Parse(i.Schedule)
 	return due.Sub(w.Now())
 }
 
@@ -89,7 +85,7 @@ func (w *Worker) sendPart(ctx context.Context, i campaign.Import) (campaign.Impo
 		return i, err
 	}
 	accepted, err := w.accept(ctx, i, number, p)
-	if wrong, ok := errors.AsType[*fault](err); ok && wrong.code == codeTooSoon && i.Sent > 0 && !i.Late {
+	if wrong, ok := errors.AsType[*fault](err); ok && wrong.code == codeTooSoon && !i.Late && (i.Sent > 0 || w.untilDue(i) > 0) {
 		i.Late = true // the save is first, so that a repeated call has the same body
 		return w.Store.SaveImport(ctx, i)
 	}
