@@ -349,6 +349,17 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// The messages of a scheduled campaign do not go while its parts are accepted.
+func TestShow_SendingScheduled(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportSending)
+	says(t, c.author.Get(path), http.StatusOK, "being sent already")
+	c.stored.Schedule = "2026-11-22T12:00:00Z"
+	if a := c.author.Get(path); strings.Contains(a.Text(), "being sent already") {
+		t.Errorf("a scheduled campaign:\n%s", a.Text())
+	}
+}
+
 // Every state has a page in both languages.
 func TestShow_States(t *testing.T) {
 	t.Parallel()
