@@ -165,6 +165,18 @@ func TestOpen_Workbook(t *testing.T) {
 	}
 }
 
+func TestOpen_Percentages(t *testing.T) {
+	t.Parallel()
+	got, err := read(workbook(t, `<row><c t="str"><v>desconto</v></c></row><row><c s="0"><v>0.15</v></c></row><row><c s="1"><v>0.125</v></c></row>`+
+		`<row><c s="2"><v>7.0000000000000007E-2</v></c></row><row><c s="3"><v>0.5</v></c></row>`, map[string]string{
+		"xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="0.0%;[Red]\-0.0%"/><numFmt numFmtId="165" formatCode="0.0&quot;%&quot;"/></numFmts>` +
+			`<cellXfs><xf numFmtId="9"/><xf numFmtId="10"/><xf numFmtId="164"/><xf numFmtId="165"/></cellXfs></styleSheet>`,
+	}))
+	if diff := cmp.Diff([]string{"desconto", "2 15%", "3 12,50%", "4 7,0%", "5 0,5"}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
 func TestOpen_WorkbookTexts(t *testing.T) {
 	t.Parallel()
 	styles := `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="0\ \d\i\a\s_d"/><numFmt numFmtId="171" formatCode="d\-mmm"/></numFmts>` +

@@ -2,7 +2,6 @@ package recipients
 
 import (
 	"archive/zip"
-	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -10,11 +9,9 @@ import (
 	"io/fs"
 	"math"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // This file reads the first sheet of a workbook (ECMA-376 part 1, SpreadsheetML) from its
@@ -36,8 +33,8 @@ type workbook struct {
 	file   *storage
 	sheet  *tokens
 	shared []string
-	dates  map[int]bool // styles that show a date
-	epoch  time.Time    // day 0 of dates
+	styles map[int]format
+	epoch  time.Time // day 0 of dates
 	line   int
 	cells  []string
 	size   int // of the cells' texts in bytes
@@ -65,7 +62,7 @@ func (w *workbook) open(archive *zip.Reader) (err error) {
 	if w.shared, err = w.sharedTexts(archive); err != nil {
 		return err
 	}
-	if w.dates, err = w.dateStyles(archive); err != nil {
+	if w.styles, err = w.readStyles(archive); err != nil {
 		return err
 	}
 	sheet, err := archive.Open(name)
@@ -74,77 +71,6 @@ func (w *workbook) open(archive *zip.Reader) (err error) {
 	}
 	w.sheet = w.file.tokens(sheet, maxSheet)
 	return nil
-}
-
-// storage is the file of a workbook.
-type storage struct {
-	ctx  context.Context //nolint:containedctx // io.ReaderAt has no context
-	file io.ReaderAt
-	left int64 // bytes that may be read
-	err  error // of the storage, not of the file's content
-}
-
-func (s *storage) ReadAt(p []byte, offset int64) (int, error) {
-	if offset < 0 { // a damaged list of parts
-		return 0, broken("workbook_damaged")
-	}
-	if s.left -= int64(len(p)); s.left < 0 {
-		return 0, broken("workbook_large")
-	}
-	n, err := s.file.ReadAt(p, offset)
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.err = err
-	}
-	return n, err
-}
-
-// fault returns the error of an invalid workbook. Errors of the storage and of the context
-// remain.
-func (s *storage) fault(err error) error {
-	if _, known := errors.AsType[*Error](err); known {
-		return err
-	}
-	if err := cmp.Or(s.err, s.ctx.Err()); err != nil {
-		return err
-	}
-	return broken("workbook_damaged")
-}
-
-// tokens returns the XML tokens of a part of the workbook with at most size bytes.
-func (s *storage) tokens(part io.Reader, size int64) *tokens {
-	limit := &bounded{ctx: s.ctx, r: part, left: size, token: size}
-	return &tokens{xml.NewDecoder(limit), limit}
-}
-
-// bounded refuses to read more than left bytes, or more than token bytes for one token. It
-// ends with the context.
-type bounded struct {
-	ctx         context.Context //nolint:containedctx // io.Reader has no context
-	r           io.Reader
-	left, token int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if err := b.ctx.Err(); err != nil {
-		return 0, err
-	}
-	n, err := b.r.Read(p)
-	b.left, b.token = b.left-int64(n), b.token-int64(n)
-	if b.left < 0 || b.token < 0 {
-		return 0, broken("workbook_large")
-	}
-	return n, err
-}
-
-// tokens reads XML. Otherwise a single text could fill the memory.
-type tokens struct {
-	decoder *xml.Decoder
-	limit   *bounded
-}
-
-func (t *tokens) next() (xml.Token, error) {
-	t.limit.token = maxRecord
-	return t.decoder.RawToken()
 }
 
 // decode decodes a small part of the workbook. A missing part leaves the value as it is.
@@ -247,115 +173,6 @@ func (w *workbook) sharedTexts(archive *zip.Reader) (texts []string, err error) 
 		}
 	}
 	return nil, broken("workbook_large")
-}
-
-// text returns the texts of the elements t up to the end of an element. Phonetic hints are
-// left out.
-func (t *tokens) text(end string) (string, error) {
-	var text strings.Builder
-	inText, hints := false, 0
-	for text.Len() <= maxRecord {
-		token, err := t.next()
-		if err != nil {
-			return "", eofIsDamage(err)
-		}
-		switch e := token.(type) {
-		case xml.StartElement:
-			inText = e.Name.Local == "t"
-			if e.Name.Local == "rPh" {
-				hints++
-			}
-		case xml.CharData:
-			if inText && hints == 0 {
-				text.Write(e)
-			}
-		case xml.EndElement:
-			inText = false
-			if e.Name.Local == "rPh" {
-				hints--
-			}
-			if e.Name.Local == end {
-				return unescape(text.String()), nil
-			}
-		}
-	}
-	return "", broken("workbook_large")
-}
-
-// escape matches a character that XML cannot hold, as workbooks write it: _x000D_ for a
-// carriage return.
-var escape = regexp.MustCompile(`_x([0-9A-Fa-f]{4})_`)
-
-func unescape(text string) string {
-	if !strings.Contains(text, "_x") {
-		return text
-	}
-	return escape.ReplaceAllStringFunc(text, func(match string) string {
-		code, _ := strconv.ParseUint(match[len("_x"):len(match)-1], 16, 16)
-		if unicode.IsControl(rune(code)) && !unicode.IsSpace(rune(code)) {
-			return ""
-		}
-		return string(rune(code))
-	})
-}
-
-func eofIsDamage(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// dateStyles returns the styles of cells that show a date or a time.
-func (w *workbook) dateStyles(archive *zip.Reader) (map[int]bool, error) {
-	var styles struct {
-		Formats []struct {
-			ID   int    `xml:"numFmtId,attr"`
-			Code string `xml:"formatCode,attr"`
-		} `xml:"numFmts>numFmt"`
-		Cells []struct {
-			Format int `xml:"numFmtId,attr"`
-		} `xml:"cellXfs>xf"`
-	}
-	if err := w.decode(archive, "xl/styles.xml", &styles); err != nil {
-		return nil, err
-	}
-	formats := map[int]bool{}
-	for id := range 48 { // built-in formats
-		formats[id] = (id >= 14 && id <= 22) || id >= 45
-	}
-	for _, f := range styles.Formats {
-		formats[f.ID] = isDate(f.Code)
-	}
-	dates := map[int]bool{}
-	for i, c := range styles.Cells {
-		dates[i] = formats[c.Format]
-	}
-	return dates, nil
-}
-
-// isDate reports whether a format shows a date or a time: it has a d, m, y, h or s outside of
-// quotes and brackets, and not after a character that makes it a literal.
-func isDate(code string) bool {
-	quoted, bracket, literal := false, false, false
-	for _, r := range strings.ToLower(code) {
-		switch {
-		case literal:
-			literal = false
-		case !quoted && (r == '\\' || r == '_' || r == '*'):
-			literal = true
-		case r == '"':
-			quoted = !quoted
-		case quoted:
-		case r == '[':
-			bracket = true
-		case r == ']':
-			bracket = false
-		case !bracket && strings.ContainsRune("dmyhs", r):
-			return true
-		}
-	}
-	return false
 }
 
 func (w *workbook) ansi() bool { return false }
@@ -475,67 +292,4 @@ func (w *workbook) cellText(kind, style string) (string, error) {
 		}
 	}
 	return "", broken("workbook_large")
-}
-
-// shown returns a value as the spreadsheet shows it. An error like #N/A is "".
-func (w *workbook) shown(value, kind, style string) string {
-	switch kind {
-	case "s":
-		if i, err := strconv.Atoi(value); err == nil && i >= 0 && i < len(w.shared) {
-			return w.shared[i]
-		}
-		return ""
-	case "e":
-		return ""
-	case "", "n":
-		if i, err := strconv.Atoi(style); err == nil && w.dates[i] {
-			return w.dateText(value)
-		}
-		return numberText(value)
-	}
-	return unescape(value)
-}
-
-// numberText returns a number without an exponent: 5511987654321 for 5.511987654321E12.
-func numberText(value string) string {
-	if !strings.ContainsAny(value, "eE.") {
-		return value
-	}
-	f, err := strconv.ParseFloat(value, 64)
-	if err != nil {
-		return value
-	}
-	const significant = 15 // digits that Excel keeps
-	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', significant, 64), 64); err == nil {
-		f = rounded
-	}
-	return strings.Replace(strconv.FormatFloat(f, 'f', -1, 64), ".", ",", 1)
-}
-
-// dateText returns a day number as a date of Brazil, with the time if there is one.
-func (w *workbook) dateText(value string) string {
-	days, err := strconv.ParseFloat(value, 64)
-	const last = 2958466 // the year 10000
-	if err != nil || days < 0 || days >= last {
-		return value
-	}
-	const secondsOfDay = 24 * 60 * 60
-	seconds := int64(days*secondsOfDay + 0.5)
-	at := w.epoch.AddDate(0, 0, int(seconds/secondsOfDay)).Add(time.Duration(seconds%secondsOfDay) * time.Second)
-	switch {
-	case days < 1:
-		return at.Format("15:04")
-	case seconds%secondsOfDay == 0:
-		return at.Format("02/01/2006")
-	}
-	return at.Format("02/01/2006 15:04")
-}
-
-func attribute(e xml.StartElement, name string) string {
-	for _, a := range e.Attr {
-		if a.Name.Local == name && a.Name.Space == "" {
-			return a.Value
-		}
-	}
-	return ""
 }
