@@ -1,10 +1,14 @@
 package privacy_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -225,6 +229,28 @@ func TestErase_DraftWithoutHeader(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
 	w.put(campaign.DraftPrefix+w.tenant.ID+"/file", fmt.Appendf(nil, "%s;a\n", written(ana)))
+	if done := w.erase(ana); done.Uploads != 1 {
+		t.Errorf("erased: %+v", done)
+	}
+}
+
+// A workbook is read for campaigns from its first visible sheet alone.
+func TestErase_OtherSheet(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	var file bytes.Buffer
+	book := zip.NewWriter(&file)
+	for name, cell := range map[string]string{"1": written(bruno), "2": strconv.Itoa(ana) + ".0"} {
+		sheet, err := book.Create("xl/worksheets/sheet" + name + ".xml")
+		w.must(err)
+		_, err = io.WriteString(sheet, `<worksheet><sheetData><row><c t="str"><v>phone</v></c></row><row><c><v>`+cell+`</v></c></row></sheetData></worksheet>`)
+		w.must(err)
+	}
+	w.must(book.Close())
+	w.put(campaign.ImportPrefix+w.tenant.ID+"/campaign/file", file.Bytes())
+	if done := w.erase(caio); done.Uploads != 0 {
+		t.Errorf("a workbook without the number was erased: %+v", done)
+	}
 	if done := w.erase(ana); done.Uploads != 1 {
 		t.Errorf("erased: %+v", done)
 	}

@@ -52,6 +52,7 @@ func isPart(key string) bool {
 }
 
 // linesOfLarge returns the lines of a CSV file or a workbook that contain the person's number.
+// If only other sheets of a workbook contain it, it returns their texts.
 func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []string) {
 	file, err := recipients.Open(ctx, bytes.NewReader(content), int64(len(content)))
 	for err == nil {
@@ -62,6 +63,14 @@ func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []stri
 	}
 	if !errors.Is(err, io.EOF) { // an invalid file is searched as text
 		lines = append(lines, p.linesOf(content)...)
+	}
+	if len(lines) > 0 {
+		return lines
+	}
+	for text, err := range recipients.Texts(ctx, bytes.NewReader(content), int64(len(content))) {
+		if err == nil && p.wrote(text) {
+			lines = append(lines, text)
+		}
 	}
 	return lines
 }
