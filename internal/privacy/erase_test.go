@@ -256,6 +256,28 @@ func TestErase_OtherSheet(t *testing.T) {
 	}
 }
 
+// The parts of a large file are dispatched while campaigns are searched.
+func TestErase_PartDispatchedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	w.accept(1, bruno)
+	part := campaign.ImportPrefix + w.tenant.ID + "/" + w.id.CampaignID + "/part-2"
+	w.put(part, fmt.Appendf(nil, "campaign-dispatch part 1\n{\"phone\":%q}\n", written(ana)))
+	service := w.service()
+	service.Progress = func(what string, _, _ int) {
+		body, err := w.blobs.Get(t.Context(), part)
+		if w.must(err); what == "campaigns" && strings.Contains(string(body), written(ana)) {
+			w.accept(2, ana)
+		}
+	}
+	_, err := service.Erase(t.Context(), w.tenant.ID, written(ana))
+	w.must(err)
+	c, err := w.store.Dispatched(t.Context(), w.id)
+	if w.must(err); len(c.Batches) != 1 {
+		t.Error("the person is in a batch that was dispatched during the erasure")
+	}
+}
+
 // The first lines of a large file are in the import's row too.
 func TestErase_FirstLines(t *testing.T) {
 	t.Parallel()
