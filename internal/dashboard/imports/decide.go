@@ -239,8 +239,28 @@ func (s *Pages) cancel(p *web.Page) error {
 	if errors.Is(err, campaign.ErrLostRace) {
 		return p.Redirect(pathOf(i))
 	}
+	if err == nil {
+		err = s.withdraw(p, i)
+	}
 	if err != nil {
 		return err
 	}
 	return p.Done(Path, "imports.cancelled", i.Name)
+}
+
+// withdraw ends the request for approval of a discarded import, if one waits.
+func (s *Pages) withdraw(p *web.Page, i campaign.Import) error {
+	a, err := s.Store.Approval(p.R.Context(), i.Tenant, i.CampaignID)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && a.State != campaign.ApprovalWaiting {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	a.State, a.DecidedBy, a.DecidedAt = campaign.ApprovalWithdrawn, p.Session.Email, s.Now()
+	err = s.Store.SaveApproval(p.R.Context(), a, campaign.ApprovalWaiting)
+	if errors.Is(err, campaign.ErrLostRace) {
+		return nil
+	}
+	return err
 }

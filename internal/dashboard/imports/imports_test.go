@@ -360,6 +360,22 @@ func TestShow_SendingScheduled(t *testing.T) {
 	}
 }
 
+// Nobody can decide about a discarded campaign.
+func TestCancel_WithdrawsRequest(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportReady)
+	c.from = 1
+	c.confirm(c.author, hash)
+	c.author.Post(path+"/cancel", nil)
+	if waiting := campaign.Waiting([]campaign.Approval{*c.approval}, "another@example.com"); waiting != 0 || c.cancelled != 1 {
+		t.Errorf("cancelled %d times, the request is %s", c.cancelled, c.approval.State)
+	}
+	c.decide(c.approver, "approve")
+	if c.sent > 0 {
+		t.Error("a discarded campaign was sent")
+	}
+}
+
 // Every state has a page in both languages.
 func TestShow_States(t *testing.T) {
 	t.Parallel()
