@@ -376,6 +376,13 @@ func TestCancel_WithdrawsRequest(t *testing.T) {
 	}
 }
 
+func TestShow_TemplateChangedDuringCheck(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportReady)
+	c.stored.Findings.General = []string{campaign.CodeTemplateChanged}
+	says(t, c.author.Get(path), http.StatusOK, "The template was changed during the check.")
+}
+
 // Every state has a page in both languages.
 func TestShow_States(t *testing.T) {
 	t.Parallel()
