@@ -530,6 +530,18 @@ func TestImport_Rescheduled(t *testing.T) {
 	}
 }
 
+// Of a campaign that was cancelled meanwhile, nothing more goes and no file is left.
+func TestImport_CampaignCancelled(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.sendFirst(c.ready(five, nil))
+	c.must(c.store.CancelCampaign(t.Context(), i.ID, c.now, false))
+	c.run()
+	if i = c.stored(i); i.State != campaign.ImportCancelled || len(c.files(i)) > 0 || len(c.batches(i)) != 1 {
+		t.Errorf("%s, %q with files %v; want it discarded", i.State, i.Fault, c.files(i))
+	}
+}
+
 // An erasure can change a part that is accepted already, before its progress is saved.
 func TestImport_ErasedAfterAcceptance(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,7 @@ import (
 const (
 	codeBatchUsed = "batch_already_used"
 	codeTooSoon   = "schedule_too_soon"
+	codeCancelled = "campaign_cancelled"
 	codeKeyReused = "idempotency_key_reused"
 	// maxTries is the maximum number of attempts of a call that fails.
 	maxTries = 6

@@ -164,24 +164,33 @@ type fault struct {
 
 func (f *fault) Error() string { return "import: " + f.code }
 
-// end fails an import that is being read, or stops one that is being sent.
+// end fails an import that is being read, or stops one that is being sent. It discards one
+// whose campaign was cancelled.
 func (w *Worker) end(ctx context.Context, id campaign.ID, why *fault) error {
 	i, err := w.Store.Import(ctx, id)
 	if err != nil || !i.Working() {
 		return err
 	}
 	slog.WarnContext(ctx, "import ended", "tenant", i.Tenant, "campaign_id", i.CampaignID, "state", i.State, "code", why.code)
-	sending := i.State == campaign.ImportSending
-	i.State, i.Fault, i.FaultArgs, i.First = campaign.ImportFailed, why.code, why.args, nil
-	if sending {
-		i.State = campaign.ImportStopped
-	} else {
+	i.State, i.Fault, i.FaultArgs, i.First = ended(i, why), why.code, why.args, nil
+	if i.State == campaign.ImportFailed {
 		metrics.Add(ctx, metrics.ImportsFailed, 1)
 	}
-	if i, err = w.Store.SaveImport(ctx, i); err != nil || sending {
+	if i, err = w.Store.SaveImport(ctx, i); err != nil || !i.Closed() {
 		return err
 	}
 	return deleteFiles(ctx, w.Blobs, i)
+}
+
+// ended returns the state of an import after a fault.
+func ended(i campaign.Import, why *fault) campaign.ImportState {
+	switch {
+	case i.State != campaign.ImportSending:
+		return campaign.ImportFailed
+	case why.code == codeCancelled:
+		return campaign.ImportCancelled
+	}
+	return campaign.ImportStopped
 }
 
 // queue queues the task to continue an import after a time.
