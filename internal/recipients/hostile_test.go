@@ -21,8 +21,8 @@ func TestOpen_LargeContent(t *testing.T) {
 	t.Parallel()
 	header, megabyte := `<row>`+cell("phone")+`</row>`, strings.Repeat(" ", 1<<20)
 	parts := map[string]string{}
-	for n := range 60_000 {
-		parts[fmt.Sprintf("part-%060d", n)] = ""
+	for n := range 100 { // the list of the parts has their names
+		parts[fmt.Sprintf("part-%060000d", n)] = ""
 	}
 	for name, test := range map[string]struct {
 		sheet string
