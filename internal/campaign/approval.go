@@ -7,10 +7,11 @@ type ApprovalState string
 
 // The states of a request for approval.
 const (
-	ApprovalWaiting  ApprovalState = "waiting"
-	ApprovalApproved ApprovalState = "approved" // not all of it is sent yet
-	ApprovalRefused  ApprovalState = "refused"
-	ApprovalSent     ApprovalState = "sent"
+	ApprovalWaiting   ApprovalState = "waiting"
+	ApprovalApproved  ApprovalState = "approved" // not all of it is sent yet
+	ApprovalRefused   ApprovalState = "refused"
+	ApprovalWithdrawn ApprovalState = "withdrawn" // the campaign was discarded
+	ApprovalSent      ApprovalState = "sent"
 )
 
 // Approval is a campaign of the dashboard that a second person has to approve. It fixes what

@@ -63,7 +63,7 @@ type Import struct {
 	Phone  int            `json:"phone"`
 	UID    int            `json:"uid"`
 	Values []ImportColumn `json:"values,omitempty"`
-	// First holds the cells of the first lines, shortened.
+	// First holds the cells of the first lines, shortened, while the columns can be chosen.
 	First [][]string `json:"first,omitempty"`
 
 	// Read is the progress of reading, and Findings what was found in the lines so far.
@@ -75,8 +75,8 @@ type Import struct {
 	Sent         int `json:"sent"`
 	SentAccepted int `json:"sentAccepted"`
 	SentRejected int `json:"sentRejected"`
-	// Late reports that the time of sending passed before all parts were dispatched: the rest
-	// goes at once.
+	// Late reports that the time of sending came too near before all parts were dispatched: the
+	// rest waits for it, and then goes at once.
 	Late bool `json:"late,omitempty"`
 	// Fault is why it failed or stopped: the code of a text, with its arguments.
 	Fault     string   `json:"fault,omitempty"`
@@ -181,13 +181,14 @@ func (i Import) Working() bool {
 // ImportPrefix begins the keys of all files of imports.
 const ImportPrefix = "imports/"
 
-func (i Import) folder() string { return ImportPrefix + i.Tenant + "/" + i.CampaignID + "/" }
+// Folder returns the prefix of the keys of the import's files.
+func (i Import) Folder() string { return ImportPrefix + i.Tenant + "/" + i.CampaignID + "/" }
 
 // Blob returns the key of the uploaded file.
-func (i Import) Blob() string { return i.folder() + "file" }
+func (i Import) Blob() string { return i.Folder() + "file" }
 
 // PartBlob returns the key of a part, from 1.
-func (i Import) PartBlob(part int) string { return i.folder() + "part-" + strconv.Itoa(part) }
+func (i Import) PartBlob(part int) string { return i.Folder() + "part-" + strconv.Itoa(part) }
 
 // PartKey returns the Idempotency-Key of a part: a digest of the uploaded file and the part.
 func (i Import) PartKey(part int) string {

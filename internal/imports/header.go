@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/recipients"
 )
 
@@ -21,13 +22,18 @@ const (
 
 // readHeader reads the columns of a file and finds the values in them.
 func (w *Worker) readHeader(ctx context.Context, i campaign.Import) error {
+	starting, cancel := withMargin(ctx)
+	defer cancel()
 	file, size, err := w.Open(ctx, i.Blob(), i.Tag)
 	if err != nil {
 		return fileFault(err)
 	}
-	rows, err := recipients.Open(file, size)
+	rows, err := recipients.Open(starting, file, size)
 	if err != nil {
-		return fileFault(err)
+		return readFault(ctx, starting, err)
+	}
+	if slices.ContainsFunc(rows.Columns, isNumber) {
+		return &fault{code: faultNoHeader}
 	}
 	t, err := w.Store.Template(ctx, i.TemplateID)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -41,12 +47,18 @@ func (w *Worker) readHeader(ctx context.Context, i campaign.Import) error {
 		return err
 	}
 	if i.First, err = first(rows); err != nil {
-		return fileFault(err)
+		return readFault(ctx, starting, err)
 	}
 	match(&i, rows.Columns, t.Variables(), known)
 	i.State = campaign.ImportColumns
 	_, err = w.Store.SaveImport(ctx, i)
 	return err
+}
+
+// isNumber reports whether a column's name is a phone number: the file begins with a person.
+func isNumber(name string) bool {
+	_, rejection := phone.Parse([]byte(phone.Tidy(name)))
+	return rejection == nil
 }
 
 // first returns the first lines of a file.

@@ -34,15 +34,17 @@ import (
 // noon is in the future, so that the sweep function of the stack does not release the batches.
 var noon = time.Date(2036, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// queue keeps the tasks that are sent to it.
+// queue keeps the tasks that are sent to it, and the longest of their delays.
 type queue struct {
 	mu    sync.Mutex
 	tasks []campaign.ImportTask
+	delay time.Duration
 }
 
-func (q *queue) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
+func (q *queue) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.delay = max(q.delay, delay)
 	var t campaign.ImportTask
 	if err := json.Unmarshal(body, &t); err != nil {
 		return err
@@ -119,7 +121,8 @@ func (c *company) run() {
 	c.t.Helper()
 	for len(c.queue.tasks) > 0 {
 		tasks := c.queue.tasks
-		c.queue.tasks = nil
+		c.now = c.now.Add(c.queue.delay)
+		c.queue.tasks, c.queue.delay = nil, 0
 		for _, err := range c.worker(c.store, c.blobs, c.queue).Handle(c.t.Context(), tasks) {
 			c.must(err)
 		}
@@ -282,6 +285,9 @@ func TestStart_Continues(t *testing.T) {
 	asked := campaign.Import{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID, FileName: "f.csv", Size: int64(len(file)), Modified: "7"}
 	first, _, err := c.Start(t.Context(), asked)
 	c.must(err)
+	if err := c.Finish(t.Context(), first); err == nil {
+		t.Error("an upload without parts was finished")
+	}
 	c.put(first, 1, file[:imports.PartSize])
 	again, parts, err := c.Start(t.Context(), asked)
 	c.must(err)
@@ -290,6 +296,9 @@ func TestStart_Continues(t *testing.T) {
 	}
 	if err := c.Finish(t.Context(), again); err == nil {
 		t.Error("an upload without its last part was finished")
+	}
+	if _, parts, err := c.Start(t.Context(), asked); err != nil || len(parts) != 1 {
+		t.Errorf("it continues with the parts %v, %v", parts, err)
 	}
 	for name, change := range map[string]func(i *campaign.Import){
 		"another person": func(i *campaign.Import) { i.By = "bia@example.com" },
@@ -442,6 +451,116 @@ func TestImport_LateRest(t *testing.T) {
 	}
 }
 
+// sendFirst dispatches the first part of an import alone.
+func (c *company) sendFirst(i campaign.Import) campaign.Import {
+	c.t.Helper()
+	c.must(c.Send(c.t.Context(), i))
+	tasks := c.queue.tasks
+	c.queue.tasks = nil
+	const margin = 20 * time.Second // in which no further part begins
+	ctx, cancel := context.WithTimeout(c.t.Context(), margin)
+	defer cancel()
+	c.must(c.worker(c.store, c.blobs, c.queue).Handle(ctx, tasks)[0])
+	if i = c.stored(i); i.Sent != 1 {
+		c.t.Fatalf("%d parts are sent, want 1", i.Sent)
+	}
+	return i
+}
+
+// The rest of a schedule that is too near goes at its time, and not before.
+func TestImport_LateRestWaits(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	due := noon.Add(time.Hour)
+	i := c.sendFirst(c.ready(five, func(i *campaign.Import) { i.Schedule = due.Format(time.RFC3339) }))
+	c.now = due.Add(-30 * time.Second)
+	c.run()
+	if i = c.stored(i); i.State != campaign.ImportSent || i.SentAccepted != 5 {
+		t.Errorf("%s, %q, %d accepted", i.State, i.Fault, i.SentAccepted)
+	}
+	all, err := c.store.Dispatched(t.Context(), i.ID)
+	c.must(err)
+	for _, b := range all.Batches {
+		if b.Due.Before(due) {
+			t.Errorf("part %s goes at %v, want %v at the earliest", b.Name, b.Due, due)
+		}
+	}
+}
+
+// What was confirmed in time goes at its time, even if the function begins a little later. What
+// begins after the time does not go.
+func TestImport_BeginsLate(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[time.Duration]campaign.ImportState{
+		-30 * time.Second: campaign.ImportSent, time.Second: campaign.ImportStopped,
+	} {
+		c := newCompany(t)
+		due := noon.Add(time.Hour)
+		i := c.ready(five, func(i *campaign.Import) { i.Schedule = due.Format(time.RFC3339) })
+		c.must(c.Send(t.Context(), i))
+		c.now = due.Add(late)
+		if c.run(); c.stored(i).State != want || want == campaign.ImportSent && c.now.Before(due) {
+			t.Errorf("%v after its time: %s, %q at %v; want %s", late, c.stored(i).State, c.stored(i).Fault, c.now, want)
+		}
+	}
+}
+
+// The rest of a campaign goes with the parts that were rescheduled meanwhile.
+func TestImport_Rescheduled(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.sendFirst(c.ready(five, func(i *campaign.Import) { i.Schedule = noon.Add(time.Hour).Format(time.RFC3339) }))
+	sent, err := c.store.Dispatched(t.Context(), i.ID)
+	c.must(err)
+	due := noon.Add(24 * time.Hour)
+	_, moved, err := c.store.MoveCampaign(t.Context(), sent, due, due)
+	if c.must(err); !moved {
+		t.Fatal("the campaign was not rescheduled")
+	}
+	c.run()
+	all, err := c.store.Dispatched(t.Context(), i.ID)
+	c.must(err)
+	for _, b := range all.Batches {
+		if !b.Due.Equal(due) {
+			t.Errorf("part %s goes at %v, want %v", b.Name, b.Due, due)
+		}
+	}
+	if len(all.Batches) != 3 {
+		t.Errorf("%d parts are sent, want 3", len(all.Batches))
+	}
+}
+
+// Of a campaign that was cancelled meanwhile, nothing more goes and no file is left.
+func TestImport_CampaignCancelled(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.sendFirst(c.ready(five, nil))
+	c.must(c.store.CancelCampaign(t.Context(), i.ID, c.now, false))
+	c.run()
+	if i = c.stored(i); i.State != campaign.ImportCancelled || len(c.files(i)) > 0 || len(c.batches(i)) != 1 {
+		t.Errorf("%s, %q with files %v; want it discarded", i.State, i.Fault, c.files(i))
+	}
+}
+
+// An erasure can change a part that is accepted already, before its progress is saved.
+func TestImport_ErasedAfterAcceptance(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.sendFirst(c.ready(five, nil))
+	again := i
+	again.Sent, again.SentAccepted = 0, 0
+	_, err := c.store.SaveImport(t.Context(), again)
+	c.must(err)
+	part, err := c.blobs.Get(t.Context(), i.PartBlob(1))
+	c.must(err)
+	lines := slices.Collect(bytes.Lines(part))
+	c.must(c.blobs.Put(t.Context(), i.PartBlob(1), slices.Concat(lines[0], lines[2]), "application/x-ndjson"))
+	c.run()
+	if i = c.stored(i); i.State != campaign.ImportSent || i.SentAccepted != 5 || i.SentRejected != 0 {
+		t.Errorf("%s, %q, %d accepted, %d rejected", i.State, i.Fault, i.SentAccepted, i.SentRejected)
+	}
+}
+
 func TestCancel_DeletesFiles(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -450,6 +569,42 @@ func TestCancel_DeletesFiles(t *testing.T) {
 		t.Errorf("files: %v", c.files(i))
 	}
 	c.must(c.Cancel(t.Context(), i))
+	if left := c.files(i); len(left) > 0 || c.stored(i).State != campaign.ImportCancelled {
+		t.Errorf("files %v are left of an import that is %s", left, c.stored(i).State)
+	}
+}
+
+// Of a file that is checked twice, no part of the first check is left.
+func TestCancel_DeletesEarlierParts(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.ready(five, nil)
+	c.must(c.Check(t.Context(), i, recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}, c.t1))
+	c.must(c.Cancel(t.Context(), c.stored(i)))
+	if left := c.files(i); len(left) > 0 {
+		t.Errorf("files are left: %v", left)
+	}
+}
+
+// discarding discards an import while its task writes a part.
+type discarding struct {
+	imports.Blobs
+	discard func()
+}
+
+func (d discarding) Put(ctx context.Context, key string, body []byte, contentType string) error {
+	d.discard()
+	return d.Blobs.Put(ctx, key, body, contentType)
+}
+
+func TestCancel_WhileReading(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.upload(five, nil)
+	c.must(c.Check(t.Context(), i, recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}, c.t1))
+	w := c.worker(c.store, c.blobs, c.queue)
+	w.Blobs = discarding{c.blobs, func() { _ = c.discard(i) }}
+	c.must(w.Handle(t.Context(), c.queue.tasks)[0])
 	if left := c.files(i); len(left) > 0 || c.stored(i).State != campaign.ImportCancelled {
 		t.Errorf("files %v are left of an import that is %s", left, c.stored(i).State)
 	}

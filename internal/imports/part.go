@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -98,13 +99,16 @@ func (p part) call(i campaign.Import, number int) ([]byte, error) {
 // atOnce is the number of files deleted at once.
 const atOnce = 8
 
-// deleteFiles deletes the file of an import and its parts. It can be repeated.
+// deleteFiles deletes the file of an import and all its parts, also those of an earlier check.
+// It can be repeated.
 func deleteFiles(ctx context.Context, blobs Blobs, i campaign.Import) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(atOnce)
-	all.Go(func() error { return blobs.Delete(ctx, i.Blob()) })
-	for n := range i.Read.Parts + 1 { // one more, written by a task that was interrupted
-		all.Go(func() error { return blobs.Delete(ctx, i.PartBlob(n+1)) })
+	for o, err := range blobs.List(ctx, i.Folder()) {
+		if err != nil {
+			return errors.Join(err, all.Wait())
+		}
+		all.Go(func() error { return blobs.Delete(ctx, o.Key) })
 	}
 	return all.Wait()
 }

@@ -42,38 +42,51 @@ type reader struct {
 func (w *Worker) read(ctx context.Context, i campaign.Import) error {
 	starting, cancel := withMargin(ctx)
 	defer cancel()
-	r, rows, err := w.open(ctx, i)
+	r, rows, err := w.open(ctx, starting, i)
 	if err != nil {
-		return err
+		return readFault(ctx, starting, err)
 	}
 	for {
 		more, err := r.readPart(ctx, rows)
-		if err != nil {
-			return fileFault(err)
+		if r.Version > i.Version && outOfTime(ctx, starting, err) {
+			return queue(ctx, w.Tasks, i.ID, 0)
 		}
-		if !more {
+		switch {
+		case err != nil:
+			return readFault(ctx, starting, err)
+		case !more:
 			return r.finish(ctx)
-		}
-		if starting.Err() != nil {
-			return queue(ctx, w.Tasks, i.ID)
+		case starting.Err() != nil:
+			return queue(ctx, w.Tasks, i.ID, 0)
 		}
 	}
 }
 
+// outOfTime reports whether reading failed because no part may begin any more.
+func outOfTime(ctx, starting context.Context, err error) bool {
+	return ctx.Err() == nil && starting.Err() != nil && errors.Is(err, starting.Err())
+}
+
+// readFault returns the fault of a file that is invalid or cannot be read in time, or the
+// error.
+func readFault(ctx, starting context.Context, err error) error {
+	if outOfTime(ctx, starting, err) {
+		return &fault{code: faultTooLarge}
+	}
+	return fileFault(err)
+}
+
 // open opens the file of an import after the lines that are in its parts.
-func (w *Worker) open(ctx context.Context, i campaign.Import) (*reader, *recipients.File, error) {
+func (w *Worker) open(ctx, starting context.Context, i campaign.Import) (*reader, *recipients.File, error) {
 	r := &reader{Worker: w, Import: i, seen: map[uint64]struct{}{}, columns: columnsOf(i)}
 	file, size, err := w.Open(ctx, i.Blob(), i.Tag)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil, nil, &fault{code: faultFileGone}
-	}
 	if err != nil {
 		return nil, nil, err
 	}
 	r.source = file
-	rows, err := recipients.Open(file, size)
+	rows, err := recipients.Open(starting, file, size)
 	if err != nil {
-		return nil, nil, fileFault(err)
+		return nil, nil, err
 	}
 	if r.optedOut, err = w.OptOuts.Of(ctx, i.Tenant); err != nil {
 		return nil, nil, err
@@ -82,7 +95,7 @@ func (w *Worker) open(ctx context.Context, i campaign.Import) (*reader, *recipie
 	for range i.Read.Rows {
 		row, err := rows.Next()
 		if err != nil {
-			return nil, nil, fileFault(err)
+			return nil, nil, err
 		}
 		r.take(&findings, row)
 	}
@@ -108,7 +121,7 @@ func fileFault(err error) error {
 	}
 	f := &fault{code: wrong.Code}
 	for _, arg := range wrong.Args {
-		f.args = append(f.args, fmt.Sprint(arg))
+		f.args = append(f.args, cut(fmt.Sprint(arg), maxCell))
 	}
 	return f
 }

@@ -155,7 +155,7 @@ func (s *Service) Import(ctx context.Context, id campaign.ID) (campaign.Import, 
 	if err != nil {
 		return i, err
 	}
-	return saved, queue(ctx, s.Queue, id)
+	return saved, queue(ctx, s.Queue, id, 0)
 }
 
 // PartURL returns the URL to which a part of an upload is sent with PUT.
@@ -172,19 +172,32 @@ func (s *Service) Finish(ctx context.Context, i campaign.Import) error {
 	if i.State != campaign.ImportUploading {
 		return nil
 	}
-	err := s.Uploads.FinishUpload(ctx, i.Blob(), i.Upload)
+	err := s.finishUpload(ctx, i)
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) { // a repeated call finds no upload
 		return err
 	}
-	tag, size, err := s.Stat(ctx, i.Blob())
+	if i.Tag, _, err = s.Stat(ctx, i.Blob()); err != nil {
+		return err
+	}
+	i.State = campaign.ImportOpening
+	return s.work(ctx, i)
+}
+
+// finishUpload ends the upload on S3 if it has all parts. An upload that has ended cannot be
+// continued.
+func (s *Service) finishUpload(ctx context.Context, i campaign.Import) error {
+	parts, err := s.Uploads.UploadedParts(ctx, i.Blob(), i.Upload)
 	if err != nil {
 		return err
 	}
-	if size != i.Size {
+	missing := i.Size
+	for _, size := range parts {
+		missing -= size
+	}
+	if missing != 0 {
 		return &inputerr.Error{Code: "incomplete", Detail: "parts of the file are missing"}
 	}
-	i.Tag, i.State = tag, campaign.ImportOpening
-	return s.work(ctx, i)
+	return s.Uploads.FinishUpload(ctx, i.Blob(), i.Upload)
 }
 
 // work saves an import and queues its task. If another request was faster, it does nothing.
@@ -196,7 +209,7 @@ func (s *Service) work(ctx context.Context, i campaign.Import) error {
 	if err != nil {
 		return err
 	}
-	return queue(ctx, s.Queue, i.ID)
+	return queue(ctx, s.Queue, i.ID, 0)
 }
 
 // Check begins to read a file with the columns. A file that is read already is read again.
@@ -256,13 +269,13 @@ func (s *Service) Late(i campaign.Import) bool {
 
 // Send begins to dispatch the parts, or continues after a stop.
 func (s *Service) Send(ctx context.Context, i campaign.Import) error {
-	i.State, i.Fault, i.FaultArgs = campaign.ImportSending, "", nil
+	i.State, i.Fault, i.FaultArgs, i.First = campaign.ImportSending, "", nil, nil
 	return s.work(ctx, i)
 }
 
 // AwaitApproval marks an import whose campaign a second person has to approve.
 func (s *Service) AwaitApproval(ctx context.Context, i campaign.Import) error {
-	i.State = campaign.ImportApproval
+	i.State, i.First = campaign.ImportApproval, nil
 	_, err := s.Store.SaveImport(ctx, i)
 	return err
 }
@@ -274,7 +287,7 @@ func (s *Service) Cancel(ctx context.Context, i campaign.Import) error {
 		return nil
 	}
 	uploading := i.State == campaign.ImportUploading
-	i.State = campaign.ImportCancelled
+	i.State, i.First = campaign.ImportCancelled, nil
 	i, err := s.Store.SaveImport(ctx, i)
 	if err != nil {
 		return err

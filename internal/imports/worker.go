@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -30,10 +31,12 @@ const (
 // The codes of faults.
 const (
 	faultFileGone     = "file_gone"
+	faultNoHeader     = "no_header"
 	faultDamaged      = "damaged"
 	faultTooManyLines = "too_many_lines"
 	faultTemplateGone = "template_not_found"
 	faultBatchTaken   = "batch_taken"
+	faultTooLarge     = "workbook_large"
 )
 
 // Store reads templates and keeps the progress of imports.
@@ -46,6 +49,9 @@ type Store interface {
 	// KnownColumns returns the names of columns that the tenant has confirmed, by value.
 	KnownColumns(ctx context.Context, tenant string) (map[string]string, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// Move returns the last change of a campaign's due time. The error wraps
+	// campaign.ErrNotFound if the campaign does not exist.
+	Move(ctx context.Context, id campaign.ID) (campaign.Move, error)
 	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
 	SaveApproval(ctx context.Context, a campaign.Approval, was campaign.ApprovalState) error
 }
@@ -55,6 +61,7 @@ type Blobs interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, body []byte, contentType string) error
 	Delete(ctx context.Context, key string) error
+	List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error]
 }
 
 // Source is an uploaded file.
@@ -116,7 +123,7 @@ func (w *Worker) handle(ctx context.Context, t campaign.ImportTask) error {
 	switch wrong, isFault := errors.AsType[*fault](err); {
 	case errors.Is(err, campaign.ErrLostRace):
 		slog.InfoContext(ctx, "import continued elsewhere", "tenant", i.Tenant, "campaign_id", i.CampaignID)
-		return nil
+		return w.deleteLeft(ctx, i.ID)
 	case isFault:
 		return w.end(ctx, i.ID, wrong)
 	case err != nil && t.Receives >= maxReceives: // so that the page does not show it as in progress
@@ -133,10 +140,20 @@ func (w *Worker) run(ctx context.Context, i campaign.Import) error {
 		return w.read(ctx, i)
 	case campaign.ImportSending:
 		return w.send(ctx, i)
-	case campaign.ImportUploading, campaign.ImportColumns, campaign.ImportReady, campaign.ImportApproval, campaign.ImportStopped,
-		campaign.ImportSent, campaign.ImportFailed, campaign.ImportCancelled:
+	case campaign.ImportSent, campaign.ImportFailed, campaign.ImportCancelled: // the deletion was interrupted
+		return deleteFiles(ctx, w.Blobs, i)
+	case campaign.ImportUploading, campaign.ImportColumns, campaign.ImportReady, campaign.ImportApproval, campaign.ImportStopped:
 	}
 	return nil
+}
+
+// deleteLeft deletes what a task has written after its import was discarded.
+func (w *Worker) deleteLeft(ctx context.Context, id campaign.ID) error {
+	i, err := w.Store.Import(ctx, id)
+	if err != nil || !i.Closed() {
+		return err
+	}
+	return deleteFiles(ctx, w.Blobs, i)
 }
 
 // fault is why an import cannot continue.
@@ -147,33 +164,42 @@ type fault struct {
 
 func (f *fault) Error() string { return "import: " + f.code }
 
-// end fails an import that is being read, or stops one that is being sent.
+// end fails an import that is being read, or stops one that is being sent. It discards one
+// whose campaign was cancelled.
 func (w *Worker) end(ctx context.Context, id campaign.ID, why *fault) error {
 	i, err := w.Store.Import(ctx, id)
 	if err != nil || !i.Working() {
 		return err
 	}
 	slog.WarnContext(ctx, "import ended", "tenant", i.Tenant, "campaign_id", i.CampaignID, "state", i.State, "code", why.code)
-	sending := i.State == campaign.ImportSending
-	i.State, i.Fault, i.FaultArgs = campaign.ImportFailed, why.code, why.args
-	if sending {
-		i.State = campaign.ImportStopped
-	} else {
+	i.State, i.Fault, i.FaultArgs, i.First = ended(i, why), why.code, why.args, nil
+	if i.State == campaign.ImportFailed {
 		metrics.Add(ctx, metrics.ImportsFailed, 1)
 	}
-	if i, err = w.Store.SaveImport(ctx, i); err != nil || sending {
+	if i, err = w.Store.SaveImport(ctx, i); err != nil || !i.Closed() {
 		return err
 	}
 	return deleteFiles(ctx, w.Blobs, i)
 }
 
-// queue queues the task to continue an import.
-func queue(ctx context.Context, tasks Queue, id campaign.ID) error {
+// ended returns the state of an import after a fault.
+func ended(i campaign.Import, why *fault) campaign.ImportState {
+	switch {
+	case i.State != campaign.ImportSending:
+		return campaign.ImportFailed
+	case why.code == codeCancelled:
+		return campaign.ImportCancelled
+	}
+	return campaign.ImportStopped
+}
+
+// queue queues the task to continue an import after a time.
+func queue(ctx context.Context, tasks Queue, id campaign.ID, after time.Duration) error {
 	body, err := json.Marshal(campaign.ImportTask{Tenant: id.Tenant, ImportID: id.CampaignID})
 	if err != nil {
 		return fmt.Errorf("encode import task: %w", err)
 	}
-	return tasks.Send(ctx, id.Tenant, body, 0)
+	return tasks.Send(ctx, id.Tenant, body, after)
 }
 
 // withMargin returns a context that ends when no further part may begin.

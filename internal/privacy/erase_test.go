@@ -1,10 +1,14 @@
 package privacy_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -227,6 +231,67 @@ func TestErase_DraftWithoutHeader(t *testing.T) {
 	w.put(campaign.DraftPrefix+w.tenant.ID+"/file", fmt.Appendf(nil, "%s;a\n", written(ana)))
 	if done := w.erase(ana); done.Uploads != 1 {
 		t.Errorf("erased: %+v", done)
+	}
+}
+
+// A workbook is read for campaigns from its first visible sheet alone.
+func TestErase_OtherSheet(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	var file bytes.Buffer
+	book := zip.NewWriter(&file)
+	for name, cell := range map[string]string{"1": written(bruno), "2": strconv.Itoa(ana) + ".0"} {
+		sheet, err := book.Create("xl/worksheets/sheet" + name + ".xml")
+		w.must(err)
+		_, err = io.WriteString(sheet, `<worksheet><sheetData><row><c t="str"><v>phone</v></c></row><row><c><v>`+cell+`</v></c></row></sheetData></worksheet>`)
+		w.must(err)
+	}
+	w.must(book.Close())
+	w.put(campaign.ImportPrefix+w.tenant.ID+"/campaign/file", file.Bytes())
+	if done := w.erase(caio); done.Uploads != 0 {
+		t.Errorf("a workbook without the number was erased: %+v", done)
+	}
+	if done := w.erase(ana); done.Uploads != 1 {
+		t.Errorf("erased: %+v", done)
+	}
+}
+
+// The parts of a large file are dispatched while campaigns are searched.
+func TestErase_PartDispatchedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	w.accept(1, bruno)
+	part := campaign.ImportPrefix + w.tenant.ID + "/" + w.id.CampaignID + "/part-2"
+	w.put(part, fmt.Appendf(nil, "campaign-dispatch part 1\n{\"phone\":%q}\n", written(ana)))
+	service := w.service()
+	service.Progress = func(what string, _, _ int) {
+		body, err := w.blobs.Get(t.Context(), part)
+		if w.must(err); what == "campaigns" && strings.Contains(string(body), written(ana)) {
+			w.accept(2, ana)
+		}
+	}
+	_, err := service.Erase(t.Context(), w.tenant.ID, written(ana))
+	w.must(err)
+	c, err := w.store.Dispatched(t.Context(), w.id)
+	if w.must(err); len(c.Batches) != 1 {
+		t.Error("the person is in a batch that was dispatched during the erasure")
+	}
+}
+
+// The first lines of a large file are in the import's row too.
+func TestErase_FirstLines(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	i, err := w.store.SaveImport(t.Context(), campaign.Import{
+		ID: campaign.ID{Tenant: w.tenant.ID, CampaignID: rand.Text()}, CreatedAt: w.now, State: campaign.ImportColumns,
+		First: [][]string{{written(ana), "Ana"}, {written(bruno), "Bruno"}},
+	})
+	w.must(err)
+	w.erase(ana)
+	i, err = w.store.Import(t.Context(), i.ID)
+	w.must(err)
+	if diff := cmp.Diff([][]string{{written(bruno), "Bruno"}}, i.First); diff != "" {
+		t.Errorf("first lines (-want +got):\n%s", diff)
 	}
 }
 

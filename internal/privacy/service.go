@@ -41,6 +41,10 @@ type Store interface {
 	TestNumbers(ctx context.Context, tenant string) (campaign.TestNumbers, error)
 	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace after a concurrent change.
 	SaveTestNumbers(ctx context.Context, tenant string, n campaign.TestNumbers) error
+	Imports(ctx context.Context, tenant string) ([]campaign.Import, error)
+	// SaveImport returns an error that wraps campaign.ErrLostRace if the import changed since it
+	// was read.
+	SaveImport(ctx context.Context, i campaign.Import) (campaign.Import, error)
 	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error]
 	Exports(ctx context.Context, id campaign.ID) ([]campaign.Export, error)
 	Export(ctx context.Context, id string) (campaign.Export, error)

@@ -37,7 +37,7 @@ func (p *person) eachFile(ctx context.Context, prefix string, found *errorCollec
 		found.add(err)
 		lines := p.linesOf(content)
 		if strings.HasPrefix(o.Key, campaign.ImportPrefix) && !isPart(o.Key) {
-			lines = p.linesOfLarge(content)
+			lines = p.linesOfLarge(ctx, content)
 		}
 		if len(lines) > 0 {
 			found.add(visit(o.Key, lines))
@@ -52,8 +52,9 @@ func isPart(key string) bool {
 }
 
 // linesOfLarge returns the lines of a CSV file or a workbook that contain the person's number.
-func (p *person) linesOfLarge(content []byte) (lines []string) {
-	file, err := recipients.Open(bytes.NewReader(content), int64(len(content)))
+// If only other sheets of a workbook contain it, it returns their texts.
+func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []string) {
+	file, err := recipients.Open(ctx, bytes.NewReader(content), int64(len(content)))
 	for err == nil {
 		var row recipients.Row
 		if row, err = file.Next(); err == nil && slices.ContainsFunc(row.Cells, p.wrote) {
@@ -62,6 +63,14 @@ func (p *person) linesOfLarge(content []byte) (lines []string) {
 	}
 	if !errors.Is(err, io.EOF) { // an invalid file is searched as text
 		lines = append(lines, p.linesOf(content)...)
+	}
+	if len(lines) > 0 {
+		return lines
+	}
+	for text, err := range recipients.Texts(ctx, bytes.NewReader(content), int64(len(content))) {
+		if err == nil && p.wrote(text) {
+			lines = append(lines, text)
+		}
 	}
 	return lines
 }

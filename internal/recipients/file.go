@@ -4,6 +4,7 @@ package recipients
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -69,8 +70,9 @@ var (
 const headSize = 64 << 10
 
 // Open reads the header of a file of size bytes: an Excel workbook, or a CSV file with
-// commas, semicolons or tabs in UTF-8 or Windows-1252. Invalid files return a *Error.
-func Open(file io.ReaderAt, size int64) (*File, error) {
+// commas, semicolons or tabs in UTF-8 or Windows-1252. Invalid files return a *Error. If ctx
+// ends, Open and Next return its error for a workbook.
+func Open(ctx context.Context, file io.ReaderAt, size int64) (*File, error) {
 	head := make([]byte, min(headSize, size))
 	if n, err := file.ReadAt(head, 0); err != nil && (err != io.EOF || n < len(head)) {
 		return nil, err
@@ -79,7 +81,7 @@ func Open(file io.ReaderAt, size int64) (*File, error) {
 	var err error
 	switch {
 	case bytes.HasPrefix(head, zipMagic):
-		f.records, err = openWorkbook(file, size)
+		f.records, err = openWorkbook(ctx, file, size)
 	case bytes.HasPrefix(head, oldMagic):
 		err = broken("workbook")
 	default:

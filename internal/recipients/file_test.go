@@ -3,6 +3,7 @@ package recipients_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,11 @@ import (
 
 // read returns the header and the rows of a file, with the error that ended it.
 func read(content []byte) (rows []string, err error) {
-	f, err := recipients.Open(bytes.NewReader(content), int64(len(content)))
+	return readFrom(bytes.NewReader(content), len(content))
+}
+
+func readFrom(file io.ReaderAt, size int) (rows []string, err error) {
+	f, err := recipients.Open(context.Background(), file, int64(size))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +108,7 @@ func (e *endless) ReadAt(p []byte, offset int64) (int, error) {
 func TestNext_OpenQuoteEndsEarly(t *testing.T) {
 	t.Parallel()
 	file := &endless{}
-	f, err := recipients.Open(file, 200<<20)
+	f, err := recipients.Open(t.Context(), file, 200<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,6 +161,31 @@ func TestOpen_Workbook(t *testing.T) {
 		"phone|uid|Data|Valor", "3 5511987654321|José & Zé|09/12/2025|12,5", "4 5511987654322||09/12/2025 18:00", "5 |1||0,3",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestOpen_Percentages(t *testing.T) {
+	t.Parallel()
+	got, err := read(workbook(t, `<row><c t="str"><v>desconto</v></c></row><row><c s="0"><v>0.15</v></c></row><row><c s="1"><v>0.125</v></c></row>`+
+		`<row><c s="2"><v>7.0000000000000007E-2</v></c></row><row><c s="3"><v>0.5</v></c></row>`, map[string]string{
+		"xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="0.0%;[Red]\-0.0%"/><numFmt numFmtId="165" formatCode="0.0&quot;%&quot;"/></numFmts>` +
+			`<cellXfs><xf numFmtId="9"/><xf numFmtId="10"/><xf numFmtId="164"/><xf numFmtId="165"/></cellXfs></styleSheet>`,
+	}))
+	if diff := cmp.Diff([]string{"desconto", "2 15%", "3 12,50%", "4 7,0%", "5 0,5"}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestOpen_WorkbookTexts(t *testing.T) {
+	t.Parallel()
+	styles := `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="0\ \d\i\a\s_d"/><numFmt numFmtId="171" formatCode="d\-mmm"/></numFmts>` +
+		`<cellXfs><xf numFmtId="170"/><xf numFmtId="171"/></cellXfs></styleSheet>`
+	got, err := read(workbook(t, `<row r="1"><c t="s"><v>0</v></c><c t="str"><v>dias</v></c><c t="str"><v>dia</v></c></row>`+
+		`<row r="2"><c t="s"><v>1</v></c><c s="0"><v>30</v></c><c s="1"><v>46000</v></c></row>`, map[string]string{
+		"xl/sharedStrings.xml": `<sst><si><t>phone</t></si><si><t>a_x000D_&#10;b_x005F_x_y_x0001_</t></si></sst>`, "xl/styles.xml": styles,
+	}))
+	if diff := cmp.Diff([]string{"phone|dias|dia", "2 a\r\nb_x_y|30|09/12/2025"}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -2,10 +2,12 @@ package recipients
 
 import (
 	"archive/zip"
-	"compress/flate"
+	"context"
 	"encoding/xml"
 	"errors"
 	"io"
+	"io/fs"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -22,133 +24,138 @@ const (
 	maxSheet = 4 << 30
 	// maxStyles limits the part with the styles.
 	maxStyles = 16 << 20
+	// maxDirectory is the maximum size in bytes of the list of the workbook's parts.
+	maxDirectory = 4 << 20
 )
 
 // workbook reads the rows of a sheet.
 type workbook struct {
-	sheet  *xml.Decoder
+	file   *storage
+	sheet  *tokens
 	shared []string
-	dates  map[int]bool // styles that show a date
-	epoch  time.Time    // day 0 of dates
+	styles map[int]format
+	epoch  time.Time // day 0 of dates
 	line   int
 	cells  []string
+	size   int // of the cells' texts in bytes
 }
 
-func openWorkbook(file io.ReaderAt, size int64) (*workbook, error) {
-	archive, err := zip.NewReader(file, size)
+func openWorkbook(ctx context.Context, file io.ReaderAt, size int64) (*workbook, error) {
+	w := &workbook{file: &storage{ctx: ctx, file: file, left: maxDirectory}}
+	archive, err := zip.NewReader(w.file, size)
 	if err != nil {
-		return nil, workbookError(err)
+		return nil, w.file.fault(err)
 	}
-	archive.RegisterDecompressor(zip.Deflate, func(r io.Reader) io.ReadCloser {
-		return struct {
-			io.Reader
-			io.Closer
-		}{&bounded{r: flate.NewReader(r), left: maxSheet}, io.NopCloser(nil)}
-	})
-	w := &workbook{dates: map[int]bool{}}
-	name, epoch, err := firstSheet(archive)
-	if err != nil {
-		return nil, workbookError(err)
+	w.file.left = math.MaxInt64
+	if err := w.open(archive); err != nil {
+		return nil, w.file.fault(err)
 	}
-	w.epoch = epoch
-	if w.shared, err = sharedTexts(archive); err != nil {
-		return nil, workbookError(err)
-	}
-	if w.dates, err = dateStyles(archive); err != nil {
-		return nil, workbookError(err)
-	}
-	sheet, err := archive.Open(name)
-	if err != nil {
-		return nil, broken("workbook_damaged")
-	}
-	w.sheet = xml.NewDecoder(sheet)
 	return w, nil
 }
 
-// workbookError returns the error of an invalid workbook. Errors of the storage remain.
-func workbookError(err error) error {
-	if _, syntax := errors.AsType[*xml.SyntaxError](err); syntax || errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrAlgorithm) ||
-		errors.Is(err, zip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return broken("workbook_damaged")
+// open opens the first sheet, and reads what its cells refer to.
+func (w *workbook) open(archive *zip.Reader) (err error) {
+	var name string
+	if name, w.epoch, err = w.firstSheet(archive); err != nil {
+		return err
 	}
-	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt {
-		return broken("workbook_damaged")
+	if w.shared, err = w.sharedTexts(archive); err != nil {
+		return err
 	}
-	return err
-}
-
-// bounded refuses to decompress more than left bytes.
-type bounded struct {
-	r    io.Reader
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.r.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, broken("workbook_large")
+	if w.styles, err = w.readStyles(archive); err != nil {
+		return err
 	}
-	return n, err
+	sheet, err := archive.Open(name)
+	if err != nil {
+		return err
+	}
+	w.sheet = w.file.tokens(sheet, maxSheet)
+	return nil
 }
 
 // decode decodes a small part of the workbook. A missing part leaves the value as it is.
-func decode(archive *zip.Reader, name string, most int64, value any) error {
+func (w *workbook) decode(archive *zip.Reader, name string, value any) error {
 	part, err := archive.Open(name)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
 	defer func() { _ = part.Close() }() // read only
-	return xml.NewDecoder(&bounded{r: part, left: most}).Decode(value)
+	return w.file.tokens(part, maxStyles).decoder.Decode(value)
+}
+
+// book is the list of a workbook's sheets.
+type book struct {
+	Properties struct {
+		Date1904 string `xml:"date1904,attr"`
+	} `xml:"workbookPr"`
+	Sheets []struct {
+		ID    string `xml:"id,attr"` // of the namespace of relationships, which has two names
+		State string `xml:"state,attr"`
+	} `xml:"sheets>sheet"`
+}
+
+// first returns the ID of the first sheet that a person sees.
+func (b book) first() string {
+	for _, sheet := range b.Sheets {
+		if sheet.State != "hidden" && sheet.State != "veryHidden" {
+			return sheet.ID
+		}
+	}
+	return ""
+}
+
+// epoch returns day 0 of the workbook's dates.
+func (b book) epoch() time.Time {
+	if since1904 := b.Properties.Date1904; since1904 == "1" || since1904 == "true" {
+		return time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
 }
 
 // firstSheet returns the name of the part with the first sheet, and day 0 of the workbook's
 // dates.
-func firstSheet(archive *zip.Reader) (name string, epoch time.Time, err error) {
-	var book struct {
-		Properties struct {
-			Date1904 string `xml:"date1904,attr"`
-		} `xml:"workbookPr"`
-		Sheets []struct {
-			ID string `xml:"http://schemas.openxmlformats.org/officeDocument/2006/relationships id,attr"`
-		} `xml:"sheets>sheet"`
-	}
+func (w *workbook) firstSheet(archive *zip.Reader) (name string, epoch time.Time, err error) {
+	var sheets book
 	var links struct {
 		All []struct {
 			ID     string `xml:"Id,attr"`
 			Target string `xml:"Target,attr"`
 		} `xml:"Relationship"`
 	}
-	if err := decode(archive, "xl/workbook.xml", maxStyles, &book); err != nil {
+	if err := w.decode(archive, "xl/workbook.xml", &sheets); err != nil {
 		return "", epoch, err
 	}
-	if err := decode(archive, "xl/_rels/workbook.xml.rels", maxStyles, &links); err != nil {
+	if err := w.decode(archive, "xl/_rels/workbook.xml.rels", &links); err != nil {
 		return "", epoch, err
-	}
-	epoch = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
-	if since1904 := book.Properties.Date1904; since1904 == "1" || since1904 == "true" {
-		epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	for _, link := range links.All {
-		if len(book.Sheets) > 0 && link.ID == book.Sheets[0].ID {
-			if absolute, ok := strings.CutPrefix(link.Target, "/"); ok {
-				return absolute, epoch, nil
-			}
-			return path.Join("xl", link.Target), epoch, nil
+		if link.ID != sheets.first() {
+			continue
 		}
+		if absolute, ok := strings.CutPrefix(link.Target, "/"); ok {
+			return absolute, sheets.epoch(), nil
+		}
+		return path.Join("xl", link.Target), sheets.epoch(), nil
 	}
-	return "xl/worksheets/sheet1.xml", epoch, nil
+	return "xl/worksheets/sheet1.xml", sheets.epoch(), nil
 }
 
 // sharedTexts returns the texts that cells refer to by their index.
-func sharedTexts(archive *zip.Reader) (texts []string, err error) {
+func (w *workbook) sharedTexts(archive *zip.Reader) (texts []string, err error) {
 	part, err := archive.Open("xl/sharedStrings.xml")
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err != nil {
+		return nil, err
+	}
 	defer func() { _ = part.Close() }() // read only
-	decoder := xml.NewDecoder(part)
+	content := w.file.tokens(part, maxSheet)
 	for size := 0; size <= maxShared; {
-		token, err := decoder.RawToken()
+		token, err := content.next()
 		if errors.Is(err, io.EOF) {
 			return texts, nil
 		}
@@ -156,7 +163,7 @@ func sharedTexts(archive *zip.Reader) (texts []string, err error) {
 			return nil, err
 		}
 		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "si" {
-			text, err := elementText(decoder, "si")
+			text, err := content.text("si")
 			if err != nil {
 				return nil, err
 			}
@@ -168,100 +175,14 @@ func sharedTexts(archive *zip.Reader) (texts []string, err error) {
 	return nil, broken("workbook_large")
 }
 
-// elementText returns the texts of the elements t up to the end of an element. Phonetic
-// hints are left out.
-func elementText(decoder *xml.Decoder, end string) (string, error) {
-	text, inText, hints := "", false, 0
-	for {
-		token, err := decoder.RawToken()
-		if err != nil {
-			return "", eofIsDamage(err)
-		}
-		switch t := token.(type) {
-		case xml.StartElement:
-			inText = t.Name.Local == "t"
-			if t.Name.Local == "rPh" {
-				hints++
-			}
-		case xml.CharData:
-			if inText && hints == 0 && len(text)+len(t) <= maxRecord {
-				text += string(t)
-			}
-		case xml.EndElement:
-			inText = false
-			if t.Name.Local == "rPh" {
-				hints--
-			}
-			if t.Name.Local == end {
-				return text, nil
-			}
-		}
-	}
-}
-
-func eofIsDamage(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// dateStyles returns the styles of cells that show a date or a time.
-func dateStyles(archive *zip.Reader) (map[int]bool, error) {
-	var styles struct {
-		Formats []struct {
-			ID   int    `xml:"numFmtId,attr"`
-			Code string `xml:"formatCode,attr"`
-		} `xml:"numFmts>numFmt"`
-		Cells []struct {
-			Format int `xml:"numFmtId,attr"`
-		} `xml:"cellXfs>xf"`
-	}
-	if err := decode(archive, "xl/styles.xml", maxStyles, &styles); err != nil {
-		return nil, err
-	}
-	formats := map[int]bool{}
-	for id := range 48 { // built-in formats
-		formats[id] = (id >= 14 && id <= 22) || id >= 45
-	}
-	for _, f := range styles.Formats {
-		formats[f.ID] = isDate(f.Code)
-	}
-	dates := map[int]bool{}
-	for i, c := range styles.Cells {
-		dates[i] = formats[c.Format]
-	}
-	return dates, nil
-}
-
-// isDate reports whether a format shows a date or a time: it has a d, m, y, h or s outside of
-// quotes and brackets.
-func isDate(code string) bool {
-	quoted, bracket := false, false
-	for _, r := range strings.ToLower(code) {
-		switch {
-		case r == '"':
-			quoted = !quoted
-		case quoted:
-		case r == '[':
-			bracket = true
-		case r == ']':
-			bracket = false
-		case !bracket && strings.ContainsRune("dmyhs", r):
-			return true
-		}
-	}
-	return false
-}
-
 func (w *workbook) ansi() bool { return false }
 
 // next returns the cells of the next row.
 func (w *workbook) next() (int, []string, error) {
 	for {
-		token, err := w.sheet.RawToken()
+		token, err := w.sheet.next()
 		if err != nil {
-			return 0, nil, endOfSheet(err)
+			return 0, nil, w.endOfSheet(err)
 		}
 		start, ok := token.(xml.StartElement)
 		if !ok || start.Name.Local != "row" {
@@ -272,23 +193,23 @@ func (w *workbook) next() (int, []string, error) {
 			w.line = number
 		}
 		if err := w.readRow(); err != nil {
-			return 0, nil, workbookError(err)
+			return 0, nil, w.file.fault(err)
 		}
 		return w.line, w.cells, nil
 	}
 }
 
-func endOfSheet(err error) error {
+func (w *workbook) endOfSheet(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.EOF
 	}
-	return workbookError(err)
+	return w.file.fault(err)
 }
 
 func (w *workbook) readRow() error {
-	w.cells = w.cells[:0]
+	w.cells, w.size = w.cells[:0], 0
 	for {
-		token, err := w.sheet.RawToken()
+		token, err := w.sheet.next()
 		if err != nil {
 			return eofIsDamage(err)
 		}
@@ -320,6 +241,9 @@ func (w *workbook) readCell(start xml.StartElement) error {
 	if err != nil {
 		return err
 	}
+	if w.size += len(text); w.size > maxRecord {
+		return broken("many_columns", w.line, MaxColumns)
+	}
 	for len(w.cells) <= column {
 		w.cells = append(w.cells, "")
 	}
@@ -339,92 +263,33 @@ func columnNumber(cell string) int {
 
 // cellText returns the text of the cell that has begun, as the spreadsheet shows it.
 func (w *workbook) cellText(kind, style string) (string, error) {
-	value, inValue := "", false
-	for {
-		token, err := w.sheet.RawToken()
+	var value strings.Builder
+	inValue := false
+	for value.Len() <= maxRecord {
+		token, err := w.sheet.next()
 		if err != nil {
 			return "", eofIsDamage(err)
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
 			if t.Name.Local == "is" {
-				if value, err = elementText(w.sheet, "is"); err != nil {
+				text, err := w.sheet.text("is")
+				if err != nil {
 					return "", err
 				}
+				value.WriteString(text)
 			}
 			inValue = t.Name.Local == "v"
 		case xml.CharData:
-			if inValue && len(value)+len(t) <= maxRecord {
-				value += string(t)
+			if inValue {
+				value.Write(t)
 			}
 		case xml.EndElement:
 			inValue = false
 			if t.Name.Local == "c" {
-				return w.shown(value, kind, style), nil
+				return w.shown(value.String(), kind, style), nil
 			}
 		}
 	}
-}
-
-// shown returns a value as the spreadsheet shows it. An error like #N/A is "".
-func (w *workbook) shown(value, kind, style string) string {
-	switch kind {
-	case "s":
-		if i, err := strconv.Atoi(value); err == nil && i >= 0 && i < len(w.shared) {
-			return w.shared[i]
-		}
-		return ""
-	case "e":
-		return ""
-	case "", "n":
-		if i, err := strconv.Atoi(style); err == nil && w.dates[i] {
-			return w.dateText(value)
-		}
-		return numberText(value)
-	}
-	return value
-}
-
-// numberText returns a number without an exponent: 5511987654321 for 5.511987654321E12.
-func numberText(value string) string {
-	if !strings.ContainsAny(value, "eE.") {
-		return value
-	}
-	f, err := strconv.ParseFloat(value, 64)
-	if err != nil {
-		return value
-	}
-	const significant = 15 // digits that Excel keeps
-	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', significant, 64), 64); err == nil {
-		f = rounded
-	}
-	return strings.Replace(strconv.FormatFloat(f, 'f', -1, 64), ".", ",", 1)
-}
-
-// dateText returns a day number as a date of Brazil, with the time if there is one.
-func (w *workbook) dateText(value string) string {
-	days, err := strconv.ParseFloat(value, 64)
-	const last = 2958466 // the year 10000
-	if err != nil || days < 0 || days >= last {
-		return value
-	}
-	const secondsOfDay = 24 * 60 * 60
-	seconds := int64(days*secondsOfDay + 0.5)
-	at := w.epoch.AddDate(0, 0, int(seconds/secondsOfDay)).Add(time.Duration(seconds%secondsOfDay) * time.Second)
-	switch {
-	case days < 1:
-		return at.Format("15:04")
-	case seconds%secondsOfDay == 0:
-		return at.Format("02/01/2006")
-	}
-	return at.Format("02/01/2006 15:04")
-}
-
-func attribute(e xml.StartElement, name string) string {
-	for _, a := range e.Attr {
-		if a.Name.Local == name && a.Name.Space == "" {
-			return a.Value
-		}
-	}
-	return ""
+	return "", broken("workbook_large")
 }

@@ -114,7 +114,11 @@ func approvalRow(a campaign.Approval) Item {
 	if !a.DecidedAt.IsZero() {
 		row["decidedAt"] = millis(a.DecidedAt)
 	}
-	setEnd(row, a.At.Add(campaign.DraftLife))
+	life := campaign.DraftLife
+	if a.Import && a.State == campaign.ApprovalWaiting { // it ends with the import
+		life = campaign.ImportLife
+	}
+	setEnd(row, a.At.Add(life))
 	return row
 }
 

@@ -29,6 +29,16 @@ func readMove(meta Item) campaign.Move {
 	}
 }
 
+// Move returns the last change of a campaign's due time. The error wraps campaign.ErrNotFound
+// if the campaign does not exist.
+func (s *CampaignStore) Move(ctx context.Context, id campaign.ID) (campaign.Move, error) {
+	meta, err := s.get(ctx, metaKey(id))
+	if err != nil {
+		return campaign.Move{}, fmt.Errorf("read the due time of campaign %s: %w", id.CampaignID, err)
+	}
+	return readMove(meta), nil
+}
+
 // MoveCampaign changes the due time of all waiting batches if the campaign is unchanged since
 // it was read, and reports whether it did. The batches that it returns have the new time. If
 // the Move of the campaign is open then, FinishMove changes the other batches. The error is

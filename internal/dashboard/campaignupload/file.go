@@ -2,6 +2,7 @@ package campaignupload
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"slices"
@@ -41,7 +42,7 @@ func readFile(file []byte) (table, error) {
 }
 
 func readTable(file []byte) (table, error) {
-	f, err := recipients.Open(bytes.NewReader(file), int64(len(file)))
+	f, err := recipients.Open(context.Background(), bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		return table{}, err
 	}

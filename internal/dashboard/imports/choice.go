@@ -1,5 +1,27 @@
 package imports
 
+import (
+	"slices"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/recipients"
+)
+
+// current returns the columns of an import's variables as the template has them now. New
+// variables have the column with their name.
+func current(i campaign.Import, variables []string) []campaign.ImportColumn {
+	var columns []campaign.ImportColumn
+	for _, v := range recipients.Match(i.Header, variables).Values {
+		at := slices.IndexFunc(i.Values, func(c campaign.ImportColumn) bool { return c.Name == v.Name })
+		if at < 0 {
+			columns = append(columns, campaign.ImportColumn(v))
+		} else {
+			columns = append(columns, i.Values[at])
+		}
+	}
+	return columns
+}
+
 // choice is the data of a field that chooses a column.
 type choice struct {
 	ID      string

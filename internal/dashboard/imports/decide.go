@@ -31,6 +31,9 @@ func (s *Pages) choose(p *web.Page) error {
 	if i.State != campaign.ImportColumns && i.State != campaign.ImportReady {
 		return p.Redirect(pathOf(i))
 	}
+	if p.Stale(strconv.Itoa(t.Version)) { // its variables are others, or in another order
+		return s.render(p, http.StatusConflict, i, "imports.look_again")
+	}
 	chosen := columns(p, i, t)
 	if len(chosen.Missing()) > 0 {
 		i.Phone, i.UID, i.Values = chosen.Phone, chosen.UID, nil
@@ -128,13 +131,26 @@ func (s *Pages) ask(p *web.Page, i campaign.Import) error {
 	if err := p.AuditOn(pathOf(i), "approval.ask", a.Name); err != nil {
 		return err
 	}
-	if err := s.Store.AskApproval(p.R.Context(), a); err != nil {
+	if err := s.request(p, a); err != nil {
 		return err
 	}
 	if err := s.Imports.AwaitApproval(p.R.Context(), i); err != nil && !errors.Is(err, campaign.ErrLostRace) {
 		return err
 	}
 	return p.Done(pathOf(i), "approval.asked")
+}
+
+// request writes a request for approval. One that waits for another check of the file, after
+// which the columns were chosen again, is replaced.
+func (s *Pages) request(p *web.Page, a campaign.Approval) error {
+	if err := s.Store.AskApproval(p.R.Context(), a); err != nil {
+		return err
+	}
+	there, err := s.Store.Approval(p.R.Context(), a.Tenant, a.CampaignID)
+	if err != nil || there.Hash == a.Hash {
+		return err
+	}
+	return s.Store.SaveApproval(p.R.Context(), a, campaign.ApprovalWaiting)
 }
 
 // decide approves or refuses a campaign. Who asked for it cannot approve it. Of several
@@ -223,8 +239,28 @@ func (s *Pages) cancel(p *web.Page) error {
 	if errors.Is(err, campaign.ErrLostRace) {
 		return p.Redirect(pathOf(i))
 	}
+	if err == nil {
+		err = s.withdraw(p, i)
+	}
 	if err != nil {
 		return err
 	}
 	return p.Done(Path, "imports.cancelled", i.Name)
+}
+
+// withdraw ends the request for approval of a discarded import, if one waits.
+func (s *Pages) withdraw(p *web.Page, i campaign.Import) error {
+	a, err := s.Store.Approval(p.R.Context(), i.Tenant, i.CampaignID)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && a.State != campaign.ApprovalWaiting {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	a.State, a.DecidedBy, a.DecidedAt = campaign.ApprovalWithdrawn, p.Session.Email, s.Now()
+	err = s.Store.SaveApproval(p.R.Context(), a, campaign.ApprovalWaiting)
+	if errors.Is(err, campaign.ErrLostRace) {
+		return nil
+	}
+	return err
 }

@@ -207,6 +207,7 @@ func (s *Pages) render(p *web.Page, status int, i campaign.Import, notice string
 		return err
 	}
 	v.Changed = v.Template.Version != i.TemplateVersion
+	v.Values = current(i, v.Template.Variables())
 	if err := s.readRequest(p, &v); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type company struct {
 	stored                    campaign.Import
 	approval                  *campaign.Approval
 	from, version             int
+	text                      string // of the template
 	checked                   recipients.Columns
 	sent, cancelled, awaiting int
 	late                      bool
@@ -45,7 +46,7 @@ type company struct {
 
 func newCompany(t *testing.T, state campaign.ImportState) *company {
 	t.Helper()
-	c := &company{version: 1, stored: campaign.Import{
+	c := &company{version: 1, text: "Oi {{nome}}", stored: campaign.Import{
 		ID: campaign.ID{Tenant: tenant, CampaignID: id}, State: state, Name: "Natal", TemplateID: template, TemplateVersion: 1, FileName: "lista.csv",
 		Header: []string{"Celular", "", "Nome"}, Phone: 0, UID: -1, Values: []campaign.ImportColumn{{Name: "nome", Column: 2}},
 		Read: campaign.ImportProgress{Rows: 5, Parts: 1, Hash: hash}, Findings: campaign.ImportFindings{Accepted: 3},
@@ -69,7 +70,7 @@ func (c *company) Template(_ context.Context, of string) (campaign.Template, err
 	if of != template {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
-	return campaign.Template{ID: template, Tenant: tenant, Version: c.version, Name: "Oi", Content: content.Content{Text: "Oi {{nome}}"}}, nil
+	return campaign.Template{ID: template, Tenant: tenant, Version: c.version, Name: "Oi", Content: content.Content{Text: c.text}}, nil
 }
 
 func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campaign.Template, error) {
@@ -85,7 +86,9 @@ func (c *company) Approval(context.Context, string, string) (campaign.Approval, 
 }
 
 func (c *company) AskApproval(_ context.Context, a campaign.Approval) error {
-	c.approval = &a
+	if c.approval == nil {
+		c.approval = &a
+	}
 	return nil
 }
 
@@ -195,6 +198,24 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// The fields of the form are those of the template that the person saw.
+func TestColumns_TemplateChanged(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportReady)
+	c.stored.UID = 1
+	chosen := url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}, "was": {"1"}}
+	c.version, c.text = 2, "{{Celular}}, {{nome}}"
+	says(t, c.author.Post(path+"/columns", chosen), http.StatusConflict, "Something has changed")
+	if len(c.checked.Values) > 0 {
+		t.Fatalf("the file is checked with %v", c.checked.Values)
+	}
+	says(t, c.author.Get(path), http.StatusOK, "In the text: Celular", "In the text: nome")
+	c.author.Post(path+"/columns", url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"0"}, "v1": {"2"}, "was": {"2"}})
+	if diff := cmp.Diff([]recipients.Value{{Name: "Celular", Column: 0}, {Name: "nome", Column: 2}}, c.checked.Values); diff != "" {
+		t.Errorf("columns (-want +got):\n%s", diff)
+	}
+}
+
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -257,6 +278,17 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+// A request of an earlier check is there if the columns were chosen again at the same time.
+func TestApproval_CheckedAgain(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportReady)
+	c.from, c.approval = 1, &campaign.Approval{Hash: "of another check", State: campaign.ApprovalWaiting}
+	c.confirm(c.author, hash)
+	if c.decide(c.approver, "approve"); c.sent != 1 || c.approval.Hash != hash {
+		t.Errorf("sent %d times with the request %+v", c.sent, c.approval)
+	}
+}
+
 func TestApproval_Refused(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, campaign.ImportReady)
@@ -315,6 +347,40 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%s: cancelled %d times, want %d", state, c.cancelled, cancelled)
 		}
 	}
+}
+
+// The messages of a scheduled campaign do not go while its parts are accepted.
+func TestShow_SendingScheduled(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportSending)
+	says(t, c.author.Get(path), http.StatusOK, "being sent already")
+	c.stored.Schedule = "2026-11-22T12:00:00Z"
+	if a := c.author.Get(path); strings.Contains(a.Text(), "being sent already") {
+		t.Errorf("a scheduled campaign:\n%s", a.Text())
+	}
+}
+
+// Nobody can decide about a discarded campaign.
+func TestCancel_WithdrawsRequest(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportReady)
+	c.from = 1
+	c.confirm(c.author, hash)
+	c.author.Post(path+"/cancel", nil)
+	if waiting := campaign.Waiting([]campaign.Approval{*c.approval}, "another@example.com"); waiting != 0 || c.cancelled != 1 {
+		t.Errorf("cancelled %d times, the request is %s", c.cancelled, c.approval.State)
+	}
+	c.decide(c.approver, "approve")
+	if c.sent > 0 {
+		t.Error("a discarded campaign was sent")
+	}
+}
+
+func TestShow_TemplateChangedDuringCheck(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportReady)
+	c.stored.Findings.General = []string{campaign.CodeTemplateChanged}
+	says(t, c.author.Get(path), http.StatusOK, "The template was changed during the check.")
 }
 
 // Every state has a page in both languages.

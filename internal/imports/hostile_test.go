@@ -1,0 +1,129 @@
+package imports_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"io"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/imports"
+)
+
+// oneImport stores one import.
+type oneImport struct {
+	imports.Store
+	stored campaign.Import
+}
+
+func (s *oneImport) Import(context.Context, campaign.ID) (campaign.Import, error) {
+	return s.stored, nil
+}
+
+func (s *oneImport) SaveImport(_ context.Context, i campaign.Import) (campaign.Import, error) {
+	i.Version++
+	s.stored = i
+	return i, nil
+}
+
+// noBlobs has nothing to delete.
+type noBlobs struct{ imports.Blobs }
+
+func (noBlobs) List(context.Context, string) iter.Seq2[campaign.Blob, error] {
+	return func(func(campaign.Blob, error) bool) {}
+}
+
+type nobodyOptedOut struct{}
+
+func (nobodyOptedOut) Of(context.Context, string) (func(string) bool, error) {
+	return func(string) bool { return false }, nil
+}
+
+type source struct{ *bytes.Reader }
+
+func (source) BytesRead() int64 { return 0 }
+
+// emptyRows returns a workbook of some kilobytes with millions of empty rows.
+func emptyRows(t *testing.T) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	w := zip.NewWriter(&file)
+	sheet, err := w.Create("xl/worksheets/sheet1.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(sheet, `<worksheet><sheetData><row><c t="str"><v>phone</v></c></row>`)
+	for range 1000 {
+		_, _ = io.WriteString(sheet, strings.Repeat("<row/>", 10_000))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// A file that cannot be read in the time of a function fails, and is not tried for ever.
+func TestWorker_SlowFile(t *testing.T) {
+	t.Parallel()
+	file := emptyRows(t)
+	for _, state := range []campaign.ImportState{campaign.ImportOpening, campaign.ImportReading} {
+		const margin = 20 * time.Second // of the function's time
+		ctx, cancel := context.WithTimeout(t.Context(), margin+100*time.Millisecond)
+		t.Cleanup(cancel)
+		if i := handled(ctx, t, state, file); i.State != campaign.ImportFailed || i.Fault != "workbook_large" {
+			t.Errorf("%s: %s, %q; want a failure workbook_large", state, i.State, i.Fault)
+		}
+	}
+}
+
+// handled returns the import of a file after its task.
+func handled(ctx context.Context, t *testing.T, state campaign.ImportState, file []byte) campaign.Import {
+	t.Helper()
+	store := &oneImport{stored: campaign.Import{State: state}}
+	w := &imports.Worker{Store: templates{store}, Blobs: noBlobs{}, OptOuts: nobodyOptedOut{}, PartLines: 2, Tasks: &queue{}, Open: func(context.Context, string, string) (imports.Source, int64, error) {
+		return source{bytes.NewReader(file)}, int64(len(file)), nil
+	}}
+	if err := w.Handle(ctx, []campaign.ImportTask{{}})[0]; err != nil {
+		t.Error(err)
+	}
+	return store.stored
+}
+
+// The row of an import has room for the fault of any file.
+func TestWorker_LongNames(t *testing.T) {
+	t.Parallel()
+	name := strings.Repeat("a", 500_000)
+	i := handled(t.Context(), t, campaign.ImportOpening, []byte(name+","+name+"\n1,2\n"))
+	if i.Fault != "twice" || len(strings.Join(i.FaultArgs, "")) > 200 {
+		t.Errorf("%q with %d bytes of arguments, want twice with a few", i.Fault, len(strings.Join(i.FaultArgs, "")))
+	}
+}
+
+// The first line has the names of the columns: they are remembered, and its person would get
+// no message.
+func TestWorker_NoHeader(t *testing.T) {
+	t.Parallel()
+	for file, fault := range map[string]string{
+		"Ana,(11) 98888-0001\nBia,11988880002\n": "no_header",
+		"nome,2026,1\nBia,11988880002,2\n":       "",
+	} {
+		if i := handled(t.Context(), t, campaign.ImportOpening, []byte(file)); i.Fault != fault {
+			t.Errorf("%q: %s, %q; want %q", file, i.State, i.Fault, fault)
+		}
+	}
+}
+
+// templates has one template and no columns of earlier files.
+type templates struct{ *oneImport }
+
+func (templates) Template(context.Context, string) (campaign.Template, error) {
+	return campaign.Template{}, nil
+}
+
+func (templates) KnownColumns(context.Context, string) (map[string]string, error) {
+	return map[string]string{}, nil
+}
