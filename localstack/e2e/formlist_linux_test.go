@@ -33,7 +33,7 @@ func TestForms_SentAgain(t *testing.T) {
 	var sent []string
 	for _, step := range [][]sentForm{templateForms, settingForms, peopleForms, campaignForms, importForms, approvalForms} {
 		for _, f := range step {
-			t.Run(f.form, func(t *testing.T) {
+			t.Run(f.form, func(t *testing.T) { //nolint:paralleltest // a form builds on the former ones
 				w.c.t = t
 				for _, v := range w.people {
 					v.t = t

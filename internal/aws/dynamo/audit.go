@@ -64,7 +64,7 @@ func (a FormAudit) Audit(ctx context.Context, e campaign.AuditEntry) error {
 		if err != nil {
 			return fmt.Errorf("write audit log: %w", err)
 		}
-		if reasons == nil || aws.ToString(reasons[0].Code) == reasonCondition { // written, or a repetition
+		if len(reasons) == 0 || aws.ToString(reasons[0].Code) == reasonCondition { // written, or a repetition
 			return nil
 		}
 	}
