@@ -111,7 +111,7 @@ func TestReschedule(t *testing.T) {
 	all := messages(3)
 	call := c.call(all)
 	call["batch"] = "natal/1"
-	first := time.Now().Add(4 * time.Second)
+	first := time.Now().Add(10 * time.Second)
 	call["schedule"] = first.UTC().Format(time.RFC3339Nano)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
 		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
