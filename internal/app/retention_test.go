@@ -71,7 +71,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.Retention) + " from the acceptance of its last batch", // its results
 		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife) + " from the reply", period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife), period(campaign.UploadLife),
-		period(campaign.DraftLife) + " from the last change",
+		period(campaign.DraftLife) + " from the last change; a request, until 30 days after its campaign's time",
 		period(campaign.ImportLife),
 		period(campaign.ExportLife) + " from its completion",
 		period(campaign.UploadLife), "until an admin deletes them",

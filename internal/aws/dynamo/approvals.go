@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 )
 
 const approvalPrefix = "APPROVAL#"
@@ -118,7 +119,11 @@ func approvalRow(a campaign.Approval) Item {
 	if a.Import && a.State == campaign.ApprovalWaiting { // it ends with the import
 		life = campaign.ImportLife
 	}
-	setEnd(row, a.At.Add(life))
+	end := a.At.Add(life)
+	if due, err := localtime.Parse(a.Schedule); err == nil && due.Add(life).After(end) { // its campaign can be rescheduled until then
+		end = due.Add(life)
+	}
+	setEnd(row, end)
 	return row
 }
 

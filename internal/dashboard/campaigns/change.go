@@ -98,6 +98,9 @@ func (s *Pages) askReschedule(p *web.Page) error {
 	if err != nil {
 		return err
 	}
+	if err := s.mayChangeTime(p, c); err != nil {
+		return err
+	}
 	if !p.R.URL.Query().Has("batch") {
 		return s.askMove(p, c)
 	}
@@ -116,6 +119,9 @@ func (s *Pages) askReschedule(p *web.Page) error {
 func (s *Pages) reschedule(p *web.Page) error {
 	c, err := s.campaign(p)
 	if err != nil {
+		return err
+	}
+	if err := s.mayChangeTime(p, c); err != nil {
 		return err
 	}
 	if !p.R.PostForm.Has("batch") {

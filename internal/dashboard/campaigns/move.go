@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -47,6 +48,20 @@ func (d departure) Same() bool { return d.First.Equal(d.Last) }
 // movable reports whether the whole campaign can be rescheduled.
 func movable(c campaign.Campaign) bool {
 	return c.CancelledAt.IsZero() && !c.Started() && len(c.Waiting()) > 0
+}
+
+// mayChangeTime refuses a new time of an approved campaign: who approved it has seen its time.
+// Another admin than the one who asked may change it.
+func (s *Pages) mayChangeTime(p *web.Page, c campaign.Campaign) error {
+	a, err := s.Store.Approval(p.R.Context(), c.Tenant, c.CampaignID)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	approved := a.State == campaign.ApprovalApproved || a.State == campaign.ApprovalSent
+	if err == nil && approved && (p.Session.Role != web.RoleAdmin || a.By == p.Session.Email) {
+		err = &web.Refusal{Status: http.StatusForbidden, Key: "campaigns.problem.approved", To: pathOf(c), ToKey: "campaigns.back"}
+	}
+	return err
 }
 
 func (s *Pages) askMove(p *web.Page, c campaign.Campaign) error {

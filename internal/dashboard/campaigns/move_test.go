@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
 // scheduled accepts batches of 10 messages each, in an hour and later.
@@ -90,6 +92,30 @@ func TestMove_Refused(t *testing.T) {
 	}
 	if got := d.Audited(); len(got) != 1 {
 		t.Errorf("audit log: %q", got)
+	}
+}
+
+// An approved campaign keeps its time, unless another admin than the one who asked changes it.
+func TestMove_Approved(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	b := d.scheduled(uuid(), 1)[0]
+	path := pathOf(b) + "/reschedule"
+	asker := d.admin()
+	d.must(d.store.AskApproval(t.Context(), campaign.Approval{
+		Tenant: b.Tenant, CampaignID: b.CampaignID, By: asker.Session.Email, At: noon, State: campaign.ApprovalSent,
+	}))
+	other := d.SignedIn(web.Session{Tenant: b.Tenant, Email: "bia@example.com", Role: web.RoleAdmin})
+	form := url.Values{"plan": {other.Get(path).Value("plan")}, "schedule": {"2037-11-22T10:30"}}
+	for _, who := range []webtest.Person{asker, d.SignIn(b.Tenant, web.RoleAuthor)} {
+		for _, page := range []webtest.Answer{who.Get(path), who.Get(path + "?batch=" + b.BatchID), who.Post(path, form)} {
+			if page.Status != http.StatusForbidden || !strings.Contains(page.Text(), "was approved with this time") {
+				t.Errorf("%s gets %d: %s", who.Session.Email, page.Status, page.Text())
+			}
+		}
+	}
+	if page := other.Post(path, form); page.Status != http.StatusSeeOther {
+		t.Errorf("another admin gets %d: %s", page.Status, page.Text())
 	}
 }
 
