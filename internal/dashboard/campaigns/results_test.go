@@ -37,7 +37,7 @@ func TestList_Results(t *testing.T) {
 	d := newService(t)
 	b := d.running("Natal")
 	const first = "Natal 21 Nov 2026, 10:00 Sending 1,000 80% 40% – 5.6%"
-	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, first) || !strings.Contains(text, "of 21 Nov 2026, 12:00 or newer") {
+	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, first) || !strings.Contains(text, "from 21 Nov 2026, 12:00 or later") {
 		t.Errorf("the list does not say %q:\n%s", first, text)
 	}
 	d.record(b, campaign.OutcomeRead, "", 0, 799, noon)
