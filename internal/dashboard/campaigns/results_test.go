@@ -129,7 +129,7 @@ func TestList_ResultsOfOpenedCampaign(t *testing.T) {
 		d.accept(b.CampaignID, "Natal", ordinal, 200, nil)
 	}
 	d.admin().Get(pathOf(b))
-	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, "Sending 2,000 40% 20% – 2.8%") || !strings.Contains(text, "of 21 Nov 2026, 11:59 or newer") {
+	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, "Sending 2,000 40% 20% – 2.8%") || !strings.Contains(text, "from 21 Nov 2026, 11:59 or later") {
 		t.Errorf("the list after the campaign was opened:\n%s", text)
 	}
 }
