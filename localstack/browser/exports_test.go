@@ -30,7 +30,7 @@ func TestExport(t *testing.T) {
 	b.run("choose the rejected numbers", chromedp.Click(`input[value="rejected"]`))
 	b.click(`form[action$="/exports"] button`, `#exports tr:nth-child(2)`)
 	b.run("wait for both files", chromedp.WaitVisible(`#exports:not([hx-get])`))
-	if shown := b.text(`#exports`); !strings.Contains(shown, "Números recusados") || strings.Count(shown, "1 linha.") != 2 {
+	if shown := b.text(`#exports`); !strings.Contains(shown, "Números inválidos") || strings.Count(shown, "1 linha.") != 2 {
 		t.Errorf("the list shows %s", shown)
 	}
 }

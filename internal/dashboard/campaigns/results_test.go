@@ -37,7 +37,7 @@ func TestList_Results(t *testing.T) {
 	d := newService(t)
 	b := d.running("Natal")
 	const first = "Natal 21 Nov 2037, 10:00 Sending 1,000 80% 40% – 5.6%"
-	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, first) || !strings.Contains(text, "of 21 Nov 2037, 12:00 or newer") {
+	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, first) || !strings.Contains(text, "from 21 Nov 2037, 12:00 or later") {
 		t.Errorf("the list does not say %q:\n%s", first, text)
 	}
 	d.record(b, campaign.OutcomeRead, "", 0, 799, noon)
@@ -129,7 +129,7 @@ func TestList_ResultsOfOpenedCampaign(t *testing.T) {
 		d.accept(b.CampaignID, "Natal", ordinal, 200, nil)
 	}
 	d.admin().Get(pathOf(b))
-	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, "Sending 2,000 40% 20% – 2.8%") || !strings.Contains(text, "of 21 Nov 2037, 11:59 or newer") {
+	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, "Sending 2,000 40% 20% – 2.8%") || !strings.Contains(text, "from 21 Nov 2037, 11:59 or later") {
 		t.Errorf("the list after the campaign was opened:\n%s", text)
 	}
 }

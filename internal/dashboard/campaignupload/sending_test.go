@@ -246,7 +246,7 @@ func TestReview_EveryLine(t *testing.T) {
 			t.Errorf("the review of what cannot be sent says %q", untrue)
 		}
 	}
-	says(t, page, http.StatusOK, "cannot be sent yet", "Lines in the file 2", "2 nome The value of this variable", "3 uid The column uid is empty")
+	says(t, page, http.StatusOK, "cannot be sent yet", "Lines in the file 2", "2 nome The value of this variable", "3 uid The customer code (uid) is empty")
 	if strings.Contains(page.Text(), "Send to") {
 		t.Error("the review offers to send it")
 	}
@@ -687,7 +687,7 @@ func TestReview_Outlook(t *testing.T) {
 		t.Fatal(err)
 	}
 	page, _ := b.review(file+"11987654323;c;Caio\n", nil)
-	says(t, page, http.StatusOK, "Messages to send 2", "Opted out (get nothing) 1", "Time to send less than 1 minute", "Send to 2 people")
+	says(t, page, http.StatusOK, "Messages to send 2", "Opted out (left out) 1", "Time to send less than 1 minute", "Send to 2 people")
 	page, _ = b.review("phone;uid;nome\n"+lines(300), nil)
 	says(t, page, http.StatusOK, "about 5 minutes")
 }

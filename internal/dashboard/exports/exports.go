@@ -1,5 +1,5 @@
 // Package exports shows the exports of a campaign: files of its results or of its rejected
-// numbers. Admins start them.
+// numbers. Authors start them.
 package exports
 
 import (

@@ -87,7 +87,7 @@ func TestShow_Figures(t *testing.T) {
 	}
 	a := webtest.Light(t, s.admin, overview.Path)
 	for key, want := range map[string][]string{
-		"sent": {"150", "Antes: 100", "+50%"}, "delivered": {"75", "50% das enviadas", "+50%"}, "opted_out": {"2", "Antes: 2"},
+		"sent": {"150", "Período anterior: 100", "+50%"}, "delivered": {"75", "50% das enviadas", "+50%"}, "opted_out": {"2", "Período anterior: 2"},
 	} {
 		for _, w := range want {
 			if got := figure(a, key); !strings.Contains(got, w) {

@@ -316,7 +316,7 @@ func TestTestSend_OneMessage(t *testing.T) {
 		t.Errorf("call (-want +got):\n%s", diff)
 	}
 	again := b.admin.Post(path+"/test", form)
-	contains(t, again, http.StatusConflict, "asked for already", `href="`+path+`"`)
+	contains(t, again, http.StatusConflict, "requested already", `href="`+path+`"`)
 	if len(b.calls.bodies) != 1 {
 		t.Errorf("sent %d times", len(b.calls.bodies))
 	}
