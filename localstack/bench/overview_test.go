@@ -58,6 +58,8 @@ func pagesOfMany() []page {
 		{path: list},
 		{path: list + "?status=completed"},
 		{path: list + "?status=scheduled"},
+		{path: list + "?status=sending"},
+		{path: list + "?status=cancelled"},
 		{path: list + "?q=campanha"},
 		{path: list + "?from=" + day(200) + "&to=" + day(190)},
 	}

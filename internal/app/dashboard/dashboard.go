@@ -34,7 +34,7 @@ func Site(c app.Config) (*web.UI, http.Handler) {
 			Signer: kms.New(c.AWS, c.SessionKeyID, c.PreviousSessionKeyID, c.KeysSwitchAt, time.Now),
 			Ends:   auth, Now: time.Now, Secure: !c.Local,
 		},
-		Auditor: dynamo.FormAudit{CampaignStore: store}, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: store.MediaURL, Brands: store,
+		Auditor: store, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: store.MediaURL, Brands: store,
 	}
 	areas := []area{
 		signIn(c, ui),

@@ -48,18 +48,14 @@ func (s *CampaignStore) putAuditEntry(ctx context.Context, e campaign.AuditEntry
 // doubleClick is the period in which the same entry of a person comes from the same form.
 const doubleClick = 2 * time.Second
 
-// FormAudit writes the audit log of forms: an entry that a double click repeats is written
-// once.
-type FormAudit struct{ *CampaignStore }
-
-// Audit writes an entry to its tenant's audit log, unless the same one was written in the
-// last two seconds.
-func (a FormAudit) Audit(ctx context.Context, e campaign.AuditEntry) error {
+// AuditForm writes an entry to its tenant's audit log, unless the same one was written in the
+// last two seconds: a double click sends a form twice.
+func (s *CampaignStore) AuditForm(ctx context.Context, e campaign.AuditEntry) error {
 	const tries = 10 // entries with the same time
 	for i := range tries {
-		reasons, err := a.transact(ctx, []types.TransactWriteItem{
-			a.lastEntryWrite(e),
-			{Put: &types.Put{TableName: &a.Campaigns, Item: auditRow(e, e.At.UnixNano()+int64(i)), ConditionExpression: aws.String("attribute_not_exists(pk)")}},
+		reasons, err := s.transact(ctx, []types.TransactWriteItem{
+			s.lastEntryWrite(e),
+			{Put: &types.Put{TableName: &s.Campaigns, Item: auditRow(e, e.At.UnixNano()+int64(i)), ConditionExpression: aws.String("attribute_not_exists(pk)")}},
 		}, rand.Text())
 		if err != nil {
 			return fmt.Errorf("write audit log: %w", err)
@@ -72,12 +68,12 @@ func (a FormAudit) Audit(ctx context.Context, e campaign.AuditEntry) error {
 }
 
 // lastEntryWrite writes the time of an entry, unless the same entry is recent.
-func (a FormAudit) lastEntryWrite(e campaign.AuditEntry) types.TransactWriteItem {
+func (s *CampaignStore) lastEntryWrite(e campaign.AuditEntry) types.TransactWriteItem {
 	entry := strings.Join(append([]string{"audit", e.Who, e.Action, e.Subject, e.Link}, e.Details...), "\x00")
 	row := Item{"pk": text("FORM#" + e.Tenant), "sk": text(campaign.Digest(entry)), "at": millis(e.At)}
-	row[TTL] = number(a.Now().Add(campaign.FormLife).Unix())
+	row[TTL] = number(s.Now().Add(campaign.FormLife).Unix())
 	return types.TransactWriteItem{Put: &types.Put{
-		TableName: &a.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk) OR #at < :before"),
+		TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk) OR #at < :before"),
 		ExpressionAttributeNames: map[string]string{"#at": "at"}, ExpressionAttributeValues: Item{":before": millis(e.At.Add(-doubleClick))},
 	}}
 }

@@ -14,11 +14,11 @@ import (
 )
 
 // A double click makes one entry. The same deed later, and another deed, make their own.
-func TestFormAudit_DoubleClick(t *testing.T) {
+func TestAuditForm_DoubleClick(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	store := dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now})
-	log, tenant, at := dynamo.FormAudit{CampaignStore: store}, "t-"+rand.Text(), time.Now()
+	tenant, at := "t-"+rand.Text(), time.Now()
 	entry := func(after time.Duration, details ...string) campaign.AuditEntry {
 		return campaign.AuditEntry{Tenant: tenant, At: at.Add(after), Who: "ana@example.com", Action: "campaign.cancel", Subject: "Natal", Details: details}
 	}
@@ -29,7 +29,7 @@ func TestFormAudit_DoubleClick(t *testing.T) {
 	} {
 		var both errgroup.Group
 		for _, e := range pair {
-			both.Go(func() error { return log.Audit(t.Context(), e) })
+			both.Go(func() error { return store.AuditForm(t.Context(), e) })
 		}
 		if err := both.Wait(); err != nil {
 			t.Fatal(err)

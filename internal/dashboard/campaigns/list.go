@@ -22,6 +22,8 @@ const (
 	maxLooked = 500
 	// maxStatuses is maxLooked for a search by status, which reads more rows of each campaign.
 	maxStatuses = chunk
+	// maxSending is maxLooked for a search of what is being sent, which reads the batches too.
+	maxSending = 25
 )
 
 // listPage is the data of the list.
@@ -105,7 +107,7 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 		l.sort(l.Rows)
 		l.cut()
 	}()
-	size := int32(chunk)
+	size := int32(min(chunk, l.maxLooked()))
 	if !l.Searched() && !l.Sorted() {
 		size = pageLength + 1
 	}
@@ -129,10 +131,14 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 }
 
 func (l *listPage) maxLooked() int {
-	if l.Status != "" {
+	switch l.Status {
+	case "":
+		return maxLooked
+	case campaign.StatusSending:
+		return maxSending
+	default:
 		return maxStatuses
 	}
-	return maxLooked
 }
 
 // addAll adds campaigns until the page is full. It reads no more than a page at once.

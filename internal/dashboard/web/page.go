@@ -233,20 +233,21 @@ func (p *Page) Explain(r *Refusal) string { return p.T(r.Key, r.Args...) }
 // "audit." and its name, the subject is shown unchanged, and the details are text keys.
 // If Audit fails, the change must not be made.
 func (p *Page) Audit(action, subject string, details ...string) error {
-	return p.AuditOf(p.Session, action, subject, details...)
+	return p.AuditOn("", action, subject, details...)
 }
 
 // AuditOn is Audit for an object with a page of its own, the path link.
 func (p *Page) AuditOn(link, action, subject string, details ...string) error {
-	return p.audit(p.Session, campaign.AuditEntry{Link: link, Action: action, Subject: subject, Details: details})
+	return p.ui.Auditor.AuditForm(p.R.Context(), p.entry(p.Session, link, action, subject, details))
 }
 
 // AuditOf is Audit for another session than the page's: one that begins or ends.
 func (p *Page) AuditOf(session Session, action, subject string, details ...string) error {
-	return p.audit(session, campaign.AuditEntry{Action: action, Subject: subject, Details: details})
+	return p.ui.Auditor.Audit(p.R.Context(), p.entry(session, "", action, subject, details))
 }
 
-func (p *Page) audit(session Session, e campaign.AuditEntry) error {
-	e.Tenant, e.At, e.Who = session.Tenant, p.ui.Now(), session.Email
-	return p.ui.Auditor.Audit(p.R.Context(), e)
+func (p *Page) entry(session Session, link, action, subject string, details []string) campaign.AuditEntry {
+	return campaign.AuditEntry{
+		Tenant: session.Tenant, At: p.ui.Now(), Who: session.Email, Link: link, Action: action, Subject: subject, Details: details,
+	}
 }

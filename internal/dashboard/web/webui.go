@@ -40,6 +40,8 @@ var pages embed.FS
 // Auditor stores audit log entries.
 type Auditor interface {
 	Audit(ctx context.Context, e campaign.AuditEntry) error
+	// AuditForm is Audit for a sent form. A double click writes one entry.
+	AuditForm(ctx context.Context, e campaign.AuditEntry) error
 }
 
 // UI serves the areas' pages.
