@@ -33,13 +33,7 @@ func TestForms_SentAgain(t *testing.T) {
 	var sent []string
 	for _, step := range [][]sentForm{templateForms, settingForms, peopleForms, campaignForms, importForms, approvalForms} {
 		for _, f := range step {
-			t.Run(f.form, func(t *testing.T) { //nolint:paralleltest // a form builds on the former ones
-				w.c.t = t
-				for _, v := range w.people {
-					v.t = t
-				}
-				w.send(f)
-			})
+			w.run(t, f)
 			sent = append(sent, f.form)
 		}
 	}
@@ -49,6 +43,18 @@ func TestForms_SentAgain(t *testing.T) {
 			t.Errorf("the form %s is not sent", form)
 		}
 	}
+}
+
+// run sends a form in a test of its own. A form builds on the former ones.
+func (w *formWalk) run(t *testing.T, f sentForm) {
+	t.Helper()
+	t.Run(f.form, func(t *testing.T) {
+		w.c.t = t
+		for _, v := range w.people {
+			v.t = t
+		}
+		w.send(f)
+	})
 }
 
 var templateForms = []sentForm{

@@ -107,7 +107,10 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 		l.sort(l.Rows)
 		l.cut()
 	}()
-	size := int32(min(chunk, l.maxLooked()))
+	size := int32(chunk)
+	if l.Status == campaign.StatusSending {
+		size = maxSending
+	}
 	if !l.Searched() && !l.Sorted() {
 		size = pageLength + 1
 	}
@@ -136,9 +139,9 @@ func (l *listPage) maxLooked() int {
 		return maxLooked
 	case campaign.StatusSending:
 		return maxSending
-	default:
-		return maxStatuses
+	case campaign.StatusScheduled, campaign.StatusCompleted, campaign.StatusCancelled:
 	}
+	return maxStatuses
 }
 
 // addAll adds campaigns until the page is full. It reads no more than a page at once.

@@ -137,7 +137,9 @@ func (d *Dashboard) Audit(_ context.Context, e campaign.AuditEntry) error {
 }
 
 // AuditForm is Audit.
-func (d *Dashboard) AuditForm(ctx context.Context, e campaign.AuditEntry) error { return d.Audit(ctx, e) }
+func (d *Dashboard) AuditForm(ctx context.Context, e campaign.AuditEntry) error {
+	return d.Audit(ctx, e)
+}
 
 // RefuseAudit makes every entry of the audit log fail.
 func (d *Dashboard) RefuseAudit(err error) {
