@@ -107,7 +107,8 @@ func (i *importer) follow(path string, progress *regexp.Regexp, ended func(p pag
 }
 
 // A large file is checked and accepted in parts: every number once, within the memory, with
-// progress. IMPORT_LINES=2000000 is the full size, and also measures the time without progress. IMPORT_FORMAT=xlsx reads a workbook.
+// progress. IMPORT_LINES=2000000 is the full size, and also measures the time without progress. IMPORT_FORMAT=xlsx reads a
+// workbook. IMPORT_SEND=1 sends the messages, while nothing else may run.
 func TestImport_Large(t *testing.T) {
 	t.Parallel()
 	size := os.Getenv("IMPORT_LINES")
@@ -116,7 +117,12 @@ func TestImport_Large(t *testing.T) {
 	format := cmp.Or(os.Getenv("IMPORT_FORMAT"), "csv")
 	i := newImporter(t)
 	file := recipientsFile(t, format, lines-1)
-	path := i.uploadLarge("lista."+format, time.Now().Add(72*time.Hour).UTC().Format(time.RFC3339), file)
+	schedule, sends := time.Now().Add(72*time.Hour).UTC().Format(time.RFC3339), os.Getenv("IMPORT_SEND") != ""
+	if sends {
+		schedule = ""
+		i.c.setBehaviour(map[string]any{"noEvents": true})
+	}
+	path := i.uploadLarge("lista."+format, schedule, file)
 	i.shows(path, "Which column is which")
 	began := time.Now()
 	i.send(path+"/columns", url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}, "v1": {"3"}})
@@ -146,5 +152,43 @@ func TestImport_Large(t *testing.T) {
 	}
 	if accepted != lines-1 || len(all.Batches) != (lines-1+campaign.MaxMessages-1)/campaign.MaxMessages {
 		t.Errorf("%d messages in %d batches, want %d: a campaign has each number once", accepted, len(all.Batches), lines-1)
+	}
+	if sends {
+		i.sends(all, lines-1)
+	}
+}
+
+// sends waits until a campaign is sent, and checks that the provider has each number once.
+func (i *importer) sends(c campaign.Campaign, messages int) {
+	i.t.Helper()
+	began := time.Now()
+	i.c.eventually(2*time.Hour, "all messages sent", func() bool {
+		now, err := i.c.store().Overview(i.t.Context(), c.ID)
+		must(i.t, err)
+		sent := 0
+		for _, b := range now.Batches {
+			sent += b.Head.Counts[campaign.OutcomeSent]
+		}
+		return sent == messages
+	})
+	i.t.Logf("sent in %v", time.Since(began).Round(time.Second))
+	var all []delivered
+	i.c.control(http.MethodGet, i.env["RCS_URL"]+"/_sim/messages", nil, &all)
+	keys, times := map[campaign.BatchKey]bool{}, map[string]int{}
+	for _, b := range c.Batches {
+		keys[b.Key] = true
+	}
+	for _, d := range all {
+		if key, _, ok := campaign.ParseMessageID(d.MessageID); ok && keys[key] {
+			times[d.Phone]++
+		}
+	}
+	for _, n := range times {
+		if n != 1 {
+			i.t.Fatalf("the provider has a number %d times", n)
+		}
+	}
+	if len(times) != messages {
+		i.t.Errorf("the provider has %d numbers, want %d", len(times), messages)
 	}
 }
