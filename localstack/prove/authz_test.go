@@ -235,8 +235,8 @@ func (w *authzFixture) call(ctx context.Context, t *testing.T, method, path stri
 	return w.do(t, r)
 }
 
-// submitToken is in each form of each page, drawn at random.
-var submitToken = regexp.MustCompile(`name="once" value="[^"]*"`)
+// submitToken is in each form of each page, drawn at random, as is the ID of a new draft.
+var submitToken = regexp.MustCompile(`name="(once|draft)" value="[^"]*"`)
 
 func (w *authzFixture) do(t *testing.T, r *http.Request) answer {
 	t.Helper()

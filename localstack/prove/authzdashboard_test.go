@@ -184,12 +184,13 @@ func (w *authzFixture) request(ctx context.Context, t *testing.T, p pageRoute, a
 // changing are the parts of a page that change with time: charts and clock times.
 var changing = regexp.MustCompile(`(?s)<svg.*?</svg>|\d?\d:\d\d(:\d\d)?`)
 
-// ownersPages are the pages as the owner's admin sees them.
+// ownersPages are the pages as the owner's admin sees them, but for the audit log: its export
+// writes an entry.
 func (w *authzFixture) ownersPages(ctx context.Context, t *testing.T, routes []pageRoute, owner visitor) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, p := range routes {
-		if p.method == http.MethodGet {
+		if p.method == http.MethodGet && !strings.Contains(p.pattern, "/settings/audit") {
 			a, _ := w.request(ctx, t, p, w.owner.resourceIDs, owner)
 			found[p.pattern] = changing.ReplaceAllString(a.body, "")
 		}
