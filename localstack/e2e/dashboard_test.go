@@ -29,7 +29,6 @@ type visitor struct {
 	t      *testing.T
 	env    stackenv.Env
 	client *http.Client
-	seen   []string // addresses of the redirects
 }
 
 func newVisitor(t *testing.T) *visitor {
@@ -38,12 +37,7 @@ func newVisitor(t *testing.T) *visitor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &visitor{t: t, env: stackenv.Load(t)}
-	v.client = &http.Client{Jar: jar, Timeout: time.Minute, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-		v.seen = append(v.seen, r.URL.String())
-		return nil
-	}}
-	return v
+	return &visitor{t, stackenv.Load(t), &http.Client{Jar: jar, Timeout: time.Minute}}
 }
 
 // page is a loaded page.
@@ -64,27 +58,40 @@ func (v *visitor) open(address string) page {
 
 func (v *visitor) post(address string, form url.Values) page {
 	v.t.Helper()
+	return v.do(v.posting(address, form))
+}
+
+// posting returns the request that submits a form.
+func (v *visitor) posting(address string, form url.Values) *http.Request {
+	v.t.Helper()
 	r, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, address, strings.NewReader(form.Encode()))
 	if err != nil {
 		v.t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return v.do(r)
+	return r
 }
 
 func (v *visitor) do(r *http.Request) page {
 	v.t.Helper()
+	loaded, err := v.load(r)
+	must(v.t, err)
+	return loaded
+}
+
+// load sends a request. Goroutines of a test may call it at the same time.
+func (v *visitor) load(r *http.Request) (page, error) {
 	r.Header.Set("Accept-Language", "en")
 	answer, err := v.client.Do(r)
 	if err != nil {
-		v.t.Fatal(err)
+		return page{}, fmt.Errorf("load a page: %w", err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
-		v.t.Fatal(err)
+		return page{}, fmt.Errorf("read a page: %w", err)
 	}
-	return page{answer.StatusCode, answer.Request.URL, string(body)}
+	return page{answer.StatusCode, answer.Request.URL, string(body)}, nil
 }
 
 var (
@@ -284,18 +291,19 @@ func TestDashboard_RoleAndTenant(t *testing.T) {
 func TestDashboard_StolenSignIn(t *testing.T) {
 	t.Parallel()
 	attacker, victim := newVisitor(t), newVisitor(t)
+	var callbacks []string
 	attacker.client.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
 		if strings.HasSuffix(r.URL.Path, "/sign-in/callback") { // the victim opens it
-			attacker.seen = append(attacker.seen, r.URL.String())
+			callbacks = append(callbacks, r.URL.String())
 			return http.ErrUseLastResponse
 		}
 		return nil
 	}
 	attacker.signIn("/dashboard/templates", attacker.env["DASHBOARD_OTHER_EMAIL"], attacker.env["DASHBOARD_PASSWORD"])
-	if len(attacker.seen) != 1 {
-		t.Fatalf("redirects %q, want the callback only", attacker.seen)
+	if len(callbacks) != 1 {
+		t.Fatalf("callbacks %q, want one", callbacks)
 	}
-	got := victim.open(attacker.seen[0])
+	got := victim.open(callbacks[0])
 	if got.status != http.StatusBadRequest || !strings.Contains(got.body, "did not begin in this browser") {
 		t.Errorf("victim: status %d at %s, want 400", got.status, got.url)
 	}

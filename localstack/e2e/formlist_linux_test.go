@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/dashboard"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/stackenv"
 )
 
 // withoutChange lists the forms that change nothing, and those that scripts send in parts.
@@ -29,15 +30,21 @@ var withoutChange = []string{
 // lost. The lost session is in TestForms_SessionOver.
 func TestForms_SentAgain(t *testing.T) {
 	t.Parallel()
-	w := newFormWalk(t)
 	var sent []string
-	for _, step := range [][]sentForm{templateForms, settingForms, peopleForms, campaignForms, importForms, approvalForms} {
-		for _, f := range step {
-			w.run(t, f)
+	for name, forms := range map[string][]sentForm{
+		"templates": templateForms, "settings": settingForms, "people": peopleForms,
+		"campaigns": campaignForms, "imports": importForms, "approvals": approvalForms,
+	} {
+		for _, f := range forms {
 			sent = append(sent, f.form)
 		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			newFormWalk(t).run(forms)
+		})
 	}
-	ui, _ := dashboard.Site(app.Config{AWS: w.env.AWS(), BaseURL: w.env["BASE_URL"]})
+	env := stackenv.Load(t)
+	ui, _ := dashboard.Site(app.Config{AWS: env.AWS(), BaseURL: env["BASE_URL"]})
 	for _, form := range ui.Forms() {
 		if !slices.Contains(sent, form) && !slices.Contains(withoutChange, form) {
 			t.Errorf("the form %s is not sent", form)
@@ -45,16 +52,19 @@ func TestForms_SentAgain(t *testing.T) {
 	}
 }
 
-// run sends a form in a test of its own. A form builds on the former ones.
-func (w *formWalk) run(t *testing.T, f sentForm) {
+// run sends each form in a test of its own. A form builds on the former ones.
+func (w *formWalk) run(forms []sentForm) {
+	t := w.t
 	t.Helper()
-	t.Run(f.form, func(t *testing.T) {
-		w.c.t = t
-		for _, v := range w.people {
-			v.t = t
-		}
-		w.send(f)
-	})
+	for _, f := range forms {
+		t.Run(f.form, func(t *testing.T) {
+			w.c.t = t
+			for _, v := range w.people {
+				v.t = t
+			}
+			w.send(f)
+		})
+	}
 }
 
 var templateForms = []sentForm{

@@ -19,7 +19,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsdynamodb "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
 
+	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 )
@@ -55,8 +57,10 @@ type formWalk struct {
 func newFormWalk(t *testing.T) *formWalk {
 	t.Helper()
 	c := newClient(t).ownTenant()
+	template, err := c.service().SaveTemplate(t.Context(), admin.TemplateForm{Tenant: c.env["TENANT"], Text: "Oi {{nome}}"})
+	must(t, err)
 	w := &formWalk{c: c, people: map[string]*visitor{}, kept: map[string]string{
-		"tenant": c.env["TENANT"], "template": c.env["TEMPLATE_ID"], "credential": c.env["CLIENT_ID"], "endpoint": rand.Text(),
+		"tenant": c.env["TENANT"], "template": template.ID, "credential": c.env["CLIENT_ID"], "endpoint": rand.Text(),
 	}}
 	for _, role := range []string{"approver", "admin"} {
 		v := newVisitor(t)
@@ -153,9 +157,15 @@ func (w *formWalk) path(form string) string {
 // submit sends a form with its file.
 func (w *formWalk) submit(f sentForm, values url.Values) page {
 	w.t.Helper()
+	return w.do(w.request(f, values))
+}
+
+// request returns the request that submits a form with its file.
+func (w *formWalk) request(f sentForm, values url.Values) *http.Request {
+	w.t.Helper()
 	address := w.env["BASE_URL"] + w.path(f.form)
 	if f.file == "" {
-		return w.post(address, values)
+		return w.posting(address, values)
 	}
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -172,7 +182,26 @@ func (w *formWalk) submit(f sentForm, values url.Values) page {
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, address, &body)
 	must(w.t, err)
 	r.Header.Set("Content-Type", form.FormDataContentType())
-	return w.do(r)
+	return r
+}
+
+// doubleClick submits a form twice at the same time. The first of the answers is one that
+// is no refusal, if there is one.
+func (w *formWalk) doubleClick(f sentForm, values url.Values) (answers [2]page) {
+	w.t.Helper()
+	var clicks errgroup.Group
+	for i := range answers {
+		r := w.request(f, values)
+		clicks.Go(func() (err error) {
+			answers[i], err = w.load(r)
+			return err
+		})
+	}
+	must(w.t, clicks.Wait())
+	if answers[0].status >= http.StatusBadRequest {
+		slices.Reverse(answers[:])
+	}
+	return answers
 }
 
 // send sends a form in all ways.
@@ -189,14 +218,8 @@ func (w *formWalk) send(f sentForm) {
 	}
 	second := w.tab(f, values)
 	before, clicked := w.settled(), time.Now()
-	answers := make(chan page, 2)
-	for range 2 {
-		go func() { answers <- w.submit(f, first) }()
-	}
-	one, two := <-answers, <-answers
-	if one.status >= http.StatusBadRequest {
-		one, two = two, one
-	}
+	answers := w.doubleClick(f, first)
+	one, two := answers[0], answers[1]
 	if one.status >= http.StatusBadRequest || two.status >= http.StatusInternalServerError {
 		w.t.Errorf("a double click answers %d and %d: %s", one.status, two.status, shown(one))
 		return

@@ -129,14 +129,18 @@ func (v *visitor) sessionKey() string {
 	return ""
 }
 
-// signedIn checks whether a person sees a page by the session that they have. Where
-// not, they are led away, to get another.
+// signedIn checks whether the person's session opens a page. Without a valid session the
+// page redirects to a new sign-in.
 func (r *rotation) signedIn(name string, v *visitor, want bool) {
 	r.t.Helper()
-	v.seen = nil
+	redirected := false
+	v.client.CheckRedirect = func(*http.Request, []*http.Request) error {
+		redirected = true
+		return nil
+	}
 	got := v.open(r.env["BASE_URL"] + "/dashboard/settings/audit")
-	if got.status != http.StatusOK || (len(v.seen) == 0) != want {
-		r.t.Errorf("%s: led over %v to %s, answered %d, want still signed in: %v", name, v.seen, got.url, got.status, want)
+	if got.status != http.StatusOK || redirected == want {
+		r.t.Errorf("%s: status %d at %s, redirected %v, want still signed in %v", name, got.status, got.url, redirected, want)
 	}
 }
 
