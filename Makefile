@@ -102,6 +102,12 @@ test: bin/localstack $(GOTESTSUM) ## run all tests on a separate stack; a skippe
 	$(TEST_STACK) down >/dev/null && $(TEST_STACK) up && \
 	STACK_ENV='$(CURDIR)/.local/test/stack.env' $(GOTESTSUM) --format pkgname --post-run-command "$$NO_SKIPS" --raw-command -- sh -c "$$GO_TEST"
 
+.PHONY: screenshot
+screenshot: ## take the screenshot in the README again
+	@$(MAKE) --no-print-directory test PACKAGES=./localstack/browser TESTFLAGS='-run ^TestReadme_Screenshot$$$$'
+	@cp .local/screenshots/readme.png docs/images/dashboard.png
+	@echo "written: docs/images/dashboard.png"
+
 $(GOTESTSUM):
 	@echo "installing gotestsum $(GOTESTSUM_VERSION)"
 	@GOBIN='$(CURDIR)/bin' go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)

@@ -251,12 +251,17 @@ func (b *browser) path() string { return strings.TrimPrefix(b.address(), b.env["
 // screenshots is the folder of the screenshots.
 var screenshots = filepath.Join("..", "..", ".local", "screenshots")
 
-// screenshot writes a screenshot of the page.
+// screenshot writes a screenshot of the whole page.
 func (b *browser) screenshot(name string) error {
+	const png = 100
+	return b.save(name, chromedp.FullScreenshot(png))
+}
+
+// save takes a picture and writes it to a file.
+func (b *browser) save(name string, picture chromedp.Action[[]byte]) error {
 	ctx, stop := context.WithTimeout(b.ctx, actionTimeout)
 	defer stop()
-	const png = 100
-	image, err := chromedp.Run(ctx, chromedp.FullScreenshot(png))
+	image, err := chromedp.Run(ctx, picture)
 	if err == nil {
 		err = os.MkdirAll(screenshots, 0o750)
 	}
