@@ -166,7 +166,7 @@ func startFaultStack(ctx context.Context, t *testing.T) *faultStack {
 		}
 		s.proxy.Stop()
 	})
-	s.env, err = own.Up(ctx, "--parameter", "MinLeadSeconds=2", "--parameter", "SweepAfterSeconds=2", "--parameter", "EventsWindowSeconds=1",
+	s.env, err = own.Up(ctx, "--parameter", "MinLeadSeconds=2", "--parameter", "SweepAfterSeconds=2",
 		"--functions-aws", s.proxy.URL())
 	check(t, err)
 	for _, queue := range []string{"RELEASE", "SEND", "EVENTS", "NOTIFY", "REVOKE", "EXPORTS"} {

@@ -1,4 +1,5 @@
-"""Tests that SAM reads the routes, throttles, permissions and variables of template.yaml.
+"""Tests that SAM reads the routes, throttles, permissions and variables of template.yaml,
+and that it accepts the template that a change set passes to it.
 
 make check-template runs it with SAM's Python environment. routes.json has the expected
 routes, throttles and permissions: change it together with the template.
@@ -14,13 +15,16 @@ import unittest
 os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")  # SAM requires a region
 
 from samcli.commands.local.lib.local_lambda import LocalLambdaRunner
-from samcli.lib.cfn_language_extensions.models import TemplateProcessingContext
+from samcli.lib.cfn_language_extensions.api import process_template
+from samcli.lib.cfn_language_extensions.models import PseudoParameterValues, TemplateProcessingContext
 from samcli.lib.cfn_language_extensions.processors.foreach import ForEachProcessor
 from samcli.lib.providers.api_provider import ApiProvider
 from samcli.lib.providers.sam_function_provider import SamFunctionProvider
 from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
 from samcli.yamlhelper import yaml_parse
 from samtranslator.translator.transform import transform
+
+import deployment
 
 TOOLS = pathlib.Path(__file__).parent
 TEMPLATE = TOOLS.parent.parent / "template.yaml"
@@ -40,12 +44,27 @@ def looped():
     return context.fragment
 
 
-def expanded(**parameters):
-    template = looped()
+def transformed(template, parameters):
+    """Returns the resources after SAM's transform."""
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
             resource["Properties"]["CodeUri"] = "s3://packages/function.zip"
     return transform(template, parameters, NoPolicies())["Resources"]
+
+
+def expanded(**parameters):
+    return transformed(looped(), parameters)
+
+
+def processed(environment, **parameters):
+    """Returns the resources of a change set for an environment in samconfig.toml. There
+    AWS::LanguageExtensions runs before SAM and replaces each parameter by its value, a text."""
+    template = yaml_parse(TEMPLATE.read_text())
+    defaults = {name: str(declared["Default"]) for name, declared in template["Parameters"].items()}
+    overrides = dict(o.split("=", 1) for o in deployment.settings(environment)["parameter_overrides"])
+    values = defaults | overrides | parameters
+    pseudo = PseudoParameterValues("us-east-1", "123456789012", stack_name="campaign-dispatch")
+    return transformed(process_template(template, values, pseudo), values)
 
 
 def of_type(resources, kind):
@@ -68,10 +87,9 @@ def api_routes(resources):
     return {route_key(path, method): route for path, methods in paths.items() for method, route in methods.items()}
 
 
-def invoked(variables, route):
-    """Returns the target of a route as function:alias."""
-    integration = route["x-amazon-apigateway-integration"]
-    variable = re.search(r":function:\$\{!stageVariables\.(\w+)\}/invocations$", integration["uri"]["Fn::Sub"])[1]
+def invoked(variables, uri):
+    """Returns the target of an integration as function:alias."""
+    variable = re.search(r":function:\$\{stageVariables\.(\w+)\}/invocations$", uri)[1]
     return re.sub(r"\$\{(\w+)\}", r"\1", variables[variable]["Fn::Sub"])
 
 
@@ -123,8 +141,10 @@ class Expansion(unittest.TestCase):
         self.stage = self.resources["ApiApiGatewayDefaultStage"]["Properties"]
 
     def test_routes_call_the_same_aliases(self):
-        routes = api_routes(self.resources)
-        got = {key: invoked(self.stage["StageVariables"], route) for key, route in routes.items()}
+        got = {}
+        for key, route in api_routes(self.resources).items():
+            separator, (start, end) = route["x-amazon-apigateway-integration"]["uri"]["Fn::Join"]
+            got[key] = invoked(self.stage["StageVariables"], separator.join([start["Fn::Sub"], end]))
         self.assertEqual(got, RECORD["routes"])
         aliases = {alias(self.resources, {"Ref": name}) for name in of_type(self.resources, "AWS::Lambda::Alias")}
         self.assertLessEqual(set(got.values()), aliases)
@@ -177,6 +197,29 @@ class Expansion(unittest.TestCase):
     def test_aws_gets_no_endpoint(self):
         for name, function in of_type(self.resources, "AWS::Lambda::Function").items():
             self.assertEqual(function["Environment"]["Variables"]["AWS_ENDPOINT_URL"], {"Ref": "AWS::NoValue"}, name)
+
+
+class ChangeSet(unittest.TestCase):
+    def test_sam_accepts_parameters_that_are_texts(self):
+        for environment in "staging", "production":
+            for domain in "", "api.example.com":
+                with self.subTest(environment=environment, domain=domain):
+                    self.check_api(processed(environment, DomainName=domain), closed=domain != "")
+
+    def check_api(self, resources, closed):
+        """Checks the URIs, and whether the API has no default address."""
+        called = "arn:aws:apigateway:us-east-1:lambda:path/2015-03-31/functions/arn:aws:lambda:us-east-1:123456789012:function:"
+        for key, route in api_routes(resources).items():
+            function = RECORD["routes"][key].split(":")[0]
+            want = called + "${stageVariables." + function + "}/invocations"
+            self.assertEqual(route["x-amazon-apigateway-integration"]["uri"], want, key)
+        (server,) = resources["Api"]["Properties"]["Body"]["servers"]
+        self.assertIs(server["x-amazon-apigateway-endpoint-configuration"]["disableExecuteApiEndpoint"], closed)
+
+    # AWS::LanguageExtensions may resolve a Fn::Sub in part. Without the escape, the next
+    # transform takes the text for the name of a resource.
+    def test_no_text_needs_an_escape(self):
+        self.assertEqual(re.findall(r"\$\{![^}]*\}", TEMPLATE.read_text()), [])
 
 
 class SamLocal(unittest.TestCase):
