@@ -16,6 +16,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -207,10 +208,46 @@ func (w *pipeline) run(b campaign.Batch, until time.Duration) campaign.Batch {
 		if now := w.batch(b); now.NextCheck.IsZero() || now.State == campaign.BatchSent && !w.provider.answers {
 			return now
 		}
-		w.advance(time.Minute)
+		w.advance(w.idle(end))
 		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
 	}
 	return w.batch(b)
+}
+
+// idle returns the time until the minute in which a task or a row is due, or until the end.
+// Before, a sweep would find nothing.
+func (w *pipeline) idle(end time.Time) time.Duration {
+	w.t.Helper()
+	next := end
+	for _, q := range []*tasks{w.releases, w.frames, w.events, w.deliveries, w.revokes} {
+		next = q.next(next)
+	}
+	for _, table := range []string{w.store.Campaigns, w.store.Webhooks} {
+		for _, r := range w.rowsOf(table) {
+			if check := checkOf(w.t, r); !check.IsZero() && check.Before(next) {
+				next = check
+			}
+		}
+	}
+	minutes := max(1, (next.Sub(w.clock())+time.Minute-1)/time.Minute)
+	return minutes * time.Minute
+}
+
+// checkOf returns when sweep reads a row of the index, the zero time for never.
+func checkOf(t *testing.T, r row) time.Time {
+	t.Helper()
+	if _, err := strconv.Atoi(textOf(r, "due")); err != nil {
+		return time.Time{} // not in the index, or with a key that sweep does not read
+	}
+	check, ok := r["nextCheck"].(*types.AttributeValueMemberN)
+	if !ok {
+		t.Fatalf("the row %v is in the index without the time of its check", r["pk"])
+	}
+	milliseconds, err := strconv.ParseInt(check.Value, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.UnixMilli(milliseconds).UTC()
 }
 
 // step delivers some visible tasks and reports whether there were any.
@@ -433,7 +470,7 @@ func (p *provider) check(t *testing.T, b campaign.Batch) {
 type tasks struct {
 	pipeline *pipeline
 	mu       sync.Mutex
-	next     int
+	added    int
 	held     map[string]*heldTask
 	dead     []string
 }
@@ -451,15 +488,15 @@ func (q *tasks) add(body []byte, delay time.Duration) {
 	if q.held == nil {
 		q.held = map[string]*heldTask{}
 	}
-	q.next++
-	q.held[fmt.Sprintf("%06d", q.next)] = &heldTask{body: string(body), from: q.pipeline.clock().Add(delay)}
+	q.added++
+	q.held[fmt.Sprintf("%06d", q.added)] = &heldTask{body: string(body), from: q.pipeline.clock().Add(delay)}
 }
 
 func (q *tasks) receive(n int) events.SQSEvent {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var event events.SQSEvent
-	for i := 1; i <= q.next && len(event.Records) < n; i++ {
+	for i := 1; i <= q.added && len(event.Records) < n; i++ {
 		id := fmt.Sprintf("%06d", i)
 		if m := q.held[id]; m != nil && !m.taken && !m.from.After(q.pipeline.clock()) {
 			m.taken = true
@@ -470,6 +507,18 @@ func (q *tasks) receive(n int) events.SQSEvent {
 		}
 	}
 	return event
+}
+
+// next returns when the next task is visible, or the limit if none is before it.
+func (q *tasks) next(limit time.Time) time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range q.held {
+		if !m.taken && m.from.Before(limit) {
+			limit = m.from
+		}
+	}
+	return limit
 }
 
 // waiting returns the number of visible tasks.
