@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -194,7 +193,7 @@ func (w *pipeline) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: m, StateWriter: m, Recorder: w.recorder(), Purger: &retention.Purger{Store: w.store, Now: w.clock},
 		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
-		Shards: 1, DeliveryShards: 1, After: sweepAfter, Now: w.clock, // see shardsOf
+		Shards: 1, DeliveryShards: 1, After: sweepAfter, Now: w.clock, // see Due and DueDeliveries of mortal
 	}
 }
 
@@ -686,7 +685,7 @@ func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, pace cam
 // DueDeliveries omits batches of other tests, which share the table.
 func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
 	return func(yield func(campaign.Due, error) bool) {
-		for _, shard := range m.w.shardsOf(m.w.store.Webhooks) { //nolint:contextcheck // the test looks, not the process
+		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Client, m.w.store.Webhooks) { //nolint:contextcheck // the test looks, not the process
 			for due, err := range m.w.store.DueDeliveries(ctx, shard, now) {
 				if !yield(due, err) {
 					return
@@ -696,26 +695,13 @@ func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Se
 	}
 }
 
-// shardsOf returns the shards of a table's index that have rows. Querying every shard is
-// slow, because the emulator scans the whole table each time.
-func (w *pipeline) shardsOf(table string) []int {
-	w.t.Helper()
-	found := map[int]bool{}
-	for _, r := range w.rowsOf(table) {
-		if shard, err := strconv.Atoi(textOf(r, "due")); err == nil {
-			found[shard] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(found))
-}
-
 func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
 	return func(yield func(campaign.Due, error) bool) {
 		if err := m.w.death.call("Due", func() error { return nil }); err != nil {
 			yield(campaign.Due{}, err)
 			return
 		}
-		for _, shard := range m.w.shardsOf(m.w.store.Campaigns) { //nolint:contextcheck // the test looks, not the process
+		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Client, m.w.store.Campaigns) { //nolint:contextcheck // the test looks, not the process
 			for due, err := range m.w.store.Due(ctx, shard, now) {
 				if (err != nil || m.w.owns(due)) && !yield(due, err) {
 					return

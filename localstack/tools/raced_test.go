@@ -14,7 +14,7 @@ import (
 // Every package that starts a goroutine is raced. The Makefile finds them by their text.
 func TestMakeTest_RacedPackages(t *testing.T) {
 	t.Parallel()
-	raced := strings.Fields(output(t, "make", "--eval", `raced: ; @sh -c "$$RACED"`, "raced"))
+	raced := strings.Fields(output(t, "make", "--eval", `raced: ; @sh -c "$$RACED"`, "raced", "PACKAGES=./..."))
 	for line := range strings.Lines(output(t, "go", "list", "-f", "{{.ImportPath}} {{.Dir}}", "./...")) {
 		name, folder, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if startsGoroutines(t, folder) && !slices.Contains(raced, name) {
