@@ -228,8 +228,8 @@ func (w *pipeline) idle(end time.Time) time.Duration {
 			}
 		}
 	}
-	minutes := max(1, (next.Sub(w.clock())+time.Minute-1)/time.Minute)
-	return minutes * time.Minute
+	wait := next.Add(time.Minute - time.Nanosecond).Sub(w.clock()).Truncate(time.Minute)
+	return max(time.Minute, wait)
 }
 
 // checkOf returns when sweep reads a row of the index, the zero time for never.
