@@ -18,15 +18,23 @@ CAMPAIGN ?= events/demo-campaign.csv
 PACKAGES  ?= ./...
 TESTFLAGS ?=
 RACE      ?= $(if $(shell command -v gcc || command -v clang),-race)
-# Packages that run without the race detector. They have no shared state, compare a million
-# values with a library, and would be thirty times slower.
-UNRACED   := campaign-dispatch/internal/phone
+# What is raced: packages whose code or tests start a goroutine or an HTTP server. The others
+# have nothing that the race detector could find, and are up to thirty times faster without it.
+CONCURRENT := (^|[{;])[[:space:]]*go [a-zA-Z_(]|\.Go\(|errgroup|httptest\.New[A-Za-z]*Server
+
+# Prints the packages of GO_TEST that are raced.
+define RACED
+go list -f '{{.ImportPath}} {{.Dir}}' $(PACKAGES) | while read -r package folder; do
+	! grep -qE '$(CONCURRENT)' "$$folder"/*.go || echo "$$package"
+done
+endef
+export RACED
 
 # Both runs write one stream of events, so that gotestsum counts all tests in one line.
 define GO_TEST
 packages=$$(go list $(PACKAGES)) || exit
-unraced=$$(echo "$$packages" | grep -xF '$(UNRACED)')
-raced=$$(echo "$$packages" | grep -vxF '$(UNRACED)')
+raced=$$(sh -c "$$RACED")
+unraced=$$(echo "$$packages" | grep -vxF "$$raced")
 case "$$packages" in *localstack/browser*|*localstack/e2e*) localstack/browser/tools.sh >&2 || exit;; esac
 status=0
 [ -z "$$unraced" ] || go test -json -timeout 45m $(TESTFLAGS) $$unraced || status=$$?
@@ -35,10 +43,14 @@ exit $$status
 endef
 export GO_TEST
 
-define NO_SKIPS
-sh -c '[ "$$TESTS_SKIPPED" = 0 ] || { echo "make test: $$TESTS_SKIPPED skipped, which counts as failed; the reasons are above" >&2; exit 1; }'
+# Events of the last `make test`.
+TEST_JSON ?= .local/test.json
+
+define AFTER_TEST
+sh -c '$(GOTESTSUM) tool slowest --jsonfile "$$GOTESTSUM_JSONFILE" --num 20
+[ "$$TESTS_SKIPPED" = 0 ] || { echo "make test: $$TESTS_SKIPPED skipped, which counts as failed; the reasons are above" >&2; exit 1; }'
 endef
-export NO_SKIPS
+export AFTER_TEST
 
 GOTESTSUM_VERSION := v1.13.0
 GOTESTSUM         := bin/gotestsum-$(GOTESTSUM_VERSION)
@@ -100,7 +112,8 @@ bin/localstack bin/admin:
 test: bin/localstack $(GOTESTSUM) ## run all tests on a separate stack; a skipped test fails the run (PACKAGES=./internal/phone for some, TESTFLAGS='-run ^TestX$$' for one)
 	@trap 'exit 130' INT TERM; trap '$(TEST_STACK) down >/dev/null' EXIT; \
 	$(TEST_STACK) down >/dev/null && $(TEST_STACK) up && \
-	STACK_ENV='$(CURDIR)/.local/test/stack.env' $(GOTESTSUM) --format pkgname --post-run-command "$$NO_SKIPS" --raw-command -- sh -c "$$GO_TEST"
+	mkdir -p $(dir $(TEST_JSON)) && STACK_ENV='$(CURDIR)/.local/test/stack.env' \
+	$(GOTESTSUM) --format pkgname --jsonfile $(TEST_JSON) --post-run-command "$$AFTER_TEST" --raw-command -- sh -c "$$GO_TEST"
 
 .PHONY: screenshot
 screenshot: ## take the screenshot in the README again

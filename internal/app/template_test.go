@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -218,16 +219,29 @@ func (p *properties) setDefaults(global properties) {
 	}
 }
 
+// resources returns the resources of template.yaml. Tests share them and must not change them.
 func resources(t *testing.T) map[string]resource {
 	t.Helper()
+	found, err := readResources()
+	if err != nil {
+		t.Fatalf("read template.yaml: %v", err)
+	}
+	return found
+}
+
+var readResources = sync.OnceValues(func() (map[string]resource, error) {
 	var stack struct {
 		Globals struct {
 			Function properties `yaml:"Function"`
 		} `yaml:"Globals"`
 		Resources map[string]resource `yaml:"Resources"`
 	}
-	if err := yaml.Unmarshal(expanded(t), &stack); err != nil {
-		t.Fatalf("read template.yaml: %v", err)
+	text, err := expand()
+	if err != nil {
+		return nil, err
+	}
+	if err := yaml.Unmarshal(text, &stack); err != nil {
+		return nil, err
 	}
 	for name, r := range stack.Resources {
 		if r.Type == "AWS::Serverless::Function" {
@@ -235,18 +249,20 @@ func resources(t *testing.T) map[string]resource {
 			stack.Resources[name] = r
 		}
 	}
-	return stack.Resources
-}
+	return stack.Resources, nil
+})
 
 // expanded returns template.yaml with its loops expanded.
 func expanded(t *testing.T) []byte {
 	t.Helper()
-	text, err := template.Read(root + "template.yaml")
+	text, err := expand()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
 }
+
+var expand = sync.OnceValues(func() ([]byte, error) { return template.Read(root + "template.yaml") })
 
 // functions returns the template's functions by the names of their folders.
 func functions(t *testing.T) map[string]resource {

@@ -8,17 +8,21 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/testsize"
 )
 
-// A campaign of 100 messages does not wait for one of 100,000, at any time.
+// A campaign of 100 messages does not wait for one of 25,000, or of 100,000 in `make prove`,
+// at any time.
 func TestSharing_SmallCampaign(t *testing.T) {
 	t.Parallel()
+	big := testsize.Of(25_000, 100_000)
+	all := time.Duration(big/50) * time.Second
 	for name, tt := range map[string]struct {
 		big   int
 		after []time.Duration
 	}{
-		"each far from the others": {100_000, []time.Duration{300 * time.Millisecond, 500 * time.Second, 1000 * time.Second, 1990 * time.Second}},
-		"one soon after the other": {30_000, []time.Duration{5 * time.Second, 30 * time.Second, 33 * time.Second, 36 * time.Second, 500 * time.Second}},
+		"each far from the others": {big, []time.Duration{300 * time.Millisecond, all / 4, all / 2, all - 10*time.Second}},
+		"one soon after the other": {15_000, []time.Duration{5 * time.Second, 30 * time.Second, 33 * time.Second, 36 * time.Second, 250 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,10 +87,10 @@ func TestSharing_TwoLargeCampaigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newAgentSimulation(50)
 		began := o.simulate(t, map[time.Duration]func(){
-			0:                 func() { o.dispatch("first", 20_000) },
-			100 * time.Second: func() { o.dispatch("second", 20_000) },
+			0:                 func() { o.dispatch("first", 12_000) },
+			100 * time.Second: func() { o.dispatch("second", 12_000) },
 		})
-		for at := 110 * time.Second; at < 600*time.Second; at += 100 * time.Second {
+		for at := 110 * time.Second; at < 300*time.Second; at += 100 * time.Second {
 			from, to := o.sentUntil(began.Add(at)), o.sentUntil(began.Add(at+100*time.Second))
 			if n := to["second"] - from["second"]; n < 2000 || n > 3000 {
 				t.Errorf("in the 100 s after %v the second one got %d reservations of 5000", at, n)

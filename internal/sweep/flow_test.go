@@ -303,8 +303,8 @@ func TestSweep_CompletedBatch(t *testing.T) {
 			}
 			w.must(w.recorder().Record(t.Context(), b, ended))
 			got := w.run(b, 10*time.Minute)
-			if got.State != state || !got.NextCheck.IsZero() || w.releases.next+w.frames.next+w.revokes.next > 0 {
-				t.Errorf("the batch is %s, to be checked at %v, after %d tasks", got.State, got.NextCheck, w.releases.next+w.frames.next+w.revokes.next)
+			if got.State != state || !got.NextCheck.IsZero() || w.releases.added+w.frames.added+w.revokes.added > 0 {
+				t.Errorf("the batch is %s, to be checked at %v, after %d tasks", got.State, got.NextCheck, w.releases.added+w.frames.added+w.revokes.added)
 			}
 		})
 	}

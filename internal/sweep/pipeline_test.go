@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -193,7 +193,7 @@ func (w *pipeline) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: m, StateWriter: m, Recorder: w.recorder(), Purger: &retention.Purger{Store: w.store, Now: w.clock},
 		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
-		Shards: 1, DeliveryShards: 1, After: sweepAfter, Now: w.clock, // see shardsOf
+		Shards: 1, DeliveryShards: 1, After: sweepAfter, Now: w.clock, // see Due and DueDeliveries of mortal
 	}
 }
 
@@ -207,10 +207,46 @@ func (w *pipeline) run(b campaign.Batch, until time.Duration) campaign.Batch {
 		if now := w.batch(b); now.NextCheck.IsZero() || now.State == campaign.BatchSent && !w.provider.answers {
 			return now
 		}
-		w.advance(time.Minute)
+		w.advance(w.idle(end))
 		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
 	}
 	return w.batch(b)
+}
+
+// idle returns the time until the minute in which a task or a row is due, or until the end.
+// Before, a sweep would find nothing.
+func (w *pipeline) idle(end time.Time) time.Duration {
+	w.t.Helper()
+	next := end
+	for _, q := range []*tasks{w.releases, w.frames, w.events, w.deliveries, w.revokes} {
+		next = q.next(next)
+	}
+	for _, table := range []string{w.store.Campaigns, w.store.Webhooks} {
+		for _, r := range w.rowsOf(table) {
+			if check := checkOf(w.t, r); !check.IsZero() && check.Before(next) {
+				next = check
+			}
+		}
+	}
+	wait := next.Add(time.Minute - time.Nanosecond).Sub(w.clock()).Truncate(time.Minute)
+	return max(time.Minute, wait)
+}
+
+// checkOf returns when sweep reads a row of the index, the zero time for never.
+func checkOf(t *testing.T, r row) time.Time {
+	t.Helper()
+	if _, err := strconv.Atoi(textOf(r, "due")); err != nil {
+		return time.Time{} // not in the index, or with a key that sweep does not read
+	}
+	check, ok := r["nextCheck"].(*types.AttributeValueMemberN)
+	if !ok {
+		t.Fatalf("the row %v is in the index without the time of its check", r["pk"])
+	}
+	milliseconds, err := strconv.ParseInt(check.Value, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.UnixMilli(milliseconds).UTC()
 }
 
 // step delivers some visible tasks and reports whether there were any.
@@ -433,7 +469,7 @@ func (p *provider) check(t *testing.T, b campaign.Batch) {
 type tasks struct {
 	pipeline *pipeline
 	mu       sync.Mutex
-	next     int
+	added    int
 	held     map[string]*heldTask
 	dead     []string
 }
@@ -451,15 +487,15 @@ func (q *tasks) add(body []byte, delay time.Duration) {
 	if q.held == nil {
 		q.held = map[string]*heldTask{}
 	}
-	q.next++
-	q.held[fmt.Sprintf("%06d", q.next)] = &heldTask{body: string(body), from: q.pipeline.clock().Add(delay)}
+	q.added++
+	q.held[fmt.Sprintf("%06d", q.added)] = &heldTask{body: string(body), from: q.pipeline.clock().Add(delay)}
 }
 
 func (q *tasks) receive(n int) events.SQSEvent {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var event events.SQSEvent
-	for i := 1; i <= q.next && len(event.Records) < n; i++ {
+	for i := 1; i <= q.added && len(event.Records) < n; i++ {
 		id := fmt.Sprintf("%06d", i)
 		if m := q.held[id]; m != nil && !m.taken && !m.from.After(q.pipeline.clock()) {
 			m.taken = true
@@ -470,6 +506,18 @@ func (q *tasks) receive(n int) events.SQSEvent {
 		}
 	}
 	return event
+}
+
+// next returns when the next task is visible, or the limit if none is before it.
+func (q *tasks) next(limit time.Time) time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range q.held {
+		if !m.taken && m.from.Before(limit) {
+			limit = m.from
+		}
+	}
+	return limit
 }
 
 // waiting returns the number of visible tasks.
@@ -637,7 +685,7 @@ func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, pace cam
 // DueDeliveries omits batches of other tests, which share the table.
 func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
 	return func(yield func(campaign.Due, error) bool) {
-		for _, shard := range m.w.shardsOf(m.w.store.Webhooks) { //nolint:contextcheck // the test looks, not the process
+		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Client, m.w.store.Webhooks) { //nolint:contextcheck // the test looks, not the process
 			for due, err := range m.w.store.DueDeliveries(ctx, shard, now) {
 				if !yield(due, err) {
 					return
@@ -647,26 +695,13 @@ func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Se
 	}
 }
 
-// shardsOf returns the shards of a table's index that have rows. Querying every shard is
-// slow, because the emulator scans the whole table each time.
-func (w *pipeline) shardsOf(table string) []int {
-	w.t.Helper()
-	found := map[int]bool{}
-	for _, r := range w.rowsOf(table) {
-		if shard, err := strconv.Atoi(textOf(r, "due")); err == nil {
-			found[shard] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(found))
-}
-
 func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
 	return func(yield func(campaign.Due, error) bool) {
 		if err := m.w.death.call("Due", func() error { return nil }); err != nil {
 			yield(campaign.Due{}, err)
 			return
 		}
-		for _, shard := range m.w.shardsOf(m.w.store.Campaigns) { //nolint:contextcheck // the test looks, not the process
+		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Client, m.w.store.Campaigns) { //nolint:contextcheck // the test looks, not the process
 			for due, err := range m.w.store.Due(ctx, shard, now) {
 				if (err != nil || m.w.owns(due)) && !yield(due, err) {
 					return

@@ -194,7 +194,7 @@ func TestSweep_ExpiredBatch(t *testing.T) {
 	w.run(b, time.Hour)
 	w.advance(campaign.Retention)
 	w.must(w.sweeper().Sweep(t.Context(), sweep.Part{}))
-	if n := w.frames.next + w.revokes.next; n > 3 || w.provider.calls > 0 {
+	if n := w.frames.added + w.revokes.added; n > 3 || w.provider.calls > 0 {
 		t.Errorf("%d tasks, %d calls of the provider", n, w.provider.calls)
 	}
 	if _, err := w.store.Lifetime(t.Context(), b.ID); err == nil {

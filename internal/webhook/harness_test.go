@@ -297,12 +297,12 @@ func (w *harness) due(until time.Time) []campaign.Due {
 		}
 	}
 	if w.split {
-		for shard := range dynamo.DeliveryShards {
+		for _, shard := range stackenv.DueShards(w.t, w.store.Client, w.store.Webhooks) {
 			add(w.store.DueDeliveries(w.t.Context(), shard, until))
 		}
 		return append(found, w.dueCircuits(until)...)
 	}
-	for shard := range dynamo.DueShards {
+	for _, shard := range stackenv.DueShards(w.t, w.store.Client, w.store.Campaigns) {
 		add(w.store.Due(w.t.Context(), shard, until))
 	}
 	return found

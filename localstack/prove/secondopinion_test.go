@@ -25,6 +25,7 @@ import (
 
 	"campaign-dispatch/localstack/ephemeralstack"
 	"campaign-dispatch/localstack/stackenv"
+	"campaign-dispatch/localstack/testsize"
 )
 
 // storage are the packages whose tests read and write tables themselves.
@@ -45,9 +46,16 @@ func secondOpinion(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	table := dynamoDBLocal(ctx, t)
 	check(t, copyTables(ctx, env, table))
-	passed, failed, err := goTest(ctx, withTables(t, env, table), storage())
+	recordTests(ctx, t, withTables(t, env, table), "%d tests of storage and races on DynamoDB Local", storage())
+	recordTests(ctx, t, env, "%d tests of numbers against Google's library", []string{"./internal/phone"})
+}
+
+// recordTests runs the tests of packages and adds a line with their number.
+func recordTests(ctx context.Context, t *testing.T, env stackenv.Env, what string, packages []string) {
+	t.Helper()
+	passed, failed, err := goTest(ctx, env, packages)
 	check(t, err)
-	record(t, len(failed) == 0 && passed > 0, fmt.Sprintf("%d tests of storage and races on DynamoDB Local", passed+len(failed)),
+	record(t, len(failed) == 0 && passed > 0, fmt.Sprintf(what, passed+len(failed)),
 		fmt.Sprintf("%d passed, %d failed\n%s", passed, len(failed), strings.Join(failed, "\n")))
 }
 
@@ -126,7 +134,7 @@ func withTables(t *testing.T, env stackenv.Env, address string) stackenv.Env {
 	return there
 }
 
-// goTest runs the tests of packages on a stack, and returns how many passed and the
+// goTest runs the tests of packages on a stack, in the sizes of the proofs, and returns how many passed and the
 // names of those that failed.
 func goTest(ctx context.Context, env stackenv.Env, packages []string) (passed int, failed []string, err error) {
 	path := filepath.Join(".local", "prove-stack.env")
@@ -138,7 +146,7 @@ func goTest(ctx context.Context, env stackenv.Env, packages []string) (passed in
 		return 0, nil, err
 	}
 	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json", "-count", "1", "-timeout", "30m"}, packages)...)
-	cmd.Env = append(os.Environ(), stackenv.Variable+"="+path)
+	cmd.Env = append(os.Environ(), stackenv.Variable+"="+path, testsize.Variable+"=1")
 	var out, trouble bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &trouble
 	ran := cmd.Run()

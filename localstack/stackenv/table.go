@@ -4,8 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -22,6 +26,32 @@ func (e Env) OwnTable(tb testing.TB, like string) string {
 	}
 	deleteAfter(tb, client, name)
 	return name
+}
+
+// DueShards returns the shards of a table's index of due items that have rows. Querying
+// every shard is slow, because the emulator scans the whole table each time.
+func DueShards(tb testing.TB, client *dynamodb.Client, table string) []int {
+	tb.Helper()
+	found := map[int]bool{}
+	pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{
+		TableName: &table, ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String("#due"), ExpressionAttributeNames: map[string]string{"#due": "due"},
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(tb.Context())
+		if err != nil {
+			tb.Fatalf("read the index of table %s: %v", table, err)
+		}
+		for _, row := range page.Items {
+			due, ok := row["due"].(*types.AttributeValueMemberS)
+			if !ok {
+				continue
+			}
+			if shard, err := strconv.Atoi(due.Value); err == nil {
+				found[shard] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 // deleteAfter deletes the table in the test's cleanup.

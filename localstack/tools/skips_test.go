@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,6 +16,7 @@ func TestMakeTest_SkippedTest(t *testing.T) {
 		passes     bool
 	}{
 		"none":    {"TestRuns", "DONE 1 tests", true},
+		"slowest": {"TestRuns", "testdata/skips TestRuns 0s", true},
 		"skipped": {"TestSkips", "1 skipped, which counts as failed", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -33,12 +35,14 @@ func makeTest(t *testing.T, packages, test string) (out string, err error) {
 	if found, err := filepath.Glob("../../bin/gotestsum-*"); err != nil || len(found) == 0 {
 		t.Skip("this test needs gotestsum: run it by `make test`")
 	}
-	cmd := exec.CommandContext(t.Context(), "make", "-C", "../..", "-o", "bin/localstack", "test", "TEST_STACK=true", "RACE=", "PACKAGES="+packages, "TESTFLAGS=-run "+test)
-	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, "MAKE") {
-			cmd.Env = append(cmd.Env, variable)
-		}
-	}
-	output, err := cmd.CombinedOutput()
-	return string(output), err
+	cmd := exec.CommandContext(t.Context(), "make", "-C", "../..", "-o", "bin/localstack", "test", "TEST_STACK=true", "RACE=",
+		"TEST_JSON="+t.TempDir()+"/test.json", "PACKAGES="+packages, "TESTFLAGS=-run "+test)
+	cmd.Env = withoutMake()
+	text, err := cmd.CombinedOutput()
+	return string(text), err
+}
+
+// withoutMake returns the environment without the variables of an outer make.
+func withoutMake() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "MAKE") })
 }
