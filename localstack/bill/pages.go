@@ -30,7 +30,7 @@ func Pages(root string) (map[string]string, error) {
 	pages := map[string]string{}
 	for name, fill := range map[string]func(string) (string, error){"README.md": f.inREADME, "docs/proofs.md": f.inProofs} {
 		path := filepath.Join(root, name)
-		text, err := os.ReadFile(path)
+		text, err := os.ReadFile(path) //nolint:gosec // a file of the project
 		if err == nil {
 			pages[path], err = fill(string(text))
 		}

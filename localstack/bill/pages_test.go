@@ -94,7 +94,7 @@ func TestKeep(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	file := filepath.Join(root, "cost.json")
-	if err := os.MkdirAll(filepath.Join(root, "localstack/bill/metered"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(root, "localstack", "bill", "metered"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	m := Metered{Shapes: []Shape{{"clustered", "by batch", []Line{{"send", metering.Units{Writes: 2}}}}}}
