@@ -214,8 +214,8 @@ prove: bin/localstack ## test the promises, as a table and in .local/prove.json 
 	STACK_ENV='$(CURDIR)/.local/prove/stack.env' PROVE='$(PROVE)' $(GO_PROVE)
 
 .PHONY: cost
-cost: ## measure the cost of a million messages by function and service (COST_MESSAGES=10000)
-	@PROVE=cost $(GO_PROVE)
+cost: ## measure the cost of a million messages by function and service, and publish it in the pages (COST_MESSAGES=10000)
+	@PROVE=cost $(GO_PROVE) && go run ./localstack/bill/publish .local/cost.json
 
 .PHONY: scale
 scale: ## compute which AWS limit three large loads reach first (METER=1 measures the inputs again)

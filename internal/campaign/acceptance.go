@@ -32,9 +32,10 @@ type AcceptQuery struct {
 	CampaignID     string
 	Name           string
 	BatchID        string
-	KnownSets      int  // skip packed sets up to this ordinal
-	Consistent     bool // read the packed sets consistently
-	Calls          bool // read the tenant's call bucket
+	Date           string // whose reservations of the tenant's batches are read
+	KnownSets      int    // skip packed sets up to this ordinal
+	Consistent     bool   // read the packed sets consistently
+	Calls          bool   // read the tenant's call bucket
 }
 
 // AcceptState is the result of an AcceptQuery. Rows that do not exist are nil or empty.
@@ -47,6 +48,7 @@ type AcceptState struct {
 	NameTaken  bool   // the tenant already has a campaign with this name
 	Calls      CallBucket
 	Billing    Billing
+	Reserved   Spending    // what the tenant's batches have reserved for the Date
 	Sets       []PackedSet // ordered by ordinal, after KnownSets
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/phone/numberset"
@@ -28,8 +29,6 @@ type Store interface {
 	// Accept returns an error that wraps campaign.ErrLostRace if a row has changed
 	// since it was read. Nothing is written then.
 	Accept(ctx context.Context, a campaign.AcceptCommand, token string) error
-	// Spending returns what the tenant's batches have reserved for a date.
-	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
 }
 
 // Blobs stores payloads, error files and long answers.
@@ -235,9 +234,7 @@ func (s *Service) answer(ctx context.Context, c *call, snapshot campaign.AcceptS
 	}
 	found := validate(c, snapshot, earlier)
 	if c.dryRun || len(found) == 0 {
-		if c.bill, err = s.price(ctx, c, snapshot); err != nil {
-			return nil, 0, err
-		}
+		c.bill = price(c, snapshot)
 		found = append(found, c.bill.violations()...) // after all others
 	}
 	if c.dryRun {
@@ -267,6 +264,7 @@ func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState,
 		Tenant: c.tenant, ClientID: c.clientID, IdempotencyKey: c.key,
 		TemplateID: c.req.template(), CampaignID: c.req.id(), Name: c.req.name.value,
 		BatchID: campaign.BatchID(c.req.batch.value),
+		Date:    localtime.Day(c.times.due),
 		Calls:   s.mustCount(c),
 	}
 	id := campaign.ID{Tenant: c.tenant, CampaignID: q.CampaignID}

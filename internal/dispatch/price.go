@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"context"
 	"net/http"
 
 	"campaign-dispatch/internal/campaign"
@@ -33,23 +32,19 @@ func (b bill) violations() violations {
 	}}
 }
 
-// price returns the cost of the accepted messages. It reads the budget if the tenant has
-// one.
-func (s *Service) price(ctx context.Context, c *call, snapshot campaign.AcceptState) (b bill, err error) {
+// price returns the cost of the accepted messages, and the budget if the tenant has one.
+func price(c *call, snapshot campaign.AcceptState) bill {
 	t := snapshot.Template
 	if t == nil || t.Tenant != c.tenant {
-		return b, nil
+		return bill{}
 	}
-	b = bill{known: true, classes: c.req.classes(*t), prices: snapshot.Billing.Prices}
+	b := bill{known: true, classes: c.req.classes(*t), prices: snapshot.Billing.Prices}
 	accepted := len(c.req.messages) - c.req.rejected()
 	b.counts = campaign.ClassCounts{Basic: b.classes.Basic, Single: accepted - b.classes.Basic}
-	if !snapshot.Billing.Limited() || b.cost() == 0 {
-		return b, nil
+	if snapshot.Billing.Limited() && b.cost() > 0 {
+		b.budget = &campaign.Budget{Date: localtime.Day(c.times.due), Cost: b.cost(), Limits: snapshot.Billing.Limits, Used: snapshot.Reserved}
 	}
-	budget := campaign.Budget{Date: localtime.Day(c.times.due), Cost: b.cost(), Limits: snapshot.Billing.Limits}
-	budget.Used, err = s.Store.Spending(ctx, c.tenant, budget.Date)
-	b.budget = &budget
-	return b, err
+	return b
 }
 
 // reserve sets the classes and prices of a batch, and what it reserves from the budget.

@@ -74,10 +74,6 @@ func (*instant) AddCall(context.Context, string, campaign.CallBucket, campaign.C
 	return campaign.CallBucket{}, true, nil
 }
 
-func (*instant) Spending(context.Context, string, string) (campaign.Spending, error) {
-	return campaign.Spending{}, nil
-}
-
 func (a *instant) Put(_ context.Context, _ string, payload []byte, _ string) error {
 	a.stored += len(payload)
 	return nil

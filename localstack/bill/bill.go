@@ -17,12 +17,12 @@ import (
 
 // Bill is the cost of messages in US dollars, compared with a baseline design.
 type Bill struct {
+	Metered
+
 	Prices      metering.Prices `json:"prices"`
 	Other       metering.Prices `json:"otherPrices"` // prices of another region
-	Shapes      []Shape         `json:"shapes"`
-	Naive       []Line          `json:"naive"`
-	Beside      []Line          `json:"beside"` // lines outside the sums
-	Idle        []Idle          `json:"idle"`   // cost of a month without messages
+	Beside      []Line          `json:"beside"`      // lines outside the sums
+	Idle        []Idle          `json:"idle"`        // cost of a month without messages
 	OtherIdle   []Idle          `json:"otherIdle"`
 	Assumptions []string        `json:"assumptions"`
 }

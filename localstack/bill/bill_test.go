@@ -47,11 +47,13 @@ func TestBill_Print(t *testing.T) {
 	b := Bill{
 		Prices: metering.Prices{Region: "here", Units: metering.Units{Writes: 1, IndexWrites: 1, SQSRequests: 10, Invocations: 0.5}},
 		Other:  metering.Prices{Region: "there", Units: metering.Units{SQSRequests: 11, Invocations: 1}, NotFound: []string{"dynamoDBWriteUnits"}},
-		Shapes: []Shape{
-			{"clustered", "by batch", []Line{{"dispatch", metering.Units{Writes: 2}}, {"send", metering.Units{SQSRequests: 1, Invocations: 4}}}},
-			{"interleaved", "one of each batch", []Line{{"outcomes", metering.Units{Writes: 6, IndexWrites: 3}}}},
+		Metered: Metered{
+			Shapes: []Shape{
+				{"clustered", "by batch", []Line{{"dispatch", metering.Units{Writes: 2}}, {"send", metering.Units{SQSRequests: 1, Invocations: 4}}}},
+				{"interleaved", "one of each batch", []Line{{"outcomes", metering.Units{Writes: 6, IndexWrites: 3}}}},
+			},
+			Naive: []Line{{"naive", metering.Units{Writes: 70}}},
 		},
-		Naive:     []Line{{"naive", metering.Units{Writes: 70}}},
 		Idle:      []Idle{{"1 key", 1, 7.2, nil}},
 		OtherIdle: []Idle{{"1 key", 1, 14.4, nil}, {"sweep", 1, 0, []string{"dynamoDBWriteUnits"}}},
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"campaign-dispatch/localstack/forward"
@@ -25,6 +26,7 @@ type Proxy struct {
 	server    *http.Server
 	pending   chan exchange
 	counted   sync.WaitGroup
+	distance  atomic.Int64 // in nanoseconds
 
 	mu        sync.Mutex
 	functions map[string]*Usage
@@ -79,6 +81,10 @@ func (p *Proxy) URL() string { return p.finder.Endpoint }
 
 // Stop ends the proxy.
 func (p *Proxy) Stop() { _ = p.server.Close() }
+
+// SetDistance adds a time to each call from now on, as a real service is some way off: calls
+// that are made side by side are then seen to be.
+func (p *Proxy) SetDistance(d time.Duration) { p.distance.Store(int64(d)) }
 
 // Take returns what each function used since the last take; "" is who called and is
 // none. Nobody may call meanwhile.
@@ -154,7 +160,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the caller is gone
 	}
-	by, begun := p.callerOf(r), time.Now()
+	begun := time.Now() // before the caller is looked up, which is slow on a new connection
+	by := p.callerOf(r)
+	time.Sleep(time.Duration(p.distance.Load()))
 	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
 	if err != nil {
 		panic(http.ErrAbortHandler)

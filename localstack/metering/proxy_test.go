@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -14,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -56,6 +60,56 @@ func TestTheProxyCountsAsTheMeterDoes(t *testing.T) {
 	if got.Waits != Depth(want) {
 		t.Errorf("%d calls waited by the proxy, %d by the meter", got.Waits, Depth(want))
 	}
+}
+
+// Two calls side by side are one wait, even if the service answers each at once. Two calls one
+// after the other are two.
+func TestProxy_SetDistance(t *testing.T) {
+	t.Parallel()
+	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(service.Close)
+	to, err := url.Parse(service.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Start(t.Context(), "none", to, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	p.SetDistance(250 * time.Millisecond)
+	var both errgroup.Group
+	for range 2 {
+		both.Go(func() error { return callOf(t, p) })
+	}
+	if err := both.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Take()[""]; got.Calls != 2 || got.Waits != 1 {
+		t.Errorf("side by side: %d waits for %d calls, want 1 for 2", got.Waits, got.Calls)
+	}
+	p.SetDistance(0)
+	for range 2 {
+		if err := callOf(t, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := p.Take()[""]; got.Calls != 2 || got.Waits != 2 {
+		t.Errorf("one after the other: %d waits for %d calls, want 2 for 2", got.Waits, got.Calls)
+	}
+}
+
+func callOf(t *testing.T, p *Proxy) error {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL(), http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
 }
 
 func aFewRows(cfg aws.Config, env stackenv.Env) func(context.Context) error {

@@ -39,14 +39,14 @@ func authorization(ctx context.Context, t *testing.T, env stackenv.Env) {
 
 // resourceIDs are the IDs and names of a tenant's resources in requests.
 type resourceIDs struct {
-	campaign, name, batch, template, credential, endpoint, upload, export, list, draft, media string
+	campaign, name, batch, template, credential, endpoint, post, upload, export, list, draft, media string
 }
 
 // missing returns IDs that do not exist.
 func missing() resourceIDs {
 	return resourceIDs{
 		campaign: random.UUID(), name: "n" + rand.Text(), batch: "b" + rand.Text(), template: random.UUID(), credential: "rcs_" + rand.Text(),
-		endpoint: random.UUID(), upload: strings.ToLower(rand.Text()), export: random.UUID(), list: random.UUID(), draft: random.UUID(),
+		endpoint: random.UUID(), post: "1-msg_" + rand.Text(), upload: strings.ToLower(rand.Text()), export: random.UUID(), list: random.UUID(), draft: random.UUID(),
 		media: campaign.MediaHash("", rand.Text()),
 	}
 }
@@ -61,7 +61,7 @@ func (t resourceIDs) hide(text string) string {
 
 func (t resourceIDs) replace(text string) string {
 	return strings.NewReplacer(t.campaign, "CAMPAIGN", t.name, "NAME", t.batch, "BATCH", t.template, "TEMPLATE",
-		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.upload, "UPLOAD", t.export, "EXPORT", t.list, "LIST", t.draft, "DRAFT", t.media, "MEDIA").Replace(text)
+		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.post, "POST", t.upload, "UPLOAD", t.export, "EXPORT", t.list, "LIST", t.draft, "DRAFT", t.media, "MEDIA").Replace(text)
 }
 
 // tenantFixture is a tenant with its resources.
@@ -153,7 +153,21 @@ func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 	v.private = append([]string{name}, v.private...) // upload sends the last one
 	_, err = storeOf(w.env).AddMedia(ctx, campaign.MediaFile{Tenant: v.id, Hash: v.media, Name: name, Type: "image/png", Size: 1, CreatedAt: time.Now()})
 	check(t, err)
+	w.keepPost(ctx, t)
 	w.upload(ctx, t)
+}
+
+// keepPost keeps a post to the owner's endpoint, with its payload and its answer.
+func (w *authzFixture) keepPost(ctx context.Context, t *testing.T) {
+	t.Helper()
+	v, payload, text := &w.owner, "p"+rand.Text(), "r"+rand.Text()
+	v.private = append([]string{payload, text}, v.private...)
+	kept := campaign.KeptPost{
+		Tenant: v.id, EndpointID: v.endpoint, WebhookID: "msg_" + rand.Text(), Kind: campaign.KindDelivered, At: time.Now(), Status: http.StatusOK,
+		Payload: []byte(`{"uid":"` + payload + `"}`), Answer: campaign.EndpointAnswer{Text: text},
+	}
+	check(t, storeOf(w.env).KeepPost(ctx, kept))
+	v.post = fmt.Sprintf("%d-%s", kept.At.UnixMilli(), kept.WebhookID)
 }
 
 // fillDashboard gives the owner what only the dashboard makes: a list of recipients, a draft,
@@ -274,7 +288,7 @@ func (r *authzReport) record(t *testing.T, what string) {
 // searchAnswer reports the owner's data in an answer that was not in the request.
 func (w *authzFixture) searchAnswer(r *authzReport, where string, a answer, sent string) {
 	v := w.owner
-	all := append([]string{v.campaign, v.name, v.batch, v.template, v.credential, v.endpoint, v.upload, v.id}, v.private...)
+	all := append([]string{v.campaign, v.name, v.batch, v.template, v.credential, v.endpoint, v.post, v.upload, v.id}, v.private...)
 	for i, secret := range all {
 		if !strings.Contains(sent, secret) && strings.Contains(a.body+a.location, secret) {
 			r.failf("%s shows private data %d", where, i)

@@ -140,7 +140,7 @@ func (p pageRoute) withIDs(t *testing.T, about resourceIDs) (address string, fie
 	case strings.HasPrefix(p.pattern, web.Root+"/drafts/"):
 		id = about.draft
 	}
-	address = strings.NewReplacer("{campaignId}", about.campaign, "{exportId}", about.list, "{hash}", about.media, "{version}", "1", "{post}", "1-msg_"+about.upload, "{id}", id).Replace(p.pattern)
+	address = strings.NewReplacer("{campaignId}", about.campaign, "{exportId}", about.list, "{hash}", about.media, "{version}", "1", "{post}", about.post, "{id}", id).Replace(p.pattern)
 	if strings.Contains(address, "{") || strings.Contains(p.pattern, "{id}") && id == "" {
 		t.Fatalf("%s has an unknown parameter: add it here", p.pattern)
 	}

@@ -56,6 +56,7 @@ func (s *CampaignStore) queryKeys(q campaign.AcceptQuery) map[string]rowKey {
 	}
 	if q.TemplateID != "" && q.Tenant != "" {
 		keys["billing"] = rowKey{s.Campaigns, billingKey(q.Tenant)}
+		keys["budget"] = rowKey{s.Campaigns, budgetKey(q.Tenant, campaign.MonthOf(q.Date))}
 	}
 	if q.TemplateID != "" {
 		keys["template"] = rowKey{s.Campaigns, templateKey(q.TemplateID)}
@@ -96,6 +97,7 @@ func (s *CampaignStore) readSnapshot(q campaign.AcceptQuery, keys map[string]row
 	if r := row("billing"); r != nil {
 		snapshot.Billing = readBilling(r)
 	}
+	snapshot.Reserved = readSpending(row("budget"), q.Date)
 	if r := row("batch"); r != nil {
 		ref := campaign.BatchRef{ID: campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}, BatchID: q.BatchID}
 		batch, err := readBatch(ref, r)
