@@ -30,15 +30,26 @@ done
 endef
 export RACED
 
-# Both runs write one stream of events, so that gotestsum counts all tests in one line.
+# The tests of the whole stack wait more than they compute, so they run beside the others and
+# more of them at a time than there are processors.
+WHOLE_STACK := /localstack/(browser|e2e)$$
+
+# All runs write one stream of events, so that gotestsum counts all tests in one line.
 define GO_TEST
 packages=$$(go list $(PACKAGES)) || exit
 raced=$$(sh -c "$$RACED")
 unraced=$$(echo "$$packages" | grep -vxF "$$raced")
-case "$$packages" in *localstack/browser*|*localstack/e2e*) localstack/browser/tools.sh >&2 || exit;; esac
+whole=$$(echo "$$raced" | grep -E '$(WHOLE_STACK)')
+raced=$$(echo "$$raced" | grep -vE '$(WHOLE_STACK)')
+run() { go test -json -timeout 45m $(TESTFLAGS) "$$@" || status=1; }
 status=0
-[ -z "$$unraced" ] || go test -json -timeout 45m $(TESTFLAGS) $$unraced || status=$$?
-[ -z "$$raced" ] || go test -json -timeout 45m $(RACE) $(TESTFLAGS) $$raced || status=$$?
+case "$$whole" in ?*) localstack/browser/tools.sh >&2 || exit
+	[ "$$whole" = "$$packages" ] && { run $(RACE) -parallel 8 $$whole; exit $$status; }
+	(run $(RACE) -parallel 8 $$whole; exit $$status) >.local/whole-stack.json & beside=$$!;;
+esac
+case "$$unraced" in ?*) run $$unraced;; esac
+case "$$raced" in ?*) run $(RACE) $$raced;; esac
+case "$$whole" in ?*) wait $$beside || status=1; cat .local/whole-stack.json;; esac
 exit $$status
 endef
 export GO_TEST
