@@ -426,7 +426,7 @@ func (p *Page) render(status int, name string, fragment bool) error {
 	p.W.Header().Set("Content-Type", "text/html; charset=utf-8")
 	p.W.Header().Set("Content-Language", p.tongue.tag.String())
 	p.W.WriteHeader(status)
-	_, err = p.W.Write(out.Bytes())
+	_, err = p.W.Write(out.Bytes()) //nolint:gosec // html/template made it
 	return err
 }
 
