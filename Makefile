@@ -209,11 +209,19 @@ soak: ## test outcomes while functions are killed, with MESSAGES=10000 (about te
 soak: MESSAGES ?= 10000
 soak: export SOAK_MESSAGES = $(MESSAGES)
 
-.PHONY: bench
+# $(call GO_BENCH,parts) runs the benchmarks whose names match.
+GO_BENCH = go test -run '^$$' -bench '(?i)^Benchmark($1)$$' -benchtime 1x -count 1 -timeout 2h ./localstack/bench
+# Parts of `make bench` that need no stack and give the same verdict on a busy machine: counts,
+# bytes, and ratios of processor time.
+STABLE_BENCH := accept|carousel|phones|set|large|send|start
+
+.PHONY: bench bench-stable
 bench: bin/localstack ## run the benchmarks, as a table and in .local/bench.json (BENCH=accept for one part)
 	@trap 'exit 130' INT TERM; trap '$(BENCH_STACK) down >/dev/null' EXIT; \
 	$(BENCH_STACK) down >/dev/null && $(BENCH_STACK) up && \
-	STACK_ENV='$(CURDIR)/.local/bench/stack.env' go test -run '^$$' -bench '(?i)^Benchmark$(or $(BENCH),.*)$$' -benchtime 1x -count 1 -timeout 2h ./localstack/bench
+	STACK_ENV='$(CURDIR)/.local/bench/stack.env' $(call GO_BENCH,$(or $(BENCH),.*))
+bench-stable: ## run the benchmarks that need no stack and no idle machine; .ci/run runs them
+	@$(call GO_BENCH,$(STABLE_BENCH))
 
 # TestProve runs the parts in PROVE, or all of them, and prints their table.
 GO_PROVE = go test -tags prove -v -count 1 -timeout 6h -run '^TestProve$$' ./localstack/prove

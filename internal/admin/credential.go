@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +16,7 @@ import (
 // MaxKeep is the maximum time for which a previous secret stays valid after a rotation.
 const MaxKeep = 30 * 24 * time.Hour
 
-var clientID = regexp.MustCompile(`^rcs_[A-Za-z0-9_-]{1,100}$`)
+var clientID = atFirstUse(`^rcs_[A-Za-z0-9_-]{1,100}$`)
 
 // CheckCredential validates the name of a new credential.
 func (d *Service) CheckCredential(name string) error { return checkName("credential", name) }
@@ -86,7 +85,7 @@ func (d *Service) RevokeCredential(ctx context.Context, id string) error {
 }
 
 func checkClientID(id string) error {
-	if !clientID.MatchString(id) {
+	if !clientID().MatchString(id) {
 		return fmt.Errorf("invalid client id %q: it starts with rcs_", shorten(id))
 	}
 	return nil

@@ -51,7 +51,7 @@ func (d *Service) subjectKey(ctx context.Context, s Subject) (string, error) {
 }
 
 func (d *Service) requireAgent(ctx context.Context, id string) error {
-	if !agentID.MatchString(id) {
+	if !agentID().MatchString(id) {
 		return fmt.Errorf("agent id %q: %s", shorten(id), agentIDRule)
 	}
 	_, err := d.Store.Agent(ctx, id)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -32,7 +31,7 @@ type Invited struct {
 // roles are the roles of dashboard users. address is a rough check of e-mail addresses.
 var (
 	personRoles = []string{"admin", "author", "approver", "viewer"}
-	address     = regexp.MustCompile(`^[^@\s]{1,64}@[^@\s]+\.[^@\s]+$`)
+	address     = atFirstUse(`^[^@\s]{1,64}@[^@\s]+\.[^@\s]+$`)
 )
 
 const maxAddress = 254
@@ -73,7 +72,7 @@ func (d *Service) InvitePerson(ctx context.Context, who campaign.Person) (Invite
 // case.
 func checkEmail(who campaign.Person) (campaign.Person, error) {
 	who.Email = strings.ToLower(strings.TrimSpace(who.Email))
-	if !address.MatchString(who.Email) || len(who.Email) > maxAddress {
+	if !address().MatchString(who.Email) || len(who.Email) > maxAddress {
 		return who, input("email_malformed", "invalid e-mail address %q: use an address like ana@empresa.com.br", shorten(who.Email))
 	}
 	return who, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -146,7 +147,7 @@ func input(code, format string, args ...any) error {
 
 // requireTenant returns an error if the tenant does not exist.
 func (d *Service) requireTenant(ctx context.Context, id string) error {
-	if !tenantID.MatchString(id) {
+	if !tenantID().MatchString(id) {
 		return fmt.Errorf("tenant id %q: %s", shorten(id), tenantIDRule)
 	}
 	_, err := d.Store.Tenant(ctx, id)
@@ -159,7 +160,13 @@ func (d *Service) requireTenant(ctx context.Context, id string) error {
 // newSecret returns 256 random bits, URL-safe.
 func newSecret() string { return random.Token(32) }
 
-var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+// atFirstUse returns a pattern that is compiled once, when it is first needed: no cold start
+// waits for it.
+func atFirstUse(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
+var uuidForm = atFirstUse(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // shorten shortens an input for a one-line error.
 func shorten(s string) string {

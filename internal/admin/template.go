@@ -73,7 +73,7 @@ func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
 		}
 		return nil
 	}
-	if !uuidForm.MatchString(t.ID) {
+	if !uuidForm().MatchString(t.ID) {
 		return fmt.Errorf("template id %q is not a UUID: give the id of a template, or none to make a new one", shorten(t.ID))
 	}
 	current, err := d.Store.Template(ctx, t.ID)

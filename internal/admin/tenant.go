@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -22,8 +21,8 @@ const maxKeyDocument = 8 << 10
 const maxRate = 100_000
 
 var (
-	tenantID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
-	agentID  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+	tenantID = atFirstUse(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	agentID  = atFirstUse(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 )
 
 const (
@@ -72,7 +71,7 @@ type SavedTenant struct {
 // empty do not change. An agent belongs to one tenant: if another tenant owns it,
 // nothing is changed.
 func (d *Service) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant, error) {
-	if !tenantID.MatchString(form.ID) {
+	if !tenantID().MatchString(form.ID) {
 		return SavedTenant{}, fmt.Errorf("tenant id %q: %s", shorten(form.ID), tenantIDRule)
 	}
 	old, err := d.Store.Tenant(ctx, form.ID)
@@ -173,7 +172,7 @@ func (d *Service) putKey(ctx context.Context, a campaign.Agent, document []byte)
 }
 
 func (d *Service) checkAgent(form AgentForm) error {
-	if !agentID.MatchString(form.ID) {
+	if !agentID().MatchString(form.ID) {
 		return fmt.Errorf("agent id %q: %s", shorten(form.ID), agentIDRule)
 	}
 	if form.Rate < KeepRate || form.Rate > maxRate {

@@ -76,7 +76,7 @@ func compared(name string, p pair, limit float64, method string) figure {
 
 func report(w io.Writer, figures []figure) error {
 	if len(figures) == 0 {
-		return errors.New("no such part: want one of accept, carousel, phones, set, many, large, send, pages, overview, start (make cost has the costs)")
+		return errors.New("no such part: want one of accept, carousel, phones, set, many, large, send, pages, overview, start, first (make cost has the costs)")
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "figure\tvalue\tyardstick\tratio\tlimit\t\tmethod")

@@ -244,8 +244,8 @@ func (b browser) pages(ctx context.Context) ([]page, error) {
 	return found, nil
 }
 
-// unmeasured are no pages, but files, or lead away.
-var unmeasured = regexp.MustCompile(`/assets/|/language/|/sign|/example`)
+// unmeasured are no pages, but files, or lead to another page.
+var unmeasured = regexp.MustCompile(`/assets/|/language/|/sign|/example|(/settings$)`)
 
 // review uploads a file of some thousand lines, and returns the page that shows what
 // sending it would do.

@@ -74,7 +74,7 @@ func routes(ui *web.UI, areas []area) http.Handler {
 		a.pages.Register(ui, mux)
 	}
 	if err := ui.Load(files...); err != nil {
-		panic(err) // pages and texts are embedded in the binary
+		panic(err) // the names of pages are constants
 	}
 	ui.Register(mux)
 	return web.Compress(mux)

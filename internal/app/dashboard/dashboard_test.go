@@ -9,10 +9,12 @@ import (
 	"campaign-dispatch/internal/app/dashboard"
 )
 
-// The routes, pages and texts of all areas fit together.
-func TestHandler(t *testing.T) {
+// The routes, pages and texts of all areas fit together. A function parses an area only at
+// its first request, so this test is what finds a fault in one.
+func TestSite(t *testing.T) {
 	t.Parallel()
-	if dashboard.Handler(app.Config{AWS: aws.Config{Region: "sa-east-1"}}) == nil {
-		t.Error("no handler")
+	ui, pages := dashboard.Site(app.Config{AWS: aws.Config{Region: "sa-east-1"}})
+	if err := ui.Check(); err != nil || pages == nil {
+		t.Errorf("pages %v: %v", pages, err)
 	}
 }

@@ -7,20 +7,20 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	_ "time/tzdata" // a Lambda image has no time zones
 )
 
-// saoPaulo is the time zone of times without an offset.
-var saoPaulo = mustLoad("America/Sao_Paulo")
-
-func mustLoad(zone string) *time.Location {
-	location, err := time.LoadLocation(zone)
+// SaoPaulo returns the time zone of times without an offset. It is read at its first use: no
+// cold start waits for it.
+var SaoPaulo = sync.OnceValue(func() *time.Location {
+	location, err := time.LoadLocation("America/Sao_Paulo")
 	if err != nil {
 		panic(err) // the zones are embedded in the binary
 	}
 	return location
-}
+})
 
 var (
 	errTimeForm = errors.New("must be an ISO 8601 date and time, like 2026-12-24T18:30:00 (São Paulo time) or 2026-12-24T21:30:00Z")
@@ -29,12 +29,14 @@ var (
 
 // dateTime matches the extended form of ISO 8601: date and time, with optional seconds,
 // fraction and offset.
-var dateTime = regexp.MustCompile(
-	`^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?$`)
+var dateTime = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?$`)
+})
 
 // Parse returns the instant in UTC. A time without an offset is São Paulo local time.
 func Parse(text string) (time.Time, error) {
-	m := dateTime.FindStringSubmatch(text)
+	m := dateTime().FindStringSubmatch(text)
 	if m == nil {
 		return time.Time{}, errTimeForm
 	}
@@ -56,11 +58,11 @@ func Parse(text string) (time.Time, error) {
 }
 
 // Day returns the date in São Paulo, as 2026-11-30.
-func Day(at time.Time) string { return at.In(saoPaulo).Format(time.DateOnly) }
+func Day(at time.Time) string { return at.In(SaoPaulo()).Format(time.DateOnly) }
 
 // Brazilian returns the date and time in São Paulo as Brazilian spreadsheets read them, as
 // 30/11/2026 18:30:00.
-func Brazilian(at time.Time) string { return at.In(saoPaulo).Format("02/01/2006 15:04:05") }
+func Brazilian(at time.Time) string { return at.In(SaoPaulo()).Format("02/01/2006 15:04:05") }
 
 // instant returns the instant at which clocks in the zone show wall. A repeated local time
 // means the first occurrence. A skipped local time uses the offset before the change.
@@ -86,7 +88,7 @@ func zoneOf(z, sign, hours, minutes string) (*time.Location, error) {
 		return time.UTC, nil
 	}
 	if sign == "" {
-		return saoPaulo, nil
+		return SaoPaulo(), nil
 	}
 	if toInt(hours) > 23 || toInt(minutes) > 59 {
 		return nil, errNoSuch

@@ -20,7 +20,7 @@ const Root = web.Root + "/docs"
 var files embed.FS
 
 // Area returns the pages and texts of the documentation.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"docs"}} }
 
 // Pages serves the documentation. It needs no sign-in.
 type Pages struct {

@@ -28,7 +28,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the pages and texts of the audit log.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"audit"}} }
 
 // Path is the path of the audit log.
 const Path = web.Root + "/settings/audit"

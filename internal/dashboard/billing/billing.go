@@ -38,7 +38,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the pages and texts of prices and the budget.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"billing", "audit"}} }
 
 // Path is the path of the page.
 const Path = web.Root + "/settings/billing"

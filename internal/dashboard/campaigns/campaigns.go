@@ -99,7 +99,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the pages and texts of campaigns.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"campaigns", "audit"}} }
 
 // Path is the path of the list of campaigns, and the prefix of a campaign's page.
 const Path = web.Root + "/campaigns"

@@ -86,7 +86,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the pages and texts for sending a campaign.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"sending", "audit", "approval"}} }
 
 // Path is the path of the form.
 const Path = web.Root + "/campaigns/new"

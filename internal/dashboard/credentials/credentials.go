@@ -44,7 +44,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the pages and texts of the credentials.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"credentials", "audit"}} }
 
 // Path is the path of the credentials.
 const Path = web.Root + "/settings/credentials"

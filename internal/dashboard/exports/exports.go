@@ -40,7 +40,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the pages and texts of exports.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"exports", "audit"}} }
 
 // Path is the path of a campaign's exports.
 const Path = web.Root + "/campaigns/{campaignId}/exports"

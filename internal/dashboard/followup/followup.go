@@ -53,7 +53,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the pages and texts of follow-up campaigns.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"followup", "audit"}} }
 
 // Path is the path of the question for whom a campaign's follow-up is.
 const Path = web.Root + "/campaigns/{campaignId}/follow-up"

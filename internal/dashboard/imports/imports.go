@@ -76,7 +76,7 @@ var scriptHash = func() string {
 }()
 
 // Area returns the pages and texts of imports.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"imports", "audit", "refusal"}} }
 
 // Path is the path of the imports.
 const Path = web.Root + "/imports"

@@ -67,7 +67,7 @@ var scriptHash = func() string {
 }()
 
 // Area returns the pages and texts of the files.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"media", "audit"}} }
 
 // Path is the path of the files.
 const Path = web.Root + "/media"

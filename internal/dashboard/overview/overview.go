@@ -46,7 +46,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the page and texts of the overview.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"overview"}} }
 
 // Path is the path of the overview.
 const Path = web.Root + "/overview"

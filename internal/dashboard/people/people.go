@@ -58,7 +58,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the pages and texts of people.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"people", "audit"}} }
 
 // Path is the path of the first page.
 const Path = web.Root + "/people"

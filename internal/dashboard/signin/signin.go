@@ -39,7 +39,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the pages and texts of sign-in.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"signin", "audit"}} }
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {

@@ -38,7 +38,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the pages and texts of the team.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"team", "audit"}} }
 
 // Path is the path of the page.
 const Path = web.Root + "/settings/team"

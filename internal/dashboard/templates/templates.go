@@ -65,7 +65,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the pages and texts of templates.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"templates", "audit"}} }
 
 // Path is the path of the templates.
 const Path = web.Root + "/templates"

@@ -29,7 +29,9 @@ func TestPage_Detail(t *testing.T) {
 	t.Parallel()
 	from := time.Date(2026, 11, 22, 13, 30, 0, 0, time.UTC)
 	d := details{[]string{web.Moved(from, from.Add(24*time.Hour)), "moved once", "some.key"}}
-	who := webtest.New(t, web.Area{Files: fstest.MapFS{"texts.json": {Data: []byte(`{"some.key": {"pt": "um texto", "en": "a text"}}`)}}}, d, func() time.Time { return from }).SignIn("t", web.RoleViewer)
+	texts := fstest.MapFS{"texts.json": {Data: []byte(`{"some.key": {"pt": "um texto", "en": "a text"}}`)}}
+	area := web.Area{Files: texts, Texts: []string{"some"}}
+	who := webtest.New(t, area, d, func() time.Time { return from }).SignIn("t", web.RoleViewer)
 	for language, want := range map[string]string{
 		"en": "22 Nov 2026, 10:30 → 23 Nov 2026, 10:30\nmoved once\na text\n",
 		"pt": "22/11/2026 10:30 → 23/11/2026 10:30\nmoved once\num texto\n",

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/number"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 )
 
 // Page is one request for a page with its answer. It is the dot of the HTML templates:
@@ -103,8 +104,8 @@ func (p *Page) Lang() string { return p.tongue.tag.String() }
 
 // T returns a text in the reader's language, or the key if there is no text.
 func (p *Page) T(key string, args ...any) string {
-	text, ok := p.tongue.texts[key]
-	if !ok {
+	text := p.ui.text(p.tongue, key)
+	if text == "" {
 		return key
 	}
 	return fill(text, args)
@@ -125,7 +126,7 @@ func (p *Page) KeyFor(key string, n int) string {
 }
 
 // Has reports whether the key has a text.
-func (p *Page) Has(key string) bool { return p.tongue.texts[key] != "" }
+func (p *Page) Has(key string) bool { return p.ui.text(p.tongue, key) != "" }
 
 // Known returns the text of the key, or otherwise if there is none.
 func (p *Page) Known(key, otherwise string) string {
@@ -158,14 +159,16 @@ func (p *Page) When(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return at.In(saoPaulo).Format(p.tongue.instant)
+	return at.In(localtime.SaoPaulo()).Format(p.tongue.instant)
 }
 
 // Local returns a time in São Paulo as the value of a datetime-local field.
-func (p *Page) Local(at time.Time) string { return at.In(saoPaulo).Format("2006-01-02T15:04") }
+func (p *Page) Local(at time.Time) string {
+	return at.In(localtime.SaoPaulo()).Format("2006-01-02T15:04")
+}
 
 // Hour returns the time of day in São Paulo.
-func (p *Page) Hour(at time.Time) string { return at.In(saoPaulo).Format("15:04") }
+func (p *Page) Hour(at time.Time) string { return at.In(localtime.SaoPaulo()).Format("15:04") }
 
 // ISO returns a time for the datetime attribute.
 func (p *Page) ISO(at time.Time) string { return at.UTC().Format(time.RFC3339) }

@@ -139,7 +139,7 @@ func TestSession_OneReadAPage(t *testing.T) {
 func TestSession_OverWhileKept(t *testing.T) {
 	t.Parallel()
 	now := noon
-	site := webtest.New(t, web.Area{Files: notesFiles}, notes{}, func() time.Time { return now })
+	site := webtest.New(t, web.Area{Files: notesFiles, Texts: []string{"notes"}}, notes{}, func() time.Time { return now })
 	ana := admin(site)
 	for _, step := range []struct {
 		after time.Duration

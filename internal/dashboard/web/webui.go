@@ -6,16 +6,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/subtle"
-	"embed"
 	"errors"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,14 +25,6 @@ import (
 
 // Root is the path of the dashboard.
 const Root = "/dashboard"
-
-// Area is a part of the dashboard, with its files: pages *.html, and texts.json.
-type Area struct {
-	Files fs.FS
-}
-
-//go:embed pages
-var pages embed.FS
 
 // Auditor stores audit log entries.
 type Auditor interface {
@@ -57,50 +46,10 @@ type UI struct {
 	// Brands are shown at the top of the pages and in previews. It can be nil.
 	Brands Brands
 
-	forms     []string // paths of the forms
-	tongues   []*tongue
-	templates *template.Template
-}
-
-// Load reads the pages and texts of the areas. Call it once, before serving. The file
-// names of pages must be unique.
-func (ui *UI) Load(areas ...Area) (err error) {
-	own, err := fs.Sub(pages, "pages")
-	if err != nil {
-		return err
-	}
-	areas = append([]Area{{own}}, areas...)
-	if ui.tongues, err = readTexts(areas); err != nil {
-		return err
-	}
-	ui.templates = template.New("")
-	for _, a := range areas {
-		if err := ui.parse(a.Files); err != nil {
-			return fmt.Errorf("read pages: %w", err)
-		}
-	}
-	return nil
-}
-
-// indent matches what the lines of a page begin with.
-var indent = regexp.MustCompile(`(?m)^[ \t]+`)
-
-// parse reads the pages of an area without their indentation.
-func (ui *UI) parse(files fs.FS) error {
-	names, err := fs.Glob(files, "*.html")
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		source, err := fs.ReadFile(files, name)
-		if err != nil {
-			return err
-		}
-		if _, err := ui.templates.New(name).Parse(indent.ReplaceAllString(string(source), "")); err != nil {
-			return err
-		}
-	}
-	return nil
+	forms   []string // paths of the forms
+	tongues []*tongue
+	pages   map[string]page        // by file name
+	texts   map[string][]areaTexts // by the word before the keys' first dot
 }
 
 // Handler serves a request for a page. It returns errors: a *Refusal, a
@@ -463,24 +412,34 @@ func (p *Page) refuse(err error) error {
 
 // render writes the page, or the fragment that htmx requests.
 func (p *Page) render(status int, name string, fragment bool) error {
-	var body bytes.Buffer
-	if err := p.ui.templates.ExecuteTemplate(&body, name, p); err != nil {
-		return fmt.Errorf("render page %s: %w", name, err)
+	out, err := p.execute(name)
+	if err != nil {
+		return err
 	}
-	out := &body
 	if !fragment {
 		p.Notice = p.takeNotice()
-		p.Body = template.HTML(body.String()) //nolint:gosec // html/template made it just now
-		out = &bytes.Buffer{}
-		if err := p.ui.templates.ExecuteTemplate(out, "layout.html", p); err != nil {
-			return fmt.Errorf("render page %s: %w", name, err)
+		p.Body = template.HTML(out.String()) //nolint:gosec // html/template made it just now
+		if out, err = p.execute("layout.html"); err != nil {
+			return err
 		}
 	}
 	p.W.Header().Set("Content-Type", "text/html; charset=utf-8")
 	p.W.Header().Set("Content-Language", p.tongue.tag.String())
 	p.W.WriteHeader(status)
-	_, err := p.W.Write(out.Bytes())
+	_, err = p.W.Write(out.Bytes()) //nolint:gosec // html/template made it
 	return err
+}
+
+func (p *Page) execute(name string) (*bytes.Buffer, error) {
+	templates, err := p.ui.templatesOf(name)
+	if err != nil {
+		return nil, fmt.Errorf("render page: %w", err)
+	}
+	var out bytes.Buffer
+	if err := templates.Execute(&out, p); err != nil {
+		return nil, fmt.Errorf("render page %s: %w", name, err)
+	}
+	return &out, nil
 }
 
 // within reports whether the path is in a part of the dashboard.

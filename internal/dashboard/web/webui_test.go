@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -70,7 +72,7 @@ var failures = map[string]error{
 
 func newSite(t *testing.T) *webtest.Dashboard {
 	t.Helper()
-	return webtest.New(t, web.Area{Files: notesFiles}, notes{}, clock)
+	return webtest.New(t, web.Area{Files: notesFiles, Texts: []string{"notes"}}, notes{}, clock)
 }
 
 func admin(d *webtest.Dashboard) webtest.Person { return d.SignIn("acme", web.RoleAdmin) }
@@ -452,14 +454,67 @@ func TestAssets_SmallAndCached(t *testing.T) {
 	has(t, ana.Get("/dashboard/assets/000000000000/no.css"), http.StatusNotFound)
 }
 
-func TestTexts_MissingOrDuplicate(t *testing.T) {
+func TestArea_Faults(t *testing.T) {
 	t.Parallel()
-	for name, texts := range map[string]string{
-		"a language is missing": `{"a.b": {"pt": "x"}}`, "a text stands twice": `{"ui.skip": {"pt": "x", "en": "y"}}`, "no JSON": `{`,
+	for name, area := range map[string]fstest.MapFS{
+		"a language is missing":             {"texts.json": {Data: []byte(`{"a.b": {"pt": "x"}}`)}},
+		"a text stands twice":               {"texts.json": {Data: []byte(`{"ui.skip": {"pt": "x", "en": "y"}}`)}},
+		"a key begins with another word":    {"texts.json": {Data: []byte(`{"b.a": {"pt": "x", "en": "y"}}`)}},
+		"no JSON":                           {"texts.json": {Data: []byte(`{`)}},
+		"no texts":                          {},
+		"no template":                       {"texts.json": {Data: []byte(`{}`)}, "a.html": {Data: []byte(`{{if}}`)}},
+		"a page has a part that is missing": {"texts.json": {Data: []byte(`{}`)}, "a.html": {Data: []byte(`{{.Data}}{{template "b.html" .}}`)}},
+		"a page ends within an attribute":   {"texts.json": {Data: []byte(`{}`)}, "a.html": {Data: []byte(`<a href="{{.Data}}`)}},
+		"a page has the name of another":    {"texts.json": {Data: []byte(`{}`)}, "layout.html": {Data: []byte(`x`)}},
 	} {
-		area := web.Area{Files: fstest.MapFS{"texts.json": {Data: []byte(texts)}, "a.html": {Data: []byte("x")}}}
-		if err := webtest.UI(t, clock).Load(area); err == nil {
-			t.Errorf("%s: loaded", name)
+		ui := webtest.UI(t, clock)
+		if err := errors.Join(ui.Load(web.Area{Files: area, Texts: []string{"a", "ui"}}), ui.Check()); err == nil {
+			t.Errorf("%s: no fault", name)
 		}
+	}
+}
+
+// watched counts how often each file is read.
+type watched struct {
+	fstest.MapFS
+	mu    sync.Mutex
+	reads map[string]int
+}
+
+func (w *watched) ReadFile(name string) ([]byte, error) {
+	w.mu.Lock()
+	w.reads[name]++
+	w.mu.Unlock()
+	return w.MapFS.ReadFile(name)
+}
+
+// A start of the function, and the requests for other areas, do not wait for an area's files.
+func TestArea_ReadAtFirstRequest(t *testing.T) {
+	t.Parallel()
+	files, ui, mux := &watched{MapFS: notesFiles, reads: map[string]int{}}, webtest.UI(t, clock), http.NewServeMux()
+	if err := ui.Load(web.Area{Files: files, Texts: []string{"notes"}}); err != nil {
+		t.Fatal(err)
+	}
+	ui.Register(mux)
+	notes{}.Register(ui, mux)
+	get := func(path string) string {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, webtest.Base+path, http.NoBody)
+		if cookie, err := ui.Sessions.Cookie(t.Context(), webtest.Base, web.Session{Tenant: "acme", Role: web.RoleAdmin, Email: "ana@acme.example", CSRF: "x", Expires: noon.Add(time.Hour)}); err == nil {
+			r.AddCookie(cookie)
+		}
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		return w.Body.String()
+	}
+	if body := get("/dashboard/nothing"); !strings.Contains(body, "<!doctype html>") || len(files.reads) != 0 {
+		t.Errorf("before a request for the area its files were read: %v; the page:\n%s", files.reads, body)
+	}
+	for range 2 {
+		if body := get("/dashboard/notes?name=Ana"); !strings.Contains(body, "Ana!") {
+			t.Errorf("the page:\n%s", body)
+		}
+	}
+	if want := map[string]int{"texts.json": 1, "notes.html": 1}; !maps.Equal(files.reads, want) {
+		t.Errorf("the files were read %v times, want %v", files.reads, want)
 	}
 }

@@ -67,7 +67,7 @@ type Pages struct {
 var files embed.FS
 
 // Area returns the pages and texts of webhooks.
-func Area() web.Area { return web.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"webhooks", "audit"}} }
 
 // Path is the path of the endpoints.
 const Path = web.Root + "/settings/webhooks"

@@ -8,6 +8,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"html"
 	"maps"
 	"net/http"
@@ -111,14 +112,14 @@ func UI(tb testing.TB, now func() time.Time) *web.UI {
 }
 
 // Serve serves the pages of an area on a ui. It keeps the audit log, unless the ui
-// has an auditor already. others are areas whose texts and parts of pages it uses.
+// has an auditor already. others are areas whose texts it uses.
 func Serve(tb testing.TB, ui *web.UI, area web.Area, pages Pages, others ...web.Area) *Dashboard {
 	tb.Helper()
 	d := &Dashboard{UI: ui, tb: tb, mux: http.NewServeMux()}
 	if ui.Auditor == nil {
 		ui.Auditor = d
 	}
-	if err := ui.Load(append(others, area)...); err != nil {
+	if err := errors.Join(ui.Load(append(others, area)...), ui.Check()); err != nil {
 		tb.Fatal(err)
 	}
 	ui.Register(d.mux)
