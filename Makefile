@@ -44,8 +44,8 @@ raced=$$(echo "$$raced" | grep -vE '$(WHOLE_STACK)')
 run() { go test -json -timeout 45m $(TESTFLAGS) "$$@" || status=1; }
 status=0
 case "$$whole" in ?*) localstack/browser/tools.sh >&2 || exit
-	[ "$$whole" = "$$packages" ] && { run $(RACE) -parallel 8 $$whole; exit $$status; }
-	(run $(RACE) -parallel 8 $$whole; exit $$status) >.local/whole-stack.json & beside=$$!;;
+	[ "$$whole" = "$$packages" ] && { run $(RACE) -parallel 4 $$whole; exit $$status; }
+	(run $(RACE) -parallel 4 $$whole; exit $$status) >.local/whole-stack.json & beside=$$!;;
 esac
 case "$$unraced" in ?*) run $$unraced;; esac
 case "$$raced" in ?*) run $(RACE) $$raced;; esac
