@@ -99,13 +99,21 @@ func (v violation) where() string {
 // axe returns the findings of all axe-core rules on the page.
 func (b *browser) axe() []violation {
 	b.t.Helper()
+	if !read(b, "look for axe-core", chromedp.Evaluate[bool](`"axe" in window`)) {
+		b.loadAxe()
+	}
+	return read(b, "run axe-core", chromedp.Evaluate[[]violation](`axe.run({resultTypes: ["violations"]}).then(r => r.violations.map(v => (
+		{id: v.id, help: v.help, nodes: v.nodes.map(n => ({html: n.html, failureSummary: n.failureSummary}))})))`, chromedp.EvalAwaitPromise))
+}
+
+// loadAxe loads axe-core into the page.
+func (b *browser) loadAxe() {
+	b.t.Helper()
 	script, err := os.ReadFile(axeFile)
 	if err != nil {
 		b.t.Fatalf("this test needs axe-core, which `make test` installs: %v", err)
 	}
 	read(b, "load axe-core", chromedp.Evaluate[int](string(script)+"; 0"))
-	return read(b, "run axe-core", chromedp.Evaluate[[]violation](`axe.run({resultTypes: ["violations"]}).then(r => r.violations.map(v => (
-		{id: v.id, help: v.help, nodes: v.nodes.map(n => ({html: n.html, failureSummary: n.failureSummary}))})))`, chromedp.EvalAwaitPromise))
 }
 
 func TestCheck_Faults(t *testing.T) {
