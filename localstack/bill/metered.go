@@ -52,6 +52,9 @@ func Keep(root, billFile string) (kept bool, err error) {
 	}
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o750)
+	}
+	if err == nil {
 		err = os.WriteFile(path, append(text, '\n'), 0o600)
 	}
 	if err != nil {
