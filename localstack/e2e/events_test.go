@@ -6,6 +6,7 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
@@ -181,20 +182,28 @@ func sample(t *testing.T, name string, fill map[string]string) []byte {
 // invoke calls a deployed function with an event and returns its result.
 func (c *client) invoke(function string, event []byte) []byte {
 	c.t.Helper()
+	answer, err := c.tryInvoke(function, event)
+	must(c.t, err)
+	return answer
+}
+
+// tryInvoke returns the answer of a function to an event. Goroutines of a test may call it
+// at the same time.
+func (c *client) tryInvoke(function string, event []byte) ([]byte, error) {
 	key := strings.ToUpper(function) + "_FUNCTION"
 	if c.env[key] == "" {
-		c.t.Fatalf("stack.env has no %s", key)
+		return nil, fmt.Errorf("stack.env has no %s", key)
 	}
 	out, err := lambda.NewFromConfig(c.env.AWS()).Invoke(c.t.Context(), &lambda.InvokeInput{
 		FunctionName: aws.String(c.env[key]), Payload: event,
 	})
 	if err != nil {
-		c.t.Fatalf("invoke %s: %v", function, err)
+		return nil, fmt.Errorf("invoke %s: %w", function, err)
 	}
 	if out.FunctionError != nil {
-		c.t.Fatalf("%s failed: %s", function, out.Payload)
+		return nil, fmt.Errorf("%s failed: %s", function, out.Payload)
 	}
-	return out.Payload
+	return out.Payload, nil
 }
 
 func compact(t *testing.T, document []byte) string {
