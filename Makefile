@@ -31,7 +31,7 @@ endef
 export RACED
 
 # The tests of the whole stack wait more than they compute, so more of them run at a time than
-# there are processors. They run after the others, which would delay them.
+# there are processors. They run alone, because a browser and its pages need a whole machine.
 WHOLE_STACK := /localstack/(browser|e2e)$$
 
 # All runs write one stream of events, so that gotestsum counts all tests in one line.
@@ -46,7 +46,7 @@ run() { [ -z "$$1" ] || go test -json -timeout 45m $$2 $(TESTFLAGS) $$1 || statu
 run "$$unraced"
 run "$$raced" "$(RACE)"
 [ -z "$$whole" ] || localstack/browser/tools.sh >&2 || exit
-run "$$whole" "$(RACE) -parallel 3"
+run "$$whole" "$(RACE) -p 1 -parallel 4"
 exit $$status
 endef
 export GO_TEST

@@ -22,7 +22,7 @@ func TestReadme_Screenshot(t *testing.T) {
 	}
 	b.visit("/dashboard/campaigns/" + call["campaignId"].(string))
 	b.run("wait for the completed state", chromedp.WaitVisible(`#live:not([hx-get]) .under .tag.good`))
-	const width, height = 1120, 860
+	const width, height = 1280, 900
 	b.run("set the window", chromedp.EmulateViewport(width, height))
 	if err := b.save("readme", chromedp.CaptureScreenshot()); err != nil {
 		t.Error(err)
