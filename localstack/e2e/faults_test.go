@@ -24,6 +24,7 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/phone/numberset"
 )
 
 func TestSend_ProviderOutage(t *testing.T) { //nolint:paralleltest // the outage affects all tests
@@ -232,7 +233,7 @@ func TestSweep_ExpiredCampaign(t *testing.T) {
 	call := c.call(messages(1))
 	old := campaign.Batch{BatchRef: c.ref(call), AcceptedAt: time.Now().Add(-campaign.Retention), Accepted: 1, State: campaign.BatchCompleted}
 	_, _ = rand.Read(old.Key[:])
-	must(t, c.store().Accept(t.Context(), campaign.AcceptCommand{Batch: old, Campaign: call["name"].(string), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+	must(t, c.store().Accept(t.Context(), campaign.AcceptCommand{Batch: old, Campaign: call["name"].(string), Ordinal: 1, Packed: numberset.Set{}.Pack()}, rand.Text()))
 	c.eventually(5*time.Minute, "campaign deleted", func() bool {
 		c.sweep()
 		_, err := c.store().Lifetime(t.Context(), old.ID)

@@ -14,6 +14,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/random"
 )
 
@@ -51,7 +52,7 @@ func acceptedFarAhead(t *testing.T, store *dynamo.CampaignStore, tenant string) 
 		TemplateID: random.UUID(), TemplateVersion: 1, Payload: rand.Text(), Accepted: 1, Key: newBatchKey(),
 		AcceptedAt: time.Now(), Due: far, NextCheck: far, Scheduled: true, State: campaign.BatchPending,
 	}
-	must(t, store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+	must(t, store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: numberset.Set{}.Pack()}, rand.Text()))
 	return b
 }
 
