@@ -28,6 +28,7 @@ import (
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/seed"
+	"campaign-dispatch/localstack/testsize"
 )
 
 // technical matches words that a marketing person does not use.
@@ -36,8 +37,8 @@ var technical = regexp.MustCompile(`(?i)\b(lotes?|payload|json|http|uuid|dry run
 // journey is a walk of a marketing person on a phone, by keyboard alone.
 type journey struct{ *browser }
 
-// A marketing person whose company has nothing yet writes a template, sends a campaign of
-// 10,000 people, reads its results, exports them, and writes again to those who did not read.
+// A marketing person whose company has nothing yet writes a template, sends a campaign, reads
+// its results, exports them, and writes again to those who did not read.
 func TestJourney(t *testing.T) {
 	t.Parallel()
 	j := journey{open(t, "pt-BR")}
@@ -112,7 +113,10 @@ func (j journey) template() {
 }
 
 // people is the number of recipients.
-const people = 10_000
+var people = testsize.Of(500, 10_000)
+
+// shown returns a number as the pages show it.
+func shown(n int) string { return message.NewPrinter(language.BrazilianPortuguese).Sprintf("%d", n) }
 
 func (j journey) campaign() {
 	j.t.Helper()
@@ -128,8 +132,8 @@ func (j journey) campaign() {
 	j.typeIn(`#name`, "Cupom de sexta")
 	j.run("choose the file", chromedp.SetUploadFiles(`#file`, []string{path}))
 	j.follow(`form[enctype] .actions button:not(.no-script)`, `form[action$="/confirm"] button`)
-	if shown := j.text("main"); !strings.Contains(shown, "10.000") {
-		j.t.Errorf("the review does not show the number of people: %.300s", shown)
+	if review := j.text("main"); !strings.Contains(review, shown(people)) {
+		j.t.Errorf("the review does not show the number of people: %.300s", review)
 	}
 	j.follow(`form[action$="/confirm"] button`, `#live`)
 }
@@ -139,7 +143,7 @@ func (j journey) campaign() {
 func (j journey) results(readings int) {
 	j.t.Helper()
 	j.completed()
-	want := message.NewPrinter(language.BrazilianPortuguese).Sprintf("Lidas\n%d\n", readings)
+	want := "Lidas\n" + shown(readings) + "\n"
 	for !strings.Contains(j.text(`.funnel`), want) {
 		j.run("wait for outcomes", chromedp.Evaluate[chromedp.Void](`new Promise(done => setTimeout(() => done(undefined), 3000))`, chromedp.EvalAwaitPromise))
 		j.visit(j.path())
@@ -162,7 +166,7 @@ func (j journey) completed() {
 }
 
 // unread are the numbers of those who do not read the message.
-var unread = []string{"+5521987000007", "+5521987004321", "+5521987009999"}
+var unread = []string{"+5521987000007", "+5521987000321", fmt.Sprintf("+5521987%06d", people-1)}
 
 // fate sets what the provider simulator does with messages to the numbers.
 func (j journey) fate(numbers []string, name string) {
@@ -189,8 +193,8 @@ func (j journey) followUp() {
 	j.follow(`.trail a:last-child`, `#follow-up`)
 	j.follow(`#follow-up`, `input[name="audience"]`)
 	j.follow(`main form button`, `#list form button`)
-	if shown := j.text(`#list`); !strings.Contains(shown, "3 pessoas") {
-		j.t.Errorf("the list shows %s", shown)
+	if list := j.text(`#list`); !strings.Contains(list, "3 pessoas") {
+		j.t.Errorf("the list shows %s", list)
 	}
 	j.fate(unread, "delivered")
 	j.follow(`#list form button`, `#file`)
@@ -204,7 +208,7 @@ func (j journey) export() {
 	j.t.Helper()
 	j.follow(`#export`, `form[action$="/exports"]`)
 	j.follow(`form[action$="/exports"] button`, `a[id^="file-"]`)
-	if shown := j.text(`#exports`); !strings.Contains(shown, "10.000") {
-		j.t.Errorf("the list of files shows %s", shown)
+	if files := j.text(`#exports`); !strings.Contains(files, shown(people)) {
+		j.t.Errorf("the list of files shows %s", files)
 	}
 }

@@ -31,6 +31,7 @@ func parts() []part {
 	return []part{
 		{name: "second-opinion", check: secondOpinion},
 		{name: "linearizability", check: linearizability},
+		{name: "journey", check: journey},
 		{name: "faults", check: faults, ownStack: true},
 		{name: "load", check: onOwnStack("load", load), ownStack: true},
 		{name: "crowd", check: onOwnStack("crowd", crowd), ownStack: true},
