@@ -31,7 +31,7 @@ func parts() []part {
 	return []part{
 		{name: "second-opinion", check: secondOpinion},
 		{name: "linearizability", check: linearizability},
-		{name: "journey", check: journey},
+		{name: "browser", check: browser},
 		{name: "faults", check: faults, ownStack: true},
 		{name: "load", check: onOwnStack("load", load), ownStack: true},
 		{name: "crowd", check: onOwnStack("crowd", crowd), ownStack: true},
