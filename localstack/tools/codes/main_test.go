@@ -32,7 +32,7 @@ func TestBlocks_UpToDate(t *testing.T) {
 func TestBlocks_NewCode(t *testing.T) {
 	t.Parallel()
 	row := campaign.MessageCode{
-		Code: "blocked", Outcome: campaign.OutcomeExpired, Cause: "A cause.",
+		Code: "code_of_a_test", Outcome: campaign.OutcomeExpired, Cause: "A cause.",
 		Meaning: campaign.Text{English: "A meaning.", Portuguese: "Um significado."},
 		Action:  campaign.Text{English: "An action.", Portuguese: "Uma ação."},
 	}
@@ -43,9 +43,9 @@ func TestBlocks_NewCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := ", `blocked`" + b.end
+		want := ", `code_of_a_test`" + b.end
 		if b.table {
-			want = "\n| `blocked` | " + b.cells(row) + " |\n" + b.end
+			want = "\n| `code_of_a_test` | " + b.cells(row) + " |\n" + b.end
 		}
 		if n := strings.Count(got, want); n != b.count {
 			t.Errorf("%s contains %q %d times, want %d", b.path, want, n, b.count)
