@@ -66,8 +66,11 @@ func TestWhy(t *testing.T) {
 		change       campaign.Change
 		code, reason string
 	}{
-		"delivered":  {campaign.Change{Outcome: campaign.OutcomeDelivered, Code: "erased"}, "", ""},
-		"revoked":    {campaign.Change{Outcome: campaign.OutcomeRevoked, Code: "cancelled"}, "revoked", "The message was revoked before it was delivered."},
+		"delivered": {campaign.Change{Outcome: campaign.OutcomeDelivered, Code: "erased"}, "", ""},
+		"revoked": {
+			campaign.Change{Outcome: campaign.OutcomeRevoked, Code: "cancelled"},
+			"revoked", "The message was revoked before it was delivered.",
+		},
 		"stopped":    {campaign.Change{Outcome: campaign.OutcomeStopped}, "cancelled", "The campaign was cancelled before the message was sent."},
 		"expired":    {campaign.Change{Outcome: campaign.OutcomeExpired}, "ttl_passed", "The message could not be delivered in time."},
 		"failed":     {campaign.Change{Outcome: campaign.OutcomeFailed}, "failed", general},

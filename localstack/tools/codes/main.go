@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,7 +28,7 @@ const (
 var blocks = []block{
 	{path: "internal/httpapi/openapi/openapi.json", begin: "for programs: ", end: ", or a new one", count: 3, cells: english},
 	{path: "internal/dashboard/apidocs/portuguese.json", begin: "for programs: ", end: ", or a new one", count: 1, cells: english},
-	{path: "internal/dashboard/apidocs/portuguese.json", begin: "para programas: ", end: ", ou um novo", count: 1, cells: english},
+	{path: "internal/dashboard/apidocs/portuguese.json", begin: "para programas: ", end: ", ou um novo", count: 1, cells: english}, //nolint:misspell // Portuguese
 	{path: "docs/guides.md", begin: "| `message.expired` | ", end: " | `expired` |", count: 1, cells: expired},
 	{path: "docs/guides.pt.md", begin: "| `message.expired` | ", end: " | `expired` |", count: 1, cells: expired},
 	{path: "docs/guides.md", begin: begin, end: end, count: 1, cells: english, table: true},
@@ -79,12 +78,11 @@ func (b block) render(content string, codes []campaign.MessageCode) string {
 	if !b.table {
 		return strings.Join(names, ", ")
 	}
-	lines := strings.SplitAfterN(content, "\n", 3)
-	table := lines[0] + lines[1] // the head and its rule
+	lines := strings.SplitAfterN(content, "\n", 3)[:2] // the head and its rule
 	for i, row := range rows {
-		table += "| " + names[i] + " | " + row + " |\n"
+		lines = append(lines, "| "+names[i]+" | "+row+" |\n")
 	}
-	return table
+	return strings.Join(lines, "")
 }
 
 func inOrderOf(content string, codes []campaign.MessageCode) []campaign.MessageCode {
@@ -113,28 +111,38 @@ func (b block) update(text string, codes []campaign.MessageCode) (string, error)
 	return strings.Join(parts, b.begin), nil
 }
 
-// write updates the block in its file below root.
-func (b block) write(root string, codes []campaign.MessageCode) error {
-	path := filepath.Join(root, b.path)
-	old, err := os.ReadFile(path)
+// write updates the block in its file.
+func (b block) write(root *os.Root, codes []campaign.MessageCode) error {
+	old, err := root.ReadFile(b.path)
 	if err != nil {
 		return fmt.Errorf("read a file with codes: %w", err)
 	}
 	text, err := b.update(string(old), codes)
-	if err != nil || text == string(old) {
+	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := root.WriteFile(b.path, []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write codes: %w", err)
 	}
 	return nil
 }
 
 func main() {
+	if err := writeAll(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func writeAll(folder string) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return fmt.Errorf("open the repository: %w", err)
+	}
 	for _, b := range blocks {
-		if err := b.write(os.Args[1], campaign.MessageCodes); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+		if err := b.write(root, campaign.MessageCodes); err != nil {
+			return err
 		}
 	}
+	return nil
 }
