@@ -33,15 +33,12 @@ func (c DayCounts) Minus(o DayCounts) DayCounts {
 	return DayCounts{c.Sent - o.Sent, c.Delivered - o.Delivered, c.Read - o.Read, c.Failed - o.Failed, c.OptedOut - o.OptedOut}
 }
 
-// codeNotAfter is the code of an expired message that was never sent.
-const codeNotAfter = "not_after_passed"
-
 // DayCounts returns the counts of the batch.
 func (h LedgerSummary) DayCounts() DayCounts {
 	n := h.Counts
 	c := DayCounts{Read: n[OutcomeRead]}
 	c.Delivered = c.Read + n[OutcomeDelivered]
-	c.Sent = c.Delivered + n[OutcomeSent] + n[OutcomeRevoked] + n[OutcomeExpired] - h.Reasons[Reason{OutcomeExpired, codeNotAfter}]
+	c.Sent = c.Delivered + n[OutcomeSent] + n[OutcomeRevoked] + n[OutcomeExpired] - h.Reasons[neverSent]
 	c.Failed = n[OutcomeFailed] + n[OutcomeExpired] + n[OutcomeRevoked] + n[OutcomeStopped]
 	return c
 }

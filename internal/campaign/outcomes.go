@@ -50,20 +50,6 @@ type Reason struct {
 	Code    string
 }
 
-// Codes of the service that several packages record.
-const (
-	CodeCancelled = "cancelled" // a cancellation stopped the message
-	CodeNoAnswer  = "no_answer" // the provider reported nothing
-)
-
-// CodeSuperseded is the code of a correction: a negative count for messages that were
-// delivered after another final outcome. Their earlier code is not recorded. The
-// corrections keep the sum of an outcome's reasons equal to its count.
-const CodeSuperseded = "superseded"
-
-// CodeOptedOut is the code of a message that was not sent because its recipient has opted out.
-const CodeOptedOut = "opted_out"
-
 // Known returns the number of messages with an outcome.
 func (h LedgerSummary) Known() int {
 	total := 0

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"strconv"
-
-	"campaign-dispatch/internal/campaign/content"
 )
 
 // Subject returns the subject of the change's webhook: the message, or its suggestion.
@@ -32,13 +30,13 @@ func (c Change) Why() (code, reason string) {
 	case OutcomeSent, OutcomeDelivered, OutcomeRead, OutcomeTapped, OutcomeClicked:
 		return "", ""
 	case OutcomeRevoked:
-		return "revoked", reasonOf("revoked")
+		return CodeRevoked, reasonOf(CodeRevoked)
 	case OutcomeStopped:
-		code = "cancelled"
+		code = CodeCancelled
 	case OutcomeExpired:
-		code = "ttl_passed"
+		code = CodeTTLPassed
 	case OutcomeFailed:
-		code = "failed"
+		code = CodeFailed
 	}
 	if c.Code != "" {
 		code = c.Code
@@ -46,28 +44,7 @@ func (c Change) Why() (code, reason string) {
 	return code, reasonOf(code)
 }
 
-// reasons are the sentences of the codes.
-var reasons = map[string]string{ //nolint:gosec // sentences, no credentials
-	"opted_out":             "The recipient has opted out of messages.",
-	"unreachable":           "The number cannot be reached by RCS.",
-	"unsupported":           "The recipient's device or the provider does not support the message.",
-	"agent_not_launched":    "The agent is not launched for this number.",
-	"rejected":              "The provider refused the message.",
-	CodeCancelled:           "The campaign was cancelled before the message was sent.",
-	"revoked":               "The message was revoked before it was delivered.",
-	"not_after_passed":      "The notAfter time passed before the message was sent.",
-	CodeNoAnswer:            "The provider sent no delivery status.",
-	"ttl_passed":            "The message could not be delivered in time.",
-	"payload_missing":       "The contents of the message were deleted before it was sent.",
-	"not_sent_in_time":      "The provider did not accept the message within 72 hours.",
-	content.CodeTextTooLong: "The text of the message is too long for the provider.",
-	content.CodeInvalidURL:  "A URL of the message is not a complete https URL.",
-	"erased":                "The recipient's data was erased before the message was sent.",
-}
-
 func reasonOf(code string) string {
-	if reason, ok := reasons[code]; ok {
-		return reason
-	}
-	return "The message could not be delivered."
+	row, _ := DescribeCode(code)
+	return row.Reason.English
 }

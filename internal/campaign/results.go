@@ -34,8 +34,8 @@ type Results struct {
 // optedOut is the reason of messages that were not sent because their recipients had opted
 // out. neverSent is the reason of expired messages that were not sent.
 var (
-	optedOut  = Reason{OutcomeFailed, "opted_out"}
-	neverSent = Reason{OutcomeExpired, "not_after_passed"}
+	optedOut  = Reason{OutcomeFailed, CodeOptedOut}
+	neverSent = Reason{OutcomeExpired, CodeNotAfterPassed}
 )
 
 // OptedOut returns the number of messages that were not sent because their recipients had

@@ -12,11 +12,11 @@ import (
 //go:embed texts.json
 var textsFile []byte
 
-// texts are the headings by language, and the Portuguese texts of statuses, reasons and
-// rejections by code. The English ones are those of the API.
+// texts are the headings by language, and the Portuguese texts of statuses and rejections by
+// code. The English ones are those of the API.
 var texts = func() (t struct {
-	Headings                      map[string]map[string]string
-	Statuses, Reasons, Rejections map[string]string
+	Headings             map[string]map[string]string
+	Statuses, Rejections map[string]string
 },
 ) {
 	if err := json.Unmarshal(textsFile, &t); err != nil {
@@ -103,8 +103,9 @@ func (t *table) reason(c campaign.Change) string {
 		return ""
 	}
 	code, reason := c.Why()
-	if code != "" && t.Language == portuguese && texts.Reasons[code] == "" {
-		code = "failed"
+	if code == "" || t.Language != portuguese {
+		return reason
 	}
-	return t.translate(texts.Reasons, code, reason)
+	row, _ := campaign.DescribeCode(code)
+	return row.Reason.Portuguese
 }

@@ -22,7 +22,7 @@ func TestTexts_AsInTheDashboard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var texts struct{ Statuses, Reasons, Rejections map[string]string }
+	var texts struct{ Statuses, Rejections map[string]string }
 	read("texts.json", &texts)
 	for _, group := range []struct {
 		path, prefix string
@@ -30,7 +30,6 @@ func TestTexts_AsInTheDashboard(t *testing.T) {
 	}{
 		{"../dashboard/campaigns/texts.json", "campaigns.outcome.", texts.Statuses},
 		{"../dashboard/exports/texts.json", "exports.status.", texts.Statuses},
-		{"../dashboard/campaigns/texts.json", "campaigns.code.", texts.Reasons},
 		{"../dashboard/web/pages/texts.json", "rejection.", texts.Rejections},
 	} {
 		var all map[string]struct{ PT string }

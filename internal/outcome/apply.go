@@ -66,9 +66,6 @@ const (
 	maxBatches = 10_000
 )
 
-// codeTTL is the code of a message that the provider did not deliver in time.
-const codeTTL = "ttl_passed"
-
 // Handle applies events. They can arrive in any order and more than once. It returns an
 // error by position for each event to retry.
 func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []error {
@@ -241,7 +238,7 @@ func changeOf(b campaign.Batch, index int, t campaign.EventTask) (campaign.Chang
 	case campaign.EventRead:
 		c.Outcome = campaign.OutcomeRead
 	case campaign.EventExpired:
-		c.Outcome, c.Code = campaign.OutcomeExpired, codeTTL
+		c.Outcome, c.Code = campaign.OutcomeExpired, campaign.CodeTTLPassed
 		if b.Revoke && t.At.After(b.CancelledAt) {
 			c.Outcome, c.Code = campaign.OutcomeRevoked, campaign.CodeCancelled
 		}

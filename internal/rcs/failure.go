@@ -21,16 +21,16 @@ type verdict struct {
 // with the agent's key are transient.
 var verdicts = map[int]verdict{
 	// The device lacks a feature, or the text is too long.
-	http.StatusBadRequest: {"unsupported", campaign.Permanent},
+	http.StatusBadRequest: {campaign.CodeUnsupported, campaign.Permanent},
 	// The service account's key is invalid or revoked, even with a new token.
 	http.StatusUnauthorized: {"unauthenticated", campaign.Transient},
 	// The agent is not launched and the number is not a tester's.
-	http.StatusForbidden: {"agent_not_launched", campaign.Permanent},
+	http.StatusForbidden: {campaign.CodeAgentNotLaunched, campaign.Permanent},
 	// The number has no RCS, or its network has not launched the agent.
-	http.StatusNotFound:              {"unreachable", campaign.Permanent},
+	http.StatusNotFound:              {campaign.CodeUnreachable, campaign.Permanent},
 	http.StatusRequestTimeout:        {"unavailable", campaign.Transient},
 	http.StatusConflict:              {"unavailable", campaign.Transient},
-	http.StatusRequestEntityTooLarge: {"unsupported", campaign.Permanent},
+	http.StatusRequestEntityTooLarge: {campaign.CodeUnsupported, campaign.Permanent},
 	http.StatusTooManyRequests:       {"throttled", campaign.Throttled},
 }
 
@@ -38,7 +38,7 @@ var verdicts = map[int]verdict{
 // and a 3xx an answer from another server.
 var (
 	serverTrouble = verdict{"unavailable", campaign.Transient}
-	refused       = verdict{"rejected", campaign.Permanent}
+	refused       = verdict{campaign.CodeRejected, campaign.Permanent}
 	unexpected    = verdict{"unexpected_answer", campaign.Transient}
 )
 
@@ -78,10 +78,14 @@ func verdictOf(status int) verdict {
 
 // noAnswer is the failure of an interrupted call. The provider may have the message,
 // and ignores a repetition.
-func noAnswer() error { return &campaign.Failure{Kind: campaign.Transient, Code: "no_answer"} }
+func noAnswer() error {
+	return &campaign.Failure{Kind: campaign.Transient, Code: campaign.CodeNoAnswer}
+}
 
 // unencodable is the failure of a message that cannot be encoded as a request.
-func unencodable() error { return &campaign.Failure{Kind: campaign.Permanent, Code: "unsupported"} }
+func unencodable() error {
+	return &campaign.Failure{Kind: campaign.Permanent, Code: campaign.CodeUnsupported}
+}
 
 // noToken is the failure of a call without a token.
 func noToken() error { return &campaign.Failure{Kind: campaign.Transient, Code: "unauthenticated"} }

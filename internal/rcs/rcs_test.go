@@ -282,6 +282,30 @@ func TestSend_Statuses(t *testing.T) {
 	}
 }
 
+// The code of every permanent failure, which is recorded, has a description.
+func TestSend_PermanentCodes(t *testing.T) {
+	t.Parallel()
+	p, permanent := newProvider(t), 0
+	var answer atomic.Int64
+	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(answer.Load())) }))
+	defer answers.Close()
+	p.client.URL = answers.URL
+	for status := 300; status < 600; status++ {
+		answer.Store(int64(status))
+		failure := failureOf(t, p.client.Send(t.Context(), agent, delivery()))
+		if failure == nil || failure.Kind != campaign.Permanent {
+			continue
+		}
+		permanent++
+		if _, known := campaign.DescribeCode(failure.Code); !known {
+			t.Errorf("status %d: code %s has no description", status, failure.Code)
+		}
+	}
+	if permanent < 90 {
+		t.Errorf("%d statuses are permanent failures, want most of 400 to 499", permanent)
+	}
+}
+
 func TestSend_Bodies(t *testing.T) {
 	t.Parallel()
 	card := &content.Card{

@@ -13,14 +13,6 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Codes of this package. All others come from the provider.
-const (
-	codeTooLate        = "not_after_passed"
-	codeOptedOut       = "opted_out"
-	codePayloadMissing = "payload_missing"
-	codeErased         = "erased"
-)
-
 const (
 	// attemptFor is the timeout of one message. shutdownMargin is the time reserved for
 	// running sends and for recording.
@@ -114,7 +106,7 @@ func take(ctx context.Context, slots chan struct{}) bool {
 func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 	now := s.Now()
 	if r.batch.TooLate(now) {
-		j.setOutcome(campaign.OutcomeExpired, codeTooLate, now)
+		j.setOutcome(campaign.OutcomeExpired, campaign.CodeNotAfterPassed, now)
 		return
 	}
 	rendered := r.template.Render(j.message.Values)

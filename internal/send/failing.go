@@ -9,9 +9,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// codeNotSentInTime is the code of messages that were not sent within campaign.MaxFailing.
-const codeNotSentInTime = "not_sent_in_time"
-
 // attemptGap is the maximum time between two attempts of an active batch: the longest retry
 // delay, plus the time until sweep requeues lost frames. Longer gaps are pauses, rate
 // limiting or queue backlogs.
@@ -82,7 +79,7 @@ func (s *Sender) giveUp(ctx context.Context, r *run) error {
 	for _, f := range r.frameRuns {
 		f.current, f.postponed = append(f.current, f.postponed...), nil
 	}
-	r.setOutcomes(campaign.OutcomeFailed, codeNotSentInTime, s.Now())
+	r.setOutcomes(campaign.OutcomeFailed, campaign.CodeNotSentInTime, s.Now())
 	slog.WarnContext(ctx, "batch failing for 72 hours; messages of this run end as failed",
 		"tenant", r.batch.Tenant, "campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID)
 	return nil

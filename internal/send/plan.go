@@ -36,7 +36,7 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 		r.setOutcomes(campaign.OutcomeStopped, campaign.CodeCancelled, now)
 		return nil
 	case r.batch.TooLate(now):
-		r.setOutcomes(campaign.OutcomeExpired, codeTooLate, now)
+		r.setOutcomes(campaign.OutcomeExpired, campaign.CodeNotAfterPassed, now)
 		return nil
 	}
 	return s.takeReservations(ctx, r)
@@ -116,7 +116,7 @@ func (s *Sender) failOptedOut(ctx context.Context, r *run) error {
 	now := s.Now()
 	for _, j := range open {
 		if optedOut(j.message.Phone) {
-			j.setOutcome(campaign.OutcomeFailed, codeOptedOut, now)
+			j.setOutcome(campaign.OutcomeFailed, campaign.CodeOptedOut, now)
 		}
 	}
 	return nil
@@ -126,7 +126,7 @@ func (s *Sender) failOptedOut(ctx context.Context, r *run) error {
 func (f *frameRun) abandon(now time.Time) {
 	f.current, f.postponed = append(f.current, f.postponed...), nil
 	for _, j := range f.current {
-		j.setOutcome(campaign.OutcomeFailed, codePayloadMissing, now)
+		j.setOutcome(campaign.OutcomeFailed, campaign.CodePayloadMissing, now)
 	}
 }
 
@@ -142,7 +142,7 @@ func (s *Sender) loadFrame(ctx context.Context, b campaign.Batch, f *frameRun) e
 	for _, j := range f.current {
 		j.message = messages[j.index%campaign.FrameSize]
 		if j.message.Erased() && !j.hasOutcome() {
-			j.setOutcome(campaign.OutcomeFailed, codeErased, s.Now())
+			j.setOutcome(campaign.OutcomeFailed, campaign.CodeErased, s.Now())
 		}
 	}
 	return nil

@@ -55,8 +55,12 @@ var pagesOfDocs = map[string]string{
 
 type section struct{ title, text string }
 
+// remarks are comments in Markdown on their own line. No page shows them.
+var remarks = regexp.MustCompile(`(?m)^<!-- .* -->\n`)
+
 // sections returns the sections of a Markdown text at headings of the second level.
 func sections(text string) (all []section) {
+	text = remarks.ReplaceAllString(text, "")
 	for _, part := range strings.Split(text, "\n## ")[1:] {
 		title, body, _ := strings.Cut(part, "\n")
 		all = append(all, section{title, strings.TrimSpace(body)})

@@ -158,7 +158,7 @@ func (d *service) running(name string) campaign.Batch {
 	d.record(b, campaign.OutcomeFailed, "opted_out", 940, 945, sent)
 	d.record(b, campaign.OutcomeDelivered, "", 0, 799, sent.Add(2*time.Minute))
 	d.record(b, campaign.OutcomeRead, "", 0, 399, sent.Add(20*time.Minute))
-	d.record(b, campaign.OutcomeExpired, "ttl_expired", 800, 809, sent.Add(80*time.Minute))
+	d.record(b, campaign.OutcomeExpired, "ttl_passed", 800, 809, sent.Add(80*time.Minute))
 	return b
 }
 
@@ -805,7 +805,7 @@ func TestChart_CountsMatchFunnel(t *testing.T) {
 	b := d.accept(uuid(), "Natal", 1, 100, nil)
 	d.record(b, campaign.OutcomeSent, "", 0, 59, noon.Add(-time.Hour))
 	d.record(b, campaign.OutcomeExpired, "not_after_passed", 60, 99, noon.Add(-30*time.Minute))
-	d.record(b, campaign.OutcomeExpired, "ttl_expired", 0, 4, noon.Add(-time.Minute))
+	d.record(b, campaign.OutcomeExpired, "ttl_passed", 0, 4, noon.Add(-time.Minute))
 	a := d.admin().Get(pathOf(b))
 	for _, want := range []string{"Recipients 100 100% Sent 60 60%", "Sent: 60. Delivered: 0. Read: 0. Not delivered: 45."} {
 		if !strings.Contains(a.Text(), want) {

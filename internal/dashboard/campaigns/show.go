@@ -158,7 +158,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 
 // neverSent returns how many of the expired messages were never sent.
 func neverSent(reasons map[campaign.Reason]int) int {
-	return reasons[campaign.Reason{Outcome: campaign.OutcomeExpired, Code: "not_after_passed"}]
+	return reasons[campaign.Reason{Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed}]
 }
 
 // funnel returns the steps of a message's progress, each including the messages of

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -134,6 +135,21 @@ func (p *Page) Known(key, otherwise string) string {
 		return p.T(key)
 	}
 	return otherwise
+}
+
+// Reason returns why messages with a code ended undelivered, in the reader's language.
+func (p *Page) Reason(code string) string {
+	row, _ := campaign.DescribeCode(code)
+	if p.tongue.code == "pt" {
+		return row.Reason.Portuguese
+	}
+	return cmp.Or(row.OnPage, row.Reason.English)
+}
+
+// HasReason reports whether the code has a reason of its own.
+func (p *Page) HasReason(code string) bool {
+	_, known := campaign.DescribeCode(code)
+	return known
 }
 
 // Number returns a whole number in the reader's format.

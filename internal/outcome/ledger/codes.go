@@ -5,17 +5,10 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/content"
 )
 
-// codes maps stored numbers to codes. Codes not listed here are stored as text, which every
-// version reads. Append a code only in a later deployment than the first one that uses it:
-// the previous version reads an unknown number as damage. Never remove a code.
-var codes = []string{
-	"", campaign.CodeSuperseded, "failed", "ttl_passed", "revoked", "cancelled", "no_answer",
-	"unreachable", "unsupported", "agent_not_launched", "rejected", "opted_out", "not_after_passed",
-	"payload_missing", "not_sent_in_time", content.CodeTextTooLong, "erased",
-}
+// codes maps stored numbers to codes. Codes without a number are stored as text.
+var codes = campaign.StoredCodes()
 
 // spelled marks a code stored as text.
 const spelled = 255
