@@ -48,8 +48,6 @@ type Ledger interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
-	// AdoptAgent returns the batch with the agent that sends it.
-	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
 	// FinishMove changes the batches that an open move has left.
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)

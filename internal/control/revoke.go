@@ -77,9 +77,6 @@ func (c *Canceller) revokeMessages(ctx context.Context, b campaign.Batch, t camp
 	if len(indexes) == 0 {
 		return false, nil
 	}
-	if b, err = c.Ledger.AdoptAgent(ctx, b); err != nil {
-		return false, err
-	}
 	channel, err := c.Ledger.Channel(ctx, b.Tenant, b.AgentID)
 	if err != nil {
 		return false, err

@@ -13,16 +13,15 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// Batches finds the batch of a message and the agent that sends it.
+// Batches finds the batch of a message.
 type Batches interface {
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
-// Tenants finds the tenants of an agent.
+// Tenants finds the tenant of an agent, "" if there is none.
 type Tenants interface {
-	TenantsOf(ctx context.Context, agentID string) ([]string, error)
+	TenantOf(ctx context.Context, agentID string) (string, error)
 }
 
 // OptOuts stores opted-out phone numbers by tenant.
@@ -191,14 +190,11 @@ func immutableFields(b campaign.Batch) campaign.Batch {
 	}
 }
 
-// loadBatch returns the batch with its agent. The error wraps campaign.ErrNotFound if the
-// batch or its agent is unknown.
+// loadBatch returns a released batch. The error wraps campaign.ErrNotFound if it is unknown
+// or was not released.
 func (a *Applier) loadBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	b, err := a.Batches.FindBatch(ctx, key)
-	if err != nil {
-		return b, err
-	}
-	if b, err = a.Batches.AdoptAgent(ctx, b); err == nil && b.AgentID == "" {
+	if err == nil && b.AgentID == "" {
 		err = fmt.Errorf("batch %s has no agent: %w", b.BatchID, campaign.ErrNotFound)
 	}
 	return b, err
@@ -224,7 +220,6 @@ func dropForeign(ctx context.Context, b campaign.Batch, tasks []campaign.EventTa
 const (
 	droppedForeign = "signed for another agent"
 	droppedUnknown = "unknown message"
-	droppedPhone   = "invalid phone number"
 )
 
 func drop(ctx context.Context, reason string, events int) {

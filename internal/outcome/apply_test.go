@@ -36,10 +36,6 @@ func (r *released) Batch(context.Context, campaign.BatchRef) (campaign.Batch, er
 	return r.batch, nil
 }
 
-func (r *released) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
-	return b, nil
-}
-
 // process returns a warm process that receives events one at a time.
 func (r *released) process() func(t *testing.T, kind campaign.EventKind, index int) error {
 	recorder := r.recorder()

@@ -66,11 +66,7 @@ func (s *tapped) Batch(context.Context, campaign.BatchRef) (campaign.Batch, erro
 	return s.batch, nil
 }
 
-func (s *tapped) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
-	return b, nil
-}
-
-func (s *tapped) TenantsOf(context.Context, string) ([]string, error) { return []string{"tenant"}, nil }
+func (s *tapped) TenantOf(context.Context, string) (string, error) { return "tenant", nil }
 
 func (s *tapped) Get(_ context.Context, key string) ([]byte, error) {
 	return json.Marshal(s.contents[key])

@@ -134,11 +134,6 @@ func (o *agentSimulation) SetFailing(context.Context, campaign.Batch, campaign.F
 	return true, nil
 }
 
-// AdoptAgent returns the batch unchanged: all batches belong to one agent.
-func (o *agentSimulation) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
-	return b, nil
-}
-
 // run passes the tasks to functions until every message that is not lost is sent.
 func (o *agentSimulation) run(t *testing.T) {
 	t.Helper()

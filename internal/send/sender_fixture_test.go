@@ -147,10 +147,6 @@ func (g *senderFixture) Of(context.Context, string) (func(phone string) bool, er
 	return func(phone string) bool { return g.optedOut[phone] }, g.optOutErr
 }
 
-func (g *senderFixture) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
-	return b, nil
-}
-
 func (g *senderFixture) Channel(context.Context, string, string) (campaign.Channel, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -581,13 +581,6 @@ func (m mortal) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID
 	return call(m, "StartRelease", func() (bool, error) { return m.w.store.StartRelease(ctx, ref, agentID, now, next) })
 }
 
-func (m mortal) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
-	if !b.NeedsAgent() {
-		return b, nil // without a call
-	}
-	return call(m, "AdoptAgent", func() (campaign.Batch, error) { return m.w.store.AdoptAgent(ctx, b) })
-}
-
 func (m mortal) EndRelease(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
 	return call(m, "EndRelease", func() (bool, error) { return m.w.store.EndRelease(ctx, ref, next) })
 }

@@ -25,8 +25,6 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
-	// AdoptAgent returns the batch with its agent.
-	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
 // StateWriter updates batches and deliveries if they are unchanged since they were read.
@@ -411,13 +409,10 @@ type channelKey struct{ tenant, agentID string }
 // stopped reports whether sending of the batch is paused. Expired and cancelled batches are
 // queued nevertheless, so that their messages end.
 func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
-	b, err := r.sweeper.Store.AdoptAgent(ctx, b)
-	if err != nil {
-		return false, err
-	}
 	key := channelKey{b.Tenant, b.AgentID}
 	channel, ok := r.channels[key]
 	if !ok {
+		var err error
 		if channel, err = r.sweeper.Store.Channel(ctx, b.Tenant, b.AgentID); err != nil {
 			return false, err
 		}

@@ -124,8 +124,8 @@ func (m mortal) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, n
 	return call(m, "MoveNotice", func() (bool, error) { return m.w.store.MoveDelivery(ctx, t, read, next) })
 }
 
-func (m mortal) TenantsOf(ctx context.Context, agentID string) ([]string, error) {
-	return call(m, "TenantsOf", func() ([]string, error) { return m.w.store.TenantsOf(ctx, agentID) })
+func (m mortal) TenantOf(ctx context.Context, agentID string) (string, error) {
+	return call(m, "TenantOf", func() (string, error) { return m.w.store.TenantOf(ctx, agentID) })
 }
 
 func (m mortal) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error) {

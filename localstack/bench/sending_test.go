@@ -154,10 +154,6 @@ func (r *sendRows) MoveCheck(context.Context, campaign.Batch, time.Time) (bool, 
 	return true, nil
 }
 
-func (r *sendRows) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
-	return b, nil
-}
-
 func (r *sendRows) Channel(context.Context, string, string) (campaign.Channel, error) {
 	return campaign.Channel{Agent: campaign.Agent{ID: "agent"}}, nil
 }

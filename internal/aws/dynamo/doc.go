@@ -59,8 +59,7 @@
 //	T#template                CURRENT                         newest version of a template                         admin, dashboard, templates                         dispatch, dashboard, templates
 //	T#template                V#version                       version of a template                                admin, dashboard, templates                         send, privacy, dashboard, templates
 //	A#agent                   AGENT                           agent                                                admin                                               send, events, admin
-//	A#agent                   OWNER                           owner of an agent                                    admin                                               admin
-//	A#agent                   TENANT#tenant                   tenant of an agent                                   admin                                               outcome, admin
+//	A#agent                   OWNER                           owner of an agent                                    admin                                               outcome, admin, privacy
 //	A#agent                   PACE                            rate limit of an agent                               send                                                send, sweep
 //	PAUSE#subject             PAUSE                           pause of sending                                     admin                                               send, sweep
 //	DIRECTORY                 TENANT#, AGENT# or PAUSE#id     list entry of any of these                           admin                                               admin

@@ -268,3 +268,17 @@ func TestDue_Split(t *testing.T) {
 		t.Errorf("the rows stand in %d parts and %d shards, want one part and about 16 shards", len(parts), len(shards))
 	}
 }
+
+func TestStartRelease_RecordsTheAgent(t *testing.T) {
+	t.Parallel()
+	store, b := newStore(t), newBatch("tenant-"+rand.Text(), campaign.BatchPending, later, later)
+	accept(t, store, b)
+	for i, agent := range []string{"first", "second"} {
+		if _, err := store.StartRelease(t.Context(), b.BatchRef, agent, later, later); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := store.Batch(t.Context(), b.BatchRef); got.AgentID != "first" || err != nil {
+			t.Errorf("release %d: agent %q, %v", i, got.AgentID, err)
+		}
+	}
+}

@@ -157,11 +157,6 @@ func agentKey(id string) Item { return Item{"pk": text("A#" + id), "sk": text("A
 // agent keeps its history.
 func ownerKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("OWNER")} }
 
-// agentTenantKey is the row that lists a tenant of an agent.
-func agentTenantKey(agentID, tenant string) Item {
-	return Item{"pk": text("A#" + agentID), "sk": text("TENANT#" + tenant)}
-}
-
 // optOutKey is the row of a shard of a tenant's opt-outs.
 func optOutKey(tenant string, shard int) Item {
 	return Item{"pk": text("OPT#" + tenant), "sk": text(fmt.Sprintf("%02d", shard))}
