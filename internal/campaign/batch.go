@@ -144,12 +144,9 @@ type Batch struct {
 	// AgentID is the agent that sends the batch. The release sets it, and it never changes.
 	// It is "" before the release.
 	AgentID string
-	// Ledger reports whether the outcomes are stored in the Outcomes table. It is set on
-	// acceptance and never changes.
-	Ledger bool
 	// TapKey authenticates the taps on the suggestions of the batch's messages, see
-	// Postback, and their links, see LinkToken. It is set on acceptance and never changes. It is nil without suggestions, in
-	// the former layout and in old rows: taps are replies then.
+	// Postback, and their links, see LinkToken. It is set on acceptance and never changes. It
+	// is nil without suggestions.
 	TapKey []byte
 	// CountsClicks reports whether a suggestion of the batch's template counts its clicks. It
 	// is set on acceptance and never changes. It is false without a TapKey.

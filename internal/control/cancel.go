@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // batchesAtOnce is the number of batches cancelled concurrently.
@@ -46,7 +47,7 @@ func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign, ne
 type Ledger interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
+	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
 	// FinishMove changes the batches that an open move has left.

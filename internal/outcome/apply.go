@@ -185,7 +185,7 @@ func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaig
 // Other fields are read when needed.
 func immutableFields(b campaign.Batch) campaign.Batch {
 	return campaign.Batch{
-		BatchRef: b.BatchRef, Key: b.Key, Accepted: b.Accepted, AcceptedAt: b.AcceptedAt, AgentID: b.AgentID, Ledger: b.Ledger,
+		BatchRef: b.BatchRef, Key: b.Key, Accepted: b.Accepted, AcceptedAt: b.AcceptedAt, AgentID: b.AgentID,
 		TapKey: b.TapKey, Due: b.Due, Test: b.Test,
 	}
 }
@@ -280,17 +280,13 @@ func (a *Applier) retryOrDropUnknown(ctx context.Context, tasks []campaign.Event
 // ExpireUnconfirmed ends a batch's sent messages without a delivery status as expired and
 // completes the batch. Call it after their TTL and AnswerGrace have passed.
 func (r *Recorder) ExpireUnconfirmed(ctx context.Context, b campaign.Batch) error {
-	frames := make([]int, b.Frames())
-	for f := range frames {
-		frames[f] = f
-	}
-	batchLedger, err := r.Store.Ledger(ctx, b, frames)
+	head, err := r.Store.LedgerHead(ctx, b.Key)
 	if err != nil {
 		return fmt.Errorf("close batch %s: %w", b.BatchID, err)
 	}
 	var changes []campaign.Change
 	for index := range b.Accepted {
-		if batchLedger.Outcome(index) == campaign.OutcomeSent {
+		if head.Outcome(index) == campaign.OutcomeSent {
 			changes = append(changes, campaign.Change{Index: index, Outcome: campaign.OutcomeExpired, Code: campaign.CodeNoAnswer, At: r.Now()})
 		}
 	}

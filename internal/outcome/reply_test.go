@@ -22,13 +22,12 @@ type people struct {
 	latest     campaign.OptChange
 	posted     []campaign.Kind
 	deliveries []campaign.WebhookDelivery // as written
-	split      bool
-	tenants    int                       // number of reads of the agent's tenant
-	agent      string                    // agent of the batch
-	dropped    bool                      // the event was counted as dropped
-	records    int                       // writes of opt-outs
-	optErr     error                     // of these
-	replies    map[string]campaign.Reply // by tenant and ID
+	tenants    int                        // number of reads of the agent's tenant
+	agent      string                     // agent of the batch
+	dropped    bool                       // the event was counted as dropped
+	records    int                        // writes of opt-outs
+	optErr     error                      // of these
+	replies    map[string]campaign.Reply  // by tenant and ID
 }
 
 func (p *people) SaveReply(_ context.Context, tenant string, r campaign.Reply) error {
@@ -73,7 +72,7 @@ func (p *people) Record(_ context.Context, _ string, changes []campaign.OptChang
 func (p *people) apply(t *testing.T, kind campaign.EventKind, at time.Time) error {
 	t.Helper()
 	recorder := p.recorder()
-	recorder.Webhooks, recorder.Split = p, p.split
+	recorder.Webhooks = p
 	applier := &outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p, Replies: p}
 	task := campaign.EventTask{
 		Kind: kind, AgentID: "agent", EventID: "e", MessageID: campaign.BatchKey{1}.MessageID(0), At: at, Blob: "events/agent/e",
@@ -127,30 +126,24 @@ func TestHandle_OptOutKeywords(t *testing.T) {
 	}
 }
 
-// A repeated reply causes one delivery, with an ID or without one, depending on the layout
-// of its batch. Its task is queued after the delivery is written.
+// A repeated reply causes one delivery. Its task is queued after the delivery is written.
 func TestHandle_RepeatedReply(t *testing.T) {
 	t.Parallel()
-	for name, split := range map[string]bool{"v1": false, "v2": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := &people{batchLedger: newBatchLedger(), agent: "agent", split: split, content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}}
-			for range 2 {
-				if err := p.apply(t, campaign.EventReply, time.Unix(2, 0)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if len(p.deliveries) != 2 || len(p.queued) != 2 || p.queued[0] != p.queued[1] {
-				t.Fatalf("%d deliveries and the tasks %q, want the same one twice", len(p.deliveries), p.queued)
-			}
-			n := p.deliveries[0]
-			if n.Task() != p.deliveries[1].Task() || n.Kind != campaign.KindReplied || n.Blob == "" || n.ExpiresAt.IsZero() {
-				t.Errorf("deliveries %+v, want the same reply twice", p.deliveries)
-			}
-			if hasID := strings.Contains(p.queued[0], `"noticeId"`); (n.ID != "") != split || hasID != split {
-				t.Errorf("the delivery has the ID %q and the task is %s; want an ID in v2 alone", n.ID, p.queued[0])
-			}
-		})
+	p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}}
+	for range 2 {
+		if err := p.apply(t, campaign.EventReply, time.Unix(2, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(p.deliveries) != 2 || len(p.queued) != 2 || p.queued[0] != p.queued[1] {
+		t.Fatalf("%d deliveries and the tasks %q, want the same one twice", len(p.deliveries), p.queued)
+	}
+	n := p.deliveries[0]
+	if n.ID == "" || n.ID != p.deliveries[1].ID || n.Kind != campaign.KindReplied || n.Blob == "" || n.ExpiresAt.IsZero() {
+		t.Errorf("deliveries %+v, want the same reply twice", p.deliveries)
+	}
+	if !strings.Contains(p.queued[0], `"noticeId":"`+n.ID+`"`) {
+		t.Errorf("the task is %s, want one of delivery %s", p.queued[0], n.ID)
 	}
 }
 

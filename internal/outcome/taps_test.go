@@ -39,7 +39,7 @@ func newTapped(kinds ...string) *tapped {
 	s := &tapped{batchLedger: newBatchLedger(), contents: map[string]campaign.EventContent{}, now: time.Unix(1_700_000_000, 0).UTC()}
 	s.batch = campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "tenant", CampaignID: "campaign"}, BatchID: "batch"},
-		Key:      campaign.BatchKey{1}, Accepted: 3, AcceptedAt: s.now, AgentID: "agent", Ledger: true, TapKey: []byte("sixteen bytes..."),
+		Key:      campaign.BatchKey{1}, Accepted: 3, AcceptedAt: s.now, AgentID: "agent", TapKey: []byte("sixteen bytes..."),
 	}
 	s.endpoints = []campaign.Endpoint{{ID: "endpoint", Kinds: kinds}}
 	return s
@@ -129,7 +129,7 @@ func (s *tapped) handle(t *testing.T, events ...campaign.EventTask) {
 
 func (s *tapped) applier() *outcome.Applier {
 	recorder := s.recorder()
-	recorder.Store, recorder.Webhooks, recorder.Split = s, s, true
+	recorder.Store, recorder.Webhooks = s, s
 	recorder.Now = func() time.Time { return s.now }
 	return &outcome.Applier{Batches: s, Tenants: s, Contents: s, OptOuts: s, Recorder: recorder, Taps: s, Replies: s}
 }

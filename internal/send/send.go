@@ -13,12 +13,13 @@ import (
 
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // Batches reads and updates batches and their ledgers.
 type Batches interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
+	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error)
 }

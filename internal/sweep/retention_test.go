@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/internal/sweep"
+	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -95,11 +96,11 @@ func (w *pipeline) leaveTraces(b campaign.Batch) {
 	w.must(w.store.KeepResults(ctx, b.ID, campaign.Results{At: now, Batches: 1, ExpiresAt: b.ExpiresAt()}))
 	_, err := w.store.SwapRateLimit(ctx, w.agent, campaign.RateLimit{}, campaign.RateLimit{Every: time.Second, Next: now})
 	w.must(err)
-	w.must(w.store.CountPosts(ctx, w.tenant, "all", now, 1, 1))
+	w.must(w.store.AddPosts(ctx, w.tenant, now, map[string]poststats.Count{"all": {Taken: 1, Failed: 1}}))
 	w.must(w.store.RecordFailure(ctx, campaign.WebhookFailure{Tenant: w.tenant, EndpointID: "all", At: now, WebhookID: "msg_1"}))
 	_, err = w.store.SaveCircuit(ctx, campaign.Circuit{Tenant: w.tenant, EndpointID: "all", Since: now, Next: now.Add(2 * campaign.Retention)})
 	w.must(err)
-	dead := campaign.WebhookDelivery{Tenant: w.tenant, EndpointID: "gone", Key: b.Key, Ordinal: 1, Dead: true, Next: now, ExpiresAt: b.ExpiresAt()}
+	dead := campaign.WebhookDelivery{Tenant: w.tenant, EndpointID: "gone", Entries: []byte("entries"), Dead: true, Next: now, ExpiresAt: b.ExpiresAt()}.Identified()
 	w.must(w.store.AddDeliveries(ctx, []campaign.WebhookDelivery{dead}))
 	w.must(w.store.Audit(ctx, campaign.AuditEntry{Tenant: w.tenant, At: now, Who: "ana", Action: "a", Subject: "s"}))
 	_, err = w.store.UseForm(ctx, w.tenant, rand.Text())

@@ -3,7 +3,6 @@ package sweep_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -62,42 +61,21 @@ func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
 	if err != nil {
 		return err
 	}
-	posts, err := m.postsOf(ctx, n)
+	content, err := m.Get(ctx, n.Blob)
 	if err != nil {
 		return err
 	}
+	if !m.w.sink.sameAs(n.Blob, string(content)) {
+		m.w.t.Errorf("%s is posted again with different content: %s", n.Kind, content)
+	}
 	err = m.w.death.call("post", func() error {
-		for _, what := range posts {
-			m.w.sink.post(n.EndpointID, what)
-		}
+		m.w.sink.post(n.EndpointID, string(n.Kind))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	return m.w.death.call("DeleteNotice", func() error { return m.w.store.DeleteDelivery(ctx, t) })
-}
-
-func (m mortal) postsOf(ctx context.Context, n campaign.WebhookDelivery) ([]string, error) {
-	if n.Blob != "" {
-		content, err := m.Get(ctx, n.Blob)
-		if err != nil {
-			return nil, err
-		}
-		if !m.w.sink.sameAs(n.Blob, string(content)) {
-			m.w.t.Errorf("%s is posted again with different content: %s", n.Kind, content)
-		}
-		return []string{string(n.Kind)}, nil
-	}
-	page, err := m.w.store.LogPage(ctx, n.Key, n.Ordinal)
-	if err != nil {
-		return nil, err
-	}
-	var posts []string
-	for _, c := range page.Changes {
-		posts = append(posts, fmt.Sprint(c.Index, " ", c.Outcome))
-	}
-	return posts, nil
 }
 
 func (m mortal) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {

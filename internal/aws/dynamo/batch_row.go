@@ -43,14 +43,11 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 	if b.AgentID != "" {
 		row["agentId"] = text(b.AgentID)
 	}
-	if b.Ledger {
-		row["ledger"] = boolean(true)
-		if len(b.TapKey) > 0 {
-			row["tapKey"] = bytesOf(b.TapKey)
-			if b.CountsClicks {
-				row["countsClicks"] = boolean(true)
-			}
-		}
+	if len(b.TapKey) > 0 {
+		row["tapKey"] = bytesOf(b.TapKey)
+	}
+	if b.CountsClicks {
+		row["countsClicks"] = boolean(true)
 	}
 	setOrigin(row, b)
 	setBilling(row, b)
@@ -95,7 +92,6 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 			At:  getMillis(row, "failedAt"),
 		},
 		AgentID:  getText(row, "agentId"),
-		Ledger:   getBool(row, "ledger"),
 		TapKey:   getBinary(row, "tapKey"),
 		ClosedAt: getMillis(row, "closedAt"),
 		Classes:  campaign.Classes{Known: row["basics"] != nil, Basic: int(getNumber(row, "basics")), Bits: getBinary(row, "classes")},
@@ -137,10 +133,7 @@ func (s *CampaignStore) dueShard(ref campaign.BatchRef) string {
 
 // dueKey returns the DueIndex partition key of a tenant's row.
 func (s *CampaignStore) dueKey(tenant, row string) string {
-	if !s.Split {
-		return strconv.FormatUint(hashOf(row)%DueShards, 10)
-	}
-	return strconv.FormatUint(DueShards+hashOf(row)%(SplitDueShards/DueParts)*DueParts+hashOf(tenant)%DueParts, 10)
+	return strconv.FormatUint(hashOf(row)%(DueShards/DueParts)*DueParts+hashOf(tenant)%DueParts, 10)
 }
 
 func hashOf(name string) uint64 {

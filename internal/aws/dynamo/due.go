@@ -22,7 +22,7 @@ const duePage = 250
 
 var errBadKey = errors.New("not a batch key")
 
-// Due yields the due batches, deliveries and campaigns of one of AllDueShards, the longest
+// Due yields the due batches, circuits and campaigns of one of DueShards, the longest
 // overdue first. The index is eventually consistent, so items may have changed. The
 // sequence ends at the first error.
 func (s *CampaignStore) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
@@ -50,7 +50,7 @@ func (s *CampaignStore) Due(ctx context.Context, shard int, now time.Time) iter.
 
 func readDue(row Item) (campaign.Due, error) {
 	check := getMillis(row, "nextCheck")
-	if task, ok := readDeliveryKey(row); ok {
+	if task, ok := readCircuitKey(row); ok {
 		return campaign.Due{Delivery: &task, Check: check}, nil
 	}
 	if id, ok := campaignOf(row); ok && getText(row, "sk") == metaSK {

@@ -187,7 +187,7 @@ func (s *CampaignStore) eachBatch(ctx context.Context, tenant string, visit func
 }
 
 func (s *CampaignStore) eachBatchOf(ctx context.Context, id campaign.ID, visit func(b campaign.Batch)) error {
-	c, err := s.campaign(ctx, id, batchStates, nil)
+	c, err := s.campaign(ctx, id, batchStates, false)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil // deleted concurrently
 	}

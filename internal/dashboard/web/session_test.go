@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 )
