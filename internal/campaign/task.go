@@ -35,7 +35,7 @@ type SendTask struct {
 	// Attempt counts the sends after throttled or transient failures, from 0.
 	Attempt int `json:"attempt,omitempty"`
 	// Reservation is the share of the agent's rate leased for the task.
-	Reservation Reservation `json:"turn,omitzero"`
+	Reservation Reservation `json:"reservation,omitzero"`
 	// Ticket is the position of a frame that waits for a reservation, or had one.
 	Ticket Ticket `json:"ticket,omitzero"`
 }
@@ -112,7 +112,7 @@ const (
 // NotifyTask asks to post webhooks to an endpoint: those of a delivery or of log entries. A
 // task with neither asks to check the endpoint's circuit. It can arrive more than once.
 type NotifyTask struct {
-	DeliveryID string `json:"noticeId,omitempty"`
+	DeliveryID string `json:"deliveryId,omitempty"`
 	// Entries are log entries that were not posted yet, in base64; see ledger.PackNewEntries.
 	// They have no delivery row.
 	Entries    string `json:"entries,omitempty"`

@@ -18,7 +18,7 @@ const batchesAtOnce = 16
 
 // canceller cancels batches.
 type canceller interface {
-	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
+	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 }
 
 // cancelBatches cancels the unfinished batches of a cancelled campaign. An error in one
@@ -49,7 +49,7 @@ type Ledger interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
-	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
+	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// FinishMove changes the batches that an open move has left.
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
 }

@@ -142,7 +142,7 @@ func TestHandle_RepeatedReply(t *testing.T) {
 	if n.ID == "" || n.ID != p.deliveries[1].ID || n.Kind != campaign.KindReplied || n.Blob == "" || n.ExpiresAt.IsZero() {
 		t.Errorf("deliveries %+v, want the same reply twice", p.deliveries)
 	}
-	if !strings.Contains(p.queued[0], `"noticeId":"`+n.ID+`"`) {
+	if !strings.Contains(p.queued[0], `"deliveryId":"`+n.ID+`"`) {
 		t.Errorf("the task is %s, want one of delivery %s", p.queued[0], n.ID)
 	}
 }

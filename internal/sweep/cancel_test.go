@@ -236,8 +236,8 @@ func (m mortal) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time
 	return m.w.death.call("CancelCampaign", func() error { return m.w.store.CancelCampaign(ctx, id, at, revoke) })
 }
 
-func (m mortal) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, next time.Time) error {
-	return m.w.death.call("CancelBatch", func() error { return m.w.store.CancelBatch(ctx, ref, at, takeBack, next) })
+func (m mortal) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, next time.Time) error {
+	return m.w.death.call("CancelBatch", func() error { return m.w.store.CancelBatch(ctx, ref, at, revoke, next) })
 }
 
 func (m mortal) Reschedule(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {

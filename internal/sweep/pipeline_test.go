@@ -589,11 +589,11 @@ func (m mortal) TemplateVersion(ctx context.Context, id string, version int) (ca
 }
 
 func (m mortal) RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error) {
-	return call(m, "Pace", func() (campaign.RateLimit, error) { return m.w.store.RateLimit(ctx, agentID) })
+	return call(m, "RateLimit", func() (campaign.RateLimit, error) { return m.w.store.RateLimit(ctx, agentID) })
 }
 
-func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, pace campaign.RateLimit) (bool, error) {
-	return call(m, "SwapPace", func() (bool, error) { return m.w.store.SwapRateLimit(ctx, agentID, old, pace) })
+func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error) {
+	return call(m, "SwapRateLimit", func() (bool, error) { return m.w.store.SwapRateLimit(ctx, agentID, old, rateLimit) })
 }
 
 // DueDeliveries omits batches of other tests, which share the table.

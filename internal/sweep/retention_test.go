@@ -26,7 +26,7 @@ import (
 var keptFor = map[string]string{
 	"C META": "sweep", "C SET#": "sweep", "C PROGRESS": "sweep", "N NAME": "sweep",
 
-	"A AGENT": "operator", "A OWNER": "operator", "A PACE": "operator", "TEN TENANT": "operator", "DIRECTORY AGENT#": "operator",
+	"A AGENT": "operator", "A OWNER": "operator", "A RATE": "operator", "TEN TENANT": "operator", "DIRECTORY AGENT#": "operator",
 	"DIRECTORY TENANT#": "operator", "DIRECTORY PAUSE#": "operator", "PAUSE PAUSE": "operator", "TEN TEMPLATE#": "operator",
 	"TEN CREDENTIAL#": "operator", "TEN ENDPOINT#": "operator", "TEN CIRCUIT#": "operator", "T CURRENT": "operator", "T V#": "operator",
 	"CRED": "operator", "OPT": "operator",
@@ -178,7 +178,7 @@ func TestRetention_EveryRowExpires(t *testing.T) {
 func checkSeen(t *testing.T, seen map[string]bool) {
 	t.Helper()
 	want := slices.Collect(maps.Keys(keptFor))
-	want = append(want, "AUDIT", "B HEAD", "B LOG#", "B NOTICE#", "C BATCH#", "C RESULTS", "FAILURES", "FAM", "FORM", "I IDEM", "RATE", "REPLIES", "RT", "STATS", "X NOTICE#")
+	want = append(want, "AUDIT", "B HEAD", "C BATCH#", "C RESULTS", "FAM", "FORM", "I IDEM", "RATE", "REPLIES", "RT")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(seen))); diff != "" {
 		t.Errorf("kinds of rows (-want +got):\n%s", diff)

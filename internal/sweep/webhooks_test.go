@@ -54,7 +54,7 @@ func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
 	if t.Entries != "" {
 		return m.postEntries(t)
 	}
-	n, err := call(m, "Notice", func() (campaign.WebhookDelivery, error) { return m.w.store.Delivery(ctx, t) })
+	n, err := call(m, "Delivery", func() (campaign.WebhookDelivery, error) { return m.w.store.Delivery(ctx, t) })
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
 	if err != nil {
 		return err
 	}
-	return m.w.death.call("DeleteNotice", func() error { return m.w.store.DeleteDelivery(ctx, t) })
+	return m.w.death.call("DeleteDelivery", func() error { return m.w.store.DeleteDelivery(ctx, t) })
 }
 
 func (m mortal) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
@@ -95,11 +95,11 @@ func (m mortal) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoi
 }
 
 func (m mortal) AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error {
-	return m.w.death.call("AddNotices", func() error { return m.w.store.AddDeliveries(ctx, deliveries) })
+	return m.w.death.call("AddDeliveries", func() error { return m.w.store.AddDeliveries(ctx, deliveries) })
 }
 
 func (m mortal) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
-	return call(m, "MoveNotice", func() (bool, error) { return m.w.store.MoveDelivery(ctx, t, read, next) })
+	return call(m, "MoveDelivery", func() (bool, error) { return m.w.store.MoveDelivery(ctx, t, read, next) })
 }
 
 func (m mortal) TenantOf(ctx context.Context, agentID string) (string, error) {

@@ -60,7 +60,7 @@ func (w *harness) parkDamaged() campaign.NotifyTask {
 		Tenant: w.tenant, EndpointID: w.endpoint.ID, Left: []int{0}, Parked: true,
 		Next: start.Add(-time.Hour), ExpiresAt: start.Add(time.Hour), Entries: []byte("any"),
 	}.Identified()
-	pk, sk := "W#"+d.ID, "NOTICE#"+w.tenant+"#"+w.endpoint.ID
+	pk, sk := "W#"+d.ID, "DELIVERY#"+w.tenant+"#"+w.endpoint.ID
 	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.WebhookDelivery{d}))
 	_, err := w.store.Client.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
 		TableName:        &w.store.Webhooks,

@@ -110,7 +110,7 @@ var (
 		{fmt.Sprintf("index due of campaigns, hottest of its %d keys, writes", dynamo.DueShards), entriesOf("campaigns", "nextCheck"), dueShare},
 		{"index campaigns, key of the hottest tenant, writes", entriesOf("campaigns", "listAs"), hottest},
 		{"campaign rows (META, BATCH, SET) of the hottest tenant, writes", rowsOf("campaigns", "META", "BATCH", "SET", "PROGRESS"), hottest},
-		{"rate of an agent (PACE), writes", rowsOf("campaigns", "PACE"), hottest},
+		{"rate of an agent (RATE), writes", rowsOf("campaigns", "RATE"), hottest},
 		{"call counter of a tenant (CALLS), writes", rowsOf("auth", "CALLS"), hottest},
 	}
 	batchRows  = rowsOf("outcomes", "HEAD", "LOG")

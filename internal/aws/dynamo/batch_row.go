@@ -34,7 +34,7 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 		row["cancelledAt"] = millis(b.CancelledAt)
 	}
 	if b.Revoke {
-		row["takeBack"] = boolean(true)
+		row["revoke"] = boolean(true)
 	}
 	if !b.Failing.At.IsZero() {
 		row["failingMillis"] = number(b.Failing.For.Milliseconds())
@@ -86,7 +86,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		State:           campaign.BatchState(getText(row, "state")),
 		NextCheck:       getMillis(row, "nextCheck"),
 		CancelledAt:     getMillis(row, "cancelledAt"),
-		Revoke:          getBool(row, "takeBack"),
+		Revoke:          getBool(row, "revoke"),
 		Failing: campaign.Failing{
 			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,
 			At:  getMillis(row, "failedAt"),

@@ -17,7 +17,7 @@ var errDamagedDelivery = fmt.Errorf("delivery: %w", campaign.ErrDamaged)
 
 const (
 	deliveryIDPrefix = "W#"
-	deliveryPrefix   = "NOTICE#"
+	deliveryPrefix   = "DELIVERY#"
 )
 
 // deliveryKey contains all fields of the delivery's task, so that tasks can be created from

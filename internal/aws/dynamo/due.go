@@ -200,18 +200,23 @@ func (s *CampaignStore) updateBatch(ctx context.Context, ref campaign.BatchRef, 
 }
 
 func (s *CampaignStore) batchUpdate(ref campaign.BatchRef, update, condition string, values Item) *types.Update {
-	var names map[string]string // DynamoDB rejects an empty map
-	for _, name := range []string{"state", "due"} {
-		if strings.Contains(update+condition, "#"+name) {
+	return &types.Update{
+		TableName: &s.Campaigns, Key: batchKey(ref),
+		UpdateExpression: &update, ConditionExpression: &condition,
+		ExpressionAttributeNames: reservedNames(update + condition), ExpressionAttributeValues: values,
+	}
+}
+
+// reservedNames returns the names that an expression uses and that DynamoDB reserves, nil for
+// none: DynamoDB rejects an empty map.
+func reservedNames(expression string) (names map[string]string) {
+	for _, name := range []string{"state", "due", "revoke"} {
+		if strings.Contains(expression, "#"+name) {
 			if names == nil {
 				names = map[string]string{}
 			}
 			names["#"+name] = name
 		}
 	}
-	return &types.Update{
-		TableName: &s.Campaigns, Key: batchKey(ref),
-		UpdateExpression: &update, ConditionExpression: &condition,
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	}
+	return names
 }

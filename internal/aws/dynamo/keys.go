@@ -166,7 +166,7 @@ func optOutPartKey(tenant string, shard int, id string) Item {
 }
 
 // rateLimitKey is the row with the shared rate limit of an agent.
-func rateLimitKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("PACE")} }
+func rateLimitKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("RATE")} }
 
 // pauseKey is the row that pauses sending for "all", "tenant#id" or "agent#id".
 func pauseKey(subject string) Item { return Item{"pk": text("PAUSE#" + subject), "sk": text("PAUSE")} }

@@ -82,7 +82,7 @@ func (s *CampaignStore) RecordFailure(ctx context.Context, f campaign.WebhookFai
 	row := failureKey(f)
 	row["kind"], row["messageId"], row["status"] = text(string(f.Kind)), text(f.MessageID), number(f.Status)
 	row["code"], row["attempt"] = text(f.Code), number(f.Attempt)
-	row["noticeId"], row["blob"] = text(f.Task.DeliveryID), text(f.Blob)
+	row["deliveryId"], row["blob"] = text(f.Task.DeliveryID), text(f.Blob)
 	if len(f.Entry) > 0 {
 		row["entry"] = bytesOf(f.Entry)
 	}
@@ -141,7 +141,7 @@ func readFailure(tenant, endpointID string, row Item) campaign.WebhookFailure {
 		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: when, Kind: campaign.Kind(getText(row, "kind")),
 		MessageID: getText(row, "messageId"), Status: int(getNumber(row, "status")), Code: getText(row, "code"),
 		Attempt: int(getNumber(row, "attempt")), Took: time.Duration(getNumber(row, "took")) * time.Millisecond, Kept: getBool(row, "kept"),
-		Task:  campaign.NotifyTask{DeliveryID: getText(row, "noticeId"), Tenant: tenant, EndpointID: endpointID},
+		Task:  campaign.NotifyTask{DeliveryID: getText(row, "deliveryId"), Tenant: tenant, EndpointID: endpointID},
 		Entry: getBinary(row, "entry"), Blob: getText(row, "blob"),
 	}
 }

@@ -29,7 +29,7 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 // overview are the attributes of META and BATCH rows that Overview reads.
 var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
-	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "tapKey", "countsClicks", "nextCheck", "failedAt", forgetting,
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "revoke", "tapKey", "countsClicks", "nextCheck", "failedAt", forgetting,
 	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld",
 }
@@ -58,7 +58,7 @@ func (s *CampaignStore) campaign(ctx context.Context, id campaign.ID, rowsFor []
 	meta := rows[len(rows)-1]
 	c := campaign.Campaign{
 		ID: id, Name: getText(meta, "name"), CreatedAt: getMillis(meta, "createdAt"),
-		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "takeBack"), Move: readMove(meta), BatchCount: int(getNumber(meta, "batches")),
+		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "revoke"), Move: readMove(meta), BatchCount: int(getNumber(meta, "batches")),
 		Batches: make([]campaign.Progress, len(rows)-1),
 	}
 	for i, row := range rows[:len(rows)-1] {

@@ -18,10 +18,10 @@ import (
 
 // The Webhooks table contains:
 //
-//	W#id                       NOTICE#tenant#endpoint  a delivery
-//	FAILURES#tenant#endpoint   instant#webhook         a failed post
-//	POSTS#tenant#endpoint      instant#webhook         a kept post
-//	STATS#tenant               hour                    the posts to the tenant's endpoints
+//	W#id                       DELIVERY#tenant#endpoint  a delivery
+//	FAILURES#tenant#endpoint   instant#webhook           a failed post
+//	POSTS#tenant#endpoint      instant#webhook           a kept post
+//	STATS#tenant               hour                      the posts to the tenant's endpoints
 
 // DeliveryShards is the number of DueIndex shards of the Webhooks table. The parked and
 // dead deliveries of each endpoint use as many, so that an endpoint that is down causes no
