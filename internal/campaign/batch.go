@@ -152,7 +152,7 @@ type Batch struct {
 	// is set on acceptance and never changes. It is false without a TapKey.
 	CountsClicks bool
 	// Test reports whether the batch is a test message, see TestName. It is set on
-	// acceptance. It is false in rows of earlier versions.
+	// acceptance.
 	Test bool
 	// BodyHash is the SHA-256 of the dispatch call of an import's part, nil for other batches.
 	BodyHash []byte

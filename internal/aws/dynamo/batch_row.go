@@ -94,7 +94,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		AgentID:  getText(row, "agentId"),
 		TapKey:   getBinary(row, "tapKey"),
 		ClosedAt: getMillis(row, "closedAt"),
-		Classes:  campaign.Classes{Known: row["basics"] != nil, Basic: int(getNumber(row, "basics")), Bits: getBinary(row, "classes")},
+		Classes:  campaign.Classes{Basic: int(getNumber(row, "basics")), Bits: getBinary(row, "classes")},
 		Prices:   readPrices(row),
 		Reserved: getMoney(row, "reserved"), ReservedOn: getText(row, "reservedOn"),
 		CountsClicks: getBool(row, "countsClicks"), Test: getBool(row, "test"), BodyHash: getBinary(row, "bodyHash"),
@@ -113,7 +113,7 @@ func setOrigin(row Item, b campaign.Batch) {
 
 // setBilling sets the billing classes of a batch, its prices and its reservation.
 func setBilling(row Item, b campaign.Batch) {
-	if b.Classes.Known {
+	if b.Classes.Basic > 0 {
 		row["basics"] = number(b.Classes.Basic)
 	}
 	if b.Classes.Mixed() {

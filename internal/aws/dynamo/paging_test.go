@@ -51,8 +51,8 @@ func pagedStore(t *testing.T) (store *dynamo.CampaignStore, tenant string) {
 	env := stackenv.Load(t)
 	store = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS(), smallPages), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
-		Webhooks: env["WEBHOOKS_TABLE"],
-		Now:      func() time.Time { return later },
+		Outcomes: env["OUTCOMES_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
+		Now: func() time.Time { return later },
 	})
 	return store, randomID()
 }
