@@ -30,8 +30,8 @@ func newAgency(t *testing.T) *agency {
 	a := &agency{t: t, now: adminNow, agent: "agent-" + rand.Text()}
 	a.CampaignStore = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"],
-		Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), // the stack's own sweep would delete batches
-		Now:       func() time.Time { return a.now },
+		Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Outcomes: env["OUTCOMES_TABLE"], // the stack's own sweep would delete batches
+		Now: func() time.Time { return a.now },
 	})
 	return a
 }
