@@ -190,7 +190,7 @@ func TestResendDead(t *testing.T) {
 	}
 	dead := campaign.WebhookDelivery{
 		Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/b", Attempt: 10, Dead: true, Left: []int{0}, Next: now,
-	}
+	}.Identified()
 	if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{dead}); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestResendDead_ManyPages(t *testing.T) {
 		n := campaign.WebhookDelivery{
 			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
 			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i/3) * time.Second), // several at the same time
-		}
+		}.Identified()
 		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +266,7 @@ func TestResendDead_DeadAgain(t *testing.T) {
 		n := campaign.WebhookDelivery{
 			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
 			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i) * time.Second),
-		}
+		}.Identified()
 		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +287,7 @@ func TestResendDead_Since(t *testing.T) {
 		n := campaign.WebhookDelivery{
 			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/" + string(rune('a'+i)),
 			Attempt: 10, Dead: true, Next: now.Add(died),
-		}
+		}.Identified()
 		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
 			t.Fatal(err)
 		}
@@ -310,8 +310,10 @@ func TestResendOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply := campaign.NotifyTask{Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/b"}
-	f := campaign.WebhookFailure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: campaign.KindReplied, At: now, Task: reply}
+	fresh := campaign.WebhookDelivery{
+		Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/b", Next: now, ExpiresAt: now.Add(campaign.FailureLife),
+	}.Identified()
+	f := campaign.WebhookFailure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: fresh.Kind, Blob: fresh.Blob, At: now, Task: fresh.Task()}
 	if err := b.store.RecordFailure(ctx, f); err != nil {
 		t.Fatal(err)
 	}
@@ -320,13 +322,12 @@ func TestResendOne(t *testing.T) {
 		if waiting, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); err != nil || waiting {
 			t.Fatal(waiting, err)
 		}
-		n, err := b.store.Delivery(ctx, reply)
+		n, err := b.store.Delivery(ctx, fresh.Task())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	fresh := campaign.WebhookDelivery{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now, ExpiresAt: now.Add(campaign.FailureLife)}
 	if diff := cmp.Diff(fresh, again()); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
@@ -386,9 +387,9 @@ func TestCreateEndpoint_ConcurrentCalls(t *testing.T) {
 	}
 }
 
-// The previous version writes endpoints without the row that concurrent calls compete
-// for.
-func TestCreateEndpoint_EndpointsOfPreviousVersion(t *testing.T) {
+// The limit counts endpoints that were saved without the row for which concurrent calls
+// compete.
+func TestCreateEndpoint_SavedEndpoints(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	addAsBefore := func() {
@@ -445,6 +446,7 @@ func TestResend_FailingEndpoint(t *testing.T) {
 	f := campaign.WebhookFailure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: campaign.KindReplied, At: now}
 	for i, n := range []campaign.WebhookDelivery{{Parked: true, Next: now}, {Parked: true, Next: now}, {Dead: true, Attempt: 9, Next: now}} {
 		n.Tenant, n.EndpointID, n.Kind, n.Blob = b.tenant, made.ID, campaign.KindReplied, "events/a/"+string(rune('a'+i))
+		n = n.Identified()
 		f.Task = n.Task()
 		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
 			t.Fatal(err)

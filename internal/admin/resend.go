@@ -133,10 +133,7 @@ func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, a
 	if err != nil {
 		return err
 	}
-	alone, err := d.deliveryOf(f)
-	if err != nil {
-		return err
-	}
+	alone := d.deliveryOf(f)
 	for _, t := range []campaign.NotifyTask{f.Task, alone.Task()} {
 		if _, err := d.Store.Delivery(ctx, t); !errors.Is(err, campaign.ErrNotFound) {
 			if err == nil {
@@ -149,22 +146,14 @@ func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, a
 }
 
 // deliveryOf returns a delivery of the one webhook that failed.
-func (d *Service) deliveryOf(f campaign.WebhookFailure) (n campaign.WebhookDelivery, err error) {
-	n = campaign.WebhookDelivery{Tenant: f.Tenant, EndpointID: f.EndpointID, Next: d.Now(), ExpiresAt: d.Now().Add(campaign.FailureLife)}
-	switch {
-	case f.Blob != "":
-		n.Kind, n.Blob = f.Kind, f.Blob
-		return n.Identified(), nil
-	case f.Task.DeliveryID != "":
-		n.Entries = f.Entry
-		return n.Identified(), nil
-	case f.Task.Blob != "":
-		n.Ordinal, n.Kind, n.Blob = f.Task.Ordinal, f.Task.Kind, f.Task.Blob
-		return n, nil
+func (d *Service) deliveryOf(f campaign.WebhookFailure) campaign.WebhookDelivery {
+	n := campaign.WebhookDelivery{
+		Tenant: f.Tenant, EndpointID: f.EndpointID, Entries: f.Entry, Next: d.Now(), ExpiresAt: d.Now().Add(campaign.FailureLife),
 	}
-	n.Ordinal, n.Left = f.Task.Ordinal, []int{f.Position}
-	n.Key, err = campaign.ParseBatchKey(f.Task.BatchKey)
-	return n, err
+	if f.Blob != "" {
+		n.Kind, n.Blob = f.Kind, f.Blob
+	}
+	return n.Identified()
 }
 
 // requireOn returns an error if the tenant has no such endpoint, or if it is disabled.

@@ -20,7 +20,7 @@ func entries(indices ...int) []byte {
 
 // A single webhook is posted again on its own if its delivery is gone, and with its
 // delivery if that is dead.
-func TestResendOne_DeliveryWithID(t *testing.T) {
+func TestResendOne_ContentOfDelivery(t *testing.T) {
 	t.Parallel()
 	for name, what := range map[string]struct{ whole, alone campaign.WebhookDelivery }{
 		"an entry":    {campaign.WebhookDelivery{Entries: entries(1, 2, 3)}, campaign.WebhookDelivery{Entries: entries(2)}},
@@ -39,7 +39,7 @@ func TestResendOne_DeliveryWithID(t *testing.T) {
 			}
 			whole, alone := delivery(what.whole), delivery(what.alone)
 			err = b.store.RecordFailure(ctx, campaign.WebhookFailure{
-				Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: what.whole.Kind, At: now, Task: whole.Task(), Position: 1,
+				Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: what.whole.Kind, At: now, Task: whole.Task(),
 				Entry: what.alone.Entries, Blob: what.alone.Blob,
 			})
 			if err != nil {
@@ -75,26 +75,23 @@ func TestResendOne_DeliveryWithID(t *testing.T) {
 	}
 }
 
-// Dead and waiting deliveries are resent from both tables.
-func TestResendFailed_BothLayouts(t *testing.T) {
+// Dead and waiting deliveries are resent.
+func TestResendFailed_DeadAndWaiting(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := campaign.WebhookDelivery{Key: campaign.BatchKey{7}, Ordinal: 1}
 	var tasks []campaign.NotifyTask
 	for i, n := range []campaign.WebhookDelivery{
 		{Entries: entries(1)},
 		{Entries: entries(2), Attempt: 3},
-		old,
+		{Entries: entries(3), Attempt: 1},
 		{Kind: campaign.KindReplied, Blob: "events/a/b", Attempt: 10, Dead: true},
 	} {
 		n.Tenant, n.EndpointID, n.Next = b.tenant, made.ID, now.Add(time.Hour)
-		if i != 2 {
-			n = n.Identified()
-		}
+		n = n.Identified()
 		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func newBench(t *testing.T) bench {
 	env := stackenv.Load(t)
 	clock := func() time.Time { return now }
 	tables := dynamo.Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
 	}
 	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)
 	client := awsssm.NewFromConfig(env.AWS())

@@ -142,26 +142,21 @@ type Batch struct {
 	Revoke      bool // the cancellation also revokes messages at the provider
 	Failing     Failing
 	// AgentID is the agent that sends the batch. The release sets it, and it never changes.
-	// It is "" before the release, for a tenant without an agent, and in old rows; see
-	// NeedsAgent.
+	// It is "" before the release.
 	AgentID string
-	// Ledger reports whether the outcomes are stored in the Outcomes table. It is set on
-	// acceptance and never changes.
-	Ledger bool
 	// TapKey authenticates the taps on the suggestions of the batch's messages, see
-	// Postback, and their links, see LinkToken. It is set on acceptance and never changes. It is nil without suggestions, in
-	// the former layout and in old rows: taps are replies then.
+	// Postback, and their links, see LinkToken. It is set on acceptance and never changes. It
+	// is nil without suggestions.
 	TapKey []byte
 	// CountsClicks reports whether a suggestion of the batch's template counts its clicks. It
 	// is set on acceptance and never changes. It is false without a TapKey.
 	CountsClicks bool
 	// Test reports whether the batch is a test message, see TestName. It is set on
-	// acceptance. It is false in rows of earlier versions.
+	// acceptance.
 	Test bool
 	// BodyHash is the SHA-256 of the dispatch call of an import's part, nil for other batches.
 	BodyHash []byte
-	// ClosedAt is when the batch was completed. It is zero for open batches and for batches
-	// completed before this field existed.
+	// ClosedAt is when the batch was completed, zero if it was not.
 	ClosedAt time.Time
 	Classes  Classes
 	Prices   Prices // as accepted, zero if there were none
@@ -178,9 +173,6 @@ func (b Batch) Departure() time.Time {
 	}
 	return b.Due
 }
-
-// NeedsAgent reports whether the batch was released without recording its agent.
-func (b Batch) NeedsAgent() bool { return b.AgentID == "" && b.Released() }
 
 // Released reports whether the provider may have messages of the batch.
 func (b Batch) Released() bool {

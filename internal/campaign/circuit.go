@@ -35,10 +35,8 @@ type WebhookFailure struct {
 	At         time.Time
 	Took       time.Duration // in milliseconds, 0 if unknown
 	Task       NotifyTask    // of the webhook's delivery
-	Position   int           // within the delivery's page or entries
-	// Entry is the webhook's log entry (see ledger.PackNewEntries), and Blob is the key of its
-	// WebhookEvent, for a delivery with an ID. Either one is enough to resend the webhook
-	// after the delivery is deleted.
+	// Entry is the webhook's log entry (see ledger.PackNewEntries), or Blob is the key of its
+	// WebhookEvent. Either one is enough to resend the webhook after the delivery is deleted.
 	Entry []byte
 	Blob  string
 	Kept  bool // there is a KeptPost of the same time

@@ -1,9 +1,6 @@
 package campaign
 
-import (
-	"strconv"
-	"time"
-)
+import "time"
 
 // Draft is a campaign in the dashboard that is not sent yet.
 type Draft struct {
@@ -16,9 +13,8 @@ type Draft struct {
 	FileName   string // "" without a file of recipients
 	Who        string // email address of the last editor
 	UpdatedAt  time.Time
-	Version    int // number of writes
-	// File is the random name of the file of recipients, "" for a draft of a former version.
-	File string
+	Version    int    // number of writes
+	File       string // random name of the file of recipients
 }
 
 // DraftPrefix begins the keys of the files of drafts.
@@ -27,8 +23,5 @@ const DraftPrefix = "drafts/"
 // Blob returns the key of the draft's file. Each save has its own, so that a refused one
 // leaves the stored file as it is.
 func (d Draft) Blob() string {
-	if d.File != "" {
-		return DraftPrefix + d.Tenant + "/" + d.File
-	}
-	return DraftPrefix + d.Tenant + "/" + d.ID + "." + strconv.Itoa(d.Version)
+	return DraftPrefix + d.Tenant + "/" + d.File
 }

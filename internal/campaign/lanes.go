@@ -61,16 +61,10 @@ type Grant struct {
 // Lanes are the campaigns that share a rate limit, packed. The zero Lanes is empty.
 type Lanes string
 
-// longestLease is longer than any reservation is leased ahead, also at the slowest rate.
-const longestLease = 5 * time.Minute
-
 // Claim grants a reservation that starts soon, or a ticket. It also returns the updated
 // rate limit. A claim that already has a ticket does not change the rate limit.
 func (p RateLimit) Claim(now time.Time, c Claim, rate int) (Grant, RateLimit) {
 	p = p.atRate(now, rate)
-	if p.Lanes == "" && p.Next.Sub(now) > longestLease {
-		p = p.slowTo(now, p.Every) // leased frame by frame by the former version
-	}
 	all := p.Lanes.unpack()
 	if p.Next.Before(now.Add(-idleFor)) {
 		all = noLanes()

@@ -33,7 +33,6 @@ func (o Outcome) Supersedes(old Outcome) bool { return o.rank() > old.rank() }
 
 // LedgerSummary is the summary of a batch's ledger.
 type LedgerSummary struct {
-	Ordinal  int             // of the last log page, 0 if there is none
 	Sequence int             // of the last change; equals the number of changes
 	Counts   map[Outcome]int // messages by current outcome
 	Reasons  map[Reason]int  // undelivered messages by reason
@@ -62,61 +61,24 @@ func (h LedgerSummary) Known() int {
 // Final returns the number of messages with a final outcome.
 func (h LedgerSummary) Final() int { return h.Known() - h.Counts[OutcomeSent] }
 
-// FrameState contains the outcomes of one frame.
-type FrameState struct {
-	Outcomes map[int]Outcome // by index within the batch; absent without an outcome
-}
-
-// Ledger contains a batch's outcomes: its summary and the requested frames.
-type Ledger struct {
-	Head   LedgerSummary
-	Frames map[int]FrameState
-	States []byte // the outcomes of all messages, in the store's encoding
-}
-
-// Outcome returns the outcome of the message at index, or "". The message's frame must have
-// been requested.
-func (b Ledger) Outcome(index int) Outcome { return b.Frames[index/FrameSize].Outcomes[index] }
-
-// Effective returns the changes that supersede the current outcome, in order.
-func (b Ledger) Effective(changes []Change) []Change {
-	var news []Change
+// After returns the summary after changes, each of which supersedes the outcome of its
+// message. outcome returns the outcome of a message before them.
+func (h LedgerSummary) After(changes []Change, outcome func(index int) Outcome) LedgerSummary {
+	next := LedgerSummary{
+		Sequence: h.Sequence + len(changes), Counts: map[Outcome]int{}, Reasons: map[Reason]int{}, Timeline: h.Timeline.clone(),
+	}
+	maps.Copy(next.Counts, h.Counts)
+	maps.Copy(next.Reasons, h.Reasons)
 	reached := map[int]Outcome{}
 	for _, c := range changes {
 		old, ok := reached[c.Index]
 		if !ok {
-			old = b.Outcome(c.Index)
-		}
-		if c.Outcome.Supersedes(old) && (old == "" || !c.First) {
-			reached[c.Index] = c.Outcome
-			news = append(news, c)
-		}
-	}
-	return news
-}
-
-// HeadAfter returns the summary after news (see Effective) are appended as the given number
-// of log pages.
-func (b Ledger) HeadAfter(news []Change, pages int) LedgerSummary {
-	head := LedgerSummary{
-		Ordinal:  b.Head.Ordinal + pages,
-		Sequence: b.Head.Sequence + len(news),
-		Counts:   map[Outcome]int{},
-		Reasons:  map[Reason]int{},
-		Timeline: b.Head.Timeline.clone(),
-	}
-	maps.Copy(head.Counts, b.Head.Counts)
-	maps.Copy(head.Reasons, b.Head.Reasons)
-	reached := map[int]Outcome{}
-	for _, c := range news {
-		old, ok := reached[c.Index]
-		if !ok {
-			old = b.Outcome(c.Index)
+			old = outcome(c.Index)
 		}
 		reached[c.Index] = c.Outcome
-		head.move(old, c)
+		next.move(old, c)
 	}
-	return head
+	return next
 }
 
 // move counts a message's change from old, which can be "".
@@ -136,9 +98,6 @@ func (h *LedgerSummary) move(old Outcome, c Change) {
 	}
 }
 
-// PageSize is the maximum number of changes on a log page.
-const PageSize = 250
-
 // MaxChanges is the maximum number of changes in a batch's log. Each change raises a
 // message to one of four ranks.
 const MaxChanges = 4 * MaxMessages
@@ -146,10 +105,3 @@ const MaxChanges = 4 * MaxMessages
 // MaxTaps is the maximum number of taps in a batch's log of taps: one for each suggestion of
 // each message.
 const MaxTaps = MaxMessages * (content.MaxCards*content.MaxCardSuggestions + content.MaxSuggestions)
-
-// LogPage is one page of a batch's log of changes.
-type LogPage struct {
-	Ordinal int
-	First   int // sequence of the first change, from 1
-	Changes []Change
-}

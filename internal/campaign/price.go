@@ -106,8 +106,7 @@ func (n *ClassCounts) Add(more ClassCounts) {
 
 // Classes are the billing classes of a batch's messages.
 type Classes struct {
-	Known bool // false for a batch accepted by a version without classes
-	Basic int  // number of basic messages; the others are single
+	Basic int // number of basic messages; the others are single
 	// Bits has a set bit for each basic message, by index. It is nil if all messages have
 	// the same class.
 	Bits []byte
@@ -115,7 +114,7 @@ type Classes struct {
 
 // NewClasses returns the classes of messages.
 func NewClasses(of []content.Class) Classes {
-	c := Classes{Known: true, Bits: make([]byte, (len(of)+7)/8)}
+	c := Classes{Bits: make([]byte, (len(of)+7)/8)}
 	for i, class := range of {
 		if class == content.Basic {
 			c.Basic++
@@ -158,8 +157,7 @@ func (b Batch) Delivered(outcome func(index int) Outcome) (n ClassCounts) {
 	return n
 }
 
-// Billed returns how many messages of each class were delivered. It is meaningless if the
-// classes are unknown.
+// Billed returns how many messages of each class were delivered.
 func (p Progress) Billed() ClassCounts {
 	delivered := p.Head.Counts[OutcomeDelivered] + p.Head.Counts[OutcomeRead]
 	switch {

@@ -35,7 +35,7 @@ type SendTask struct {
 	// Attempt counts the sends after throttled or transient failures, from 0.
 	Attempt int `json:"attempt,omitempty"`
 	// Reservation is the share of the agent's rate leased for the task.
-	Reservation Reservation `json:"turn,omitzero"`
+	Reservation Reservation `json:"reservation,omitzero"`
 	// Ticket is the position of a frame that waits for a reservation, or had one.
 	Ticket Ticket `json:"ticket,omitzero"`
 }
@@ -109,19 +109,12 @@ const (
 	EventClick        EventKind = "click"         // a click on a link, from this service
 )
 
-// NotifyTask asks to post webhooks to an endpoint. It refers to log entries, to a delivery
-// of the Webhooks table or, in the former layout, to a log page. A task without any of
-// these asks to check the endpoint's circuit. It can arrive more than once.
+// NotifyTask asks to post webhooks to an endpoint: those of a delivery or of log entries. A
+// task with neither asks to check the endpoint's circuit. It can arrive more than once.
 type NotifyTask struct {
-	BatchKey string `json:"batchKey,omitempty"` // BatchKey.String(); empty for a delivery without a batch
-	Ordinal  int    `json:"ordinal,omitempty"`
-	Kind     Kind   `json:"kind,omitempty"` // of a delivery without a batch
-	Blob     string `json:"blob,omitempty"` // key of the WebhookEvent of a delivery without a batch
-	// DeliveryID identifies a delivery of the Webhooks table. The fields above are empty
-	// then.
-	DeliveryID string `json:"noticeId,omitempty"`
+	DeliveryID string `json:"deliveryId,omitempty"`
 	// Entries are log entries that were not posted yet, in base64; see ledger.PackNewEntries.
-	// They have no delivery row. The fields above are empty then.
+	// They have no delivery row.
 	Entries    string `json:"entries,omitempty"`
 	Tenant     string `json:"tenant"`
 	EndpointID string `json:"endpointId"`
@@ -134,7 +127,7 @@ func (t *NotifyTask) Received(times int) { t.Receives = times }
 
 // OfCircuit reports whether the task asks to check the endpoint's circuit.
 func (t NotifyTask) OfCircuit() bool {
-	return t.BatchKey == "" && t.Blob == "" && t.DeliveryID == "" && t.Entries == ""
+	return t.DeliveryID == "" && t.Entries == ""
 }
 
 // NotifyMessage is a message of the notify queue. Also lists tasks for other endpoints of

@@ -39,8 +39,7 @@ type Template struct {
 	Traffic Traffic // "" is Promotion
 	content.Content
 
-	// CreatedAt is when the version was saved. It is zero in old rows.
-	CreatedAt time.Time
+	CreatedAt time.Time // when the version was saved
 }
 
 // Traffic is the purpose of a template's messages. The provider and the carriers apply

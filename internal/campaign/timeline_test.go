@@ -12,7 +12,7 @@ import (
 
 // The sums of an outcome's reasons and of its changes over all slots equal its count, for
 // any order of changes.
-func TestHeadAfter_TallyMatchesCounts(t *testing.T) {
+func TestSummary_TallyMatchesCounts(t *testing.T) {
 	t.Parallel()
 	outcomes := []campaign.Outcome{
 		campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead, campaign.OutcomeFailed,
@@ -30,28 +30,34 @@ func TestHeadAfter_TallyMatchesCounts(t *testing.T) {
 					At: at.Add(time.Duration(random.ExpFloat64() * float64(time.Hour))),
 				})
 			}
-			batchLedger = entered(batchLedger, changes)
+			batchLedger.enter(changes)
 		}
 		for _, outcome := range outcomes {
-			checkTally(t, batchLedger.Head, outcome)
+			checkTally(t, batchLedger.head, outcome)
 		}
 	}
 }
 
 var at = time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
 
-func newBatchLedger() campaign.Ledger {
-	return campaign.Ledger{Frames: map[int]campaign.FrameState{0: {Outcomes: map[int]campaign.Outcome{}}}}
+// batchLedger is the summary of a batch with the outcomes of its messages.
+type batchLedger struct {
+	head     campaign.LedgerSummary
+	outcomes map[int]campaign.Outcome
 }
 
-// entered returns the ledger after the changes.
-func entered(batchLedger campaign.Ledger, changes []campaign.Change) campaign.Ledger {
-	news := batchLedger.Effective(changes)
-	batchLedger.Head = batchLedger.HeadAfter(news, 1)
-	for _, c := range news {
-		batchLedger.Frames[0].Outcomes[c.Index] = c.Outcome
+func newBatchLedger() *batchLedger { return &batchLedger{outcomes: map[int]campaign.Outcome{}} }
+
+func (b *batchLedger) outcome(index int) campaign.Outcome { return b.outcomes[index] }
+
+// enter applies the changes that supersede the current outcomes.
+func (b *batchLedger) enter(changes []campaign.Change) {
+	for _, c := range changes {
+		if c.Outcome.Supersedes(b.outcomes[c.Index]) {
+			b.head = b.head.After([]campaign.Change{c}, b.outcome)
+			b.outcomes[c.Index] = c.Outcome
+		}
 	}
-	return batchLedger
 }
 
 func checkTally(t *testing.T, head campaign.LedgerSummary, outcome campaign.Outcome) {
@@ -71,13 +77,15 @@ func checkTally(t *testing.T, head campaign.LedgerSummary, outcome campaign.Outc
 	}
 }
 
-func TestHeadAfter_DoesNotModifyReceiver(t *testing.T) {
+func TestSummary_AfterDoesNotModifyReceiver(t *testing.T) {
 	t.Parallel()
 	first := []campaign.Change{{Index: 1, Outcome: campaign.OutcomeFailed, At: at}}
 	again := []campaign.Change{{Index: 1, Outcome: campaign.OutcomeRead, At: at}}
-	batchLedger := entered(newBatchLedger(), first)
-	_ = batchLedger.HeadAfter(again, 1)
-	if diff := cmp.Diff(entered(newBatchLedger(), first).Head, batchLedger.Head); diff != "" {
+	read, want := newBatchLedger(), newBatchLedger()
+	read.enter(first)
+	want.enter(first)
+	_ = read.head.After(again, read.outcome)
+	if diff := cmp.Diff(want.head, read.head); diff != "" {
 		t.Errorf("the head that was read has changed (-want +got):\n%s", diff)
 	}
 }
@@ -102,11 +110,13 @@ func TestTimeline_Slots(t *testing.T) {
 		"at the end of the fourth": {96*time.Hour - 1, 33, 96 * time.Hour},
 		"a year later":             {365 * 24 * time.Hour, 34, 102 * time.Hour},
 	} {
-		batchLedger := entered(newBatchLedger(), []campaign.Change{{Index: 1, Outcome: campaign.OutcomeSent, At: start}})
-		batchLedger = entered(batchLedger, []campaign.Change{{Index: 1, Outcome: campaign.OutcomeRead, At: start.Add(test.after)}})
-		slots := batchLedger.Head.Timeline.Slots
+		batchLedger := newBatchLedger()
+		batchLedger.enter([]campaign.Change{
+			{Index: 1, Outcome: campaign.OutcomeSent, At: start}, {Index: 1, Outcome: campaign.OutcomeRead, At: start.Add(test.after)},
+		})
+		slots := batchLedger.head.Timeline.Slots
 		last := slots[len(slots)-1]
-		if end := batchLedger.Head.Timeline.End(last.Number).Sub(start); last.Number != test.slot || end != test.end {
+		if end := batchLedger.head.Timeline.End(last.Number).Sub(start); last.Number != test.slot || end != test.end {
 			t.Errorf("%s: slot %d, which ends after %v, want %d and %v", name, last.Number, end, test.slot, test.end)
 		}
 	}

@@ -38,7 +38,7 @@ func (e Endpoint) Subscribes(kind Kind) bool {
 	return slices.Contains(e.Kinds, string(kind)) || len(e.Kinds) == 0 && kind != KindCompleted && kind != KindTapped
 }
 
-// WebhookEvent is a webhook without a log page: a reply, an opt-out, or the end of a
+// WebhookEvent is a webhook without a log entry: a reply, an opt-out, or the end of a
 // campaign. It is stored as JSON under the delivery's blob key. Fields that the provider
 // did not send are empty.
 type WebhookEvent struct {

@@ -22,26 +22,20 @@ const (
 	KindTest      Kind = "endpoint.test"      // only on request
 )
 
-// WebhookDelivery is an outbox row: webhooks pending for an endpoint. It is deleted after all of
-// them are posted.
-//
-// A delivery with an ID is a row of the Webhooks table. It contains log entries that could
-// not be posted, or one webhook event. A delivery without an ID has the former layout: it
-// is written in the transaction that writes a log page.
+// WebhookDelivery is an outbox row: webhooks pending for an endpoint. It contains log entries
+// that could not be posted, or one webhook event. It is deleted after all of them are posted.
 type WebhookDelivery struct {
-	ID      string // see Identified; "" in the former layout
+	ID      string // see Identified
 	Entries []byte // log entries, see ledger.PackNewEntries
 	// Unsaved reports whether the delivery has no row yet: it was created from a task's
 	// entries, which no one has posted before.
 	Unsaved    bool
 	Tenant     string
 	EndpointID string
-	Key        BatchKey // zero for a delivery without a batch
-	Ordinal    int      // of the log page
-	Kind       Kind     // set for a delivery without a batch; one text can be a reply and an opt-out
-	Blob       string   // key of the WebhookEvent of a delivery without a batch
-	Left       []int    // pending positions within the page or the entries; empty means all
-	Attempt    int      // failed posts of the pending webhooks
+	Kind       Kind   // of a webhook event; one text can be a reply and an opt-out
+	Blob       string // key of the WebhookEvent, "" for log entries
+	Left       []int  // pending positions within the entries; empty means all
+	Attempt    int    // failed posts of the pending webhooks
 	Next       time.Time
 	Dead       bool // the last attempt failed; the delivery can be resent
 	// Parked reports whether the endpoint's circuit is open. Sweep skips the delivery
@@ -59,12 +53,5 @@ func (d WebhookDelivery) Identified() WebhookDelivery {
 
 // Task returns the task that posts the delivery.
 func (d WebhookDelivery) Task() NotifyTask {
-	if d.ID != "" {
-		return NotifyTask{DeliveryID: d.ID, Tenant: d.Tenant, EndpointID: d.EndpointID}
-	}
-	t := NotifyTask{Ordinal: d.Ordinal, Kind: d.Kind, Blob: d.Blob, Tenant: d.Tenant, EndpointID: d.EndpointID}
-	if d.Blob == "" {
-		t.BatchKey = d.Key.String()
-	}
-	return t
+	return NotifyTask{DeliveryID: d.ID, Tenant: d.Tenant, EndpointID: d.EndpointID}
 }

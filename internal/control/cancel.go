@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // batchesAtOnce is the number of batches cancelled concurrently.
@@ -17,7 +18,7 @@ const batchesAtOnce = 16
 
 // canceller cancels batches.
 type canceller interface {
-	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
+	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 }
 
 // cancelBatches cancels the unfinished batches of a cancelled campaign. An error in one
@@ -46,11 +47,9 @@ func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign, ne
 type Ledger interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
+	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
-	// AdoptAgent returns the batch with the agent that sends it.
-	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
-	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
+	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// FinishMove changes the batches that an open move has left.
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
 }

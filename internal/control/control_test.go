@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -98,21 +99,7 @@ func (d *service) Revoke(_ context.Context, _ campaign.Agent, messageID, phone s
 
 // Record stores changes as the outcomes function does, without webhook deliveries.
 func (d *service) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
-	frames := map[int]bool{}
-	for _, c := range changes {
-		frames[c.Index/campaign.FrameSize] = true
-	}
-	var list []int
-	for f := range frames {
-		list = append(list, f)
-	}
-	batchLedger, err := d.store.Ledger(ctx, b, list)
-	if err != nil {
-		return err
-	}
-	if news := batchLedger.Effective(changes); len(news) > 0 {
-		_, err = d.store.Append(ctx, b, batchLedger, news, nil, noon)
-	}
+	_, err := outcome.AppendLedger(ctx, d.store, b, changes)
 	return err
 }
 
@@ -124,7 +111,7 @@ func newService(t *testing.T) *service {
 		t:  t,
 		id: campaign.ID{Tenant: "t-" + rand.Text(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"},
 		store: dynamo.NewCampaignStore(dynamo.Tables{
-			Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+			Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 		}),
 		payloads: map[string][]byte{}, refuse: map[string]error{},
 	}

@@ -412,7 +412,7 @@ func TestMove_CrashAtAnyTransaction(t *testing.T) {
 				env := stackenv.Load(t)
 				d.service.Store = dynamo.NewCampaignStore(dynamo.Tables{
 					Client:    dynamodb.NewFromConfig(env.AWS(), func(o *dynamodb.Options) { o.HTTPClient = client }),
-					Campaigns: env["CAMPAIGNS_TABLE"], Now: d.service.Now,
+					Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: d.service.Now,
 				})
 				_, _ = d.service.Move(ctx, d.id, tomorrow, plan)
 				if client.calls != at {
@@ -445,8 +445,8 @@ func TestMove_ChangedBeforeItsRow(t *testing.T) {
 	}
 	released, last := batches[len(batches)-2], batches[len(batches)-1]
 	d.must(d.store.CancelBatch(t.Context(), last.BatchRef, noon, false, noon))
-	// The version before this one releases by the row alone.
-	if ok, err := d.store.StartRelease(t.Context(), released.BatchRef, "", released.Due, noon); err != nil || !ok {
+	// Its row still has the earlier time.
+	if ok, err := d.store.StartRelease(t.Context(), released.BatchRef, "agent", released.Due, noon); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	d.run(d.tasks[0])

@@ -35,15 +35,15 @@ func (c *Canceller) revoke(ctx context.Context, t campaign.RevokeTask) error {
 	if !b.Cancelled() || b.State == campaign.BatchCancelled || t.Frame < 0 || t.Frame >= b.Frames() {
 		return nil
 	}
-	batchLedger, err := c.Ledger.Ledger(ctx, b, []int{t.Frame})
+	head, err := c.Ledger.LedgerHead(ctx, b.Key)
 	if err != nil {
 		return fmt.Errorf("revoke: %w", err)
 	}
-	outcomes := batchLedger.Frames[t.Frame].Outcomes
-	ended := len(outcomes) >= b.FrameLen(t.Frame)
+	ended := head.Complete(b, t.Frame)
 	var undelivered []int
-	for index, outcome := range outcomes {
-		if outcome == campaign.OutcomeSent || ended && outcome == campaign.OutcomeStopped {
+	for i := range b.FrameLen(t.Frame) {
+		index := t.Frame*campaign.FrameSize + i
+		if o := head.Outcome(index); o == campaign.OutcomeSent || ended && o == campaign.OutcomeStopped {
 			undelivered = append(undelivered, index)
 		}
 	}
@@ -76,9 +76,6 @@ func (c *Canceller) requeue(ctx context.Context, b campaign.Batch, t campaign.Re
 func (c *Canceller) revokeMessages(ctx context.Context, b campaign.Batch, t campaign.RevokeTask, indexes []int) (left bool, err error) {
 	if len(indexes) == 0 {
 		return false, nil
-	}
-	if b, err = c.Ledger.AdoptAgent(ctx, b); err != nil {
-		return false, err
 	}
 	channel, err := c.Ledger.Channel(ctx, b.Tenant, b.AgentID)
 	if err != nil {

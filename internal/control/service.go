@@ -25,7 +25,7 @@ type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error
-	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
+	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// Reschedule returns a *campaign.BudgetError if the budget of the new day has no room.
 	Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error)
 	// CheckReservation returns the *campaign.BudgetError of Reschedule and changes nothing.

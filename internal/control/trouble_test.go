@@ -66,11 +66,11 @@ type stubborn struct {
 	batchID string
 }
 
-func (s stubborn) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, next time.Time) error {
+func (s stubborn) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, next time.Time) error {
 	if ref.BatchID == s.batchID {
 		return errBroken
 	}
-	return s.CampaignStore.CancelBatch(ctx, ref, at, takeBack, next)
+	return s.CampaignStore.CancelBatch(ctx, ref, at, revoke, next)
 }
 
 func TestServeCancel_OneBatchFails(t *testing.T) {

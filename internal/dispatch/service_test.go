@@ -73,7 +73,7 @@ func newBench(t *testing.T) *bench {
 	now := time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC)
 	cfg := env.AWS()
 	tables := dynamo.Tables{
-		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"],
+		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"],
 		Now: func() time.Time { return now },
 	}
 	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)

@@ -75,7 +75,7 @@ func newCompany(t *testing.T) *company {
 
 func (c *company) stores(cfg aws.Config) (*dynamo.CampaignStore, *s3.Store) {
 	return dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(cfg), Campaigns: c.env["CAMPAIGNS_TABLE"], Outcomes: c.env["OUTCOMES_TABLE"], Split: true,
+		Client: dynamodb.NewFromConfig(cfg), Campaigns: c.env["CAMPAIGNS_TABLE"], Outcomes: c.env["OUTCOMES_TABLE"],
 		Now: func() time.Time { return c.now },
 	}), s3.New(cfg, c.env["BUCKET"], true)
 }
@@ -116,7 +116,6 @@ func (c *company) accept(ordinal int, uids []string, change func(b *campaign.Bat
 	c.must(c.store.Accept(c.t.Context(), campaign.AcceptCommand{
 		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon,
 	}, rand.Text()))
-	b.Ledger = true
 	return b
 }
 

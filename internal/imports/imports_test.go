@@ -86,7 +86,7 @@ func newCompany(t *testing.T) *company {
 
 func (c *company) stores(cfg aws.Config) (*dynamo.CampaignStore, *s3.Store) {
 	return dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(cfg), Campaigns: c.env["CAMPAIGNS_TABLE"], Outcomes: c.env["OUTCOMES_TABLE"], Split: true,
+		Client: dynamodb.NewFromConfig(cfg), Campaigns: c.env["CAMPAIGNS_TABLE"], Outcomes: c.env["OUTCOMES_TABLE"],
 		Now: func() time.Time { return c.now },
 	}), s3.New(cfg, c.env["BUCKET"], true)
 }

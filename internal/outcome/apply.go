@@ -13,16 +13,15 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// Batches finds the batch of a message and the agent that sends it.
+// Batches finds the batch of a message.
 type Batches interface {
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
-// Tenants finds the tenants of an agent.
+// Tenants finds the tenant of an agent, "" if there is none.
 type Tenants interface {
-	TenantsOf(ctx context.Context, agentID string) ([]string, error)
+	TenantOf(ctx context.Context, agentID string) (string, error)
 }
 
 // OptOuts stores opted-out phone numbers by tenant.
@@ -183,19 +182,16 @@ func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaig
 // Other fields are read when needed.
 func immutableFields(b campaign.Batch) campaign.Batch {
 	return campaign.Batch{
-		BatchRef: b.BatchRef, Key: b.Key, Accepted: b.Accepted, AcceptedAt: b.AcceptedAt, AgentID: b.AgentID, Ledger: b.Ledger,
+		BatchRef: b.BatchRef, Key: b.Key, Accepted: b.Accepted, AcceptedAt: b.AcceptedAt, AgentID: b.AgentID,
 		TapKey: b.TapKey, Due: b.Due, Test: b.Test,
 	}
 }
 
-// loadBatch returns the batch with its agent. The error wraps campaign.ErrNotFound if the
-// batch or its agent is unknown.
+// loadBatch returns a released batch. The error wraps campaign.ErrNotFound if it is unknown
+// or was not released.
 func (a *Applier) loadBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	b, err := a.Batches.FindBatch(ctx, key)
-	if err != nil {
-		return b, err
-	}
-	if b, err = a.Batches.AdoptAgent(ctx, b); err == nil && b.AgentID == "" {
+	if err == nil && b.AgentID == "" {
 		err = fmt.Errorf("batch %s has no agent: %w", b.BatchID, campaign.ErrNotFound)
 	}
 	return b, err
@@ -221,7 +217,6 @@ func dropForeign(ctx context.Context, b campaign.Batch, tasks []campaign.EventTa
 const (
 	droppedForeign = "signed for another agent"
 	droppedUnknown = "unknown message"
-	droppedPhone   = "invalid phone number"
 )
 
 func drop(ctx context.Context, reason string, events int) {
@@ -282,17 +277,13 @@ func (a *Applier) retryOrDropUnknown(ctx context.Context, tasks []campaign.Event
 // ExpireUnconfirmed ends a batch's sent messages without a delivery status as expired and
 // completes the batch. Call it after their TTL and AnswerGrace have passed.
 func (r *Recorder) ExpireUnconfirmed(ctx context.Context, b campaign.Batch) error {
-	frames := make([]int, b.Frames())
-	for f := range frames {
-		frames[f] = f
-	}
-	batchLedger, err := r.Store.Ledger(ctx, b, frames)
+	head, err := r.Store.LedgerHead(ctx, b.Key)
 	if err != nil {
 		return fmt.Errorf("close batch %s: %w", b.BatchID, err)
 	}
 	var changes []campaign.Change
 	for index := range b.Accepted {
-		if batchLedger.Outcome(index) == campaign.OutcomeSent {
+		if head.Outcome(index) == campaign.OutcomeSent {
 			changes = append(changes, campaign.Change{Index: index, Outcome: campaign.OutcomeExpired, Code: campaign.CodeNoAnswer, At: r.Now()})
 		}
 	}

@@ -20,9 +20,9 @@ type released struct {
 	now   time.Time
 }
 
-func newReleased(inLedger bool) *released {
+func newReleased() *released {
 	r := &released{batchLedger: newBatchLedger(), now: time.Unix(1000, 0)}
-	r.batch = campaign.Batch{Accepted: 3, AcceptedAt: r.now, AgentID: "agent", State: campaign.BatchSending, Ledger: inLedger}
+	r.batch = campaign.Batch{Accepted: 3, AcceptedAt: r.now, AgentID: "agent", State: campaign.BatchSending}
 	return r
 }
 
@@ -34,10 +34,6 @@ func (r *released) FindBatch(context.Context, campaign.BatchKey) (campaign.Batch
 func (r *released) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
 	r.reads++
 	return r.batch, nil
-}
-
-func (r *released) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
-	return b, nil
 }
 
 // process returns a warm process that receives events one at a time.
@@ -55,36 +51,31 @@ func (r *released) process() func(t *testing.T, kind campaign.EventKind, index i
 // A process reads a batch once, and later only the fields that can change.
 func TestHandle_KnownBatch(t *testing.T) {
 	t.Parallel()
-	for _, inLedger := range []bool{false, true} {
-		t.Run(fmt.Sprint("in a ledger ", inLedger), func(t *testing.T) {
-			t.Parallel()
-			r := newReleased(inLedger)
-			apply := r.process()
-			for index, kind := range []campaign.EventKind{campaign.EventDelivered, campaign.EventRead} {
-				if err := apply(t, kind, index); err != nil || r.reads != 1 {
-					t.Errorf("event %d: error %v, the batch was read %d times", index, err, r.reads)
-				}
-			}
-			r.batch.CancelledAt, r.batch.Revoke = r.now, true
-			r.now = r.now.Add(time.Minute)
-			if err := apply(t, campaign.EventExpired, 2); err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, c := range r.entered {
-				got = append(got, fmt.Sprint(c.Index, " ", c.Outcome, " ", c.Code))
-			}
-			if diff := cmp.Diff([]string{"0 delivered ", "1 read ", "2 revoked cancelled"}, got); diff != "" {
-				t.Errorf("entered (-want +got):\n%s", diff)
-			}
-		})
+	r := newReleased()
+	apply := r.process()
+	for index, kind := range []campaign.EventKind{campaign.EventDelivered, campaign.EventRead} {
+		if err := apply(t, kind, index); err != nil || r.reads != 1 {
+			t.Errorf("event %d: error %v, the batch was read %d times", index, err, r.reads)
+		}
+	}
+	r.batch.CancelledAt, r.batch.Revoke = r.now, true
+	r.now = r.now.Add(time.Minute)
+	if err := apply(t, campaign.EventExpired, 2); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range r.entered {
+		got = append(got, fmt.Sprint(c.Index, " ", c.Outcome, " ", c.Code))
+	}
+	if diff := cmp.Diff([]string{"0 delivered ", "1 read ", "2 revoked cancelled"}, got); diff != "" {
+		t.Errorf("entered (-want +got):\n%s", diff)
 	}
 }
 
 // An event of an expired batch counts as an event of an unknown message.
 func TestHandle_ExpiredBatch(t *testing.T) {
 	t.Parallel()
-	r := newReleased(true)
+	r := newReleased()
 	apply := r.process()
 	if err := apply(t, campaign.EventDelivered, 0); err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package outcome_test
 
 import (
 	"context"
-	"encoding/json"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -17,8 +16,6 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/localstack/stackenv"
 )
 
 // units counts DynamoDB write units: one per started KB, two in a transaction, and one per
@@ -89,52 +86,6 @@ func (discard) SendAll(context.Context, string, [][]byte) error   { return nil }
 func (discard) Put(context.Context, string, []byte, string) error { return nil }
 func (discard) Get(context.Context, string) ([]byte, error)       { return nil, campaign.ErrNotFound }
 
-// TestRecord_WriteUnits measures the write units of recording sent, delivered and read,
-// with deliveries for two endpoints. Events arrive in groups of 500 in random order, for
-// one batch or four concurrent ones.
-func TestRecord_WriteUnits(t *testing.T) {
-	t.Parallel()
-	for name, batches := range map[string]int{"one batch": 1, "four batches at once": 4} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			env, meter := stackenv.Load(t), &units{}
-			store := dynamo.NewCampaignStore(dynamo.Tables{Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now})
-			store.Client = dynamodb.NewFromConfig(env.AWS())
-			tenant := "tenant-" + crand.Text()
-			for _, id := range []string{"first", "second"} {
-				if err := store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "ep_" + id + crand.Text(), Tenant: tenant}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			accepted := accept(t, store, tenant, batches)
-			store.Client = dynamodb.NewFromConfig(env.AWS(), meter.attach)
-			recorder := &outcome.Recorder{
-				Store: store, Webhooks: store, Blobs: discard{}, Notify: clearing{store}, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: time.Now,
-			}
-			applier := &outcome.Applier{
-				Batches: store, Tenants: store, Replies: store, Contents: discard{}, Recorder: recorder, OptOuts: &optout.Book{Store: store, Now: time.Now},
-			}
-			for _, b := range accepted {
-				recordSent(t, recorder, b)
-			}
-			for _, kind := range []campaign.EventKind{campaign.EventDelivered, campaign.EventRead} {
-				applyShuffled(t, applier, accepted, kind)
-			}
-			messages := batches * campaign.MaxMessages
-			for _, b := range accepted {
-				if now, err := store.Batch(t.Context(), b.BatchRef); err != nil || now.State != campaign.BatchCompleted {
-					t.Errorf("the batch is %s, error %v", now.State, err)
-				}
-			}
-			perMessage := float64(meter.total) / float64(messages)
-			t.Logf("%.3f write units per message", perMessage)
-			if perMessage > 0.5 {
-				t.Errorf("%.3f write units per message, want 0.5 at most", perMessage)
-			}
-		})
-	}
-}
-
 func accept(t *testing.T, store *dynamo.CampaignStore, tenant string, batches int) (accepted []campaign.Batch) {
 	t.Helper()
 	for range batches {
@@ -187,20 +138,4 @@ func applyShuffled(t *testing.T, applier *outcome.Applier, batches []campaign.Ba
 			}
 		}
 	}
-}
-
-// clearing deletes each delivery as soon as it is queued.
-type clearing struct{ store *dynamo.CampaignStore }
-
-func (c clearing) SendAll(ctx context.Context, _ string, bodies [][]byte) error {
-	for _, body := range bodies {
-		var task campaign.NotifyTask
-		if err := json.Unmarshal(body, &task); err != nil {
-			return err
-		}
-		if err := c.store.DeleteDelivery(ctx, task); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -122,9 +122,7 @@ func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind campai
 func (r *Recorder) enqueue(ctx context.Context, deliveries []campaign.WebhookDelivery, blob string) error {
 	for i := range deliveries {
 		deliveries[i].Blob = blob
-		if r.Split {
-			deliveries[i] = deliveries[i].Identified()
-		}
+		deliveries[i] = deliveries[i].Identified()
 	}
 	if err := r.Webhooks.AddDeliveries(ctx, deliveries); err != nil {
 		return err

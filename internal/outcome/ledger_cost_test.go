@@ -69,7 +69,7 @@ func newMetered(t *testing.T, endpoints int, kinds ...string) *metered {
 	t.Helper()
 	env := stackenv.Load(t)
 	m := &metered{used: &metering.Consumed{}, contents: contents{}}
-	m.store = dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Split: true, Now: time.Now})
+	m.store = dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: time.Now})
 	m.store.Outcomes, _ = env.LedgerTable(t)
 	store := *m.store
 	store.Client = dynamodb.NewFromConfig(env.AWS(), m.used.Attach)
@@ -77,12 +77,11 @@ func newMetered(t *testing.T, endpoints int, kinds ...string) *metered {
 	m.applier = &outcome.Applier{
 		Batches: &store, Tenants: &store, Taps: &store, Replies: &store, Contents: m.contents, OptOuts: &optout.Book{Store: &store, Now: time.Now},
 		Recorder: &outcome.Recorder{
-			Store: &store, Webhooks: &store, Blobs: discard{}, Notify: m, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: time.Now,
+			Store: &store, Webhooks: &store, Blobs: discard{}, Notify: m, SweepAfter: time.Hour, Now: time.Now,
 		},
 	}
 	tenant := "tenant-" + crand.Text()
 	m.batch = accept(t, m.store, tenant, 1)[0]
-	m.batch.Ledger = true
 	for range endpoints {
 		if err := m.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "ep_" + crand.Text(), Tenant: tenant, Kinds: kinds}); err != nil {
 			t.Fatal(err)

@@ -3,7 +3,6 @@ package outcome_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,58 +19,25 @@ var errBroken = errors.New("broken")
 
 // ledger stores one batch's ledger like a table. It can simulate conflicts.
 type batchLedger struct {
-	sending     sync.Mutex
-	batchLedger campaign.Ledger
-	ledger      ledger.Head
-	state       campaign.BatchState
-	lose        int // so many races, to somebody who enters rival
-	rival       campaign.Change
-	entered     []campaign.Change
-	frames      []int // as last requested
-	finished    int
-	readErr     error
-	enterErr    error
-	finishErr   error
-	queueErr    error
-	enterCalls  int
-	completed   int
-	forgotten   int
-	nextCheck   time.Time
-	queued      []string
+	sending    sync.Mutex
+	ledger     ledger.Head
+	state      campaign.BatchState
+	lose       int // so many races, to somebody who enters rival
+	rival      campaign.Change
+	entered    []campaign.Change
+	finished   int
+	readErr    error
+	enterErr   error
+	finishErr  error
+	queueErr   error
+	enterCalls int
+	completed  int
+	forgotten  int
+	nextCheck  time.Time
+	queued     []string
 }
 
-func newBatchLedger() *batchLedger {
-	return &batchLedger{batchLedger: campaign.Ledger{Frames: map[int]campaign.FrameState{}}}
-}
-
-func (b *batchLedger) Ledger(_ context.Context, _ campaign.Batch, frames []int) (campaign.Ledger, error) {
-	b.frames = frames
-	read := campaign.Ledger{Head: b.batchLedger.Head, Frames: map[int]campaign.FrameState{}}
-	for _, f := range frames {
-		read.Frames[f] = b.batchLedger.Frames[f]
-	}
-	return read, b.readErr
-}
-
-func (b *batchLedger) Append(_ context.Context, batch campaign.Batch, read campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.WebhookDelivery, error) {
-	b.enterCalls++
-	switch {
-	case b.enterErr != nil:
-		return nil, b.enterErr
-	case b.lose > 0:
-		b.lose--
-		b.write(campaign.Ledger{Head: b.batchLedger.Head, Frames: b.batchLedger.Frames}.Effective([]campaign.Change{b.rival}))
-		return nil, campaign.ErrLostRace
-	case read.Head.Ordinal != b.batchLedger.Head.Ordinal:
-		return nil, campaign.ErrLostRace
-	}
-	b.write(news)
-	var deliveries []campaign.WebhookDelivery
-	for _, e := range endpoints {
-		deliveries = append(deliveries, campaign.WebhookDelivery{Tenant: batch.Tenant, EndpointID: e.ID, Key: batch.Key, Ordinal: read.Head.Ordinal + 1, Next: check})
-	}
-	return deliveries, nil
-}
+func newBatchLedger() *batchLedger { return &batchLedger{} }
 
 func (b *batchLedger) LedgerHead(context.Context, campaign.BatchKey) (ledger.Head, error) {
 	return b.ledger, b.readErr
@@ -99,16 +65,7 @@ func (b *batchLedger) Batch(_ context.Context, ref campaign.BatchRef) (campaign.
 
 func (b *batchLedger) write(news []campaign.Change) {
 	b.ledger = b.ledger.After(campaign.MaxMessages, news)
-	b.batchLedger.Head = b.batchLedger.HeadAfter(news, 1)
-	for _, c := range news {
-		state := b.batchLedger.Frames[c.Index/campaign.FrameSize]
-		if state.Outcomes == nil {
-			state.Outcomes = map[int]campaign.Outcome{}
-		}
-		state.Outcomes[c.Index] = c.Outcome
-		b.batchLedger.Frames[c.Index/campaign.FrameSize] = state
-		b.entered = append(b.entered, c)
-	}
+	b.entered = append(b.entered, news...)
 }
 
 func (b *batchLedger) MarkSent(_ context.Context, _ campaign.BatchRef, next time.Time) (bool, error) {
@@ -150,7 +107,7 @@ func (b *batchLedger) SendAll(_ context.Context, _ string, bodies [][]byte) erro
 
 func (b *batchLedger) recorder() *outcome.Recorder {
 	return &outcome.Recorder{
-		Store: b, Webhooks: b, Blobs: b, Notify: b, MaxAppend: func(int) int { return 2 }, SweepAfter: time.Minute, Now: time.Now,
+		Store: b, Webhooks: b, Blobs: b, Notify: b, SweepAfter: time.Minute, Now: time.Now,
 	}
 }
 
@@ -166,30 +123,26 @@ func TestRecord(t *testing.T) {
 		prepare  func(b *batchLedger)
 		changes  []campaign.Change
 		entered  []campaign.Change
-		frames   []int
 		finished int
 		err      error
 	}{
-		"news": {nil, []campaign.Change{sent(150), failed}, []campaign.Change{sent(150), failed}, []int{0, 1}, 0, nil},
+		"news": {nil, []campaign.Change{sent(150), failed}, []campaign.Change{sent(150), failed}, 0, nil},
 		"the same again": {
 			func(b *batchLedger) { b.write([]campaign.Change{sent(0)}) },
 			[]campaign.Change{sent(0), failed},
 			[]campaign.Change{sent(0)},
-			[]int{0},
 			0, nil,
 		},
 		"the last of the batch": {
 			func(b *batchLedger) { b.write([]campaign.Change{sent(0), sent(1)}) },
 			[]campaign.Change{sent(2)},
 			[]campaign.Change{sent(0), sent(1), sent(2)},
-			[]int{0},
 			1, nil,
 		},
 		"the last of the batch, again": {
 			func(b *batchLedger) { b.write([]campaign.Change{sent(0), sent(1), sent(2)}) },
 			[]campaign.Change{sent(2)},
 			[]campaign.Change{sent(0), sent(1), sent(2)},
-			[]int{0},
 			1, nil,
 		},
 		"the last of the batch, again, which is sent": {
@@ -199,64 +152,55 @@ func TestRecord(t *testing.T) {
 			},
 			[]campaign.Change{sent(2)},
 			[]campaign.Change{sent(0), sent(1), sent(2)},
-			[]int{0},
 			0, nil,
 		},
 		"a race is lost to the same news": {
 			func(b *batchLedger) { b.lose, b.rival = 3, sent(0) },
 			[]campaign.Change{failed, sent(1)},
 			[]campaign.Change{sent(0), sent(1)},
-			[]int{0},
 			0, nil,
 		},
 		"too many races are lost": {
 			func(b *batchLedger) { b.lose, b.rival = 1000, sent(7) },
 			[]campaign.Change{sent(1)},
 			[]campaign.Change{sent(7)},
-			[]int{0},
 			0, campaign.ErrLostRace,
 		},
-		"the ledger cannot be read":    {func(b *batchLedger) { b.readErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
-		"the ledger cannot be written": {func(b *batchLedger) { b.enterErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
+		"the ledger cannot be read":    {func(b *batchLedger) { b.readErr = errBroken }, []campaign.Change{sent(1)}, nil, 0, errBroken},
+		"the ledger cannot be written": {func(b *batchLedger) { b.enterErr = errBroken }, []campaign.Change{sent(1)}, nil, 0, errBroken},
 		"the batch cannot be finished": {
 			func(b *batchLedger) { b.finishErr = errBroken },
 			[]campaign.Change{sent(0), sent(1), sent(2)},
 			[]campaign.Change{sent(0), sent(1), sent(2)},
-			[]int{0},
 			1, nil,
 		},
 	}
 	for name, tt := range tests {
-		for _, inLedger := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, in a ledger %v", name, inLedger), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { // conflicts are retried with backoff
-					store := newBatchLedger()
-					if tt.prepare != nil {
-						tt.prepare(store)
-					}
-					err := store.recorder().Record(t.Context(), campaign.Batch{Accepted: 3, Ledger: inLedger}, tt.changes)
-					if !errors.Is(err, tt.err) {
-						t.Errorf("error %v, want %v", err, tt.err)
-					}
-					if diff := cmp.Diff(tt.entered, store.entered); diff != "" {
-						t.Errorf("entered (-want +got):\n%s", diff)
-					}
-					if store.finished != tt.finished {
-						t.Errorf("finished %d times, want %d", store.finished, tt.finished)
-					}
-					if store.finished > 0 && !store.nextCheck.Equal(time.Now().Add(26*time.Hour)) {
-						t.Errorf("the sent batch is looked at in %v", time.Until(store.nextCheck))
-					}
-					if inLedger && len(store.queued) > 0 {
-						t.Errorf("queued: %v", store.queued)
-					}
-					if diff := cmp.Diff(tt.frames, store.frames); !inLedger && diff != "" {
-						t.Errorf("frames asked for (-want +got):\n%s", diff)
-					}
-				})
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { // conflicts are retried with backoff
+				store := newBatchLedger()
+				if tt.prepare != nil {
+					tt.prepare(store)
+				}
+				err := store.recorder().Record(t.Context(), campaign.Batch{Accepted: 3}, tt.changes)
+				if !errors.Is(err, tt.err) {
+					t.Errorf("error %v, want %v", err, tt.err)
+				}
+				if diff := cmp.Diff(tt.entered, store.entered); diff != "" {
+					t.Errorf("entered (-want +got):\n%s", diff)
+				}
+				if store.finished != tt.finished {
+					t.Errorf("finished %d times, want %d", store.finished, tt.finished)
+				}
+				if store.finished > 0 && !store.nextCheck.Equal(time.Now().Add(26*time.Hour)) {
+					t.Errorf("the sent batch is looked at in %v", time.Until(store.nextCheck))
+				}
+				if len(store.queued) > 0 {
+					t.Errorf("queued: %v", store.queued)
+				}
 			})
-		}
+		})
 	}
 }
 
@@ -274,17 +218,7 @@ func TestRecord_ContextEnds(t *testing.T) {
 
 func TestRecord_LastMessage(t *testing.T) {
 	t.Parallel()
-	for _, inLedger := range []bool{false, true} {
-		t.Run(fmt.Sprint("in a ledger ", inLedger), func(t *testing.T) {
-			t.Parallel()
-			recordLastMessage(t, campaign.Batch{Accepted: 2, Ledger: inLedger})
-		})
-	}
-}
-
-func recordLastMessage(t *testing.T, b campaign.Batch) {
-	t.Helper()
-	store := newBatchLedger()
+	store, b := newBatchLedger(), campaign.Batch{Accepted: 2}
 	store.write([]campaign.Change{sent(0), sent(1), failed})
 	recorder := store.recorder()
 	delivered := func(i int) campaign.Change {
@@ -301,30 +235,5 @@ func recordLastMessage(t *testing.T, b campaign.Batch) {
 		if store.completed != step.completed || store.forgotten != step.completed || store.finished > 0 {
 			t.Errorf("after step %d the batch was completed %d times, forgotten %d, finished %d", i, store.completed, store.forgotten, store.finished)
 		}
-	}
-}
-
-func TestRecord_LargeWrite(t *testing.T) {
-	t.Parallel()
-	for name, queueErr := range map[string]error{"queued": nil, "not queued, which sweep repairs": errBroken} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			store := newBatchLedger()
-			store.queueErr = queueErr
-			changes := []campaign.Change{sent(0), sent(1), sent(2), sent(3), sent(4)}
-			if err := store.recorder().Record(t.Context(), campaign.Batch{Accepted: 5}, changes); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(changes, store.entered); diff != "" || store.enterCalls != 3 || store.finished != 1 {
-				t.Errorf("entered in %d parts, finished %d times; (-want +got):\n%s", store.enterCalls, store.finished, diff)
-			}
-			var want []string
-			for ordinal := 1; ordinal <= 3; ordinal++ {
-				want = append(want, fmt.Sprintf(`{"batchKey":"00000000000000000000","ordinal":%d,"tenant":"","endpointId":"on"}`, ordinal))
-			}
-			if diff := cmp.Diff(want, store.queued); diff != "" {
-				t.Errorf("queued (-want +got):\n%s", diff)
-			}
-		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/phone/e164"
 )
 
 // optChange is an opt-out or opt-in of a tenant.
@@ -42,7 +41,7 @@ func (a *Applier) applyAnswers(ctx context.Context, answers []*answer, errs []er
 		})
 	}
 	records.Wait()
-	optChanges := make([][]optChange, len(errs))
+	optChanges := make([]*optChange, len(errs))
 	for _, r := range answers {
 		if errs[r.position] == nil {
 			replies.start(func() { optChanges[r.position], errs[r.position] = a.applyReply(ctx, r) })
@@ -63,48 +62,45 @@ func (a *Applier) readAnswer(ctx context.Context, r *answer) (err error) {
 	return nil
 }
 
-// applyReply applies a reply, an opt-out or an opt-in. It returns the opt-out changes to
-// record, also with an error. Deliveries are written before the opt-out, so a crash repeats
+// applyReply applies a reply, an opt-out or an opt-in. It returns the opt-out change to
+// record, nil if there is none. Deliveries are written before the opt-out, so a crash repeats
 // webhooks but loses none.
-func (a *Applier) applyReply(ctx context.Context, r *answer) (changes []optChange, err error) {
+func (a *Applier) applyReply(ctx context.Context, r *answer) (*optChange, error) {
 	if r.content.Phone == "" {
 		return nil, nil
 	}
-	if !e164.WellFormed(r.content.Phone) { // queued before rcs/events dropped such events
-		drop(ctx, droppedPhone, 1)
-		return nil, nil
-	}
-	tenants, campaignID, err := a.recipientTenants(ctx, r.EventTask)
+	tenant, campaignID, err := a.recipientTenant(ctx, r.EventTask)
 	if err != nil {
 		return nil, fmt.Errorf("apply answer: %w", err)
 	}
-	for _, tenant := range tenants {
-		h := campaign.WebhookEvent{At: r.At, CampaignID: campaignID, MessageID: r.MessageID, Phone: r.content.Phone, Text: r.content.Text}
-		change, ok, err := a.applyFor(ctx, tenant, r, h)
-		if err != nil {
-			return changes, fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
-		}
-		if ok {
-			changes = append(changes, change)
-		}
+	if tenant == "" {
+		return nil, nil
 	}
-	return changes, nil
+	h := campaign.WebhookEvent{At: r.At, CampaignID: campaignID, MessageID: r.MessageID, Phone: r.content.Phone, Text: r.content.Text}
+	c, changes, err := a.applyFor(ctx, tenant, r, h)
+	if err != nil {
+		return nil, fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
+	}
+	if !changes {
+		return nil, nil
+	}
+	return &c, nil
 }
 
-// recordOptOuts records the changes made by each event and adds errors to errs by event.
+// recordOptOuts records the change made by each event and sets errs by event.
 // The changes of a tenant are recorded together, because each write replaces a whole shard.
-func (a *Applier) recordOptOuts(ctx context.Context, byEvent [][]optChange, errs []error) {
+func (a *Applier) recordOptOuts(ctx context.Context, byEvent []*optChange, errs []error) {
 	changes, made, events := map[string][]campaign.OptChange{}, map[string][]optChange{}, map[string][]int{}
-	for i, byTenant := range byEvent {
-		for _, c := range byTenant {
-			changes[c.tenant], made[c.tenant] = append(changes[c.tenant], c.OptChange), append(made[c.tenant], c)
+	for i, c := range byEvent {
+		if c != nil {
+			changes[c.tenant], made[c.tenant] = append(changes[c.tenant], c.OptChange), append(made[c.tenant], *c)
 			events[c.tenant] = append(events[c.tenant], i)
 		}
 	}
 	for tenant := range changes {
 		if err := a.OptOuts.Record(ctx, tenant, changes[tenant]); err != nil {
 			for _, i := range events[tenant] {
-				errs[i] = errors.Join(errs[i], fmt.Errorf("apply answer for tenant %s: %w", tenant, err))
+				errs[i] = fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
 			}
 			continue
 		}
@@ -123,25 +119,25 @@ func (a *Applier) content(ctx context.Context, t campaign.EventTask) (content ca
 	return content, nil
 }
 
-// recipientTenants returns the tenants that receive a reply: the sender of the replied-to
-// message, if the provider sent its ID, or else all tenants of the agent. It returns none
-// if another agent sent the message.
-func (a *Applier) recipientTenants(ctx context.Context, t campaign.EventTask) (tenants []string, campaignID string, err error) {
+// recipientTenant returns the tenant that receives a reply: the sender of the replied-to
+// message, if the provider sent its ID, or else the tenant of the agent. It returns "" if
+// another agent sent the message.
+func (a *Applier) recipientTenant(ctx context.Context, t campaign.EventTask) (tenant, campaignID string, err error) {
 	if key, _, ours := campaign.ParseMessageID(t.MessageID); ours {
 		b, err := a.findBatch(ctx, key)
 		if err == nil && t.AgentID != b.AgentID {
 			drop(ctx, droppedForeign, 1)
-			return nil, "", nil
+			return "", "", nil
 		}
 		if err == nil {
-			return []string{b.Tenant}, b.CampaignID, nil
+			return b.Tenant, b.CampaignID, nil
 		}
 		if !errors.Is(err, campaign.ErrNotFound) {
-			return nil, "", err
+			return "", "", err
 		}
 	}
-	tenants, err = a.Tenants.TenantsOf(ctx, t.AgentID)
-	return tenants, "", err
+	tenant, err = a.Tenants.TenantOf(ctx, t.AgentID)
+	return tenant, "", err
 }
 
 // applyFor writes the deliveries for the tenant's endpoints. It returns the tenant's

@@ -39,7 +39,7 @@ func newTapped(kinds ...string) *tapped {
 	s := &tapped{batchLedger: newBatchLedger(), contents: map[string]campaign.EventContent{}, now: time.Unix(1_700_000_000, 0).UTC()}
 	s.batch = campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "tenant", CampaignID: "campaign"}, BatchID: "batch"},
-		Key:      campaign.BatchKey{1}, Accepted: 3, AcceptedAt: s.now, AgentID: "agent", Ledger: true, TapKey: []byte("sixteen bytes..."),
+		Key:      campaign.BatchKey{1}, Accepted: 3, AcceptedAt: s.now, AgentID: "agent", TapKey: []byte("sixteen bytes..."),
 	}
 	s.endpoints = []campaign.Endpoint{{ID: "endpoint", Kinds: kinds}}
 	return s
@@ -66,11 +66,7 @@ func (s *tapped) Batch(context.Context, campaign.BatchRef) (campaign.Batch, erro
 	return s.batch, nil
 }
 
-func (s *tapped) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
-	return b, nil
-}
-
-func (s *tapped) TenantsOf(context.Context, string) ([]string, error) { return []string{"tenant"}, nil }
+func (s *tapped) TenantOf(context.Context, string) (string, error) { return "tenant", nil }
 
 func (s *tapped) Get(_ context.Context, key string) ([]byte, error) {
 	return json.Marshal(s.contents[key])
@@ -133,7 +129,7 @@ func (s *tapped) handle(t *testing.T, events ...campaign.EventTask) {
 
 func (s *tapped) applier() *outcome.Applier {
 	recorder := s.recorder()
-	recorder.Store, recorder.Webhooks, recorder.Split = s, s, true
+	recorder.Store, recorder.Webhooks = s, s
 	recorder.Now = func() time.Time { return s.now }
 	return &outcome.Applier{Batches: s, Tenants: s, Contents: s, OptOuts: s, Recorder: recorder, Taps: s, Replies: s}
 }

@@ -18,7 +18,6 @@ func TestExport_Clicks(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
 	w.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
-	w.store.Split = true
 	const url = "https://e.example/"
 	_, err := w.store.PutTemplate(t.Context(), campaign.Template{
 		ID: template, Tenant: w.tenant.ID, Version: 2, Name: "t", Content: content.Content{Text: "Oi", Suggestions: []content.Suggestion{

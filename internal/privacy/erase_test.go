@@ -57,10 +57,8 @@ func TestService_NumbersOfExpiredBatch(t *testing.T) {
 func TestService_OutcomesInLedger(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
-	w.store.Split = true
 	w.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
 	b := w.accept(1, ana, bruno)
-	b.Ledger = true
 	at := w.now.UTC()
 	changes := []campaign.Change{
 		{Index: 0, Outcome: campaign.OutcomeSent, At: at},
@@ -97,7 +95,6 @@ func TestExport_Taps(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
 	w.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
-	w.store.Split = true
 	_, err := w.store.PutTemplate(t.Context(), campaign.Template{
 		ID: template, Tenant: w.tenant.ID, Version: 2, Name: "t", Content: content.Content{Text: "Oi", Suggestions: content.Replies("Sim", "Não")},
 	})

@@ -54,7 +54,7 @@ func newTenantFixture(t *testing.T) *tenantFixture {
 	w := &tenantFixture{t: t, now: time.Now().Truncate(time.Millisecond), name: "Natal"}
 	client := dynamodb.NewFromConfig(env.AWS())
 	w.store = dynamo.NewCampaignStore(dynamo.Tables{
-		Client: client, Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
+		Client: client, Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Outcomes: env["OUTCOMES_TABLE"],
 		Webhooks: env["WEBHOOKS_TABLE"], Now: func() time.Time { return w.now },
 	})
 	w.blobs = &s3.Store{Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}

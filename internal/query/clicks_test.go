@@ -15,7 +15,6 @@ import (
 // links of two messages and a tap on one.
 func (d *service) acceptClicked() {
 	d.t.Helper()
-	d.store.Split = true
 	template := "template-" + d.id.Tenant
 	_, err := d.store.PutTemplate(d.t.Context(), campaign.Template{
 		ID: template, Tenant: d.id.Tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi", Suggestions: []content.Suggestion{

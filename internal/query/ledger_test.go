@@ -16,23 +16,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// inLayouts runs a test with batches that have a ledger, and with batches that have
-// none.
-func inLayouts(t *testing.T, test func(t *testing.T, newService func(*testing.T) *service)) {
-	t.Helper()
-	for _, split := range []bool{false, true} {
-		t.Run(fmt.Sprint("ledgers ", split), func(t *testing.T) {
-			t.Parallel()
-			test(t, func(t *testing.T) *service {
-				t.Helper()
-				d := newService(t)
-				d.store.Split = split
-				return d
-			})
-		})
-	}
-}
-
 // events returns all events of a batch, read in pages of limit.
 func (d *service) events(b campaign.Batch, limit int) (events []any) {
 	d.t.Helper()
@@ -118,7 +101,6 @@ func (d *service) recordAndDie(b campaign.Batch, index int) {
 func TestServeEvents_CrashWhileTailMoves(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	d.store.Split = true
 	b := d.accept(1, "a", 500, nil)
 	d.record(b, campaign.OutcomeSent, "", 0, b.Accepted-1) // more than fit in a tail
 	next := d.fill(b, 0)

@@ -5,11 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,6 +24,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/localstack/stackenv"
@@ -129,31 +128,19 @@ func (d *service) acceptNumbers(ordinal int, name string, numbers []uint64, chan
 	d.must(d.store.Accept(d.t.Context(), campaign.AcceptCommand{
 		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon,
 	}, rand.Text()))
-	b.Ledger = d.store.Split
 	return b
 }
 
 func number(ordinal, i int) uint64 { return uint64(5511_9_8000_0000 + 10_000*ordinal + i) }
 
 // record records the outcome of the messages from first to last.
-func (d *service) record(b campaign.Batch, outcome campaign.Outcome, code string, first, last int) {
+func (d *service) record(b campaign.Batch, to campaign.Outcome, code string, first, last int) {
 	d.t.Helper()
 	var changes []campaign.Change
-	frames := map[int]bool{}
 	for i := first; i <= last; i++ {
-		changes = append(changes, campaign.Change{Index: i, Outcome: outcome, Code: code, At: noon.Add(time.Minute)})
-		frames[i/campaign.FrameSize] = true
+		changes = append(changes, campaign.Change{Index: i, Outcome: to, Code: code, At: noon.Add(time.Minute)})
 	}
-	if b.Ledger {
-		head, err := d.store.LedgerHead(d.t.Context(), b.Key)
-		d.must(err)
-		_, err = d.store.AppendLedger(d.t.Context(), b, head, head.NewChanges(changes))
-		d.must(err)
-		return
-	}
-	batchLedger, err := d.store.Ledger(d.t.Context(), b, slices.Collect(maps.Keys(frames)))
-	d.must(err)
-	_, err = d.store.Append(d.t.Context(), b, batchLedger, batchLedger.Effective(changes), nil, noon)
+	_, err := outcome.AppendLedger(d.t.Context(), d.store, b, changes)
 	d.must(err)
 }
 
@@ -199,11 +186,6 @@ func (d *service) pages(query url.Values) (messages []string, pages int) {
 
 func TestServeCampaign_Progress(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, aCampaignTellsHowFarItIs)
-}
-
-func aCampaignTellsHowFarItIs(t *testing.T, newService func(*testing.T) *service) {
-	t.Helper()
 	d := newService(t)
 	first := d.accept(1, "manhã", 150, nil)
 	d.accept(2, "tarde", 3, func(b *campaign.Batch) {
@@ -244,11 +226,6 @@ func aCampaignTellsHowFarItIs(t *testing.T, newService func(*testing.T) *service
 
 func TestServeMessages_Search(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, messagesAreFound)
-}
-
-func messagesAreFound(t *testing.T, newService func(*testing.T) *service) {
-	t.Helper()
 	d := newService(t)
 	first := d.accept(1, "", 120, nil)
 	d.accept(2, "b/2", 130, nil)
@@ -310,11 +287,6 @@ func TestServeMessages_Pages(t *testing.T) {
 
 func TestServeEvents_Replay(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, theLogOfABatchIsReplayed)
-}
-
-func theLogOfABatchIsReplayed(t *testing.T, newService func(*testing.T) *service) {
-	t.Helper()
 	d := newService(t)
 	b := d.accept(1, "", 5, nil)
 	d.accept(2, "manhã de sol", 1, nil)
@@ -356,11 +328,6 @@ func theLogOfABatchIsReplayed(t *testing.T, newService func(*testing.T) *service
 
 func TestServe_InvalidRequests(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, whatCannotBeReadBack)
-}
-
-func whatCannotBeReadBack(t *testing.T, newService func(*testing.T) *service) {
-	t.Helper()
 	d := newService(t)
 	gone := d.accept(1, "gone", 1, nil)
 	d.must(d.blobs.Delete(t.Context(), gone.Payload))
@@ -465,11 +432,6 @@ func TestServe_InvalidToken(t *testing.T) {
 // One request reads at most 25 batches; a number may occur in more.
 func TestServeMessages_ManyBatches(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, pagesOverManyBatches)
-}
-
-func pagesOverManyBatches(t *testing.T, newService func(*testing.T) *service) {
-	t.Helper()
 	const batches = 57
 	d := newService(t)
 	var all, sent []string
@@ -519,11 +481,6 @@ func pagesOverManyBatches(t *testing.T, newService func(*testing.T) *service) {
 // A campaign whose first batches have expired is still readable.
 func TestServe_ExpiredBatch(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, aBatchPastItsTimeIsGone)
-}
-
-func aBatchPastItsTimeIsGone(t *testing.T, newService func(*testing.T) *service) {
-	t.Helper()
 	d := newService(t)
 	d.accept(1, "old", 3, nil)
 	d.accept(2, "new", 2, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Hour) })

@@ -15,7 +15,6 @@ import (
 // acceptTapped accepts a batch with two suggestions, and records three taps.
 func (d *service) acceptTapped() campaign.Batch {
 	d.t.Helper()
-	d.store.Split = true
 	template := "template-" + d.id.Tenant
 	_, err := d.store.PutTemplate(d.t.Context(), campaign.Template{
 		ID: template, Tenant: d.id.Tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi", Suggestions: []content.Suggestion{

@@ -389,16 +389,23 @@ func TestSend_TextLimit(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	longest := func(fill string) content.Content {
-		card := func(n int) content.Content {
+		carousel := func(n int) content.Content {
+			next := func(start string, most int) string {
+				size := min(n, most-len(start))
+				n -= size
+				return start + strings.Repeat(fill, size)
+			}
 			s := strings.Repeat(fill, content.MaxSuggestion)
-			return content.Content{Card: &content.Card{
-				Title:       strings.Repeat(fill, content.MaxTitle),
-				Description: strings.Repeat(fill, content.MaxDescription),
-				Media:       &content.Media{URL: "https://e.example/" + strings.Repeat(fill, n), Verbatim: true},
-				Suggestions: content.Replies(s, s, s, s),
-			}}
+			cards := make([]content.Card, content.MaxCards)
+			for i := range cards {
+				cards[i] = content.Card{
+					Title: strings.Repeat(fill, content.MaxTitle), Description: next("", content.MaxDescription), Suggestions: content.Replies(s, s, s, s),
+					Media: &content.Media{URL: next("https://e.example/", content.MaxURL), ThumbnailURL: next("https://e.example/", content.MaxURL)},
+				}
+			}
+			return content.Content{Carousel: &content.Carousel{Cards: cards}}
 		}
-		return card(sort.Search(content.MaxMessage, func(n int) bool { return card(n+1).Unsendable() != "" }))
+		return carousel(sort.Search(content.MaxMessage, func(n int) bool { return carousel(n+1).Unsendable() != "" }))
 	}
 	for i, c := range []content.Content{
 		{Text: strings.Repeat("&", content.MaxText)}, longest("a"), longest("ã"), longest("&"), longest("\u2028"),

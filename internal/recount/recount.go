@@ -1,5 +1,5 @@
 // Package recount corrects the counts of days from the ledgers. A function that ends between
-// writing a ledger and counting loses the count, and earlier versions do not count.
+// writing a ledger and counting loses the count.
 package recount
 
 import (

@@ -30,7 +30,7 @@ func newBooks(t *testing.T) books {
 	t.Helper()
 	env, clock := stackenv.Load(t), func() time.Time { return now }
 	store := dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Split: true, Now: clock,
+		Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
 	store.Outcomes, _ = env.LedgerTable(t)
 	return books{t, store, &recount.Recounter{Store: store, Now: clock}, "tenant-" + rand.Text()}
@@ -49,7 +49,7 @@ func (b books) campaign(name string, created, due time.Duration, outcomes ...cam
 	batch := campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: b.tenant, CampaignID: "0198d3a0-0000-4000-8000-" + rand.Text()[:12]}, BatchID: campaign.BatchID("1")},
 		Ordinal:  1, Accepted: len(outcomes), AcceptedAt: now.Add(-created), Due: now.Add(-due), Scheduled: created != due,
-		State: campaign.BatchSending, AgentID: "agent", Ledger: true, NextCheck: now.Add(time.Hour), Test: campaign.TestName.MatchString(name),
+		State: campaign.BatchSending, AgentID: "agent", NextCheck: now.Add(time.Hour), Test: campaign.TestName.MatchString(name),
 	}
 	_, _ = rand.Read(batch.Key[:])
 	b.must(b.store.Accept(b.t.Context(), campaign.AcceptCommand{Batch: batch, Campaign: name, Ordinal: 1, Packed: []byte{0}}, rand.Text()))

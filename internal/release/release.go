@@ -107,6 +107,10 @@ func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, 
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return b, err
 	}
+	if tenant.AgentID == "" { // sweep releases the batch once the tenant has one
+		slog.WarnContext(ctx, "batch not released: its tenant has no agent", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID)
+		return b, nil
+	}
 	now := r.Now()
 	started, err := r.Store.StartRelease(ctx, b.BatchRef, tenant.AgentID, now, now.Add(r.SweepAfter))
 	if err != nil {

@@ -141,7 +141,7 @@ func TestRelease(t *testing.T) {
 			t.Parallel()
 			task := campaign.ReleaseTask{BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, BatchID: "b"}}
 			store, sends, releases := tt.row, &queue{err: tt.queueErr}, &queue{err: tt.queueErr}
-			store.batch.BatchRef, store.batch.Accepted = task.BatchRef, 101
+			store.batch.BatchRef, store.batch.Accepted, store.tenant.AgentID = task.BatchRef, 101, "a"
 			r := release.Releaser{Store: &store, Frames: sends, Releases: releases, SweepAfter: sweepAfter, Now: func() time.Time { return noon }}
 			errs := r.Handle(t.Context(), []campaign.ReleaseTask{task})
 			if len(errs) != 1 || !errors.Is(errs[0], tt.err) {
@@ -187,8 +187,8 @@ func TestRelease_RecordsAgent(t *testing.T) {
 		fails  bool
 	}{
 		"its agent":         {campaign.Tenant{AgentID: "a"}, nil, "sending", "a", false},
-		"no agent":          {campaign.Tenant{}, nil, "sending", "", false},
-		"no tenant":         {campaign.Tenant{}, campaign.ErrNotFound, "sending", "", false},
+		"no agent":          {campaign.Tenant{}, nil, "pending", "", false},
+		"no tenant":         {campaign.Tenant{}, campaign.ErrNotFound, "pending", "", false},
 		"an unknown tenant": {campaign.Tenant{}, errBroken, "pending", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -14,7 +13,9 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/campaign/packed"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/send"
 )
 
@@ -49,7 +50,7 @@ type agentSimulation struct {
 
 type simBatch struct {
 	campaign.Batch
-	outcomes []map[int]campaign.Outcome // by frame
+	states []byte // by message, see packed.Outcomes
 }
 
 type frames struct {
@@ -109,9 +110,7 @@ func (o *agentSimulation) accept(campaignID string, messages int) campaign.Batch
 		State: campaign.BatchSending, NextCheck: time.Now().Add(sweepAfter),
 	}}
 	b.Offsets, b.Payload = o.framesOf(messages).offsets, strconv.Itoa(messages)
-	for range b.Frames() {
-		b.outcomes = append(b.outcomes, map[int]campaign.Outcome{})
-	}
+	b.states = make([]byte, messages)
 	o.batches[b.BatchRef], o.byKey[b.Key] = b, b
 	o.open += messages
 	return b.Batch
@@ -132,11 +131,6 @@ func (o *agentSimulation) put(task campaign.SendTask, delay time.Duration) {
 // SetFailing does nothing: the simulated provider never fails.
 func (o *agentSimulation) SetFailing(context.Context, campaign.Batch, campaign.Failing) (bool, error) {
 	return true, nil
-}
-
-// AdoptAgent returns the batch unchanged: all batches belong to one agent.
-func (o *agentSimulation) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
-	return b, nil
 }
 
 // run passes the tasks to functions until every message that is not lost is sent.
@@ -205,16 +199,10 @@ func (o *agentSimulation) Batch(_ context.Context, ref campaign.BatchRef) (campa
 	return o.batches[ref].Batch, nil
 }
 
-func (o *agentSimulation) Ledger(_ context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
+func (o *agentSimulation) LedgerHead(_ context.Context, key campaign.BatchKey) (ledger.Head, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	batchLedger := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
-	for _, f := range frames {
-		state := campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
-		maps.Copy(state.Outcomes, o.byKey[b.Key].outcomes[f])
-		batchLedger.Frames[f] = state
-	}
-	return batchLedger, nil
+	return ledger.Head{States: slices.Clone(o.byKey[key].states)}, nil
 }
 
 func (o *agentSimulation) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {
@@ -280,9 +268,8 @@ func (o *agentSimulation) Record(_ context.Context, b campaign.Batch, changes []
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, c := range changes {
-		state := o.byKey[b.Key].outcomes[c.Index/campaign.FrameSize]
-		if _, ok := state[c.Index]; !ok {
-			state[c.Index] = c.Outcome
+		if state := &o.byKey[b.Key].states[c.Index]; *state == 0 {
+			*state = packed.Number(c.Outcome)
 			o.open--
 		}
 	}

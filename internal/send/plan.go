@@ -11,26 +11,24 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // plan determines the messages to send and when.
 func (s *Sender) plan(ctx context.Context, r *run) error {
-	var frames []int
 	for _, f := range r.frameRuns {
 		if !fits(f.task, r.batch) {
 			f.err = fmt.Errorf("frame %d of batch %s: %w", f.task.Frame, r.batch.BatchID, errBadTask)
-			continue
 		}
-		frames = append(frames, f.task.Frame)
 	}
-	if len(frames) == 0 {
+	if !slices.ContainsFunc(r.frameRuns, func(f *frameRun) bool { return f.err == nil }) {
 		return nil
 	}
-	batchLedger, err := s.Batches.Ledger(ctx, r.batch, frames)
+	head, err := s.Batches.LedgerHead(ctx, r.batch.Key)
 	if err != nil {
 		return err
 	}
-	r.assignPending(batchLedger)
+	r.assignPending(head)
 	switch now := s.Now(); {
 	case r.batch.Cancelled():
 		r.setOutcomes(campaign.OutcomeStopped, campaign.CodeCancelled, now)
@@ -52,7 +50,7 @@ func fits(t campaign.SendTask, b campaign.Batch) bool {
 
 // assignPending assigns to each frame its requested messages that have no outcome and
 // belong to no earlier frame.
-func (r *run) assignPending(batchLedger campaign.Ledger) {
+func (r *run) assignPending(head ledger.Head) {
 	taken := map[int]bool{}
 	for _, f := range r.frameRuns {
 		if f.err != nil {
@@ -60,7 +58,7 @@ func (r *run) assignPending(batchLedger campaign.Ledger) {
 		}
 		for _, i := range requestedIndexes(f.task, r.batch) {
 			index := f.task.Frame*campaign.FrameSize + i
-			if !taken[index] && batchLedger.Outcome(index) == "" {
+			if !taken[index] && head.Outcome(index) == "" {
 				taken[index] = true
 				f.current = append(f.current, &job{index: index})
 			}

@@ -13,16 +13,15 @@ import (
 
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // Batches reads and updates batches and their ledgers.
 type Batches interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
+	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error)
-	// AdoptAgent returns the batch with its agent.
-	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
 // Catalog reads channels and templates.
@@ -180,9 +179,6 @@ func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok
 	}
 	if b.State != campaign.BatchReleasing && b.State != campaign.BatchSending {
 		return nil, false, nil
-	}
-	if b, err = s.Batches.AdoptAgent(ctx, b); err != nil {
-		return nil, false, fmt.Errorf("send: %w", err)
 	}
 	channel, err := s.channel(ctx, channelKey{b.Tenant, b.AgentID})
 	if err != nil {

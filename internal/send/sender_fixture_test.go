@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/send"
 )
 
@@ -107,19 +109,10 @@ func (g *senderFixture) Batch(context.Context, campaign.BatchRef) (campaign.Batc
 	return g.batch, nil
 }
 
-func (g *senderFixture) Ledger(_ context.Context, _ campaign.Batch, frames []int) (campaign.Ledger, error) {
+func (g *senderFixture) LedgerHead(context.Context, campaign.BatchKey) (ledger.Head, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	batchLedger := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
-	for _, f := range frames {
-		batchLedger.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
-	}
-	for i, c := range g.outcomes {
-		if state, ok := batchLedger.Frames[i/campaign.FrameSize]; ok {
-			state.Outcomes[i] = c.Outcome
-		}
-	}
-	return batchLedger, nil
+	return ledger.Head{}.After(g.batch.Accepted, slices.Collect(maps.Values(g.outcomes))), nil
 }
 
 func (g *senderFixture) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {
@@ -145,10 +138,6 @@ func (g *senderFixture) SetFailing(_ context.Context, b campaign.Batch, failing 
 
 func (g *senderFixture) Of(context.Context, string) (func(phone string) bool, error) {
 	return func(phone string) bool { return g.optedOut[phone] }, g.optOutErr
-}
-
-func (g *senderFixture) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
-	return b, nil
 }
 
 func (g *senderFixture) Channel(context.Context, string, string) (campaign.Channel, error) {

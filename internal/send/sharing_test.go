@@ -213,37 +213,3 @@ func TestSharing_AfterPause(t *testing.T) {
 		o.figures(t, began).keepsRate(t, 50)
 	})
 }
-
-// During a deployment, the former version leases far ahead and drops the lanes each time.
-func TestSharing_FormerVersion(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		o := newAgentSimulation(50)
-		began := o.simulate(t, map[time.Duration]func(){
-			0:               func() { o.dispatch("new", 20_000) },
-			1 * time.Second: func() { o.dispatchByOldVersion("old", 10_000, 300*time.Millisecond) },
-		})
-		f := o.figures(t, began)
-		f.keepsRate(t, 50)
-		if f.messages != 30_000 || f.share < 0.95 {
-			t.Errorf("%d of 30000 messages were sent, with %.3f of the rate", f.messages, f.share)
-		}
-	})
-}
-
-// dispatchByOldVersion leases a reservation per frame at an interval, however far ahead,
-// like the former version.
-func (o *agentSimulation) dispatchByOldVersion(campaignID string, messages int, every time.Duration) {
-	for ; messages > 0; messages -= perBatch {
-		b := o.accept(campaignID, min(messages, perBatch))
-		for f := range b.Frames() {
-			o.mu.Lock()
-			reservation, left := o.rateLimit.Lease(time.Now(), campaign.FrameSize, o.rate)
-			left.Lanes = ""
-			o.rateLimit = left
-			o.mu.Unlock()
-			o.put(campaign.SendTask{BatchRef: b.BatchRef, Frame: f, Reservation: reservation}, min(time.Until(reservation.Start)-3*time.Second, 15*time.Minute))
-			time.Sleep(every)
-		}
-	}
-}

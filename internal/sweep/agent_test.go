@@ -87,51 +87,6 @@ func TestPause_FormerAgent(t *testing.T) {
 	w.checkSent(b)
 }
 
-// The former version released batches without an agent. The first function that processes
-// such a batch records the tenant's current agent.
-func TestAdoptAgent_OldBatch(t *testing.T) {
-	t.Parallel()
-	for name, touch := range map[string]func(w *pipeline, b campaign.Batch){
-		"send": func(w *pipeline, b campaign.Batch) { w.run(b, time.Hour) },
-		"outcomes": func(w *pipeline, b campaign.Batch) {
-			w.event(campaign.EventTask{Kind: campaign.EventRead, MessageID: b.Key.MessageID(0)})
-			w.deliver(w.events, w.applier(), 10)
-		},
-		"an answer": func(w *pipeline, b campaign.Batch) {
-			w.blobs["reply"] = []byte(`{"phone":"+5511900000000","text":"Oi"}`)
-			w.event(campaign.EventTask{Kind: campaign.EventReply, MessageID: b.Key.MessageID(0), Blob: "reply", EventID: "e"})
-			w.deliver(w.events, w.applier(), 10)
-		},
-		"revoke": func(w *pipeline, b campaign.Batch) {
-			w.must(w.recorder().Record(w.t.Context(), b, []campaign.Change{{Index: 0, Outcome: campaign.OutcomeSent, At: w.clock()}}))
-			w.cancel(b, "?revoke=true")
-			w.settle(time.Minute)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newPipeline(t)
-			b := w.accept(3)
-			started, err := w.store.StartRelease(t.Context(), b.BatchRef, "", w.clock(), w.clock().Add(sweepAfter))
-			w.must(err)
-			if got := w.batch(b); !started || got.AgentID != "" {
-				t.Fatalf("started %v, agent %q", started, got.AgentID)
-			}
-			touch(w, b)
-			former, _ := w.moveTenant()
-			if got := w.batch(b); got.AgentID != former {
-				t.Errorf("the batch has agent %q, want %q", got.AgentID, former)
-			}
-			w.run(b, time.Hour)
-			for agent := range w.provider.agents {
-				if agent != former {
-					t.Errorf("sent by agent %q", agent)
-				}
-			}
-		})
-	}
-}
-
 func keys(m map[string]int) []string {
 	var names []string
 	for name := range m {

@@ -86,11 +86,6 @@ func (w *pipeline) checkCancelled(sent, waiting campaign.Batch, end string) {
 
 func TestCancel_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, cancelCrashAtAnyCall)
-}
-
-func cancelCrashAtAnyCall(t *testing.T, newPipeline func(*testing.T) *pipeline) {
-	t.Helper()
 	live := func(t *testing.T, at int, after bool) *pipeline {
 		t.Helper()
 		w := newPipeline(t)
@@ -118,11 +113,6 @@ func cancelCrashAtAnyCall(t *testing.T, newPipeline func(*testing.T) *pipeline) 
 // nevertheless.
 func TestSweep_LostCancelTask(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, sweepLostCancelTask)
-}
-
-func sweepLostCancelTask(t *testing.T, newPipeline func(*testing.T) *pipeline) {
-	t.Helper()
 	w := newPipeline(t)
 	sent, waiting := w.sentAndWaiting()
 	w.cancel(sent, "")
@@ -137,11 +127,6 @@ func sweepLostCancelTask(t *testing.T, newPipeline func(*testing.T) *pipeline) {
 // requested, with the cancellation or later.
 func TestCancel_LaterExpiry(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, cancelLaterExpiry)
-}
-
-func cancelLaterExpiry(t *testing.T, newPipeline func(*testing.T) *pipeline) {
-	t.Helper()
 	for name, test := range map[string]struct {
 		queries []string
 		want    string
@@ -199,11 +184,6 @@ func TestCancel_StoppedMessageAtProvider(t *testing.T) {
 
 func TestCancel_NoCompletionWebhook(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, cancelNoCompletionWebhook)
-}
-
-func cancelNoCompletionWebhook(t *testing.T, newPipeline func(*testing.T) *pipeline) {
-	t.Helper()
 	w := withEndpoints(newPipeline(t))
 	w.provider.answers = false
 	b := w.accept(3)
@@ -256,8 +236,8 @@ func (m mortal) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time
 	return m.w.death.call("CancelCampaign", func() error { return m.w.store.CancelCampaign(ctx, id, at, revoke) })
 }
 
-func (m mortal) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, next time.Time) error {
-	return m.w.death.call("CancelBatch", func() error { return m.w.store.CancelBatch(ctx, ref, at, takeBack, next) })
+func (m mortal) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, next time.Time) error {
+	return m.w.death.call("CancelBatch", func() error { return m.w.store.CancelBatch(ctx, ref, at, revoke, next) })
 }
 
 func (m mortal) Reschedule(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {

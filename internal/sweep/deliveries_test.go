@@ -80,7 +80,7 @@ func TestSweep_DeliveriesOfTheWebhooksTable(t *testing.T) {
 	}
 	var queued, moved []string
 	for _, id := range []string{"0-0", "0-1", "0-2", "1-0", "1-1", "1-2"} {
-		queued = append(queued, fmt.Sprintf(`t {"noticeId":%q,"tenant":"t","endpointId":"e"}`, id))
+		queued = append(queued, fmt.Sprintf(`t {"deliveryId":%q,"tenant":"t","endpointId":"e"}`, id))
 		moved = append(moved, id+" by 11m0s")
 	}
 	slices.Sort(s.queued)

@@ -32,11 +32,6 @@ func worthDying(calls []string) []int {
 
 func TestSend_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, sendCrashAtAnyCall)
-}
-
-func sendCrashAtAnyCall(t *testing.T, newPipeline func(*testing.T) *pipeline) {
-	t.Helper()
 	rehearsal := newPipeline(t)
 	b := rehearsal.accept(103)
 	rehearsal.handOff(b)
@@ -91,11 +86,6 @@ func TestSweep_CrashAtAnyCall(t *testing.T) {
 
 func TestSend_LongOutage(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, sendLongOutage)
-}
-
-func sendLongOutage(t *testing.T, newPipeline func(*testing.T) *pipeline) {
-	t.Helper()
 	w := newPipeline(t)
 	up := w.clock().Add(2 * time.Hour)
 	w.provider.refuse = func(campaign.OutgoingMessage) error {

@@ -16,28 +16,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/webhook/feed"
-	"campaign-dispatch/localstack/stackenv"
 )
-
-// newSplitPipeline is newPipeline for batches with a ledger.
-func newSplitPipeline(t *testing.T) *pipeline {
-	t.Helper()
-	w, env := newPipeline(t), stackenv.Load(t)
-	w.store.Split = true
-	w.store.Outcomes = env.OwnTable(t, env["OUTCOMES_TABLE"])
-	return w
-}
-
-// inLayouts runs a test in each layout.
-func inLayouts(t *testing.T, test func(t *testing.T, newPipeline func(*testing.T) *pipeline)) {
-	t.Helper()
-	for name, layout := range map[string]func(*testing.T) *pipeline{"v1": newPipeline, "v2": newSplitPipeline} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, layout)
-		})
-	}
-}
 
 // feed passes new ledger entries to the feeder, like the table's stream, and reports
 // whether there were any. Entries are repeated after a crash.
@@ -129,7 +108,7 @@ func (m mortal) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.
 // All rows of a ledger expire with their batch.
 func TestLedger_Expiry(t *testing.T) {
 	t.Parallel()
-	w := withEndpoints(newSplitPipeline(t))
+	w := withEndpoints(newPipeline(t))
 	b := w.accept(303)
 	w.live(b)
 	w.checkAnswered(b)

@@ -28,7 +28,7 @@ func TestOutcomes_RepeatedCrashes(t *testing.T) {
 	if err != nil {
 		n = fewBatches
 	}
-	w := withEndpoints(newSplitPipeline(t))
+	w := withEndpoints(newPipeline(t))
 	w.provider.answers = false
 	w.death.turns = true
 	batches := make([]campaign.Batch, n)

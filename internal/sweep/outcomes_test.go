@@ -94,11 +94,6 @@ func (w *pipeline) settle(d time.Duration) {
 
 func TestOutcomes_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, outcomesCrashAtAnyCall)
-}
-
-func outcomesCrashAtAnyCall(t *testing.T, newPipeline func(*testing.T) *pipeline) {
-	t.Helper()
 	rehearsal := withEndpoints(newPipeline(t))
 	b := rehearsal.accept(103)
 	rehearsal.live(b)
@@ -136,11 +131,6 @@ func worthTrying(calls []string) []int {
 
 func TestSweep_UnansweredMessages(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, sweepUnansweredMessages)
-}
-
-func sweepUnansweredMessages(t *testing.T, newPipeline func(*testing.T) *pipeline) {
-	t.Helper()
 	w := withEndpoints(newPipeline(t))
 	w.provider.answers = false
 	b := w.accept(103)
@@ -185,11 +175,6 @@ func (w *pipeline) event(e campaign.EventTask) {
 
 func TestEvents_UnknownMessages(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, unknownMessages)
-}
-
-func unknownMessages(t *testing.T, newPipeline func(*testing.T) *pipeline) {
-	t.Helper()
 	w := newPipeline(t)
 	b := w.accept(3)
 	for _, id := range []string{"", "unknown", uuid(), b.Key.MessageID(3)} {
@@ -270,11 +255,6 @@ func TestOptOuts(t *testing.T) {
 
 func TestCampaign_CompletedWithLastBatch(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, completedWithLastBatch)
-}
-
-func completedWithLastBatch(t *testing.T, newPipeline func(*testing.T) *pipeline) {
-	t.Helper()
 	w := withEndpoints(newPipeline(t))
 	first := w.accept(3)
 	w.live(first)

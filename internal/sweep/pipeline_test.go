@@ -60,7 +60,7 @@ type pipeline struct {
 	others     map[string]bool // other tenants
 	agent      string
 	template   campaign.Template
-	ledgers    []campaign.BatchKey       // of batches with a ledger
+	ledgers    []campaign.BatchKey
 	fed        map[campaign.BatchKey]int // entries of them
 	written    map[campaign.BatchKey]bool
 
@@ -74,7 +74,7 @@ func newPipeline(t *testing.T) *pipeline {
 	w := &pipeline{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}, written: map[campaign.BatchKey]bool{}}
 	w.store = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
-		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.clock,
+		Outcomes: env.OwnTable(t, env["OUTCOMES_TABLE"]), Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.clock,
 	})
 	w.releases, w.frames, w.events, w.deliveries = &tasks{pipeline: w}, &tasks{pipeline: w}, &tasks{pipeline: w}, &tasks{pipeline: w}
 	w.revokes = &tasks{pipeline: w}
@@ -143,9 +143,7 @@ func (w *pipeline) accept(messages int, edit ...func(*campaign.Batch)) campaign.
 		a.CreatedAt = c.CreatedAt
 	}
 	w.must(w.store.Accept(w.t.Context(), a, rand.Text()))
-	if b.Ledger = w.store.Split; b.Ledger {
-		w.ledgers = append(w.ledgers, b.Key)
-	}
+	w.ledgers = append(w.ledgers, b.Key)
 	return b
 }
 
@@ -174,8 +172,7 @@ func (w *pipeline) sender(concurrency int) sqs.Handler {
 func (w *pipeline) recorder() *outcome.Recorder {
 	m := mortal{w}
 	return &outcome.Recorder{
-		Store: m, Webhooks: m, Blobs: m, Notify: mortalQueue{m, w.deliveries}, MaxAppend: dynamo.MaxAppend, SweepAfter: sweepAfter, Now: w.clock,
-		Split: w.store.Split,
+		Store: m, Webhooks: m, Blobs: m, Notify: mortalQueue{m, w.deliveries}, SweepAfter: sweepAfter, Now: w.clock,
 	}
 }
 
@@ -299,12 +296,9 @@ func (w *pipeline) batch(b campaign.Batch) campaign.Batch {
 // number of messages by outcome and code.
 func (w *pipeline) outcomes(b campaign.Batch) map[string]int {
 	w.t.Helper()
-	var frames []int
-	for f := range b.Frames() {
-		frames = append(frames, f)
-	}
-	batchLedger, err := w.store.Ledger(w.t.Context(), b, frames)
+	read, err := w.store.LedgerHead(w.t.Context(), b.Key)
 	w.must(err)
+	head := read.Summary()
 	log, err := w.store.Changes(w.t.Context(), b, 0, campaign.MaxChanges)
 	w.must(err)
 	byLog, counts, codes := map[int]campaign.Outcome{}, map[campaign.Outcome]int{}, map[string]int{}
@@ -321,35 +315,20 @@ func (w *pipeline) outcomes(b campaign.Batch) map[string]int {
 		codes[is]++
 	}
 	byState := map[int]campaign.Outcome{}
-	for _, state := range batchLedger.Frames {
-		maps.Copy(byState, state.Outcomes)
+	for index := range b.Accepted {
+		if o := read.Outcome(index); o != "" {
+			byState[index] = o
+		}
 	}
 	if diff := cmp.Diff(byLog, byState); diff != "" {
 		w.t.Errorf("the log and the states differ:\n%s", diff)
 	}
-	maps.DeleteFunc(batchLedger.Head.Counts, func(_ campaign.Outcome, n int) bool { return n == 0 })
-	want := campaign.LedgerSummary{Ordinal: w.pages(b), Sequence: len(log), Counts: counts}
-	if diff := cmp.Diff(want, batchLedger.Head, cmpopts.IgnoreFields(campaign.LedgerSummary{}, "Reasons", "Timeline")); diff != "" {
+	want := campaign.LedgerSummary{Sequence: len(log), Counts: counts}
+	if diff := cmp.Diff(want, head, cmpopts.IgnoreFields(campaign.LedgerSummary{}, "Reasons", "Timeline")); diff != "" {
 		w.t.Errorf("the head differs from the log:\n%s", diff)
 	}
-	w.checkReasons(batchLedger.Head)
+	w.checkReasons(head)
 	return codes
-}
-
-// pages returns the number of log pages of a batch without a ledger and checks that none is
-// missing.
-func (w *pipeline) pages(b campaign.Batch) int {
-	w.t.Helper()
-	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
-	w.must(err)
-	next := 1
-	for i, page := range pages {
-		if page.Ordinal != i+1 || page.First != next {
-			w.t.Errorf("page %d of the log has ordinal %d and begins with change %d, want %d", i+1, page.Ordinal, page.First, next)
-		}
-		next += len(page.Changes)
-	}
-	return len(pages)
 }
 
 // checkReasons checks that the reasons and the timeline of a head add up to its counts.
@@ -629,13 +608,6 @@ func (m mortal) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID
 	return call(m, "StartRelease", func() (bool, error) { return m.w.store.StartRelease(ctx, ref, agentID, now, next) })
 }
 
-func (m mortal) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
-	if !b.NeedsAgent() {
-		return b, nil // without a call
-	}
-	return call(m, "AdoptAgent", func() (campaign.Batch, error) { return m.w.store.AdoptAgent(ctx, b) })
-}
-
 func (m mortal) EndRelease(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
 	return call(m, "EndRelease", func() (bool, error) { return m.w.store.EndRelease(ctx, ref, next) })
 }
@@ -656,16 +628,6 @@ func (m mortal) RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) e
 	return m.w.death.call("RemoveFromDueIndex", func() error { return m.w.store.RemoveFromDueIndex(ctx, ref) })
 }
 
-func (m mortal) Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
-	return call(m, "Books", func() (campaign.Ledger, error) { return m.w.store.Ledger(ctx, b, frames) })
-}
-
-func (m mortal) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.WebhookDelivery, error) {
-	return call(m, "Enter", func() ([]campaign.WebhookDelivery, error) {
-		return m.w.store.Append(ctx, b, batchLedger, news, endpoints, check)
-	})
-}
-
 func (m mortal) Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error) {
 	return call(m, "Channel", func() (campaign.Channel, error) { return m.w.store.Channel(ctx, tenant, agentID) })
 }
@@ -675,11 +637,11 @@ func (m mortal) TemplateVersion(ctx context.Context, id string, version int) (ca
 }
 
 func (m mortal) RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error) {
-	return call(m, "Pace", func() (campaign.RateLimit, error) { return m.w.store.RateLimit(ctx, agentID) })
+	return call(m, "RateLimit", func() (campaign.RateLimit, error) { return m.w.store.RateLimit(ctx, agentID) })
 }
 
-func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, pace campaign.RateLimit) (bool, error) {
-	return call(m, "SwapPace", func() (bool, error) { return m.w.store.SwapRateLimit(ctx, agentID, old, pace) })
+func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error) {
+	return call(m, "SwapRateLimit", func() (bool, error) { return m.w.store.SwapRateLimit(ctx, agentID, old, rateLimit) })
 }
 
 // DueDeliveries omits batches of other tests, which share the table.

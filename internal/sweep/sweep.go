@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/retry"
 )
 
@@ -23,10 +24,8 @@ type Store interface {
 	// DueDeliveries yields due deliveries of the Webhooks table, which has its own shards.
 	DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
+	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
-	// AdoptAgent returns the batch with its agent.
-	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
 // StateWriter updates batches and deliveries if they are unchanged since they were read.
@@ -331,11 +330,11 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 // stop queues the cancellation of the campaign again, until all messages of the cancelled
 // batch have ended.
 func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
-	batchLedger, err := s.Store.Ledger(ctx, b, nil)
+	head, err := s.Store.LedgerHead(ctx, b.Key)
 	if err != nil {
 		return failed, err
 	}
-	if batchLedger.Head.Final() >= b.Accepted {
+	if head.Summary().Final() >= b.Accepted {
 		return forgotten, s.StateWriter.RemoveFromDueIndex(ctx, b.BatchRef)
 	}
 	return stopping, s.completeCampaign(ctx, b)
@@ -355,17 +354,13 @@ func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {
 // backlog, the batch is held instead.
 func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, error) {
 	s := r.sweeper
-	frames := make([]int, b.Frames())
-	for f := range frames {
-		frames[f] = f
-	}
-	batchLedger, err := s.Store.Ledger(ctx, b, frames)
+	head, err := s.Store.LedgerHead(ctx, b.Key)
 	if err != nil {
 		return failed, err
 	}
-	unsent := heldBatch{b, unsentFrames(b, batchLedger)}
+	unsent := heldBatch{b, unsentFrames(b, head)}
 	if len(unsent.frames) == 0 {
-		return s.finish(ctx, b, batchLedger)
+		return s.finish(ctx, b, head)
 	}
 	stopped, err := r.stopped(ctx, b)
 	if err != nil {
@@ -387,9 +382,9 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 }
 
 // unsentFrames returns the incomplete frames.
-func unsentFrames(b campaign.Batch, batchLedger campaign.Ledger) (frames []int) {
+func unsentFrames(b campaign.Batch, head ledger.Head) (frames []int) {
 	for f := range b.Frames() {
-		if len(batchLedger.Frames[f].Outcomes) < b.FrameLen(f) {
+		if !head.Complete(b, f) {
 			frames = append(frames, f)
 		}
 	}
@@ -397,8 +392,8 @@ func unsentFrames(b campaign.Batch, batchLedger campaign.Ledger) (frames []int) 
 }
 
 // finish updates the state of a batch whose messages all have outcomes.
-func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger) (action, error) {
-	if batchLedger.Head.Final() >= b.Accepted {
+func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, head ledger.Head) (action, error) {
+	if head.Summary().Final() >= b.Accepted {
 		return completed, s.Recorder.Complete(ctx, b)
 	}
 	_, err := s.StateWriter.MarkSent(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
@@ -411,13 +406,10 @@ type channelKey struct{ tenant, agentID string }
 // stopped reports whether sending of the batch is paused. Expired and cancelled batches are
 // queued nevertheless, so that their messages end.
 func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
-	b, err := r.sweeper.Store.AdoptAgent(ctx, b)
-	if err != nil {
-		return false, err
-	}
 	key := channelKey{b.Tenant, b.AgentID}
 	channel, ok := r.channels[key]
 	if !ok {
+		var err error
 		if channel, err = r.sweeper.Store.Channel(ctx, b.Tenant, b.AgentID); err != nil {
 			return false, err
 		}

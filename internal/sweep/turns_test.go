@@ -27,7 +27,7 @@ type busyStore struct {
 func (s *busyStore) Due(_ context.Context, shard int, _ time.Time) iter.Seq2[campaign.Due, error] {
 	return func(yield func(campaign.Due, error) bool) {
 		due := campaign.Due{Batch: campaign.BatchRef{BatchID: strconv.Itoa(shard)}}
-		for yield(due, nil) && shard < dynamo.AllDueShards/2 {
+		for yield(due, nil) && shard < dynamo.DueShards/2 {
 			continue
 		}
 	}
@@ -54,14 +54,14 @@ func TestSweep_BusyShards(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &busyStore{looked: map[string]bool{}}
-		sweeper := &sweep.Sweeper{Store: store, Purger: brokenPurger{}, Shards: dynamo.AllDueShards, Now: time.Now}
+		sweeper := &sweep.Sweeper{Store: store, Purger: brokenPurger{}, Shards: dynamo.DueShards, Now: time.Now}
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second) // five seconds are reserved for started work
 		defer cancel()
 		if err := sweeper.Sweep(ctx, sweep.Part{}); err != nil {
 			t.Error(err)
 		}
-		if len(store.looked) != dynamo.AllDueShards {
-			t.Errorf("batches of %d shards were looked at, want those of all %d", len(store.looked), dynamo.AllDueShards)
+		if len(store.looked) != dynamo.DueShards {
+			t.Errorf("batches of %d shards were looked at, want those of all %d", len(store.looked), dynamo.DueShards)
 		}
 		if store.most > 32 || store.most < 16 {
 			t.Errorf("%d batches were read at once, want some, and 32 at most", store.most)
@@ -75,11 +75,11 @@ func TestSweepPart_Shards(t *testing.T) {
 	looked := map[int]int{}
 	for part := range dynamo.DueParts {
 		store := &countingStore{looked: looked}
-		sweeper := &sweep.Sweeper{Store: store, Shards: dynamo.AllDueShards, Now: time.Now}
+		sweeper := &sweep.Sweeper{Store: store, Shards: dynamo.DueShards, Now: time.Now}
 		if err := sweeper.Sweep(t.Context(), sweep.Part{Part: part, Of: dynamo.DueParts}); err != nil {
 			t.Error(err)
 		}
-		if len(looked) != (part+1)*dynamo.AllDueShards/dynamo.DueParts {
+		if len(looked) != (part+1)*dynamo.DueShards/dynamo.DueParts {
 			t.Errorf("%d shards were read after %d parts", len(looked), part+1)
 		}
 	}

@@ -3,7 +3,6 @@ package sweep_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -55,49 +54,28 @@ func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
 	if t.Entries != "" {
 		return m.postEntries(t)
 	}
-	n, err := call(m, "Notice", func() (campaign.WebhookDelivery, error) { return m.w.store.Delivery(ctx, t) })
+	n, err := call(m, "Delivery", func() (campaign.WebhookDelivery, error) { return m.w.store.Delivery(ctx, t) })
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	posts, err := m.postsOf(ctx, n)
+	content, err := m.Get(ctx, n.Blob)
 	if err != nil {
 		return err
 	}
+	if !m.w.sink.sameAs(n.Blob, string(content)) {
+		m.w.t.Errorf("%s is posted again with different content: %s", n.Kind, content)
+	}
 	err = m.w.death.call("post", func() error {
-		for _, what := range posts {
-			m.w.sink.post(n.EndpointID, what)
-		}
+		m.w.sink.post(n.EndpointID, string(n.Kind))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return m.w.death.call("DeleteNotice", func() error { return m.w.store.DeleteDelivery(ctx, t) })
-}
-
-func (m mortal) postsOf(ctx context.Context, n campaign.WebhookDelivery) ([]string, error) {
-	if n.Blob != "" {
-		content, err := m.Get(ctx, n.Blob)
-		if err != nil {
-			return nil, err
-		}
-		if !m.w.sink.sameAs(n.Blob, string(content)) {
-			m.w.t.Errorf("%s is posted again with different content: %s", n.Kind, content)
-		}
-		return []string{string(n.Kind)}, nil
-	}
-	page, err := m.w.store.LogPage(ctx, n.Key, n.Ordinal)
-	if err != nil {
-		return nil, err
-	}
-	var posts []string
-	for _, c := range page.Changes {
-		posts = append(posts, fmt.Sprint(c.Index, " ", c.Outcome))
-	}
-	return posts, nil
+	return m.w.death.call("DeleteDelivery", func() error { return m.w.store.DeleteDelivery(ctx, t) })
 }
 
 func (m mortal) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
@@ -117,15 +95,15 @@ func (m mortal) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoi
 }
 
 func (m mortal) AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error {
-	return m.w.death.call("AddNotices", func() error { return m.w.store.AddDeliveries(ctx, deliveries) })
+	return m.w.death.call("AddDeliveries", func() error { return m.w.store.AddDeliveries(ctx, deliveries) })
 }
 
 func (m mortal) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
-	return call(m, "MoveNotice", func() (bool, error) { return m.w.store.MoveDelivery(ctx, t, read, next) })
+	return call(m, "MoveDelivery", func() (bool, error) { return m.w.store.MoveDelivery(ctx, t, read, next) })
 }
 
-func (m mortal) TenantsOf(ctx context.Context, agentID string) ([]string, error) {
-	return call(m, "TenantsOf", func() ([]string, error) { return m.w.store.TenantsOf(ctx, agentID) })
+func (m mortal) TenantOf(ctx context.Context, agentID string) (string, error) {
+	return call(m, "TenantOf", func() (string, error) { return m.w.store.TenantOf(ctx, agentID) })
 }
 
 func (m mortal) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error) {

@@ -202,7 +202,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	known := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name != "" && name != "verbatim" {
+		if name != "" {
 			known[name] = f.Type
 		}
 	}

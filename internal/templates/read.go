@@ -60,7 +60,7 @@ func publishedCard(c content.Card) content.Card {
 	c.MediaRight = c.MediaRight && c.Horizontal
 	if c.Media != nil {
 		media := *c.Media
-		media.Verbatim, media.Height = false, cmp.Or(media.Height, content.Medium)
+		media.Height = cmp.Or(media.Height, content.Medium)
 		c.Media = &media
 	}
 	return c

@@ -49,7 +49,7 @@ func newTenant(t *testing.T) *tenant {
 	clock := func() time.Time { return noon }
 	d := &tenant{
 		t: t, id: "t-" + rand.Text(), clientID: "rcs_" + rand.Text(), client: &http.Client{Transport: openapitest.New(t, http.DefaultTransport)},
-		store: dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], MediaURL: mediaURL, Now: clock}),
+		store: dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], MediaURL: mediaURL, Now: clock}),
 	}
 	mux := http.NewServeMux()
 	(&templates.Service{Tokens: d, Media: media.Checker{Prober: media.NewProber(true), URL: mediaURL}, Store: d.store, Now: clock}).Register(mux)

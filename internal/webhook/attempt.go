@@ -122,10 +122,7 @@ func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.WebhookD
 	f := campaign.WebhookFailure{
 		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, MessageID: m.MessageID,
 		Status: result.Status, Code: result.Code, Attempt: delivery.Attempt, At: at, Took: result.Took,
-		Task: delivery.Task(), Position: m.position, Kept: kept,
-	}
-	if delivery.ID != "" {
-		f.Blob, f.Entry = delivery.Blob, selectEntries(delivery, []int{m.position})
+		Task: delivery.Task(), Blob: delivery.Blob, Entry: selectEntries(delivery, []int{m.position}), Kept: kept,
 	}
 	err := n.Endpoints.RecordFailure(ctx, f)
 	if err != nil {

@@ -19,40 +19,37 @@ import (
 // in the dead-letter queue.
 func TestDrain_DamagedDelivery(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, func(t *testing.T, l layout) {
-		t.Helper()
-		w := newHarness(t, 3, l)
-		process := w.notifier()
-		w.receiver.set(failing(503))
-		w.record(sent(3)...)
-		for _, err := range process.Handle(t.Context(), w.arrived()) {
-			w.must(err)
-		}
-		damaged := w.parkDamaged()
-		c, err := w.store.Circuit(t.Context(), w.tenant, w.endpoint.ID)
+	w := newHarness(t, 3)
+	process := w.notifier()
+	w.receiver.set(failing(503))
+	w.record(sent(3)...)
+	for _, err := range process.Handle(t.Context(), w.arrived()) {
 		w.must(err)
-		c.Closing, c.Next = true, w.Now()
-		_, err = w.store.SaveCircuit(t.Context(), c)
-		w.must(err)
-		w.takeTasks()
+	}
+	damaged := w.parkDamaged()
+	c, err := w.store.Circuit(t.Context(), w.tenant, w.endpoint.ID)
+	w.must(err)
+	c.Closing, c.Next = true, w.Now()
+	_, err = w.store.SaveCircuit(t.Context(), c)
+	w.must(err)
+	w.takeTasks()
 
-		errs := process.Handle(t.Context(), []campaign.NotifyTask{{Tenant: w.tenant, EndpointID: w.endpoint.ID}})
-		w.must(errs[0])
-		others, again := 0, 0
-		for _, task := range w.takeTasks() {
-			if task == damaged {
-				again++
-			} else {
-				others++
-			}
+	errs := process.Handle(t.Context(), []campaign.NotifyTask{{Tenant: w.tenant, EndpointID: w.endpoint.ID}})
+	w.must(errs[0])
+	others, again := 0, 0
+	for _, task := range w.takeTasks() {
+		if task == damaged {
+			again++
+		} else {
+			others++
 		}
-		if others != 1 || again == 0 {
-			t.Errorf("%d healthy deliveries and %d damaged ones were queued, want one and at least one", others, again)
-		}
-		if errs := process.Handle(t.Context(), []campaign.NotifyTask{damaged}); errs[0] == nil {
-			t.Error("the task of the damaged delivery is done")
-		}
-	})
+	}
+	if others != 1 || again == 0 {
+		t.Errorf("%d healthy deliveries and %d damaged ones were queued, want one and at least one", others, again)
+	}
+	if errs := process.Handle(t.Context(), []campaign.NotifyTask{damaged}); errs[0] == nil {
+		t.Error("the task of the damaged delivery is done")
+	}
 }
 
 // parkDamaged writes a parked delivery with a damaged row, before all others, and returns
@@ -61,17 +58,12 @@ func (w *harness) parkDamaged() campaign.NotifyTask {
 	w.t.Helper()
 	d := campaign.WebhookDelivery{
 		Tenant: w.tenant, EndpointID: w.endpoint.ID, Left: []int{0}, Parked: true,
-		Next: start.Add(-time.Hour), ExpiresAt: start.Add(time.Hour), Key: w.batch.Key, Ordinal: 77,
-	}
-	table, pk, sk := w.store.Campaigns, "B#"+d.Key.String(), "NOTICE#000077#"+w.tenant+"#"+w.endpoint.ID
-	if w.split {
-		d.Entries = []byte("any")
-		d = d.Identified()
-		table, pk, sk = w.store.Webhooks, "W#"+d.ID, "NOTICE#"+w.tenant+"#"+w.endpoint.ID
-	}
+		Next: start.Add(-time.Hour), ExpiresAt: start.Add(time.Hour), Entries: []byte("any"),
+	}.Identified()
+	pk, sk := "W#"+d.ID, "DELIVERY#"+w.tenant+"#"+w.endpoint.ID
 	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.WebhookDelivery{d}))
 	_, err := w.store.Client.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
-		TableName:        &table,
+		TableName:        &w.store.Webhooks,
 		Key:              dynamo.Item{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},
 		UpdateExpression: aws.String("SET #left = :damaged"), ConditionExpression: aws.String("attribute_exists(pk)"),
 		ExpressionAttributeNames:  map[string]string{"#left": "left"},
@@ -84,7 +76,7 @@ func (w *harness) parkDamaged() campaign.NotifyTask {
 // Entries of another tenant's batch are never posted. The tenant's own entries are.
 func TestHandle_BatchOfOtherTenant(t *testing.T) {
 	t.Parallel()
-	w, other := newHarness(t, 2, true), newHarness(t, 1, true)
+	w, other := newHarness(t, 2), newHarness(t, 1)
 	entries := ledger.PackNewEntries([]ledger.NewEntries{w.fresh(sent(2)...), other.fresh(sent(1)...)})
 	task := campaign.NotifyTask{Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: base64.StdEncoding.EncodeToString(entries)}
 	for _, err := range w.notifier().Handle(t.Context(), []campaign.NotifyTask{task}) {
@@ -100,7 +92,7 @@ func TestHandle_BatchOfOtherTenant(t *testing.T) {
 // A damaged task does not cause a retry of the other tasks of its message.
 func TestHandleMessages_DamagedTask(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 1, true)
+	w := newHarness(t, 1)
 	w.record(sent(1)...)
 	damaged := campaign.NotifyTask{Tenant: w.tenant, EndpointID: "another", Entries: "%"}
 	message := campaign.NotifyMessage{NotifyTask: w.takeTasks()[0], Also: []campaign.NotifyTask{damaged}}

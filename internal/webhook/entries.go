@@ -15,21 +15,6 @@ type item struct {
 	ledger.Entry
 }
 
-// items returns the delivery's own entries, or those of its log page.
-func (n *Notifier) items(ctx context.Context, delivery campaign.WebhookDelivery) (items []item, err error) {
-	if delivery.ID != "" {
-		return unpack(delivery.Entries)
-	}
-	page, err := n.Store.LogPage(ctx, delivery.Key, delivery.Ordinal)
-	if err != nil {
-		return nil, err
-	}
-	for _, entry := range ledger.Numbered(page.First, page.Changes) {
-		items = append(items, item{delivery.Key, entry})
-	}
-	return items, nil
-}
-
 func unpack(entries []byte) (items []item, err error) {
 	fresh, err := ledger.UnpackNewEntries(entries)
 	if err != nil {

@@ -66,7 +66,7 @@ func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 	for _, endpoints := range []int{0, 1, 2, 5} {
 		t.Run(fmt.Sprint(endpoints, " endpoints"), func(t *testing.T) {
 			t.Parallel()
-			w := newHarness(t, 200, true)
+			w := newHarness(t, 200)
 			w.must(w.removeEndpoint(w.endpoint))
 			for range endpoints {
 				w.newEndpoint(w.receiver.URL)
@@ -98,7 +98,7 @@ func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 // kept posts, and leaves no due row.
 func TestHandle_SuccessWritesNothing(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 600, true)
+	w := newHarness(t, 600)
 	used := w.metered()
 	process := w.notifier()
 	process.Posts, process.Kept = silent{}, silent{}
@@ -123,7 +123,7 @@ func (silent) KeepPost(context.Context, campaign.KeptPost) error                
 // A failing endpoint costs one write per task, except for its probes.
 func TestHandle_FailingEndpointWrites(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 1100, true)
+	w := newHarness(t, 1100)
 	w.receiver.set(failing(503))
 	process := w.notifier()
 	w.record(sent(100)...)
@@ -155,7 +155,7 @@ func TestHandle_FailingEndpointWrites(t *testing.T) {
 // A task received twice while its endpoint is down creates one delivery.
 func TestHandle_RepeatedTask(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 5, true)
+	w := newHarness(t, 5)
 	w.receiver.set(failing(503))
 	w.record(sent(5)...)
 	tasks := w.arrived()
@@ -214,7 +214,7 @@ func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 		for _, step := range []string{"save delivery", "saved delivery"} {
 			t.Run(name+" at "+step, func(t *testing.T) {
 				t.Parallel()
-				w := newHarness(t, 20, true)
+				w := newHarness(t, 20)
 				w.record(sent(20)...)
 				tt.stop(w)
 				var once sync.Once
@@ -248,7 +248,7 @@ func (w *harness) removeEndpoint(e campaign.Endpoint) error {
 // Tasks of a deleted endpoint are dropped, and its deliveries are deleted.
 func TestHandle_DeletedEndpoint(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 10, true)
+	w := newHarness(t, 10)
 	at := w.refusing(bad, 3)
 	w.record(sent(5)...)
 	w.run(time.Second, w.notifier())
@@ -266,7 +266,7 @@ func TestHandle_DeletedEndpoint(t *testing.T) {
 // The parked deliveries of a deleted endpoint are deleted with its circuit.
 func TestCircuit_DeletedEndpoint(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 20, true)
+	w := newHarness(t, 20)
 	w.receiver.set(failing(503))
 	w.record(sent(20)...)
 	w.run(time.Minute, w.notifier())
@@ -282,7 +282,7 @@ func TestCircuit_DeletedEndpoint(t *testing.T) {
 // once they are readable.
 func TestHandle_TooManyReceives(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 5, true)
+	w := newHarness(t, 5)
 	w.record(sent(5)...)
 	tasks := w.arrived()
 	broken := w.notifier()
@@ -310,7 +310,7 @@ func TestHandle_TooManyReceives(t *testing.T) {
 // The deleted part of a task is dead, and the rest is posted.
 func TestHandle_DeletedBatch(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 150, true)
+	w := newHarness(t, 150)
 	changes := append(sent(2), campaign.Change{Index: 120, Outcome: campaign.OutcomeSent, At: start})
 	fresh := []ledger.NewEntries{w.fresh(changes...)}
 	payload := w.batch
@@ -358,7 +358,7 @@ func (b *countedBlobs) GetRange(ctx context.Context, key string, from, to int) (
 // minutes.
 func TestRecipients_Cached(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 600, true)
+	w := newHarness(t, 600)
 	w.newEndpoint(w.receiver.URL)
 	blobs := &countedBlobs{Blobs: w.blobs, reads: map[string]int{}}
 	process := w.notifier()
@@ -402,7 +402,7 @@ func TestHandle_ErasedAfterQueueing(t *testing.T) {
 	for name, down := range map[string]bool{"posted at once": false, "posted after failures": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newHarness(t, 2, true)
+			w := newHarness(t, 2)
 			process := w.notifier()
 			w.record(sent(2)...)
 			if down {
@@ -430,7 +430,7 @@ func TestHandle_ErasedAfterQueueing(t *testing.T) {
 // Tasks and delivery rows contain no phone number, UID or text.
 func TestDelivery_NoPersonalData(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 3, true)
+	w := newHarness(t, 3)
 	w.receiver.set(failing(503))
 	w.record(sent(3)...)
 	tasks := w.arrived()
@@ -454,7 +454,7 @@ func TestDelivery_NoPersonalData(t *testing.T) {
 // A damaged task is retried until it moves to the dead-letter queue.
 func TestHandle_DamagedTask(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 1, true)
+	w := newHarness(t, 1)
 	for _, entries := range []string{"%", "AAAA"} {
 		task := campaign.NotifyTask{Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: entries}
 		if errs := w.notifier().Handle(t.Context(), []campaign.NotifyTask{task}); errs[0] == nil {

@@ -17,12 +17,7 @@ import (
 // others unchanged.
 func TestHandle_ErasedRecipient(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testErasedRecipient)
-}
-
-func testErasedRecipient(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 3, l)
+	w := newHarness(t, 3)
 	process := w.notifier()
 	w.record(sent(3)...)
 	w.run(time.Minute, process)

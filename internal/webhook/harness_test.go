@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,6 +25,7 @@ import (
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/feed"
 	"campaign-dispatch/internal/webhook/netguard"
+	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -41,9 +41,7 @@ type harness struct {
 	endpoint campaign.Endpoint
 	batch    campaign.Batch
 	receiver *receiver
-	// split uses tasks with entries, numbered by batch.
-	split   bool
-	entries map[campaign.BatchKey]int
+	entries  map[campaign.BatchKey]int // number of entries by batch
 	// broken makes a step of the notifier fail, nil for none.
 	broken func(step string) error
 
@@ -57,27 +55,13 @@ type queued struct {
 	at   time.Time
 }
 
-// layout is the layout of a harness's deliveries: true for the Webhooks table.
-type layout bool
-
-// inLayouts runs a test in both layouts.
-func inLayouts(t *testing.T, test func(t *testing.T, l layout)) {
-	t.Helper()
-	for name, l := range map[string]layout{"v1": false, "v2": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, l)
-		})
-	}
-}
-
-func newHarness(t *testing.T, messages int, l layout) *harness {
+func newHarness(t *testing.T, messages int) *harness {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &harness{t: t, split: bool(l), now: start, receiver: newReceiver(t)}
+	w := &harness{t: t, now: start, receiver: newReceiver(t)}
 	w.store = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
-		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Split: w.split, Now: w.Now,
+		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.Now,
 	})
 	w.blobs = &s3.Store{
 		Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
@@ -89,7 +73,7 @@ func newHarness(t *testing.T, messages int, l layout) *harness {
 // another returns the harness of another tenant with the same tables.
 func (w *harness) another(messages int) *harness {
 	w.t.Helper()
-	other := &harness{t: w.t, split: w.split, now: start, receiver: newReceiver(w.t), store: w.store, blobs: w.blobs}
+	other := &harness{t: w.t, now: start, receiver: newReceiver(w.t), store: w.store, blobs: w.blobs}
 	other.begin(messages)
 	return other
 }
@@ -151,27 +135,7 @@ func (w *harness) must(err error) {
 // record records changes and queues the tasks.
 func (w *harness) record(changes ...campaign.Change) {
 	w.t.Helper()
-	ctx := w.t.Context()
-	if w.split {
-		w.feed(w.fresh(changes...))
-		return
-	}
-	frames := map[int]bool{}
-	var list []int
-	for _, c := range changes {
-		if f := c.Index / campaign.FrameSize; !frames[f] {
-			frames[f], list = true, append(list, f)
-		}
-	}
-	batchLedger, err := w.store.Ledger(ctx, w.batch, list)
-	w.must(err)
-	endpoints, err := w.store.Endpoints(ctx, w.tenant)
-	w.must(err)
-	deliveries, err := w.store.Append(ctx, w.batch, batchLedger, batchLedger.Effective(changes), endpoints, w.Now().Add(2*time.Minute))
-	w.must(err)
-	for _, d := range deliveries {
-		w.queue = append(w.queue, queued{d.Task(), w.Now()})
-	}
+	w.feed(w.fresh(changes...))
 }
 
 // fresh returns changes as the next entries of the batch's log.
@@ -270,14 +234,6 @@ func (w *harness) delivery(t campaign.NotifyTask) campaign.WebhookDelivery {
 func (w *harness) left(d campaign.WebhookDelivery) []int {
 	w.t.Helper()
 	var messages []int
-	if d.ID == "" {
-		page, err := w.store.LogPage(w.t.Context(), d.Key, d.Ordinal)
-		w.must(err)
-		for _, p := range d.Left {
-			messages = append(messages, page.Changes[p].Index)
-		}
-		return messages
-	}
 	fresh, err := ledger.UnpackNewEntries(d.Entries)
 	w.must(err)
 	for _, p := range d.Left {
@@ -286,26 +242,16 @@ func (w *harness) left(d campaign.WebhookDelivery) []int {
 	return messages
 }
 
-func (w *harness) due(until time.Time) []campaign.Due {
-	var found []campaign.Due
-	add := func(due iter.Seq2[campaign.Due, error]) {
-		for d, err := range due {
+func (w *harness) due(until time.Time) (found []campaign.Due) {
+	for _, shard := range stackenv.DueShards(w.t, w.store.Client, w.store.Webhooks) {
+		for d, err := range w.store.DueDeliveries(w.t.Context(), shard, until) {
 			w.must(err)
-			if d.Delivery != nil && d.Delivery.Tenant == w.tenant {
+			if d.Delivery.Tenant == w.tenant {
 				found = append(found, d)
 			}
 		}
 	}
-	if w.split {
-		for _, shard := range stackenv.DueShards(w.t, w.store.Client, w.store.Webhooks) {
-			add(w.store.DueDeliveries(w.t.Context(), shard, until))
-		}
-		return append(found, w.dueCircuits(until)...)
-	}
-	for _, shard := range stackenv.DueShards(w.t, w.store.Client, w.store.Campaigns) {
-		add(w.store.Due(w.t.Context(), shard, until))
-	}
-	return found
+	return append(found, w.dueCircuits(until)...)
 }
 
 // dueCircuits returns the due circuits of the tenant's endpoints. Querying all shards of
@@ -387,6 +333,10 @@ func (w *harness) fail(step string) error {
 type breaking struct {
 	*dynamo.CampaignStore
 	w *harness
+}
+
+func (b breaking) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
+	return b.AddPosts(ctx, tenant, at, map[string]poststats.Count{endpointID: {Taken: taken, Failed: failed}})
 }
 
 func (b breaking) SaveDelivery(ctx context.Context, read, d campaign.WebhookDelivery) (bool, error) {

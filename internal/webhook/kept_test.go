@@ -31,27 +31,24 @@ func answering(status int, body string) func(http.ResponseWriter, string) int {
 // A delivered and a failed post are kept as posted, with what the endpoint answered.
 func TestHandle_KeepsPayloadAndAnswer(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, func(t *testing.T, l layout) {
-		t.Helper()
-		for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
-			w := newHarness(t, 1, l)
-			w.receiver.set(answering(status, "thanks"))
-			w.record(sent(1)...)
-			w.run(time.Second, w.notifier())
-			posts := w.kept()
-			if len(posts) != 1 {
-				t.Fatalf("%d posts are kept, want 1", len(posts))
-			}
-			p := posts[0]
-			if !bytes.Equal(p.Payload, w.receiver.posts[0].body) || p.Answer.Text != "thanks" || p.Status != status {
-				t.Errorf("kept %d, payload %s, answer %+v", p.Status, p.Payload, p.Answer)
-			}
-			failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
-			if err != nil || status != http.StatusOK && (len(failures) != 1 || !failures[0].Kept || !failures[0].At.Equal(p.At)) {
-				t.Errorf("failures %+v, %v; want the kept post", failures, err)
-			}
+	for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
+		w := newHarness(t, 1)
+		w.receiver.set(answering(status, "thanks"))
+		w.record(sent(1)...)
+		w.run(time.Second, w.notifier())
+		posts := w.kept()
+		if len(posts) != 1 {
+			t.Fatalf("%d posts are kept, want 1", len(posts))
 		}
-	})
+		p := posts[0]
+		if !bytes.Equal(p.Payload, w.receiver.posts[0].body) || p.Answer.Text != "thanks" || p.Status != status {
+			t.Errorf("kept %d, payload %s, answer %+v", p.Status, p.Payload, p.Answer)
+		}
+		failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
+		if err != nil || status != http.StatusOK && (len(failures) != 1 || !failures[0].Kept || !failures[0].At.Equal(p.At)) {
+			t.Errorf("failures %+v, %v; want the kept post", failures, err)
+		}
+	}
 }
 
 func TestHandle_AnswersOfAttackers(t *testing.T) {
@@ -70,7 +67,7 @@ func TestHandle_AnswersOfAttackers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newHarness(t, 1, true)
+			w := newHarness(t, 1)
 			w.receiver.set(answering(http.StatusOK, test.body))
 			w.record(sent(1)...)
 			w.run(time.Second, w.notifier())
@@ -84,7 +81,7 @@ func TestHandle_AnswersOfAttackers(t *testing.T) {
 // An endpoint that repeats its request shows nobody the signature or the secret.
 func TestHandle_KeepsNoSecret(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 1, true)
+	w := newHarness(t, 1)
 	echo := http.HandlerFunc(func(h http.ResponseWriter, r *http.Request) {
 		signature, secret := r.Header.Get("Webhook-Signature"), w.endpoint.Secret
 		_, _ = h.Write([]byte(strings.ReplaceAll(signature, "/", `\/`) + " " + signature + strings.Repeat("-", 800) + secret))
@@ -101,7 +98,7 @@ func TestHandle_KeepsNoSecret(t *testing.T) {
 // Of many posts in an hour, a process keeps the first 10 and then one of 100.
 func TestHandle_KeepsASample(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 250, true)
+	w := newHarness(t, 250)
 	w.record(sent(250)...)
 	process := w.notifier()
 	w.run(time.Second, process)

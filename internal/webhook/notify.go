@@ -22,12 +22,11 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// Store stores deliveries and reads logs and batches.
+// Store stores deliveries and reads batches.
 type Store interface {
 	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error)
 	SaveDelivery(ctx context.Context, read, d campaign.WebhookDelivery) (bool, error)
 	DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error
-	LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error)
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 }

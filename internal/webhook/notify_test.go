@@ -30,12 +30,7 @@ func failing(status int) func(http.ResponseWriter, string) int {
 
 func TestHandle_EveryChange(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testEveryChange)
-}
-
-func testEveryChange(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 150, l)
+	w := newHarness(t, 150)
 	w.record(
 		campaign.Change{Index: 0, Outcome: campaign.OutcomeSent, At: start},
 		campaign.Change{Index: 120, Outcome: campaign.OutcomeFailed, Code: "opted_out", At: start.Add(time.Second)},
@@ -81,12 +76,7 @@ func testEveryChange(t *testing.T, l layout) {
 
 func TestHandle_Kinds(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testKinds)
-}
-
-func testKinds(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 2, l)
+	w := newHarness(t, 2)
 	other := newReceiver(t)
 	w.newEndpoint(other.URL, "message.failed", "campaign.completed")
 	w.record(sent(2)...)
@@ -102,12 +92,7 @@ func testKinds(t *testing.T, l layout) {
 
 func TestHandle_Reply(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testReply)
-}
-
-func testReply(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 1, l)
+	w := newHarness(t, 1)
 	w.record(sent(1)...)
 	webhookEvent, err := json.Marshal(campaign.WebhookEvent{
 		Kind: campaign.KindReplied, EventID: "e", At: start, Phone: "+5511900000000", Text: "Oi", MessageID: w.batch.Key.MessageID(0),
@@ -115,10 +100,7 @@ func testReply(t *testing.T, l layout) {
 	w.must(err)
 	blob := "events/" + w.tenant + "/e"
 	w.must(w.blobs.Put(t.Context(), blob, webhookEvent, "application/json"))
-	delivery := campaign.WebhookDelivery{Tenant: w.tenant, EndpointID: w.endpoint.ID, Kind: campaign.KindReplied, Blob: blob, Next: start}
-	if l {
-		delivery = delivery.Identified()
-	}
+	delivery := campaign.WebhookDelivery{Tenant: w.tenant, EndpointID: w.endpoint.ID, Kind: campaign.KindReplied, Blob: blob, Next: start}.Identified()
 	w.must(w.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{delivery}))
 	w.run(time.Second, w.notifier())
 	var reply string
@@ -156,12 +138,7 @@ func verifyInPython(t *testing.T, secret string, body []byte, h http.Header) err
 
 func TestSign_Rotation(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testSignRotation)
-}
-
-func testSignRotation(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 1, l)
+	w := newHarness(t, 1)
 	next := newSecret()
 	w.must(w.store.RotateEndpoint(t.Context(), w.tenant, w.endpoint.ID, next, time.Now().Add(time.Hour)))
 	clock := time.Now().Truncate(time.Second) // the library uses the real clock
@@ -196,12 +173,7 @@ func testSignRotation(t *testing.T, l layout) {
 
 func TestCircuit_FailingEndpoint(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testFailingEndpoint)
-}
-
-func testFailingEndpoint(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 300, l)
+	w := newHarness(t, 300)
 	w.receiver.set(failing(503))
 	other := w.another(10)
 	process := w.notifier()
@@ -241,11 +213,6 @@ func testFailingEndpoint(t *testing.T, l layout) {
 
 func TestSwitchOff(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testSwitchOff)
-}
-
-func testSwitchOff(t *testing.T, l layout) {
-	t.Helper()
 	for name, test := range map[string]struct {
 		status int
 		span   time.Duration
@@ -259,7 +226,7 @@ func testSwitchOff(t *testing.T, l layout) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newHarness(t, 50, l)
+			w := newHarness(t, 50)
 			w.receiver.set(failing(test.status))
 			w.record(sent(50)...)
 			if day := 24 * time.Hour; test.span > day { // the days in between are like the hours
@@ -287,12 +254,7 @@ func testSwitchOff(t *testing.T, l layout) {
 
 func TestRetry_RefusedMessage(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testRetryRefusedMessage)
-}
-
-func testRetryRefusedMessage(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 5, l)
+	w := newHarness(t, 5)
 	refused := w.batch.Key.MessageID(3)
 	var at []time.Duration
 	w.receiver.set(func(_ http.ResponseWriter, body string) int {
@@ -315,7 +277,7 @@ func testRetryRefusedMessage(t *testing.T, l layout) {
 		t.Errorf("left %v, want the refused one", left)
 	}
 	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 20)
-	if err != nil || len(failures) != len(schedule()) || failures[0].Task != dead[0] || bool(l) == (failures[0].Entry == nil) || !l && failures[0].Position != 3 {
+	if err != nil || len(failures) != len(schedule()) || failures[0].Task != dead[0] || failures[0].Entry == nil {
 		t.Errorf("failures %+v, %v; want one for each post, which names its delivery", failures, err)
 	}
 	hours, err := w.store.HourlyPosts(t.Context(), w.tenant, w.endpoint.ID, start)
@@ -330,15 +292,10 @@ func testRetryRefusedMessage(t *testing.T, l layout) {
 
 func TestRetry_RetryAfter(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testRetryAfter)
-}
-
-func testRetryAfter(t *testing.T, l layout) {
-	t.Helper()
 	for name, value := range map[string]string{"seconds": "3600", "a date": start.Add(time.Hour).Format(http.TimeFormat)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newHarness(t, 20, l)
+			w := newHarness(t, 20)
 			w.receiver.set(func(h http.ResponseWriter, _ string) int {
 				if w.Now().Before(start.Add(time.Hour)) {
 					h.Header().Set("Retry-After", value)
@@ -382,11 +339,6 @@ func (w *harness) dying(step string) func() int {
 // After a crash before or after any step, the next process completes the work.
 func TestCrash_NothingLost(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testCrashNothingLost)
-}
-
-func testCrashNothingLost(t *testing.T, l layout) {
-	t.Helper()
 	steps := []string{
 		"save delivery", "saved delivery", "delete delivery", "deleted delivery",
 		"save circuit", "saved circuit", "end circuit", "ended circuit", "queue",
@@ -394,7 +346,7 @@ func testCrashNothingLost(t *testing.T, l layout) {
 	for _, step := range steps {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			w := newHarness(t, 20, l)
+			w := newHarness(t, 20)
 			w.receiver.set(func(http.ResponseWriter, string) int {
 				if w.Now().Before(start.Add(10 * time.Minute)) {
 					return http.StatusInternalServerError
@@ -426,15 +378,10 @@ func testCrashNothingLost(t *testing.T, l layout) {
 
 func TestCrash_RefusedMessage(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testCrashRefusedMessage)
-}
-
-func testCrashRefusedMessage(t *testing.T, l layout) {
-	t.Helper()
 	for _, step := range []string{"save delivery", "saved delivery", "queue", "last save"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			w := newHarness(t, 5, l)
+			w := newHarness(t, 5)
 			w.refusing(bad, 3)
 			w.record(sent(5)...)
 			if step == "last save" { // the save that marks it dead
@@ -455,15 +402,10 @@ func testCrashRefusedMessage(t *testing.T, l layout) {
 
 func TestSwitchOff_Crash(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testSwitchOffCrash)
-}
-
-func testSwitchOffCrash(t *testing.T, l layout) {
-	t.Helper()
 	for _, step := range []string{"switch endpoint", "switched endpoint", "save delivery", "saved delivery"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			w := newHarness(t, 20, l)
+			w := newHarness(t, 20)
 			w.receiver.set(failing(http.StatusGone))
 			deaths := w.dying(step)
 			w.record(sent(20)...)
@@ -496,11 +438,6 @@ var errDied = errors.New("died")
 
 func TestPost_NonPublicAddress(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testNonPublicAddress)
-}
-
-func testNonPublicAddress(t *testing.T, l layout) {
-	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of the test
 	if err != nil {
 		t.Fatal(err)
@@ -514,7 +451,7 @@ func testNonPublicAddress(t *testing.T, l layout) {
 	for _, host := range []string{"127.0.0.1", "169.254.169.254", "[::ffff:10.0.0.1]", "[::ffff:127.0.0.1]", "2130706433", "localhost", "[::1]", "0.0.0.0"} {
 		t.Run(host, func(t *testing.T) {
 			t.Parallel()
-			w := newHarness(t, 1, l)
+			w := newHarness(t, 1)
 			w.endpoint.URL = "http://" + host + ":" + port
 			w.must(w.store.SaveEndpoint(t.Context(), w.endpoint))
 			process := w.notifier()
@@ -531,12 +468,7 @@ func testNonPublicAddress(t *testing.T, l layout) {
 
 func TestPost_Redirect(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testRedirect)
-}
-
-func testRedirect(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 1, l)
+	w := newHarness(t, 1)
 	elsewhere := newReceiver(t)
 	w.receiver.set(func(h http.ResponseWriter, _ string) int {
 		h.Header().Set("Location", elsewhere.URL)

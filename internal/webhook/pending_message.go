@@ -15,7 +15,7 @@ import (
 // pendingMessage is one webhook message of a delivery.
 type pendingMessage struct {
 	Message
-	position int // within the delivery's page or entries
+	position int // within the delivery's entries
 }
 
 func newMessage(position int, subject string, kind campaign.Kind, at time.Time, d Data) (pendingMessage, error) {
@@ -33,7 +33,7 @@ func (n *Notifier) messages(ctx context.Context, delivery campaign.WebhookDelive
 		messages, err = n.webhookEvent(ctx, delivery)
 		return messages, nil, err
 	}
-	items, err := n.items(ctx, delivery)
+	items, err := unpack(delivery.Entries)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,7 +54,7 @@ func (n *Notifier) messages(ctx context.Context, delivery campaign.WebhookDelive
 		}
 		messages = append(messages, m)
 	}
-	if len(unreadable) > 0 && (len(messages) == 0 || delivery.ID == "") {
+	if len(unreadable) > 0 && len(messages) == 0 {
 		return nil, nil, cause
 	}
 	return messages, unreadable, nil
@@ -95,7 +95,7 @@ func pendingFor(delivery campaign.WebhookDelivery, items []item, e campaign.Endp
 	return positions
 }
 
-// webhookEvent builds the message of a delivery without a log page.
+// webhookEvent builds the message of a delivery of a webhook event.
 func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.WebhookDelivery) ([]pendingMessage, error) {
 	content, err := n.Blobs.Get(ctx, delivery.Blob)
 	if err != nil {

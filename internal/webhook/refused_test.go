@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/retry"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/netguard"
@@ -75,12 +76,7 @@ func (w *harness) dead(want int) []campaign.NotifyTask {
 // ones by the schedule until they are dead.
 func TestRefused_FewMessages(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testFewMessages)
-}
-
-func testFewMessages(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 50, l)
+	w := newHarness(t, 50)
 	indices := []int{0, 3, 6, 9}
 	at := w.refusing(bad, indices...)
 	w.record(sent(50)...)
@@ -106,12 +102,7 @@ func testFewMessages(t *testing.T, l layout) {
 // closes it.
 func TestRefused_FirstMessages(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testFirstMessages)
-}
-
-func testFirstMessages(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 50, l)
+	w := newHarness(t, 50)
 	indices := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	at := w.refusing(bad, indices...)
 	w.record(sent(50)...)
@@ -134,12 +125,7 @@ func testFirstMessages(t *testing.T, l layout) {
 // A message that always gets a Retry-After does not park the others for long, and dies.
 func TestRefused_RetryAfterOfOneMessage(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testRetryAfterOfOneMessage)
-}
-
-func testRetryAfterOfOneMessage(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 100, l)
+	w := newHarness(t, 100)
 	pause := func(h http.ResponseWriter) int {
 		h.Header().Set("Retry-After", "1")
 		return http.StatusServiceUnavailable
@@ -182,12 +168,7 @@ func (w *harness) pass(span time.Duration, process *webhook.Notifier) {
 
 func TestCircuit_LowTraffic(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testLowTraffic)
-}
-
-func testLowTraffic(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 1, l)
+	w := newHarness(t, 1)
 	w.receiver.set(failing(500))
 	w.record(sent(1)...)
 	for range 3 { // each attempt runs in another process
@@ -210,21 +191,19 @@ func TestHandle_Unreadable(t *testing.T) {
 			w.must(w.blobs.Put(w.t.Context(), blob, []byte("{"), "application/json"))
 			return campaign.WebhookDelivery{Kind: campaign.KindReplied, Blob: blob}
 		},
-		"no page": func(w *harness) campaign.WebhookDelivery {
-			return campaign.WebhookDelivery{Key: w.batch.Key, Ordinal: 99}
+		"damaged entries": func(*harness) campaign.WebhookDelivery {
+			return campaign.WebhookDelivery{Entries: []byte{0x80}}
 		},
 		"no batch": func(*harness) campaign.WebhookDelivery {
 			var key campaign.BatchKey
 			_, _ = rand.Read(key[:])
-			return campaign.WebhookDelivery{Key: key, Ordinal: 1}
+			return campaign.WebhookDelivery{Entries: ledger.PackNewEntries([]ledger.NewEntries{{Key: key, Entries: ledger.Numbered(1, sent(1))}})}
 		},
 		"damaged payload": func(w *harness) campaign.WebhookDelivery {
 			well := w.batch
 			w.batch = w.newBatch(1)
 			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, make([]byte, 400), "application/octet-stream"))
-			w.record(sent(1)...)
-			w.queue = nil
-			d := campaign.WebhookDelivery{Key: w.batch.Key, Ordinal: 1}
+			d := campaign.WebhookDelivery{Entries: ledger.PackNewEntries([]ledger.NewEntries{w.fresh(sent(1)...)})}
 			w.batch = well
 			return d
 		},
@@ -232,9 +211,9 @@ func TestHandle_Unreadable(t *testing.T) {
 			well := w.batch
 			w.batch = w.newBatch(101)
 			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, nil, "application/octet-stream"))
-			w.record(campaign.Change{Index: 100, Outcome: campaign.OutcomeSent, At: start})
-			w.queue = nil
-			d := campaign.WebhookDelivery{Key: w.batch.Key, Ordinal: 1}
+			d := campaign.WebhookDelivery{Entries: ledger.PackNewEntries([]ledger.NewEntries{
+				w.fresh(campaign.Change{Index: 100, Outcome: campaign.OutcomeSent, At: start}),
+			})}
 			w.batch = well
 			return d
 		},
@@ -243,7 +222,7 @@ func TestHandle_Unreadable(t *testing.T) {
 		for _, when := range []string{"on its way", "parked"} {
 			t.Run(fmt.Sprint(name, " ", when), func(t *testing.T) {
 				t.Parallel()
-				w := newHarness(t, 20, false)
+				w := newHarness(t, 20)
 				process := w.notifier()
 				if when == "parked" { // before all others
 					w.receiver.set(failing(503))
@@ -255,7 +234,7 @@ func TestHandle_Unreadable(t *testing.T) {
 				}
 				d := damage(w)
 				d.Tenant, d.EndpointID, d.Next, d.Parked = w.tenant, w.endpoint.ID, start.Add(-time.Hour), when == "parked"
-				w.enqueue(d)
+				w.enqueue(d.Identified())
 				if when == "parked" {
 					w.run(time.Minute, process)
 					w.receiver.set(nil)
@@ -277,18 +256,17 @@ func TestHandle_Unreadable(t *testing.T) {
 func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	t.Parallel()
 	const ended = 2 * 100 // twice a page
-	w := newHarness(t, 20, false)
+	w := newHarness(t, 20)
 	process := w.notifier()
 	w.receiver.set(failing(503))
 	w.record(sent(20)...)
 	w.run(time.Minute, process)
-	var key campaign.BatchKey
-	_, _ = rand.Read(key[:])
 	for i := range ended {
-		w.must(w.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{{
-			Tenant: w.tenant, EndpointID: w.endpoint.ID, Key: key, Ordinal: i + 1, Left: []int{0},
+		d := campaign.WebhookDelivery{
+			Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: fmt.Append(nil, i), Left: []int{0},
 			Next: start.Add(-time.Hour), Parked: true, ExpiresAt: start.Add(-time.Second),
-		}}))
+		}.Identified()
+		w.must(w.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{d}))
 	}
 	w.receiver.set(nil)
 	w.run(10*time.Minute, process)
@@ -312,12 +290,7 @@ func (w *harness) enqueue(d campaign.WebhookDelivery) {
 // A transient read error abandons nothing.
 func TestHandle_TransientReadError(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testTransientReadError)
-}
-
-func testTransientReadError(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 5, l)
+	w := newHarness(t, 5)
 	process := w.notifier()
 	process.Blobs = brokenBlobs{}
 	w.record(sent(5)...)
@@ -342,12 +315,7 @@ func (brokenBlobs) GetRange(context.Context, string, int, int) ([]byte, error) {
 // Posts to a hanging endpoint take about as long as one post, for any number of deliveries.
 func TestHandle_HangingEndpoint(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testHangingEndpoint)
-}
-
-func testHangingEndpoint(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 200, l)
+	w := newHarness(t, 200)
 	var posts atomic.Int32
 	ended := make(chan struct{})
 	t.Cleanup(func() { close(ended) })
@@ -389,12 +357,7 @@ func testHangingEndpoint(t *testing.T, l layout) {
 // A failed post in a call that reached its deadline counts as an attempt.
 func TestHandle_DeadlineCountsAttempt(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testDeadlineCountsAttempt)
-}
-
-func testDeadlineCountsAttempt(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 20, l)
+	w := newHarness(t, 20)
 	const shutdownMargin = 20 * time.Second // of the call's time
 	ctx, cancel := context.WithTimeout(t.Context(), shutdownMargin+4*time.Second)
 	defer cancel()
@@ -422,12 +385,7 @@ func testDeadlineCountsAttempt(t *testing.T, l layout) {
 // A Retry-After also counts if another process opened the circuit concurrently.
 func TestCircuit_LaterRetryAfter(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testLaterRetryAfter)
-}
-
-func testLaterRetryAfter(t *testing.T, l layout) {
-	t.Helper()
-	w := newHarness(t, 20, l)
+	w := newHarness(t, 20)
 	w.receiver.set(func(h http.ResponseWriter, _ string) int {
 		switch now := w.Now(); {
 		case now.Equal(start):

@@ -42,7 +42,7 @@ func (w *harness) taps() map[int]tapPost {
 // an erasure, the webhook contains no value of the message.
 func TestHandle_Taps(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 2, true)
+	w := newHarness(t, 2)
 	w.must(w.removeEndpoint(w.endpoint))
 	w.newEndpoint(w.receiver.URL, "message.tapped")
 	_, err := w.store.PutTemplate(t.Context(), campaign.Template{
@@ -84,7 +84,7 @@ func TestHandle_Taps(t *testing.T) {
 // A failed webhook of a tap is kept and posted again.
 func TestHandle_TapRetried(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, 1, true)
+	w := newHarness(t, 1)
 	w.must(w.removeEndpoint(w.endpoint))
 	w.newEndpoint(w.receiver.URL, "message.tapped")
 	w.receiver.answer = func(http.ResponseWriter, string) int { return http.StatusInternalServerError }

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -78,7 +79,6 @@ type manyOf struct {
 
 func newManyCampaigns(env stackenv.Env, now time.Time) manyOf {
 	tables := dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now)
-	tables.Split = false // so that Append writes the outcomes of a batch
 	return manyOf{dynamo.NewCampaignStore(tables), env["TENANT"], now}
 }
 
@@ -145,15 +145,11 @@ func (m manyOf) writeCampaign(ctx context.Context, i int) error {
 
 // record records that all messages of a batch were read.
 func (m manyOf) record(ctx context.Context, b campaign.Batch) error {
-	before, err := m.store.Ledger(ctx, b, []int{0})
-	if err != nil {
-		return err
-	}
 	changes := make([]campaign.Change, b.Accepted)
 	for i := range changes {
 		changes[i] = campaign.Change{Index: i, Outcome: campaign.OutcomeRead, At: m.now}
 	}
-	_, err = m.store.Append(ctx, b, before, before.Effective(changes), nil, m.now)
+	_, err := outcome.AppendLedger(ctx, m.store, b, changes)
 	return err
 }
 

@@ -24,6 +24,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/random"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
@@ -142,8 +143,8 @@ func (r *sendRows) Batch(context.Context, campaign.BatchRef) (campaign.Batch, er
 	return r.batch, nil
 }
 
-func (r *sendRows) Ledger(context.Context, campaign.Batch, []int) (campaign.Ledger, error) {
-	return campaign.Ledger{}, nil
+func (r *sendRows) LedgerHead(context.Context, campaign.BatchKey) (ledger.Head, error) {
+	return ledger.Head{}, nil
 }
 
 func (r *sendRows) SetFailing(context.Context, campaign.Batch, campaign.Failing) (bool, error) {
@@ -152,10 +153,6 @@ func (r *sendRows) SetFailing(context.Context, campaign.Batch, campaign.Failing)
 
 func (r *sendRows) MoveCheck(context.Context, campaign.Batch, time.Time) (bool, error) {
 	return true, nil
-}
-
-func (r *sendRows) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
-	return b, nil
 }
 
 func (r *sendRows) Channel(context.Context, string, string) (campaign.Channel, error) {

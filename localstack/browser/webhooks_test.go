@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // A user registers, tests, rotates and disables an endpoint.
@@ -67,7 +68,7 @@ func (b *browser) fail(endpoint string) {
 	b.t.Helper()
 	store := dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(b.env.AWS()), b.env.Get, time.Now))
 	tenant, now := b.env["OTHER_TENANT"], time.Now()
-	if err := store.CountPosts(b.t.Context(), tenant, endpoint, now, 7, 2); err != nil {
+	if err := store.AddPosts(b.t.Context(), tenant, now, map[string]poststats.Count{endpoint: {Taken: 7, Failed: 2}}); err != nil {
 		b.t.Fatal(err)
 	}
 	for i, status := range []int{0, 503} {

@@ -112,14 +112,14 @@ func (w *watcher) ledger(ctx context.Context) (ledger, error) {
 		if err != nil {
 			return l, fmt.Errorf("read the campaign's ledger: %w", err)
 		}
-		batchLedger, err := w.store.Ledger(ctx, batch, nil)
+		head, err := w.store.LedgerHead(ctx, batch.Key)
 		if err != nil {
 			return l, fmt.Errorf("read the campaign's ledger: %w", err)
 		}
-		for outcome, n := range batchLedger.Head.Counts {
+		for outcome, n := range head.Summary().Counts {
 			l.counts[outcome] += n
 		}
-		l.changes += batchLedger.Head.Sequence
+		l.changes += head.Sequence
 		taps, err := w.store.TapEntries(ctx, batch.Key, 0, campaign.MaxTaps)
 		if err != nil {
 			return l, fmt.Errorf("read the campaign's taps: %w", err)

@@ -79,7 +79,7 @@ func (c *client) sentBatch(id campaign.ID, ordinal, n int, now time.Time) (campa
 	b := campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: id, BatchID: campaign.BatchID(name)}, Name: name, Ordinal: ordinal,
 		TemplateID: c.env["TEMPLATE_ID"], TemplateVersion: 1, Payload: "payloads/" + id.Tenant + "/" + id.CampaignID + "/" + random.Token(16),
-		Offsets: offsets, Accepted: n, AcceptedAt: now, Due: now, State: campaign.BatchCompleted, ClosedAt: now, Ledger: true,
+		Offsets: offsets, Accepted: n, AcceptedAt: now, Due: now, State: campaign.BatchCompleted, ClosedAt: now,
 	}
 	copy(b.Key[:], random.Bytes(len(b.Key)))
 	must(c.t, c.blobs().Put(c.t.Context(), b.Payload, body, "application/octet-stream"))

@@ -26,7 +26,6 @@ func TestFeed_UnreadableRecord(t *testing.T) {
 	c := newClient(t)
 	client, table := dynamodb.NewFromConfig(c.env.AWS()), c.env["OUTCOMES_TABLE"]
 	store := dynamo.NewCampaignStore(dynamo.FromEnv(client, c.env.Get, time.Now))
-	store.Split = true
 	b := acceptedFarAhead(t, store, c.env["TENANT"])
 	_, err := outcome.AppendLedger(t.Context(), store, b, []campaign.Change{{Index: 0, Outcome: campaign.OutcomeSent, At: time.Now()}})
 	must(t, err)

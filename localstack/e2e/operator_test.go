@@ -205,9 +205,9 @@ func (c *client) batch(ref campaign.BatchRef) campaign.Batch {
 // counts returns the number of the batch's messages by outcome.
 func (c *client) counts(ref campaign.BatchRef) map[campaign.Outcome]int {
 	c.t.Helper()
-	batchLedger, err := c.store().Ledger(c.t.Context(), c.batch(ref), nil)
+	head, err := c.store().LedgerHead(c.t.Context(), c.batch(ref).Key)
 	must(c.t, err)
-	return batchLedger.Head.Counts
+	return head.Summary().Counts
 }
 
 // accepted returns how many of the messages the provider has accepted.

@@ -39,19 +39,29 @@ func (s *Stack) AWS() *url.URL {
 
 // Up starts the stack with additional flags of the local stack, and returns its addresses.
 func (s *Stack) Up(ctx context.Context, flags ...string) (stackenv.Env, error) {
-	s.flags = append([]string{
-		"--brief", "--dir", s.Dir, "--name", s.Name, "--port", s.ports[0], "--aws-port", s.ports[1], "--rcs-port", s.ports[2], "--sink-port", s.ports[3],
-		"--parameter", "TenantDispatchRate=100000", "--parameter", "TenantDispatchBurst=100000", // calls are counted, and none is rejected
-	}, flags...)
-	build := exec.CommandContext(ctx, "go", "build", "-o", s.program(), "./localstack") //nolint:gosec // our own program
-	build.Dir = s.Root
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the local stack: %w\n%s", err, out)
+	s.flags = flags
+	if err := s.build(ctx); err != nil {
+		return nil, err
 	}
 	if err := s.command(ctx, "down"); err != nil {
 		return nil, err
 	}
 	return s.Redeploy(ctx)
+}
+
+// Upgrade makes the current folder the one from which the running stack is deployed again.
+func (s *Stack) Upgrade(ctx context.Context) error {
+	s.Dir, s.Root = filepath.Join(s.Root, s.Dir), ""
+	return s.build(ctx)
+}
+
+func (s *Stack) build(ctx context.Context) error {
+	build := exec.CommandContext(ctx, "go", "build", "-o", s.program(), "./localstack") //nolint:gosec // our own program
+	build.Dir = s.Root
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the local stack: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // Redeploy deploys a running stack again, with additional flags.
@@ -75,7 +85,11 @@ func (s *Stack) Down(ctx context.Context) error {
 func (s *Stack) program() string { return s.Dir + "-localstack" }
 
 func (s *Stack) command(ctx context.Context, arguments ...string) error {
-	command := exec.CommandContext(ctx, s.program(), slices.Concat(s.flags, arguments)...) //nolint:gosec // our own program
+	own := []string{
+		"--brief", "--dir", s.Dir, "--name", s.Name, "--port", s.ports[0], "--aws-port", s.ports[1], "--rcs-port", s.ports[2], "--sink-port", s.ports[3],
+		"--parameter", "TenantDispatchRate=100000", "--parameter", "TenantDispatchBurst=100000", // calls are counted, and none is rejected
+	}
+	command := exec.CommandContext(ctx, s.program(), slices.Concat(own, s.flags, arguments)...) //nolint:gosec // our own program
 	command.Dir = s.Root
 	out, err := command.CombinedOutput()
 	if err != nil {

@@ -34,7 +34,7 @@ type Rules struct {
 
 // OfService are the rules of the service's own tables.
 func OfService(rowSize func(table *string, key Item) int) Rules {
-	return Rules{IndexKeys: []string{"nextCheck", "listAs"}, Indexed: []string{"NOTICE#"}, RowSize: rowSize}
+	return Rules{IndexKeys: []string{"nextCheck", "listAs"}, Indexed: []string{"DELIVERY#"}, RowSize: rowSize}
 }
 
 // free are the operations that cost nothing, and GetPublicKey, whose answer a

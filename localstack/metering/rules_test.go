@@ -36,7 +36,7 @@ func TestCallsCostWhatAWSSays(t *testing.T) {
 		"of an index's key":                {&dynamodb.UpdateItemInput{UpdateExpression: aws.String("SET nextCheck = :b")}, nil, Units{Writes: 3, IndexWrites: 2}},
 		"a new row of a batch":             {&dynamodb.PutItemInput{Item: Item{"pk": text, "due": text, "nextCheck": text}}, nil, Units{Writes: 1, IndexWrites: 1}},
 		"a campaign's first row":           {&dynamodb.PutItemInput{Item: Item{"pk": text, "listOf": text, "listAs": text}}, nil, Units{Writes: 1, IndexWrites: 1}},
-		"a delete of a notice":             {&dynamodb.DeleteItemInput{Key: Item{"sk": &types.AttributeValueMemberS{Value: "NOTICE#1"}}}, nil, Units{Writes: 1, IndexWrites: 1}},
+		"a delete of a notice":             {&dynamodb.DeleteItemInput{Key: Item{"sk": &types.AttributeValueMemberS{Value: "DELIVERY#1"}}}, nil, Units{Writes: 1, IndexWrites: 1}},
 		"a consistent read of 6 KB":        {&dynamodb.GetItemInput{ConsistentRead: aws.Bool(true)}, &dynamodb.GetItemOutput{Item: sized(6 * kilobyte)}, Units{Reads: 2}},
 		"an eventually consistent one":     {&dynamodb.GetItemInput{}, &dynamodb.GetItemOutput{Item: sized(6 * kilobyte)}, Units{Reads: 1}},
 		"a read of a row that is not":      {&dynamodb.GetItemInput{ConsistentRead: aws.Bool(true)}, &dynamodb.GetItemOutput{}, Units{Reads: 1}},
@@ -62,7 +62,7 @@ func TestUnitsFallWhereTheirRowsAre(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *types.AttributeValueMemberS { return &types.AttributeValueMemberS{Value: s} }
 	table := aws.String("campaigns")
-	delivery := Item{"pk": text("B#1"), "sk": text("NOTICE#000001#t#e"), "due": text("0"), "nextCheck": text("1")}
+	delivery := Item{"pk": text("B#1"), "sk": text("DELIVERY#t#e"), "due": text("0"), "nextCheck": text("1")}
 	got := map[Place]Units{}
 	rules := OfService(func(*string, Item) int { return 1 })
 	rules.Spend = func(at Place, u Units) { u.Add(got[at]); got[at] = u }
@@ -74,7 +74,7 @@ func TestUnitsFallWhereTheirRowsAre(t *testing.T) {
 		rules.Count("", in, nil)
 	}
 	want := map[Place]Units{
-		{Table: "campaigns", Kind: "NOTICE"}: {Writes: 3}, {Table: "campaigns", Index: "nextCheck", Kind: "NOTICE"}: {IndexWrites: 3},
+		{Table: "campaigns", Kind: "DELIVERY"}: {Writes: 3}, {Table: "campaigns", Index: "nextCheck", Kind: "DELIVERY"}: {IndexWrites: 3},
 		{Table: "campaigns", Kind: "STATS"}: {Writes: 1},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -3,6 +3,7 @@ package prove
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,22 +26,61 @@ import (
 const alias = "live"
 
 // deployment deploys a new version to a stack of its own while it is called, detects
-// drift, and restores its tables to a point in time.
+// drift, and restores its tables to a point in time. The stack has the last release before.
 func deployment(ctx context.Context, t *testing.T, _ stackenv.Env) {
 	t.Helper()
-	stack, env := startStack(ctx, t, "deployment", "--parameter", "MinLeadSeconds=2", "--parameter", "SweepAfterSeconds=2")
-	newVersion(ctx, t, stack, env)
+	release := lastRelease(ctx, t)
+	root := checkout(ctx, t, release)
+	stack, env := startStackIn(ctx, t, root, "deployment", "--parameter", "MinLeadSeconds=2", "--parameter", "SweepAfterSeconds=2")
+	newVersion(ctx, t, stack, env, release)
 	detectDrift(ctx, t, env)
 	restoreTables(ctx, t, stack, env)
 	searchLogs(ctx, t, env)
 }
 
-// newVersion deploys a change while a client dispatches campaigns and reads them.
-func newVersion(ctx context.Context, t *testing.T, stack *ephemeralstack.Stack, env stackenv.Env) {
+// lastRelease returns the last tag release-* before this version, "" if there is none.
+func lastRelease(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	out, err := exec.CommandContext(ctx, "git", "describe", "--tags", "--match", "release-*", "--abbrev=0").Output()
+	if _, none := errors.AsType[*exec.ExitError](err); none {
+		return ""
+	}
+	check(t, err)
+	return strings.TrimSpace(string(out))
+}
+
+// checkout returns a folder with the project as of a release, "" for no release. It is a
+// worktree that ends with the test.
+func checkout(ctx context.Context, t *testing.T, release string) (root string) {
+	t.Helper()
+	if release == "" {
+		return ""
+	}
+	root = ".local/" + release
+	run := func(ctx context.Context, arguments ...string) error {
+		out, err := exec.CommandContext(ctx, "git", append([]string{"worktree"}, arguments...)...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("git worktree %s: %w\n%s", arguments[0], err, out)
+		}
+		return nil
+	}
+	check(t, run(ctx, "add", "--force", "--detach", root, release))
+	t.Cleanup(func() {
+		if err := run(context.WithoutCancel(ctx), "remove", "--force", root); err != nil {
+			t.Error(err)
+		}
+	})
+	return root
+}
+
+// newVersion deploys a change while a client dispatches campaigns and reads them: this
+// version after a release, or else another log level.
+func newVersion(ctx context.Context, t *testing.T, stack *ephemeralstack.Stack, env stackenv.Env, release string) {
 	t.Helper()
 	before := versions(ctx, t, env)
 	s, err := newService(ctx, env)
 	check(t, err)
+	check(t, stack.Upgrade(ctx))
 	stop := s.callRepeatedly(ctx)
 	_, err = stack.Redeploy(ctx, "--parameter", "LogLevel=DEBUG")
 	made, failed := stop()
@@ -51,7 +91,8 @@ func newVersion(ctx context.Context, t *testing.T, stack *ephemeralstack.Stack, 
 			moved++
 		}
 	}
-	record(t, moved == len(after) && failed == 0 && made > 0, "a new version under calls; the emulator moves aliases at once, AWS by shares",
+	record(t, moved == len(after) && failed == 0 && made > 0,
+		"a new version under calls, after "+cmp.Or(release, "this one: no release before this one")+"; the emulator moves aliases at once, AWS by shares",
 		fmt.Sprintf("%d of %d functions moved, %d of %d calls that dispatch a campaign or read one failed", moved, len(after), failed, made))
 }
 

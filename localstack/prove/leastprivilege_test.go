@@ -49,10 +49,6 @@ var uses = map[string]string{
 // check leading keys, so ChangeCredentials allows what EndSessions does.
 var unchecked = []string{"Log", "TakeTasks", "ReadStream", "DecryptAgentKeys", "DistinguishMissingFromForbidden", "AllowSchedulesToRelease", "EndSessions"}
 
-// ofLayoutV1 are statements that only batches of OutcomesLayout v1 need, which this stack
-// does not make: the revoke function queues their webhooks itself.
-var ofLayoutV1 = []string{"revoke.Notify"}
-
 // leastPrivilege removes each statement of each role in turn and checks that AWS then denies
 // a call. ROLES selects roles.
 func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
@@ -64,7 +60,7 @@ func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 	for _, r := range roles {
 		for _, sid := range r.sids() {
 			name := r.function + "." + sid
-			if slices.Contains(unchecked, sid) || slices.Contains(ofLayoutV1, name) {
+			if slices.Contains(unchecked, sid) {
 				left = append(left, name)
 				continue
 			}
@@ -81,7 +77,7 @@ func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 		}
 	}
 	record(t, len(unused) == 0 && len(needed) > 0,
-		fmt.Sprintf("%d statements of %d roles removed in turn; %d left out, which the emulator or this layout does not check",
+		fmt.Sprintf("%d statements of %d roles removed in turn; %d left out, which the emulator does not check",
 			len(needed)+len(unused), len(roles), len(left)),
 		fmt.Sprintf("%d needed, %d not: %s", len(needed), len(unused), strings.Join(unused, ", ")))
 }

@@ -82,8 +82,15 @@ func onOwnStack(name string, check func(context.Context, *testing.T, stackenv.En
 // startStack starts a stack that ends with the test.
 func startStack(ctx context.Context, t *testing.T, name string, flags ...string) (*ephemeralstack.Stack, stackenv.Env) {
 	t.Helper()
+	return startStackIn(ctx, t, "", name, flags...)
+}
+
+// startStackIn is startStack for another folder with the project, such as an earlier release.
+func startStackIn(ctx context.Context, t *testing.T, root, name string, flags ...string) (*ephemeralstack.Stack, stackenv.Env) {
+	t.Helper()
 	stack, err := ephemeralstack.New(ctx, "campaign-dispatch-"+name, ".local/"+name)
 	check(t, err)
+	stack.Root = root
 	t.Cleanup(func() {
 		if err := stack.Down(ctx); err != nil {
 			t.Error(err)

@@ -90,10 +90,10 @@ func tolerated(model, metered, units float64) bool {
 
 // Additional units that may differ. The emulator decides how many processes it starts, each
 // of which reads rows that it caches, and how many frames a call of send gets. Calls race for
-// the HEAD of a batch and the PACE of an agent: the loser repeats the call.
+// the HEAD of a batch and the RATE of an agent: the loser repeats the call.
 var (
 	keptRows    = []string{"", "AGENT", "TENANT", "ENDPOINT", "CIRCUIT", "CURRENT", "V", "BATCH"}
-	racedRows   = []string{"HEAD", "LOG", "PACE"}
+	racedRows   = []string{"HEAD", "LOG", "RATE"}
 	keptReads   = 40.0
 	racedWrites = 20.0
 	fewWrites   = 4.0

@@ -24,7 +24,6 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"CAMPAIGNS_TABLE":          "CampaignsTableName",
 		"OUTCOMES_TABLE":           "OutcomesTableName",
 		"WEBHOOKS_TABLE":           "WebhooksTableName",
-		"OUTCOMES_LAYOUT":          "OutcomesLayout",
 		"BUCKET":                   "BucketName",
 		"MEDIA_BUCKET":             "MediaBucketName",
 		"MEDIA_URL":                "MediaUrl",

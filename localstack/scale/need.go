@@ -107,10 +107,10 @@ func hottest(l Load) float64 { return l.Hottest }
 // together with the row keys.
 var (
 	hotKeys = []hotKey{
-		{fmt.Sprintf("index due of campaigns, hottest of its %d keys, writes", dynamo.SplitDueShards), entriesOf("campaigns", "nextCheck"), dueShare},
+		{fmt.Sprintf("index due of campaigns, hottest of its %d keys, writes", dynamo.DueShards), entriesOf("campaigns", "nextCheck"), dueShare},
 		{"index campaigns, key of the hottest tenant, writes", entriesOf("campaigns", "listAs"), hottest},
 		{"campaign rows (META, BATCH, SET) of the hottest tenant, writes", rowsOf("campaigns", "META", "BATCH", "SET", "PROGRESS"), hottest},
-		{"rate of an agent (PACE), writes", rowsOf("campaigns", "PACE"), hottest},
+		{"rate of an agent (RATE), writes", rowsOf("campaigns", "RATE"), hottest},
 		{"call counter of a tenant (CALLS), writes", rowsOf("auth", "CALLS"), hottest},
 	}
 	batchRows  = rowsOf("outcomes", "HEAD", "LOG")
@@ -121,7 +121,7 @@ var (
 // dueShare returns the share of the hottest key of the due index. All rows of a tenant
 // are in one part of the keys.
 func dueShare(l Load) float64 {
-	const keys, ofPart = 1.0 / dynamo.SplitDueShards, dynamo.SplitDueShards / dynamo.DueParts
+	const keys, ofPart = 1.0 / dynamo.DueShards, dynamo.DueShards / dynamo.DueParts
 	return math.Max(keys, l.Hottest/ofPart)
 }
 

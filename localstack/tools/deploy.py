@@ -17,7 +17,6 @@ import deployment
 # Public paths of the API, one for each of three functions.
 PUBLIC = "/.well-known/jwks.json", "/api/v1/openapi.json", "/dashboard"
 
-LAYOUT = "OutcomesLayout"
 RESTORED = "RestoredAuthTable", "RestoredCampaignsTable", "RestoredOutcomesTable", "RestoredOutcomesStream", "RestoredWebhooksTable"
 
 
@@ -47,16 +46,6 @@ def check_keys(stack, region, environment, overrides):
     env = os.environ | credentials() | {"AWS_REGION": region, "BY_MAKE": f"make ENV={environment}"}
     if subprocess.run(check, env=env).returncode:
         sys.exit("nothing was deployed; `make deploy` with END_TOKENS=1 skips this check, and clients may need new tokens")
-
-
-def layout(deployed, overrides):
-    """Returns the OutcomesLayout to deploy: the value in samconfig.toml, or v2. A stack of
-    the previous version gets v1 first, because that version runs beside the new one for
-    minutes and reads only v1."""
-    if deployed and LAYOUT not in deployment.parameters(deployed):
-        return "v1"
-    named = [value.strip("\"'") for name, _, value in (o.partition("=") for o in overrides) if name == LAYOUT]
-    return (named or ["v2"])[-1]
 
 
 def deploy(sam, environment, overrides, *flags):
@@ -103,8 +92,6 @@ def main():
     for parameter, default in [(name, '""') for name in RESTORED] + [("DeletionProtection", "true")]:
         if not any(override.startswith(parameter + "=") for override in overrides):
             overrides.append(f"{parameter}={default}")
-    wanted = layout(deployed, overrides)
-    overrides = [o for o in overrides if not o.startswith(LAYOUT + "=")] + [f"{LAYOUT}={wanted}"]
 
     # Set the default too, because an emulator's transform reads defaults only.
     release = secrets.token_hex(16)
@@ -126,11 +113,9 @@ def main():
     else:
         deploy(sam, environment, overrides)
     protection = next(o for o in overrides if o.startswith("DeletionProtection="))
-    outputs = check_deployed(stack, region, protection, "Release=" + release, f"{LAYOUT}={wanted}")
+    outputs = check_deployed(stack, region, protection, "Release=" + release)
     if environment != "local":  # an emulator's API has no routes
         check_api(outputs["BaseUrl"])
-    if wanted == "v1" and not first and LAYOUT not in deployment.parameters(deployed):
-        print(f"outcomes still use the previous tables ({LAYOUT}=v1): run `make deploy` again to move new batches to their own tables")
 
 
 if __name__ == "__main__":

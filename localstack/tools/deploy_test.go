@@ -96,48 +96,6 @@ func TestDeploy_RestoredTables(t *testing.T) {
 	}
 }
 
-// The previous version reads one layout of outcomes only and runs beside the new version
-// during the deployment.
-func TestDeploy_OutcomesLayout(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		parameters string // in samconfig.toml
-		stack      *account
-		want       string
-		again      bool // prints that another deployment must follow
-	}{
-		"new stack":                         {"", &account{stackAfter: 2, stack: "CREATE_COMPLETE"}, "v2", false},
-		"new stack with v1":                 {`"OutcomesLayout=v1"`, &account{stackAfter: 2, stack: "CREATE_COMPLETE"}, "v1", false},
-		"previous version":                  {"", &account{stack: "UPDATE_COMPLETE"}, "v1", true},
-		"previous version, v2 in samconfig": {`"OutcomesLayout=v2"`, &account{stack: "UPDATE_COMPLETE"}, "v1", true},
-		"second deployment":                 {"", &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"OutcomesLayout": "v1"}}, "v2", false},
-		"second, v1 in samconfig":           {`"OutcomesLayout=v1"`, &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"OutcomesLayout": "v1"}}, "v1", false},
-		"from v2 to v1 in samconfig":        {`"OutcomesLayout=\"v1\""`, &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"OutcomesLayout": "v2"}}, "v1", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			d := deployment{samconfig: production + "[" + c.parameters + "]"}
-			if !d.run(t, c.stack) {
-				t.Fatal(d.output)
-			}
-			for _, call := range d.sam {
-				var named []string
-				for _, argument := range call {
-					if strings.HasPrefix(argument, "OutcomesLayout=") {
-						named = append(named, argument)
-					}
-				}
-				if !slices.Equal(named, []string{"OutcomesLayout=" + c.want}) {
-					t.Errorf("sam was called with %v, want %s", named, c.want)
-				}
-			}
-			if again := strings.Contains(d.output, "run `make deploy` again"); again != c.again {
-				t.Errorf("it says to deploy again: %v, want %v: %s", again, c.again, d.output)
-			}
-		})
-	}
-}
-
 // A rolled-back deployment leaves its versions, and Lambda publishes no second version
 // of the same code.
 func TestDeploy_NewRelease(t *testing.T) {

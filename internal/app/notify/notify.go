@@ -23,12 +23,8 @@ const connections = 32
 // over 20 seconds, which the notifier reserves for posts that it has begun.
 func Handler(c app.Config) lambda.Handler {
 	store := dynamo.NewCampaignStore(c.Tables())
-	var posts webhook.Posts = store
-	if store.Split {
-		posts = &webhook.PostSums{Store: store}
-	}
 	notifier := &webhook.Notifier{
-		Store: store, Endpoints: store, Posts: posts, Kept: store, Templates: store,
+		Store: store, Endpoints: store, Posts: &webhook.PostSums{Store: store}, Kept: store, Templates: store,
 		Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Queue: sqs.New(c.AWS, c.NotifyQueueURL),
 		HTTP:  netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),

@@ -14,7 +14,7 @@ import (
 // New returns the recorder of a function with that store.
 func New(c app.Config, store *dynamo.CampaignStore) *outcome.Recorder {
 	return &outcome.Recorder{
-		Store: store, Webhooks: store, MaxAppend: dynamo.MaxAppend, Split: store.Split, Days: store,
+		Store: store, Webhooks: store, Days: store,
 		Blobs:      s3.New(c.AWS, c.Bucket, c.Local),
 		Notify:     sqs.New(c.AWS, c.NotifyQueueURL),
 		SweepAfter: c.SweepAfter, Now: time.Now,

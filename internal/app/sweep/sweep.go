@@ -28,7 +28,7 @@ func Handler(c app.Config) lambda.Handler {
 		Frames:    sqs.New(c.AWS, c.SendQueueURL),
 		Notify:    sqs.New(c.AWS, c.NotifyQueueURL),
 		Revokes:   sqs.New(c.AWS, c.RevokeQueueURL),
-		Shards:    dynamo.AllDueShards, DeliveryShards: dynamo.DeliveryShards,
+		Shards:    dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
 		After: c.SweepAfter, Now: time.Now,
 	}
 	return lambda.NewHandler(sweeper.Sweep)

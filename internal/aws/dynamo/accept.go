@@ -148,14 +148,14 @@ func (s *CampaignStore) packedSets(ctx context.Context, q campaign.AcceptQuery) 
 // campaign.ErrLostRace if a row changed since it was read, or if the budget has no room left:
 // the caller reads it again. After any other error, the transaction may have been committed.
 func (s *CampaignStore) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
-	a.Batch.Ordinal, a.Batch.Ledger = a.Ordinal, s.Split
+	a.Batch.Ordinal = a.Ordinal
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
 		s.putIfAbsentOrExpired(s.batchRow(a.Batch)),
 		s.putNew(withValue(setKey(a.Batch.ID, a.Ordinal), "packed", bytesOf(a.Packed))),
 	}
 	if a.Batch.Accepted > 0 { // the first events can arrive before the first message is recorded
-		items = append(items, s.putNew(headRow(a.Batch)))
+		items = append(items, s.putNew(identityRow(a.Batch)))
 	}
 	if a.Ordinal == 1 {
 		row := nameKey(a.Batch.Tenant, a.Campaign)

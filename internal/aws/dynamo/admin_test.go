@@ -26,7 +26,7 @@ func adminStore(t *testing.T) *dynamo.CampaignStore {
 	t.Helper()
 	env := stackenv.Load(t)
 	return dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
 		Now: func() time.Time { return adminNow },
 	})
 }

@@ -34,7 +34,7 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 		row["cancelledAt"] = millis(b.CancelledAt)
 	}
 	if b.Revoke {
-		row["takeBack"] = boolean(true)
+		row["revoke"] = boolean(true)
 	}
 	if !b.Failing.At.IsZero() {
 		row["failingMillis"] = number(b.Failing.For.Milliseconds())
@@ -43,14 +43,11 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 	if b.AgentID != "" {
 		row["agentId"] = text(b.AgentID)
 	}
-	if b.Ledger {
-		row["ledger"] = boolean(true)
-		if len(b.TapKey) > 0 {
-			row["tapKey"] = bytesOf(b.TapKey)
-			if b.CountsClicks {
-				row["countsClicks"] = boolean(true)
-			}
-		}
+	if len(b.TapKey) > 0 {
+		row["tapKey"] = bytesOf(b.TapKey)
+	}
+	if b.CountsClicks {
+		row["countsClicks"] = boolean(true)
 	}
 	setOrigin(row, b)
 	setBilling(row, b)
@@ -89,16 +86,15 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		State:           campaign.BatchState(getText(row, "state")),
 		NextCheck:       getMillis(row, "nextCheck"),
 		CancelledAt:     getMillis(row, "cancelledAt"),
-		Revoke:          getBool(row, "takeBack"),
+		Revoke:          getBool(row, "revoke"),
 		Failing: campaign.Failing{
 			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,
 			At:  getMillis(row, "failedAt"),
 		},
 		AgentID:  getText(row, "agentId"),
-		Ledger:   getBool(row, "ledger"),
 		TapKey:   getBinary(row, "tapKey"),
 		ClosedAt: getMillis(row, "closedAt"),
-		Classes:  campaign.Classes{Known: row["basics"] != nil, Basic: int(getNumber(row, "basics")), Bits: getBinary(row, "classes")},
+		Classes:  campaign.Classes{Basic: int(getNumber(row, "basics")), Bits: getBinary(row, "classes")},
 		Prices:   readPrices(row),
 		Reserved: getMoney(row, "reserved"), ReservedOn: getText(row, "reservedOn"),
 		CountsClicks: getBool(row, "countsClicks"), Test: getBool(row, "test"), BodyHash: getBinary(row, "bodyHash"),
@@ -117,7 +113,7 @@ func setOrigin(row Item, b campaign.Batch) {
 
 // setBilling sets the billing classes of a batch, its prices and its reservation.
 func setBilling(row Item, b campaign.Batch) {
-	if b.Classes.Known {
+	if b.Classes.Basic > 0 {
 		row["basics"] = number(b.Classes.Basic)
 	}
 	if b.Classes.Mixed() {
@@ -137,10 +133,7 @@ func (s *CampaignStore) dueShard(ref campaign.BatchRef) string {
 
 // dueKey returns the DueIndex partition key of a tenant's row.
 func (s *CampaignStore) dueKey(tenant, row string) string {
-	if !s.Split {
-		return strconv.FormatUint(hashOf(row)%DueShards, 10)
-	}
-	return strconv.FormatUint(DueShards+hashOf(row)%(SplitDueShards/DueParts)*DueParts+hashOf(tenant)%DueParts, 10)
+	return strconv.FormatUint(hashOf(row)%(DueShards/DueParts)*DueParts+hashOf(tenant)%DueParts, 10)
 }
 
 func hashOf(name string) uint64 {

@@ -198,15 +198,11 @@ func (s *CampaignStore) releaseWith(ctx context.Context, b campaign.Batch, updat
 
 // unused returns the part of a reservation that belongs to messages without a delivery.
 func (s *CampaignStore) unused(ctx context.Context, b campaign.Batch) (campaign.Money, error) {
-	frames := make([]int, b.Frames())
-	for f := range frames {
-		frames[f] = f
-	}
-	outcomes, err := s.Ledger(ctx, b, frames)
+	head, err := s.LedgerHead(ctx, b.Key)
 	if err != nil {
 		return 0, err
 	}
-	return b.Reserved - b.Prices.Of(b.Delivered(outcomes.Outcome)), nil
+	return b.Reserved - b.Prices.Of(b.Delivered(head.Outcome)), nil
 }
 
 // untilDecided repeats a change of a batch with a reservation while it loses races.

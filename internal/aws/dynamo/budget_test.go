@@ -2,7 +2,6 @@ package dynamo_test
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"sync"
 	"testing"
@@ -61,60 +60,58 @@ func TestBatch_Price(t *testing.T) {
 // however often.
 func TestBudget_Release(t *testing.T) {
 	t.Parallel()
-	for _, inLedger := range []bool{false, true} {
-		for name, test := range map[string]struct {
-			state campaign.BatchState
-			end   func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error
-			want  string
-		}{
-			"partly delivered": {campaign.BatchSending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
-				t.Helper()
-				changes := append(changesOf(0, 2, campaign.OutcomeDelivered), changesOf(2, 3, campaign.OutcomeRead)...)
-				return recorderOf(s).Record(t.Context(), b, append(changes, changesOf(3, 6, campaign.OutcomeFailed)...))
-			}, "4.00 of 4.00"},
-			"delivered": {campaign.BatchSending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
-				t.Helper()
-				return recorderOf(s).Record(t.Context(), b, changesOf(0, 6, campaign.OutcomeRead))
-			}, "9.00 of 9.00"},
-			"open": {campaign.BatchSending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
-				t.Helper()
-				return recorderOf(s).Record(t.Context(), b, changesOf(0, 6, campaign.OutcomeSent))
-			}, "9.00 of 9.00"},
-			"cancelled before it was due": {campaign.BatchPending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
-				t.Helper()
-				return s.CancelBatch(t.Context(), b.BatchRef, later, false, later)
-			}, "0.00 of 0.00"},
-			"cancelled by the version before": {campaign.BatchCancelled, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
-				t.Helper()
-				return s.RemoveFromDueIndex(t.Context(), b.BatchRef)
-			}, "0.00 of 0.00"},
-			"cancelled while it was sent": {campaign.BatchSending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
-				t.Helper()
-				return errors.Join(s.CancelBatch(t.Context(), b.BatchRef, later, false, later),
-					recorderOf(s).Record(t.Context(), b, append(changesOf(0, 1, campaign.OutcomeDelivered), changesOf(1, 6, campaign.OutcomeStopped)...)))
-			}, "1.00 of 1.00"},
-		} {
-			t.Run(fmt.Sprint(name, ", with a ledger ", inLedger), func(t *testing.T) {
-				t.Parallel()
-				s, b := deployments(t)[inLedger], priced(test.state)
-				accept(t, s, b)
-				wantReserved(t, s, b.Tenant, "2100-03-01", "9.00 of 9.00")
-				b, err := s.Batch(t.Context(), b.BatchRef)
-				must(t, err)
+	for name, test := range map[string]struct {
+		state campaign.BatchState
+		end   func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error
+		want  string
+	}{
+		"partly delivered": {campaign.BatchSending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
+			t.Helper()
+			changes := append(changesOf(0, 2, campaign.OutcomeDelivered), changesOf(2, 3, campaign.OutcomeRead)...)
+			return recorderOf(s).Record(t.Context(), b, append(changes, changesOf(3, 6, campaign.OutcomeFailed)...))
+		}, "4.00 of 4.00"},
+		"delivered": {campaign.BatchSending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
+			t.Helper()
+			return recorderOf(s).Record(t.Context(), b, changesOf(0, 6, campaign.OutcomeRead))
+		}, "9.00 of 9.00"},
+		"open": {campaign.BatchSending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
+			t.Helper()
+			return recorderOf(s).Record(t.Context(), b, changesOf(0, 6, campaign.OutcomeSent))
+		}, "9.00 of 9.00"},
+		"cancelled before it was due": {campaign.BatchPending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
+			t.Helper()
+			return s.CancelBatch(t.Context(), b.BatchRef, later, false, later)
+		}, "0.00 of 0.00"},
+		"cancelled with a reservation": {campaign.BatchCancelled, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
+			t.Helper()
+			return s.RemoveFromDueIndex(t.Context(), b.BatchRef)
+		}, "0.00 of 0.00"},
+		"cancelled while it was sent": {campaign.BatchSending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
+			t.Helper()
+			return errors.Join(s.CancelBatch(t.Context(), b.BatchRef, later, false, later),
+				recorderOf(s).Record(t.Context(), b, append(changesOf(0, 1, campaign.OutcomeDelivered), changesOf(1, 6, campaign.OutcomeStopped)...)))
+		}, "1.00 of 1.00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, b := newLedgers(t), priced(test.state)
+			accept(t, s, b)
+			wantReserved(t, s, b.Tenant, "2100-03-01", "9.00 of 9.00")
+			b, err := s.Batch(t.Context(), b.BatchRef)
+			must(t, err)
 
-				var calls sync.WaitGroup
-				for range 5 {
-					calls.Go(func() {
-						if err := errors.Join(test.end(t, s, b), s.RemoveFromDueIndex(t.Context(), b.BatchRef)); err != nil {
-							t.Error(err)
-						}
-					})
-				}
-				calls.Wait()
+			var calls sync.WaitGroup
+			for range 5 {
+				calls.Go(func() {
+					if err := errors.Join(test.end(t, s, b), s.RemoveFromDueIndex(t.Context(), b.BatchRef)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			calls.Wait()
 
-				wantReserved(t, s, b.Tenant, "2100-03-01", test.want)
-			})
-		}
+			wantReserved(t, s, b.Tenant, "2100-03-01", test.want)
+		})
 	}
 }
 
@@ -226,17 +223,15 @@ func TestReschedule_CancelledConcurrently(t *testing.T) {
 
 func TestOverview_Billed(t *testing.T) {
 	t.Parallel()
-	for _, inLedger := range []bool{false, true} {
-		s, b := deployments(t)[inLedger], priced(campaign.BatchSending)
-		accept(t, s, b)
-		b, err := s.Batch(t.Context(), b.BatchRef)
-		must(t, err)
-		must(t, recorderOf(s).Record(t.Context(), b, append(changesOf(0, 3, campaign.OutcomeDelivered), changesOf(3, 5, campaign.OutcomeFailed)...)))
-		c, err := s.Overview(t.Context(), b.ID)
-		must(t, err)
-		if got := c.Batches[0].Billed(); got != (campaign.ClassCounts{Basic: 2, Single: 1}) {
-			t.Errorf("with a ledger %v: %+v", inLedger, got)
-		}
+	s, b := newLedgers(t), priced(campaign.BatchSending)
+	accept(t, s, b)
+	b, err := s.Batch(t.Context(), b.BatchRef)
+	must(t, err)
+	must(t, recorderOf(s).Record(t.Context(), b, append(changesOf(0, 3, campaign.OutcomeDelivered), changesOf(3, 5, campaign.OutcomeFailed)...)))
+	c, err := s.Overview(t.Context(), b.ID)
+	must(t, err)
+	if got := c.Batches[0].Billed(); got != (campaign.ClassCounts{Basic: 2, Single: 1}) {
+		t.Errorf("billed %+v", got)
 	}
 }
 

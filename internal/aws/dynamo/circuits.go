@@ -29,20 +29,6 @@ func readCircuitKey(row Item) (t campaign.NotifyTask, ok bool) {
 	return campaign.NotifyTask{Tenant: tenant, EndpointID: id}, ofTenant && isCircuit
 }
 
-// deliveryDue returns the DueIndex partition key of a delivery: a shard, or a key of its
-// endpoint.
-func deliveryDue(n campaign.WebhookDelivery, key Item) string {
-	switch {
-	case n.ID != "":
-		return deliveryIDDue(n)
-	case n.Dead:
-		return deadPrefix + n.Tenant + "#" + n.EndpointID
-	case n.Parked:
-		return parkedPrefix + n.Tenant + "#" + n.EndpointID
-	}
-	return deliveryShard(key)
-}
-
 // Circuit reads an endpoint's circuit consistently. Without a circuit, only Tenant and
 // EndpointID are set.
 func (s *CampaignStore) Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error) {

@@ -6,11 +6,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// splitLayout is the value of OUTCOMES_LAYOUT that stores new outcomes in the Outcomes
-// table and new deliveries in the Webhooks table. Other values store both in the Campaigns
-// table, the only layout that the previous version can read.
-const splitLayout = "v2"
-
 // Tables are the names of the tables, and the client that reads and writes them.
 type Tables struct {
 	Client    *dynamodb.Client
@@ -18,9 +13,6 @@ type Tables struct {
 	Campaigns string
 	Outcomes  string
 	Webhooks  string
-	// Split stores the outcomes of new batches in Outcomes and new deliveries in Webhooks.
-	// Otherwise both are stored in Campaigns. Reads cover both layouts.
-	Split bool
 	// MediaURL is the address of uploaded files, without a trailing slash. If it is empty,
 	// templates are saved without a check of the files that they show.
 	MediaURL string
@@ -28,12 +20,11 @@ type Tables struct {
 }
 
 // FromEnv returns the tables AUTH_TABLE, CAMPAIGNS_TABLE, OUTCOMES_TABLE and
-// WEBHOOKS_TABLE. OUTCOMES_LAYOUT selects the layout of new rows; all layouts are read.
-// MEDIA_URL is the address of uploaded files.
+// WEBHOOKS_TABLE. MEDIA_URL is the address of uploaded files.
 func FromEnv(client *dynamodb.Client, env func(string) string, now func() time.Time) Tables {
 	return Tables{
 		Client: client, Auth: env("AUTH_TABLE"), Campaigns: env("CAMPAIGNS_TABLE"),
 		Outcomes: env("OUTCOMES_TABLE"), Webhooks: env("WEBHOOKS_TABLE"),
-		Split: env("OUTCOMES_LAYOUT") == splitLayout, MediaURL: env("MEDIA_URL"), Now: now,
+		MediaURL: env("MEDIA_URL"), Now: now,
 	}
 }

@@ -20,11 +20,12 @@ import (
 func (s *CampaignStore) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
 	update := "SET cancelled = :true, cancelledAt = if_not_exists(cancelledAt, :at)"
 	if revoke {
-		update += ", takeBack = :true"
+		update += ", #revoke = :true"
 	}
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: metaKey(id), UpdateExpression: &update,
 		ConditionExpression:       aws.String("attribute_exists(pk) AND " + notForgetting),
+		ExpressionAttributeNames:  reservedNames(update),
 		ExpressionAttributeValues: Item{":true": boolean(true), ":at": millis(at)},
 	})
 	if _, absent := errors.AsType[*types.ConditionalCheckFailedException](err); absent {
@@ -38,12 +39,12 @@ func (s *CampaignStore) CancelCampaign(ctx context.Context, id campaign.ID, at t
 
 // CancelBatch cancels a batch. A pending batch is never released, and sweep checks it
 // at nextCheck. Of a batch that is sending, no more messages are sent. An ended batch is
-// unchanged. It can be repeated and keeps the first time; takeBack can be added later.
-func (s *CampaignStore) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error {
+// unchanged. It can be repeated and keeps the first time; revoke can be added later.
+func (s *CampaignStore) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error {
 	update, open := "SET cancelledAt = if_not_exists(cancelledAt, :at)", "attribute_not_exists(cancelledAt)"
 	values := Item{":at": millis(at)}
-	if takeBack {
-		update, open = update+", takeBack = :true", "attribute_not_exists(takeBack)"
+	if revoke {
+		update, open = update+", #revoke = :true", "attribute_not_exists(#revoke)"
 		values[":true"] = boolean(true)
 	}
 	cancelled, err := s.cancelPending(ctx, ref, update, withValues(values, Item{":next": millis(nextCheck)}))

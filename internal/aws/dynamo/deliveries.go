@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,52 +15,35 @@ import (
 
 var errDamagedDelivery = fmt.Errorf("delivery: %w", campaign.ErrDamaged)
 
-// deliveryPrefix starts the sort key of a delivery. The key contains all fields of a
-// NotifyTask, so that tasks can be created from the index: NOTICE#ordinal#tenant#endpoint
-// under a batch, NOTICE#kind#blob#endpoint under a tenant. Kinds, blob keys and endpoint
-// IDs contain no #.
-const deliveryPrefix = "NOTICE#"
+const (
+	deliveryIDPrefix = "W#"
+	deliveryPrefix   = "DELIVERY#"
+)
 
+// deliveryKey contains all fields of the delivery's task, so that tasks can be created from
+// the index.
 func deliveryKey(t campaign.NotifyTask) Item {
-	if t.DeliveryID != "" {
-		return deliveryIDKey(t)
-	}
-	if t.BatchKey == "" {
-		return Item{"pk": text("X#" + t.Tenant), "sk": text(deliveryPrefix + string(t.Kind) + "#" + t.Blob + "#" + t.EndpointID)}
-	}
-	return Item{"pk": text("B#" + t.BatchKey), "sk": text(fmt.Sprintf("%s%06d#%s#%s", deliveryPrefix, t.Ordinal, t.Tenant, t.EndpointID))}
+	return Item{"pk": text(deliveryIDPrefix + t.DeliveryID), "sk": text(deliveryPrefix + t.Tenant + "#" + t.EndpointID)}
 }
 
-// readDeliveryKey decodes a key of deliveryKey or circuitKey. The task of a circuit has no
-// batch and no blob. ok is false for other rows.
+// readDeliveryKey decodes a key of deliveryKey. Endpoint IDs contain no #. ok is false for
+// other rows.
 func readDeliveryKey(row Item) (t campaign.NotifyTask, ok bool) {
-	if t, ok := readCircuitKey(row); ok {
-		return t, true
-	}
-	if t, ok := readDeliveryIDKey(row); ok {
-		return t, true
-	}
-	rest, isDelivery := strings.CutPrefix(getText(row, "sk"), deliveryPrefix)
-	first, rest, hasFirst := strings.Cut(rest, "#")
-	at := strings.LastIndexByte(rest, '#')
-	if !isDelivery || !hasFirst || at < 0 {
+	id, hasID := strings.CutPrefix(getText(row, "pk"), deliveryIDPrefix)
+	owner, isDelivery := strings.CutPrefix(getText(row, "sk"), deliveryPrefix)
+	at := strings.LastIndexByte(owner, '#')
+	if !hasID || !isDelivery || at < 0 {
 		return t, false
 	}
-	t.EndpointID = rest[at+1:]
-	if tenant, ok := strings.CutPrefix(getText(row, "pk"), "X#"); ok {
-		t.Tenant, t.Kind, t.Blob = tenant, campaign.Kind(first), rest[:at]
-		return t, true
-	}
-	key, ofBatch := strings.CutPrefix(getText(row, "pk"), "B#")
-	ordinal, err := strconv.Atoi(first)
-	t.Tenant, t.BatchKey, t.Ordinal = rest[:at], key, ordinal
-	return t, ofBatch && err == nil
+	return campaign.NotifyTask{DeliveryID: id, Tenant: owner[:at], EndpointID: owner[at+1:]}, true
 }
 
 func deliveryRow(n campaign.WebhookDelivery) Item {
 	row := deliveryKey(n.Task())
-	if n.ID != "" {
-		setSubject(row, n)
+	if n.Blob != "" {
+		row["kind"], row["blob"] = text(string(n.Kind)), text(n.Blob)
+	} else {
+		row["entries"] = bytesOf(n.Entries)
 	}
 	if n.Attempt > 0 {
 		row["attempt"] = number(n.Attempt)
@@ -75,41 +57,19 @@ func deliveryRow(n campaign.WebhookDelivery) Item {
 	if n.Parked {
 		row["parked"] = boolean(true)
 	}
-	row["due"], row["nextCheck"] = text(deliveryDue(n, row)), millis(n.Next)
+	row["due"], row["nextCheck"] = text(deliveryDue(n)), millis(n.Next)
 	setEnd(row, n.ExpiresAt)
 	return row
 }
 
-// setSubject writes the content of a delivery with an ID. For other deliveries, the key
-// contains it.
-func setSubject(row Item, n campaign.WebhookDelivery) {
-	if n.Blob != "" {
-		row["kind"], row["blob"] = text(string(n.Kind)), text(n.Blob)
-		return
-	}
-	row["entries"] = bytesOf(n.Entries)
-}
-
-func deliveryShard(key Item) string {
-	return strconv.FormatUint(hashOf(getText(key, "pk")+getText(key, "sk"))%DueShards, 10)
-}
-
-func readDelivery(t campaign.NotifyTask, row Item) (n campaign.WebhookDelivery, err error) {
-	n = campaign.WebhookDelivery{
-		Tenant: t.Tenant, EndpointID: t.EndpointID, Ordinal: t.Ordinal, Kind: t.Kind, Blob: t.Blob,
+func readDelivery(t campaign.NotifyTask, row Item) (campaign.WebhookDelivery, error) {
+	left, err := unpackLeft(getBinary(row, "left"))
+	return campaign.WebhookDelivery{
+		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Left: left,
+		Kind: campaign.Kind(getText(row, "kind")), Blob: getText(row, "blob"), Entries: getBinary(row, "entries"),
 		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
 		ExpiresAt: getEnd(row),
-	}
-	if t.DeliveryID != "" {
-		n.ID, n.Kind, n.Blob, n.Entries = t.DeliveryID, campaign.Kind(getText(row, "kind")), getText(row, "blob"), getBinary(row, "entries")
-	}
-	if t.BatchKey != "" {
-		if n.Key, err = campaign.ParseBatchKey(t.BatchKey); err != nil {
-			return n, fmt.Errorf("read delivery: %w", err)
-		}
-	}
-	n.Left, err = unpackLeft(getBinary(row, "left"))
-	return n, err
+	}, err
 }
 
 // packLeft encodes ascending positions as differences.
@@ -139,7 +99,7 @@ func unpackLeft(b []byte) ([]int, error) {
 // Delivery reads a delivery consistently. The error wraps campaign.ErrNotFound if it does
 // not exist.
 func (s *CampaignStore) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error) {
-	row, err := s.inTableOf(t).get(ctx, deliveryKey(t))
+	row, err := s.getFrom(ctx, s.Webhooks, deliveryKey(t))
 	if err != nil {
 		return campaign.WebhookDelivery{}, fmt.Errorf("read delivery to endpoint %s: %w", t.EndpointID, err)
 	}
@@ -155,7 +115,7 @@ func (s *CampaignStore) SaveDelivery(ctx context.Context, read, n campaign.Webho
 	}
 	condition, values := sameDelivery(read)
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: &s.inTableOf(n.Task()).Campaigns, Item: deliveryRow(n),
+		TableName: &s.Webhooks, Item: deliveryRow(n),
 		ConditionExpression: &condition, ExpressionAttributeNames: map[string]string{"#left": "left"}, ExpressionAttributeValues: values,
 	})
 	return conditionHeld(err, "save delivery to endpoint "+n.EndpointID)
@@ -163,7 +123,7 @@ func (s *CampaignStore) SaveDelivery(ctx context.Context, read, n campaign.Webho
 
 // DeleteDelivery deletes a completed delivery.
 func (s *CampaignStore) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
-	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.inTableOf(t).Campaigns, Key: deliveryKey(t)}); err != nil {
+	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Webhooks, Key: deliveryKey(t)}); err != nil {
 		return fmt.Errorf("delete delivery to endpoint %s: %w", t.EndpointID, err)
 	}
 	return nil
@@ -173,7 +133,7 @@ func (s *CampaignStore) DeleteDelivery(ctx context.Context, t campaign.NotifyTas
 // reports whether it did.
 func (s *CampaignStore) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.inTableOf(t).Campaigns, Key: deliveryKey(t),
+		TableName: &s.Webhooks, Key: deliveryKey(t),
 		UpdateExpression:          aws.String("SET nextCheck = :next"),
 		ConditionExpression:       aws.String("nextCheck = :read"),
 		ExpressionAttributeValues: Item{":next": millis(next), ":read": millis(read)},
@@ -193,9 +153,9 @@ func (s *CampaignStore) AddDeliveries(ctx context.Context, deliveries []campaign
 
 // addDelivery writes a delivery if there is no row, and reports whether it did.
 func (s *CampaignStore) addDelivery(ctx context.Context, n campaign.WebhookDelivery) (bool, error) {
-	put := s.inTableOf(n.Task()).putIfAbsentOrExpired(deliveryRow(n)).Put
+	put := s.putIfAbsentOrExpired(deliveryRow(n)).Put
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: put.TableName, Item: put.Item,
+		TableName: &s.Webhooks, Item: put.Item,
 		ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
 	})
 	return conditionHeld(err, "add delivery to endpoint "+n.EndpointID)
@@ -221,24 +181,10 @@ func sameDelivery(n campaign.WebhookDelivery) (string, Item) {
 	return condition, values
 }
 
-// LogPage reads one page of a batch's log. The error wraps campaign.ErrNotFound if it does
-// not exist.
-func (s *CampaignStore) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error) {
-	row, err := s.get(ctx, outcomeKey(key, logSK(ordinal)))
-	if err != nil {
-		return campaign.LogPage{}, fmt.Errorf("read page %d of the log of batch %s: %w", ordinal, key, err)
-	}
-	changes, err := unpackChanges(getBinary(row, "changes"))
-	if err != nil {
-		return campaign.LogPage{}, fmt.Errorf("read page %d of the log of batch %s: %w", ordinal, key, err)
-	}
-	return campaign.LogPage{Ordinal: ordinal, First: int(getNumber(row, "first")), Changes: changes}, nil
-}
-
 // Identity returns the batch with the key. The error wraps campaign.ErrNotFound if there is
 // none, and campaign.ErrDamaged if the row is incomplete.
 func (s *CampaignStore) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
-	row, err := s.get(ctx, outcomeKey(key, headSK))
+	row, err := s.get(ctx, identityKey(key))
 	if err != nil {
 		return campaign.BatchRef{}, fmt.Errorf("find batch %s: %w", key, err)
 	}

@@ -3,20 +3,12 @@
 //
 // The Auth table has the partition key pk. The other tables also have the sort
 // key sk. The following tables list every row, with the packages that write and
-// read it. "key" is a campaign.BatchKey, "hash" a SHA-256 hash. Rows of the
-// former layout are written only if Tables.Split is false.
+// read it. "key" is a campaign.BatchKey, "hash" a SHA-256 hash.
 //
 // AuthStore reads and writes the Auth table and the list entries TEN#tenant
 // CREDENTIAL#client. CampaignStore reads and writes all other rows, those of operators
 // and of the dashboard included; its Snapshot also reads the CRED# and CALLS# rows of a
 // dispatch call.
-//
-// Some stored names differ from the names in the code:
-//
-//	stored name       type
-//	NOTICE            campaign.WebhookDelivery
-//	PACE              campaign.RateLimit
-//	turn (of a task)  campaign.Reservation
 //
 // # Auth
 //
@@ -38,10 +30,7 @@
 //	C#tenant#campaign         RESULTS                         its results when a page last read them               dashboard                                           dashboard
 //	N#tenant#hash             NAME                            name of a campaign                                   dispatch, retention                                 dispatch
 //	I#tenant#client#hash      IDEM                            response of an idempotency key                       dispatch, privacy                                   dispatch, privacy
-//	B#key                     HEAD                            batch of a message ID; its outcomes (former layout)  dispatch, outcome                                   outcome, webhook, feed, query
-//	B#key                     LOG#ordinal                     log page (former layout)                             outcome                                             webhook, query
-//	B#key                     NOTICE#ordinal#tenant#endpoint  delivery of a log page (former layout)               outcome, webhook                                    webhook, sweep
-//	X#tenant                  NOTICE#kind#blob#endpoint       delivery of an event (former layout)                 outcome, webhook                                    webhook, sweep
+//	B#key                     HEAD                            batch of a message ID                                dispatch                                            outcome, webhook, feed, query
 //	TEN#tenant                TENANT                          tenant                                               admin                                               admin, release, dashboard
 //	TEN#tenant                BILLING                         prices and limits                                    admin, dashboard                                    dispatch, control, dashboard
 //	TEN#tenant                BRAND                           name of the sender and logo                          dashboard                                           dashboard
@@ -59,9 +48,8 @@
 //	T#template                CURRENT                         newest version of a template                         admin, dashboard, templates                         dispatch, dashboard, templates
 //	T#template                V#version                       version of a template                                admin, dashboard, templates                         send, privacy, dashboard, templates
 //	A#agent                   AGENT                           agent                                                admin                                               send, events, admin
-//	A#agent                   OWNER                           owner of an agent                                    admin                                               admin
-//	A#agent                   TENANT#tenant                   tenant of an agent                                   admin                                               outcome, admin
-//	A#agent                   PACE                            rate limit of an agent                               send                                                send, sweep
+//	A#agent                   OWNER                           owner of an agent                                    admin                                               outcome, admin, privacy
+//	A#agent                   RATE                            rate limit of an agent                               send                                                send, sweep
 //	PAUSE#subject             PAUSE                           pause of sending                                     admin                                               send, sweep
 //	DIRECTORY                 TENANT#, AGENT# or PAUSE#id     list entry of any of these                           admin                                               admin
 //	OPT#tenant                shard                           opted-out phone numbers                              dashboard, optout, restore                          dashboard, send, privacy
@@ -79,8 +67,6 @@
 //	EXPORT#export             SNAPSHOT                        sequences of its batches                             campaigns, dashboard                                exports
 //	EXPORTS#tenant            campaign#export                 list entry of an export                              campaigns, dashboard                                dashboard, privacy
 //	EXPORTS#tenant            SLOT#number                     unfinished export                                    campaigns, dashboard, exports                       campaigns, dashboard
-//	FAILURES#tenant#endpoint  time#webhook                    failed post (former layout)                          webhook                                             admin, dashboard
-//	STATS#tenant#endpoint     hour                            counts of posts (former layout)                      webhook                                             dashboard
 //
 // # Outcomes
 //
@@ -94,9 +80,9 @@
 //
 // # Webhooks
 //
-//	pk                        sk                      row              written by        read by
-//	W#delivery                NOTICE#tenant#endpoint  delivery         outcome, webhook  webhook, sweep
-//	FAILURES#tenant#endpoint  time#webhook            failed post      webhook           admin, dashboard
-//	POSTS#tenant#endpoint     time#webhook            kept post        webhook           dashboard, privacy
-//	STATS#tenant              hour                    counts of posts  webhook           dashboard
+//	pk                        sk                        row              written by        read by
+//	W#delivery                DELIVERY#tenant#endpoint  delivery         outcome, webhook  webhook, sweep
+//	FAILURES#tenant#endpoint  time#webhook              failed post      webhook           admin, dashboard
+//	POSTS#tenant#endpoint     time#webhook              kept post        webhook           dashboard, privacy
+//	STATS#tenant              hour                      counts of posts  webhook           dashboard
 package dynamo

@@ -22,7 +22,7 @@ const duePage = 250
 
 var errBadKey = errors.New("not a batch key")
 
-// Due yields the due batches, deliveries and campaigns of one of AllDueShards, the longest
+// Due yields the due batches, circuits and campaigns of one of DueShards, the longest
 // overdue first. The index is eventually consistent, so items may have changed. The
 // sequence ends at the first error.
 func (s *CampaignStore) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
@@ -50,7 +50,7 @@ func (s *CampaignStore) Due(ctx context.Context, shard int, now time.Time) iter.
 
 func readDue(row Item) (campaign.Due, error) {
 	check := getMillis(row, "nextCheck")
-	if task, ok := readDeliveryKey(row); ok {
+	if task, ok := readCircuitKey(row); ok {
 		return campaign.Due{Delivery: &task, Check: check}, nil
 	}
 	if id, ok := campaignOf(row); ok && getText(row, "sk") == metaSK {
@@ -81,52 +81,12 @@ func campaignOf(row Item) (id campaign.ID, ok bool) {
 }
 
 // StartRelease moves a due pending batch to releasing and records its agent, and reports
-// whether it did. agentID can be "", see AdoptAgent.
+// whether it did.
 func (s *CampaignStore) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error) {
-	update, values := "SET #state = :to, #due = :shard, nextCheck = :next", Item{
-		":from": text(string(campaign.BatchPending)), ":to": text(string(campaign.BatchReleasing)),
+	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next, agentId = :agent", "#state = :from AND dueAt <= :now", Item{
+		":from": text(string(campaign.BatchPending)), ":to": text(string(campaign.BatchReleasing)), ":agent": text(agentID),
 		":now": millis(now), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
-	}
-	if agentID != "" {
-		update, values[":agent"] = update+", agentId = :agent", text(agentID)
-	}
-	return s.updateBatch(ctx, ref, update, "#state = :from AND dueAt <= :now", values)
-}
-
-// AdoptAgent returns the batch with its agent. A released batch without an agent gets the
-// tenant's current agent. If the batch is not released, or the tenant has no agent, the
-// batch is returned unchanged.
-func (s *CampaignStore) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
-	if !b.NeedsAgent() {
-		return b, nil
-	}
-	tenant, err := s.Tenant(ctx, b.Tenant)
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && tenant.AgentID == "" {
-		return b, nil
-	}
-	if err != nil {
-		return b, fmt.Errorf("find the agent of batch %s: %w", b.BatchID, err)
-	}
-	return s.SetAgent(ctx, b, tenant.AgentID)
-}
-
-// SetAgent records the agent of a released batch that has none. It returns the batch with
-// its recorded agent.
-func (s *CampaignStore) SetAgent(ctx context.Context, b campaign.Batch, agentID string) (campaign.Batch, error) {
-	set, err := s.updateBatch(ctx, b.BatchRef, "SET agentId = :agent",
-		"attribute_not_exists(agentId) AND #state IN (:releasing, :sending, :sent, :completed)", Item{
-			":agent":     text(agentID),
-			":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
-			":sent": text(string(campaign.BatchSent)), ":completed": text(string(campaign.BatchCompleted)),
-		})
-	if err != nil {
-		return b, err
-	}
-	if !set { // by another call, or by a repeated call of the SDK
-		return s.Batch(ctx, b.BatchRef)
-	}
-	b.AgentID = agentID
-	return b, nil
+	})
 }
 
 // EndRelease moves a releasing batch to sending, and reports whether it did. An existing
@@ -240,18 +200,23 @@ func (s *CampaignStore) updateBatch(ctx context.Context, ref campaign.BatchRef, 
 }
 
 func (s *CampaignStore) batchUpdate(ref campaign.BatchRef, update, condition string, values Item) *types.Update {
-	var names map[string]string // DynamoDB rejects an empty map
-	for _, name := range []string{"state", "due"} {
-		if strings.Contains(update+condition, "#"+name) {
+	return &types.Update{
+		TableName: &s.Campaigns, Key: batchKey(ref),
+		UpdateExpression: &update, ConditionExpression: &condition,
+		ExpressionAttributeNames: reservedNames(update + condition), ExpressionAttributeValues: values,
+	}
+}
+
+// reservedNames returns the names that an expression uses and that DynamoDB reserves, nil for
+// none: DynamoDB rejects an empty map.
+func reservedNames(expression string) (names map[string]string) {
+	for _, name := range []string{"state", "due", "revoke"} {
+		if strings.Contains(expression, "#"+name) {
 			if names == nil {
 				names = map[string]string{}
 			}
 			names["#"+name] = name
 		}
 	}
-	return &types.Update{
-		TableName: &s.Campaigns, Key: batchKey(ref),
-		UpdateExpression: &update, ConditionExpression: &condition,
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	}
+	return names
 }

@@ -224,28 +224,24 @@ func read(t *testing.T, store *dynamo.CampaignStore, b campaign.Batch) campaign.
 	return now
 }
 
-// Split rows are in shards that the former version does not read, all rows of a tenant in
-// one part of sweep. Due finds them with the others.
-func TestDue_Split(t *testing.T) {
+// The rows of a tenant are in many shards of one part of sweep.
+func TestDue_OnePart(t *testing.T) {
 	t.Parallel()
-	store, split := newStore(t), newStore(t)
-	split.Campaigns, split.Split = store.Campaigns, true
-	tenant := "tenant-" + rand.Text()
+	store, tenant := newStore(t), "tenant-"+rand.Text()
 	shards := map[int]int{}
 	for range 40 {
 		b := newBatch(tenant, campaign.BatchPending, later, later)
-		accept(t, split, b)
-		if started, err := split.StartRelease(t.Context(), b.BatchRef, "", later, later); !started || err != nil {
+		accept(t, store, b)
+		if started, err := store.StartRelease(t.Context(), b.BatchRef, "agent", later, later); !started || err != nil {
 			t.Fatalf("started %v: %v", started, err)
 		}
 	}
-	accept(t, store, newBatch(tenant, campaign.BatchSending, later, later))
 	circuit := campaign.Circuit{Tenant: tenant, EndpointID: "e", Since: later, Next: later}
-	if saved, err := split.SaveCircuit(t.Context(), circuit); !saved || err != nil {
+	if saved, err := store.SaveCircuit(t.Context(), circuit); !saved || err != nil {
 		t.Fatalf("saved %v: %v", saved, err)
 	}
-	parts, old, found := map[int]bool{}, 0, 0
-	for shard := range dynamo.AllDueShards {
+	parts, found := map[int]bool{}, 0
+	for shard := range dynamo.DueShards {
 		for due, err := range store.Due(t.Context(), shard, later) {
 			if err != nil {
 				t.Fatal(err)
@@ -253,18 +249,29 @@ func TestDue_Split(t *testing.T) {
 			if due.Batch.Tenant != tenant && (due.Delivery == nil || due.Delivery.Tenant != tenant) {
 				continue
 			}
-			if found++; shard < dynamo.DueShards {
-				old++
-				continue
-			}
+			found++
 			shards[shard]++
 			parts[shard%dynamo.DueParts] = true
 		}
 	}
-	if found != 42 || old != 1 {
-		t.Errorf("%d rows are due, %d of them in shards of the version before; want 42 and 1", found, old)
+	if found != 41 {
+		t.Errorf("%d rows are due, want 41", found)
 	}
 	if len(parts) != 1 || len(shards) < 8 {
 		t.Errorf("the rows stand in %d parts and %d shards, want one part and about 16 shards", len(parts), len(shards))
+	}
+}
+
+func TestStartRelease_RecordsTheAgent(t *testing.T) {
+	t.Parallel()
+	store, b := newStore(t), newBatch("tenant-"+rand.Text(), campaign.BatchPending, later, later)
+	accept(t, store, b)
+	for i, agent := range []string{"first", "second"} {
+		if _, err := store.StartRelease(t.Context(), b.BatchRef, agent, later, later); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := store.Batch(t.Context(), b.BatchRef); got.AgentID != "first" || err != nil {
+			t.Errorf("release %d: agent %q, %v", i, got.AgentID, err)
+		}
 	}
 }

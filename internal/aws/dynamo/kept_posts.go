@@ -36,7 +36,7 @@ func keptPostsPK(tenant, endpointID string) string { return "POSTS#" + tenant + 
 // campaign.ErrNotFound if there is none.
 func (s *CampaignStore) KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.KeptPost, error) {
 	key := keptPostKey(campaign.KeptPost{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
-	row, err := s.inWebhooks().get(ctx, key)
+	row, err := s.getFrom(ctx, s.Webhooks, key)
 	if err != nil {
 		return campaign.KeptPost{}, fmt.Errorf("read a post to endpoint %s: %w", endpointID, err)
 	}

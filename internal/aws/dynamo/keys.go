@@ -16,18 +16,15 @@ import (
 const TTL = "expiresAt"
 
 // DueIndex is a sparse index of the Campaigns table: partition key "due" (shard number),
-// sort key "nextCheck" (milliseconds since 1970). It contains unfinished batches, pending
-// deliveries, circuits, and each campaign's META row with its expiry.
+// sort key "nextCheck" (milliseconds since 1970). It contains unfinished batches, circuits,
+// and each campaign's META row with its expiry.
 //
-// Rows of Split use SplitDueShards, numbered after the first DueShards. The shard number
-// modulo DueParts selects the part of sweep that reads it; all Split rows of a tenant
-// are in one part.
+// The shard number modulo DueParts selects the part of sweep that reads it; all rows of a
+// tenant are in one part.
 const (
-	DueIndex       = "due"
-	DueShards      = 4
-	SplitDueShards = 128
-	AllDueShards   = DueShards + SplitDueShards
-	DueParts       = 4
+	DueIndex  = "due"
+	DueShards = 128
+	DueParts  = 4
 )
 
 // CampaignsIndex is a sparse index of META rows that lists the campaigns of a tenant:
@@ -67,9 +64,9 @@ func templateVersionKey(id string, version int) Item {
 	return Item{"pk": text("T#" + id), "sk": text(fmt.Sprintf("V#%06d", version))}
 }
 
-// outcomeKey is the key of a batch's outcome row: HEAD or LOG#ordinal.
-func outcomeKey(key campaign.BatchKey, sk string) Item {
-	return Item{"pk": text("B#" + key.String()), "sk": text(sk)}
+// identityKey is the key of the row that identifies the batch of a message ID.
+func identityKey(key campaign.BatchKey) Item {
+	return Item{"pk": text("B#" + key.String()), "sk": text(headSK)}
 }
 
 func credentialKey(clientID string) Item { return Item{"pk": text("CRED#" + clientID)} }
@@ -157,11 +154,6 @@ func agentKey(id string) Item { return Item{"pk": text("A#" + id), "sk": text("A
 // agent keeps its history.
 func ownerKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("OWNER")} }
 
-// agentTenantKey is the row that lists a tenant of an agent.
-func agentTenantKey(agentID, tenant string) Item {
-	return Item{"pk": text("A#" + agentID), "sk": text("TENANT#" + tenant)}
-}
-
 // optOutKey is the row of a shard of a tenant's opt-outs.
 func optOutKey(tenant string, shard int) Item {
 	return Item{"pk": text("OPT#" + tenant), "sk": text(fmt.Sprintf("%02d", shard))}
@@ -174,7 +166,7 @@ func optOutPartKey(tenant string, shard int, id string) Item {
 }
 
 // rateLimitKey is the row with the shared rate limit of an agent.
-func rateLimitKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("PACE")} }
+func rateLimitKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("RATE")} }
 
 // pauseKey is the row that pauses sending for "all", "tenant#id" or "agent#id".
 func pauseKey(subject string) Item { return Item{"pk": text("PAUSE#" + subject), "sk": text("PAUSE")} }

@@ -27,6 +27,8 @@ import (
 // "was": the sequence before the first of them. The tenant and the campaign are
 // in the batch's HEAD row of the Campaigns table, see Identity.
 
+func logSK(first int) string { return pageSK(logPages, first) }
+
 func ledgerKey(key campaign.BatchKey, sk string) Item {
 	return Item{"pk": text(key.String()), "sk": text(sk)}
 }

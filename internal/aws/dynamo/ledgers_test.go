@@ -30,7 +30,6 @@ func newLedgers(t *testing.T, attach ...func(*dynamodb.Options)) *dynamo.Campaig
 	env, s := stackenv.Load(t), newStore(t)
 	s.Client = dynamodb.NewFromConfig(env.AWS(), attach...)
 	s.Outcomes, _ = env.LedgerTable(t)
-	s.Split = true
 	return s
 }
 
@@ -43,7 +42,7 @@ func with(t *testing.T, s *dynamo.CampaignStore, attach func(*dynamodb.Options))
 }
 
 func ledgerBatch(accepted int) campaign.Batch {
-	return campaign.Batch{Key: newKey(), Accepted: accepted, AcceptedAt: later.Add(-time.Hour), Ledger: true}
+	return campaign.Batch{Key: newKey(), Accepted: accepted, AcceptedAt: later.Add(-time.Hour)}
 }
 
 func record(t *testing.T, l *dynamo.CampaignStore, b campaign.Batch, changes []campaign.Change) outcome.Appended {

@@ -49,7 +49,7 @@ func TestMoveCampaign_Requests(t *testing.T) {
 	now := time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 	store := dynamo.NewCampaignStore(dynamo.Tables{
 		Client:    dynamodb.NewFromConfig(env.AWS(), func(o *dynamodb.Options) { o.HTTPClient = wire }),
-		Campaigns: env["CAMPAIGNS_TABLE"], Now: func() time.Time { return now },
+		Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: func() time.Time { return now },
 	})
 	id := campaign.ID{Tenant: "t-" + rand.Text(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"}
 	var refs []campaign.BatchRef

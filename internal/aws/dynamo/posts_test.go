@@ -13,14 +13,14 @@ import (
 	"campaign-dispatch/internal/webhook/poststats"
 )
 
-func TestCountPosts(t *testing.T) {
+func TestAddPosts(t *testing.T) {
 	t.Parallel()
 	store, ctx, tenant := adminStore(t), t.Context(), randomID()
 	for _, c := range []struct {
 		at            time.Duration
 		taken, failed int
 	}{{0, 250, 0}, {59 * time.Minute, 3, 2}, {-time.Minute, 7, 0}, {-25 * time.Hour, 9, 9}} {
-		if err := store.CountPosts(ctx, tenant, "a", adminNow.Add(c.at), c.taken, c.failed); err != nil {
+		if err := store.AddPosts(ctx, tenant, adminNow.Add(c.at), map[string]poststats.Count{"a": {Taken: c.taken, Failed: c.failed}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,25 +37,26 @@ func TestCountPosts(t *testing.T) {
 func TestRecordFailure(t *testing.T) {
 	t.Parallel()
 	store, ctx, tenant := adminStore(t), t.Context(), randomID()
-	page := campaign.WebhookFailure{
+	entry := campaign.WebhookFailure{
 		Tenant: tenant, EndpointID: "e", WebhookID: "msg_a", Kind: campaign.KindRead, MessageID: "m", Status: 500, Code: "status_500",
-		Attempt: 2, At: adminNow, Took: 1200 * time.Millisecond, Position: 17, Task: campaign.NotifyTask{Tenant: tenant, EndpointID: "e", BatchKey: "k", Ordinal: 3},
+		Attempt: 2, At: adminNow, Took: 1200 * time.Millisecond, Entry: []byte("entry"),
+		Task: campaign.NotifyTask{Tenant: tenant, EndpointID: "e", DeliveryID: "n"},
 	}
 	reply := campaign.WebhookFailure{
 		Tenant: tenant, EndpointID: "e", WebhookID: "msg_b", Kind: campaign.KindReplied, Code: "timeout", At: adminNow.Add(time.Second),
-		Task: campaign.NotifyTask{Tenant: tenant, EndpointID: "e", Kind: campaign.KindReplied, Blob: "events/x"},
+		Task: campaign.NotifyTask{Tenant: tenant, EndpointID: "e", DeliveryID: "m"}, Blob: "events/x", Kept: true,
 	}
-	for _, f := range []campaign.WebhookFailure{page, reply} {
+	for _, f := range []campaign.WebhookFailure{entry, reply} {
 		if err := store.RecordFailure(ctx, f); err != nil {
 			t.Fatal(err)
 		}
 	}
 	all, err := store.Failures(ctx, tenant, "e", 10)
-	if diff := cmp.Diff([]campaign.WebhookFailure{reply, page}, all); diff != "" || err != nil {
+	if diff := cmp.Diff([]campaign.WebhookFailure{reply, entry}, all); diff != "" || err != nil {
 		t.Errorf("failures %v (-want +got):\n%s", err, diff)
 	}
 	one, err := store.Failure(ctx, tenant, "e", "msg_a", adminNow)
-	if diff := cmp.Diff(page, one); diff != "" || err != nil {
+	if diff := cmp.Diff(entry, one); diff != "" || err != nil {
 		t.Errorf("failure %v (-want +got):\n%s", err, diff)
 	}
 	if _, err := store.Failure(ctx, tenant, "e", "msg_a", adminNow.Add(time.Second)); !errors.Is(err, campaign.ErrNotFound) {

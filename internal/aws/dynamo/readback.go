@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/packed"
 )
 
 const (
@@ -24,31 +23,30 @@ const (
 // Campaign reads a campaign consistently, with its batches ordered by ordinal. The error
 // wraps campaign.ErrNotFound if it does not exist.
 func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
-	return s.campaign(ctx, id, nil, []string{"ordinal", "sequence", "tally"}) // without the states of all messages
+	return s.campaign(ctx, id, nil, true)
 }
 
 // overview are the attributes of META and BATCH rows that Overview reads.
 var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
-	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", "tapKey", "countsClicks", "nextCheck", "failedAt", forgetting,
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "revoke", "tapKey", "countsClicks", "nextCheck", "failedAt", forgetting,
 	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld",
 }
 
 // Overview is Campaign with fewer fields: batches lack Payload and Offsets.
-// Heads of batches without a ledger lack Ordinal and Sequence.
 func (s *CampaignStore) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
-	return s.campaign(ctx, id, overview, []string{"tally", "states"})
+	return s.campaign(ctx, id, overview, true)
 }
 
 // Dispatched is Campaign without heads.
 func (s *CampaignStore) Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
-	return s.campaign(ctx, id, nil, nil)
+	return s.campaign(ctx, id, nil, false)
 }
 
-// campaign reads the given attributes of the campaign's rows (nil for all) and of its
-// batches' heads (nil for none).
-func (s *CampaignStore) campaign(ctx context.Context, id campaign.ID, rowsFor, headsFor []string) (campaign.Campaign, error) {
+// campaign reads the given attributes of the campaign's rows (nil for all) and, if heads is
+// set, the heads of its batches.
+func (s *CampaignStore) campaign(ctx context.Context, id campaign.ID, rowsFor []string, heads bool) (campaign.Campaign, error) {
 	// The sort keys are BATCH#..., META and SET#..., in this order.
 	rows, err := s.queryFor(ctx, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)}, rowsFor...)
 	if err != nil {
@@ -60,7 +58,7 @@ func (s *CampaignStore) campaign(ctx context.Context, id campaign.ID, rowsFor, h
 	meta := rows[len(rows)-1]
 	c := campaign.Campaign{
 		ID: id, Name: getText(meta, "name"), CreatedAt: getMillis(meta, "createdAt"),
-		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "takeBack"), Move: readMove(meta), BatchCount: int(getNumber(meta, "batches")),
+		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "revoke"), Move: readMove(meta), BatchCount: int(getNumber(meta, "batches")),
 		Batches: make([]campaign.Progress, len(rows)-1),
 	}
 	for i, row := range rows[:len(rows)-1] {
@@ -71,10 +69,10 @@ func (s *CampaignStore) campaign(ctx context.Context, id campaign.ID, rowsFor, h
 		c.Batches[i].Batch = c.Move.Applied(c.Batches[i].Batch)
 	}
 	slices.SortFunc(c.Batches, func(a, b campaign.Progress) int { return a.Ordinal - b.Ordinal })
-	if headsFor == nil {
+	if !heads {
 		return c, nil
 	}
-	return c, s.readHeads(ctx, c.Batches, headsFor)
+	return c, s.readHeads(ctx, c.Batches)
 }
 
 // BatchProgress reads a batch consistently: the first existing one of the identifiers. The
@@ -103,26 +101,20 @@ func (s *CampaignStore) BatchProgress(ctx context.Context, id campaign.ID, batch
 			return p, false, err
 		}
 		one[0].Batch = readMove(rows[metaSK]).Applied(one[0].Batch)
-		return one[0], true, s.readHeads(ctx, one, []string{"ordinal", "sequence", "tally"})
+		return one[0], true, s.readHeads(ctx, one)
 	}
 	return p, false, nil
 }
 
-// readHeads reads the heads of the batches: of a ledger all but the tail, of other batches
-// the attributes. Then it reads the taps and the clicks of the batches that can have
-// some.
-func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
-	plain := headReader{table: s.Campaigns, key: outcomeKey, sk: headSK, attributes: attributes, set: setHead(readHead, plainStates)}
-	inLedger := headReader{table: s.Outcomes, key: ledgerKey, sk: headSK, attributes: []string{"seq", "states", "tally"}, set: setHead(readSummary, ledgerStates)}
-	taps := headReader{table: s.Outcomes, key: ledgerKey, sk: tapsSK, attributes: []string{"seq", "tapped"}, set: setTapped}
-	clicks := headReader{table: s.Outcomes, key: ledgerKey, sk: clicksSK, attributes: []string{"seq", "tapped"}, set: setClicked}
+// readHeads reads the heads of the batches without their tails. Then it reads the taps and
+// the clicks of the batches that can have some.
+func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progress) error {
+	inLedger := headReader{sk: headSK, attributes: []string{"seq", "states", "tally"}, set: setHead}
+	taps := headReader{sk: tapsSK, attributes: []string{"seq", "tapped"}, set: setTapped}
+	clicks := headReader{sk: clicksSK, attributes: []string{"seq", "tapped"}, set: setClicked}
 	heads, tapped := map[*headReader][]*campaign.Progress{}, map[*headReader][]*campaign.Progress{}
 	for i := range batches {
-		reader := &plain
-		if batches[i].Ledger {
-			reader = &inLedger
-		}
-		heads[reader] = append(heads[reader], &batches[i])
+		heads[&inLedger] = append(heads[&inLedger], &batches[i])
 		if len(batches[i].TapKey) > 0 {
 			tapped[&taps] = append(tapped[&taps], &batches[i])
 		}
@@ -148,27 +140,25 @@ func (s *CampaignStore) readRows(ctx context.Context, byReader map[*headReader][
 	return group.Wait()
 }
 
-// headReader describes where and how heads are read.
+// headReader describes which rows of the Outcomes table are read, and how.
 type headReader struct {
-	table      string
-	key        func(key campaign.BatchKey, sk string) Item
 	sk         string
 	attributes []string
 	set        func(b *campaign.Progress, row Item) error
 }
 
-// setHead returns a function that sets the head of a batch, and how many of its delivered
-// messages are basic if it has both billing classes. states returns outcomes by message.
-func setHead(read func(row Item) (campaign.LedgerSummary, error), states func(row Item) func(index int) campaign.Outcome) func(*campaign.Progress, Item) error {
-	return func(b *campaign.Progress, row Item) (err error) {
-		if b.Head, err = read(row); err != nil {
-			return err
-		}
-		if b.Classes.Mixed() {
-			b.DeliveredBasic = b.Delivered(states(row)).Basic
-		}
-		return nil
+// setHead sets the head of a batch, and how many of its delivered messages are basic if it
+// has both billing classes.
+func setHead(b *campaign.Progress, row Item) error {
+	head, err := readLedgerHead(row)
+	if err != nil {
+		return err
 	}
+	b.Head = head.Summary()
+	if b.Classes.Mixed() {
+		b.DeliveredBasic = b.Delivered(head.Outcome).Basic
+	}
+	return nil
 }
 
 func setTapped(b *campaign.Progress, row Item) error {
@@ -183,23 +173,12 @@ func setClicked(b *campaign.Progress, row Item) error {
 	return err
 }
 
-func plainStates(row Item) func(index int) campaign.Outcome {
-	states := getBinary(row, "states")
-	return func(index int) campaign.Outcome { return packed.Outcomes[stateAt(states, index)] }
-}
-
-// ledgerStates returns no outcomes for a damaged row, which read reports.
-func ledgerStates(row Item) func(index int) campaign.Outcome {
-	head, _ := readLedgerHead(row)
-	return head.Outcome
-}
-
 func (s *CampaignStore) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.Progress) error {
 	keys := make(map[string]Item, len(some))
 	for _, b := range some {
-		keys[b.BatchID] = r.key(b.Key, r.sk)
+		keys[b.BatchID] = ledgerKey(b.Key, r.sk)
 	}
-	rows, err := s.rowsFrom(ctx, r.table, keys, r.attributes...)
+	rows, err := s.rowsFrom(ctx, s.Outcomes, keys, r.attributes...)
 	if err != nil {
 		return fmt.Errorf("read the heads of %d batches: %w", len(some), err)
 	}
@@ -209,12 +188,6 @@ func (s *CampaignStore) readSomeHeads(ctx context.Context, r *headReader, some [
 		}
 	}
 	return nil
-}
-
-// readSummary decodes a HEAD row of the Outcomes table.
-func readSummary(row Item) (campaign.LedgerSummary, error) {
-	head, err := readLedgerHead(row)
-	return head.Summary(), err
 }
 
 // PackedSets reads the packed sets of all batches of a campaign.

@@ -12,7 +12,7 @@ import (
 // Stored results are returned until they expire, and are replaced by newer ones only.
 func TestResults(t *testing.T) {
 	t.Parallel()
-	s := deployments(t)[true]
+	s := newLedgers(t)
 	at := s.Now().UTC().Truncate(time.Millisecond)
 	id := campaign.ID{Tenant: randomID(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"}
 	r := campaign.Results{
@@ -52,7 +52,7 @@ func TestResults(t *testing.T) {
 // A mark stays when the campaign is read with its results, and makes no campaign.
 func TestMarkTest(t *testing.T) {
 	t.Parallel()
-	s := deployments(t)[true]
+	s := newLedgers(t)
 	b := acceptRead(t, s, 3)
 	other := campaign.ID{Tenant: b.Tenant, CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f11"}
 	for _, id := range []campaign.ID{b.ID, other} {

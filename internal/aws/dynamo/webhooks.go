@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,52 +18,19 @@ import (
 
 // The Webhooks table contains:
 //
-//	W#id                       NOTICE#tenant#endpoint  a delivery with an ID
-//	FAILURES#tenant#endpoint   instant#webhook         a failed post
-//	POSTS#tenant#endpoint      instant#webhook         a kept post
-//	STATS#tenant               hour                    the posts to the tenant's endpoints
-//
-// A delivery's key contains all fields of its task, so that tasks can be
-// created from the index.
+//	W#id                       DELIVERY#tenant#endpoint  a delivery
+//	FAILURES#tenant#endpoint   instant#webhook           a failed post
+//	POSTS#tenant#endpoint      instant#webhook           a kept post
+//	STATS#tenant               hour                      the posts to the tenant's endpoints
 
 // DeliveryShards is the number of DueIndex shards of the Webhooks table. The parked and
 // dead deliveries of each endpoint use as many, so that an endpoint that is down causes no
 // hot partition.
 const DeliveryShards = 16
 
-const deliveryIDPrefix = "W#"
-
-// inWebhooks returns a store whose Campaigns table is the Webhooks table. Both have the
-// same key attributes.
-func (s *CampaignStore) inWebhooks() *CampaignStore {
-	return NewCampaignStore(Tables{Client: s.Client, Campaigns: s.Webhooks, Now: s.Now})
-}
-
-// inTableOf returns the store of a delivery's table.
-func (s *CampaignStore) inTableOf(t campaign.NotifyTask) *CampaignStore {
-	if t.DeliveryID == "" {
-		return s
-	}
-	return s.inWebhooks()
-}
-
-func deliveryIDKey(t campaign.NotifyTask) Item {
-	return Item{"pk": text(deliveryIDPrefix + t.DeliveryID), "sk": text(deliveryPrefix + t.Tenant + "#" + t.EndpointID)}
-}
-
-// readDeliveryIDKey decodes a key of deliveryIDKey. Endpoint IDs contain no #.
-func readDeliveryIDKey(row Item) (t campaign.NotifyTask, ok bool) {
-	id, hasID := strings.CutPrefix(getText(row, "pk"), deliveryIDPrefix)
-	owner, isDelivery := strings.CutPrefix(getText(row, "sk"), deliveryPrefix)
-	at := strings.LastIndexByte(owner, '#')
-	if !hasID || !isDelivery || at < 0 {
-		return t, false
-	}
-	return campaign.NotifyTask{DeliveryID: id, Tenant: owner[:at], EndpointID: owner[at+1:]}, true
-}
-
-// deliveryIDDue returns the DueIndex partition key of a delivery with an ID.
-func deliveryIDDue(n campaign.WebhookDelivery) string {
+// deliveryDue returns the DueIndex partition key of a delivery: a shard, or a key of its
+// endpoint.
+func deliveryDue(n campaign.WebhookDelivery) string {
 	shard := int(hashOf(n.ID) % DeliveryShards)
 	switch {
 	case n.Dead:
@@ -84,7 +50,7 @@ func shardOf(prefix, tenant, endpointID string, shard int) string {
 // first. The index is eventually consistent, so items may have changed. The sequence ends
 // at the first error.
 func (s *CampaignStore) DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
-	pages := dynamodb.NewQueryPaginator(s.Client, deliveriesQuery(s.Webhooks, strconv.Itoa(shard), "#due = :due AND nextCheck <= :at", now))
+	pages := dynamodb.NewQueryPaginator(s.Client, s.deliveriesQuery(strconv.Itoa(shard), "#due = :due AND nextCheck <= :at", now))
 	return func(yield func(campaign.Due, error) bool) {
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
@@ -93,7 +59,7 @@ func (s *CampaignStore) DueDeliveries(ctx context.Context, shard int, now time.T
 				return
 			}
 			for _, row := range page.Items {
-				task, ok := readDeliveryIDKey(row)
+				task, ok := readDeliveryKey(row)
 				if ok && !yield(campaign.Due{Delivery: &task, Check: getMillis(row, "nextCheck")}, nil) {
 					return
 				}
@@ -102,27 +68,22 @@ func (s *CampaignStore) DueDeliveries(ctx context.Context, shard int, now time.T
 	}
 }
 
-func deliveriesQuery(table, due, condition string, at time.Time) *dynamodb.QueryInput {
+func (s *CampaignStore) deliveriesQuery(due, condition string, at time.Time) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{
-		TableName: &table, IndexName: aws.String(DueIndex), KeyConditionExpression: &condition,
+		TableName: &s.Webhooks, IndexName: aws.String(DueIndex), KeyConditionExpression: &condition,
 		ExpressionAttributeNames:  map[string]string{"#due": "due"},
 		ExpressionAttributeValues: Item{":due": text(due), ":at": millis(at)},
 	}
 }
 
-// deliveriesUnder returns up to limit deliveries of an endpoint, from both tables, whose
-// index key has the prefix and whose next check is at or after since, ordered by next
-// check.
+// deliveriesUnder returns up to limit deliveries of an endpoint whose index key has the
+// prefix and whose next check is at or after since, ordered by next check.
 func (s *CampaignStore) deliveriesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
-	var found [DeliveryShards + 1][]Item
+	var found [DeliveryShards][]Item
 	group, ctx := errgroup.WithContext(ctx)
 	for shard := range found {
-		table, due := s.Webhooks, shardOf(prefix, tenant, endpointID, shard)
-		if shard == DeliveryShards {
-			table, due = s.Campaigns, prefix+tenant+"#"+endpointID
-		}
 		group.Go(func() error {
-			query := deliveriesQuery(table, due, "#due = :due AND nextCheck >= :at", since)
+			query := s.deliveriesQuery(shardOf(prefix, tenant, endpointID, shard), "#due = :due AND nextCheck >= :at", since)
 			query.Limit = aws.Int32(int32(limit)) //nolint:gosec // some hundreds
 			out, err := s.Client.Query(ctx, query)
 			if err == nil {

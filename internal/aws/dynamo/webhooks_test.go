@@ -3,7 +3,6 @@ package dynamo_test
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -13,14 +12,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook/poststats"
 )
-
-// splitStore is a store that writes new rows to the Webhooks table.
-func splitStore(t *testing.T) *dynamo.CampaignStore {
-	t.Helper()
-	store := newStore(t)
-	store.Split = true
-	return store
-}
 
 // identified returns a delivery with entries, or of a webhook event if it has a blob.
 func identified(tenant string, n campaign.WebhookDelivery) campaign.WebhookDelivery {
@@ -45,14 +36,14 @@ func dueByID(t *testing.T, store *dynamo.CampaignStore, tenant string, at time.T
 	return due
 }
 
-func TestDeliveryWithID_Life(t *testing.T) {
+func TestDelivery_Life(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]campaign.WebhookDelivery{
 		"of entries": {}, "of an event": {Kind: campaign.KindReplied, Blob: "events/agent/" + rand.Text()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, tenant := splitStore(t), "tenant#"+rand.Text()
+			store, tenant := newStore(t), "tenant#"+rand.Text()
 			n = identified(tenant, n)
 			n.Next = later
 			unwritten := n
@@ -87,7 +78,11 @@ func TestDeliveryWithID_Life(t *testing.T) {
 			tried.Attempt, tried.Left, tried.Next, tried.ExpiresAt = 1, []int{0, 5}, later.Add(time.Hour), later.Add(2000*time.Hour)
 			save(n, tried, true)
 			save(n, tried, false)
-			moved, err := store.MoveDelivery(t.Context(), n.Task(), tried.Next, later.Add(2*time.Hour))
+			moved, err := store.MoveDelivery(t.Context(), n.Task(), later, later.Add(2*time.Hour))
+			if moved || err != nil {
+				t.Errorf("moved from a time that it has not: %v, error %v", moved, err)
+			}
+			moved, err = store.MoveDelivery(t.Context(), n.Task(), tried.Next, later.Add(2*time.Hour))
 			tried.Next = later.Add(2 * time.Hour)
 			if !moved || err != nil {
 				t.Errorf("moved %v, error %v", moved, err)
@@ -102,23 +97,20 @@ func TestDeliveryWithID_Life(t *testing.T) {
 				t.Errorf("error %v, want not found", err)
 			}
 			save(dead, n, false)
-			if due := dueDeliveries(t, store, tenant, later.Add(1000*time.Hour)); len(due) > 0 {
-				t.Errorf("the Campaigns table has %v", due)
+			if moved, err = store.MoveDelivery(t.Context(), n.Task(), tried.Next, later); moved || err != nil {
+				t.Errorf("moved what is not there: %v, error %v", moved, err)
 			}
 		})
 	}
 }
 
-// Parked and dead deliveries are found in both tables and all shards, ordered by time.
-func TestDeliveriesOfAnEndpoint_BothLayouts(t *testing.T) {
+// Parked and dead deliveries are found in all shards, ordered by time.
+func TestDeliveriesOfAnEndpoint(t *testing.T) {
 	t.Parallel()
-	store, tenant, ctx := splitStore(t), "tenant#"+rand.Text(), t.Context()
+	store, tenant, ctx := newStore(t), "tenant#"+rand.Text(), t.Context()
 	var want []campaign.NotifyTask
 	for i := range 40 {
-		n := campaign.WebhookDelivery{Tenant: tenant, EndpointID: "e", Key: newKey(), Ordinal: i + 1}
-		if i%4 > 0 {
-			n = identified(tenant, campaign.WebhookDelivery{})
-		}
+		n := identified(tenant, campaign.WebhookDelivery{})
 		n.Next, n.Parked, n.Dead = later.Add(time.Duration(i)*time.Minute), true, i >= 20
 		must(t, store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}))
 		want = append(want, n.Task())
@@ -147,7 +139,7 @@ func TestDeliveriesOfAnEndpoint_BothLayouts(t *testing.T) {
 // Due deliveries are distributed over all shards.
 func TestDueDeliveries_Shards(t *testing.T) {
 	t.Parallel()
-	store, tenant := splitStore(t), "tenant#"+rand.Text()
+	store, tenant := newStore(t), "tenant#"+rand.Text()
 	const many = 200
 	for range many {
 		n := identified(tenant, campaign.WebhookDelivery{})
@@ -172,64 +164,25 @@ func TestDueDeliveries_Shards(t *testing.T) {
 	}
 }
 
-// The counts of both layouts are added.
-func TestHourlyPosts_BothLayouts(t *testing.T) {
+// The posts to several endpoints of a tenant share a row for each hour.
+func TestHourlyPosts_Endpoints(t *testing.T) {
 	t.Parallel()
-	old, store, ctx, tenant := newStore(t), splitStore(t), t.Context(), randomID()
-	must(t, old.CountPosts(ctx, tenant, "a", later, 10, 1))
-	must(t, old.CountPosts(ctx, tenant, "a", later.Add(-2*time.Hour), 5, 0))
-	must(t, store.CountPosts(ctx, tenant, "a", later, 3, 0))
-	must(t, store.CountPosts(ctx, tenant, "b", later.Add(time.Hour), 7, 0))
+	store, ctx, tenant := newStore(t), t.Context(), randomID()
+	must(t, store.AddPosts(ctx, tenant, later.Add(-2*time.Hour), map[string]poststats.Count{"a": {Taken: 5}}))
+	must(t, store.AddPosts(ctx, tenant, later, map[string]poststats.Count{"a": {Taken: 3}}))
+	must(t, store.AddPosts(ctx, tenant, later.Add(time.Hour), map[string]poststats.Count{"b": {Taken: 7}}))
 	for range 2 {
 		must(t, store.AddPosts(ctx, tenant, later, map[string]poststats.Count{"a": {Taken: 20, Failed: 2}, "b": {Failed: 1}}))
 	}
 	hour := later.Truncate(time.Hour)
-	for _, s := range []*dynamo.CampaignStore{old, store} {
-		for endpoint, want := range map[string][]poststats.Hourly{
-			"a": {{Hour: hour, Taken: 53, Failed: 5}},
-			"b": {{Hour: hour, Failed: 2}, {Hour: hour.Add(time.Hour), Taken: 7}},
-			"c": {},
-		} {
-			got, err := s.HourlyPosts(ctx, tenant, endpoint, later.Add(-time.Hour))
-			if diff := cmp.Diff(want, got); diff != "" || err != nil {
-				t.Errorf("endpoint %s: %v (-want +got):\n%s", endpoint, err, diff)
-			}
-		}
-	}
-}
-
-// The failures of both layouts are read together, newest first, as recorded.
-func TestFailures_BothLayouts(t *testing.T) {
-	t.Parallel()
-	old, store, ctx, tenant := newStore(t), splitStore(t), t.Context(), randomID()
-	var all []campaign.WebhookFailure
-	for i := range 6 {
-		f := campaign.WebhookFailure{
-			Tenant: tenant, EndpointID: "e", WebhookID: fmt.Sprint("msg_", i), Kind: campaign.KindReplied, Status: 500, Code: "status_500",
-			Attempt: i, At: later.Add(time.Duration(i) * time.Second), Task: campaign.NotifyTask{Tenant: tenant, EndpointID: "e", DeliveryID: "n"},
-		}
-		recorder := store
-		switch i % 3 {
-		case 0:
-			recorder, f.Task = old, campaign.NotifyTask{Tenant: tenant, EndpointID: "e", Kind: f.Kind, Blob: "events/x"}
-		case 1:
-			f.Entry = []byte("entry")
-		case 2:
-			f.Blob = "events/y"
-		}
-		must(t, recorder.RecordFailure(ctx, f))
-		all = append([]campaign.WebhookFailure{f}, all...)
-	}
-	for _, s := range []*dynamo.CampaignStore{old, store} {
-		got, err := s.Failures(ctx, tenant, "e", 5)
-		if diff := cmp.Diff(all[:5], got); diff != "" || err != nil {
-			t.Errorf("failures %v (-want +got):\n%s", err, diff)
-		}
-		for _, f := range all {
-			got, err := s.Failure(ctx, tenant, "e", f.WebhookID, f.At)
-			if diff := cmp.Diff(f, got); diff != "" || err != nil {
-				t.Errorf("failure %v (-want +got):\n%s", err, diff)
-			}
+	for endpoint, want := range map[string][]poststats.Hourly{
+		"a": {{Hour: hour, Taken: 43, Failed: 4}},
+		"b": {{Hour: hour, Failed: 2}, {Hour: hour.Add(time.Hour), Taken: 7}},
+		"c": {},
+	} {
+		got, err := store.HourlyPosts(ctx, tenant, endpoint, later.Add(-time.Hour))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("endpoint %s: %v (-want +got):\n%s", endpoint, err, diff)
 		}
 	}
 }

@@ -28,9 +28,6 @@ type Media struct {
 	URL          string `json:"url"`
 	ThumbnailURL string `json:"thumbnailUrl,omitempty"`
 	Height       Height `json:"height,omitempty"` // "" is medium
-	// Verbatim inserts values into the URLs without escaping. It is set for templates that
-	// were saved when texts and vertical cards were the only contents.
-	Verbatim bool `json:"verbatim,omitempty"`
 }
 
 // Height is the height of a card's media.

@@ -89,15 +89,6 @@ func TestRender_URL(t *testing.T) {
 	}
 }
 
-func TestRender_Verbatim(t *testing.T) {
-	t.Parallel()
-	c := content.Content{Card: &content.Card{Media: &content.Media{URL: "https://e.example/{{v}}", Verbatim: true}}}
-	got := c.Render([]string{"a/b?c"})
-	if got.Card.Media.URL != "https://e.example/a/b?c" || got.Unsendable() != "" {
-		t.Errorf("%s, code %q", got.Card.Media.URL, got.Unsendable())
-	}
-}
-
 func TestValueURLs(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{

@@ -43,8 +43,6 @@ type field struct {
 	value *string
 	most  int // characters
 	url   bool
-	// verbatim inserts values into a URL without escaping.
-	verbatim bool
 }
 
 // fields yields the fields in a fixed order. Variables are numbered in this order.
@@ -112,7 +110,7 @@ func (c *Card) fields(n int, yield func(field) bool) bool {
 }
 
 func (m *Media) fields(at Place, yield func(field) bool) bool {
-	return yield(field{Place: at, part: PartMedia, value: &m.URL, most: MaxURL, url: true, verbatim: m.Verbatim}) &&
+	return yield(field{Place: at, part: PartMedia, value: &m.URL, most: MaxURL, url: true}) &&
 		yield(field{Place: at, part: PartThumbnail, value: &m.ThumbnailURL, most: MaxURL, url: true})
 }
 

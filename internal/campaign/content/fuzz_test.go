@@ -36,7 +36,7 @@ func FuzzParts(f *testing.F) {
 		if rest != "" {
 			t.Fatalf("%q loses %q", text, rest)
 		}
-		template := content.Content{Card: &content.Card{Title: text, Media: &content.Media{URL: text, Verbatim: true}, Suggestions: content.Replies(text)}}
+		template := content.Content{Card: &content.Card{Title: text, Media: &content.Media{URL: text}, Suggestions: content.Replies(text)}}
 		names := template.Variables()
 		own := make([]string, len(names))
 		for i, name := range names {

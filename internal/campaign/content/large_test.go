@@ -48,9 +48,9 @@ func TestLarge_Value(t *testing.T) {
 	const uses = "{{a}}"
 	values := []string{strings.Repeat("a", 200_000)}
 	for name, c := range map[string]content.Content{
-		"text":     {Text: strings.Repeat(uses, 500)},
-		"file":     {File: &content.File{URL: "https://a.example/" + strings.Repeat(uses, 500), ThumbnailURL: "https://a.example/" + uses}},
-		"verbatim": {Card: &content.Card{Media: &content.Media{URL: "https://a.example/" + strings.Repeat(uses, 500), Verbatim: true}}},
+		"text": {Text: strings.Repeat(uses, 500)},
+		"file": {File: &content.File{URL: "https://a.example/" + strings.Repeat(uses, 500), ThumbnailURL: "https://a.example/" + uses}},
+		"card": {Card: &content.Card{Media: &content.Media{URL: "https://a.example/" + strings.Repeat(uses, 500)}}},
 	} {
 		rendered := c.Render(values)
 		size := len(rendered.Text)

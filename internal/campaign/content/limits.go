@@ -47,10 +47,10 @@ func (c Content) Unsendable() string {
 	size, code := 0, ""
 	for f := range c.fields() {
 		size += len(*f.value)
-		if longer(*f.value, f.most) && !f.verbatim {
+		if longer(*f.value, f.most) {
 			return CodeTextTooLong
 		}
-		if f.url && !f.verbatim && *f.value != "" && !validURL(*f.value) {
+		if f.url && *f.value != "" && !validURL(*f.value) {
 			code = CodeInvalidURL
 		}
 	}
@@ -90,7 +90,7 @@ func (c Content) occurrences() (n int) {
 // or its host.
 func (c Content) ValueURLs() bool {
 	for f := range c.fields() {
-		if f.url && !f.verbatim && !fixedHost(*f.value) {
+		if f.url && !fixedHost(*f.value) {
 			return true
 		}
 	}

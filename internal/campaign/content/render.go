@@ -98,7 +98,7 @@ func (r *renderer) render(f field) string {
 	for part, variable := range Parts(*f.value) {
 		if i := r.names.Index(part); variable && i >= 0 && i < len(r.values) {
 			part = first(r.values[i], r.left)
-			if f.url && !f.verbatim && filled.Len() > 0 {
+			if f.url && filled.Len() > 0 {
 				part = first(place.escape(part), r.left)
 			}
 			r.left -= len(part)

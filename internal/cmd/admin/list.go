@@ -42,11 +42,11 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 		t.add(row{{"id", tenant.ID}, {"name", tenant.Name}, {"agentId", tenant.AgentID}})
 	}
 	for _, agent := range agents {
-		tenants, err := s.store.AgentTenants(ctx, agent.ID)
+		owner, err := s.store.Owner(ctx, agent.ID)
 		if err != nil {
 			return answer{}, err
 		}
-		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(tenants)}})
+		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(owner)}})
 	}
 	for _, subject := range slices.Sorted(maps.Keys(pauses)) {
 		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", instant(pauses[subject])}})
@@ -58,23 +58,15 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 	return sections(next, named{"tenants", t}, named{"agents", a}, named{"pauses", p}), nil
 }
 
-// belongsTo returns the tenant of an agent, or the tenants that share it.
-func belongsTo(h campaign.AgentTenants) string {
-	if len(h.All) == 0 {
+// belongsTo returns the owner of an agent.
+func belongsTo(o campaign.Owner) string {
+	switch {
+	case o.Tenant == "":
 		return "none"
+	case !o.GivenUpAt.IsZero():
+		return o.Tenant + " (until " + instant(o.GivenUpAt) + ")"
 	}
-	var tenants []string
-	for _, o := range h.All {
-		tenant := o.Tenant
-		if !o.GivenUpAt.IsZero() {
-			tenant += " (until " + instant(o.GivenUpAt) + ")"
-		}
-		tenants = append(tenants, tenant)
-	}
-	if h.Shared() {
-		return "shared: " + strings.Join(tenants, ", ")
-	}
-	return tenants[0]
+	return o.Tenant
 }
 
 // listTenant shows the resources of a tenant.

@@ -227,7 +227,7 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 	}
 	names := map[string]string{
 		"AUTH_TABLE": "AuthTableName", "CAMPAIGNS_TABLE": "CampaignsTableName",
-		"OUTCOMES_TABLE": "OutcomesTableName", "WEBHOOKS_TABLE": "WebhooksTableName", "OUTCOMES_LAYOUT": "OutcomesLayout",
+		"OUTCOMES_TABLE": "OutcomesTableName", "WEBHOOKS_TABLE": "WebhooksTableName",
 		"RELEASE_QUEUE_URL": "ReleaseQueueUrl", "RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
 		"BUCKET": "BucketName", "MEDIA_URL": "MediaUrl", "USER_POOL_ID": "UserPoolId", "DASHBOARD_URL": "DashboardUrl",
 		"TOKEN_FUNCTION": "TokenFunctionName", "DISPATCH_FUNCTION": "DispatchFunctionName",

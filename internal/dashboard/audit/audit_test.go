@@ -37,7 +37,7 @@ type bench struct {
 func newBench(t *testing.T) bench {
 	t.Helper()
 	env := stackenv.Load(t)
-	store := dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Now: clock})
+	store := dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock})
 	return bench{webtest.New(t, audit.Area(), &audit.Pages{Log: store}, clock), store, strings.ToLower(rand.Text())}
 }
 

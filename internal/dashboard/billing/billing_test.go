@@ -35,7 +35,7 @@ func newOffice(t *testing.T) office {
 	t.Helper()
 	env, clock := stackenv.Load(t), func() time.Time { return now }
 	store := dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
 	pages := &billing.Pages{Store: store, Admin: &admin.Service{Store: store, Now: clock}, Now: clock}
 	o := office{Dashboard: webtest.New(t, billing.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text())}

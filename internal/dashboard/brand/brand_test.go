@@ -34,7 +34,7 @@ func newOffice(t *testing.T) office {
 	env, now := stackenv.Load(t), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	store := dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], MediaURL: mediaURL, Now: clock,
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], MediaURL: mediaURL, Now: clock,
 	})
 	ui := webtest.UI(t, clock)
 	ui.Brands, ui.MediaURL = store, mediaURL

@@ -6,8 +6,7 @@ import "campaign-dispatch/internal/campaign"
 type bill struct {
 	Classes   campaign.ClassCounts // of accepted messages
 	Billed    campaign.ClassCounts // of delivered messages
-	ClassesOf int                  // messages with a known class
-	Unclassed int                  // messages of batches without classes
+	ClassesOf int                  // messages
 	Priced    bool                 // some batches have prices
 	Cost      campaign.Money       // of delivered messages, in batches with prices
 	Unpriced  int                  // delivered messages in batches without prices
@@ -18,10 +17,6 @@ func (v *bill) addBatch(b campaign.Progress) {
 	delivered := b.Head.Counts[campaign.OutcomeDelivered] + b.Head.Counts[campaign.OutcomeRead]
 	if !b.Prices.Set() {
 		v.Unpriced += delivered
-	}
-	if !b.Classes.Known {
-		v.Unclassed += b.Accepted
-		return
 	}
 	v.ClassesOf += b.Accepted
 	v.Classes.Add(b.ClassCounts())

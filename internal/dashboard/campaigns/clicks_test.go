@@ -15,7 +15,6 @@ func TestCampaign_Clicks(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	d.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
-	d.store.Split = true
 	template := "template-" + d.tenant
 	_, err := d.store.PutTemplate(t.Context(), campaign.Template{
 		ID: template, Tenant: d.tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi", Suggestions: []content.Suggestion{

@@ -323,12 +323,10 @@ func TestMessages_Reactions(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	d.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
-	d.store.Split = true
 	b := d.accept(uuid(), "Ofertas", 1, 10, func(b *campaign.Batch) { b.TapKey = []byte("sixteen bytes...") })
 	tap := campaign.Change{Index: 7, Outcome: campaign.OutcomeTapped, Suggestion: 1, At: noon}
 	_, err := d.store.AppendTaps(t.Context(), b, ledger.Taps{}, []campaign.Change{tap})
 	d.must(err)
-	d.store.Split = false
 	old := d.running("Natal")
 	for path, want := range map[string]string{
 		pathOf(b) + "/messages?status=tapped":                        "u7",

@@ -97,7 +97,7 @@ func newBench(t *testing.T) *bench {
 	now := time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	store := dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
 	blobs := &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), handoffs: &handoffs{}}

@@ -188,15 +188,6 @@ func (s *Pages) showForm(p *web.Page, status int, name string, chosen []string, 
 	return p.RenderStatus(status, "credentials.new_title", "credentials_new.html", f)
 }
 
-// chosenScopes returns the scopes that were chosen in the form. A form without the choice,
-// as the version before shows it, has the default scope.
-func chosenScopes(p *web.Page) []string {
-	if p.Field("choice") == "" {
-		return []string{campaign.ScopeDispatch}
-	}
-	return p.R.PostForm["scope"]
-}
-
 // faultOf returns the key of the text of a form's first error, or "".
 func (s *Pages) faultOf(name string, scopes []string) string {
 	if wrong, ok := errors.AsType[*inputerr.Error](s.Admin.CheckCredential(name)); ok {
@@ -217,7 +208,7 @@ type issued struct {
 }
 
 func (s *Pages) create(p *web.Page) error {
-	name, scopes := p.Field("name"), chosenScopes(p)
+	name, scopes := p.Field("name"), p.R.PostForm["scope"]
 	if fault := s.faultOf(name, scopes); fault != "" {
 		return s.showForm(p, http.StatusUnprocessableEntity, name, scopes, fault)
 	}

@@ -35,7 +35,7 @@ func newTenantFixture(tb testing.TB) tenantFixture {
 	tb.Helper()
 	env, clock := stackenv.Load(tb), func() time.Time { return now }
 	tables := dynamo.Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	}
 	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)
 	pages := &credentials.Pages{
@@ -56,7 +56,7 @@ func newTenantFixture(tb testing.TB) tenantFixture {
 func (o tenantFixture) generate(tb testing.TB, name string) (campaign.Credential, webtest.Answer) {
 	tb.Helper()
 	form := o.admin.Get(credentials.Path + "/new")
-	answer := o.admin.Post(credentials.Path, url.Values{"name": {name}, "once": {form.Value("once")}})
+	answer := o.admin.Post(credentials.Path, url.Values{"name": {name}, "once": {form.Value("once")}, "scope": {"campaigns:dispatch"}})
 	if answer.Status != http.StatusOK {
 		tb.Fatalf("generating answers %d: %s", answer.Status, answer.Text())
 	}
@@ -130,7 +130,7 @@ func TestGenerate_Scopes(t *testing.T) {
 		"unknown": {[]string{"everything"}, "", "Choose at least one thing"},
 	} {
 		once := o.admin.Get(credentials.Path + "/new").Value("once")
-		answer := o.admin.Post(credentials.Path, url.Values{"name": {name}, "once": {once}, "choice": {"1"}, "scope": c.chosen})
+		answer := o.admin.Post(credentials.Path, url.Values{"name": {name}, "once": {once}, "scope": c.chosen})
 		if c.says != "" {
 			if answer.Status != http.StatusUnprocessableEntity || !strings.Contains(answer.Text(), c.says) {
 				t.Errorf("%s: answers %d: %s", name, answer.Status, answer.Text())
@@ -152,7 +152,7 @@ func TestGenerate_Scopes(t *testing.T) {
 func TestGenerate_SameFormTwice(t *testing.T) {
 	t.Parallel()
 	o := newTenantFixture(t)
-	form := url.Values{"name": {"crm"}, "once": {o.admin.Get(credentials.Path + "/new").Value("once")}}
+	form := url.Values{"name": {"crm"}, "once": {o.admin.Get(credentials.Path + "/new").Value("once")}, "scope": {"campaigns:dispatch"}}
 	first, again := o.admin.Post(credentials.Path, form), o.admin.Post(credentials.Path, form)
 	if !strings.Contains(again.Body, `<a class="button second" href="/dashboard/settings/credentials">Show the credentials</a>`) {
 		t.Errorf("a reload does not lead on: %s", again.Text())

@@ -53,7 +53,7 @@ func newOffice(tb testing.TB) office {
 	tb.Helper()
 	env, clock := stackenv.Load(tb), func() time.Time { return now }
 	store := dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], MediaURL: env["MEDIA_URL"], Now: clock,
+		Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], MediaURL: env["MEDIA_URL"], Now: clock,
 	})
 	bucket := s3.New(env.AWS(), env["MEDIA_BUCKET"], true)
 	library := &media.Library{

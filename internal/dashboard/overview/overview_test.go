@@ -41,7 +41,7 @@ func newShop(t *testing.T) shop {
 	t.Helper()
 	env, clock := stackenv.Load(t), func() time.Time { return now }
 	store := dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
 	pages := &overview.Pages{Store: store, Credentials: noCredentials{}, Now: clock}
 	s := shop{Dashboard: webtest.New(t, overview.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()), t: t}

@@ -157,8 +157,8 @@ func TestRoleChange_EndsSessions(t *testing.T) {
 	}
 }
 
-// Sessions of a version that did not keep the last session are renewed until the user's
-// sessions are ended.
+// A session whose last one is unknown, such as after a change of the signing key, is
+// renewed until the user's sessions are ended.
 func TestRenewal_WithoutLastSession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -106,8 +106,8 @@ func (s *Pages) renew(p *web.Page) (bool, error) {
 }
 
 // renewed returns the session that follows the browser's last one. It keeps the time of
-// the sign-in, so that it is void if the last one is. If the last session is missing,
-// as with previous versions, the time is unknown, and the renewal is refused if any end
+// the sign-in, so that it is void if the last one is. If the last session is missing, or
+// its signing key was replaced, the time is unknown, and the renewal is refused if any end
 // of the person's sessions is stored. The error wraps errRefused if the session is not
 // renewed.
 func (s *Pages) renewed(p *web.Page) (web.Session, error) {

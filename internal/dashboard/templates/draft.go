@@ -54,7 +54,6 @@ type draftCard struct {
 	Description string            `json:"d,omitempty"`
 	Media       string            `json:"m,omitempty"`
 	Thumbnail   string            `json:"n,omitempty"`
-	Verbatim    string            `json:"v,omitempty"` // a media URL that gets values without escaping
 	Suggestions []draftSuggestion `json:"s,omitempty"`
 
 	shown
@@ -151,9 +150,6 @@ func draftCardOf(p *web.Page, name string, c content.Card) draftCard {
 	d.base = name
 	if m := c.Media; m != nil {
 		d.Media, d.Thumbnail = m.URL, m.ThumbnailURL
-		if m.Verbatim && strings.Contains(m.URL, "{{") {
-			d.Verbatim = m.URL
-		}
 	}
 	return d
 }
@@ -217,7 +213,7 @@ func (d draft) template(tenant string) campaign.Template {
 func (d draftCard) card(height string) content.Card {
 	c := content.Card{Title: d.Title, Description: d.Description, Suggestions: suggestionsOf(d.Suggestions)}
 	if d.Media != "" || d.Thumbnail != "" {
-		c.Media = &content.Media{URL: d.Media, ThumbnailURL: d.Thumbnail, Height: content.Height(height), Verbatim: d.Media != "" && d.Media == d.Verbatim}
+		c.Media = &content.Media{URL: d.Media, ThumbnailURL: d.Thumbnail, Height: content.Height(height)}
 	}
 	return c
 }

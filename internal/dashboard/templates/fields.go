@@ -63,10 +63,6 @@ func (s *Pages) baseVersion(p *web.Page, id, version string) (campaign.Template,
 func (f fields) draft(id string) draft {
 	edited, _ := strconv.Atoi(f.line("edited"))
 	d := draft{ID: id, Base: f.base.Base, Edited: edited, Name: f.line("name"), Traffic: f.line("traffic"), Form: f.messageForm()}
-	if !f.form.Has("card-title") {
-		f.readBefore(&d)
-		return d
-	}
 	d.Text, d.Card, d.Layout, d.Height = f.text("body"), f.card("card-"), f.line("card-layout"), f.line("card-height")
 	d.Width, d.CardsHeight = f.line("width"), f.line("cards-height")
 	d.File, d.FileThumbnail = f.line("file"), f.line("file-thumbnail")
@@ -84,20 +80,6 @@ func (f fields) messageForm() string {
 		return form
 	}
 	return formText
-}
-
-// readBefore reads the form of the version before, which has a text or one card with
-// replies.
-func (f fields) readBefore(d *draft) {
-	blank := newDraft()
-	d.Cards, d.Text = blank.Cards, f.text("text")
-	media := f.line("media")
-	d.Card = draftCard{Title: f.text("title"), Description: f.text("description"), Media: media, Verbatim: media}
-	for _, s := range f.form["suggestion"] {
-		if s = strings.TrimSpace(s); s != "" && len(d.Card.Suggestions) < content.MaxCardSuggestions {
-			d.Card.Suggestions = append(d.Card.Suggestions, draftSuggestion{Kind: string(content.Reply), Text: s})
-		}
-	}
 }
 
 func cardName(n int) string { return "c" + strconv.Itoa(n) }
@@ -138,7 +120,7 @@ func (d draft) cardOf(name string) draftCard {
 func (f fields) card(prefix string) draftCard {
 	return draftCard{
 		Title: f.text(prefix + "title"), Description: f.text(prefix + "description"),
-		Media: f.line(prefix + "media"), Thumbnail: f.line(prefix + "thumbnail"), Verbatim: f.line(prefix + "verbatim"),
+		Media: f.line(prefix + "media"), Thumbnail: f.line(prefix + "thumbnail"),
 		Suggestions: f.suggestions(prefix, content.MaxCardSuggestions),
 	}
 }

@@ -155,7 +155,7 @@ func TestVersion_Whole(t *testing.T) {
 func TestPage_Images(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	path := b.create(url.Values{"name": {"n"}, "kind": {"card"}, "title": {"t"}, "media": {"https://e.example/a.png"}})
+	path := b.create(url.Values{"name": {"n"}, "kind": {"card"}, "card-title": {"t"}, "card-media": {"https://e.example/a.png"}})
 	for _, page := range []string{path, path + "/versions/1", path + "/edit"} {
 		answer := b.admin.Get(page)
 		contains(t, answer, http.StatusOK, `src="https://e.example/a.png"`)

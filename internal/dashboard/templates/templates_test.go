@@ -61,7 +61,7 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 	now := time.Date(2037, 11, 21, 15, 4, 5, 0, time.UTC)
 	clock := func() time.Time { return now }
 	store := dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
 	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), calls: &calls{}}
 	if err := store.SaveTenant(t.Context(), campaign.Tenant{ID: b.tenant, Name: "T"}); err != nil {
@@ -96,7 +96,7 @@ func (c *calls) Dispatch(_ context.Context, _, _ string, body []byte, o campaign
 }
 
 func textForm(name, text string) url.Values {
-	return url.Values{"name": {name}, "kind": {"text"}, "text": {text}}
+	return url.Values{"name": {name}, "kind": {"text"}, "body": {text}, "card-title": {""}}
 }
 
 // create posts the form and returns the path of the new template.
@@ -131,8 +131,8 @@ func TestSave_CreatesAndChanges(t *testing.T) {
 	contains(t, b.admin.Get(path+"/edit"), http.StatusOK, "Olá {{nome}},\nseu pedido {{pedido}}</textarea>")
 
 	got := b.admin.Post(path, url.Values{
-		"once": {b.admin.Get(path + "/edit").Value("once")}, "name": {"Pedido em cartão"}, "kind": {"card"}, "title": {"A caminho"}, "description": {"Olá {{nome}}"},
-		"media": {"https://e.example/a.png"}, "suggestion": {"Sim", "", "Não", ""}, "text": {"left over"},
+		"once": {b.admin.Get(path + "/edit").Value("once")}, "name": {"Pedido em cartão"}, "kind": {"card"}, "card-title": {"A caminho"},
+		"card-description": {"Olá {{nome}}"}, "card-media": {"https://e.example/a.png"}, "card-s1": {`{"t":"Sim"}`}, "card-s2": {`{"t":"Não"}`}, "body": {"left over"},
 	})
 	if got.Status != http.StatusSeeOther || got.Location != path {
 		t.Fatalf("answered %d\n%s", got.Status, got.Body)
@@ -142,7 +142,7 @@ func TestSave_CreatesAndChanges(t *testing.T) {
 	want := campaign.Template{ID: id, Tenant: b.tenant, Version: 2, Name: "Pedido em cartão", CreatedAt: b.UI.Now(), Content: content.Content{Card: &content.Card{
 		Title: "A caminho", Description: "Olá {{nome}}", Media: &content.Media{URL: "https://e.example/a.png"}, Suggestions: content.Replies("Sim", "Não"),
 	}}}
-	if diff := cmp.Diff(want, current, sameContent); diff != "" || err != nil {
+	if diff := cmp.Diff(want, current); diff != "" || err != nil {
 		t.Errorf("second version %v (-want +got):\n%s", err, diff)
 	}
 	contains(t, b.admin.Get(path), http.StatusOK, "Version 2", "Version 1", "seu pedido", "A caminho", `src="https://e.example/a.png"`)
@@ -205,7 +205,7 @@ func TestSave_WrongInput(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	card := func(name, value string) url.Values {
-		return url.Values{"name": {"n"}, "kind": {"card"}, "title": {"t"}, name: {value}}
+		return url.Values{"name": {"n"}, "kind": {"card"}, "card-title": {"t"}, name: {value}}
 	}
 	for name, test := range map[string]struct {
 		form url.Values
@@ -218,11 +218,11 @@ func TestSave_WrongInput(t *testing.T) {
 		"a wordy text":     {textForm("n", strings.Repeat("{{a}}", 1229)), "Text: 6,145 characters with the variables, at most 6,144"},
 		"many variables":   {textForm("n", manyVariables(51)), "Variables: 51, at most 50"},
 		"broken variable":  {textForm("n", "Olá {{nome completo}}"), "that is no variable"},
-		"an empty card":    {url.Values{"name": {"n"}, "kind": {"card"}}, "Card: it is blank"},
-		"a long title":     {card("title", strings.Repeat("t", 201)), "Title: 201 characters"},
-		"a long text card": {card("description", strings.Repeat("t", 2001)), "Description: 2,001 characters"},
-		"plain http":       {card("media", "http://e.example/a.png"), "begins with https://"},
-		"a long reply":     {card("suggestion", strings.Repeat("t", 26)), "Button 1: 26 characters"},
+		"an empty card":    {url.Values{"name": {"n"}, "kind": {"card"}, "card-title": {""}}, "Card: it is blank"},
+		"a long title":     {card("card-title", strings.Repeat("t", 201)), "Title: 201 characters"},
+		"a long text card": {card("card-description", strings.Repeat("t", 2001)), "Description: 2,001 characters"},
+		"plain http":       {card("card-media", "http://e.example/a.png"), "begins with https://"},
+		"a long reply":     {card("card-s1", `{"t":"`+strings.Repeat("t", 26)+`"}`), "Button 1: 26 characters"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -271,7 +271,7 @@ func TestPages_Roles(t *testing.T) {
 	form := textForm("n", "a")
 	for _, to := range []string{"/dashboard/templates", "/dashboard/templates/preview", path, path + "/test"} {
 		contains(t, viewer.Post(to, form), http.StatusForbidden)
-		without := url.Values{"csrf": {""}, "name": {"n"}, "text": {"a"}}
+		without := url.Values{"csrf": {""}, "name": {"n"}, "body": {"a"}}
 		contains(t, b.admin.Post(to, without), http.StatusForbidden, "The page has expired")
 	}
 	for _, to := range []string{path, path + "/edit", "/dashboard/templates/nothing", "/dashboard/templates/" + strings.Repeat("x", 3000)} {

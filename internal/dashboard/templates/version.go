@@ -115,7 +115,7 @@ func previewWeight(d draft) int {
 	for _, c := range append([]draftCard{d.Card}, d.Cards...) {
 		if c.open || d.Form == formCard {
 			parts += len(c.Suggestions)
-			texts = append(texts, c.Title, c.Description, c.Media, c.Thumbnail, c.Verbatim)
+			texts = append(texts, c.Title, c.Description, c.Media, c.Thumbnail)
 		}
 	}
 	left := editorWeight - parts*partWeight - web.Weight(strings.Join(texts, ""))

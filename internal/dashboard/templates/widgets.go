@@ -78,24 +78,14 @@ func (f *form) Forms() []option {
 	return f.Select("kind", "", f.Form, "templates.form.", formText, formCard, formCarousel, formFile).Options
 }
 
-// cardFields are the fields of a card without its suggestions.
-type cardFields struct {
-	Inputs   []input
-	Verbatim *input // hidden
-}
-
-// Fields returns the fields of a card.
-func (f *form) Fields(prefix string, c draftCard) cardFields {
-	fields := cardFields{Inputs: []input{
+// Fields returns the fields of a card without its suggestions.
+func (f *form) Fields(prefix string, c draftCard) []input {
+	return []input{
 		f.Input("text", prefix+"title", "templates.card_title", c.Title),
 		f.Input("textarea", prefix+"description", "templates.description", c.Description),
 		f.Input("media", prefix+"media", "templates.media", c.Media, "templates.media_hint"),
 		f.Input("media", prefix+"thumbnail", "templates.thumbnail", c.Thumbnail),
-	}}
-	if c.Verbatim != "" {
-		fields.Verbatim = &input{Name: prefix + "verbatim", Value: c.Verbatim}
 	}
-	return fields
 }
 
 // list is a list of cards or suggestions.
@@ -136,7 +126,7 @@ type button struct {
 }
 
 // Fields returns the fields of an open card.
-func (it item) Fields() cardFields { return it.Form.Fields(it.Name+"-", it.card) }
+func (it item) Fields() []input { return it.Form.Fields(it.Name+"-", it.card) }
 
 // SuggestionList returns the suggestions of an open card.
 func (it item) SuggestionList() list { return it.Form.SuggestionList(it.Name+"-", it.card.Suggestions) }

@@ -97,7 +97,7 @@ type sessionClaims struct {
 	Tenant string `json:"tenant"`
 	Role   Role   `json:"role"`
 	CSRF   string `json:"csrf"`
-	// SignedIn is in milliseconds. Previous versions omit it.
+	// SignedIn is in milliseconds.
 	SignedIn int64 `json:"signedIn"`
 }
 
@@ -270,18 +270,8 @@ func (s *Sessions) verify(ctx context.Context, base, token string, now func() ti
 	}
 	return Session{
 		Tenant: claims.Tenant, Email: claims.Subject, Role: claims.Role, CSRF: claims.CSRF,
-		SignedIn: claims.signedIn(), Expires: claims.ExpiresAt.Time,
+		SignedIn: time.UnixMilli(claims.SignedIn).UTC(), Expires: claims.ExpiresAt.Time,
 	}, nil
-}
-
-// signedIn returns the time of the sign-in. For a session of the previous version it is
-// the start of the second in which the session was issued, so that a doubtful session is
-// void.
-func (c sessionClaims) signedIn() time.Time {
-	if c.SignedIn == 0 {
-		return c.IssuedAt.Time
-	}
-	return time.UnixMilli(c.SignedIn).UTC()
 }
 
 // keyOf returns the service's key that a session's header names.

@@ -1,8 +1,6 @@
 package web_test
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -10,9 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/golang-jwt/jwt/v5"
-	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
@@ -149,90 +144,5 @@ func TestSession_OverWhileKept(t *testing.T) {
 		if got := ana.Get("/dashboard/notes"); got.Status != step.want {
 			t.Errorf("after %v a page answers %d, want %d", step.after, got.Status, step.want)
 		}
-	}
-}
-
-// claimsBefore are the session claims of the previous version, which has no session end.
-type claimsBefore struct {
-	jwt.RegisteredClaims
-	Tenant string `json:"tenant"`
-	Role   string `json:"role"`
-	CSRF   string `json:"csrf"`
-}
-
-// signedBefore returns a session that the previous version issued.
-func signedBefore(t *testing.T, site *webtest.Dashboard, at time.Time) webtest.Person {
-	t.Helper()
-	token := jwt.NewWithClaims(jwt.SigningMethodES256, claimsBefore{
-		RegisteredClaims: jwt.RegisteredClaims{
-			Issuer: webtest.Base, Audience: jwt.ClaimStrings{webtest.Base + web.Root}, Subject: "ana@acme.example",
-			IssuedAt: jwt.NewNumericDate(at), ExpiresAt: jwt.NewNumericDate(at.Add(time.Hour)),
-		},
-		Tenant: "acme", Role: "admin", CSRF: "c",
-	})
-	token.Header["typ"], token.Header["kid"] = "session+jwt", "test"
-	input, err := token.SigningString()
-	if err != nil {
-		t.Fatal(err)
-	}
-	signature, err := site.UI.Sessions.Signer.Sign(t.Context(), "test", []byte(input))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := site.Nobody()
-	p.Session.CSRF = "c"
-	p.Cookie = &http.Cookie{Name: "__Host-session", Value: input + "." + base64.RawURLEncoding.EncodeToString(signature)}
-	return p
-}
-
-func TestSession_OfTheVersionBefore(t *testing.T) {
-	t.Parallel()
-	at := noon.Add(-time.Minute + 700*time.Millisecond) // its session says noon.Add(-time.Minute)
-	for name, test := range map[string]struct {
-		end  time.Time
-		void bool
-	}{
-		"none":                      {time.Time{}, false},
-		"earlier":                   {noon.Add(-time.Minute - time.Millisecond), false},
-		"in the same second before": {noon.Add(-time.Minute + 500*time.Millisecond), true}, // in doubt
-		"in the same second after":  {noon.Add(-time.Minute + 900*time.Millisecond), true},
-		"later":                     {noon, true},
-	} {
-		site := newSite(t)
-		ana := signedBefore(t, site, at)
-		if !test.end.IsZero() {
-			ends{site.Ends()}.end(t, "acme", "ana@acme.example", test.end)
-		}
-		if test.void {
-			ended(t, name, ana)
-		} else if got := ana.Get("/dashboard/notes"); got.Status != http.StatusOK {
-			t.Errorf("%s: a page answers %d", name, got.Status)
-		}
-	}
-}
-
-// During a deployment the previous version reads the sessions of this one.
-func TestSession_ForTheVersionBefore(t *testing.T) {
-	t.Parallel()
-	site := newSite(t)
-	ana := admin(site)
-	parts := strings.Split(ana.Cookie.Value, ".")
-	body, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got claimsBefore
-	if err := json.Unmarshal(body, &got); err != nil {
-		t.Fatal(err)
-	}
-	want := claimsBefore{
-		RegisteredClaims: jwt.RegisteredClaims{
-			Issuer: webtest.Base, Audience: jwt.ClaimStrings{webtest.Base + web.Root}, Subject: "admin@example.com",
-			IssuedAt: jwt.NewNumericDate(noon), ExpiresAt: jwt.NewNumericDate(noon.Add(time.Hour)),
-		},
-		Tenant: "acme", Role: "admin", CSRF: ana.Session.CSRF,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the session (-want +got):\n%s", diff)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dashboard/webhooks"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
 func TestFailures_Pages(t *testing.T) {
@@ -20,7 +21,7 @@ func TestFailures_Pages(t *testing.T) {
 	address := "https://crm.example.com/"
 	e, _ := o.add(t, address+strings.Repeat("a&", (2000-len(address))/2), "message.read", "message.failed", "campaign.completed")
 	for h := range 24 {
-		if err := o.store.CountPosts(t.Context(), o.tenant, e.ID, now.Add(-time.Duration(h)*time.Hour), 123456+h, 23456); err != nil {
+		if err := o.store.AddPosts(t.Context(), o.tenant, now.Add(-time.Duration(h)*time.Hour), map[string]poststats.Count{e.ID: {Taken: 123456 + h, Failed: 23456}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,7 +31,7 @@ func TestFailures_Pages(t *testing.T) {
 		f := campaign.WebhookFailure{
 			Tenant: o.tenant, EndpointID: e.ID, WebhookID: fmt.Sprintf("msg_%039d%02d", 7, i), Kind: campaign.KindCompleted,
 			Status: http.StatusNetworkAuthenticationRequired, At: now.Add(-time.Duration(i) * time.Minute),
-			Task: campaign.NotifyTask{Tenant: o.tenant, EndpointID: e.ID, BatchKey: randomKey(), Ordinal: 3},
+			Task: campaign.NotifyTask{Tenant: o.tenant, EndpointID: e.ID, DeliveryID: randomKey()},
 		}
 		if err := o.store.RecordFailure(t.Context(), f); err != nil {
 			t.Fatal(err)

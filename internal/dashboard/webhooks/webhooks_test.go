@@ -25,6 +25,7 @@ import (
 	"campaign-dispatch/internal/dashboard/webhooks"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/netguard"
+	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -44,7 +45,7 @@ func newTenantFixture(tb testing.TB, local bool) tenantFixture {
 	tb.Helper()
 	env, clock := stackenv.Load(tb), func() time.Time { return now }
 	store := dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
 	})
 	pages := &webhooks.Pages{
 		Store: store, Admin: &admin.Service{Store: store, Now: clock, LocalWebhooks: local},
@@ -323,8 +324,8 @@ func (o tenantFixture) fail(t *testing.T, e campaign.Endpoint, status int) campa
 	t.Helper()
 	f := campaign.WebhookFailure{
 		Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: campaign.KindRead, Status: status,
-		Code: "timeout", Attempt: 2, At: now.Add(-time.Hour), Took: 15 * time.Second, Position: 17,
-		Task: campaign.NotifyTask{Tenant: o.tenant, EndpointID: e.ID, BatchKey: randomKey(), Ordinal: 3},
+		Code: "timeout", Attempt: 2, At: now.Add(-time.Hour), Took: 15 * time.Second,
+		Task: campaign.NotifyTask{Tenant: o.tenant, EndpointID: e.ID, DeliveryID: randomKey()},
 	}
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
 		t.Fatal(err)
@@ -375,11 +376,8 @@ func TestResend_All(t *testing.T) {
 	path := webhooks.Path + "/" + e.ID
 	put := func(n campaign.WebhookDelivery) campaign.WebhookDelivery {
 		t.Helper()
-		key, err := campaign.ParseBatchKey(randomKey())
-		if err != nil {
-			t.Fatal(err)
-		}
-		n.Tenant, n.EndpointID, n.Ordinal, n.Key = o.tenant, e.ID, 1, key
+		n.Tenant, n.EndpointID, n.Entries = o.tenant, e.ID, []byte(randomKey())
+		n = n.Identified()
 		if err := o.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{n}); err != nil {
 			t.Fatal(err)
 		}
@@ -419,7 +417,7 @@ func TestPage_DeliveriesPerHour(t *testing.T) {
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	for hoursAgo, posts := range map[int][2]int{0: {1000, 0}, 1: {7, 3}, 23: {500, 0}, 24: {9999, 9999}} {
 		at := now.Add(-time.Duration(hoursAgo) * time.Hour)
-		if err := o.store.CountPosts(t.Context(), o.tenant, e.ID, at, posts[0], posts[1]); err != nil {
+		if err := o.store.AddPosts(t.Context(), o.tenant, at, map[string]poststats.Count{e.ID: {Taken: posts[0], Failed: posts[1]}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -452,7 +450,7 @@ func TestPage_States(t *testing.T) {
 	lacks(t, portuguese.Get(webhooks.Path+"/"+e.ID), "Desativado em 04/05/2100 12:30", "falhou por 5 dias seguidos")
 }
 
-// A failure of the previous version has no duration.
+// A failure without a duration shows none.
 func TestPage_CauseOfFailure(t *testing.T) {
 	t.Parallel()
 	o := newTenantFixture(t, false)
@@ -518,7 +516,7 @@ func BenchmarkEndpoint(b *testing.B) {
 		if err := o.store.RecordFailure(b.Context(), f); err != nil {
 			b.Fatal(err)
 		}
-		if err := o.store.CountPosts(b.Context(), o.tenant, e.ID, now.Add(-time.Duration(i)*time.Hour), 9, 1); err != nil {
+		if err := o.store.AddPosts(b.Context(), o.tenant, now.Add(-time.Duration(i)*time.Hour), map[string]poststats.Count{e.ID: {Taken: 9, Failed: 1}}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -534,11 +532,9 @@ func TestResend_EndpointKeepsFailing(t *testing.T) {
 	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	path := webhooks.Path + "/" + e.ID
-	key, err := campaign.ParseBatchKey(randomKey())
-	if err != nil {
-		t.Fatal(err)
-	}
-	parked := campaign.WebhookDelivery{Tenant: o.tenant, EndpointID: e.ID, Ordinal: 1, Key: key, Parked: true, Next: now.Add(-time.Hour), Left: []int{1}}
+	parked := campaign.WebhookDelivery{
+		Tenant: o.tenant, EndpointID: e.ID, Entries: []byte("entries"), Parked: true, Next: now.Add(-time.Hour), Left: []int{1},
+	}.Identified()
 	if err := o.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{parked}); err != nil {
 		t.Fatal(err)
 	}

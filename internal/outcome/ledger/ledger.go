@@ -21,7 +21,7 @@ const (
 	// leaves less room takes another unit.
 	minTail = 32
 	// MaxPage is the maximum number of entries in a tail or a LOG row.
-	MaxPage = campaign.PageSize
+	MaxPage = 250
 	// maxRow is the maximum size of a LOG row's entries, so that the row costs one unit.
 	maxRow = unit - overhead
 )
@@ -53,6 +53,16 @@ func (h Head) Outcome(index int) campaign.Outcome {
 	return packed.Outcomes[h.States[index]]
 }
 
+// Complete reports whether all messages of a batch's frame have an outcome.
+func (h Head) Complete(b campaign.Batch, frame int) bool {
+	for i := range b.FrameLen(frame) {
+		if h.Outcome(frame*campaign.FrameSize+i) == "" {
+			return false
+		}
+	}
+	return true
+}
+
 // Summary returns the head as a campaign.LedgerSummary.
 func (h Head) Summary() campaign.LedgerSummary {
 	var byState [len(packed.Outcomes)]int
@@ -68,44 +78,26 @@ func (h Head) Summary() campaign.LedgerSummary {
 	return campaign.LedgerSummary{Sequence: h.Sequence, Counts: counts, Reasons: h.Reasons, Timeline: h.Timeline}
 }
 
-// Ledger returns the head and the outcomes of the frames as a campaign.Ledger.
-func (h Head) Ledger(frames []int) campaign.Ledger {
-	b := campaign.Ledger{Head: h.Summary(), Frames: make(map[int]campaign.FrameState, len(frames))}
-	for _, f := range frames {
-		b.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
-		for index := f * campaign.FrameSize; index < (f+1)*campaign.FrameSize; index++ {
-			if outcome := h.Outcome(index); outcome != "" {
-				b.Frames[f].Outcomes[index] = outcome
-			}
-		}
-	}
-	return b
-}
-
-// batchLedger returns the campaign.Ledger needed to apply the changes.
-func (h Head) batchLedger(changes []campaign.Change) campaign.Ledger {
-	b := campaign.Ledger{Head: h.Summary(), Frames: map[int]campaign.FrameState{}}
-	for _, c := range changes {
-		frame := c.Index / campaign.FrameSize
-		if b.Frames[frame].Outcomes == nil {
-			b.Frames[frame] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
-		}
-		if outcome := h.Outcome(c.Index); outcome != "" {
-			b.Frames[frame].Outcomes[c.Index] = outcome
-		}
-	}
-	return b
-}
-
 // NewChanges returns the changes that supersede the current outcomes, in order.
-func (h Head) NewChanges(changes []campaign.Change) []campaign.Change {
-	return h.batchLedger(changes).Effective(changes)
+func (h Head) NewChanges(changes []campaign.Change) (news []campaign.Change) {
+	reached := map[int]campaign.Outcome{}
+	for _, c := range changes {
+		old, ok := reached[c.Index]
+		if !ok {
+			old = h.Outcome(c.Index)
+		}
+		if c.Outcome.Supersedes(old) && (old == "" || !c.First) {
+			reached[c.Index] = c.Outcome
+			news = append(news, c)
+		}
+	}
+	return news
 }
 
 // After returns the head after changes (see NewChanges) are appended, for a batch of the
 // given number of messages. The tail contains all of them, even if it becomes too large.
 func (h Head) After(messages int, changes []campaign.Change) Head {
-	sum := h.batchLedger(changes).HeadAfter(changes, 0)
+	sum := h.Summary().After(changes, h.Outcome)
 	next := Head{
 		Sequence: sum.Sequence, Reasons: sum.Reasons, Timeline: sum.Timeline,
 		States: make([]byte, max(messages, len(h.States))),

@@ -38,7 +38,7 @@ func newArchive(t *testing.T) *archive {
 	env := stackenv.Load(t)
 	a := &archive{t: t, now: beginning, id: campaign.ID{Tenant: "acme", CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"}, name: "Natal"}
 	a.store = dynamo.NewCampaignStore(dynamo.Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: func() time.Time { return a.now },
+		Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Outcomes: env["OUTCOMES_TABLE"], Now: func() time.Time { return a.now },
 	})
 	return a
 }

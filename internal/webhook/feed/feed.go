@@ -53,7 +53,7 @@ type Feeder struct {
 const (
 	// maxEntries is the maximum number of entries per task, maxEndpoints of tasks per
 	// message. Ten messages of one call stay below 256 KB.
-	maxEntries, maxEndpoints = campaign.PageSize, 3
+	maxEntries, maxEndpoints = ledger.MaxPage, 3
 	// endpointsFor is the cache TTL of a tenant's endpoints.
 	endpointsFor = 10 * time.Second
 	// maxKnown and maxBatches are the cache sizes, in tenants and batches. 100,000 batches

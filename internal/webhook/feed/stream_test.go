@@ -47,7 +47,7 @@ func newStreamStack(t *testing.T) *streamStack {
 	w.table, w.stream = w.env.LedgerTable(t)
 	w.tenantsTable, _ = w.env.LedgerTable(t)
 	client := dynamodb.NewFromConfig(w.env.AWS())
-	w.store = dynamo.NewCampaignStore(dynamo.Tables{Client: client, Campaigns: w.tenantsTable, Outcomes: w.table, Split: true, Now: time.Now})
+	w.store = dynamo.NewCampaignStore(dynamo.Tables{Client: client, Campaigns: w.tenantsTable, Outcomes: w.table, Now: time.Now})
 	w.queues = sqs.NewFromConfig(w.env.AWS())
 	w.notify, w.unread = w.newQueue(t), w.newQueue(t)
 	return w
@@ -150,7 +150,7 @@ func packed(t *testing.T) []byte {
 // batch accepts a batch of a tenant with the given number of endpoints.
 func (w *streamStack) batch(t *testing.T, endpoints ...string) campaign.Batch {
 	t.Helper()
-	b := campaign.Batch{Accepted: 300, AcceptedAt: time.Now(), State: campaign.BatchSending, Ledger: true}
+	b := campaign.Batch{Accepted: 300, AcceptedAt: time.Now(), State: campaign.BatchSending}
 	b.Tenant, b.CampaignID, b.BatchID = "tenant-"+rand.Text(), "campaign", "batch"
 	_, _ = rand.Read(b.Key[:])
 	if err := w.store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
