@@ -146,7 +146,7 @@ func (slowBlobs) Delete(context.Context, string) error        { return nil }
 func hotService(h *hotRow, room int64) *dispatch.Service {
 	const prices = `"basicPrice":{"N":"1"},"singlePrice":{"N":"1"},"dayLimit":{"N":"0"}`
 	h.rows = map[string]string{
-		"T#" + hotTemplate: `{"pk":{"S":"T#` + hotTemplate + `"},"sk":{"S":"CURRENT"},"tenant":{"S":"t"},"version":{"N":"1"},"text":{"S":"Oi"}}`,
+		"T#" + hotTemplate: `{"pk":{"S":"T#` + hotTemplate + `"},"sk":{"S":"CURRENT"},"tenant":{"S":"t"},"version":{"N":"1"},"content":{"S":"{\"text\":\"Oi\"}"}}`,
 		"TEN#t":            `{"pk":{"S":"TEN#t"},"sk":{"S":"BILLING"},` + prices + `,"monthLimit":{"N":"` + strconv.FormatInt(room, 10) + `"}}`,
 		"BUDGET#t":         `{"pk":{"S":"BUDGET#t"},"sk":{"S":"2037-11"},"total":{"N":"USED"}}`,
 	}

@@ -263,11 +263,11 @@ func TestTap_Replies(t *testing.T) {
 		replies int
 		tapped  []string
 	}{
-		"endpoint of the version before": {nil, 1, nil},
-		"replies only":                   {[]string{"message.replied"}, 1, nil},
-		"taps and replies":               {[]string{"message.replied", "message.tapped"}, 0, []string{"0 1 message.tapped"}},
-		"taps only":                      {[]string{"message.tapped"}, 0, []string{"0 1 message.tapped"}},
-		"neither":                        {[]string{"message.read"}, 0, nil},
+		"no kinds listed":  {nil, 1, nil},
+		"replies only":     {[]string{"message.replied"}, 1, nil},
+		"taps and replies": {[]string{"message.replied", "message.tapped"}, 0, []string{"0 1 message.tapped"}},
+		"taps only":        {[]string{"message.tapped"}, 0, []string{"0 1 message.tapped"}},
+		"neither":          {[]string{"message.read"}, 0, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -44,7 +44,7 @@ func TestHandle_RecordedMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(103)
 		for i := range 98 {
-			g.outcomes[i] = campaign.Change{Outcome: campaign.OutcomeSent}
+			g.outcomes[i] = campaign.Change{Index: i, Outcome: campaign.OutcomeSent}
 		}
 		only := g.frame(0)
 		only.Only = []int{3, 99}

@@ -11,8 +11,7 @@ import (
 )
 
 // archivePrefix begins the sort keys of the rows of archived templates. They are rows of
-// their own, because the previous version replaces the rows of a template when it saves a
-// version.
+// their own, because saving a version replaces the row of a template.
 const archivePrefix = "ARCHIVED#"
 
 // ArchiveTemplate marks a template of the tenant as archived. It can be repeated.

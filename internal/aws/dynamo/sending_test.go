@@ -37,7 +37,7 @@ func TestSwapRateLimit(t *testing.T) {
 		{sharedByMore, first, false}, // and others
 		{shared, sharedByMore, true},
 		{shared, second, false},
-		{sharedByMore, second, true}, // as written by the former version
+		{sharedByMore, second, true},
 		{sharedByMore, shared, false},
 	}
 	now := campaign.RateLimit{}

@@ -324,7 +324,7 @@ func (o tenantFixture) fail(t *testing.T, e campaign.Endpoint, status int) campa
 	t.Helper()
 	f := campaign.WebhookFailure{
 		Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: campaign.KindRead, Status: status,
-		Code: "timeout", Attempt: 2, At: now.Add(-time.Hour), Took: 15 * time.Second,
+		Code: "timeout", Attempt: 2, At: now.Add(-time.Hour), Took: 15 * time.Second, Entry: []byte("entry"),
 		Task: campaign.NotifyTask{Tenant: o.tenant, EndpointID: e.ID, DeliveryID: randomKey()},
 	}
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
@@ -356,8 +356,9 @@ func TestResend_One(t *testing.T) {
 	if a := o.admin.Post(path+"/resend", form); a.Location != path {
 		t.Fatalf("resending answers %d to %q: %s", a.Status, a.Location, a.Text())
 	}
-	n, err := o.store.Delivery(t.Context(), f.Task)
-	if err != nil || !slices.Equal(n.Left, []int{17}) || n.Next.After(now) || n.Dead {
+	alone := campaign.WebhookDelivery{Tenant: o.tenant, EndpointID: e.ID, Entries: f.Entry}.Identified()
+	n, err := o.store.Delivery(t.Context(), alone.Task())
+	if err != nil || !slices.Equal(n.Entries, f.Entry) || n.Next.After(now) || n.Dead {
 		t.Errorf("the notice is %+v, %v", n, err)
 	}
 	for _, wrong := range []url.Values{
