@@ -62,8 +62,7 @@ func TestSweep_LostTasks(t *testing.T) {
 	for name, lose := range map[string]func(c *client, b campaign.Batch){
 		"release task": func(*client, campaign.Batch) {},
 		"rest of the release": func(c *client, b campaign.Batch) {
-			_, err := c.store().StartRelease(c.t.Context(), b.BatchRef, "", time.Now(), time.Now())
-			must(c.t, err)
+			c.startRelease(b, time.Now())
 		},
 		"frames": func(c *client, b campaign.Batch) { c.release(b, 0) },
 	} {
@@ -191,9 +190,17 @@ func (c *client) acceptWithoutRelease(call fields) campaign.Batch {
 func (c *client) release(b campaign.Batch, next time.Duration) {
 	c.t.Helper()
 	at := time.Now().Add(next)
-	_, err := c.store().StartRelease(c.t.Context(), b.BatchRef, "", time.Now(), at)
+	c.startRelease(b, at)
+	_, err := c.store().EndRelease(c.t.Context(), b.BatchRef, at)
 	must(c.t, err)
-	_, err = c.store().EndRelease(c.t.Context(), b.BatchRef, at)
+}
+
+// startRelease starts the release of a batch with its tenant's agent. Sweep checks it at next.
+func (c *client) startRelease(b campaign.Batch, next time.Time) {
+	c.t.Helper()
+	tenant, err := c.store().Tenant(c.t.Context(), b.Tenant)
+	must(c.t, err)
+	_, err = c.store().StartRelease(c.t.Context(), b.BatchRef, tenant.AgentID, time.Now(), next)
 	must(c.t, err)
 }
 
