@@ -87,8 +87,6 @@ func rowsOf(t *testing.T, s *dynamo.CampaignStore, table, pk string) map[string]
 	return rows
 }
 
-func attributes(row dynamo.Item) []string { return slices.Sorted(maps.Keys(row)) }
-
 // The log of a batch and all other reads agree on its outcomes.
 func TestOutcomes_AllReads(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 
 	"campaign-dispatch/internal/aws/dynamo"
@@ -84,14 +83,6 @@ func whole[T any](t *testing.T, what string, list []T, err error, nameOf func(T)
 }
 
 func last2(s string) string { return s[len(s)-2:] }
-
-func putRow(t *testing.T, s *dynamo.CampaignStore, pk, sk string) error {
-	t.Helper()
-	_, err := s.Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: dynamo.Item{
-		"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
-	}})
-	return err
-}
 
 func TestPages_Tenant(t *testing.T) {
 	t.Parallel()

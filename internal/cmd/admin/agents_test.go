@@ -13,16 +13,11 @@ import (
 	"testing"
 	"time"
 
-	awsevents "github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
-	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/rcs/events"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -172,33 +167,6 @@ func (p pipeline) event(data string) {
 	answer := httptest.NewRecorder()
 	if p.hook.ServeHTTP(answer, r); answer.Code != http.StatusOK {
 		p.t.Errorf("status %[2]d for %[1]s", data, answer.Code)
-	}
-}
-
-// apply applies the queued events, once.
-func (p pipeline) apply() {
-	p.t.Helper()
-	url := aws.String(p.env["EVENTS_QUEUE_URL"])
-	got, err := p.client.ReceiveMessage(p.t.Context(), &awssqs.ReceiveMessageInput{
-		QueueUrl: url, MaxNumberOfMessages: 10, MessageSystemAttributeNames: []sqstypes.MessageSystemAttributeName{sqstypes.MessageSystemAttributeNameAll},
-	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	applier := &outcome.Applier{
-		Batches: p.stack.store, Replies: p.stack.store, Tenants: p.stack.store, Contents: p.stack.blobs, OptOuts: &optout.Book{Store: p.stack.store, Now: time.Now},
-		Recorder: &outcome.Recorder{Store: p.stack.store, Webhooks: p.stack.store, Blobs: p.stack.blobs, Now: time.Now},
-	}
-	handler := sqs.CountingBatchHandler(applier.Handle, (*campaign.EventTask).Received)
-	for _, m := range got.Messages {
-		event := awsevents.SQSEvent{Records: []awsevents.SQSMessage{{MessageId: *m.MessageId, Body: *m.Body, Attributes: m.Attributes}}}
-		done, err := handler(p.t.Context(), event)
-		if err != nil || len(done.BatchItemFailures) > 0 {
-			continue
-		}
-		if _, err := p.client.DeleteMessage(p.t.Context(), &awssqs.DeleteMessageInput{QueueUrl: url, ReceiptHandle: m.ReceiptHandle}); err != nil {
-			p.t.Fatal(err)
-		}
 	}
 }
 
