@@ -57,8 +57,8 @@ type pipeline struct {
 	provider   *provider
 	death      *death
 	tenant     string
+	others     map[string]bool // other tenants
 	agent      string
-	agents     map[string]string // of the tenants
 	template   campaign.Template
 	ledgers    []campaign.BatchKey
 	fed        map[campaign.BatchKey]int // entries of them
@@ -71,7 +71,7 @@ type pipeline struct {
 func newPipeline(t *testing.T) *pipeline {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &pipeline{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, agents: map[string]string{}, fed: map[campaign.BatchKey]int{}, written: map[campaign.BatchKey]bool{}}
+	w := &pipeline{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}, written: map[campaign.BatchKey]bool{}}
 	w.store = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Outcomes: env.OwnTable(t, env["OUTCOMES_TABLE"]), Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.clock,
@@ -81,7 +81,6 @@ func newPipeline(t *testing.T) *pipeline {
 	w.sink = &sink{posts: map[string]map[string]int{}, contents: map[string]string{}}
 	w.provider = &provider{pipeline: w, taken: map[string]string{}, phones: map[string]string{}}
 	w.tenant, w.agent = "tenant-"+rand.Text(), "agent-"+rand.Text()
-	w.agents[w.tenant] = w.agent
 	w.must(w.store.SaveAgent(t.Context(), campaign.Agent{ID: w.agent}))
 	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant, AgentID: w.agent}))
 	template, err := w.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: w.tenant, Content: content.Content{Text: "Olá {{nome}}"}})
@@ -96,7 +95,7 @@ func (w *pipeline) another() string {
 	tenant, agent := "tenant-"+rand.Text(), "agent-"+rand.Text()
 	w.must(w.store.SaveAgent(w.t.Context(), campaign.Agent{ID: agent}))
 	w.must(w.store.SaveTenant(w.t.Context(), campaign.Tenant{ID: tenant, AgentID: agent}))
-	w.agents[tenant] = agent
+	w.others[tenant] = true
 	return tenant
 }
 
@@ -138,7 +137,9 @@ func (w *pipeline) accept(messages int, edit ...func(*campaign.Batch)) campaign.
 		e(&b)
 	}
 	if b.State == campaign.BatchSending {
-		b.AgentID = w.agents[b.Tenant] // as its release records it
+		tenant, err := w.store.Tenant(w.t.Context(), b.Tenant)
+		w.must(err)
+		b.AgentID = tenant.AgentID // as its release records it
 	}
 	a := campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: max(b.Ordinal, 1), Packed: []byte{0}}
 	if a.Ordinal > 1 {
@@ -681,7 +682,7 @@ func (w *pipeline) owns(due campaign.Due) bool {
 	return w.ours(due.Batch.Tenant) || due.Delivery != nil && w.ours(due.Delivery.Tenant) || due.Campaign != nil && w.ours(due.Campaign.Tenant)
 }
 
-func (w *pipeline) ours(tenant string) bool { return w.agents[tenant] != "" }
+func (w *pipeline) ours(tenant string) bool { return tenant == w.tenant || w.others[tenant] }
 
 func (m mortal) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
 	return call(m, "GetRange", func() ([]byte, error) { return m.w.blobs[key][from:to], nil })

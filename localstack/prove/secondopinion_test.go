@@ -50,10 +50,10 @@ func secondOpinion(ctx context.Context, t *testing.T, env stackenv.Env) {
 	recordTests(ctx, t, env, "%d tests of numbers against Google's library", []string{"./internal/phone"})
 }
 
-// recordTests runs the tests of packages and adds a line with their number.
-func recordTests(ctx context.Context, t *testing.T, env stackenv.Env, what string, packages []string) {
+// recordTests runs the tests of packages, with flags after them, and adds a line with their number.
+func recordTests(ctx context.Context, t *testing.T, env stackenv.Env, what string, packagesAndFlags []string) {
 	t.Helper()
-	passed, failed, err := goTest(ctx, env, packages)
+	passed, failed, err := goTest(ctx, env, packagesAndFlags)
 	check(t, err)
 	record(t, len(failed) == 0 && passed > 0, fmt.Sprintf(what, passed+len(failed)),
 		fmt.Sprintf("%d passed, %d failed\n%s", passed, len(failed), strings.Join(failed, "\n")))
@@ -136,7 +136,7 @@ func withTables(t *testing.T, env stackenv.Env, address string) stackenv.Env {
 
 // goTest runs the tests of packages on a stack, in the sizes of the proofs, and returns how many passed and the
 // names of those that failed.
-func goTest(ctx context.Context, env stackenv.Env, packages []string) (passed int, failed []string, err error) {
+func goTest(ctx context.Context, env stackenv.Env, packagesAndFlags []string) (passed int, failed []string, err error) {
 	path := filepath.Join(".local", "prove-stack.env")
 	if err := os.WriteFile(path, []byte(env.String()), 0o600); err != nil {
 		return 0, nil, err
@@ -145,7 +145,7 @@ func goTest(ctx context.Context, env stackenv.Env, packages []string) (passed in
 	if err != nil {
 		return 0, nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json", "-count", "1", "-timeout", "30m"}, packages)...)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json", "-count", "1", "-timeout", "30m"}, packagesAndFlags)...)
 	cmd.Env = append(os.Environ(), stackenv.Variable+"="+path, testsize.Variable+"=1")
 	var out, trouble bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &trouble
