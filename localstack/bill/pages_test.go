@@ -1,6 +1,7 @@
 package bill
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,6 +10,33 @@ import (
 
 	"campaign-dispatch/localstack/metering"
 )
+
+// README.md and docs/proofs.md publish the costs of the last metered units and of the
+// template's resources. `go run ./localstack/bill/publish` writes them.
+func TestPages_Published(t *testing.T) {
+	t.Parallel()
+	pages, err := Pages("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pages) != 2 {
+		t.Errorf("%d pages, want 2", len(pages))
+	}
+	for path, want := range pages {
+		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(readFile(t, path), "\n")); diff != "" {
+			t.Errorf("%s (-metered +published): %s", path, diff)
+		}
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 const unpublished = `# Costs
 
@@ -66,6 +94,9 @@ func TestKeep(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	file := filepath.Join(root, "cost.json")
+	if err := os.MkdirAll(filepath.Join(root, "localstack", "bill", "metered"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	m := Metered{Shapes: []Shape{{"clustered", "by batch", []Line{{"send", metering.Units{Writes: 2}}}}}}
 	for name, test := range map[string]struct {
 		Conditions
