@@ -94,9 +94,6 @@ func TestKeep(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	file := filepath.Join(root, "cost.json")
-	if err := os.MkdirAll(filepath.Join(root, "localstack", "bill", "metered"), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	m := Metered{Shapes: []Shape{{"clustered", "by batch", []Line{{"send", metering.Units{Writes: 2}}}}}}
 	for name, test := range map[string]struct {
 		Conditions
