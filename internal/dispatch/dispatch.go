@@ -283,9 +283,9 @@ func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState,
 	return campaign.AcceptState{}, nil, fmt.Errorf("campaign %s: %w", id.CampaignID, errIncomplete)
 }
 
-// maxReads is the maximum number of reads of a campaign's sets while a set is missing.
-// An eventually consistent read may miss the newest set, and a consistent read may miss
-// a set that is being added.
+// maxReads is the maximum number of reads of a call's rows while they and the sets show
+// different batches. An eventually consistent read may miss the newest set, and a
+// consistent read may miss a set, or return one, that is added between the reads.
 const maxReads = 4
 
 var errIncomplete = errors.New("a set of numbers is missing")

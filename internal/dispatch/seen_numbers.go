@@ -48,12 +48,14 @@ func (e *SeenNumbers) Known(id campaign.ID) int {
 
 // Find merges the new sets and returns those of the numbers that an earlier batch
 // holds. complete is false if a set is missing: an eventually consistent read did not
-// return it, or the cached sets belong to a deleted campaign with the same id.
+// return it, or the cached sets belong to a deleted campaign with the same id. It is also
+// false if a set is newer than meta: a batch was accepted between the reads, and the other
+// rows of the call, read with meta, do not show it.
 func (e *SeenNumbers) Find(id campaign.ID, meta campaign.Meta, sets []campaign.PackedSet, numbers numberset.Set) (numberset.Set, bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r, err := e.remember(id, meta.CreatedAt, sets)
-	if err != nil || r.ordinal < meta.Batches {
+	if err != nil || r.ordinal != meta.Batches {
 		return nil, false, err
 	}
 	return r.numbers.Intersect(numbers), true, nil

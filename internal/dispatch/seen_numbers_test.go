@@ -33,6 +33,22 @@ func TestFind_MissingSet(t *testing.T) {
 	}
 }
 
+// A batch that is accepted between the reads is in the sets, but not in the call's rows.
+func TestFind_SetNewerThanRows(t *testing.T) {
+	t.Parallel()
+	id, e := campaign.ID{CampaignID: "1"}, &dispatch.SeenNumbers{Limit: 1 << 20}
+	rows := campaign.Meta{CreatedAt: time.Unix(1, 0), Batches: 1}
+	sets := []campaign.PackedSet{set(1, 10), set(2, 20)}
+	if _, complete, err := e.Find(id, rows, sets, numberset.Set{20}); complete || err != nil {
+		t.Fatalf("set 2 is newer than the rows, but complete = %v, %v", complete, err)
+	}
+	rows.Batches = 2
+	found, complete, err := e.Find(id, rows, nil, numberset.Set{20})
+	if diff := cmp.Diff(numberset.Set{20}, found); diff != "" || !complete || err != nil {
+		t.Errorf("Find: %v, %v (-want +got):\n%s", complete, err, diff)
+	}
+}
+
 func TestFind_EvictsLeastRecentlyUsed(t *testing.T) {
 	t.Parallel()
 	e := &dispatch.SeenNumbers{Limit: 1}
