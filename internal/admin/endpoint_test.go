@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -209,10 +209,10 @@ func TestResendDead(t *testing.T) {
 }
 
 // twoDead is a store that returns at most two dead deliveries per page.
-type twoDead struct{ *dynamo.CampaignStore }
+type twoDead struct{ *dynamotest.Store }
 
 func (s twoDead) DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
-	return s.CampaignStore.DeadDeliveries(ctx, tenant, endpointID, since, min(limit, 2))
+	return s.Store.DeadDeliveries(ctx, tenant, endpointID, since, min(limit, 2))
 }
 
 func TestResendDead_ManyPages(t *testing.T) {
@@ -243,15 +243,15 @@ func TestResendDead_ManyPages(t *testing.T) {
 
 // dying marks each delivery dead again immediately, as notify does when its batch is
 // gone.
-type dying struct{ *dynamo.CampaignStore }
+type dying struct{ *dynamotest.Store }
 
 func (s dying) SaveDelivery(ctx context.Context, read, n campaign.WebhookDelivery) (bool, error) {
-	if ok, err := s.CampaignStore.SaveDelivery(ctx, read, n); !ok || err != nil {
+	if ok, err := s.Store.SaveDelivery(ctx, read, n); !ok || err != nil {
 		return ok, err
 	}
 	dead := n
 	dead.Dead, dead.Next = true, read.Next.Add(time.Hour)
-	return s.CampaignStore.SaveDelivery(ctx, n, dead)
+	return s.Store.SaveDelivery(ctx, n, dead)
 }
 
 func TestResendDead_DeadAgain(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
@@ -33,7 +34,7 @@ var now = time.Date(2126, 5, 4, 12, 0, 0, 0, time.UTC)
 // bench is a service on the stack's tables, with a tenant of its own.
 type bench struct {
 	*admin.Service
-	store  *dynamo.CampaignStore
+	store  *dynamotest.Store
 	auth   *dynamo.AuthStore
 	keys   ssm.Reader
 	tenant string
@@ -47,7 +48,7 @@ func newBench(t *testing.T) bench {
 	tables := dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
 	}
-	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)
+	store, auth := dynamotest.New(tables), dynamo.NewAuthStore(tables)
 	client := awsssm.NewFromConfig(env.AWS())
 	b := bench{
 		Service: &admin.Service{

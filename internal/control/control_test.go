@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/control"
@@ -33,7 +34,7 @@ var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 // table. Queues, payloads and the provider are fakes.
 type service struct {
 	t         *testing.T
-	store     *dynamo.CampaignStore
+	store     *dynamotest.Store
 	id        campaign.ID
 	server    *httptest.Server
 	service   *control.Service
@@ -110,7 +111,7 @@ func newService(t *testing.T) *service {
 	d := &service{
 		t:  t,
 		id: campaign.ID{Tenant: "t-" + rand.Text(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"},
-		store: dynamo.NewCampaignStore(dynamo.Tables{
+		store: dynamotest.New(dynamo.Tables{
 			Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 		}),
 		payloads: map[string][]byte{}, refuse: map[string]error{},

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/localstack/stackenv"
@@ -288,7 +289,7 @@ func (d *service) wantAllOrNone(code string, batches []campaign.Batch) {
 var errCrash = errors.New("crash")
 
 // crashing is a store whose process ends before FinishMove.
-type crashing struct{ *dynamo.CampaignStore }
+type crashing struct{ *dynamotest.Store }
 
 func (crashing) FinishMove(context.Context, campaign.ID, func(time.Time) time.Time) ([]campaign.Batch, error) {
 	return nil, errCrash
@@ -410,7 +411,7 @@ func TestMove_CrashAtAnyTransaction(t *testing.T) {
 				ctx, end := context.WithCancel(t.Context())
 				client := &fatal{at: at, after: after, end: end}
 				env := stackenv.Load(t)
-				d.service.Store = dynamo.NewCampaignStore(dynamo.Tables{
+				d.service.Store = dynamotest.New(dynamo.Tables{
 					Client:    dynamodb.NewFromConfig(env.AWS(), func(o *dynamodb.Options) { o.HTTPClient = client }),
 					Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: d.service.Now,
 				})

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
@@ -62,7 +63,7 @@ func TestServe_OtherTenant(t *testing.T) {
 
 // stubborn is a store in which one batch cannot be cancelled.
 type stubborn struct {
-	*dynamo.CampaignStore
+	*dynamotest.Store
 	batchID string
 }
 
@@ -70,7 +71,7 @@ func (s stubborn) CancelBatch(ctx context.Context, ref campaign.BatchRef, at tim
 	if ref.BatchID == s.batchID {
 		return errBroken
 	}
-	return s.CampaignStore.CancelBatch(ctx, ref, at, revoke, next)
+	return s.Store.CancelBatch(ctx, ref, at, revoke, next)
 }
 
 func TestServeCancel_OneBatchFails(t *testing.T) {
@@ -162,7 +163,7 @@ func TestHandle_RevokeFails(t *testing.T) {
 
 // rival is a store in which other calls reschedule a batch just before this one does.
 type rival struct {
-	*dynamo.CampaignStore
+	*dynamotest.Store
 	times []time.Time // left to move it to
 }
 
@@ -170,14 +171,14 @@ func (r *rival) Reschedule(ctx context.Context, b campaign.Batch, due, next time
 	if len(r.times) > 0 {
 		now, err := r.Batch(ctx, b.BatchRef)
 		if err == nil {
-			_, err = r.CampaignStore.Reschedule(ctx, now, r.times[0], next)
+			_, err = r.Store.Reschedule(ctx, now, r.times[0], next)
 		}
 		if err != nil {
 			return false, err
 		}
 		r.times = r.times[1:]
 	}
-	return r.CampaignStore.Reschedule(ctx, b, due, next)
+	return r.Store.Reschedule(ctx, b, due, next)
 }
 
 func TestServeReschedule_Concurrent(t *testing.T) {

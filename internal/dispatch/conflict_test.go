@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 )
 
 // conflicts is a transport that cancels a transaction if another one on the same row is in
@@ -29,7 +30,7 @@ func (b *bench) withConflicts(tables dynamo.Tables) *conflicts {
 	options := tables.Client.Options()
 	options.HTTPClient = &http.Client{Transport: c}
 	tables.Client = dynamodb.New(options)
-	b.store = dynamo.NewCampaignStore(tables)
+	b.store = dynamotest.New(tables)
 	b.Store = b.store
 	return c
 }

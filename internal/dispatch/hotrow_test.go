@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
@@ -156,7 +157,7 @@ func hotService(h *hotRow, room int64) *dispatch.Service {
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), HTTPClient: &http.Client{Transport: h},
 	})
 	return &dispatch.Service{
-		Store: dynamo.NewCampaignStore(dynamo.Tables{Client: client, Auth: "auth", Campaigns: "campaigns", Now: now}),
+		Store: dynamotest.New(dynamo.Tables{Client: client, Auth: "auth", Campaigns: "campaigns", Now: now}),
 		Blobs: slowBlobs{}, Releases: &handoffs{}, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: now, Lead: time.Minute,
 	}
 }

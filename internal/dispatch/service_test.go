@@ -19,6 +19,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
@@ -33,7 +34,7 @@ import (
 type bench struct {
 	*dispatch.Service
 	t        *testing.T
-	store    *dynamo.CampaignStore
+	store    *dynamotest.Store
 	auth     *dynamo.AuthStore
 	tenant   string
 	clientID string
@@ -76,7 +77,7 @@ func newBench(t *testing.T) *bench {
 		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"],
 		Now: func() time.Time { return now },
 	}
-	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)
+	store, auth := dynamotest.New(tables), dynamo.NewAuthStore(tables)
 	b := &bench{
 		t: t, store: store, auth: auth, now: now, tenant: "t-" + rand.Text(), clientID: "rcs_" + rand.Text(),
 		template: newUUID(), plain: newUUID(), handoffs: &handoffs{},

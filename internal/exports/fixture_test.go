@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
@@ -49,7 +50,7 @@ type company struct {
 	t     *testing.T
 	id    campaign.ID
 	env   stackenv.Env
-	store *dynamo.CampaignStore
+	store *dynamotest.Store
 	blobs *s3.Store
 	queue *queue
 	*exports.Service
@@ -73,8 +74,8 @@ func newCompany(t *testing.T) *company {
 	return c
 }
 
-func (c *company) stores(cfg aws.Config) (*dynamo.CampaignStore, *s3.Store) {
-	return dynamo.NewCampaignStore(dynamo.Tables{
+func (c *company) stores(cfg aws.Config) (*dynamotest.Store, *s3.Store) {
+	return dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(cfg), Campaigns: c.env["CAMPAIGNS_TABLE"], Outcomes: c.env["OUTCOMES_TABLE"],
 		Now: func() time.Time { return c.now },
 	}), s3.New(cfg, c.env["BUCKET"], true)
@@ -154,7 +155,7 @@ func (c *company) create(asked campaign.ExportRequest) campaign.Export {
 }
 
 // maker returns the maker of files on the stores.
-func (c *company) maker(store *dynamo.CampaignStore, blobs *s3.Store, tasks exports.Queue) *exports.Maker {
+func (c *company) maker(store *dynamotest.Store, blobs *s3.Store, tasks exports.Queue) *exports.Maker {
 	return &exports.Maker{Store: store, Blobs: blobs, Tasks: tasks, Now: func() time.Time { return c.now }, PartSize: 1}
 }
 

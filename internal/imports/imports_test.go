@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
@@ -63,7 +64,7 @@ type company struct {
 	t      *testing.T
 	tenant string
 	env    stackenv.Env
-	store  *dynamo.CampaignStore
+	store  *dynamotest.Store
 	blobs  *s3.Store
 	queue  *queue
 	now    time.Time
@@ -84,8 +85,8 @@ func newCompany(t *testing.T) *company {
 	return c
 }
 
-func (c *company) stores(cfg aws.Config) (*dynamo.CampaignStore, *s3.Store) {
-	return dynamo.NewCampaignStore(dynamo.Tables{
+func (c *company) stores(cfg aws.Config) (*dynamotest.Store, *s3.Store) {
+	return dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(cfg), Campaigns: c.env["CAMPAIGNS_TABLE"], Outcomes: c.env["OUTCOMES_TABLE"],
 		Now: func() time.Time { return c.now },
 	}), s3.New(cfg, c.env["BUCKET"], true)
@@ -99,7 +100,7 @@ func (c *company) must(err error) {
 }
 
 // worker returns a worker with parts of two messages.
-func (c *company) worker(store *dynamo.CampaignStore, blobs *s3.Store, tasks imports.Queue) *imports.Worker {
+func (c *company) worker(store *dynamotest.Store, blobs *s3.Store, tasks imports.Queue) *imports.Worker {
 	now := func() time.Time { return c.now }
 	return &imports.Worker{
 		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: 2, OptOuts: &optout.Book{Store: store, Now: now},

@@ -7,7 +7,7 @@ import (
 
 	crand "crypto/rand"
 
-	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -17,7 +17,7 @@ func (discard) SendAll(context.Context, string, [][]byte) error   { return nil }
 func (discard) Put(context.Context, string, []byte, string) error { return nil }
 func (discard) Get(context.Context, string) ([]byte, error)       { return nil, campaign.ErrNotFound }
 
-func accept(t *testing.T, store *dynamo.CampaignStore, tenant string, batches int) (accepted []campaign.Batch) {
+func accept(t *testing.T, store *dynamotest.Store, tenant string, batches int) (accepted []campaign.Batch) {
 	t.Helper()
 	for range batches {
 		b := campaign.Batch{

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
@@ -31,7 +32,7 @@ import (
 // feeds its outcomes. DynamoDB reports the consumed capacity of each call.
 type metered struct {
 	used    *metering.Consumed
-	store   *dynamo.CampaignStore // not measured
+	store   *dynamotest.Store // not measured
 	applier *outcome.Applier
 	feeder  *feed.Feeder
 	fed     int // entries
@@ -69,7 +70,7 @@ func newMetered(t *testing.T, endpoints int, kinds ...string) *metered {
 	t.Helper()
 	env := stackenv.Load(t)
 	m := &metered{used: &metering.Consumed{}, contents: contents{}}
-	m.store = dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: time.Now})
+	m.store = dynamotest.New(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: time.Now})
 	m.store.Outcomes, _ = env.LedgerTable(t)
 	store := *m.store
 	store.Client = dynamodb.NewFromConfig(env.AWS(), m.used.Attach)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/outcome/ledger"
@@ -127,10 +127,10 @@ func TestExport_Taps(t *testing.T) {
 }
 
 // twoListed is a store that lists at most two campaigns per page.
-type twoListed struct{ *dynamo.CampaignStore }
+type twoListed struct{ *dynamotest.Store }
 
 func (s twoListed) ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
-	return s.CampaignStore.ListCampaigns(ctx, tenant, after, min(limit, 2))
+	return s.Store.ListCampaigns(ctx, tenant, after, min(limit, 2))
 }
 
 func TestService_ManyPages(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
@@ -36,7 +37,7 @@ func written(number uint64) string { return fmt.Sprintf("+%d", number) }
 type tenantFixture struct {
 	t      *testing.T
 	now    time.Time
-	store  *dynamo.CampaignStore
+	store  *dynamotest.Store
 	blobs  *s3.Store
 	tenant campaign.Tenant
 	id     campaign.ID
@@ -53,7 +54,7 @@ func newTenantFixture(t *testing.T) *tenantFixture {
 	env := stackenv.Load(t)
 	w := &tenantFixture{t: t, now: time.Now().Truncate(time.Millisecond), name: "Natal"}
 	client := dynamodb.NewFromConfig(env.AWS())
-	w.store = dynamo.NewCampaignStore(dynamo.Tables{
+	w.store = dynamotest.New(dynamo.Tables{
 		Client: client, Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Outcomes: env["OUTCOMES_TABLE"],
 		Webhooks: env["WEBHOOKS_TABLE"], Now: func() time.Time { return w.now },
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
@@ -36,7 +37,7 @@ var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 // table and bucket.
 type service struct {
 	t      *testing.T
-	store  *dynamo.CampaignStore
+	store  *dynamotest.Store
 	whole  atomic.Int64 // reads of a campaign with all its batches
 	blobs  *s3.Store
 	id     campaign.ID
@@ -56,13 +57,13 @@ func (h *holder) Authorize(*http.Request, string, string) (accesstoken.Claims, e
 
 // reader is a store that counts reads of whole campaigns.
 type reader struct {
-	*dynamo.CampaignStore
+	*dynamotest.Store
 	whole *atomic.Int64
 }
 
 func (r reader) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	r.whole.Add(1)
-	return r.CampaignStore.Campaign(ctx, id)
+	return r.Store.Campaign(ctx, id)
 }
 
 func newService(t *testing.T) *service {
@@ -72,7 +73,7 @@ func newService(t *testing.T) *service {
 	d := &service{
 		t:  t,
 		id: campaign.ID{Tenant: "t-" + rand.Text(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"},
-		store: dynamo.NewCampaignStore(dynamo.Tables{
+		store: dynamotest.New(dynamo.Tables{
 			Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: func() time.Time { return noon },
 		}),
 		blobs: &s3.Store{

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/recount"
@@ -21,7 +22,7 @@ var now = time.Date(2037, 3, 1, 1, 0, 0, 0, time.UTC)
 // books are the counts of a new tenant, whose outcomes were recorded without counting.
 type books struct {
 	t         *testing.T
-	store     *dynamo.CampaignStore
+	store     *dynamotest.Store
 	recounter *recount.Recounter
 	tenant    string
 }
@@ -29,7 +30,7 @@ type books struct {
 func newBooks(t *testing.T) books {
 	t.Helper()
 	env, clock := stackenv.Load(t), func() time.Time { return now }
-	store := dynamo.NewCampaignStore(dynamo.Tables{
+	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
 	store.Outcomes, _ = env.LedgerTable(t)

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
@@ -46,7 +47,7 @@ var beginning = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 // time, which can crash at any call.
 type pipeline struct {
 	t          *testing.T
-	store      *dynamo.CampaignStore
+	store      *dynamotest.Store
 	releases   *tasks
 	frames     *tasks
 	events     *tasks
@@ -72,7 +73,7 @@ func newPipeline(t *testing.T) *pipeline {
 	t.Helper()
 	env := stackenv.Load(t)
 	w := &pipeline{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}, written: map[campaign.BatchKey]bool{}}
-	w.store = dynamo.NewCampaignStore(dynamo.Tables{
+	w.store = dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Outcomes: env.OwnTable(t, env["OUTCOMES_TABLE"]), Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.clock,
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/media"
@@ -26,7 +27,7 @@ var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 // tenant is a tenant of its own on the stack's table, with a server of the API.
 type tenant struct {
 	t        *testing.T
-	store    *dynamo.CampaignStore
+	store    *dynamotest.Store
 	id       string
 	clientID string
 	server   *httptest.Server
@@ -49,7 +50,7 @@ func newTenant(t *testing.T) *tenant {
 	clock := func() time.Time { return noon }
 	d := &tenant{
 		t: t, id: "t-" + rand.Text(), clientID: "rcs_" + rand.Text(), client: &http.Client{Transport: openapitest.New(t, http.DefaultTransport)},
-		store: dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], MediaURL: mediaURL, Now: clock}),
+		store: dynamotest.New(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], MediaURL: mediaURL, Now: clock}),
 	}
 	mux := http.NewServeMux()
 	(&templates.Service{Tokens: d, Media: media.Checker{Prober: media.NewProber(true), URL: mediaURL}, Store: d.store, Now: clock}).Register(mux)

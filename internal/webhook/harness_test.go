@@ -18,6 +18,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
@@ -35,7 +36,7 @@ var start = time.Date(2100, 5, 4, 12, 0, 0, 0, time.UTC)
 // harness is a tenant in the stack's table, a test clock, an in-memory queue, and a receiver.
 type harness struct {
 	t        *testing.T
-	store    *dynamo.CampaignStore
+	store    *dynamotest.Store
 	blobs    *s3.Store
 	tenant   string
 	endpoint campaign.Endpoint
@@ -59,7 +60,7 @@ func newHarness(t *testing.T, messages int) *harness {
 	t.Helper()
 	env := stackenv.Load(t)
 	w := &harness{t: t, now: start, receiver: newReceiver(t)}
-	w.store = dynamo.NewCampaignStore(dynamo.Tables{
+	w.store = dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.Now,
 	})
@@ -331,7 +332,7 @@ func (w *harness) fail(step string) error {
 
 // breaking is the table with steps that can fail before or after they are done.
 type breaking struct {
-	*dynamo.CampaignStore
+	*dynamotest.Store
 	w *harness
 }
 
@@ -343,7 +344,7 @@ func (b breaking) SaveDelivery(ctx context.Context, read, d campaign.WebhookDeli
 	if err := b.w.fail("save delivery"); err != nil {
 		return false, err
 	}
-	ok, err := b.CampaignStore.SaveDelivery(ctx, read, d)
+	ok, err := b.Store.SaveDelivery(ctx, read, d)
 	if unreadable := b.w.fail("saved delivery"); unreadable != nil {
 		return false, unreadable
 	}
@@ -354,7 +355,7 @@ func (b breaking) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) err
 	if err := b.w.fail("delete delivery"); err != nil {
 		return err
 	}
-	err := b.CampaignStore.DeleteDelivery(ctx, t)
+	err := b.Store.DeleteDelivery(ctx, t)
 	if unreadable := b.w.fail("deleted delivery"); unreadable != nil {
 		return unreadable
 	}
@@ -365,7 +366,7 @@ func (b breaking) SwitchEndpoint(ctx context.Context, tenant, id, offReason stri
 	if err := b.w.fail("switch endpoint"); err != nil {
 		return false, err
 	}
-	ok, err := b.CampaignStore.SwitchEndpoint(ctx, tenant, id, offReason)
+	ok, err := b.Store.SwitchEndpoint(ctx, tenant, id, offReason)
 	if unreadable := b.w.fail("switched endpoint"); unreadable != nil {
 		return false, unreadable
 	}
@@ -376,7 +377,7 @@ func (b breaking) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, er
 	if err := b.w.fail("save circuit"); err != nil {
 		return false, err
 	}
-	ok, err := b.CampaignStore.SaveCircuit(ctx, c)
+	ok, err := b.Store.SaveCircuit(ctx, c)
 	if unreadable := b.w.fail("saved circuit"); unreadable != nil {
 		return false, unreadable
 	}
@@ -387,7 +388,7 @@ func (b breaking) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, err
 	if err := b.w.fail("end circuit"); err != nil {
 		return false, err
 	}
-	ok, err := b.CampaignStore.EndCircuit(ctx, c)
+	ok, err := b.Store.EndCircuit(ctx, c)
 	if unreadable := b.w.fail("ended circuit"); unreadable != nil {
 		return false, unreadable
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
@@ -72,14 +73,14 @@ func pagesOfMany() []page {
 
 // manyOf writes the campaigns of a tenant.
 type manyOf struct {
-	store  *dynamo.CampaignStore
+	store  *dynamotest.Store
 	tenant string
 	now    time.Time
 }
 
 func newManyCampaigns(env stackenv.Env, now time.Time) manyOf {
 	tables := dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now)
-	return manyOf{dynamo.NewCampaignStore(tables), env["TENANT"], now}
+	return manyOf{dynamotest.New(tables), env["TENANT"], now}
 }
 
 func (m manyOf) write(ctx context.Context) error {

@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -123,7 +124,7 @@ func (s shown) pages() []page {
 func recordRead(b *testing.B, env stackenv.Env, campaignID string) {
 	b.Helper()
 	const calls = 10
-	store := dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now))
+	store := dynamotest.New(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now))
 	spent := spend(func() {
 		_, err := store.Overview(b.Context(), campaign.ID{Tenant: env["TENANT"], CampaignID: campaignID})
 		check(b, err)

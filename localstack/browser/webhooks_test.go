@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/random"
 	"campaign-dispatch/internal/webhook/poststats"
@@ -66,7 +67,7 @@ func TestWebhookEndpoint(t *testing.T) {
 // does.
 func (b *browser) fail(endpoint string) {
 	b.t.Helper()
-	store := dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(b.env.AWS()), b.env.Get, time.Now))
+	store := dynamotest.New(dynamo.FromEnv(dynamodb.NewFromConfig(b.env.AWS()), b.env.Get, time.Now))
 	tenant, now := b.env["OTHER_TENANT"], time.Now()
 	if err := store.AddPosts(b.t.Context(), tenant, now, map[string]poststats.Count{endpoint: {Taken: 7, Failed: 2}}); err != nil {
 		b.t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -141,7 +142,7 @@ func (v *visitor) pool() *cognito.Pool {
 func (v *visitor) operator() *admin.Service {
 	tables := dynamo.FromEnv(dynamodb.NewFromConfig(v.env.AWS()), v.env.Get, time.Now)
 	return &admin.Service{
-		Store: dynamo.NewCampaignStore(tables), Auth: dynamo.NewAuthStore(tables), People: v.pool(), Now: time.Now, LocalPasswords: true,
+		Store: dynamotest.New(tables), Auth: dynamo.NewAuthStore(tables), People: v.pool(), Now: time.Now, LocalPasswords: true,
 	}
 }
 

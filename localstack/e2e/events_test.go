@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/random"
 )
@@ -105,7 +106,7 @@ func (c *client) fillOutcome(word string, fill map[string]string) {
 	c.t.Helper()
 	var all []delivered
 	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages", nil, &all)
-	store := dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now))
+	store := dynamotest.New(dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now))
 	agent, err := store.Agent(c.t.Context(), c.env["DEMO_AGENT_ID"])
 	if err != nil {
 		c.t.Fatal(err)

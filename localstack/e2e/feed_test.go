@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/phone/numberset"
@@ -25,7 +26,7 @@ func TestFeed_UnreadableRecord(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	client, table := dynamodb.NewFromConfig(c.env.AWS()), c.env["OUTCOMES_TABLE"]
-	store := dynamo.NewCampaignStore(dynamo.FromEnv(client, c.env.Get, time.Now))
+	store := dynamotest.New(dynamo.FromEnv(client, c.env.Get, time.Now))
 	b := acceptedFarAhead(t, store, c.env["TENANT"])
 	_, err := outcome.AppendLedger(t.Context(), store, b, []campaign.Change{{Index: 0, Outcome: campaign.OutcomeSent, At: time.Now()}})
 	must(t, err)
@@ -43,7 +44,7 @@ func TestFeed_UnreadableRecord(t *testing.T) {
 }
 
 // acceptedFarAhead stores an accepted batch that is due in 2100, so that sweep ignores it.
-func acceptedFarAhead(t *testing.T, store *dynamo.CampaignStore, tenant string) campaign.Batch {
+func acceptedFarAhead(t *testing.T, store *dynamotest.Store, tenant string) campaign.Batch {
 	t.Helper()
 	far := time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 	b := campaign.Batch{

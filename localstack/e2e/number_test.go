@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
@@ -124,7 +124,7 @@ func (x *personData) upload() {
 
 // store and bucket fail after a limited number of writes, as after a crash.
 type store struct {
-	*dynamo.CampaignStore
+	*dynamotest.Store
 	*limitedWrites
 }
 
@@ -161,21 +161,21 @@ func (m *limitedWrites) write(do func() error) error {
 }
 
 func (s store) ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (ok bool, err error) {
-	err = s.write(func() (err error) { ok, err = s.CampaignStore.ReplacePayload(ctx, b, key, offsets); return err })
+	err = s.write(func() (err error) { ok, err = s.Store.ReplacePayload(ctx, b, key, offsets); return err })
 	return ok, err
 }
 
 func (s store) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
-	return s.write(func() error { return s.CampaignStore.ForgetFormerPayload(ctx, b) })
+	return s.write(func() error { return s.Store.ForgetFormerPayload(ctx, b) })
 }
 
 func (s store) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (ok bool, err error) {
-	err = s.write(func() (err error) { ok, err = s.CampaignStore.ReplaceSet(ctx, id, read, packed); return err })
+	err = s.write(func() (err error) { ok, err = s.Store.ReplaceSet(ctx, id, read, packed); return err })
 	return ok, err
 }
 
 func (s store) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (ok bool, err error) {
-	err = s.write(func() (err error) { ok, err = s.CampaignStore.ReplaceAnswer(ctx, a, body); return err })
+	err = s.write(func() (err error) { ok, err = s.Store.ReplaceAnswer(ctx, a, body); return err })
 	return ok, err
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
@@ -176,8 +177,8 @@ func (c *client) service() *admin.Service {
 	}
 }
 
-func (c *client) store() *dynamo.CampaignStore {
-	return dynamo.NewCampaignStore(c.tables())
+func (c *client) store() *dynamotest.Store {
+	return dynamotest.New(c.tables())
 }
 
 func (c *client) auth() *dynamo.AuthStore { return dynamo.NewAuthStore(c.tables()) }

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -141,6 +142,6 @@ func (s service) disableRateLimit(ctx context.Context) error {
 	return store.SaveAgent(ctx, agent)
 }
 
-func storeOf(env stackenv.Env) *dynamo.CampaignStore {
-	return dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now))
+func storeOf(env stackenv.Env) *dynamotest.Store {
+	return dynamotest.New(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now))
 }

@@ -18,7 +18,7 @@ import (
 // calls. All reads are consistent except those of the packed sets. Packed sets are
 // never extended, so the caller detects missing ones by their ordinals and repeats the query
 // with Consistent.
-func (s *CampaignStore) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
+func (s *AcceptanceStore) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
 	keys := s.queryKeys(q)
 	var rows map[string]Item
 	var sets []campaign.PackedSet
@@ -42,7 +42,7 @@ func (s *CampaignStore) Snapshot(ctx context.Context, q campaign.AcceptQuery) (c
 }
 
 // queryKeys returns the keys of the queried rows by part.
-func (s *CampaignStore) queryKeys(q campaign.AcceptQuery) map[string]rowKey {
+func (s *AcceptanceStore) queryKeys(q campaign.AcceptQuery) map[string]rowKey {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
 	keys := map[string]rowKey{}
 	if q.ClientID != "" {
@@ -73,7 +73,7 @@ func (s *CampaignStore) queryKeys(q campaign.AcceptQuery) map[string]rowKey {
 	return keys
 }
 
-func (s *CampaignStore) readSnapshot(q campaign.AcceptQuery, keys map[string]rowKey, rows map[string]Item) (snapshot campaign.AcceptState, err error) {
+func (s *AcceptanceStore) readSnapshot(q campaign.AcceptQuery, keys map[string]rowKey, rows map[string]Item) (snapshot campaign.AcceptState, err error) {
 	row := func(part string) Item { return s.unexpiredRow(rows[keys[part].id()]) }
 	if r := row("credential"); r != nil {
 		credential := readCredential(q.ClientID, r)
@@ -116,7 +116,7 @@ func (s *CampaignStore) readSnapshot(q campaign.AcceptQuery, keys map[string]row
 	return snapshot, nil
 }
 
-func (s *CampaignStore) packedSets(ctx context.Context, q campaign.AcceptQuery) ([]campaign.PackedSet, error) {
+func (s *AcceptanceStore) packedSets(ctx context.Context, q campaign.AcceptQuery) ([]campaign.PackedSet, error) {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName:              &s.Campaigns,
@@ -147,7 +147,7 @@ func (s *CampaignStore) packedSets(ctx context.Context, q campaign.AcceptQuery) 
 // Accept writes an accepted dispatch call in one transaction. The error wraps
 // campaign.ErrLostRace if a row changed since it was read, or if the budget has no room left:
 // the caller reads it again. After any other error, the transaction may have been committed.
-func (s *CampaignStore) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
+func (s *AcceptanceStore) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
 	a.Batch.Ordinal = a.Ordinal
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
@@ -178,7 +178,7 @@ func (s *CampaignStore) Accept(ctx context.Context, a campaign.AcceptCommand, to
 }
 
 // metaWrite creates the campaign, or increments its batch count if it is unchanged.
-func (s *CampaignStore) metaWrite(a campaign.AcceptCommand) types.TransactWriteItem {
+func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 	if a.Ordinal == 1 {
 		row := metaKey(a.Batch.ID)
 		row["name"] = text(a.Campaign)
@@ -209,7 +209,7 @@ func (s *CampaignStore) metaWrite(a campaign.AcceptCommand) types.TransactWriteI
 }
 
 // answerWrite stores the response of an idempotency key.
-func (s *CampaignStore) answerWrite(a campaign.AcceptCommand) types.TransactWriteItem {
+func (s *AcceptanceStore) answerWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 	row := idempotencyKey(a.Batch.Tenant, a.ClientID, a.IdempotencyKey)
 	row["bodyHash"] = bytesOf(a.Answer.BodyHash)
 	row[TTL] = number(a.AnswerUntil.Unix())

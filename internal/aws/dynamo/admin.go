@@ -35,7 +35,7 @@ func entryKey(tenant, prefix, id string) Item {
 const templatePrefix = "TEMPLATE#"
 
 // Tenant returns a tenant. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *CampaignStore) Tenant(ctx context.Context, id string) (campaign.Tenant, error) {
+func (s *TenantStore) Tenant(ctx context.Context, id string) (campaign.Tenant, error) {
 	row, err := s.get(ctx, tenantKey(id))
 	if err != nil {
 		return campaign.Tenant{}, fmt.Errorf("read tenant %s: %w", id, err)
@@ -44,23 +44,23 @@ func (s *CampaignStore) Tenant(ctx context.Context, id string) (campaign.Tenant,
 }
 
 // Tenants returns all tenants, ordered by ID.
-func (s *CampaignStore) Tenants(ctx context.Context) ([]campaign.Tenant, error) {
+func (s *TenantStore) Tenants(ctx context.Context) ([]campaign.Tenant, error) {
 	return list(ctx, &s.table, listPK, "TENANT#", readTenant)
 }
 
 // SaveAgent creates or replaces an agent.
-func (s *CampaignStore) SaveAgent(ctx context.Context, a campaign.Agent) error {
+func (s *TenantStore) SaveAgent(ctx context.Context, a campaign.Agent) error {
 	return s.writeAll(ctx, "save agent "+a.ID, s.agentItems(a)...)
 }
 
-func (s *CampaignStore) agentItems(a campaign.Agent) []types.TransactWriteItem {
+func (s *TenantStore) agentItems(a campaign.Agent) []types.TransactWriteItem {
 	entry := directoryKey("AGENT", a.ID)
 	entry["keyParameter"], entry["rate"] = text(a.KeyParameter), number(a.Rate)
 	return []types.TransactWriteItem{s.put(agentRow(a)), s.put(entry)}
 }
 
 // Agent returns an agent. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *CampaignStore) Agent(ctx context.Context, id string) (campaign.Agent, error) {
+func (s *TenantStore) Agent(ctx context.Context, id string) (campaign.Agent, error) {
 	row, err := s.get(ctx, agentKey(id))
 	if err != nil {
 		return campaign.Agent{}, fmt.Errorf("read agent %s: %w", id, err)
@@ -69,7 +69,7 @@ func (s *CampaignStore) Agent(ctx context.Context, id string) (campaign.Agent, e
 }
 
 // Agents returns all agents, ordered by ID, without webhook tokens.
-func (s *CampaignStore) Agents(ctx context.Context) ([]campaign.Agent, error) {
+func (s *TenantStore) Agents(ctx context.Context) ([]campaign.Agent, error) {
 	return list(ctx, &s.table, listPK, "AGENT#", readAgent)
 }
 
@@ -77,18 +77,18 @@ func (s *CampaignStore) Agents(ctx context.Context) ([]campaign.Agent, error) {
 // version. Versions are immutable. Concurrent calls get different versions. The error wraps
 // campaign.ErrNotFound if the template belongs to another tenant, and campaign.ErrNoMedia if
 // it shows an uploaded file that its tenant does not have.
-func (s *CampaignStore) PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+func (s *TemplateStore) PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	return s.putTemplate(ctx, t, 0)
 }
 
 // PutTemplateVersion is PutTemplate for the version of t. The error wraps
 // campaign.ErrLostRace if another version is next.
-func (s *CampaignStore) PutTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+func (s *TemplateStore) PutTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	return s.putTemplate(ctx, t, t.Version)
 }
 
 // putTemplate writes the next version, which must be the wanted one unless that is 0.
-func (s *CampaignStore) putTemplate(ctx context.Context, t campaign.Template, wanted int) (campaign.Template, error) {
+func (s *TemplateStore) putTemplate(ctx context.Context, t campaign.Template, wanted int) (campaign.Template, error) {
 	for try := range maxEdits {
 		if err := retry.Wait(ctx, try); err != nil {
 			return t, fmt.Errorf("put template %s: %w", t.ID, err)
@@ -113,7 +113,7 @@ func (s *CampaignStore) putTemplate(ctx context.Context, t campaign.Template, wa
 
 // putVersion writes the version after the current one. The error wraps campaign.ErrLostRace
 // if a concurrent call wrote it, or deleted one of the media.
-func (s *CampaignStore) putVersion(ctx context.Context, t campaign.Template) error {
+func (s *TemplateStore) putVersion(ctx context.Context, t campaign.Template) error {
 	items, err := s.versionItems(ctx, t)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *CampaignStore) putVersion(ctx context.Context, t campaign.Template) err
 
 // versionItems write a version, if its predecessor is the current one and the uploaded files
 // that it shows exist. The error wraps campaign.ErrNoMedia if they do not exist now.
-func (s *CampaignStore) versionItems(ctx context.Context, t campaign.Template) ([]types.TransactWriteItem, error) {
+func (s *TemplateStore) versionItems(ctx context.Context, t campaign.Template) ([]types.TransactWriteItem, error) {
 	media, err := s.shownMedia(ctx, t)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (s *CampaignStore) versionItems(ctx context.Context, t campaign.Template) (
 }
 
 // putAfter replaces the current version if it is the predecessor of t.
-func (s *CampaignStore) putAfter(row Item, t campaign.Template) types.TransactWriteItem {
+func (s *TemplateStore) putAfter(row Item, t campaign.Template) types.TransactWriteItem {
 	if t.Version == 1 {
 		return s.putNew(row)
 	}
@@ -167,7 +167,7 @@ func (s *CampaignStore) putAfter(row Item, t campaign.Template) types.TransactWr
 
 // Template returns the current version of a template of any tenant. The error wraps
 // campaign.ErrNotFound if it does not exist.
-func (s *CampaignStore) Template(ctx context.Context, id string) (campaign.Template, error) {
+func (s *TemplateStore) Template(ctx context.Context, id string) (campaign.Template, error) {
 	row, err := s.get(ctx, templateKey(id))
 	if err != nil {
 		return campaign.Template{}, fmt.Errorf("read template %s: %w", id, err)
@@ -177,7 +177,7 @@ func (s *CampaignStore) Template(ctx context.Context, id string) (campaign.Templ
 
 // Templates returns the IDs, names and current versions of a tenant's templates, ordered by
 // ID. Their contents are omitted; Card, Carousel and File are empty.
-func (s *CampaignStore) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
+func (s *TemplateStore) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
 	return list(ctx, &s.table, "TEN#"+tenant, templatePrefix, func(id string, row Item) campaign.Template {
 		return readTemplateEntry(tenant, id, row)
 	})
@@ -199,7 +199,7 @@ func readTemplateEntry(tenant, id string, row Item) campaign.Template {
 }
 
 // TemplateVersions returns all versions of a template of any tenant, newest first.
-func (s *CampaignStore) TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error) {
+func (s *TemplateStore) TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error) {
 	rows, err := s.query(ctx, "pk = :pk AND begins_with(sk, :prefix)", Item{":pk": templateKey(id)["pk"], ":prefix": text("V#")})
 	if err != nil {
 		return nil, fmt.Errorf("read the versions of template %s: %w", id, err)
@@ -217,7 +217,7 @@ func (s *CampaignStore) TemplateVersions(ctx context.Context, id string) ([]camp
 }
 
 // Pause stops sending for a subject: "all", "tenant#id" or "agent#id". It can be repeated.
-func (s *CampaignStore) Pause(ctx context.Context, subject string) error {
+func (s *TenantStore) Pause(ctx context.Context, subject string) error {
 	since := millis(s.Now())
 	return s.writeAll(ctx, "pause "+subject,
 		s.put(withValue(pauseKey(subject), "since", since)),
@@ -225,12 +225,12 @@ func (s *CampaignStore) Pause(ctx context.Context, subject string) error {
 }
 
 // Resume ends a pause. It can be repeated.
-func (s *CampaignStore) Resume(ctx context.Context, subject string) error {
+func (s *TenantStore) Resume(ctx context.Context, subject string) error {
 	return s.writeAll(ctx, "resume "+subject, s.remove(pauseKey(subject)), s.remove(directoryKey("PAUSE", subject)))
 }
 
 // Pauses returns the paused subjects with the start of each pause.
-func (s *CampaignStore) Pauses(ctx context.Context) (map[string]time.Time, error) {
+func (s *TenantStore) Pauses(ctx context.Context) (map[string]time.Time, error) {
 	pauses := map[string]time.Time{}
 	_, err := list(ctx, &s.table, listPK, "PAUSE#", func(subject string, row Item) string {
 		pauses[subject] = getMillis(row, "since")

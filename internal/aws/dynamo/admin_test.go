@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/localstack/stackenv"
@@ -22,17 +23,17 @@ import (
 
 var adminNow = time.Date(2037, 5, 4, 12, 0, 0, 0, time.UTC)
 
-func adminStore(t *testing.T) *dynamo.CampaignStore {
+func adminStore(t *testing.T) *dynamotest.Store {
 	t.Helper()
 	env := stackenv.Load(t)
-	return dynamo.NewCampaignStore(dynamo.Tables{
+	return dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
 		Now: func() time.Time { return adminNow },
 	})
 }
 
 // adminAuth returns the AuthStore of the store's tables.
-func adminAuth(s *dynamo.CampaignStore) *dynamo.AuthStore { return dynamo.NewAuthStore(s.Tables) }
+func adminAuth(s *dynamotest.Store) *dynamo.AuthStore { return dynamo.NewAuthStore(s.Tables) }
 
 func randomID() string { return strings.ToLower(rand.Text()) }
 

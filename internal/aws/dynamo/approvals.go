@@ -25,7 +25,7 @@ func approvalKey(tenant, id string) Item {
 
 // ApprovalFrom returns the number of recipients from which a campaign of the dashboard needs
 // approval, 0 for never.
-func (s *CampaignStore) ApprovalFrom(ctx context.Context, tenant string) (int, error) {
+func (s *ApprovalStore) ApprovalFrom(ctx context.Context, tenant string) (int, error) {
 	row, err := s.get(ctx, approvalRuleKey(tenant))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return 0, fmt.Errorf("read when tenant %s needs approval: %w", tenant, err)
@@ -36,7 +36,7 @@ func (s *CampaignStore) ApprovalFrom(ctx context.Context, tenant string) (int, e
 // SaveApprovalFrom changes the number of recipients from which a campaign of the dashboard
 // needs approval, 0 for never. The error wraps campaign.ErrLostRace if the stored number is
 // neither was nor from.
-func (s *CampaignStore) SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error {
+func (s *ApprovalStore) SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error {
 	row := approvalRuleKey(tenant)
 	row["from"] = number(from)
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
@@ -53,14 +53,14 @@ func (s *CampaignStore) SaveApprovalFrom(ctx context.Context, tenant string, was
 }
 
 // Approvals returns a tenant's requests for approval, ordered by campaign ID.
-func (s *CampaignStore) Approvals(ctx context.Context, tenant string) ([]campaign.Approval, error) {
+func (s *ApprovalStore) Approvals(ctx context.Context, tenant string) ([]campaign.Approval, error) {
 	return list(ctx, &s.table, "DRAFTS#"+tenant, approvalPrefix, func(id string, row Item) campaign.Approval {
 		return readApproval(tenant, id, row)
 	})
 }
 
 // Approval returns a request. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *CampaignStore) Approval(ctx context.Context, tenant, id string) (campaign.Approval, error) {
+func (s *ApprovalStore) Approval(ctx context.Context, tenant, id string) (campaign.Approval, error) {
 	row, err := s.get(ctx, approvalKey(tenant, id))
 	if err != nil {
 		return campaign.Approval{}, fmt.Errorf("read the request for approval of campaign %s: %w", id, err)
@@ -69,7 +69,7 @@ func (s *CampaignStore) Approval(ctx context.Context, tenant, id string) (campai
 }
 
 // AskApproval writes a new request, or keeps the existing one of the campaign.
-func (s *CampaignStore) AskApproval(ctx context.Context, a campaign.Approval) error {
+func (s *ApprovalStore) AskApproval(ctx context.Context, a campaign.Approval) error {
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.Campaigns, Item: approvalRow(a), ConditionExpression: aws.String("attribute_not_exists(pk)"),
 	})
@@ -79,7 +79,7 @@ func (s *CampaignStore) AskApproval(ctx context.Context, a campaign.Approval) er
 
 // SaveApproval replaces a request if its stored state is was. The error wraps
 // campaign.ErrLostRace if it is another one. A repeated write of the same decision succeeds.
-func (s *CampaignStore) SaveApproval(ctx context.Context, a campaign.Approval, was campaign.ApprovalState) error {
+func (s *ApprovalStore) SaveApproval(ctx context.Context, a campaign.Approval, was campaign.ApprovalState) error {
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.Campaigns, Item: approvalRow(a), ConditionExpression: aws.String("#state = :was"),
 		ExpressionAttributeNames:            map[string]string{"#state": "state"},

@@ -15,7 +15,7 @@ import (
 const archivePrefix = "ARCHIVED#"
 
 // ArchiveTemplate marks a template of the tenant as archived. It can be repeated.
-func (s *CampaignStore) ArchiveTemplate(ctx context.Context, tenant, id string) error {
+func (s *TemplateStore) ArchiveTemplate(ctx context.Context, tenant, id string) error {
 	row := withValue(entryKey(tenant, archivePrefix, id), "at", millis(s.Now()))
 	if _, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}); err != nil {
 		return fmt.Errorf("archive template %s: %w", id, err)
@@ -24,7 +24,7 @@ func (s *CampaignStore) ArchiveTemplate(ctx context.Context, tenant, id string) 
 }
 
 // RestoreTemplate removes the mark. It can be repeated.
-func (s *CampaignStore) RestoreTemplate(ctx context.Context, tenant, id string) error {
+func (s *TemplateStore) RestoreTemplate(ctx context.Context, tenant, id string) error {
 	key := entryKey(tenant, archivePrefix, id)
 	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Campaigns, Key: key}); err != nil {
 		return fmt.Errorf("restore template %s: %w", id, err)
@@ -33,7 +33,7 @@ func (s *CampaignStore) RestoreTemplate(ctx context.Context, tenant, id string) 
 }
 
 // TemplateArchived reports whether a template of the tenant is archived.
-func (s *CampaignStore) TemplateArchived(ctx context.Context, tenant, id string) (bool, error) {
+func (s *TemplateStore) TemplateArchived(ctx context.Context, tenant, id string) (bool, error) {
 	_, err := s.get(ctx, entryKey(tenant, archivePrefix, id))
 	if errors.Is(err, campaign.ErrNotFound) {
 		return false, nil
@@ -45,7 +45,7 @@ func (s *CampaignStore) TemplateArchived(ctx context.Context, tenant, id string)
 }
 
 // ArchivedTemplates returns the IDs of a tenant's archived templates.
-func (s *CampaignStore) ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error) {
+func (s *TemplateStore) ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error) {
 	archived := map[string]bool{}
 	_, err := list(ctx, &s.table, "TEN#"+tenant, archivePrefix, func(id string, _ Item) string {
 		archived[id] = true

@@ -10,7 +10,7 @@ import (
 )
 
 // Attention reads what can need a tenant's attention on a date, with three calls.
-func (s *CampaignStore) Attention(ctx context.Context, tenant, date string) (campaign.Attention, error) {
+func (s *AttentionStore) Attention(ctx context.Context, tenant, date string) (campaign.Attention, error) {
 	var a campaign.Attention
 	var rows map[string]Item
 	group, reading := errgroup.WithContext(ctx)
@@ -34,8 +34,8 @@ func attentionKeys(tenant, date string) map[string]Item {
 	}
 }
 
-func (s *CampaignStore) watchedEndpoints(ctx context.Context, tenant string) ([]campaign.WatchedEndpoint, error) {
-	endpoints, err := s.Endpoints(ctx, tenant)
+func (s *AttentionStore) watchedEndpoints(ctx context.Context, tenant string) ([]campaign.WatchedEndpoint, error) {
+	endpoints, err := (&EndpointStore{s.table}).Endpoints(ctx, tenant)
 	watched := make([]campaign.WatchedEndpoint, len(endpoints))
 	for i, e := range endpoints {
 		watched[i].Endpoint = e
@@ -44,7 +44,7 @@ func (s *CampaignStore) watchedEndpoints(ctx context.Context, tenant string) ([]
 }
 
 // addSwitches adds what pauses the tenant, and the circuits of its endpoints.
-func (s *CampaignStore) addSwitches(ctx context.Context, tenant, agentID string, a *campaign.Attention) error {
+func (s *AttentionStore) addSwitches(ctx context.Context, tenant, agentID string, a *campaign.Attention) error {
 	keys := channelKeys(tenant, agentID)
 	for _, e := range a.Endpoints {
 		keys["circuit "+e.ID] = circuitKey(tenant, e.ID)

@@ -23,7 +23,7 @@ func auditKey(tenant, place string) Item {
 }
 
 // Audit writes an entry to its tenant's audit log.
-func (s *CampaignStore) Audit(ctx context.Context, e campaign.AuditEntry) error {
+func (s *AuditStore) Audit(ctx context.Context, e campaign.AuditEntry) error {
 	const tries = 10 // entries with the same time
 	for i := range tries {
 		err := s.putAuditEntry(ctx, e, e.At.UnixNano()+int64(i))
@@ -38,7 +38,7 @@ func (s *CampaignStore) Audit(ctx context.Context, e campaign.AuditEntry) error 
 	return errors.New("write audit log: too many entries with the same time")
 }
 
-func (s *CampaignStore) putAuditEntry(ctx context.Context, e campaign.AuditEntry, nanos int64) error {
+func (s *AuditStore) putAuditEntry(ctx context.Context, e campaign.AuditEntry, nanos int64) error {
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.Campaigns, Item: auditRow(e, nanos), ConditionExpression: aws.String("attribute_not_exists(pk)"),
 	})
@@ -50,7 +50,7 @@ const doubleClick = 2 * time.Second
 
 // AuditForm writes an entry to its tenant's audit log, unless the same one was written in the
 // last two seconds: a double click sends a form twice.
-func (s *CampaignStore) AuditForm(ctx context.Context, e campaign.AuditEntry) error {
+func (s *AuditStore) AuditForm(ctx context.Context, e campaign.AuditEntry) error {
 	const tries = 10 // entries with the same time
 	for i := range tries {
 		reasons, err := s.transact(ctx, []types.TransactWriteItem{
@@ -68,7 +68,7 @@ func (s *CampaignStore) AuditForm(ctx context.Context, e campaign.AuditEntry) er
 }
 
 // lastEntryWrite writes the time of an entry, unless the same entry is recent.
-func (s *CampaignStore) lastEntryWrite(e campaign.AuditEntry) types.TransactWriteItem {
+func (s *AuditStore) lastEntryWrite(e campaign.AuditEntry) types.TransactWriteItem {
 	entry := strings.Join(append([]string{"audit", e.Who, e.Action, e.Subject, e.Link}, e.Details...), "\x00")
 	row := Item{"pk": text("FORM#" + e.Tenant), "sk": text(campaign.Digest(entry)), "at": millis(e.At)}
 	row[TTL] = number(s.Now().Add(campaign.FormLife).Unix())
@@ -93,7 +93,7 @@ func auditRow(e campaign.AuditEntry, nanos int64) Item {
 
 // AuditLog returns up to limit entries of a tenant's audit log, newest first. older is the
 // next of the previous page, "" for the first page. next is "" after the last page.
-func (s *CampaignStore) AuditLog(ctx context.Context, tenant, older string, limit int) (entries []campaign.AuditEntry, next string, err error) {
+func (s *AuditStore) AuditLog(ctx context.Context, tenant, older string, limit int) (entries []campaign.AuditEntry, next string, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: &s.Campaigns, KeyConditionExpression: aws.String("pk = :log"), ScanIndexForward: aws.Bool(false),
 		ExpressionAttributeValues: Item{":log": auditKey(tenant, "")["pk"]}, Limit: aws.Int32(int32(limit)), //nolint:gosec // a page's length

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -17,7 +18,7 @@ import (
 func TestAuditForm_DoubleClick(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
-	store := dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: time.Now})
+	store := dynamotest.New(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: time.Now})
 	tenant, at := "t-"+rand.Text(), time.Now()
 	entry := func(after time.Duration, details ...string) campaign.AuditEntry {
 		return campaign.AuditEntry{Tenant: tenant, At: at.Add(after), Who: "ana@example.com", Action: "campaign.cancel", Subject: "Natal", Details: details}

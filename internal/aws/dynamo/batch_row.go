@@ -11,7 +11,7 @@ import (
 )
 
 // batchRow returns the BATCH row of a batch.
-func (s *CampaignStore) batchRow(b campaign.Batch) Item {
+func (s *AcceptanceStore) batchRow(b campaign.Batch) Item {
 	row := batchKey(b.BatchRef)
 	row["name"] = text(b.Name)
 	row["ordinal"] = number(b.Ordinal)
@@ -127,12 +127,12 @@ func setBilling(row Item, b campaign.Batch) {
 	}
 }
 
-func (s *CampaignStore) dueShard(ref campaign.BatchRef) string {
-	return s.dueKey(ref.Tenant, ref.Tenant+ref.CampaignID+ref.BatchID)
+func (t *table) dueShard(ref campaign.BatchRef) string {
+	return t.dueKey(ref.Tenant, ref.Tenant+ref.CampaignID+ref.BatchID)
 }
 
 // dueKey returns the DueIndex partition key of a tenant's row.
-func (s *CampaignStore) dueKey(tenant, row string) string {
+func (t *table) dueKey(tenant, row string) string {
 	return strconv.FormatUint(hashOf(row)%(DueShards/DueParts)*DueParts+hashOf(tenant)%DueParts, 10)
 }
 

@@ -14,7 +14,7 @@ func brandKey(tenant string) Item { return Item{"pk": tenantKey(tenant)["pk"], "
 
 // Brand returns the brand of a tenant, with the tenant's name. A tenant without a brand has
 // revision 0.
-func (s *CampaignStore) Brand(ctx context.Context, tenant string) (campaign.Brand, error) {
+func (s *SettingStore) Brand(ctx context.Context, tenant string) (campaign.Brand, error) {
 	rows, err := s.campaignRows(ctx, map[string]Item{"tenant": tenantKey(tenant), "brand": brandKey(tenant)})
 	if err != nil {
 		return campaign.Brand{}, fmt.Errorf("read the brand of tenant %s: %w", tenant, err)
@@ -31,7 +31,7 @@ func readBrand(tenant, brand Item) campaign.Brand {
 
 // SaveBrand writes the revision after that of b. The error wraps campaign.ErrLostRace if that
 // is not the stored one.
-func (s *CampaignStore) SaveBrand(ctx context.Context, tenant string, b campaign.Brand) error {
+func (s *SettingStore) SaveBrand(ctx context.Context, tenant string, b campaign.Brand) error {
 	row := brandKey(tenant)
 	row["sender"], row["logo"], row["revision"] = text(b.Sender), text(b.Logo), number(b.Revision+1)
 	in := &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}

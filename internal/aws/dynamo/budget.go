@@ -37,7 +37,7 @@ const total = "total"
 func dayOf(date string) string { return "d" + strings.TrimPrefix(date, campaign.MonthOf(date)+"-") }
 
 // SaveBilling replaces the prices and limits of a tenant.
-func (s *CampaignStore) SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error {
+func (s *BudgetStore) SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error {
 	row := billingKey(tenant)
 	row["basicPrice"], row["singlePrice"] = number(b.Basic), number(b.Single)
 	row["dayLimit"], row["monthLimit"] = number(b.Limits.Day), number(b.Limits.Month)
@@ -48,7 +48,7 @@ func (s *CampaignStore) SaveBilling(ctx context.Context, tenant string, b campai
 }
 
 // Billing reads the prices and limits of a tenant consistently.
-func (s *CampaignStore) Billing(ctx context.Context, tenant string) (campaign.Billing, error) {
+func (s *BudgetStore) Billing(ctx context.Context, tenant string) (campaign.Billing, error) {
 	row, err := s.get(ctx, billingKey(tenant))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return campaign.Billing{}, fmt.Errorf("read the prices of tenant %s: %w", tenant, err)
@@ -70,7 +70,7 @@ func readPrices(row Item) campaign.Prices {
 func getMoney(row Item, name string) campaign.Money { return campaign.Money(getNumber(row, name)) }
 
 // Spending reads consistently what a tenant's batches have reserved for a date.
-func (s *CampaignStore) Spending(ctx context.Context, tenant, date string) (campaign.Spending, error) {
+func (s *BudgetStore) Spending(ctx context.Context, tenant, date string) (campaign.Spending, error) {
 	rows, err := s.campaignRows(ctx, map[string]Item{"budget": budgetKey(tenant, campaign.MonthOf(date))})
 	if err != nil {
 		return campaign.Spending{}, fmt.Errorf("read the budget of tenant %s: %w", tenant, err)
@@ -100,7 +100,7 @@ func (c amountChange) condition() (condition string, most campaign.Money) {
 }
 
 // changeBudget returns the update that changes amounts of the BUDGET row of a month.
-func (s *CampaignStore) changeBudget(tenant, month string, changes ...amountChange) types.TransactWriteItem {
+func (t *table) changeBudget(tenant, month string, changes ...amountChange) types.TransactWriteItem {
 	var adds, conditions []string
 	names, values := map[string]string{}, Item{":end": number(budgetEnd(month).Unix())}
 	for _, c := range changes {
@@ -113,7 +113,7 @@ func (s *CampaignStore) changeBudget(tenant, month string, changes ...amountChan
 		}
 	}
 	update := &types.Update{
-		TableName: &s.Campaigns, Key: budgetKey(tenant, month),
+		TableName: &t.Campaigns, Key: budgetKey(tenant, month),
 		UpdateExpression:         aws.String("SET " + TTL + " = :end ADD " + strings.Join(adds, ", ")),
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 	}
@@ -129,18 +129,18 @@ func budgetEnd(month string) time.Time {
 }
 
 // reserve reserves an amount for a date, if there is room.
-func (s *CampaignStore) reserve(tenant, date string, amount campaign.Money, limits campaign.Spending) types.TransactWriteItem {
-	return s.changeBudget(tenant, campaign.MonthOf(date), amountChange{total, amount, limits.Month}, amountChange{dayOf(date), amount, limits.Day})
+func (t *table) reserve(tenant, date string, amount campaign.Money, limits campaign.Spending) types.TransactWriteItem {
+	return t.changeBudget(tenant, campaign.MonthOf(date), amountChange{total, amount, limits.Month}, amountChange{dayOf(date), amount, limits.Day})
 }
 
 // release releases an amount of a date.
-func (s *CampaignStore) release(tenant, date string, amount campaign.Money) types.TransactWriteItem {
+func (s *BatchStore) release(tenant, date string, amount campaign.Money) types.TransactWriteItem {
 	return s.changeBudget(tenant, campaign.MonthOf(date), amountChange{total, -amount, 0}, amountChange{dayOf(date), -amount, 0})
 }
 
 // moveReservation returns the updates that move a reservation to another date, if there is
 // room. Within a month, the total does not change.
-func (s *CampaignStore) moveReservation(b campaign.Batch, to string, limits campaign.Spending) []types.TransactWriteItem {
+func (s *BatchStore) moveReservation(b campaign.Batch, to string, limits campaign.Spending) []types.TransactWriteItem {
 	if month := campaign.MonthOf(to); month == campaign.MonthOf(b.ReservedOn) {
 		return []types.TransactWriteItem{s.changeBudget(b.Tenant, month,
 			amountChange{dayOf(b.ReservedOn), -b.Reserved, 0}, amountChange{dayOf(to), b.Reserved, limits.Day})}
@@ -154,7 +154,7 @@ const unreserved = "attribute_not_exists(reserved)"
 
 // updateUnreserved is updateBatch for a batch without a reservation. If the
 // batch has one, nothing is changed and the batch is returned.
-func (s *CampaignStore) updateUnreserved(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, *campaign.Batch, error) {
+func (s *BatchStore) updateUnreserved(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, *campaign.Batch, error) {
 	in := s.batchUpdate(ref, update, condition+" AND "+unreserved, values)
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: in.TableName, Key: in.Key, UpdateExpression: in.UpdateExpression, ConditionExpression: in.ConditionExpression,
@@ -171,7 +171,7 @@ func (s *CampaignStore) updateUnreserved(ctx context.Context, ref campaign.Batch
 
 // updateReserved updates a batch in one transaction with the BUDGET row, if its reservation
 // is unchanged since it was read. The error wraps campaign.ErrLostRace if a condition failed.
-func (s *CampaignStore) updateReserved(ctx context.Context, b campaign.Batch, update, condition string, values Item, budget ...types.TransactWriteItem) error {
+func (s *BatchStore) updateReserved(ctx context.Context, b campaign.Batch, update, condition string, values Item, budget ...types.TransactWriteItem) error {
 	in := s.batchUpdate(b.BatchRef, update, condition+" AND reserved = :reserved AND reservedOn = :reservedOn", withValues(values, Item{
 		":reserved": number(b.Reserved), ":reservedOn": text(b.ReservedOn),
 	}))
@@ -180,7 +180,7 @@ func (s *CampaignStore) updateReserved(ctx context.Context, b campaign.Batch, up
 
 // releaseWith updates a batch and releases what it has reserved for messages that were not
 // delivered.
-func (s *CampaignStore) releaseWith(ctx context.Context, b campaign.Batch, update, condition string, values Item) error {
+func (s *BatchStore) releaseWith(ctx context.Context, b campaign.Batch, update, condition string, values Item) error {
 	unused, err := s.unused(ctx, b)
 	if err != nil {
 		return err
@@ -197,8 +197,8 @@ func (s *CampaignStore) releaseWith(ctx context.Context, b campaign.Batch, updat
 }
 
 // unused returns the part of a reservation that belongs to messages without a delivery.
-func (s *CampaignStore) unused(ctx context.Context, b campaign.Batch) (campaign.Money, error) {
-	head, err := s.LedgerHead(ctx, b.Key)
+func (s *BatchStore) unused(ctx context.Context, b campaign.Batch) (campaign.Money, error) {
+	head, err := (&LedgerStore{s.table}).LedgerHead(ctx, b.Key)
 	if err != nil {
 		return 0, err
 	}
@@ -220,7 +220,7 @@ func untilDecided(ctx context.Context, change func() error) error {
 
 // rescheduleReserved is Reschedule for a batch with a reservation. It moves the reservation
 // to the day of the due time. The error is a *campaign.BudgetError if there is no room.
-func (s *CampaignStore) rescheduleReserved(ctx context.Context, b campaign.Batch, due time.Time, values Item) (moved bool, err error) {
+func (s *BatchStore) rescheduleReserved(ctx context.Context, b campaign.Batch, due time.Time, values Item) (moved bool, err error) {
 	day := localtime.Day(due)
 	err = untilDecided(ctx, func() error {
 		moved, err = s.tryReschedule(ctx, b, day, values)
@@ -231,8 +231,8 @@ func (s *CampaignStore) rescheduleReserved(ctx context.Context, b campaign.Batch
 
 // tryReschedule returns false if the batch has changed. The error wraps
 // campaign.ErrLostRace after conflicts.
-func (s *CampaignStore) tryReschedule(ctx context.Context, b campaign.Batch, day string, values Item) (bool, error) {
-	billing, err := s.Billing(ctx, b.Tenant)
+func (s *BatchStore) tryReschedule(ctx context.Context, b campaign.Batch, day string, values Item) (bool, error) {
+	billing, err := (&BudgetStore{s.table}).Billing(ctx, b.Tenant)
 	if err != nil {
 		return false, err
 	}
@@ -259,7 +259,7 @@ func (s *CampaignStore) tryReschedule(ctx context.Context, b campaign.Batch, day
 
 // CheckReservation returns the *campaign.BudgetError with which Reschedule would refuse the
 // batch at present, or nil.
-func (s *CampaignStore) CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error {
+func (s *BudgetStore) CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error {
 	day := localtime.Day(due)
 	if b.Reserved == 0 || day == b.ReservedOn {
 		return nil
@@ -276,8 +276,8 @@ func (s *CampaignStore) CheckReservation(ctx context.Context, b campaign.Batch, 
 
 // noRoom returns a *campaign.BudgetError if there is no room for a batch's reservation on
 // another day. Otherwise the error wraps campaign.ErrLostRace.
-func (s *CampaignStore) noRoom(ctx context.Context, b campaign.Batch, day string, limits campaign.Spending) error {
-	used, err := s.Spending(ctx, b.Tenant, day)
+func (t *table) noRoom(ctx context.Context, b campaign.Batch, day string, limits campaign.Spending) error {
+	used, err := (&BudgetStore{*t}).Spending(ctx, b.Tenant, day)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 )
@@ -27,14 +28,14 @@ func priced(state campaign.BatchState) campaign.Batch {
 }
 
 // reserved returns what the batches of a tenant have reserved for a date and its month.
-func reserved(t *testing.T, s *dynamo.CampaignStore, tenant, date string) string {
+func reserved(t *testing.T, s *dynamotest.Store, tenant, date string) string {
 	t.Helper()
 	used, err := s.Spending(t.Context(), tenant, date)
 	must(t, err)
 	return used.Day.String() + " of " + used.Month.String()
 }
 
-func wantReserved(t *testing.T, s *dynamo.CampaignStore, tenant, date, want string) {
+func wantReserved(t *testing.T, s *dynamotest.Store, tenant, date, want string) {
 	t.Helper()
 	if got := reserved(t, s, tenant, date); got != want {
 		t.Errorf("reserved for %s: %s, want %s", date, got, want)
@@ -62,31 +63,31 @@ func TestBudget_Release(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		state campaign.BatchState
-		end   func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error
+		end   func(t *testing.T, s *dynamotest.Store, b campaign.Batch) error
 		want  string
 	}{
-		"partly delivered": {campaign.BatchSending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
+		"partly delivered": {campaign.BatchSending, func(t *testing.T, s *dynamotest.Store, b campaign.Batch) error {
 			t.Helper()
 			changes := append(changesOf(0, 2, campaign.OutcomeDelivered), changesOf(2, 3, campaign.OutcomeRead)...)
 			return recorderOf(s).Record(t.Context(), b, append(changes, changesOf(3, 6, campaign.OutcomeFailed)...))
 		}, "4.00 of 4.00"},
-		"delivered": {campaign.BatchSending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
+		"delivered": {campaign.BatchSending, func(t *testing.T, s *dynamotest.Store, b campaign.Batch) error {
 			t.Helper()
 			return recorderOf(s).Record(t.Context(), b, changesOf(0, 6, campaign.OutcomeRead))
 		}, "9.00 of 9.00"},
-		"open": {campaign.BatchSending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
+		"open": {campaign.BatchSending, func(t *testing.T, s *dynamotest.Store, b campaign.Batch) error {
 			t.Helper()
 			return recorderOf(s).Record(t.Context(), b, changesOf(0, 6, campaign.OutcomeSent))
 		}, "9.00 of 9.00"},
-		"cancelled before it was due": {campaign.BatchPending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
+		"cancelled before it was due": {campaign.BatchPending, func(t *testing.T, s *dynamotest.Store, b campaign.Batch) error {
 			t.Helper()
 			return s.CancelBatch(t.Context(), b.BatchRef, later, false, later)
 		}, "0.00 of 0.00"},
-		"cancelled with a reservation": {campaign.BatchCancelled, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
+		"cancelled with a reservation": {campaign.BatchCancelled, func(t *testing.T, s *dynamotest.Store, b campaign.Batch) error {
 			t.Helper()
 			return s.RemoveFromDueIndex(t.Context(), b.BatchRef)
 		}, "0.00 of 0.00"},
-		"cancelled while it was sent": {campaign.BatchSending, func(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch) error {
+		"cancelled while it was sent": {campaign.BatchSending, func(t *testing.T, s *dynamotest.Store, b campaign.Batch) error {
 			t.Helper()
 			return errors.Join(s.CancelBatch(t.Context(), b.BatchRef, later, false, later),
 				recorderOf(s).Record(t.Context(), b, append(changesOf(0, 1, campaign.OutcomeDelivered), changesOf(1, 6, campaign.OutcomeStopped)...)))

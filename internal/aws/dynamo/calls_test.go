@@ -12,7 +12,7 @@ import (
 
 func callsOf(t *testing.T, s *AuthStore, tenant string) campaign.CallBucket {
 	t.Helper()
-	snapshot, err := NewCampaignStore(s.Tables).Snapshot(t.Context(), campaign.AcceptQuery{Tenant: tenant, Calls: true})
+	snapshot, err := New(s.Tables).Acceptance.Snapshot(t.Context(), campaign.AcceptQuery{Tenant: tenant, Calls: true})
 	if err != nil {
 		t.Fatal(err)
 	}

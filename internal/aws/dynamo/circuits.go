@@ -31,7 +31,7 @@ func readCircuitKey(row Item) (t campaign.NotifyTask, ok bool) {
 
 // Circuit reads an endpoint's circuit consistently. Without a circuit, only Tenant and
 // EndpointID are set.
-func (s *CampaignStore) Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error) {
+func (s *CircuitStore) Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error) {
 	row, err := s.get(ctx, circuitKey(tenant, endpointID))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return campaign.Circuit{}, fmt.Errorf("read the circuit of endpoint %s: %w", endpointID, err)
@@ -48,7 +48,7 @@ func readCircuit(tenant, endpointID string, row Item) campaign.Circuit {
 
 // SaveCircuit writes the circuit if it is unchanged since it was read, and reports whether
 // it did. Sweep checks the circuit at its Next.
-func (s *CampaignStore) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
+func (s *CircuitStore) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
 	row := circuitKey(c.Tenant, c.EndpointID)
 	row["since"], row["probes"], row["closing"] = millis(c.Since), number(c.Probes), boolean(c.Closing)
 	row["drained"] = boolean(c.Drained)
@@ -62,7 +62,7 @@ func (s *CampaignStore) SaveCircuit(ctx context.Context, c campaign.Circuit) (bo
 
 // EndCircuit deletes the circuit if it is unchanged since it was read, and reports whether
 // it did.
-func (s *CampaignStore) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
+func (s *CircuitStore) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
 	in := &dynamodb.DeleteItemInput{TableName: &s.Campaigns, Key: circuitKey(c.Tenant, c.EndpointID)}
 	in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = stillVersion(c.Version)
 	_, err := s.Client.DeleteItem(ctx, in)
@@ -78,12 +78,12 @@ func stillVersion(version int) (*string, map[string]string, Item) {
 
 // ParkedDeliveries returns up to limit parked deliveries of an endpoint, oldest first. The
 // index is eventually consistent.
-func (s *CampaignStore) ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error) {
+func (s *DeliveryStore) ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error) {
 	return s.deliveriesUnder(ctx, parkedPrefix, tenant, endpointID, time.Time{}, limit)
 }
 
 // DeadDeliveries returns up to limit deliveries of an endpoint that were abandoned at or
 // after since, oldest first.
-func (s *CampaignStore) DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
+func (s *DeliveryStore) DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
 	return s.deliveriesUnder(ctx, deadPrefix, tenant, endpointID, since, limit)
 }

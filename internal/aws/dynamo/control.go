@@ -17,7 +17,7 @@ import (
 // CancelCampaign marks a campaign as cancelled, so that no batch can be added. It can be
 // repeated and keeps the first time; revoke can be added later. The error wraps
 // campaign.ErrNotFound if the campaign does not exist.
-func (s *CampaignStore) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
+func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
 	update := "SET cancelled = :true, cancelledAt = if_not_exists(cancelledAt, :at)"
 	if revoke {
 		update += ", #revoke = :true"
@@ -40,7 +40,7 @@ func (s *CampaignStore) CancelCampaign(ctx context.Context, id campaign.ID, at t
 // CancelBatch cancels a batch. A pending batch is never released, and sweep checks it
 // at nextCheck. Of a batch that is sending, no more messages are sent. An ended batch is
 // unchanged. It can be repeated and keeps the first time; revoke can be added later.
-func (s *CampaignStore) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error {
+func (s *BatchStore) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error {
 	update, open := "SET cancelledAt = if_not_exists(cancelledAt, :at)", "attribute_not_exists(cancelledAt)"
 	values := Item{":at": millis(at)}
 	if revoke {
@@ -61,7 +61,7 @@ func (s *CampaignStore) CancelBatch(ctx context.Context, ref campaign.BatchRef, 
 
 // cancelPending cancels a pending batch and releases its reservation. It reports whether the
 // batch was pending.
-func (s *CampaignStore) cancelPending(ctx context.Context, ref campaign.BatchRef, update string, values Item) (cancelled bool, err error) {
+func (s *BatchStore) cancelPending(ctx context.Context, ref campaign.BatchRef, update string, values Item) (cancelled bool, err error) {
 	const condition = "#state = :pending"
 	update += ", #state = :cancelled, #due = :shard, nextCheck = :next"
 	all := func() Item {
@@ -96,7 +96,7 @@ const (
 // and reports whether it did. After a lost response, it can report false although it
 // succeeded. A reservation moves to the day of the due time: the error is a
 // *campaign.BudgetError if there is no room.
-func (s *CampaignStore) Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error) {
+func (s *BatchStore) Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error) {
 	values := Item{
 		":pending": text(string(campaign.BatchPending)), ":read": millis(b.Due), ":to": millis(due),
 		":true": boolean(true), ":shard": text(s.dueShard(b.BatchRef)), ":next": millis(nextCheck),

@@ -37,7 +37,7 @@ var dayNames = []struct {
 }
 
 // AddDay adds counts to those of a tenant's day.
-func (s *CampaignStore) AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error {
+func (s *DayStore) AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error {
 	add, names, values := []string{"#version :one"}, map[string]string{"#version": "version", "#ttl": TTL}, Item{":one": number(1), ":ttl": s.dayEnd(date)}
 	for _, n := range dayNames {
 		if change := *n.of(&counts); change != 0 {
@@ -57,7 +57,7 @@ func (s *CampaignStore) AddDay(ctx context.Context, tenant, date string, counts 
 }
 
 // dayEnd returns the TTL of a day's row.
-func (s *CampaignStore) dayEnd(date string) attribute {
+func (s *DayStore) dayEnd(date string) attribute {
 	day, err := time.Parse(time.DateOnly, date)
 	if err != nil {
 		day = s.Now()
@@ -67,7 +67,7 @@ func (s *CampaignStore) dayEnd(date string) attribute {
 
 // Days returns the days of a tenant between two dates that have counts, in order, both
 // dates included.
-func (s *CampaignStore) Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error) {
+func (s *DayStore) Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error) {
 	rows, err := s.query(ctx, "pk = :pk AND sk BETWEEN :from AND :to", Item{":pk": dayKey(tenant, from)["pk"], ":from": text(from), ":to": text(to)})
 	if err != nil {
 		return nil, fmt.Errorf("read the days of tenant %s: %w", tenant, err)
@@ -84,7 +84,7 @@ func (s *CampaignStore) Days(ctx context.Context, tenant, from, to string) ([]ca
 
 // SetDay replaces the counts of a day if its version is the one that was read. It reports
 // whether it did.
-func (s *CampaignStore) SetDay(ctx context.Context, tenant string, d campaign.Day) (bool, error) {
+func (s *DayStore) SetDay(ctx context.Context, tenant string, d campaign.Day) (bool, error) {
 	row := dayKey(tenant, d.Date)
 	for _, n := range dayNames {
 		row[n.name] = number(*n.of(&d.DayCounts))
@@ -100,7 +100,7 @@ func (s *CampaignStore) SetDay(ctx context.Context, tenant string, d campaign.Da
 }
 
 // HistoryCounted reports whether the days before the tenant's first counts were counted.
-func (s *CampaignStore) HistoryCounted(ctx context.Context, tenant string) (bool, error) {
+func (s *DayStore) HistoryCounted(ctx context.Context, tenant string) (bool, error) {
 	_, err := s.get(ctx, dayKey(tenant, historySK))
 	if errors.Is(err, campaign.ErrNotFound) {
 		return false, nil
@@ -112,7 +112,7 @@ func (s *CampaignStore) HistoryCounted(ctx context.Context, tenant string) (bool
 }
 
 // MarkHistoryCounted makes HistoryCounted true for DayLife.
-func (s *CampaignStore) MarkHistoryCounted(ctx context.Context, tenant string) error {
+func (s *DayStore) MarkHistoryCounted(ctx context.Context, tenant string) error {
 	row := dayKey(tenant, historySK)
 	setEnd(row, s.Now().Add(campaign.DayLife))
 	if _, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}); err != nil {

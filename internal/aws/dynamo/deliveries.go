@@ -98,7 +98,7 @@ func unpackLeft(b []byte) ([]int, error) {
 
 // Delivery reads a delivery consistently. The error wraps campaign.ErrNotFound if it does
 // not exist.
-func (s *CampaignStore) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error) {
+func (s *DeliveryStore) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error) {
 	row, err := s.getFrom(ctx, s.Webhooks, deliveryKey(t))
 	if err != nil {
 		return campaign.WebhookDelivery{}, fmt.Errorf("read delivery to endpoint %s: %w", t.EndpointID, err)
@@ -109,7 +109,7 @@ func (s *CampaignStore) Delivery(ctx context.Context, t campaign.NotifyTask) (ca
 // SaveDelivery replaces the delivery if Left and Attempt are unchanged since it was read,
 // and reports whether it did. For an Unsaved delivery, it writes n if there is no row. After a
 // lost response, it can report false although it succeeded. Left must ascend.
-func (s *CampaignStore) SaveDelivery(ctx context.Context, read, n campaign.WebhookDelivery) (bool, error) {
+func (s *DeliveryStore) SaveDelivery(ctx context.Context, read, n campaign.WebhookDelivery) (bool, error) {
 	if read.Unsaved {
 		return s.addDelivery(ctx, n)
 	}
@@ -122,7 +122,7 @@ func (s *CampaignStore) SaveDelivery(ctx context.Context, read, n campaign.Webho
 }
 
 // DeleteDelivery deletes a completed delivery.
-func (s *CampaignStore) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
+func (s *DeliveryStore) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
 	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Webhooks, Key: deliveryKey(t)}); err != nil {
 		return fmt.Errorf("delete delivery to endpoint %s: %w", t.EndpointID, err)
 	}
@@ -131,7 +131,7 @@ func (s *CampaignStore) DeleteDelivery(ctx context.Context, t campaign.NotifyTas
 
 // MoveDelivery sets a delivery's next check if it is unchanged since it was read, and
 // reports whether it did.
-func (s *CampaignStore) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
+func (s *DeliveryStore) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Webhooks, Key: deliveryKey(t),
 		UpdateExpression:          aws.String("SET nextCheck = :next"),
@@ -142,7 +142,7 @@ func (s *CampaignStore) MoveDelivery(ctx context.Context, t campaign.NotifyTask,
 }
 
 // AddDeliveries writes deliveries. Existing ones are not changed.
-func (s *CampaignStore) AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error {
+func (s *DeliveryStore) AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error {
 	for _, n := range deliveries {
 		if _, err := s.addDelivery(ctx, n); err != nil {
 			return err
@@ -152,7 +152,7 @@ func (s *CampaignStore) AddDeliveries(ctx context.Context, deliveries []campaign
 }
 
 // addDelivery writes a delivery if there is no row, and reports whether it did.
-func (s *CampaignStore) addDelivery(ctx context.Context, n campaign.WebhookDelivery) (bool, error) {
+func (s *DeliveryStore) addDelivery(ctx context.Context, n campaign.WebhookDelivery) (bool, error) {
 	put := s.putIfAbsentOrExpired(deliveryRow(n)).Put
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.Webhooks, Item: put.Item,
@@ -183,7 +183,7 @@ func sameDelivery(n campaign.WebhookDelivery) (string, Item) {
 
 // Identity returns the batch with the key. The error wraps campaign.ErrNotFound if there is
 // none, and campaign.ErrDamaged if the row is incomplete.
-func (s *CampaignStore) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
+func (s *BatchStore) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
 	row, err := s.get(ctx, identityKey(key))
 	if err != nil {
 		return campaign.BatchRef{}, fmt.Errorf("find batch %s: %w", key, err)
@@ -200,7 +200,7 @@ func (s *CampaignStore) Identity(ctx context.Context, key campaign.BatchKey) (ca
 
 // FindBatch reads the batch with the key. The error wraps campaign.ErrNotFound if there is
 // none.
-func (s *CampaignStore) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
+func (s *BatchStore) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	ref, err := s.Identity(ctx, key)
 	if err != nil {
 		return campaign.Batch{}, err

@@ -18,14 +18,14 @@ func draftKey(tenant, id string) Item {
 }
 
 // Drafts returns a tenant's drafts, ordered by ID.
-func (s *CampaignStore) Drafts(ctx context.Context, tenant string) ([]campaign.Draft, error) {
+func (s *DraftStore) Drafts(ctx context.Context, tenant string) ([]campaign.Draft, error) {
 	return list(ctx, &s.table, "DRAFTS#"+tenant, draftPrefix, func(id string, row Item) campaign.Draft {
 		return readDraft(tenant, id, row)
 	})
 }
 
 // Draft returns a draft. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *CampaignStore) Draft(ctx context.Context, tenant, id string) (campaign.Draft, error) {
+func (s *DraftStore) Draft(ctx context.Context, tenant, id string) (campaign.Draft, error) {
 	row, err := s.get(ctx, draftKey(tenant, id))
 	if err != nil {
 		return campaign.Draft{}, fmt.Errorf("read draft %s: %w", id, err)
@@ -35,7 +35,7 @@ func (s *CampaignStore) Draft(ctx context.Context, tenant, id string) (campaign.
 
 // SaveDraft writes the next version of a draft if d.Version is the stored one, 0 for a new
 // draft. The error wraps campaign.ErrLostRace otherwise.
-func (s *CampaignStore) SaveDraft(ctx context.Context, d campaign.Draft) error {
+func (s *DraftStore) SaveDraft(ctx context.Context, d campaign.Draft) error {
 	row := draftKey(d.Tenant, d.ID)
 	for name, value := range map[string]string{
 		"name": d.Name, "templateId": d.TemplateID, "schedule": d.Schedule, "notAfter": d.NotAfter, "fileName": d.FileName, "who": d.Who,
@@ -60,7 +60,7 @@ func (s *CampaignStore) SaveDraft(ctx context.Context, d campaign.Draft) error {
 }
 
 // DeleteDraft deletes a draft if d.Version is the stored one. It reports whether it did.
-func (s *CampaignStore) DeleteDraft(ctx context.Context, d campaign.Draft) (bool, error) {
+func (s *DraftStore) DeleteDraft(ctx context.Context, d campaign.Draft) (bool, error) {
 	_, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName: &s.Campaigns, Key: draftKey(d.Tenant, d.ID), ConditionExpression: aws.String("version = :version"),
 		ExpressionAttributeValues: Item{":version": number(d.Version)},

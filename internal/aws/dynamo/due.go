@@ -25,7 +25,7 @@ var errBadKey = errors.New("not a batch key")
 // Due yields the due batches, circuits and campaigns of one of DueShards, the longest
 // overdue first. The index is eventually consistent, so items may have changed. The
 // sequence ends at the first error.
-func (s *CampaignStore) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
+func (s *BatchStore) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, IndexName: aws.String(DueIndex), Limit: aws.Int32(duePage),
 		KeyConditionExpression:    aws.String("#due = :shard AND nextCheck <= :now"),
@@ -82,7 +82,7 @@ func campaignOf(row Item) (id campaign.ID, ok bool) {
 
 // StartRelease moves a due pending batch to releasing and records its agent, and reports
 // whether it did.
-func (s *CampaignStore) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error) {
+func (s *BatchStore) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next, agentId = :agent", "#state = :from AND dueAt <= :now", Item{
 		":from": text(string(campaign.BatchPending)), ":to": text(string(campaign.BatchReleasing)), ":agent": text(agentID),
 		":now": millis(now), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
@@ -91,7 +91,7 @@ func (s *CampaignStore) StartRelease(ctx context.Context, ref campaign.BatchRef,
 
 // EndRelease moves a releasing batch to sending, and reports whether it did. An existing
 // next check is kept, because the send function may already have postponed it.
-func (s *CampaignStore) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
+func (s *BatchStore) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = if_not_exists(nextCheck, :next)", "#state = :from", Item{
 		":from": text(string(campaign.BatchReleasing)), ":to": text(string(campaign.BatchSending)),
 		":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
@@ -100,7 +100,7 @@ func (s *CampaignStore) EndRelease(ctx context.Context, ref campaign.BatchRef, n
 
 // MarkSent moves a batch whose messages all have outcomes to sent, and reports whether
 // it did. Sweep checks it at nextCheck, when all delivery statuses should have arrived.
-func (s *CampaignStore) MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
+func (s *BatchStore) MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state IN (:releasing, :sending)", Item{
 		":to": text(string(campaign.BatchSent)), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
 		":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
@@ -110,7 +110,7 @@ func (s *CampaignStore) MarkSent(ctx context.Context, ref campaign.BatchRef, nex
 // CompleteBatch moves a batch whose messages all have final outcomes to completed and
 // counts it in its campaign, and reports whether it did. Sweep keeps checking it until
 // RemoveFromDueIndex, because the campaign may be complete too.
-func (s *CampaignStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
+func (s *BatchStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
 			TableName: &s.Campaigns, Key: batchKey(ref),
@@ -141,7 +141,7 @@ func (s *CampaignStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef
 }
 
 // Progress returns the completed and total batches of a campaign.
-func (s *CampaignStore) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error) {
+func (s *BatchStore) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error) {
 	rows, err := s.campaignRows(ctx, map[string]Item{"meta": metaKey(id), "progress": progressKey(id)})
 	if err != nil {
 		return campaign.Tally{}, fmt.Errorf("read the progress of campaign %s: %w", id.CampaignID, err)
@@ -154,14 +154,14 @@ func (s *CampaignStore) Progress(ctx context.Context, id campaign.ID) (campaign.
 
 // MoveCheck sets a batch's next check if it is unchanged since it was read, and reports
 // whether it did.
-func (s *CampaignStore) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
+func (s *BatchStore) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	return s.updateBatch(ctx, b.BatchRef, "SET nextCheck = :next", "attribute_exists(#due) AND nextCheck = :read",
 		Item{":next": millis(next), ":read": millis(b.NextCheck)})
 }
 
 // SetFailing updates a batch's failing time if it is unchanged since it was read, and
 // reports whether it did. The zero Failing always replaces it.
-func (s *CampaignStore) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
+func (s *BatchStore) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
 	if failing == (campaign.Failing{}) {
 		return s.updateBatch(ctx, b.BatchRef, "REMOVE failingMillis, failedAt", "attribute_exists(failedAt)", nil)
 	}
@@ -176,7 +176,7 @@ func (s *CampaignStore) SetFailing(ctx context.Context, b campaign.Batch, failin
 
 // RemoveFromDueIndex removes a completed or cancelled batch from DueIndex. It also releases
 // what the batch has reserved from the budget for messages that were not delivered.
-func (s *CampaignStore) RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error {
+func (s *BatchStore) RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error {
 	const update, condition = "REMOVE #due, nextCheck", "#state IN (:completed, :cancelled)"
 	values := func() Item {
 		return Item{":completed": text(string(campaign.BatchCompleted)), ":cancelled": text(string(campaign.BatchCancelled))}
@@ -190,18 +190,18 @@ func (s *CampaignStore) RemoveFromDueIndex(ctx context.Context, ref campaign.Bat
 	})
 }
 
-func (s *CampaignStore) updateBatch(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, error) {
-	in := s.batchUpdate(ref, update, condition, values)
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+func (t *table) updateBatch(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, error) {
+	in := t.batchUpdate(ref, update, condition, values)
+	_, err := t.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: in.TableName, Key: in.Key, UpdateExpression: in.UpdateExpression, ConditionExpression: in.ConditionExpression,
 		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
 	})
 	return conditionHeld(err, "update batch "+ref.BatchID)
 }
 
-func (s *CampaignStore) batchUpdate(ref campaign.BatchRef, update, condition string, values Item) *types.Update {
+func (t *table) batchUpdate(ref campaign.BatchRef, update, condition string, values Item) *types.Update {
 	return &types.Update{
-		TableName: &s.Campaigns, Key: batchKey(ref),
+		TableName: &t.Campaigns, Key: batchKey(ref),
 		UpdateExpression: &update, ConditionExpression: &condition,
 		ExpressionAttributeNames: reservedNames(update + condition), ExpressionAttributeValues: values,
 	}

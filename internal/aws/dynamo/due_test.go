@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -23,7 +24,7 @@ func newBatch(tenant string, state campaign.BatchState, due, check time.Time) ca
 	}
 }
 
-func accept(t *testing.T, store *dynamo.CampaignStore, b campaign.Batch) {
+func accept(t *testing.T, store *dynamotest.Store, b campaign.Batch) {
 	t.Helper()
 	err := store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text())
 	if err != nil {
@@ -215,7 +216,7 @@ func TestStore_SetFailing(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, store *dynamo.CampaignStore, b campaign.Batch) campaign.Batch {
+func read(t *testing.T, store *dynamotest.Store, b campaign.Batch) campaign.Batch {
 	t.Helper()
 	now, err := store.Batch(t.Context(), b.BatchRef)
 	if err != nil {

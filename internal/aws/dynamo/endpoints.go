@@ -21,7 +21,7 @@ const maxAdditions = 100
 // AddEndpoint writes a new endpoint if its tenant has fewer than most, disabled ones
 // included. It returns their number before the addition. It counts the rows on each call, because older
 // versions of the functions add endpoints without the guard row.
-func (s *CampaignStore) AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
+func (s *EndpointStore) AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
 	for try := range maxAdditions {
 		if err := retry.Wait(ctx, try); err != nil {
 			return has, fmt.Errorf("add endpoint %s: %w", e.ID, err)
@@ -36,7 +36,7 @@ func (s *CampaignStore) AddEndpoint(ctx context.Context, e campaign.Endpoint, mo
 
 // addEndpoint makes one attempt. The error wraps campaign.ErrLostRace after a concurrent
 // addition.
-func (s *CampaignStore) addEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
+func (s *EndpointStore) addEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
 	guard, err := s.get(ctx, endpointGuardKey(e.Tenant))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return 0, fmt.Errorf("add endpoint %s: %w", e.ID, err)
@@ -50,25 +50,25 @@ func (s *CampaignStore) addEndpoint(ctx context.Context, e campaign.Endpoint, mo
 }
 
 // nextAddition increments a guard row if it is unchanged.
-func (s *CampaignStore) nextAddition(guard Item, before int64) types.TransactWriteItem {
+func (t *table) nextAddition(guard Item, before int64) types.TransactWriteItem {
 	row := withValue(guard, "additions", number(before+1))
 	if before == 0 {
-		return s.putNew(row)
+		return t.putNew(row)
 	}
 	return types.TransactWriteItem{Put: &types.Put{
-		TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("additions = :before"),
+		TableName: &t.Campaigns, Item: row, ConditionExpression: aws.String("additions = :before"),
 		ExpressionAttributeValues: Item{":before": number(before)},
 	}}
 }
 
 // SaveEndpoint creates or replaces an endpoint.
-func (s *CampaignStore) SaveEndpoint(ctx context.Context, e campaign.Endpoint) error {
+func (s *EndpointStore) SaveEndpoint(ctx context.Context, e campaign.Endpoint) error {
 	return s.writeAll(ctx, "save endpoint "+e.ID, s.put(endpointRow(e)))
 }
 
 // Endpoint reads an endpoint consistently. The error wraps campaign.ErrNotFound if it does
 // not exist.
-func (s *CampaignStore) Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
+func (s *EndpointStore) Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
 	row, err := s.get(ctx, endpointKey(tenant, id))
 	if err != nil {
 		return campaign.Endpoint{}, fmt.Errorf("read endpoint %s: %w", id, err)
@@ -77,7 +77,7 @@ func (s *CampaignStore) Endpoint(ctx context.Context, tenant, id string) (campai
 }
 
 // Endpoints returns a tenant's endpoints, disabled ones included, ordered by ID.
-func (s *CampaignStore) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
+func (s *EndpointStore) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
 	return list(ctx, &s.table, "TEN#"+tenant, "ENDPOINT#", func(id string, row Item) campaign.Endpoint {
 		return readEndpoint(tenant, id, row)
 	})
@@ -85,7 +85,7 @@ func (s *CampaignStore) Endpoints(ctx context.Context, tenant string) ([]campaig
 
 // RotateEndpoint replaces an endpoint's signing secret. The previous secret also signs
 // until previousUntil. The error wraps campaign.ErrNotFound if the endpoint does not exist.
-func (s *CampaignStore) RotateEndpoint(ctx context.Context, tenant, id, secret string, previousUntil time.Time) error {
+func (s *EndpointStore) RotateEndpoint(ctx context.Context, tenant, id, secret string, previousUntil time.Time) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
 		UpdateExpression:                    aws.String("SET previousSecret = secret, previousUntil = :until, secret = :new"),
@@ -108,7 +108,7 @@ func (s *CampaignStore) RotateEndpoint(ctx context.Context, tenant, id, secret s
 
 // SwitchEndpoint disables an endpoint for a reason, or enables it if the reason is empty.
 // It reports whether the endpoint exists.
-func (s *CampaignStore) SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
+func (s *EndpointStore) SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
 	in := &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
 		UpdateExpression:    aws.String("REMOVE offReason, offAt"),
@@ -124,7 +124,7 @@ func (s *CampaignStore) SwitchEndpoint(ctx context.Context, tenant, id, offReaso
 
 // SetKinds sets the webhook event types of an endpoint, none for the default. It reports
 // whether the endpoint exists.
-func (s *CampaignStore) SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error) {
+func (s *EndpointStore) SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
 		UpdateExpression: aws.String("SET kinds = :kinds"), ConditionExpression: aws.String("attribute_exists(pk)"),

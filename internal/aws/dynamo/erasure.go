@@ -16,7 +16,7 @@ import (
 // ReplacePayload replaces a batch's payload if it is unchanged since it was read and there
 // is no former payload. The old payload becomes the former one. It reports whether the
 // batch has the new payload.
-func (s *CampaignStore) ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error) {
+func (s *ErasureStore) ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error) {
 	replaced, err := s.updateBatch(ctx, b.BatchRef, "SET payload = :new, offsets = :offsets, formerPayload = :old",
 		"payload = :old AND attribute_not_exists(formerPayload)",
 		Item{":new": text(key), ":offsets": packOffsets(offsets), ":old": text(b.Payload)})
@@ -24,19 +24,19 @@ func (s *CampaignStore) ReplacePayload(ctx context.Context, b campaign.Batch, ke
 		return replaced, err
 	}
 	// The SDK repeats updates without a response: the first one may have succeeded.
-	latest, err := s.Batch(ctx, b.BatchRef)
+	latest, err := (&BatchStore{s.table}).Batch(ctx, b.BatchRef)
 	return latest.Payload == key, err
 }
 
 // ForgetFormerPayload removes the reference to a batch's deleted former payload.
-func (s *CampaignStore) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
+func (s *ErasureStore) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
 	_, err := s.updateBatch(ctx, b.BatchRef, "REMOVE formerPayload", "formerPayload = :former", Item{":former": text(b.FormerPayload)})
 	return err
 }
 
 // ReplaceSet replaces a campaign's packed set if it is unchanged since it was read, and
 // reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *CampaignStore) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error) {
+func (s *ErasureStore) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: setKey(id, read.Ordinal),
 		UpdateExpression: aws.String("SET packed = :new"), ConditionExpression: aws.String("packed = :read"),
@@ -47,7 +47,7 @@ func (s *CampaignStore) ReplaceSet(ctx context.Context, id campaign.ID, read cam
 
 // KeptAnswers yields the stored responses of all idempotency keys. It scans the table and
 // calls progress with the number of scanned rows after each page.
-func (s *CampaignStore) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error] {
+func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error] {
 	return func(yield func(keptanswer.Answer, error) bool) {
 		pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
 			TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
@@ -81,7 +81,7 @@ func readKeptAnswer(row Item) keptanswer.Answer {
 
 // ReplaceAnswer replaces the body of a stored response if it is unchanged since it was
 // read, and reports whether it did.
-func (s *CampaignStore) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error) {
+func (s *ErasureStore) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: Item{"pk": text(a.Key[0]), "sk": text(a.Key[1])},
 		UpdateExpression: aws.String("SET body = :new"), ConditionExpression: aws.String("body = :read"),

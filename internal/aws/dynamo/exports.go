@@ -34,7 +34,7 @@ func exportSlotKey(tenant string, slot int) Item {
 
 // CreateExport writes a new export with its snapshot, in a free slot of the tenant. If the
 // export exists, it returns the existing one. full reports that all slots are in use.
-func (s *CampaignStore) CreateExport(ctx context.Context, e campaign.Export, snapshot []campaign.ExportedBatch) (first campaign.Export, full bool, err error) {
+func (s *ExportStore) CreateExport(ctx context.Context, e campaign.Export, snapshot []campaign.ExportedBatch) (first campaign.Export, full bool, err error) {
 	there, err := s.Export(ctx, e.ExportID)
 	if !errors.Is(err, campaign.ErrNotFound) {
 		return there, false, err
@@ -54,7 +54,7 @@ func (s *CampaignStore) CreateExport(ctx context.Context, e campaign.Export, sna
 	return there, false, err
 }
 
-func (s *CampaignStore) createExportIn(ctx context.Context, e campaign.Export, snapshot []campaign.ExportedBatch) error {
+func (s *ExportStore) createExportIn(ctx context.Context, e campaign.Export, snapshot []campaign.ExportedBatch) error {
 	batches := snapshotKey(e.ExportID)
 	batches["batches"] = bytesOf(packSnapshot(snapshot))
 	setEnd(batches, e.ExpiresAt.Add(campaign.ExportLife)) // a completed export lives longer
@@ -67,7 +67,7 @@ func (s *CampaignStore) createExportIn(ctx context.Context, e campaign.Export, s
 }
 
 // Export reads an export. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *CampaignStore) Export(ctx context.Context, id string) (campaign.Export, error) {
+func (s *ExportStore) Export(ctx context.Context, id string) (campaign.Export, error) {
 	row, err := s.get(ctx, exportKey(id))
 	if err != nil {
 		return campaign.Export{}, fmt.Errorf("read export %s: %w", id, err)
@@ -76,7 +76,7 @@ func (s *CampaignStore) Export(ctx context.Context, id string) (campaign.Export,
 }
 
 // ExportSnapshot reads the snapshot of an export, by ordinal.
-func (s *CampaignStore) ExportSnapshot(ctx context.Context, id string) ([]campaign.ExportedBatch, error) {
+func (s *ExportStore) ExportSnapshot(ctx context.Context, id string) ([]campaign.ExportedBatch, error) {
 	row, err := s.get(ctx, snapshotKey(id))
 	if err != nil {
 		return nil, fmt.Errorf("read the snapshot of export %s: %w", id, err)
@@ -89,7 +89,7 @@ func (s *CampaignStore) ExportSnapshot(ctx context.Context, id string) ([]campai
 }
 
 // Exports returns the exports of a campaign, in no particular order.
-func (s *CampaignStore) Exports(ctx context.Context, id campaign.ID) ([]campaign.Export, error) {
+func (s *ExportStore) Exports(ctx context.Context, id campaign.ID) ([]campaign.Export, error) {
 	entries, err := s.query(ctx, "pk = :pk AND begins_with(sk, :prefix)", Item{
 		":pk": text("EXPORTS#" + id.Tenant), ":prefix": text(id.CampaignID + "#"),
 	})
@@ -113,7 +113,7 @@ func (s *CampaignStore) Exports(ctx context.Context, id campaign.ID) ([]campaign
 
 // SaveExport replaces an export if it is unchanged since it was read. The error wraps
 // campaign.ErrLostRace if it changed.
-func (s *CampaignStore) SaveExport(ctx context.Context, e campaign.Export) (campaign.Export, error) {
+func (s *ExportStore) SaveExport(ctx context.Context, e campaign.Export) (campaign.Export, error) {
 	was := e.Version
 	e.Version, e.UpdatedAt = was+1, s.Now()
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
@@ -139,7 +139,7 @@ func sameWrite(a, b campaign.Export) bool {
 }
 
 // FreeExportSlot frees the slot of an export for the tenant's next one. It can be repeated.
-func (s *CampaignStore) FreeExportSlot(ctx context.Context, e campaign.Export) error {
+func (s *ExportStore) FreeExportSlot(ctx context.Context, e campaign.Export) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: exportSlotKey(e.Tenant, e.Slot),
 		UpdateExpression: aws.String("SET " + TTL + " = :now"), ConditionExpression: aws.String("exportId = :id"),

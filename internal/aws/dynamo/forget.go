@@ -26,7 +26,7 @@ const perWrite = 25
 
 // Lifetime reads a campaign's lifetime consistently. The error wraps campaign.ErrNotFound
 // if the campaign does not exist.
-func (s *CampaignStore) Lifetime(ctx context.Context, id campaign.ID) (campaign.Lifetime, error) {
+func (s *ErasureStore) Lifetime(ctx context.Context, id campaign.ID) (campaign.Lifetime, error) {
 	row, err := s.get(ctx, metaKey(id))
 	if err != nil {
 		return campaign.Lifetime{}, fmt.Errorf("read the lifetime of campaign %s: %w", id.CampaignID, err)
@@ -38,7 +38,7 @@ func (s *CampaignStore) Lifetime(ctx context.Context, id campaign.ID) (campaign.
 }
 
 // MoveLifetime sets a campaign's next check if it is unchanged since it was read.
-func (s *CampaignStore) MoveLifetime(ctx context.Context, l campaign.Lifetime, next time.Time) error {
+func (s *ErasureStore) MoveLifetime(ctx context.Context, l campaign.Lifetime, next time.Time) error {
 	_, err := s.updateLifetime(ctx, l, "SET nextCheck = :next", Item{":next": millis(next)})
 	return err
 }
@@ -46,13 +46,13 @@ func (s *CampaignStore) MoveLifetime(ctx context.Context, l campaign.Lifetime, n
 // StartForgetting marks a campaign as being deleted if it is unchanged since it was read,
 // and reports whether it did. The caller may delete its rows until lease. Then sweep
 // checks it again, and another caller continues.
-func (s *CampaignStore) StartForgetting(ctx context.Context, l campaign.Lifetime, lease time.Time) (bool, error) {
+func (s *ErasureStore) StartForgetting(ctx context.Context, l campaign.Lifetime, lease time.Time) (bool, error) {
 	return s.updateLifetime(ctx, l, "SET nextCheck = :next, "+forgetting+" = :true REMOVE listOf, listAs", Item{
 		":next": millis(lease), ":true": boolean(true),
 	})
 }
 
-func (s *CampaignStore) updateLifetime(ctx context.Context, l campaign.Lifetime, update string, values Item) (bool, error) {
+func (s *ErasureStore) updateLifetime(ctx context.Context, l campaign.Lifetime, update string, values Item) (bool, error) {
 	values[":read"], values[":batches"] = millis(l.Check), number(l.Batches)
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: metaKey(l.ID), UpdateExpression: &update,
@@ -64,7 +64,7 @@ func (s *CampaignStore) updateLifetime(ctx context.Context, l campaign.Lifetime,
 
 // ForgetSome deletes up to 25 rows of a campaign that is being deleted. It reports whether
 // only META and the name are left.
-func (s *CampaignStore) ForgetSome(ctx context.Context, id campaign.ID) (done bool, err error) {
+func (s *ErasureStore) ForgetSome(ctx context.Context, id campaign.ID) (done bool, err error) {
 	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true), Limit: aws.Int32(perWrite + 1), // plus META
 		KeyConditionExpression: aws.String("pk = :pk"), ExpressionAttributeValues: Item{":pk": metaKey(id)["pk"]},
@@ -89,7 +89,7 @@ func (s *CampaignStore) ForgetSome(ctx context.Context, id campaign.ID) (done bo
 }
 
 // deleteAll executes the deletions and repeats unprocessed ones.
-func (s *CampaignStore) deleteAll(ctx context.Context, deletes []types.WriteRequest) error {
+func (s *ErasureStore) deleteAll(ctx context.Context, deletes []types.WriteRequest) error {
 	for attempt := 0; ; attempt++ {
 		out, err := s.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
 			RequestItems: map[string][]types.WriteRequest{s.Campaigns: deletes},
@@ -108,7 +108,7 @@ func (s *CampaignStore) deleteAll(ctx context.Context, deletes []types.WriteRequ
 
 // EndForgetting deletes the campaign's name, unless another campaign uses it, and its META
 // row. The name and the ID can be used again.
-func (s *CampaignStore) EndForgetting(ctx context.Context, l campaign.Lifetime) error {
+func (s *ErasureStore) EndForgetting(ctx context.Context, l campaign.Lifetime) error {
 	for _, row := range []struct {
 		key       Item
 		condition string

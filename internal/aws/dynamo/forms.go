@@ -11,7 +11,7 @@ import (
 )
 
 // UseForm marks a form token of a tenant as used and reports whether it was unused.
-func (s *CampaignStore) UseForm(ctx context.Context, tenant, token string) (bool, error) {
+func (s *AuditStore) UseForm(ctx context.Context, tenant, token string) (bool, error) {
 	row := Item{"pk": text("FORM#" + tenant), "sk": text(campaign.Digest(token))}
 	row[TTL] = number(s.Now().Add(campaign.FormLife).Unix())
 	// The SDK repeats puts without a response. This value identifies the own put.

@@ -25,7 +25,7 @@ func columnsKey(tenant string) Item {
 }
 
 // Imports returns a tenant's imports, ordered by ID.
-func (s *CampaignStore) Imports(ctx context.Context, tenant string) ([]campaign.Import, error) {
+func (s *ImportStore) Imports(ctx context.Context, tenant string) ([]campaign.Import, error) {
 	var damaged error
 	all, err := list(ctx, &s.table, "IMPORTS#"+tenant, importPrefix, func(id string, row Item) campaign.Import {
 		i, err := readImport(campaign.ID{Tenant: tenant, CampaignID: id}, row)
@@ -41,7 +41,7 @@ func (s *CampaignStore) Imports(ctx context.Context, tenant string) ([]campaign.
 }
 
 // Import returns an import. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *CampaignStore) Import(ctx context.Context, id campaign.ID) (campaign.Import, error) {
+func (s *ImportStore) Import(ctx context.Context, id campaign.ID) (campaign.Import, error) {
 	row, err := s.get(ctx, importKey(id))
 	if err != nil {
 		return campaign.Import{}, fmt.Errorf("read import %s: %w", id.CampaignID, err)
@@ -51,7 +51,7 @@ func (s *CampaignStore) Import(ctx context.Context, id campaign.ID) (campaign.Im
 
 // SaveImport writes the next version of an import if i.Version is the stored one, 0 for a new
 // import, and returns it. The error wraps campaign.ErrLostRace otherwise.
-func (s *CampaignStore) SaveImport(ctx context.Context, i campaign.Import) (campaign.Import, error) {
+func (s *ImportStore) SaveImport(ctx context.Context, i campaign.Import) (campaign.Import, error) {
 	was := i.Version
 	i.Version, i.UpdatedAt = was+1, s.Now()
 	data, err := json.Marshal(i)
@@ -86,7 +86,7 @@ func readImport(id campaign.ID, row Item) (campaign.Import, error) {
 
 // KnownColumns returns the names of columns that the tenant has confirmed, by value: phone, uid
 // or the name of a variable.
-func (s *CampaignStore) KnownColumns(ctx context.Context, tenant string) (map[string]string, error) {
+func (s *ImportStore) KnownColumns(ctx context.Context, tenant string) (map[string]string, error) {
 	row, err := s.get(ctx, columnsKey(tenant))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return nil, fmt.Errorf("read the columns of tenant %s: %w", tenant, err)
@@ -101,7 +101,7 @@ func (s *CampaignStore) KnownColumns(ctx context.Context, tenant string) (map[st
 }
 
 // SaveKnownColumns replaces the names of columns that the tenant has confirmed.
-func (s *CampaignStore) SaveKnownColumns(ctx context.Context, tenant string, names map[string]string) error {
+func (s *ImportStore) SaveKnownColumns(ctx context.Context, tenant string, names map[string]string) error {
 	data, err := json.Marshal(names)
 	if err != nil {
 		return fmt.Errorf("encode the columns of tenant %s: %w", tenant, err)

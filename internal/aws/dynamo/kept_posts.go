@@ -14,7 +14,7 @@ import (
 )
 
 // KeepPost writes a post with its payload and its answer. A repeated call changes nothing.
-func (s *CampaignStore) KeepPost(ctx context.Context, p campaign.KeptPost) error {
+func (s *KeptPostStore) KeepPost(ctx context.Context, p campaign.KeptPost) error {
 	row := keptPostKey(p)
 	row["kind"], row["attempt"], row["status"], row["code"] = text(string(p.Kind)), number(p.Attempt), number(p.Status), text(p.Code)
 	row["took"], row["payload"], row["answer"] = number(int(p.Took.Milliseconds())), bytesOf(p.Payload), text(p.Answer.Text)
@@ -34,7 +34,7 @@ func keptPostsPK(tenant, endpointID string) string { return "POSTS#" + tenant + 
 
 // KeptPost reads the kept post of a webhook at an instant. The error wraps
 // campaign.ErrNotFound if there is none.
-func (s *CampaignStore) KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.KeptPost, error) {
+func (s *KeptPostStore) KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.KeptPost, error) {
 	key := keptPostKey(campaign.KeptPost{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
 	row, err := s.getFrom(ctx, s.Webhooks, key)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *CampaignStore) KeptPost(ctx context.Context, tenant, endpointID, webhoo
 
 // KeptPosts returns up to limit kept posts of an endpoint, newest first, without their
 // payloads and answers.
-func (s *CampaignStore) KeptPosts(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.KeptPost, error) {
+func (s *KeptPostStore) KeptPosts(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.KeptPost, error) {
 	expression, names := projection(withEnd([]string{"pk", "sk", "kind", "attempt", "status", "code", "took"}))
 	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
 		TableName: &s.Webhooks, ScanIndexForward: aws.Bool(false), Limit: aws.Int32(int32(limit)), //nolint:gosec // some dozens
@@ -65,9 +65,9 @@ func (s *CampaignStore) KeptPosts(ctx context.Context, tenant, endpointID string
 
 // AllKeptPosts yields the kept posts of all endpoints of a tenant. Expired posts that are not
 // deleted yet are included.
-func (s *CampaignStore) AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[campaign.KeptPost, error] {
+func (s *KeptPostStore) AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[campaign.KeptPost, error] {
 	return func(yield func(campaign.KeptPost, error) bool) {
-		endpoints, err := s.Endpoints(ctx, tenant)
+		endpoints, err := (&EndpointStore{s.table}).Endpoints(ctx, tenant)
 		if err != nil {
 			yield(campaign.KeptPost{}, err)
 			return
@@ -81,7 +81,7 @@ func (s *CampaignStore) AllKeptPosts(ctx context.Context, tenant string) iter.Se
 }
 
 // yieldKeptPosts yields the kept posts of an endpoint. It reports whether to go on.
-func (s *CampaignStore) yieldKeptPosts(ctx context.Context, e campaign.Endpoint, yield func(campaign.KeptPost, error) bool) bool {
+func (s *KeptPostStore) yieldKeptPosts(ctx context.Context, e campaign.Endpoint, yield func(campaign.KeptPost, error) bool) bool {
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName: &s.Webhooks, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
 		ExpressionAttributeValues: Item{":pk": text(keptPostsPK(e.Tenant, e.ID))},
@@ -102,7 +102,7 @@ func (s *CampaignStore) yieldKeptPosts(ctx context.Context, e campaign.Endpoint,
 }
 
 // DeleteKeptPost deletes a kept post. A deleted one is not an error.
-func (s *CampaignStore) DeleteKeptPost(ctx context.Context, p campaign.KeptPost) error {
+func (s *KeptPostStore) DeleteKeptPost(ctx context.Context, p campaign.KeptPost) error {
 	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Webhooks, Key: keptPostKey(p)}); err != nil {
 		return fmt.Errorf("delete a post to endpoint %s: %w", p.EndpointID, err)
 	}

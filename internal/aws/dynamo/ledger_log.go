@@ -17,7 +17,7 @@ import (
 
 // Entries returns up to limit entries of a batch's log after a sequence, in order. It reads
 // the head before the LOG rows, so that entries moved in between are found.
-func (s *CampaignStore) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
+func (s *LedgerStore) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
 	head, err := s.LedgerHead(ctx, key)
 	if err != nil {
 		return nil, err
@@ -31,11 +31,11 @@ func (s *CampaignStore) Entries(ctx context.Context, key campaign.BatchKey, afte
 }
 
 // moved returns the entries of the pages with the prefix that overlap (after, last].
-func (s *CampaignStore) moved(ctx context.Context, key campaign.BatchKey, prefix string, after, last int) ([]ledger.Entry, error) {
+func (t *table) moved(ctx context.Context, key campaign.BatchKey, prefix string, after, last int) ([]ledger.Entry, error) {
 	if last <= after {
 		return nil, nil
 	}
-	rows, err := s.queryIn(ctx, s.Outcomes, "pk = :pk AND sk BETWEEN :from AND :to", Item{
+	rows, err := t.queryIn(ctx, t.Outcomes, "pk = :pk AND sk BETWEEN :from AND :to", Item{
 		":pk": text(key.String()), ":from": text(pageSK(prefix, max(1, after+2-ledger.MaxPage))), ":to": text(pageSK(prefix, last)),
 	})
 	if err != nil {
@@ -96,17 +96,17 @@ func follow(moved, tail []ledger.Entry, after, last int) ([]ledger.Entry, error)
 // LedgersSince yields the batches whose ledgers were written since the instant, according
 // to the writers' clocks. It scans the Outcomes table. The sequence ends at the first
 // error.
-func (s *CampaignStore) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
+func (s *LedgerStore) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
 	return s.writtenSince(ctx, headSK, since)
 }
 
 // writtenSince is LedgersSince for the rows with a sort key.
-func (s *CampaignStore) writtenSince(ctx context.Context, sk string, since time.Time) iter.Seq2[campaign.BatchKey, error] {
-	pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
-		TableName: &s.Outcomes, ConsistentRead: aws.Bool(true),
+func (t *table) writtenSince(ctx context.Context, sk string, since time.Time) iter.Seq2[campaign.BatchKey, error] {
+	pages := dynamodb.NewScanPaginator(t.Client, &dynamodb.ScanInput{
+		TableName: &t.Outcomes, ConsistentRead: aws.Bool(true),
 		FilterExpression:     aws.String("sk = :sk AND #at >= :since AND " + TTL + " > :now"),
 		ProjectionExpression: aws.String("pk"), ExpressionAttributeNames: map[string]string{"#at": "at"},
-		ExpressionAttributeValues: Item{":sk": text(sk), ":since": number(since.Unix()), ":now": number(s.Now().Unix())},
+		ExpressionAttributeValues: Item{":sk": text(sk), ":since": number(since.Unix()), ":now": number(t.Now().Unix())},
 	})
 	return func(yield func(campaign.BatchKey, error) bool) {
 		for pages.HasMorePages() {

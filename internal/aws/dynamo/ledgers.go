@@ -35,7 +35,7 @@ func ledgerKey(key campaign.BatchKey, sk string) Item {
 
 // LedgerHead reads the head of a batch's ledger consistently, the zero Head if there is
 // none. The error wraps campaign.ErrExpired for an expired batch.
-func (s *CampaignStore) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
+func (s *LedgerStore) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
 	row, err := s.getFrom(ctx, s.Outcomes, ledgerKey(key, headSK))
 	if err != nil && (errors.Is(err, campaign.ErrExpired) || !errors.Is(err, campaign.ErrNotFound)) {
 		return ledger.Head{}, fmt.Errorf("read the outcomes of batch %s: %w", key, err)
@@ -56,7 +56,7 @@ func readLedgerHead(row Item) (ledger.Head, error) {
 // since it was read. It returns the new head. A full tail is moved to a LOG row first. The
 // error wraps campaign.ErrLostRace if the head changed, possibly by a repeated call of the
 // SDK. After any other error, news may have been written: read the head again.
-func (s *CampaignStore) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
+func (s *LedgerStore) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
 	w := head.Plan(b.Accepted, news)
 	for w.Move {
 		moved, err := s.movePage(ctx, b, logSK(head.First()), head.Tail)
@@ -77,10 +77,10 @@ func (s *CampaignStore) AppendLedger(ctx context.Context, b campaign.Batch, head
 }
 
 // putFirst writes a row if there is none. Otherwise it returns the existing row.
-func (s *CampaignStore) putFirst(ctx context.Context, row Item) (there Item, err error) {
+func (t *table) putFirst(ctx context.Context, row Item) (there Item, err error) {
 	err = repeat(ctx, func() error {
-		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &s.Outcomes, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
+		_, err := t.Client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &t.Outcomes, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
 		return err
@@ -92,7 +92,7 @@ func (s *CampaignStore) putFirst(ctx context.Context, row Item) (there Item, err
 }
 
 // putHead replaces the head.
-func (s *CampaignStore) putHead(ctx context.Context, b campaign.Batch, w ledger.Write) error {
+func (s *LedgerStore) putHead(ctx context.Context, b campaign.Batch, w ledger.Write) error {
 	put := s.headPut(b, w)
 	err := repeat(ctx, func() error {
 		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
@@ -108,7 +108,7 @@ func (s *CampaignStore) putHead(ctx context.Context, b campaign.Batch, w ledger.
 }
 
 // putPages replaces the head and writes news as LOG rows, in one transaction.
-func (s *CampaignStore) putPages(ctx context.Context, b campaign.Batch, w ledger.Write) error {
+func (s *LedgerStore) putPages(ctx context.Context, b campaign.Batch, w ledger.Write) error {
 	items := []types.TransactWriteItem{{Put: s.headPut(b, w)}}
 	first := w.Was + 1
 	for _, page := range w.Pages {
@@ -124,7 +124,7 @@ func (s *CampaignStore) putPages(ctx context.Context, b campaign.Batch, w ledger
 	return err
 }
 
-func (s *CampaignStore) headPut(b campaign.Batch, w ledger.Write) *types.Put {
+func (s *LedgerStore) headPut(b campaign.Batch, w ledger.Write) *types.Put {
 	row := ledgerKey(b.Key, headSK)
 	row["was"], row["seq"] = number(w.Was), number(w.Head.Sequence)
 	row["states"], row["tally"], row["tail"] = bytesOf(w.Packed.States), bytesOf(w.Packed.Tally), bytesOf(w.Packed.Tail)

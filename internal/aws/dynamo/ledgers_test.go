@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
@@ -25,7 +26,7 @@ import (
 )
 
 // newLedgers returns a store with its own Outcomes table, for new batches.
-func newLedgers(t *testing.T, attach ...func(*dynamodb.Options)) *dynamo.CampaignStore {
+func newLedgers(t *testing.T, attach ...func(*dynamodb.Options)) *dynamotest.Store {
 	t.Helper()
 	env, s := stackenv.Load(t), newStore(t)
 	s.Client = dynamodb.NewFromConfig(env.AWS(), attach...)
@@ -34,7 +35,7 @@ func newLedgers(t *testing.T, attach ...func(*dynamodb.Options)) *dynamo.Campaig
 }
 
 // with returns the store with a client whose calls are observed.
-func with(t *testing.T, s *dynamo.CampaignStore, attach func(*dynamodb.Options)) *dynamo.CampaignStore {
+func with(t *testing.T, s *dynamotest.Store, attach func(*dynamodb.Options)) *dynamotest.Store {
 	t.Helper()
 	seen := *s
 	seen.Client = dynamodb.NewFromConfig(stackenv.Load(t).AWS(), attach)
@@ -45,7 +46,7 @@ func ledgerBatch(accepted int) campaign.Batch {
 	return campaign.Batch{Key: newKey(), Accepted: accepted, AcceptedAt: later.Add(-time.Hour)}
 }
 
-func record(t *testing.T, l *dynamo.CampaignStore, b campaign.Batch, changes []campaign.Change) outcome.Appended {
+func record(t *testing.T, l *dynamotest.Store, b campaign.Batch, changes []campaign.Change) outcome.Appended {
 	t.Helper()
 	e, err := outcome.AppendLedger(t.Context(), l, b, changes)
 	if err != nil {
@@ -69,7 +70,7 @@ func spread(messages int) []campaign.Change {
 
 // wantLog fails if a batch's log differs from the changes, in order and with sequences from
 // 1 without gaps, for any page size.
-func wantLog(t *testing.T, l *dynamo.CampaignStore, key campaign.BatchKey, want []campaign.Change) {
+func wantLog(t *testing.T, l *dynamotest.Store, key campaign.BatchKey, want []campaign.Change) {
 	t.Helper()
 	for _, page := range []int{1 << 20, 77} {
 		var got []ledger.Entry
@@ -90,7 +91,7 @@ func wantLog(t *testing.T, l *dynamo.CampaignStore, key campaign.BatchKey, want 
 }
 
 // full appends changes until the next one would move the tail, and returns them.
-func full(t *testing.T, l *dynamo.CampaignStore, b campaign.Batch, changes []campaign.Change) (entered []campaign.Change) {
+func full(t *testing.T, l *dynamotest.Store, b campaign.Batch, changes []campaign.Change) (entered []campaign.Change) {
 	t.Helper()
 	var head ledger.Head
 	for i, step := 0, 20; i+step < len(changes); {

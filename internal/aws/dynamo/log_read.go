@@ -20,14 +20,14 @@ func identityRow(b campaign.Batch) Item {
 }
 
 // Changes returns up to limit changes of a batch's log after a sequence, in order.
-func (s *CampaignStore) Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error) {
+func (s *LedgerStore) Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error) {
 	entries, err := s.Entries(ctx, b.Key, after, limit)
 	return changesIn(entries), err
 }
 
 // Latest returns the last change of each message by index. It is the zero Change for
 // messages without an outcome.
-func (s *CampaignStore) Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
+func (s *LedgerStore) Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
 	latest := make([]campaign.Change, b.Accepted)
 	entries, err := s.Entries(ctx, b.Key, 0, campaign.MaxChanges)
 	for _, e := range entries {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/localstack/stackenv"
@@ -24,10 +25,10 @@ import (
 // later is far from now, so that the stack's own sweep does not check the test's batches.
 var later = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func newStore(t *testing.T) *dynamo.CampaignStore {
+func newStore(t *testing.T) *dynamotest.Store {
 	t.Helper()
 	env := stackenv.Load(t)
-	return dynamo.NewCampaignStore(dynamo.Tables{
+	return dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"],
 		Outcomes: env["OUTCOMES_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
 		Now: func() time.Time { return later },
@@ -54,14 +55,14 @@ type nowhere struct{}
 func (nowhere) SendAll(context.Context, string, [][]byte) error   { return nil }
 func (nowhere) Put(context.Context, string, []byte, string) error { return nil }
 
-func recorderOf(s *dynamo.CampaignStore) *outcome.Recorder {
+func recorderOf(s *dynamotest.Store) *outcome.Recorder {
 	return &outcome.Recorder{
 		Store: s, Webhooks: s, Blobs: nowhere{}, Notify: nowhere{}, SweepAfter: time.Hour, Now: s.Now,
 	}
 }
 
 // acceptRead accepts a batch of the given size and returns it as read.
-func acceptRead(t *testing.T, s *dynamo.CampaignStore, messages int) campaign.Batch {
+func acceptRead(t *testing.T, s *dynamotest.Store, messages int) campaign.Batch {
 	t.Helper()
 	b := newBatch(randomID(), campaign.BatchSending, later, later.Add(1000*time.Hour))
 	b.Accepted = messages
@@ -72,7 +73,7 @@ func acceptRead(t *testing.T, s *dynamo.CampaignStore, messages int) campaign.Ba
 }
 
 // rowsOf returns the rows of a partition by sort key.
-func rowsOf(t *testing.T, s *dynamo.CampaignStore, table, pk string) map[string]dynamo.Item {
+func rowsOf(t *testing.T, s *dynamotest.Store, table, pk string) map[string]dynamo.Item {
 	t.Helper()
 	out, err := s.Client.Query(t.Context(), &dynamodb.QueryInput{
 		TableName: &table, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
@@ -108,7 +109,7 @@ func TestOutcomes_AllReads(t *testing.T) {
 
 // wantOutcomes checks the log of a fully read batch, for any page size, and all other reads
 // of its outcomes.
-func wantOutcomes(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch, want []campaign.Change) {
+func wantOutcomes(t *testing.T, s *dynamotest.Store, b campaign.Batch, want []campaign.Change) {
 	t.Helper()
 	ctx := t.Context()
 	for _, page := range []int{campaign.MaxChanges, 77} {

@@ -18,7 +18,7 @@ func mediaKey(tenant, hash string) Item { return entryKey(tenant, mediaPrefix, h
 
 // AddMedia writes a new file, or keeps the existing one of the same hash, and returns it.
 // The error wraps campaign.ErrLostRace while the existing one is being deleted.
-func (s *CampaignStore) AddMedia(ctx context.Context, f campaign.MediaFile) (campaign.MediaFile, error) {
+func (s *MediaStore) AddMedia(ctx context.Context, f campaign.MediaFile) (campaign.MediaFile, error) {
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.Campaigns, Item: mediaRow(f), ConditionExpression: aws.String("attribute_not_exists(pk)"),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
@@ -36,7 +36,7 @@ func (s *CampaignStore) AddMedia(ctx context.Context, f campaign.MediaFile) (cam
 }
 
 // Media returns a file. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *CampaignStore) Media(ctx context.Context, tenant, hash string) (campaign.MediaFile, error) {
+func (s *MediaStore) Media(ctx context.Context, tenant, hash string) (campaign.MediaFile, error) {
 	row, err := s.get(ctx, mediaKey(tenant, hash))
 	if err != nil {
 		return campaign.MediaFile{}, fmt.Errorf("read media file %s: %w", hash, err)
@@ -45,7 +45,7 @@ func (s *CampaignStore) Media(ctx context.Context, tenant, hash string) (campaig
 }
 
 // MediaFiles returns a tenant's files, ordered by hash.
-func (s *CampaignStore) MediaFiles(ctx context.Context, tenant string) ([]campaign.MediaFile, error) {
+func (s *MediaStore) MediaFiles(ctx context.Context, tenant string) ([]campaign.MediaFile, error) {
 	return list(ctx, &s.table, "TEN#"+tenant, mediaPrefix, func(hash string, row Item) campaign.MediaFile {
 		return readMedia(tenant, hash, row)
 	})
@@ -53,7 +53,7 @@ func (s *CampaignStore) MediaFiles(ctx context.Context, tenant string) ([]campai
 
 // MarkMedia sets or removes the mark that a file is being deleted. From then on, no template
 // that shows the file can be saved. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *CampaignStore) MarkMedia(ctx context.Context, tenant, hash string, deleting bool) error {
+func (s *MediaStore) MarkMedia(ctx context.Context, tenant, hash string, deleting bool) error {
 	in := &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: mediaKey(tenant, hash), ConditionExpression: aws.String("attribute_exists(pk)"),
 		UpdateExpression: aws.String("REMOVE deleting"),
@@ -70,7 +70,7 @@ func (s *CampaignStore) MarkMedia(ctx context.Context, tenant, hash string, dele
 }
 
 // DeleteMedia deletes a file if it is marked, and otherwise does nothing.
-func (s *CampaignStore) DeleteMedia(ctx context.Context, tenant, hash string) error {
+func (s *MediaStore) DeleteMedia(ctx context.Context, tenant, hash string) error {
 	_, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName: &s.Campaigns, Key: mediaKey(tenant, hash), ConditionExpression: aws.String("deleting = :yes"),
 		ExpressionAttributeValues: Item{":yes": boolean(true)},
@@ -81,7 +81,7 @@ func (s *CampaignStore) DeleteMedia(ctx context.Context, tenant, hash string) er
 
 // shownMedia returns the keys of the uploaded files that a template shows. The error wraps
 // campaign.ErrNoMedia if its tenant does not have one of them.
-func (s *CampaignStore) shownMedia(ctx context.Context, t campaign.Template) (map[string]Item, error) {
+func (s *TemplateStore) shownMedia(ctx context.Context, t campaign.Template) (map[string]Item, error) {
 	keys := map[string]Item{}
 	for m := range t.MediaURLs() {
 		if hash, uploaded := campaign.UploadedMedia(s.MediaURL, m.URL); uploaded {
@@ -104,7 +104,7 @@ func (s *CampaignStore) shownMedia(ctx context.Context, t campaign.Template) (ma
 }
 
 // requireMedia makes a transaction fail if the file does not exist or is being deleted.
-func (s *CampaignStore) requireMedia(key Item) types.TransactWriteItem {
+func (s *TemplateStore) requireMedia(key Item) types.TransactWriteItem {
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: &s.Campaigns, Key: key, ConditionExpression: aws.String("attribute_exists(pk) AND attribute_not_exists(deleting)"),
 	}}

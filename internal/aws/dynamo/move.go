@@ -31,7 +31,7 @@ func readMove(meta Item) campaign.Move {
 
 // Move returns the last change of a campaign's due time. The error wraps campaign.ErrNotFound
 // if the campaign does not exist.
-func (s *CampaignStore) Move(ctx context.Context, id campaign.ID) (campaign.Move, error) {
+func (s *MoveStore) Move(ctx context.Context, id campaign.ID) (campaign.Move, error) {
 	meta, err := s.get(ctx, metaKey(id))
 	if err != nil {
 		return campaign.Move{}, fmt.Errorf("read the due time of campaign %s: %w", id.CampaignID, err)
@@ -43,7 +43,7 @@ func (s *CampaignStore) Move(ctx context.Context, id campaign.ID) (campaign.Move
 // it was read, and reports whether it did. The batches that it returns have the new time. If
 // the Move of the campaign is open then, FinishMove changes the other batches. The error is
 // a *campaign.BudgetError if the new day has no room: then nothing was changed.
-func (s *CampaignStore) MoveCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error) {
+func (s *MoveStore) MoveCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error) {
 	err = untilDecided(ctx, func() error {
 		moved, ok, err = s.tryMove(ctx, c, due, nextCheck)
 		return err
@@ -51,7 +51,7 @@ func (s *CampaignStore) MoveCampaign(ctx context.Context, c campaign.Campaign, d
 	return moved, ok, err
 }
 
-func (s *CampaignStore) tryMove(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) ([]campaign.Batch, bool, error) {
+func (s *MoveStore) tryMove(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) ([]campaign.Batch, bool, error) {
 	limits, err := s.moveLimits(ctx, c)
 	if err != nil {
 		return nil, false, err
@@ -79,11 +79,11 @@ func (s *CampaignStore) tryMove(ctx context.Context, c campaign.Campaign, due, n
 func failedCondition(r types.CancellationReason) bool { return aws.ToString(r.Code) == reasonCondition }
 
 // moveLimits returns the tenant's limits, zero if no waiting batch has a reservation.
-func (s *CampaignStore) moveLimits(ctx context.Context, c campaign.Campaign) (campaign.Spending, error) {
+func (s *MoveStore) moveLimits(ctx context.Context, c campaign.Campaign) (campaign.Spending, error) {
 	if sumReserved(c.Waiting()) == 0 {
 		return campaign.Spending{}, nil
 	}
-	billing, err := s.Billing(ctx, c.Tenant)
+	billing, err := (&BudgetStore{s.table}).Billing(ctx, c.Tenant)
 	if err != nil || !billing.Limited() {
 		return campaign.Spending{}, err
 	}
@@ -91,7 +91,7 @@ func (s *CampaignStore) moveLimits(ctx context.Context, c campaign.Campaign) (ca
 }
 
 // metaMove writes the move if no batch was added, and no other move was made.
-func (s *CampaignStore) metaMove(c campaign.Campaign, to campaign.Move) types.TransactWriteItem {
+func (s *MoveStore) metaMove(c campaign.Campaign, to campaign.Move) types.TransactWriteItem {
 	update := "SET movedTo = :due, moves = :revision, movesUpTo = :batches, anyScheduled = :true"
 	if to.Open {
 		update += ", moving = :true, movingHeld = :held"
@@ -112,7 +112,7 @@ func (s *CampaignStore) metaMove(c campaign.Campaign, to campaign.Move) types.Tr
 }
 
 // batchMoves changes the rows of batches that wait and are older than the move.
-func (s *CampaignStore) batchMoves(batches []campaign.Batch, to campaign.Move, nextCheck time.Time) []types.TransactWriteItem {
+func (s *MoveStore) batchMoves(batches []campaign.Batch, to campaign.Move, nextCheck time.Time) []types.TransactWriteItem {
 	items := make([]types.TransactWriteItem, len(batches))
 	for i, b := range batches {
 		update := rescheduling + ", moves = :moves"
@@ -203,7 +203,7 @@ func (c budgetChanges) put(day string, amount campaign.Money) {
 }
 
 // items returns the updates of the rows whose amounts change.
-func (c budgetChanges) items(s *CampaignStore, tenant string) []types.TransactWriteItem {
+func (c budgetChanges) items(s *MoveStore, tenant string) []types.TransactWriteItem {
 	var items []types.TransactWriteItem
 	for _, month := range slices.Sorted(maps.Keys(c)) {
 		var changes []amountChange
@@ -221,7 +221,7 @@ func (c budgetChanges) items(s *CampaignStore, tenant string) []types.TransactWr
 
 // movedReservations moves the reservations of the first batches to a day, and reserves the
 // amounts of the others on it too, if there is room for all.
-func (s *CampaignStore) movedReservations(tenant, day string, first, others []campaign.Batch, sums moveSums, limits campaign.Spending) []types.TransactWriteItem {
+func (s *MoveStore) movedReservations(tenant, day string, first, others []campaign.Batch, sums moveSums, limits campaign.Spending) []types.TransactWriteItem {
 	changes, month := budgetChanges{}, campaign.MonthOf(day)
 	for _, b := range first {
 		changes.take(b)
@@ -235,7 +235,7 @@ func (s *CampaignStore) movedReservations(tenant, day string, first, others []ca
 
 // CheckMove returns the *campaign.BudgetError with which MoveCampaign would refuse the campaign
 // at present, or nil.
-func (s *CampaignStore) CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error {
+func (s *MoveStore) CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error {
 	limits, err := s.moveLimits(ctx, c)
 	if err != nil || limits == (campaign.Spending{}) {
 		return err
@@ -249,8 +249,8 @@ func (s *CampaignStore) CheckMove(ctx context.Context, c campaign.Campaign, due 
 
 // noRoomToMove returns a *campaign.BudgetError if a day or its month has no room. Otherwise the
 // error wraps campaign.ErrLostRace.
-func (s *CampaignStore) noRoomToMove(ctx context.Context, tenant, day string, sums moveSums, limits campaign.Spending) error {
-	used, err := s.Spending(ctx, tenant, day)
+func (s *MoveStore) noRoomToMove(ctx context.Context, tenant, day string, sums moveSums, limits campaign.Spending) error {
+	used, err := (&BudgetStore{s.table}).Spending(ctx, tenant, day)
 	if err != nil {
 		return err
 	}
@@ -267,9 +267,9 @@ func (s *CampaignStore) noRoomToMove(ctx context.Context, tenant, day string, su
 
 // FinishMove changes the rows that an open move has left, and returns their batches. It can be
 // repeated, also concurrently. Sweep checks the batches at nextCheck.
-func (s *CampaignStore) FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) (moved []campaign.Batch, err error) {
+func (s *MoveStore) FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) (moved []campaign.Batch, err error) {
 	err = untilDecided(ctx, func() error {
-		c, err := s.Dispatched(ctx, id)
+		c, err := (&CampaignStore{s.table}).Dispatched(ctx, id)
 		if err != nil || !c.Move.Open {
 			return err
 		}
@@ -286,7 +286,7 @@ func (s *CampaignStore) FinishMove(ctx context.Context, id campaign.ID, nextChec
 
 // moveUnmoved changes the rows of some batches and takes their reservations from movingHeld.
 // The error wraps campaign.ErrLostRace if one of them has changed.
-func (s *CampaignStore) moveUnmoved(ctx context.Context, c campaign.Campaign, some []campaign.Batch, nextCheck time.Time) error {
+func (s *MoveStore) moveUnmoved(ctx context.Context, c campaign.Campaign, some []campaign.Batch, nextCheck time.Time) error {
 	items := s.batchMoves(some, c.Move, nextCheck)
 	if sum := sumReserved(some); sum > 0 {
 		changes := budgetChanges{}
@@ -299,8 +299,8 @@ func (s *CampaignStore) moveUnmoved(ctx context.Context, c campaign.Campaign, so
 }
 
 // closeMove ends a move without unmoved batches, and releases the rest of movingHeld.
-func (s *CampaignStore) closeMove(ctx context.Context, id campaign.ID) error {
-	c, err := s.Dispatched(ctx, id)
+func (s *MoveStore) closeMove(ctx context.Context, id campaign.ID) error {
+	c, err := (&CampaignStore{s.table}).Dispatched(ctx, id)
 	if err != nil || !c.Move.Open {
 		return err
 	}
@@ -317,7 +317,7 @@ func (s *CampaignStore) closeMove(ctx context.Context, id campaign.ID) error {
 }
 
 // metaOfMove updates META while a move is open.
-func (s *CampaignStore) metaOfMove(c campaign.Campaign, update, condition string, values Item) types.TransactWriteItem {
+func (s *MoveStore) metaOfMove(c campaign.Campaign, update, condition string, values Item) types.TransactWriteItem {
 	condition += " AND attribute_exists(moving) AND moves = :revision"
 	values[":revision"] = number(c.Move.Revision)
 	return types.TransactWriteItem{Update: &types.Update{

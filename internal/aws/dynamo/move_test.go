@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -47,7 +48,7 @@ func TestMoveCampaign_Requests(t *testing.T) {
 	t.Parallel()
 	env, wire := stackenv.Load(t), &requests{}
 	now := time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
-	store := dynamo.NewCampaignStore(dynamo.Tables{
+	store := dynamotest.New(dynamo.Tables{
 		Client:    dynamodb.NewFromConfig(env.AWS(), func(o *dynamodb.Options) { o.HTTPClient = wire }),
 		Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: func() time.Time { return now },
 	})

@@ -15,7 +15,7 @@ import (
 
 // OptOuts reads the existing shards of a tenant's opt-outs consistently, in order. Parts
 // are returned without their numbers.
-func (s *CampaignStore) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error) {
+func (s *OptOutStore) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error) {
 	rows, err := s.query(ctx, "pk = :pk", Item{":pk": optOutKey(tenant, 0)["pk"]})
 	if err != nil {
 		return nil, fmt.Errorf("read the opt-outs of tenant %s: %w", tenant, err)
@@ -33,7 +33,7 @@ func (s *CampaignStore) OptOuts(ctx context.Context, tenant string) ([]campaign.
 
 // OptOutShard reads one shard consistently. Its Version is 0 if it does not exist. Parts
 // are returned without their numbers.
-func (s *CampaignStore) OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error) {
+func (s *OptOutStore) OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error) {
 	row, err := s.get(ctx, optOutKey(tenant, shard))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return campaign.OptOuts{}, fmt.Errorf("read a shard of the opt-outs of tenant %s: %w", tenant, err)
@@ -43,7 +43,7 @@ func (s *CampaignStore) OptOutShard(ctx context.Context, tenant string, shard in
 
 // OptOutParts reads up to 100 parts of a shard consistently. Parts that no longer exist are
 // omitted.
-func (s *CampaignStore) OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error) {
+func (s *OptOutStore) OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error) {
 	keys := make(map[string]Item, len(ids))
 	for _, id := range ids {
 		keys[id] = optOutPartKey(tenant, shard, id)
@@ -65,7 +65,7 @@ func (s *CampaignStore) OptOutParts(ctx context.Context, tenant string, shard in
 // SwapOptOuts writes the next version of a shard if its Version is unchanged. In the same
 // transaction it writes the parts that contain numbers and deletes the removed ones. It
 // reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *CampaignStore) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, removedParts ...string) (bool, error) {
+func (s *OptOutStore) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, removedParts ...string) (bool, error) {
 	put := &types.Put{TableName: &s.Campaigns, Item: optOutRow(tenant, o, o.Version+1), ConditionExpression: aws.String("attribute_not_exists(pk)")}
 	if o.Version > 0 {
 		put.ConditionExpression = aws.String("version = :read")
@@ -90,7 +90,7 @@ func (s *CampaignStore) SwapOptOuts(ctx context.Context, tenant string, o campai
 	return err == nil, err
 }
 
-func (s *CampaignStore) putOptOuts(ctx context.Context, tenant string, put *types.Put) (bool, error) {
+func (s *OptOutStore) putOptOuts(ctx context.Context, tenant string, put *types.Put) (bool, error) {
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: put.TableName, Item: put.Item,
 		ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
@@ -101,7 +101,7 @@ func (s *CampaignStore) putOptOuts(ctx context.Context, tenant string, put *type
 // KeepOptOuts copies a shard and its parts from another table, with their versions, unless
 // this table has the same or a newer version. It reports whether it did. No other call may
 // change the shard at the same time.
-func (s *CampaignStore) KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error) {
+func (s *OptOutStore) KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error) {
 	before, err := s.OptOutShard(ctx, tenant, o.Shard)
 	if err != nil {
 		return false, err
@@ -130,7 +130,7 @@ func (s *CampaignStore) KeepOptOuts(ctx context.Context, tenant string, o campai
 }
 
 // removeUnlistedParts deletes the parts that a shard does not list.
-func (s *CampaignStore) removeUnlistedParts(ctx context.Context, tenant string, shard int) error {
+func (s *OptOutStore) removeUnlistedParts(ctx context.Context, tenant string, shard int) error {
 	doing := "delete stray parts of the opt-outs of tenant " + tenant
 	named, err := s.OptOutShard(ctx, tenant, shard)
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *CampaignStore) removeUnlistedParts(ctx context.Context, tenant string, 
 	return nil
 }
 
-func (s *CampaignStore) optOutPartIDs(ctx context.Context, tenant string, shard int) (ids []string, err error) {
+func (s *OptOutStore) optOutPartIDs(ctx context.Context, tenant string, shard int) (ids []string, err error) {
 	rows, err := s.queryFor(ctx, "pk = :pk", Item{":pk": optOutPartKey(tenant, shard, "")["pk"]}, "sk")
 	for _, row := range rows {
 		ids = append(ids, getText(row, "sk"))

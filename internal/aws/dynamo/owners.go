@@ -17,16 +17,16 @@ import (
 // SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is
 // a *campaign.AgentTakenError if the agent belongs to another tenant. The tenant's former
 // agent stays reserved for it, as released.
-func (s *CampaignStore) SaveTenant(ctx context.Context, t campaign.Tenant) error {
+func (s *TenantStore) SaveTenant(ctx context.Context, t campaign.Tenant) error {
 	return s.saveTenant(ctx, t)
 }
 
 // SaveTenantAndAgent is SaveTenant that also writes the tenant's agent, in one transaction.
-func (s *CampaignStore) SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent) error {
+func (s *TenantStore) SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent) error {
 	return s.saveTenant(ctx, t, s.agentItems(a)...)
 }
 
-func (s *CampaignStore) saveTenant(ctx context.Context, t campaign.Tenant, more ...types.TransactWriteItem) error {
+func (s *TenantStore) saveTenant(ctx context.Context, t campaign.Tenant, more ...types.TransactWriteItem) error {
 	for try := range maxEdits {
 		if err := retry.Wait(ctx, try); err != nil {
 			return fmt.Errorf("save tenant %s: %w", t.ID, err)
@@ -43,7 +43,7 @@ func (s *CampaignStore) saveTenant(ctx context.Context, t campaign.Tenant, more 
 }
 
 // tenantItems returns the writes of a tenant, conditional on the rows read here.
-func (s *CampaignStore) tenantItems(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
+func (s *TenantStore) tenantItems(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
 	before, err := s.Tenant(ctx, t.ID)
 	created := errors.Is(err, campaign.ErrNotFound)
 	if err != nil && !created {
@@ -70,7 +70,7 @@ func (s *CampaignStore) tenantItems(ctx context.Context, t campaign.Tenant) ([]t
 }
 
 // putTenant writes the tenant if its agent is unchanged.
-func (s *CampaignStore) putTenant(t, before campaign.Tenant, created bool) types.TransactWriteItem {
+func (s *TenantStore) putTenant(t, before campaign.Tenant, created bool) types.TransactWriteItem {
 	if created {
 		return s.putNew(tenantRow(t))
 	}
@@ -81,7 +81,7 @@ func (s *CampaignStore) putTenant(t, before campaign.Tenant, created bool) types
 }
 
 // assignAgent returns the write that makes the tenant the owner of its agent.
-func (s *CampaignStore) assignAgent(ctx context.Context, t campaign.Tenant) (types.TransactWriteItem, error) {
+func (s *TenantStore) assignAgent(ctx context.Context, t campaign.Tenant) (types.TransactWriteItem, error) {
 	o, err := s.Owner(ctx, t.AgentID)
 	if err == nil {
 		err = o.Refuse(t.ID, s.Now(), func(tenant string) (campaign.Use, error) { return s.usage(ctx, tenant, t.AgentID) })
@@ -97,7 +97,7 @@ func (s *CampaignStore) assignAgent(ctx context.Context, t campaign.Tenant) (typ
 }
 
 // giveUp returns the write that releases the tenant's agent.
-func (s *CampaignStore) giveUp(ctx context.Context, t campaign.Tenant) (types.TransactWriteItem, error) {
+func (s *TenantStore) giveUp(ctx context.Context, t campaign.Tenant) (types.TransactWriteItem, error) {
 	o, err := s.Owner(ctx, t.AgentID)
 	if err == nil && o.Tenant != t.ID {
 		err = fmt.Errorf("release agent %s: %w", t.AgentID, campaign.ErrLostRace)
@@ -108,7 +108,7 @@ func (s *CampaignStore) giveUp(ctx context.Context, t campaign.Tenant) (types.Tr
 }
 
 // Owner reads the owner of an agent consistently.
-func (s *CampaignStore) Owner(ctx context.Context, agentID string) (campaign.Owner, error) {
+func (s *TenantStore) Owner(ctx context.Context, agentID string) (campaign.Owner, error) {
 	row, err := s.get(ctx, ownerKey(agentID))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return campaign.Owner{}, fmt.Errorf("read the owner of agent %s: %w", agentID, err)
@@ -120,13 +120,13 @@ func (s *CampaignStore) Owner(ctx context.Context, agentID string) (campaign.Own
 
 // TenantOf returns the tenant that receives the replies to an agent: its owner, also after it
 // released the agent. It is "" for an unused agent.
-func (s *CampaignStore) TenantOf(ctx context.Context, agentID string) (string, error) {
+func (s *TenantStore) TenantOf(ctx context.Context, agentID string) (string, error) {
 	o, err := s.Owner(ctx, agentID)
 	return o.Tenant, err
 }
 
 // AgentsOf returns the current and former agents of a tenant.
-func (s *CampaignStore) AgentsOf(ctx context.Context, tenant string) ([]string, error) {
+func (s *TenantStore) AgentsOf(ctx context.Context, tenant string) ([]string, error) {
 	agents, err := s.Agents(ctx)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (s *CampaignStore) AgentsOf(ctx context.Context, tenant string) ([]string, 
 }
 
 // replaceOwner writes the owner of an agent if it is unchanged since it was read.
-func (s *CampaignStore) replaceOwner(read, o campaign.Owner) types.TransactWriteItem {
+func (s *TenantStore) replaceOwner(read, o campaign.Owner) types.TransactWriteItem {
 	row := ownerKey(o.AgentID)
 	row["tenant"], row["since"], row["givenUpAt"] = text(o.Tenant), millis(o.Since), millis(o.GivenUpAt)
 	put := &types.Put{TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}
@@ -168,9 +168,9 @@ var batchStates = []string{"sk", "key", "agentId", "closedAt", forgetting}
 
 // eachBatch calls visit for all batches of a tenant, concurrently. The batches contain the
 // fields of batchStates.
-func (s *CampaignStore) eachBatch(ctx context.Context, tenant string, visit func(b campaign.Batch)) error {
+func (s *TenantStore) eachBatch(ctx context.Context, tenant string, visit func(b campaign.Batch)) error {
 	for after := ""; ; {
-		page, err := s.ListCampaigns(ctx, tenant, after, campaignsAPage)
+		page, err := (&CampaignStore{s.table}).ListCampaigns(ctx, tenant, after, campaignsAPage)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -186,7 +186,7 @@ func (s *CampaignStore) eachBatch(ctx context.Context, tenant string, visit func
 	}
 }
 
-func (s *CampaignStore) eachBatchOf(ctx context.Context, id campaign.ID, visit func(b campaign.Batch)) error {
+func (s *TenantStore) eachBatchOf(ctx context.Context, id campaign.ID, visit func(b campaign.Batch)) error {
 	c, err := s.campaign(ctx, id, batchStates, false)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil // deleted concurrently
@@ -201,7 +201,7 @@ func (s *CampaignStore) eachBatchOf(ctx context.Context, id campaign.ID, visit f
 }
 
 // usage summarizes the batches that the tenant sent with the agent.
-func (s *CampaignStore) usage(ctx context.Context, tenant, agentID string) (campaign.Use, error) {
+func (s *TenantStore) usage(ctx context.Context, tenant, agentID string) (campaign.Use, error) {
 	var mu sync.Mutex
 	var u campaign.Use
 	err := s.eachBatch(ctx, tenant, func(b campaign.Batch) {

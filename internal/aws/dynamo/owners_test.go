@@ -12,13 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/stackenv"
 )
 
 // agency is a store with a test clock and one agent.
 type agency struct {
-	*dynamo.CampaignStore
+	*dynamotest.Store
 	t     *testing.T
 	now   time.Time
 	agent string
@@ -28,7 +29,7 @@ func newAgency(t *testing.T) *agency {
 	t.Helper()
 	env := stackenv.Load(t)
 	a := &agency{t: t, now: adminNow, agent: "agent-" + rand.Text()}
-	a.CampaignStore = dynamo.NewCampaignStore(dynamo.Tables{
+	a.Store = dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"],
 		Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Outcomes: env["OUTCOMES_TABLE"], // the stack's own sweep would delete batches
 		Now: func() time.Time { return a.now },
@@ -181,7 +182,7 @@ func (a *agency) batch(tenant string, state campaign.BatchState, agent string) c
 	a.t.Helper()
 	b := newBatch(tenant, state, a.now, a.now)
 	b.AgentID, b.AcceptedAt = agent, a.now
-	accept(a.t, a.CampaignStore, b)
+	accept(a.t, a.Store, b)
 	return b
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/privacy/keptanswer"
@@ -45,10 +46,10 @@ const several = 7 // rows: four pages
 
 // pagedStore is a store with its own Campaigns table and a tenant with several rows of each
 // kind.
-func pagedStore(t *testing.T) (store *dynamo.CampaignStore, tenant string) {
+func pagedStore(t *testing.T) (store *dynamotest.Store, tenant string) {
 	t.Helper()
 	env := stackenv.Load(t)
-	store = dynamo.NewCampaignStore(dynamo.Tables{
+	store = dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS(), smallPages), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Outcomes: env["OUTCOMES_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
 		Now: func() time.Time { return later },

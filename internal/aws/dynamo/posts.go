@@ -28,7 +28,7 @@ const (
 
 // AddPosts adds posts to the hourly counts of a tenant's endpoints, by endpoint ID, with
 // one write.
-func (s *CampaignStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]poststats.Count) error {
+func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]poststats.Count) error {
 	names, values, add := map[string]string{"#ttl": TTL}, Item{":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix())}, []string{}
 	count := func(name string, n int) {
 		if n > 0 {
@@ -59,7 +59,7 @@ func tenantPostsPK(tenant string) string { return "STATS#" + tenant }
 
 // HourlyPosts returns the posts to an endpoint per hour since an instant, in order. Hours
 // without posts are omitted.
-func (s *CampaignStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]poststats.Hourly, error) {
+func (s *DayStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]poststats.Hourly, error) {
 	rows, err := s.queryIn(ctx, s.Webhooks, "pk = :pk AND sk >= :since", Item{
 		":pk": text(tenantPostsPK(tenant)), ":since": text(since.UTC().Format(hourForm)),
 	})
@@ -78,7 +78,7 @@ func (s *CampaignStore) HourlyPosts(ctx context.Context, tenant, endpointID stri
 }
 
 // RecordFailure records a failed webhook.
-func (s *CampaignStore) RecordFailure(ctx context.Context, f campaign.WebhookFailure) error {
+func (s *FailureStore) RecordFailure(ctx context.Context, f campaign.WebhookFailure) error {
 	row := failureKey(f)
 	row["kind"], row["messageId"], row["status"] = text(string(f.Kind)), text(f.MessageID), number(f.Status)
 	row["code"], row["attempt"] = text(f.Code), number(f.Attempt)
@@ -108,7 +108,7 @@ func failuresPK(tenant, endpointID string) string { return "FAILURES#" + tenant 
 
 // Failure reads the failure of a webhook at an instant. The error wraps
 // campaign.ErrNotFound if it does not exist.
-func (s *CampaignStore) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error) {
+func (s *FailureStore) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error) {
 	key := failureKey(campaign.WebhookFailure{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
 	row, err := s.getFrom(ctx, s.Webhooks, key)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *CampaignStore) Failure(ctx context.Context, tenant, endpointID, webhook
 }
 
 // Failures returns up to limit failures of an endpoint, newest first.
-func (s *CampaignStore) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error) {
+func (s *FailureStore) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error) {
 	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
 		TableName: &s.Webhooks, ScanIndexForward: aws.Bool(false), Limit: aws.Int32(int32(limit)), //nolint:gosec // some hundreds
 		KeyConditionExpression:    aws.String("pk = :pk"),

@@ -46,14 +46,14 @@ func (s *CampaignStore) Dispatched(ctx context.Context, id campaign.ID) (campaig
 
 // campaign reads the given attributes of the campaign's rows (nil for all) and, if heads is
 // set, the heads of its batches.
-func (s *CampaignStore) campaign(ctx context.Context, id campaign.ID, rowsFor []string, heads bool) (campaign.Campaign, error) {
+func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, heads bool) (campaign.Campaign, error) {
 	// The sort keys are BATCH#..., META and SET#..., in this order.
-	rows, err := s.queryFor(ctx, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)}, rowsFor...)
+	rows, err := t.queryFor(ctx, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)}, rowsFor...)
 	if err != nil {
-		return campaign.Campaign{}, fmt.Errorf("read campaign %s: %w", id.CampaignID, err)
+		return campaign.Campaign{}, fmt.Errorf("read campaign %t: %w", id.CampaignID, err)
 	}
 	if len(rows) == 0 || getText(rows[len(rows)-1], "sk") != metaSK || getBool(rows[len(rows)-1], forgetting) {
-		return campaign.Campaign{}, fmt.Errorf("read campaign %s: %w", id.CampaignID, campaign.ErrNotFound)
+		return campaign.Campaign{}, fmt.Errorf("read campaign %t: %w", id.CampaignID, campaign.ErrNotFound)
 	}
 	meta := rows[len(rows)-1]
 	c := campaign.Campaign{
@@ -72,7 +72,7 @@ func (s *CampaignStore) campaign(ctx context.Context, id campaign.ID, rowsFor []
 	if !heads {
 		return c, nil
 	}
-	return c, s.readHeads(ctx, c.Batches)
+	return c, t.readHeads(ctx, c.Batches)
 }
 
 // BatchProgress reads a batch consistently: the first existing one of the identifiers. The
@@ -108,7 +108,7 @@ func (s *CampaignStore) BatchProgress(ctx context.Context, id campaign.ID, batch
 
 // readHeads reads the heads of the batches without their tails. Then it reads the taps and
 // the clicks of the batches that can have some.
-func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progress) error {
+func (t *table) readHeads(ctx context.Context, batches []campaign.Progress) error {
 	inLedger := headReader{sk: headSK, attributes: []string{"seq", "states", "tally"}, set: setHead}
 	taps := headReader{sk: tapsSK, attributes: []string{"seq", "tapped"}, set: setTapped}
 	clicks := headReader{sk: clicksSK, attributes: []string{"seq", "tapped"}, set: setClicked}
@@ -122,19 +122,19 @@ func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progre
 			tapped[&clicks] = append(tapped[&clicks], &batches[i])
 		}
 	}
-	if err := s.readRows(ctx, heads); err != nil {
+	if err := t.readRows(ctx, heads); err != nil {
 		return err
 	}
-	return s.readRows(ctx, tapped)
+	return t.readRows(ctx, tapped)
 }
 
 // readRows reads a row of each batch, some of them concurrently.
-func (s *CampaignStore) readRows(ctx context.Context, byReader map[*headReader][]*campaign.Progress) error {
+func (t *table) readRows(ctx context.Context, byReader map[*headReader][]*campaign.Progress) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(headReads)
 	for reader, all := range byReader {
 		for some := range slices.Chunk(all, headsAtOnce) {
-			group.Go(func() error { return s.readSomeHeads(ctx, reader, some) })
+			group.Go(func() error { return t.readSomeHeads(ctx, reader, some) })
 		}
 	}
 	return group.Wait()
@@ -173,25 +173,25 @@ func setClicked(b *campaign.Progress, row Item) error {
 	return err
 }
 
-func (s *CampaignStore) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.Progress) error {
+func (t *table) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.Progress) error {
 	keys := make(map[string]Item, len(some))
 	for _, b := range some {
 		keys[b.BatchID] = ledgerKey(b.Key, r.sk)
 	}
-	rows, err := s.rowsFrom(ctx, s.Outcomes, keys, r.attributes...)
+	rows, err := t.rowsFrom(ctx, t.Outcomes, keys, r.attributes...)
 	if err != nil {
 		return fmt.Errorf("read the heads of %d batches: %w", len(some), err)
 	}
 	for _, b := range some {
 		if err := r.set(b, rows[b.BatchID]); err != nil {
-			return fmt.Errorf("read the head of batch %s: %w", b.BatchID, err)
+			return fmt.Errorf("read the head of batch %t: %w", b.BatchID, err)
 		}
 	}
 	return nil
 }
 
 // PackedSets reads the packed sets of all batches of a campaign.
-func (s *CampaignStore) PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error) {
+func (s *AcceptanceStore) PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error) {
 	sets, err := s.packedSets(ctx, campaign.AcceptQuery{Tenant: id.Tenant, CampaignID: id.CampaignID, Consistent: true})
 	if err != nil {
 		return nil, fmt.Errorf("read packed sets of campaign %s: %w", id.CampaignID, err)

@@ -16,7 +16,7 @@ func replyKey(tenant, id string) Item {
 }
 
 // SaveReply stores a reply to a tenant. The same reply can be stored again.
-func (s *CampaignStore) SaveReply(ctx context.Context, tenant string, r campaign.Reply) error {
+func (s *ReplyStore) SaveReply(ctx context.Context, tenant string, r campaign.Reply) error {
 	row := replyKey(tenant, r.ID)
 	row["phone"], row["text"], row["at"] = text(r.Phone), text(r.Text), millis(r.At)
 	setEnd(row, r.At.Add(campaign.EventLife))
@@ -28,7 +28,7 @@ func (s *CampaignStore) SaveReply(ctx context.Context, tenant string, r campaign
 
 // Replies returns the newest replies to a tenant between two times, up to limit, the newest
 // first. It is eventually consistent.
-func (s *CampaignStore) Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]campaign.Reply, error) {
+func (s *ReplyStore) Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]campaign.Reply, error) {
 	query := &dynamodb.QueryInput{
 		TableName: &s.Campaigns, ScanIndexForward: aws.Bool(false), Limit: aws.Int32(int32(limit)), //nolint:gosec // a few thousand
 		KeyConditionExpression: aws.String("pk = :pk AND sk BETWEEN :from AND :to"),
@@ -41,7 +41,7 @@ func (s *CampaignStore) Replies(ctx context.Context, tenant string, from, to tim
 
 // RepliesOf returns the replies of a phone number to a tenant, the newest first. It reads all
 // replies to the tenant, consistently.
-func (s *CampaignStore) RepliesOf(ctx context.Context, tenant, phone string) ([]campaign.Reply, error) {
+func (s *ReplyStore) RepliesOf(ctx context.Context, tenant, phone string) ([]campaign.Reply, error) {
 	return s.replies(ctx, tenant, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, ScanIndexForward: aws.Bool(false), ConsistentRead: aws.Bool(true),
 		KeyConditionExpression: aws.String("pk = :pk"), FilterExpression: aws.String("phone = :phone"),
@@ -50,7 +50,7 @@ func (s *CampaignStore) RepliesOf(ctx context.Context, tenant, phone string) ([]
 }
 
 // replies returns the unexpired replies of a query, each event once. A limit of 0 is none.
-func (s *CampaignStore) replies(ctx context.Context, tenant string, query *dynamodb.QueryInput, limit int) (found []campaign.Reply, err error) {
+func (s *ReplyStore) replies(ctx context.Context, tenant string, query *dynamodb.QueryInput, limit int) (found []campaign.Reply, err error) {
 	known := map[string]bool{}
 	for pages := dynamodb.NewQueryPaginator(s.Client, query); pages.HasMorePages() && (limit == 0 || len(found) < limit); {
 		page, err := pages.NextPage(ctx)
@@ -74,7 +74,7 @@ func (s *CampaignStore) replies(ctx context.Context, tenant string, query *dynam
 // DeleteReplies deletes the replies of a phone number to a tenant, and returns how many
 // there were. It reads again after it deleted some, because a read omits a second row of an
 // event.
-func (s *CampaignStore) DeleteReplies(ctx context.Context, tenant, phone string) (deleted int, err error) {
+func (s *ReplyStore) DeleteReplies(ctx context.Context, tenant, phone string) (deleted int, err error) {
 	for {
 		found, err := s.RepliesOf(ctx, tenant, phone)
 		if err != nil || len(found) == 0 {

@@ -13,7 +13,7 @@ import (
 
 // Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it does not
 // exist. Only a waiting batch above campaign.MovedAtOnce also reads its campaign.
-func (s *CampaignStore) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
+func (s *BatchStore) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
 	row, err := s.get(ctx, batchKey(ref))
 	if err != nil {
 		return campaign.Batch{}, fmt.Errorf("read batch %s: %w", ref.BatchID, err)
@@ -31,7 +31,7 @@ func (s *CampaignStore) Batch(ctx context.Context, ref campaign.BatchRef) (campa
 
 // TemplateVersion reads a template version, which is immutable. The error wraps
 // campaign.ErrNotFound if it does not exist.
-func (s *CampaignStore) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
+func (s *TemplateStore) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
 	row, err := s.get(ctx, templateVersionKey(id, version))
 	if err != nil {
 		return campaign.Template{}, fmt.Errorf("read version %d of template %s: %w", version, id, err)
@@ -40,7 +40,7 @@ func (s *CampaignStore) TemplateVersion(ctx context.Context, id string, version 
 }
 
 // Channel reads a tenant's channel for an agent. Without an existing agent, it is paused.
-func (s *CampaignStore) Channel(ctx context.Context, tenantID, agentID string) (campaign.Channel, error) {
+func (s *LaneStore) Channel(ctx context.Context, tenantID, agentID string) (campaign.Channel, error) {
 	rows, err := s.campaignRows(ctx, channelKeys(tenantID, agentID))
 	if err != nil {
 		return campaign.Channel{}, fmt.Errorf("read agent %s of tenant %s: %w", agentID, tenantID, err)
@@ -71,7 +71,7 @@ func readChannel(agentID string, rows map[string]Item) campaign.Channel {
 }
 
 // RateLimit reads an agent's rate limit consistently.
-func (s *CampaignStore) RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error) {
+func (s *LaneStore) RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error) {
 	row, err := s.get(ctx, rateLimitKey(agentID))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return campaign.RateLimit{}, fmt.Errorf("read rate limit of agent %s: %w", agentID, err)
@@ -81,7 +81,7 @@ func (s *CampaignStore) RateLimit(ctx context.Context, agentID string) (campaign
 
 // SwapRateLimit replaces an agent's rate limit if it is unchanged since it was read, and
 // reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *CampaignStore) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error) {
+func (s *LaneStore) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error) {
 	condition := "everyMicros = :every AND nextAt = :next AND attribute_not_exists(lanes)"
 	values := Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
 	if old.Lanes != "" {

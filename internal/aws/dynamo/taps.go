@@ -37,16 +37,16 @@ func skOf(changes []campaign.Change) string {
 func pageSK(prefix string, first int) string { return fmt.Sprintf("%s%08d", prefix, first) }
 
 // Taps reads the taps of a batch consistently, the zero Taps if there are none.
-func (s *CampaignStore) Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
+func (s *TapStore) Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
 	return s.tapsIn(ctx, key, tapsSK)
 }
 
 // Clicks reads the clicks of a batch consistently, the zero Taps if there are none.
-func (s *CampaignStore) Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
+func (s *TapStore) Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
 	return s.tapsIn(ctx, key, clicksSK)
 }
 
-func (s *CampaignStore) tapsIn(ctx context.Context, key campaign.BatchKey, sk string) (ledger.Taps, error) {
+func (s *TapStore) tapsIn(ctx context.Context, key campaign.BatchKey, sk string) (ledger.Taps, error) {
 	row, err := s.getFrom(ctx, s.Outcomes, ledgerKey(key, sk))
 	if err != nil && (errors.Is(err, campaign.ErrExpired) || !errors.Is(err, campaign.ErrNotFound)) {
 		return ledger.Taps{}, fmt.Errorf("read the %s of batch %s: %w", sk, key, err)
@@ -66,7 +66,7 @@ func readTaps(row Item) (ledger.Taps, error) {
 // AppendTaps appends news (see Taps.NewTaps) to the taps of a batch if they are unchanged
 // since they were read. If news are clicks, taps are the batch's clicks. Its errors are those
 // of AppendLedger.
-func (s *CampaignStore) AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, news []campaign.Change) (ledger.Taps, error) {
+func (s *TapStore) AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, news []campaign.Change) (ledger.Taps, error) {
 	sk := skOf(news)
 	if taps.Full(news) {
 		moved, err := s.movePage(ctx, b, pageSK(pagesOf(sk), taps.First()), taps.Tail)
@@ -90,7 +90,7 @@ func (s *CampaignStore) AppendTaps(ctx context.Context, b campaign.Batch, taps l
 	return next, nil
 }
 
-func (s *CampaignStore) tapsPut(b campaign.Batch, sk string, was int, next ledger.Taps) *dynamodb.PutItemInput {
+func (s *TapStore) tapsPut(b campaign.Batch, sk string, was int, next ledger.Taps) *dynamodb.PutItemInput {
 	row, packed := ledgerKey(b.Key, sk), next.Pack()
 	row["seq"], row["tapped"], row["tail"] = number(next.Sequence), bytesOf(packed.Tapped), bytesOf(packed.Tail)
 	row["at"] = number(s.Now().Unix())
@@ -105,17 +105,17 @@ func (s *CampaignStore) tapsPut(b campaign.Batch, sk string, was int, next ledge
 
 // TapEntries returns up to limit entries of a batch's log of taps after a sequence, in
 // order.
-func (s *CampaignStore) TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error) {
+func (s *TapStore) TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error) {
 	return s.tapEntriesIn(ctx, key, tapsSK, after, limit)
 }
 
 // ClickEntries returns up to limit entries of a batch's log of clicks after a sequence, in
 // order.
-func (s *CampaignStore) ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error) {
+func (s *TapStore) ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error) {
 	return s.tapEntriesIn(ctx, key, clicksSK, after, limit)
 }
 
-func (s *CampaignStore) tapEntriesIn(ctx context.Context, key campaign.BatchKey, sk string, after, limit int) ([]campaign.Change, error) {
+func (s *TapStore) tapEntriesIn(ctx context.Context, key campaign.BatchKey, sk string, after, limit int) ([]campaign.Change, error) {
 	taps, err := s.tapsIn(ctx, key, sk)
 	if err != nil {
 		return nil, err
@@ -129,25 +129,22 @@ func (s *CampaignStore) tapEntriesIn(ctx context.Context, key campaign.BatchKey,
 	return changesIn(entries), err
 }
 
-// TapLogs reads the logs of taps as CampaignStore reads those of changes.
-type TapLogs struct{ *CampaignStore }
-
 // LedgersSince yields the batches whose taps were written since the instant.
-func (l TapLogs) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
-	return l.writtenSince(ctx, tapsSK, since)
+func (s *TapLogStore) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
+	return s.writtenSince(ctx, tapsSK, since)
 }
 
 // Entries returns up to limit taps of a batch after a sequence.
-func (l TapLogs) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
-	taps, err := l.TapEntries(ctx, key, after, limit)
+func (s *TapLogStore) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
+	taps, err := (&TapStore{s.table}).TapEntries(ctx, key, after, limit)
 	return ledger.Numbered(after+1, taps), err
 }
 
 // movePage writes the tail of a HEAD or TAPS row as a page and returns the number of
 // entries in that page. The page may already exist with fewer entries, written by a call
 // that did not update the row of the tail.
-func (s *CampaignStore) movePage(ctx context.Context, b campaign.Batch, sk string, tail []campaign.Change) (int, error) {
-	there, err := s.putFirst(ctx, pageRow(b, sk, tail))
+func (t *table) movePage(ctx context.Context, b campaign.Batch, sk string, tail []campaign.Change) (int, error) {
+	there, err := t.putFirst(ctx, pageRow(b, sk, tail))
 	if err != nil || there == nil {
 		return len(tail), err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
 )
@@ -25,7 +26,7 @@ func tapOn(index, suggestion int, after time.Duration) campaign.Change {
 }
 
 // appendTaps appends the new taps. It tries again after a lost race.
-func appendTaps(ctx context.Context, s *dynamo.CampaignStore, b campaign.Batch, taps ...campaign.Change) error {
+func appendTaps(ctx context.Context, s *dynamotest.Store, b campaign.Batch, taps ...campaign.Change) error {
 	for {
 		read, err := s.Taps(ctx, b.Key)
 		if err != nil {
@@ -96,7 +97,7 @@ func TestTapLogs(t *testing.T) {
 	record(t, s, early, changesOf(0, 1, campaign.OutcomeSent))
 	now = later.Add(time.Hour)
 	must(t, appendTaps(t.Context(), s, late, tapOn(1, 1, 0), tapOn(2, 1, 0)))
-	logs := dynamo.TapLogs{CampaignStore: s}
+	logs := dynamo.TapLogs{X: s}
 	var found []string
 	for key, err := range logs.LedgersSince(t.Context(), now) {
 		must(t, err)

@@ -17,7 +17,7 @@ import (
 // TemplatePage returns up to limit of a tenant's templates, ordered by ID, as Templates
 // does. It starts after the ID of the previous page, "" for the first page. more reports
 // whether further templates follow.
-func (s *CampaignStore) TemplatePage(ctx context.Context, tenant, after string, limit int) (page []campaign.Template, more bool, err error) {
+func (s *TemplateStore) TemplatePage(ctx context.Context, tenant, after string, limit int) (page []campaign.Template, more bool, err error) {
 	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true), Limit: aws.Int32(int32(limit + 1)), //nolint:gosec // a page's length
 		KeyConditionExpression: aws.String("pk = :pk AND sk BETWEEN :first AND :last"),
@@ -39,7 +39,7 @@ func (s *CampaignStore) TemplatePage(ctx context.Context, tenant, after string, 
 // exists, it returns its version 1 and writes nothing. If the tenant has as many as
 // most templates, full is true and nothing is written. It counts the rows on each call, because templates
 // of the dashboard are created without the guard row.
-func (s *CampaignStore) CreateTemplate(ctx context.Context, t campaign.Template, most int, e campaign.AuditEntry) (first campaign.Template, full bool, err error) {
+func (s *TemplateStore) CreateTemplate(ctx context.Context, t campaign.Template, most int, e campaign.AuditEntry) (first campaign.Template, full bool, err error) {
 	t.Version, t.CreatedAt = 1, s.Now().UTC().Truncate(time.Millisecond)
 	for try := range maxAdditions {
 		if err := retry.Wait(ctx, try); err != nil {
@@ -59,7 +59,7 @@ func (s *CampaignStore) CreateTemplate(ctx context.Context, t campaign.Template,
 
 // createTemplate makes one attempt. The error wraps campaign.ErrLostRace after a concurrent
 // creation.
-func (s *CampaignStore) createTemplate(ctx context.Context, t campaign.Template, most int, audit Item) (full bool, err error) {
+func (s *TemplateStore) createTemplate(ctx context.Context, t campaign.Template, most int, audit Item) (full bool, err error) {
 	guard, err := s.get(ctx, templateGuardKey(t.Tenant))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return false, fmt.Errorf("create template %s: %w", t.ID, err)
@@ -78,7 +78,7 @@ func (s *CampaignStore) createTemplate(ctx context.Context, t campaign.Template,
 
 // AddTemplateVersion writes a version and an audit log entry if the version before is the
 // current one, and returns the version. Otherwise the error wraps campaign.ErrLostRace.
-func (s *CampaignStore) AddTemplateVersion(ctx context.Context, t campaign.Template, e campaign.AuditEntry) (campaign.Template, error) {
+func (s *TemplateStore) AddTemplateVersion(ctx context.Context, t campaign.Template, e campaign.AuditEntry) (campaign.Template, error) {
 	t.CreatedAt = s.Now().UTC().Truncate(time.Millisecond)
 	var err error
 	for try := range maxAdditions {

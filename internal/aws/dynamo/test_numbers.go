@@ -17,7 +17,7 @@ func testNumbersKey(tenant string) Item {
 }
 
 // TestNumbers returns the saved numbers for tests of a tenant.
-func (s *CampaignStore) TestNumbers(ctx context.Context, tenant string) (n campaign.TestNumbers, err error) {
+func (s *SettingStore) TestNumbers(ctx context.Context, tenant string) (n campaign.TestNumbers, err error) {
 	row, err := s.get(ctx, testNumbersKey(tenant))
 	if errors.Is(err, campaign.ErrNotFound) {
 		return n, nil
@@ -34,7 +34,7 @@ func (s *CampaignStore) TestNumbers(ctx context.Context, tenant string) (n campa
 
 // SaveTestNumbers writes the revision after that of n. The error wraps campaign.ErrLostRace if
 // that is not the stored one.
-func (s *CampaignStore) SaveTestNumbers(ctx context.Context, tenant string, n campaign.TestNumbers) error {
+func (s *SettingStore) SaveTestNumbers(ctx context.Context, tenant string, n campaign.TestNumbers) error {
 	data, err := json.Marshal(n.All)
 	if err != nil {
 		return fmt.Errorf("encode the test numbers of tenant %s: %w", tenant, err)

@@ -49,7 +49,7 @@ func shardOf(prefix, tenant, endpointID string, shard int) string {
 // DueDeliveries yields the due deliveries of one of DeliveryShards, the longest overdue
 // first. The index is eventually consistent, so items may have changed. The sequence ends
 // at the first error.
-func (s *CampaignStore) DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
+func (s *DeliveryStore) DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, s.deliveriesQuery(strconv.Itoa(shard), "#due = :due AND nextCheck <= :at", now))
 	return func(yield func(campaign.Due, error) bool) {
 		for pages.HasMorePages() {
@@ -68,7 +68,7 @@ func (s *CampaignStore) DueDeliveries(ctx context.Context, shard int, now time.T
 	}
 }
 
-func (s *CampaignStore) deliveriesQuery(due, condition string, at time.Time) *dynamodb.QueryInput {
+func (s *DeliveryStore) deliveriesQuery(due, condition string, at time.Time) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{
 		TableName: &s.Webhooks, IndexName: aws.String(DueIndex), KeyConditionExpression: &condition,
 		ExpressionAttributeNames:  map[string]string{"#due": "due"},
@@ -78,7 +78,7 @@ func (s *CampaignStore) deliveriesQuery(due, condition string, at time.Time) *dy
 
 // deliveriesUnder returns up to limit deliveries of an endpoint whose index key has the
 // prefix and whose next check is at or after since, ordered by next check.
-func (s *CampaignStore) deliveriesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
+func (s *DeliveryStore) deliveriesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
 	var found [DeliveryShards][]Item
 	group, ctx := errgroup.WithContext(ctx)
 	for shard := range found {

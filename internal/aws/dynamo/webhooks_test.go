@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook/poststats"
 )
@@ -22,7 +23,7 @@ func identified(tenant string, n campaign.WebhookDelivery) campaign.WebhookDeliv
 	return n.Identified()
 }
 
-func dueByID(t *testing.T, store *dynamo.CampaignStore, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
+func dueByID(t *testing.T, store *dynamotest.Store, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
 	t.Helper()
 	due := map[campaign.NotifyTask]time.Time{}
 	for shard := range dynamo.DeliveryShards {

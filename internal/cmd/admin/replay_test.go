@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
@@ -27,7 +28,7 @@ func TestReplayWebhooks(t *testing.T) {
 	c.env["CAMPAIGNS_TABLE"], c.env["OUTCOMES_TABLE"] = c.env.OwnTable(t, c.env["CAMPAIGNS_TABLE"]), c.env.OwnTable(t, c.env["OUTCOMES_TABLE"])
 	c.env["NOTIFY_QUEUE_URL"] = newQueue(t, queues)
 	since := time.Now().Add(-2 * time.Hour)
-	store := dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now))
+	store := dynamotest.New(dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now))
 	if err := store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "endpoint", Tenant: "acme"}); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func (c tool) replayed(flags ...string) (data map[string]any) {
 }
 
 // recorded writes a batch with a ledger and messages sent at a time.
-func recorded(t *testing.T, store *dynamo.CampaignStore, at time.Time, messages int) campaign.Batch {
+func recorded(t *testing.T, store *dynamotest.Store, at time.Time, messages int) campaign.Batch {
 	t.Helper()
 	then := *store
 	then.Now = func() time.Time { return at }

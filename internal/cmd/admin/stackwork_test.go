@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/ops/drift"
 	"campaign-dispatch/internal/ops/restore"
@@ -156,7 +157,7 @@ func TestRestore_KeepsOptOuts(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.tables, a.env = httputil.NewSingleHostReverseProxy(emulator), maps.Clone(env)
-	own := dynamo.NewCampaignStore(dynamo.Tables{
+	own := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env.OwnTable(t, env["AUTH_TABLE"]), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Outcomes: env.OwnTable(t, env["OUTCOMES_TABLE"]), Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: time.Now,
 	})
@@ -167,7 +168,7 @@ func TestRestore_KeepsOptOuts(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := time.Now().Truncate(time.Second)
-	restored := dynamo.NewCampaignStore(dynamo.Tables{Client: own.Client, Auth: restore.Name(own.Auth, at), Campaigns: restore.Name(own.Campaigns, at), Now: time.Now})
+	restored := dynamotest.New(dynamo.Tables{Client: own.Client, Auth: restore.Name(own.Auth, at), Campaigns: restore.Name(own.Campaigns, at), Now: time.Now})
 	for _, source := range []string{own.Auth, own.Campaigns, own.Outcomes, own.Webhooks} {
 		target := restore.Name(source, at)
 		if err := (restore.Tables{Client: own.Client}).Begin(t.Context(), source, at); err != nil {
@@ -196,7 +197,7 @@ func TestRestore_KeepsOptOuts(t *testing.T) {
 			t.Errorf("it does not say %s:\n%s", want, a.stdout)
 		}
 	}
-	for name, store := range map[string]*dynamo.CampaignStore{"own": own, "restored": restored} {
+	for name, store := range map[string]*dynamotest.Store{"own": own, "restored": restored} {
 		if pauses, err := store.Pauses(t.Context()); err != nil || len(pauses) != 1 {
 			t.Errorf("on the %s tables %v is paused, %v", name, pauses, err)
 		}

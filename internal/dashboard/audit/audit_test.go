@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/audit"
 	"campaign-dispatch/internal/dashboard/web"
@@ -30,14 +31,14 @@ func clock() time.Time { return noon }
 // bench is the audit log's page on the stack's tables.
 type bench struct {
 	*webtest.Dashboard
-	store  *dynamo.CampaignStore
+	store  *dynamotest.Store
 	tenant string
 }
 
 func newBench(t *testing.T) bench {
 	t.Helper()
 	env := stackenv.Load(t)
-	store := dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock})
+	store := dynamotest.New(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock})
 	return bench{webtest.New(t, audit.Area(), &audit.Pages{Log: store}, clock), store, strings.ToLower(rand.Text())}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/billing"
 	"campaign-dispatch/internal/dashboard/web"
@@ -26,7 +27,7 @@ var now = time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)
 // office is a new tenant in the stack's tables with its users and the pages.
 type office struct {
 	*webtest.Dashboard
-	store         *dynamo.CampaignStore
+	store         *dynamotest.Store
 	tenant        string
 	admin, viewer webtest.Person
 }
@@ -34,7 +35,7 @@ type office struct {
 func newOffice(t *testing.T) office {
 	t.Helper()
 	env, clock := stackenv.Load(t), func() time.Time { return now }
-	store := dynamo.NewCampaignStore(dynamo.Tables{
+	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
 	pages := &billing.Pages{Store: store, Admin: &admin.Service{Store: store, Now: clock}, Now: clock}

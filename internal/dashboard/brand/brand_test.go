@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/brand"
 	"campaign-dispatch/internal/dashboard/web"
@@ -23,7 +24,7 @@ const mediaURL = "https://media.example"
 // office is a new tenant in the stack's tables with its users, a logo and the pages.
 type office struct {
 	*webtest.Dashboard
-	store         *dynamo.CampaignStore
+	store         *dynamotest.Store
 	tenant        string
 	logo          campaign.MediaFile
 	admin, viewer webtest.Person
@@ -33,7 +34,7 @@ func newOffice(t *testing.T) office {
 	t.Helper()
 	env, now := stackenv.Load(t), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	store := dynamo.NewCampaignStore(dynamo.Tables{
+	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], MediaURL: mediaURL, Now: clock,
 	})
 	ui := webtest.UI(t, clock)

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
@@ -42,7 +43,7 @@ var noon = time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) // in São Paulo
 // batches and tasks that the pages queued.
 type service struct {
 	tb     testing.TB
-	store  *dynamo.CampaignStore
+	store  *dynamotest.Store
 	blobs  *s3.Store
 	tenant string
 	*webtest.Dashboard
@@ -78,7 +79,7 @@ func newService(tb testing.TB) *service {
 	env := stackenv.Load(tb)
 	cfg, d := env.AWS(), &service{tb: tb, tenant: "t-" + rand.Text()}
 	now := func() time.Time { return noon.Add(d.later) }
-	d.store = dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: now})
+	d.store = dynamotest.New(dynamo.Tables{Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: now})
 	d.blobs = &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	d.Dashboard = webtest.New(tb, campaigns.Area(), &campaigns.Pages{
 		Store: d.store, Credentials: d, OptOuts: &optout.Book{Store: d.store, Now: now}, Now: now,

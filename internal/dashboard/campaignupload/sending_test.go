@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
@@ -39,7 +40,7 @@ import (
 type bench struct {
 	*webtest.Dashboard
 	t        *testing.T
-	store    *dynamo.CampaignStore
+	store    *dynamotest.Store
 	pages    *campaignupload.Pages
 	dispatch *flaky
 	tenant   string
@@ -96,7 +97,7 @@ func newBench(t *testing.T) *bench {
 	cfg := env.AWS()
 	now := time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	store := dynamo.NewCampaignStore(dynamo.Tables{
+	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
 	blobs := &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}

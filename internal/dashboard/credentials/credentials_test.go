@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/credentials"
 	"campaign-dispatch/internal/dashboard/web"
@@ -37,7 +38,7 @@ func newTenantFixture(tb testing.TB) tenantFixture {
 	tables := dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	}
-	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)
+	store, auth := dynamotest.New(tables), dynamo.NewAuthStore(tables)
 	pages := &credentials.Pages{
 		Store: auth, Admin: &admin.Service{Store: store, Auth: auth, Now: clock},
 		Once: web.SubmitToken{Forms: store}, Now: clock,

@@ -27,6 +27,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
@@ -44,7 +45,7 @@ var now = time.Date(2026, 5, 4, 15, 0, 0, 0, time.UTC)
 type office struct {
 	*webtest.Dashboard
 	tb            testing.TB
-	store         *dynamo.CampaignStore
+	store         *dynamotest.Store
 	tenant        string
 	admin, viewer webtest.Person
 }
@@ -52,7 +53,7 @@ type office struct {
 func newOffice(tb testing.TB) office {
 	tb.Helper()
 	env, clock := stackenv.Load(tb), func() time.Time { return now }
-	store := dynamo.NewCampaignStore(dynamo.Tables{
+	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], MediaURL: env["MEDIA_URL"], Now: clock,
 	})
 	bucket := s3.New(env.AWS(), env["MEDIA_BUCKET"], true)
@@ -460,7 +461,7 @@ func TestDelete_SavedAfterTheMark(t *testing.T) {
 }
 
 // writesAfter returns a store that calls before ahead of each transaction.
-func (o office) writesAfter(before func()) *dynamo.CampaignStore {
+func (o office) writesAfter(before func()) *dynamotest.Store {
 	client := dynamodb.NewFromConfig(stackenv.Load(o.tb).AWS(), func(options *dynamodb.Options) {
 		options.APIOptions = append(options.APIOptions, func(stack *middleware.Stack) error {
 			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("before transactions",
@@ -472,7 +473,7 @@ func (o office) writesAfter(before func()) *dynamo.CampaignStore {
 				}), middleware.After)
 		})
 	})
-	return dynamo.NewCampaignStore(dynamo.Tables{Client: client, Campaigns: o.store.Campaigns, MediaURL: o.store.MediaURL, Now: o.store.Now})
+	return dynamotest.New(dynamo.Tables{Client: client, Campaigns: o.store.Campaigns, MediaURL: o.store.MediaURL, Now: o.store.Now})
 }
 
 // A template whose files were there when they were read, and not when it is written.

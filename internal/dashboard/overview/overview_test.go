@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/overview"
 	"campaign-dispatch/internal/dashboard/web"
@@ -24,7 +25,7 @@ var now = time.Date(2037, 3, 1, 1, 0, 0, 0, time.UTC)
 // shop is a new tenant in the stack's tables with a user and the page.
 type shop struct {
 	*webtest.Dashboard
-	store  *dynamo.CampaignStore
+	store  *dynamotest.Store
 	tenant string
 	admin  webtest.Person
 	t      *testing.T
@@ -40,7 +41,7 @@ func (noCredentials) Credentials(context.Context, string) ([]campaign.Credential
 func newShop(t *testing.T) shop {
 	t.Helper()
 	env, clock := stackenv.Load(t), func() time.Time { return now }
-	store := dynamo.NewCampaignStore(dynamo.Tables{
+	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
 	pages := &overview.Pages{Store: store, Credentials: noCredentials{}, Now: clock}

@@ -17,6 +17,7 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/templates"
@@ -31,7 +32,7 @@ import (
 type bench struct {
 	*webtest.Dashboard
 	t      *testing.T
-	store  *dynamo.CampaignStore
+	store  *dynamotest.Store
 	tenant string
 	calls  *calls
 	admin  webtest.Person
@@ -40,7 +41,7 @@ type bench struct {
 
 // markedStore records the campaigns that are marked as tests.
 type markedStore struct {
-	*dynamo.CampaignStore
+	*dynamotest.Store
 	b *bench
 }
 
@@ -60,7 +61,7 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 	env := stackenv.Load(t)
 	now := time.Date(2037, 11, 21, 15, 4, 5, 0, time.UTC)
 	clock := func() time.Time { return now }
-	store := dynamo.NewCampaignStore(dynamo.Tables{
+	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
 	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), calls: &calls{}}

@@ -19,6 +19,7 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
@@ -35,7 +36,7 @@ var now = time.Date(2100, 5, 4, 15, 30, 0, 0, time.UTC)
 // tenantFixture is a new tenant in the stack's tables with its users and the pages.
 type tenantFixture struct {
 	*webtest.Dashboard
-	store         *dynamo.CampaignStore
+	store         *dynamotest.Store
 	tenant        string
 	admin, viewer webtest.Person
 }
@@ -44,7 +45,7 @@ type tenantFixture struct {
 func newTenantFixture(tb testing.TB, local bool) tenantFixture {
 	tb.Helper()
 	env, clock := stackenv.Load(tb), func() time.Time { return now }
-	store := dynamo.NewCampaignStore(dynamo.Tables{
+	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
 	})
 	pages := &webhooks.Pages{

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/ops/restore"
 	"campaign-dispatch/internal/privacy/optout"
@@ -17,9 +18,9 @@ import (
 )
 
 // book returns a store with tables of its own.
-func book(t *testing.T, env stackenv.Env) *dynamo.CampaignStore {
+func book(t *testing.T, env stackenv.Env) *dynamotest.Store {
 	t.Helper()
-	return dynamo.NewCampaignStore(dynamo.Tables{
+	return dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env.OwnTable(t, env["AUTH_TABLE"]), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: time.Now,
 	})
 }
@@ -31,7 +32,7 @@ func TestCarryOptOuts_NewerOptOuts(t *testing.T) {
 	if err := restored.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", Name: "Acme", AgentID: "agent"}); err != nil {
 		t.Fatal(err)
 	}
-	put := func(s *dynamo.CampaignStore, shard, version int, packed string) {
+	put := func(s *dynamotest.Store, shard, version int, packed string) {
 		t.Helper()
 		o := campaign.OptOuts{Shard: shard, Version: version, Packed: []byte(packed), Recent: []byte("recent " + packed), Origins: []byte("from " + packed)}
 		if kept, err := s.KeepOptOuts(t.Context(), "acme", o); err != nil || !kept {
@@ -76,7 +77,7 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 	if err := restored.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", Name: "Acme", AgentID: "agent"}); err != nil {
 		t.Fatal(err)
 	}
-	out := func(s *dynamo.CampaignStore, from, to int) {
+	out := func(s *dynamotest.Store, from, to int) {
 		t.Helper()
 		b := &optout.Book{Store: s, Now: time.Now, MaxRow: 400, MaxPart: 200}
 		var changes []campaign.OptChange
@@ -87,7 +88,7 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	known := func(s *dynamo.CampaignStore, to int) {
+	known := func(s *dynamotest.Store, to int) {
 		t.Helper()
 		has, err := (&optout.Book{Store: s, Now: time.Now}).Of(t.Context(), "acme")
 		if err != nil {
@@ -103,7 +104,7 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 			}
 		}
 	}
-	carry := func(from, into *dynamo.CampaignStore, want int) {
+	carry := func(from, into *dynamotest.Store, want int) {
 		t.Helper()
 		if taken, err := restore.CarryOptOuts(t.Context(), from, into); err != nil || taken != want {
 			t.Fatalf("%d sets were taken, %v; want %d", taken, err, want)

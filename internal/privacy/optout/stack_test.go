@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/optout"
@@ -18,10 +19,10 @@ import (
 )
 
 // ownTable returns a store with a table of its own.
-func ownTable(t *testing.T) *dynamo.CampaignStore {
+func ownTable(t *testing.T) *dynamotest.Store {
 	t.Helper()
 	env := stackenv.Load(t)
-	return dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: time.Now})
+	return dynamotest.New(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: time.Now})
 }
 
 // full returns a shard near DynamoDB's limit.
@@ -209,7 +210,7 @@ func heap() uint64 {
 }
 
 // copyFiveMillion writes five million opt-outs to a table, and returns some of them.
-func copyFiveMillion(t *testing.T, store *dynamo.CampaignStore) (some []uint64, err error) {
+func copyFiveMillion(t *testing.T, store *dynamotest.Store) (some []uint64, err error) {
 	t.Helper()
 	from, err := fiveMillion()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/privacy/retention"
 	"campaign-dispatch/localstack/stackenv"
@@ -27,7 +28,7 @@ const day = 24 * time.Hour
 // archive is a campaign in its own table, with a clock.
 type archive struct {
 	t     *testing.T
-	store *dynamo.CampaignStore
+	store *dynamotest.Store
 	now   time.Time
 	id    campaign.ID
 	name  string
@@ -37,7 +38,7 @@ func newArchive(t *testing.T) *archive {
 	t.Helper()
 	env := stackenv.Load(t)
 	a := &archive{t: t, now: beginning, id: campaign.ID{Tenant: "acme", CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"}, name: "Natal"}
-	a.store = dynamo.NewCampaignStore(dynamo.Tables{
+	a.store = dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Outcomes: env["OUTCOMES_TABLE"], Now: func() time.Time { return a.now },
 	})
 	return a

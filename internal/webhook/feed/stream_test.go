@@ -24,6 +24,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/localstack/stackenv"
@@ -32,7 +33,7 @@ import (
 // streamStack is an Outcomes table whose stream invokes a real feeder.
 type streamStack struct {
 	env                 stackenv.Env
-	store               *dynamo.CampaignStore
+	store               *dynamotest.Store
 	stream              string
 	notify, unread      string
 	queues              *sqs.Client
@@ -47,7 +48,7 @@ func newStreamStack(t *testing.T) *streamStack {
 	w.table, w.stream = w.env.LedgerTable(t)
 	w.tenantsTable, _ = w.env.LedgerTable(t)
 	client := dynamodb.NewFromConfig(w.env.AWS())
-	w.store = dynamo.NewCampaignStore(dynamo.Tables{Client: client, Campaigns: w.tenantsTable, Outcomes: w.table, Now: time.Now})
+	w.store = dynamotest.New(dynamo.Tables{Client: client, Campaigns: w.tenantsTable, Outcomes: w.table, Now: time.Now})
 	w.queues = sqs.NewFromConfig(w.env.AWS())
 	w.notify, w.unread = w.newQueue(t), w.newQueue(t)
 	return w

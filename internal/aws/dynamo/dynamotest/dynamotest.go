@@ -1,0 +1,72 @@
+// Package dynamotest has all stores in one, for tests that write and read rows of several.
+package dynamotest
+
+import "campaign-dispatch/internal/aws/dynamo"
+
+// Store has the methods of all stores but dynamo.TapLogStore, whose names are those of
+// dynamo.LedgerStore.
+type Store struct {
+	dynamo.Tables
+	*dynamo.AcceptanceStore
+	*dynamo.ApprovalStore
+	*dynamo.AttentionStore
+	*dynamo.AuditStore
+	*dynamo.BatchStore
+	*dynamo.BudgetStore
+	*dynamo.CampaignStore
+	*dynamo.CircuitStore
+	*dynamo.DayStore
+	*dynamo.DeliveryStore
+	*dynamo.DraftStore
+	*dynamo.EndpointStore
+	*dynamo.ErasureStore
+	*dynamo.ExportStore
+	*dynamo.FailureStore
+	*dynamo.ImportStore
+	*dynamo.KeptPostStore
+	*dynamo.LaneStore
+	*dynamo.LedgerStore
+	*dynamo.MediaStore
+	*dynamo.MoveStore
+	*dynamo.OptOutStore
+	*dynamo.ReplyStore
+	*dynamo.SettingStore
+	*dynamo.TapStore
+	*dynamo.TemplateStore
+	*dynamo.TenantStore
+}
+
+// New returns the Store of the tables.
+func New(tables dynamo.Tables) *Store {
+	s := dynamo.New(tables)
+	return &Store{
+		Tables:          tables,
+		AcceptanceStore: s.Acceptance,
+		ApprovalStore:   s.Approvals,
+		AttentionStore:  s.Attention,
+		AuditStore:      s.AuditLogs,
+		BatchStore:      s.Batches,
+		BudgetStore:     s.Budgets,
+		CampaignStore:   s.Campaigns,
+		CircuitStore:    s.Circuits,
+		DayStore:        s.Days,
+		DeliveryStore:   s.Deliveries,
+		DraftStore:      s.Drafts,
+		EndpointStore:   s.Endpoints,
+		ErasureStore:    s.Erasure,
+		ExportStore:     s.Exports,
+		FailureStore:    s.Failures,
+		ImportStore:     s.Imports,
+		KeptPostStore:   s.KeptPosts,
+		LaneStore:       s.Lanes,
+		LedgerStore:     s.Ledgers,
+		MediaStore:      s.Media,
+		MoveStore:       s.Moves,
+		OptOutStore:     s.OptOuts,
+		ReplyStore:      s.Replies,
+		SettingStore:    s.Settings,
+		TapStore:        s.Taps,
+		TemplateStore:   s.Templates,
+		TenantStore:     s.Tenants,
+	}
+}
