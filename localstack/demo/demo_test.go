@@ -28,7 +28,7 @@ func demoEnv(t *testing.T) stackenv.Env {
 		ClientID: "rcs_" + rand.Text(), Tenant: env["TENANT"], Name: "demo", SecretHash: sum[:],
 		Scope: campaign.ScopeDispatch, CreatedAt: time.Now(),
 	}
-	auth := dynamo.NewAuthStore(newWatcher(env, time.Now).store.Tables)
+	auth := dynamo.NewAuthStore(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now))
 	if err := auth.SaveCredential(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}

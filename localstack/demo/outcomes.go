@@ -108,11 +108,11 @@ func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) erro
 func (w *watcher) ledger(ctx context.Context) (ledger, error) {
 	l := ledger{counts: map[campaign.Outcome]int{}}
 	for _, ref := range w.batches {
-		batch, err := w.store.Batch(ctx, ref)
+		batch, err := w.store.Batches.Batch(ctx, ref)
 		if err != nil {
 			return l, fmt.Errorf("read the campaign's ledger: %w", err)
 		}
-		head, err := w.store.LedgerHead(ctx, batch.Key)
+		head, err := w.store.Ledgers.LedgerHead(ctx, batch.Key)
 		if err != nil {
 			return l, fmt.Errorf("read the campaign's ledger: %w", err)
 		}
@@ -120,7 +120,7 @@ func (w *watcher) ledger(ctx context.Context) (ledger, error) {
 			l.counts[outcome] += n
 		}
 		l.changes += head.Sequence
-		taps, err := w.store.TapEntries(ctx, batch.Key, 0, campaign.MaxTaps)
+		taps, err := w.store.Taps.TapEntries(ctx, batch.Key, 0, campaign.MaxTaps)
 		if err != nil {
 			return l, fmt.Errorf("read the campaign's taps: %w", err)
 		}

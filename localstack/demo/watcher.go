@@ -17,7 +17,7 @@ import (
 
 // watcher reads the service's ledger and the provider's accepted messages.
 type watcher struct {
-	store   *dynamo.CampaignStore
+	store   *dynamo.Stores
 	batches []campaign.BatchRef
 	rcs     string
 	since   time.Time
@@ -27,7 +27,7 @@ type watcher struct {
 
 func newWatcher(env stackenv.Env, now func() time.Time) *watcher {
 	return &watcher{
-		store: dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, now)),
+		store: dynamo.New(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, now)),
 		rcs:   env["RCS_URL"],
 		since: now(),
 	}
@@ -47,11 +47,11 @@ func (w *watcher) accepted(ctx context.Context) (int, error) {
 func (w *watcher) failures(ctx context.Context) (map[string]int, error) {
 	reasons := map[string]int{}
 	for _, ref := range w.batches {
-		batch, err := w.store.Batch(ctx, ref)
+		batch, err := w.store.Batches.Batch(ctx, ref)
 		if err != nil {
 			return nil, fmt.Errorf("read the campaign's failures: %w", err)
 		}
-		changes, err := w.store.Changes(ctx, batch, 0, campaign.MaxChanges)
+		changes, err := w.store.Ledgers.Changes(ctx, batch, 0, campaign.MaxChanges)
 		if err != nil {
 			return nil, fmt.Errorf("read the campaign's failures: %w", err)
 		}

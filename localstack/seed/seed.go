@@ -20,6 +20,7 @@ import (
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
@@ -72,12 +73,12 @@ func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 		{ID: carouselID, Tenant: tenant, Name: "Pedido com acompanhamento", Traffic: campaign.Transaction, Content: carousel()},
 		{ID: otherPlainID, Tenant: otherTenant, Name: "Encomenda a caminho", Content: content.Content{Text: plainText}},
 	} {
-		if _, err := s.store().PutTemplate(ctx, t); err != nil {
+		if _, err := s.store().Templates.PutTemplate(ctx, t); err != nil {
 			return nil, err
 		}
 	}
 	endpoint := campaign.Endpoint{ID: endpointID, Tenant: tenant, URL: s.Env["WEBHOOK_SINK_URL"] + "/webhooks", Secret: s.WebhookSecret}
-	if err := s.store().SaveEndpoint(ctx, endpoint); err != nil {
+	if err := s.store().Endpoints.SaveEndpoint(ctx, endpoint); err != nil {
 		return nil, err
 	}
 	for _, add := range []func(context.Context, stackenv.Env) error{s.credentials, s.oldTokens, s.people, s.Renew} {
@@ -154,7 +155,7 @@ func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
 // RegisterWebhooks registers the webhooks of the stack's agents at the provider
 // simulator: the seeded agents and those created later.
 func (s Seeder) RegisterWebhooks(ctx context.Context) error {
-	agents, err := s.store().Agents(ctx)
+	agents, err := s.store().Tenants.Agents(ctx)
 	if err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func (s Seeder) RegisterWebhooks(ctx context.Context) error {
 		if a.KeyParameter != "/campaign-dispatch/"+s.Env["STACK_NAME"]+"/agents/"+a.ID {
 			continue // an agent of a test, without a key document in this stack
 		}
-		agent, err := s.store().Agent(ctx, a.ID) // includes the webhook token
+		agent, err := s.store().Tenants.Agent(ctx, a.ID) // includes the webhook token
 		if err != nil {
 			return err
 		}
@@ -216,7 +217,7 @@ func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time
 // service returns the service of the admin command.
 func (s Seeder) service() *admin.Service {
 	return &admin.Service{
-		Store: s.store(), Auth: s.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
+		Store: stores.NewAdmin(s.store()), Auth: s.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
 		Now: s.Now, Stack: s.Env["STACK_NAME"], LocalWebhooks: true,
 	}
 }
@@ -225,6 +226,6 @@ func (s Seeder) tables() dynamo.Tables {
 	return dynamo.FromEnv(dynamodb.NewFromConfig(s.Env.AWS()), s.Env.Get, s.Now)
 }
 
-func (s Seeder) store() *dynamo.CampaignStore { return dynamo.NewCampaignStore(s.tables()) }
+func (s Seeder) store() *dynamo.Stores { return dynamo.New(s.tables()) }
 
 func (s Seeder) auth() *dynamo.AuthStore { return dynamo.NewAuthStore(s.tables()) }

@@ -9,6 +9,7 @@ import (
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releasescheduler"
+	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/app/tokenkeys"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/lambdahttp"
@@ -26,28 +27,33 @@ import (
 	"campaign-dispatch/internal/templates"
 )
 
+type links struct {
+	*dynamo.BatchStore
+	*dynamo.TemplateStore
+}
+
 // Handler returns the handler that reads and controls campaigns. It also serves templates,
 // links that count clicks, error files, the OpenAPI document and unknown paths.
 func Handler(c app.Config) lambda.Handler {
 	tables := c.Tables()
-	store, blobs := dynamo.NewCampaignStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
+	rows, blobs := dynamo.New(tables), s3.New(c.AWS, c.Bucket, c.Local)
 	verifier := &accesstoken.ActiveVerifier{Tokens: tokenkeys.Verifier(c), Credentials: dynamo.NewAuthStore(tables)}
 	mux := http.NewServeMux()
-	(&query.Service{Tokens: verifier, Store: store, Blobs: blobs, BaseURL: c.BaseURL}).Register(mux)
+	(&query.Service{Tokens: verifier, Store: stores.NewQuery(rows), Blobs: blobs, BaseURL: c.BaseURL}).Register(mux)
 	(&control.Service{
-		Tokens: verifier, Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
+		Tokens: verifier, Store: stores.NewControl(rows), Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}).Register(mux)
 	(&templates.Service{
-		Tokens: verifier, Media: media.Checker{Prober: media.NewProber(c.Local), URL: store.MediaURL}, Store: store,
+		Tokens: verifier, Media: media.Checker{Prober: media.NewProber(c.Local), URL: tables.MediaURL}, Store: rows.Templates,
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	(&exports.Service{
-		Tokens: verifier, Store: store, Files: blobs, Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, BaseURL: c.BaseURL,
+		Tokens: verifier, Store: stores.NewExports(rows), Files: blobs, Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
 	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
-	links := &link.Service{Store: store, Blobs: blobs, Queue: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now}
+	links := &link.Service{Store: links{rows.Batches, rows.Templates}, Blobs: blobs, Queue: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now}
 	mux.Handle("GET "+campaign.LinkPath+"{token}", httpapi.HandlerFunc(links.ServeLink))
 	return lambdahttp.NewHandler(withDocument(mux, &openapi.Service{BaseURL: c.BaseURL}))
 }

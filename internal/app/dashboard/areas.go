@@ -6,6 +6,7 @@ import (
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releasescheduler"
+	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
@@ -37,87 +38,87 @@ import (
 const seenNumbersLimit = 16 << 20
 
 // campaignPages returns the pages of campaigns, on the API's services.
-func campaignPages(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthStore) area {
+func campaignPages(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) area {
 	return area{campaigns.Area(), &campaigns.Pages{
-		Store: store, Credentials: auth,
-		Messages: &query.Service{Store: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
+		Store: campaignRows{rows.Approvals, rows.Campaigns, rows.Replies, rows.Templates}, Credentials: auth,
+		Messages: &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
 		Controls: &control.Service{
-			Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
+			Store: stores.NewControl(rows), Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
 		},
-		OptOuts: &optout.Book{Store: store, Now: time.Now},
+		OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now},
 		Now:     time.Now,
 	}}
 }
 
 // overviewPages returns the page of the overview.
-func overviewPages(store *dynamo.CampaignStore, auth *dynamo.AuthStore) area {
-	return area{overview.Area(), &overview.Pages{Store: store, Credentials: auth, Now: time.Now}}
+func overviewPages(rows *dynamo.Stores, auth *dynamo.AuthStore) area {
+	return area{overview.Area(), &overview.Pages{Store: overviewRows{rows.Approvals, rows.Attention, rows.Campaigns, rows.Days, rows.Templates}, Credentials: auth, Now: time.Now}}
 }
 
 // exportArea returns the pages of exports.
-func exportArea(c app.Config, store *dynamo.CampaignStore) area {
+func exportArea(c app.Config, rows *dynamo.Stores) area {
 	return area{exportpages.Area(), &exportpages.Pages{
-		Store: store, Exports: &exports.Service{Store: store, Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
+		Store: rows.Campaigns, Exports: &exports.Service{Store: stores.NewExports(rows), Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
 	}}
 }
 
 // settingsAreas returns the pages of API credentials, webhooks and prices.
-func settingsAreas(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthStore) []area {
-	service := &admin.Service{Store: store, Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
-	once := web.SubmitToken{Forms: store}
+func settingsAreas(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) []area {
+	service := &admin.Service{Store: stores.NewAdmin(rows), Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
+	once := web.SubmitToken{Forms: rows.AuditLogs}
 	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
 	return []area{
 		{credentials.Area(), &credentials.Pages{Store: auth, Admin: service, Once: once, Now: time.Now}},
-		{webhooks.Area(), &webhooks.Pages{Store: store, Admin: service, Poster: poster, Once: once, Now: time.Now}},
-		{billing.Area(), &billing.Pages{Store: store, Admin: service, Now: time.Now}},
-		{brand.Area(), &brand.Pages{Store: store, MediaURL: store.MediaURL}},
+		{webhooks.Area(), &webhooks.Pages{Store: webhookRows{rows.Circuits, rows.Days, rows.Endpoints, rows.Failures, rows.KeptPosts}, Admin: service, Poster: poster, Once: once, Now: time.Now}},
+		{billing.Area(), &billing.Pages{Store: rows.Budgets, Admin: service, Now: time.Now}},
+		{brand.Area(), &brand.Pages{Store: brandRows{rows.Media, rows.Settings}, MediaURL: c.Tables().MediaURL}},
 	}
 }
 
 // mediaPages returns the pages of the files that messages show.
-func mediaPages(c app.Config, store *dynamo.CampaignStore) *mediapages.Pages {
+func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
 	library := &media.Library{
-		Store: store, Bucket: bucket, Prober: media.NewProber(c.LocalWebhooks),
+		Store: libraryRows{rows.Media, rows.Templates}, Bucket: bucket, Prober: media.NewProber(c.LocalWebhooks),
 		Now: time.Now,
 	}
 	return &mediapages.Pages{
-		Store: store, Uploads: library, Files: library, Origin: bucket.Origin, URL: store.MediaURL, PartSize: media.PartSize,
+		Store: rows.Media, Uploads: library, Files: library, Origin: bucket.Origin, URL: c.Tables().MediaURL, PartSize: media.PartSize,
 	}
 }
 
 // importPages returns the pages of campaigns from large files.
-func importPages(c app.Config, store *dynamo.CampaignStore, blobs *s3.Store) *importpages.Pages {
+func importPages(c app.Config, rows *dynamo.Stores, blobs *s3.Store) *importpages.Pages {
 	service := &imports.Service{
-		Store: store, Uploads: blobs, Queue: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
+		Store: importServiceRows{rows.Approvals, rows.Batches, rows.Imports, rows.Moves, rows.Templates}, Uploads: blobs, Queue: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
 	}
-	return &importpages.Pages{Store: store, Imports: service, Origin: blobs.Origin, PartSize: imports.PartSize, Now: time.Now}
+	return &importpages.Pages{Store: importPageRows{rows.Approvals, rows.Imports, rows.Templates, rows.Tenants}, Imports: service, Origin: blobs.Origin, PartSize: imports.PartSize, Now: time.Now}
 }
 
 // sendingAreas returns the pages of media, of templates, and of sending a campaign and its
 // follow-up.
-func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
+func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{
-		Store: store, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
+		Store: rows.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}
-	files := mediaPages(c, store)
-	large := importPages(c, store, blobs)
+	files := mediaPages(c, rows)
+	large := importPages(c, rows, blobs)
 	uploads := &campaignupload.Pages{
-		Store: store, Blobs: blobs, Dispatch: dispatcher, OptOuts: &optout.Book{Store: store, Now: time.Now}, Now: time.Now, Lead: c.MinLead, Upload: large.Upload, Import: large.Import,
+		Store: uploadRows{rows.Approvals, rows.Batches, rows.Campaigns, rows.Drafts, rows.Templates, rows.Tenants}, Blobs: blobs, Dispatch: dispatcher, OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Now: time.Now, Lead: c.MinLead, Upload: large.Upload, Import: large.Import,
 	}
 	return []area{
 		{mediapages.Area(), files},
 		{templates.Area(), &templates.Pages{
-			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: store.MediaURL}, Upload: files.Upload, Store: store, Keeper: &admin.Service{Store: store, Now: time.Now}, Dispatch: dispatcher,
-			Once: web.SubmitToken{Forms: store}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: store.MediaURL,
+			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL}, Upload: files.Upload, Store: templateRows{rows.Campaigns, rows.Media, rows.Settings, rows.Templates}, Keeper: &admin.Service{Store: stores.NewAdmin(rows), Now: time.Now}, Dispatch: dispatcher,
+			Once: web.SubmitToken{Forms: rows.AuditLogs}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: c.Tables().MediaURL,
 		}},
 		{campaignupload.Area(), uploads},
 		{importpages.Area(), large},
 		{followup.Area(), &followup.Pages{
-			Store: store, Files: blobs, Uploads: uploads,
-			Exports: &exports.Service{Store: store, Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
+			Store: rows.Campaigns, Files: blobs, Uploads: uploads,
+			Exports: &exports.Service{Store: stores.NewExports(rows), Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
 		}},
 	}
 }

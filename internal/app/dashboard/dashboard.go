@@ -28,26 +28,26 @@ func Handler(c app.Config) lambda.Handler {
 // API documentation.
 func Site(c app.Config) (*web.UI, http.Handler) {
 	tables := c.Tables()
-	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)
+	rows, auth := dynamo.New(tables), dynamo.NewAuthStore(tables)
 	ui := &web.UI{
 		Sessions: &web.Sessions{
 			Signer: kms.New(c.AWS, c.SessionKeyID, c.PreviousSessionKeyID, c.KeysSwitchAt, time.Now),
 			Ends:   auth, Now: time.Now, Secure: !c.Local,
 		},
-		Auditor: store, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: store.MediaURL, Brands: store,
+		Auditor: rows.AuditLogs, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: tables.MediaURL, Brands: rows.Settings,
 	}
 	areas := []area{
 		signIn(c, ui),
-		{audit.Area(), &audit.Pages{Log: store}},
+		{audit.Area(), &audit.Pages{Log: rows.AuditLogs}},
 		{apidocs.Area(), &apidocs.Pages{}},
-		overviewPages(store, auth),
-		campaignPages(c, store, auth),
-		exportArea(c, store),
-		peopleArea(c, store),
-		teamArea(c, store, auth),
+		overviewPages(rows, auth),
+		campaignPages(c, rows, auth),
+		exportArea(c, rows),
+		peopleArea(c, rows),
+		teamArea(c, rows, auth),
 	}
-	areas = append(areas, settingsAreas(c, store, auth)...)
-	areas = append(areas, sendingAreas(c, store)...)
+	areas = append(areas, settingsAreas(c, rows, auth)...)
+	areas = append(areas, sendingAreas(c, rows)...)
 	return ui, routes(ui, areas)
 }
 

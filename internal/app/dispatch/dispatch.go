@@ -29,7 +29,7 @@ func Handler(c app.Config) lambda.Handler {
 	tables := c.Tables()
 	service := &dispatch.Service{
 		Tokens:      tokenkeys.Verifier(c),
-		Store:       dynamo.NewCampaignStore(tables),
+		Store:       dynamo.New(tables).Acceptance,
 		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
 		Releases:    releasescheduler.New(c),
 		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},

@@ -19,11 +19,22 @@ import (
 // 5 MB and the lines of a batch in memory, the template's setting would take over 128 MB.
 const growth = 50
 
+type rows struct {
+	*dynamo.BatchStore
+	*dynamo.CampaignStore
+	*dynamo.ExportStore
+	*dynamo.LedgerStore
+	*dynamo.TapStore
+	*dynamo.TemplateStore
+}
+
 // Handler returns the handler of the exports queue.
 func Handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
+	stores := dynamo.New(c.Tables())
 	maker := &exports.Maker{
-		Store: dynamo.NewCampaignStore(c.Tables()), Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Store: rows{stores.Batches, stores.Campaigns, stores.Exports, stores.Ledgers, stores.Taps, stores.Templates},
+		Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, PartSize: exports.PartSize,
 	}
 	return lambda.NewHandler(sqs.CountingBatchHandler(maker.Handle, (*campaign.ExportTask).Received))

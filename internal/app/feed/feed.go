@@ -14,7 +14,7 @@ import (
 
 // Handler returns the handler of the stream of the Outcomes table.
 func Handler(c app.Config) lambda.Handler {
-	store := dynamo.NewCampaignStore(c.Tables())
-	feeder := &feed.Feeder{Batches: store, Endpoints: store, Queue: sqs.New(c.AWS, c.NotifyQueueURL), Now: time.Now}
+	stores := dynamo.New(c.Tables())
+	feeder := &feed.Feeder{Batches: stores.Batches, Endpoints: stores.Endpoints, Queue: sqs.New(c.AWS, c.NotifyQueueURL), Now: time.Now}
 	return lambda.NewHandler(dynamo.OfStream(feeder.Handle, sqs.New(c.AWS, c.FeedDeadLettersURL)))
 }

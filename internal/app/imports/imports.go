@@ -26,13 +26,21 @@ const (
 	growth = 50
 )
 
+type rows struct {
+	*dynamo.ApprovalStore
+	*dynamo.BatchStore
+	*dynamo.ImportStore
+	*dynamo.MoveStore
+	*dynamo.TemplateStore
+}
+
 // Handler returns the handler of the imports queue.
 func Handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
-	store, blobs := dynamo.NewCampaignStore(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
+	stores, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
 	worker := &imports.Worker{
-		Store: store, Blobs: blobs, Tasks: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, BaseURL: c.BaseURL, PartLines: campaign.MaxMessages,
-		OptOuts: &optout.Book{Store: store, Now: time.Now},
+		Store: rows{stores.Approvals, stores.Batches, stores.Imports, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, BaseURL: c.BaseURL, PartLines: campaign.MaxMessages,
+		OptOuts: &optout.Book{Store: stores.OptOuts, Now: time.Now},
 		Open: func(ctx context.Context, key, tag string) (imports.Source, int64, error) {
 			file, err := blobs.OpenFile(ctx, key, tag)
 			if err != nil {
@@ -41,7 +49,7 @@ func Handler(c app.Config) lambda.Handler {
 			return file, file.Size, nil
 		},
 		Dispatch: &dispatch.Service{
-			Store: store, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
+			Store: stores.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 			Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 		},
 	}

@@ -19,12 +19,26 @@ import (
 // connections is the number of idle connections that are kept to one endpoint.
 const connections = 32
 
+type deliveries struct {
+	*dynamo.BatchStore
+	*dynamo.DeliveryStore
+}
+
+type endpoints struct {
+	*dynamo.CircuitStore
+	*dynamo.DeliveryStore
+	*dynamo.EndpointStore
+	*dynamo.FailureStore
+}
+
 // Handler returns the handler of the notify queue. The function's timeout must be well
 // over 20 seconds, which the notifier reserves for posts that it has begun.
 func Handler(c app.Config) lambda.Handler {
-	store := dynamo.NewCampaignStore(c.Tables())
+	stores := dynamo.New(c.Tables())
 	notifier := &webhook.Notifier{
-		Store: store, Endpoints: store, Posts: &webhook.PostSums{Store: store}, Kept: store, Templates: store,
+		Store:     deliveries{stores.Batches, stores.Deliveries},
+		Endpoints: endpoints{stores.Circuits, stores.Deliveries, stores.Endpoints, stores.Failures},
+		Posts:     &webhook.PostSums{Store: stores.Days}, Kept: stores.KeptPosts, Templates: stores.Templates,
 		Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Queue: sqs.New(c.AWS, c.NotifyQueueURL),
 		HTTP:  netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),

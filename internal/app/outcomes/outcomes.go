@@ -18,14 +18,14 @@ import (
 
 // Handler returns the handler of the events queue.
 func Handler(c app.Config) lambda.Handler {
-	store := dynamo.NewCampaignStore(c.Tables())
+	stores := dynamo.New(c.Tables())
 	applier := &outcome.Applier{
-		Batches: store, Tenants: store, Contents: s3.New(c.AWS, c.Bucket, c.Local),
-		OptOuts:  &optout.Book{Store: store, Now: time.Now},
-		Recorder: recorder.New(c, store),
-		Taps:     store,
-		Clicks:   store,
-		Replies:  store,
+		Batches: stores.Batches, Tenants: stores.Tenants, Contents: s3.New(c.AWS, c.Bucket, c.Local),
+		OptOuts:  &optout.Book{Store: stores.OptOuts, Now: time.Now},
+		Recorder: recorder.New(c, stores),
+		Taps:     stores.Taps,
+		Clicks:   stores.Taps,
+		Replies:  stores.Replies,
 	}
 	return lambda.NewHandler(sqs.CountingBatchHandler(applier.Handle, (*campaign.EventTask).Received))
 }

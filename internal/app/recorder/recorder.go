@@ -11,10 +11,20 @@ import (
 	"campaign-dispatch/internal/outcome"
 )
 
+type batches struct {
+	*dynamo.BatchStore
+	*dynamo.LedgerStore
+}
+
+type webhooks struct {
+	*dynamo.DeliveryStore
+	*dynamo.EndpointStore
+}
+
 // New returns the recorder of a function with that store.
-func New(c app.Config, store *dynamo.CampaignStore) *outcome.Recorder {
+func New(c app.Config, stores *dynamo.Stores) *outcome.Recorder {
 	return &outcome.Recorder{
-		Store: store, Webhooks: store, Days: store,
+		Store: batches{stores.Batches, stores.Ledgers}, Webhooks: webhooks{stores.Deliveries, stores.Endpoints}, Days: stores.Days,
 		Blobs:      s3.New(c.AWS, c.Bucket, c.Local),
 		Notify:     sqs.New(c.AWS, c.NotifyQueueURL),
 		SweepAfter: c.SweepAfter, Now: time.Now,

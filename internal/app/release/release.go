@@ -12,10 +12,16 @@ import (
 	"campaign-dispatch/internal/release"
 )
 
+type rows struct {
+	*dynamo.BatchStore
+	*dynamo.TenantStore
+}
+
 // Handler returns the handler of the release queue.
 func Handler(c app.Config) lambda.Handler {
+	stores := dynamo.New(c.Tables())
 	releaser := release.Releaser{
-		Store:      dynamo.NewCampaignStore(c.Tables()),
+		Store:      rows{stores.Batches, stores.Tenants},
 		Frames:     sqs.New(c.AWS, c.SendQueueURL),
 		Releases:   sqs.New(c.AWS, c.ReleaseQueueURL),
 		SweepAfter: c.SweepAfter, Now: time.Now,

@@ -18,13 +18,21 @@ import (
 // concurrency is the number of messages that are revoked at once.
 const concurrency = 32
 
+type ledger struct {
+	*dynamo.BatchStore
+	*dynamo.CampaignStore
+	*dynamo.LaneStore
+	*dynamo.LedgerStore
+	*dynamo.MoveStore
+}
+
 // Handler returns the handler of the revoke queue.
 func Handler(c app.Config) lambda.Handler {
-	store := dynamo.NewCampaignStore(c.Tables())
+	stores := dynamo.New(c.Tables())
 	canceller := &control.Canceller{
-		Ledger: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Ledger: ledger{stores.Batches, stores.Campaigns, stores.Lanes, stores.Ledgers, stores.Moves}, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks:       sqs.New(c.AWS, c.RevokeQueueURL),
-		Recorder:    recorder.New(c, store),
+		Recorder:    recorder.New(c, stores),
 		Provider:    provider.New(c, concurrency),
 		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,
 	}

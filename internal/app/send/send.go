@@ -19,15 +19,26 @@ import (
 // concurrency is the number of messages that are sent at once.
 const concurrency = 64
 
+type batches struct {
+	*dynamo.BatchStore
+	*dynamo.LedgerStore
+}
+
+type catalog struct {
+	*dynamo.LaneStore
+	*dynamo.TemplateStore
+}
+
 // Handler returns the handler of the send queue. The function's timeout must be well over
 // 12 seconds, which the sender reserves for messages that it has begun to send.
 func Handler(c app.Config) lambda.Handler {
-	store := dynamo.NewCampaignStore(c.Tables())
+	stores := dynamo.New(c.Tables())
 	sender := &send.Sender{
-		Batches: store, Catalog: store, RateLimits: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Batches: batches{stores.Batches, stores.Ledgers}, Catalog: catalog{stores.Lanes, stores.Templates}, RateLimits: stores.Lanes,
+		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
 		Provider:    provider.New(c, concurrency),
-		Recorder:    recorder.New(c, store),
-		OptOuts:     &optout.Book{Store: store, Now: time.Now},
+		Recorder:    recorder.New(c, stores),
+		OptOuts:     &optout.Book{Store: stores.OptOuts, Now: time.Now},
 		Queue:       sqs.New(c.AWS, c.SendQueueURL),
 		LinkURL:     c.LinkURL,
 		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,

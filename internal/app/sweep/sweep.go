@@ -15,15 +15,33 @@ import (
 	"campaign-dispatch/internal/sweep"
 )
 
+type due struct {
+	*dynamo.BatchStore
+	*dynamo.DeliveryStore
+	*dynamo.LaneStore
+	*dynamo.LedgerStore
+}
+
+type states struct {
+	*dynamo.BatchStore
+	*dynamo.DeliveryStore
+}
+
+type history struct {
+	*dynamo.CampaignStore
+	*dynamo.DayStore
+	*dynamo.TenantStore
+}
+
 // Handler returns the handler of the schedule that runs every minute, once per part of
 // the due work.
 func Handler(c app.Config) lambda.Handler {
-	store := dynamo.NewCampaignStore(c.Tables())
+	stores := dynamo.New(c.Tables())
 	sweeper := &sweep.Sweeper{
-		Store: store, StateWriter: store,
-		Recorder:  recorder.New(c, store),
-		Purger:    &retention.Purger{Store: store, Now: time.Now},
-		Recounter: &recount.Recounter{Store: store, Now: time.Now},
+		Store: due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers}, StateWriter: states{stores.Batches, stores.Deliveries},
+		Recorder:  recorder.New(c, stores),
+		Purger:    &retention.Purger{Store: stores.Erasure, Now: time.Now},
+		Recounter: &recount.Recounter{Store: history{stores.Campaigns, stores.Days, stores.Tenants}, Now: time.Now},
 		Releases:  sqs.New(c.AWS, c.ReleaseQueueURL),
 		Frames:    sqs.New(c.AWS, c.SendQueueURL),
 		Notify:    sqs.New(c.AWS, c.NotifyQueueURL),

@@ -50,10 +50,10 @@ func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, 
 	// The sort keys are BATCH#..., META and SET#..., in this order.
 	rows, err := t.queryFor(ctx, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)}, rowsFor...)
 	if err != nil {
-		return campaign.Campaign{}, fmt.Errorf("read campaign %t: %w", id.CampaignID, err)
+		return campaign.Campaign{}, fmt.Errorf("read campaign %s: %w", id.CampaignID, err)
 	}
 	if len(rows) == 0 || getText(rows[len(rows)-1], "sk") != metaSK || getBool(rows[len(rows)-1], forgetting) {
-		return campaign.Campaign{}, fmt.Errorf("read campaign %t: %w", id.CampaignID, campaign.ErrNotFound)
+		return campaign.Campaign{}, fmt.Errorf("read campaign %s: %w", id.CampaignID, campaign.ErrNotFound)
 	}
 	meta := rows[len(rows)-1]
 	c := campaign.Campaign{
@@ -184,7 +184,7 @@ func (t *table) readSomeHeads(ctx context.Context, r *headReader, some []*campai
 	}
 	for _, b := range some {
 		if err := r.set(b, rows[b.BatchID]); err != nil {
-			return fmt.Errorf("read the head of batch %t: %w", b.BatchID, err)
+			return fmt.Errorf("read the head of batch %s: %w", b.BatchID, err)
 		}
 	}
 	return nil

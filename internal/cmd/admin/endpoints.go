@@ -158,7 +158,7 @@ func failuresCommand(flags *flag.FlagSet) action {
 		if err := s.service.CheckEndpoint(ctx, *tenant, *id); err != nil {
 			return answer{}, err
 		}
-		found, err := s.store.Failures(ctx, *tenant, *id, maxFailures)
+		found, err := s.store.Failures.Failures(ctx, *tenant, *id, maxFailures)
 		if err != nil {
 			return answer{}, err
 		}
@@ -182,7 +182,7 @@ func (s *stack) health(ctx context.Context, e campaign.Endpoint) (string, error)
 	if e.Off() {
 		return "off since " + instant(e.OffAt) + ": " + e.OffReason, nil
 	}
-	c, err := s.store.Circuit(ctx, e.Tenant, e.ID)
+	c, err := s.store.Circuits.Circuit(ctx, e.Tenant, e.ID)
 	if err != nil || !c.Open() {
 		return "on", err
 	}

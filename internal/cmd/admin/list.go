@@ -25,15 +25,15 @@ func listCommand(flags *flag.FlagSet) action {
 
 // listAll shows tenants, agents and pauses.
 func (s *stack) listAll(ctx context.Context) (answer, error) {
-	tenants, err := s.store.Tenants(ctx)
+	tenants, err := s.store.Tenants.Tenants(ctx)
 	if err != nil {
 		return answer{}, err
 	}
-	agents, err := s.store.Agents(ctx)
+	agents, err := s.store.Tenants.Agents(ctx)
 	if err != nil {
 		return answer{}, err
 	}
-	pauses, err := s.store.Pauses(ctx)
+	pauses, err := s.store.Tenants.Pauses(ctx)
 	if err != nil {
 		return answer{}, err
 	}
@@ -42,7 +42,7 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 		t.add(row{{"id", tenant.ID}, {"name", tenant.Name}, {"agentId", tenant.AgentID}})
 	}
 	for _, agent := range agents {
-		owner, err := s.store.Owner(ctx, agent.ID)
+		owner, err := s.store.Tenants.Owner(ctx, agent.ID)
 		if err != nil {
 			return answer{}, err
 		}
@@ -71,14 +71,14 @@ func belongsTo(o campaign.Owner) string {
 
 // listTenant shows the resources of a tenant.
 func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
-	tenant, err := s.store.Tenant(ctx, id)
+	tenant, err := s.store.Tenants.Tenant(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return answer{}, fmt.Errorf("tenant %s not found: %s shows all, %s creates it", id, s.next("list"), s.next("tenant", "id", id))
 	}
 	if err != nil {
 		return answer{}, err
 	}
-	templates, err := s.store.Templates(ctx, id)
+	templates, err := s.store.Templates.Templates(ctx, id)
 	if err != nil {
 		return answer{}, err
 	}
@@ -86,7 +86,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	endpoints, err := s.store.Endpoints(ctx, id)
+	endpoints, err := s.store.Endpoints.Endpoints(ctx, id)
 	if err != nil {
 		return answer{}, err
 	}

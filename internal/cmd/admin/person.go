@@ -213,7 +213,7 @@ func (s *stack) people() (*privacy.Service, error) {
 		return nil, errors.New("the stack has no BUCKET: is it a stack of this service, fully deployed?")
 	}
 	return &privacy.Service{
-		Store: s.store, Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store, Now: time.Now},
+		Store: newPersonRows(s.store), Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store.OptOuts, Now: time.Now},
 		Now: time.Now, Progress: s.showProgress(),
 	}, nil
 }

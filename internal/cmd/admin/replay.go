@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook/feed"
@@ -46,8 +45,8 @@ func (s *stack) replayers() (changes, taps feed.Replayer, err error) {
 	if url == "" || s.env("OUTCOMES_TABLE") == "" {
 		return changes, taps, errors.New("the stack has no NOTIFY_QUEUE_URL or no OUTCOMES_TABLE: deploy this version first")
 	}
-	feeder := &feed.Feeder{Batches: s.store, Endpoints: s.store, Queue: sqs.New(s.config, url), Now: time.Now}
-	return feed.Replayer{Logs: s.store, Feeder: feeder}, feed.Replayer{Logs: dynamo.TapLogs{CampaignStore: s.store}, Feeder: feeder}, nil
+	feeder := &feed.Feeder{Batches: s.store.Batches, Endpoints: s.store.Endpoints, Queue: sqs.New(s.config, url), Now: time.Now}
+	return feed.Replayer{Logs: s.store.Ledgers, Feeder: feeder}, feed.Replayer{Logs: s.store.TapLogs, Feeder: feeder}, nil
 }
 
 // replayPlan shows what a replay would do.

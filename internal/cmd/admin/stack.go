@@ -27,6 +27,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/config"
 	"campaign-dispatch/internal/aws/dynamo"
@@ -43,7 +44,8 @@ const localStack = ".local/stack.env"
 // stack is the stack that a command works on.
 type stack struct {
 	service admin.Service
-	store   *dynamo.CampaignStore
+	rows    dynamo.Tables
+	store   *dynamo.Stores
 	auth    *dynamo.AuthStore
 	mover   redrive.Mover
 	blobs   *s3.Store
@@ -135,20 +137,20 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 	}
 	clock := time.Now
 	rows := dynamo.FromEnv(dynamodb.NewFromConfig(config), env, clock)
-	store, auth := dynamo.NewCampaignStore(rows), dynamo.NewAuthStore(rows)
+	store, auth := dynamo.New(rows), dynamo.NewAuthStore(rows)
 	return &stack{
 		service: admin.Service{
-			Store: store, Auth: auth, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(config)}, Now: clock,
+			Store: stores.NewAdmin(store), Auth: auth, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(config)}, Now: clock,
 			Stack: env("STACK_NAME"), Simulator: simulatorOf(env),
 			People:        &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(config), ID: env("USER_POOL_ID")},
 			LocalWebhooks: env("LOCAL_WEBHOOKS") == "1", LocalPasswords: env("LOCAL_PASSWORDS") == "1",
 		},
-		store: store, auth: auth, config: config, mover: redrive.Mover{Client: sqs.NewFromConfig(config)}, env: env, name: name,
+		rows: rows, store: store, auth: auth, config: config, mover: redrive.Mover{Client: sqs.NewFromConfig(config)}, env: env, name: name,
 		blobs: &s3.Store{
 			Client: awss3.NewFromConfig(config, func(o *awss3.Options) { o.UsePathStyle = config.BaseEndpoint != nil }), Bucket: env("BUCKET"),
 		},
 		formation: cloudformation.NewFromConfig(config),
-		tables:    restore.Tables{Client: store.Client, Tick: everyLook},
+		tables:    restore.Tables{Client: rows.Client, Tick: everyLook},
 		gate: restore.Maintenance{
 			Client:        lambda.NewFromConfig(config),
 			HTTPFunctions: values(env, "TOKEN_FUNCTION", "DISPATCH_FUNCTION", "CAMPAIGNS_FUNCTION", "DASHBOARD_FUNCTION"),

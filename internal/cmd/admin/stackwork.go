@@ -160,20 +160,20 @@ func (s *stack) restoreAll(ctx context.Context, at time.Time) (parameters map[st
 	if parameters[outcomesStream], err = s.tables.Stream(ctx, parameters["RestoredOutcomesTable"]); err != nil {
 		return nil, err
 	}
-	restored := s.storeOn(parameters["RestoredCampaignsTable"])
-	if err := s.carryOptOuts(ctx, s.store, restored); err != nil {
+	restored := s.tablesWith(parameters["RestoredCampaignsTable"])
+	if err := s.carryOptOuts(ctx, s.rows, restored); err != nil {
 		return nil, err
 	}
-	return parameters, restored.Pause(ctx, "all") // sending was not paused at that time
+	return parameters, dynamo.New(restored).Tenants.Pause(ctx, "all") // sending was not paused at that time
 }
 
-// storeOn returns a store on another Campaigns table.
-func (s *stack) storeOn(campaigns string) *dynamo.CampaignStore {
-	return dynamo.NewCampaignStore(dynamo.Tables{Client: s.store.Client, Campaigns: campaigns, Now: s.store.Now})
+// tablesWith returns another Campaigns table.
+func (s *stack) tablesWith(campaigns string) dynamo.Tables {
+	return dynamo.Tables{Client: s.rows.Client, Campaigns: campaigns, Now: s.rows.Now}
 }
 
-func (s *stack) carryOptOuts(ctx context.Context, from, into *dynamo.CampaignStore) error {
-	taken, err := restore.CarryOptOuts(ctx, from, into)
+func (s *stack) carryOptOuts(ctx context.Context, from, into dynamo.Tables) error {
+	taken, err := restore.CarryOptOuts(ctx, newOptOutBook(from), newOptOutBook(into))
 	if err != nil {
 		return err
 	}
@@ -221,8 +221,8 @@ const begun = 2 * time.Minute
 // readyWayBack copies the opt-outs since the restore to the stack's own tables, if
 // restored ones are in use.
 func (s *stack) readyWayBack(ctx context.Context) error {
-	own := s.storeOn(restore.Origin(s.store.Campaigns))
-	if own.Campaigns == s.store.Campaigns {
+	own := s.tablesWith(restore.Origin(s.rows.Campaigns))
+	if own.Campaigns == s.rows.Campaigns {
 		return nil
 	}
 	s.say("waiting for running tasks to end, which takes " + begun.String())
@@ -231,7 +231,7 @@ func (s *stack) readyWayBack(ctx context.Context) error {
 		return ctx.Err()
 	case <-time.After(begun):
 	}
-	return s.carryOptOuts(ctx, s.store, own)
+	return s.carryOptOuts(ctx, s.rows, own)
 }
 
 func (s *stack) say(line string) { fmt.Fprintln(s.progress, line) }

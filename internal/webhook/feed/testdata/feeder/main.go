@@ -29,9 +29,9 @@ func main() {
 	}
 	client := dynamodb.NewFromConfig(cfg)
 	queues := awssqs.NewFromConfig(cfg)
-	store := dynamo.NewCampaignStore(dynamo.FromEnv(client, os.Getenv, time.Now))
+	store := dynamo.New(dynamo.FromEnv(client, os.Getenv, time.Now))
 	feeder := &feed.Feeder{
-		Batches: store, Endpoints: store,
+		Batches: store.Batches, Endpoints: store.Endpoints,
 		Queue: &sqs.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},
 		Now:   time.Now,
 	}

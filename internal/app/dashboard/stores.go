@@ -1,0 +1,84 @@
+package dashboard
+
+import "campaign-dispatch/internal/aws/dynamo"
+
+// campaignRows has the rows of the pages of campaigns.
+type campaignRows struct {
+	*dynamo.ApprovalStore
+	*dynamo.CampaignStore
+	*dynamo.ReplyStore
+	*dynamo.TemplateStore
+}
+
+// overviewRows has the rows of the overview.
+type overviewRows struct {
+	*dynamo.ApprovalStore
+	*dynamo.AttentionStore
+	*dynamo.CampaignStore
+	*dynamo.DayStore
+	*dynamo.TemplateStore
+}
+
+// webhookRows has the rows of the pages of webhooks.
+type webhookRows struct {
+	*dynamo.CircuitStore
+	*dynamo.DayStore
+	*dynamo.EndpointStore
+	*dynamo.FailureStore
+	*dynamo.KeptPostStore
+}
+
+// brandRows has the rows of the pages of the brand.
+type brandRows struct {
+	*dynamo.MediaStore
+	*dynamo.SettingStore
+}
+
+// libraryRows has the rows of the files that messages show.
+type libraryRows struct {
+	*dynamo.MediaStore
+	*dynamo.TemplateStore
+}
+
+// importServiceRows has the rows of the service of large files.
+type importServiceRows struct {
+	*dynamo.ApprovalStore
+	*dynamo.BatchStore
+	*dynamo.ImportStore
+	*dynamo.MoveStore
+	*dynamo.TemplateStore
+}
+
+// importPageRows has the rows of the pages of large files.
+type importPageRows struct {
+	*dynamo.ApprovalStore
+	*dynamo.ImportStore
+	*dynamo.TemplateStore
+	*dynamo.TenantStore
+}
+
+// uploadRows has the rows of the pages of sending a campaign.
+type uploadRows struct {
+	*dynamo.ApprovalStore
+	*dynamo.BatchStore
+	*dynamo.CampaignStore
+	*dynamo.DraftStore
+	*dynamo.TemplateStore
+	*dynamo.TenantStore
+}
+
+// templateRows has the rows of the pages of templates.
+type templateRows struct {
+	*dynamo.CampaignStore
+	*dynamo.MediaStore
+	*dynamo.SettingStore
+	*dynamo.TemplateStore
+}
+
+// peopleRows has the rows of the pages of a person.
+type peopleRows struct {
+	*dynamo.CampaignStore
+	*dynamo.LedgerStore
+	*dynamo.ReplyStore
+	*dynamo.TemplateStore
+}

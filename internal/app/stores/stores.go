@@ -1,0 +1,59 @@
+// Package stores joins stores of package dynamo for services that read rows of several.
+package stores
+
+import "campaign-dispatch/internal/aws/dynamo"
+
+// Admin is the store of package admin.
+type Admin struct {
+	*dynamo.BudgetStore
+	*dynamo.CircuitStore
+	*dynamo.DeliveryStore
+	*dynamo.EndpointStore
+	*dynamo.FailureStore
+	*dynamo.TemplateStore
+	*dynamo.TenantStore
+}
+
+// NewAdmin returns the store of package admin.
+func NewAdmin(s *dynamo.Stores) Admin {
+	return Admin{s.Budgets, s.Circuits, s.Deliveries, s.Endpoints, s.Failures, s.Templates, s.Tenants}
+}
+
+// Control is the store of package control.
+type Control struct {
+	*dynamo.BatchStore
+	*dynamo.BudgetStore
+	*dynamo.CampaignStore
+	*dynamo.MoveStore
+}
+
+// NewControl returns the store of package control.
+func NewControl(s *dynamo.Stores) Control {
+	return Control{s.Batches, s.Budgets, s.Campaigns, s.Moves}
+}
+
+// Exports is the store of the service of package exports.
+type Exports struct {
+	*dynamo.CampaignStore
+	*dynamo.ExportStore
+}
+
+// NewExports returns the store of the service of package exports.
+func NewExports(s *dynamo.Stores) Exports {
+	return Exports{s.Campaigns, s.Exports}
+}
+
+// Query is the store of package query.
+type Query struct {
+	*dynamo.AcceptanceStore
+	*dynamo.BatchStore
+	*dynamo.CampaignStore
+	*dynamo.LedgerStore
+	*dynamo.TapStore
+	*dynamo.TemplateStore
+}
+
+// NewQuery returns the store of package query.
+func NewQuery(s *dynamo.Stores) Query {
+	return Query{s.Acceptance, s.Batches, s.Campaigns, s.Ledgers, s.Taps, s.Templates}
+}
