@@ -8,14 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/aws/dynamo"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/privacy/retention"
 )
 
 func (b *bench) at(now time.Time) {
-	b.now, b.store.Now = now, func() time.Time { return now }
-	b.Now = b.store.Now
+	b.now, b.Now = now, func() time.Time { return now }
+	b.store.Set(func(tables *dynamo.Tables) { tables.Now = b.Now })
 }
 
 // A campaign's numbers outlive its batches until the campaign ends. A new campaign with
@@ -37,7 +39,7 @@ func TestServeDispatch_LongLivedCampaign(t *testing.T) {
 
 	b.at(begun.Add(2 * campaign.Retention))
 	id := campaign.ID{Tenant: b.tenant, CampaignID: call["campaignId"].(string)}
-	keeper := &retention.Purger{Store: b.store, Now: b.store.Now}
+	keeper := &retention.Purger{Store: b.store, Now: b.store.Tables().Now}
 	if forgotten, err := keeper.PurgeIfExpired(t.Context(), id); err != nil || !forgotten {
 		t.Fatalf("forgotten: %v, %v", forgotten, err)
 	}
@@ -68,7 +70,7 @@ func TestServeDispatch_CampaignBeingDeleted(t *testing.T) {
 	if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" {
 		t.Errorf("answered %d %s, want 503 with Retry-After", answer.Code, answer.Body)
 	}
-	if forgotten, err := (&retention.Purger{Store: b.store, Now: b.store.Now}).PurgeIfExpired(t.Context(), id); err != nil || !forgotten {
+	if forgotten, err := (&retention.Purger{Store: b.store, Now: b.store.Tables().Now}).PurgeIfExpired(t.Context(), id); err != nil || !forgotten {
 		t.Fatalf("forgotten: %v, %v", forgotten, err)
 	}
 	b.post(b.body(call)).accepted(t)

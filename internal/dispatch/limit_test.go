@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/aws/dynamo"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
@@ -29,7 +31,8 @@ func limited(t *testing.T, limit campaign.CallLimit) (b *bench, move func(time.D
 		return now
 	}
 	b.Limiter, b.Now = &dispatch.Limiter{Limit: limit, Calls: b.auth, Timeout: time.Minute}, clock
-	b.store.Now, b.auth.Now = clock, clock
+	b.auth.Now = clock
+	b.store.Set(func(tables *dynamo.Tables) { tables.Now = clock })
 	return b, func(d time.Duration) {
 		mu.Lock()
 		defer mu.Unlock()

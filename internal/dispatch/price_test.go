@@ -178,7 +178,7 @@ func TestServeDispatch_ConcurrentBudget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			conflicts := b.withConflicts(b.store.Tables)
+			conflicts := b.withConflicts(b.store.Tables())
 			b.billing(limits[0], limits[1])
 			bodies := make([]string, calls)
 			for i := range bodies {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/aws/dynamo"
+
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
@@ -384,7 +386,8 @@ func TestServeDispatch_RepeatedIdempotencyKey(t *testing.T) {
 			b.post(body, "Idempotency-Key", "k2").want(t, 400, "batch_required")
 			b.post(body, "Idempotency-Key", "").want(t, 400, "invalid_idempotency_key")
 			b.now = b.now.Add(24*time.Hour + time.Second)
-			b.Now, b.store.Now = func() time.Time { return b.now }, func() time.Time { return b.now }
+			b.Now = func() time.Time { return b.now }
+			b.store.Set(func(tables *dynamo.Tables) { tables.Now = b.Now })
 			b.post(body, "Idempotency-Key", "k1").want(t, 400, "batch_required")
 		})
 	}

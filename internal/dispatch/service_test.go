@@ -88,7 +88,7 @@ func newBench(t *testing.T) *bench {
 		Blobs: &s3.Store{
 			Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 		},
-		Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: store.Now,
+		Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: store.Tables().Now,
 		BaseURL: "https://api.example.test", Lead: 5 * time.Minute, Grace: 2 * time.Minute,
 	}
 	b.seed()

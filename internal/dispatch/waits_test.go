@@ -41,7 +41,7 @@ func TestServeDispatch_FourWaits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := &hotRow{}
 				s := hotService(h, room)
-				auth := dynamo.NewAuthStore(s.Store.(*dynamotest.Store).Tables)
+				auth := dynamo.NewAuthStore(s.Store.(*dynamotest.Store).Tables())
 				s.Releases, s.Tokens = slowReleases{}, holder{claims: accesstoken.Claims{Tenant: "t", ClientID: "c", Scope: campaign.ScopeDispatch}}
 				s.Limiter = &dispatch.Limiter{Limit: campaign.CallLimit{Rate: 25, Burst: 50}, Calls: auth, Timeout: time.Minute}
 				h.rows["CRED#c"] = `{"pk":{"S":"CRED#c"},"tenant":{"S":"t"},"scope":{"S":"` + campaign.ScopeDispatch + `"}}`

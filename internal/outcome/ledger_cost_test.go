@@ -71,9 +71,9 @@ func newMetered(t *testing.T, endpoints int, kinds ...string) *metered {
 	env := stackenv.Load(t)
 	m := &metered{used: &metering.Consumed{}, contents: contents{}}
 	m.store = dynamotest.New(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: time.Now})
-	m.store.Outcomes, _ = env.LedgerTable(t)
+	m.store.Set(func(tables *dynamo.Tables) { tables.Outcomes, _ = env.LedgerTable(t) })
 	store := *m.store
-	store.Client = dynamodb.NewFromConfig(env.AWS(), m.used.Attach)
+	store.Set(func(tables *dynamo.Tables) { tables.Client = dynamodb.NewFromConfig(env.AWS(), m.used.Attach) })
 	m.feeder = &feed.Feeder{Batches: &store, Endpoints: &store, Queue: m, Now: time.Now}
 	m.applier = &outcome.Applier{
 		Batches: &store, Tenants: &store, Taps: &store, Replies: &store, Contents: m.contents, OptOuts: &optout.Book{Store: &store, Now: time.Now},

@@ -3,6 +3,8 @@ package privacy_test
 import (
 	"testing"
 
+	"campaign-dispatch/internal/aws/dynamo"
+
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
@@ -17,7 +19,7 @@ import (
 func TestExport_Clicks(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
-	w.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
+	w.store.Set(func(tables *dynamo.Tables) { tables.Outcomes, _ = stackenv.Load(t).LedgerTable(t) })
 	const url = "https://e.example/"
 	_, err := w.store.PutTemplate(t.Context(), campaign.Template{
 		ID: template, Tenant: w.tenant.ID, Version: 2, Name: "t", Content: content.Content{Text: "Oi", Suggestions: []content.Suggestion{

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/aws/dynamo"
+
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
@@ -57,7 +59,7 @@ func TestService_NumbersOfExpiredBatch(t *testing.T) {
 func TestService_OutcomesInLedger(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
-	w.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
+	w.store.Set(func(tables *dynamo.Tables) { tables.Outcomes, _ = stackenv.Load(t).LedgerTable(t) })
 	b := w.accept(1, ana, bruno)
 	at := w.now.UTC()
 	changes := []campaign.Change{
@@ -94,7 +96,7 @@ func TestService_OutcomesInLedger(t *testing.T) {
 func TestExport_Taps(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
-	w.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
+	w.store.Set(func(tables *dynamo.Tables) { tables.Outcomes, _ = stackenv.Load(t).LedgerTable(t) })
 	_, err := w.store.PutTemplate(t.Context(), campaign.Template{
 		ID: template, Tenant: w.tenant.ID, Version: 2, Name: "t", Content: content.Content{Text: "Oi", Suggestions: content.Replies("Sim", "Não")},
 	})
@@ -371,7 +373,7 @@ func TestErase_OptInAndOptOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newTenantFixture(t)
-			book := &optout.Book{Store: w.store, Now: w.store.Now, MaxRow: limit, MaxPart: limit}
+			book := &optout.Book{Store: w.store, Now: w.store.Tables().Now, MaxRow: limit, MaxPart: limit}
 			opt := func(number uint64, out bool) {
 				w.now = w.now.Add(time.Minute)
 				w.must(book.Record(t.Context(), w.tenant.ID, []campaign.OptChange{{Phone: written(number), Out: out, At: w.now}}))

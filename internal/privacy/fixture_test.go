@@ -121,8 +121,8 @@ func (w *tenantFixture) put(key string, body []byte) {
 
 func (w *tenantFixture) service() *privacy.Service {
 	return &privacy.Service{
-		Store: w.store, Blobs: w.blobs, OptOuts: &optout.Book{Store: w.store, Now: w.store.Now},
-		Now: w.store.Now, Progress: func(string, int, int) {},
+		Store: w.store, Blobs: w.blobs, OptOuts: &optout.Book{Store: w.store, Now: w.store.Tables().Now},
+		Now: w.store.Tables().Now, Progress: func(string, int, int) {},
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"testing"
 
+	"campaign-dispatch/internal/aws/dynamo"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -57,8 +59,8 @@ func delivered(i int) []campaign.Change {
 // logRows returns how many LOG rows a ledger has.
 func (d *service) logRows(b campaign.Batch) int {
 	d.t.Helper()
-	out, err := d.store.Client.Query(d.t.Context(), &dynamodb.QueryInput{
-		TableName: &d.store.Outcomes, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk AND begins_with(sk, :log)"),
+	out, err := d.store.Tables().Client.Query(d.t.Context(), &dynamodb.QueryInput{
+		TableName: aws.String(d.store.Tables().Outcomes), ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk AND begins_with(sk, :log)"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{
 			":pk": &types.AttributeValueMemberS{Value: b.Key.String()}, ":log": &types.AttributeValueMemberS{Value: "LOG#"},
 		},
@@ -78,17 +80,19 @@ func (d *service) recordAndDie(b campaign.Batch, index int) {
 	d.must(err)
 	writes := 0
 	mortal := *d.store
-	mortal.Client = dynamodb.New(mortal.Client.Options(), func(o *dynamodb.Options) {
-		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("die", func(
-				ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-			) (middleware.InitializeOutput, middleware.Metadata, error) {
-				if writes++; writes > 1 {
-					cancel()
-					return middleware.InitializeOutput{}, middleware.Metadata{}, errDied
-				}
-				return next.HandleInitialize(ctx, in)
-			}), middleware.Before)
+	mortal.Set(func(tables *dynamo.Tables) {
+		tables.Client = dynamodb.New(mortal.Tables().Client.Options(), func(o *dynamodb.Options) {
+			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+				return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("die", func(
+					ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+				) (middleware.InitializeOutput, middleware.Metadata, error) {
+					if writes++; writes > 1 {
+						cancel()
+						return middleware.InitializeOutput{}, middleware.Metadata{}, errDied
+					}
+					return next.HandleInitialize(ctx, in)
+				}), middleware.Before)
+			})
 		})
 	})
 	if _, err := mortal.AppendLedger(ctx, b, head, delivered(index)); !errors.Is(err, errDied) {

@@ -485,7 +485,7 @@ func TestServe_ExpiredBatch(t *testing.T) {
 	d := newService(t)
 	d.accept(1, "old", 3, nil)
 	d.accept(2, "new", 2, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Hour) })
-	d.store.Now = func() time.Time { return noon.Add(campaign.Retention) }
+	d.store.Set(func(tables *dynamo.Tables) { tables.Now = func() time.Time { return noon.Add(campaign.Retention) } })
 	status, got := d.get("")
 	if batches, _ := got["batches"].([]any); status != http.StatusOK || got["accepted"] != 2.0 || len(batches) != 1 {
 		t.Errorf("the campaign: %d %v", status, got)

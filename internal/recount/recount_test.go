@@ -33,7 +33,7 @@ func newBooks(t *testing.T) books {
 	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
-	store.Outcomes, _ = env.LedgerTable(t)
+	store.Set(func(tables *dynamo.Tables) { tables.Outcomes, _ = env.LedgerTable(t) })
 	return books{t, store, &recount.Recounter{Store: store, Now: clock}, "tenant-" + rand.Text()}
 }
 

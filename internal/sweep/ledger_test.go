@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/aws/dynamo"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 
@@ -86,20 +88,22 @@ func (m mortal) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	store := *m.w.store
-	store.Client = dynamodb.New(store.Client.Options(), func(o *dynamodb.Options) {
-		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("death", func(
-				ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-			) (out middleware.InitializeOutput, metadata middleware.Metadata, err error) {
-				err = m.w.death.call("AppendLedger", func() error {
-					out, metadata, err = next.HandleInitialize(ctx, in)
-					return err
-				})
-				if errors.Is(err, errDead) {
-					cancel() // a crashed process does not retry
-				}
-				return out, metadata, err
-			}), middleware.Before)
+	store.Set(func(tables *dynamo.Tables) {
+		tables.Client = dynamodb.New(store.Tables().Client.Options(), func(o *dynamodb.Options) {
+			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+				return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("death", func(
+					ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+				) (out middleware.InitializeOutput, metadata middleware.Metadata, err error) {
+					err = m.w.death.call("AppendLedger", func() error {
+						out, metadata, err = next.HandleInitialize(ctx, in)
+						return err
+					})
+					if errors.Is(err, errDead) {
+						cancel() // a crashed process does not retry
+					}
+					return out, metadata, err
+				}), middleware.Before)
+			})
 		})
 	})
 	return store.AppendLedger(ctx, b, head, news)
@@ -113,7 +117,7 @@ func TestLedger_Expiry(t *testing.T) {
 	w.live(b)
 	w.checkAnswered(b)
 	kinds := map[string]int{}
-	for _, r := range w.rowsOf(w.store.Outcomes) {
+	for _, r := range w.rowsOf(w.store.Tables().Outcomes) {
 		sk, _, _ := strings.Cut(textOf(r, "sk"), "#")
 		kinds[sk]++
 		if end := endOf(r); !end.Equal(b.ExpiresAt().Truncate(time.Second)) {
@@ -125,8 +129,8 @@ func TestLedger_Expiry(t *testing.T) {
 	}
 	w.advance(campaign.Retention)
 	w.settle(15 * time.Minute)
-	w.expire(w.store.Outcomes)
-	if left := w.rowsOf(w.store.Outcomes); len(left) > 0 {
+	w.expire(w.store.Tables().Outcomes)
+	if left := w.rowsOf(w.store.Tables().Outcomes); len(left) > 0 {
 		t.Errorf("%d rows are left", len(left))
 	}
 }

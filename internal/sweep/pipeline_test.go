@@ -224,7 +224,7 @@ func (w *pipeline) idle(end time.Time) time.Duration {
 	for _, q := range []*tasks{w.releases, w.frames, w.events, w.deliveries, w.revokes} {
 		next = q.next(next)
 	}
-	for _, table := range []string{w.store.Campaigns, w.store.Webhooks} {
+	for _, table := range []string{w.store.Tables().Campaigns, w.store.Tables().Webhooks} {
 		for _, r := range w.rowsOf(table) {
 			if check := checkOf(w.t, r); !check.IsZero() && check.Before(next) {
 				next = check
@@ -653,7 +653,7 @@ func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, rateLimi
 // DueDeliveries omits batches of other tests, which share the table.
 func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
 	return func(yield func(campaign.Due, error) bool) {
-		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Client, m.w.store.Webhooks) { //nolint:contextcheck // the test looks, not the process
+		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Tables().Client, m.w.store.Tables().Webhooks) { //nolint:contextcheck // the test looks, not the process
 			for due, err := range m.w.store.DueDeliveries(ctx, shard, now) {
 				if !yield(due, err) {
 					return
@@ -669,7 +669,7 @@ func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[campaig
 			yield(campaign.Due{}, err)
 			return
 		}
-		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Client, m.w.store.Campaigns) { //nolint:contextcheck // the test looks, not the process
+		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Tables().Client, m.w.store.Tables().Campaigns) { //nolint:contextcheck // the test looks, not the process
 			for due, err := range m.w.store.Due(ctx, shard, now) {
 				if (err != nil || m.w.owns(due)) && !yield(due, err) {
 					return

@@ -63,7 +63,7 @@ func endOf(r row) time.Time {
 
 func (w *pipeline) rowsOf(table string) (rows []row) {
 	w.t.Helper()
-	pages := dynamodb.NewScanPaginator(w.store.Client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
+	pages := dynamodb.NewScanPaginator(w.store.Tables().Client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(w.t.Context())
 		w.must(err)
@@ -83,7 +83,7 @@ func (w *pipeline) expire(table string) {
 		if r["sk"] != nil {
 			key["sk"] = r["sk"]
 		}
-		_, err := w.store.Client.DeleteItem(w.t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: key})
+		_, err := w.store.Tables().Client.DeleteItem(w.t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: key})
 		w.must(err)
 	}
 }
@@ -105,7 +105,7 @@ func (w *pipeline) leaveTraces(b campaign.Batch) {
 	w.must(w.store.Audit(ctx, campaign.AuditEntry{Tenant: w.tenant, At: now, Who: "ana", Action: "a", Subject: "s"}))
 	_, err = w.store.UseForm(ctx, w.tenant, rand.Text())
 	w.must(err)
-	auth := dynamo.NewAuthStore(w.store.Tables)
+	auth := dynamo.NewAuthStore(w.store.Tables())
 	w.must(auth.CreateCredential(ctx, campaign.Credential{ClientID: rand.Text(), Tenant: w.tenant, SecretHash: []byte{1}, CreatedAt: now}))
 	for _, window := range []string{authrow.ClientWindow("client"), "another"} {
 		_, _, err = auth.SwapWindow(ctx, window, nil, authrow.Window{{At: now, ID: 1}})
@@ -133,7 +133,7 @@ func TestRetention_EveryRowExpires(t *testing.T) {
 	t.Parallel()
 	w := withEndpoints(newPipeline(t))
 	env := stackenv.Load(t)
-	w.store.Auth = env.OwnTable(t, env["AUTH_TABLE"])
+	w.store.Set(func(tables *dynamo.Tables) { tables.Auth = env.OwnTable(t, env["AUTH_TABLE"]) })
 	b := w.accept(103)
 	w.acceptKeyed(b)
 	w.live(b)
@@ -145,7 +145,7 @@ func TestRetention_EveryRowExpires(t *testing.T) {
 
 	furthest := w.clock().Add(campaign.Retention)
 	seen := map[string]bool{}
-	for _, table := range []string{w.store.Campaigns, w.store.Auth} {
+	for _, table := range []string{w.store.Tables().Campaigns, w.store.Tables().Auth} {
 		for _, r := range w.rowsOf(table) {
 			is, end := kind(r), endOf(r)
 			seen[is] = true
@@ -163,7 +163,7 @@ func TestRetention_EveryRowExpires(t *testing.T) {
 
 	w.advance(campaign.Retention)
 	w.settle(15 * time.Minute)
-	for _, table := range []string{w.store.Campaigns, w.store.Auth} {
+	for _, table := range []string{w.store.Tables().Campaigns, w.store.Tables().Auth} {
 		w.expire(table)
 		for _, r := range w.rowsOf(table) {
 			if keptFor[kind(r)] != "operator" {

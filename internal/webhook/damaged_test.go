@@ -62,8 +62,8 @@ func (w *harness) parkDamaged() campaign.NotifyTask {
 	}.Identified()
 	pk, sk := "W#"+d.ID, "DELIVERY#"+w.tenant+"#"+w.endpoint.ID
 	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.WebhookDelivery{d}))
-	_, err := w.store.Client.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
-		TableName:        &w.store.Webhooks,
+	_, err := w.store.Tables().Client.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
+		TableName:        aws.String(w.store.Tables().Webhooks),
 		Key:              dynamo.Item{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},
 		UpdateExpression: aws.String("SET #left = :damaged"), ConditionExpression: aws.String("attribute_exists(pk)"),
 		ExpressionAttributeNames:  map[string]string{"#left": "left"},

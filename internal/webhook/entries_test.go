@@ -27,7 +27,9 @@ import (
 // metered counts the consumed capacity of the harness's store.
 func (w *harness) metered() *metering.Consumed {
 	used := &metering.Consumed{}
-	w.store.Client = dynamodb.NewFromConfig(stackenv.Load(w.t).AWS(), used.Attach)
+	w.store.Set(func(tables *dynamo.Tables) {
+		tables.Client = dynamodb.NewFromConfig(stackenv.Load(w.t).AWS(), used.Attach)
+	})
 	return used
 }
 
@@ -237,8 +239,8 @@ func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 }
 
 func (w *harness) removeEndpoint(e campaign.Endpoint) error {
-	_, err := w.store.Client.DeleteItem(w.t.Context(), &dynamodb.DeleteItemInput{
-		TableName: aws.String(w.store.Campaigns), Key: dynamo.Item{
+	_, err := w.store.Tables().Client.DeleteItem(w.t.Context(), &dynamodb.DeleteItemInput{
+		TableName: aws.String(w.store.Tables().Campaigns), Key: dynamo.Item{
 			"pk": &types.AttributeValueMemberS{Value: "TEN#" + e.Tenant}, "sk": &types.AttributeValueMemberS{Value: "ENDPOINT#" + e.ID},
 		},
 	})

@@ -244,7 +244,7 @@ func (w *harness) left(d campaign.WebhookDelivery) []int {
 }
 
 func (w *harness) due(until time.Time) (found []campaign.Due) {
-	for _, shard := range stackenv.DueShards(w.t, w.store.Client, w.store.Webhooks) {
+	for _, shard := range stackenv.DueShards(w.t, w.store.Tables().Client, w.store.Tables().Webhooks) {
 		for d, err := range w.store.DueDeliveries(w.t.Context(), shard, until) {
 			w.must(err)
 			if d.Delivery.Tenant == w.tenant {

@@ -361,8 +361,8 @@ func (w *formWalk) rows() map[string]string {
 func (w *formWalk) read(rows map[string]string, pk string, values bool) {
 	w.t.Helper()
 	store := w.c.store()
-	pages := awsdynamodb.NewQueryPaginator(store.Client, &awsdynamodb.QueryInput{
-		TableName: &store.Campaigns, KeyConditionExpression: aws.String("pk = :pk"), ConsistentRead: aws.Bool(true),
+	pages := awsdynamodb.NewQueryPaginator(store.Tables().Client, &awsdynamodb.QueryInput{
+		TableName: aws.String(store.Tables().Campaigns), KeyConditionExpression: aws.String("pk = :pk"), ConsistentRead: aws.Bool(true),
 		ExpressionAttributeValues: dynamo.Item{":pk": &types.AttributeValueMemberS{Value: pk}},
 	})
 	for pages.HasMorePages() {

@@ -277,7 +277,7 @@ func (x *personData) found() map[string]int {
 func (x *personData) rows(look func(row []byte)) {
 	x.c.t.Helper()
 	for _, table := range []string{"CAMPAIGNS_TABLE", "AUTH_TABLE"} {
-		pages := dynamodb.NewScanPaginator(x.c.store().Client, &dynamodb.ScanInput{TableName: aws.String(x.c.env[table])})
+		pages := dynamodb.NewScanPaginator(x.c.store().Tables().Client, &dynamodb.ScanInput{TableName: aws.String(x.c.env[table])})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(x.c.t.Context())
 			must(x.c.t, err)

@@ -16,7 +16,7 @@ import (
 func realClients(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	store := storeOf(env)
-	service := &admin.Service{Store: store, Auth: dynamo.NewAuthStore(store.Tables), Now: time.Now}
+	service := &admin.Service{Store: store, Auth: dynamo.NewAuthStore(store.Tables()), Now: time.Now}
 	trial := clients.Trial{Env: env, Below: ".local/clients", Service: service}
 	for _, c := range clients.All() {
 		tried, err := trial.Try(ctx, c)

@@ -30,7 +30,7 @@ type testTenant struct {
 
 func adminOf(env stackenv.Env) *admin.Service {
 	return &admin.Service{
-		Store: storeOf(env), Keys: ssmwriter.Writer{Client: ssm.NewFromConfig(env.AWS())}, Auth: dynamo.NewAuthStore(storeOf(env).Tables), Now: time.Now,
+		Store: storeOf(env), Keys: ssmwriter.Writer{Client: ssm.NewFromConfig(env.AWS())}, Auth: dynamo.NewAuthStore(storeOf(env).Tables()), Now: time.Now,
 		Stack: env["STACK_NAME"], LocalWebhooks: true,
 	}
 }

@@ -33,7 +33,7 @@ func adminStore(t *testing.T) *dynamotest.Store {
 }
 
 // adminAuth returns the AuthStore of the store's tables.
-func adminAuth(s *dynamotest.Store) *dynamo.AuthStore { return dynamo.NewAuthStore(s.Tables) }
+func adminAuth(s *dynamotest.Store) *dynamo.AuthStore { return dynamo.NewAuthStore(s.Tables()) }
 
 func randomID() string { return strings.ToLower(rand.Text()) }
 
@@ -83,8 +83,10 @@ func TestAddEndpoint_LostResponses(t *testing.T) {
 		transport := &losing{}
 		transport.left.Store(2)
 		s := *store
-		s.Client = dynamodb.NewFromConfig(stackenv.Load(t).AWS(), func(o *dynamodb.Options) {
-			o.HTTPClient = &http.Client{Transport: transport}
+		s.Set(func(tables *dynamo.Tables) {
+			tables.Client = dynamodb.NewFromConfig(stackenv.Load(t).AWS(), func(o *dynamodb.Options) {
+				o.HTTPClient = &http.Client{Transport: transport}
+			})
 		})
 		e := campaign.Endpoint{ID: randomID(), Tenant: tenant, URL: "https://a.example", Secret: "whsec_x"}
 		has, err := s.AddEndpoint(ctx, e, 2)

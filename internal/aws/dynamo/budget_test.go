@@ -124,7 +124,7 @@ func TestBudget_NoReservation(t *testing.T) {
 	b.Accepted = 2
 	accept(t, s, b)
 	must(t, recorderOf(s).Record(t.Context(), b, changesOf(0, 2, campaign.OutcomeFailed)))
-	if rows := rowsOf(t, s, s.Campaigns, "BUDGET#"+b.Tenant); len(rows) > 0 {
+	if rows := rowsOf(t, s, s.Tables().Campaigns, "BUDGET#"+b.Tenant); len(rows) > 0 {
 		t.Errorf("rows %v", rows)
 	}
 	if closed, err := s.Batch(t.Context(), b.BatchRef); err != nil || closed.State != campaign.BatchCompleted || !closed.NextCheck.IsZero() {
@@ -136,7 +136,7 @@ func TestBudget_Expiry(t *testing.T) {
 	t.Parallel()
 	s, b := newStore(t), priced(campaign.BatchPending)
 	accept(t, s, b)
-	row := rowsOf(t, s, s.Campaigns, "BUDGET#"+b.Tenant)["2100-03"]
+	row := rowsOf(t, s, s.Tables().Campaigns, "BUDGET#"+b.Tenant)["2100-03"]
 	end := time.Date(2100, 3, 1, 0, 0, 0, 0, time.UTC).Add(campaign.BudgetLife)
 	if diff := cmp.Diff(strconv.FormatInt(end.Unix(), 10), numberOf(row[dynamo.TTL])); diff != "" {
 		t.Errorf("expiry (-want +got):\n%s", diff)

@@ -105,7 +105,7 @@ func TestBatch_StateChanges(t *testing.T) {
 							want.State = m.to
 						}
 						if m.to == campaign.BatchCompleted {
-							want.ClosedAt = store.Now()
+							want.ClosedAt = store.Tables().Now()
 						}
 					}
 				}

@@ -29,8 +29,8 @@ import (
 func newLedgers(t *testing.T, attach ...func(*dynamodb.Options)) *dynamotest.Store {
 	t.Helper()
 	env, s := stackenv.Load(t), newStore(t)
-	s.Client = dynamodb.NewFromConfig(env.AWS(), attach...)
-	s.Outcomes, _ = env.LedgerTable(t)
+	s.Set(func(tables *dynamo.Tables) { tables.Client = dynamodb.NewFromConfig(env.AWS(), attach...) })
+	s.Set(func(tables *dynamo.Tables) { tables.Outcomes, _ = env.LedgerTable(t) })
 	return s
 }
 
@@ -38,7 +38,7 @@ func newLedgers(t *testing.T, attach ...func(*dynamodb.Options)) *dynamotest.Sto
 func with(t *testing.T, s *dynamotest.Store, attach func(*dynamodb.Options)) *dynamotest.Store {
 	t.Helper()
 	seen := *s
-	seen.Client = dynamodb.NewFromConfig(stackenv.Load(t).AWS(), attach)
+	seen.Set(func(tables *dynamo.Tables) { tables.Client = dynamodb.NewFromConfig(stackenv.Load(t).AWS(), attach) })
 	return &seen
 }
 
@@ -366,7 +366,7 @@ func TestLedgers_Expired(t *testing.T) {
 	l := newLedgers(t)
 	b := ledgerBatch(3)
 	record(t, l, b, changesOf(0, 1, campaign.OutcomeSent))
-	l.Now = b.ExpiresAt
+	l.Set(func(tables *dynamo.Tables) { tables.Now = b.ExpiresAt })
 	if _, err := outcome.AppendLedger(t.Context(), l, b, changesOf(1, 2, campaign.OutcomeSent)); !errors.Is(err, campaign.ErrExpired) {
 		t.Errorf("error %v, want campaign.ErrExpired", err)
 	}
@@ -428,8 +428,8 @@ func TestIdentity_Damaged(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t)
 	b := acceptRead(t, s, 3)
-	_, err := s.Client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-		TableName: &s.Campaigns, UpdateExpression: aws.String("REMOVE tenant"),
+	_, err := s.Tables().Client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String(s.Tables().Campaigns), UpdateExpression: aws.String("REMOVE tenant"),
 		Key: dynamo.Item{"pk": &types.AttributeValueMemberS{Value: "B#" + b.Key.String()}, "sk": &types.AttributeValueMemberS{Value: "HEAD"}},
 	})
 	must(t, err)

@@ -57,7 +57,7 @@ func (nowhere) Put(context.Context, string, []byte, string) error { return nil }
 
 func recorderOf(s *dynamotest.Store) *outcome.Recorder {
 	return &outcome.Recorder{
-		Store: s, Webhooks: s, Blobs: nowhere{}, Notify: nowhere{}, SweepAfter: time.Hour, Now: s.Now,
+		Store: s, Webhooks: s, Blobs: nowhere{}, Notify: nowhere{}, SweepAfter: time.Hour, Now: s.Tables().Now,
 	}
 }
 
@@ -75,7 +75,7 @@ func acceptRead(t *testing.T, s *dynamotest.Store, messages int) campaign.Batch 
 // rowsOf returns the rows of a partition by sort key.
 func rowsOf(t *testing.T, s *dynamotest.Store, table, pk string) map[string]dynamo.Item {
 	t.Helper()
-	out, err := s.Client.Query(t.Context(), &dynamodb.QueryInput{
+	out, err := s.Tables().Client.Query(t.Context(), &dynamodb.QueryInput{
 		TableName: &table, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
 		ExpressionAttributeValues: dynamo.Item{":pk": &types.AttributeValueMemberS{Value: pk}},
 	})
@@ -101,7 +101,7 @@ func TestOutcomes_AllReads(t *testing.T) {
 		want = append(want, part...)
 	}
 	wantOutcomes(t, s, b, want)
-	identity, rows := rowsOf(t, s, s.Campaigns, "B#"+b.Key.String()), rowsOf(t, s, s.Outcomes, b.Key.String())
+	identity, rows := rowsOf(t, s, s.Tables().Campaigns, "B#"+b.Key.String()), rowsOf(t, s, s.Tables().Outcomes, b.Key.String())
 	if len(identity) != 1 || rows["HEAD"] == nil || rows["LOG"] == nil {
 		t.Errorf("rows of the batch %v in the Campaigns table, %v in the Outcomes table", slices.Collect(maps.Keys(identity)), slices.Collect(maps.Keys(rows)))
 	}
@@ -157,7 +157,7 @@ func TestLedgersSince(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t, smallPages)
 	now := later
-	s.Now = func() time.Time { return now }
+	s.Set(func(tables *dynamo.Tables) { tables.Now = func() time.Time { return now } })
 	keys := map[campaign.BatchKey]time.Time{}
 	for i := range several {
 		b := ledgerBatch(300)
@@ -197,7 +197,7 @@ func TestPages_Ledger(t *testing.T) {
 	changes := spread(b.Accepted)
 	record(t, s, b, changes)
 	wantLog(t, s, b.Key, changes)
-	if rows := rowsOf(t, newStore(t), s.Outcomes, b.Key.String()); rows["LOG"] == nil {
+	if rows := rowsOf(t, newStore(t), s.Tables().Outcomes, b.Key.String()); rows["LOG"] == nil {
 		t.Error("the log has no rows")
 	}
 }

@@ -13,7 +13,7 @@ import (
 func TestResults(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t)
-	at := s.Now().UTC().Truncate(time.Millisecond)
+	at := s.Tables().Now().UTC().Truncate(time.Millisecond)
 	id := campaign.ID{Tenant: randomID(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"}
 	r := campaign.Results{
 		At: at, Status: campaign.StatusCompleted, Batches: 3, Moves: 1, CancelledAt: at.Add(-time.Hour), First: at.Add(-3 * time.Hour), Last: at.Add(-2 * time.Hour),
@@ -60,7 +60,7 @@ func TestMarkTest(t *testing.T) {
 	}
 	c, err := s.Overview(t.Context(), b.ID)
 	must(t, err)
-	must(t, s.KeepResults(t.Context(), b.ID, c.Results(s.Now())))
+	must(t, s.KeepResults(t.Context(), b.ID, c.Results(s.Tables().Now())))
 	standings, err := s.Standings(t.Context(), b.Tenant, []string{b.CampaignID, other.CampaignID})
 	must(t, err)
 	if !standings[b.CampaignID].Test || standings[other.CampaignID].Test {

@@ -81,7 +81,7 @@ func TestTaps_Concurrent(t *testing.T) {
 	if diff := cmp.Diff(want, log); diff != "" {
 		t.Errorf("log of taps (-want +got):\n%s", diff)
 	}
-	if rows := rowsOf(t, s, s.Outcomes, b.Key.String()); len(rows) != 1 {
+	if rows := rowsOf(t, s, s.Tables().Outcomes, b.Key.String()); len(rows) != 1 {
 		t.Errorf("the rows are %v, want TAPS and its pages", slices.Sorted(maps.Keys(rows)))
 	}
 }
@@ -91,13 +91,13 @@ func TestTapLogs(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t)
 	now := later
-	s.Now = func() time.Time { return now }
+	s.Set(func(tables *dynamo.Tables) { tables.Now = func() time.Time { return now } })
 	early, late := ledgerBatch(10), ledgerBatch(10)
 	must(t, appendTaps(t.Context(), s, early, tapOn(1, 1, 0)))
 	record(t, s, early, changesOf(0, 1, campaign.OutcomeSent))
 	now = later.Add(time.Hour)
 	must(t, appendTaps(t.Context(), s, late, tapOn(1, 1, 0), tapOn(2, 1, 0)))
-	logs := dynamo.New(s.Tables).TapLogs
+	logs := dynamo.New(s.Tables()).TapLogs
 	var found []string
 	for key, err := range logs.LedgersSince(t.Context(), now) {
 		must(t, err)
@@ -120,9 +120,9 @@ func TestTaps_OwnRow(t *testing.T) {
 	b := acceptRead(t, s, 200)
 	changes := spread(200)
 	record(t, s, b, changes[:100])
-	without := rowsOf(t, s, s.Outcomes, b.Key.String())["HEAD"]
+	without := rowsOf(t, s, s.Tables().Outcomes, b.Key.String())["HEAD"]
 	must(t, appendTaps(t.Context(), s, b, tapOn(3, 1, 0), tapOn(3, 2, time.Minute), tapOn(4, 1, time.Hour)))
-	with := rowsOf(t, s, s.Outcomes, b.Key.String())["HEAD"]
+	with := rowsOf(t, s, s.Tables().Outcomes, b.Key.String())["HEAD"]
 	if diff := cmp.Diff(without, with, cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberB{})); diff != "" {
 		t.Fatalf("a tap changes the HEAD row (-before +after):\n%s", diff)
 	}

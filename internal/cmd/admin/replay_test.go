@@ -82,7 +82,7 @@ func (c tool) replayed(flags ...string) (data map[string]any) {
 func recorded(t *testing.T, store *dynamotest.Store, at time.Time, messages int) campaign.Batch {
 	t.Helper()
 	then := *store
-	then.Now = func() time.Time { return at }
+	then.Set(func(tables *dynamo.Tables) { tables.Now = func() time.Time { return at } })
 	b := campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "acme", CampaignID: rand.Text()}, BatchID: campaign.BatchID(rand.Text())},
 		Payload:  rand.Text(), Accepted: messages, AcceptedAt: at, Due: at, NextCheck: at, State: campaign.BatchSending,

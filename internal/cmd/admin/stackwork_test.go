@@ -162,20 +162,20 @@ func TestRestore_KeepsOptOuts(t *testing.T) {
 		Outcomes: env.OwnTable(t, env["OUTCOMES_TABLE"]), Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: time.Now,
 	})
 	maps.Copy(a.env, map[string]string{
-		"AWS_ENDPOINT_URL": a.URL, "AUTH_TABLE": own.Auth, "CAMPAIGNS_TABLE": own.Campaigns, "OUTCOMES_TABLE": own.Outcomes, "WEBHOOKS_TABLE": own.Webhooks,
+		"AWS_ENDPOINT_URL": a.URL, "AUTH_TABLE": own.Tables().Auth, "CAMPAIGNS_TABLE": own.Tables().Campaigns, "OUTCOMES_TABLE": own.Tables().Outcomes, "WEBHOOKS_TABLE": own.Tables().Webhooks,
 	})
 	if err := own.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", AgentID: "agent"}); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Now().Truncate(time.Second)
-	restored := dynamotest.New(dynamo.Tables{Client: own.Client, Auth: restore.Name(own.Auth, at), Campaigns: restore.Name(own.Campaigns, at), Now: time.Now})
-	for _, source := range []string{own.Auth, own.Campaigns, own.Outcomes, own.Webhooks} {
+	restored := dynamotest.New(dynamo.Tables{Client: own.Tables().Client, Auth: restore.Name(own.Tables().Auth, at), Campaigns: restore.Name(own.Tables().Campaigns, at), Now: time.Now})
+	for _, source := range []string{own.Tables().Auth, own.Tables().Campaigns, own.Tables().Outcomes, own.Tables().Webhooks} {
 		target := restore.Name(source, at)
-		if err := (restore.Tables{Client: own.Client}).Begin(t.Context(), source, at); err != nil {
+		if err := (restore.Tables{Client: own.Tables().Client}).Begin(t.Context(), source, at); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			_, _ = own.Client.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: &target})
+			_, _ = own.Tables().Client.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: &target})
 		})
 	}
 	if _, err := own.KeepOptOuts(t.Context(), "acme", campaign.OptOuts{Version: 7, Packed: []byte("since"), Recent: []byte("since")}); err != nil {
@@ -189,9 +189,9 @@ func TestRestore_KeepsOptOuts(t *testing.T) {
 		t.Errorf("the restored table has the opt-outs %v, %v", kept, err)
 	}
 	for _, want := range []string{
-		"RestoredAuthTable=" + restored.Auth, "RestoredCampaignsTable=" + restored.Campaigns,
-		"RestoredOutcomesTable=" + restore.Name(own.Outcomes, at), "RestoredWebhooksTable=" + restore.Name(own.Webhooks, at),
-		":table/" + restore.Name(own.Outcomes, at) + "/stream/", "make replay-webhooks SINCE=" + at.Add(-time.Hour).Format(time.RFC3339),
+		"RestoredAuthTable=" + restored.Tables().Auth, "RestoredCampaignsTable=" + restored.Tables().Campaigns,
+		"RestoredOutcomesTable=" + restore.Name(own.Tables().Outcomes, at), "RestoredWebhooksTable=" + restore.Name(own.Tables().Webhooks, at),
+		":table/" + restore.Name(own.Tables().Outcomes, at) + "/stream/", "make replay-webhooks SINCE=" + at.Add(-time.Hour).Format(time.RFC3339),
 	} {
 		if !strings.Contains(a.stdout, want) {
 			t.Errorf("it does not say %s:\n%s", want, a.stdout)

@@ -164,7 +164,7 @@ func pathOf(b campaign.Batch) string { return campaigns.Path + "/" + b.CampaignI
 func TestCampaign_Taps(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	d.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
+	d.store.Set(func(tables *dynamo.Tables) { tables.Outcomes, _ = stackenv.Load(t).LedgerTable(t) })
 	template := "template-" + d.tenant
 	_, err := d.store.PutTemplate(t.Context(), campaign.Template{
 		ID: template, Tenant: d.tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi", Suggestions: content.Replies("Ver ofertas", "Sim")},

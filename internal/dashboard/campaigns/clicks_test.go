@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"campaign-dispatch/internal/aws/dynamo"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/outcome/ledger"
@@ -14,7 +16,7 @@ import (
 func TestCampaign_Clicks(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	d.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
+	d.store.Set(func(tables *dynamo.Tables) { tables.Outcomes, _ = stackenv.Load(t).LedgerTable(t) })
 	template := "template-" + d.tenant
 	_, err := d.store.PutTemplate(t.Context(), campaign.Template{
 		ID: template, Tenant: d.tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi", Suggestions: []content.Suggestion{

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/aws/dynamo"
+
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
@@ -322,7 +324,7 @@ func uidsOf(body string) (uids []string) {
 func TestMessages_Reactions(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	d.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
+	d.store.Set(func(tables *dynamo.Tables) { tables.Outcomes, _ = stackenv.Load(t).LedgerTable(t) })
 	b := d.accept(uuid(), "Ofertas", 1, 10, func(b *campaign.Batch) { b.TapKey = []byte("sixteen bytes...") })
 	tap := campaign.Change{Index: 7, Outcome: campaign.OutcomeTapped, Suggestion: 1, At: noon}
 	_, err := d.store.AppendTaps(t.Context(), b, ledger.Taps{}, []campaign.Change{tap})

@@ -473,7 +473,7 @@ func (o office) writesAfter(before func()) *dynamotest.Store {
 				}), middleware.After)
 		})
 	})
-	return dynamotest.New(dynamo.Tables{Client: client, Campaigns: o.store.Campaigns, MediaURL: o.store.MediaURL, Now: o.store.Now})
+	return dynamotest.New(dynamo.Tables{Client: client, Campaigns: o.store.Tables().Campaigns, MediaURL: o.store.Tables().MediaURL, Now: o.store.Tables().Now})
 }
 
 // A template whose files were there when they were read, and not when it is written.

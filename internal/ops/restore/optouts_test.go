@@ -128,7 +128,7 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := source.Client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &source.Campaigns, ConsistentRead: aws.Bool(true)})
+	rows, err := source.Tables().Client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(source.Tables().Campaigns), ConsistentRead: aws.Bool(true)})
 	const others = 4 // the tenant's two rows, that of its agent's owner, and the shard's
 	if err != nil || len(rows.Items) != others+len(shard.Parts) {
 		t.Errorf("the table has %d rows, %v; the shard has %d parts", len(rows.Items), err, len(shard.Parts))

@@ -68,7 +68,7 @@ func (a *archive) accept(ordinal int, batch string) error {
 func (a *archive) rows() map[string]int {
 	a.t.Helper()
 	kinds := map[string]int{}
-	pages := dynamodb.NewScanPaginator(a.store.Client, &dynamodb.ScanInput{TableName: &a.store.Campaigns, ConsistentRead: aws.Bool(true)})
+	pages := dynamodb.NewScanPaginator(a.store.Tables().Client, &dynamodb.ScanInput{TableName: aws.String(a.store.Tables().Campaigns), ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(a.t.Context())
 		a.must(err)
@@ -94,7 +94,7 @@ func (a *archive) due() (campaigns int) {
 }
 
 func (a *archive) keeper() *retention.Purger {
-	return &retention.Purger{Store: a.store, Now: a.store.Now}
+	return &retention.Purger{Store: a.store, Now: a.store.Tables().Now}
 }
 
 func (a *archive) look(want bool) {
@@ -178,7 +178,7 @@ func TestPurgeIfExpired_BatchAdded(t *testing.T) {
 	a.must(a.accept(1, "first"))
 	a.now = beginning.Add(campaign.Retention)
 	late := &overtaken{Store: a.store, by: func() { a.must(a.accept(2, "second")) }}
-	forgotten, err := (&retention.Purger{Store: late, Now: a.store.Now}).PurgeIfExpired(t.Context(), a.id)
+	forgotten, err := (&retention.Purger{Store: late, Now: a.store.Tables().Now}).PurgeIfExpired(t.Context(), a.id)
 	if err != nil || forgotten {
 		t.Errorf("forgotten: %v, %v", forgotten, err)
 	}
@@ -301,7 +301,7 @@ func TestPurgeIfExpired_CrashAtAnyCall(t *testing.T) {
 				a := newArchive(t)
 				a.must(a.accept(1, "first"))
 				a.now = beginning.Add(campaign.Retention)
-				_, err := (&retention.Purger{Store: &dying{Store: a.store, at: at, after: after}, Now: a.store.Now}).PurgeIfExpired(t.Context(), a.id)
+				_, err := (&retention.Purger{Store: &dying{Store: a.store, at: at, after: after}, Now: a.store.Tables().Now}).PurgeIfExpired(t.Context(), a.id)
 				if !errors.Is(err, errDied) {
 					t.Fatalf("no call failed: %v", err)
 				}

@@ -198,7 +198,7 @@ func (w *streamStack) recordAndDie(t *testing.T, b campaign.Batch, changes []cam
 		})
 	}
 	mortal := *w.store
-	mortal.Client = dynamodb.NewFromConfig(w.env.AWS(), die)
+	mortal.Set(func(tables *dynamo.Tables) { tables.Client = dynamodb.NewFromConfig(w.env.AWS(), die) })
 	_, _ = outcome.AppendLedger(ctx, &mortal, b, changes) // it stops before or after the record
 }
 
@@ -331,7 +331,7 @@ func TestStream_UnreadableRecord(t *testing.T) {
 	w := newStreamStack(t)
 	b := w.batch(t, "only")
 	w.record(t, b, 0, 1, campaign.OutcomeSent)
-	_, err := w.store.Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &w.table, Item: dynamo.Item{
+	_, err := w.store.Tables().Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &w.table, Item: dynamo.Item{
 		"pk": &types.AttributeValueMemberS{Value: "00000000000000000000"}, "sk": &types.AttributeValueMemberS{Value: "HEAD"},
 		"was": &types.AttributeValueMemberN{Value: "1"}, "seq": &types.AttributeValueMemberN{Value: "2"}, "tail": &types.AttributeValueMemberB{Value: []byte{0x80}},
 	}})

@@ -6,7 +6,8 @@ import "campaign-dispatch/internal/aws/dynamo"
 // Store has the methods of all stores but dynamo.TapLogStore, whose names are those of
 // dynamo.LedgerStore.
 type Store struct {
-	dynamo.Tables
+	tables dynamo.Tables
+
 	*dynamo.AcceptanceStore
 	*dynamo.ApprovalStore
 	*dynamo.AttentionStore
@@ -40,7 +41,7 @@ type Store struct {
 func New(tables dynamo.Tables) *Store {
 	s := dynamo.New(tables)
 	return &Store{
-		Tables:          tables,
+		tables:          tables,
 		AcceptanceStore: s.Acceptance,
 		ApprovalStore:   s.Approvals,
 		AttentionStore:  s.Attention,
@@ -69,4 +70,14 @@ func New(tables dynamo.Tables) *Store {
 		TemplateStore:   s.Templates,
 		TenantStore:     s.Tenants,
 	}
+}
+
+// Tables returns the tables of all stores.
+func (s *Store) Tables() dynamo.Tables { return s.tables }
+
+// Set changes the tables of all stores. A copy of a Store changes without its original.
+func (s *Store) Set(change func(tables *dynamo.Tables)) {
+	tables := s.tables
+	change(&tables)
+	*s = *New(tables)
 }
