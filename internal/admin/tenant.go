@@ -102,9 +102,9 @@ func (d *Service) saveTenant(ctx context.Context, form TenantForm, created bool)
 	}
 	saved := SavedTenant{Tenant: campaign.Tenant{ID: form.ID, Name: form.Name, AgentID: agent.ID}, Created: created, Agent: agent}
 	if !changed {
-		return saved, d.Store.SaveTenant(ctx, saved.Tenant)
+		return saved, d.Store.SaveTenant(ctx, saved.Tenant, d.AgentUse)
 	}
-	if err := d.Store.SaveTenantAndAgent(ctx, saved.Tenant, agent.Agent); err != nil {
+	if err := d.Store.SaveTenantAndAgent(ctx, saved.Tenant, agent.Agent, d.AgentUse); err != nil {
 		return SavedTenant{}, err
 	}
 	if err := d.putKey(ctx, agent.Agent, form.Agent.KeyDocument); err != nil {

@@ -38,6 +38,14 @@ func (b Budget) Exceeded() bool {
 	return over(b.Limits.Day, b.Used.Day) || over(b.Limits.Month, b.Used.Month)
 }
 
+// Room returns a *BudgetError if there is no room for the cost, or nil.
+func (b Budget) Room() error {
+	if b.Cost > 0 && b.Exceeded() {
+		return &BudgetError{Budget: b}
+	}
+	return nil
+}
+
 // BudgetFigures is a Budget as shown to clients.
 type BudgetFigures struct {
 	Currency string       `json:"currency"`

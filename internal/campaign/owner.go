@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -23,6 +24,32 @@ type Use struct {
 	Open     int       // batches that are not closed
 	ClosedAt time.Time // when the last closed batch was closed, zero if none was
 }
+
+// UseOf summarizes the batches that were sent with an agent.
+func UseOf(batches []Progress, agentID string) (u Use) {
+	for _, b := range batches {
+		switch {
+		case b.AgentID != agentID:
+		case b.ClosedAt.IsZero():
+			u.Open++
+		case b.ClosedAt.After(u.ClosedAt):
+			u.ClosedAt = b.ClosedAt
+		}
+	}
+	return u
+}
+
+// Add returns the summary of two sets of batches.
+func (u Use) Add(other Use) Use {
+	u.Open += other.Open
+	if other.ClosedAt.After(u.ClosedAt) {
+		u.ClosedAt = other.ClosedAt
+	}
+	return u
+}
+
+// AgentUse returns how a tenant's batches use an agent.
+type AgentUse func(ctx context.Context, tenant, agentID string) (Use, error)
 
 // AgentTakenError means that an agent cannot be assigned because of its owner.
 type AgentTakenError struct{ detail string }

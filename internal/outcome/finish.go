@@ -77,7 +77,21 @@ func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error
 			return fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
 		}
 	}
-	return r.Store.RemoveFromDueIndex(ctx, b.BatchRef)
+	return r.Close(ctx, b)
+}
+
+// Close ends the checks of a completed or cancelled batch. It releases what the batch has
+// reserved for messages that were not delivered. It can be repeated.
+func (r *Recorder) Close(ctx context.Context, b campaign.Batch) error {
+	var unused campaign.Money
+	if b.Reserved > 0 {
+		head, err := r.Store.LedgerHead(ctx, b.Key)
+		if err != nil {
+			return err
+		}
+		unused = b.Unused(head.Outcome)
+	}
+	return r.Store.RemoveFromDueIndex(ctx, b, unused)
 }
 
 // queueCompletedWebhook writes the deliveries of the campaign's completion. A repeated call

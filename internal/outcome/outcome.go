@@ -18,7 +18,7 @@ type Store interface {
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error)
-	RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error
+	RemoveFromDueIndex(ctx context.Context, b campaign.Batch, unused campaign.Money) error
 }
 
 // Webhooks stores endpoints and the deliveries of webhook events.

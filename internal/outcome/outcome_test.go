@@ -83,7 +83,7 @@ func (b *batchLedger) Progress(context.Context, campaign.ID) (campaign.Tally, er
 	return campaign.Tally{Completed: b.completed, Batches: 2}, nil
 }
 
-func (b *batchLedger) RemoveFromDueIndex(context.Context, campaign.BatchRef) error {
+func (b *batchLedger) RemoveFromDueIndex(context.Context, campaign.Batch, campaign.Money) error {
 	b.forgotten++
 	return nil
 }

@@ -62,7 +62,7 @@ func newTenantFixture(t *testing.T) *tenantFixture {
 	w.tenant = campaign.Tenant{ID: "person-" + rand.Text()[:8], Name: "Pessoa", AgentID: env["DEMO_AGENT_ID"]}
 	w.tenant.ID = lower(w.tenant.ID)
 	w.id = campaign.ID{Tenant: w.tenant.ID, CampaignID: lower("0190b6a4-" + rand.Text()[:12])}
-	w.must(w.store.SaveTenant(t.Context(), w.tenant))
+	w.must(w.store.SaveTenant(t.Context(), w.tenant, nil))
 	_, err := w.store.PutTemplate(t.Context(), campaign.Template{ID: template, Tenant: w.tenant.ID, Version: 1, Name: "t", Content: content.Content{Text: "Oi"}})
 	w.must(err)
 	return w

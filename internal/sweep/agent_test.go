@@ -15,7 +15,7 @@ func (w *pipeline) moveTenant() (former, present string) {
 	w.t.Helper()
 	former, present = w.agent, "agent-"+rand.Text()
 	w.must(w.store.SaveAgent(w.t.Context(), campaign.Agent{ID: present}))
-	w.must(w.store.SaveTenant(w.t.Context(), campaign.Tenant{ID: w.tenant, AgentID: present}))
+	w.must(w.store.SaveTenant(w.t.Context(), campaign.Tenant{ID: w.tenant, AgentID: present}, nil))
 	return former, present
 }
 

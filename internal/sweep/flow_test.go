@@ -207,14 +207,14 @@ func TestPause_NotAfter(t *testing.T) {
 func TestSend_TenantWithoutAgent(t *testing.T) {
 	t.Parallel()
 	w := newPipeline(t)
-	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant}))
+	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant}, nil))
 	b := w.accept(3)
 	w.handOff(b)
 	w.run(b, time.Hour)
 	if len(w.frames.dead)+w.provider.calls > 0 {
 		t.Fatalf("%d dead letters, %d messages sent", len(w.frames.dead), w.provider.calls)
 	}
-	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant, AgentID: w.agent}))
+	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant, AgentID: w.agent}, nil))
 	w.run(b, 3*time.Minute)
 	w.checkSent(b)
 }

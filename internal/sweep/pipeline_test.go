@@ -83,7 +83,7 @@ func newPipeline(t *testing.T) *pipeline {
 	w.provider = &provider{pipeline: w, taken: map[string]string{}, phones: map[string]string{}}
 	w.tenant, w.agent = "tenant-"+rand.Text(), "agent-"+rand.Text()
 	w.must(w.store.SaveAgent(t.Context(), campaign.Agent{ID: w.agent}))
-	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant, AgentID: w.agent}))
+	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant, AgentID: w.agent}, nil))
 	template, err := w.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: w.tenant, Content: content.Content{Text: "Olá {{nome}}"}})
 	w.must(err)
 	w.template = template
@@ -95,7 +95,7 @@ func (w *pipeline) another() string {
 	w.t.Helper()
 	tenant, agent := "tenant-"+rand.Text(), "agent-"+rand.Text()
 	w.must(w.store.SaveAgent(w.t.Context(), campaign.Agent{ID: agent}))
-	w.must(w.store.SaveTenant(w.t.Context(), campaign.Tenant{ID: tenant, AgentID: agent}))
+	w.must(w.store.SaveTenant(w.t.Context(), campaign.Tenant{ID: tenant, AgentID: agent}, nil))
 	w.others[tenant] = true
 	return tenant
 }
@@ -630,8 +630,8 @@ func (m mortal) MarkSent(ctx context.Context, ref campaign.BatchRef, next time.T
 	return call(m, "MarkSent", func() (bool, error) { return m.w.store.MarkSent(ctx, ref, next) })
 }
 
-func (m mortal) RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error {
-	return m.w.death.call("RemoveFromDueIndex", func() error { return m.w.store.RemoveFromDueIndex(ctx, ref) })
+func (m mortal) RemoveFromDueIndex(ctx context.Context, b campaign.Batch, unused campaign.Money) error {
+	return m.w.death.call("RemoveFromDueIndex", func() error { return m.w.store.RemoveFromDueIndex(ctx, b, unused) })
 }
 
 func (m mortal) Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error) {

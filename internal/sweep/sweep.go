@@ -33,7 +33,6 @@ type StateWriter interface {
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
-	RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error
 }
 
 // Recorder ends batches.
@@ -42,6 +41,8 @@ type Recorder interface {
 	ExpireUnconfirmed(ctx context.Context, b campaign.Batch) error
 	// Complete ends a batch whose messages all have final outcomes.
 	Complete(ctx context.Context, b campaign.Batch) error
+	// Close ends the checks of a completed or cancelled batch.
+	Close(ctx context.Context, b campaign.Batch) error
 }
 
 // Purger deletes expired campaigns. It reports whether the campaign was deleted.
@@ -324,7 +325,7 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 	case campaign.BatchCancelled:
 		return s.stop(ctx, b)
 	}
-	return forgotten, s.StateWriter.RemoveFromDueIndex(ctx, ref)
+	return forgotten, s.Recorder.Close(ctx, b)
 }
 
 // stop queues the cancellation of the campaign again, until all messages of the cancelled
@@ -335,7 +336,7 @@ func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 		return failed, err
 	}
 	if head.Summary().Final() >= b.Accepted {
-		return forgotten, s.StateWriter.RemoveFromDueIndex(ctx, b.BatchRef)
+		return forgotten, s.Recorder.Close(ctx, b)
 	}
 	return stopping, s.completeCampaign(ctx, b)
 }

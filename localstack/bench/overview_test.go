@@ -101,7 +101,7 @@ func (m manyOf) writeTenant(ctx context.Context) error {
 	if err := m.store.SaveAgent(ctx, agent); err != nil {
 		return err
 	}
-	if err := m.store.SaveTenant(ctx, campaign.Tenant{ID: m.tenant, Name: "Loja", AgentID: agent.ID}); err != nil {
+	if err := m.store.SaveTenant(ctx, campaign.Tenant{ID: m.tenant, Name: "Loja", AgentID: agent.ID}, nil); err != nil {
 		return err
 	}
 	if err := m.store.SaveEndpoint(ctx, campaign.Endpoint{ID: random.UUID(), Tenant: m.tenant, URL: "https://loja.example/hook"}); err != nil {

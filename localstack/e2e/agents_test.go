@@ -75,7 +75,7 @@ func TestEvents_TenantChangesAgent(t *testing.T) {
 	c.eventually(5*time.Minute, "sent", func() bool { return c.read(call).Counts["sent"] == 1 })
 	former := c.env["AGENT_ID"]
 	must(t, c.store().SaveAgent(t.Context(), campaign.Agent{ID: former + "-2", WebhookToken: "t"}))
-	must(t, c.store().SaveTenant(t.Context(), campaign.Tenant{ID: c.env["TENANT"], AgentID: former + "-2"}))
+	must(t, c.store().SaveTenant(t.Context(), campaign.Tenant{ID: c.env["TENANT"], AgentID: former + "-2"}, nil))
 	sent := c.fates(call, "")["u-0"]
 	c.sendEvent(fields{"phone": sent.Phone, "eventType": "READ", "messageId": sent.MessageID})
 	c.sendEvent(fields{"phone": sent.Phone, "text": "Oi"})

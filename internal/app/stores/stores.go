@@ -5,6 +5,7 @@ import "campaign-dispatch/internal/aws/dynamo"
 
 // Admin is the store of package admin.
 type Admin struct {
+	*dynamo.CampaignStore
 	*dynamo.BudgetStore
 	*dynamo.CircuitStore
 	*dynamo.DeliveryStore
@@ -16,7 +17,7 @@ type Admin struct {
 
 // NewAdmin returns the store of package admin.
 func NewAdmin(s *dynamo.Stores) Admin {
-	return Admin{s.Budgets, s.Circuits, s.Deliveries, s.Endpoints, s.Failures, s.Templates, s.Tenants}
+	return Admin{s.Campaigns, s.Budgets, s.Circuits, s.Deliveries, s.Endpoints, s.Failures, s.Templates, s.Tenants}
 }
 
 // Control is the store of package control.

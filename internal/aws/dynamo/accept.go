@@ -165,7 +165,7 @@ func (s *AcceptanceStore) Accept(ctx context.Context, a campaign.AcceptCommand, 
 		items = append(items, s.answerWrite(a))
 	}
 	if b := a.Batch; b.Reserved > 0 {
-		items = append(items, s.reserve(b.Tenant, b.ReservedOn, b.Reserved, a.Limits))
+		items = append(items, s.changeBudgets(b.Tenant, campaign.Reserve(b.ReservedOn, b.Reserved, a.Limits))...)
 	}
 	reasons, err := s.transact(ctx, items, token)
 	if err != nil {

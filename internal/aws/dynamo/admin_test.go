@@ -45,7 +45,7 @@ func TestAdminRows_RoundTrip(t *testing.T) {
 	all := campaign.Endpoint{ID: "a", Tenant: tenant.ID, URL: "https://a.example", Secret: "whsec_x"}
 	some := campaign.Endpoint{ID: "b", Tenant: tenant.ID, URL: "https://b.example", Secret: "whsec_y", Kinds: []string{"sent", "failed"}}
 	for _, err := range []error{
-		store.SaveAgent(ctx, agent), store.SaveTenant(ctx, tenant), store.SaveEndpoint(ctx, some), store.SaveEndpoint(ctx, all),
+		store.SaveAgent(ctx, agent), store.SaveTenant(ctx, tenant, nil), store.SaveEndpoint(ctx, some), store.SaveEndpoint(ctx, all),
 	} {
 		if err != nil {
 			t.Fatal(err)

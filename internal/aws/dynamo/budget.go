@@ -1,10 +1,13 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,33 +85,31 @@ func readSpending(row Item, date string) campaign.Spending {
 	return campaign.Spending{Day: getMoney(row, dayOf(date)), Month: getMoney(row, total)}
 }
 
-// amountChange is a change of an amount in a BUDGET row. With a limit, the condition is that
-// the new amount does not exceed it.
-type amountChange struct {
-	attribute string
-	by, limit campaign.Money
-}
-
-// condition returns the condition of the change, with the largest amount before it as most.
-func (c amountChange) condition() (condition string, most campaign.Money) {
-	most = c.limit - c.by
-	condition = fmt.Sprintf("#%s <= :most_%[1]s", c.attribute)
-	if most >= 0 {
-		condition = fmt.Sprintf("(attribute_not_exists(#%s) OR %s)", c.attribute, condition)
+// changeBudgets returns the updates of the BUDGET rows whose amounts change, one for each
+// month: a transaction can change a row only once. With a limit, the condition is that the
+// new amount does not exceed it.
+func (t *table) changeBudgets(tenant string, changes []campaign.BudgetChange) []types.TransactWriteItem {
+	byMonth := map[string][]campaign.BudgetChange{}
+	for _, c := range changes {
+		byMonth[c.Month] = append(byMonth[c.Month], c)
 	}
-	return condition, most
+	items := make([]types.TransactWriteItem, 0, len(byMonth))
+	for _, month := range slices.Sorted(maps.Keys(byMonth)) {
+		items = append(items, t.changeBudget(tenant, month, byMonth[month]))
+	}
+	return items
 }
 
-// changeBudget returns the update that changes amounts of the BUDGET row of a month.
-func (t *table) changeBudget(tenant, month string, changes ...amountChange) types.TransactWriteItem {
+func (t *table) changeBudget(tenant, month string, changes []campaign.BudgetChange) types.TransactWriteItem {
 	var adds, conditions []string
 	names, values := map[string]string{}, Item{":end": number(budgetEnd(month).Unix())}
 	for _, c := range changes {
-		names["#"+c.attribute], values[":"+c.attribute] = c.attribute, number(c.by)
-		adds = append(adds, "#"+c.attribute+" :"+c.attribute)
-		if c.limit > 0 {
-			condition, most := c.condition()
-			values[":most_"+c.attribute] = number(most)
+		attribute := amountOf(c)
+		names["#"+attribute], values[":"+attribute] = attribute, number(c.By)
+		adds = append(adds, "#"+attribute+" :"+attribute)
+		if c.Limit > 0 {
+			condition, most := limitCondition(attribute, c)
+			values[":most_"+attribute] = number(most)
 			conditions = append(conditions, condition)
 		}
 	}
@@ -123,31 +124,28 @@ func (t *table) changeBudget(tenant, month string, changes ...amountChange) type
 	return types.TransactWriteItem{Update: update}
 }
 
+// amountOf returns the attribute that a change changes.
+func amountOf(c campaign.BudgetChange) string {
+	if c.Date == "" {
+		return total
+	}
+	return dayOf(c.Date)
+}
+
+// limitCondition returns the condition of a change with a limit, with the largest amount
+// before it as most.
+func limitCondition(attribute string, c campaign.BudgetChange) (condition string, most campaign.Money) {
+	most = c.Limit - c.By
+	condition = fmt.Sprintf("#%s <= :most_%[1]s", attribute)
+	if most >= 0 {
+		condition = fmt.Sprintf("(attribute_not_exists(#%s) OR %s)", attribute, condition)
+	}
+	return condition, most
+}
+
 func budgetEnd(month string) time.Time {
 	first, _ := time.Parse("2006-01", month) // written by localtime.Day
 	return first.Add(campaign.BudgetLife)
-}
-
-// reserve reserves an amount for a date, if there is room.
-func (t *table) reserve(tenant, date string, amount campaign.Money, limits campaign.Spending) types.TransactWriteItem {
-	return t.changeBudget(tenant, campaign.MonthOf(date), amountChange{total, amount, limits.Month}, amountChange{dayOf(date), amount, limits.Day})
-}
-
-// release releases an amount of a date.
-func (s *BatchStore) release(tenant, date string, amount campaign.Money) types.TransactWriteItem {
-	return s.changeBudget(tenant, campaign.MonthOf(date), amountChange{total, -amount, 0}, amountChange{dayOf(date), -amount, 0})
-}
-
-// moveReservation returns the updates that move a reservation to another date, if there is
-// room. Within a month, the total does not change.
-func (s *BatchStore) moveReservation(b campaign.Batch, to string, limits campaign.Spending) []types.TransactWriteItem {
-	if month := campaign.MonthOf(to); month == campaign.MonthOf(b.ReservedOn) {
-		return []types.TransactWriteItem{s.changeBudget(b.Tenant, month,
-			amountChange{dayOf(b.ReservedOn), -b.Reserved, 0}, amountChange{dayOf(to), b.Reserved, limits.Day})}
-	}
-	return []types.TransactWriteItem{
-		s.reserve(b.Tenant, to, b.Reserved, limits), s.release(b.Tenant, b.ReservedOn, b.Reserved),
-	}
 }
 
 const unreserved = "attribute_not_exists(reserved)"
@@ -178,31 +176,17 @@ func (s *BatchStore) updateReserved(ctx context.Context, b campaign.Batch, updat
 	return s.writeAll(ctx, "update batch "+b.BatchID, append([]types.TransactWriteItem{{Update: in}}, budget...)...)
 }
 
-// releaseWith updates a batch and releases what it has reserved for messages that were not
-// delivered.
-func (s *BatchStore) releaseWith(ctx context.Context, b campaign.Batch, update, condition string, values Item) error {
-	unused, err := s.unused(ctx, b)
-	if err != nil {
-		return err
-	}
+// releaseWith updates a batch, removes its reservation, and releases the unused part of it.
+func (s *BatchStore) releaseWith(ctx context.Context, b campaign.Batch, unused campaign.Money, update, condition string, values Item) error {
 	remove := " REMOVE "
 	if _, after, removes := strings.Cut(update, "REMOVE "); removes {
 		update, remove = strings.TrimSuffix(update, "REMOVE "+after), "REMOVE "+after+", "
 	}
 	var budget []types.TransactWriteItem
 	if unused > 0 {
-		budget = append(budget, s.release(b.Tenant, b.ReservedOn, unused))
+		budget = s.changeBudgets(b.Tenant, campaign.Release(b.ReservedOn, unused))
 	}
 	return s.updateReserved(ctx, b, update+remove+"reserved, reservedOn", condition, values, budget...)
-}
-
-// unused returns the part of a reservation that belongs to messages without a delivery.
-func (s *BatchStore) unused(ctx context.Context, b campaign.Batch) (campaign.Money, error) {
-	head, err := (&LedgerStore{s.table}).LedgerHead(ctx, b.Key)
-	if err != nil {
-		return 0, err
-	}
-	return b.Reserved - b.Prices.Of(b.Delivered(head.Outcome)), nil
 }
 
 // untilDecided repeats a change of a batch with a reservation while it loses races.
@@ -239,10 +223,7 @@ func (s *BatchStore) tryReschedule(ctx context.Context, b campaign.Batch, day st
 	if !billing.Limited() {
 		billing.Limits = campaign.Spending{}
 	}
-	var budget []types.TransactWriteItem
-	if day != b.ReservedOn {
-		budget = s.moveReservation(b, day, billing.Limits)
-	}
+	budget := s.changeBudgets(b.Tenant, b.ReserveOn(day, billing.Limits))
 	in := s.batchUpdate(b.BatchRef, rescheduling+", reservedOn = :day", reschedulable+" AND reserved = :reserved AND reservedOn = :on",
 		withValues(values, Item{":day": text(day), ":reserved": number(b.Reserved), ":on": text(b.ReservedOn)}))
 	reasons, err := s.transact(ctx, append([]types.TransactWriteItem{{Update: in}}, budget...), rand.Text())
@@ -254,7 +235,7 @@ func (s *BatchStore) tryReschedule(ctx context.Context, b campaign.Batch, day st
 	case aws.ToString(reasons[0].Code) == reasonCondition:
 		return false, nil
 	}
-	return false, s.noRoom(ctx, b, day, billing.Limits)
+	return false, cmp.Or(s.room(ctx, b, day, billing.Limits), campaign.ErrLostRace)
 }
 
 // CheckReservation returns the *campaign.BudgetError with which Reschedule would refuse the
@@ -268,25 +249,15 @@ func (s *BudgetStore) CheckReservation(ctx context.Context, b campaign.Batch, du
 	if err != nil || !billing.Limited() {
 		return err
 	}
-	if err := s.noRoom(ctx, b, day, billing.Limits); !errors.Is(err, campaign.ErrLostRace) {
-		return err
-	}
-	return nil
+	return s.room(ctx, b, day, billing.Limits)
 }
 
-// noRoom returns a *campaign.BudgetError if there is no room for a batch's reservation on
-// another day. Otherwise the error wraps campaign.ErrLostRace.
-func (t *table) noRoom(ctx context.Context, b campaign.Batch, day string, limits campaign.Spending) error {
+// room returns a *campaign.BudgetError if there is no room for a batch's reservation on
+// another day.
+func (t *table) room(ctx context.Context, b campaign.Batch, day string, limits campaign.Spending) error {
 	used, err := (&BudgetStore{*t}).Spending(ctx, b.Tenant, day)
 	if err != nil {
 		return err
 	}
-	budget := campaign.Budget{Date: day, Cost: b.Reserved, Limits: limits, Used: used}
-	if campaign.MonthOf(day) == campaign.MonthOf(b.ReservedOn) {
-		budget.Limits.Month = 0 // its month has the reservation already
-	}
-	if budget.Exceeded() {
-		return &campaign.BudgetError{Budget: budget}
-	}
-	return campaign.ErrLostRace
+	return b.BudgetOn(day, limits, used).Room()
 }

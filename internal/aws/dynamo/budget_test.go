@@ -85,7 +85,7 @@ func TestBudget_Release(t *testing.T) {
 		}, "0.00 of 0.00"},
 		"cancelled with a reservation": {campaign.BatchCancelled, func(t *testing.T, s *dynamotest.Store, b campaign.Batch) error {
 			t.Helper()
-			return s.RemoveFromDueIndex(t.Context(), b.BatchRef)
+			return recorderOf(s).Close(t.Context(), b)
 		}, "0.00 of 0.00"},
 		"cancelled while it was sent": {campaign.BatchSending, func(t *testing.T, s *dynamotest.Store, b campaign.Batch) error {
 			t.Helper()
@@ -104,7 +104,7 @@ func TestBudget_Release(t *testing.T) {
 			var calls sync.WaitGroup
 			for range 5 {
 				calls.Go(func() {
-					if err := errors.Join(test.end(t, s, b), s.RemoveFromDueIndex(t.Context(), b.BatchRef)); err != nil {
+					if err := errors.Join(test.end(t, s, b), recorderOf(s).Close(t.Context(), b)); err != nil {
 						t.Error(err)
 					}
 				})

@@ -75,7 +75,7 @@ func (s *BatchStore) cancelPending(ctx context.Context, ref campaign.BatchRef, u
 		if err != nil || reserved == nil || reserved.State != campaign.BatchPending {
 			return err
 		}
-		err = s.releaseWith(ctx, *reserved, update, condition, all())
+		err = s.releaseWith(ctx, *reserved, reserved.Reserved, update, condition, all()) // nothing was sent
 		cancelled = err == nil
 		return err
 	})

@@ -6,9 +6,9 @@
 // read it. "key" is a campaign.BatchKey, "hash" a SHA-256 hash.
 //
 // AuthStore reads and writes the Auth table and the list entries TEN#tenant
-// CREDENTIAL#client. CampaignStore reads and writes all other rows, those of operators
-// and of the dashboard included; its Snapshot also reads the CRED# and CALLS# rows of a
-// dispatch call.
+// CREDENTIAL#client. Stores has a store for each other subject, those of operators and of
+// the dashboard included. AcceptanceStore also reads the CRED# and CALLS# rows of a dispatch
+// call.
 //
 // # Auth
 //

@@ -174,19 +174,25 @@ func (s *BatchStore) SetFailing(ctx context.Context, b campaign.Batch, failing c
 	return s.updateBatch(ctx, b.BatchRef, "SET failingMillis = :for, failedAt = :at", condition, values)
 }
 
-// RemoveFromDueIndex removes a completed or cancelled batch from DueIndex. It also releases
-// what the batch has reserved from the budget for messages that were not delivered.
-func (s *BatchStore) RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error {
+// RemoveFromDueIndex removes a completed or cancelled batch from DueIndex. It also removes the
+// batch's reservation and releases the unused part of it. The error wraps
+// campaign.ErrLostRace if the reservation has changed since the batch was read.
+func (s *BatchStore) RemoveFromDueIndex(ctx context.Context, b campaign.Batch, unused campaign.Money) error {
 	const update, condition = "REMOVE #due, nextCheck", "#state IN (:completed, :cancelled)"
 	values := func() Item {
 		return Item{":completed": text(string(campaign.BatchCompleted)), ":cancelled": text(string(campaign.BatchCancelled))}
 	}
 	return untilDecided(ctx, func() error {
-		_, reserved, err := s.updateUnreserved(ctx, ref, update, condition, values())
-		if err != nil || reserved == nil || !reserved.Closed() {
-			return err
+		if b.Reserved > 0 {
+			if err := s.releaseWith(ctx, b, unused, update, condition, values()); !errors.Is(err, campaign.ErrLostRace) {
+				return err
+			}
 		}
-		return s.releaseWith(ctx, *reserved, update, condition, values())
+		_, reserved, err := s.updateUnreserved(ctx, b.BatchRef, update, condition, values())
+		if err == nil && reserved != nil && reserved.Closed() {
+			err = fmt.Errorf("close batch %s: %w", b.BatchID, campaign.ErrLostRace)
+		}
+		return err
 	})
 }
 

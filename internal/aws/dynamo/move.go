@@ -1,11 +1,10 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -56,31 +55,26 @@ func (s *MoveStore) tryMove(ctx context.Context, c campaign.Campaign, due, nextC
 	if err != nil {
 		return nil, false, err
 	}
-	waiting := c.Waiting()
-	first := waiting[:min(len(waiting), campaign.MovedAtOnce)]
-	to := campaign.Move{Due: due, Revision: c.Move.Revision + 1, Batches: c.BatchCount, Open: len(first) < len(waiting)}
-	sums := newMoveSums(waiting, localtime.Day(due))
-	budget := s.movedReservations(c.Tenant, localtime.Day(due), first, waiting[len(first):], sums, limits)
-	to.Held = sumReserved(waiting[len(first):])
-	items := append([]types.TransactWriteItem{s.metaMove(c, to)}, s.batchMoves(first, to, nextCheck)...)
-	reasons, err := s.transact(ctx, append(items, budget...), rand.Text())
+	plan := campaign.PlanMove(c, due, limits)
+	items := append([]types.TransactWriteItem{s.metaMove(c, plan.Move)}, s.batchMoves(plan.Now, plan.Move, nextCheck)...)
+	reasons, err := s.transact(ctx, append(items, s.changeBudgets(c.Tenant, plan.Budget)...), rand.Text())
 	if err != nil {
 		return nil, false, fmt.Errorf("reschedule campaign %s: %w", c.CampaignID, err)
 	}
 	switch {
 	case len(reasons) == 0:
-		return movedTo(first, to), true, nil
+		return plan.Move.Moved(plan.Now), true, nil
 	case slices.ContainsFunc(reasons[:len(items)], failedCondition):
 		return nil, false, nil
 	}
-	return nil, false, s.noRoomToMove(ctx, c.Tenant, localtime.Day(due), sums, limits)
+	return nil, false, cmp.Or(s.room(ctx, c.Tenant, plan), campaign.ErrLostRace)
 }
 
 func failedCondition(r types.CancellationReason) bool { return aws.ToString(r.Code) == reasonCondition }
 
 // moveLimits returns the tenant's limits, zero if no waiting batch has a reservation.
 func (s *MoveStore) moveLimits(ctx context.Context, c campaign.Campaign) (campaign.Spending, error) {
-	if sumReserved(c.Waiting()) == 0 {
+	if !slices.ContainsFunc(c.Waiting(), func(b campaign.Batch) bool { return b.Reserved > 0 }) {
 		return campaign.Spending{}, nil
 	}
 	billing, err := (&BudgetStore{s.table}).Billing(ctx, c.Tenant)
@@ -131,108 +125,6 @@ func (s *MoveStore) batchMoves(batches []campaign.Batch, to campaign.Move, nextC
 	return items
 }
 
-// movedTo returns the batches with the due time of a move.
-func movedTo(batches []campaign.Batch, to campaign.Move) []campaign.Batch {
-	moved := slices.Clone(batches)
-	for i := range moved {
-		moved[i].Due, moved[i].Scheduled, moved[i].Moves, moved[i].Unmoved = to.Due, true, to.Revision, false
-		if moved[i].Reserved > 0 {
-			moved[i].ReservedOn = localtime.Day(to.Due)
-		}
-	}
-	return moved
-}
-
-func sumReserved(batches []campaign.Batch) (sum campaign.Money) {
-	for _, b := range batches {
-		sum += b.Reserved
-	}
-	return sum
-}
-
-// moveSums is what a move adds to the new day and to its month.
-type moveSums struct{ day, month campaign.Money }
-
-func newMoveSums(waiting []campaign.Batch, day string) (sums moveSums) {
-	for _, b := range waiting {
-		if b.ReservedOn != day {
-			sums.day += b.Reserved
-		}
-		if campaign.MonthOf(b.ReservedOn) != campaign.MonthOf(day) {
-			sums.month += b.Reserved
-		}
-	}
-	return sums
-}
-
-// budgetChanges are changes of amounts by month and attribute. A transaction can change a row
-// only once.
-type budgetChanges map[string]map[string]amountChange
-
-func (c budgetChanges) add(month, attribute string, by campaign.Money) {
-	if c[month] == nil {
-		c[month] = map[string]amountChange{}
-	}
-	c[month][attribute] = amountChange{attribute, c[month][attribute].by + by, 0}
-}
-
-// limit sets the limit of an amount that grows by grown; the rest of its change is reserved
-// twice for a moment.
-func (c budgetChanges) limit(month, attribute string, grown, limit campaign.Money) {
-	change, ok := c[month][attribute]
-	if ok && grown > 0 && limit > 0 {
-		change.limit = limit + change.by - grown
-		c[month][attribute] = change
-	}
-}
-
-// take removes the reservation of a batch from its day and month.
-func (c budgetChanges) take(b campaign.Batch) {
-	if b.Reserved > 0 {
-		c.add(campaign.MonthOf(b.ReservedOn), dayOf(b.ReservedOn), -b.Reserved)
-		c.add(campaign.MonthOf(b.ReservedOn), total, -b.Reserved)
-	}
-}
-
-// put adds a reservation to a day and its month.
-func (c budgetChanges) put(day string, amount campaign.Money) {
-	if amount > 0 {
-		c.add(campaign.MonthOf(day), dayOf(day), amount)
-		c.add(campaign.MonthOf(day), total, amount)
-	}
-}
-
-// items returns the updates of the rows whose amounts change.
-func (c budgetChanges) items(s *MoveStore, tenant string) []types.TransactWriteItem {
-	var items []types.TransactWriteItem
-	for _, month := range slices.Sorted(maps.Keys(c)) {
-		var changes []amountChange
-		for _, attribute := range slices.Sorted(maps.Keys(c[month])) {
-			if change := c[month][attribute]; change.by != 0 {
-				changes = append(changes, change)
-			}
-		}
-		if len(changes) > 0 {
-			items = append(items, s.changeBudget(tenant, month, changes...))
-		}
-	}
-	return items
-}
-
-// movedReservations moves the reservations of the first batches to a day, and reserves the
-// amounts of the others on it too, if there is room for all.
-func (s *MoveStore) movedReservations(tenant, day string, first, others []campaign.Batch, sums moveSums, limits campaign.Spending) []types.TransactWriteItem {
-	changes, month := budgetChanges{}, campaign.MonthOf(day)
-	for _, b := range first {
-		changes.take(b)
-		changes.put(day, b.Reserved)
-	}
-	changes.put(day, sumReserved(others))
-	changes.limit(month, dayOf(day), sums.day, limits.Day)
-	changes.limit(month, total, sums.month, limits.Month)
-	return changes.items(s, tenant)
-}
-
 // CheckMove returns the *campaign.BudgetError with which MoveCampaign would refuse the campaign
 // at present, or nil.
 func (s *MoveStore) CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error {
@@ -240,29 +132,16 @@ func (s *MoveStore) CheckMove(ctx context.Context, c campaign.Campaign, due time
 	if err != nil || limits == (campaign.Spending{}) {
 		return err
 	}
-	day := localtime.Day(due)
-	if err := s.noRoomToMove(ctx, c.Tenant, day, newMoveSums(c.Waiting(), day), limits); !errors.Is(err, campaign.ErrLostRace) {
-		return err
-	}
-	return nil
+	return s.room(ctx, c.Tenant, campaign.PlanMove(c, due, limits))
 }
 
-// noRoomToMove returns a *campaign.BudgetError if a day or its month has no room. Otherwise the
-// error wraps campaign.ErrLostRace.
-func (s *MoveStore) noRoomToMove(ctx context.Context, tenant, day string, sums moveSums, limits campaign.Spending) error {
-	used, err := (&BudgetStore{s.table}).Spending(ctx, tenant, day)
+// room returns a *campaign.BudgetError if the new day or its month has no room.
+func (s *MoveStore) room(ctx context.Context, tenant string, plan campaign.MovePlan) error {
+	used, err := (&BudgetStore{s.table}).Spending(ctx, tenant, localtime.Day(plan.Move.Due))
 	if err != nil {
 		return err
 	}
-	for _, budget := range []campaign.Budget{
-		{Date: day, Cost: sums.day, Limits: campaign.Spending{Day: limits.Day}, Used: used},
-		{Date: day, Cost: sums.month, Limits: campaign.Spending{Month: limits.Month}, Used: used},
-	} {
-		if budget.Cost > 0 && budget.Exceeded() {
-			return &campaign.BudgetError{Budget: budget}
-		}
-	}
-	return campaign.ErrLostRace
+	return plan.Room(used)
 }
 
 // FinishMove changes the rows that an open move has left, and returns their batches. It can be
@@ -277,7 +156,7 @@ func (s *MoveStore) FinishMove(ctx context.Context, id campaign.ID, nextCheck fu
 			if err := s.moveUnmoved(ctx, c, some, nextCheck(c.Move.Due)); err != nil {
 				return err
 			}
-			moved = append(moved, movedTo(some, c.Move)...)
+			moved = append(moved, c.Move.Moved(some)...)
 		}
 		return s.closeMove(ctx, id)
 	})
@@ -288,12 +167,9 @@ func (s *MoveStore) FinishMove(ctx context.Context, id campaign.ID, nextCheck fu
 // The error wraps campaign.ErrLostRace if one of them has changed.
 func (s *MoveStore) moveUnmoved(ctx context.Context, c campaign.Campaign, some []campaign.Batch, nextCheck time.Time) error {
 	items := s.batchMoves(some, c.Move, nextCheck)
-	if sum := sumReserved(some); sum > 0 {
-		changes := budgetChanges{}
-		for _, b := range some {
-			changes.take(b)
-		}
-		items = append(append(items, s.metaOfMove(c, "SET movingHeld = movingHeld - :sum", "movingHeld >= :sum", Item{":sum": number(sum)})), changes.items(s, c.Tenant)...)
+	if sum := campaign.SumReserved(some); sum > 0 {
+		items = append(append(items, s.metaOfMove(c, "SET movingHeld = movingHeld - :sum", "movingHeld >= :sum", Item{":sum": number(sum)})),
+			s.changeBudgets(c.Tenant, campaign.ReleaseAll(some))...)
 	}
 	return s.writeAll(ctx, "reschedule campaign "+c.CampaignID, items...)
 }
@@ -307,13 +183,9 @@ func (s *MoveStore) closeMove(ctx context.Context, id campaign.ID) error {
 	if len(c.Unmoved()) > 0 {
 		return campaign.ErrLostRace
 	}
-	changes := budgetChanges{}
-	if c.Move.Held > 0 {
-		day := localtime.Day(c.Move.Due)
-		changes.take(campaign.Batch{Reserved: c.Move.Held, ReservedOn: day})
-	}
+	rest := campaign.ReleaseAll([]campaign.Batch{{Reserved: c.Move.Held, ReservedOn: localtime.Day(c.Move.Due)}})
 	end := s.metaOfMove(c, "REMOVE moving, movingHeld", "movingHeld = :held", Item{":held": number(c.Move.Held)})
-	return s.writeAll(ctx, "reschedule campaign "+id.CampaignID, append([]types.TransactWriteItem{end}, changes.items(s, c.Tenant)...)...)
+	return s.writeAll(ctx, "reschedule campaign "+id.CampaignID, append([]types.TransactWriteItem{end}, s.changeBudgets(c.Tenant, rest)...)...)
 }
 
 // metaOfMove updates META while a move is open.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/retry"
@@ -16,22 +14,23 @@ import (
 
 // SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is
 // a *campaign.AgentTakenError if the agent belongs to another tenant. The tenant's former
-// agent stays reserved for it, as released.
-func (s *TenantStore) SaveTenant(ctx context.Context, t campaign.Tenant) error {
-	return s.saveTenant(ctx, t)
+// agent stays reserved for it, as released. use is called only for an agent that another
+// tenant released.
+func (s *TenantStore) SaveTenant(ctx context.Context, t campaign.Tenant, use campaign.AgentUse) error {
+	return s.saveTenant(ctx, t, use)
 }
 
 // SaveTenantAndAgent is SaveTenant that also writes the tenant's agent, in one transaction.
-func (s *TenantStore) SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent) error {
-	return s.saveTenant(ctx, t, s.agentItems(a)...)
+func (s *TenantStore) SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent, use campaign.AgentUse) error {
+	return s.saveTenant(ctx, t, use, s.agentItems(a)...)
 }
 
-func (s *TenantStore) saveTenant(ctx context.Context, t campaign.Tenant, more ...types.TransactWriteItem) error {
+func (s *TenantStore) saveTenant(ctx context.Context, t campaign.Tenant, use campaign.AgentUse, more ...types.TransactWriteItem) error {
 	for try := range maxEdits {
 		if err := retry.Wait(ctx, try); err != nil {
 			return fmt.Errorf("save tenant %s: %w", t.ID, err)
 		}
-		items, err := s.tenantItems(ctx, t)
+		items, err := s.tenantItems(ctx, t, use)
 		if err != nil {
 			return err
 		}
@@ -43,7 +42,7 @@ func (s *TenantStore) saveTenant(ctx context.Context, t campaign.Tenant, more ..
 }
 
 // tenantItems returns the writes of a tenant, conditional on the rows read here.
-func (s *TenantStore) tenantItems(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
+func (s *TenantStore) tenantItems(ctx context.Context, t campaign.Tenant, use campaign.AgentUse) ([]types.TransactWriteItem, error) {
 	before, err := s.Tenant(ctx, t.ID)
 	created := errors.Is(err, campaign.ErrNotFound)
 	if err != nil && !created {
@@ -53,7 +52,7 @@ func (s *TenantStore) tenantItems(ctx context.Context, t campaign.Tenant) ([]typ
 	entry["name"], entry["agentId"] = text(t.Name), text(t.AgentID)
 	items := []types.TransactWriteItem{s.putTenant(t, before, created), s.put(entry)}
 	if t.AgentID != "" {
-		claim, err := s.assignAgent(ctx, t)
+		claim, err := s.assignAgent(ctx, t, use)
 		if err != nil {
 			return nil, err
 		}
@@ -81,10 +80,10 @@ func (s *TenantStore) putTenant(t, before campaign.Tenant, created bool) types.T
 }
 
 // assignAgent returns the write that makes the tenant the owner of its agent.
-func (s *TenantStore) assignAgent(ctx context.Context, t campaign.Tenant) (types.TransactWriteItem, error) {
+func (s *TenantStore) assignAgent(ctx context.Context, t campaign.Tenant, use campaign.AgentUse) (types.TransactWriteItem, error) {
 	o, err := s.Owner(ctx, t.AgentID)
 	if err == nil {
-		err = o.Refuse(t.ID, s.Now(), func(tenant string) (campaign.Use, error) { return s.usage(ctx, tenant, t.AgentID) })
+		err = o.Refuse(t.ID, s.Now(), func(tenant string) (campaign.Use, error) { return use(ctx, tenant, t.AgentID) })
 	}
 	if err != nil {
 		return types.TransactWriteItem{}, err
@@ -154,68 +153,4 @@ func (s *TenantStore) replaceOwner(read, o campaign.Owner) types.TransactWriteIt
 		put.ExpressionAttributeValues = Item{":tenant": text(read.Tenant), ":since": millis(read.Since), ":givenUp": millis(read.GivenUpAt)}
 	}
 	return types.TransactWriteItem{Put: put}
-}
-
-const (
-	// campaignsAPage is the number of campaigns per page.
-	campaignsAPage = 100
-	// campaignsAtOnce is the number of campaigns read concurrently.
-	campaignsAtOnce = 8
-)
-
-// batchStates are the attributes that eachBatch reads.
-var batchStates = []string{"sk", "key", "agentId", "closedAt", forgetting}
-
-// eachBatch calls visit for all batches of a tenant, concurrently. The batches contain the
-// fields of batchStates.
-func (s *TenantStore) eachBatch(ctx context.Context, tenant string, visit func(b campaign.Batch)) error {
-	for after := ""; ; {
-		page, err := (&CampaignStore{s.table}).ListCampaigns(ctx, tenant, after, campaignsAPage)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		group, groupCtx := errgroup.WithContext(ctx)
-		group.SetLimit(campaignsAtOnce)
-		for _, listed := range page {
-			group.Go(func() error { return s.eachBatchOf(groupCtx, listed.ID, visit) })
-		}
-		if err := group.Wait(); err != nil {
-			return err
-		}
-		after = page[len(page)-1].Cursor
-	}
-}
-
-func (s *TenantStore) eachBatchOf(ctx context.Context, id campaign.ID, visit func(b campaign.Batch)) error {
-	c, err := s.campaign(ctx, id, batchStates, false)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil // deleted concurrently
-	}
-	if err != nil {
-		return err
-	}
-	for _, b := range c.Batches {
-		visit(b.Batch)
-	}
-	return nil
-}
-
-// usage summarizes the batches that the tenant sent with the agent.
-func (s *TenantStore) usage(ctx context.Context, tenant, agentID string) (campaign.Use, error) {
-	var mu sync.Mutex
-	var u campaign.Use
-	err := s.eachBatch(ctx, tenant, func(b campaign.Batch) {
-		if b.AgentID != agentID {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case b.ClosedAt.IsZero():
-			u.Open++
-		case b.ClosedAt.After(u.ClosedAt):
-			u.ClosedAt = b.ClosedAt
-		}
-	})
-	return u, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
@@ -40,7 +41,7 @@ func newAgency(t *testing.T) *agency {
 func (a *agency) tenant() string { return "tenant-" + rand.Text() }
 
 func (a *agency) assign(tenant, agent string) error {
-	return a.SaveTenant(a.t.Context(), campaign.Tenant{ID: tenant, AgentID: agent})
+	return a.SaveTenant(a.t.Context(), campaign.Tenant{ID: tenant, AgentID: agent}, (&admin.Service{Store: a.Store}).AgentUse)
 }
 
 func (a *agency) must(errs ...error) {

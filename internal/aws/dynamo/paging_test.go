@@ -91,7 +91,7 @@ func TestPages_Tenant(t *testing.T) {
 	ctx, clients := t.Context(), "rcs_"+rand.Text()
 	for i := range several {
 		must(t, s.SaveAgent(ctx, campaign.Agent{ID: "a" + one(i)}))
-		must(t, s.SaveTenant(ctx, campaign.Tenant{ID: "t" + one(i), AgentID: "a" + one(i)}))
+		must(t, s.SaveTenant(ctx, campaign.Tenant{ID: "t" + one(i), AgentID: "a" + one(i)}, nil))
 		must(t, s.Pause(ctx, "tenant#t"+one(i)))
 		must(t, s.SaveEndpoint(ctx, campaign.Endpoint{ID: one(i), Tenant: tenant, URL: "https://e.example", Secret: "s"}))
 		must(t, adminAuth(s).CreateCredential(ctx, campaign.Credential{ClientID: clients + one(i), Tenant: tenant, Name: "n", SecretHash: []byte("h")}))

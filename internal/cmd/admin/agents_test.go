@@ -115,7 +115,7 @@ func TestList_AgentOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.store.Tenants.SaveTenant(t.Context(), campaign.Tenant{ID: owner, AgentID: "agent-" + rand.Text()}); err != nil {
+	if err := s.store.Tenants.SaveTenant(t.Context(), campaign.Tenant{ID: owner, AgentID: "agent-" + rand.Text()}, nil); err != nil {
 		t.Fatal(err)
 	}
 	shown := map[any]string{}

@@ -164,7 +164,7 @@ func TestRestore_KeepsOptOuts(t *testing.T) {
 	maps.Copy(a.env, map[string]string{
 		"AWS_ENDPOINT_URL": a.URL, "AUTH_TABLE": own.Tables().Auth, "CAMPAIGNS_TABLE": own.Tables().Campaigns, "OUTCOMES_TABLE": own.Tables().Outcomes, "WEBHOOKS_TABLE": own.Tables().Webhooks,
 	})
-	if err := own.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", AgentID: "agent"}); err != nil {
+	if err := own.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", AgentID: "agent"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Now().Truncate(time.Second)

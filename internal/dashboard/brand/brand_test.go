@@ -41,7 +41,7 @@ func newOffice(t *testing.T) office {
 	ui.Brands, ui.MediaURL = store, mediaURL
 	o := office{store: store, tenant: strings.ToLower(rand.Text())}
 	o.Dashboard = webtest.Serve(t, ui, brand.Area(), &brand.Pages{Store: store, MediaURL: mediaURL})
-	if err := store.SaveTenant(t.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja Bela"}); err != nil {
+	if err := store.SaveTenant(t.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja Bela"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	o.logo = o.addMedia(t, o.tenant, "image/png")

@@ -679,7 +679,7 @@ func (m memory) Dispatch(context.Context, string, string, []byte, campaign.PageC
 func TestReview_Outlook(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	err := b.store.SaveTenantAndAgent(t.Context(), campaign.Tenant{ID: b.tenant, AgentID: b.tenant}, campaign.Agent{ID: b.tenant, Rate: 1})
+	err := b.store.SaveTenantAndAgent(t.Context(), campaign.Tenant{ID: b.tenant, AgentID: b.tenant}, campaign.Agent{ID: b.tenant, Rate: 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func newTenantFixture(tb testing.TB) tenantFixture {
 	o := tenantFixture{
 		Dashboard: webtest.New(tb, credentials.Area(), pages, clock), store: auth, tenant: strings.ToLower(rand.Text()),
 	}
-	if err := store.SaveTenant(tb.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja"}); err != nil {
+	if err := store.SaveTenant(tb.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja"}, nil); err != nil {
 		tb.Fatal(err)
 	}
 	o.admin, o.viewer = o.SignIn(o.tenant, web.RoleAdmin), o.SignIn(o.tenant, web.RoleViewer)

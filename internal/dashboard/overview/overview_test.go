@@ -47,7 +47,7 @@ func newShop(t *testing.T) shop {
 	pages := &overview.Pages{Store: store, Credentials: noCredentials{}, Now: clock}
 	s := shop{Dashboard: webtest.New(t, overview.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()), t: t}
 	s.must(store.SaveAgent(t.Context(), campaign.Agent{ID: "agent-" + s.tenant}))
-	s.must(store.SaveTenant(t.Context(), campaign.Tenant{ID: s.tenant, AgentID: "agent-" + s.tenant}))
+	s.must(store.SaveTenant(t.Context(), campaign.Tenant{ID: s.tenant, AgentID: "agent-" + s.tenant}, nil))
 	s.admin = s.SignIn(s.tenant, web.RoleAdmin)
 	return s
 }
@@ -222,7 +222,7 @@ func TestShow_Counting(t *testing.T) {
 func TestShow_Company(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.must(s.store.SaveTenant(t.Context(), campaign.Tenant{ID: s.tenant, Name: "Loja Azul", AgentID: "agent-" + s.tenant}))
+	s.must(s.store.SaveTenant(t.Context(), campaign.Tenant{ID: s.tenant, Name: "Loja Azul", AgentID: "agent-" + s.tenant}, nil))
 	if text := s.admin.Get(overview.Path).Text(); !strings.Contains(text, " LA ") {
 		t.Errorf("the page does not show the company: %s", text)
 	}

@@ -65,7 +65,7 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
 	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), calls: &calls{}}
-	if err := store.SaveTenant(t.Context(), campaign.Tenant{ID: b.tenant, Name: "T"}); err != nil {
+	if err := store.SaveTenant(t.Context(), campaign.Tenant{ID: b.tenant, Name: "T"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	pages := &templates.Pages{

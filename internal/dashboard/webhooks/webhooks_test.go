@@ -56,7 +56,7 @@ func newTenantFixture(tb testing.TB, local bool) tenantFixture {
 	o := tenantFixture{
 		Dashboard: webtest.New(tb, webhooks.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),
 	}
-	if err := store.SaveTenant(tb.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja"}); err != nil {
+	if err := store.SaveTenant(tb.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja"}, nil); err != nil {
 		tb.Fatal(err)
 	}
 	o.admin, o.viewer = o.SignIn(o.tenant, web.RoleAdmin), o.SignIn(o.tenant, web.RoleViewer)

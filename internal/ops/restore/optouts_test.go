@@ -29,7 +29,7 @@ func TestCarryOptOuts_NewerOptOuts(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	source, restored := book(t, env), book(t, env)
-	if err := restored.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", Name: "Acme", AgentID: "agent"}); err != nil {
+	if err := restored.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", Name: "Acme", AgentID: "agent"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	put := func(s *dynamotest.Store, shard, version int, packed string) {
@@ -74,7 +74,7 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	source, restored := book(t, env), book(t, env)
-	if err := restored.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", Name: "Acme", AgentID: "agent"}); err != nil {
+	if err := restored.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", Name: "Acme", AgentID: "agent"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	out := func(s *dynamotest.Store, from, to int) {
@@ -110,7 +110,7 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 			t.Fatalf("%d sets were taken, %v; want %d", taken, err, want)
 		}
 	}
-	if err := source.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", Name: "Acme", AgentID: "agent"}); err != nil {
+	if err := source.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", Name: "Acme", AgentID: "agent"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	out(restored, 0, 5) // the restored state
