@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"time"
 
+	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/port"
+
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
@@ -54,20 +57,10 @@ type Ledger interface {
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
 }
 
-// Recorder records outcomes. Recording an outcome twice has no effect.
-type Recorder interface {
-	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
-}
-
 // Tasks queues revoke tasks.
 type Tasks interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
-}
-
-// Blobs reads the bytes of a payload from offset from up to, but not including, to.
-type Blobs interface {
-	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 }
 
 // Provider revokes undelivered messages. An error that is not a campaign.Failure is
@@ -80,9 +73,9 @@ type Provider interface {
 // crash, the next attempt does the remaining steps.
 type Canceller struct {
 	Ledger   Ledger
-	Recorder Recorder
+	Recorder port.Recorder
 	Tasks    Tasks
-	Blobs    Blobs
+	Blobs    payload.Blobs
 	Provider Provider
 	// Concurrency is the number of messages that one task revokes concurrently.
 	Concurrency int

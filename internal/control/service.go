@@ -10,15 +10,12 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
-
-// Tokens verifies the access token of a request.
-type Tokens interface {
-	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
-}
 
 // Store reads and changes campaigns.
 type Store interface {
@@ -38,22 +35,12 @@ type Store interface {
 	CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error
 }
 
-// Queue queues revoke tasks.
-type Queue interface {
-	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
-}
-
-// Releases schedules the release of a batch for its due time.
-type Releases interface {
-	Schedule(ctx context.Context, b campaign.Batch) error
-}
-
 // Service serves the requests that cancel a campaign or reschedule a batch.
 type Service struct {
-	Tokens   Tokens
+	Tokens   accesstoken.Authorizer
 	Store    Store
-	Queue    Queue
-	Releases Releases
+	Queue    port.Queue
+	Releases port.Releases
 	Now      func() time.Time
 	BaseURL  string        // configured base URL, or ""
 	Lead     time.Duration // minimum time from now to a schedule

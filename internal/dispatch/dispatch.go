@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/httpapi"
@@ -31,31 +33,13 @@ type Store interface {
 	Accept(ctx context.Context, a campaign.AcceptCommand, token string) error
 }
 
-// Blobs stores payloads, error files and long answers.
-type Blobs interface {
-	Put(ctx context.Context, key string, body []byte, contentType string) error
-	Get(ctx context.Context, key string) ([]byte, error)
-	Delete(ctx context.Context, key string) error
-}
-
-// Tokens verifies the access token of a request. The claims are returned beside the
-// error of a token that lacks the scope.
-type Tokens interface {
-	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
-}
-
-// Releases schedules the release of an accepted batch for its due time.
-type Releases interface {
-	Schedule(ctx context.Context, b campaign.Batch) error
-}
-
 // Service serves POST /api/v1/external/campaigns/dispatch and the dispatch calls of the
 // dashboard.
 type Service struct {
-	Tokens      Tokens
+	Tokens      accesstoken.Authorizer
 	Store       Store
-	Blobs       Blobs
-	Releases    Releases
+	Blobs       port.Blobs
+	Releases    port.Releases
 	SeenNumbers *SeenNumbers
 	Now         func() time.Time
 	BaseURL     string        // configured base URL, or ""

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -155,7 +157,7 @@ func (c *company) create(asked campaign.ExportRequest) campaign.Export {
 }
 
 // maker returns the maker of files on the stores.
-func (c *company) maker(store *dynamotest.Store, blobs *s3.Store, tasks exports.Queue) *exports.Maker {
+func (c *company) maker(store *dynamotest.Store, blobs *s3.Store, tasks port.Queue) *exports.Maker {
 	return &exports.Maker{Store: store, Blobs: blobs, Tasks: tasks, Now: func() time.Time { return c.now }, PartSize: 1}
 }
 

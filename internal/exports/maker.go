@@ -14,6 +14,8 @@ import (
 	"log/slog"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/retry"
@@ -59,16 +61,11 @@ type MakerBlobs interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// Queue queues export tasks.
-type Queue interface {
-	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
-}
-
 // Maker writes the files of exports.
 type Maker struct {
 	Store    MakerStore
 	Blobs    MakerBlobs
-	Tasks    Queue
+	Tasks    port.Queue
 	Now      func() time.Time
 	PartSize int // bytes from which a part is uploaded
 }
@@ -179,7 +176,7 @@ func (m *Maker) queue(ctx context.Context, e campaign.Export) error {
 	return queueTask(ctx, m.Tasks, e)
 }
 
-func queueTask(ctx context.Context, tasks Queue, e campaign.Export) error {
+func queueTask(ctx context.Context, tasks port.Queue, e campaign.Export) error {
 	body, err := json.Marshal(campaign.ExportTask{ExportID: e.ExportID})
 	if err != nil {
 		return fmt.Errorf("encode export task: %w", err)

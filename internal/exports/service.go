@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
@@ -25,11 +27,6 @@ const (
 	// secretSize is the number of random bytes in a link.
 	secretSize = 32
 )
-
-// Tokens verifies the access token of a request.
-type Tokens interface {
-	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
-}
 
 // Store reads campaigns and keeps exports.
 type Store interface {
@@ -49,10 +46,10 @@ type Files interface {
 
 // Service takes requests for exports, and serves their progress and their files.
 type Service struct {
-	Tokens  Tokens
+	Tokens  accesstoken.Authorizer
 	Store   Store
 	Files   Files
-	Queue   Queue
+	Queue   port.Queue
 	Now     func() time.Time
 	BaseURL string // configured base URL, or ""
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
@@ -100,7 +102,7 @@ func (c *company) must(err error) {
 }
 
 // worker returns a worker with parts of two messages.
-func (c *company) worker(store *dynamotest.Store, blobs *s3.Store, tasks imports.Queue) *imports.Worker {
+func (c *company) worker(store *dynamotest.Store, blobs *s3.Store, tasks port.Queue) *imports.Worker {
 	now := func() time.Time { return c.now }
 	return &imports.Worker{
 		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: 2, OptOuts: &optout.Book{Store: store, Now: now},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/httpapi/inputerr"
@@ -51,7 +53,7 @@ type Service struct {
 	Uploads Uploads
 	// Stat returns the ETag and the size of an uploaded file.
 	Stat  func(ctx context.Context, key string) (tag string, size int64, err error)
-	Queue Queue
+	Queue port.Queue
 	Now   func() time.Time
 	Lead  time.Duration // minimum time from now to a schedule
 }

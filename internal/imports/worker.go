@@ -16,6 +16,8 @@ import (
 	"log/slog"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/retry"
@@ -76,16 +78,6 @@ type Dispatcher interface {
 	Dispatch(ctx context.Context, tenant, base string, body []byte, o campaign.PageCall) ([]byte, error)
 }
 
-// OptOuts returns a function that reports whether an E.164 number opted out.
-type OptOuts interface {
-	Of(ctx context.Context, tenant string) (func(phone string) bool, error)
-}
-
-// Queue queues import tasks.
-type Queue interface {
-	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
-}
-
 // Worker reads files and dispatches their parts.
 type Worker struct {
 	Store Store
@@ -93,8 +85,8 @@ type Worker struct {
 	// Open opens an uploaded file that still has the tag.
 	Open     func(ctx context.Context, key, tag string) (file Source, size int64, err error)
 	Dispatch Dispatcher
-	OptOuts  OptOuts
-	Tasks    Queue
+	OptOuts  port.OptOuts
+	Tasks    port.Queue
 	Now      func() time.Time
 	BaseURL  string
 	// PartLines is the maximum number of messages of a part.
@@ -194,7 +186,7 @@ func ended(i campaign.Import, why *fault) campaign.ImportState {
 }
 
 // queue queues the task to continue an import after a time.
-func queue(ctx context.Context, tasks Queue, id campaign.ID, after time.Duration) error {
+func queue(ctx context.Context, tasks port.Queue, id campaign.ID, after time.Duration) error {
 	body, err := json.Marshal(campaign.ImportTask{Tenant: id.Tenant, ImportID: id.CampaignID})
 	if err != nil {
 		return fmt.Errorf("encode import task: %w", err)

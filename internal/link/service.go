@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
@@ -24,21 +26,11 @@ type Store interface {
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
-// Blobs reads the bytes [from, to) of payloads.
-type Blobs interface {
-	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
-}
-
-// Queue is the events queue.
-type Queue interface {
-	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
-}
-
 // Service serves links.
 type Service struct {
 	Store Store
-	Blobs Blobs
-	Queue Queue
+	Blobs payload.Blobs
+	Queue port.Queue
 	Now   func() time.Time
 
 	templates cache.Cache[templateKey, campaign.Template]

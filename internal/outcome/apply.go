@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
@@ -37,7 +39,7 @@ type Replies interface {
 
 // Contents stores the contents of events.
 type Contents interface {
-	Blobs
+	port.BlobWriter
 	Get(ctx context.Context, key string) ([]byte, error)
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
 )
@@ -27,22 +29,12 @@ type Webhooks interface {
 	AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error
 }
 
-// Blobs stores webhook events that belong to no batch.
-type Blobs interface {
-	Put(ctx context.Context, key string, body []byte, contentType string) error
-}
-
-// Queue is the notify queue.
-type Queue interface {
-	SendAll(ctx context.Context, group string, bodies [][]byte) error
-}
-
 // Recorder records outcomes.
 type Recorder struct {
 	Store    Store
 	Webhooks Webhooks
-	Blobs    Blobs
-	Notify   Queue
+	Blobs    port.BlobWriter
+	Notify   port.BatchQueue
 	// Days counts the results by day. Nil counts nothing.
 	Days Days
 	// SweepAfter is the time until sweep checks a new delivery or a completed batch.

@@ -9,15 +9,12 @@ import (
 	"net/http"
 	"strconv"
 
+	"campaign-dispatch/internal/campaign/payload"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
-
-// Tokens verifies the access token of a request.
-type Tokens interface {
-	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
-}
 
 // Store reads campaigns and their ledger.
 type Store interface {
@@ -37,16 +34,11 @@ type Store interface {
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
-// Blobs reads the bytes of a payload from offset from up to, but not including, to.
-type Blobs interface {
-	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
-}
-
 // Service serves the requests that read a campaign.
 type Service struct {
-	Tokens  Tokens
+	Tokens  accesstoken.Authorizer
 	Store   Store
-	Blobs   Blobs
+	Blobs   payload.Blobs
 	BaseURL string // configured base URL, or ""
 }
 

@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -21,22 +23,12 @@ type Store interface {
 	EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 }
 
-// FrameQueue is the send queue.
-type FrameQueue interface {
-	SendAll(ctx context.Context, group string, bodies [][]byte) error
-}
-
-// Queue is the release queue.
-type Queue interface {
-	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
-}
-
 // Releaser releases batches. Tasks can be repeated. After a crash, the task's next receive
 // resumes; frames queued twice are sent once.
 type Releaser struct {
 	Store    Store
-	Frames   FrameQueue
-	Releases Queue
+	Frames   port.BatchQueue
+	Releases port.Queue
 	// SweepAfter is the time until sweep checks a released batch.
 	SweepAfter time.Duration
 	Now        func() time.Time

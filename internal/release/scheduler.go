@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -18,7 +20,7 @@ type Schedules interface {
 
 // Scheduler queues batches for release, at least once each.
 type Scheduler struct {
-	Queue     Queue
+	Queue     port.Queue
 	Schedules Schedules
 }
 

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/retry"
 )
@@ -54,7 +56,7 @@ func (s *Sender) putBack(ctx context.Context, r *run) {
 	}
 }
 
-func (f *frameRun) put(ctx context.Context, q Queue, t campaign.SendTask, delay time.Duration) {
+func (f *frameRun) put(ctx context.Context, q port.Queue, t campaign.SendTask, delay time.Duration) {
 	body, err := json.Marshal(t)
 	if err == nil {
 		err = q.Send(ctx, t.Tenant, body, delay)

@@ -11,6 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
@@ -36,31 +39,10 @@ type RateLimits interface {
 	SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error)
 }
 
-// Blobs reads the bytes [from, to) of payloads.
-type Blobs interface {
-	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
-}
-
 // Provider sends messages and ignores repeated IDs. An error that is not a campaign.Failure
 // counts as transient. Errors contain no phone number and no text.
 type Provider interface {
 	Send(ctx context.Context, agent campaign.Agent, d campaign.OutgoingMessage) error
-}
-
-// Recorder records outcomes. Repeated outcomes are ignored.
-type Recorder interface {
-	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
-}
-
-// OptOuts returns a function that reports whether an E.164 number opted out of the tenant's
-// messages.
-type OptOuts interface {
-	Of(ctx context.Context, tenant string) (func(phone string) bool, error)
-}
-
-// Queue is the send queue.
-type Queue interface {
-	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 }
 
 // Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or
@@ -69,11 +51,11 @@ type Sender struct {
 	Batches    Batches
 	Catalog    Catalog
 	RateLimits RateLimits
-	Blobs      Blobs
+	Blobs      payload.Blobs
 	Provider   Provider
-	Recorder   Recorder
-	OptOuts    OptOuts
-	Queue      Queue
+	Recorder   port.Recorder
+	OptOuts    port.OptOuts
+	Queue      port.Queue
 	// Concurrency is the number of concurrent sends per call of Handle.
 	Concurrency int
 	// LinkURL is the base URL of links that count clicks. It can be "".

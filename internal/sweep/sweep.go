@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/outcome/ledger"
@@ -55,14 +57,9 @@ type Recounter interface {
 	Recount(ctx context.Context) error
 }
 
-// Queue is a task queue.
-type Queue interface {
-	SendAll(ctx context.Context, group string, bodies [][]byte) error
-}
-
 // CountedQueue is a task queue with a queue length.
 type CountedQueue interface {
-	Queue
+	port.BatchQueue
 	Waiting(ctx context.Context) (int, error)
 }
 
@@ -74,10 +71,10 @@ type Sweeper struct {
 	Recorder    Recorder
 	Purger      Purger
 	Recounter   Recounter // nil for none
-	Releases    Queue
+	Releases    port.BatchQueue
 	Frames      CountedQueue
-	Notify      Queue
-	Revokes     Queue
+	Notify      port.BatchQueue
+	Revokes     port.BatchQueue
 	Shards      int // of the index of due items
 	// DeliveryShards is the number of shards of the Webhooks table's index.
 	DeliveryShards int
@@ -421,7 +418,7 @@ func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error
 
 // queue queues the tasks, then postpones the batch's next check. A crash in between
 // requeues them (at least once).
-func (s *Sweeper) queue(ctx context.Context, q Queue, b campaign.Batch, tasks []any) error {
+func (s *Sweeper) queue(ctx context.Context, q port.BatchQueue, b campaign.Batch, tasks []any) error {
 	bodies, err := campaign.Bodies(tasks)
 	if err != nil {
 		return err

@@ -15,11 +15,6 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-// Tokens verifies the access token of a request.
-type Tokens interface {
-	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
-}
-
 // Store reads and writes templates. The error of a read wraps campaign.ErrNotFound if there
 // is none.
 type Store interface {
@@ -44,7 +39,7 @@ type Media interface {
 
 // Service serves the requests about templates.
 type Service struct {
-	Tokens  Tokens
+	Tokens  accesstoken.Authorizer
 	Media   Media
 	Store   Store
 	Now     func() time.Time

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
@@ -58,11 +60,6 @@ type Blobs interface {
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 }
 
-// Queue is the notify queue.
-type Queue interface {
-	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
-}
-
 // Notifier posts webhooks. Repeated tasks are safe.
 type Notifier struct {
 	Store     Store
@@ -70,7 +67,7 @@ type Notifier struct {
 	Posts     Posts
 	Kept      KeptPosts
 	Blobs     Blobs
-	Queue     Queue
+	Queue     port.Queue
 	Templates Templates
 	// HTTP sends the requests, see Poster.
 	HTTP *http.Client

@@ -7,16 +7,13 @@ import (
 	"log/slog"
 	"strconv"
 
+	"campaign-dispatch/internal/port"
+
 	"github.com/aws/aws-lambda-go/events"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
 )
-
-// Unread is the queue for unreadable stream records.
-type Unread interface {
-	SendAll(ctx context.Context, group string, bodies [][]byte) error
-}
 
 // UnreadRecord identifies an unreadable stream record. Without a SequenceNumber, it
 // identifies a batch whose entries could not be queued.
@@ -30,7 +27,7 @@ type UnreadRecord struct {
 // all records to handle. Unreadable records and the batches of a ledger.UnqueuedError are
 // sent to unread, so that they do not block later records. Other errors fail the whole
 // call.
-func OfStream(handle func(ctx context.Context, fresh []ledger.NewEntries) error, unread Unread) func(context.Context, events.DynamoDBEvent) error {
+func OfStream(handle func(ctx context.Context, fresh []ledger.NewEntries) error, unread port.BatchQueue) func(context.Context, events.DynamoDBEvent) error {
 	return func(ctx context.Context, event events.DynamoDBEvent) error {
 		var fresh []ledger.NewEntries
 		var damaged []UnreadRecord

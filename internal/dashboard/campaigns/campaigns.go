@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -41,11 +43,6 @@ type Store interface {
 	Approval(ctx context.Context, tenant, campaignID string) (campaign.Approval, error)
 	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
-}
-
-// Credentials reads a tenant's API credentials, revoked ones included.
-type Credentials interface {
-	Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error)
 }
 
 // Messages searches a campaign's messages. The error of an invalid search is a
@@ -86,7 +83,7 @@ type Controls interface {
 // Pages are the pages of campaigns.
 type Pages struct {
 	Store       Store
-	Credentials Credentials
+	Credentials port.Credentials
 	Messages    Messages
 	Controls    Controls
 	OptOuts     OptOuts

@@ -10,12 +10,6 @@ import (
 	"campaign-dispatch/internal/phone"
 )
 
-// OptOuts returns a function that reports whether an E.164 number opted out of the tenant's
-// messages. It is at most 30 seconds old.
-type OptOuts interface {
-	Of(ctx context.Context, tenant string) (func(phone string) bool, error)
-}
-
 // outlook is what to expect of a campaign besides the findings.
 type outlook struct {
 	OptedOut int // people who opted out and get nothing

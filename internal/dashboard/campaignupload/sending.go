@@ -18,6 +18,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
@@ -59,20 +61,12 @@ type Store interface {
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
 }
 
-// Blobs stores uploads for a day, and the files of drafts for a month. The error wraps campaign.ErrNotFound if there is
-// none.
-type Blobs interface {
-	Put(ctx context.Context, key string, body []byte, contentType string) error
-	Get(ctx context.Context, key string) ([]byte, error)
-	Delete(ctx context.Context, key string) error
-}
-
 // Pages serves the pages for sending a campaign.
 type Pages struct {
 	Store    Store
-	Blobs    Blobs
+	Blobs    port.Blobs
 	Dispatch dispatchclient.Dispatcher
-	OptOuts  OptOuts
+	OptOuts  port.OptOuts
 	Now      func() time.Time
 	Lead     time.Duration // minimum time from now to a schedule
 	// Upload allows a page to upload large files.

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
@@ -38,7 +40,7 @@ type Store interface {
 // Pages are the page of the overview.
 type Pages struct {
 	Store       Store
-	Credentials start.Credentials
+	Credentials port.Credentials
 	Now         func() time.Time
 }
 

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
@@ -32,22 +34,12 @@ type Agents interface {
 	Agents(ctx context.Context) ([]campaign.Agent, error)
 }
 
-// Blobs stores the contents of replies.
-type Blobs interface {
-	Put(ctx context.Context, key string, body []byte, contentType string) error
-}
-
-// Queue queues tasks.
-type Queue interface {
-	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
-}
-
 // Hook is the webhook of all agents. It is safe for concurrent use and must not be
 // copied.
 type Hook struct {
 	Agents Agents
-	Blobs  Blobs
-	Queue  Queue // of EventTasks
+	Blobs  port.BlobWriter
+	Queue  port.Queue // of EventTasks
 	Now    func() time.Time
 
 	tokens  cache.Cache[string, string]   // of existing agents

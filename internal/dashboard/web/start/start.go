@@ -6,6 +6,8 @@ import (
 	"context"
 	"slices"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 )
@@ -13,11 +15,6 @@ import (
 // Templates reads a tenant's templates.
 type Templates interface {
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
-}
-
-// Credentials reads a tenant's API credentials, revoked ones included.
-type Credentials interface {
-	Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error)
 }
 
 // Step is a step of a tenant's start.
@@ -29,7 +26,7 @@ type Step struct {
 
 // Steps returns the steps of a tenant without campaigns. tested reports whether it has sent a
 // test message.
-func Steps(ctx context.Context, t Templates, c Credentials, tenant string, tested bool) ([]Step, error) {
+func Steps(ctx context.Context, t Templates, c port.Credentials, tenant string, tested bool) ([]Step, error) {
 	templates, err := t.Templates(ctx, tenant)
 	if err != nil {
 		return nil, err
