@@ -49,16 +49,17 @@ func (e *SeenNumbers) Known(id campaign.ID) int {
 // Find merges the new sets and returns those of the numbers that an earlier batch
 // holds. complete is false if a set is missing: an eventually consistent read did not
 // return it, or the cached sets belong to a deleted campaign with the same id. It is also
-// false if a set is newer than meta: a batch was accepted between the reads, and the other
-// rows of the call, read with meta, do not show it.
+// false if numbers were found and a set is newer than meta: a batch was accepted between the
+// reads, and the other rows of the call, read with meta, may not show what it did.
 func (e *SeenNumbers) Find(id campaign.ID, meta campaign.Meta, sets []campaign.PackedSet, numbers numberset.Set) (numberset.Set, bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r, err := e.remember(id, meta.CreatedAt, sets)
-	if err != nil || r.ordinal != meta.Batches {
+	if err != nil || r.ordinal < meta.Batches {
 		return nil, false, err
 	}
-	return r.numbers.Intersect(numbers), true, nil
+	found := r.numbers.Intersect(numbers)
+	return found, len(found) == 0 || r.ordinal == meta.Batches, nil
 }
 
 // Add caches a set that this process has just written. created is the campaign's

@@ -42,6 +42,9 @@ func TestFind_SetNewerThanRows(t *testing.T) {
 	if _, complete, err := e.Find(id, rows, sets, numberset.Set{20}); complete || err != nil {
 		t.Fatalf("set 2 is newer than the rows, but complete = %v, %v", complete, err)
 	}
+	if found, complete, err := e.Find(id, rows, nil, numberset.Set{30}); !complete || err != nil || len(found) > 0 {
+		t.Errorf("no set has the number, but Find: %v, %v, %v", found, complete, err)
+	}
 	rows.Batches = 2
 	found, complete, err := e.Find(id, rows, nil, numberset.Set{20})
 	if diff := cmp.Diff(numberset.Set{20}, found); diff != "" || !complete || err != nil {
