@@ -6,11 +6,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-type billingStore interface {
-	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
-	SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error
-}
-
 // CheckBilling returns the prices and limits of a form. Invalid input returns a
 // *inputerr.Error.
 func (d *Service) CheckBilling(form campaign.BillingForm) (b campaign.Billing, err error) {

@@ -60,8 +60,6 @@ type Store interface {
 	templateStore
 	endpointStore
 	deliveryStore
-	pauseStore
-	billingStore
 }
 
 // Auth writes credentials and ends the sessions of people.
@@ -80,6 +78,10 @@ type tenantStore interface {
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	SaveAgent(ctx context.Context, a campaign.Agent) error
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
+	Pause(ctx context.Context, subject string) error
+	Resume(ctx context.Context, subject string) error
+	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
+	SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error
 }
 
 type templateStore interface {
@@ -112,11 +114,6 @@ type deliveryStore interface {
 	SaveDelivery(ctx context.Context, read, n campaign.WebhookDelivery) (bool, error)
 	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
 	AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error
-}
-
-type pauseStore interface {
-	Pause(ctx context.Context, subject string) error
-	Resume(ctx context.Context, subject string) error
 }
 
 // missing is an error about something that does not exist. It is campaign.ErrNotFound.

@@ -73,18 +73,13 @@ type Source interface {
 	BytesRead() int64
 }
 
-// Dispatcher checks and accepts parts. A refusal is a *httpapi.Problem.
-type Dispatcher interface {
-	Dispatch(ctx context.Context, tenant, base string, body []byte, o campaign.PageCall) ([]byte, error)
-}
-
 // Worker reads files and dispatches their parts.
 type Worker struct {
 	Store Store
 	Blobs Blobs
 	// Open opens an uploaded file that still has the tag.
 	Open     func(ctx context.Context, key, tag string) (file Source, size int64, err error)
-	Dispatch Dispatcher
+	Dispatch port.Dispatcher
 	OptOuts  port.OptOuts
 	Tasks    port.Queue
 	Now      func() time.Time

@@ -17,28 +17,18 @@ import (
 
 // Store stores credentials, refresh tokens and rate limit windows.
 type Store interface {
-	TokenStore
-	WindowStore
-	// AuthRows reads the rows of a token request in a consistent read.
-	AuthRows(ctx context.Context, q authrow.Query) (authrow.Rows, error)
-}
-
-// TokenStore writes refresh tokens.
-type TokenStore interface {
 	PutRefreshToken(ctx context.Context, t authrow.RefreshToken) error
 	// RotateRefreshToken writes next and marks used as used, in one transaction. The
 	// error wraps campaign.ErrLostRace if used is no longer valid.
 	RotateRefreshToken(ctx context.Context, used, next authrow.RefreshToken, at time.Time) error
 	RevokeFamily(ctx context.Context, family string, until time.Time) error
-}
-
-// WindowStore stores rate limit windows.
-type WindowStore interface {
 	// SwapWindow replaces read with next, or returns the current window.
 	SwapWindow(ctx context.Context, key string, read, next authrow.Window) (current authrow.Window, swapped bool, err error)
 	// TakePlace takes a place that no request has used since the time, or returns the
 	// current places.
 	TakePlace(ctx context.Context, key string, place int, p authrow.Pass, since time.Time) (current authrow.Places, taken bool, err error)
+	// AuthRows reads the rows of a token request in a consistent read.
+	AuthRows(ctx context.Context, q authrow.Query) (authrow.Rows, error)
 }
 
 // Server serves the token endpoint, its metadata and its keys.

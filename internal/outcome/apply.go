@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/port"
 
 	"campaign-dispatch/internal/cache"
@@ -15,26 +16,22 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// Batches finds the batch of a message.
-type Batches interface {
+// EventStore finds what an event is about, and stores taps, clicks and replies. The same reply
+// can be stored again.
+type EventStore interface {
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-}
-
-// Tenants finds the tenant of an agent, "" if there is none.
-type Tenants interface {
 	TenantOf(ctx context.Context, agentID string) (string, error)
+	SaveReply(ctx context.Context, tenant string, r campaign.Reply) error
+	Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
+	AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, news []campaign.Change) (ledger.Taps, error)
+	Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
 }
 
 // OptOuts stores opted-out phone numbers by tenant.
 type OptOuts interface {
 	WouldChange(ctx context.Context, tenant string, c campaign.OptChange) (bool, error)
 	Record(ctx context.Context, tenant string, changes []campaign.OptChange) error
-}
-
-// Replies stores what people wrote. The same reply can be stored again.
-type Replies interface {
-	SaveReply(ctx context.Context, tenant string, r campaign.Reply) error
 }
 
 // Contents stores the contents of events.
@@ -45,14 +42,10 @@ type Contents interface {
 
 // Applier applies provider events.
 type Applier struct {
-	Batches  Batches
-	Tenants  Tenants
+	Store    EventStore
 	OptOuts  OptOuts
 	Contents Contents
 	Recorder *Recorder
-	Taps     Taps
-	Clicks   Clicks
-	Replies  Replies
 
 	batches cache.Cache[campaign.BatchKey, campaign.Batch] // see immutableFields
 }
@@ -162,7 +155,7 @@ func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks 
 	if !slices.ContainsFunc(at, func(i int) bool { return tasks[i].Kind == campaign.EventExpired }) {
 		return b, nil
 	}
-	current, err := a.Batches.Batch(ctx, b.BatchRef)
+	current, err := a.Store.Batch(ctx, b.BatchRef)
 	b.CancelledAt, b.Revoke = current.CancelledAt, current.Revoke
 	return b, err
 }
@@ -192,7 +185,7 @@ func immutableFields(b campaign.Batch) campaign.Batch {
 // loadBatch returns a released batch. The error wraps campaign.ErrNotFound if it is unknown
 // or was not released.
 func (a *Applier) loadBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
-	b, err := a.Batches.FindBatch(ctx, key)
+	b, err := a.Store.FindBatch(ctx, key)
 	if err == nil && b.AgentID == "" {
 		err = fmt.Errorf("batch %s has no agent: %w", b.BatchID, campaign.ErrNotFound)
 	}

@@ -40,7 +40,7 @@ func (r *released) Batch(context.Context, campaign.BatchRef) (campaign.Batch, er
 func (r *released) process() func(t *testing.T, kind campaign.EventKind, index int) error {
 	recorder := r.recorder()
 	recorder.Store, recorder.Now = r, func() time.Time { return r.now }
-	applier := &outcome.Applier{Batches: r, Recorder: recorder}
+	applier := &outcome.Applier{Store: r, Recorder: recorder}
 	return func(t *testing.T, kind campaign.EventKind, index int) error {
 		t.Helper()
 		task := campaign.EventTask{Kind: kind, AgentID: "agent", MessageID: r.batch.Key.MessageID(index), At: r.now}

@@ -12,13 +12,6 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Clicks stores the clicks of batches, each once for a message and a suggestion. The error
-// of AppendTaps wraps campaign.ErrLostRace if the clicks were changed concurrently.
-type Clicks interface {
-	Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
-	AppendTaps(ctx context.Context, b campaign.Batch, clicks ledger.Taps, news []campaign.Change) (ledger.Taps, error)
-}
-
 // recordClicks records the clicks on links of one batch, given by position, and sets their
 // errors. A click does not change the status of a message: whoever has a link can open it.
 func (a *Applier) recordClicks(ctx context.Context, key campaign.BatchKey, tasks []campaign.EventTask, at []int, errs []error) {
@@ -61,7 +54,7 @@ func (a *Applier) appendNewClicks(ctx context.Context, b campaign.Batch, clicks 
 		if err := retry.Wait(ctx, try); err != nil {
 			return err
 		}
-		before, err := a.Clicks.Clicks(ctx, b.Key)
+		before, err := a.Store.Clicks(ctx, b.Key)
 		if err != nil {
 			return err
 		}
@@ -69,7 +62,7 @@ func (a *Applier) appendNewClicks(ctx context.Context, b campaign.Batch, clicks 
 		if len(news) == 0 {
 			return nil
 		}
-		if _, err = a.Clicks.AppendTaps(ctx, b, before, news); !errors.Is(err, campaign.ErrLostRace) {
+		if _, err = a.Store.AppendTaps(ctx, b, before, news); !errors.Is(err, campaign.ErrLostRace) {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func (s *clicked) click(index, suggestion int) campaign.EventTask {
 func (s *clicked) handle(t *testing.T, events ...campaign.EventTask) error {
 	t.Helper()
 	applier := s.applier()
-	applier.Clicks = s
+	applier.Store = s
 	return errors.Join(applier.Handle(t.Context(), events)...)
 }
 

@@ -74,9 +74,9 @@ func newMetered(t *testing.T, endpoints int, kinds ...string) *metered {
 	m.store.Set(func(tables *dynamo.Tables) { tables.Outcomes, _ = env.LedgerTable(t) })
 	store := *m.store
 	store.Set(func(tables *dynamo.Tables) { tables.Client = dynamodb.NewFromConfig(env.AWS(), m.used.Attach) })
-	m.feeder = &feed.Feeder{Batches: &store, Endpoints: &store, Queue: m, Now: time.Now}
+	m.feeder = &feed.Feeder{Store: &store, Queue: m, Now: time.Now}
 	m.applier = &outcome.Applier{
-		Batches: &store, Tenants: &store, Taps: &store, Replies: &store, Contents: m.contents, OptOuts: &optout.Book{Store: &store, Now: time.Now},
+		Store: &store, Contents: m.contents, OptOuts: &optout.Book{Store: &store, Now: time.Now},
 		Recorder: &outcome.Recorder{
 			Store: &store, Webhooks: &store, Blobs: discard{}, Notify: m, SweepAfter: time.Hour, Now: time.Now,
 		},

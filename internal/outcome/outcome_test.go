@@ -19,6 +19,8 @@ var errBroken = errors.New("broken")
 
 // ledger stores one batch's ledger like a table. It can simulate conflicts.
 type batchLedger struct {
+	outcome.EventStore
+
 	sending    sync.Mutex
 	ledger     ledger.Head
 	state      campaign.BatchState

@@ -136,7 +136,7 @@ func (a *Applier) recipientTenant(ctx context.Context, t campaign.EventTask) (te
 			return "", "", err
 		}
 	}
-	tenant, err = a.Tenants.TenantOf(ctx, t.AgentID)
+	tenant, err = a.Store.TenantOf(ctx, t.AgentID)
 	return tenant, "", err
 }
 
@@ -166,7 +166,7 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h camp
 // with the batch of its message.
 func (a *Applier) keepReply(ctx context.Context, tenant string, r *answer, h campaign.WebhookEvent) error {
 	if r.tap == nil {
-		if err := a.Replies.SaveReply(ctx, tenant, campaign.NewReply(r.At, r.Blob, h.Phone, h.Text)); err != nil {
+		if err := a.Store.SaveReply(ctx, tenant, campaign.NewReply(r.At, r.Blob, h.Phone, h.Text)); err != nil {
 			return err
 		}
 	}

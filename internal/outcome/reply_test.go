@@ -73,7 +73,7 @@ func (p *people) apply(t *testing.T, kind campaign.EventKind, at time.Time) erro
 	t.Helper()
 	recorder := p.recorder()
 	recorder.Webhooks = p
-	applier := &outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p, Replies: p}
+	applier := &outcome.Applier{Store: p, Contents: p, Recorder: recorder, OptOuts: p}
 	task := campaign.EventTask{
 		Kind: kind, AgentID: "agent", EventID: "e", MessageID: campaign.BatchKey{1}.MessageID(0), At: at, Blob: "events/agent/e",
 	}
@@ -180,7 +180,7 @@ func TestHandle_OptOutsAreRecordedTogether(t *testing.T) {
 		p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000"}, optErr: optErr}
 		recorder := p.recorder()
 		recorder.Webhooks = p
-		applier := &outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p, Replies: p}
+		applier := &outcome.Applier{Store: p, Contents: p, Recorder: recorder, OptOuts: p}
 		tasks := make([]campaign.EventTask, 500)
 		for i := range tasks {
 			tasks[i] = campaign.EventTask{

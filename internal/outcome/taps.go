@@ -13,13 +13,6 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Taps stores the taps of batches. The error of AppendTaps wraps campaign.ErrLostRace if
-// the taps were changed concurrently.
-type Taps interface {
-	Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
-	AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, news []campaign.Change) (ledger.Taps, error)
-}
-
 // redrivenAfter is the age from which an event may come from the dead-letter queue. Its
 // count of receives starts again then.
 const redrivenAfter = time.Hour
@@ -102,7 +95,7 @@ func (a *Applier) appendTaps(ctx context.Context, b campaign.Batch, changes []ca
 		if err := retry.Wait(ctx, try); err != nil {
 			return nil, err
 		}
-		before, err := a.Taps.Taps(ctx, b.Key)
+		before, err := a.Store.Taps(ctx, b.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +103,7 @@ func (a *Applier) appendTaps(ctx context.Context, b campaign.Batch, changes []ca
 			first = news
 		}
 		if len(news) > 0 {
-			_, err = a.Taps.AppendTaps(ctx, b, before, news)
+			_, err = a.Store.AppendTaps(ctx, b, before, news)
 		}
 		if errors.Is(err, campaign.ErrLostRace) {
 			continue

@@ -131,7 +131,7 @@ func (s *tapped) applier() *outcome.Applier {
 	recorder := s.recorder()
 	recorder.Store, recorder.Webhooks = s, s
 	recorder.Now = func() time.Time { return s.now }
-	return &outcome.Applier{Batches: s, Tenants: s, Contents: s, OptOuts: s, Recorder: recorder, Taps: s, Replies: s}
+	return &outcome.Applier{Store: s, Contents: s, OptOuts: s, Recorder: recorder}
 }
 
 // posted returns the taps of the queued tasks, as "index suggestion", and counts replies.

@@ -137,7 +137,7 @@ func (o *agentSimulation) SetFailing(context.Context, campaign.Batch, campaign.F
 func (o *agentSimulation) run(t *testing.T) {
 	t.Helper()
 	s := &send.Sender{
-		Batches: o, Catalog: o, RateLimits: o, Blobs: o, Provider: agentSimulationProvider{o}, Recorder: o, OptOuts: o, Queue: o,
+		Store: o, Blobs: o, Provider: agentSimulationProvider{o}, Recorder: o, OptOuts: o, Queue: o,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 	var calls sync.WaitGroup

@@ -69,7 +69,7 @@ func (s *Sender) cancelled(ctx context.Context, r *run) bool {
 		return false
 	}
 	r.checked = now
-	b, err := s.Batches.Batch(ctx, r.batch.BatchRef)
+	b, err := s.Store.Batch(ctx, r.batch.BatchRef)
 	if err != nil || !b.Cancelled() {
 		return false
 	}

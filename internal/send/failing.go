@@ -49,7 +49,7 @@ func (r *run) notAccepted() (n int) {
 func (s *Sender) clearFailing(ctx context.Context, r *run) error {
 	r.clearing.Do(func() {
 		if r.batch.Failing != (campaign.Failing{}) {
-			_, r.clearErr = s.Batches.SetFailing(ctx, r.batch, campaign.Failing{})
+			_, r.clearErr = s.Store.SetFailing(ctx, r.batch, campaign.Failing{})
 		}
 	})
 	return r.clearErr
@@ -62,14 +62,14 @@ func (s *Sender) addFailure(ctx context.Context, r *run) {
 	if now.Sub(failing.At) < s.SweepAfter/2 {
 		return
 	}
-	if _, err := s.Batches.SetFailing(ctx, r.batch, failing.After(now, s.attemptGap())); err != nil {
+	if _, err := s.Store.SetFailing(ctx, r.batch, failing.After(now, s.attemptGap())); err != nil {
 		slog.WarnContext(ctx, "updating failing time of batch failed", "batch_id", r.batch.BatchID, "error", err)
 	}
 }
 
 // giveUp ends all messages of the run as failed, unless a concurrent run had a success.
 func (s *Sender) giveUp(ctx context.Context, r *run) error {
-	b, err := s.Batches.Batch(ctx, r.batch.BatchRef)
+	b, err := s.Store.Batch(ctx, r.batch.BatchRef)
 	if err != nil {
 		return fmt.Errorf("end failing batch: %w", err)
 	}

@@ -24,7 +24,7 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 	if !slices.ContainsFunc(r.frameRuns, func(f *frameRun) bool { return f.err == nil }) {
 		return nil
 	}
-	head, err := s.Batches.LedgerHead(ctx, r.batch.Key)
+	head, err := s.Store.LedgerHead(ctx, r.batch.Key)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (f *frameRun) abandon(now time.Time) {
 
 func (s *Sender) loadFrame(ctx context.Context, b campaign.Batch, f *frameRun) error {
 	var messages []campaign.Message
-	err := payload.OfLatest(ctx, s.Batches.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
+	err := payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
 		messages, err = payload.ReadFrame(ctx, s.Blobs, b, f.task.Frame)
 		return err
 	})

@@ -155,7 +155,7 @@ func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change fun
 		if err := retry.Wait(ctx, try); err != nil {
 			return campaign.RateLimit{}, err
 		}
-		old, err := s.RateLimits.RateLimit(ctx, agentID)
+		old, err := s.Store.RateLimit(ctx, agentID)
 		if err != nil {
 			return campaign.RateLimit{}, err
 		}
@@ -163,7 +163,7 @@ func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change fun
 		if rateLimit == old {
 			return rateLimit, nil
 		}
-		swapped, err := s.RateLimits.SwapRateLimit(ctx, agentID, old, rateLimit)
+		swapped, err := s.Store.SwapRateLimit(ctx, agentID, old, rateLimit)
 		if err != nil {
 			return campaign.RateLimit{}, err
 		}

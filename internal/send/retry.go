@@ -119,7 +119,7 @@ func (s *Sender) postponeCheck(ctx context.Context, b campaign.Batch, until time
 	if until.IsZero() || !b.NextCheck.Before(until.Add(s.SweepAfter/2)) {
 		return
 	}
-	if _, err := s.Batches.MoveCheck(ctx, b, until.Add(s.SweepAfter)); err != nil {
+	if _, err := s.Store.MoveCheck(ctx, b, until.Add(s.SweepAfter)); err != nil {
 		slog.WarnContext(ctx, "postponing the check failed; frames may be requeued", "batch_id", b.BatchID, "error", err)
 	}
 }

@@ -19,22 +19,14 @@ import (
 	"campaign-dispatch/internal/outcome/ledger"
 )
 
-// Batches reads and updates batches and their ledgers.
-type Batches interface {
+// Store reads what a frame needs, and changes its batch and the rate limit of its agent.
+type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error)
-}
-
-// Catalog reads channels and templates.
-type Catalog interface {
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
-}
-
-// RateLimits stores the rate limits of agents.
-type RateLimits interface {
 	RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error)
 	SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error)
 }
@@ -48,14 +40,12 @@ type Provider interface {
 // Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or
 // sweep resumes.
 type Sender struct {
-	Batches    Batches
-	Catalog    Catalog
-	RateLimits RateLimits
-	Blobs      payload.Blobs
-	Provider   Provider
-	Recorder   port.Recorder
-	OptOuts    port.OptOuts
-	Queue      port.Queue
+	Store    Store
+	Blobs    payload.Blobs
+	Provider Provider
+	Recorder port.Recorder
+	OptOuts  port.OptOuts
+	Queue    port.Queue
 	// Concurrency is the number of concurrent sends per call of Handle.
 	Concurrency int
 	// LinkURL is the base URL of links that count clicks. It can be "".
@@ -151,7 +141,7 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 // loadRun loads the data needed to send the batch. ok is false if nothing can be sent now.
 // Sweep requeues paused batches.
 func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok bool, err error) {
-	b, err := s.Batches.Batch(ctx, ref)
+	b, err := s.Store.Batch(ctx, ref)
 	if errors.Is(err, campaign.ErrNotFound) {
 		slog.WarnContext(ctx, "task ignored: batch not found", "campaign_id", ref.CampaignID, "batch_id", ref.BatchID)
 		return nil, false, nil
@@ -178,14 +168,14 @@ func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok
 
 func (s *Sender) channel(ctx context.Context, key channelKey) (campaign.Channel, error) {
 	return s.channels.Get(key, s.Now(), cache.Options{TTL: channelFor, MaxEntries: maxWarm}, func() (campaign.Channel, error) {
-		return s.Catalog.Channel(ctx, key.tenant, key.agentID)
+		return s.Store.Channel(ctx, key.tenant, key.agentID)
 	})
 }
 
 func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
 	key := templateKey{b.TemplateID, b.TemplateVersion}
 	return s.templates.Get(key, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxWarm}, func() (campaign.Template, error) {
-		return s.Catalog.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+		return s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})
 }
 
@@ -196,7 +186,7 @@ func (s *Sender) postponePaused(ctx context.Context, b campaign.Batch, pause str
 	if !b.NextCheck.After(next) {
 		return nil
 	}
-	if _, err := s.Batches.MoveCheck(ctx, b, next); err != nil {
+	if _, err := s.Store.MoveCheck(ctx, b, next); err != nil {
 		return fmt.Errorf("postpone check of paused batch: %w", err)
 	}
 	return nil

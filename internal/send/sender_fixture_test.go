@@ -93,7 +93,7 @@ func newSenderFixture(messages int) *senderFixture {
 
 func (g *senderFixture) sender() *send.Sender {
 	return &send.Sender{
-		Batches: g, Catalog: g, RateLimits: g, Blobs: g, Provider: senderFixtureProvider{g}, Recorder: g, OptOuts: g, Queue: g,
+		Store: g, Blobs: g, Provider: senderFixtureProvider{g}, Recorder: g, OptOuts: g, Queue: g,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 }

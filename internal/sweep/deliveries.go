@@ -101,7 +101,7 @@ func (s *Sweeper) queueDeliveries(ctx context.Context, tenant string, held []cam
 	}
 	next := s.Now().Add(s.After)
 	for _, due := range held {
-		if _, err := s.StateWriter.MoveDelivery(ctx, *due.Delivery, due.Check, next); err != nil {
+		if _, err := s.Store.MoveDelivery(ctx, *due.Delivery, due.Check, next); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,6 @@ import (
 // else.
 type deliveryStore struct {
 	sweep.Store
-	sweep.StateWriter
 
 	mu      sync.Mutex
 	indexes error // of shard 1
@@ -67,7 +66,7 @@ func (s *deliveryStore) sweep(t *testing.T) error {
 	t.Helper()
 	now := time.Unix(5e9, 0)
 	sweeper := &sweep.Sweeper{
-		Store: s, StateWriter: s, Notify: s, DeliveryShards: 2, After: 10 * time.Minute, Now: func() time.Time { return now },
+		Store: s, Notify: s, DeliveryShards: 2, After: 10 * time.Minute, Now: func() time.Time { return now },
 	}
 	return sweeper.Sweep(t.Context(), sweep.Part{})
 }

@@ -45,7 +45,7 @@ func (brokenPurger) PurgeIfExpired(context.Context, campaign.ID) (bool, error) {
 type sweeping struct{ store sweep.Store }
 
 func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
-	sweeper := &sweep.Sweeper{Store: s.store, Purger: brokenPurger{}, Shards: 1, Now: time.Now}
+	sweeper := &sweep.Sweeper{Store: s.store, Purge: brokenPurger{}.PurgeIfExpired, Shards: 1, Now: time.Now}
 	return nil, sweeper.Sweep(ctx, sweep.Part{})
 }
 

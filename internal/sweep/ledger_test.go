@@ -39,7 +39,7 @@ func (w *pipeline) feed() bool {
 	}
 	w.attempt(func(ctx context.Context) {
 		m := mortal{w}
-		feeder := &feed.Feeder{Batches: m, Endpoints: m, Queue: mortalQueue{m, w.deliveries}, Now: w.clock}
+		feeder := &feed.Feeder{Store: m, Queue: mortalQueue{m, w.deliveries}, Now: w.clock}
 		if len(fresh) == 0 || feeder.Handle(ctx, fresh) != nil || w.death.dead() {
 			return
 		}

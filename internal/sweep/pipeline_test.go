@@ -26,6 +26,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/privacy/retention"
 	"campaign-dispatch/internal/release"
@@ -168,7 +169,7 @@ func (w *pipeline) releaser() sqs.Handler {
 func (w *pipeline) sender(concurrency int) sqs.Handler {
 	m := mortal{w}
 	s := &send.Sender{
-		Batches: m, Catalog: m, RateLimits: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
+		Store: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
 		OptOuts:     &optout.Book{Store: m, Now: w.clock},
 		Concurrency: concurrency, SweepAfter: sweepAfter, Now: w.clock,
 	}
@@ -185,7 +186,7 @@ func (w *pipeline) recorder() *outcome.Recorder {
 func (w *pipeline) applier() sqs.Handler {
 	m := mortal{w}
 	a := &outcome.Applier{
-		Batches: m, Tenants: m, Contents: m, Replies: m, Recorder: w.recorder(),
+		Store: m, Contents: m, Recorder: w.recorder(),
 		OptOuts: &optout.Book{Store: m, Now: w.clock, MaxRow: 10, MaxPart: 10}, // every opt-out splits its shard
 	}
 	return sqs.CountingBatchHandler(a.Handle, (*campaign.EventTask).Received)
@@ -194,8 +195,8 @@ func (w *pipeline) applier() sqs.Handler {
 func (w *pipeline) sweeper() *sweep.Sweeper {
 	m := mortal{w}
 	return &sweep.Sweeper{
-		Store: m, StateWriter: m, Recorder: w.recorder(), Purger: &retention.Purger{Store: w.store, Now: w.clock},
-		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
+		Store: m, Recorder: w.recorder(), Purge: (&retention.Purger{Store: w.store, Now: w.clock}).PurgeIfExpired,
+		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Waiting: mortalQueue{m, w.frames}.Waiting, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
 		Shards: 1, DeliveryShards: 1, After: sweepAfter, Now: w.clock, // see Due and DueDeliveries of mortal
 	}
 }
@@ -727,4 +728,16 @@ func (q mortalQueue) SendAll(_ context.Context, _ string, bodies [][]byte) error
 
 func (q mortalQueue) SendGroups(ctx context.Context, _ []string, bodies [][]byte) error {
 	return q.SendAll(ctx, "", bodies)
+}
+
+func (m mortal) Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
+	return call(m, "Taps", func() (ledger.Taps, error) { return m.w.store.Taps(ctx, key) })
+}
+
+func (m mortal) Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
+	return call(m, "Clicks", func() (ledger.Taps, error) { return m.w.store.Clicks(ctx, key) })
+}
+
+func (m mortal) AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, news []campaign.Change) (ledger.Taps, error) {
+	return call(m, "AppendTaps", func() (ledger.Taps, error) { return m.w.store.AppendTaps(ctx, b, taps, news) })
 }

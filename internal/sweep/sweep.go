@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Store reads unfinished batches and their progress.
+// Store reads unfinished batches and deliveries, and changes when they are checked.
 type Store interface {
 	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	// DueDeliveries yields due deliveries of the Webhooks table, which has its own shards.
@@ -28,10 +28,7 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
-}
-
-// StateWriter updates batches and deliveries if they are unchanged since they were read.
-type StateWriter interface {
+	// The following change a row if it is unchanged since it was read.
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
@@ -47,35 +44,22 @@ type Recorder interface {
 	Close(ctx context.Context, b campaign.Batch) error
 }
 
-// Purger deletes expired campaigns. It reports whether the campaign was deleted.
-type Purger interface {
-	PurgeIfExpired(ctx context.Context, id campaign.ID) (forgotten bool, err error)
-}
-
-// Recounter corrects the counts of days.
-type Recounter interface {
-	Recount(ctx context.Context) error
-}
-
-// CountedQueue is a task queue with a queue length.
-type CountedQueue interface {
-	port.BatchQueue
-	Waiting(ctx context.Context) (int, error)
-}
-
 // Sweeper checks all batches and deliveries that are due. Concurrent sweeps are safe:
 // consumers ignore duplicate tasks.
 type Sweeper struct {
-	Store       Store
-	StateWriter StateWriter
-	Recorder    Recorder
-	Purger      Purger
-	Recounter   Recounter // nil for none
-	Releases    port.BatchQueue
-	Frames      CountedQueue
-	Notify      port.BatchQueue
-	Revokes     port.BatchQueue
-	Shards      int // of the index of due items
+	Store    Store
+	Recorder Recorder
+	// Purge deletes an expired campaign. It reports whether the campaign was deleted.
+	Purge func(ctx context.Context, id campaign.ID) (forgotten bool, err error)
+	// Recount corrects the counts of days. It can be nil.
+	Recount  func(ctx context.Context) error
+	Releases port.BatchQueue
+	Frames   port.BatchQueue
+	// Waiting returns the number of tasks in the queue of frames.
+	Waiting func(ctx context.Context) (int, error)
+	Notify  port.BatchQueue
+	Revokes port.BatchQueue
+	Shards  int // of the index of due items
 	// DeliveryShards is the number of shards of the Webhooks table's index.
 	DeliveryShards int
 	// After is the time until the next check of a batch whose tasks were requeued.
@@ -159,10 +143,10 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 
 // recount corrects the counts of days, in the first part only.
 func (s *Sweeper) recount(ctx context.Context, part Part) {
-	if s.Recounter == nil || part.Part != 0 {
+	if s.Recount == nil || part.Part != 0 {
 		return
 	}
-	if err := s.Recounter.Recount(ctx); err != nil {
+	if err := s.Recount(ctx); err != nil {
 		slog.WarnContext(ctx, "recounting results failed; the next turn repeats it", "error", err)
 	}
 }
@@ -274,7 +258,7 @@ func (r *shardSweep) deleteCampaigns(ctx context.Context) {
 		if starting.Err() != nil {
 			return
 		}
-		forgotten, err := r.sweeper.Purger.PurgeIfExpired(ctx, id)
+		forgotten, err := r.sweeper.Purge(ctx, id)
 		switch {
 		case err != nil:
 			slog.ErrorContext(ctx, "deleting expired campaign failed", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
@@ -367,7 +351,7 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 	if stopped {
 		return paused, s.check(ctx, b, s.Now().Add(campaign.PauseCheck))
 	}
-	ahead, err := s.Frames.Waiting(ctx)
+	ahead, err := s.Waiting(ctx)
 	if err != nil {
 		return failed, err
 	}
@@ -394,7 +378,7 @@ func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, head ledger.Head
 	if head.Summary().Final() >= b.Accepted {
 		return completed, s.Recorder.Complete(ctx, b)
 	}
-	_, err := s.StateWriter.MarkSent(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
+	_, err := s.Store.MarkSent(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
 	return finished, err
 }
 
@@ -431,6 +415,6 @@ func (s *Sweeper) queue(ctx context.Context, q port.BatchQueue, b campaign.Batch
 
 // check sets the batch's next check, unless it was changed concurrently.
 func (s *Sweeper) check(ctx context.Context, b campaign.Batch, next time.Time) error {
-	_, err := s.StateWriter.MoveCheck(ctx, b, next)
+	_, err := s.Store.MoveCheck(ctx, b, next)
 	return err
 }

@@ -152,7 +152,7 @@ func (w *harness) fresh(changes ...campaign.Change) ledger.NewEntries {
 // feed queues the tasks of new entries.
 func (w *harness) feed(fresh ...ledger.NewEntries) {
 	w.t.Helper()
-	feeder := feed.Feeder{Batches: w.store, Endpoints: w.store, Queue: harnessQueue{w}, Now: w.Now}
+	feeder := feed.Feeder{Store: w.store, Queue: harnessQueue{w}, Now: w.Now}
 	w.must(feeder.Handle(w.t.Context(), fresh))
 }
 

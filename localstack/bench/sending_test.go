@@ -56,7 +56,7 @@ func BenchmarkSend(b *testing.B) {
 	check(b, err)
 	rows := newSendRows(document, mobiles(newRandom(), campaign.MaxMessages))
 	sender := &send.Sender{
-		Batches: rows, Catalog: rows, RateLimits: rows, Blobs: rows, Recorder: rows, OptOuts: rows, Queue: rows,
+		Store: rows, Blobs: rows, Recorder: rows, OptOuts: rows, Queue: rows,
 		Provider:    &rcs.Client{URL: provider.url, Keys: rows, HTTP: rcs.NewHTTPClient(metering.SendConcurrency), Now: time.Now},
 		Concurrency: metering.SendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}

@@ -83,7 +83,7 @@ func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 		Now: time.Now,
 	}
 	return &mediapages.Pages{
-		Store: rows.Media, Uploads: library, Files: library, Origin: bucket.Origin, URL: c.Tables().MediaURL, PartSize: media.PartSize,
+		Store: rows.Media, Library: library, Origin: bucket.Origin, URL: c.Tables().MediaURL, PartSize: media.PartSize,
 	}
 }
 

@@ -4,6 +4,8 @@ package feed
 import (
 	"time"
 
+	"campaign-dispatch/internal/app/stores"
+
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
@@ -14,7 +16,7 @@ import (
 
 // Handler returns the handler of the stream of the Outcomes table.
 func Handler(c app.Config) lambda.Handler {
-	stores := dynamo.New(c.Tables())
-	feeder := &feed.Feeder{Batches: stores.Batches, Endpoints: stores.Endpoints, Queue: sqs.New(c.AWS, c.NotifyQueueURL), Now: time.Now}
+	rows := dynamo.New(c.Tables())
+	feeder := &feed.Feeder{Store: stores.NewFeed(rows), Queue: sqs.New(c.AWS, c.NotifyQueueURL), Now: time.Now}
 	return lambda.NewHandler(dynamo.OfStream(feeder.Handle, sqs.New(c.AWS, c.FeedDeadLettersURL)))
 }

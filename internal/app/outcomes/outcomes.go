@@ -16,16 +16,20 @@ import (
 	"campaign-dispatch/internal/privacy/optout"
 )
 
+type rows struct {
+	*dynamo.BatchStore
+	*dynamo.ReplyStore
+	*dynamo.TapStore
+	*dynamo.TenantStore
+}
+
 // Handler returns the handler of the events queue.
 func Handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	applier := &outcome.Applier{
-		Batches: stores.Batches, Tenants: stores.Tenants, Contents: s3.New(c.AWS, c.Bucket, c.Local),
+		Store: rows{stores.Batches, stores.Replies, stores.Taps, stores.Tenants}, Contents: s3.New(c.AWS, c.Bucket, c.Local),
 		OptOuts:  &optout.Book{Store: stores.OptOuts, Now: time.Now},
 		Recorder: recorder.New(c, stores),
-		Taps:     stores.Taps,
-		Clicks:   stores.Taps,
-		Replies:  stores.Replies,
 	}
 	return lambda.NewHandler(sqs.CountingBatchHandler(applier.Handle, (*campaign.EventTask).Received))
 }

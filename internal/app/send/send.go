@@ -19,13 +19,10 @@ import (
 // concurrency is the number of messages that are sent at once.
 const concurrency = 64
 
-type batches struct {
+type rows struct {
 	*dynamo.BatchStore
-	*dynamo.LedgerStore
-}
-
-type catalog struct {
 	*dynamo.LaneStore
+	*dynamo.LedgerStore
 	*dynamo.TemplateStore
 }
 
@@ -34,7 +31,7 @@ type catalog struct {
 func Handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	sender := &send.Sender{
-		Batches: batches{stores.Batches, stores.Ledgers}, Catalog: catalog{stores.Lanes, stores.Templates}, RateLimits: stores.Lanes,
+		Store:       rows{stores.Batches, stores.Lanes, stores.Ledgers, stores.Templates},
 		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
 		Provider:    provider.New(c, concurrency),
 		Recorder:    recorder.New(c, stores),

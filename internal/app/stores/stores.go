@@ -58,3 +58,12 @@ type Query struct {
 func NewQuery(s *dynamo.Stores) Query {
 	return Query{s.Acceptance, s.Batches, s.Campaigns, s.Ledgers, s.Taps, s.Templates}
 }
+
+// Feed is the store of package feed.
+type Feed struct {
+	*dynamo.BatchStore
+	*dynamo.EndpointStore
+}
+
+// NewFeed returns the store of package feed.
+func NewFeed(s *dynamo.Stores) Feed { return Feed{s.Batches, s.Endpoints} }

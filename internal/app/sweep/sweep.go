@@ -22,11 +22,6 @@ type due struct {
 	*dynamo.LedgerStore
 }
 
-type states struct {
-	*dynamo.BatchStore
-	*dynamo.DeliveryStore
-}
-
 type history struct {
 	*dynamo.CampaignStore
 	*dynamo.DayStore
@@ -37,16 +32,17 @@ type history struct {
 // the due work.
 func Handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
+	frames := sqs.New(c.AWS, c.SendQueueURL)
 	sweeper := &sweep.Sweeper{
-		Store: due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers}, StateWriter: states{stores.Batches, stores.Deliveries},
-		Recorder:  recorder.New(c, stores),
-		Purger:    &retention.Purger{Store: stores.Erasure, Now: time.Now},
-		Recounter: &recount.Recounter{Store: history{stores.Campaigns, stores.Days, stores.Tenants}, Now: time.Now},
-		Releases:  sqs.New(c.AWS, c.ReleaseQueueURL),
-		Frames:    sqs.New(c.AWS, c.SendQueueURL),
-		Notify:    sqs.New(c.AWS, c.NotifyQueueURL),
-		Revokes:   sqs.New(c.AWS, c.RevokeQueueURL),
-		Shards:    dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
+		Store:    due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers},
+		Recorder: recorder.New(c, stores),
+		Purge:    (&retention.Purger{Store: stores.Erasure, Now: time.Now}).PurgeIfExpired,
+		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Days, stores.Tenants}, Now: time.Now}).Recount,
+		Releases: sqs.New(c.AWS, c.ReleaseQueueURL),
+		Frames:   frames, Waiting: frames.Waiting,
+		Notify:  sqs.New(c.AWS, c.NotifyQueueURL),
+		Revokes: sqs.New(c.AWS, c.RevokeQueueURL),
+		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
 		After: c.SweepAfter, Now: time.Now,
 	}
 	return lambda.NewHandler(sweeper.Sweep)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/admin"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
@@ -21,16 +23,10 @@ type Store interface {
 	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
 }
 
-// Admin changes prices and limits. Invalid input returns a *inputerr.Error.
-type Admin interface {
-	CheckBilling(form campaign.BillingForm) (campaign.Billing, error)
-	SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error
-}
-
 // Pages are the pages of prices and the budget.
 type Pages struct {
 	Store Store
-	Admin Admin
+	Admin *admin.Service
 	Now   func() time.Time
 }
 

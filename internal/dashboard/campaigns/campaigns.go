@@ -9,6 +9,10 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/query"
+
 	"campaign-dispatch/internal/port"
 
 	"campaign-dispatch/internal/cache"
@@ -45,48 +49,13 @@ type Store interface {
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 }
 
-// Messages searches a campaign's messages. The error of an invalid search is a
-// *httpapi.Problem.
-type Messages interface {
-	Find(ctx context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error)
-	// Sample returns the first message of a batch. The error is a *httpapi.Problem if the
-	// contents are deleted.
-	Sample(ctx context.Context, ref campaign.BatchRef) (campaign.Message, error)
-	// OptedOutSince returns the opt-outs since a time of numbers in the campaign, the newest
-	// first.
-	OptedOutSince(ctx context.Context, id campaign.ID, since time.Time, recent []campaign.OptChange) ([]campaign.OptChange, error)
-	// RepliesOfRecipients returns the replies of numbers in the campaign, in the same order.
-	RepliesOfRecipients(ctx context.Context, id campaign.ID, replies []campaign.Reply) ([]campaign.Reply, error)
-}
-
-// OptOuts reads a tenant's opt-outs.
-type OptOuts interface {
-	// Recent returns the opt-outs of the last 8 days. known is false if there are too many to
-	// read.
-	Recent(ctx context.Context, tenant string) (recent []campaign.OptChange, known bool, err error)
-}
-
-// Controls cancels campaigns and reschedules batches. A refused call returns a
-// *httpapi.Problem. The May methods check a call first, so that the audit log contains
-// no refused change.
-type Controls interface {
-	MayCancel(c campaign.Campaign) error
-	// MayReschedule returns the batch with the new time.
-	MayReschedule(ctx context.Context, c campaign.Campaign, batch, schedule string) (campaign.Batch, error)
-	Cancel(ctx context.Context, id campaign.ID, revoke bool) (revokes bool, err error)
-	Reschedule(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error)
-	// MayMove returns the time to which Move would reschedule the campaign that has the plan.
-	MayMove(ctx context.Context, c campaign.Campaign, schedule, plan string) (time.Time, error)
-	Move(ctx context.Context, id campaign.ID, schedule, plan string) (time.Time, error)
-}
-
 // Pages are the pages of campaigns.
 type Pages struct {
 	Store       Store
 	Credentials port.Credentials
-	Messages    Messages
-	Controls    Controls
-	OptOuts     OptOuts
+	Messages    *query.Service
+	Controls    *control.Service
+	OptOuts     *optout.Book
 	Now         func() time.Time
 
 	large cache.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns with many batches

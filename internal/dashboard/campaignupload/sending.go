@@ -22,7 +22,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 	"campaign-dispatch/internal/random"
 )
 
@@ -65,7 +64,7 @@ type Store interface {
 type Pages struct {
 	Store    Store
 	Blobs    port.Blobs
-	Dispatch dispatchclient.Dispatcher
+	Dispatch port.Dispatcher
 	OptOuts  port.OptOuts
 	Now      func() time.Time
 	Lead     time.Duration // minimum time from now to a schedule

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/admin"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
@@ -24,18 +26,10 @@ type Store interface {
 	LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error)
 }
 
-// Admin changes credentials. Invalid input returns a *inputerr.Error.
-type Admin interface {
-	CheckCredential(name string) error
-	CreateCredential(ctx context.Context, tenant, name, by string, scopes ...string) (campaign.IssuedCredential, error)
-	RotateCredential(ctx context.Context, clientID string, keep time.Duration) (campaign.RotatedSecret, error)
-	RevokeCredential(ctx context.Context, clientID string) error
-}
-
 // Pages are the pages of the credentials.
 type Pages struct {
 	Store Store
-	Admin Admin
+	Admin *admin.Service
 	Once  web.SubmitToken
 	Now   func() time.Time
 }

@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"slices"
 
+	"campaign-dispatch/internal/media"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
@@ -23,29 +25,10 @@ type Store interface {
 	Media(ctx context.Context, tenant, hash string) (campaign.MediaFile, error)
 }
 
-// Uploads are the uploads in parts. Invalid input returns a *inputerr.Error.
-type Uploads interface {
-	Start(ctx context.Context, tenant, name string, size int64) (campaign.MediaUpload, error)
-	PartURL(ctx context.Context, tenant string, u campaign.MediaUpload, part int, size int64) (string, error)
-	Check(ctx context.Context, tenant, name string, u campaign.MediaUpload) (campaign.MediaFile, error)
-	Publish(ctx context.Context, u campaign.MediaUpload, f campaign.MediaFile) (campaign.MediaFile, error)
-}
-
-// Files are the files of other hosts and the deletion of files.
-type Files interface {
-	CheckURL(ctx context.Context, tenant, address string) (campaign.MediaFile, error)
-	AddURL(ctx context.Context, f campaign.MediaFile) error
-	// ShownIn returns the first template with a version that shows the file, or nil.
-	ShownIn(ctx context.Context, f campaign.MediaFile) (*campaign.Template, error)
-	// Delete deletes a file, unless a template shows it: then it returns the template.
-	Delete(ctx context.Context, f campaign.MediaFile) (user *campaign.Template, err error)
-}
-
 // Pages are the pages of the files.
 type Pages struct {
 	Store   Store
-	Uploads Uploads
-	Files   Files
+	Library *media.Library
 	// Origin returns the origin to which browsers send the parts of a file.
 	Origin func(ctx context.Context) (string, error)
 	// URL is the address of uploaded files.
@@ -174,7 +157,7 @@ func (s *Pages) show(p *web.Page, status int, l listing) error {
 // addURL adds a file of another host.
 func (s *Pages) addURL(p *web.Page) error {
 	address := p.Field("address")
-	f, err := s.Files.CheckURL(p.R.Context(), p.Session.Tenant, address)
+	f, err := s.Library.CheckURL(p.R.Context(), p.Session.Tenant, address)
 	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
 		return s.show(p, http.StatusUnprocessableEntity, listing{Address: address, Fault: "media.fault." + wrong.Code})
 	}
@@ -184,7 +167,7 @@ func (s *Pages) addURL(p *web.Page) error {
 	if err := p.Audit("media.add", f.URL); err != nil {
 		return err
 	}
-	if err := refusal(s.Files.AddURL(p.R.Context(), f)); err != nil {
+	if err := refusal(s.Library.AddURL(p.R.Context(), f)); err != nil {
 		return err
 	}
 	return p.Done(Path, "media.done.added")
@@ -218,7 +201,7 @@ func (s *Pages) ask(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	template, err := s.Files.ShownIn(p.R.Context(), f)
+	template, err := s.Library.ShownIn(p.R.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -237,7 +220,7 @@ func (s *Pages) delete(p *web.Page) error {
 	if err := p.Audit("media.delete", f.Name); err != nil {
 		return err
 	}
-	template, err := s.Files.Delete(p.R.Context(), f)
+	template, err := s.Library.Delete(p.R.Context(), f)
 	if err != nil {
 		return err
 	}

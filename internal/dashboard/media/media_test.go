@@ -64,7 +64,7 @@ func newOffice(tb testing.TB) office {
 	ui.MediaURL = env["MEDIA_URL"]
 	o := office{tb: tb, store: store, tenant: strings.ToLower(rand.Text())}
 	o.Dashboard = webtest.Serve(tb, ui, pages.Area(), &pages.Pages{
-		Store: store, Uploads: library, Files: library, Origin: bucket.Origin, URL: env["MEDIA_URL"], PartSize: media.PartSize,
+		Store: store, Library: library, Origin: bucket.Origin, URL: env["MEDIA_URL"], PartSize: media.PartSize,
 	})
 	o.admin, o.viewer = o.SignIn(o.tenant, web.RoleAdmin), o.SignIn(o.tenant, web.RoleViewer)
 	return o

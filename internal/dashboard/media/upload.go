@@ -21,7 +21,7 @@ func (s *Pages) start(p *web.Page) error {
 	if err != nil {
 		return badForm(p)
 	}
-	u, err := s.Uploads.Start(p.R.Context(), p.Session.Tenant, p.Field("name"), size)
+	u, err := s.Library.Start(p.R.Context(), p.Session.Tenant, p.Field("name"), size)
 	if err != nil {
 		return answerError(p, err)
 	}
@@ -43,7 +43,7 @@ func (s *Pages) part(p *web.Page) error {
 	if err != nil {
 		return badForm(p)
 	}
-	address, err := s.Uploads.PartURL(p.R.Context(), p.Session.Tenant, uploadOf(p), number, size)
+	address, err := s.Library.PartURL(p.R.Context(), p.Session.Tenant, uploadOf(p), number, size)
 	if err != nil {
 		return answerError(p, err)
 	}
@@ -53,14 +53,14 @@ func (s *Pages) part(p *web.Page) error {
 // finish checks and publishes a file whose parts were sent.
 func (s *Pages) finish(p *web.Page) error {
 	ctx, u := p.R.Context(), uploadOf(p)
-	f, err := s.Uploads.Check(ctx, p.Session.Tenant, p.Field("name"), u)
+	f, err := s.Library.Check(ctx, p.Session.Tenant, p.Field("name"), u)
 	if err != nil {
 		return answerError(p, err)
 	}
 	if err := p.Audit("media.upload", f.Name); err != nil {
 		return err
 	}
-	if f, err = s.Uploads.Publish(ctx, u, f); err != nil {
+	if f, err = s.Library.Publish(ctx, u, f); err != nil {
 		return answerError(p, err)
 	}
 	if p.Field("leaves") == "1" {

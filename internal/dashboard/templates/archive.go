@@ -8,16 +8,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// Archive keeps which templates are archived. The lists of the dashboard omit them.
-// Campaigns and the API continue to use them.
-type Archive interface {
-	ArchiveTemplate(ctx context.Context, tenant, id string) error
-	RestoreTemplate(ctx context.Context, tenant, id string) error
-	TemplateArchived(ctx context.Context, tenant, id string) (bool, error)
-	// ArchivedTemplates returns the IDs of the archived templates.
-	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
-}
-
 func (s *Pages) archive(p *web.Page) error {
 	return s.move(p, true, "template.archive", "templates.done.archived", s.Store.ArchiveTemplate)
 }

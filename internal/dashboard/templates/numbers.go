@@ -1,7 +1,6 @@
 package templates
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -13,14 +12,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/phone"
 )
-
-// TestNumbers keeps a tenant's saved numbers for tests.
-type TestNumbers interface {
-	TestNumbers(ctx context.Context, tenant string) (campaign.TestNumbers, error)
-	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace if n.Revision is not the
-	// stored one.
-	SaveTestNumbers(ctx context.Context, tenant string, n campaign.TestNumbers) error
-}
 
 const numbersPath = Path + "/test-numbers"
 

@@ -8,10 +8,13 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/internal/port"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/media"
+
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 )
 
 // Store reads templates. The error wraps campaign.ErrNotFound if there is none.
@@ -25,34 +28,25 @@ type Store interface {
 	MediaFiles(ctx context.Context, tenant string) ([]campaign.MediaFile, error)
 	// MarkTest marks a campaign as a test message.
 	MarkTest(ctx context.Context, id campaign.ID) error
-	Archive
-	TestNumbers
-}
-
-// Keeper saves templates.
-type Keeper interface {
-	// KeepTemplate saves a new template.
-	KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
-	// KeepTemplateVersion saves the version of t. The error wraps campaign.ErrLostRace if
-	// another version is next.
-	KeepTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error)
-}
-
-// Media checks the media of templates.
-type Media interface {
-	// Flaws returns the media that the provider could not fetch. Those of the version before
-	// were checked before.
-	Flaws(ctx context.Context, saved, before content.Content) []content.Flaw
+	ArchiveTemplate(ctx context.Context, tenant, id string) error
+	RestoreTemplate(ctx context.Context, tenant, id string) error
+	TemplateArchived(ctx context.Context, tenant, id string) (bool, error)
+	// ArchivedTemplates returns the IDs of the archived templates.
+	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
+	TestNumbers(ctx context.Context, tenant string) (campaign.TestNumbers, error)
+	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace if n.Revision is not the
+	// stored one.
+	SaveTestNumbers(ctx context.Context, tenant string, n campaign.TestNumbers) error
 }
 
 // Pages are the pages of templates.
 type Pages struct {
 	Store  Store
-	Keeper Keeper
-	Media  Media
+	Keeper *admin.Service
+	Media  media.Checker
 	// Upload returns an upload field, and allows the page to upload.
 	Upload   func(p *web.Page) (web.Upload, error)
-	Dispatch dispatchclient.Dispatcher
+	Dispatch port.Dispatcher
 	Once     web.SubmitToken
 	Now      func() time.Time
 	// LinkURL is the base URL of links that count clicks, "" if the stack has none.

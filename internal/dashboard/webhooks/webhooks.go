@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/webhook"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
@@ -35,30 +38,11 @@ type Store interface {
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
 }
 
-// Admin changes endpoints and resends webhooks. Invalid input returns a
-// *inputerr.Error.
-type Admin interface {
-	CheckNewEndpoint(ctx context.Context, tenant, address string, kinds []string) error
-	CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (campaign.Endpoint, error)
-	CheckKinds(kinds []string) error
-	ChangeKinds(ctx context.Context, tenant, id string, kinds []string) error
-	RotateEndpoint(ctx context.Context, tenant, id string, keep time.Duration) (campaign.RotatedSecret, error)
-	EnableEndpoint(ctx context.Context, tenant, id string) error
-	DisableEndpoint(ctx context.Context, tenant, id string) error
-	ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) (waiting bool, err error)
-	ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (campaign.Resent, error)
-}
-
-// Poster posts a test webhook to an endpoint.
-type Poster interface {
-	Test(ctx context.Context, e campaign.Endpoint) (campaign.PostResult, error)
-}
-
 // Pages are the pages of the webhook endpoints.
 type Pages struct {
 	Store  Store
-	Admin  Admin
-	Poster Poster
+	Admin  *admin.Service
+	Poster webhook.Poster
 	Once   web.SubmitToken
 	Now    func() time.Time
 }

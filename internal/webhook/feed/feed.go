@@ -22,14 +22,9 @@ import (
 	"campaign-dispatch/internal/outcome/ledger"
 )
 
-// Batches returns the tenant and campaign of a batch. The error wraps campaign.ErrNotFound
-// for an expired batch, and campaign.ErrDamaged for a corrupt row.
-type Batches interface {
+// Store reads the batches of log entries and the endpoints of tenants.
+type Store interface {
 	Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error)
-}
-
-// Endpoints reads the endpoints of tenants.
-type Endpoints interface {
 	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
 }
 
@@ -41,10 +36,9 @@ type Queue interface {
 
 // Feeder creates webhook tasks. It selects the endpoints with their current settings.
 type Feeder struct {
-	Batches   Batches
-	Endpoints Endpoints
-	Queue     Queue
-	Now       func() time.Time
+	Store Store
+	Queue Queue
+	Now   func() time.Time
 
 	batches   cache.Cache[campaign.BatchKey, campaign.BatchRef]
 	endpoints cache.Cache[string, []campaign.Endpoint]
@@ -112,7 +106,7 @@ type identity struct {
 func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[campaign.BatchKey]identity, error) {
 	return readAll(ctx, keys, func(ctx context.Context, key campaign.BatchKey) (id identity, known bool, err error) {
 		id.BatchRef, err = f.batches.Get(key, f.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}, func() (campaign.BatchRef, error) {
-			return f.Batches.Identity(ctx, key)
+			return f.Store.Identity(ctx, key)
 		})
 		switch {
 		case errors.Is(err, campaign.ErrNotFound):
@@ -136,7 +130,7 @@ func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]
 	}
 	return readAll(ctx, slices.Collect(maps.Keys(tenants)), func(ctx context.Context, tenant string) (endpoints []campaign.Endpoint, known bool, err error) {
 		endpoints, err = f.endpoints.Get(tenant, f.Now(), cache.Options{TTL: endpointsFor, MaxEntries: maxKnown}, func() ([]campaign.Endpoint, error) {
-			return f.Endpoints.Endpoints(ctx, tenant)
+			return f.Store.Endpoints(ctx, tenant)
 		})
 		if err != nil {
 			return nil, false, fmt.Errorf("queue webhooks of tenant %s: %w", tenant, err)

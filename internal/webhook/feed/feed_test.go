@@ -81,7 +81,7 @@ func (r *feederFixture) SendGroups(_ context.Context, groups []string, bodies []
 }
 
 func (r *feederFixture) feeder() *feed.Feeder {
-	return &feed.Feeder{Batches: r, Endpoints: r, Queue: r, Now: func() time.Time { return at }}
+	return &feed.Feeder{Store: r, Queue: r, Now: func() time.Time { return at }}
 }
 
 func fresh(key campaign.BatchKey, sequence int, outcomes ...campaign.Outcome) ledger.NewEntries {
@@ -218,7 +218,7 @@ func TestHandle_UnknownBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const records, tenants = 1000, 100
 		s := slow{&feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}}
-		f := &feed.Feeder{Batches: s, Endpoints: s, Queue: s, Now: time.Now}
+		f := &feed.Feeder{Store: s, Queue: s, Now: time.Now}
 		var news []ledger.NewEntries
 		for i := range records {
 			news = append(news, fresh(campaign.BatchKey{byte(i % tenants), byte(i / tenants)}, 1, campaign.OutcomeRead))

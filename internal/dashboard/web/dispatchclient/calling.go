@@ -9,16 +9,12 @@ import (
 	"net/http"
 	"slices"
 
+	"campaign-dispatch/internal/port"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
 )
-
-// Dispatcher makes dispatch calls for a person of the tenant. A refused call returns a
-// *httpapi.Problem.
-type Dispatcher interface {
-	Dispatch(ctx context.Context, tenant, base string, body []byte, o campaign.PageCall) ([]byte, error)
-}
 
 // Call is a dispatch call.
 type Call struct {
@@ -82,7 +78,7 @@ func (v Verdict) Used() bool {
 }
 
 // Try makes a dry run of a call.
-func Try(ctx context.Context, d Dispatcher, p *web.Page, c Call) (v Verdict, err error) {
+func Try(ctx context.Context, d port.Dispatcher, p *web.Page, c Call) (v Verdict, err error) {
 	answer, err := dispatch(ctx, d, p, c, true)
 	if problem, refused := refusal(err); refused {
 		return Verdict{Errors: []Violation{{Code: problem.Code, Detail: problem.Detail}}}, nil
@@ -98,7 +94,7 @@ func Try(ctx context.Context, d Dispatcher, p *web.Page, c Call) (v Verdict, err
 
 // Make makes a call. It returns nil if the call is accepted now or was accepted before,
 // else the reasons.
-func Make(ctx context.Context, d Dispatcher, p *web.Page, c Call) (*httpapi.Problem, error) {
+func Make(ctx context.Context, d port.Dispatcher, p *web.Page, c Call) (*httpapi.Problem, error) {
 	_, err := dispatch(ctx, d, p, c, false)
 	problem, refused := refusal(err)
 	if !refused {
@@ -110,7 +106,7 @@ func Make(ctx context.Context, d Dispatcher, p *web.Page, c Call) (*httpapi.Prob
 	return problem, nil
 }
 
-func dispatch(ctx context.Context, d Dispatcher, p *web.Page, c Call, dryRun bool) ([]byte, error) {
+func dispatch(ctx context.Context, d port.Dispatcher, p *web.Page, c Call, dryRun bool) ([]byte, error) {
 	body, err := json.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("encode a dispatch call: %w", err)

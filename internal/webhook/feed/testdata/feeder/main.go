@@ -4,6 +4,7 @@
 package main
 
 import (
+	"campaign-dispatch/internal/app/stores"
 	"context"
 	"os"
 	"strconv"
@@ -31,7 +32,7 @@ func main() {
 	queues := awssqs.NewFromConfig(cfg)
 	store := dynamo.New(dynamo.FromEnv(client, os.Getenv, time.Now))
 	feeder := &feed.Feeder{
-		Batches: store.Batches, Endpoints: store.Endpoints,
+		Store: stores.NewFeed(store),
 		Queue: &sqs.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},
 		Now:   time.Now,
 	}
