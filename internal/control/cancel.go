@@ -7,13 +7,12 @@ import (
 	"log/slog"
 	"time"
 
-	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/port"
-
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/port"
 )
 
 // batchesAtOnce is the number of batches cancelled concurrently.

@@ -10,11 +10,10 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/port"
 )
 
 // Store reads and changes campaigns.

@@ -12,13 +12,12 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/retry"
 )
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/aws/dynamo"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/privacy/retention"

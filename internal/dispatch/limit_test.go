@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/aws/dynamo"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"

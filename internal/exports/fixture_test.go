@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -24,6 +22,7 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/exports"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
 )

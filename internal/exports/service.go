@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/random"
 )
 

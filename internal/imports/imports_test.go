@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +26,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/imports"
+	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/random"
 	"campaign-dispatch/internal/recipients"

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/random"
 	"campaign-dispatch/internal/recipients"
 )

@@ -16,10 +16,9 @@ import (
 	"log/slog"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/retry"
 )
 

@@ -35,6 +35,8 @@ type Blobs interface {
 
 // OptOuts reads which phone numbers of a tenant opted out.
 type OptOuts interface {
+	// Of returns a function that reports whether an E.164 number opted out of the tenant's
+	// messages.
 	Of(ctx context.Context, tenant string) (func(phone string) bool, error)
 }
 
@@ -43,7 +45,7 @@ type Releases interface {
 	Schedule(ctx context.Context, b campaign.Batch) error
 }
 
-// Recorder records outcomes of a batch.
+// Recorder records outcomes of a batch. Recording an outcome twice has no effect.
 type Recorder interface {
 	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
 }

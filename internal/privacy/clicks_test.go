@@ -3,10 +3,9 @@ package privacy_test
 import (
 	"testing"
 
-	"campaign-dispatch/internal/aws/dynamo"
-
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/outcome/ledger"

@@ -7,14 +7,13 @@ import (
 	"net/http"
 	"testing"
 
-	"campaign-dispatch/internal/aws/dynamo"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 )
 

@@ -9,9 +9,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"campaign-dispatch/internal/campaign/payload"
-
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 )

@@ -10,9 +10,8 @@ import (
 	"log/slog"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/port"
 )
 
 // Store reads and updates batches.

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/port"
 )
 
 // Schedules sends a message to the release queue at an instant.

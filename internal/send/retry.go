@@ -8,9 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/retry"
 )
 

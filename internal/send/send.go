@@ -11,12 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/port"
 )
 
 // Store reads what a frame needs, and changes its batch and the rate limit of its agent.
@@ -45,7 +44,7 @@ type Sender struct {
 	Provider Provider
 	Recorder port.Recorder
 	OptOuts  port.OptOuts
-	Queue    port.Queue
+	Queue    port.Queue // the send queue
 	// Concurrency is the number of concurrent sends per call of Handle.
 	Concurrency int
 	// LinkURL is the base URL of links that count clicks. It can be "".

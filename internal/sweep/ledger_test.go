@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/aws/dynamo"
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/webhook/feed"

@@ -12,11 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/retry"
 )
 

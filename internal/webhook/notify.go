@@ -17,11 +17,10 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/port"
 )
 
 // Store stores deliveries and reads batches.

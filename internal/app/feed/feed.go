@@ -4,11 +4,10 @@ package feed
 import (
 	"time"
 
-	"campaign-dispatch/internal/app/stores"
-
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/webhook/feed"

@@ -7,12 +7,11 @@ import (
 	"log/slog"
 	"strconv"
 
-	"campaign-dispatch/internal/port"
-
 	"github.com/aws/aws-lambda-go/events"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/port"
 )
 
 // UnreadRecord identifies an unreadable stream record. Without a SequenceNumber, it

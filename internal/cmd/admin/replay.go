@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/app/stores"
-
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook/feed"

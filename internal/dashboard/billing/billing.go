@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/admin"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"

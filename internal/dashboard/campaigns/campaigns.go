@@ -9,16 +9,14 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/control"
-	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/query"
-
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/query"
 )
 
 // Store reads campaigns.

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"campaign-dispatch/internal/aws/dynamo"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/outcome/ledger"

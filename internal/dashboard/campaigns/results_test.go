@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/aws/dynamo"
-
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"

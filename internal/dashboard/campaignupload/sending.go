@@ -18,10 +18,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/random"
 )
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/admin"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"

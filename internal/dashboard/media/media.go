@@ -12,11 +12,10 @@ import (
 	"net/http"
 	"slices"
 
-	"campaign-dispatch/internal/media"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/media"
 )
 
 // Store reads files.

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
@@ -18,6 +16,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/chart"
 	"campaign-dispatch/internal/dashboard/web/results"
 	"campaign-dispatch/internal/dashboard/web/start"
+	"campaign-dispatch/internal/port"
 )
 
 // Store reads counts, campaigns, and what can need attention.

@@ -8,13 +8,11 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/media"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/media"
+	"campaign-dispatch/internal/port"
 )
 
 // Store reads templates. The error wraps campaign.ErrNotFound if there is none.

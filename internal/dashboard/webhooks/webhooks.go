@@ -12,11 +12,10 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/webhook"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/poststats"
 )
 

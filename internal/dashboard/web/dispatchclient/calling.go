@@ -9,11 +9,10 @@ import (
 	"net/http"
 	"slices"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/port"
 )
 
 // Call is a dispatch call.

@@ -6,10 +6,9 @@ import (
 	"context"
 	"slices"
 
-	"campaign-dispatch/internal/port"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/port"
 )
 
 // Templates reads a tenant's templates.
