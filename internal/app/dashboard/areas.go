@@ -5,6 +5,7 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/app/releasescheduler"
 	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
@@ -64,7 +65,7 @@ func exportArea(c app.Config, rows *dynamo.Stores) area {
 
 // settingsAreas returns the pages of API credentials, webhooks and prices.
 func settingsAreas(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) []area {
-	service := &admin.Service{Store: stores.NewAdmin(rows), Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
+	service := &admin.Service{Store: adminstore.New(rows), Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
 	once := web.SubmitToken{Forms: rows.AuditLogs}
 	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
 	return []area{
@@ -111,7 +112,7 @@ func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 	return []area{
 		{mediapages.Area(), files},
 		{templates.Area(), &templates.Pages{
-			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL}, Upload: files.Upload, Store: templateRows{rows.Campaigns, rows.Media, rows.Settings, rows.Templates}, Keeper: &admin.Service{Store: stores.NewAdmin(rows), Now: time.Now}, Dispatch: dispatcher,
+			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL}, Upload: files.Upload, Store: templateRows{rows.Campaigns, rows.Media, rows.Settings, rows.Templates}, Keeper: &admin.Service{Store: adminstore.New(rows), Now: time.Now}, Dispatch: dispatcher,
 			Once: web.SubmitToken{Forms: rows.AuditLogs}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: c.Tables().MediaURL,
 		}},
 		{campaignupload.Area(), uploads},
