@@ -176,5 +176,5 @@ func (s *Service) cancel(ctx context.Context, id campaign.ID, revoke bool) error
 	if err != nil {
 		return fmt.Errorf("control: %w", err)
 	}
-	return cancelBatches(ctx, s.Store, c, s.Now().Add(s.Grace))
+	return cancelBatches(ctx, s.Store.CancelBatch, c, s.Now().Add(s.Grace))
 }

@@ -24,14 +24,6 @@ const (
 	lostAfter = 150 * time.Second
 )
 
-// ServiceStore keeps imports.
-type ServiceStore interface {
-	Store
-
-	Imports(ctx context.Context, tenant string) ([]campaign.Import, error)
-	SaveKnownColumns(ctx context.Context, tenant string, names map[string]string) error
-}
-
 // Uploads are the uploads in parts. The error wraps campaign.ErrNotFound if an upload does not
 // exist.
 type Uploads interface {
@@ -48,7 +40,7 @@ type Uploads interface {
 
 // Service takes uploads and people's decisions.
 type Service struct {
-	Store   ServiceStore
+	Store   Store
 	Uploads Uploads
 	// Stat returns the ETag and the size of an uploaded file.
 	Stat  func(ctx context.Context, key string) (tag string, size int64, err error)

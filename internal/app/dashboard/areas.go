@@ -118,7 +118,7 @@ func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 		{campaignupload.Area(), uploads},
 		{importpages.Area(), large},
 		{followup.Area(), &followup.Pages{
-			Store: rows.Campaigns, Files: blobs, Uploads: uploads,
+			Store: rows.Campaigns, Files: blobs, Start: uploads.Start,
 			Exports: &exports.Service{Store: stores.NewExports(rows), Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
 		}},
 	}
