@@ -40,7 +40,7 @@ func (d *Service) useBy(ctx context.Context, campaigns []campaign.Listed, agentI
 	group.SetLimit(campaignsAtOnce)
 	for i, listed := range campaigns {
 		group.Go(func() error {
-			c, err := d.Store.Tenants.Dispatched(groupCtx, listed.ID)
+			c, err := d.Store.Tenants.BatchAgents(groupCtx, listed.ID)
 			if errors.Is(err, campaign.ErrNotFound) {
 				return nil // deleted concurrently
 			}

@@ -75,7 +75,8 @@ type TenantStore interface {
 	SaveTenant(ctx context.Context, t campaign.Tenant, use campaign.AgentUse) error
 	SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent, use campaign.AgentUse) error
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
-	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// BatchAgents returns a campaign whose batches have only their agent and when they were closed.
+	BatchAgents(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	SaveAgent(ctx context.Context, a campaign.Agent) error
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
