@@ -37,7 +37,7 @@ type Export struct {
 type OptOut struct {
 	OptedOut bool       `json:"optedOut"`
 	Since    *time.Time `json:"since,omitempty"`  // known for about eight days
-	Origin   string     `json:"origin,omitempty"` // message, hand, file or unknown
+	Origin   string     `json:"origin,omitempty"` // message, hand or file
 }
 
 // Place identifies a batch of a campaign.
