@@ -44,7 +44,7 @@ type Service struct {
 	Uploads Uploads
 	// Stat returns the ETag and the size of an uploaded file.
 	Stat  func(ctx context.Context, key string) (tag string, size int64, err error)
-	Queue port.Queue
+	Tasks port.Queue
 	Now   func() time.Time
 	Lead  time.Duration // minimum time from now to a schedule
 }
@@ -148,7 +148,7 @@ func (s *Service) Import(ctx context.Context, id campaign.ID) (campaign.Import, 
 	if err != nil {
 		return i, err
 	}
-	return saved, queue(ctx, s.Queue, id, 0)
+	return saved, queue(ctx, s.Tasks, id, 0)
 }
 
 // PartURL returns the URL to which a part of an upload is sent with PUT.
@@ -202,7 +202,7 @@ func (s *Service) work(ctx context.Context, i campaign.Import) error {
 	if err != nil {
 		return err
 	}
-	return queue(ctx, s.Queue, i.ID, 0)
+	return queue(ctx, s.Tasks, i.ID, 0)
 }
 
 // Check begins to read a file with the columns. A file that is read already is read again.
