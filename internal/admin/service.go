@@ -6,14 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/random"
 )
@@ -164,13 +163,7 @@ func (d *Service) requireTenant(ctx context.Context, id string) error {
 // newSecret returns 256 random bits, URL-safe.
 func newSecret() string { return random.Token(32) }
 
-// atFirstUse returns a pattern that is compiled once, when it is first needed: no cold start
-// waits for it.
-func atFirstUse(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
-
-var uuidForm = atFirstUse(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var uuidForm = pattern.AtFirstUse(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // shorten shortens an input for a one-line error.
 func shorten(s string) string {

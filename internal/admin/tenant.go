@@ -10,6 +10,7 @@ import (
 	"net/url"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // KeepRate leaves an agent's rate unchanged. A new agent then has no limit.
@@ -21,8 +22,8 @@ const maxKeyDocument = 8 << 10
 const maxRate = 100_000
 
 var (
-	tenantID = atFirstUse(`^[a-z0-9][a-z0-9-]{0,62}$`)
-	agentID  = atFirstUse(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+	tenantID = pattern.AtFirstUse(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	agentID  = pattern.AtFirstUse(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 )
 
 const (
