@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -23,18 +24,17 @@ type history struct {
 func (h history) ListCampaigns(_ context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
 	first := 0
 	if after != "" {
-		_, _ = fmt.Sscan(after, &first)
+		first, _ = strconv.Atoi(after)
 	}
 	var page []campaign.Listed
 	for i := first; i < min(first+int(limit), len(h.batches)); i++ {
-		page = append(page, campaign.Listed{ID: campaign.ID{Tenant: tenant, CampaignID: fmt.Sprint(i)}, Cursor: fmt.Sprint(i + 1)})
+		page = append(page, campaign.Listed{ID: campaign.ID{Tenant: tenant, CampaignID: strconv.Itoa(i)}, Cursor: strconv.Itoa(i + 1)})
 	}
 	return page, nil
 }
 
 func (h history) BatchAgents(_ context.Context, id campaign.ID) (campaign.Campaign, error) {
-	var i int
-	_, _ = fmt.Sscan(id.CampaignID, &i)
+	i, _ := strconv.Atoi(id.CampaignID)
 	if slices.Contains(h.gone, i) {
 		return campaign.Campaign{}, fmt.Errorf("campaign %d: %w", i, campaign.ErrNotFound)
 	}
