@@ -21,7 +21,7 @@ const (
 func (d *Service) AgentUse(ctx context.Context, tenant, agentID string) (campaign.Use, error) {
 	var use campaign.Use
 	for after := ""; ; {
-		page, err := d.Store.ListCampaigns(ctx, tenant, after, campaignsAPage)
+		page, err := d.Store.Tenants.ListCampaigns(ctx, tenant, after, campaignsAPage)
 		if err != nil || len(page) == 0 {
 			return use, err
 		}
@@ -40,7 +40,7 @@ func (d *Service) useBy(ctx context.Context, campaigns []campaign.Listed, agentI
 	group.SetLimit(campaignsAtOnce)
 	for i, listed := range campaigns {
 		group.Go(func() error {
-			c, err := d.Store.Dispatched(groupCtx, listed.ID)
+			c, err := d.Store.Tenants.BatchAgents(groupCtx, listed.ID)
 			if errors.Is(err, campaign.ErrNotFound) {
 				return nil // deleted concurrently
 			}

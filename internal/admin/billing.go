@@ -40,7 +40,7 @@ func (d *Service) CheckBilling(form campaign.BillingForm) (b campaign.Billing, e
 
 // SaveBilling replaces the prices and limits of a tenant.
 func (d *Service) SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error {
-	return d.Store.SaveBilling(ctx, tenant, b)
+	return d.Store.Tenants.SaveBilling(ctx, tenant, b)
 }
 
 // ChangeBilling changes the prices and limits of a tenant. Fields that the form leaves empty
@@ -49,7 +49,7 @@ func (d *Service) ChangeBilling(ctx context.Context, tenant string, form campaig
 	if err := d.requireTenant(ctx, tenant); err != nil {
 		return campaign.Billing{}, err
 	}
-	old, err := d.Store.Billing(ctx, tenant)
+	old, err := d.Store.Tenants.Billing(ctx, tenant)
 	if err != nil {
 		return campaign.Billing{}, err
 	}

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/random"
 )
 
 // MaxKeep is the maximum time for which a previous secret stays valid after a rotation.
 const MaxKeep = 30 * 24 * time.Hour
 
-var clientID = atFirstUse(`^rcs_[A-Za-z0-9_-]{1,100}$`)
+var clientID = pattern.AtFirstUse(`^rcs_[A-Za-z0-9_-]{1,100}$`)
 
 // CheckCredential validates the name of a new credential.
 func (d *Service) CheckCredential(name string) error { return checkName("credential", name) }

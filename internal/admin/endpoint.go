@@ -41,7 +41,7 @@ func (d *Service) CreateEndpoint(ctx context.Context, tenant, address string, ki
 		return campaign.Endpoint{}, err
 	}
 	e := campaign.Endpoint{ID: random.UUID(), Tenant: tenant, URL: address, Kinds: ordered(kinds), Secret: newSigningSecret()}
-	has, err := d.Store.AddEndpoint(ctx, e, MaxEndpoints)
+	has, err := d.Store.Endpoints.AddEndpoint(ctx, e, MaxEndpoints)
 	if err == nil && has >= MaxEndpoints {
 		err = endpointsFull(has)
 	}
@@ -58,7 +58,7 @@ func newSigningSecret() string {
 }
 
 func (d *Service) requireRoom(ctx context.Context, tenant string) error {
-	all, err := d.Store.Endpoints(ctx, tenant)
+	all, err := d.Store.Endpoints.Endpoints(ctx, tenant)
 	if err == nil && len(all) >= MaxEndpoints {
 		err = endpointsFull(len(all))
 	}
@@ -98,7 +98,7 @@ func (d *Service) ChangeKinds(ctx context.Context, tenant, id string, kinds []st
 	if err := d.CheckKinds(kinds); err != nil {
 		return err
 	}
-	ok, err := d.Store.SetKinds(ctx, tenant, id, ordered(kinds))
+	ok, err := d.Store.Endpoints.SetKinds(ctx, tenant, id, ordered(kinds))
 	if err == nil && !ok {
 		err = noEndpoint(tenant, id)
 	}
@@ -112,7 +112,7 @@ func (d *Service) RotateEndpoint(ctx context.Context, tenant, id string, keep ti
 		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)
 	}
 	r := campaign.RotatedSecret{ID: id, Secret: newSigningSecret(), PreviousUntil: d.Now().Add(keep)}
-	err := d.Store.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil)
+	err := d.Store.Endpoints.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil)
 	if errors.Is(err, campaign.ErrNotFound) {
 		err = noEndpoint(tenant, id)
 	}
@@ -132,12 +132,12 @@ func (d *Service) EnableEndpoint(ctx context.Context, tenant, id string) error {
 		return err
 	}
 	for range maxRaces {
-		c, err := d.Store.Circuit(ctx, tenant, id)
+		c, err := d.Store.Endpoints.Circuit(ctx, tenant, id)
 		if err != nil {
 			return err
 		}
 		c.Closing, c.Drained, c.Probes, c.Next, c.Since = true, false, 0, d.Now(), time.Time{}
-		if ok, err := d.Store.SaveCircuit(ctx, c); err != nil || ok {
+		if ok, err := d.Store.Endpoints.SaveCircuit(ctx, c); err != nil || ok {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func (d *Service) EnableEndpoint(ctx context.Context, tenant, id string) error {
 const maxRaces = 20
 
 func (d *Service) switchEndpoint(ctx context.Context, tenant, id, offReason string) error {
-	ok, err := d.Store.SwitchEndpoint(ctx, tenant, id, offReason)
+	ok, err := d.Store.Endpoints.SwitchEndpoint(ctx, tenant, id, offReason)
 	if err == nil && !ok {
 		err = noEndpoint(tenant, id)
 	}
@@ -164,7 +164,7 @@ func (d *Service) CheckEndpoint(ctx context.Context, tenant, id string) error {
 }
 
 func (d *Service) endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
-	e, err := d.Store.Endpoint(ctx, tenant, id)
+	e, err := d.Store.Endpoints.Endpoint(ctx, tenant, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		err = noEndpoint(tenant, id)
 	}

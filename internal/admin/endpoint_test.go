@@ -219,7 +219,7 @@ func TestResendDead_ManyPages(t *testing.T) {
 	t.Parallel()
 	const all = 7
 	b, ctx := newBench(t), t.Context()
-	b.Store = twoDead{b.store}
+	b.Store.Deliveries = twoDead{b.store}
 	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -257,7 +257,7 @@ func (s dying) SaveDelivery(ctx context.Context, read, n campaign.WebhookDeliver
 func TestResendDead_DeadAgain(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
-	b.Store = dying{b.store}
+	b.Store.Deliveries = dying{b.store}
 	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
 	if err != nil {
 		t.Fatal(err)

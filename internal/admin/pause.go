@@ -22,7 +22,7 @@ func (d *Service) Pause(ctx context.Context, s Subject) error {
 	if err != nil {
 		return err
 	}
-	return d.Store.Pause(ctx, key)
+	return d.Store.Tenants.Pause(ctx, key)
 }
 
 // Resume ends a pause. Other pauses of the same messages remain.
@@ -31,7 +31,7 @@ func (d *Service) Resume(ctx context.Context, s Subject) error {
 	if err != nil {
 		return err
 	}
-	return d.Store.Resume(ctx, key)
+	return d.Store.Tenants.Resume(ctx, key)
 }
 
 // subjectKey checks that the subject exists, so that a misspelt pause is not silently
@@ -54,7 +54,7 @@ func (d *Service) requireAgent(ctx context.Context, id string) error {
 	if !agentID().MatchString(id) {
 		return fmt.Errorf("agent id %q: %s", shorten(id), agentIDRule)
 	}
-	_, err := d.Store.Agent(ctx, id)
+	_, err := d.Store.Tenants.Agent(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return missing("agent " + id + " does not exist: list the agents")
 	}

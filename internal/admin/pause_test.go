@@ -38,7 +38,7 @@ func TestPause_TenantAndAgent(t *testing.T) {
 // switches is a store that records pauses. A pause for everything on the shared stack
 // would stop other tests.
 type switches struct {
-	admin.Store
+	admin.TenantStore
 	noted []string
 }
 
@@ -55,7 +55,7 @@ func (s *switches) Resume(_ context.Context, subject string) error {
 func TestPause_All(t *testing.T) {
 	t.Parallel()
 	store := &switches{}
-	service := admin.Service{Store: store}
+	service := admin.Service{Store: admin.Store{Tenants: store}}
 	everybody := admin.Subject{All: true}
 	if err := errors.Join(service.Pause(t.Context(), everybody), service.Resume(t.Context(), everybody)); err != nil {
 		t.Fatal(err)

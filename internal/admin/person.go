@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // People manages the dashboard users in the user pool.
@@ -31,7 +32,7 @@ type Invited struct {
 // roles are the roles of dashboard users. address is a rough check of e-mail addresses.
 var (
 	personRoles = []string{"admin", "author", "approver", "viewer"}
-	address     = atFirstUse(`^[^@\s]{1,64}@[^@\s]+\.[^@\s]+$`)
+	address     = pattern.AtFirstUse(`^[^@\s]{1,64}@[^@\s]+\.[^@\s]+$`)
 )
 
 const maxAddress = 254

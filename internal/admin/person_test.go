@@ -14,7 +14,7 @@ import (
 // door replaces the table and the user pool. It fails at a step, from 1, before or
 // after the step takes effect.
 type door struct {
-	admin.Store
+	admin.TenantStore
 	admin.Auth
 	failAt int
 	after  bool
@@ -61,7 +61,7 @@ func (d *door) Remove(context.Context, campaign.Person) error {
 }
 
 func (d *door) service(at func() time.Time) *admin.Service {
-	return &admin.Service{Store: d, Auth: d, People: d, Now: at}
+	return &admin.Service{Store: admin.Store{Tenants: d}, Auth: d, People: d, Now: at}
 }
 
 var ana = campaign.Person{Email: " ANA@acme.example", Tenant: "acme", Role: "viewer"}

@@ -26,7 +26,7 @@ func (d *Service) ResendDead(ctx context.Context, tenant, id string, since time.
 	}
 	tried := map[campaign.NotifyTask]bool{}
 	for total := 0; ; {
-		tasks, err := d.Store.DeadDeliveries(ctx, tenant, id, since, min(perResend, most-total))
+		tasks, err := d.Store.Deliveries.DeadDeliveries(ctx, tenant, id, since, min(perResend, most-total))
 		if err != nil {
 			return total, err
 		}
@@ -62,7 +62,7 @@ func (d *Service) ResendFailed(ctx context.Context, tenant, id string, since tim
 	if err != nil || !failing {
 		return campaign.Resent{Deliveries: n}, err
 	}
-	parked, err := d.Store.ParkedDeliveries(ctx, tenant, id, most)
+	parked, err := d.Store.Deliveries.ParkedDeliveries(ctx, tenant, id, most)
 	return campaign.Resent{Waiting: n + len(parked)}, err
 }
 
@@ -71,7 +71,7 @@ func (d *Service) resendFailed(ctx context.Context, tenant, id string, since tim
 	if err != nil {
 		return total, err
 	}
-	failures, err := d.Store.Failures(ctx, tenant, id, recentFailures)
+	failures, err := d.Store.Deliveries.Failures(ctx, tenant, id, recentFailures)
 	if err != nil {
 		return total, err
 	}
@@ -110,7 +110,7 @@ func (d *Service) ResendOne(ctx context.Context, tenant, id, webhookID string, a
 // whether the endpoint is failing. Its pending deliveries wait for the probe.
 func (d *Service) ProbeSoon(ctx context.Context, tenant, id string) (failing bool, err error) {
 	for range maxRaces {
-		c, err := d.Store.Circuit(ctx, tenant, id)
+		c, err := d.Store.Endpoints.Circuit(ctx, tenant, id)
 		if err != nil || !c.Open() {
 			return false, err
 		}
@@ -118,7 +118,7 @@ func (d *Service) ProbeSoon(ctx context.Context, tenant, id string) (failing boo
 			return true, nil
 		}
 		c.Next = d.Now()
-		if ok, err := d.Store.SaveCircuit(ctx, c); err != nil || ok {
+		if ok, err := d.Store.Endpoints.SaveCircuit(ctx, c); err != nil || ok {
 			return true, err
 		}
 	}
@@ -129,20 +129,20 @@ func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, a
 	if err := d.requireOn(ctx, tenant, id); err != nil {
 		return err
 	}
-	f, err := d.Store.Failure(ctx, tenant, id, webhookID, at)
+	f, err := d.Store.Deliveries.Failure(ctx, tenant, id, webhookID, at)
 	if err != nil {
 		return err
 	}
 	alone := d.deliveryOf(f)
 	for _, t := range []campaign.NotifyTask{f.Task, alone.Task()} {
-		if _, err := d.Store.Delivery(ctx, t); !errors.Is(err, campaign.ErrNotFound) {
+		if _, err := d.Store.Deliveries.Delivery(ctx, t); !errors.Is(err, campaign.ErrNotFound) {
 			if err == nil {
 				_, err = d.again(ctx, t)
 			}
 			return err
 		}
 	}
-	return d.Store.AddDeliveries(ctx, []campaign.WebhookDelivery{alone})
+	return d.Store.Deliveries.AddDeliveries(ctx, []campaign.WebhookDelivery{alone})
 }
 
 // deliveryOf returns a delivery of the one webhook that failed.
@@ -158,7 +158,7 @@ func (d *Service) deliveryOf(f campaign.WebhookFailure) campaign.WebhookDelivery
 
 // requireOn returns an error if the tenant has no such endpoint, or if it is disabled.
 func (d *Service) requireOn(ctx context.Context, tenant, id string) error {
-	e, err := d.Store.Endpoint(ctx, tenant, id)
+	e, err := d.Store.Endpoints.Endpoint(ctx, tenant, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return noEndpoint(tenant, id)
 	}
@@ -171,7 +171,7 @@ func (d *Service) requireOn(ctx context.Context, tenant, id string) error {
 // again schedules a dead or waiting delivery for soon; a dead one starts from its first
 // attempt. It reports whether the delivery was dead or waiting.
 func (d *Service) again(ctx context.Context, t campaign.NotifyTask) (bool, error) {
-	read, err := d.Store.Delivery(ctx, t)
+	read, err := d.Store.Deliveries.Delivery(ctx, t)
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && read.Parked {
 		return false, nil
 	}
@@ -182,9 +182,9 @@ func (d *Service) again(ctx context.Context, t campaign.NotifyTask) (bool, error
 		if !read.Next.After(d.Now()) {
 			return false, nil
 		}
-		return d.Store.MoveDelivery(ctx, t, read.Next, d.Now())
+		return d.Store.Deliveries.MoveDelivery(ctx, t, read.Next, d.Now())
 	}
 	alive := read
 	alive.Dead, alive.Attempt, alive.Next = false, 0, d.Now()
-	return d.Store.SaveDelivery(ctx, read, alive)
+	return d.Store.Deliveries.SaveDelivery(ctx, read, alive)
 }

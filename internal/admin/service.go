@@ -6,14 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/random"
 )
@@ -53,13 +52,12 @@ type Simulator interface {
 	RegisterWebhook(ctx context.Context, a campaign.Agent) error
 }
 
-// Store reads and writes the rows of tenants, agents, templates, endpoints, deliveries
-// and pauses.
-type Store interface {
-	tenantStore
-	templateStore
-	endpointStore
-	deliveryStore
+// Store has the rows of tenants, by subject.
+type Store struct {
+	Tenants    TenantStore
+	Templates  TemplateStore
+	Endpoints  EndpointStore
+	Deliveries DeliveryStore
 }
 
 // Auth writes credentials and ends the sessions of people.
@@ -70,11 +68,14 @@ type Auth interface {
 	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
 }
 
-type tenantStore interface {
+// TenantStore reads and writes tenants with their agents, prices and pauses, and reads their
+// campaigns.
+type TenantStore interface {
 	SaveTenant(ctx context.Context, t campaign.Tenant, use campaign.AgentUse) error
 	SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent, use campaign.AgentUse) error
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
-	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// BatchAgents returns a campaign whose batches have only their agent and when they were closed.
+	BatchAgents(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	SaveAgent(ctx context.Context, a campaign.Agent) error
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
@@ -84,7 +85,8 @@ type tenantStore interface {
 	SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error
 }
 
-type templateStore interface {
+// TemplateStore reads and writes templates.
+type TemplateStore interface {
 	PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
 	// PutTemplateVersion is PutTemplate for the version of t. The error wraps
 	// campaign.ErrLostRace if another version is next.
@@ -92,7 +94,8 @@ type templateStore interface {
 	Template(ctx context.Context, id string) (campaign.Template, error)
 }
 
-type endpointStore interface {
+// EndpointStore reads and writes webhook endpoints and their circuits.
+type EndpointStore interface {
 	// AddEndpoint writes a new endpoint unless its tenant has most endpoints. It
 	// returns the tenant's previous number of endpoints.
 	AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error)
@@ -105,7 +108,8 @@ type endpointStore interface {
 	SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
 }
 
-type deliveryStore interface {
+// DeliveryStore reads and writes webhook deliveries, and reads their failures.
+type DeliveryStore interface {
 	DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error)
 	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
@@ -149,7 +153,7 @@ func (d *Service) requireTenant(ctx context.Context, id string) error {
 	if !tenantID().MatchString(id) {
 		return fmt.Errorf("tenant id %q: %s", shorten(id), tenantIDRule)
 	}
-	_, err := d.Store.Tenant(ctx, id)
+	_, err := d.Store.Tenants.Tenant(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return missing("tenant " + id + " does not exist: create it first")
 	}
@@ -159,13 +163,7 @@ func (d *Service) requireTenant(ctx context.Context, id string) error {
 // newSecret returns 256 random bits, URL-safe.
 func newSecret() string { return random.Token(32) }
 
-// atFirstUse returns a pattern that is compiled once, when it is first needed: no cold start
-// waits for it.
-func atFirstUse(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
-
-var uuidForm = atFirstUse(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var uuidForm = pattern.AtFirstUse(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // shorten shortens an input for a one-line error.
 func shorten(s string) string {

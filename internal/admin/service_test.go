@@ -19,6 +19,7 @@ import (
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/ssm"
@@ -52,7 +53,7 @@ func newBench(t *testing.T) bench {
 	client := awsssm.NewFromConfig(env.AWS())
 	b := bench{
 		Service: &admin.Service{
-			Store: store, Auth: auth, Keys: ssmwriter.Writer{Client: client}, Now: clock, Stack: "desk-test",
+			Store: adminstore.New(dynamo.New(tables)), Auth: auth, Keys: ssmwriter.Writer{Client: client}, Now: clock, Stack: "desk-test",
 		},
 		store: store, auth: auth, keys: ssm.Reader{Config: env.AWS(), Now: time.Now}, tenant: randomID(), agent: randomID(),
 	}

@@ -41,13 +41,13 @@ func (d *Service) SaveTemplate(ctx context.Context, form TemplateForm) (campaign
 
 // KeepTemplate is SaveTemplate for a parsed card. It sets Version and CreatedAt.
 func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
-	return d.keepTemplate(ctx, t, d.Store.PutTemplate)
+	return d.keepTemplate(ctx, t, d.Store.Templates.PutTemplate)
 }
 
 // KeepTemplateVersion is KeepTemplate for the version of t. The error wraps
 // campaign.ErrLostRace if another version is next.
 func (d *Service) KeepTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error) {
-	return d.keepTemplate(ctx, t, d.Store.PutTemplateVersion)
+	return d.keepTemplate(ctx, t, d.Store.Templates.PutTemplateVersion)
 }
 
 func (d *Service) keepTemplate(ctx context.Context, t campaign.Template, put func(context.Context, campaign.Template) (campaign.Template, error)) (campaign.Template, error) {
@@ -76,7 +76,7 @@ func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
 	if !uuidForm().MatchString(t.ID) {
 		return fmt.Errorf("template id %q is not a UUID: give the id of a template, or none to make a new one", shorten(t.ID))
 	}
-	current, err := d.Store.Template(ctx, t.ID)
+	current, err := d.Store.Templates.Template(ctx, t.ID)
 	if errors.Is(err, campaign.ErrNotFound) || (err == nil && current.Tenant != t.Tenant) {
 		return missing("tenant " + t.Tenant + " has no template " + t.ID + ": leave out the id to make a new one")
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // KeepRate leaves an agent's rate unchanged. A new agent then has no limit.
@@ -21,8 +22,8 @@ const maxKeyDocument = 8 << 10
 const maxRate = 100_000
 
 var (
-	tenantID = atFirstUse(`^[a-z0-9][a-z0-9-]{0,62}$`)
-	agentID  = atFirstUse(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+	tenantID = pattern.AtFirstUse(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	agentID  = pattern.AtFirstUse(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 )
 
 const (
@@ -74,7 +75,7 @@ func (d *Service) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant,
 	if !tenantID().MatchString(form.ID) {
 		return SavedTenant{}, fmt.Errorf("tenant id %q: %s", shorten(form.ID), tenantIDRule)
 	}
-	old, err := d.Store.Tenant(ctx, form.ID)
+	old, err := d.Store.Tenants.Tenant(ctx, form.ID)
 	created := errors.Is(err, campaign.ErrNotFound)
 	if err != nil && !created {
 		return SavedTenant{}, err
@@ -102,9 +103,9 @@ func (d *Service) saveTenant(ctx context.Context, form TenantForm, created bool)
 	}
 	saved := SavedTenant{Tenant: campaign.Tenant{ID: form.ID, Name: form.Name, AgentID: agent.ID}, Created: created, Agent: agent}
 	if !changed {
-		return saved, d.Store.SaveTenant(ctx, saved.Tenant, d.AgentUse)
+		return saved, d.Store.Tenants.SaveTenant(ctx, saved.Tenant, d.AgentUse)
 	}
-	if err := d.Store.SaveTenantAndAgent(ctx, saved.Tenant, agent.Agent, d.AgentUse); err != nil {
+	if err := d.Store.Tenants.SaveTenantAndAgent(ctx, saved.Tenant, agent.Agent, d.AgentUse); err != nil {
 		return SavedTenant{}, err
 	}
 	if err := d.putKey(ctx, agent.Agent, form.Agent.KeyDocument); err != nil {
@@ -116,7 +117,7 @@ func (d *Service) saveTenant(ctx context.Context, form TenantForm, created bool)
 // saveSimulated is saveTenant for an agent at the simulator. It creates a new agent
 // there and registers its webhook.
 func (d *Service) saveSimulated(ctx context.Context, form TenantForm, created bool) (SavedTenant, error) {
-	_, err := d.Store.Agent(ctx, form.Agent.ID)
+	_, err := d.Store.Tenants.Agent(ctx, form.Agent.ID)
 	if errors.Is(err, campaign.ErrNotFound) && len(form.Agent.KeyDocument) == 0 {
 		form.Agent.KeyDocument, err = d.Simulator.KeyDocument(ctx, form.Agent.ID)
 	}
@@ -143,7 +144,7 @@ func (d *Service) SaveAgent(ctx context.Context, form AgentForm) (SavedAgent, er
 	if err := d.putKey(ctx, saved.Agent, form.KeyDocument); err != nil {
 		return SavedAgent{}, err
 	}
-	return saved, d.Store.SaveAgent(ctx, saved.Agent)
+	return saved, d.Store.Tenants.SaveAgent(ctx, saved.Agent)
 }
 
 // prepareAgent returns the agent to save, and whether it differs from the stored one.
@@ -151,7 +152,7 @@ func (d *Service) prepareAgent(ctx context.Context, form AgentForm) (saved Saved
 	if err := d.checkAgent(form); err != nil {
 		return SavedAgent{}, false, err
 	}
-	old, err := d.Store.Agent(ctx, form.ID)
+	old, err := d.Store.Tenants.Agent(ctx, form.ID)
 	created := errors.Is(err, campaign.ErrNotFound)
 	if err != nil && !created {
 		return SavedAgent{}, false, err

@@ -7,8 +7,6 @@ type Attention struct {
 	Endpoints []WatchedEndpoint
 	// Limits are the tenant's limits, and Used is what it has reserved.
 	Limits, Used Spending
-	// HistoryCounted reports whether the days before the tenant's first counts were counted.
-	HistoryCounted bool
 }
 
 // WatchedEndpoint is a webhook endpoint with its circuit.

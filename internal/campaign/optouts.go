@@ -42,18 +42,18 @@ type OptedOut struct {
 	Origin Origin
 }
 
-// Origin is where an opt-out comes from. Stored opt-outs contain its number.
+// Origin is where an opt-out comes from, 0 for a number that is not opted out. Stored opt-outs
+// contain its number.
 type Origin byte
 
-// The origins of opt-outs. Opt-outs of earlier versions have an unknown one.
+// The origins of opt-outs.
 const (
-	OriginUnknown Origin = iota
-	OriginMessage        // the person wrote or tapped it, or used the phone's menu
-	OriginHand           // entered in the dashboard
-	OriginFile           // imported in the dashboard
+	OriginMessage Origin = iota + 1 // the person wrote or tapped it, or used the phone's menu
+	OriginHand                      // entered in the dashboard
+	OriginFile                      // imported in the dashboard
 )
 
-// String returns the name of the origin.
+// String returns the name of the origin, "" for 0.
 func (o Origin) String() string {
-	return [...]string{"unknown", "message", "hand", "file"}[o&3]
+	return [...]string{"", "message", "hand", "file"}[o&3]
 }

@@ -1,6 +1,8 @@
 package campaign_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,5 +23,39 @@ func TestUseOf(t *testing.T) {
 	}
 	if sum, want := use.Add(campaign.Use{Open: 2, ClosedAt: first}), (campaign.Use{Open: 3, ClosedAt: last}); sum != want {
 		t.Errorf("sum %+v, want %+v", sum, want)
+	}
+}
+
+// A released agent is free AgentRest after its last use by the former tenant.
+func TestOwner_Refuse(t *testing.T) {
+	t.Parallel()
+	released := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	closed := released.Add(24 * time.Hour)
+	of := func(tenant string, givenUpAt time.Time) campaign.Owner {
+		return campaign.Owner{AgentID: "agent", Tenant: tenant, GivenUpAt: givenUpAt}
+	}
+	for name, test := range map[string]struct {
+		owner campaign.Owner
+		use   campaign.Use
+		after time.Duration // since the release
+		want  string        // part of the error, "" for none
+	}{
+		"no owner":              {owner: of("", time.Time{})},
+		"own agent":             {owner: of("next", time.Time{})},
+		"own released agent":    {owner: of("next", released)},
+		"owned":                 {owner: of("former", time.Time{}), want: "belongs to tenant former"},
+		"just released":         {owner: of("former", released), want: released.Add(campaign.AgentRest).Format(time.RFC3339)},
+		"released for long":     {owner: of("former", released), after: campaign.AgentRest},
+		"an open batch":         {owner: of("former", released), use: campaign.Use{Open: 1}, after: 10 * campaign.AgentRest, want: "1 open batches"},
+		"a batch closed since":  {owner: of("former", released), use: campaign.Use{ClosedAt: closed}, after: campaign.AgentRest, want: closed.Add(campaign.AgentRest).Format(time.RFC3339)},
+		"a batch closed before": {owner: of("former", released), use: campaign.Use{ClosedAt: closed}, after: campaign.AgentRest + 24*time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := test.owner.Refuse("next", released.Add(test.after), func(string) (campaign.Use, error) { return test.use, nil })
+			if _, taken := errors.AsType[*campaign.AgentTakenError](err); taken != (test.want != "") || taken && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one that says %q", err, test.want)
+			}
+		})
 	}
 }

@@ -18,14 +18,12 @@ import (
 // batchesAtOnce is the number of batches cancelled concurrently.
 const batchesAtOnce = 16
 
-// canceller cancels batches.
-type canceller interface {
-	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
-}
+// cancelBatch is the method CancelBatch of a store.
+type cancelBatch func(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 
 // cancelBatches cancels the unfinished batches of a cancelled campaign. An error in one
 // batch does not stop the others. Sweep checks unreleased batches at nextCheck.
-func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign, nextCheck time.Time) error {
+func cancelBatches(ctx context.Context, cancel cancelBatch, c campaign.Campaign, nextCheck time.Time) error {
 	errs := make([]error, len(c.Batches))
 	var group errgroup.Group
 	group.SetLimit(batchesAtOnce)
@@ -34,7 +32,7 @@ func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign, ne
 			continue
 		}
 		group.Go(func() error {
-			errs[i] = store.CancelBatch(ctx, b.BatchRef, c.CancelledAt, c.Revoke, nextCheck)
+			errs[i] = cancel(ctx, b.BatchRef, c.CancelledAt, c.Revoke, nextCheck)
 			return nil
 		})
 	}
@@ -116,7 +114,7 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 	if all.CancelledAt.IsZero() {
 		return nil
 	}
-	errs := []error{cancelBatches(ctx, c.Ledger, all, c.Now().Add(c.SweepAfter))}
+	errs := []error{cancelBatches(ctx, c.Ledger.CancelBatch, all, c.Now().Add(c.SweepAfter))}
 	for _, b := range all.Batches {
 		if b.Done() && (!all.Revoke || b.Head.Counts[campaign.OutcomeStopped] == 0) {
 			continue

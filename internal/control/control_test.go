@@ -118,7 +118,7 @@ func newService(t *testing.T) *service {
 	}
 	mux := http.NewServeMux()
 	d.service = &control.Service{
-		Tokens: d, Store: d.store, Queue: d, Releases: d, Now: clock, Lead: 5 * time.Minute, Grace: 2 * time.Minute,
+		Tokens: d, Store: d.store, Revokes: d, Releases: d, Now: clock, Lead: 5 * time.Minute, Grace: 2 * time.Minute,
 	}
 	d.service.Register(mux)
 	d.server = httptest.NewServer(mux)

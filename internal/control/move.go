@@ -126,7 +126,7 @@ func (s *Service) queueMove(ctx context.Context, c campaign.Campaign) error {
 	if err != nil {
 		return fmt.Errorf("encode revoke task: %w", err)
 	}
-	if err := s.Queue.Send(ctx, c.Tenant, body, moveDelay); err != nil {
+	if err := s.Revokes.Send(ctx, c.Tenant, body, moveDelay); err != nil {
 		return fmt.Errorf("queue the move of campaign %s: %w", c.CampaignID, err)
 	}
 	return nil

@@ -38,7 +38,7 @@ type Store interface {
 type Service struct {
 	Tokens   accesstoken.Authorizer
 	Store    Store
-	Queue    port.Queue
+	Revokes  port.Queue
 	Releases port.Releases
 	Now      func() time.Time
 	BaseURL  string        // configured base URL, or ""
@@ -169,12 +169,12 @@ func (s *Service) cancel(ctx context.Context, id campaign.ID, revoke bool) error
 	if err != nil {
 		return fmt.Errorf("encode revoke task: %w", err)
 	}
-	if err := s.Queue.Send(ctx, id.Tenant, body, 0); err != nil {
+	if err := s.Revokes.Send(ctx, id.Tenant, body, 0); err != nil {
 		return fmt.Errorf("queue the cancellation of campaign %s: %w", id.CampaignID, err)
 	}
 	c, err := s.Store.Campaign(ctx, id)
 	if err != nil {
 		return fmt.Errorf("control: %w", err)
 	}
-	return cancelBatches(ctx, s.Store, c, s.Now().Add(s.Grace))
+	return cancelBatches(ctx, s.Store.CancelBatch, c, s.Now().Add(s.Grace))
 }

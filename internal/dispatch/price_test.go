@@ -171,7 +171,7 @@ func TestServeDispatch_RepeatedCallReservesOnce(t *testing.T) {
 func TestServeDispatch_ConcurrentBudget(t *testing.T) {
 	t.Parallel()
 	calls, room, spent, more := 20, 7, "0.35", "0.36"
-	if testsize.Of(calls, 100) == 100 {
+	if testsize.Proof() {
 		calls, room, spent, more = 100, 37, "1.85", "1.86"
 	}
 	for name, limits := range map[string][2]string{"day": {spent, ""}, "month": {"", spent}, "day within month": {spent, more}} {

@@ -64,7 +64,7 @@ func newCompany(t *testing.T) *company {
 	c.id = campaign.ID{Tenant: "t-" + rand.Text(), CampaignID: random.UUID()}
 	c.store, c.blobs = c.stores(c.env.AWS())
 	c.Service = &exports.Service{
-		Tokens: holder{c.id.Tenant}, Store: c.store, Files: c.blobs, Queue: c.queue, Now: func() time.Time { return c.now },
+		Tokens: holder{c.id.Tenant}, Store: c.store, Files: c.blobs, Tasks: c.queue, Now: func() time.Time { return c.now },
 	}
 	_, err := c.store.PutTemplate(t.Context(), campaign.Template{
 		ID: c.template(), Tenant: c.id.Tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi", Suggestions: []content.Suggestion{

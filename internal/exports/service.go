@@ -48,7 +48,7 @@ type Service struct {
 	Tokens  accesstoken.Authorizer
 	Store   Store
 	Files   Files
-	Queue   port.Queue
+	Tasks   port.Queue
 	Now     func() time.Time
 	BaseURL string // configured base URL, or ""
 }
@@ -119,7 +119,7 @@ func (s *Service) start(ctx context.Context, c campaign.Campaign, e campaign.Exp
 	case first.Closed():
 		return first, nil
 	}
-	return first, queueTask(ctx, s.Queue, first)
+	return first, queueTask(ctx, s.Tasks, first)
 }
 
 // snapshotOf returns the snapshot of a campaign, and sets the total of the export.
@@ -225,7 +225,7 @@ func (s *Service) revive(ctx context.Context, e campaign.Export) error {
 	if err != nil {
 		return err
 	}
-	return queueTask(ctx, s.Queue, e)
+	return queueTask(ctx, s.Tasks, e)
 }
 
 // Open returns the URL at S3 of the file that a link names. The error is a

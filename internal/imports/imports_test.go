@@ -78,7 +78,7 @@ func newCompany(t *testing.T) *company {
 	c := &company{t: t, env: stackenv.Load(t), queue: &queue{}, now: noon, tenant: "t-" + rand.Text()}
 	c.store, c.blobs = c.stores(c.env.AWS())
 	c.Service = &imports.Service{
-		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Queue: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute,
+		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Tasks: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute,
 	}
 	c.t1 = campaign.Template{ID: random.UUID(), Tenant: c.tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi {{nome}}"}}
 	_, err := c.store.PutTemplate(t.Context(), c.t1)

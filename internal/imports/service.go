@@ -24,14 +24,6 @@ const (
 	lostAfter = 150 * time.Second
 )
 
-// ServiceStore keeps imports.
-type ServiceStore interface {
-	Store
-
-	Imports(ctx context.Context, tenant string) ([]campaign.Import, error)
-	SaveKnownColumns(ctx context.Context, tenant string, names map[string]string) error
-}
-
 // Uploads are the uploads in parts. The error wraps campaign.ErrNotFound if an upload does not
 // exist.
 type Uploads interface {
@@ -48,11 +40,11 @@ type Uploads interface {
 
 // Service takes uploads and people's decisions.
 type Service struct {
-	Store   ServiceStore
+	Store   Store
 	Uploads Uploads
 	// Stat returns the ETag and the size of an uploaded file.
 	Stat  func(ctx context.Context, key string) (tag string, size int64, err error)
-	Queue port.Queue
+	Tasks port.Queue
 	Now   func() time.Time
 	Lead  time.Duration // minimum time from now to a schedule
 }
@@ -156,7 +148,7 @@ func (s *Service) Import(ctx context.Context, id campaign.ID) (campaign.Import, 
 	if err != nil {
 		return i, err
 	}
-	return saved, queue(ctx, s.Queue, id, 0)
+	return saved, queue(ctx, s.Tasks, id, 0)
 }
 
 // PartURL returns the URL to which a part of an upload is sent with PUT.
@@ -210,7 +202,7 @@ func (s *Service) work(ctx context.Context, i campaign.Import) error {
 	if err != nil {
 		return err
 	}
-	return queue(ctx, s.Queue, i.ID, 0)
+	return queue(ctx, s.Tasks, i.ID, 0)
 }
 
 // Check begins to read a file with the columns. A file that is read already is read again.

@@ -42,6 +42,7 @@ const (
 
 // Store reads templates and keeps the progress of imports.
 type Store interface {
+	Imports(ctx context.Context, tenant string) ([]campaign.Import, error)
 	Import(ctx context.Context, id campaign.ID) (campaign.Import, error)
 	// SaveImport returns an error that wraps campaign.ErrLostRace if the stored version is not
 	// i.Version.
@@ -49,6 +50,7 @@ type Store interface {
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	// KnownColumns returns the names of columns that the tenant has confirmed, by value.
 	KnownColumns(ctx context.Context, tenant string) (map[string]string, error)
+	SaveKnownColumns(ctx context.Context, tenant string, names map[string]string) error
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	// Move returns the last change of a campaign's due time. The error wraps
 	// campaign.ErrNotFound if the campaign does not exist.

@@ -27,10 +27,10 @@ type Store interface {
 
 // Service serves links.
 type Service struct {
-	Store Store
-	Blobs payload.Blobs
-	Queue port.Queue
-	Now   func() time.Time
+	Store  Store
+	Blobs  payload.Blobs
+	Events port.Queue
+	Now    func() time.Time
 
 	templates cache.Cache[templateKey, campaign.Template]
 }
@@ -167,7 +167,7 @@ func (s *Service) queueClick(ctx context.Context, l campaign.Link, b campaign.Ba
 		Kind: campaign.EventClick, AgentID: b.AgentID, MessageID: b.Key.MessageID(l.Index), Suggestion: l.Suggestion, At: s.Now().UTC(),
 	})
 	if err == nil {
-		err = s.Queue.Send(ctx, b.AgentID, body, 0)
+		err = s.Events.Send(ctx, b.AgentID, body, 0)
 	}
 	if err != nil {
 		slog.ErrorContext(ctx, "click not counted", "batch_id", b.BatchID, "error", err)

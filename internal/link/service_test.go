@@ -111,7 +111,7 @@ type answer struct {
 func (w *world) open(t *testing.T, method, token, agent string) answer {
 	t.Helper()
 	mux := http.NewServeMux()
-	links := &link.Service{Store: w, Blobs: w, Queue: w, Now: func() time.Time { return w.now }}
+	links := &link.Service{Store: w, Blobs: w, Events: w, Now: func() time.Time { return w.now }}
 	mux.Handle("GET /l/{token}", httpapi.HandlerFunc(links.ServeLink))
 	r := httptest.NewRequestWithContext(t.Context(), method, "/l/"+token, nil)
 	r.Header.Set("User-Agent", agent)

@@ -2,15 +2,14 @@ package media
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"image"
 	"image/color"
 	"image/jpeg"
 	"image/png"
 	"testing"
 
+	"campaign-dispatch/internal/media/mediatest"
 	"campaign-dispatch/internal/random"
 )
 
@@ -65,28 +64,13 @@ func TestThumbnail_TransparentIsWhite(t *testing.T) {
 	}
 }
 
-// claiming returns a file of one pixel whose header gives another size, so that only the
-// header can be read.
-func claiming(t *testing.T, width, height uint32) *bytes.Reader {
-	t.Helper()
-	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewPaletted(image.Rect(0, 0, 1, 1), color.Palette{color.White})); err != nil {
-		t.Fatal(err)
-	}
-	header := b.Bytes()[12:29] // "IHDR", the size in two words, and five bytes
-	binary.BigEndian.PutUint32(header[4:], width)
-	binary.BigEndian.PutUint32(header[8:], height)
-	binary.BigEndian.PutUint32(b.Bytes()[29:], crc32.ChecksumIEEE(header))
-	return bytes.NewReader(b.Bytes())
-}
-
 func TestSize_Pixels(t *testing.T) {
 	t.Parallel()
-	if w, h, err := size(claiming(t, 6000, 4000)); w != 6000 || h != 4000 || err != nil {
+	if w, h, err := size(bytes.NewReader(mediatest.PNGOfSize(t, 6000, 4000))); w != 6000 || h != 4000 || err != nil {
 		t.Errorf("24 million pixels: %d × %d, %v", w, h, err)
 	}
 	for _, side := range []uint32{4001, 66_000} {
-		if _, _, err := size(claiming(t, 6000, side)); !errors.Is(err, errPixels) {
+		if _, _, err := size(bytes.NewReader(mediatest.PNGOfSize(t, 6000, side))); !errors.Is(err, errPixels) {
 			t.Errorf("6,000 × %d pixels: %v, want %v", side, err, errPixels)
 		}
 	}

@@ -242,8 +242,8 @@ func TestLedgerUnits_WrittenReply(t *testing.T) {
 	}
 }
 
-// TestLedgerUnits_Groups measures the same as TestRecord_WriteUnits in the new layout: a
-// batch of 2,000 is sent, delivered and read in groups of 500 in random order.
+// TestLedgerUnits_Groups measures a batch of 2,000 that is sent, delivered and read in groups of
+// 500 in random order.
 func TestLedgerUnits_Groups(t *testing.T) {
 	t.Parallel()
 	m := newMetered(t, 2)

@@ -35,6 +35,7 @@ type batchLedger struct {
 	enterCalls int
 	completed  int
 	forgotten  int
+	released   campaign.Money
 	nextCheck  time.Time
 	queued     []string
 }
@@ -85,8 +86,9 @@ func (b *batchLedger) Progress(context.Context, campaign.ID) (campaign.Tally, er
 	return campaign.Tally{Completed: b.completed, Batches: 2}, nil
 }
 
-func (b *batchLedger) RemoveFromDueIndex(context.Context, campaign.Batch, campaign.Money) error {
+func (b *batchLedger) RemoveFromDueIndex(_ context.Context, _ campaign.Batch, unused campaign.Money) error {
 	b.forgotten++
+	b.released += unused
 	return nil
 }
 
@@ -237,5 +239,35 @@ func TestRecord_LastMessage(t *testing.T) {
 		if store.completed != step.completed || store.forgotten != step.completed || store.finished > 0 {
 			t.Errorf("after step %d the batch was completed %d times, forgotten %d, finished %d", i, store.completed, store.forgotten, store.finished)
 		}
+	}
+}
+
+// A batch that is closed releases what it reserved for messages that were not delivered.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	prices := campaign.Prices{Basic: 10, Single: 10}
+	for name, test := range map[string]struct {
+		batch    campaign.Batch
+		readErr  error
+		released campaign.Money
+		closed   int
+		err      error
+	}{
+		"one of three delivered": {batch: campaign.Batch{Accepted: 3, Prices: prices, Reserved: 30}, released: 20, closed: 1},
+		"no reservation":         {batch: campaign.Batch{Accepted: 3, Prices: prices}, readErr: errBroken, closed: 1}, // reads no outcomes
+		"outcomes not readable":  {batch: campaign.Batch{Accepted: 3, Prices: prices, Reserved: 30}, readErr: errBroken, err: errBroken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBatchLedger()
+			b.write([]campaign.Change{sent(0), sent(1), {Index: 1, Outcome: campaign.OutcomeDelivered, At: time.Unix(2, 0)}})
+			b.readErr = test.readErr
+			if err := b.recorder().Close(t.Context(), test.batch); !errors.Is(err, test.err) {
+				t.Errorf("error %v, want %v", err, test.err)
+			}
+			if b.released != test.released || b.forgotten != test.closed {
+				t.Errorf("released %d and closed %d times, want %d and %d", b.released, b.forgotten, test.released, test.closed)
+			}
+		})
 	}
 }

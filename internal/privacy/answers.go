@@ -54,7 +54,7 @@ const answerFor = 25 * time.Hour
 func (p *person) eachAnswer(ctx context.Context, visit func(about []refusal, erase func() error) error) error {
 	var found errorCollector
 	named := map[string]bool{} // named by a key of any tenant
-	for a, err := range p.Store.KeptAnswers(ctx, func(rows int) { p.Progress("rows for stored answers", rows, 0) }) {
+	for a, err := range p.Store.Erasure.KeptAnswers(ctx, func(rows int) { p.Progress("rows for stored answers", rows, 0) }) {
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (p *person) eraseShortAnswer(ctx context.Context, a keptanswer.Answer) erro
 	if err != nil {
 		return err
 	}
-	replaced, err := p.Store.ReplaceAnswer(ctx, a, without)
+	replaced, err := p.Store.Erasure.ReplaceAnswer(ctx, a, without)
 	if err == nil && !replaced {
 		err = errors.New("a stored answer was changed concurrently")
 	}
@@ -140,7 +140,7 @@ func (p *person) strayAnswer(ctx context.Context, key string, visit func([]refus
 	if json.Unmarshal(body, &a) != nil {
 		return fmt.Errorf("read a stored answer: %w", campaign.ErrDamaged)
 	}
-	_, err = p.Store.Dispatched(ctx, campaign.ID{Tenant: p.tenant.ID, CampaignID: strings.ToLower(a.CampaignID)})
+	_, err = p.Store.Campaigns.Dispatched(ctx, campaign.ID{Tenant: p.tenant.ID, CampaignID: strings.ToLower(a.CampaignID)})
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
 	}

@@ -29,7 +29,7 @@ type dispatched struct {
 func (p *person) campaigns(ctx context.Context) ([]campaign.Listed, error) {
 	var all []campaign.Listed
 	for after := ""; ; {
-		page, err := p.Store.ListCampaigns(ctx, p.tenant.ID, after, campaignsAPage)
+		page, err := p.Store.Campaigns.ListCampaigns(ctx, p.tenant.ID, after, campaignsAPage)
 		if err != nil || len(page) == 0 {
 			return all, err
 		}
@@ -74,7 +74,7 @@ func (p *person) visit(ctx context.Context, id campaign.ID, visit func(ctx conte
 // read reads a campaign. It reads the batches after the number sets, so each set's
 // batch is present unless it has expired.
 func (p *person) read(ctx context.Context, id campaign.ID) (dispatched, error) {
-	sets, err := p.Store.PackedSets(ctx, id)
+	sets, err := p.Store.Campaigns.PackedSets(ctx, id)
 	if err != nil {
 		return dispatched{}, err
 	}
@@ -82,7 +82,7 @@ func (p *person) read(ctx context.Context, id campaign.ID) (dispatched, error) {
 	for _, set := range sets {
 		c.sets[set.Ordinal] = set
 	}
-	c.Campaign, err = p.Store.Dispatched(ctx, id)
+	c.Campaign, err = p.Store.Campaigns.Dispatched(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) { // the list is eventually consistent
 		c.ID, err = id, nil
 	}

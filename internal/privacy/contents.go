@@ -24,7 +24,7 @@ func (e *erasure) erasePayload(ctx context.Context, b campaign.Batch) (erased in
 		if err != nil || !changed {
 			return erased, b, err
 		}
-		latest, err := e.Store.Batch(ctx, b.BatchRef)
+		latest, err := e.Store.Campaigns.Batch(ctx, b.BatchRef)
 		if err != nil {
 			return erased, b, err
 		}
@@ -44,7 +44,7 @@ func (e *erasure) deleteFormer(ctx context.Context, b campaign.Batch) error {
 	if err := e.Blobs.Delete(ctx, b.FormerPayload); err != nil {
 		return err
 	}
-	return e.Store.ForgetFormerPayload(ctx, b)
+	return e.Store.Erasure.ForgetFormerPayload(ctx, b)
 }
 
 // replace gives the batch a payload without the person's n messages. changed reports
@@ -74,13 +74,13 @@ func (e *erasure) replace(ctx context.Context, b campaign.Batch) (n int, changed
 func (e *erasure) succeed(ctx context.Context, b campaign.Batch) (changed bool, err error) {
 	next, err := payload.Successor(ctx, e.Blobs, b)
 	if err == nil {
-		_, err = e.Store.ReplacePayload(ctx, b, next.Payload, next.Offsets)
+		_, err = e.Store.Erasure.ReplacePayload(ctx, b, next.Payload, next.Offsets)
 		return true, err
 	}
 	if !errors.Is(err, campaign.ErrNotFound) {
 		return false, err
 	}
-	latest, err := e.Store.Batch(ctx, b.BatchRef)
+	latest, err := e.Store.Campaigns.Batch(ctx, b.BatchRef)
 	return latest.Payload != b.Payload, err
 }
 
@@ -108,7 +108,7 @@ func (e *erasure) replacePayload(ctx context.Context, b campaign.Batch, body []b
 	if err := e.Blobs.Put(ctx, key, body, "application/octet-stream"); err != nil {
 		return false, err
 	}
-	replaced, err := e.Store.ReplacePayload(ctx, b, key, offsets)
+	replaced, err := e.Store.Erasure.ReplacePayload(ctx, b, key, offsets)
 	if err == nil && !replaced {
 		err = e.Blobs.Delete(ctx, key)
 	}

@@ -131,7 +131,7 @@ func (e *erasure) eraseNumber(ctx context.Context, c dispatched, ordinal int) er
 		if err := e.deleteExports(ctx, c.ID); err != nil {
 			return err
 		}
-		replaced, err := e.Store.ReplaceSet(ctx, c.ID, c.sets[ordinal], without.Pack())
+		replaced, err := e.Store.Erasure.ReplaceSet(ctx, c.ID, c.sets[ordinal], without.Pack())
 		if err != nil || replaced {
 			return err
 		}
@@ -197,7 +197,7 @@ func (e *erasure) eraseEvents(ctx context.Context) error {
 // eraseReplies deletes the replies after the events that they were read from, so that a
 // repeated event stores none again.
 func (e *erasure) eraseReplies(ctx context.Context) (err error) {
-	e.done.Replies, err = e.Store.DeleteReplies(ctx, e.tenant.ID, e.number.String())
+	e.done.Replies, err = e.Store.Outcomes.DeleteReplies(ctx, e.tenant.ID, e.number.String())
 	return err
 }
 

@@ -143,7 +143,7 @@ func TestService_ManyPages(t *testing.T) {
 		w.accept(1, ana, bruno)
 	}
 	service := w.service()
-	service.Store = twoListed{w.store}
+	service.Store.Campaigns = twoListed{w.store}
 	for step, want := range []int{all, 0} {
 		x, err := service.Export(t.Context(), w.tenant.ID, written(ana))
 		w.must(err)

@@ -37,7 +37,7 @@ type Export struct {
 type OptOut struct {
 	OptedOut bool       `json:"optedOut"`
 	Since    *time.Time `json:"since,omitempty"`  // known for about eight days
-	Origin   string     `json:"origin,omitempty"` // message, hand, file or unknown
+	Origin   string     `json:"origin,omitempty"` // message, hand or file
 }
 
 // Place identifies a batch of a campaign.
@@ -222,7 +222,7 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 		return nil, err
 	}
 	var messages []campaign.Message
-	err := payload.OfLatest(ctx, p.Store.Batch, p.Blobs, b, func(b campaign.Batch) (err error) {
+	err := payload.OfLatest(ctx, p.Store.Campaigns.Batch, p.Blobs, b, func(b campaign.Batch) (err error) {
 		messages, err = payload.ReadAll(ctx, p.Blobs, b)
 		return err
 	})
@@ -232,7 +232,7 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 	if err != nil {
 		return nil, err
 	}
-	template, err := p.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+	template, err := p.Store.Campaigns.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -258,10 +258,10 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 // tapsOf returns the taps and the clicks on a batch's messages.
 func (p *person) tapsOf(ctx context.Context, b campaign.Batch) (taps, clicks []campaign.Change, err error) {
 	if len(b.TapKey) > 0 {
-		taps, err = p.Store.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
+		taps, err = p.Store.Outcomes.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
 	}
 	if err == nil && b.CountsClicks {
-		clicks, err = p.Store.ClickEntries(ctx, b.Key, 0, campaign.MaxTaps)
+		clicks, err = p.Store.Outcomes.ClickEntries(ctx, b.Key, 0, campaign.MaxTaps)
 	}
 	return taps, clicks, err
 }
@@ -278,7 +278,7 @@ func newTaps(log []campaign.Change, index int, m campaign.Message, t campaign.Te
 
 // changesOf returns the changes of a batch's messages, by message index.
 func (p *person) changesOf(ctx context.Context, b campaign.Batch) (map[int][]Change, error) {
-	log, err := p.Store.Changes(ctx, b, 0, campaign.MaxChanges)
+	log, err := p.Store.Outcomes.Changes(ctx, b, 0, campaign.MaxChanges)
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +334,7 @@ func (p *person) exportEvents(ctx context.Context, x *Export) error {
 }
 
 func (p *person) exportReplies(ctx context.Context, x *Export) error {
-	found, err := p.Store.RepliesOf(ctx, p.tenant.ID, p.number.String())
+	found, err := p.Store.Outcomes.RepliesOf(ctx, p.tenant.ID, p.number.String())
 	for _, r := range slices.Backward(found) {
 		x.Replies = append(x.Replies, Reply{At: r.At, Text: r.Text})
 	}

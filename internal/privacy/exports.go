@@ -11,7 +11,7 @@ import (
 // deleteExports deletes the export files of a campaign, which may contain anybody's number.
 // An export that is being written ends: it may have read the number already.
 func (e *erasure) deleteExports(ctx context.Context, id campaign.ID) error {
-	all, err := e.Store.Exports(ctx, id)
+	all, err := e.Store.Exports.Exports(ctx, id)
 	if err != nil {
 		return fmt.Errorf("delete exports: %w", err)
 	}
@@ -29,7 +29,7 @@ func (e *erasure) deleteExport(ctx context.Context, x campaign.Export) error {
 	for x.State != campaign.ExportDeleted {
 		next := x
 		next.State = campaign.ExportDeleted
-		_, err := e.Store.SaveExport(ctx, next)
+		_, err := e.Store.Exports.SaveExport(ctx, next)
 		if err == nil {
 			e.add(func(done *Erased) { done.Exports++ })
 			break
@@ -37,7 +37,7 @@ func (e *erasure) deleteExport(ctx context.Context, x campaign.Export) error {
 		if !errors.Is(err, campaign.ErrLostRace) { // its function made progress
 			return err
 		}
-		if x, err = e.Store.Export(ctx, x.ExportID); err != nil {
+		if x, err = e.Store.Exports.Export(ctx, x.ExportID); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // see when they choose the columns.
 func (e *erasure) eraseFirstLines(ctx context.Context) error {
 	for {
-		all, err := e.Store.Imports(ctx, e.tenant.ID)
+		all, err := e.Store.Imports.Imports(ctx, e.tenant.ID)
 		if err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (e *erasure) eraseFirst(ctx context.Context, all []campaign.Import) error {
 			continue
 		}
 		i.First = left
-		if _, err := e.Store.SaveImport(ctx, i); err != nil {
+		if _, err := e.Store.Imports.SaveImport(ctx, i); err != nil {
 			return err
 		}
 	}

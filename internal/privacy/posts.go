@@ -23,7 +23,7 @@ type Post struct {
 // eachPost visits the kept posts whose payload or answer contains the person's number.
 func (p *person) eachPost(ctx context.Context, visit func(campaign.KeptPost) error) error {
 	var found errorCollector
-	for post, err := range p.Store.AllKeptPosts(ctx, p.tenant.ID) {
+	for post, err := range p.Store.Outcomes.AllKeptPosts(ctx, p.tenant.ID) {
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (p *person) exportPosts(ctx context.Context, x *Export) error {
 
 func (e *erasure) erasePosts(ctx context.Context) error {
 	return e.eachPost(ctx, func(k campaign.KeptPost) error {
-		err := e.Store.DeleteKeptPost(ctx, k)
+		err := e.Store.Outcomes.DeleteKeptPost(ctx, k)
 		if err == nil {
 			e.add(func(done *Erased) { done.Posts++ })
 		}

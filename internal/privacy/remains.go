@@ -55,7 +55,7 @@ func (e *erasure) eraseRemain(ctx context.Context, o campaign.Blob) error {
 // isLive reports whether a batch refers to a payload, by a consistent read.
 func (e *erasure) isLive(ctx context.Context, key string) (bool, error) {
 	campaignID, _, _ := strings.Cut(strings.TrimPrefix(key, e.payloads()), "/")
-	c, err := e.Store.Dispatched(ctx, campaign.ID{Tenant: e.tenant.ID, CampaignID: campaignID})
+	c, err := e.Store.Campaigns.Dispatched(ctx, campaign.ID{Tenant: e.tenant.ID, CampaignID: campaignID})
 	if errors.Is(err, campaign.ErrNotFound) {
 		return false, nil
 	}

@@ -18,9 +18,17 @@ import (
 	"campaign-dispatch/internal/privacy/keptanswer"
 )
 
-// Store reads and changes campaigns, batches with their ledger, and the stored answers
-// of idempotency keys.
-type Store interface {
+// Store has the rows with personal data, by subject.
+type Store struct {
+	Campaigns Campaigns
+	Outcomes  Outcomes
+	Imports   Imports
+	Exports   Exports
+	Erasure   Erasure
+}
+
+// Campaigns reads tenants with their campaigns, and changes their saved numbers for tests.
+type Campaigns interface {
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	// AgentsOf returns the current and former agents of a tenant.
 	AgentsOf(ctx context.Context, tenant string) ([]string, error)
@@ -29,6 +37,13 @@ type Store interface {
 	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	TestNumbers(ctx context.Context, tenant string) (campaign.TestNumbers, error)
+	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace after a concurrent change.
+	SaveTestNumbers(ctx context.Context, tenant string, n campaign.TestNumbers) error
+}
+
+// Outcomes reads what became of messages, and deletes replies and kept posts.
+type Outcomes interface {
 	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
 	// TapEntries returns up to limit taps of a batch after a sequence of its log of taps.
@@ -38,25 +53,34 @@ type Store interface {
 	// RepliesOf returns what a phone number wrote to the tenant. DeleteReplies deletes it.
 	RepliesOf(ctx context.Context, tenant, phone string) ([]campaign.Reply, error)
 	DeleteReplies(ctx context.Context, tenant, phone string) (int, error)
-	TestNumbers(ctx context.Context, tenant string) (campaign.TestNumbers, error)
-	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace after a concurrent change.
-	SaveTestNumbers(ctx context.Context, tenant string, n campaign.TestNumbers) error
+	// AllKeptPosts yields the kept posts to all endpoints of a tenant.
+	AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[campaign.KeptPost, error]
+	DeleteKeptPost(ctx context.Context, p campaign.KeptPost) error
+}
+
+// Imports reads and changes the imports of recipients.
+type Imports interface {
 	Imports(ctx context.Context, tenant string) ([]campaign.Import, error)
 	// SaveImport returns an error that wraps campaign.ErrLostRace if the import changed since it
 	// was read.
 	SaveImport(ctx context.Context, i campaign.Import) (campaign.Import, error)
-	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error]
+}
+
+// Exports reads and changes the exports of campaigns.
+type Exports interface {
 	Exports(ctx context.Context, id campaign.ID) ([]campaign.Export, error)
 	Export(ctx context.Context, id string) (campaign.Export, error)
 	// SaveExport returns an error that wraps campaign.ErrLostRace if the export changed since
 	// it was read.
 	SaveExport(ctx context.Context, e campaign.Export) (campaign.Export, error)
+}
+
+// Erasure replaces what batches have of a number, and the stored answers of idempotency keys.
+type Erasure interface {
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
 	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error
 	ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error)
-	// AllKeptPosts yields the kept posts to all endpoints of a tenant.
-	AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[campaign.KeptPost, error]
-	DeleteKeptPost(ctx context.Context, p campaign.KeptPost) error
+	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error]
 	ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error)
 }
 
@@ -113,13 +137,13 @@ func (d *Service) open(ctx context.Context, tenantID, phone string) (*person, er
 	if rejection != nil || len(number.String()) <= shortest {
 		return nil, errNoPhone
 	}
-	tenant, err := d.Store.Tenant(ctx, tenantID)
+	tenant, err := d.Store.Campaigns.Tenant(ctx, tenantID)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil, fmt.Errorf("tenant %.60q does not exist: list the tenants", tenantID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	agents, err := d.Store.AgentsOf(ctx, tenantID)
+	agents, err := d.Store.Campaigns.AgentsOf(ctx, tenantID)
 	return &person{d, tenant, append(agents, tenant.AgentID), number}, err
 }

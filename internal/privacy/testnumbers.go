@@ -10,7 +10,7 @@ import (
 
 // exportTestNumbers adds the names of the tenant's saved number for tests.
 func (p *person) exportTestNumbers(ctx context.Context, x *Export) error {
-	saved, err := p.Store.TestNumbers(ctx, p.tenant.ID)
+	saved, err := p.Store.Campaigns.TestNumbers(ctx, p.tenant.ID)
 	for _, n := range saved.All {
 		if p.wrote(n.Phone) {
 			x.TestNumbers = append(x.TestNumbers, n.Name)
@@ -22,7 +22,7 @@ func (p *person) exportTestNumbers(ctx context.Context, x *Export) error {
 // eraseTestNumbers deletes the number from the tenant's saved numbers for tests.
 func (e *erasure) eraseTestNumbers(ctx context.Context) error {
 	for {
-		saved, err := e.Store.TestNumbers(ctx, e.tenant.ID)
+		saved, err := e.Store.Campaigns.TestNumbers(ctx, e.tenant.ID)
 		if err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func (e *erasure) eraseTestNumbers(ctx context.Context) error {
 			return nil
 		}
 		saved.All = left
-		err = e.Store.SaveTestNumbers(ctx, e.tenant.ID, saved)
+		err = e.Store.Campaigns.SaveTestNumbers(ctx, e.tenant.ID, saved)
 		if errors.Is(err, campaign.ErrLostRace) {
 			continue
 		}

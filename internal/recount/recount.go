@@ -28,8 +28,6 @@ type Store interface {
 	Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error)
 	// SetDay replaces a day if its version is the one that was read.
 	SetDay(ctx context.Context, tenant string, d campaign.Day) (bool, error)
-	HistoryCounted(ctx context.Context, tenant string) (bool, error)
-	MarkHistoryCounted(ctx context.Context, tenant string) error
 }
 
 // Recounter recounts the days of the tenants.
@@ -44,9 +42,6 @@ const (
 	// recentDays is the number of days of a recount, today included. All messages of an earlier
 	// day have final outcomes.
 	recentDays = 5
-	// historyDays is the number of days of the first recount: the longest period of the
-	// overview and the one before.
-	historyDays = 60
 	// scheduledWithin is the maximum time from a campaign's creation to its batches' due time.
 	scheduledWithin = 366 * 24 * time.Hour
 	// maxCampaigns is the maximum number of listed campaigns. The days of a tenant with more
@@ -88,43 +83,26 @@ func turn(tenant string) int64 {
 	return int64(h.Sum32() % every)
 }
 
-// Tenant recounts the recent days of a tenant, and once the days before.
+// Tenant recounts the recent days of a tenant: it sets those whose counts differ from the ledgers.
 func (r *Recounter) Tenant(ctx context.Context, tenant string) error {
-	counted, err := r.Store.HistoryCounted(ctx, tenant)
-	if err != nil {
-		return err
-	}
-	days := recentDays
-	if !counted {
-		days = historyDays
-	}
-	found, err := r.recount(ctx, tenant, r.Now().AddDate(0, 0, 1-days))
-	if err != nil || counted || !found {
-		return err
-	}
-	return r.Store.MarkHistoryCounted(ctx, tenant)
-}
-
-// recount sets the days from an instant on, if their counts differ from the ledgers. It reports
-// whether the tenant has campaigns.
-func (r *Recounter) recount(ctx context.Context, tenant string, from time.Time) (found bool, err error) {
+	from := r.Now().AddDate(0, 0, 1-recentDays)
 	first, last := localtime.Day(from), localtime.Day(r.Now())
 	campaigns, err := r.campaigns(ctx, tenant, from)
 	if err != nil || len(campaigns) == 0 {
-		return false, err
+		return err
 	}
 	stored, err := r.Store.Days(ctx, tenant, first, last) // before the ledgers, see SetDay
 	if err != nil {
-		return true, err
+		return err
 	}
 	counts, err := r.count(ctx, campaigns, first, last)
 	if err != nil {
-		return true, err
+		return err
 	}
 	for _, d := range stored {
 		counts[d.Date] = counts[d.Date].Plus(campaign.DayCounts{OptedOut: d.OptedOut})
 	}
-	return true, r.set(ctx, tenant, stored, counts)
+	return r.set(ctx, tenant, stored, counts)
 }
 
 // campaigns lists the campaigns whose batches may be due from an instant on, without tests.

@@ -19,7 +19,7 @@ type Schedules interface {
 
 // Scheduler queues batches for release, at least once each.
 type Scheduler struct {
-	Queue     port.Queue
+	Releases  port.Queue
 	Schedules Schedules
 }
 
@@ -32,7 +32,7 @@ func (r Scheduler) Schedule(ctx context.Context, b campaign.Batch) error {
 	if b.Scheduled {
 		return r.Schedules.At(ctx, scheduleName(b), b.Due, body)
 	}
-	return r.Queue.Send(ctx, b.Tenant, body, 0)
+	return r.Releases.Send(ctx, b.Tenant, body, 0)
 }
 
 // scheduleName returns a schedule name that depends only on the batch and its due time. It

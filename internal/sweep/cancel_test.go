@@ -31,7 +31,7 @@ func (w *pipeline) cancel(b campaign.Batch, query string) {
 	w.t.Helper()
 	mux := http.NewServeMux()
 	m := mortal{w}
-	service := &control.Service{Tokens: m, Store: m, Queue: mortalQueue{m, w.revokes}, Now: w.clock, Grace: sweepAfter}
+	service := &control.Service{Tokens: m, Store: m, Revokes: mortalQueue{m, w.revokes}, Now: w.clock, Grace: sweepAfter}
 	service.Register(mux)
 	for range 3 {
 		answer := httptest.NewRecorder()

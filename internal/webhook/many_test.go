@@ -77,7 +77,7 @@ func TestHandle_OneOfManyEndpointsFails(t *testing.T) {
 	const endpoints, failures = 600, 3
 	at := &circuits{}
 	n := &webhook.Notifier{
-		Store: owing{}, Endpoints: at, Posts: nowhere{}, Kept: nowhere{}, Blobs: contents{}, Queue: nowhere{},
+		Store: owing{}, Endpoints: at, Posts: nowhere{}, Kept: nowhere{}, Blobs: contents{}, Notify: nowhere{},
 		HTTP: &http.Client{Transport: oneDown{}}, Now: func() time.Time { return start }, Jitter: func() float64 { return 0 },
 	}
 	task := func(endpoint string) campaign.NotifyTask {

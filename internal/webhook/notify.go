@@ -66,7 +66,7 @@ type Notifier struct {
 	Posts     Posts
 	Kept      KeptPosts
 	Blobs     Blobs
-	Queue     port.Queue
+	Notify    port.Queue
 	Templates Templates
 	// HTTP sends the requests, see Poster.
 	HTTP *http.Client
@@ -311,7 +311,7 @@ func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.
 	if err != nil {
 		return fmt.Errorf("encode task: %w", err)
 	}
-	return n.Queue.Send(ctx, t.Tenant, body, delay)
+	return n.Notify.Send(ctx, t.Tenant, body, delay)
 }
 
 // saveResult saves the pending part of a delivery after an attempt. An attempt with failed

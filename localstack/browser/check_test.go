@@ -46,7 +46,7 @@ var schemes = []string{"light", "dark"}
 
 // inScheme reports whether a page is checked in a window with a color scheme. Contrasts take
 // nearly all the time of axe-core, so that each window has one scheme. The proofs try all.
-func inScheme(window, scheme int) bool { return window == scheme || testsize.Of(0, 1) == 1 }
+func inScheme(window, scheme int) bool { return window == scheme || testsize.Proof() }
 
 // takeScreenshots reports whether the checks write a screenshot of each page, window and
 // scheme. SCREENSHOTS=1 sets it.

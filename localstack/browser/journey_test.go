@@ -22,9 +22,9 @@ import (
 	"golang.org/x/text/message"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
-	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
@@ -63,7 +63,7 @@ func (j journey) newTenant() string {
 	document, err := reader.KeyDocument(ctx, "/campaign-dispatch/"+j.env["STACK_NAME"]+"/agents/"+j.env["DEMO_AGENT_ID"])
 	j.must(err)
 	service := &admin.Service{
-		Store: dynamotest.New(dynamo.FromEnv(dynamodb.NewFromConfig(j.env.AWS()), j.env.Get, time.Now)),
+		Store: adminstore.New(dynamo.New(dynamo.FromEnv(dynamodb.NewFromConfig(j.env.AWS()), j.env.Get, time.Now))),
 		Keys:  ssmwriter.Writer{Client: awsssm.NewFromConfig(j.env.AWS())}, Now: time.Now, Stack: j.env["STACK_NAME"],
 	}
 	_, err = service.SaveTenant(ctx, admin.TenantForm{

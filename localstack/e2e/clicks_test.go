@@ -49,7 +49,7 @@ func TestClicks(t *testing.T) {
 	}
 	soon := func() time.Time { return time.Now().Add(2 * time.Hour) } // all received events count as applied
 	person := &privacy.Service{
-		Store: c.store(), Blobs: c.blobs(), OptOuts: &optout.Book{Store: c.store(), Now: soon},
+		Store: c.personRows(), Blobs: c.blobs(), OptOuts: &optout.Book{Store: c.store(), Now: soon},
 		Now: soon, Progress: func(string, int, int) {},
 	}
 	_, err = person.Erase(t.Context(), c.env["TENANT"], all[3]["phone"].(string))

@@ -18,9 +18,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
-	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -142,7 +142,7 @@ func (v *visitor) pool() *cognito.Pool {
 func (v *visitor) operator() *admin.Service {
 	tables := dynamo.FromEnv(dynamodb.NewFromConfig(v.env.AWS()), v.env.Get, time.Now)
 	return &admin.Service{
-		Store: dynamotest.New(tables), Auth: dynamo.NewAuthStore(tables), People: v.pool(), Now: time.Now, LocalPasswords: true,
+		Store: adminstore.New(dynamo.New(tables)), Auth: dynamo.NewAuthStore(tables), People: v.pool(), Now: time.Now, LocalPasswords: true,
 	}
 }
 

@@ -122,8 +122,8 @@ func (x *personData) upload() {
 	must(x.c.t, x.c.blobs().Put(x.c.t.Context(), "uploads/"+x.c.env["TENANT"]+"/"+rand.Text()[:22], []byte(file), "application/octet-stream"))
 }
 
-// store and bucket fail after a limited number of writes, as after a crash.
-type store struct {
+// erasure and bucket fail after a limited number of writes, as after a crash.
+type erasure struct {
 	*dynamotest.Store
 	*limitedWrites
 }
@@ -160,21 +160,21 @@ func (m *limitedWrites) write(do func() error) error {
 	return errWriteLimit
 }
 
-func (s store) ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (ok bool, err error) {
+func (s erasure) ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (ok bool, err error) {
 	err = s.write(func() (err error) { ok, err = s.Store.ReplacePayload(ctx, b, key, offsets); return err })
 	return ok, err
 }
 
-func (s store) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
+func (s erasure) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
 	return s.write(func() error { return s.Store.ForgetFormerPayload(ctx, b) })
 }
 
-func (s store) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (ok bool, err error) {
+func (s erasure) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (ok bool, err error) {
 	err = s.write(func() (err error) { ok, err = s.Store.ReplaceSet(ctx, id, read, packed); return err })
 	return ok, err
 }
 
-func (s store) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (ok bool, err error) {
+func (s erasure) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (ok bool, err error) {
 	err = s.write(func() (err error) { ok, err = s.Store.ReplaceAnswer(ctx, a, body); return err })
 	return ok, err
 }
@@ -209,10 +209,18 @@ func (b bucket) Delete(ctx context.Context, key string) error {
 // when all received events count as applied.
 func (x *personData) service(m *limitedWrites) *privacy.Service {
 	soon := func() time.Time { return time.Now().Add(2 * time.Hour) }
+	rows := x.c.personRows()
+	rows.Erasure = erasure{x.c.store(), m}
 	return &privacy.Service{
-		Store: store{x.c.store(), m}, Blobs: bucket{x.c.blobs(), m}, OptOuts: &optout.Book{Store: x.c.store(), Now: soon},
+		Store: rows, Blobs: bucket{x.c.blobs(), m}, OptOuts: &optout.Book{Store: x.c.store(), Now: soon},
 		Now: soon, Progress: func(string, int, int) {},
 	}
+}
+
+// personRows has the rows with personal data.
+func (c *client) personRows() privacy.Store {
+	s := c.store()
+	return privacy.Store{Campaigns: s, Outcomes: s, Imports: s, Exports: s, Erasure: s}
 }
 
 func unlimitedWrites() *limitedWrites { return &limitedWrites{left: 1 << 30} }

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/ssm"
@@ -172,7 +173,7 @@ func (c *client) keyDocument(agentID string) []byte {
 
 func (c *client) service() *admin.Service {
 	return &admin.Service{
-		Store: c.store(), Auth: c.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(c.env.AWS())},
+		Store: adminstore.New(dynamo.New(c.tables())), Auth: c.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(c.env.AWS())},
 		Now: time.Now, Stack: c.env["STACK_NAME"],
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/localstack/clients"
 	"campaign-dispatch/localstack/stackenv"
@@ -16,7 +17,7 @@ import (
 func realClients(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	store := storeOf(env)
-	service := &admin.Service{Store: store, Auth: dynamo.NewAuthStore(store.Tables()), Now: time.Now}
+	service := &admin.Service{Store: adminstore.New(dynamo.New(store.Tables())), Auth: dynamo.NewAuthStore(store.Tables()), Now: time.Now}
 	trial := clients.Trial{Env: env, Below: ".local/clients", Service: service}
 	for _, c := range clients.All() {
 		tried, err := trial.Try(ctx, c)

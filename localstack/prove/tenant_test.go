@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	awsssm "campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
@@ -30,7 +31,7 @@ type testTenant struct {
 
 func adminOf(env stackenv.Env) *admin.Service {
 	return &admin.Service{
-		Store: storeOf(env), Keys: ssmwriter.Writer{Client: ssm.NewFromConfig(env.AWS())}, Auth: dynamo.NewAuthStore(storeOf(env).Tables()), Now: time.Now,
+		Store: adminstore.New(dynamo.New(storeOf(env).Tables())), Keys: ssmwriter.Writer{Client: ssm.NewFromConfig(env.AWS())}, Auth: dynamo.NewAuthStore(storeOf(env).Tables()), Now: time.Now,
 		Stack: env["STACK_NAME"], LocalWebhooks: true,
 	}
 }

@@ -20,7 +20,7 @@ import (
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/app/stores"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
@@ -217,7 +217,7 @@ func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time
 // service returns the service of the admin command.
 func (s Seeder) service() *admin.Service {
 	return &admin.Service{
-		Store: stores.NewAdmin(s.store()), Auth: s.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
+		Store: adminstore.New(s.store()), Auth: s.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
 		Now: s.Now, Stack: s.Env["STACK_NAME"], LocalWebhooks: true,
 	}
 }

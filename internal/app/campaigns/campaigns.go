@@ -41,7 +41,7 @@ func Handler(c app.Config) lambda.Handler {
 	mux := http.NewServeMux()
 	(&query.Service{Tokens: verifier, Store: stores.NewQuery(rows), Blobs: blobs, BaseURL: c.BaseURL}).Register(mux)
 	(&control.Service{
-		Tokens: verifier, Store: stores.NewControl(rows), Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
+		Tokens: verifier, Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}).Register(mux)
 	(&templates.Service{
@@ -49,11 +49,11 @@ func Handler(c app.Config) lambda.Handler {
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	(&exports.Service{
-		Tokens: verifier, Store: stores.NewExports(rows), Files: blobs, Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, BaseURL: c.BaseURL,
+		Tokens: verifier, Store: stores.NewExports(rows), Files: blobs, Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
 	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
-	links := &link.Service{Store: links{rows.Batches, rows.Templates}, Blobs: blobs, Queue: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now}
+	links := &link.Service{Store: links{rows.Batches, rows.Templates}, Blobs: blobs, Events: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now}
 	mux.Handle("GET "+campaign.LinkPath+"{token}", httpapi.HandlerFunc(links.ServeLink))
 	return lambdahttp.NewHandler(withDocument(mux, &openapi.Service{BaseURL: c.BaseURL}))
 }

@@ -5,6 +5,7 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/app/releasescheduler"
 	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
@@ -43,7 +44,7 @@ func campaignPages(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) ar
 		Store: campaignRows{rows.Approvals, rows.Campaigns, rows.Replies, rows.Templates}, Credentials: auth,
 		Messages: &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
 		Controls: &control.Service{
-			Store: stores.NewControl(rows), Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
+			Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
 		},
 		OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now},
 		Now:     time.Now,
@@ -58,13 +59,13 @@ func overviewPages(rows *dynamo.Stores, auth *dynamo.AuthStore) area {
 // exportArea returns the pages of exports.
 func exportArea(c app.Config, rows *dynamo.Stores) area {
 	return area{exportpages.Area(), &exportpages.Pages{
-		Store: rows.Campaigns, Exports: &exports.Service{Store: stores.NewExports(rows), Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
+		Store: rows.Campaigns, Exports: &exports.Service{Store: stores.NewExports(rows), Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
 	}}
 }
 
 // settingsAreas returns the pages of API credentials, webhooks and prices.
 func settingsAreas(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) []area {
-	service := &admin.Service{Store: stores.NewAdmin(rows), Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
+	service := &admin.Service{Store: adminstore.New(rows), Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
 	once := web.SubmitToken{Forms: rows.AuditLogs}
 	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
 	return []area{
@@ -90,7 +91,7 @@ func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 // importPages returns the pages of campaigns from large files.
 func importPages(c app.Config, rows *dynamo.Stores, blobs *s3.Store) *importpages.Pages {
 	service := &imports.Service{
-		Store: importServiceRows{rows.Approvals, rows.Batches, rows.Imports, rows.Moves, rows.Templates}, Uploads: blobs, Queue: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
+		Store: importServiceRows{rows.Approvals, rows.Batches, rows.Imports, rows.Moves, rows.Templates}, Uploads: blobs, Tasks: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
 	}
 	return &importpages.Pages{Store: importPageRows{rows.Approvals, rows.Imports, rows.Templates, rows.Tenants}, Imports: service, Origin: blobs.Origin, PartSize: imports.PartSize, Now: time.Now}
 }
@@ -111,14 +112,14 @@ func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 	return []area{
 		{mediapages.Area(), files},
 		{templates.Area(), &templates.Pages{
-			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL}, Upload: files.Upload, Store: templateRows{rows.Campaigns, rows.Media, rows.Settings, rows.Templates}, Keeper: &admin.Service{Store: stores.NewAdmin(rows), Now: time.Now}, Dispatch: dispatcher,
+			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL}, Upload: files.Upload, Store: templateRows{rows.Campaigns, rows.Media, rows.Settings, rows.Templates}, Keeper: &admin.Service{Store: adminstore.New(rows), Now: time.Now}, Dispatch: dispatcher,
 			Once: web.SubmitToken{Forms: rows.AuditLogs}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: c.Tables().MediaURL,
 		}},
 		{campaignupload.Area(), uploads},
 		{importpages.Area(), large},
 		{followup.Area(), &followup.Pages{
-			Store: rows.Campaigns, Files: blobs, Uploads: uploads,
-			Exports: &exports.Service{Store: stores.NewExports(rows), Queue: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
+			Store: rows.Campaigns, Files: blobs, Start: uploads.Start,
+			Exports: &exports.Service{Store: stores.NewExports(rows), Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
 		}},
 	}
 }

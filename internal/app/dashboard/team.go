@@ -9,7 +9,7 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/stores"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
@@ -20,7 +20,7 @@ import (
 // teamArea returns the pages of a tenant's users.
 func teamArea(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) area {
 	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
-	service := &admin.Service{Store: stores.NewAdmin(rows), Auth: auth, People: pool, Now: time.Now, LocalPasswords: c.LocalWebhooks}
+	service := &admin.Service{Store: adminstore.New(rows), Auth: auth, People: pool, Now: time.Now, LocalPasswords: c.LocalWebhooks}
 	return area{team.Area(), &team.Pages{Users: pool, Admin: users{service}}}
 }
 

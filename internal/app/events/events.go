@@ -19,7 +19,7 @@ import (
 // Handler returns the handler of the function URL to which the RCS provider posts events.
 func Handler(c app.Config) lambda.Handler {
 	hook := &events.Hook{
-		Agents: dynamo.New(c.Tables()).Tenants, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Queue: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now,
+		Agents: dynamo.New(c.Tables()).Tenants, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Events: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now,
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /{agentId}", httpapi.HandlerFunc(hook.ServeEvent))

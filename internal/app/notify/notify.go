@@ -39,10 +39,10 @@ func Handler(c app.Config) lambda.Handler {
 		Store:     deliveries{stores.Batches, stores.Deliveries},
 		Endpoints: endpoints{stores.Circuits, stores.Deliveries, stores.Endpoints, stores.Failures},
 		Posts:     &webhook.PostSums{Store: stores.Days}, Kept: stores.KeptPosts, Templates: stores.Templates,
-		Blobs: s3.New(c.AWS, c.Bucket, c.Local),
-		Queue: sqs.New(c.AWS, c.NotifyQueueURL),
-		HTTP:  netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),
-		Now:   time.Now, Jitter: rand.Float64,
+		Blobs:  s3.New(c.AWS, c.Bucket, c.Local),
+		Notify: sqs.New(c.AWS, c.NotifyQueueURL),
+		HTTP:   netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),
+		Now:    time.Now, Jitter: rand.Float64,
 	}
 	return lambda.NewHandler(sqs.CountingBatchHandler(notifier.HandleMessages, (*campaign.NotifyMessage).Received))
 }

@@ -12,7 +12,7 @@ import (
 // New returns the scheduler of releases.
 func New(c app.Config) release.Scheduler {
 	return release.Scheduler{
-		Queue:     sqs.New(c.AWS, c.ReleaseQueueURL),
+		Releases:  sqs.New(c.AWS, c.ReleaseQueueURL),
 		Schedules: scheduler.New(c.AWS, c.ScheduleGroup, c.ReleaseQueueARN, c.ScheduleRoleARN),
 	}
 }

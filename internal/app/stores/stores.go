@@ -3,23 +3,6 @@ package stores
 
 import "campaign-dispatch/internal/aws/dynamo"
 
-// Admin is the store of package admin.
-type Admin struct {
-	*dynamo.CampaignStore
-	*dynamo.BudgetStore
-	*dynamo.CircuitStore
-	*dynamo.DeliveryStore
-	*dynamo.EndpointStore
-	*dynamo.FailureStore
-	*dynamo.TemplateStore
-	*dynamo.TenantStore
-}
-
-// NewAdmin returns the store of package admin.
-func NewAdmin(s *dynamo.Stores) Admin {
-	return Admin{s.Campaigns, s.Budgets, s.Circuits, s.Deliveries, s.Endpoints, s.Failures, s.Templates, s.Tenants}
-}
-
 // Control is the store of package control.
 type Control struct {
 	*dynamo.BatchStore

@@ -22,7 +22,6 @@ func (s *AttentionStore) Attention(ctx context.Context, tenant, date string) (ca
 	a.Brand = readBrand(rows["tenant"], rows["brand"])
 	a.Limits = readBilling(rows["billing"]).Limits
 	a.Used = readSpending(rows["budget"], date)
-	a.HistoryCounted = rows["history"] != nil
 	err := s.addSwitches(ctx, tenant, getText(rows["tenant"], "agentId"), &a)
 	return a, err
 }
@@ -30,7 +29,7 @@ func (s *AttentionStore) Attention(ctx context.Context, tenant, date string) (ca
 func attentionKeys(tenant, date string) map[string]Item {
 	return map[string]Item{
 		"tenant": tenantKey(tenant), "brand": brandKey(tenant), "billing": billingKey(tenant),
-		"budget": budgetKey(tenant, campaign.MonthOf(date)), "history": dayKey(tenant, historySK),
+		"budget": budgetKey(tenant, campaign.MonthOf(date)),
 	}
 }
 

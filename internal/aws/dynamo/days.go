@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,15 +13,11 @@ import (
 )
 
 // The DAYS rows of a tenant contain the results of its messages by day. Every write of a row
-// raises its version. The row of historySK exists after the first recount.
+// raises its version.
 
 func dayKey(tenant, date string) Item {
 	return Item{"pk": text("DAYS#" + tenant), "sk": text(date)}
 }
-
-// historySK is the sort key of the row that shows that earlier days were counted. It is
-// after all dates.
-const historySK = "HISTORY"
 
 // dayNames are the names of the attributes of a day's counts and what they count.
 var dayNames = []struct {
@@ -97,26 +92,4 @@ func (s *DayStore) SetDay(ctx context.Context, tenant string, d campaign.Day) (b
 	}
 	_, err := s.Client.PutItem(ctx, put)
 	return conditionHeld(err, "set the results of a day")
-}
-
-// HistoryCounted reports whether the days before the tenant's first counts were counted.
-func (s *DayStore) HistoryCounted(ctx context.Context, tenant string) (bool, error) {
-	_, err := s.get(ctx, dayKey(tenant, historySK))
-	if errors.Is(err, campaign.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("read the days of tenant %s: %w", tenant, err)
-	}
-	return true, nil
-}
-
-// MarkHistoryCounted makes HistoryCounted true for DayLife.
-func (s *DayStore) MarkHistoryCounted(ctx context.Context, tenant string) error {
-	row := dayKey(tenant, historySK)
-	setEnd(row, s.Now().Add(campaign.DayLife))
-	if _, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}); err != nil {
-		return fmt.Errorf("mark the days of tenant %s: %w", tenant, err)
-	}
-	return nil
 }

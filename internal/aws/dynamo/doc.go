@@ -44,7 +44,6 @@
 //	TEN#tenant                CIRCUIT#endpoint                circuit of an endpoint                               webhook, admin                                      webhook, sweep, dashboard
 //	BUDGET#tenant             month                           reservations of a month, in millionths of BRL        dispatch, control, outcome, sweep               dispatch, control, dashboard
 //	DAYS#tenant               date                            results of a day                                     outcome, recount                                recount, dashboard
-//	DAYS#tenant               HISTORY                         mark of the first recount                            recount                                         recount, dashboard
 //	T#template                CURRENT                         newest version of a template                         admin, dashboard, templates                         dispatch, dashboard, templates
 //	T#template                V#version                       version of a template                                admin, dashboard, templates                         send, privacy, dashboard, templates
 //	A#agent                   AGENT                           agent                                                admin                                               send, events, admin

@@ -19,8 +19,7 @@ import (
 const maxAdditions = 100
 
 // AddEndpoint writes a new endpoint if its tenant has fewer than most, disabled ones
-// included. It returns their number before the addition. It counts the rows on each call, because older
-// versions of the functions add endpoints without the guard row.
+// included. It returns their number before the addition.
 func (s *EndpointStore) AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
 	for try := range maxAdditions {
 		if err := retry.Wait(ctx, try); err != nil {

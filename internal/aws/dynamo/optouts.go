@@ -164,15 +164,12 @@ func (s *OptOutStore) optOutPartIDs(ctx context.Context, tenant string, shard in
 	return ids, err
 }
 
-// optOutRow returns the row of a shard. A shard in parts has no attribute "packed":
-// function versions without support for parts then fail, instead of sending to opted-out
-// recipients.
+// optOutRow returns the row of a shard. A shard in parts has no numbers of its own.
 func optOutRow(tenant string, o campaign.OptOuts, version int) Item {
 	row := optOutKey(tenant, o.Shard)
 	row["version"] = number(version)
 	if len(o.Parts) == 0 {
-		row["packed"], row["recent"] = bytesOf(o.Packed), bytesOf(o.Recent)
-		setOrigins(row, o.Origins)
+		row["packed"], row["recent"], row["origins"] = bytesOf(o.Packed), bytesOf(o.Recent), bytesOf(o.Origins)
 		return row
 	}
 	parts := make([]types.AttributeValue, 0, len(o.Parts))
@@ -187,16 +184,8 @@ func optOutRow(tenant string, o campaign.OptOuts, version int) Item {
 
 func optOutPartRow(tenant string, shard int, part campaign.OptOutPart) Item {
 	row := optOutPartKey(tenant, shard, part.ID)
-	row["version"], row["packed"], row["recent"] = number(part.Version), bytesOf(part.Packed), bytesOf(part.Recent)
-	setOrigins(row, part.Origins)
+	row["version"], row["packed"], row["recent"], row["origins"] = number(part.Version), bytesOf(part.Packed), bytesOf(part.Recent), bytesOf(part.Origins)
 	return row
-}
-
-// setOrigins sets the origins of a row's numbers, if any is known.
-func setOrigins(row Item, origins []byte) {
-	if len(origins) > 0 {
-		row["origins"] = bytesOf(origins)
-	}
 }
 
 func readOptOuts(shard int, row Item) campaign.OptOuts {

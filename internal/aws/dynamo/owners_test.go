@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
@@ -41,7 +42,7 @@ func newAgency(t *testing.T) *agency {
 func (a *agency) tenant() string { return "tenant-" + rand.Text() }
 
 func (a *agency) assign(tenant, agent string) error {
-	return a.SaveTenant(a.t.Context(), campaign.Tenant{ID: tenant, AgentID: agent}, (&admin.Service{Store: a.Store}).AgentUse)
+	return a.SaveTenant(a.t.Context(), campaign.Tenant{ID: tenant, AgentID: agent}, (&admin.Service{Store: adminstore.New(dynamo.New(a.Tables()))}).AgentUse)
 }
 
 func (a *agency) must(errs ...error) {

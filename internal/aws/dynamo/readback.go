@@ -44,6 +44,15 @@ func (s *CampaignStore) Dispatched(ctx context.Context, id campaign.ID) (campaig
 	return s.campaign(ctx, id, nil, false)
 }
 
+// batchAgents are the attributes of META and BATCH rows that BatchAgents reads.
+var batchAgents = []string{"sk", "key", "agentId", "closedAt", forgetting}
+
+// BatchAgents is Dispatched with fewer fields: batches have only their agent and when they were
+// closed.
+func (s *CampaignStore) BatchAgents(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	return s.campaign(ctx, id, batchAgents, false)
+}
+
 // campaign reads the given attributes of the campaign's rows (nil for all) and, if heads is
 // set, the heads of its batches.
 func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, heads bool) (campaign.Campaign, error) {

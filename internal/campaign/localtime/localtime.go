@@ -4,12 +4,13 @@ package localtime
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 	_ "time/tzdata" // a Lambda image has no time zones
+
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // SaoPaulo returns the time zone of times without an offset. It is read at its first use: no
@@ -29,10 +30,8 @@ var (
 
 // dateTime matches the extended form of ISO 8601: date and time, with optional seconds,
 // fraction and offset.
-var dateTime = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(
-		`^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?$`)
-})
+var dateTime = pattern.AtFirstUse(
+	`^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?$`)
 
 // Parse returns the instant in UTC. A time without an offset is São Paulo local time.
 func Parse(text string) (time.Time, error) {

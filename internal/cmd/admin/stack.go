@@ -27,7 +27,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/app/stores"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/config"
 	"campaign-dispatch/internal/aws/dynamo"
@@ -140,7 +140,7 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 	store, auth := dynamo.New(rows), dynamo.NewAuthStore(rows)
 	return &stack{
 		service: admin.Service{
-			Store: stores.NewAdmin(store), Auth: auth, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(config)}, Now: clock,
+			Store: adminstore.New(store), Auth: auth, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(config)}, Now: clock,
 			Stack: env("STACK_NAME"), Simulator: simulatorOf(env),
 			People:        &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(config), ID: env("USER_POOL_ID")},
 			LocalWebhooks: env("LOCAL_WEBHOOKS") == "1", LocalPasswords: env("LOCAL_PASSWORDS") == "1",

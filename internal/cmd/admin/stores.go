@@ -1,26 +1,35 @@
 package main
 
-import "campaign-dispatch/internal/aws/dynamo"
+import (
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/privacy"
+)
 
-// personRows has the rows with personal data.
-type personRows struct {
+// personCampaigns has the campaigns of a tenant.
+type personCampaigns struct {
 	*dynamo.AcceptanceStore
 	*dynamo.BatchStore
 	*dynamo.CampaignStore
-	*dynamo.ErasureStore
-	*dynamo.ExportStore
-	*dynamo.ImportStore
-	*dynamo.KeptPostStore
-	*dynamo.LedgerStore
-	*dynamo.ReplyStore
 	*dynamo.SettingStore
-	*dynamo.TapStore
 	*dynamo.TemplateStore
 	*dynamo.TenantStore
 }
 
-func newPersonRows(s *dynamo.Stores) personRows {
-	return personRows{s.Acceptance, s.Batches, s.Campaigns, s.Erasure, s.Exports, s.Imports, s.KeptPosts, s.Ledgers, s.Replies, s.Settings, s.Taps, s.Templates, s.Tenants}
+// personOutcomes has what became of messages.
+type personOutcomes struct {
+	*dynamo.KeptPostStore
+	*dynamo.LedgerStore
+	*dynamo.ReplyStore
+	*dynamo.TapStore
+}
+
+// newPersonRows returns the rows with personal data.
+func newPersonRows(s *dynamo.Stores) privacy.Store {
+	return privacy.Store{
+		Campaigns: personCampaigns{s.Acceptance, s.Batches, s.Campaigns, s.Settings, s.Templates, s.Tenants},
+		Outcomes:  personOutcomes{s.KeptPosts, s.Ledgers, s.Replies, s.Taps},
+		Imports:   s.Imports, Exports: s.Exports, Erasure: s.Erasure,
+	}
 }
 
 // optOutBook has the opt-outs of all tenants.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
@@ -38,7 +39,7 @@ func newOffice(t *testing.T) office {
 	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
-	pages := &billing.Pages{Store: store, Admin: &admin.Service{Store: store, Now: clock}, Now: clock}
+	pages := &billing.Pages{Store: store, Admin: &admin.Service{Store: adminstore.New(dynamo.New(store.Tables())), Now: clock}, Now: clock}
 	o := office{Dashboard: webtest.New(t, billing.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text())}
 	o.admin, o.viewer = o.SignIn(o.tenant, web.RoleAdmin), o.SignIn(o.tenant, web.RoleViewer)
 	return o

@@ -84,7 +84,7 @@ func newService(tb testing.TB) *service {
 	d.Dashboard = webtest.New(tb, campaigns.Area(), &campaigns.Pages{
 		Store: d.store, Credentials: d, OptOuts: &optout.Book{Store: d.store, Now: now}, Now: now,
 		Messages: &query.Service{Store: d.store, Blobs: d.blobs},
-		Controls: &control.Service{Store: d.store, Queue: d, Releases: d, Now: now, Lead: 5 * time.Minute, Grace: time.Minute},
+		Controls: &control.Service{Store: d.store, Revokes: d, Releases: d, Now: now, Lead: 5 * time.Minute, Grace: time.Minute},
 	}, now)
 	return d
 }

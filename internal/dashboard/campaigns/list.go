@@ -203,8 +203,8 @@ func (l *listPage) matching(listed []campaign.Listed) []campaign.Listed {
 	return found
 }
 
-// ofKind returns the campaigns, or the test messages. Those of former versions have no mark,
-// but a name that the templates page gave them.
+// ofKind returns the campaigns, or the test messages. A test whose mark was not stored has the
+// name that the templates page gave it.
 func (l *listPage) ofKind(listed []campaign.Listed, standings map[string]campaign.Summary) []campaign.Listed {
 	var found []campaign.Listed
 	for _, c := range listed {

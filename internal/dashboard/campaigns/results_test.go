@@ -285,7 +285,7 @@ func TestCampaign_OptOuts(t *testing.T) {
 	b := d.running("Natal")
 	book := optout.Book{Store: d.store, Now: func() time.Time { return noon }}
 	out := func(phone string, at time.Time) campaign.OptChange {
-		return campaign.OptChange{Phone: phone, Out: true, At: at}
+		return campaign.OptChange{Phone: phone, Out: true, At: at, Origin: campaign.OriginMessage}
 	}
 	d.must(book.Record(t.Context(), d.tenant, []campaign.OptChange{
 		out("+5511980010003", noon.Add(-time.Hour)), out("+5511980010004", noon.Add(-3*time.Hour)), out("+5521900000000", noon.Add(-time.Hour)),

@@ -36,17 +36,13 @@ type Files interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 }
 
-// Uploads keeps a new campaign with its recipients, and returns the path of its form.
-type Uploads interface {
-	Start(p *web.Page, c web.Prefilled) (path string, err error)
-}
-
 // Pages are the pages of follow-up campaigns.
 type Pages struct {
 	Store   Store
 	Exports Exports
 	Files   Files
-	Uploads Uploads
+	// Start keeps a new campaign with its recipients, and returns the path of its form.
+	Start func(p *web.Page, c web.Prefilled) (path string, err error)
 }
 
 //go:embed *.html texts.json
@@ -230,7 +226,7 @@ func (s *Pages) begin(p *web.Page) error {
 	if l.Parts > 1 || !next.Fits() {
 		next.File, next.Object = nil, l.Blob()
 	}
-	path, err := s.Uploads.Start(p, next)
+	path, err := s.Start(p, next)
 	if err != nil {
 		return err
 	}

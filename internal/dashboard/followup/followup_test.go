@@ -41,7 +41,7 @@ func newOffice(t *testing.T) *office {
 		Reasons: map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}: 2},
 		Tapped:  7, Clicked: 4,
 	}}}
-	pages := &followup.Pages{Store: o, Exports: o, Files: o, Uploads: o}
+	pages := &followup.Pages{Store: o, Exports: o, Files: o, Start: o.Start}
 	o.Dashboard = webtest.New(t, followup.Area(), pages, func() time.Time { return now })
 	o.admin, o.viewer = o.SignIn(o.campaign.Tenant, web.RoleAdmin), o.SignIn(o.campaign.Tenant, web.RoleViewer)
 	return o

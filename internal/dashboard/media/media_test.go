@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"hash/crc32"
 	"image"
 	"image/color"
 	"image/gif"
@@ -35,6 +33,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/media"
+	"campaign-dispatch/internal/media/mediatest"
 	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -257,20 +256,11 @@ func TestUpload_CacheControl(t *testing.T) {
 	}
 }
 
-// claiming returns a PNG file whose header gives another size.
-func claiming(file []byte, width, height uint32) []byte {
-	header := file[12:29] // "IHDR", the size in two words, and five bytes
-	binary.BigEndian.PutUint32(header[4:], width)
-	binary.BigEndian.PutUint32(header[8:], height)
-	binary.BigEndian.PutUint32(file[29:], crc32.ChecksumIEEE(header))
-	return file
-}
-
 // A small file can claim an image that takes gigabytes when it is decoded.
 func TestUpload_DecompressionBomb(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	bomb := claiming(picture(t, 1, 1), 20_000, 20_000)
+	bomb := mediatest.PNGOfSize(t, 20_000, 20_000)
 	if got := o.upload(o.admin, "a.png", bomb); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Error, "too many pixels") {
 		t.Errorf("%d bytes of 400 million pixels answer %d %q", len(bomb), got.Status, got.Error)
 	}

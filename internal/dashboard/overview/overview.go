@@ -63,11 +63,9 @@ type view struct {
 	Lengths []int
 	Figures []figure
 	Chart   chart.Chart
-	// Counting is the first day with counts while the days before it are still being counted.
-	Counting string
-	Next     []scheduled
-	Alerts   []alert
-	Steps    []start.Step
+	Next    []scheduled
+	Alerts  []alert
+	Steps   []start.Step
 }
 
 // lengths are the periods that can be shown, in days.
@@ -96,9 +94,6 @@ func (s *Pages) show(p *web.Page) error {
 	}
 	p.UseBrand(attention.Brand)
 	s.addDays(p, stored, &v)
-	if !attention.HistoryCounted && len(stored) > 0 {
-		v.Counting = label(p, stored[0].Date)
-	}
 	v.Next, v.Alerts = listed.next, append(alerts(attention, waiting), listed.stalled...)
 	if listed.campaigns == 0 {
 		var err error

@@ -202,22 +202,6 @@ func TestShow_RescheduledCampaign(t *testing.T) {
 	}
 }
 
-// The page says up to which day campaigns are still being counted.
-func TestShow_Counting(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.accept("Natal", func(*campaign.Batch) {})
-	s.must(s.store.AddDay(t.Context(), s.tenant, "2037-02-27", campaign.DayCounts{Sent: 1}))
-	const counting = "Campaigns up to 27 Feb are still being counted."
-	if text := s.admin.Get(overview.Path).Text(); !strings.Contains(text, counting) {
-		t.Errorf("the page does not say %q: %s", counting, text)
-	}
-	s.must(s.store.MarkHistoryCounted(t.Context(), s.tenant))
-	if text := s.admin.Get(overview.Path).Text(); strings.Contains(text, "being counted") {
-		t.Errorf("all days are counted, and the page says %s", text)
-	}
-}
-
 // The page shows the company's initials. It reads the name with the rest.
 func TestShow_Company(t *testing.T) {
 	t.Parallel()

@@ -255,7 +255,7 @@ func TestFind_ForgedCursor(t *testing.T) {
 func TestOtherTenant(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 3)
-	if err := b.lists.Record(t.Context(), "acme", []campaign.OptChange{{Phone: ana, Out: true, At: noon}}); err != nil {
+	if err := b.lists.Record(t.Context(), "acme", []campaign.OptChange{{Phone: ana, Out: true, At: noon, Origin: campaign.OriginHand}}); err != nil {
 		t.Fatal(err)
 	}
 	other := b.SignIn("other", web.RoleAdmin)
@@ -423,13 +423,12 @@ func TestOrigins(t *testing.T) {
 	admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
 	upload(t, admin, "11987650000\n")
 	asked := campaign.OptChange{Phone: "+5511987650001", Out: true, At: noon, Origin: campaign.OriginMessage}
-	old := campaign.OptChange{Phone: "+5511987650002", Out: true}
-	if err := b.lists.Record(t.Context(), "acme", []campaign.OptChange{asked, old}); err != nil {
+	if err := b.lists.Record(t.Context(), "acme", []campaign.OptChange{asked}); err != nil {
 		t.Fatal(err)
 	}
 	list := admin.Get(people.Path).Text()
 	for phone, want := range map[string]string{
-		ana: "Added here by an admin", "+5511987650000": "Imported list", "+5511987650001": "Asked by the person on the phone", "+5511987650002": "Not recorded",
+		ana: "Added here by an admin", "+5511987650000": "Imported list", "+5511987650001": "Asked by the person on the phone",
 	} {
 		_, row, _ := strings.Cut(list, phone+" ")
 		row, _, _ = strings.Cut(row, "See messages")
@@ -437,7 +436,7 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("the list says of %s: %q, want %q", phone, row, want)
 		}
 		history := admin.Post(people.Path+"/find", url.Values{"phone": {phone}}).Text()
-		if known := want != "Not recorded"; strings.Contains(history, "Origin: "+want) != known {
+		if !strings.Contains(history, "Origin: "+want) {
 			t.Errorf("the history of %s does not say %q:\n%s", phone, want, history)
 		}
 	}
@@ -469,7 +468,7 @@ func TestLongList(t *testing.T) {
 	b := newBench(t, 0)
 	changes := make([]campaign.OptChange, 150_001)
 	for i := range changes {
-		changes[i] = campaign.OptChange{Phone: fmt.Sprint("+", 5511900000000+i), Out: true, At: noon}
+		changes[i] = campaign.OptChange{Phone: fmt.Sprint("+", 5511900000000+i), Out: true, At: noon, Origin: campaign.OriginFile}
 	}
 	if err := b.lists.Record(t.Context(), "acme", changes); err != nil {
 		t.Fatal(err)

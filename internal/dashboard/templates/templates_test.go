@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
@@ -73,7 +74,7 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 			p.UploadTo("https://bucket.example")
 			return web.Upload{Script: "/upload.js", PartSize: 5 << 20}, nil
 		},
-		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: markedStore{store, b}, Keeper: &admin.Service{Store: store, Now: clock}, Dispatch: b.calls,
+		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: markedStore{store, b}, Keeper: &admin.Service{Store: adminstore.New(dynamo.New(store.Tables())), Now: clock}, Dispatch: b.calls,
 		Once: web.SubmitToken{Forms: store}, Now: clock, LinkURL: linkURL, MediaURL: "https://media.example",
 	}
 	b.Dashboard = webtest.New(t, templates.Area(), pages, clock)

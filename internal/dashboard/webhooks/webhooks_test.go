@@ -18,6 +18,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app/adminstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
@@ -49,7 +50,7 @@ func newTenantFixture(tb testing.TB, local bool) tenantFixture {
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
 	})
 	pages := &webhooks.Pages{
-		Store: store, Admin: &admin.Service{Store: store, Now: clock, LocalWebhooks: local},
+		Store: store, Admin: &admin.Service{Store: adminstore.New(dynamo.New(store.Tables())), Now: clock, LocalWebhooks: local},
 		Poster: webhook.Poster{HTTP: netguard.Guard{Local: local}.Client(1, time.Minute), Now: time.Now},
 		Once:   web.SubmitToken{Forms: store}, Now: clock,
 	}

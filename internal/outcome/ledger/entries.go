@@ -44,8 +44,7 @@ func Numbered(first int, changes []campaign.Change) []Entry {
 
 // Pack encodes consecutive changes: message and outcome as one number, the time since the
 // previous change in milliseconds, the code of undelivered messages, and the suggestion of
-// taps and clicks. A change takes about 5 bytes. Taps and clicks have the outcome number 0,
-// which versions without taps do not read: they fail and retry.
+// taps and clicks. A change takes about 5 bytes. Taps and clicks have the outcome number 0.
 func Pack(changes []campaign.Change) []byte {
 	var b []byte
 	var at int64

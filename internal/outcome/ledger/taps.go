@@ -11,8 +11,8 @@ import (
 
 // Taps is the content of a batch's TAPS row: which suggestions of which messages were
 // tapped, and the newest entries of the log of taps (the tail). TAPS# rows contain older
-// entries. The rows are separate from HEAD, because versions without taps replace HEAD. The
-// zero Taps means no taps. CLICKS rows contain the clicks on links in the same form.
+// entries. The rows are separate from HEAD, so that a write of outcomes keeps them. The zero Taps
+// means no taps. CLICKS rows contain the clicks on links in the same form.
 type Taps struct {
 	Sequence int      // of the last tap, 0 if there is none
 	Tapped   []uint64 // by message; bit n is suggestion n

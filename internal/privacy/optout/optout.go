@@ -39,9 +39,8 @@ const Shards = 16
 
 const (
 	// maxRow is the maximum size of a shard in one row, in bytes: about 100,000
-	// numbers. DynamoDB's limit is 400 kB. Versions of the functions without parts
-	// cannot read a tenant after one of its shards was divided, which happens from
-	// about 1.5 million numbers.
+	// numbers. DynamoDB's limit is 400 kB. A tenant's shards are divided from about 1.5
+	// million numbers.
 	maxRow = 300_000
 	// maxPart is the maximum size of a part in bytes. Every opt-out rewrites a part, so
 	// small parts cost less.
@@ -197,15 +196,15 @@ func (b *Book) Since(ctx context.Context, tenant, phone string) (out bool, since
 	return out, since, nil
 }
 
-// Origin returns where the opt-out of a number comes from.
+// Origin returns where the opt-out of a number comes from, 0 if the number is not opted out.
 func (b *Book) Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error) {
 	number, err := parse(phone)
 	if err != nil {
-		return campaign.OriginUnknown, fmt.Errorf("look up an opt-out: %w", err)
+		return 0, fmt.Errorf("look up an opt-out: %w", err)
 	}
 	p, err := b.find(ctx, tenant, number)
 	if err != nil {
-		return campaign.OriginUnknown, fmt.Errorf("look up an opt-out: %w", err)
+		return 0, fmt.Errorf("look up an opt-out: %w", err)
 	}
 	return p.origin(number), nil
 }

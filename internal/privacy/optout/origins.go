@@ -6,38 +6,41 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// originBits is the size of a packed origin.
-const originBits = 2
+const (
+	// originBits is the size of a packed origin.
+	originBits   = 2
+	originsAByte = 8 / originBits
+	originMask   = 1<<originBits - 1
+)
 
-// packOrigins encodes the origins of a set's numbers, in their order. Unknown ones at the
-// end take no space.
+// packOrigins encodes the origins of a set's numbers, in their order.
 func packOrigins(origins []campaign.Origin) []byte {
-	var packed []byte
+	packed := make([]byte, sizeOfOrigins(len(origins)))
 	for i, o := range origins {
-		if o == campaign.OriginUnknown {
-			continue
-		}
-		place := i * originBits / 8
-		packed = append(packed, make([]byte, max(0, place+1-len(packed)))...)
-		packed[place] |= byte(o) << (i * originBits % 8)
+		packed[i/originsAByte] |= byte(o) << (i % originsAByte * originBits)
 	}
 	return packed
 }
 
-// unpackOrigins decodes the origins of n numbers. Those that are missing are unknown: a
-// function version without origins writes none.
-func unpackOrigins(packed []byte, n int) []campaign.Origin {
-	origins := make([]campaign.Origin, n)
-	for i := range min(n, len(packed)*8/originBits) {
-		origins[i] = campaign.Origin(packed[i*originBits/8] >> (i * originBits % 8) & (1<<originBits - 1))
+// unpackOrigins decodes the origins of n numbers.
+func unpackOrigins(packed []byte, n int) ([]campaign.Origin, error) {
+	if len(packed) != sizeOfOrigins(n) {
+		return nil, errDamaged
 	}
-	return origins
+	origins := make([]campaign.Origin, n)
+	for i := range origins {
+		origins[i] = campaign.Origin(packed[i/originsAByte] >> (i % originsAByte * originBits) & originMask)
+	}
+	return origins, nil
 }
 
-// origin returns the origin of a number's opt-out.
+// sizeOfOrigins returns the size in bytes of n packed origins.
+func sizeOfOrigins(n int) int { return (n + originsAByte - 1) / originsAByte }
+
+// origin returns the origin of a number's opt-out, 0 for a number that is not opted out.
 func (s *shard) origin(number uint64) campaign.Origin {
 	if place, out := slices.BinarySearch(s.out, number); out {
 		return s.origins[place]
 	}
-	return campaign.OriginUnknown
+	return 0
 }

@@ -24,7 +24,7 @@ func TestRecord_Origins(t *testing.T) {
 			at = at.Add(time.Second)
 			c := campaign.OptChange{
 				Phone: fmt.Sprint("+", 5511900000000+optout.Shards*rapid.IntRange(0, 20).Draw(t, "phone")), At: at,
-				Out: rapid.IntRange(0, 3).Draw(t, "out") > 0, Origin: campaign.Origin(rapid.IntRange(0, 3).Draw(t, "origin")),
+				Out: rapid.IntRange(0, 3).Draw(t, "out") > 0, Origin: campaign.Origin(rapid.IntRange(1, 3).Draw(t, "origin")),
 			}
 			if err := book.Record(context.Background(), "tenant", []campaign.OptChange{c}); err != nil {
 				t.Fatal(err)
@@ -48,45 +48,34 @@ func TestRecord_Origins(t *testing.T) {
 	})
 }
 
-// A function version without origins writes rows without them. The numbers are then opted out
-// with an unknown origin, and later ones have theirs.
-func TestRecord_RowsWithoutOrigins(t *testing.T) {
+// Origins that do not belong to the numbers of their row are an error. Senders need none.
+func TestBook_DamagedOrigins(t *testing.T) {
 	t.Parallel()
-	book, table := newBook()
-	out := func(number int, origin campaign.Origin) {
-		change := campaign.OptChange{Phone: fmt.Sprint("+", 5511900000000+optout.Shards*number), Out: true, At: time.Now(), Origin: origin}
-		if err := book.Record(t.Context(), "tenant", []campaign.OptChange{change}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for number := range 9 {
-		out(number, campaign.OriginHand)
-	}
-	for number, row := range table.shards {
-		row.Origins = nil
-		table.shards[number] = row
-	}
-	out(20, campaign.OriginFile)
-	listed, _, err := book.List(t.Context(), "tenant", "", 100)
-	if err != nil || len(listed) != 10 {
-		t.Fatalf("%d numbers are listed, error %v", len(listed), err)
-	}
-	for i, o := range listed {
-		want := campaign.OriginUnknown
-		if i == 9 {
-			want = campaign.OriginFile
-		}
-		if o.Origin != want {
-			t.Errorf("%s is from %v, want %v", o.Phone, o.Origin, want)
-		}
-	}
-	recent, known, err := book.Recent(t.Context(), "tenant")
-	if err != nil || !known || len(recent) != 10 {
-		t.Fatalf("%d recent opt-outs, error %v", len(recent), err)
-	}
-	for _, c := range recent {
-		if last := c.Phone == listed[9].Phone; last != (c.Origin == campaign.OriginFile) {
-			t.Errorf("the recent opt-out %s is from %v", c.Phone, c.Origin)
-		}
+	for name, damaged := range map[string][]byte{"missing": nil, "short": {0x55}, "long": {0x55, 0x55, 0x55, 0x55}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			book, table := newBook()
+			var changes []campaign.OptChange
+			for number := range 9 {
+				phone := fmt.Sprint("+", 5511900000000+optout.Shards*number)
+				changes = append(changes, campaign.OptChange{Phone: phone, Out: true, At: time.Now(), Origin: campaign.OriginHand})
+			}
+			if err := book.Record(t.Context(), "tenant", changes); err != nil {
+				t.Fatal(err)
+			}
+			for number, row := range table.shards {
+				row.Origins = damaged
+				table.shards[number] = row
+			}
+			if origin, err := book.Origin(t.Context(), "tenant", changes[0].Phone); err == nil {
+				t.Errorf("the origin is %q", origin)
+			}
+			if listed, _, err := book.List(t.Context(), "tenant", "", 100); err == nil {
+				t.Errorf("%d numbers are listed", len(listed))
+			}
+			if out, err := book.Of(t.Context(), "tenant"); err != nil || !out(changes[0].Phone) {
+				t.Errorf("a sender does not know the opt-out: %v", err)
+			}
+		})
 	}
 }

@@ -36,7 +36,9 @@ func unpack(packed, recent, origins []byte) (s shard, err error) {
 	if s.out, err = numberset.Unpack(packed); err != nil {
 		return s, err
 	}
-	s.origins = unpackOrigins(origins, len(s.out))
+	if s.origins, err = unpackOrigins(origins, len(s.out)); err != nil {
+		return s, err
+	}
 	s.recent = map[uint64]int64{}
 	return s, eachRecent(recent, func(number uint64, at int64) { s.recent[number] = at })
 }

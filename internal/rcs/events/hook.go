@@ -38,7 +38,7 @@ type Agents interface {
 type Hook struct {
 	Agents Agents
 	Blobs  port.BlobWriter
-	Queue  port.Queue // of EventTasks
+	Events port.Queue
 	Now    func() time.Time
 
 	tokens  cache.Cache[string, string]   // of existing agents
@@ -158,7 +158,7 @@ func (h *Hook) take(ctx context.Context, agent string, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("encode an event: %w", err)
 	}
-	if err := h.Queue.Send(ctx, agent, message, 0); err != nil {
+	if err := h.Events.Send(ctx, agent, message, 0); err != nil {
 		return fmt.Errorf("queue an event: %w", err)
 	}
 	return nil

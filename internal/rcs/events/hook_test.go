@@ -46,7 +46,7 @@ type hookFixture struct {
 
 func newHookFixture() *hookFixture {
 	w := &hookFixture{agents: map[string]string{agent: token, "no_token": ""}, blobs: map[string]string{}, now: now}
-	w.hook = &events.Hook{Agents: w, Blobs: w, Queue: w, Now: func() time.Time { return w.now }}
+	w.hook = &events.Hook{Agents: w, Blobs: w, Events: w, Now: func() time.Time { return w.now }}
 	return w
 }
 

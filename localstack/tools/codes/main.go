@@ -78,11 +78,21 @@ func (b block) render(content string, codes []campaign.MessageCode) string {
 	if !b.table {
 		return strings.Join(names, ", ")
 	}
-	lines := strings.SplitAfterN(content, "\n", 3)[:2] // the head and its rule
+	lines := headOf(content)
 	for i, row := range rows {
 		lines = append(lines, "| "+names[i]+" | "+row+" |\n")
 	}
 	return strings.Join(lines, "")
+}
+
+// headOf returns the head of a table and its rule, nil if there is none.
+func headOf(table string) []string {
+	const head = 2
+	lines := strings.SplitAfterN(table, "\n", head+1)
+	if len(lines) <= head {
+		return nil
+	}
+	return lines[:head]
 }
 
 func inOrderOf(content string, codes []campaign.MessageCode) []campaign.MessageCode {
@@ -105,6 +115,9 @@ func (b block) update(text string, codes []campaign.MessageCode) (string, error)
 		content, rest, ok := strings.Cut(part, b.end)
 		if !ok {
 			return "", fmt.Errorf("%s does not contain %q after %q", b.path, b.end, b.begin)
+		}
+		if b.table && headOf(content) == nil {
+			return "", fmt.Errorf("%s has no head of a table after %q", b.path, b.begin)
 		}
 		parts[i+1] = b.render(content, codes) + b.end + rest
 	}

@@ -76,10 +76,14 @@ func TestBlocks_SharedRow(t *testing.T) {
 	}
 }
 
-func TestBlocks_MissingMark(t *testing.T) {
+// A file without its marks, or a table without its head, is an error that names the file.
+func TestBlocks_Incomplete(t *testing.T) {
 	t.Parallel()
 	b := block{path: "page.md", begin: begin, end: end, count: 1, cells: english, table: true}
-	for name, text := range map[string]string{"begin": "| Code |\n" + end, "end": begin + "| Code |\n", "twice": begin + end + begin + end} {
+	for name, text := range map[string]string{
+		"begin": "| Code |\n" + end, "end": begin + "| Code |\n", "twice": begin + end + begin + end,
+		"empty table": begin + end, "no rule": begin + "| Code |\n" + end,
+	} {
 		if _, err := b.update(text, campaign.MessageCodes); err == nil || !strings.Contains(err.Error(), "page.md") {
 			t.Errorf("%s: got error %v, want one that names the page", name, err)
 		}
