@@ -1,0 +1,96 @@
+package dispatch
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/jsonscan"
+)
+
+// Fault is a reason why a call is refused.
+type Fault struct {
+	Message int    // its index in the call, -1 for the whole call
+	Field   string // of the call or the message, or a variable of the template; "" for all of it
+	Code    string
+	Detail  string
+}
+
+// whole is the Message of a fault of the whole call.
+const whole = -1
+
+// faults are in the order of the rules.
+type faults []Fault
+
+// add appends a fault of the whole call.
+func (f *faults) add(field, code, detail string) { f.addTo(whole, field, code, detail) }
+
+// addTo appends a fault of a message.
+func (f *faults) addTo(message int, field, code, detail string) {
+	*f = append(*f, Fault{message, field, code, detail})
+}
+
+// The codes of faults that have a status of their own.
+const (
+	codeTemplateNotFound = "template_not_found"
+	codeForeignTemplate  = "template_of_another_tenant"
+	codeMissingVariable  = "missing_variable"
+	codeInvalidVariable  = "invalid_variable"
+	codeCancelled        = "campaign_cancelled"
+	codeBatchUsed        = "batch_already_used"
+	codeNumberUsed       = "number_already_dispatched"
+	codeNameMismatch     = "campaign_name_mismatch"
+	codeNameTaken        = "campaign_name_taken"
+)
+
+// statuses are the statuses of the answers to a client. All other faults have 400.
+var statuses = map[string]int{
+	codeTemplateNotFound:         http.StatusNotFound,
+	codeForeignTemplate:          http.StatusForbidden,
+	campaign.CodeTemplateChanged: http.StatusConflict,
+	codeCancelled:                http.StatusConflict,
+	codeBatchUsed:                http.StatusConflict,
+	codeNumberUsed:               http.StatusConflict,
+	codeNameMismatch:             http.StatusConflict,
+	codeNameTaken:                http.StatusConflict,
+	campaign.CodeBudgetExceeded:  http.StatusConflict,
+}
+
+func (f Fault) status() int { return cmp.Or(statuses[f.Code], http.StatusBadRequest) }
+
+// pointer returns the JSON pointer to what the fault is about.
+func (f Fault) pointer() string {
+	variable := f.Code == codeMissingVariable || f.Code == codeInvalidVariable
+	switch {
+	case f.Message == whole && f.Field == "":
+		return ""
+	case f.Message == whole:
+		return jsonscan.Pointer(f.Field)
+	case f.Field == "":
+		return messagePointer(f.Message)
+	case variable:
+		return messagePointer(f.Message, "vars", f.Field)
+	}
+	return messagePointer(f.Message, f.Field)
+}
+
+// problem returns a Problem for the first fault, with the first faults of the same status. It
+// returns nil if there are none.
+func (f faults) problem() *httpapi.Problem {
+	if len(f) == 0 {
+		return nil
+	}
+	p := &httpapi.Problem{Status: f[0].status(), Code: f[0].Code, Detail: f[0].Detail}
+	for _, each := range f {
+		if each.status() == p.Status && len(p.Errors) < maxErrors {
+			p.Errors = append(p.Errors, httpapi.Violation{Pointer: each.pointer(), Code: each.Code, Detail: each.Detail})
+		}
+	}
+	return p
+}
+
+func messagePointer(i int, tokens ...string) string {
+	return jsonscan.Pointer(append([]string{"messages", strconv.Itoa(i)}, tokens...)...)
+}
