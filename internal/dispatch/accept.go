@@ -110,6 +110,7 @@ func (s *Service) batch(c *call) campaign.Batch {
 		State:           campaign.BatchPending,
 		NextCheck:       c.times.due.Add(s.Grace),
 		Test:            campaign.TestName.MatchString(c.req.name.value),
+		Part:            c.part,
 	}
 	if c.client != nil && c.client.id == "" && c.client.key != "" {
 		b.BodyHash = c.client.bodyHash[:]
@@ -143,7 +144,7 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		put(c.staged.payloadKey, body, "application/octet-stream")
 	}
 	if rejected > 0 {
-		put("errors/"+c.staged.errorsName, errorFile(c.req, c.lines), "text/csv; charset=utf-8")
+		put("errors/"+c.staged.errorsName, errorFile(c.req), "text/csv; charset=utf-8")
 	}
 	if c.client != nil {
 		if err := c.stageAnswer(put); err != nil {

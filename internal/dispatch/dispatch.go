@@ -47,8 +47,8 @@ type Service struct {
 type call struct {
 	tenant   string
 	client   *client // nil for a call of a page or a worker
-	lines    []int   // line of each message in an uploaded file, or nil
 	version  int     // of the template that the call needs, 0 for any
+	part     string  // see Call.Part
 	now      time.Time
 	req      *request
 	faults   faults // found in the request alone
@@ -95,17 +95,16 @@ func (s *Service) settle(ctx context.Context, c *call, attempt func() error) (er
 // may belong to an accepted batch.
 var errUnsettled = errors.New("the outcome of the transaction is unknown")
 
-// decide accepts a call. It returns its faults if there are any.
-func (s *Service) decide(ctx context.Context, c *call, state campaign.AcceptState, earlier numberset.Set) (faults, error) {
-	found := validate(c, state, earlier)
-	if len(found) == 0 {
-		c.bill = price(c, state)
-		found = c.bill.faults()
+// decide accepts a call, or returns a *Refusal.
+func (s *Service) decide(ctx context.Context, c *call, state campaign.AcceptState, earlier numberset.Set) error {
+	if found := validate(c, state, earlier); len(found) > 0 {
+		return &Refusal{Faults: found}
 	}
-	if len(found) > 0 {
-		return found, nil
+	c.bill = price(c, state)
+	if found := c.bill.faults(); len(found) > 0 {
+		return &Refusal{Faults: found, Budget: c.bill.budget.Figures()}
 	}
-	return nil, s.accept(ctx, c, state)
+	return s.accept(ctx, c, state)
 }
 
 // check returns all faults of a call, and sets its price.

@@ -38,11 +38,16 @@ const (
 	codeForeignTemplate  = "template_of_another_tenant"
 	codeMissingVariable  = "missing_variable"
 	codeInvalidVariable  = "invalid_variable"
-	codeCancelled        = "campaign_cancelled"
 	codeBatchUsed        = "batch_already_used"
 	codeNumberUsed       = "number_already_dispatched"
 	codeNameMismatch     = "campaign_name_mismatch"
 	codeNameTaken        = "campaign_name_taken"
+)
+
+// The codes of faults after which a part cannot be accepted later either.
+const (
+	CodeCancelled  = "campaign_cancelled"
+	CodeBatchTaken = "batch_taken" // the batch is that of another call
 )
 
 // statuses are the statuses of the answers to a client. All other faults have 400.
@@ -50,7 +55,7 @@ var statuses = map[string]int{
 	codeTemplateNotFound:         http.StatusNotFound,
 	codeForeignTemplate:          http.StatusForbidden,
 	campaign.CodeTemplateChanged: http.StatusConflict,
-	codeCancelled:                http.StatusConflict,
+	CodeCancelled:                http.StatusConflict,
 	codeBatchUsed:                http.StatusConflict,
 	codeNumberUsed:               http.StatusConflict,
 	codeNameMismatch:             http.StatusConflict,
@@ -76,17 +81,18 @@ func (f Fault) pointer() string {
 	return messagePointer(f.Message, f.Field)
 }
 
-// problem returns a Problem for the first fault, with the first faults of the same status. It
-// returns nil if there are none.
-func (f faults) problem() *httpapi.Problem {
-	if len(f) == 0 {
-		return nil
-	}
-	p := &httpapi.Problem{Status: f[0].status(), Code: f[0].Code, Detail: f[0].Detail}
-	for _, each := range f {
+// problem returns the answer to a client: the first fault determines it, and the first faults of
+// the same status are listed.
+func (r *Refusal) problem() *httpapi.Problem {
+	first := r.Faults[0]
+	p := &httpapi.Problem{Status: first.status(), Code: first.Code, Detail: first.Detail}
+	for _, each := range r.Faults {
 		if each.status() == p.Status && len(p.Errors) < maxErrors {
 			p.Errors = append(p.Errors, httpapi.Violation{Pointer: each.pointer(), Code: each.Code, Detail: each.Detail})
 		}
+	}
+	if r.Budget != nil { // not a nil pointer in the interface, which would be encoded
+		p.Budget = r.Budget
 	}
 	return p
 }

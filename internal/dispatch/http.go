@@ -134,12 +134,9 @@ func (s *Service) answer(ctx context.Context, c *call, state campaign.AcceptStat
 		body, err = encodeJSON(newDryAnswer(c, state.Template, c.check(state, earlier)))
 		return body, http.StatusOK, err
 	}
-	found, err := s.decide(ctx, c, state, earlier)
-	if problem := found.problem(); problem != nil {
-		if problem.Code == campaign.CodeBudgetExceeded {
-			problem.Budget = c.bill.budget.Figures()
-		}
-		return nil, 0, problem
+	err = s.decide(ctx, c, state, earlier)
+	if r, refused := errors.AsType[*Refusal](err); refused {
+		return nil, 0, r.problem()
 	}
 	return c.staged.answer, http.StatusAccepted, err
 }

@@ -25,6 +25,7 @@ type request struct {
 	kind       jsonscan.Kind // of messages
 	messages   []message
 	vars       []variable // of all messages, grouped by message
+	lines      []int      // of the messages in a person's file, nil without one
 }
 
 // text is a field that must be a string. kind is jsonscan.Invalid if the field is

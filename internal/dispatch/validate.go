@@ -71,10 +71,10 @@ func (f *faults) checkCampaign(c *call, s campaign.AcceptState, earlier numberse
 		f.add("batch", "batch_required", "the campaign already exists: batch is required to extend it")
 	}
 	if s.Meta.Cancelled {
-		f.add("campaignId", codeCancelled, "the campaign was cancelled")
+		f.add("campaignId", CodeCancelled, "the campaign was cancelled")
 	}
 	if s.Batch != nil && c.req.batch.present() {
-		f.add("batch", codeBatchUsed, "the campaign already has a batch with this name")
+		f.add("batch", c.batchUsed(), "the campaign already has a batch with this name")
 	}
 	for _, i := range messagesWith(c.req, earlier) {
 		f.addTo(i, "phone", codeNumberUsed, "an earlier batch of the campaign holds this number")
@@ -82,6 +82,15 @@ func (f *faults) checkCampaign(c *call, s campaign.AcceptState, earlier numberse
 	if s.Meta.Name != c.req.name.value {
 		f.add("name", codeNameMismatch, "the campaign already exists with another name")
 	}
+}
+
+// batchUsed returns the code of a fault. A part was not accepted by the call that has used its
+// batch.
+func (c *call) batchUsed() string {
+	if c.part != "" {
+		return CodeBatchTaken
+	}
+	return codeBatchUsed
 }
 
 // messagesWith returns the indexes of the accepted messages to any of the numbers.
