@@ -90,7 +90,7 @@ func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 // importPages returns the pages of campaigns from large files.
 func importPages(c app.Config, rows *dynamo.Stores, blobs *s3.Store) *importpages.Pages {
 	service := &imports.Service{
-		Store: importServiceRows{rows.Approvals, rows.Batches, rows.Imports, rows.Moves, rows.Templates}, Uploads: blobs, Queue: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
+		Store: importServiceRows{rows.Approvals, rows.Imports, rows.Moves, rows.Templates}, Uploads: blobs, Queue: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
 	}
 	return &importpages.Pages{Store: importPageRows{rows.Approvals, rows.Imports, rows.Templates, rows.Tenants}, Imports: service, Origin: blobs.Origin, PartSize: imports.PartSize, Now: time.Now}
 }
