@@ -197,7 +197,7 @@ func (i Import) PartID(part int) string {
 	return Digest(i.CampaignID + "\n" + i.Tag + "\n" + strconv.Itoa(i.Checks) + "\n" + strconv.Itoa(part))
 }
 
-// CodeTemplateChanged refuses a call of the dashboard whose template has a newer version. Calls
+// CodeTemplateChanged refuses a call of the dashboard whose template has another version. Calls
 // of the API do not get it.
 const CodeTemplateChanged = "template_changed"
 

@@ -112,9 +112,6 @@ func (s *Service) batch(c *call) campaign.Batch {
 		Test:            campaign.TestName.MatchString(c.req.name.value),
 		Part:            c.part,
 	}
-	if c.client != nil && c.client.id == "" && c.client.key != "" {
-		b.BodyHash = c.client.bodyHash[:]
-	}
 	if b.Rejected > 0 {
 		b.ErrorFile = c.staged.errorsName
 	}

@@ -52,15 +52,14 @@ const (
 
 // statuses are the statuses of the answers to a client. All other faults have 400.
 var statuses = map[string]int{
-	codeTemplateNotFound:         http.StatusNotFound,
-	codeForeignTemplate:          http.StatusForbidden,
-	campaign.CodeTemplateChanged: http.StatusConflict,
-	CodeCancelled:                http.StatusConflict,
-	codeBatchUsed:                http.StatusConflict,
-	codeNumberUsed:               http.StatusConflict,
-	codeNameMismatch:             http.StatusConflict,
-	codeNameTaken:                http.StatusConflict,
-	campaign.CodeBudgetExceeded:  http.StatusConflict,
+	codeTemplateNotFound:        http.StatusNotFound,
+	codeForeignTemplate:         http.StatusForbidden,
+	CodeCancelled:               http.StatusConflict,
+	codeBatchUsed:               http.StatusConflict,
+	codeNumberUsed:              http.StatusConflict,
+	codeNameMismatch:            http.StatusConflict,
+	codeNameTaken:               http.StatusConflict,
+	campaign.CodeBudgetExceeded: http.StatusConflict,
 }
 
 func (f Fault) status() int { return cmp.Or(statuses[f.Code], http.StatusBadRequest) }

@@ -106,7 +106,7 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 	if err != nil {
 		return nil, 0, err
 	}
-	if k := state.Credential; c.client.id != "" && (k == nil || k.Revoked() || k.Tenant != c.tenant) {
+	if k := state.Credential; k == nil || k.Revoked() || k.Tenant != c.tenant {
 		return nil, 0, accesstoken.InvalidToken()
 	}
 	if c.client.scopeErr != nil {

@@ -44,7 +44,7 @@ const (
 // mustCount reports whether the call counts against its tenant's limit and is not counted
 // yet. A call whose token lacks the scope does not count.
 func (s *Service) mustCount(c *call) bool {
-	return s.Limiter != nil && s.Limiter.Limit.Rate > 0 && c.client != nil && c.client.id != "" && c.client.scopeErr == nil && c.client.waitForCount == nil
+	return s.Limiter != nil && s.Limiter.Limit.Rate > 0 && c.client != nil && c.client.scopeErr == nil && c.client.waitForCount == nil
 }
 
 // limit refuses a client's call if the tenant's bucket was empty when read. A refusal writes

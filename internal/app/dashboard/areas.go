@@ -101,7 +101,7 @@ func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{
 		Store: rows.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
-		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
+		Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	files := mediaPages(c, rows)
 	large := importPages(c, rows, blobs)
