@@ -20,12 +20,12 @@ type bill struct {
 func (b bill) cost() campaign.Money { return b.prices.Of(b.counts) }
 
 // faults returns the fault of a call that exceeds the budget.
-func (b bill) faults() faults {
-	if b.budget == nil || !b.budget.Exceeded() {
-		return nil
+func (b bill) faults() (found faults) {
+	if b.budget != nil && b.budget.Exceeded() {
+		found.add("messages", campaign.CodeBudgetExceeded,
+			"the messages come to "+campaign.Currency+" "+b.budget.Cost.String()+", which the budget has no room for")
 	}
-	return faults{{whole, "messages", campaign.CodeBudgetExceeded,
-		"the messages come to " + campaign.Currency + " " + b.budget.Cost.String() + ", which the budget has no room for"}}
+	return found
 }
 
 // price returns the cost of the accepted messages, and the budget if the tenant has one.

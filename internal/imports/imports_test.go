@@ -482,14 +482,6 @@ func TestImport_BatchTaken(t *testing.T) {
 	}
 }
 
-func mustJSON(v any) []byte {
-	body, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return body
-}
-
 // The rest of a schedule that has passed meanwhile goes at once.
 func TestImport_LateRest(t *testing.T) {
 	t.Parallel()
