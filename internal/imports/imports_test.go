@@ -70,6 +70,8 @@ type company struct {
 	queue  *queue
 	now    time.Time
 	t1     campaign.Template
+
+	partLines int
 	*imports.Service
 }
 
@@ -100,11 +102,11 @@ func (c *company) must(err error) {
 	}
 }
 
-// worker returns a worker with parts of two messages.
+// worker returns a worker with parts of two messages, or as many as partLines.
 func (c *company) worker(store *dynamotest.Store, blobs *s3.Store, tasks port.Queue) *imports.Worker {
 	now := func() time.Time { return c.now }
 	return &imports.Worker{
-		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: 2, OptOuts: &optout.Book{Store: store, Now: now},
+		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: max(2, c.partLines), OptOuts: &optout.Book{Store: store, Now: now},
 		Open: func(ctx context.Context, key, tag string) (imports.Source, int64, error) {
 			file, err := blobs.OpenFile(ctx, key, tag)
 			if err != nil {
@@ -261,6 +263,25 @@ func TestImport_Findings(t *testing.T) {
 	}
 }
 
+// All messages with an invalid URL are counted, however many a part has.
+func TestImport_InvalidURLs(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.partLines = campaign.MaxMessages
+	c.t1.Content = content.Content{Text: "Oi", Suggestions: []content.Suggestion{{Kind: content.OpenURL, Text: "Ver", URL: "{{nome}}"}}}
+	_, err := c.store.PutTemplate(t.Context(), c.t1)
+	c.must(err)
+	const people = 150
+	file := "Celular;Código;Nome\n"
+	for n := range people {
+		file += strconv.Itoa(11988880000+n) + ";u;http://e.example\n"
+	}
+	got := c.ready(file, nil).Findings.BadURLs
+	if got.Count != people || len(got.Lines) != campaign.MaxFindings || got.Lines[0] != 2 {
+		t.Errorf("%d invalid URLs in the lines %v, want %d from line 2", got.Count, got.Lines, people)
+	}
+}
+
 func TestImport_KnownColumns(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -384,13 +405,25 @@ func TestImport_TemplateChanged(t *testing.T) {
 	}
 }
 
-// again lets the import begin again as if no part's progress was saved: the process died after
-// the acceptance.
-func (c *company) again(i campaign.Import) {
+// unsaved is a store in a process that dies before it saves.
+type unsaved struct{ imports.Store }
+
+func (unsaved) SaveImport(context.Context, campaign.Import) (campaign.Import, error) {
+	return campaign.Import{}, errDead
+}
+
+// acceptUnsaved sends the first part of an import in a process that dies after the acceptance.
+func (c *company) acceptUnsaved(i campaign.Import) {
 	c.t.Helper()
-	i.State, i.Sent, i.SentAccepted, i.SentRejected = campaign.ImportSending, 0, 0, 0
-	_, err := c.store.SaveImport(c.t.Context(), i)
-	c.must(err)
+	c.must(c.Send(c.t.Context(), i))
+	w := c.worker(c.store, c.blobs, c.queue)
+	w.Store = unsaved{w.Store}
+	if err := w.Handle(c.t.Context(), c.queue.tasks)[0]; !errors.Is(err, errDead) {
+		c.t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int{"1": 2}, c.batches(i)); diff != "" || c.stored(i).Sent != 0 {
+		c.t.Fatalf("%d parts are saved as sent, batches (-want +got):\n%s", c.stored(i).Sent, diff)
+	}
 }
 
 // A part that was accepted before the process died is not sent again, whatever happened until
@@ -411,8 +444,8 @@ func TestImport_AcceptedBefore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCompany(t)
-			i := c.sendFirst(c.ready(five, func(i *campaign.Import) { i.Schedule = noon.Add(24 * time.Hour).Format(time.RFC3339) }))
-			c.again(i)
+			i := c.ready(five, func(i *campaign.Import) { i.Schedule = noon.Add(24 * time.Hour).Format(time.RFC3339) })
+			c.acceptUnsaved(i)
 			test.change(c, i)
 			c.run()
 			accepted := 0
