@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"cmp"
 	"net/http"
 	"strconv"
 
@@ -32,37 +31,36 @@ func (f *faults) addTo(message int, field, code, detail string) {
 	*f = append(*f, Fault{message, field, code, detail})
 }
 
-// The codes of faults that have a status of their own.
-const (
-	codeTemplateNotFound = "template_not_found"
-	codeForeignTemplate  = "template_of_another_tenant"
-	codeMissingVariable  = "missing_variable"
-	codeInvalidVariable  = "invalid_variable"
-	codeBatchUsed        = "batch_already_used"
-	codeNumberUsed       = "number_already_dispatched"
-	codeNameMismatch     = "campaign_name_mismatch"
-	codeNameTaken        = "campaign_name_taken"
-)
-
 // The codes of faults after which a part cannot be accepted later either.
 const (
 	CodeCancelled  = "campaign_cancelled"
 	CodeBatchTaken = "batch_taken" // the batch is that of another call
 )
 
-// statuses are the statuses of the answers to a client. All other faults have 400.
-var statuses = map[string]int{
-	codeTemplateNotFound:        http.StatusNotFound,
-	codeForeignTemplate:         http.StatusForbidden,
-	CodeCancelled:               http.StatusConflict,
-	codeBatchUsed:               http.StatusConflict,
-	codeNumberUsed:              http.StatusConflict,
-	codeNameMismatch:            http.StatusConflict,
-	codeNameTaken:               http.StatusConflict,
-	campaign.CodeBudgetExceeded: http.StatusConflict,
-}
+// The codes of faults that have another status or another pointer than most.
+const (
+	codeTemplateNotFound = "template_not_found"
+	codeForeignTemplate  = "template_of_another_tenant"
+	codeBatchUsed        = "batch_already_used"
+	codeNumberUsed       = "number_already_dispatched"
+	codeNameMismatch     = "campaign_name_mismatch"
+	codeNameTaken        = "campaign_name_taken"
+	codeMissingVariable  = "missing_variable"
+	codeInvalidVariable  = "invalid_variable"
+)
 
-func (f Fault) status() int { return cmp.Or(statuses[f.Code], http.StatusBadRequest) }
+// status returns the status of the answer to a client.
+func (f Fault) status() int {
+	switch f.Code {
+	case codeTemplateNotFound:
+		return http.StatusNotFound
+	case codeForeignTemplate:
+		return http.StatusForbidden
+	case CodeCancelled, codeBatchUsed, codeNumberUsed, codeNameMismatch, codeNameTaken, campaign.CodeBudgetExceeded:
+		return http.StatusConflict
+	}
+	return http.StatusBadRequest
+}
 
 // pointer returns the JSON pointer to what the fault is about.
 func (f Fault) pointer() string {
