@@ -140,7 +140,7 @@ func (s *Pages) review(p *web.Page) error {
 // sideBySide is the number of parts checked concurrently.
 const sideBySide = 6
 
-// find checks the remaining parts by dry runs. It starts none after until.
+// find checks the remaining parts. It starts no check after until.
 func (s *Pages) find(p *web.Page, u upload, pl plan, until time.Time) (findings, error) {
 	f := findings{Rows: len(pl.table.rows), Repeated: pl.repeated}
 	if pl.misfit != "" {

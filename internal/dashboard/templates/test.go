@@ -82,7 +82,7 @@ func (s *Pages) test(p *web.Page) error {
 		return s.answerTest(p, f, nil)
 	}
 	c := s.callOf(p, t, f, to)
-	// A dry run finds a number that would be rejected, without storing anything.
+	// The check finds a number that would be rejected, without storing anything.
 	if f.Note, err = s.try(p, c); err != nil || f.Note != "" {
 		return s.answerTest(p, f, err)
 	}
