@@ -52,16 +52,6 @@ type AcceptState struct {
 	Sets       []PackedSet // ordered by ordinal, after KnownSets
 }
 
-// PageCall is what a dispatch call of the dashboard has besides its body.
-type PageCall struct {
-	Lines           []int // line of each message in the uploaded file, for the error file; nil without a file
-	TemplateVersion int   // the only one that the call may be accepted with, 0 for any
-	DryRun          bool
-	// Key is the Idempotency-Key of an import's part, "" for other calls. A repeated call returns
-	// the first answer for a day. Later, the batch has the hash of the call's body.
-	Key string
-}
-
 // AcceptCommand lists the rows that one accepted dispatch call writes, in one transaction.
 type AcceptCommand struct {
 	Batch    Batch

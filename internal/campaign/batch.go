@@ -154,8 +154,9 @@ type Batch struct {
 	// Test reports whether the batch is a test message, see TestName. It is set on
 	// acceptance.
 	Test bool
-	// BodyHash is the SHA-256 of the dispatch call of an import's part, nil for other batches.
-	BodyHash []byte
+	// Part identifies the part of a campaign that the batch is, "" for other batches. A repeated
+	// call with the same part is recognized by it.
+	Part string
 	// ClosedAt is when the batch was completed, zero if it was not.
 	ClosedAt time.Time
 	Classes  Classes

@@ -66,6 +66,8 @@ type Import struct {
 	// First holds the cells of the first lines, shortened, while the columns can be chosen.
 	First [][]string `json:"first,omitempty"`
 
+	// Checks is the number of times that the file was read and checked.
+	Checks int `json:"checks,omitempty"`
 	// Read is the progress of reading, and Findings what was found in the lines so far.
 	Read     ImportProgress `json:"read"`
 	Findings ImportFindings `json:"findings"`
@@ -190,12 +192,12 @@ func (i Import) Blob() string { return i.Folder() + "file" }
 // PartBlob returns the key of a part, from 1.
 func (i Import) PartBlob(part int) string { return i.Folder() + "part-" + strconv.Itoa(part) }
 
-// PartKey returns the Idempotency-Key of a part: a digest of the uploaded file and the part.
-func (i Import) PartKey(part int) string {
-	return Digest(i.CampaignID + "\n" + i.Tag + "\n" + strconv.Itoa(part))
+// PartID identifies a part of the file as it was checked last, from 1.
+func (i Import) PartID(part int) string {
+	return Digest(i.CampaignID + "\n" + i.Tag + "\n" + strconv.Itoa(i.Checks) + "\n" + strconv.Itoa(part))
 }
 
-// CodeTemplateChanged refuses a call of the dashboard whose template has a newer version. Calls
+// CodeTemplateChanged refuses a call of the dashboard whose template has another version. Calls
 // of the API do not get it.
 const CodeTemplateChanged = "template_changed"
 

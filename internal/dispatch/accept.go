@@ -33,23 +33,25 @@ type staged struct {
 	put             []string // keys of all objects written
 }
 
-// accept writes the objects and counts the call concurrently, then commits one
+// accept writes the objects and counts a client's call concurrently, then commits one
 // transaction and schedules the release. A scheduling failure does not fail the call:
 // sweep finds the batch by its row.
-func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.AcceptState) ([]byte, error) {
-	if err := s.stage(ctx, c, *snapshot.Template); err != nil {
-		return nil, err
+func (s *Service) accept(ctx context.Context, c *call, state campaign.AcceptState) error {
+	if err := s.stage(ctx, c, *state.Template); err != nil {
+		return err
 	}
-	if err := c.waitForCount(); err != nil {
-		return nil, err
+	if c.client != nil {
+		if err := c.client.waitForCount(); err != nil {
+			return err
+		}
 	}
-	a := s.acceptance(c, snapshot)
+	a := s.acceptance(c, state)
 	err := s.Store.Accept(ctx, a, random.Hex(16))
 	if errors.Is(err, campaign.ErrLostRace) {
-		return nil, err
+		return err
 	}
 	if err != nil {
-		return nil, errors.Join(errUnsettled, err)
+		return errors.Join(errUnsettled, err)
 	}
 	c.accepted = true
 	metrics.Add(ctx, metrics.MessagesAccepted, a.Batch.Accepted)
@@ -60,28 +62,28 @@ func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.AcceptS
 			slog.WarnContext(ctx, "scheduling the release failed; sweep will release the batch", "batch_id", a.Batch.BatchID, "error", err)
 		}
 	}
-	return c.staged.answer, nil
+	return nil
 }
 
-func (s *Service) acceptance(c *call, snapshot campaign.AcceptState) campaign.AcceptCommand {
+func (s *Service) acceptance(c *call, state campaign.AcceptState) campaign.AcceptCommand {
 	a := campaign.AcceptCommand{
-		Batch:    s.batch(c),
-		Campaign: c.req.name.value,
-		Ordinal:  1,
-		Packed:   c.numbers.Pack(),
-		ClientID: c.clientID, IdempotencyKey: c.key,
+		Batch:     s.batch(c),
+		Campaign:  c.req.name.value,
+		Ordinal:   1,
+		Packed:    c.numbers.Pack(),
 		CreatedAt: c.now,
 	}
-	if len(snapshot.Template.AllSuggestions()) > 0 {
+	if len(state.Template.AllSuggestions()) > 0 {
 		a.Batch.TapKey = random.Bytes(campaign.TapKeySize)
-		a.Batch.CountsClicks = snapshot.Template.CountsClicks()
+		a.Batch.CountsClicks = state.Template.CountsClicks()
 	}
 	a.Limits = c.bill.reserve(&a.Batch)
-	if snapshot.Meta != nil {
-		a.Ordinal, a.CreatedAt = snapshot.Meta.Batches+1, snapshot.Meta.CreatedAt
+	if state.Meta != nil {
+		a.Ordinal, a.CreatedAt = state.Meta.Batches+1, state.Meta.CreatedAt
 	}
-	if c.key != "" {
-		a.Answer = campaign.Answer{BodyHash: c.bodyHash[:], Body: c.staged.answer, BlobKey: c.staged.answerKey}
+	if c.client != nil && c.client.key != "" {
+		a.ClientID, a.IdempotencyKey = c.client.id, c.client.key
+		a.Answer = campaign.Answer{BodyHash: c.client.bodyHash[:], Body: c.staged.answer, BlobKey: c.staged.answerKey}
 		a.AnswerUntil = c.now.Add(campaign.AnswerLife)
 	}
 	return a
@@ -108,9 +110,7 @@ func (s *Service) batch(c *call) campaign.Batch {
 		State:           campaign.BatchPending,
 		NextCheck:       c.times.due.Add(s.Grace),
 		Test:            campaign.TestName.MatchString(c.req.name.value),
-	}
-	if c.clientID == "" && c.key != "" {
-		b.BodyHash = c.bodyHash[:]
+		Part:            c.part,
 	}
 	if b.Rejected > 0 {
 		b.ErrorFile = c.staged.errorsName
@@ -121,7 +121,7 @@ func (s *Service) batch(c *call) campaign.Batch {
 	return b
 }
 
-// stage writes the payload, the error file and a long answer to S3 concurrently. A
+// stage writes the payload, the error file and a client's long answer to S3 concurrently. A
 // retry after a lost race reuses the objects unless the template has changed.
 func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error {
 	if c.staged.done && c.staged.templateVersion == t.Version {
@@ -134,31 +134,38 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		c.staged.put = append(c.staged.put, key)
 		puts.Go(func() error { return s.Blobs.Put(ctx, key, body, contentType) })
 	}
-	answer := newAnswer(c.req)
-	c.staged.accepted = answer.Accepted
-	if answer.Accepted > 0 {
+	rejected := c.req.rejected()
+	if c.staged.accepted = len(c.req.messages) - rejected; c.staged.accepted > 0 {
 		body, offsets := encode(c.req, t.Variables())
 		c.staged.offsets = offsets
 		put(c.staged.payloadKey, body, "application/octet-stream")
 	}
-	if answer.Rejected > 0 {
-		put("errors/"+c.staged.errorsName, errorFile(c.req, c.lines), "text/csv; charset=utf-8")
+	if rejected > 0 {
+		put("errors/"+c.staged.errorsName, errorFile(c.req), "text/csv; charset=utf-8")
 	}
-	if answer.Rejected >= errorFileFrom {
-		answer.Feedback.ErrorFileURL = c.base + "/api/v1/error-files/" + c.staged.errorsName
-	}
-	body, err := encodeJSON(answer)
-	if err != nil {
-		return err
-	}
-	c.staged.answer = body
-	if c.key != "" && len(body) > maxInlineAnswer {
-		put(c.staged.answerKey, body, "application/json")
-	} else {
-		c.staged.answerKey = ""
+	if c.client != nil {
+		if err := c.stageAnswer(put); err != nil {
+			return err
+		}
 	}
 	c.staged.done = true
 	return puts.Wait()
+}
+
+// stageAnswer encodes the answer to a client. A long one that can be repeated becomes an object.
+func (c *call) stageAnswer(put func(key string, body []byte, contentType string)) (err error) {
+	answer := newAnswer(c.req)
+	if answer.Rejected >= errorFileFrom {
+		answer.Feedback.ErrorFileURL = c.client.base + "/api/v1/error-files/" + c.staged.errorsName
+	}
+	if c.staged.answer, err = encodeJSON(answer); err != nil {
+		return err
+	}
+	if c.client.key != "" && len(c.staged.answer) > maxInlineAnswer {
+		c.staged.answerKey = "answers/" + random.Token(16)
+		put(c.staged.answerKey, c.staged.answer, "application/json")
+	}
+	return nil
 }
 
 func (c *call) newKeys(templateVersion int) {
@@ -167,7 +174,6 @@ func (c *call) newKeys(templateVersion int) {
 		batchKey:        campaign.BatchKey(random.Bytes(10)),
 		errorsName:      random.Token(32) + ".csv",
 		payloadKey:      "payloads/" + c.tenant + "/" + c.req.id() + "/" + random.Token(16),
-		answerKey:       "answers/" + random.Token(16),
 	}
 }
 

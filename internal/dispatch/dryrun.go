@@ -39,25 +39,32 @@ type findings struct {
 	Pointers []string `json:"pointers"`
 }
 
-// maxErrors is the maximum number of violations, and of pointers in each findings, that
-// an answer lists.
+// maxErrors is the maximum number of faults, and of pointers in each findings, that an answer
+// lists.
 const maxErrors = 100
 
 // newDryAnswer returns the answer to a dry run. t is the template of the call, or nil.
-func newDryAnswer(c *call, t *campaign.Template, found violations) dryAnswer {
+func newDryAnswer(c *call, t *campaign.Template, found faults) dryAnswer {
 	a := dryAnswer{
 		answer: newAnswer(c.req), DryRun: true, Valid: len(found) == 0, Errors: []dryProblem{},
-		RepeatedNumbers: c.req.repeatedNumbers(), TextTooLong: findings{Pointers: []string{}}, UnknownNames: c.unknown.findings(),
-		InvalidURL: findings{Pointers: []string{}},
+		RepeatedNumbers: c.req.repeatedNumbers(), UnknownNames: c.client.unknown.findings(),
 	}
-	for _, v := range found[:min(len(found), maxErrors)] {
-		a.Errors = append(a.Errors, dryProblem{v.status, v.pointer, v.code, v.detail})
+	for _, f := range found[:min(len(found), maxErrors)] {
+		a.Errors = append(a.Errors, dryProblem{f.status(), f.pointer(), f.Code, f.Detail})
 	}
-	if t != nil && t.Tenant == c.tenant {
-		a.TextTooLong, a.InvalidURL = c.req.unsendable(*t)
-	}
+	tooLong, invalidURL := c.unsendable(t)
+	a.TextTooLong, a.InvalidURL = findingsAt(tooLong), findingsAt(invalidURL)
 	c.bill.show(&a)
 	return a
+}
+
+// findingsAt returns the findings in the messages with these indexes.
+func findingsAt(messages []int) findings {
+	p := findings{Pointers: []string{}}
+	for _, i := range messages {
+		p.add(messagePointer(i))
+	}
+	return p
 }
 
 // repeatedNumbers returns how many of the accepted numbers occur in more than one
@@ -74,20 +81,23 @@ func (q *request) repeatedNumbers() (repeated int) {
 	return repeated
 }
 
-// unsendable returns the accepted messages that exceed the provider's limits, and those
-// with a URL that is not https. A missing variable counts as empty.
-func (q *request) unsendable(t campaign.Template) (tooLong, invalidURL findings) {
-	tooLong, invalidURL = findings{Pointers: []string{}}, findings{Pointers: []string{}}
+// unsendable returns the indexes of the accepted messages that exceed the provider's limits, and
+// of those with a URL that is not https. A missing variable counts as empty. The template is nil
+// if it does not exist; that of another tenant is not disclosed.
+func (c *call) unsendable(t *campaign.Template) (tooLong, invalidURL []int) {
+	if t == nil || t.Tenant != c.tenant {
+		return nil, nil
+	}
 	variables, safe, valueURLs := t.Variables(), t.SafeValueLen(), t.ValueURLs()
 	values := make([]string, len(variables))
-	for i := range q.messages {
-		m := &q.messages[i]
+	for i := range c.req.messages {
+		m := &c.req.messages[i]
 		if m.rejection != nil {
 			continue
 		}
 		longest := 0
 		for n, name := range variables {
-			values[n] = find(q.vars[m.vars[0]:m.vars[1]], name).text()
+			values[n] = find(c.req.vars[m.vars[0]:m.vars[1]], name).text()
 			longest = max(longest, len(values[n]))
 		}
 		if longest <= safe && !valueURLs {
@@ -95,9 +105,9 @@ func (q *request) unsendable(t campaign.Template) (tooLong, invalidURL findings)
 		}
 		switch t.Render(values).Unsendable() {
 		case content.CodeTextTooLong:
-			tooLong.add(messagePointer(i))
+			tooLong = append(tooLong, i)
 		case content.CodeInvalidURL:
-			invalidURL.add(messagePointer(i))
+			invalidURL = append(invalidURL, i)
 		}
 	}
 	return tooLong, invalidURL

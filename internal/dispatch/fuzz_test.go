@@ -24,14 +24,14 @@ func FuzzReadRequest(f *testing.F) {
 		q, found := readRequest(body, unknown)
 		read, late := q.checkTimes(now, 5*time.Minute)
 		for _, v := range append(found, late...) {
-			if v.status != http.StatusBadRequest && v.status != http.StatusUnprocessableEntity && v.status != 0 || v.code == "" || v.detail == "" {
+			if v.status() != http.StatusBadRequest || v.Code == "" || v.Detail == "" {
 				t.Errorf("a violation without detail: %+v", v)
 			}
 		}
-		if text, err := encodeJSON(newDryAnswer(&call{req: q, unknown: unknown}, &campaign.Template{Content: content.Content{Text: "{{a}} {{c}}"}}, found)); err != nil || !json.Valid(text) {
+		if text, err := encodeJSON(newDryAnswer(&call{req: q, client: &client{unknown: unknown}}, &campaign.Template{Content: content.Content{Text: "{{a}} {{c}}"}}, found)); err != nil || !json.Valid(text) {
 			t.Errorf("encode answer: %v", err)
 		}
-		if lines, err := csv.NewReader(bytes.NewReader(errorFile(q, nil))).ReadAll(); err != nil || len(lines) > 1+len(q.messages) {
+		if lines, err := csv.NewReader(bytes.NewReader(errorFile(q))).ReadAll(); err != nil || len(lines) > 1+len(q.messages) {
 			t.Errorf("an error file of %d lines: %v", len(lines), err)
 		}
 		if len(found) > 0 {

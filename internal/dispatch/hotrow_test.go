@@ -23,7 +23,6 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/httpapi"
 )
 
 // The latencies of the simulated AWS.
@@ -166,7 +165,7 @@ const hotTemplate = "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"
 
 // With the latencies of AWS, 100 concurrent calls at the edge of a budget are all decided
 // within 10 seconds.
-func TestDispatch_ConcurrentBudgetInTime(t *testing.T) {
+func TestAccept_ConcurrentBudgetInTime(t *testing.T) {
 	t.Parallel()
 	const calls, room = 100, 37
 	synctest.Test(t, func(t *testing.T) {
@@ -177,10 +176,11 @@ func TestDispatch_ConcurrentBudgetInTime(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range calls {
 			all.Go(func() {
-				body := encode(t, fields{"campaignId": newUUID(), "name": strconv.Itoa(i), "templateId": hotTemplate, "messages": messages(11987650000+i, 1)})
-				_, err := service.Dispatch(t.Context(), "t", "https://api.example.test", []byte(body), campaign.PageCall{})
-				if problem, refused := errors.AsType[*httpapi.Problem](err); refused {
-					codes[i] = problem.Code
+				_, err := service.Accept(t.Context(), dispatch.Call{
+					ID: campaign.ID{Tenant: "t", CampaignID: newUUID()}, Name: strconv.Itoa(i), TemplateID: hotTemplate, Messages: people(11987650000+i, 1),
+				})
+				if refusal, refused := errors.AsType[*dispatch.Refusal](err); refused {
+					codes[i] = refusal.Faults[0].Code
 				} else if err != nil {
 					t.Error(err)
 				}

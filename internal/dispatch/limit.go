@@ -44,17 +44,17 @@ const (
 // mustCount reports whether the call counts against its tenant's limit and is not counted
 // yet. A call whose token lacks the scope does not count.
 func (s *Service) mustCount(c *call) bool {
-	return s.Limiter != nil && s.Limiter.Limit.Rate > 0 && c.clientID != "" && c.scopeErr == nil && c.waitForCount == nil
+	return s.Limiter != nil && s.Limiter.Limit.Rate > 0 && c.client != nil && c.client.scopeErr == nil && c.client.waitForCount == nil
 }
 
-// limit refuses a call if the tenant's bucket was empty when read. A refusal writes
+// limit refuses a client's call if the tenant's bucket was empty when read. A refusal writes
 // nothing. Any other call is counted concurrently with its validation, so that the
-// limit adds no round trip; c.waitForCount waits for the result. Each call counts once,
+// limit adds no round trip; client.waitForCount waits for the result. Each call counts once,
 // whatever its outcome.
 func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) error {
 	if !s.mustCount(c) {
-		if c.waitForCount == nil {
-			c.waitForCount = func() error { return nil }
+		if c.client.waitForCount == nil {
+			c.client.waitForCount = func() error { return nil }
 		}
 		return nil
 	}
@@ -63,7 +63,7 @@ func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) 
 	}
 	result := make(chan error, 1)
 	go func() { result <- s.count(ctx, c.tenant, read) }()
-	c.waitForCount = sync.OnceValue(func() error { return <-result })
+	c.client.waitForCount = sync.OnceValue(func() error { return <-result })
 	return nil
 }
 

@@ -1,8 +1,6 @@
 package dispatch
 
 import (
-	"net/http"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/localtime"
@@ -21,15 +19,13 @@ type bill struct {
 // cost returns the price of all messages.
 func (b bill) cost() campaign.Money { return b.prices.Of(b.counts) }
 
-// violations returns the violation of a call that exceeds the budget.
-func (b bill) violations() violations {
-	if b.budget == nil || !b.budget.Exceeded() {
-		return nil
+// faults returns the fault of a call that exceeds the budget.
+func (b bill) faults() (found faults) {
+	if b.budget != nil && b.budget.Exceeded() {
+		found.add("messages", campaign.CodeBudgetExceeded,
+			"the messages come to "+campaign.Currency+" "+b.budget.Cost.String()+", which the budget has no room for")
 	}
-	return violations{{
-		http.StatusConflict, "/messages", campaign.CodeBudgetExceeded,
-		"the messages come to " + campaign.Currency + " " + b.budget.Cost.String() + ", which the budget has no room for",
-	}}
+	return found
 }
 
 // price returns the cost of the accepted messages, and the budget if the tenant has one.
@@ -55,15 +51,6 @@ func (b bill) reserve(batch *campaign.Batch) (limits campaign.Spending) {
 	}
 	batch.Reserved, batch.ReservedOn = b.budget.Cost, b.budget.Date
 	return b.budget.Limits
-}
-
-func (q *request) rejected() (n int) {
-	for i := range q.messages {
-		if q.messages[i].rejection != nil {
-			n++
-		}
-	}
-	return n
 }
 
 // classes returns the billing classes of the accepted messages. A missing variable counts

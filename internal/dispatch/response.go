@@ -72,14 +72,14 @@ func encodeJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
 }
 
-// errorFile returns the rejected messages as CSV. A row starts with the message's line
-// in lines, or with its position in the call from 1 if lines is nil.
-func errorFile(q *request, lines []int) []byte {
+// errorFile returns the rejected messages as CSV. A row starts with the message's line in the
+// person's file, or with its position in the call from 1.
+func errorFile(q *request) []byte {
 	file := campaign.ErrorFileHeader.AppendTo(nil)
 	for i := range q.messages {
 		if m := &q.messages[i]; m.rejection != nil {
 			file = campaign.ErrorLine{
-				Line: strconv.Itoa(lineOf(i, lines)), Phone: echo(m.phone), UID: string(m.uid),
+				Line: strconv.Itoa(q.line(i)), Phone: echo(m.phone), UID: string(m.uid),
 				Code: m.rejection.Code, Reason: m.rejection.Reason,
 			}.AppendTo(file)
 		}
@@ -87,9 +87,9 @@ func errorFile(q *request, lines []int) []byte {
 	return file
 }
 
-func lineOf(i int, lines []int) int {
-	if i < len(lines) {
-		return lines[i]
+func (q *request) line(i int) int {
+	if i < len(q.lines) && q.lines[i] > 0 {
+		return q.lines[i]
 	}
 	return i + 1
 }

@@ -13,12 +13,12 @@ type times struct {
 }
 
 // checkTimes parses schedule and notAfter and validates them at now.
-func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, found violations) {
+func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, found faults) {
 	t.due = now
 	if q.schedule.present() {
 		due, fault := localtime.ParseSchedule(q.schedule.value, now, lead)
 		if fault != nil {
-			found.add("/schedule", fault.Code, fault.Detail)
+			found.add("schedule", fault.Code, fault.Detail)
 		} else {
 			t.due = due
 		}
@@ -27,9 +27,9 @@ func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, found 
 		until, err := localtime.Parse(q.notAfter.value)
 		switch {
 		case err != nil:
-			found.add("/notAfter", "invalid_not_after", "notAfter "+err.Error())
+			found.add("notAfter", "invalid_not_after", "notAfter "+err.Error())
 		case !until.After(t.due):
-			found.add("/notAfter", "invalid_not_after", "notAfter must be later than the time of sending")
+			found.add("notAfter", "invalid_not_after", "notAfter must be later than the time of sending")
 		default:
 			t.notAfter = until
 		}

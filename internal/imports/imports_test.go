@@ -70,6 +70,8 @@ type company struct {
 	queue  *queue
 	now    time.Time
 	t1     campaign.Template
+
+	partLines int
 	*imports.Service
 }
 
@@ -100,11 +102,11 @@ func (c *company) must(err error) {
 	}
 }
 
-// worker returns a worker with parts of two messages.
+// worker returns a worker with parts of two messages, or as many as partLines.
 func (c *company) worker(store *dynamotest.Store, blobs *s3.Store, tasks port.Queue) *imports.Worker {
 	now := func() time.Time { return c.now }
 	return &imports.Worker{
-		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: 2, OptOuts: &optout.Book{Store: store, Now: now},
+		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: max(2, c.partLines), OptOuts: &optout.Book{Store: store, Now: now},
 		Open: func(ctx context.Context, key, tag string) (imports.Source, int64, error) {
 			file, err := blobs.OpenFile(ctx, key, tag)
 			if err != nil {
@@ -261,6 +263,25 @@ func TestImport_Findings(t *testing.T) {
 	}
 }
 
+// All messages with an invalid URL are counted, however many a part has.
+func TestImport_InvalidURLs(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.partLines = campaign.MaxMessages
+	c.t1.Content = content.Content{Text: "Oi", Suggestions: []content.Suggestion{{Kind: content.OpenURL, Text: "Ver", URL: "{{nome}}"}}}
+	_, err := c.store.PutTemplate(t.Context(), c.t1)
+	c.must(err)
+	const people = 150
+	file := "Celular;Código;Nome\n"
+	for n := range people {
+		file += strconv.Itoa(11988880000+n) + ";u;http://e.example\n"
+	}
+	got := c.ready(file, nil).Findings.BadURLs
+	if got.Count != people || len(got.Lines) != campaign.MaxFindings || got.Lines[0] != 2 {
+		t.Errorf("%d invalid URLs in the lines %v, want %d from line 2", got.Count, got.Lines, people)
+	}
+}
+
 func TestImport_KnownColumns(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -384,61 +405,114 @@ func TestImport_TemplateChanged(t *testing.T) {
 	}
 }
 
-// After the answers of the calls have expired, a batch is the part's if its body is.
+// unsaved is a store in a process that dies before it saves.
+type unsaved struct{ imports.Store }
+
+func (unsaved) SaveImport(context.Context, campaign.Import) (campaign.Import, error) {
+	return campaign.Import{}, errDead
+}
+
+// acceptUnsaved sends the first part of an import in a process that dies after the acceptance.
+func (c *company) acceptUnsaved(i campaign.Import) {
+	c.t.Helper()
+	c.must(c.Send(c.t.Context(), i))
+	w := c.worker(c.store, c.blobs, c.queue)
+	w.Store = unsaved{w.Store}
+	if err := w.Handle(c.t.Context(), c.queue.tasks)[0]; !errors.Is(err, errDead) {
+		c.t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int{"1": 2}, c.batches(i)); diff != "" || c.stored(i).Sent != 0 {
+		c.t.Fatalf("%d parts are saved as sent, batches (-want +got):\n%s", c.stored(i).Sent, diff)
+	}
+}
+
+// A part that was accepted before the process died is not sent again, whatever happened until
+// the next task.
 func TestImport_AcceptedBefore(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t)
-	i := c.ready(five, nil)
-	done := c.send(i)
-	c.now = noon.Add(25 * time.Hour)
-	for n, line := range map[int]string{1: "", 2: "changed"} {
-		again := done
-		again.State, again.Sent, again.SentAccepted, again.SentRejected = campaign.ImportSending, n-1, 2*(n-1), 0
-		c.parts(again, line)
-		saved, err := c.store.SaveImport(t.Context(), withVersion(again, c.stored(i).Version))
-		c.must(err)
-		c.must(c.queue.Send(t.Context(), "", mustJSON(campaign.ImportTask{Tenant: i.Tenant, ImportID: i.CampaignID}), 0))
-		c.run()
-		got := c.stored(saved)
-		if line == "" && (got.State != campaign.ImportSent || got.SentAccepted != 5) {
-			t.Errorf("the same parts: %s, %q, %d accepted", got.State, got.Fault, got.SentAccepted)
-		}
-		if line != "" && (got.State != campaign.ImportStopped || got.Fault != "batch_taken") {
-			t.Errorf("changed parts: %s, %q, want a stop", got.State, got.Fault)
-		}
-	}
-	if diff := cmp.Diff(map[string]int{"1": 2, "2": 2, "3": 1}, c.batches(i)); diff != "" {
-		t.Errorf("batches (-want +got):\n%s", diff)
+	for name, test := range map[string]struct {
+		change func(c *company, i campaign.Import)
+		want   map[string]int
+	}{
+		"nothing happened":   {func(*company, campaign.Import) {}, map[string]int{"1": 2, "2": 2, "3": 1}},
+		"a day passed":       {func(c *company, _ campaign.Import) { c.now = noon.Add(25 * time.Hour) }, map[string]int{"1": 2, "2": 2, "3": 1}},
+		"a person erased":    {func(c *company, i campaign.Import) { c.erase(i, 1, 1) }, map[string]int{"1": 2, "2": 2, "3": 1}},
+		"the part erased":    {func(c *company, i campaign.Import) { c.erase(i, 1, 2) }, map[string]int{"1": 2, "2": 2, "3": 1}},
+		"a later one erased": {func(c *company, i campaign.Import) { c.erase(i, 2, 2) }, map[string]int{"1": 2, "3": 1}},
+		"rescheduled":        {func(c *company, i campaign.Import) { c.reschedule(i, noon.Add(48*time.Hour)) }, map[string]int{"1": 2, "2": 2, "3": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCompany(t)
+			i := c.ready(five, func(i *campaign.Import) { i.Schedule = noon.Add(24 * time.Hour).Format(time.RFC3339) })
+			c.acceptUnsaved(i)
+			test.change(c, i)
+			c.run()
+			accepted := 0
+			for _, n := range test.want {
+				accepted += n
+			}
+			if i = c.stored(i); i.State != campaign.ImportSent || i.SentAccepted != accepted || i.SentRejected != 0 {
+				t.Errorf("%s, %q, %d accepted, %d rejected", i.State, i.Fault, i.SentAccepted, i.SentRejected)
+			}
+			if diff := cmp.Diff(test.want, c.batches(i)); diff != "" {
+				t.Errorf("batches (-want +got):\n%s", diff)
+			}
+			c.sameTime(i)
+		})
 	}
 }
 
-// parts writes the parts of five again, with another uid if one is given.
-func (c *company) parts(i campaign.Import, uid string) {
+// erase deletes the first messages of a part, as an erasure does.
+func (c *company) erase(i campaign.Import, part, messages int) {
 	c.t.Helper()
-	lines := slices.Collect(strings.Lines(five))[1:]
-	for n := range 3 {
-		var body bytes.Buffer
-		body.WriteString("campaign-dispatch part 1\n")
-		for at := 2 * n; at < min(2*n+2, len(lines)); at++ {
-			cells := strings.Split(strings.TrimSpace(lines[at]), ";")
-			body.Write(mustJSON(map[string]any{"line": at + 2, "phone": cells[0], "uid": cells[1] + uid, "vars": map[string]string{"nome": cells[2]}}))
-			body.WriteByte('\n')
+	body, err := c.blobs.Get(c.t.Context(), i.PartBlob(part))
+	c.must(err)
+	lines := slices.Collect(bytes.Lines(body))
+	c.must(c.blobs.Put(c.t.Context(), i.PartBlob(part), slices.Concat(slices.Delete(lines, 1, 1+messages)...), "application/x-ndjson"))
+}
+
+func (c *company) reschedule(i campaign.Import, due time.Time) {
+	c.t.Helper()
+	sent, err := c.store.Dispatched(c.t.Context(), i.ID)
+	c.must(err)
+	_, moved, err := c.store.MoveCampaign(c.t.Context(), sent, due, due)
+	if c.must(err); !moved {
+		c.t.Fatal("the campaign was not rescheduled")
+	}
+}
+
+// sameTime checks that all parts that are not sent yet go at one time.
+func (c *company) sameTime(i campaign.Import) {
+	c.t.Helper()
+	all, err := c.store.Dispatched(c.t.Context(), i.ID)
+	c.must(err)
+	for _, b := range all.Batches {
+		if due := all.Batches[0].Due; !b.Due.Equal(due) && due.After(c.now) {
+			c.t.Errorf("part %s goes at %v, part %s at %v", b.Name, b.Due, all.Batches[0].Name, due)
 		}
-		c.must(c.blobs.Put(c.t.Context(), i.PartBlob(n+1), body.Bytes(), "application/x-ndjson"))
 	}
 }
 
-func mustJSON(v any) []byte {
-	body, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
+// A batch of another system that has the name of a part is not the part.
+func TestImport_BatchTaken(t *testing.T) {
+	t.Parallel()
+	for name, part := range map[string]string{"a call of the API": "", "a part of an earlier check": "earlier"} {
+		c := newCompany(t)
+		i := c.sendFirst(c.ready(five, nil))
+		_, err := c.worker(c.store, c.blobs, c.queue).Dispatch.Accept(t.Context(), dispatch.Call{
+			ID: i.ID, Name: i.Name, TemplateID: i.TemplateID, Batch: "2", Part: part,
+			Messages: []dispatch.Message{{Phone: "11988880009", UID: "x", Vars: map[string]string{"nome": "X"}}},
+		})
+		c.must(err)
+		c.run()
+		if i = c.stored(i); i.State != campaign.ImportStopped || i.Fault != "batch_taken" || i.Sent != 1 {
+			t.Errorf("%s: %s, %q after %d parts; want a stop", name, i.State, i.Fault, i.Sent)
+		}
+		if diff := cmp.Diff(map[string]int{"1": 2, "2": 1}, c.batches(i)); diff != "" {
+			t.Errorf("%s: batches (-want +got):\n%s", name, diff)
+		}
 	}
-	return body
-}
-
-func withVersion(i campaign.Import, version int) campaign.Import {
-	i.Version = version
-	return i
 }
 
 // The rest of a schedule that has passed meanwhile goes at once.
@@ -512,13 +586,8 @@ func TestImport_Rescheduled(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	i := c.sendFirst(c.ready(five, func(i *campaign.Import) { i.Schedule = noon.Add(time.Hour).Format(time.RFC3339) }))
-	sent, err := c.store.Dispatched(t.Context(), i.ID)
-	c.must(err)
 	due := noon.Add(24 * time.Hour)
-	_, moved, err := c.store.MoveCampaign(t.Context(), sent, due, due)
-	if c.must(err); !moved {
-		t.Fatal("the campaign was not rescheduled")
-	}
+	c.reschedule(i, due)
 	c.run()
 	all, err := c.store.Dispatched(t.Context(), i.ID)
 	c.must(err)
@@ -541,25 +610,6 @@ func TestImport_CampaignCancelled(t *testing.T) {
 	c.run()
 	if i = c.stored(i); i.State != campaign.ImportCancelled || len(c.files(i)) > 0 || len(c.batches(i)) != 1 {
 		t.Errorf("%s, %q with files %v; want it discarded", i.State, i.Fault, c.files(i))
-	}
-}
-
-// An erasure can change a part that is accepted already, before its progress is saved.
-func TestImport_ErasedAfterAcceptance(t *testing.T) {
-	t.Parallel()
-	c := newCompany(t)
-	i := c.sendFirst(c.ready(five, nil))
-	again := i
-	again.Sent, again.SentAccepted = 0, 0
-	_, err := c.store.SaveImport(t.Context(), again)
-	c.must(err)
-	part, err := c.blobs.Get(t.Context(), i.PartBlob(1))
-	c.must(err)
-	lines := slices.Collect(bytes.Lines(part))
-	c.must(c.blobs.Put(t.Context(), i.PartBlob(1), slices.Concat(lines[0], lines[2]), "application/x-ndjson"))
-	c.run()
-	if i = c.stored(i); i.State != campaign.ImportSent || i.SentAccepted != 5 || i.SentRejected != 0 {
-		t.Errorf("%s, %q, %d accepted, %d rejected", i.State, i.Fault, i.SentAccepted, i.SentRejected)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
 )
 
 // part is the messages of one dispatch call.
@@ -62,38 +63,20 @@ func decodePart(body []byte) (p part, err error) {
 	return p, nil
 }
 
-// lines returns the file lines of the messages.
-func (p part) lines() []int {
-	lines := make([]int, len(p))
-	for i, m := range p {
-		lines[i] = m.Line
+// call returns the dispatch call of a part, by its number from 1.
+func (p part) call(i campaign.Import, number int) dispatch.Call {
+	c := dispatch.Call{
+		ID: i.ID, Name: i.Name, TemplateID: i.TemplateID, TemplateVersion: i.TemplateVersion,
+		Batch: strconv.Itoa(number), Part: i.PartID(number), Schedule: i.Schedule, NotAfter: i.NotAfter,
+		Messages: make([]dispatch.Message, 0, len(p)),
 	}
-	return lines
-}
-
-// call returns the body of the dispatch call of a part, by its number from 1.
-func (p part) call(i campaign.Import, number int) ([]byte, error) {
-	type sent struct {
-		Phone string            `json:"phone"`
-		UID   string            `json:"uid"`
-		Vars  map[string]string `json:"vars,omitempty"`
-	}
-	body := struct {
-		CampaignID string `json:"campaignId"`
-		Name       string `json:"name"`
-		TemplateID string `json:"templateId"`
-		Batch      string `json:"batch"`
-		Schedule   string `json:"schedule,omitempty"`
-		NotAfter   string `json:"notAfter,omitempty"`
-		Messages   []sent `json:"messages"`
-	}{i.CampaignID, i.Name, i.TemplateID, strconv.Itoa(number), i.Schedule, i.NotAfter, make([]sent, 0, len(p))}
 	if i.Late {
-		body.Schedule = ""
+		c.Schedule = ""
 	}
 	for _, m := range p {
-		body.Messages = append(body.Messages, sent{m.Phone, m.UID, m.Vars})
+		c.Messages = append(c.Messages, dispatch.Message{Phone: m.Phone, UID: m.UID, Vars: m.Vars, Line: m.Line})
 	}
-	return json.Marshal(body)
+	return c
 }
 
 // atOnce is the number of files deleted at once.

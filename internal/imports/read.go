@@ -4,19 +4,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/recipients"
 )
@@ -213,15 +211,15 @@ func (r *reader) writePart(ctx context.Context, next *campaign.Import, p part) e
 	steps, ctx := errgroup.WithContext(ctx)
 	key := next.PartBlob(next.Read.Parts)
 	steps.Go(func() error { return r.Blobs.Put(ctx, key, body, "application/x-ndjson") })
-	var v verdict
+	var v dispatch.Verdict
 	steps.Go(func() (err error) {
-		v, err = r.check(ctx, *next, p)
+		v, err = r.Dispatch.Check(ctx, p.call(*next, next.Read.Parts))
 		return err
 	})
 	if err := steps.Wait(); err != nil {
 		return err
 	}
-	v.addTo(&next.Findings, p)
+	addVerdict(&next.Findings, v, p)
 	return nil
 }
 
@@ -233,63 +231,23 @@ func chain(before string, body []byte) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// verdict is the answer to a dry run.
-type verdict struct {
-	Accepted   int
-	Errors     []struct{ Pointer, Code string }
-	InvalidURL struct{ Pointers []string }
-	Classes    campaign.ClassCounts
-	Price      *struct{ Total campaign.Money }
-	Budget     *campaign.BudgetFigures
-}
-
-// check makes a dry run of a part.
-func (r *reader) check(ctx context.Context, i campaign.Import, p part) (v verdict, err error) {
-	body, err := p.call(i, i.Read.Parts)
-	if err != nil {
-		return v, err
-	}
-	answer, err := r.Dispatch.Dispatch(ctx, i.Tenant, r.BaseURL, body, campaign.PageCall{Lines: p.lines(), TemplateVersion: i.TemplateVersion, DryRun: true})
-	if problem, refused := refusal(err); refused {
-		v.Errors = append(v.Errors, struct{ Pointer, Code string }{Code: problem.Code})
-		return v, nil
-	}
-	if err != nil {
-		return v, err
-	}
-	if err := json.Unmarshal(answer, &v); err != nil {
-		return v, fmt.Errorf("decode the answer to a dry run: %w", err)
-	}
-	return v, nil
-}
-
-// refusal returns the problem of a refused call. It returns false for a failure.
-func refusal(err error) (*httpapi.Problem, bool) {
-	const serverError = 500
-	problem, ok := errors.AsType[*httpapi.Problem](err)
-	return problem, ok && problem.Status < serverError
-}
-
-// addTo adds the verdict of a part to the findings of the file.
-func (v verdict) addTo(f *campaign.ImportFindings, p part) {
+// addVerdict adds the verdict of a part to the findings of the file.
+func addVerdict(f *campaign.ImportFindings, v dispatch.Verdict, p part) {
 	f.Accepted += v.Accepted
 	f.Classes.Add(v.Classes)
-	for _, e := range v.Errors {
-		if !slices.Contains(f.General, e.Code) {
-			f.General = append(f.General, e.Code)
+	for _, why := range v.Faults {
+		if !slices.Contains(f.General, why.Code) {
+			f.General = append(f.General, why.Code)
 		}
 	}
-	for _, pointer := range v.InvalidURL.Pointers {
-		index, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/messages/"), "/")
-		if n, err := strconv.Atoi(index); err == nil && n < len(p) {
-			f.BadURLs.Add(p[n].Line)
-		}
+	for _, message := range v.InvalidURLs {
+		f.BadURLs.Add(p[message].Line)
 	}
-	if v.Price == nil {
+	if !v.Priced {
 		return
 	}
 	f.Priced = true
-	f.Price += v.Price.Total
+	f.Price += v.Price
 	if v.Budget != nil {
 		f.Budget = v.Budget
 	}

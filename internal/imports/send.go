@@ -1,28 +1,19 @@
 package imports
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
-	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/retry"
 )
 
 const (
-	codeBatchUsed = "batch_already_used"
-	codeTooSoon   = "schedule_too_soon"
-	codeCancelled = "campaign_cancelled"
-	codeKeyReused = "idempotency_key_reused"
+	codeTooSoon = "schedule_too_soon"
 	// maxTries is the maximum number of attempts of a call that fails.
 	maxTries = 6
 )
@@ -85,86 +76,35 @@ func (w *Worker) sendPart(ctx context.Context, i campaign.Import) (campaign.Impo
 	if err != nil {
 		return i, err
 	}
-	accepted, err := w.accept(ctx, i, number, p)
+	sent, err := w.accept(ctx, p.call(i, number))
 	if wrong, ok := errors.AsType[*fault](err); ok && wrong.code == codeTooSoon && !i.Late && (i.Sent > 0 || w.untilDue(i) > 0) {
-		i.Late = true // the save is first, so that a repeated call has the same body
+		i.Late = true
 		return w.Store.SaveImport(ctx, i)
 	}
 	if err != nil {
 		return i, err
 	}
-	i.Sent, i.SentAccepted, i.SentRejected = number, i.SentAccepted+accepted, i.SentRejected+max(0, len(p)-accepted)
+	i.Sent, i.SentAccepted, i.SentRejected = number, i.SentAccepted+sent.Accepted, i.SentRejected+sent.Rejected
 	return w.Store.SaveImport(ctx, i)
 }
 
-// accept dispatches a part, which may be accepted already, and returns the number of its
-// accepted messages. Erasures can leave an empty part.
-func (w *Worker) accept(ctx context.Context, i campaign.Import, number int, p part) (accepted int, err error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	body, err := p.call(i, number)
-	if err != nil {
-		return 0, err
-	}
-	call := campaign.PageCall{Key: i.PartKey(number), TemplateVersion: i.TemplateVersion, Lines: p.lines()}
-	answer, err := w.try(ctx, i, body, call)
-	if problem, refused := refusal(err); refused {
-		switch {
-		case problem.Code == codeKeyReused: // an erasure or another time has changed the body since
-			b, err := w.Store.Batch(ctx, batchRef(i, number))
-			return b.Accepted, err
-		case used(problem):
-			return w.acceptedBefore(ctx, i, number, body)
-		}
-		return 0, &fault{code: problem.Code}
-	}
-	if err != nil {
-		return 0, err
-	}
-	var counts struct{ Accepted int }
-	if err := json.Unmarshal(answer, &counts); err != nil {
-		return 0, fmt.Errorf("decode the answer to a part: %w", err)
-	}
-	return counts.Accepted, nil
-}
-
-// try calls until the call is accepted or refused, at most maxTries times.
-func (w *Worker) try(ctx context.Context, i campaign.Import, body []byte, call campaign.PageCall) (answer []byte, err error) {
+// accept dispatches a part, which may be accepted already. It skips a part that erasures have left
+// empty.
+func (w *Worker) accept(ctx context.Context, c dispatch.Call) (r dispatch.Receipt, err error) {
 	for attempt := range maxTries {
 		if err := retry.Wait(ctx, attempt); err != nil {
-			return nil, err
+			return r, err
 		}
-		if answer, err = w.Dispatch.Dispatch(ctx, i.Tenant, w.BaseURL, body, call); err == nil {
-			return answer, nil
+		if r, err = w.Dispatch.Accept(ctx, c); err == nil {
+			return r, nil
 		}
-		if _, refused := refusal(err); refused {
-			return nil, err
+		if refusal, refused := errors.AsType[*dispatch.Refusal](err); refused && len(c.Messages) == 0 {
+			return r, nil
+		} else if refused {
+			return r, &fault{code: refusal.Faults[0].Code}
 		}
 	}
-	return nil, err
-}
-
-func used(problem *httpapi.Problem) bool {
-	return problem.Code == codeBatchUsed ||
-		slices.ContainsFunc(problem.Errors, func(v httpapi.Violation) bool { return v.Code == codeBatchUsed })
-}
-
-func batchRef(i campaign.Import, number int) campaign.BatchRef {
-	return campaign.BatchRef{ID: i.ID, BatchID: campaign.BatchID(strconv.Itoa(number))}
-}
-
-// acceptedBefore returns the accepted messages of a part whose answer is no longer stored. The
-// batch is the part's only if it was accepted with the same body.
-func (w *Worker) acceptedBefore(ctx context.Context, i campaign.Import, number int, body []byte) (int, error) {
-	b, err := w.Store.Batch(ctx, batchRef(i, number))
-	if err != nil {
-		return 0, err
-	}
-	if sum := sha256.Sum256(body); !bytes.Equal(b.BodyHash, sum[:]) {
-		return 0, &fault{code: faultBatchTaken}
-	}
-	return b.Accepted, nil
+	return r, err
 }
 
 // finish closes an import whose parts are all dispatched, and its request for approval.

@@ -215,6 +215,7 @@ func (s *Service) Check(ctx context.Context, i campaign.Import, columns recipien
 	for _, v := range columns.Values {
 		i.Values = append(i.Values, campaign.ImportColumn(v))
 	}
+	i.Checks++
 	i.Read, i.Findings = campaign.ImportProgress{}, campaign.ImportFindings{}
 	if err := s.remember(ctx, i); err != nil {
 		return err

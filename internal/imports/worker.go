@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/retry"
@@ -36,7 +37,6 @@ const (
 	faultDamaged      = "damaged"
 	faultTooManyLines = "too_many_lines"
 	faultTemplateGone = "template_not_found"
-	faultBatchTaken   = "batch_taken"
 	faultTooLarge     = "workbook_large"
 )
 
@@ -51,7 +51,6 @@ type Store interface {
 	// KnownColumns returns the names of columns that the tenant has confirmed, by value.
 	KnownColumns(ctx context.Context, tenant string) (map[string]string, error)
 	SaveKnownColumns(ctx context.Context, tenant string, names map[string]string) error
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	// Move returns the last change of a campaign's due time. The error wraps
 	// campaign.ErrNotFound if the campaign does not exist.
 	Move(ctx context.Context, id campaign.ID) (campaign.Move, error)
@@ -80,11 +79,10 @@ type Worker struct {
 	Blobs Blobs
 	// Open opens an uploaded file that still has the tag.
 	Open     func(ctx context.Context, key, tag string) (file Source, size int64, err error)
-	Dispatch port.Dispatcher
+	Dispatch dispatch.Dispatcher
 	OptOuts  port.OptOuts
 	Tasks    port.Queue
 	Now      func() time.Time
-	BaseURL  string
 	// PartLines is the maximum number of messages of a part.
 	PartLines int
 }
@@ -175,7 +173,7 @@ func ended(i campaign.Import, why *fault) campaign.ImportState {
 	switch {
 	case i.State != campaign.ImportSending:
 		return campaign.ImportFailed
-	case why.code == codeCancelled:
+	case why.code == dispatch.CodeCancelled:
 		return campaign.ImportCancelled
 	}
 	return campaign.ImportStopped

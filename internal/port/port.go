@@ -54,9 +54,3 @@ type Recorder interface {
 type Credentials interface {
 	Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error)
 }
-
-// Dispatcher dispatches the body of a call for a page or a worker.
-type Dispatcher interface {
-	// Dispatch returns the response of an accepted call. A refusal is an *httpapi.Problem.
-	Dispatch(ctx context.Context, tenant, base string, body []byte, o campaign.PageCall) ([]byte, error)
-}

@@ -91,7 +91,7 @@ func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 // importPages returns the pages of campaigns from large files.
 func importPages(c app.Config, rows *dynamo.Stores, blobs *s3.Store) *importpages.Pages {
 	service := &imports.Service{
-		Store: importServiceRows{rows.Approvals, rows.Batches, rows.Imports, rows.Moves, rows.Templates}, Uploads: blobs, Tasks: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
+		Store: importServiceRows{rows.Approvals, rows.Imports, rows.Moves, rows.Templates}, Uploads: blobs, Tasks: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
 	}
 	return &importpages.Pages{Store: importPageRows{rows.Approvals, rows.Imports, rows.Templates, rows.Tenants}, Imports: service, Origin: blobs.Origin, PartSize: imports.PartSize, Now: time.Now}
 }
@@ -102,7 +102,7 @@ func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{
 		Store: rows.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
-		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
+		Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	files := mediaPages(c, rows)
 	large := importPages(c, rows, blobs)

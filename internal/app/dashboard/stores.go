@@ -43,7 +43,6 @@ type libraryRows struct {
 // importServiceRows has the rows of the service of large files.
 type importServiceRows struct {
 	*dynamo.ApprovalStore
-	*dynamo.BatchStore
 	*dynamo.ImportStore
 	*dynamo.MoveStore
 	*dynamo.TemplateStore

@@ -28,7 +28,6 @@ const (
 
 type rows struct {
 	*dynamo.ApprovalStore
-	*dynamo.BatchStore
 	*dynamo.ImportStore
 	*dynamo.MoveStore
 	*dynamo.TemplateStore
@@ -39,7 +38,7 @@ func Handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
 	stores, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
 	worker := &imports.Worker{
-		Store: rows{stores.Approvals, stores.Batches, stores.Imports, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, BaseURL: c.BaseURL, PartLines: campaign.MaxMessages,
+		Store: rows{stores.Approvals, stores.Imports, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, PartLines: campaign.MaxMessages,
 		OptOuts: &optout.Book{Store: stores.OptOuts, Now: time.Now},
 		Open: func(ctx context.Context, key, tag string) (imports.Source, int64, error) {
 			file, err := blobs.OpenFile(ctx, key, tag)
@@ -50,7 +49,7 @@ func Handler(c app.Config) lambda.Handler {
 		},
 		Dispatch: &dispatch.Service{
 			Store: stores.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
-			Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
+			Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
 		},
 	}
 	return lambda.NewHandler(sqs.CountingBatchHandler(worker.Handle, (*campaign.ImportTask).Received))

@@ -97,7 +97,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		Classes:  campaign.Classes{Basic: int(getNumber(row, "basics")), Bits: getBinary(row, "classes")},
 		Prices:   readPrices(row),
 		Reserved: getMoney(row, "reserved"), ReservedOn: getText(row, "reservedOn"),
-		CountsClicks: getBool(row, "countsClicks"), Test: getBool(row, "test"), BodyHash: getBinary(row, "bodyHash"),
+		CountsClicks: getBool(row, "countsClicks"), Test: getBool(row, "test"), Part: getText(row, "part"),
 	}, nil
 }
 
@@ -106,8 +106,8 @@ func setOrigin(row Item, b campaign.Batch) {
 	if b.Test {
 		row["test"] = boolean(true)
 	}
-	if len(b.BodyHash) > 0 {
-		row["bodyHash"] = bytesOf(b.BodyHash)
+	if b.Part != "" {
+		row["part"] = text(b.Part)
 	}
 }
 

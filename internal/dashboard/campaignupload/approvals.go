@@ -13,7 +13,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 )
 
 // ApprovalsPath is the path of the requests for approval.
@@ -261,8 +260,8 @@ func (s *Pages) problems(p *web.Page, r request, pl plan) (why []string, err err
 	if pl.done == len(pl.parts) {
 		return nil, nil
 	}
-	v, err := dispatchclient.Try(p.R.Context(), s.Dispatch, p, s.rest(r, pl).call(pl.table, pl.parts[pl.done]))
-	if err != nil || v.Used() {
+	v, err := s.Dispatch.Check(p.R.Context(), s.rest(r, pl).call(p, pl.table, pl.parts[pl.done]))
+	if err != nil {
 		return nil, err
 	}
 	var f findings

@@ -2,7 +2,6 @@ package campaignupload_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -14,8 +13,9 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/campaignupload"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // many has more templates than the form lists, with names of the greatest length.
@@ -114,21 +114,14 @@ func (l long) Template(context.Context, string) (campaign.Template, error) {
 }
 
 // refusing is a dispatch service that rejects every line.
-type refusing struct{}
+type refusing struct{ memory }
 
-func (refusing) Dispatch(_ context.Context, _, _ string, body []byte, _ campaign.PageCall) ([]byte, error) {
-	var call struct{ Messages []struct{ Phone string } }
-	if err := json.Unmarshal(body, &call); err != nil {
-		return nil, err
+func (refusing) Check(_ context.Context, c dispatch.Call) (v dispatch.Verdict, err error) {
+	for i := range c.Messages {
+		v.Rejected = append(v.Rejected, dispatch.Rejection{Message: i, Rejection: e164.Rejection{Code: "not_a_mobile", Reason: "r"}})
+		v.Faults = append(v.Faults, dispatch.Fault{Message: i, Field: strings.Repeat("n", 200), Code: "missing_variable"})
 	}
-	var v dispatchclient.Verdict
-	for i, m := range call.Messages {
-		v.Feedback.InvalidPhones = append(v.Feedback.InvalidPhones, dispatchclient.Rejected{Phone: m.Phone, Code: "not_a_mobile", Reason: "r"})
-		if i < 100 {
-			v.Errors = append(v.Errors, dispatchclient.Violation{Pointer: fmt.Sprintf("/messages/%d/vars/%s", i, strings.Repeat("n", 200)), Code: "missing_variable"})
-		}
-	}
-	return json.Marshal(v)
+	return v, nil
 }
 
 func TestReview_Size(t *testing.T) {

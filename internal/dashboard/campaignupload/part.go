@@ -4,11 +4,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/dispatchclient"
+	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/recipients"
 )
 
@@ -20,15 +19,6 @@ type part struct {
 
 func (p part) batch() string { return strconv.Itoa(p.number) }
 
-// lines returns the file lines of the part's messages.
-func (p part) lines() []int {
-	lines := make([]int, len(p.rows))
-	for i, r := range p.rows {
-		lines[i] = r.Line
-	}
-	return lines
-}
-
 func partsOf(rows []recipients.Row) (parts []part) {
 	for rows := range slices.Chunk(rows, campaign.MaxMessages) {
 		parts = append(parts, part{len(parts) + 1, rows})
@@ -36,14 +26,16 @@ func partsOf(rows []recipients.Row) (parts []part) {
 	return parts
 }
 
-// call returns the dispatch call of a part.
-func (u upload) call(t table, p part) dispatchclient.Call {
-	c := dispatchclient.Call{
-		CampaignID: u.CampaignID, Name: u.Name, TemplateID: u.TemplateID, Batch: p.batch(),
-		Schedule: u.Schedule, NotAfter: u.NotAfter, Messages: make([]dispatchclient.Message, 0, len(p.rows)), Lines: p.lines(),
+// call returns the dispatch call of a part. An upload never changes, so its campaign and the number
+// identify the part.
+func (u upload) call(p *web.Page, t table, part part) dispatch.Call {
+	c := dispatch.Call{
+		ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: u.CampaignID}, Name: u.Name, TemplateID: u.TemplateID,
+		Batch: part.batch(), Part: campaign.Digest(u.CampaignID + "\n" + part.batch()),
+		Schedule: u.Schedule, NotAfter: u.NotAfter, Messages: make([]dispatch.Message, 0, len(part.rows)),
 	}
-	for _, r := range p.rows {
-		c.Messages = append(c.Messages, dispatchclient.Message{Phone: r.Cell(t.Phone), UID: r.Cell(t.UID), Vars: t.Variables(r)})
+	for _, r := range part.rows {
+		c.Messages = append(c.Messages, dispatch.Message{Phone: r.Cell(t.Phone), UID: r.Cell(t.UID), Vars: t.Variables(r), Line: r.Line})
 	}
 	return c
 }
@@ -75,66 +67,49 @@ type finding struct {
 const (
 	// maxLines is the maximum number of findings of a kind on a page.
 	maxLines = 20
-	// maxErrors is the maximum number of violations in an answer.
-	maxErrors = 100
 	// whatWeight is the size in bytes of a number or a column name on a page.
 	whatWeight = 100
 )
 
 // add adds the findings of a part.
-func (s *Pages) add(f *findings, p *web.Page, t table, part part, v dispatchclient.Verdict) {
+func (s *Pages) add(f *findings, p *web.Page, t table, part part, v dispatch.Verdict) {
 	f.Accepted += v.Accepted
 	f.addPart(v)
-	for _, e := range v.Errors {
-		index, rest, of := place(e.Pointer)
-		why := p.Known("refusal."+e.Code, e.Detail)
-		if e.Code == "schedule_too_soon" {
+	for _, fault := range v.Faults {
+		why := p.Known("refusal."+fault.Code, fault.Detail)
+		if fault.Code == "schedule_too_soon" {
 			f.late, why = true, p.T("sending.too_soon", s.lead(p))
 		}
-		if !of || index >= len(part.rows) {
-			if !slices.Contains(f.General, why) {
-				f.General = append(f.General, why)
-			}
-			continue
+		switch {
+		case fault.Message >= 0:
+			f.Lines = append(f.Lines, finding{part.rows[fault.Message].Line, web.Short(fault.Field, whatWeight), why})
+		case !slices.Contains(f.General, why):
+			f.General = append(f.General, why)
 		}
-		f.Lines = append(f.Lines, finding{part.rows[index].Line, web.Short(rest, whatWeight), why})
 	}
-	f.More = f.More || len(f.Lines) > maxLines || len(v.Errors) >= maxErrors
+	f.More = f.More || len(f.Lines) > maxLines
 	f.Lines = f.Lines[:min(len(f.Lines), maxLines)]
-	f.reject(p, t, part.rows, v.Feedback.InvalidPhones)
-	f.addInvalidURLs(part, v.InvalidURL)
+	f.reject(p, t, part.rows, v.Rejected)
+	f.addInvalidURLs(part, v.InvalidURLs)
 }
 
-func (f *findings) addInvalidURLs(part part, found dispatchclient.Places) {
-	f.InvalidURLs += found.Count
-	for _, pointer := range found.Pointers {
-		if index, _, ok := place(pointer); ok && index < len(part.rows) && f.InvalidURLLine == 0 {
-			f.InvalidURLLine = part.rows[index].Line
-		}
+func (f *findings) addInvalidURLs(part part, messages []int) {
+	if len(messages) > 0 && f.InvalidURLs == 0 {
+		f.InvalidURLLine = part.rows[messages[0]].Line
 	}
+	f.InvalidURLs += len(messages)
 }
 
-// reject finds the lines of rejected numbers. The answer lists them in the order of the
-// messages, and cuts long ones.
-func (f *findings) reject(p *web.Page, t table, rows []recipients.Row, all []dispatchclient.Rejected) {
-	for _, r := range rows {
-		if len(all) == 0 {
-			return
+// reject adds the lines of rejected numbers.
+func (f *findings) reject(p *web.Page, t table, rows []recipients.Row, all []dispatch.Rejection) {
+	for _, r := range all {
+		row := rows[r.Message]
+		number, why := row.Cell(t.Phone), p.Known("rejection."+r.Code, r.Reason)
+		if shortened(number) {
+			why = p.T("sending.shortened")
 		}
-		if number := r.Cell(t.Phone); echoes(all[0].Phone, number) {
-			why := p.Known("rejection."+all[0].Code, all[0].Reason)
-			if shortened(number) {
-				why = p.T("sending.shortened")
-			}
-			f.Rejected = append(f.Rejected, finding{r.Line, web.Short(all[0].Phone, whatWeight), why})
-			all = all[1:]
-		}
+		f.Rejected = append(f.Rejected, finding{row.Line, web.Short(number, whatWeight), why})
 	}
-}
-
-// echoes reports whether an answer's phone is the number, cut to campaign.MaxEcho characters.
-func echoes(phone, number string) bool {
-	return phone == number || (utf8.RuneCountInString(phone) == campaign.MaxEcho && strings.HasPrefix(number, phone))
 }
 
 // shortened reports whether a spreadsheet has changed a number to a form like
@@ -143,19 +118,6 @@ func shortened(number string) bool {
 	mantissa, exponent, found := strings.Cut(strings.ToUpper(number), "E+")
 	digits := "0123456789"
 	return found && strings.Trim(mantissa, digits+".,") == "" && exponent != "" && strings.Trim(exponent, digits) == ""
-}
-
-// place parses the pointer to a part of a message: its index, and the field or variable
-// in it.
-func place(pointer string) (index int, rest string, ok bool) {
-	tail, ok := strings.CutPrefix(pointer, "/messages/")
-	if !ok {
-		return 0, "", false
-	}
-	number, rest, _ := strings.Cut(tail, "/")
-	index, err := strconv.Atoi(number)
-	rest = strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.TrimPrefix(rest, "vars/"))
-	return index, rest, err == nil
 }
 
 // ShownRejected returns the rejected numbers that a page shows.

@@ -5,7 +5,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/dispatchclient"
+	"campaign-dispatch/internal/dispatch"
 )
 
 // price is the cost of the checked parts of a campaign.
@@ -17,13 +17,13 @@ type price struct {
 }
 
 // addPart adds the messages of a part.
-func (pr *price) addPart(v dispatchclient.Verdict) {
+func (pr *price) addPart(v dispatch.Verdict) {
 	pr.Classes.Add(v.Classes)
-	if v.Price == nil {
+	if !v.Priced {
 		return
 	}
 	pr.Priced = true
-	pr.Total += v.Price.Total
+	pr.Total += v.Price
 	if v.Budget != nil {
 		pr.Budget = v.Budget
 	}

@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/dispatchclient"
+	"campaign-dispatch/internal/dispatch"
 )
 
 // review is a campaign with the findings before it is sent.
@@ -140,7 +140,7 @@ func (s *Pages) review(p *web.Page) error {
 // sideBySide is the number of parts checked concurrently.
 const sideBySide = 6
 
-// find checks the remaining parts by dry runs. It starts none after until.
+// find checks the remaining parts. It starts no check after until.
 func (s *Pages) find(p *web.Page, u upload, pl plan, until time.Time) (findings, error) {
 	f := findings{Rows: len(pl.table.rows), Repeated: pl.repeated}
 	if pl.misfit != "" {
@@ -163,8 +163,8 @@ func (s *Pages) find(p *web.Page, u upload, pl plan, until time.Time) (findings,
 }
 
 // checkParts returns the results of the parts that were checked in time, in order.
-func (s *Pages) checkParts(p *web.Page, u upload, t table, parts []part, until time.Time) ([]dispatchclient.Verdict, error) {
-	verdicts := make([]dispatchclient.Verdict, len(parts))
+func (s *Pages) checkParts(p *web.Page, u upload, t table, parts []part, until time.Time) ([]dispatch.Verdict, error) {
+	verdicts := make([]dispatch.Verdict, len(parts))
 	calls, ctx := errgroup.WithContext(p.R.Context())
 	calls.SetLimit(sideBySide)
 	begun := 0
@@ -173,7 +173,7 @@ func (s *Pages) checkParts(p *web.Page, u upload, t table, parts []part, until t
 			break
 		}
 		calls.Go(func() (err error) {
-			verdicts[i], err = dispatchclient.Try(ctx, s.Dispatch, p, u.call(t, part))
+			verdicts[i], err = s.Dispatch.Check(ctx, u.call(p, t, part))
 			return err
 		})
 		begun++
@@ -250,12 +250,9 @@ func (s *Pages) deliver(p *web.Page, u upload, pl plan) (bool, error) {
 	if pl.misfit != "" {
 		return false, nil
 	}
-	v, err := dispatchclient.Try(p.R.Context(), s.Dispatch, p, u.call(pl.table, pl.parts[pl.done]))
-	if err != nil {
+	v, err := s.Dispatch.Check(p.R.Context(), u.call(p, pl.table, pl.parts[pl.done]))
+	if err != nil || len(v.Faults) > 0 {
 		return false, err
-	}
-	if len(v.Errors) > 0 && !v.Used() {
-		return false, nil
 	}
 	action := "campaign.dispatch"
 	if u.Schedule != "" {
@@ -275,10 +272,13 @@ func (s *Pages) send(p *web.Page, u upload, pl plan) (bool, error) {
 		if s.Now().Sub(start) > maxDuration {
 			return false, nil
 		}
-		c := u.call(pl.table, part)
+		c := u.call(p, pl.table, part)
 		c.TemplateVersion = pl.version
-		refused, err := dispatchclient.Make(p.R.Context(), s.Dispatch, p, c)
-		if err != nil || refused != nil {
+		_, err := s.Dispatch.Accept(p.R.Context(), c)
+		if _, refused := errors.AsType[*dispatch.Refusal](err); refused {
+			return false, nil
+		}
+		if err != nil {
 			return false, err
 		}
 	}

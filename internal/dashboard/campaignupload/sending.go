@@ -20,6 +20,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/random"
 )
@@ -63,7 +64,7 @@ type Store interface {
 type Pages struct {
 	Store    Store
 	Blobs    port.Blobs
-	Dispatch port.Dispatcher
+	Dispatch dispatch.Dispatcher
 	OptOuts  port.OptOuts
 	Now      func() time.Time
 	Lead     time.Duration // minimum time from now to a schedule

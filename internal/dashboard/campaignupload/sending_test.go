@@ -65,30 +65,33 @@ func (h *handoffs) Schedule(_ context.Context, b campaign.Batch) error {
 type flaky struct {
 	*dispatch.Service
 	left    int    // calls that succeed; negative for all
-	judging func() // called before each dry run, where there is one
-	making  func() // called before each other call, where there is one
-	taken   func() // called after each accepted call, where there is one
+	judging func() // called before each check, where there is one
+	making  func() // called before each acceptance, where there is one
+	taken   func() // called after each acceptance, where there is one
 }
 
 var errAway = errors.New("the table is away")
 
-func (f *flaky) Dispatch(ctx context.Context, tenant, base string, body []byte, o campaign.PageCall) ([]byte, error) {
-	if !o.DryRun {
-		if f.left == 0 {
-			return nil, errAway
-		}
-		f.left--
-		if f.making != nil {
-			f.making()
-		}
-	} else if f.judging != nil {
+func (f *flaky) Check(ctx context.Context, c dispatch.Call) (dispatch.Verdict, error) {
+	if f.judging != nil {
 		f.judging()
 	}
-	answer, err := f.Service.Dispatch(ctx, tenant, base, body, o)
-	if err == nil && !o.DryRun && f.taken != nil {
+	return f.Service.Check(ctx, c)
+}
+
+func (f *flaky) Accept(ctx context.Context, c dispatch.Call) (dispatch.Receipt, error) {
+	if f.left == 0 {
+		return dispatch.Receipt{}, errAway
+	}
+	f.left--
+	if f.making != nil {
+		f.making()
+	}
+	r, err := f.Service.Accept(ctx, c)
+	if err == nil && f.taken != nil {
 		f.taken()
 	}
-	return answer, err
+	return r, err
 }
 
 func newBench(t *testing.T) *bench {
@@ -671,8 +674,12 @@ func (m memory) Put(context.Context, string, []byte, string) error { return nil 
 
 func (m memory) Get(context.Context, string) ([]byte, error) { return []byte(m.upload), nil }
 
-func (m memory) Dispatch(context.Context, string, string, []byte, campaign.PageCall) ([]byte, error) {
-	return []byte(`{"accepted":100}`), nil
+func (memory) Check(context.Context, dispatch.Call) (dispatch.Verdict, error) {
+	return dispatch.Verdict{Accepted: 100}, nil
+}
+
+func (memory) Accept(context.Context, dispatch.Call) (dispatch.Receipt, error) {
+	return dispatch.Receipt{Accepted: 100}, nil
 }
 
 // The review names the people who get a message, those who opted out, and how long it takes.

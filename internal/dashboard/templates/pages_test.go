@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/dispatch"
 )
 
 const list = "/dashboard/templates"
@@ -182,7 +183,7 @@ func TestTestSend_TooManyVariables(t *testing.T) {
 func TestTestSend_RefusalSize(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.calls.answer = `{"errors":[{"code":"new_code","detail":"no"}]}`
+	b.calls.verdict = dispatch.Verdict{Faults: []dispatch.Fault{{Message: -1, Code: "new_code", Detail: "no"}}}
 	path := b.create(textForm("n", manyVariables(20)))
 	form := url.Values{"phone": {strings.Repeat("1", 100_000)}, "once": {"x"}}
 	for i := range 20 {

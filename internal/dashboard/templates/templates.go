@@ -11,8 +11,8 @@ import (
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/media"
-	"campaign-dispatch/internal/port"
 )
 
 // Store reads templates. The error wraps campaign.ErrNotFound if there is none.
@@ -44,7 +44,7 @@ type Pages struct {
 	Media  media.Checker
 	// Upload returns an upload field, and allows the page to upload.
 	Upload   func(p *web.Page) (web.Upload, error)
-	Dispatch port.Dispatcher
+	Dispatch dispatch.Dispatcher
 	Once     web.SubmitToken
 	Now      func() time.Time
 	// LinkURL is the base URL of links that count clicks, "" if the stack has none.

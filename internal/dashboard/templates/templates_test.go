@@ -3,7 +3,6 @@ package templates_test
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -24,8 +23,9 @@ import (
 	"campaign-dispatch/internal/dashboard/templates"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
-	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/media"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -82,19 +82,20 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 	return b
 }
 
-// calls records dispatch calls. The tests of internal/dispatch cover dispatch itself.
+// calls records accepted calls. The tests of internal/dispatch cover dispatch itself.
 type calls struct {
-	bodies []string // of those that were no dry runs
-	answer string   // of a dry run
-	err    error
+	made    []dispatch.Call
+	verdict dispatch.Verdict
+	err     error
 }
 
-func (c *calls) Dispatch(_ context.Context, _, _ string, body []byte, o campaign.PageCall) ([]byte, error) {
-	if o.DryRun {
-		return []byte(c.answer), nil
-	}
-	c.bodies = append(c.bodies, string(body))
-	return []byte(`{}`), c.err
+func (c *calls) Check(context.Context, dispatch.Call) (dispatch.Verdict, error) {
+	return c.verdict, nil
+}
+
+func (c *calls) Accept(_ context.Context, made dispatch.Call) (dispatch.Receipt, error) {
+	c.made = append(c.made, made)
+	return dispatch.Receipt{}, c.err
 }
 
 func textForm(name, text string) url.Values {
@@ -284,7 +285,7 @@ func TestPages_Roles(t *testing.T) {
 	if all, err := b.store.TemplateVersions(t.Context(), strings.TrimPrefix(path, "/dashboard/templates/")); err != nil || len(all) != 1 {
 		t.Errorf("%d versions, want the one (%v)", len(all), err)
 	}
-	if len(b.calls.bodies) > 0 {
+	if len(b.calls.made) > 0 {
 		t.Error("a test was sent")
 	}
 }
@@ -292,35 +293,34 @@ func TestPages_Roles(t *testing.T) {
 func TestTestSend_OneMessage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.calls.answer = `{"valid":true,"feedback":{"invalidPhones":[]}}`
 	path := b.create(textForm("Pedido", "Olá {{nome}}, {{pedido}}"))
 	form := url.Values{
 		"once": {b.admin.Get(path).Value("once")}, "phone": {" (11) 98765-4321"}, "var.nome": {"Ana"}, "var.pedido": {"7"},
 	}
 	got := b.admin.Post(path+"/test", form)
 
-	var call map[string]any
-	if len(b.calls.bodies) != 1 || json.Unmarshal([]byte(b.calls.bodies[0]), &call) != nil {
-		t.Fatalf("calls: %q\n%s", b.calls.bodies, got.Body)
+	if len(b.calls.made) != 1 {
+		t.Fatalf("calls: %+v\n%s", b.calls.made, got.Body)
 	}
-	if got.Status != http.StatusSeeOther || got.Location != "/dashboard/campaigns/"+call["campaignId"].(string) {
+	id := b.calls.made[0].CampaignID
+	if got.Status != http.StatusSeeOther || got.Location != "/dashboard/campaigns/"+id {
 		t.Errorf("answered %d %s", got.Status, got.Location)
 	}
-	if !slices.Equal(b.marked, []string{call["campaignId"].(string)}) {
+	if !slices.Equal(b.marked, []string{id}) {
 		t.Errorf("marked as tests: %q", b.marked)
 	}
-	delete(call, "campaignId")
-	want := map[string]any{
-		"batch": "Test", "name": "Test: Pedido 21 Nov 2037, 12:04:05", "templateId": strings.TrimPrefix(path, "/dashboard/templates/"),
-		"messages": []any{map[string]any{"phone": "11987654321", "uid": "teste", "vars": map[string]any{"nome": "Ana", "pedido": "7"}}},
+	want := dispatch.Call{
+		ID: campaign.ID{Tenant: b.tenant, CampaignID: id}, Name: "Test: Pedido 21 Nov 2037, 12:04:05", Batch: "Test",
+		TemplateID: strings.TrimPrefix(path, "/dashboard/templates/"), TemplateVersion: 1,
+		Messages: []dispatch.Message{{Phone: "11987654321", UID: "teste", Vars: map[string]string{"nome": "Ana", "pedido": "7"}}},
 	}
-	if diff := cmp.Diff(want, call); diff != "" {
+	if diff := cmp.Diff(want, b.calls.made[0]); diff != "" {
 		t.Errorf("call (-want +got):\n%s", diff)
 	}
 	again := b.admin.Post(path+"/test", form)
 	contains(t, again, http.StatusConflict, "requested already", `href="`+path+`"`)
-	if len(b.calls.bodies) != 1 {
-		t.Errorf("sent %d times", len(b.calls.bodies))
+	if len(b.calls.made) != 1 {
+		t.Errorf("sent %d times", len(b.calls.made))
 	}
 	audited := []string{"admin@example.com template.create Pedido", "admin@example.com template.test Pedido"}
 	if diff := cmp.Diff(audited, b.Audited()); diff != "" {
@@ -384,15 +384,15 @@ func TestTestSend_Refused(t *testing.T) {
 	path := b.create(textForm("Pedido", "Olá {{nome}}"))
 	contains(t, b.admin.Post(path+"/test", url.Values{"phone": {"11987654321"}, "var.nome": {" "}}), http.StatusUnprocessableEntity, "Fill in: nome.")
 	form := url.Values{"phone": {"119"}, "var.nome": {"<i>Ana"}, "once": {b.admin.Get(path).Value("once")}}
-	b.calls.answer = `{"feedback":{"invalidPhones":[{"code":"wrong_length","reason":"r"}]}}`
+	b.calls.verdict = dispatch.Verdict{Rejected: []dispatch.Rejection{{Rejection: e164.Rejection{Code: "wrong_length", Reason: "r"}}}}
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Too many or too few digits", `value="119"`, `value="&lt;i&gt;Ana"`)
-	b.calls.answer = `{"errors":[{"code":"new_code","detail":"a rule that is new"}]}`
+	b.calls.verdict = dispatch.Verdict{Faults: []dispatch.Fault{{Message: -1, Code: "new_code", Detail: "a rule that is new"}}}
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "a rule that is new")
-	b.calls.answer = `{"valid":true,"invalidUrl":{"count":1,"pointers":["/messages/0"]}}`
+	b.calls.verdict = dispatch.Verdict{Accepted: 1, InvalidURLs: []int{0}}
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "an address in the message is not https://")
-	if len(b.calls.bodies) > 0 {
+	if len(b.calls.made) > 0 {
 		t.Error("it was sent")
 	}
-	b.calls.answer, b.calls.err = `{}`, &httpapi.Problem{Status: http.StatusConflict, Code: "campaign_name_taken"}
+	b.calls.verdict, b.calls.err = dispatch.Verdict{}, &dispatch.Refusal{Faults: []dispatch.Fault{{Message: -1, Code: "campaign_name_taken"}}}
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Another campaign has this name")
 }

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -10,7 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/dispatchclient"
+	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/random"
 )
 
@@ -81,7 +82,7 @@ func (s *Pages) test(p *web.Page) error {
 		return s.answerTest(p, f, nil)
 	}
 	c := s.callOf(p, t, f, to)
-	// A dry run finds a number that would be rejected, without storing anything.
+	// The check finds a number that would be rejected, without storing anything.
 	if f.Note, err = s.try(p, c); err != nil || f.Note != "" {
 		return s.answerTest(p, f, err)
 	}
@@ -91,21 +92,22 @@ func (s *Pages) test(p *web.Page) error {
 	if err := p.AuditOn(Path+"/"+t.ID, "template.test", t.Name); err != nil {
 		return err
 	}
-	refused, err := dispatchclient.Make(p.R.Context(), s.Dispatch, p, c)
-	if refused != nil {
-		f.Note = p.Known("refusal."+refused.Code, refused.Detail)
+	_, err = s.Dispatch.Accept(p.R.Context(), c)
+	if refusal, refused := errors.AsType[*dispatch.Refusal](err); refused {
+		f.Note = noteOf(p, refusal.Faults[0])
+		return s.answerTest(p, f, nil)
 	}
-	if err != nil || refused != nil {
-		return s.answerTest(p, f, err)
+	if err != nil {
+		return err
 	}
-	s.mark(p, c.CampaignID)
+	s.mark(p, c.ID)
 	return p.Done(web.Root+"/campaigns/"+c.CampaignID, "templates.test_sent", t.Name)
 }
 
 // mark keeps the test apart from campaigns. A test without the mark is known by its name.
-func (s *Pages) mark(p *web.Page, campaignID string) {
-	if err := s.Store.MarkTest(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: campaignID}); err != nil {
-		slog.WarnContext(p.R.Context(), "marking a test failed", "campaign_id", campaignID, "error", err)
+func (s *Pages) mark(p *web.Page, id campaign.ID) {
+	if err := s.Store.MarkTest(p.R.Context(), id); err != nil {
+		slog.WarnContext(p.R.Context(), "marking a test failed", "campaign_id", id.CampaignID, "error", err)
 	}
 }
 
@@ -145,23 +147,23 @@ func (s *Pages) previewTest(p *web.Page) error {
 	return s.render(p, http.StatusOK, f)
 }
 
-// try checks a test by a dry run, and returns the reason for a refusal, or "".
-func (s *Pages) try(p *web.Page, c dispatchclient.Call) (note string, err error) {
-	v, err := dispatchclient.Try(p.R.Context(), s.Dispatch, p, c)
-	if err != nil {
+// try checks a test, and returns the reason for a refusal, or "".
+func (s *Pages) try(p *web.Page, c dispatch.Call) (note string, err error) {
+	v, err := s.Dispatch.Check(p.R.Context(), c)
+	switch {
+	case err != nil:
 		return "", err
-	}
-	for _, e := range v.Errors {
-		return p.Known("refusal."+e.Code, e.Detail), nil
-	}
-	for _, r := range v.Feedback.InvalidPhones {
-		return p.Known("rejection."+r.Code, r.Reason), nil
-	}
-	if v.InvalidURL.Count > 0 {
+	case len(v.Faults) > 0:
+		return noteOf(p, v.Faults[0]), nil
+	case len(v.Rejected) > 0:
+		return p.Known("rejection."+v.Rejected[0].Code, v.Rejected[0].Reason), nil
+	case len(v.InvalidURLs) > 0:
 		return p.T("templates.test_invalid_url"), nil
 	}
 	return "", nil
 }
+
+func noteOf(p *web.Page, f dispatch.Fault) string { return p.Known("refusal."+f.Code, f.Detail) }
 
 func (s *Pages) answerTest(p *web.Page, f testForm, err error) error {
 	if err != nil {
@@ -179,15 +181,15 @@ func readTest(p *web.Page, t campaign.Template) testForm {
 }
 
 // callOf returns the dispatch call of a test: a campaign with a message to each number.
-func (s *Pages) callOf(p *web.Page, t campaign.Template, f testForm, to []string) dispatchclient.Call {
+func (s *Pages) callOf(p *web.Page, t campaign.Template, f testForm, to []string) dispatch.Call {
 	now := s.Now()
-	c := dispatchclient.Call{
-		CampaignID: random.UUID(), TemplateID: t.ID, Batch: p.T("templates.test_batch"),
+	c := dispatch.Call{
+		ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: random.UUID()}, TemplateID: t.ID, Batch: p.T("templates.test_batch"),
 		Name:            p.T("templates.test_name", t.Name, p.When(now)+now.Format(":05")),
 		TemplateVersion: t.Version,
 	}
 	for _, number := range to {
-		c.Messages = append(c.Messages, dispatchclient.Message{Phone: number, UID: "teste", Vars: f.Values})
+		c.Messages = append(c.Messages, dispatch.Message{Phone: number, UID: "teste", Vars: f.Values})
 	}
 	return c
 }

@@ -1,0 +1,187 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi/jsonscan"
+	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/phone/e164"
+)
+
+// Dispatcher is the Service for the pages and workers of the service itself.
+type Dispatcher interface {
+	Check(ctx context.Context, asked Call) (Verdict, error)
+	Accept(ctx context.Context, asked Call) (Receipt, error)
+}
+
+// Call is a dispatch call of a page or a worker.
+type Call struct {
+	campaign.ID
+	Name, TemplateID, Batch string
+	Schedule, NotAfter      string // "" for none
+	TemplateVersion         int    // the only one to accept, 0 for any
+	// Part identifies a part of a campaign, "" for a call that is not one. A part that was
+	// accepted before is accepted again without effect, whatever the call contains meanwhile.
+	Part     string
+	Messages []Message
+}
+
+// Message is a message of a Call.
+type Message struct {
+	Phone, UID string
+	Vars       map[string]string
+	Line       int // in the person's file, for the error file; 0 without a file
+}
+
+// Verdict is the result of a check.
+type Verdict struct {
+	Accepted    int // messages to valid numbers
+	Rejected    []Rejection
+	Faults      []Fault // all of them, in the order of the rules
+	InvalidURLs []int   // indexes of the messages with a URL that is not https
+	Classes     campaign.ClassCounts
+	Priced      bool // there are prices
+	Price       campaign.Money
+	Budget      *campaign.BudgetFigures // nil without limits
+}
+
+// Rejection is a message with an invalid number.
+type Rejection struct {
+	Message int // its index in the call
+	e164.Rejection
+}
+
+// Receipt is the result of an accepted call.
+type Receipt struct{ Accepted, Rejected int }
+
+// Refusal is the error of a call that was not accepted. Nothing was changed.
+type Refusal struct {
+	Faults []Fault                 // at least one, in the order of the rules
+	Budget *campaign.BudgetFigures // for a call that exceeds the budget, nil otherwise
+}
+
+func (r *Refusal) Error() string { return "dispatch call refused: " + r.Faults[0].Code }
+
+// Check returns what Accept would do with a call. It changes nothing. A part that was accepted
+// before has no faults.
+func (s *Service) Check(ctx context.Context, asked Call) (v Verdict, err error) {
+	c := s.newCall(asked)
+	err = s.settle(ctx, c, func() error {
+		state, earlier, err := s.loadState(ctx, c)
+		if err != nil {
+			return err
+		}
+		if r, done := c.receipt(state); done {
+			v = Verdict{Accepted: r.Accepted}
+			return nil
+		}
+		v = c.verdict(state.Template, c.check(state, earlier))
+		return nil
+	})
+	if err != nil {
+		return v, fmt.Errorf("check a batch of campaign %s: %w", asked.CampaignID, err)
+	}
+	return v, nil
+}
+
+// Accept accepts a call. The error is a *Refusal, or a failure after which the call may have
+// been accepted.
+func (s *Service) Accept(ctx context.Context, asked Call) (r Receipt, err error) {
+	c := s.newCall(asked)
+	err = s.settle(ctx, c, func() error {
+		state, earlier, err := s.loadState(ctx, c)
+		if err != nil {
+			return err
+		}
+		var done bool
+		if r, done = c.receipt(state); done {
+			return nil
+		}
+		if err := s.decide(ctx, c, state, earlier); err != nil {
+			return err
+		}
+		r = Receipt{c.staged.accepted, len(c.req.messages) - c.staged.accepted}
+		return nil
+	})
+	if err != nil {
+		return Receipt{}, fmt.Errorf("accept a batch of campaign %s: %w", asked.CampaignID, err)
+	}
+	return r, nil
+}
+
+// newCall returns a call with the faults found in it alone.
+func (s *Service) newCall(asked Call) *call {
+	c := &call{tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, now: s.Now()}
+	req, found := asked.request()
+	s.take(c, req, found)
+	return c
+}
+
+// receipt returns the receipt of a part that was accepted before.
+func (c *call) receipt(state campaign.AcceptState) (r Receipt, done bool) {
+	b := state.Batch
+	if c.part == "" || b == nil || b.Part != c.part {
+		return r, false
+	}
+	return Receipt{b.Accepted, b.Rejected}, true
+}
+
+func (c *call) verdict(t *campaign.Template, found faults) Verdict {
+	v := Verdict{Faults: found, Classes: c.bill.counts, Priced: c.bill.prices.Set(), Price: c.bill.cost()}
+	for i := range c.req.messages {
+		if r := c.req.messages[i].rejection; r != nil {
+			v.Rejected = append(v.Rejected, Rejection{i, *r})
+		}
+	}
+	v.Accepted = len(c.req.messages) - len(v.Rejected)
+	_, v.InvalidURLs = c.unsendable(t)
+	if c.bill.budget != nil {
+		v.Budget = c.bill.budget.Figures()
+	}
+	return v
+}
+
+// request returns what a client's call with the same fields is read into.
+func (asked Call) request() (*request, faults) {
+	messages, variables := asked.Messages[:min(len(asked.Messages), campaign.MaxMessages)], 0
+	for _, m := range messages {
+		variables += len(m.Vars)
+	}
+	q := &request{
+		campaignID: textOf(asked.CampaignID), name: textOf(asked.Name), templateID: textOf(asked.TemplateID),
+		batch: textOf(asked.Batch), schedule: textOf(asked.Schedule), notAfter: textOf(asked.NotAfter),
+		kind: jsonscan.Array, messages: make([]message, 0, len(messages)), vars: make([]variable, 0, variables), lines: make([]int, 0, len(messages)),
+	}
+	var found faults
+	for i, m := range messages {
+		q.add(m)
+		found.checkUID(i, q.messages[i].uid)
+	}
+	found.checkCount(len(asked.Messages))
+	q.checkFields(&found)
+	return q, found
+}
+
+func (q *request) add(m Message) {
+	from := len(q.vars)
+	for name, value := range m.Vars {
+		q.vars = append(q.vars, variable{[]byte(valid(name)), []byte(valid(value)), jsonscan.String})
+	}
+	added := message{phone: []byte(valid(m.Phone)), uid: []byte(valid(m.UID)), vars: [2]int{from, len(q.vars)}}
+	added.number, added.rejection = phone.Parse(added.phone)
+	q.messages, q.lines = append(q.messages, added), append(q.lines, m.Line)
+}
+
+// textOf returns a field, which is absent if it is empty.
+func textOf(s string) text {
+	if s == "" {
+		return text{}
+	}
+	return text{valid(s), jsonscan.String}
+}
+
+// valid returns a text as UTF-8, which the text of a form may not be.
+func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

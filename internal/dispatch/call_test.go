@@ -1,0 +1,335 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/dispatch"
+)
+
+// asked returns a valid call of a page with the changes applied.
+func (b *bench) asked(change func(c *dispatch.Call)) dispatch.Call {
+	c := dispatch.Call{
+		ID: campaign.ID{Tenant: b.tenant, CampaignID: newUUID()}, Name: "campaign " + newUUID(), TemplateID: b.plain, Batch: "1",
+		Messages: people(11987654321, 1),
+	}
+	if change != nil {
+		change(&c)
+	}
+	return c
+}
+
+// people returns n messages to consecutive numbers from first.
+func people(first, n int) []dispatch.Message {
+	all := make([]dispatch.Message, n)
+	for i := range all {
+		all[i] = dispatch.Message{Phone: strconv.Itoa(first + i), UID: "u" + strconv.Itoa(i)}
+	}
+	return all
+}
+
+// asJSON returns the same call as a client sends it.
+func asJSON(t *testing.T, c dispatch.Call) string {
+	t.Helper()
+	all := fields{"campaignId": c.CampaignID, "messages": []fields{}}
+	for name, value := range map[string]string{
+		"name": c.Name, "templateId": c.TemplateID, "batch": c.Batch, "schedule": c.Schedule, "notAfter": c.NotAfter,
+	} {
+		if value != "" {
+			all[name] = value
+		}
+	}
+	for _, m := range c.Messages {
+		all["messages"] = append(all["messages"].([]fields), fields{"phone": m.Phone, "uid": m.UID, "vars": m.Vars})
+	}
+	return encode(t, all)
+}
+
+// refused returns the codes of a refusal.
+func refused(t *testing.T, err error) (codes []string) {
+	t.Helper()
+	r, ok := errors.AsType[*dispatch.Refusal](err)
+	if !ok {
+		t.Fatalf("%v, want a refusal", err)
+	}
+	return codesOf(r.Faults)
+}
+
+func codesOf(all []dispatch.Fault) (codes []string) {
+	for _, f := range all {
+		codes = append(codes, f.Code)
+	}
+	return codes
+}
+
+func TestAccept_NoCredential(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.must(b.auth.RevokeCredential(t.Context(), b.clientID))
+	call := b.asked(func(c *dispatch.Call) { c.Messages = append(people(11987654321, 2), people(1, 6)...) })
+
+	v, err := b.Check(t.Context(), call)
+	if err != nil || v.Accepted != 2 || len(v.Rejected) != 6 || v.Rejected[0].Message != 2 || v.Rejected[0].Code == "" || len(v.Faults) > 0 {
+		t.Errorf("check: %+v, %v", v, err)
+	}
+	r, err := b.Accept(t.Context(), call)
+	if err != nil || r != (dispatch.Receipt{Accepted: 2, Rejected: 6}) {
+		t.Errorf("accepted %+v, %v", r, err)
+	}
+	batch, err := b.store.Batch(t.Context(), b.handoffs.batches[0].BatchRef)
+	if err != nil || batch.ErrorFile == "" || batch.Accepted != 2 {
+		t.Errorf("%d messages with the error file %q (%v)", batch.Accepted, batch.ErrorFile, err)
+	}
+	_, err = b.Accept(t.Context(), call)
+	if got := refused(t, err)[0]; got != "batch_already_used" {
+		t.Errorf("a repeated call: %s", got)
+	}
+}
+
+func TestAccept_ErrorFileLines(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, err := b.Accept(t.Context(), b.asked(func(c *dispatch.Call) {
+		c.Messages = append(people(11987654321, 1), people(1, 2)...)
+		for i, line := range []int{2, 7, 9} {
+			c.Messages[i].Line = line
+		}
+	}))
+	b.must(err)
+	file, err := b.Blobs.Get(t.Context(), "errors/"+b.handoffs.batches[0].ErrorFile)
+	b.must(err)
+	var lines []string
+	for line := range strings.Lines(string(file)) {
+		number, _, _ := strings.Cut(line, ",")
+		lines = append(lines, number)
+	}
+	if diff := cmp.Diff([]string{`"line"`, `"7"`, `"9"`}, lines); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+// A page gets the faults that a client gets, in the same order.
+func TestAccept_SameRulesAsClients(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.billing("0.05", "")
+	first := b.asked(func(c *dispatch.Call) { c.Messages = people(31987654321, 1) })
+	_, err := b.Accept(t.Context(), first)
+	b.must(err)
+	for name, change := range map[string]func(c *dispatch.Call){
+		"no fault":          func(c *dispatch.Call) { c.Schedule, c.NotAfter = "2037-11-22T15:00:00Z", "2037-11-22T16:00:00Z" },
+		"no name":           func(c *dispatch.Call) { c.Name = "" },
+		"a long name":       func(c *dispatch.Call) { c.Name = strings.Repeat("é", 1001) },
+		"no template":       func(c *dispatch.Call) { c.TemplateID = newUUID() },
+		"no UUID":           func(c *dispatch.Call) { c.CampaignID = "7" },
+		"no messages":       func(c *dispatch.Call) { c.Messages = nil },
+		"2,001 messages":    func(c *dispatch.Call) { c.Messages = people(11987650000, 2001) },
+		"missing variables": func(c *dispatch.Call) { c.TemplateID = b.template },
+		"some uids": func(c *dispatch.Call) {
+			c.Messages = []dispatch.Message{{Phone: "1"}, {UID: strings.Repeat("u", 1001)}, {UID: " "}}
+		},
+		"too soon a time":    func(c *dispatch.Call) { c.Schedule = "2037-11-21T15:01:00Z" },
+		"an early not-after": func(c *dispatch.Call) { c.NotAfter = "2037-11-21T14:00:00Z" },
+		"the budget":         func(c *dispatch.Call) { c.Messages = people(11987654321, 2) },
+		"a used batch":       func(c *dispatch.Call) { c.ID, c.Name, c.Messages = first.ID, "other", first.Messages },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			call := b.asked(change)
+			dry := b.dryRun(asJSON(t, call))
+			v, err := b.Check(t.Context(), call)
+			b.must(err)
+			var want []string
+			for _, e := range dry.Errors {
+				want = append(want, e.Code)
+			}
+			if diff := cmp.Diff(want, codesOf(v.Faults)); diff != "" || dry.Accepted != v.Accepted || dry.Rejected != len(v.Rejected) {
+				t.Errorf("accepted %d, %d; faults (-client +page):\n%s", dry.Accepted, v.Accepted, diff)
+			}
+			if name == "no fault" {
+				return
+			}
+			_, err = b.Accept(t.Context(), call)
+			if client, page := b.post(asJSON(t, call)), refused(t, err); client.Code != page[0] || len(client.Errors) > len(page) {
+				t.Errorf("a client gets %s, a page %v", client.Code, page)
+			}
+		})
+	}
+}
+
+func TestAccept_ForeignTemplate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, err := b.Accept(t.Context(), b.asked(func(c *dispatch.Call) { c.Tenant = "another-tenant" }))
+	if diff := cmp.Diff([]string{"template_of_another_tenant"}, refused(t, err)); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+// A page's call is accepted with the template's version that the person has seen, or refused.
+func TestAccept_TemplateVersion(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	changed, err := b.store.PutTemplate(t.Context(), campaign.Template{
+		ID: b.plain, Tenant: b.tenant, Name: "T", Content: content.Content{Text: "Tchau!"},
+	})
+	b.must(err)
+	call := b.asked(func(c *dispatch.Call) { c.TemplateVersion = changed.Version - 1 })
+	_, err = b.Accept(t.Context(), call)
+	if diff := cmp.Diff([]string{"template_changed"}, refused(t, err)); diff != "" || len(b.handoffs.batches) > 0 {
+		t.Fatalf("an earlier version: %d batches (-want +got):\n%s", len(b.handoffs.batches), diff)
+	}
+	call.TemplateVersion = changed.Version
+	_, err = b.Accept(t.Context(), call)
+	b.must(err)
+	if got := b.handoffs.batches[0].TemplateVersion; got != changed.Version {
+		t.Errorf("accepted with version %d, want %d", got, changed.Version)
+	}
+}
+
+// All faults are found by message, not only those that an answer has room for.
+func TestCheck_ManyFaults(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	v, err := b.Check(t.Context(), b.asked(func(c *dispatch.Call) {
+		c.TemplateID, c.Messages = b.template, people(11987650000, campaign.MaxMessages)
+	}))
+	b.must(err)
+	if len(v.Faults) != 2*campaign.MaxMessages {
+		t.Fatalf("%d faults, want %d", len(v.Faults), 2*campaign.MaxMessages)
+	}
+	for i, f := range v.Faults {
+		if want := (dispatch.Fault{Message: i / 2, Field: []string{"nome", "pedido"}[i%2], Code: "missing_variable", Detail: f.Detail}); f != want {
+			t.Fatalf("fault %d is %+v, want %+v", i, f, want)
+		}
+	}
+}
+
+func TestCheck_Price(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.putTemplate(b.tenant, b.template, "{{v}}")
+	call := b.asked(func(c *dispatch.Call) {
+		c.TemplateID = b.template
+		for n, size := range []int{160, 161, 0} {
+			c.Messages = append(c.Messages[:n], dispatch.Message{Phone: strconv.Itoa(11987654321 + n), UID: "u", Vars: map[string]string{"v": strings.Repeat("a", size)}})
+		}
+	})
+	v, err := b.Check(t.Context(), call)
+	b.must(err)
+	if v.Classes != (campaign.ClassCounts{Basic: 2, Single: 1}) || v.Priced || v.Budget != nil {
+		t.Errorf("without prices: %+v", v)
+	}
+	b.billing("0.19", "")
+	v, err = b.Check(t.Context(), call)
+	b.must(err)
+	if !v.Priced || v.Price.String() != "0.20" || v.Budget == nil || !v.Budget.Exceeded() {
+		t.Errorf("with prices: %+v", v)
+	}
+	_, err = b.Accept(t.Context(), call)
+	if r, ok := errors.AsType[*dispatch.Refusal](err); !ok || r.Faults[0].Code != "budget_exceeded" || r.Budget == nil || r.Budget.Cost.String() != "0.20" {
+		t.Errorf("over the budget: %v", err)
+	}
+}
+
+// A part that was accepted is accepted again, whatever has changed in between.
+func TestAccept_PartAgain(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(b *bench, c *dispatch.Call){
+		"nothing":             func(*bench, *dispatch.Call) {},
+		"one person erased":   func(_ *bench, c *dispatch.Call) { c.Messages = c.Messages[1:] },
+		"all erased":          func(_ *bench, c *dispatch.Call) { c.Messages = nil },
+		"another time":        func(_ *bench, c *dispatch.Call) { c.Schedule = "2037-11-23T15:00:00Z" },
+		"a time that is over": func(b *bench, _ *dispatch.Call) { b.at(b.now.Add(25 * time.Hour)) },
+		"the template":        func(b *bench, _ *dispatch.Call) { b.putTemplate(b.tenant, b.plain, "{{x}}") },
+		"a cancellation":      func(b *bench, c *dispatch.Call) { b.must(b.store.CancelCampaign(b.t.Context(), c.ID, b.now, false)) },
+		"a new process":       func(b *bench, _ *dispatch.Call) { b.SeenNumbers = &dispatch.SeenNumbers{Limit: 1 << 20} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			call := b.asked(func(c *dispatch.Call) {
+				c.Part, c.TemplateVersion, c.Schedule = "check 1, part 1", 1, "2037-11-22T15:00:00Z"
+				c.Messages = append(people(11987654321, 3), people(1, 1)...)
+			})
+			first, err := b.Accept(t.Context(), call)
+			b.must(err)
+			change(b, &call)
+			again, err := b.Accept(t.Context(), call)
+			if want := (dispatch.Receipt{Accepted: 3, Rejected: 1}); err != nil || first != want || again != want || len(b.handoffs.batches) != 1 {
+				t.Errorf("accepted %+v, then %+v (%v), handed on %d", first, again, err, len(b.handoffs.batches))
+			}
+			if v, err := b.Check(t.Context(), call); err != nil || v.Accepted != 3 || len(v.Faults) > 0 {
+				t.Errorf("checked: %+v, %v", v, err)
+			}
+		})
+	}
+}
+
+// A part is not that of another call which has used its name.
+func TestAccept_BatchTaken(t *testing.T) {
+	t.Parallel()
+	for name, part := range map[string]string{"a call without a part": "", "a part of an earlier check": "check 0, part 1"} {
+		b := newBench(t)
+		call := b.asked(func(c *dispatch.Call) { c.Part = part })
+		_, err := b.Accept(t.Context(), call)
+		b.must(err)
+		call.Part, call.Messages = "check 1, part 1", people(21987654321, 1)
+		_, err = b.Accept(t.Context(), call)
+		if diff := cmp.Diff([]string{"batch_taken"}, refused(t, err)); diff != "" || len(b.handoffs.batches) != 1 {
+			t.Errorf("%s: handed on %d, faults (-want +got):\n%s", name, len(b.handoffs.batches), diff)
+		}
+	}
+}
+
+// A form can contain anything. What is stored is UTF-8, as what a client sends.
+func TestAccept_InvalidUTF8(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.putTemplate(b.tenant, b.template, "{{v}}")
+	_, err := b.Accept(t.Context(), b.asked(func(c *dispatch.Call) {
+		c.TemplateID, c.Name = b.template, c.Name+"\xff"
+		c.Messages = []dispatch.Message{{Phone: "11987654321", UID: "u\xff", Vars: map[string]string{"v": "a\xffb"}}}
+	}))
+	b.must(err)
+	batch := b.handoffs.batches[0]
+	body, err := b.Blobs.Get(t.Context(), batch.Payload)
+	b.must(err)
+	sent, err := payload.Decode(body[batch.Offsets[0]:batch.Offsets[1]])
+	b.must(err)
+	if sent[0].UID != "u\ufffd" || sent[0].Values[0] != "a\ufffdb" {
+		t.Errorf("stored %q", sent)
+	}
+}
+
+// losing is a store in which another call is always faster.
+type losing struct{ dispatch.Store }
+
+func (losing) Accept(context.Context, campaign.AcceptCommand, string) error {
+	return campaign.ErrLostRace
+}
+
+// A failure is not mistaken for a race that the caller has lost itself.
+func TestAccept_AllRacesLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := hotService(&hotRow{}, 1)
+		s.Store = losing{s.Store}
+		_, err := s.Accept(t.Context(), dispatch.Call{
+			ID: campaign.ID{Tenant: "t", CampaignID: newUUID()}, Name: "n", TemplateID: hotTemplate, Messages: people(11987654321, 1),
+		})
+		if _, isRefusal := errors.AsType[*dispatch.Refusal](err); err == nil || isRefusal || errors.Is(err, campaign.ErrLostRace) {
+			t.Errorf("%v, want a failure", err)
+		}
+	})
+}

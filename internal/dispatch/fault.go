@@ -1,0 +1,99 @@
+package dispatch
+
+import (
+	"net/http"
+	"strconv"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/jsonscan"
+)
+
+// Fault is a reason why a call is refused.
+type Fault struct {
+	Message int    // its index in the call, -1 for the whole call
+	Field   string // of the call or the message, or a variable of the template; "" for all of it
+	Code    string
+	Detail  string
+}
+
+// whole is the Message of a fault of the whole call.
+const whole = -1
+
+// faults are in the order of the rules.
+type faults []Fault
+
+// add appends a fault of the whole call.
+func (f *faults) add(field, code, detail string) { f.addTo(whole, field, code, detail) }
+
+// addTo appends a fault of a message.
+func (f *faults) addTo(message int, field, code, detail string) {
+	*f = append(*f, Fault{message, field, code, detail})
+}
+
+// The codes of faults after which a part cannot be accepted later either.
+const (
+	CodeCancelled  = "campaign_cancelled"
+	CodeBatchTaken = "batch_taken" // the batch is that of another call
+)
+
+// The codes of faults that have another status or another pointer than most.
+const (
+	codeTemplateNotFound = "template_not_found"
+	codeForeignTemplate  = "template_of_another_tenant"
+	codeBatchUsed        = "batch_already_used"
+	codeNumberUsed       = "number_already_dispatched"
+	codeNameMismatch     = "campaign_name_mismatch"
+	codeNameTaken        = "campaign_name_taken"
+	codeMissingVariable  = "missing_variable"
+	codeInvalidVariable  = "invalid_variable"
+)
+
+// status returns the status of the answer to a client.
+func (f Fault) status() int {
+	switch f.Code {
+	case codeTemplateNotFound:
+		return http.StatusNotFound
+	case codeForeignTemplate:
+		return http.StatusForbidden
+	case CodeCancelled, codeBatchUsed, codeNumberUsed, codeNameMismatch, codeNameTaken, campaign.CodeBudgetExceeded:
+		return http.StatusConflict
+	}
+	return http.StatusBadRequest
+}
+
+// pointer returns the JSON pointer to what the fault is about.
+func (f Fault) pointer() string {
+	variable := f.Code == codeMissingVariable || f.Code == codeInvalidVariable
+	switch {
+	case f.Message == whole && f.Field == "":
+		return ""
+	case f.Message == whole:
+		return jsonscan.Pointer(f.Field)
+	case f.Field == "":
+		return messagePointer(f.Message)
+	case variable:
+		return messagePointer(f.Message, "vars", f.Field)
+	}
+	return messagePointer(f.Message, f.Field)
+}
+
+// problem returns the answer to a client: the first fault determines it, and the first faults of
+// the same status are listed.
+func (r *Refusal) problem() *httpapi.Problem {
+	first := r.Faults[0]
+	p := &httpapi.Problem{Status: first.status(), Code: first.Code, Detail: first.Detail}
+	for _, each := range r.Faults {
+		if each.status() == p.Status && len(p.Errors) < maxErrors {
+			p.Errors = append(p.Errors, httpapi.Violation{Pointer: each.pointer(), Code: each.Code, Detail: each.Detail})
+		}
+	}
+	if r.Budget != nil { // not a nil pointer in the interface, which would be encoded
+		p.Budget = r.Budget
+	}
+	return p
+}
+
+func messagePointer(i int, tokens ...string) string {
+	return jsonscan.Pointer(append([]string{"messages", strconv.Itoa(i)}, tokens...)...)
+}
