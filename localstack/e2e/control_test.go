@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"net/http"
 	"slices"
@@ -158,7 +159,10 @@ func (c *client) fillOptOuts() {
 		for i := range others {
 			others[i] = shard + optout.Shards*uint64(5511900000000/optout.Shards+i*40_000)
 		}
-		part := campaign.OptOutPart{ID: rand.Text(), Version: 1, Packed: numberset.New(others).Pack()}
+		part := campaign.OptOutPart{
+			ID: rand.Text(), Version: 1, Packed: numberset.New(others).Pack(),
+			Origins: bytes.Repeat([]byte{0x55}, len(others)/4), // two bits each: OriginMessage
+		}
 		kept, err := c.store().KeepOptOuts(c.t.Context(), c.env["TENANT"], campaign.OptOuts{
 			Shard: int(shard), Version: 1, Parts: []campaign.OptOutPart{part},
 		})

@@ -153,7 +153,7 @@ func TestBook_DamagedParts(t *testing.T) {
 				book, store := newBook()
 				store.shards[0] = campaign.OptOuts{Version: 1, Parts: parts}
 				for _, id := range []string{"a", "b", "c"} {
-					store.parts[id] = campaign.OptOutPart{ID: id, Version: 1, Packed: one}
+					store.parts[id] = campaign.OptOutPart{ID: id, Version: 1, Packed: one, Origins: []byte{byte(campaign.OriginHand)}}
 				}
 				if _, err := book.Of(t.Context(), "tenant"); err == nil {
 					t.Error("damaged opt-outs were read as none")
