@@ -35,12 +35,13 @@ func full(t *testing.T) (o campaign.OptOuts, numbers []uint64) {
 		}
 	}
 	for {
-		o = campaign.OptOuts{Shard: 3, Version: 7, Packed: numberset.New(numbers).Pack()}
-		o.Origins = bytes.Repeat([]byte{0x55}, (len(numbers)+3)/4) // two bits each: OriginMessage
+		set := numberset.New(numbers)
+		o = campaign.OptOuts{Shard: 3, Version: 7, Packed: set.Pack()}
+		o.Origins = bytes.Repeat([]byte{0x55}, (len(set)+3)/4) // two bits each: OriginMessage
 		if len(o.Packed)+len(o.Origins) < 400<<10-200 {
 			return o, numbers
 		}
-		numbers = numbers[:len(numbers)-100]
+		numbers = numbers[:len(numbers)-500]
 	}
 }
 
