@@ -272,11 +272,12 @@ func TestImport_InvalidURLs(t *testing.T) {
 	_, err := c.store.PutTemplate(t.Context(), c.t1)
 	c.must(err)
 	const people = 150
-	file := "Celular;Código;Nome\n"
+	var file strings.Builder
+	file.WriteString("Celular;Código;Nome\n")
 	for n := range people {
-		file += strconv.Itoa(11988880000+n) + ";u;http://e.example\n"
+		file.WriteString(strconv.Itoa(11988880000+n) + ";u;http://e.example\n")
 	}
-	got := c.ready(file, nil).Findings.BadURLs
+	got := c.ready(file.String(), nil).Findings.BadURLs
 	if got.Count != people || len(got.Lines) != campaign.MaxFindings || got.Lines[0] != 2 {
 		t.Errorf("%d invalid URLs in the lines %v, want %d from line 2", got.Count, got.Lines, people)
 	}
