@@ -56,6 +56,7 @@ var takeScreenshots = os.Getenv("SCREENSHOTS") != ""
 // or is too large.
 func (b *browser) check(name string) {
 	b.t.Helper()
+	b.run("wait for the page", whole) // without its style sheet, the page has other colors
 	faults, weight := b.takeFaults()
 	for _, fault := range faults {
 		b.t.Errorf("%s: %s", name, fault)
