@@ -237,13 +237,16 @@ func (s *Service) swap(ctx context.Context, b campaign.Batch, due time.Time) err
 
 // checkUnmoved returns the reason why swap changed nothing: the batch was released,
 // cancelled, or rescheduled by another call. It returns nil if an earlier attempt of
-// this call succeeded.
+// this call succeeded, even if the batch was released since.
 func (s *Service) checkUnmoved(ctx context.Context, b campaign.Batch, due time.Time) error {
 	now, err := s.Store.Batch(ctx, b.BatchRef)
 	if err != nil {
 		return fmt.Errorf("reschedule: %w", err)
 	}
-	if err := released(now); err != nil || now.Due.UnixMilli() == due.UnixMilli() {
+	if now.State != campaign.BatchCancelled && now.Due.UnixMilli() == due.UnixMilli() {
+		return nil
+	}
+	if err := released(now); err != nil {
 		return err
 	}
 	return &raceLost{now}

@@ -210,6 +210,35 @@ func TestServeReschedule_Concurrent(t *testing.T) {
 	}
 }
 
+// repeated is a store whose answer to the first attempt is lost. The batch is released before
+// the second attempt.
+type repeated struct{ *dynamotest.Store }
+
+func (r *repeated) Reschedule(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {
+	if _, err := r.Store.Reschedule(ctx, b, due, next); err != nil {
+		return false, err
+	}
+	if _, err := r.StartRelease(ctx, b.BatchRef, "agent", due, next); err != nil {
+		return false, err
+	}
+	return r.Store.Reschedule(ctx, b, due, next)
+}
+
+func TestServeReschedule_ReleasedBeforeSecondAttempt(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	b := d.accept(1, "p", 1, campaign.BatchPending)
+	d.service.Store = &repeated{d.store}
+	if got := d.post("/reschedule", `{"batch":"p","schedule":"2037-11-21T13:00:00Z"}`); got != "200 scheduled" {
+		t.Error(got)
+	}
+	now, err := d.store.Batch(t.Context(), b.BatchRef)
+	d.must(err)
+	if now.State != campaign.BatchReleasing || !now.Due.Equal(noon.Add(time.Hour)) {
+		t.Errorf("%s, due at %v", now.State, now.Due)
+	}
+}
+
 // Sweep releases a batch whose new trigger could not be created.
 func TestServeReschedule_SchedulingFails(t *testing.T) {
 	t.Parallel()

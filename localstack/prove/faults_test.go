@@ -24,10 +24,12 @@ import (
 
 const (
 	// workers run scenarios concurrently; slowWorkers those with slow calls.
-	workers, slowWorkers = 8, 30
+	workers, slowWorkers = 8, 12
 	scenarioTimeout      = 4 * time.Minute
 	// visibility is the visibility timeout of the queues in seconds: six minutes on AWS.
 	visibility = "15"
+	// sweepParts is the number of parts of the sweep: one for each schedule in the template.
+	sweepParts = 4
 )
 
 // faults runs the scenario once without a fault to see which calls of AWS the functions
@@ -38,7 +40,7 @@ func faults(ctx context.Context, t *testing.T, _ stackenv.Env) {
 	s := startFaultStack(ctx, t)
 	sweeping, stop := context.WithCancel(ctx)
 	t.Cleanup(stop)
-	go s.sweepRepeatedly(sweeping)
+	s.sweepRepeatedly(sweeping)
 	check(t, s.run(ctx, true, func() {}))
 	var calls []faultproxy.Call
 	var outcomes []faultOutcome
@@ -169,7 +171,7 @@ func startFaultStack(ctx context.Context, t *testing.T) *faultStack {
 	s.env, err = own.Up(ctx, "--parameter", "MinLeadSeconds=2", "--parameter", "SweepAfterSeconds=2",
 		"--functions-aws", s.proxy.URL())
 	check(t, err)
-	for _, queue := range []string{"RELEASE", "SEND", "EVENTS", "NOTIFY", "REVOKE", "EXPORTS"} {
+	for _, queue := range []string{"RELEASE", "SEND", "EVENTS", "NOTIFY", "REVOKE", "EXPORTS", "IMPORTS"} {
 		_, err := sqs.NewFromConfig(s.env.AWS()).SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{
 			QueueUrl: aws.String(s.env[queue+"_QUEUE_URL"]), Attributes: map[string]string{"VisibilityTimeout": visibility},
 		})
@@ -178,13 +180,26 @@ func startFaultStack(ctx context.Context, t *testing.T) *faultStack {
 	return s
 }
 
-// sweepRepeatedly calls the sweep function every two seconds, in place of every minute.
+// sweepRepeatedly calls the sweep function for its parts, as the schedules do every minute.
 func (s *faultStack) sweepRepeatedly(ctx context.Context) {
+	for part := range sweepParts {
+		go s.sweepPart(ctx, part)
+	}
+}
+
+// sweepPart sweeps a part two seconds after its last sweep. Sweeps that started at fixed times
+// would overlap on a slow machine, and slow it down further. A sweep that hangs is left alone
+// after hangs.
+func (s *faultStack) sweepPart(ctx context.Context, part int) {
+	const pause, hangs = 2 * time.Second, 15 * time.Second
 	functions := lambda.NewFromConfig(s.env.AWS())
-	for wait(ctx, 2*time.Second) == nil {
-		go func() { // one may hang
-			_, _ = functions.Invoke(ctx, &lambda.InvokeInput{FunctionName: aws.String(s.env["SWEEP_FUNCTION"]), Payload: []byte("{}")})
-		}()
+	sweep := &lambda.InvokeInput{
+		FunctionName: aws.String(s.env["SWEEP_FUNCTION"]), Payload: fmt.Appendf(nil, `{"part":%d,"of":%d}`, part, sweepParts),
+	}
+	for wait(ctx, pause) == nil {
+		limited, cancel := context.WithTimeout(ctx, hangs)
+		_, _ = functions.Invoke(limited, sweep)
+		cancel()
 	}
 }
 
