@@ -18,8 +18,8 @@ CAMPAIGN ?= events/demo-campaign.csv
 PACKAGES  ?= ./...
 TESTFLAGS ?=
 RACE      ?= $(if $(shell command -v gcc || command -v clang),-race)
-# Without paths and symbols, a clone in another folder finds the compiled packages in the build
-# cache, and linking takes half the time. `make lint` runs vet.
+# Without paths, a clone in another folder finds the compiled packages in the build cache. Without
+# symbols, test binaries are smaller. `make lint` runs vet.
 TESTBUILD := -trimpath -ldflags='-s -w' -vet=off
 # What is raced: packages whose code or tests start a goroutine or an HTTP server. The others
 # have nothing that the race detector could find, and are up to thirty times faster without it.
