@@ -24,7 +24,9 @@ type Call struct {
 	Schedule, NotAfter      string // "" for none
 	TemplateVersion         int    // the only one to accept, 0 for any
 	// Part identifies a part of a campaign, "" for a call that is not one. A part that was
-	// accepted before is accepted again without effect, whatever the call contains meanwhile.
+	// accepted before is accepted again without effect, whatever the call contains meanwhile. A
+	// part of a rescheduled campaign has the campaign's time in place of its Schedule; without a
+	// Schedule, it goes at once, but not before the campaign's time.
 	Part     string
 	Messages []Message
 }

@@ -90,6 +90,7 @@ func (s *AcceptanceStore) readSnapshot(q campaign.AcceptQuery, keys map[string]r
 		}
 		snapshot.Meta = &campaign.Meta{
 			Name: getText(r, "name"), CreatedAt: getMillis(r, "createdAt"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
+			Move: readMove(r),
 		}
 	}
 	snapshot.NameTaken = row("name") != nil
@@ -199,11 +200,15 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 	if a.Batch.Scheduled {
 		update, values[":true"] = update+", anyScheduled = :true", boolean(true)
 	}
+	condition := "batches = :read AND createdAt = :created AND attribute_not_exists(cancelled) AND " + notForgetting
+	if a.Batch.Part != "" {
+		condition += " AND " + unmoved(a.Moves, values)
+	}
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName:                 &s.Campaigns,
 		Key:                       metaKey(a.Batch.ID),
 		UpdateExpression:          aws.String(update + " ADD accepted :more"),
-		ConditionExpression:       aws.String("batches = :read AND createdAt = :created AND attribute_not_exists(cancelled) AND " + notForgetting),
+		ConditionExpression:       &condition,
 		ExpressionAttributeValues: values,
 	}}
 }

@@ -150,6 +150,7 @@ func (s *Pages) fixed(p *web.Page, r *request) (pl plan, err error) {
 	if pl, err = s.plan(p, r.upload(file)); err != nil {
 		return pl, err
 	}
+	r.Due = pl.due
 	r.Template, err = s.template(p, r.TemplateID)
 	switch {
 	case errors.Is(err, campaign.ErrNotFound):
