@@ -66,6 +66,9 @@ type AcceptCommand struct {
 	// it differs, because a part has the campaign's due time.
 	Moves int
 
+	// AskedBy is the email address of who asked for the campaign's approval, "" without one.
+	AskedBy string
+
 	Limits Spending // of the budget, for a batch with a reservation
 
 	ClientID       string

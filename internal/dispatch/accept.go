@@ -72,6 +72,7 @@ func (s *Service) acceptance(c *call, state campaign.AcceptState) campaign.Accep
 		Ordinal:   1,
 		Packed:    c.numbers.Pack(),
 		CreatedAt: c.now,
+		AskedBy:   c.askedBy,
 	}
 	if len(state.Template.AllSuggestions()) > 0 {
 		a.Batch.TapKey = random.Bytes(campaign.TapKeySize)

@@ -28,6 +28,7 @@ type Call struct {
 	// part of a rescheduled campaign has the campaign's time in place of its Schedule; without a
 	// Schedule, it goes at once, but not before the campaign's time.
 	Part     string
+	AskedBy  string // email address of who asked for the campaign's approval, "" without one
 	Messages []Message
 }
 
@@ -116,7 +117,7 @@ func (s *Service) Accept(ctx context.Context, asked Call) (r Receipt, err error)
 
 // newCall returns a call with the faults found in it alone.
 func (s *Service) newCall(asked Call) *call {
-	c := &call{tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, now: s.Now()}
+	c := &call{tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, askedBy: asked.AskedBy, now: s.Now()}
 	req, found := asked.request()
 	s.take(c, req, found)
 	return c

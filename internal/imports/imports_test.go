@@ -632,6 +632,25 @@ func TestImport_RescheduledInStep(t *testing.T) {
 	c.sameTime(i)
 }
 
+// The campaign keeps who asked for its approval, whichever part is accepted first.
+func TestImport_AskedBy(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	for _, approved := range []bool{true, false} { // before the first part, or after it
+		i := c.ready(five, nil)
+		if approved {
+			i.AskedBy = "bia@example.com"
+		}
+		i = c.sendFirst(i)
+		c.queue.tasks, i.AskedBy = nil, "bia@example.com"
+		c.send(i)
+		all, err := c.store.Overview(t.Context(), i.ID)
+		if err != nil || all.AskedBy != "bia@example.com" {
+			t.Errorf("approved before the first part %t: asked by %q, %v", approved, all.AskedBy, err)
+		}
+	}
+}
+
 // A campaign whose rest was refused for the budget is rescheduled: the rest goes with it.
 func TestImport_RescheduledAfterBudget(t *testing.T) {
 	t.Parallel()

@@ -191,6 +191,9 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 		if a.Batch.Scheduled {
 			row["anyScheduled"] = boolean(true)
 		}
+		if a.AskedBy != "" {
+			row["askedBy"] = text(a.AskedBy)
+		}
 		return s.putNew(row)
 	}
 	update, values := "SET batches = :new, lastAt = :at", Item{
@@ -199,6 +202,9 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 	}
 	if a.Batch.Scheduled {
 		update, values[":true"] = update+", anyScheduled = :true", boolean(true)
+	}
+	if a.AskedBy != "" { // the first parts may have needed no approval
+		update, values[":asker"] = update+", askedBy = :asker", text(a.AskedBy)
 	}
 	condition := "batches = :read AND createdAt = :created AND attribute_not_exists(cancelled) AND " + notForgetting
 	if a.Batch.Part != "" {
