@@ -8,6 +8,7 @@ type Meta struct {
 	CreatedAt time.Time
 	Batches   int // batches accepted so far; the newest packed set has this ordinal
 	Cancelled bool
+	Move      Move
 }
 
 // PackedSet is the set of a batch's numbers, packed by numberset. Only an erasure changes it.
@@ -61,6 +62,12 @@ type AcceptCommand struct {
 	// CreatedAt is the campaign's creation time as read. The write fails if it differs,
 	// because a deleted campaign's ID can be reused.
 	CreatedAt time.Time
+	// Moves is the number of reschedules of the campaign as read. The write of a part fails if
+	// it differs, because a part has the campaign's due time.
+	Moves int
+
+	// AskedBy is the email address of who asked for the campaign's approval, "" without one.
+	AskedBy string
 
 	Limits Spending // of the budget, for a batch with a reservation
 

@@ -50,6 +50,7 @@ type Import struct {
 	TemplateVersion int    `json:"templateVersion"` // as checked, the one that is sent
 	Schedule        string `json:"schedule,omitempty"`
 	NotAfter        string `json:"notAfter,omitempty"`
+	AskedBy         string `json:"askedBy,omitempty"` // email address of who asked for its approval, once it is approved
 
 	FileName string `json:"fileName"`
 	Size     int64  `json:"size"`               // bytes

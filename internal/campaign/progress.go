@@ -6,6 +6,7 @@ import "time"
 type Campaign struct {
 	ID
 	Name        string
+	AskedBy     string // email address of who asked for its approval, "" without one
 	CreatedAt   time.Time
 	CancelledAt time.Time // zero if not cancelled
 	Revoke      bool      // its cancellation also revokes messages at the provider

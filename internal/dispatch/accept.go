@@ -72,6 +72,7 @@ func (s *Service) acceptance(c *call, state campaign.AcceptState) campaign.Accep
 		Ordinal:   1,
 		Packed:    c.numbers.Pack(),
 		CreatedAt: c.now,
+		AskedBy:   c.askedBy,
 	}
 	if len(state.Template.AllSuggestions()) > 0 {
 		a.Batch.TapKey = random.Bytes(campaign.TapKeySize)
@@ -79,7 +80,7 @@ func (s *Service) acceptance(c *call, state campaign.AcceptState) campaign.Accep
 	}
 	a.Limits = c.bill.reserve(&a.Batch)
 	if state.Meta != nil {
-		a.Ordinal, a.CreatedAt = state.Meta.Batches+1, state.Meta.CreatedAt
+		a.Ordinal, a.CreatedAt, a.Moves = state.Meta.Batches+1, state.Meta.CreatedAt, state.Meta.Move.Revision
 	}
 	if c.client != nil && c.client.key != "" {
 		a.ClientID, a.IdempotencyKey = c.client.id, c.client.key
@@ -106,7 +107,7 @@ func (s *Service) batch(c *call) campaign.Batch {
 		AcceptedAt:      c.now,
 		Due:             c.times.due,
 		NotAfter:        c.times.notAfter,
-		Scheduled:       c.req.schedule.present(),
+		Scheduled:       c.times.scheduled,
 		State:           campaign.BatchPending,
 		NextCheck:       c.times.due.Add(s.Grace),
 		Test:            campaign.TestName.MatchString(c.req.name.value),

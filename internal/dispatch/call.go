@@ -24,8 +24,11 @@ type Call struct {
 	Schedule, NotAfter      string // "" for none
 	TemplateVersion         int    // the only one to accept, 0 for any
 	// Part identifies a part of a campaign, "" for a call that is not one. A part that was
-	// accepted before is accepted again without effect, whatever the call contains meanwhile.
+	// accepted before is accepted again without effect, whatever the call contains meanwhile. A
+	// part of a rescheduled campaign has the campaign's time in place of its Schedule; without a
+	// Schedule, it goes at once, but not before the campaign's time.
 	Part     string
+	AskedBy  string // email address of who asked for the campaign's approval, "" without one
 	Messages []Message
 }
 
@@ -114,7 +117,7 @@ func (s *Service) Accept(ctx context.Context, asked Call) (r Receipt, err error)
 
 // newCall returns a call with the faults found in it alone.
 func (s *Service) newCall(asked Call) *call {
-	c := &call{tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, now: s.Now()}
+	c := &call{tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, askedBy: asked.AskedBy, now: s.Now()}
 	req, found := asked.request()
 	s.take(c, req, found)
 	return c

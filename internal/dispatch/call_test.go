@@ -333,3 +333,88 @@ func TestAccept_AllRacesLost(t *testing.T) {
 		}
 	})
 }
+
+// rescheduling is a store in which something happens between the read and the write of a call.
+type rescheduling struct {
+	dispatch.Store
+	between func()
+}
+
+func (r *rescheduling) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
+	if between := r.between; between != nil {
+		r.between = nil
+		between()
+	}
+	return r.Store.Accept(ctx, a, token)
+}
+
+// moveTo reschedules a campaign.
+func (b *bench) moveTo(id campaign.ID, due time.Time) {
+	b.t.Helper()
+	c, err := b.store.Dispatched(b.t.Context(), id)
+	b.must(err)
+	_, moved, err := b.store.MoveCampaign(b.t.Context(), c, due, due)
+	if b.must(err); !moved {
+		b.t.Fatal("the campaign was not rescheduled")
+	}
+}
+
+// A part has the time of its campaign, also if the campaign is rescheduled while the part is
+// being accepted. Other calls have a time of their own.
+func TestAccept_RescheduledCampaign(t *testing.T) {
+	t.Parallel()
+	const first = "2037-11-22T15:00:00Z"
+	for name, test := range map[string]struct{ part, schedule, due string }{
+		"a part":                {"part 2", first, "2037-11-24T15:00:00Z"},
+		"a part without a time": {"part 2", "", "2037-11-24T15:00:00Z"},
+		"another call":          {"", first, first},
+	} {
+		for _, during := range []bool{false, true} {
+			t.Run(name+", during the call: "+strconv.FormatBool(during), func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t)
+				b.billing("0.10", "") // room for both
+				call := b.asked(func(c *dispatch.Call) { c.Part, c.Schedule = "part 1", first })
+				_, err := b.Accept(t.Context(), call)
+				b.must(err)
+				move := func() { b.moveTo(call.ID, b.now.AddDate(0, 0, 3)) }
+				if during {
+					b.Store = &rescheduling{b.store, move}
+				} else {
+					move()
+				}
+				call.Batch, call.Part, call.Schedule, call.Messages = "2", test.part, test.schedule, people(21987654321, 1)
+				_, err = b.Accept(t.Context(), call)
+				b.must(err)
+				all, err := b.store.Dispatched(t.Context(), call.ID)
+				b.must(err)
+				second := all.Batches[1]
+				if got := second.Due.Format(time.RFC3339); got != test.due || second.ReservedOn != got[:10] || !second.Scheduled {
+					t.Errorf("due %s, reserved on %s, scheduled %t; want %s", got, second.ReservedOn, second.Scheduled, test.due)
+				}
+			})
+		}
+	}
+}
+
+// The rest of a rescheduled campaign is refused after its new time, unless it goes at once.
+func TestAccept_RescheduledCampaignTooLate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	call := b.asked(func(c *dispatch.Call) { c.Part, c.Schedule = "part 1", "2037-11-24T15:00:00Z" })
+	_, err := b.Accept(t.Context(), call)
+	b.must(err)
+	b.moveTo(call.ID, b.now.Add(time.Hour))
+	b.at(b.now.Add(2 * time.Hour))
+	call.Batch, call.Part, call.Messages = "2", "part 2", people(21987654321, 1)
+	_, err = b.Accept(t.Context(), call)
+	if diff := cmp.Diff([]string{"schedule_too_soon"}, refused(t, err)); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+	call.Schedule = ""
+	_, err = b.Accept(t.Context(), call)
+	b.must(err)
+	if got := b.handoffs.batches[1]; got.Scheduled || !got.Due.Equal(b.Now()) {
+		t.Errorf("due %v, scheduled %t; want at once", got.Due, got.Scheduled)
+	}
+}

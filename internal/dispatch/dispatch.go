@@ -45,26 +45,26 @@ type Service struct {
 
 // call is the state of one dispatch call.
 type call struct {
-	tenant   string
-	client   *client // nil for a call of a page or a worker
-	version  int     // of the template that the call needs, 0 for any
-	part     string  // see Call.Part
-	now      time.Time
-	req      *request
-	faults   faults // found in the request alone
-	times    times
-	numbers  numberset.Set // accepted numbers
-	bill     bill
-	staged   staged
-	accepted bool
+	tenant     string
+	client     *client // nil for a call of a page or a worker
+	version    int     // of the template that the call needs, 0 for any
+	part       string  // see Call.Part
+	askedBy    string  // see Call.AskedBy
+	now        time.Time
+	req        *request
+	faults     faults // found in the request alone
+	times      times
+	timeFaults faults
+	numbers    numberset.Set // accepted numbers
+	bill       bill
+	staged     staged
+	accepted   bool
 }
 
 // take sets the request of a call, with the faults found in it.
 func (s *Service) take(c *call, req *request, found faults) {
 	c.req, c.faults = req, append(c.faults, found...)
-	var late faults
-	c.times, late = req.checkTimes(c.now, s.Lead)
-	c.faults = append(c.faults, late...)
+	s.setTimes(c, nil)
 	c.numbers = req.numbers()
 }
 
@@ -127,7 +127,8 @@ func (c *call) query() campaign.AcceptQuery {
 }
 
 // loadState reads the rows that the call depends on. It also returns the
-// subset of the call's numbers that earlier batches contain.
+// subset of the call's numbers that earlier batches contain. A part has the times of the
+// campaign as read from then on.
 func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState, numberset.Set, error) {
 	q := c.query()
 	q.Calls = s.mustCount(c)
@@ -135,8 +136,18 @@ func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState,
 	for range maxReads {
 		q.KnownSets = s.SeenNumbers.Known(id)
 		state, err := s.Store.Snapshot(ctx, q)
-		if err != nil || state.Meta == nil {
+		if err != nil {
 			return state, nil, err
+		}
+		if c.part != "" {
+			s.setTimes(c, state.Meta)
+		}
+		if day := localtime.Day(c.times.due); day != q.Date { // the campaign was rescheduled
+			q.Date = day
+			continue
+		}
+		if state.Meta == nil {
+			return state, nil, nil
 		}
 		earlier, complete, err := s.SeenNumbers.Find(id, *state.Meta, state.Sets, c.numbers)
 		if err != nil || complete {
@@ -148,8 +159,9 @@ func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState,
 }
 
 // maxReads is the maximum number of reads of a call's rows while they and the sets show
-// different batches. An eventually consistent read may miss the newest set, and a
-// consistent read may miss a set, or return one, that is added between the reads.
+// different batches, or the budget of another day than the campaign's. An eventually consistent
+// read may miss the newest set, and a consistent read may miss a set, or return one, that is
+// added between the reads.
 const maxReads = 4
 
-var errIncomplete = errors.New("a set of numbers is missing")
+var errIncomplete = errors.New("the rows of the call do not match")

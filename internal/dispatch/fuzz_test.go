@@ -22,7 +22,7 @@ func FuzzReadRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		unknown := &unknownNames{}
 		q, found := readRequest(body, unknown)
-		read, late := q.checkTimes(now, 5*time.Minute)
+		read, late := q.checkTimes(now, 5*time.Minute, time.Time{})
 		for _, v := range append(found, late...) {
 			if v.status() != http.StatusBadRequest || v.Code == "" || v.Detail == "" {
 				t.Errorf("a violation without detail: %+v", v)

@@ -12,7 +12,7 @@ import (
 // determines the status of the answer. earlier is the subset of the call's numbers that
 // earlier batches contain.
 func validate(c *call, s campaign.AcceptState, earlier numberset.Set) faults {
-	found := slices.Clone(c.faults)
+	found := slices.Concat(c.faults, c.timeFaults)
 	if c.req.templateID.present() {
 		found.checkTemplate(c, s.Template)
 	}

@@ -602,6 +602,83 @@ func TestImport_Rescheduled(t *testing.T) {
 	}
 }
 
+// moving is a dispatch service before whose next call a campaign is rescheduled.
+type moving struct {
+	dispatch.Dispatcher
+	move func()
+}
+
+func (m *moving) Accept(ctx context.Context, c dispatch.Call) (dispatch.Receipt, error) {
+	if move := m.move; move != nil {
+		m.move = nil
+		move()
+	}
+	return m.Dispatcher.Accept(ctx, c)
+}
+
+// A campaign that is rescheduled just before a part is accepted takes the part along.
+func TestImport_RescheduledInStep(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.sendFirst(c.ready(five, func(i *campaign.Import) { i.Schedule = noon.Add(time.Hour).Format(time.RFC3339) }))
+	w := c.worker(c.store, c.blobs, c.queue)
+	w.Dispatch = &moving{w.Dispatch, func() { c.reschedule(i, noon.Add(24*time.Hour)) }}
+	tasks := c.queue.tasks
+	c.queue.tasks = nil
+	c.must(w.Handle(t.Context(), tasks)[0])
+	if sent := c.stored(i); sent.State != campaign.ImportSent || len(c.batches(i)) != 3 {
+		t.Errorf("%s, %q, batches %v", sent.State, sent.Fault, c.batches(i))
+	}
+	c.sameTime(i)
+}
+
+// The campaign keeps who asked for its approval, whichever part is accepted first.
+func TestImport_AskedBy(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	for _, approved := range []bool{true, false} { // before the first part, or after it
+		i := c.ready(five, nil)
+		if approved {
+			i.AskedBy = "bia@example.com"
+		}
+		i = c.sendFirst(i)
+		c.queue.tasks, i.AskedBy = nil, "bia@example.com"
+		c.send(i)
+		all, err := c.store.Overview(t.Context(), i.ID)
+		if err != nil || all.AskedBy != "bia@example.com" {
+			t.Errorf("approved before the first part %t: asked by %q, %v", approved, all.AskedBy, err)
+		}
+	}
+}
+
+// A campaign whose rest was refused for the budget is rescheduled: the rest goes with it.
+func TestImport_RescheduledAfterBudget(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.ready(five, func(i *campaign.Import) { i.Schedule = noon.Add(time.Hour).Format(time.RFC3339) })
+	limit := func(day campaign.Money) {
+		c.must(c.store.SaveBilling(t.Context(), c.tenant, campaign.Billing{
+			Prices: campaign.Prices{Basic: 50_000, Single: 50_000}, Limits: campaign.Spending{Day: day},
+		}))
+	}
+	limit(100_000) // for one part
+	if i = c.send(i); i.State != campaign.ImportStopped || i.Fault != campaign.CodeBudgetExceeded || i.Sent != 1 {
+		t.Fatalf("%s, %q after %d parts; want a stop", i.State, i.Fault, i.Sent)
+	}
+	due := noon.Add(24 * time.Hour)
+	c.reschedule(i, due)
+	shown, err := c.Import(t.Context(), i.ID)
+	c.must(err)
+	if shown.Schedule != due.Format(time.RFC3339) {
+		t.Errorf("the page of the rest shows %s, want %v", shown.Schedule, due)
+	}
+	limit(1_000_000)
+	if i = c.send(shown); i.State != campaign.ImportSent || len(c.batches(i)) != 3 {
+		t.Errorf("%s, %q, batches %v", i.State, i.Fault, c.batches(i))
+	}
+	c.sameTime(i)
+}
+
 // Of a campaign that was cancelled meanwhile, nothing more goes and no file is left.
 func TestImport_CampaignCancelled(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func decodePart(body []byte) (p part, err error) {
 func (p part) call(i campaign.Import, number int) dispatch.Call {
 	c := dispatch.Call{
 		ID: i.ID, Name: i.Name, TemplateID: i.TemplateID, TemplateVersion: i.TemplateVersion,
-		Batch: strconv.Itoa(number), Part: i.PartID(number), Schedule: i.Schedule, NotAfter: i.NotAfter,
+		Batch: strconv.Itoa(number), Part: i.PartID(number), Schedule: i.Schedule, NotAfter: i.NotAfter, AskedBy: i.AskedBy,
 		Messages: make([]dispatch.Message, 0, len(p)),
 	}
 	if i.Late {

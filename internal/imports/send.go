@@ -23,7 +23,7 @@ func (w *Worker) send(ctx context.Context, i campaign.Import) (err error) {
 	starting, cancel := withMargin(ctx)
 	defer cancel()
 	for i.Sent < i.Read.Parts {
-		if i, err = w.follow(ctx, i); err != nil {
+		if i, err = w.saveMoved(ctx, i); err != nil {
 			return err
 		}
 		if wait := w.untilDue(i); i.Late && wait > 0 { // what goes at once must not go before its time
@@ -39,21 +39,30 @@ func (w *Worker) send(ctx context.Context, i campaign.Import) (err error) {
 	return w.finish(ctx, i)
 }
 
-// follow gives the remaining parts the time to which the campaign was rescheduled.
-func (w *Worker) follow(ctx context.Context, i campaign.Import) (campaign.Import, error) {
+// saveMoved saves the time of a rescheduled campaign, for which a late rest waits. Dispatch
+// gives each part the campaign's time itself.
+func (w *Worker) saveMoved(ctx context.Context, i campaign.Import) (campaign.Import, error) {
+	now, err := moved(ctx, w.Store, i)
+	if err != nil || now.Schedule == i.Schedule {
+		return i, err
+	}
+	now.Late = false
+	return w.Store.SaveImport(ctx, now)
+}
+
+// moved returns an import with the time to which its campaign was rescheduled.
+func moved(ctx context.Context, store Store, i campaign.Import) (campaign.Import, error) {
 	if i.Sent == 0 {
 		return i, nil
 	}
-	last, err := w.Store.Move(ctx, i.ID)
+	last, err := store.Move(ctx, i.ID)
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return i, err
 	}
-	due := last.Due.UTC().Format(time.RFC3339Nano)
-	if last.Revision == 0 || i.Schedule == due {
-		return i, nil
+	if last.Revision > 0 {
+		i.Schedule = last.Due.UTC().Format(time.RFC3339Nano)
 	}
-	i.Schedule, i.Late = due, false
-	return w.Store.SaveImport(ctx, i)
+	return i, nil
 }
 
 // untilDue returns the time until the schedule, which is negative after it and without one.

@@ -134,10 +134,14 @@ func (s *Service) create(ctx context.Context, i campaign.Import) (campaign.Impor
 	return i, nil, err
 }
 
-// Import returns an import, and continues it if its task was lost. The error wraps
-// campaign.ErrNotFound if it does not exist.
+// Import returns an import, and continues it if its task was lost. The rest of a stopped one has
+// the time to which its campaign was rescheduled. The error wraps campaign.ErrNotFound if the
+// import does not exist.
 func (s *Service) Import(ctx context.Context, id campaign.ID) (campaign.Import, error) {
 	i, err := s.Store.Import(ctx, id)
+	if err == nil && i.State == campaign.ImportStopped {
+		return moved(ctx, s.Store, i)
+	}
 	if err != nil || !i.Working() || s.Now().Sub(i.UpdatedAt) < lostAfter {
 		return i, err
 	}

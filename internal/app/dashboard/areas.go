@@ -41,7 +41,7 @@ const seenNumbersLimit = 16 << 20
 // campaignPages returns the pages of campaigns, on the API's services.
 func campaignPages(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) area {
 	return area{campaigns.Area(), &campaigns.Pages{
-		Store: campaignRows{rows.Approvals, rows.Campaigns, rows.Replies, rows.Templates}, Credentials: auth,
+		Store: campaignRows{rows.Campaigns, rows.Replies, rows.Templates}, Credentials: auth,
 		Messages: &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
 		Controls: &control.Service{
 			Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),

@@ -4,7 +4,6 @@ import "campaign-dispatch/internal/aws/dynamo"
 
 // campaignRows has the rows of the pages of campaigns.
 type campaignRows struct {
-	*dynamo.ApprovalStore
 	*dynamo.CampaignStore
 	*dynamo.ReplyStore
 	*dynamo.TemplateStore

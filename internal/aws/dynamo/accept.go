@@ -90,6 +90,7 @@ func (s *AcceptanceStore) readSnapshot(q campaign.AcceptQuery, keys map[string]r
 		}
 		snapshot.Meta = &campaign.Meta{
 			Name: getText(r, "name"), CreatedAt: getMillis(r, "createdAt"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
+			Move: readMove(r),
 		}
 	}
 	snapshot.NameTaken = row("name") != nil
@@ -190,6 +191,9 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 		if a.Batch.Scheduled {
 			row["anyScheduled"] = boolean(true)
 		}
+		if a.AskedBy != "" {
+			row["askedBy"] = text(a.AskedBy)
+		}
 		return s.putNew(row)
 	}
 	update, values := "SET batches = :new, lastAt = :at", Item{
@@ -199,11 +203,18 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 	if a.Batch.Scheduled {
 		update, values[":true"] = update+", anyScheduled = :true", boolean(true)
 	}
+	if a.AskedBy != "" { // the first parts may have needed no approval
+		update, values[":asker"] = update+", askedBy = :asker", text(a.AskedBy)
+	}
+	condition := "batches = :read AND createdAt = :created AND attribute_not_exists(cancelled) AND " + notForgetting
+	if a.Batch.Part != "" {
+		condition += " AND " + unmoved(a.Moves, values)
+	}
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName:                 &s.Campaigns,
 		Key:                       metaKey(a.Batch.ID),
 		UpdateExpression:          aws.String(update + " ADD accepted :more"),
-		ConditionExpression:       aws.String("batches = :read AND createdAt = :created AND attribute_not_exists(cancelled) AND " + notForgetting),
+		ConditionExpression:       &condition,
 		ExpressionAttributeValues: values,
 	}}
 }

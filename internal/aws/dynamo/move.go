@@ -90,19 +90,27 @@ func (s *MoveStore) metaMove(c campaign.Campaign, to campaign.Move) types.Transa
 	if to.Open {
 		update += ", moving = :true, movingHeld = :held"
 	}
-	unmoved, values := "attribute_not_exists(moves)", Item{
+	values := Item{
 		":due": millis(to.Due), ":revision": number(to.Revision), ":batches": number(to.Batches), ":true": boolean(true),
 	}
 	if to.Open {
 		values[":held"] = number(to.Held)
 	}
-	if c.Move.Revision > 0 {
-		unmoved, values[":read"] = "moves = :read", number(c.Move.Revision)
-	}
-	condition := "batches = :batches AND attribute_not_exists(cancelled) AND attribute_not_exists(moving) AND " + notForgetting + " AND " + unmoved
+	condition := "batches = :batches AND attribute_not_exists(cancelled) AND attribute_not_exists(moving) AND " + notForgetting +
+		" AND " + unmoved(c.Move.Revision, values)
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName: &s.Campaigns, Key: metaKey(c.ID), UpdateExpression: &update, ConditionExpression: &condition, ExpressionAttributeValues: values,
 	}}
+}
+
+// unmoved returns the condition that the revision of META's move is the one that was read, and
+// adds its value.
+func unmoved(revision int, values Item) string {
+	if revision == 0 {
+		return "attribute_not_exists(moves)"
+	}
+	values[":moves"] = number(revision)
+	return "moves = :moves"
 }
 
 // batchMoves changes the rows of batches that wait and are older than the move.

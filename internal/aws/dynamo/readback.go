@@ -28,7 +28,7 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 
 // overview are the attributes of META and BATCH rows that Overview reads.
 var overview = []string{
-	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
+	"sk", "name", "askedBy", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "revoke", "tapKey", "countsClicks", "nextCheck", "failedAt", forgetting,
 	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld",
@@ -66,7 +66,7 @@ func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, 
 	}
 	meta := rows[len(rows)-1]
 	c := campaign.Campaign{
-		ID: id, Name: getText(meta, "name"), CreatedAt: getMillis(meta, "createdAt"),
+		ID: id, Name: getText(meta, "name"), AskedBy: getText(meta, "askedBy"), CreatedAt: getMillis(meta, "createdAt"),
 		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "revoke"), Move: readMove(meta), BatchCount: int(getNumber(meta, "batches")),
 		Batches: make([]campaign.Progress, len(rows)-1),
 	}

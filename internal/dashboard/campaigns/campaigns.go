@@ -40,9 +40,6 @@ type Store interface {
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// Replies returns the newest replies to a tenant between two times, the newest first.
 	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]campaign.Reply, error)
-	// Approval returns the request for the approval of a campaign. The error wraps
-	// campaign.ErrNotFound if nobody asked for it.
-	Approval(ctx context.Context, tenant, campaignID string) (campaign.Approval, error)
 	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 }

@@ -52,6 +52,7 @@ type service struct {
 	queued []string
 	handed []time.Time
 	later  time.Duration // than noon it is
+	asker  string        // who asked for the approval of the next campaigns
 
 	credentials []campaign.Credential // of any tenant
 }
@@ -128,7 +129,7 @@ func (d *service) accept(id, name string, ordinal, n int, change func(b *campaig
 	}
 	d.must(d.blobs.Put(context.Background(), b.Payload, body, "application/octet-stream"))
 	d.must(d.store.Accept(context.Background(), campaign.AcceptCommand{
-		Batch: b, Campaign: name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon.Add(-2 * time.Hour),
+		Batch: b, Campaign: name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon.Add(-2 * time.Hour), AskedBy: d.asker,
 	}, rand.Text()))
 	return b
 }

@@ -98,7 +98,7 @@ func (s *Pages) askReschedule(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if err := s.mayChangeTime(p, c); err != nil {
+	if err := mayChangeTime(p, c); err != nil {
 		return err
 	}
 	if !p.R.URL.Query().Has("batch") {
@@ -121,7 +121,7 @@ func (s *Pages) reschedule(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if err := s.mayChangeTime(p, c); err != nil {
+	if err := mayChangeTime(p, c); err != nil {
 		return err
 	}
 	if !p.R.PostForm.Has("batch") {

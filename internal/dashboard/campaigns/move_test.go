@@ -96,26 +96,33 @@ func TestMove_Refused(t *testing.T) {
 }
 
 // An approved campaign keeps its time, unless another admin than the one who asked changes it.
+// That holds after the request for approval has expired too.
 func TestMove_Approved(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
+	d.asker = d.admin().Session.Email
 	b := d.scheduled(uuid(), 1)[0]
-	path := pathOf(b) + "/reschedule"
-	asker := d.admin()
 	d.must(d.store.AskApproval(t.Context(), campaign.Approval{
-		Tenant: b.Tenant, CampaignID: b.CampaignID, By: asker.Session.Email, At: noon, State: campaign.ApprovalSent,
+		Tenant: b.Tenant, CampaignID: b.CampaignID, By: d.asker, At: noon, State: campaign.ApprovalSent,
 	}))
-	other := d.SignedIn(web.Session{Tenant: b.Tenant, Email: "bia@example.com", Role: web.RoleAdmin})
-	form := url.Values{"plan": {other.Get(path).Value("plan")}, "schedule": {"2037-11-22T10:30"}}
-	for _, who := range []webtest.Person{asker, d.SignIn(b.Tenant, web.RoleAuthor)} {
-		for _, page := range []webtest.Answer{who.Get(path), who.Get(path + "?batch=" + b.BatchID), who.Post(path, form)} {
-			if page.Status != http.StatusForbidden || !strings.Contains(page.Text(), "was approved with this time") {
-				t.Errorf("%s gets %d: %s", who.Session.Email, page.Status, page.Text())
+	path := pathOf(b) + "/reschedule"
+	for _, test := range []struct {
+		days int
+		to   string
+	}{{0, "2038-02-01T10:30"}, {31, "2038-02-02T10:30"}} {
+		d.later = time.Duration(test.days) * 24 * time.Hour
+		other := d.SignedIn(web.Session{Tenant: b.Tenant, Email: "bia@example.com", Role: web.RoleAdmin})
+		form := url.Values{"plan": {other.Get(path).Value("plan")}, "schedule": {test.to}}
+		for _, who := range []webtest.Person{d.admin(), d.SignIn(b.Tenant, web.RoleAuthor)} {
+			for _, page := range []webtest.Answer{who.Get(path), who.Get(path + "?batch=" + b.BatchID), who.Post(path, form)} {
+				if page.Status != http.StatusForbidden || !strings.Contains(page.Text(), "was approved with this time") {
+					t.Errorf("day %d: %s gets %d: %s", test.days, who.Session.Email, page.Status, page.Text())
+				}
 			}
 		}
-	}
-	if page := other.Post(path, form); page.Status != http.StatusSeeOther {
-		t.Errorf("another admin gets %d: %s", page.Status, page.Text())
+		if page := other.Post(path, form); page.Status != http.StatusSeeOther {
+			t.Errorf("day %d: another admin gets %d: %s", test.days, page.Status, page.Text())
+		}
 	}
 }
 

@@ -150,6 +150,7 @@ func (s *Pages) fixed(p *web.Page, r *request) (pl plan, err error) {
 	if pl, err = s.plan(p, r.upload(file)); err != nil {
 		return pl, err
 	}
+	r.Due = pl.due
 	r.Template, err = s.template(p, r.TemplateID)
 	switch {
 	case errors.Is(err, campaign.ErrNotFound):
@@ -172,7 +173,7 @@ func (s *Pages) fixed(p *web.Page, r *request) (pl plan, err error) {
 func (r request) upload(file []byte) upload {
 	return upload{
 		CampaignID: r.CampaignID, Name: r.Name, TemplateID: r.TemplateID, Schedule: r.Schedule, NotAfter: r.NotAfter, FileName: r.FileName,
-		Draft: r.Draft, file: file,
+		Draft: r.Draft, askedBy: r.By, file: file,
 	}
 }
 

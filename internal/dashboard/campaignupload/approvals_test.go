@@ -72,6 +72,9 @@ func TestApproval(t *testing.T) {
 	if len(o.handoffs.batches) != 1 || o.handoffs.batches[0].Accepted != 2 {
 		t.Errorf("handed on %+v", o.handoffs.batches)
 	}
+	if c, err := o.store.Overview(t.Context(), o.handoffs.batches[0].ID); err != nil || c.AskedBy != "author@example.com" {
+		t.Errorf("the campaign was asked for by %q, %v", c.AskedBy, err)
+	}
 	says(t, o.author.Get(path), http.StatusOK, "Approved and sent", "approver@example.com")
 	o.decide(o.approver, path, "approve", "")
 	if len(o.handoffs.batches) != 1 {

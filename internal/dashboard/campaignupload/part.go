@@ -32,7 +32,7 @@ func (u upload) call(p *web.Page, t table, part part) dispatch.Call {
 	c := dispatch.Call{
 		ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: u.CampaignID}, Name: u.Name, TemplateID: u.TemplateID,
 		Batch: part.batch(), Part: campaign.Digest(u.CampaignID + "\n" + part.batch()),
-		Schedule: u.Schedule, NotAfter: u.NotAfter, Messages: make([]dispatch.Message, 0, len(part.rows)),
+		Schedule: u.Schedule, NotAfter: u.NotAfter, AskedBy: u.askedBy, Messages: make([]dispatch.Message, 0, len(part.rows)),
 	}
 	for _, r := range part.rows {
 		c.Messages = append(c.Messages, dispatch.Message{Phone: r.Cell(t.Phone), UID: r.Cell(t.UID), Vars: t.Variables(r), Line: r.Line})

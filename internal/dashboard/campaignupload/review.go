@@ -44,9 +44,10 @@ type plan struct {
 	table    table
 	parts    []part
 	repeated []repeated
-	done     int    // parts that were accepted already
-	misfit   string // why the file does not fit the template, or ""
-	version  int    // of the template
+	done     int       // parts that were accepted already
+	due      time.Time // of the rest, zero for immediately
+	misfit   string    // why the file does not fit the template, or ""
+	version  int       // of the template
 }
 
 // fit finds the template's columns in the file.
@@ -63,8 +64,24 @@ func (s *Pages) plan(p *web.Page, u upload) (pl plan, err error) {
 	}
 	rows, repeated := unique(pl.table)
 	pl.parts, pl.repeated = partsOf(rows), repeated
-	pl.done, err = s.accepted(p, u, pl.parts)
+	if pl.done, err = s.accepted(p, u, pl.parts); err != nil {
+		return pl, err
+	}
+	pl.due, err = s.due(p, u, pl.done)
 	return pl, err
+}
+
+// due returns when the rest of a campaign goes, zero for immediately. It goes with the accepted
+// parts if they were rescheduled.
+func (s *Pages) due(p *web.Page, u upload, done int) (time.Time, error) {
+	if done == 0 {
+		return instant(u.Schedule), nil
+	}
+	c, err := s.Store.Dispatched(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: u.CampaignID})
+	if err != nil || c.Move.Revision > 0 {
+		return c.Move.Due, err
+	}
+	return instant(u.Schedule), nil
 }
 
 // accepted returns the number of accepted parts. Parts are accepted in order, so a
@@ -121,12 +138,12 @@ func (s *Pages) review(p *web.Page) error {
 		return err
 	}
 	if view.Late = found.late && pl.done > 0; view.Late {
-		u.Schedule = ""
+		u.Schedule, pl.due = "", time.Time{}
 		if found, err = s.find(p, u, pl, until); err != nil {
 			return err
 		}
 	}
-	view.Due, view.Until, view.findings = instant(u.Schedule), instant(u.NotAfter), found
+	view.Due, view.Until, view.findings = pl.due, instant(u.NotAfter), found
 	if view.outlook, err = s.outlook(p, pl, found.Accepted); err != nil {
 		return err
 	}
@@ -215,7 +232,7 @@ func (s *Pages) confirm(p *web.Page) error {
 		return err
 	}
 	if p.Field("now") == "1" && pl.done > 0 {
-		u.Schedule = ""
+		u.Schedule, pl.due = "", time.Time{}
 	}
 	pl.fit(p, t)
 	done := pl.done == len(pl.parts)
@@ -238,8 +255,8 @@ func (s *Pages) confirm(p *web.Page) error {
 		return err
 	}
 	path := web.Root + "/campaigns/" + u.CampaignID
-	if due := instant(u.Schedule); !due.IsZero() {
-		return p.Done(path, "sending.scheduled", u.Name, p.When(due))
+	if !pl.due.IsZero() {
+		return p.Done(path, "sending.scheduled", u.Name, p.When(pl.due))
 	}
 	return p.Done(path, "sending.started", u.Name)
 }

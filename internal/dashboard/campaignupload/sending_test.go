@@ -467,6 +467,34 @@ func TestConfirm_ResumesAfterScheduledTime(t *testing.T) {
 	}
 }
 
+// The rest of a campaign goes with the parts that were rescheduled.
+func TestConfirm_ResumesRescheduled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(numbers(2001), fields{"schedule": "2037-11-21T13:00"})
+	b.billing(t, campaign.Spending{Day: 100_000_000}) // for one part
+	if got := b.confirm(page); got.Location != address || len(b.handoffs.batches) != 1 {
+		t.Fatalf("led to %q, %d batches; want the review after 1", got.Location, len(b.handoffs.batches))
+	}
+	c, err := b.store.Dispatched(t.Context(), b.handoffs.batches[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	due := time.Date(2037, 11, 22, 16, 0, 0, 0, time.UTC)
+	if _, moved, err := b.store.MoveCampaign(t.Context(), c, due, due); err != nil || !moved {
+		t.Fatalf("rescheduled: %t, %v", moved, err)
+	}
+	b.billing(t, campaign.Spending{Day: 200_000_000})
+	page = b.admin.Get(address)
+	says(t, page, http.StatusOK, "1 of 2 parts", "22 Nov 2037, 13:00", "Continue sending")
+	if done := b.admin.Follow(b.confirm(page)).Text(); !strings.Contains(done, "is scheduled for 22 Nov 2037, 13:00") {
+		t.Error(done)
+	}
+	if len(b.handoffs.batches) != 2 || !b.handoffs.batches[1].Due.Equal(due) {
+		t.Errorf("handed on: %+v, want the second at %v", b.handoffs.batches, due)
+	}
+}
+
 // Each check of a part advances the clock by six seconds.
 func TestConfirm_CheckOutOfTime(t *testing.T) {
 	t.Parallel()

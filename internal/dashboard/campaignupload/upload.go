@@ -29,7 +29,8 @@ type upload struct {
 	// Object is the key of the file on S3 if it is too large for the form, "" otherwise.
 	Object string `json:"object,omitempty"`
 
-	file []byte
+	askedBy string // email address of who asked for its approval, "" without one
+	file    []byte
 }
 
 // encode encodes the upload: a line of JSON, then the file.

@@ -184,6 +184,7 @@ func (s *Pages) decide(p *web.Page) error {
 	if err := s.saveDecision(p, &a, campaign.ApprovalApproved, "approval.approve"); err != nil {
 		return err
 	}
+	i.AskedBy = a.By
 	return s.send(p, i)
 }
 

@@ -142,9 +142,9 @@ func (c *company) Check(_ context.Context, _ campaign.Import, columns recipients
 }
 func (c *company) Late(campaign.Import) bool { return c.late }
 
-func (c *company) Send(context.Context, campaign.Import) error {
+func (c *company) Send(_ context.Context, i campaign.Import) error {
 	c.sent++
-	c.stored.State = campaign.ImportSending
+	c.stored.State, c.stored.AskedBy = campaign.ImportSending, i.AskedBy
 	return nil
 }
 
@@ -273,8 +273,8 @@ func TestApproval(t *testing.T) {
 	says(t, c.approver.Get(path), http.StatusOK, "Approve and send to 3 people", "SHA-256")
 	c.decide(c.approver, "approve")
 	c.decide(c.approver, "approve")
-	if c.sent != 1 || c.approval.State != campaign.ApprovalApproved {
-		t.Errorf("approved: sent %d times, the request is %s", c.sent, c.approval.State)
+	if c.sent != 1 || c.approval.State != campaign.ApprovalApproved || c.stored.AskedBy != c.admin.Session.Email {
+		t.Errorf("approved: sent %d times, the request is %s, asked by %q", c.sent, c.approval.State, c.stored.AskedBy)
 	}
 }
 
