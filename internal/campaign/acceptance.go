@@ -8,6 +8,7 @@ type Meta struct {
 	CreatedAt time.Time
 	Batches   int // batches accepted so far; the newest packed set has this ordinal
 	Cancelled bool
+	Test      bool // see Batch
 }
 
 // PackedSet is the set of a batch's numbers, packed by numberset. Only an erasure changes it.

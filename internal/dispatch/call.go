@@ -25,7 +25,10 @@ type Call struct {
 	TemplateVersion         int    // the only one to accept, 0 for any
 	// Part identifies a part of a campaign, "" for a call that is not one. A part that was
 	// accepted before is accepted again without effect, whatever the call contains meanwhile.
-	Part     string
+	Part string
+	// Test makes a new campaign a test message: the list of campaigns and the results of days
+	// leave it out. A further batch does not change what its campaign is.
+	Test     bool
 	Messages []Message
 }
 
@@ -114,7 +117,7 @@ func (s *Service) Accept(ctx context.Context, asked Call) (r Receipt, err error)
 
 // newCall returns a call with the faults found in it alone.
 func (s *Service) newCall(asked Call) *call {
-	c := &call{tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, now: s.Now()}
+	c := &call{tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, test: asked.Test, now: s.Now()}
 	req, found := asked.request()
 	s.take(c, req, found)
 	return c

@@ -49,6 +49,7 @@ type call struct {
 	client   *client // nil for a call of a page or a worker
 	version  int     // of the template that the call needs, 0 for any
 	part     string  // see Call.Part
+	test     bool    // see Call.Test
 	now      time.Time
 	req      *request
 	faults   faults // found in the request alone

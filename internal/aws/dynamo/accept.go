@@ -90,6 +90,7 @@ func (s *AcceptanceStore) readSnapshot(q campaign.AcceptQuery, keys map[string]r
 		}
 		snapshot.Meta = &campaign.Meta{
 			Name: getText(r, "name"), CreatedAt: getMillis(r, "createdAt"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
+			Test: getBool(r, "test"),
 		}
 	}
 	snapshot.NameTaken = row("name") != nil
@@ -189,6 +190,9 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 		row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: a.Batch.ID})), millis(a.Batch.ExpiresAt())
 		if a.Batch.Scheduled {
 			row["anyScheduled"] = boolean(true)
+		}
+		if a.Batch.Test {
+			row["test"] = boolean(true)
 		}
 		return s.putNew(row)
 	}
