@@ -9,6 +9,7 @@ type Meta struct {
 	Batches   int // batches accepted so far; the newest packed set has this ordinal
 	Cancelled bool
 	Move      Move
+	Test      bool // see Batch
 }
 
 // PackedSet is the set of a batch's numbers, packed by numberset. Only an erasure changes it.

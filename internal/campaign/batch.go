@@ -151,8 +151,8 @@ type Batch struct {
 	// CountsClicks reports whether a suggestion of the batch's template counts its clicks. It
 	// is set on acceptance and never changes. It is false without a TapKey.
 	CountsClicks bool
-	// Test reports whether the batch is a test message, see TestName. It is set on
-	// acceptance.
+	// Test reports whether the campaign is a test message. The acceptance of its first batch
+	// sets it. It never changes, and all batches of the campaign have the same value.
 	Test bool
 	// Part identifies the part of a campaign that the batch is, "" for other batches. A repeated
 	// call with the same part is recognized by it.

@@ -1,9 +1,6 @@
 package campaign
 
-import (
-	"regexp"
-	"time"
-)
+import "time"
 
 // DayLife is how long the counts of a day are stored.
 const DayLife = 400 * 24 * time.Hour
@@ -42,7 +39,3 @@ func (h LedgerSummary) DayCounts() DayCounts {
 	c.Failed = n[OutcomeFailed] + n[OutcomeExpired] + n[OutcomeRevoked] + n[OutcomeStopped]
 	return c
 }
-
-// TestName matches the names that the templates page gives to test messages, in both
-// languages.
-var TestName = regexp.MustCompile(`^(Teste|Test): .*\d\d:\d\d:\d\d$`)

@@ -9,6 +9,7 @@ type Listed struct {
 	Name      string
 	CreatedAt time.Time
 	Cursor    string // the next page starts after it
+	Test      bool   // it is a test message, see Batch
 }
 
 // Summary is a campaign's progress, read from the campaign's own rows, without its batches.
@@ -20,7 +21,6 @@ type Summary struct {
 	Accepted    int       // messages of all batches
 	Scheduled   bool      // at least one batch has a schedule
 	CancelledAt time.Time // zero if not cancelled
-	Test        bool      // marked as a test message
 }
 
 // Search is a query for messages of a campaign. Nil and empty fields do not filter.

@@ -81,6 +81,7 @@ func (s *Service) acceptance(c *call, state campaign.AcceptState) campaign.Accep
 	a.Limits = c.bill.reserve(&a.Batch)
 	if state.Meta != nil {
 		a.Ordinal, a.CreatedAt, a.Moves = state.Meta.Batches+1, state.Meta.CreatedAt, state.Meta.Move.Revision
+		a.Batch.Test = state.Meta.Test
 	}
 	if c.client != nil && c.client.key != "" {
 		a.ClientID, a.IdempotencyKey = c.client.id, c.client.key
@@ -110,7 +111,7 @@ func (s *Service) batch(c *call) campaign.Batch {
 		Scheduled:       c.times.scheduled,
 		State:           campaign.BatchPending,
 		NextCheck:       c.times.due.Add(s.Grace),
-		Test:            campaign.TestName.MatchString(c.req.name.value),
+		Test:            c.test,
 		Part:            c.part,
 	}
 	if b.Rejected > 0 {

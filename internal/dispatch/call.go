@@ -27,8 +27,11 @@ type Call struct {
 	// accepted before is accepted again without effect, whatever the call contains meanwhile. A
 	// part of a rescheduled campaign has the campaign's time in place of its Schedule; without a
 	// Schedule, it goes at once, but not before the campaign's time.
-	Part     string
-	AskedBy  string // email address of who asked for the campaign's approval, "" without one
+	Part    string
+	AskedBy string // email address of who asked for the campaign's approval, "" without one
+	// Test makes a new campaign a test message: the list of campaigns and the results of days
+	// leave it out. A further batch does not change what its campaign is.
+	Test     bool
 	Messages []Message
 }
 
@@ -117,7 +120,9 @@ func (s *Service) Accept(ctx context.Context, asked Call) (r Receipt, err error)
 
 // newCall returns a call with the faults found in it alone.
 func (s *Service) newCall(asked Call) *call {
-	c := &call{tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, askedBy: asked.AskedBy, now: s.Now()}
+	c := &call{
+		tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, askedBy: asked.AskedBy, test: asked.Test, now: s.Now(),
+	}
 	req, found := asked.request()
 	s.take(c, req, found)
 	return c

@@ -118,6 +118,49 @@ func TestAccept_ErrorFileLines(t *testing.T) {
 	}
 }
 
+// A campaign of a client is no test, whatever its name and its fields are. Further batches of a
+// test are tests too, and those of another campaign are none.
+func TestAccept_Test(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	own, name := newUUID(), "Teste: liquidação 10:00:00"
+	b.post(b.body(fields{"campaignId": own, "name": name, "test": true})).accepted(t)
+	_, err := b.Accept(t.Context(), b.asked(func(c *dispatch.Call) {
+		c.CampaignID, c.Name, c.Test, c.Messages = own, name, true, people(11987654322, 1)
+	}))
+	b.must(err)
+	test := b.asked(func(c *dispatch.Call) { c.Name, c.Test = "Prova da vitrine", true })
+	_, err = b.Accept(t.Context(), test)
+	b.must(err)
+	b.post(b.body(fields{"campaignId": test.CampaignID, "name": test.Name, "batch": "2", "messages": messages(11987654322, 1)})).accepted(t)
+
+	if got := b.listedTests(); !cmp.Equal(got, []string{"Prova da vitrine"}) {
+		t.Errorf("%q are listed as tests", got)
+	}
+	if n := len(b.handoffs.batches); n != 4 {
+		t.Fatalf("%d batches, want 4", n)
+	}
+	for _, accepted := range b.handoffs.batches {
+		batch, err := b.store.Batch(t.Context(), accepted.BatchRef)
+		if want := batch.CampaignID == test.CampaignID; err != nil || batch.Test != want {
+			t.Errorf("batch %q of campaign %s is a test: %t, want %t (%v)", batch.Name, batch.CampaignID, batch.Test, want, err)
+		}
+	}
+}
+
+// listedTests returns the names of the tenant's campaigns that are listed as tests.
+func (b *bench) listedTests() (names []string) {
+	b.t.Helper()
+	listed, err := b.store.ListCampaigns(b.t.Context(), b.tenant, "", 10)
+	b.must(err)
+	for _, c := range listed {
+		if c.Test {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
 // A page gets the faults that a client gets, in the same order.
 func TestAccept_SameRulesAsClients(t *testing.T) {
 	t.Parallel()

@@ -50,6 +50,7 @@ type call struct {
 	version    int     // of the template that the call needs, 0 for any
 	part       string  // see Call.Part
 	askedBy    string  // see Call.AskedBy
+	test       bool    // see Call.Test
 	now        time.Time
 	req        *request
 	faults     faults // found in the request alone

@@ -18,6 +18,7 @@ type released struct {
 	batch campaign.Batch
 	reads int // of the batch
 	now   time.Time
+	days  campaign.DayCounts // the sum of all days
 }
 
 func newReleased() *released {
@@ -36,10 +37,15 @@ func (r *released) Batch(context.Context, campaign.BatchRef) (campaign.Batch, er
 	return r.batch, nil
 }
 
+func (r *released) AddDay(_ context.Context, _, _ string, counts campaign.DayCounts) error {
+	r.days = r.days.Plus(counts)
+	return nil
+}
+
 // process returns a warm process that receives events one at a time.
 func (r *released) process() func(t *testing.T, kind campaign.EventKind, index int) error {
 	recorder := r.recorder()
-	recorder.Store, recorder.Now = r, func() time.Time { return r.now }
+	recorder.Store, recorder.Days, recorder.Now = r, r, func() time.Time { return r.now }
 	applier := &outcome.Applier{Store: r, Recorder: recorder}
 	return func(t *testing.T, kind campaign.EventKind, index int) error {
 		t.Helper()
@@ -69,6 +75,24 @@ func TestHandle_KnownBatch(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"0 delivered ", "1 read ", "2 revoked cancelled"}, got); diff != "" {
 		t.Errorf("entered (-want +got):\n%s", diff)
+	}
+}
+
+// The messages of a test do not count on any day, and those of other batches do.
+func TestHandle_TestNotCounted(t *testing.T) {
+	t.Parallel()
+	for test, want := range map[bool]campaign.DayCounts{false: {Sent: 2, Delivered: 2}, true: {}} {
+		r := newReleased()
+		r.batch.Test = test
+		apply := r.process()
+		for index := range 2 {
+			if err := apply(t, campaign.EventDelivered, index); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r.days != want {
+			t.Errorf("a batch that is a test: %t counts %+v, want %+v", test, r.days, want)
+		}
 	}
 }
 

@@ -132,7 +132,7 @@ func (r *Recounter) mayBeDue(ctx context.Context, tenant string, listed []campai
 	var earlier []string
 	for _, c := range listed {
 		switch {
-		case campaign.TestName.MatchString(c.Name):
+		case c.Test:
 		case localtime.Day(c.CreatedAt) >= localtime.Day(from):
 			found = append(found, c.ID)
 		default:

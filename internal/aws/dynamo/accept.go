@@ -90,7 +90,7 @@ func (s *AcceptanceStore) readSnapshot(q campaign.AcceptQuery, keys map[string]r
 		}
 		snapshot.Meta = &campaign.Meta{
 			Name: getText(r, "name"), CreatedAt: getMillis(r, "createdAt"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
-			Move: readMove(r),
+			Move: readMove(r), Test: getBool(r, "test"),
 		}
 	}
 	snapshot.NameTaken = row("name") != nil
@@ -193,6 +193,9 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 		}
 		if a.AskedBy != "" {
 			row["askedBy"] = text(a.AskedBy)
+		}
+		if a.Batch.Test {
+			row["test"] = boolean(true)
 		}
 		return s.putNew(row)
 	}

@@ -29,7 +29,8 @@ const (
 
 // CampaignsIndex is a sparse index of META rows that lists the campaigns of a tenant:
 // partition key "listOf" (tenant), sort key "listAs" (the time for which the campaign was first
-// scheduled or else its creation time, and its ID), and the name. Its attributes are immutable, so further batches cause no index writes.
+// scheduled or else its creation time, and its ID), the name, the creation time, and "test" of a
+// test message. Its attributes are immutable, so further batches cause no index writes.
 const CampaignsIndex = "campaigns"
 
 func campaignKey(id campaign.ID, sk string) Item {

@@ -63,7 +63,7 @@ func (s *CampaignStore) listCampaigns(ctx context.Context, tenant, condition str
 		_, id, _ := strings.Cut(as, "#")
 		list[i] = campaign.Listed{
 			ID: campaign.ID{Tenant: tenant, CampaignID: id}, Name: getText(row, "name"),
-			CreatedAt: getMillis(row, "createdAt"), Cursor: as,
+			CreatedAt: getMillis(row, "createdAt"), Cursor: as, Test: getBool(row, "test"),
 		}
 	}
 	return list, nil
@@ -96,7 +96,7 @@ func (s *CampaignStore) StandingsAndResults(ctx context.Context, tenant string, 
 type summaryRows struct{ meta, progress, results Item }
 
 // summaryAttributes are the attributes of META and PROGRESS rows in a summary.
-var summaryAttributes = []string{"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves", testMark}
+var summaryAttributes = []string{"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves"}
 
 // summaryRows reads the rows of campaigns by ID.
 func (s *CampaignStore) summaryRows(ctx context.Context, tenant string, campaignIDs []string, withResults bool) (map[string]summaryRows, error) {
@@ -130,6 +130,6 @@ func (r summaryRows) summary() campaign.Summary {
 		Batches: int(getNumber(r.meta, "batches")), Accepted: int(getNumber(r.meta, "accepted")),
 		Completed: int(getNumber(r.progress, "completed")),
 		Scheduled: getBool(r.meta, "anyScheduled"), CancelledAt: getMillis(r.meta, "cancelledAt"),
-		Name: getText(r.meta, "name"), Moves: int(getNumber(r.meta, "moves")), Test: getBool(r.meta, testMark),
+		Name: getText(r.meta, "name"), Moves: int(getNumber(r.meta, "moves")),
 	}
 }

@@ -10,20 +10,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// testMark is the attribute of the META row of a test message.
-const testMark = "test"
-
-// MarkTest marks a campaign as a test message. It does nothing if the campaign does not exist.
-func (s *CampaignStore) MarkTest(ctx context.Context, id campaign.ID) error {
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.Campaigns, Key: metaKey(id), UpdateExpression: aws.String("SET #test = :true"),
-		ConditionExpression:      aws.String("attribute_exists(pk) AND " + notForgetting),
-		ExpressionAttributeNames: map[string]string{"#test": testMark}, ExpressionAttributeValues: Item{":true": boolean(true)},
-	})
-	_, err = conditionHeld(err, "mark the test "+id.CampaignID)
-	return err
-}
-
 // Results returns the stored results of up to 50 campaigns by ID.
 func (s *CampaignStore) Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error) {
 	results := map[string]campaign.Results{}

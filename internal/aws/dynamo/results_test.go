@@ -48,25 +48,3 @@ func TestResults(t *testing.T) {
 		}
 	}
 }
-
-// A mark stays when the campaign is read with its results, and makes no campaign.
-func TestMarkTest(t *testing.T) {
-	t.Parallel()
-	s := newLedgers(t)
-	b := acceptRead(t, s, 3)
-	other := campaign.ID{Tenant: b.Tenant, CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f11"}
-	for _, id := range []campaign.ID{b.ID, other} {
-		must(t, s.MarkTest(t.Context(), id))
-	}
-	c, err := s.Overview(t.Context(), b.ID)
-	must(t, err)
-	must(t, s.KeepResults(t.Context(), b.ID, c.Results(s.Tables().Now())))
-	standings, err := s.Standings(t.Context(), b.Tenant, []string{b.CampaignID, other.CampaignID})
-	must(t, err)
-	if !standings[b.CampaignID].Test || standings[other.CampaignID].Test {
-		t.Errorf("summaries %+v", standings)
-	}
-	if again, err := s.Overview(t.Context(), b.ID); err != nil || len(again.Batches) != 1 {
-		t.Errorf("the campaign has %d batches, error %v", len(again.Batches), err)
-	}
-}

@@ -59,10 +59,6 @@ var statuses = []campaign.Status{
 	campaign.StatusSending, campaign.StatusScheduled, campaign.StatusCompleted, campaign.StatusCancelled,
 }
 
-// testName matches the names that the templates page gives to test messages, in both
-// languages.
-var testName = campaign.TestName
-
 // cursor matches a cursor of the list.
 var cursor = regexp.MustCompile(`^[0-9]{14}#[0-9a-f-]{36}$`)
 
@@ -160,7 +156,7 @@ func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed
 	if err != nil {
 		return false, err
 	}
-	listed = s.ofStatus(l.Status, l.ofKind(listed, standings), standings)
+	listed = s.ofStatus(l.Status, l.ofKind(listed), standings)
 	if l.Status == "" && len(listed) > l.most()-len(l.Rows) {
 		full, listed = true, listed[:l.most()-len(l.Rows)]
 		l.Next = lastOf(listed, *l)
@@ -203,14 +199,12 @@ func (l *listPage) matching(listed []campaign.Listed) []campaign.Listed {
 	return found
 }
 
-// ofKind returns the campaigns, or the test messages. A test whose mark was not stored has the
-// name that the templates page gave it.
-func (l *listPage) ofKind(listed []campaign.Listed, standings map[string]campaign.Summary) []campaign.Listed {
+// ofKind returns the campaigns, or the test messages.
+func (l *listPage) ofKind(listed []campaign.Listed) []campaign.Listed {
 	var found []campaign.Listed
 	for _, c := range listed {
-		test := standings[c.CampaignID].Test || testName.MatchString(c.Name)
-		l.Tested = l.Tested || test
-		if test == l.Tests {
+		l.Tested = l.Tested || c.Test
+		if c.Test == l.Tests {
 			found = append(found, c)
 		}
 	}

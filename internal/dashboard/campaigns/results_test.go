@@ -186,22 +186,6 @@ func TestList_Period(t *testing.T) {
 	}
 }
 
-// Marked tests are in a list of their own, whatever their names.
-func TestList_MarkedTests(t *testing.T) {
-	t.Parallel()
-	d := newService(t)
-	b := d.accept(uuid(), "Prova da vitrine", 1, 1, nil)
-	d.must(d.store.MarkTest(t.Context(), b.ID))
-	d.accept(uuid(), "Teste: Natal 21/11/2037 12:00:00", 1, 1, nil)
-	d.accept(uuid(), "Natal", 1, 1, nil)
-	if got := namesOf(d.admin().Get(campaigns.Path).Body); !cmp.Equal(got, []string{"Natal"}) {
-		t.Errorf("the list of campaigns has %q", got)
-	}
-	if got := namesOf(d.admin().Get(campaigns.Path + "?tests=1").Body); len(got) != 2 {
-		t.Errorf("the list of tests has %q", got)
-	}
-}
-
 // replaceFirst gives the first of two messages of a batch a value.
 func (d *service) replaceFirst(b *campaign.Batch, value string) {
 	d.tb.Helper()

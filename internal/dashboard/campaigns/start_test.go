@@ -45,7 +45,7 @@ func TestList_FirstSteps(t *testing.T) {
 	})
 	d.must(err)
 	see("template+ test campaign credential", false)
-	d.accept(uuid(), "Teste: Natal 21/11/2037 12:00:05", 1, 1, nil)
+	d.accept(uuid(), "Prova da vitrine", 1, 1, func(b *campaign.Batch) { b.Test = true })
 	d.credentials = append(d.credentials, campaign.Credential{})
 	see("template+ test+ campaign credential+", false)
 	d.accept(uuid(), "Natal", 1, 1, nil)
@@ -62,22 +62,25 @@ func TestList_FirstStepsOfViewer(t *testing.T) {
 	}
 }
 
-// Test messages are listed apart from campaigns, in both languages of their names.
+// Test messages are listed apart from campaigns, whatever the names of both.
 func TestList_TestsApart(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	names := []string{
-		"Natal", "Teste: Natal 21/11/2037 12:00:05", "Teste: novo público", "Test: Christmas 21 Nov 2037, 12:00:05",
+		"Natal", "Teste: Natal 21/11/2037 12:00:05", "Teste: liquidação 10:00:00", "Prova da vitrine",
 	}
 	for i, name := range names {
-		d.accept(uuid(), name, 1, 1, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Duration(-i) * time.Minute) })
+		d.accept(uuid(), name, 1, 1, func(b *campaign.Batch) {
+			b.AcceptedAt, b.Test = noon.Add(time.Duration(-i)*time.Minute), i%2 == 1
+		})
 	}
 	for query, want := range map[string][]string{
 		"":                        {names[0], names[2]},
 		"?tests=1":                {names[1], names[3]},
 		"?q=natal":                {names[0]},
 		"?tests=1&q=natal":        {names[1]},
-		"?q=christmas":            nil,
+		"?q=vitrine":              nil,
+		"?status=sending":         {names[0], names[2]},
 		"?tests=1&status=sending": {names[1], names[3]},
 	} {
 		got := namesOf(d.admin().Get(campaigns.Path + query).Body)

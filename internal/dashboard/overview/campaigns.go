@@ -68,7 +68,7 @@ func (s *Pages) listed(ctx context.Context, tenant string) ([]campaign.Listed, e
 func (f *found) withoutTests(listed []campaign.Listed) []campaign.Listed {
 	var own []campaign.Listed
 	for _, c := range listed {
-		if campaign.TestName.MatchString(c.Name) {
+		if c.Test {
 			f.tested = true
 			continue
 		}

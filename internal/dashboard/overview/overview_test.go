@@ -104,21 +104,23 @@ func TestShow_Figures(t *testing.T) {
 	}
 }
 
-// A tenant without campaigns sees the first steps, also after a test message.
+// A tenant without campaigns sees the first steps, also after a test message. No name makes a
+// campaign a test.
 func TestShow_FirstSteps(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.accept("Teste: Natal 21/11/2037 12:00:05", func(*campaign.Batch) {})
+	s.accept("Prova da vitrine", func(b *campaign.Batch) { b.Test = true })
 	if a := s.admin.Get(overview.Path); !strings.Contains(a.Body, `id="start-template"`) || strings.Contains(a.Body, "figure-sent") {
 		t.Errorf("a new tenant sees %s", a.Text())
 	}
-	s.accept("Natal", func(*campaign.Batch) {})
+	s.accept("Teste: liquidação 10:00:00", func(*campaign.Batch) {})
 	if a := s.admin.Get(overview.Path); strings.Contains(a.Body, `id="start-template"`) || !strings.Contains(a.Body, "figure-sent") {
 		t.Errorf("a tenant with a campaign sees %s", a.Text())
 	}
 }
 
-// Scheduled campaigns are listed by time. Those that were cancelled or have gone out are not.
+// Scheduled campaigns are listed by time, also those named like a test. Tests and those
+// that were cancelled or have gone out are not.
 func TestShow_NextCampaigns(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -129,10 +131,15 @@ func TestShow_NextCampaigns(t *testing.T) {
 	}
 	s.accept("Later", waits(48*time.Hour))
 	s.accept("Sooner", waits(time.Hour))
+	s.accept("Teste: liquidação 10:00:00", waits(24*time.Hour))
+	s.accept("Prova da vitrine", func(b *campaign.Batch) {
+		waits(2 * time.Hour)(b)
+		b.Test = true
+	})
 	s.accept("Gone", func(b *campaign.Batch) { b.Scheduled = true })
 	a := s.admin.Get(overview.Path)
-	sooner, later := strings.Index(a.Body, "Sooner"), strings.Index(a.Body, "Later")
-	if sooner < 0 || later < sooner || strings.Contains(a.Body, "Gone") {
+	sooner, named, later := strings.Index(a.Body, "Sooner"), strings.Index(a.Body, "Teste: liquidação"), strings.Index(a.Body, "Later")
+	if sooner < 0 || named < sooner || later < named || strings.Contains(a.Body, "Gone") || strings.Contains(a.Body, "Prova") {
 		t.Errorf("the next campaigns are %s", a.Text())
 	}
 	if !strings.Contains(a.Text(), "3 messages") {

@@ -24,8 +24,6 @@ type Store interface {
 	TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	MediaFiles(ctx context.Context, tenant string) ([]campaign.MediaFile, error)
-	// MarkTest marks a campaign as a test message.
-	MarkTest(ctx context.Context, id campaign.ID) error
 	ArchiveTemplate(ctx context.Context, tenant, id string) error
 	RestoreTemplate(ctx context.Context, tenant, id string) error
 	TemplateArchived(ctx context.Context, tenant, id string) (bool, error)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,18 +36,6 @@ type bench struct {
 	tenant string
 	calls  *calls
 	admin  webtest.Person
-	marked []string // IDs of the campaigns that were marked as tests
-}
-
-// markedStore records the campaigns that are marked as tests.
-type markedStore struct {
-	*dynamotest.Store
-	b *bench
-}
-
-func (s markedStore) MarkTest(_ context.Context, id campaign.ID) error {
-	s.b.marked = append(s.b.marked, id.CampaignID)
-	return nil
 }
 
 func newBench(t *testing.T) *bench {
@@ -74,7 +61,7 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 			p.UploadTo("https://bucket.example")
 			return web.Upload{Script: "/upload.js", PartSize: 5 << 20}, nil
 		},
-		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: markedStore{store, b}, Keeper: &admin.Service{Store: adminstore.New(dynamo.New(store.Tables())), Now: clock}, Dispatch: b.calls,
+		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: store, Keeper: &admin.Service{Store: adminstore.New(dynamo.New(store.Tables())), Now: clock}, Dispatch: b.calls,
 		Once: web.SubmitToken{Forms: store}, Now: clock, LinkURL: linkURL, MediaURL: "https://media.example",
 	}
 	b.Dashboard = webtest.New(t, templates.Area(), pages, clock)
@@ -306,12 +293,9 @@ func TestTestSend_OneMessage(t *testing.T) {
 	if got.Status != http.StatusSeeOther || got.Location != "/dashboard/campaigns/"+id {
 		t.Errorf("answered %d %s", got.Status, got.Location)
 	}
-	if !slices.Equal(b.marked, []string{id}) {
-		t.Errorf("marked as tests: %q", b.marked)
-	}
 	want := dispatch.Call{
 		ID: campaign.ID{Tenant: b.tenant, CampaignID: id}, Name: "Test: Pedido 21 Nov 2037, 12:04:05", Batch: "Test",
-		TemplateID: strings.TrimPrefix(path, "/dashboard/templates/"), TemplateVersion: 1,
+		TemplateID: strings.TrimPrefix(path, "/dashboard/templates/"), TemplateVersion: 1, Test: true,
 		Messages: []dispatch.Message{{Phone: "11987654321", UID: "teste", Vars: map[string]string{"nome": "Ana", "pedido": "7"}}},
 	}
 	if diff := cmp.Diff(want, b.calls.made[0]); diff != "" {

@@ -2,7 +2,6 @@ package templates
 
 import (
 	"errors"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -100,15 +99,7 @@ func (s *Pages) test(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	s.mark(p, c.ID)
 	return p.Done(web.Root+"/campaigns/"+c.CampaignID, "templates.test_sent", t.Name)
-}
-
-// mark keeps the test apart from campaigns. A test without the mark is known by its name.
-func (s *Pages) mark(p *web.Page, id campaign.ID) {
-	if err := s.Store.MarkTest(p.R.Context(), id); err != nil {
-		slog.WarnContext(p.R.Context(), "marking a test failed", "campaign_id", id.CampaignID, "error", err)
-	}
 }
 
 // sample is the preview of a test message. Variables without a value appear by name.
@@ -186,7 +177,7 @@ func (s *Pages) callOf(p *web.Page, t campaign.Template, f testForm, to []string
 	c := dispatch.Call{
 		ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: random.UUID()}, TemplateID: t.ID, Batch: p.T("templates.test_batch"),
 		Name:            p.T("templates.test_name", t.Name, p.When(now)+now.Format(":05")),
-		TemplateVersion: t.Version,
+		TemplateVersion: t.Version, Test: true,
 	}
 	for _, number := range to {
 		c.Messages = append(c.Messages, dispatch.Message{Phone: number, UID: "teste", Vars: f.Values})
