@@ -70,8 +70,7 @@ GOTESTSUM         := bin/gotestsum-$(GOTESTSUM_VERSION)
 quoted = '$(subst ','\'',$(value $1))'
 
 # Tests, benchmarks and proofs exceed the default rate limits of a tenant. The service
-# counts their calls all the same. The bucket holds the calls of 10 seconds, more than the timeout
-# of a count: with fewer, a call that is counted late is refused if another was counted meanwhile.
+# counts their calls all the same.
 UNLIMITED  = --parameter TenantDispatchRate=10000 --parameter TenantDispatchBurst=100000
 
 STACK      = bin/localstack --port $(call quoted,PORT) --aws-port $(call quoted,AWS_PORT) \

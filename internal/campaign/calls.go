@@ -24,6 +24,9 @@ func (b CallBucket) Full(now time.Time) bool { return !b.Next.After(now) }
 // Every returns the time per call.
 func (l CallLimit) Every() time.Duration { return interval(l.Rate) }
 
+// Refill returns the time in which an empty bucket becomes full.
+func (l CallLimit) Refill() time.Duration { return time.Duration(max(l.Burst, 1)) * l.Every() }
+
 // Latest returns the latest Next with which a call is still admitted.
 func (l CallLimit) Latest(now time.Time) time.Time {
 	return now.Add(time.Duration(max(l.Burst, 1)-1) * l.Every())

@@ -72,28 +72,35 @@ func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) 
 func (s *Service) count(ctx context.Context, tenant string, bucket campaign.CallBucket) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Limiter.Timeout)
 	defer cancel()
-	failure := errors.New("update call limit: too many conflicts")
+	limit := s.Limiter.Limit
 	for range maxCounts {
 		now := s.Now()
-		current, counted, err := s.Limiter.Calls.AddCall(ctx, tenant, bucket, s.Limiter.Limit, now)
+		current, counted, err := s.Limiter.Calls.AddCall(ctx, tenant, bucket, limit, now)
 		if err != nil {
-			failure = err
-			break
+			s.passUncounted(ctx, err)
+			return nil
 		}
 		if counted {
 			return nil
 		}
-		if wait := s.Limiter.Limit.Wait(current, now); wait > 0 {
+		// If the table answers late, others may have been counted after now. The call is counted
+		// once more then, because the bucket may have room.
+		if wait := limit.Wait(current, now); wait > 0 && s.Now().Sub(now) < limit.Refill() {
 			return rateLimited(wait)
 		}
 		bucket = current
 	}
+	s.passUncounted(ctx, errors.New("update call limit: too many conflicts"))
+	return nil
+}
+
+// passUncounted records that a call passes without being counted.
+func (s *Service) passUncounted(ctx context.Context, failure error) {
 	metrics.Add(ctx, metrics.CallsUncounted, 1)
 	if _, warned := s.Limiter.warned.Peek(struct{}{}, s.Now(), warnEvery); !warned {
 		s.Limiter.warned.Put(struct{}{}, struct{}{}, s.Now(), 1)
 		slog.WarnContext(ctx, "call limit not enforced: count failed", "error", failure)
 	}
-	return nil
 }
 
 func rateLimited(wait time.Duration) *httpapi.Problem {
