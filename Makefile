@@ -238,6 +238,6 @@ cost: ## measure the cost of a million messages by function and service, and pub
 
 .PHONY: scale
 scale: ## compute which AWS limit three large loads reach first (METER=1 measures the inputs again)
-	@$(if $(METER),SCALE_METER=1 go test ./localstack/prove -run TestScale_SmallLoad -count 1 -timeout 30m &&) go run ./localstack/scale/print
+	@$(if $(METER),PROVE=scale SCALE_METER=1 $(GO_PROVE) &&) go run ./localstack/scale/print
 
 -include localstack/tools/template.mk

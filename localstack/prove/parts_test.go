@@ -36,6 +36,7 @@ func parts() []part {
 		{name: "load", check: onOwnStack("load", load), ownStack: true},
 		{name: "crowd", check: onOwnStack("crowd", crowd), ownStack: true},
 		{name: "cost", check: cost, ownStack: true},
+		{name: "scale", check: scaleModel, ownStack: true},
 		{name: "observability", check: observability}, // before least-privilege, which leaves messages that the provider refuses for days
 		{name: "least-privilege", check: leastPrivilege},
 		{name: "wrong-hands", check: authorization},

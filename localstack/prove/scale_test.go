@@ -10,6 +10,8 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,65 +23,59 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// meterVariable makes the test write the metered figures instead of comparing them.
+// meterVariable makes the part write the metered figures instead of comparing them.
 const meterVariable = "SCALE_METER"
 
 var errStalled = errors.New("what was waited for did not come")
 
-// The model has the use of every table, index, queue and function that the meter sees in a
-// small load.
-func TestScale_SmallLoad(t *testing.T) {
-	update := os.Getenv(meterVariable) != ""
-	if !update {
-		stackenv.Load(t)
-	}
-	t.Chdir("../..")
-	ctx := context.WithoutCancel(t.Context())
+// The steps of the small load, and of the larger one whose figures are written.
+var (
+	fewSteps  = map[string]float64{scale.Token: 2, scale.Batch: 1, scale.Single: 3, scale.IsolatedSingle: 3, scale.Isolated: 4, scale.Group: 1}
+	manySteps = map[string]float64{scale.Token: 5, scale.Batch: 1, scale.Single: 20, scale.IsolatedSingle: 20, scale.Isolated: 10, scale.Group: 1}
+)
+
+// scaleModel checks that the model of `make scale` has the use of every table, index, queue and
+// function that the meter sees in a small load.
+func scaleModel(ctx context.Context, t *testing.T, _ stackenv.Env) {
+	t.Helper()
 	stack, err := startMetered(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() {
 		if err := stack.stop(ctx); err != nil {
 			t.Error(err)
 		}
 	})
-	counts := map[string]float64{scale.Token: 2, scale.Batch: 1, scale.Single: 3, scale.IsolatedSingle: 3, scale.Isolated: 4, scale.Group: 1}
-	if update {
-		counts = map[string]float64{scale.Token: 5, scale.Batch: 1, scale.Single: 20, scale.IsolatedSingle: 20, scale.Isolated: 10, scale.Group: 1}
-	}
-	seen, err := (&smallLoad{metered: stack, counts: counts}).meter(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if update {
+	if os.Getenv(meterVariable) != "" {
+		seen, err := (&smallLoad{metered: stack, counts: manySteps}).meter(ctx)
+		check(t, err)
 		write(t, seen)
 		return
 	}
+	seen, err := (&smallLoad{metered: stack, counts: fewSteps}).meter(ctx)
+	check(t, err)
 	model, err := scale.Measured()
-	if err != nil {
-		t.Fatal(err)
+	check(t, err)
+	compareSteps(t, "sending", model, seen, scale.Token, scale.Batch, scale.Single)
+	compareSteps(t, "events", model, seen, scale.Isolated, scale.IsolatedSingle, scale.Group)
+}
+
+// compareSteps compares what some steps of the small load use by the model and by the meter.
+func compareSteps(t *testing.T, name string, model, seen scale.Metered, steps ...string) {
+	t.Helper()
+	part := map[string]float64{}
+	for _, step := range steps {
+		part[step] = fewSteps[step]
 	}
-	for name, some := range map[string][]string{
-		"sending": {scale.Token, scale.Batch, scale.Single}, "events": {scale.Isolated, scale.IsolatedSingle, scale.Group},
-	} {
-		part := map[string]float64{}
-		for _, step := range some {
-			part[step] = counts[step]
-		}
-		compare(t, name, model.Sum(part), seen.Sum(part))
-	}
+	differ := differences(model.Sum(part), seen.Sum(part))
+	record(t, len(differ) == 0, name+" of a small load: differences between the model of make scale and the meter",
+		strings.Join(append([]string{strconv.Itoa(len(differ))}, differ...), "\n"))
 }
 
 func write(t *testing.T, seen scale.Metered) {
 	t.Helper()
 	text, err := json.MarshalIndent(seen, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("localstack/scale/metered.json", append(text, '\n'), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, os.WriteFile("localstack/scale/metered.json", append(text, '\n'), 0o600))
 }
 
 // tolerated reports whether the model and the meter differ by a tenth and some units at
@@ -101,20 +97,12 @@ var (
 	fewMessages = 2.0
 )
 
-func compare(t *testing.T, name string, model, metered scale.Step) {
-	t.Helper()
-	places := map[metering.Place][2]scale.Spent{}
-	for i, step := range []scale.Step{model, metered} {
-		for _, p := range step.Places {
-			both := places[p.Place]
-			both[i] = p
-			places[p.Place] = both
-		}
-	}
+// differences describes what the model and the meter do not have in common.
+func differences(model, metered scale.Step) (differ []string) {
 	if len(metered.Places) == 0 {
-		t.Errorf("%s: the meter saw no rows", name)
+		differ = append(differ, "the meter saw no rows")
 	}
-	for at, both := range places {
+	for at, both := range placesOf(model, metered) {
 		reads, writes := fewReads, fewWrites
 		if slices.Contains(keptRows, at.Kind) {
 			reads += keptReads
@@ -123,18 +111,32 @@ func compare(t *testing.T, name string, model, metered scale.Step) {
 			reads, writes = reads+racedWrites, writes+racedWrites
 		}
 		if !tolerated(both[0].Writes, both[1].Writes, writes) || !tolerated(both[0].Reads, both[1].Reads, reads) {
-			t.Errorf("%s: %+v: the model has %.1f write and %.1f read units, the meter %.1f and %.1f",
-				name, at, both[0].Writes, both[0].Reads, both[1].Writes, both[1].Reads)
+			differ = append(differ, fmt.Sprintf("%+v: the model has %.1f write and %.1f read units, the meter %.1f and %.1f",
+				at, both[0].Writes, both[0].Reads, both[1].Writes, both[1].Reads))
 		}
 	}
 	for _, queue := range []string{"release", "send", "outcomes", "notify"} {
 		if !tolerated(model.Queues[queue], metered.Queues[queue], fewMessages) {
-			t.Errorf("%s: tasks for %s: the model has %.1f, the meter %.1f", name, queue, model.Queues[queue], metered.Queues[queue])
+			differ = append(differ, fmt.Sprintf("tasks for %s: the model has %.1f, the meter %.1f", queue, model.Queues[queue], metered.Queues[queue]))
 		}
 	}
 	if !tolerated(model.Signed, metered.Signed, 0) {
-		t.Errorf("%s: signatures: the model has %.1f, the meter %.1f", name, model.Signed, metered.Signed)
+		differ = append(differ, fmt.Sprintf("signatures: the model has %.1f, the meter %.1f", model.Signed, metered.Signed))
 	}
+	return differ
+}
+
+// placesOf returns the use of each place by both steps.
+func placesOf(steps ...scale.Step) map[metering.Place][2]scale.Spent {
+	places := map[metering.Place][2]scale.Spent{}
+	for i, step := range steps {
+		for _, p := range step.Places {
+			both := places[p.Place]
+			both[i] = p
+			places[p.Place] = both
+		}
+	}
+	return places
 }
 
 // smallLoad runs each kind of step several times, one kind after the other.
