@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -203,6 +204,9 @@ func (r role) refusedWithout(ctx context.Context, env stackenv.Env, sid string, 
 	if err := endProcesses(env, r.function); err != nil { // which keep what they were given
 		return false, err
 	}
+	if err := discardImports(ctx, env); err != nil {
+		return false, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	since, done := time.Now(), make(chan struct{})
@@ -226,6 +230,26 @@ func (r role) refusedWithout(ctx context.Context, env stackenv.Env, sid string, 
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
+}
+
+// discardImports discards the imports that tests without a statement have left unfinished. A
+// tenant with MaxImports of them cannot start another.
+func discardImports(ctx context.Context, env stackenv.Env) error {
+	store := storeOf(env)
+	all, err := store.Imports(ctx, env["TENANT"])
+	if err != nil {
+		return fmt.Errorf("list the imports: %w", err)
+	}
+	for _, i := range all {
+		if i.Closed() {
+			continue
+		}
+		i.State = campaign.ImportCancelled
+		if _, err := store.SaveImport(ctx, i); err != nil && !errors.Is(err, campaign.ErrLostRace) {
+			return fmt.Errorf("discard an import: %w", err)
+		}
+	}
+	return nil
 }
 
 func absolute(path string) string {
