@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,7 +17,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
@@ -236,37 +234,13 @@ func (w *watch) leftToSweep(functions ...string) func(context.Context, *testing.
 	}
 }
 
-// misconfigure publishes a version of a function with another value of a variable of
-// its environment, until the test ends.
+// misconfigure gives a function another value of a variable of its environment, until the test
+// ends.
 func (w *watch) misconfigure(ctx context.Context, t *testing.T, function, variable, value string) {
 	t.Helper()
-	client, name := lambda.NewFromConfig(w.env.AWS()), aws.String(w.names[function])
-	was, err := client.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: name})
-	check(t, err)
-	before, err := client.GetAlias(ctx, &lambda.GetAliasInput{FunctionName: name, Name: aws.String(alias)})
-	check(t, err)
-	set := func(ctx context.Context, variables map[string]string) error {
-		_, err := client.UpdateFunctionConfiguration(ctx, &lambda.UpdateFunctionConfigurationInput{
-			FunctionName: name, Environment: &lambdatypes.Environment{Variables: variables},
-		})
-		return err
-	}
-	point := func(ctx context.Context, version *string) error {
-		_, err := client.UpdateAlias(ctx, &lambda.UpdateAliasInput{FunctionName: name, Name: aws.String(alias), FunctionVersion: version})
-		return err
-	}
-	t.Cleanup(func() {
-		undoing := context.WithoutCancel(ctx)
-		if err := errors.Join(set(undoing, was.Environment.Variables), point(undoing, before.FunctionVersion)); err != nil {
-			t.Error(err)
-		}
+	reconfigure(ctx, t, w.env, w.names[function], func(to *lambda.UpdateFunctionConfigurationInput) {
+		to.Environment.Variables[variable] = value
 	})
-	changed := maps.Clone(was.Environment.Variables)
-	changed[variable] = value
-	check(t, set(ctx, changed))
-	published, err := client.PublishVersion(ctx, &lambda.PublishVersionInput{FunctionName: name})
-	check(t, err)
-	check(t, point(ctx, published.Version))
 }
 
 // eventually waits until a condition holds.
