@@ -46,8 +46,8 @@ var uses = map[string]string{
 }
 
 // timeouts are the timeouts, in seconds, of functions that queue the rest of their work when their
-// time ends. Their own timeouts would need a file of millions of lines.
-var timeouts = map[string]int32{"imports": 22}
+// time ends. Their own timeouts would need files of millions of lines.
+var timeouts = map[string]int32{"exports": 15, "imports": 22}
 
 // importLines is the number of lines of TestImport_Large, which the function cannot accept in its
 // timeout.
