@@ -34,7 +34,8 @@ func TestTemplate_Variables(t *testing.T) {
 				read[table] = true
 			}
 			variables := maps.Clone(function.Properties.Environment.Variables)
-			delete(variables, "GOMEMLIMIT") // Go's runtime reads it
+			delete(variables, "GOMEMLIMIT") // Go's runtime reads these two
+			delete(variables, "GOMAXPROCS")
 			set := slices.Sorted(maps.Keys(variables))
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), set); diff != "" {
 				t.Errorf("the wiring and template.yaml differ (-read +set):\n%s", diff)
@@ -146,6 +147,18 @@ func TestTemplate_GOMEMLIMIT(t *testing.T) {
 	}
 }
 
+// A function has as many vCPUs as its memory divided by 1,769 MB.
+// See https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html.
+func TestTemplate_GOMAXPROCS(t *testing.T) {
+	t.Parallel()
+	for name, function := range functions(t) {
+		text, memory := function.Properties.Environment.Variables["GOMAXPROCS"].Value, function.Properties.MemorySize
+		if want := strconv.Itoa((memory + 1768) / 1769); text != want {
+			t.Errorf("%s: GOMAXPROCS is %q, want %s for %d MB", name, text, want, memory)
+		}
+	}
+}
+
 // Payloads outlive the furthest schedule, a year after acceptance, plus a margin for
 // delays.
 func TestTemplate_PayloadLifetime(t *testing.T) {
@@ -214,8 +227,10 @@ func (p *properties) setDefaults(global properties) {
 	if p.Timeout == 0 {
 		p.Timeout = global.Timeout
 	}
-	if _, set := p.Environment.Variables["GOMEMLIMIT"]; !set {
-		p.Environment.Variables["GOMEMLIMIT"] = global.Environment.Variables["GOMEMLIMIT"]
+	for _, name := range []string{"GOMEMLIMIT", "GOMAXPROCS"} {
+		if _, set := p.Environment.Variables[name]; !set {
+			p.Environment.Variables[name] = global.Environment.Variables[name]
+		}
 	}
 }
 

@@ -6,9 +6,10 @@ import (
 	"net"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 	"time"
+
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // MaxMediaSize is the provider's maximum size of a file in bytes.
@@ -90,7 +91,7 @@ func (f MediaFile) ShownBy(t Template) bool {
 	return false
 }
 
-var mediaHash = regexp.MustCompile(`^[0-9a-f]{64}`)
+var mediaHash = pattern.AtFirstUse(`^[0-9a-f]{64}`)
 
 // UploadedMedia returns the hash in the link of an uploaded file or its thumbnail. own
 // reports whether the URL is one of base, also in another spelling. The hash of another URL
@@ -106,7 +107,7 @@ func UploadedMedia(base, address string) (hash string, own bool) {
 	if !own {
 		return "", false
 	}
-	return mediaHash.FindString(name), true
+	return mediaHash().FindString(name), true
 }
 
 // canonicalURL returns a URL in the spelling in which hosts that serve files read it, without
@@ -125,7 +126,7 @@ func canonicalURL(address string) string {
 
 // IsMediaHash reports whether a text has the form of a MediaFile's hash.
 func IsMediaHash(s string) bool {
-	return mediaHash.FindString(s) == s && s != ""
+	return mediaHash().FindString(s) == s && s != ""
 }
 
 // MediaUpload identifies an upload in parts.

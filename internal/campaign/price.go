@@ -2,11 +2,11 @@ package campaign
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // Currency is the currency of all amounts.
@@ -48,7 +48,7 @@ func (m *Money) UnmarshalText(text []byte) (err error) {
 
 // Entry returns the amount as ParseMoney reads it.
 func (m Money) Entry() string {
-	if text := m.String(); thousands.MatchString(text) {
+	if text := m.String(); thousands().MatchString(text) {
 		return text + "0"
 	}
 	return m.String()
@@ -58,21 +58,21 @@ var (
 	// ErrMoney means that a text is not an amount.
 	ErrMoney = errors.New("use an amount like 0.075 or 1500,00, without thousands separators")
 
-	amount    = regexp.MustCompile(`^(\d{1,10})(?:[.,](\d{1,6}))?$`)
-	thousands = regexp.MustCompile(`^[1-9]\d{0,2}[.,]\d{3}$`)
+	amount    = pattern.AtFirstUse(`^(\d{1,10})(?:[.,](\d{1,6}))?$`)
+	thousands = pattern.AtFirstUse(`^[1-9]\d{0,2}[.,]\d{3}$`)
 )
 
 // ParseMoney parses an amount. A point or a comma separates the decimals. A text like 1.000,
 // which can mean a thousand, is refused.
 func ParseMoney(text string) (Money, error) {
-	if thousands.MatchString(text) {
+	if thousands().MatchString(text) {
 		return 0, ErrMoney
 	}
 	return parseMoney(text)
 }
 
 func parseMoney(text string) (Money, error) {
-	m := amount.FindStringSubmatch(text)
+	m := amount().FindStringSubmatch(text)
 	if m == nil {
 		return 0, ErrMoney
 	}

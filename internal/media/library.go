@@ -11,13 +11,13 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/random"
 )
@@ -60,7 +60,7 @@ type Library struct {
 const PartSize = 5 << 20
 
 // uploadID matches the ID of an upload.
-var uploadID = regexp.MustCompile(`^[A-Za-z0-9_-]{22}$`)
+var uploadID = pattern.AtFirstUse(`^[A-Za-z0-9_-]{22}$`)
 
 // maxS3Upload is the maximum size in bytes of the bucket's ID of an upload, whose form is
 // not documented.
@@ -68,7 +68,7 @@ const maxS3Upload = 1000
 
 func valid(u campaign.MediaUpload) bool {
 	hidden := func(c rune) bool { return c <= ' ' || c > '~' }
-	return uploadID.MatchString(u.ID) && u.Upload != "" && len(u.Upload) <= maxS3Upload && !strings.ContainsFunc(u.Upload, hidden)
+	return uploadID().MatchString(u.ID) && u.Upload != "" && len(u.Upload) <= maxS3Upload && !strings.ContainsFunc(u.Upload, hidden)
 }
 
 // uploadKey returns the key of an upload's object. It contains the tenant, so that the bucket

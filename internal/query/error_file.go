@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/httpapi"
 )
 
@@ -26,13 +26,13 @@ type ErrorFiles struct {
 }
 
 // fileName is 256 random bits in base64url and the extension. Other names are refused.
-var fileName = regexp.MustCompile(`^[A-Za-z0-9_-]{43}\.csv$`)
+var fileName = pattern.AtFirstUse(`^[A-Za-z0-9_-]{43}\.csv$`)
 
 // ServeFile returns the file that the path value "name" names. It ignores the
 // Authorization header, which some clients send to every URL.
 func (f *ErrorFiles) ServeFile(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	if !fileName.MatchString(name) {
+	if !fileName().MatchString(name) {
 		return notFound()
 	}
 	file, err := f.Blobs.GetSince(r.Context(), "errors/"+name, f.Now().Add(-campaign.ErrorFileLife))

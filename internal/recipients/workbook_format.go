@@ -2,10 +2,11 @@ package recipients
 
 import (
 	"archive/zip"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // format is what of a cell's number format is followed: the others differ in looks alone.
@@ -48,18 +49,18 @@ func (w *workbook) readStyles(archive *zip.Reader) (map[int]format, error) {
 var (
 	// literal matches what a format shows as it is: texts in quotes, colors and conditions in
 	// brackets, and characters after a backslash, an underscore or an asterisk.
-	literal  = regexp.MustCompile(`"[^"]*"?|\[[^\]]*\]?|[\\_*].?`)
-	decimals = regexp.MustCompile(`\.(0*)`)
+	literal  = pattern.AtFirstUse(`"[^"]*"?|\[[^\]]*\]?|[\\_*].?`)
+	decimals = pattern.AtFirstUse(`\.(0*)`)
 )
 
 // parseFormat parses a number format. It shows a date or a time if it has a d, m, y, h or s.
 func parseFormat(code string) format {
-	plain := strings.ToLower(literal.ReplaceAllString(code, ""))
+	plain := strings.ToLower(literal().ReplaceAllString(code, ""))
 	if strings.ContainsAny(plain, "dmyhs") {
 		return format{date: true}
 	}
 	f := format{percent: strings.Contains(plain, "%")}
-	if places := decimals.FindStringSubmatch(plain); places != nil {
+	if places := decimals().FindStringSubmatch(plain); places != nil {
 		f.decimals = len(places[1])
 	}
 	return f

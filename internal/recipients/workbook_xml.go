@@ -6,10 +6,11 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // storage is the file of a workbook.
@@ -118,13 +119,13 @@ func (t *tokens) text(end string) (string, error) {
 
 // escape matches a character that XML cannot hold, as workbooks write it: _x000D_ for a
 // carriage return.
-var escape = regexp.MustCompile(`_x([0-9A-Fa-f]{4})_`)
+var escape = pattern.AtFirstUse(`_x([0-9A-Fa-f]{4})_`)
 
 func unescape(text string) string {
 	if !strings.Contains(text, "_x") {
 		return text
 	}
-	return escape.ReplaceAllStringFunc(text, func(match string) string {
+	return escape().ReplaceAllStringFunc(text, func(match string) string {
 		code, _ := strconv.ParseUint(match[len("_x"):len(match)-1], 16, 16)
 		if unicode.IsControl(rune(code)) && !unicode.IsSpace(rune(code)) {
 			return ""

@@ -121,7 +121,7 @@ func globals(b *testing.B) []string {
 	env := []string{
 		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x", "SIGNING_KEY_ID=x", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024",
 	}
-	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+	for _, name := range []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS"} {
 		value := template.Globals.Function.Environment.Variables[name].Value
 		if value == "" {
 			b.Fatalf("template.yaml does not set %s any more", name)

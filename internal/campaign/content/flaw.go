@@ -1,14 +1,15 @@
 package content
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
-var e164Form = regexp.MustCompile(`^\+[1-9]\d{6,14}$`)
+var e164Form = pattern.AtFirstUse(`^\+[1-9]\d{6,14}$`)
 
 // Flaw is a reason why a content cannot be saved as a template.
 type Flaw struct {
@@ -216,7 +217,7 @@ func (s Suggestion) phoneFlaw() (Part, FlawCode) {
 	switch {
 	case blank(s.Phone):
 		return PartPhone, FlawBlank
-	case !e164Form.MatchString(s.Phone):
+	case !e164Form().MatchString(s.Phone):
 		return PartPhone, FlawInvalid
 	}
 	return "", ""

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"text/template"
+
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 //go:embed calls
@@ -109,8 +110,8 @@ func (r *reference) samples(base string) ([]Sample, error) {
 func (r *reference) env() []string { return r.program("", "").Env() }
 
 var (
-	variable     = regexp.MustCompile(`\$([A-Z_]+)`)
-	withVariable = regexp.MustCompile(`"[^"]*\$[^"]*"`)
+	variable     = pattern.AtFirstUse(`\$([A-Z_]+)`)
+	withVariable = pattern.AtFirstUse(`"[^"]*\$[^"]*"`)
 )
 
 // Env returns the environment variables of the program.
@@ -119,7 +120,7 @@ func (p program) Env() (names []string) {
 	for _, h := range slices.Backward(p.Headers) {
 		text = h.Value + " " + text
 	}
-	for _, found := range variable.FindAllStringSubmatch(text, -1) {
+	for _, found := range variable().FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(names, found[1]) {
 			names = append(names, found[1])
 		}
@@ -133,30 +134,30 @@ func (p program) Post() bool { return p.Method == http.MethodPost }
 // Literal returns a text as an expression of the program's language.
 func (p program) Literal(text string) string {
 	name, whole := strings.CutPrefix(text, "$")
-	whole = whole && variable.FindString(text) == text
+	whole = whole && variable().FindString(text) == text
 	switch {
-	case p.language == "curl" || !variable.MatchString(text):
+	case p.language == "curl" || !variable().MatchString(text):
 		return strconv.Quote(text)
 	case p.language == "go":
-		joined := strconv.Quote(variable.ReplaceAllString(text, "\x00$1\x00"))
-		joined = goVariable.ReplaceAllString(joined, `"+os.Getenv("$1")+"`)
+		joined := strconv.Quote(variable().ReplaceAllString(text, "\x00$1\x00"))
+		joined = goVariable().ReplaceAllString(joined, `"+os.Getenv("$1")+"`)
 		return strings.TrimSuffix(strings.TrimPrefix(joined, `""+`), `+""`)
 	case whole:
 		return name
 	case p.language == "python":
-		return "f" + strconv.Quote(variable.ReplaceAllString(text, "{$1}"))
+		return "f" + strconv.Quote(variable().ReplaceAllString(text, "{$1}"))
 	default:
-		return "`" + variable.ReplaceAllString(text, "$${$1}") + "`"
+		return "`" + variable().ReplaceAllString(text, "$${$1}") + "`"
 	}
 }
 
 // goVariable matches the marks of a variable in a quoted text.
-var goVariable = regexp.MustCompile(`\\x00([A-Z_]+)\\x00`)
+var goVariable = pattern.AtFirstUse(`\\x00([A-Z_]+)\\x00`)
 
 // Value returns the body as an expression of the program's language. indent is the
 // indent of its first line.
 func (p program) Value(indent string) string {
-	text := withVariable.ReplaceAllStringFunc(p.Body, func(quoted string) string {
+	text := withVariable().ReplaceAllStringFunc(p.Body, func(quoted string) string {
 		return p.Literal(strings.Trim(quoted, `"`))
 	})
 	switch p.language {
@@ -168,11 +169,11 @@ func (p program) Value(indent string) string {
 	return strings.ReplaceAll(text, "\n", "\n"+indent)
 }
 
-var lastInLine = regexp.MustCompile(`([^,{\[])\n`)
+var lastInLine = pattern.AtFirstUse(`([^,{\[])\n`)
 
 // goValue changes pretty JSON to a Go expression, formatted as gofmt does.
 func goValue(text string) string {
-	text = lastInLine.ReplaceAllString(text, "$1,\n")
+	text = lastInLine().ReplaceAllString(text, "$1,\n")
 	text = strings.NewReplacer("{", "map[string]any{", "[", "[]any{", "]", "}", "  ", "\t").Replace(text)
 	lines := strings.Split(text, "\n")
 	for rest := lines; len(rest) > 0; {
@@ -182,18 +183,18 @@ func goValue(text string) string {
 }
 
 // goMember matches a line with the name of a member and its value.
-var goMember = regexp.MustCompile(`^(\t+"\w+":) (.*[^{])$`)
+var goMember = pattern.AtFirstUse(`^(\t+"\w+":) (.*[^{])$`)
 
 // align aligns the values of the members at the start of lines, and returns the number
 // of lines that it has looked at.
 func align(lines []string) int {
 	n, width := 0, 0
-	for n < len(lines) && goMember.MatchString(lines[n]) {
+	for n < len(lines) && goMember().MatchString(lines[n]) {
 		width = max(width, strings.Index(lines[n], ": ")+1)
 		n++
 	}
 	for i := range n {
-		m := goMember.FindStringSubmatch(lines[i])
+		m := goMember().FindStringSubmatch(lines[i])
 		lines[i] = fmt.Sprintf("%-*s %s", width, m[1], m[2])
 	}
 	return max(n, 1)

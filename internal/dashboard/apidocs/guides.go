@@ -4,11 +4,11 @@ import (
 	"errors"
 	"html/template"
 	"maps"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"campaign-dispatch/docs"
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // guide is a section of the guides.
@@ -56,11 +56,11 @@ var pagesOfDocs = map[string]string{
 type section struct{ title, text string }
 
 // remarks are comments in Markdown on their own line. No page shows them.
-var remarks = regexp.MustCompile(`(?m)^<!-- .* -->\n`)
+var remarks = pattern.AtFirstUse(`(?m)^<!-- .* -->\n`)
 
 // sections returns the sections of a Markdown text at headings of the second level.
 func sections(text string) (all []section) {
-	text = remarks.ReplaceAllString(text, "")
+	text = remarks().ReplaceAllString(text, "")
 	for _, part := range strings.Split(text, "\n## ")[1:] {
 		title, body, _ := strings.Cut(part, "\n")
 		all = append(all, section{title, strings.TrimSpace(body)})
@@ -68,11 +68,11 @@ func sections(text string) (all []section) {
 	return all
 }
 
-var target = regexp.MustCompile(`\]\([^)\s]+\)`)
+var target = pattern.AtFirstUse(`\]\([^)\s]+\)`)
 
 // relink replaces the targets of Markdown links.
 func relink(text string, pages map[string]string) string {
-	return target.ReplaceAllStringFunc(text, func(link string) string {
+	return target().ReplaceAllStringFunc(text, func(link string) string {
 		if page, ok := pages[link[2:len(link)-1]]; ok {
 			return "](" + page + ")"
 		}

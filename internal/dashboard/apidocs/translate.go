@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"regexp"
+
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // english is the language of the OpenAPI document. Pages in any other language are in
@@ -43,12 +44,12 @@ func (d *document) prose(text string) template.HTML { return prose(d.in(text)) }
 // first is prose for the first paragraph.
 func (d *document) first(text string) template.HTML { return firstParagraph(d.in(text)) }
 
-var comment = regexp.MustCompile(`(?m)^(\s*(?:#|//) )(.+)$`)
+var comment = pattern.AtFirstUse(`(?m)^(\s*(?:#|//) )(.+)$`)
 
 // comments returns a program with its comments in the document's language.
 func (d *document) comments(program string) string {
-	return comment.ReplaceAllStringFunc(program, func(line string) string {
-		parts := comment.FindStringSubmatch(line)
+	return comment().ReplaceAllStringFunc(program, func(line string) string {
+		parts := comment().FindStringSubmatch(line)
 		return parts[1] + d.in(parts[2])
 	})
 }

@@ -2,12 +2,12 @@ package campaigns
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/start"
 )
@@ -60,12 +60,12 @@ var statuses = []campaign.Status{
 }
 
 // cursor matches a cursor of the list.
-var cursor = regexp.MustCompile(`^[0-9]{14}#[0-9a-f-]{36}$`)
+var cursor = pattern.AtFirstUse(`^[0-9]{14}#[0-9a-f-]{36}$`)
 
 func (s *Pages) list(p *web.Page) (err error) {
 	l := listPage{Query: strings.TrimSpace(p.Query("q")), Status: campaign.Status(p.Query("status")), Statuses: statuses}
 	after := p.Query("after")
-	if after != "" && !cursor.MatchString(after) || l.Status != "" && !slices.Contains(statuses, l.Status) {
+	if after != "" && !cursor().MatchString(after) || l.Status != "" && !slices.Contains(statuses, l.Status) {
 		return campaign.ErrNotFound
 	}
 	if l.period, err = readPeriod(p); err != nil {

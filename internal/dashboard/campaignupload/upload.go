@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/random"
@@ -52,7 +52,7 @@ func decodeUpload(raw []byte) (upload, error) {
 }
 
 // uploadID matches the random ID of an upload.
-var uploadID = regexp.MustCompile(`^[A-Za-z0-9_-]{22}$`)
+var uploadID = pattern.AtFirstUse(`^[A-Za-z0-9_-]{22}$`)
 
 func uploadKey(tenant, id string) string { return "uploads/" + tenant + "/" + id }
 
@@ -69,7 +69,7 @@ func (s *Pages) keep(p *web.Page, u upload) (string, error) {
 // kept returns an upload of the tenant. The error wraps campaign.ErrNotFound if it does
 // not exist or has expired.
 func (s *Pages) kept(p *web.Page, id string) (upload, error) {
-	if !uploadID.MatchString(id) {
+	if !uploadID().MatchString(id) {
 		return upload{}, campaign.ErrNotFound
 	}
 	raw, err := s.Blobs.Get(p.R.Context(), uploadKey(p.Session.Tenant, id))

@@ -1,21 +1,22 @@
 package templates
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // place matches the name of a card ("c2"), of a suggestion ("s1", "card-s1", "c2-s1"), or
 // of a list of them without the last number.
-var place = regexp.MustCompile(`^(?:(card|c\d+)-)?([cs])(\d*)$`)
+var place = pattern.AtFirstUse(`^(?:(card|c\d+)-)?([cs])(\d*)$`)
 
 // change adds, opens, closes, removes or moves a card or a suggestion, by a command such
 // as "up c2". It returns the name of the element that gets the focus.
 func (d *draft) change(command string) (focus string) {
 	verb, name, _ := strings.Cut(command, " ")
-	at := place.FindStringSubmatch(name)
+	at := place().FindStringSubmatch(name)
 	if at == nil {
 		return ""
 	}

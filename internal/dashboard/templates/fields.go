@@ -39,7 +39,7 @@ func (s *Pages) read(p *web.Page, id string) (draft, error) {
 // namesBase reports whether a field names a part of the base version.
 func (f fields) namesBase() bool {
 	for name, values := range f.form {
-		if place.MatchString(name) && strings.HasPrefix(values[0], mark) {
+		if place().MatchString(name) && strings.HasPrefix(values[0], mark) {
 			return true
 		}
 	}
@@ -153,7 +153,7 @@ func (f fields) suggestion(name string) (s draftSuggestion) {
 
 // suggestionOf returns the suggestion of a name, or a blank one.
 func (d draft) suggestionOf(name string) draftSuggestion {
-	at := place.FindStringSubmatch(name)
+	at := place().FindStringSubmatch(name)
 	if at == nil {
 		return draftSuggestion{}
 	}
