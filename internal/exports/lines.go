@@ -77,7 +77,7 @@ func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at 
 			continue
 		}
 		t.add(
-			messages[i].Phone, messages[i].UID, t.translate(texts.Statuses, status, status), t.reason(h.latest),
+			messages[i].Phone, messages[i].UID, t.translate(texts().Statuses, status, status), t.reason(h.latest),
 			t.time(h.sent), t.time(h.delivered), t.time(h.read), t.time(h.ended),
 			strings.Join(taps.tapped[i], " | "), strings.Join(taps.clicked[i], " | "),
 		)
@@ -185,7 +185,7 @@ func (m *Maker) addRejected(ctx context.Context, t *table, b campaign.Batch) err
 		return fmt.Errorf("read the error file of batch %s: %w", b.BatchID, campaign.ErrDamaged)
 	}
 	for _, l := range lines[1:] {
-		t.add(l[errorLine], l[errorPhone], l[errorCode], t.translate(texts.Rejections, l[errorCode], l[errorReason]))
+		t.add(l[errorLine], l[errorPhone], l[errorCode], t.translate(texts().Rejections, l[errorCode], l[errorReason]))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package exports
 import (
 	_ "embed"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -14,7 +15,7 @@ var textsFile []byte
 
 // texts are the headings by language, and the Portuguese texts of statuses and rejections by
 // code. The English ones are those of the API.
-var texts = func() (t struct {
+var texts = sync.OnceValue(func() (t struct {
 	Headings             map[string]map[string]string
 	Statuses, Rejections map[string]string
 },
@@ -23,7 +24,7 @@ var texts = func() (t struct {
 		panic(err) // the file is embedded in the binary
 	}
 	return t
-}()
+})
 
 // The languages of exports.
 const (
@@ -70,7 +71,7 @@ func (t *table) addHeading() {
 	}
 	headings := make([]string, len(columns))
 	for i, column := range columns {
-		headings[i] = texts.Headings[t.Language][column]
+		headings[i] = texts().Headings[t.Language][column]
 	}
 	t.file = campaign.AppendRow(t.file, t.separator(), headings...)
 }
