@@ -137,7 +137,6 @@ func (r Results) ShownFor() time.Duration {
 // Current reports whether the results can be shown at now: they are recent, and the campaign,
 // of which s is the summary, was not extended, moved, cancelled or completed since.
 func (r Results) Current(s Summary, now time.Time) bool {
-	completed := s.Completed >= s.Batches && s.CancelledAt.IsZero()
 	switch {
 	case r.At.IsZero(), now.Sub(r.At) >= r.ShownFor():
 		return false
@@ -146,5 +145,5 @@ func (r Results) Current(s Summary, now time.Time) bool {
 	case r.Status == StatusScheduled && !now.Before(r.First):
 		return false
 	}
-	return completed == (r.Status == StatusCompleted)
+	return s.Finished() == (r.Status == StatusCompleted)
 }

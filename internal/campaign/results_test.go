@@ -69,6 +69,7 @@ func TestResults_Current(t *testing.T) {
 		"scheduled":         {scheduled, campaign.Summary{Batches: 2}, 29 * time.Second, true},
 		"now due":           {scheduled, campaign.Summary{Batches: 2}, 30 * time.Second, false},
 		"completed at last": {scheduled, same, 0, false},
+		"parts to come":     {r, campaign.Summary{Batches: 2, Completed: 2, Submission: campaign.SubmissionTotals{PartsToCome: 1}}, 0, false},
 	} {
 		if got := test.results.Current(test.summary, r.At.Add(test.later)); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)

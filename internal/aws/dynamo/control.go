@@ -14,11 +14,11 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// CancelCampaign marks a campaign as cancelled, so that no batch can be added. It can be
+// CancelCampaign marks a campaign as cancelled, so that no batch and no part can be added. It can be
 // repeated and keeps the first time; revoke can be added later. The error wraps
 // campaign.ErrNotFound if the campaign does not exist.
 func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
-	update := "SET cancelled = :true, cancelledAt = if_not_exists(cancelledAt, :at)"
+	update := "SET cancelled = :true, cancelledAt = if_not_exists(cancelledAt, :at), partsToCome = :none"
 	if revoke {
 		update += ", #revoke = :true"
 	}
@@ -26,7 +26,7 @@ func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time
 		TableName: &s.Campaigns, Key: metaKey(id), UpdateExpression: &update,
 		ConditionExpression:       aws.String("attribute_exists(pk) AND " + notForgetting),
 		ExpressionAttributeNames:  reservedNames(update),
-		ExpressionAttributeValues: Item{":true": boolean(true), ":at": millis(at)},
+		ExpressionAttributeValues: Item{":true": boolean(true), ":at": millis(at), ":none": number(0)},
 	})
 	if _, absent := errors.AsType[*types.ConditionalCheckFailedException](err); absent {
 		return fmt.Errorf("cancel campaign %s: %w", id.CampaignID, campaign.ErrNotFound)

@@ -149,6 +149,7 @@ func (s *BatchStore) Progress(ctx context.Context, id campaign.ID) (campaign.Tal
 	return campaign.Tally{
 		Completed: int(getNumber(rows["progress"], "completed")), CompletedAt: getMillis(rows["progress"], "completedAt"),
 		Batches: int(getNumber(rows["meta"], "batches")), Cancelled: getBool(rows["meta"], "cancelled"),
+		PartsToCome: s.readSubmission(rows["meta"]).PartsToCome,
 	}, nil
 }
 
@@ -216,7 +217,7 @@ func (t *table) batchUpdate(ref campaign.BatchRef, update, condition string, val
 // reservedNames returns the names that an expression uses and that DynamoDB reserves, nil for
 // none: DynamoDB rejects an empty map.
 func reservedNames(expression string) (names map[string]string) {
-	for _, name := range []string{"state", "due", "revoke"} {
+	for _, name := range []string{"state", "due", "revoke", "lines"} {
 		if strings.Contains(expression, "#"+name) {
 			if names == nil {
 				names = map[string]string{}

@@ -95,7 +95,7 @@ func (s *Pages) open(ctx context.Context, tenant string, listed []campaign.Liste
 	standings, stored, err := s.Store.StandingsAndResults(ctx, tenant, ids)
 	for _, c := range listed {
 		of := standings[c.CampaignID]
-		if of.Completed < of.Batches && of.CancelledAt.IsZero() {
+		if of.CancelledAt.IsZero() && !of.Finished() {
 			r := stored[c.CampaignID]
 			open = append(open, unfinished{c, r, r.Current(of, s.Now())})
 		}
