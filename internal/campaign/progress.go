@@ -94,6 +94,11 @@ func (c Campaign) Status() Status {
 	return StatusCompleted
 }
 
+// Unsent reports whether no part of its file was accepted yet.
+func (c Campaign) Unsent() bool {
+	return c.BatchCount == 0 && c.Submission.Known() && c.CancelledAt.IsZero()
+}
+
 // Find returns the batch with a name or batchId, see BatchIDs.
 func (c Campaign) Find(name string) (Progress, bool) {
 	for _, id := range BatchIDs(name) {

@@ -263,13 +263,13 @@ func TestComplete_PartsToCome(t *testing.T) {
 		}
 	}
 	complete()
-	if b.forgotten > 0 || len(b.queued) > 0 || !b.nextCheck.After(now) {
-		t.Errorf("the batch was closed %d times with %d webhooks, next check at %v", b.forgotten, len(b.queued), b.nextCheck)
+	if b.forgotten > 0 || !b.nextCheck.After(now) {
+		t.Errorf("the batch was closed %d times, its next check is at %v", b.forgotten, b.nextCheck)
 	}
 	b.toCome = 0
 	complete()
-	if b.forgotten != 1 || len(b.queued) != 1 {
-		t.Errorf("the batch was closed %d times with %d webhooks, want 1 and 1", b.forgotten, len(b.queued))
+	if b.forgotten != 1 {
+		t.Errorf("the batch was closed %d times, want once", b.forgotten)
 	}
 }
 

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,6 +36,45 @@ func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time
 		return fmt.Errorf("cancel campaign %s: %w", id.CampaignID, err)
 	}
 	return nil
+}
+
+// CreateCancelled creates a cancelled campaign without batches, so that it is listed and none of its
+// parts is accepted. It takes the campaign's name unless another campaign has it. The error wraps
+// campaign.ErrLostRace if the campaign exists.
+func (s *BatchStore) CreateCancelled(ctx context.Context, c campaign.Campaign) error {
+	name := withValue(nameKey(c.Tenant, c.Name), "campaignId", text(c.CampaignID))
+	meta := s.putNew(s.cancelledRow(c))
+	reasons, err := s.transact(ctx, []types.TransactWriteItem{meta, s.putNew(name)}, rand.Text())
+	if err == nil && len(reasons) > 0 && !failedCondition(reasons[0]) && failedCondition(reasons[1]) {
+		reasons, err = s.transact(ctx, []types.TransactWriteItem{meta}, rand.Text())
+	}
+	if err == nil && len(reasons) > 0 {
+		err = campaign.ErrLostRace
+	}
+	if err != nil {
+		return fmt.Errorf("create cancelled campaign %s: %w", c.CampaignID, err)
+	}
+	return nil
+}
+
+// cancelledRow returns the META row of a cancelled campaign without batches.
+func (s *BatchStore) cancelledRow(c campaign.Campaign) Item {
+	none := c.Submission
+	none.PartsToCome = 0
+	row := withValues(metaKey(c.ID), submissionItem(none))
+	row["name"], row["batches"], row["accepted"] = text(c.Name), number(0), number(0)
+	row["listOf"], row["listAs"] = text(c.Tenant), text(listAs(c.CancelledAt, c.CampaignID))
+	row["createdAt"], row["lastAt"] = millis(c.CancelledAt), millis(c.CancelledAt)
+	row["cancelled"], row["cancelledAt"] = boolean(true), millis(c.CancelledAt)
+	expiry := campaign.Lifetime{LastAt: c.CancelledAt}.ExpiresAt()
+	row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: c.ID})), millis(expiry)
+	if c.AskedBy != "" {
+		row["askedBy"] = text(c.AskedBy)
+	}
+	if c.Revoke {
+		row["revoke"] = boolean(true)
+	}
+	return row
 }
 
 // CancelBatch cancels a batch. A pending batch is never released, and sweep checks it
