@@ -77,11 +77,12 @@ func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error
 	if err != nil {
 		return err
 	}
-	if tally.AwaitsParts() {
+	last := b.ClosedAt.IsZero() || !b.ClosedAt.Before(tally.CompletedAt) // else another one was completed later
+	if last && tally.AwaitsParts() {
 		_, err := r.Store.MoveCheck(ctx, b, r.Now().Add(partsCheck))
 		return err
 	}
-	if tally.IsCompleted() {
+	if last && tally.IsCompleted() {
 		if err := r.queueCompletedWebhook(ctx, b.ID, tally); err != nil {
 			return fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
 		}
