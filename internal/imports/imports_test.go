@@ -456,6 +456,9 @@ func TestImport_AcceptedBefore(t *testing.T) {
 			if i = c.stored(i); i.State != campaign.ImportSent || i.SentAccepted != accepted || i.SentRejected != 0 {
 				t.Errorf("%s, %q, %d accepted, %d rejected", i.State, i.Fault, i.SentAccepted, i.SentRejected)
 			}
+			if s := c.totals(i); s.Accepted != accepted || s.Erased != 5-accepted || s.PartsToCome != 0 {
+				t.Errorf("%+v, want %d accepted", s, accepted)
+			}
 			if diff := cmp.Diff(test.want, c.batches(i)); diff != "" {
 				t.Errorf("batches (-want +got):\n%s", diff)
 			}
@@ -933,6 +936,9 @@ func TestWorker_DeathAtAnyCall(t *testing.T) {
 				} else {
 					if diff := cmp.Diff(map[string]int{"1": 2, "2": 1}, c.batches(i)); diff != "" || got.State != campaign.ImportSent || got.SentAccepted != 3 || got.SentRejected != 1 {
 						t.Fatalf("%s, death at call %d (after it: %t): %s %q, %d accepted (-want +got):\n%s", step, at, after, got.State, got.Fault, got.SentAccepted, diff)
+					}
+					if s := c.totals(got); s.Accepted != 3 || s.PartsToCome != 0 {
+						t.Fatalf("%s, death at call %d (after it: %t): %+v", step, at, after, s)
 					}
 				}
 				c.store, c.blobs = c.stores(c.env.AWS())
