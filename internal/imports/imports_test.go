@@ -530,6 +530,38 @@ func TestImport_Totals(t *testing.T) {
 	}
 }
 
+// endingStore does something between the read and the write of an acceptance.
+type endingStore struct {
+	dispatch.Store
+	end func()
+}
+
+func (s endingStore) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
+	s.end()
+	return s.Store.Accept(ctx, a, token)
+}
+
+// No part is accepted after the rest of its file was discarded, also not one that was read before.
+func TestImport_PartAfterDiscard(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.sendFirst(c.ready(five, nil))
+	service := c.worker(c.store, c.blobs, c.queue).Dispatch.(*dispatch.Service)
+	service.Store = endingStore{c.store, func() { c.must(c.store.EndParts(t.Context(), i.ID)) }}
+	for range 2 {
+		_, err := service.Accept(t.Context(), dispatch.Call{
+			ID: i.ID, Name: i.Name, TemplateID: i.TemplateID, Batch: "2", Part: i.PartID(2), Totals: i.Totals(), People: 2,
+			Messages: []dispatch.Message{{Phone: "11988880003", UID: "c", Vars: map[string]string{"nome": "Caio"}}},
+		})
+		if refusal, ok := errors.AsType[*dispatch.Refusal](err); !ok || refusal.Faults[0].Code != dispatch.CodeCancelled {
+			t.Errorf("the part gets %v, want a refusal", err)
+		}
+	}
+	if s := c.totals(i); len(c.batches(i)) != 1 || s.NeverAccepted() != 3 {
+		t.Errorf("batches %v, %+v", c.batches(i), s)
+	}
+}
+
 // mayDiscard discards an import while its next part is accepted.
 func (c *company) mayDiscard(i campaign.Import) {
 	c.t.Helper()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -42,9 +43,9 @@ func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time
 // parts is accepted. It takes the campaign's name unless another campaign has it. The error wraps
 // campaign.ErrLostRace if the campaign exists.
 func (s *BatchStore) CreateCancelled(ctx context.Context, c campaign.Campaign) error {
-	name := withValue(nameKey(c.Tenant, c.Name), "campaignId", text(c.CampaignID))
-	meta := s.putNew(s.cancelledRow(c))
-	reasons, err := s.transact(ctx, []types.TransactWriteItem{meta, s.putNew(name)}, rand.Text())
+	meta := s.create(metaKey(c.ID), s.cancelledMeta(c))
+	name := s.create(nameKey(c.Tenant, c.Name), Item{"campaignId": text(c.CampaignID)})
+	reasons, err := s.transact(ctx, []types.TransactWriteItem{meta, name}, rand.Text())
 	if err == nil && len(reasons) > 0 && !failedCondition(reasons[0]) && failedCondition(reasons[1]) {
 		reasons, err = s.transact(ctx, []types.TransactWriteItem{meta}, rand.Text())
 	}
@@ -57,11 +58,27 @@ func (s *BatchStore) CreateCancelled(ctx context.Context, c campaign.Campaign) e
 	return nil
 }
 
-// cancelledRow returns the META row of a cancelled campaign without batches.
-func (s *BatchStore) cancelledRow(c campaign.Campaign) Item {
+// create returns the write of a new row by an update: the campaigns function may not put rows of
+// campaigns.
+func (s *BatchStore) create(key, attributes Item) types.TransactWriteItem {
+	var sets []string
+	names, values := map[string]string{}, Item{}
+	for name, value := range attributes {
+		sets = append(sets, "#"+name+" = :"+name)
+		names["#"+name], values[":"+name] = name, value
+	}
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: &s.Campaigns, Key: key, UpdateExpression: aws.String("SET " + strings.Join(sets, ", ")),
+		ConditionExpression:      aws.String("attribute_not_exists(pk)"),
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	}}
+}
+
+// cancelledMeta returns the attributes of META of a cancelled campaign without batches.
+func (s *BatchStore) cancelledMeta(c campaign.Campaign) Item {
 	none := c.Submission
 	none.PartsToCome = 0
-	row := withValues(metaKey(c.ID), submissionItem(none))
+	row := submissionItem(none)
 	row["name"], row["batches"], row["accepted"] = text(c.Name), number(0), number(0)
 	row["listOf"], row["listAs"] = text(c.Tenant), text(listAs(c.CancelledAt, c.CampaignID))
 	row["createdAt"], row["lastAt"] = millis(c.CancelledAt), millis(c.CancelledAt)
