@@ -215,15 +215,18 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 	if a.Batch.Part != "" {
 		condition += " AND " + unmoved(a.Moves, values)
 	}
+	var names map[string]string
 	if a.Submission.Known() {
-		update, condition = setSubmission(update, values, a.Submission), condition+" AND "+takesPart
+		var totals string
+		totals, names = assign(submissionItem(a.Submission), values)
+		update, condition = update+", "+totals, condition+" AND "+takesPart
 	}
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName:                 &s.Campaigns,
 		Key:                       metaKey(a.Batch.ID),
 		UpdateExpression:          aws.String(update + " ADD accepted :more"),
 		ConditionExpression:       &condition,
-		ExpressionAttributeNames:  reservedNames(update),
+		ExpressionAttributeNames:  names,
 		ExpressionAttributeValues: values,
 	}}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -61,14 +60,10 @@ func (s *BatchStore) CreateCancelled(ctx context.Context, c campaign.Campaign) e
 // create returns the write of a new row by an update: the campaigns function may not put rows of
 // campaigns.
 func (s *BatchStore) create(key, attributes Item) types.TransactWriteItem {
-	var sets []string
-	names, values := map[string]string{}, Item{}
-	for name, value := range attributes {
-		sets = append(sets, "#"+name+" = :"+name)
-		names["#"+name], values[":"+name] = name, value
-	}
+	values := Item{}
+	assignments, names := assign(attributes, values)
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName: &s.Campaigns, Key: key, UpdateExpression: aws.String("SET " + strings.Join(sets, ", ")),
+		TableName: &s.Campaigns, Key: key, UpdateExpression: aws.String("SET " + assignments),
 		ConditionExpression:      aws.String("attribute_not_exists(pk)"),
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 	}}

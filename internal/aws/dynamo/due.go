@@ -218,7 +218,7 @@ func (t *table) batchUpdate(ref campaign.BatchRef, update, condition string, val
 // reservedNames returns the names that an expression uses and that DynamoDB reserves, nil for
 // none: DynamoDB rejects an empty map.
 func reservedNames(expression string) (names map[string]string) {
-	for _, name := range []string{"state", "due", "revoke", "lines"} {
+	for _, name := range []string{"state", "due", "revoke"} {
 		if strings.Contains(expression, "#"+name) {
 			if names == nil {
 				names = map[string]string{}

@@ -46,20 +46,7 @@ func (t *table) readSubmission(meta Item) (totals campaign.SubmissionTotals) {
 	return totals.At(t.Now())
 }
 
-// setSubmission adds the assignments of totals to an update of META.
-func setSubmission(update string, values Item, t campaign.SubmissionTotals) string {
-	for name, value := range submissionItem(t) {
-		attribute := name
-		if name == "lines" { // a reserved word
-			attribute = "#lines"
-		}
-		update += ", " + attribute + " = :" + name
-		values[":"+name] = value
-	}
-	return update
-}
-
-// takesPart is the condition of campaign.SubmissionTotals.Takes on the values of setSubmission.
+// takesPart is the condition of campaign.SubmissionTotals.Takes on the assigned submissionItem.
 const takesPart = "(attribute_not_exists(partsToCome) OR partsToCome > :partsToCome)"
 
 // SkipPart counts a part that erasures have left empty. totals are those after it. It can be
