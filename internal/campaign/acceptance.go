@@ -10,6 +10,8 @@ type Meta struct {
 	Cancelled bool
 	Move      Move
 	Test      bool // see Batch
+	// Submission are the totals of the campaign's file.
+	Submission SubmissionTotals
 }
 
 // PackedSet is the set of a batch's numbers, packed by numberset. Only an erasure changes it.
@@ -69,6 +71,8 @@ type AcceptCommand struct {
 
 	// AskedBy is the email address of who asked for the campaign's approval, "" without one.
 	AskedBy string
+	// Submission are the totals of the file after a part, zero for another batch.
+	Submission SubmissionTotals
 
 	Limits Spending // of the budget, for a batch with a reservation
 

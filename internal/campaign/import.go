@@ -74,10 +74,11 @@ type Import struct {
 	Findings ImportFindings `json:"findings"`
 
 	// Sent is the number of dispatched parts, SentAccepted and SentRejected the number of their
-	// messages.
+	// messages. SentErased is the number of their people who were erased before.
 	Sent         int `json:"sent"`
 	SentAccepted int `json:"sentAccepted"`
 	SentRejected int `json:"sentRejected"`
+	SentErased   int `json:"sentErased,omitempty"`
 	// Late reports that the time of sending came too near before all parts were dispatched: the
 	// rest waits for it, and then goes at once.
 	Late bool `json:"late,omitempty"`
@@ -170,6 +171,18 @@ func (f ImportFindings) People() int { return max(0, f.Accepted-f.OptedOut) }
 
 // Fits reports whether the campaign may be sent.
 func (f ImportFindings) Fits() bool { return len(f.General) == 0 && f.Accepted > 0 }
+
+// Totals returns the totals of the file after the dispatched parts.
+func (i Import) Totals() SubmissionTotals {
+	return SubmissionTotals{
+		Lines: i.Read.Rows, Invalid: i.Findings.Invalid(), Faulty: i.Findings.Left(), Repeated: i.Findings.Repeated.Count,
+		People: i.Findings.Accepted, Erased: i.SentErased, Accepted: i.SentAccepted,
+		PartsToCome: i.Read.Parts - i.Sent, Until: i.ExpiresAt(),
+	}
+}
+
+// ExpiresAt returns when the import and its files are deleted.
+func (i Import) ExpiresAt() time.Time { return i.CreatedAt.Add(ImportLife) }
 
 // Closed reports whether nothing of the import is left to do.
 func (i Import) Closed() bool {

@@ -21,6 +21,12 @@ type Summary struct {
 	Accepted    int       // messages of all batches
 	Scheduled   bool      // at least one batch has a schedule
 	CancelledAt time.Time // zero if not cancelled
+	Submission  SubmissionTotals
+}
+
+// Finished reports whether the campaign is completed.
+func (s Summary) Finished() bool {
+	return s.CancelledAt.IsZero() && s.Completed >= s.Batches && s.Submission.PartsToCome == 0
 }
 
 // Search is a query for messages of a campaign. Nil and empty fields do not filter.

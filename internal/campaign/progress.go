@@ -11,6 +11,7 @@ type Campaign struct {
 	CancelledAt time.Time // zero if not cancelled
 	Revoke      bool      // its cancellation also revokes messages at the provider
 	Move        Move
+	Submission  SubmissionTotals
 	BatchCount  int // expired batches included
 	Batches     []Progress
 }
@@ -30,10 +31,17 @@ type Tally struct {
 	CompletedAt time.Time // when the last of them completed
 	Batches     int
 	Cancelled   bool // the campaign was cancelled
+	PartsToCome int  // see SubmissionTotals
 }
 
-// IsCompleted reports whether the campaign is completed. A cancelled campaign never is.
-func (t Tally) IsCompleted() bool { return !t.Cancelled && t.Completed >= t.Batches }
+// IsCompleted reports whether the campaign is completed. A cancelled campaign never is, nor is one
+// of whose file parts are to come.
+func (t Tally) IsCompleted() bool { return t.allCompleted() && t.PartsToCome == 0 }
+
+// AwaitsParts reports whether only parts that are to come keep the campaign from being completed.
+func (t Tally) AwaitsParts() bool { return t.allCompleted() && t.PartsToCome > 0 }
+
+func (t Tally) allCompleted() bool { return !t.Cancelled && t.Completed >= t.Batches }
 
 // Status is the progress of a campaign or a batch, as shown to clients.
 type Status string
@@ -66,7 +74,8 @@ func (p Progress) Status() Status {
 	return StatusSending
 }
 
-// Status returns the campaign's status. It is sending while any of its batches is.
+// Status returns the campaign's status. It is sending while any of its batches is, and while parts
+// of its file are to come, unless they wait with its other batches.
 func (c Campaign) Status() Status {
 	is := map[Status]bool{}
 	for _, b := range c.Batches {
@@ -79,8 +88,15 @@ func (c Campaign) Status() Status {
 		return StatusCancelled
 	case is[StatusScheduled]:
 		return StatusScheduled
+	case c.Submission.PartsToCome > 0:
+		return StatusSending
 	}
 	return StatusCompleted
+}
+
+// Unsent reports whether no part of its file was accepted yet.
+func (c Campaign) Unsent() bool {
+	return c.BatchCount == 0 && c.Submission.Known() && c.CancelledAt.IsZero()
 }
 
 // Find returns the batch with a name or batchId, see BatchIDs.

@@ -63,15 +63,40 @@ func TestCampaign_Status(t *testing.T) {
 	}
 }
 
+// While parts of a file are to come, its campaign is not completed.
+func TestCampaign_StatusWithPartsToCome(t *testing.T) {
+	t.Parallel()
+	completed := campaign.Progress{Batch: campaign.Batch{State: campaign.BatchCompleted}}
+	scheduled := campaign.Progress{Batch: campaign.Batch{State: campaign.BatchPending, Scheduled: true, Accepted: 2}}
+	for name, test := range map[string]struct {
+		batches []campaign.Progress
+		toCome  int
+		want    campaign.Status
+	}{
+		"completed so far": {[]campaign.Progress{completed}, 1, campaign.StatusSending},
+		"completed":        {[]campaign.Progress{completed}, 0, campaign.StatusCompleted},
+		"scheduled":        {[]campaign.Progress{scheduled}, 1, campaign.StatusScheduled},
+		"no batch yet":     {nil, 1, campaign.StatusSending},
+	} {
+		c := campaign.Campaign{Batches: test.batches, Submission: campaign.SubmissionTotals{Lines: 4, People: 4, PartsToCome: test.toCome}}
+		if got := c.Status(); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
 func TestTally_Ended(t *testing.T) {
 	t.Parallel()
-	for tally, want := range map[campaign.Tally]bool{
-		{Completed: 1, Batches: 2}:                  false,
-		{Completed: 2, Batches: 2}:                  true,
-		{Completed: 2, Batches: 2, Cancelled: true}: false,
+	for tally, want := range map[campaign.Tally]struct{ completed, awaits bool }{
+		{Completed: 1, Batches: 2}:                                  {false, false},
+		{Completed: 2, Batches: 2}:                                  {true, false},
+		{Completed: 2, Batches: 2, Cancelled: true}:                 {false, false},
+		{Completed: 2, Batches: 2, PartsToCome: 1}:                  {false, true},
+		{Completed: 1, Batches: 2, PartsToCome: 1}:                  {false, false},
+		{Completed: 2, Batches: 2, PartsToCome: 1, Cancelled: true}: {false, false},
 	} {
-		if got := tally.IsCompleted(); got != want {
-			t.Errorf("%+v: %v", tally, got)
+		if tally.IsCompleted() != want.completed || tally.AwaitsParts() != want.awaits {
+			t.Errorf("%+v: completed %t, awaits parts %t; want %+v", tally, tally.IsCompleted(), tally.AwaitsParts(), want)
 		}
 	}
 }

@@ -18,11 +18,17 @@ type Results struct {
 	Delivered int // including the messages that were read
 	Read      int
 	Lost      int // not delivered, and with a final outcome
+	Stopped   int // of Lost, cancelled before they were sent
 	OptedOut  int // not sent, because the recipient had opted out
 	Tapped    int // messages with a tapped suggestion
 	Clicked   int // messages with a clicked link
 	Tappable  bool
 	Clickable bool
+
+	// NotAccepted is the number of people of the file who have no message, and NeverAccepted of them
+	// those whose parts are not accepted any more.
+	NotAccepted   int
+	NeverAccepted int
 
 	Next    time.Time // when the next of the waiting batches goes, zero if none waits
 	Waiting int       // messages of the waiting batches
@@ -59,7 +65,13 @@ const (
 
 // Results returns the results of the campaign, which was read at now with its heads.
 func (c Campaign) Results(now time.Time) Results {
-	r := Results{At: now, Status: c.Status(), Batches: c.BatchCount, Moves: c.Move.Revision, CancelledAt: c.CancelledAt}
+	r := Results{
+		At: now, Status: c.Status(), Batches: c.BatchCount, Moves: c.Move.Revision, CancelledAt: c.CancelledAt,
+		NotAccepted: c.Submission.NotAccepted(), NeverAccepted: c.Submission.NeverAccepted(),
+	}
+	if len(c.Batches) == 0 && !c.CancelledAt.IsZero() { // it was cancelled before its first part
+		r.ExpiresAt = c.CancelledAt.Add(Retention)
+	}
 	templates := map[string]bool{}
 	for _, b := range c.Batches {
 		r.add(b)
@@ -108,8 +120,23 @@ func (r *Results) addCounts(head LedgerSummary) {
 	r.Delivered += delivered
 	r.Read += n[OutcomeRead]
 	r.Lost += n[OutcomeFailed] + n[OutcomeExpired] + n[OutcomeRevoked] + n[OutcomeStopped]
+	r.Stopped += n[OutcomeStopped]
 	r.OptedOut += head.OptedOut()
 }
+
+// People returns the number of people of the campaign: those with a message, and those of its file
+// who have none.
+func (r Results) People() int { return r.Accepted + r.NotAccepted }
+
+// ToCome returns the number of people whose parts are still to be accepted.
+func (r Results) ToCome() int { return r.NotAccepted - r.NeverAccepted }
+
+// NotDelivered returns the number of people who will get no message any more.
+func (r Results) NotDelivered() int { return r.Lost + r.NeverAccepted }
+
+// NotSent returns the number of people to whom nothing was sent because of a cancellation, or
+// because the rest of the file was discarded.
+func (r Results) NotSent() int { return r.Stopped + r.NeverAccepted }
 
 // SmallCampaign is the maximum number of batches of a campaign that costs little to read.
 const SmallCampaign = 5
@@ -137,7 +164,6 @@ func (r Results) ShownFor() time.Duration {
 // Current reports whether the results can be shown at now: they are recent, and the campaign,
 // of which s is the summary, was not extended, moved, cancelled or completed since.
 func (r Results) Current(s Summary, now time.Time) bool {
-	completed := s.Completed >= s.Batches && s.CancelledAt.IsZero()
 	switch {
 	case r.At.IsZero(), now.Sub(r.At) >= r.ShownFor():
 		return false
@@ -146,5 +172,5 @@ func (r Results) Current(s Summary, now time.Time) bool {
 	case r.Status == StatusScheduled && !now.Before(r.First):
 		return false
 	}
-	return completed == (r.Status == StatusCompleted)
+	return s.Finished() == (r.Status == StatusCompleted)
 }

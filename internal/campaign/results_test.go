@@ -69,6 +69,7 @@ func TestResults_Current(t *testing.T) {
 		"scheduled":         {scheduled, campaign.Summary{Batches: 2}, 29 * time.Second, true},
 		"now due":           {scheduled, campaign.Summary{Batches: 2}, 30 * time.Second, false},
 		"completed at last": {scheduled, same, 0, false},
+		"parts to come":     {r, campaign.Summary{Batches: 2, Completed: 2, Submission: campaign.SubmissionTotals{PartsToCome: 1}}, 0, false},
 	} {
 		if got := test.results.Current(test.summary, r.At.Add(test.later)); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
@@ -92,10 +93,30 @@ func TestCampaign_Results(t *testing.T) {
 	}}
 	want := campaign.Results{
 		At: now, Status: campaign.StatusSending, Batches: 2, First: now, Last: now.Add(time.Hour), TemplateID: "a", Templates: 2,
-		Accepted: 40, Sent: 1 + 5 + 1 + 2, Delivered: 5, Read: 3, Lost: 10, OptedOut: 2, Tapped: 2, Tappable: true, ExpiresAt: now.Add(campaign.Retention),
+		Accepted: 40, Sent: 1 + 5 + 1 + 2, Delivered: 5, Read: 3, Lost: 10, Stopped: 4, OptedOut: 2, Tapped: 2, Tappable: true, ExpiresAt: now.Add(campaign.Retention),
 	}
 	if diff := cmp.Diff(want, c.Results(now)); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
+	}
+}
+
+// The people of a campaign are those with a message and those of its file who have none.
+func TestResults_People(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	c := campaign.Campaign{
+		Batches: []campaign.Progress{{
+			Batch: campaign.Batch{Accepted: 40, AcceptedAt: at},
+			Head:  campaign.LedgerSummary{Counts: map[campaign.Outcome]int{campaign.OutcomeRead: 30, campaign.OutcomeStopped: 10}},
+		}},
+		Submission: campaign.SubmissionTotals{Lines: 100, People: 100, Erased: 1, Accepted: 40, PartsToCome: 2},
+	}
+	for toCome, want := range map[int][4]int{2: {99, 59, 10, 10}, 0: {99, 0, 69, 69}} {
+		c.Submission.PartsToCome = toCome
+		r := c.Results(at)
+		if got := [4]int{r.People(), r.ToCome(), r.NotSent(), r.NotDelivered()}; got != want {
+			t.Errorf("with %d parts to come: people, to come, not sent, not delivered %v, want %v", toCome, got, want)
+		}
 	}
 }
 

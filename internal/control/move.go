@@ -77,9 +77,12 @@ func (s *Service) Move(ctx context.Context, id campaign.ID, schedule, plan strin
 	return due, nil
 }
 
-// findMoved reads a campaign after it has finished an open move.
+// findMoved reads a campaign that may get a new time, after it has finished an open move.
 func (s *Service) findMoved(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	c, err := s.find(ctx, id)
+	if err == nil {
+		err = accepted(c)
+	}
 	if err != nil || !c.Move.Open {
 		return c, err
 	}

@@ -21,6 +21,11 @@ type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error
+	// CreateCancelled creates a campaign without batches. The error wraps campaign.ErrLostRace if it
+	// exists.
+	CreateCancelled(ctx context.Context, c campaign.Campaign) error
+	// Import returns the file of a campaign.
+	Import(ctx context.Context, id campaign.ID) (campaign.Import, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// Reschedule returns a *campaign.BudgetError if the budget of the new day has no room.
 	Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error)
@@ -61,15 +66,16 @@ func (s *Service) tenant(r *http.Request) (string, error) {
 	return claims.Tenant, err
 }
 
-// find reads a campaign. The ID's case does not matter.
+// find reads a campaign, also one that is unsent. The ID's case does not matter.
 func (s *Service) find(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	canonical, ok := campaign.ParseUUID(id.CampaignID)
 	if !ok {
 		return campaign.Campaign{}, noCampaign()
 	}
-	c, err := s.Store.Campaign(ctx, campaign.ID{Tenant: id.Tenant, CampaignID: canonical})
+	id.CampaignID = canonical
+	c, err := s.Store.Campaign(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Campaign{}, noCampaign()
+		return s.Unsent(ctx, id)
 	}
 	if err != nil {
 		return campaign.Campaign{}, fmt.Errorf("control: %w", err)
@@ -116,7 +122,7 @@ func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (revo
 	if err := s.MayCancel(c); err != nil {
 		return false, err
 	}
-	if err := s.cancel(ctx, c.ID, revoke); err != nil {
+	if err := s.cancel(ctx, c, revoke); err != nil {
 		return false, err
 	}
 	revokes = revoke || c.Revoke
@@ -160,20 +166,18 @@ func readSwitches(r *http.Request) (revoke bool, err error) {
 // task is queued and every batch is marked, so that sweep finds the unreleased batches
 // even if the task is lost. After a crash, the task or the client's retry completes the
 // steps.
-func (s *Service) cancel(ctx context.Context, id campaign.ID, revoke bool) error {
-	at := s.Now()
-	if err := s.Store.CancelCampaign(ctx, id, at, revoke); err != nil {
+func (s *Service) cancel(ctx context.Context, c campaign.Campaign, revoke bool) error {
+	if err := s.mark(ctx, c, revoke); err != nil {
 		return fmt.Errorf("control: %w", err)
 	}
-	body, err := json.Marshal(campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: id}})
+	body, err := json.Marshal(campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: c.ID}})
 	if err != nil {
 		return fmt.Errorf("encode revoke task: %w", err)
 	}
-	if err := s.Revokes.Send(ctx, id.Tenant, body, 0); err != nil {
-		return fmt.Errorf("queue the cancellation of campaign %s: %w", id.CampaignID, err)
+	if err := s.Revokes.Send(ctx, c.Tenant, body, 0); err != nil {
+		return fmt.Errorf("queue the cancellation of campaign %s: %w", c.CampaignID, err)
 	}
-	c, err := s.Store.Campaign(ctx, id)
-	if err != nil {
+	if c, err = s.Store.Campaign(ctx, c.ID); err != nil {
 		return fmt.Errorf("control: %w", err)
 	}
 	return cancelBatches(ctx, s.Store.CancelBatch, c, s.Now().Add(s.Grace))

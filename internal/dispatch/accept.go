@@ -79,6 +79,9 @@ func (s *Service) acceptance(c *call, state campaign.AcceptState) campaign.Accep
 		a.Batch.CountsClicks = state.Template.CountsClicks()
 	}
 	a.Limits = c.bill.reserve(&a.Batch)
+	if c.totals.Known() {
+		a.Submission = c.totals.WithPart(c.people, a.Batch.Accepted)
+	}
 	if state.Meta != nil {
 		a.Ordinal, a.CreatedAt, a.Moves = state.Meta.Batches+1, state.Meta.CreatedAt, state.Meta.Move.Revision
 		a.Batch.Test = state.Meta.Test

@@ -27,7 +27,11 @@ type Call struct {
 	// accepted before is accepted again without effect, whatever the call contains meanwhile. A
 	// part of a rescheduled campaign has the campaign's time in place of its Schedule; without a
 	// Schedule, it goes at once, but not before the campaign's time.
-	Part    string
+	Part string
+	// Totals are the totals of the file before a part, and People the people of the part when it
+	// was checked.
+	Totals  campaign.SubmissionTotals
+	People  int
 	AskedBy string // email address of who asked for the campaign's approval, "" without one
 	// Test makes a new campaign a test message: the list of campaigns and the results of days
 	// leave it out. A further batch does not change what its campaign is.
@@ -121,7 +125,8 @@ func (s *Service) Accept(ctx context.Context, asked Call) (r Receipt, err error)
 // newCall returns a call with the faults found in it alone.
 func (s *Service) newCall(asked Call) *call {
 	c := &call{
-		tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, askedBy: asked.AskedBy, test: asked.Test, now: s.Now(),
+		tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, totals: asked.Totals, people: asked.People,
+		askedBy: asked.AskedBy, test: asked.Test, now: s.Now(),
 	}
 	req, found := asked.request()
 	s.take(c, req, found)

@@ -49,8 +49,10 @@ type call struct {
 	client     *client // nil for a call of a page or a worker
 	version    int     // of the template that the call needs, 0 for any
 	part       string  // see Call.Part
-	askedBy    string  // see Call.AskedBy
-	test       bool    // see Call.Test
+	totals     campaign.SubmissionTotals
+	people     int    // see Call.Totals
+	askedBy    string // see Call.AskedBy
+	test       bool   // see Call.Test
 	now        time.Time
 	req        *request
 	faults     faults // found in the request alone

@@ -70,7 +70,7 @@ func (f *faults) checkCampaign(c *call, s campaign.AcceptState, earlier numberse
 	if absent(c.req.batch.kind) {
 		f.add("batch", "batch_required", "the campaign already exists: batch is required to extend it")
 	}
-	if s.Meta.Cancelled {
+	if s.Meta.Cancelled || c.discarded(s.Meta.Submission) {
 		f.add("campaignId", CodeCancelled, "the campaign was cancelled")
 	}
 	if s.Batch != nil && c.req.batch.present() {
@@ -82,6 +82,11 @@ func (f *faults) checkCampaign(c *call, s campaign.AcceptState, earlier numberse
 	if s.Meta.Name != c.req.name.value {
 		f.add("name", codeNameMismatch, "the campaign already exists with another name")
 	}
+}
+
+// discarded reports whether the part of the call may not come any more.
+func (c *call) discarded(stored campaign.SubmissionTotals) bool {
+	return c.totals.Known() && !stored.Takes(c.totals.WithPart(0, 0))
 }
 
 // batchUsed returns the code of a fault. A part was not accepted by the call that has used its

@@ -456,12 +456,130 @@ func TestImport_AcceptedBefore(t *testing.T) {
 			if i = c.stored(i); i.State != campaign.ImportSent || i.SentAccepted != accepted || i.SentRejected != 0 {
 				t.Errorf("%s, %q, %d accepted, %d rejected", i.State, i.Fault, i.SentAccepted, i.SentRejected)
 			}
+			if s := c.totals(i); s.Accepted != accepted || s.Erased != 5-accepted || s.PartsToCome != 0 {
+				t.Errorf("%+v, want %d accepted", s, accepted)
+			}
 			if diff := cmp.Diff(test.want, c.batches(i)); diff != "" {
 				t.Errorf("batches (-want +got):\n%s", diff)
 			}
 			c.sameTime(i)
 		})
 	}
+}
+
+// totals returns the totals of a campaign's file.
+func (c *company) totals(i campaign.Import) campaign.SubmissionTotals {
+	c.t.Helper()
+	all, err := c.store.Overview(c.t.Context(), i.ID)
+	c.must(err)
+	s := all.Submission
+	if s.Lines != s.Invalid+s.Faulty+s.Repeated+s.People || s.People != s.Erased+s.NotAccepted()+s.Accepted {
+		c.t.Errorf("%+v does not add up", s)
+	}
+	standings, err := c.store.Standings(c.t.Context(), i.Tenant, []string{i.CampaignID})
+	c.must(err)
+	if diff := cmp.Diff(s, standings[i.CampaignID].Submission); diff != "" {
+		c.t.Errorf("the list has other totals than the page (-page +list):\n%s", diff)
+	}
+	return s
+}
+
+// What becomes of the people of a file stays known, whatever ends the sending.
+func TestImport_Totals(t *testing.T) {
+	t.Parallel()
+	const file = five + "11988880001;again;Ana\n11988880006;;Fay\n123;h;Gil\n"
+	type want struct{ erased, accepted, toCome, never int }
+	for name, test := range map[string]struct {
+		change func(c *company, i campaign.Import)
+		want   want
+	}{
+		"all sent":            {func(c *company, _ campaign.Import) { c.run() }, want{accepted: 5}},
+		"one part sent":       {func(*company, campaign.Import) {}, want{accepted: 2, toCome: 3}},
+		"a person erased":     {func(c *company, i campaign.Import) { c.erase(i, 2, 1); c.run() }, want{erased: 1, accepted: 4}},
+		"a part erased":       {func(c *company, i campaign.Import) { c.erase(i, 2, 2); c.run() }, want{erased: 2, accepted: 3}},
+		"the last one erased": {func(c *company, i campaign.Import) { c.erase(i, 3, 2); c.run() }, want{erased: 1, accepted: 4}},
+		"cancelled": {func(c *company, i campaign.Import) {
+			c.must(c.store.CancelCampaign(t.Context(), i.ID, c.now, false))
+			c.run()
+		}, want{accepted: 2, never: 3}},
+		"discarded": {func(c *company, i campaign.Import) {
+			c.must(c.discard(i))
+			c.run()
+		}, want{accepted: 2, never: 3}},
+		"discarded in a part": {func(c *company, i campaign.Import) {
+			c.mayDiscard(i)
+		}, want{accepted: 4, never: 1}},
+		"expired": {func(c *company, i campaign.Import) {
+			c.queue.tasks = nil
+			c.now = c.stored(i).ExpiresAt()
+		}, want{accepted: 2, never: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCompany(t)
+			i := c.sendFirst(c.ready(file, nil))
+			test.change(c, i)
+			s := c.totals(i)
+			if s.Lines != 8 || s.Invalid != 1 || s.Faulty != 1 || s.Repeated != 1 || s.People != 5 {
+				t.Errorf("the file is %+v", s)
+			}
+			if got := (want{s.Erased, s.Accepted, s.ToCome(), s.NeverAccepted()}); got != test.want {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// endingStore does something between the read and the write of an acceptance.
+type endingStore struct {
+	dispatch.Store
+	end func()
+}
+
+func (s endingStore) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
+	s.end()
+	return s.Store.Accept(ctx, a, token)
+}
+
+// No part is accepted after the rest of its file was discarded, also not one that was read before.
+func TestImport_PartAfterDiscard(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	i := c.sendFirst(c.ready(five, nil))
+	service := c.worker(c.store, c.blobs, c.queue).Dispatch.(*dispatch.Service)
+	service.Store = endingStore{c.store, func() { c.must(c.store.EndParts(t.Context(), i.ID)) }}
+	for range 2 {
+		_, err := service.Accept(t.Context(), dispatch.Call{
+			ID: i.ID, Name: i.Name, TemplateID: i.TemplateID, Batch: "2", Part: i.PartID(2), Totals: i.Totals(), People: 2,
+			Messages: []dispatch.Message{{Phone: "11988880003", UID: "c", Vars: map[string]string{"nome": "Caio"}}},
+		})
+		if refusal, ok := errors.AsType[*dispatch.Refusal](err); !ok || refusal.Faults[0].Code != dispatch.CodeCancelled {
+			t.Errorf("the part gets %v, want a refusal", err)
+		}
+	}
+	if s := c.totals(i); len(c.batches(i)) != 1 || s.NeverAccepted() != 3 {
+		t.Errorf("batches %v, %+v", c.batches(i), s)
+	}
+}
+
+// mayDiscard discards an import while its next part is accepted.
+func (c *company) mayDiscard(i campaign.Import) {
+	c.t.Helper()
+	w := c.worker(c.store, c.blobs, c.queue)
+	w.Dispatch = discardingAfter{w.Dispatch, func() { c.must(c.discard(i)) }}
+	c.must(w.Handle(c.t.Context(), c.queue.tasks)[0])
+}
+
+// discardingAfter discards an import after a part was accepted.
+type discardingAfter struct {
+	dispatch.Dispatcher
+	discard func()
+}
+
+func (d discardingAfter) Accept(ctx context.Context, asked dispatch.Call) (dispatch.Receipt, error) {
+	r, err := d.Dispatcher.Accept(ctx, asked)
+	d.discard()
+	return r, err
 }
 
 // erase deletes the first messages of a part, as an erasure does.
@@ -850,6 +968,9 @@ func TestWorker_DeathAtAnyCall(t *testing.T) {
 				} else {
 					if diff := cmp.Diff(map[string]int{"1": 2, "2": 1}, c.batches(i)); diff != "" || got.State != campaign.ImportSent || got.SentAccepted != 3 || got.SentRejected != 1 {
 						t.Fatalf("%s, death at call %d (after it: %t): %s %q, %d accepted (-want +got):\n%s", step, at, after, got.State, got.Fault, got.SentAccepted, diff)
+					}
+					if s := c.totals(got); s.Accepted != 3 || s.PartsToCome != 0 {
+						t.Fatalf("%s, death at call %d (after it: %t): %+v", step, at, after, s)
 					}
 				}
 				c.store, c.blobs = c.stores(c.env.AWS())

@@ -205,7 +205,8 @@ func (r *reader) problem(m message) (code, column string) {
 
 // writePart checks a part and writes it.
 func (r *reader) writePart(ctx context.Context, next *campaign.Import, p part) error {
-	body := p.encode()
+	people := len(p) - (next.Findings.Invalid() - r.Findings.Invalid())
+	body := p.encode(people)
 	next.Read.Parts++
 	next.Read.Hash = chain(next.Read.Hash, body)
 	steps, ctx := errgroup.WithContext(ctx)
@@ -213,7 +214,7 @@ func (r *reader) writePart(ctx context.Context, next *campaign.Import, p part) e
 	steps.Go(func() error { return r.Blobs.Put(ctx, key, body, "application/x-ndjson") })
 	var v dispatch.Verdict
 	steps.Go(func() (err error) {
-		v, err = r.Dispatch.Check(ctx, p.call(*next, next.Read.Parts))
+		v, err = r.Dispatch.Check(ctx, p.call(*next, next.Read.Parts, people))
 		return err
 	})
 	if err := steps.Wait(); err != nil {

@@ -81,11 +81,11 @@ func (w *Worker) sendPart(ctx context.Context, i campaign.Import) (campaign.Impo
 	if err != nil {
 		return i, err
 	}
-	p, err := decodePart(file)
+	p, people, err := decodePart(file)
 	if err != nil {
 		return i, err
 	}
-	sent, err := w.accept(ctx, p.call(i, number))
+	sent, err := w.accept(ctx, p.call(i, number, people))
 	if wrong, ok := errors.AsType[*fault](err); ok && wrong.code == codeTooSoon && !i.Late && (i.Sent > 0 || w.untilDue(i) > 0) {
 		i.Late = true
 		return w.Store.SaveImport(ctx, i)
@@ -94,6 +94,7 @@ func (w *Worker) sendPart(ctx context.Context, i campaign.Import) (campaign.Impo
 		return i, err
 	}
 	i.Sent, i.SentAccepted, i.SentRejected = number, i.SentAccepted+sent.Accepted, i.SentRejected+sent.Rejected
+	i.SentErased += people - sent.Accepted
 	return w.Store.SaveImport(ctx, i)
 }
 
@@ -108,7 +109,7 @@ func (w *Worker) accept(ctx context.Context, c dispatch.Call) (r dispatch.Receip
 			return r, nil
 		}
 		if refusal, refused := errors.AsType[*dispatch.Refusal](err); refused && len(c.Messages) == 0 {
-			return r, nil
+			return r, w.Store.SkipPart(ctx, c.ID, c.Totals.WithPart(c.People, 0))
 		} else if refused {
 			return r, &fault{code: refusal.Faults[0].Code}
 		}

@@ -295,7 +295,7 @@ func (s *Service) Cancel(ctx context.Context, i campaign.Import) error {
 			return err
 		}
 	}
-	return deleteFiles(ctx, s.Uploads, i)
+	return closeParts(ctx, s.Store, s.Uploads, i)
 }
 
 // Message returns the line and the variables of the message at a position in the parts, from
@@ -305,7 +305,7 @@ func (s *Service) Message(ctx context.Context, i campaign.Import, at int) (line 
 	if err != nil {
 		return 0, nil, err
 	}
-	p, err := decodePart(file)
+	p, _, err := decodePart(file)
 	if err != nil {
 		return 0, nil, err
 	}

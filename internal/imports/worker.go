@@ -54,6 +54,10 @@ type Store interface {
 	// Move returns the last change of a campaign's due time. The error wraps
 	// campaign.ErrNotFound if the campaign does not exist.
 	Move(ctx context.Context, id campaign.ID) (campaign.Move, error)
+	// SkipPart counts a part that erasures have left empty. totals are those after it.
+	SkipPart(ctx context.Context, id campaign.ID, totals campaign.SubmissionTotals) error
+	// EndParts ends the acceptance of a campaign's parts. It can be repeated.
+	EndParts(ctx context.Context, id campaign.ID) error
 	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
 	SaveApproval(ctx context.Context, a campaign.Approval, was campaign.ApprovalState) error
 }
@@ -127,7 +131,7 @@ func (w *Worker) run(ctx context.Context, i campaign.Import) error {
 	case campaign.ImportSending:
 		return w.send(ctx, i)
 	case campaign.ImportSent, campaign.ImportFailed, campaign.ImportCancelled: // the deletion was interrupted
-		return deleteFiles(ctx, w.Blobs, i)
+		return closeParts(ctx, w.Store, w.Blobs, i)
 	case campaign.ImportUploading, campaign.ImportColumns, campaign.ImportReady, campaign.ImportApproval, campaign.ImportStopped:
 	}
 	return nil
@@ -139,7 +143,7 @@ func (w *Worker) deleteLeft(ctx context.Context, id campaign.ID) error {
 	if err != nil || !i.Closed() {
 		return err
 	}
-	return deleteFiles(ctx, w.Blobs, i)
+	return closeParts(ctx, w.Store, w.Blobs, i)
 }
 
 // fault is why an import cannot continue.
@@ -165,7 +169,7 @@ func (w *Worker) end(ctx context.Context, id campaign.ID, why *fault) error {
 	if i, err = w.Store.SaveImport(ctx, i); err != nil || !i.Closed() {
 		return err
 	}
-	return deleteFiles(ctx, w.Blobs, i)
+	return closeParts(ctx, w.Store, w.Blobs, i)
 }
 
 // ended returns the state of an import after a fault.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -64,15 +65,24 @@ func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
 	return r.completeCampaign(ctx, b)
 }
 
+// partsCheck is how often sweep checks a completed batch of a campaign that awaits parts.
+const partsCheck = 15 * time.Minute
+
 // completeCampaign queues the webhook of the campaign's completion if the batch was its
 // last one. Then sweep stops checking the batch. A cancelled campaign causes no
-// webhook.
+// webhook. While only parts of its file keep the campaign from being completed, sweep goes on
+// checking the batch: the last parts may be discarded, and then no other batch completes it.
 func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error {
 	tally, err := r.Store.Progress(ctx, b.ID)
 	if err != nil {
 		return err
 	}
-	if tally.IsCompleted() {
+	last := b.ClosedAt.IsZero() || !b.ClosedAt.Before(tally.CompletedAt) // else another one was completed later
+	if last && tally.AwaitsParts() {
+		_, err := r.Store.MoveCheck(ctx, b, r.Now().Add(partsCheck))
+		return err
+	}
+	if last && tally.IsCompleted() {
 		if err := r.queueCompletedWebhook(ctx, b.ID, tally); err != nil {
 			return fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
 		}

@@ -19,6 +19,8 @@ type Store interface {
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error)
+	// MoveCheck sets when sweep checks a batch if it is unchanged since it was read.
+	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	RemoveFromDueIndex(ctx context.Context, b campaign.Batch, unused campaign.Money) error
 }
 

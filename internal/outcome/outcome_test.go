@@ -34,6 +34,7 @@ type batchLedger struct {
 	queueErr   error
 	enterCalls int
 	completed  int
+	toCome     int // parts of the campaign's file
 	forgotten  int
 	released   campaign.Money
 	nextCheck  time.Time
@@ -83,7 +84,12 @@ func (b *batchLedger) CompleteBatch(context.Context, campaign.BatchRef, time.Tim
 }
 
 func (b *batchLedger) Progress(context.Context, campaign.ID) (campaign.Tally, error) {
-	return campaign.Tally{Completed: b.completed, Batches: 2}, nil
+	return campaign.Tally{Completed: b.completed, Batches: 2, PartsToCome: b.toCome}, nil
+}
+
+func (b *batchLedger) MoveCheck(_ context.Context, _ campaign.Batch, next time.Time) (bool, error) {
+	b.nextCheck = next
+	return true, nil
 }
 
 func (b *batchLedger) RemoveFromDueIndex(_ context.Context, _ campaign.Batch, unused campaign.Money) error {
@@ -239,6 +245,31 @@ func TestRecord_LastMessage(t *testing.T) {
 		if store.completed != step.completed || store.forgotten != step.completed || store.finished > 0 {
 			t.Errorf("after step %d the batch was completed %d times, forgotten %d, finished %d", i, store.completed, store.forgotten, store.finished)
 		}
+	}
+}
+
+// A completed batch is checked again while only parts of its campaign's file are to come.
+func TestComplete_PartsToCome(t *testing.T) {
+	t.Parallel()
+	b := newBatchLedger()
+	b.completed, b.toCome = 1, 1
+	now := time.Unix(1000, 0)
+	r := b.recorder()
+	r.Now = func() time.Time { return now }
+	complete := func() {
+		t.Helper()
+		if err := r.Complete(t.Context(), campaign.Batch{Accepted: 2}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	complete()
+	if b.forgotten > 0 || !b.nextCheck.After(now) {
+		t.Errorf("the batch was closed %d times, its next check is at %v", b.forgotten, b.nextCheck)
+	}
+	b.toCome = 0
+	complete()
+	if b.forgotten != 1 {
+		t.Errorf("the batch was closed %d times, want once", b.forgotten)
 	}
 }
 

@@ -23,6 +23,7 @@ type campaignAnswer struct {
 	Tapped       int             `json:"tapped,omitempty"`  // messages with a tapped suggestion
 	Clicked      int             `json:"clicked,omitempty"` // messages with a clicked link
 	Cancellation *cancellation   `json:"cancellation,omitempty"`
+	Submission   *submission     `json:"submission,omitempty"`
 	Batches      []batchAnswer   `json:"batches"`
 	NextCursor   string          `json:"nextCursor,omitempty"`
 }
@@ -61,6 +62,18 @@ type cancellation struct {
 	Stopped     int       `json:"stopped"`
 	Revoked     int       `json:"revoked"`
 	TooLate     int       `json:"tooLate"`
+}
+
+// submission counts the lines of the campaign's file and the people in them.
+type submission struct {
+	Lines       int `json:"lines"`
+	Invalid     int `json:"invalid"`
+	Faulty      int `json:"faulty"`
+	Repeated    int `json:"repeated"`
+	Erased      int `json:"erased"`
+	People      int `json:"people"`
+	Accepted    int `json:"accepted"`
+	NotAccepted int `json:"notAccepted"`
 }
 
 var campaignParameters = httpapi.Parameters{"cursor": "invalid_cursor"}
@@ -112,6 +125,9 @@ func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
 		default:
 			a.NextCursor = strconv.Itoa(last)
 		}
+	}
+	if s := c.Submission; s.Known() {
+		a.Submission = &submission{s.Lines, s.Invalid, s.Faulty, s.Repeated, s.Erased, s.People, s.Accepted, s.NotAccepted()}
 	}
 	if !c.CancelledAt.IsZero() {
 		a.Cancellation = &cancellation{

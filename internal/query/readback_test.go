@@ -41,6 +41,7 @@ type service struct {
 	whole  atomic.Int64 // reads of a campaign with all its batches
 	blobs  *s3.Store
 	id     campaign.ID
+	totals campaign.SubmissionTotals // of the file of the next batches
 	holder *holder
 	server *httptest.Server
 }
@@ -127,7 +128,7 @@ func (d *service) acceptNumbers(ordinal int, name string, numbers []uint64, chan
 	}
 	d.must(d.blobs.Put(d.t.Context(), b.Payload, body, "application/octet-stream"))
 	d.must(d.store.Accept(d.t.Context(), campaign.AcceptCommand{
-		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon,
+		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon, Submission: d.totals,
 	}, rand.Text()))
 	return b
 }

@@ -279,3 +279,32 @@ func TestCampaign_CompletedWithLastBatch(t *testing.T) {
 	}
 	w.checkNothingIsDue()
 }
+
+// A campaign whose file has parts to come is completed with its last part, or when the rest is
+// discarded.
+func TestCampaign_CompletedWithLastPart(t *testing.T) {
+	t.Parallel()
+	for name, discarded := range map[string]bool{"the last part comes": false, "the rest is discarded": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withEndpoints(newPipeline(t))
+			totals := campaign.SubmissionTotals{Lines: 6, People: 6, Accepted: 3, PartsToCome: 1, Until: w.clock().AddDate(0, 0, 7)}
+			first := w.acceptPart(3, totals)
+			w.live(first)
+			if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got > 0 {
+				t.Errorf("campaign.completed was posted %d times with a part to come", got)
+			}
+			if discarded {
+				w.must(w.store.EndParts(t.Context(), first.ID))
+				w.settle(time.Hour)
+			} else {
+				w.live(w.acceptPart(3, totals.WithPart(3, 3), func(b *campaign.Batch) { b.ID, b.Ordinal = first.ID, 2 }))
+				w.settle(time.Hour)
+			}
+			if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got != 1 {
+				t.Errorf("campaign.completed was posted %d times, want once", got)
+			}
+			w.checkNothingIsDue()
+		})
+	}
+}

@@ -123,6 +123,12 @@ func (w *pipeline) advance(d time.Duration) {
 // accept writes a batch like dispatch, without queueing its release.
 func (w *pipeline) accept(messages int, edit ...func(*campaign.Batch)) campaign.Batch {
 	w.t.Helper()
+	return w.acceptPart(messages, campaign.SubmissionTotals{}, edit...)
+}
+
+// acceptPart is accept for a part of a file, with the totals after it.
+func (w *pipeline) acceptPart(messages int, totals campaign.SubmissionTotals, edit ...func(*campaign.Batch)) campaign.Batch {
+	w.t.Helper()
 	var writer payload.Writer
 	for i := range messages {
 		writer.Add(5511900000000+uint64(i), []byte("uid"), [][]byte{[]byte(strconv.Itoa(i))})
@@ -143,7 +149,7 @@ func (w *pipeline) accept(messages int, edit ...func(*campaign.Batch)) campaign.
 		w.must(err)
 		b.AgentID = tenant.AgentID // as its release records it
 	}
-	a := campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: max(b.Ordinal, 1), Packed: []byte{0}}
+	a := campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: max(b.Ordinal, 1), Packed: []byte{0}, Submission: totals}
 	if a.Ordinal > 1 {
 		c, err := w.store.Dispatched(w.t.Context(), b.ID)
 		w.must(err)
@@ -625,6 +631,14 @@ func (m mortal) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time)
 
 func (m mortal) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
 	return call(m, "SetFailing", func() (bool, error) { return m.w.store.SetFailing(ctx, b, failing) })
+}
+
+func (m mortal) CreateCancelled(ctx context.Context, c campaign.Campaign) error {
+	return m.w.death.call("CreateCancelled", func() error { return m.w.store.CreateCancelled(ctx, c) })
+}
+
+func (m mortal) Import(ctx context.Context, id campaign.ID) (campaign.Import, error) {
+	return call(m, "Import", func() (campaign.Import, error) { return m.w.store.Import(ctx, id) })
 }
 
 func (m mortal) MarkSent(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {

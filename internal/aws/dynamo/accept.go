@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -90,7 +91,7 @@ func (s *AcceptanceStore) readSnapshot(q campaign.AcceptQuery, keys map[string]r
 		}
 		snapshot.Meta = &campaign.Meta{
 			Name: getText(r, "name"), CreatedAt: getMillis(r, "createdAt"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
-			Move: readMove(r), Test: getBool(r, "test"),
+			Move: readMove(r), Test: getBool(r, "test"), Submission: s.readSubmission(r),
 		}
 	}
 	snapshot.NameTaken = row("name") != nil
@@ -197,6 +198,7 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 		if a.Batch.Test {
 			row["test"] = boolean(true)
 		}
+		maps.Copy(row, submissionItem(a.Submission))
 		return s.putNew(row)
 	}
 	update, values := "SET batches = :new, lastAt = :at", Item{
@@ -213,11 +215,18 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 	if a.Batch.Part != "" {
 		condition += " AND " + unmoved(a.Moves, values)
 	}
+	var names map[string]string
+	if a.Submission.Known() {
+		var totals string
+		totals, names = assign(submissionItem(a.Submission), values)
+		update, condition = update+", "+totals, condition+" AND "+takesPart
+	}
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName:                 &s.Campaigns,
 		Key:                       metaKey(a.Batch.ID),
 		UpdateExpression:          aws.String(update + " ADD accepted :more"),
 		ConditionExpression:       &condition,
+		ExpressionAttributeNames:  names,
 		ExpressionAttributeValues: values,
 	}}
 }

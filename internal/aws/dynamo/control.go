@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,11 +15,11 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// CancelCampaign marks a campaign as cancelled, so that no batch can be added. It can be
+// CancelCampaign marks a campaign as cancelled, so that no batch and no part can be added. It can be
 // repeated and keeps the first time; revoke can be added later. The error wraps
 // campaign.ErrNotFound if the campaign does not exist.
 func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
-	update := "SET cancelled = :true, cancelledAt = if_not_exists(cancelledAt, :at)"
+	update := "SET cancelled = :true, cancelledAt = if_not_exists(cancelledAt, :at), partsToCome = :none"
 	if revoke {
 		update += ", #revoke = :true"
 	}
@@ -26,7 +27,7 @@ func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time
 		TableName: &s.Campaigns, Key: metaKey(id), UpdateExpression: &update,
 		ConditionExpression:       aws.String("attribute_exists(pk) AND " + notForgetting),
 		ExpressionAttributeNames:  reservedNames(update),
-		ExpressionAttributeValues: Item{":true": boolean(true), ":at": millis(at)},
+		ExpressionAttributeValues: Item{":true": boolean(true), ":at": millis(at), ":none": number(0)},
 	})
 	if _, absent := errors.AsType[*types.ConditionalCheckFailedException](err); absent {
 		return fmt.Errorf("cancel campaign %s: %w", id.CampaignID, campaign.ErrNotFound)
@@ -35,6 +36,57 @@ func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time
 		return fmt.Errorf("cancel campaign %s: %w", id.CampaignID, err)
 	}
 	return nil
+}
+
+// CreateCancelled creates a cancelled campaign without batches, so that it is listed and none of its
+// parts is accepted. It takes the campaign's name unless another campaign has it. The error wraps
+// campaign.ErrLostRace if the campaign exists.
+func (s *BatchStore) CreateCancelled(ctx context.Context, c campaign.Campaign) error {
+	meta := s.create(metaKey(c.ID), s.cancelledMeta(c))
+	name := s.create(nameKey(c.Tenant, c.Name), Item{"campaignId": text(c.CampaignID)})
+	reasons, err := s.transact(ctx, []types.TransactWriteItem{meta, name}, rand.Text())
+	if err == nil && len(reasons) > 0 && !failedCondition(reasons[0]) && failedCondition(reasons[1]) {
+		reasons, err = s.transact(ctx, []types.TransactWriteItem{meta}, rand.Text())
+	}
+	if err == nil && len(reasons) > 0 {
+		err = campaign.ErrLostRace
+	}
+	if err != nil {
+		return fmt.Errorf("create cancelled campaign %s: %w", c.CampaignID, err)
+	}
+	return nil
+}
+
+// create returns the write of a new row by an update: the campaigns function may not put rows of
+// campaigns.
+func (s *BatchStore) create(key, attributes Item) types.TransactWriteItem {
+	values := Item{}
+	assignments, names := assign(attributes, values)
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: &s.Campaigns, Key: key, UpdateExpression: aws.String("SET " + assignments),
+		ConditionExpression:      aws.String("attribute_not_exists(pk)"),
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	}}
+}
+
+// cancelledMeta returns the attributes of META of a cancelled campaign without batches.
+func (s *BatchStore) cancelledMeta(c campaign.Campaign) Item {
+	none := c.Submission
+	none.PartsToCome = 0
+	row := submissionItem(none)
+	row["name"], row["batches"], row["accepted"] = text(c.Name), number(0), number(0)
+	row["listOf"], row["listAs"] = text(c.Tenant), text(listAs(c.CancelledAt, c.CampaignID))
+	row["createdAt"], row["lastAt"] = millis(c.CancelledAt), millis(c.CancelledAt)
+	row["cancelled"], row["cancelledAt"] = boolean(true), millis(c.CancelledAt)
+	expiry := campaign.Lifetime{LastAt: c.CancelledAt}.ExpiresAt()
+	row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: c.ID})), millis(expiry)
+	if c.AskedBy != "" {
+		row["askedBy"] = text(c.AskedBy)
+	}
+	if c.Revoke {
+		row["revoke"] = boolean(true)
+	}
+	return row
 }
 
 // CancelBatch cancels a batch. A pending batch is never released, and sweep checks it

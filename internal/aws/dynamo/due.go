@@ -111,6 +111,7 @@ func (s *BatchStore) MarkSent(ctx context.Context, ref campaign.BatchRef, nextCh
 // counts it in its campaign, and reports whether it did. Sweep keeps checking it until
 // RemoveFromDueIndex, because the campaign may be complete too.
 func (s *BatchStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
+	now := millis(s.Now()) // the batch that was completed last has the time of its campaign
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
 			TableName: &s.Campaigns, Key: batchKey(ref),
@@ -120,13 +121,13 @@ func (s *BatchStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, n
 			ExpressionAttributeValues: Item{
 				":to": text(string(campaign.BatchCompleted)), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
 				":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
-				":sent": text(string(campaign.BatchSent)), ":now": millis(s.Now()),
+				":sent": text(string(campaign.BatchSent)), ":now": now,
 			},
 		}},
 		{Update: &types.Update{
 			TableName: &s.Campaigns, Key: progressKey(ref.ID),
 			UpdateExpression:          aws.String("SET completedAt = :now ADD completed :one"),
-			ExpressionAttributeValues: Item{":one": number(1), ":now": millis(s.Now())},
+			ExpressionAttributeValues: Item{":one": number(1), ":now": now},
 		}},
 	}, rand.Text())
 	if err != nil {
@@ -149,6 +150,7 @@ func (s *BatchStore) Progress(ctx context.Context, id campaign.ID) (campaign.Tal
 	return campaign.Tally{
 		Completed: int(getNumber(rows["progress"], "completed")), CompletedAt: getMillis(rows["progress"], "completedAt"),
 		Batches: int(getNumber(rows["meta"], "batches")), Cancelled: getBool(rows["meta"], "cancelled"),
+		PartsToCome: s.readSubmission(rows["meta"]).PartsToCome,
 	}, nil
 }
 

@@ -61,7 +61,7 @@ func (s *ImportStore) SaveImport(ctx context.Context, i campaign.Import) (campai
 	row := importKey(i.ID)
 	row["data"], row["version"] = bytesOf(data), number(i.Version)
 	row["write"] = text(rand.Text()) // the SDK repeats puts without a response
-	setEnd(row, i.CreatedAt.Add(campaign.ImportLife))
+	setEnd(row, i.ExpiresAt())
 	_, err = s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.Campaigns, Item: row,
 		ConditionExpression:       aws.String("version = :was OR (attribute_not_exists(pk) AND :was = :none) OR #write = :write"),

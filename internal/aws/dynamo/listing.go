@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +75,7 @@ func (s *CampaignStore) Standings(ctx context.Context, tenant string, campaignID
 	rows, err := s.summaryRows(ctx, tenant, campaignIDs, false)
 	standings := map[string]campaign.Summary{}
 	for id, r := range rows {
-		standings[id] = r.summary()
+		standings[id] = s.summary(r)
 	}
 	return standings, err
 }
@@ -84,7 +85,7 @@ func (s *CampaignStore) StandingsAndResults(ctx context.Context, tenant string, 
 	rows, err := s.summaryRows(ctx, tenant, campaignIDs, true)
 	standings, results := map[string]campaign.Summary{}, map[string]campaign.Results{}
 	for id, r := range rows {
-		standings[id] = r.summary()
+		standings[id] = s.summary(r)
 		if r.results != nil {
 			results[id] = readResults(r.results)
 		}
@@ -96,7 +97,7 @@ func (s *CampaignStore) StandingsAndResults(ctx context.Context, tenant string, 
 type summaryRows struct{ meta, progress, results Item }
 
 // summaryAttributes are the attributes of META and PROGRESS rows in a summary.
-var summaryAttributes = []string{"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves"}
+var summaryAttributes = slices.Concat(submissionAttributes, []string{"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves"})
 
 // summaryRows reads the rows of campaigns by ID.
 func (s *CampaignStore) summaryRows(ctx context.Context, tenant string, campaignIDs []string, withResults bool) (map[string]summaryRows, error) {
@@ -125,11 +126,12 @@ func (s *CampaignStore) summaryRows(ctx context.Context, tenant string, campaign
 	return found, nil
 }
 
-func (r summaryRows) summary() campaign.Summary {
+func (t *table) summary(r summaryRows) campaign.Summary {
 	return campaign.Summary{
 		Batches: int(getNumber(r.meta, "batches")), Accepted: int(getNumber(r.meta, "accepted")),
 		Completed: int(getNumber(r.progress, "completed")),
 		Scheduled: getBool(r.meta, "anyScheduled"), CancelledAt: getMillis(r.meta, "cancelledAt"),
 		Name: getText(r.meta, "name"), Moves: int(getNumber(r.meta, "moves")),
+		Submission: t.readSubmission(r.meta),
 	}
 }

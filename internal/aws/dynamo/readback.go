@@ -27,12 +27,12 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 }
 
 // overview are the attributes of META and BATCH rows that Overview reads.
-var overview = []string{
+var overview = slices.Concat(submissionAttributes, []string{
 	"sk", "name", "askedBy", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "revoke", "tapKey", "countsClicks", "nextCheck", "failedAt", forgetting,
 	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld",
-}
+})
 
 // Overview is Campaign with fewer fields: batches lack Payload and Offsets.
 func (s *CampaignStore) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
@@ -68,7 +68,8 @@ func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, 
 	c := campaign.Campaign{
 		ID: id, Name: getText(meta, "name"), AskedBy: getText(meta, "askedBy"), CreatedAt: getMillis(meta, "createdAt"),
 		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "revoke"), Move: readMove(meta), BatchCount: int(getNumber(meta, "batches")),
-		Batches: make([]campaign.Progress, len(rows)-1),
+		Submission: t.readSubmission(meta),
+		Batches:    make([]campaign.Progress, len(rows)-1),
 	}
 	for i, row := range rows[:len(rows)-1] {
 		ref := campaign.BatchRef{ID: id, BatchID: strings.TrimPrefix(getText(row, "sk"), batchPrefix)}

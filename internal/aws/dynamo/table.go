@@ -180,6 +180,17 @@ func (t *table) put(row Item) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{TableName: &t.Campaigns, Item: row}}
 }
 
+// assign returns the assignments of attributes in an update expression, with the names that they use,
+// and adds their values.
+func assign(attributes, values Item) (string, map[string]string) {
+	sets, names := make([]string, 0, len(attributes)), make(map[string]string, len(attributes))
+	for name, value := range attributes {
+		sets = append(sets, "#"+name+" = :"+name)
+		names["#"+name], values[":"+name] = name, value
+	}
+	return strings.Join(sets, ", "), names
+}
+
 func (t *table) putNew(row Item) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
 		TableName: &t.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),

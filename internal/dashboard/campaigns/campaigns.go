@@ -80,8 +80,18 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AuthorChange(mux, one+"/reschedule", s.reschedule)
 }
 
-// campaign reads the overview of the campaign in the path.
-func (s *Pages) campaign(p *web.Page) (campaign.Campaign, error) { return of(p, s.Store.Overview) }
+// begun returns the overview of a campaign, also before the first part of its file is accepted.
+func (s *Pages) begun(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	c, err := s.Store.Overview(ctx, id)
+	if !errors.Is(err, campaign.ErrNotFound) {
+		return c, err
+	}
+	c, err = s.Controls.Unsent(ctx, id)
+	if _, absent := errors.AsType[*httpapi.Problem](err); absent {
+		return c, campaign.ErrNotFound
+	}
+	return c, err
+}
 
 const (
 	// largeFrom is the number of batches from which an overview is cached: it reads two

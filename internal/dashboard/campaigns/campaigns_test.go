@@ -51,8 +51,9 @@ type service struct {
 	mu     sync.Mutex
 	queued []string
 	handed []time.Time
-	later  time.Duration // than noon it is
-	asker  string        // who asked for the approval of the next campaigns
+	later  time.Duration             // than noon it is
+	asker  string                    // who asked for the approval of the next campaigns
+	totals campaign.SubmissionTotals // of the file of the next campaigns
 
 	credentials []campaign.Credential // of any tenant
 }
@@ -129,7 +130,7 @@ func (d *service) accept(id, name string, ordinal, n int, change func(b *campaig
 	}
 	d.must(d.blobs.Put(context.Background(), b.Payload, body, "application/octet-stream"))
 	d.must(d.store.Accept(context.Background(), campaign.AcceptCommand{
-		Batch: b, Campaign: name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon.Add(-2 * time.Hour), AskedBy: d.asker,
+		Batch: b, Campaign: name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon.Add(-2 * time.Hour), AskedBy: d.asker, Submission: d.totals,
 	}, rand.Text()))
 	return b
 }

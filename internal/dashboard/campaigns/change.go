@@ -15,11 +15,12 @@ type cancelPage struct {
 	Pending   int  // unsent messages of other batches
 	Sent      int  // sent, undelivered messages
 	Over      int  // messages with a final outcome
+	ToCome    int  // people of the file who are not accepted yet
 	Choice    bool // some messages can be revoked, now or soon
 }
 
 func (s *Pages) askCancel(p *web.Page) error {
-	c, err := s.campaign(p)
+	c, err := of(p, s.begun)
 	if err != nil {
 		return err
 	}
@@ -33,7 +34,7 @@ func (s *Pages) askCancel(p *web.Page) error {
 }
 
 func newCancelPage(c campaign.Campaign) cancelPage {
-	v := cancelPage{Campaign: c, Choice: revocable(c)}
+	v := cancelPage{Campaign: c, Choice: revocable(c), ToCome: c.Submission.ToCome()}
 	for _, b := range c.Batches {
 		if b.State == campaign.BatchPending {
 			v.Scheduled += b.Pending()
@@ -58,7 +59,7 @@ func revocable(c campaign.Campaign) bool {
 }
 
 func (s *Pages) cancel(p *web.Page) error {
-	c, err := s.campaign(p)
+	c, err := of(p, s.begun)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ type reschedulePage struct {
 }
 
 func (s *Pages) askReschedule(p *web.Page) error {
-	c, err := s.campaign(p)
+	c, err := of(p, s.begun)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (s *Pages) askReschedule(p *web.Page) error {
 }
 
 func (s *Pages) reschedule(p *web.Page) error {
-	c, err := s.campaign(p)
+	c, err := of(p, s.begun)
 	if err != nil {
 		return err
 	}

@@ -246,7 +246,7 @@ func (s *Pages) known(standing campaign.Summary) campaign.Status {
 			return campaign.StatusCancelled
 		}
 		return ""
-	case standing.Completed >= standing.Batches:
+	case standing.Finished():
 		return campaign.StatusCompleted
 	case !standing.Scheduled:
 		return campaign.StatusSending

@@ -38,6 +38,9 @@ func departureOf(c campaign.Campaign) (d departure) {
 			d.NotAfter = b.NotAfter
 		}
 	}
+	if d.People > 0 {
+		d.People += c.Submission.ToCome()
+	}
 	return d
 }
 
@@ -50,8 +53,12 @@ func movable(c campaign.Campaign) bool {
 }
 
 // mayChangeTime refuses a new time of an approved campaign: who approved it has seen its time.
-// Another admin than the one who asked may change it.
+// Another admin than the one who asked may change it. It also refuses one of a campaign whose first
+// part is not accepted yet.
 func mayChangeTime(p *web.Page, c campaign.Campaign) error {
+	if c.Unsent() {
+		return &web.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.campaign_not_accepted"}
+	}
 	if c.AskedBy == "" || p.Session.Role == web.RoleAdmin && c.AskedBy != p.Session.Email {
 		return nil
 	}

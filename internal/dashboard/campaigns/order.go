@@ -76,7 +76,7 @@ func compare(column string, a, b row) (c int, known bool) {
 // share returns the share of delivered or read messages.
 func share(column string, r row) float64 {
 	n := map[string]int{"delivered": r.Delivered, "read": r.Read}[column]
-	return float64(n) / float64(max(1, r.Accepted))
+	return float64(n) / float64(max(1, r.People()))
 }
 
 // cut leaves the rows of one page, the last one if there are fewer pages.

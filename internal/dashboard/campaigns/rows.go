@@ -27,7 +27,7 @@ type row struct {
 	campaign.Results
 
 	Status   campaign.Status // "" if it is not known yet
-	Messages int             // accepted so far
+	Messages int             // one for each person of the campaign
 	Template string          // name of the first batch's template, "" if it no longer exists
 	Load     bool            // the page requests the row, because its results are missing or old
 }
@@ -99,7 +99,7 @@ func (s *Pages) rows(ctx context.Context, tenant string, listed []campaign.Liste
 
 // newRow returns the row of a campaign with its stored results.
 func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored campaign.Results) row {
-	r := row{Listed: c, Results: stored, Messages: standing.Accepted, Status: s.known(standing), Load: true}
+	r := row{Listed: c, Results: stored, Messages: standing.Accepted + standing.Submission.NotAccepted(), Status: s.known(standing), Load: true}
 	if stored.Current(standing, s.Now()) {
 		r.Status, r.Load = stored.Status, false
 	}
@@ -170,7 +170,7 @@ func (s *Pages) showRow(p *web.Page) error {
 		return err
 	}
 	standing := standings[uuid]
-	if standing.Batches == 0 {
+	if standing.Name == "" {
 		return campaign.ErrNotFound
 	}
 	stored, err := s.Store.Results(ctx, id.Tenant, []string{uuid})

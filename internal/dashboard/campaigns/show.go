@@ -30,6 +30,7 @@ type view struct {
 	Clickable bool // clicks on links are counted
 	Funnel    []step
 	Lost      []lost
+	Stopped   int // messages that were cancelled before sending, of a campaign with a file
 	// Recovered is the number of messages in Lost that were delivered later, if their
 	// reason is unknown.
 	Recovered int
@@ -65,7 +66,7 @@ type sentWith struct {
 type step struct {
 	Key     string
 	N, Of   int
-	PerMill int // of the accepted messages
+	PerMill int // of the people
 }
 
 // Width is the width of the step's bar.
@@ -76,6 +77,10 @@ type lost struct {
 	campaign.Reason
 	N int
 }
+
+// NotSent returns the number of people of a campaign with a file to whom nothing was sent, because
+// of a cancellation or because the rest of the file was discarded.
+func (v view) NotSent() int { return v.Stopped + v.Submission.NeverAccepted() }
 
 type batchView struct {
 	campaign.Progress
@@ -148,6 +153,10 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.Every = map[campaign.Status]string{campaign.StatusSending: "2s", campaign.StatusScheduled: "10s"}[v.Status]
 	v.Funnel = funnel(v, reasons)
 	v.Lost, v.Recovered = losses(reasons)
+	if c.Submission.Known() {
+		v.Lost = slices.DeleteFunc(v.Lost, func(l lost) bool { return l.Outcome == campaign.OutcomeStopped })
+		v.Stopped = v.Counts[campaign.OutcomeStopped]
+	}
 	v.CanRevoke = !c.Revoke && revocable(c)
 	v.Departure, v.CanMove = departureOf(c), movable(c)
 	v.Left, v.Replied = countsLeft(c, now), countsReplies(c.Results(now), now)
@@ -162,7 +171,7 @@ func neverSent(reasons map[campaign.Reason]int) int {
 }
 
 // funnel returns the steps of a message's progress, each including the messages of
-// later steps.
+// later steps, as shares of all people of the campaign.
 func funnel(v view, reasons map[campaign.Reason]int) []step {
 	n := v.Counts
 	read := n[campaign.OutcomeRead]
@@ -175,10 +184,11 @@ func funnel(v view, reasons map[campaign.Reason]int) []step {
 	if v.Clickable {
 		steps = append(steps, step{Key: "clicked", N: v.Clicked})
 	}
+	people := v.Accepted + v.Submission.NotAccepted()
 	for i := range steps {
-		steps[i].Of = v.Accepted
-		if v.Accepted > 0 {
-			steps[i].PerMill = 1000 * steps[i].N / v.Accepted
+		steps[i].Of = people
+		if people > 0 {
+			steps[i].PerMill = 1000 * steps[i].N / people
 		}
 	}
 	return steps

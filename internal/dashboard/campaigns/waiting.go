@@ -13,9 +13,9 @@ type waiting struct {
 }
 
 // waitingOf returns what a sending campaign waits for. It is zero while messages wait to
-// be sent.
+// be sent or to be accepted.
 func waitingOf(v view, now time.Time) waiting {
-	if v.Status != campaign.StatusSending || v.Pending > 0 {
+	if v.Status != campaign.StatusSending || v.Pending > 0 || v.Submission.ToCome() > 0 {
 		return waiting{}
 	}
 	w := waiting{N: v.Counts[campaign.OutcomeSent]}

@@ -361,6 +361,19 @@ func TestShow_SendingScheduled(t *testing.T) {
 }
 
 // Nobody can decide about a discarded campaign.
+// A campaign can be cancelled while its parts are accepted, by those who may send one.
+func TestShow_CancelWhileSending(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, campaign.ImportSending)
+	const link = `href="/dashboard/campaigns/` + id + `/cancel"`
+	if body := c.author.Get(path).Body; !strings.Contains(body, link) {
+		t.Errorf("an author finds no link to the cancellation:\n%s", body)
+	}
+	if body := c.SignIn(tenant, web.RoleViewer).Get(path).Body; strings.Contains(body, link) {
+		t.Error("a viewer finds the link to the cancellation")
+	}
+}
+
 func TestCancel_WithdrawsRequest(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, campaign.ImportReady)

@@ -95,7 +95,7 @@ func (s *Pages) open(ctx context.Context, tenant string, listed []campaign.Liste
 	standings, stored, err := s.Store.StandingsAndResults(ctx, tenant, ids)
 	for _, c := range listed {
 		of := standings[c.CampaignID]
-		if of.Completed < of.Batches && of.CancelledAt.IsZero() {
+		if of.CancelledAt.IsZero() && !of.Finished() {
 			r := stored[c.CampaignID]
 			open = append(open, unfinished{c, r, r.Current(of, s.Now())})
 		}
@@ -135,7 +135,7 @@ func (s *Pages) read(ctx context.Context, open []unfinished, f *found) error {
 // add adds a campaign that waits or is stalled.
 func (f *found) add(c unfinished, now time.Time) {
 	if c.Next.After(now) {
-		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, Messages: c.Waiting})
+		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, Messages: c.Waiting + c.ToCome()})
 	}
 	if c.Stalled {
 		f.stalled = append(f.stalled, alert{Key: "stalled", Name: c.Name, Path: web.Root + "/campaigns/" + c.CampaignID})

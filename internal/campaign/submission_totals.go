@@ -1,0 +1,65 @@
+package campaign
+
+import "time"
+
+// SubmissionTotals count the lines of a campaign's file, and the people in them. They are zero
+// for a campaign without a file. Batches of the API are not counted.
+//
+//	Lines  = Invalid + Faulty + Repeated + People
+//	People = Erased + NotAccepted + Accepted
+type SubmissionTotals struct {
+	Lines    int // that are not empty
+	Invalid  int // lines with an invalid number
+	Faulty   int // lines that are left out, because a value is missing or too long
+	Repeated int // lines with the number of an earlier line
+	People   int // lines that are none of these
+
+	Erased   int // people of the parts so far who were erased before their part was accepted
+	Accepted int // messages of the accepted parts
+	// PartsToCome is the number of parts that are still to be accepted. It is 0 after a
+	// cancellation, and after the rest of the file was discarded.
+	PartsToCome int
+	// Until is when the parts that were not accepted are deleted. None of them comes after it.
+	Until time.Time
+}
+
+// Known reports whether the campaign has a file.
+func (t SubmissionTotals) Known() bool { return t.Lines > 0 }
+
+// NotAccepted returns the number of people who have no message. Their parts are still to be
+// accepted, or never will be.
+func (t SubmissionTotals) NotAccepted() int { return t.People - t.Erased - t.Accepted }
+
+// ToCome returns the number of people whose parts are still to be accepted.
+func (t SubmissionTotals) ToCome() int {
+	if t.PartsToCome == 0 {
+		return 0
+	}
+	return t.NotAccepted()
+}
+
+// NeverAccepted returns the number of people whose parts are not accepted any more.
+func (t SubmissionTotals) NeverAccepted() int { return t.NotAccepted() - t.ToCome() }
+
+// WithPart returns the totals after the next part, which had people when it was checked. accepted
+// is the number of its messages, 0 for a part that erasures have left empty.
+func (t SubmissionTotals) WithPart(people, accepted int) SubmissionTotals {
+	t.Erased += people - accepted
+	t.Accepted += accepted
+	t.PartsToCome--
+	return t
+}
+
+// Takes reports whether stored totals may become next, those after a part. They may not if the
+// part was counted already, or if no part may come any more.
+func (t SubmissionTotals) Takes(next SubmissionTotals) bool {
+	return !t.Known() || t.PartsToCome > next.PartsToCome
+}
+
+// At returns the totals at a time: after Until no part is to come.
+func (t SubmissionTotals) At(now time.Time) SubmissionTotals {
+	if !now.Before(t.Until) {
+		t.PartsToCome = 0
+	}
+	return t
+}

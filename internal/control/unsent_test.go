@@ -1,0 +1,146 @@
+package control_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// file stores a file of the campaign of which no part is accepted yet.
+func (d *service) file(state campaign.ImportState, name string) campaign.Import {
+	d.t.Helper()
+	i, err := d.store.SaveImport(d.t.Context(), campaign.Import{
+		ID: d.id, Name: name, State: state, CreatedAt: noon, AskedBy: "bia@example.com",
+		Read:     campaign.ImportProgress{Rows: 8, Parts: 3},
+		Findings: campaign.ImportFindings{Accepted: 6, Rejected: []campaign.Problem{{Findings: campaign.Findings{Count: 2}}}},
+	})
+	d.must(err)
+	return i
+}
+
+// firstPart accepts the first part of a file.
+func (d *service) firstPart(i campaign.Import) error {
+	b := campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: d.id, BatchID: campaign.BatchID("1")}, Name: "1", Accepted: 2, AcceptedAt: noon, Due: noon,
+		State: campaign.BatchPending, Part: "p",
+	}
+	_, _ = rand.Read(b.Key[:])
+	return d.store.Accept(d.t.Context(), campaign.AcceptCommand{
+		Batch: b, Campaign: i.Name, Ordinal: 1, Packed: []byte{0}, CreatedAt: noon, Submission: i.Totals().WithPart(2, 2),
+	}, rand.Text())
+}
+
+// A file that is cancelled before its first part becomes a cancelled campaign, which takes no part.
+func TestServeCancel_Unsent(t *testing.T) {
+	t.Parallel()
+	for name, taken := range map[string]bool{"the name is free": false, "another campaign has the name": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newService(t)
+			if taken {
+				own := d.id
+				d.id.CampaignID = "1190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"
+				d.accept(1, "", 1, campaign.BatchSending) // it is named Entregas
+				d.id = own
+			}
+			i := d.file(campaign.ImportSending, "Entregas")
+			for range 2 {
+				if got := d.post("/cancel?revoke=true", ""); got != "202 cancelling" {
+					t.Fatal(got)
+				}
+			}
+			d.work()
+			if err := d.firstPart(i); !errors.Is(err, campaign.ErrLostRace) {
+				t.Errorf("the first part after the cancellation: %v", err)
+			}
+			c, err := d.store.Overview(t.Context(), d.id)
+			d.must(err)
+			want := campaign.Campaign{
+				ID: d.id, Name: "Entregas", AskedBy: "bia@example.com", CreatedAt: noon, CancelledAt: noon, Revoke: true,
+				Submission: i.Totals(), Batches: []campaign.Progress{},
+			}
+			want.Submission.PartsToCome = 0
+			if diff := cmp.Diff(want, c); diff != "" {
+				t.Errorf("the campaign (-want +got):\n%s", diff)
+			}
+			d.listed(1, taken)
+			d.expires()
+		})
+	}
+}
+
+// listed checks that the list has the campaign, besides another one.
+func (d *service) listed(campaigns int, another bool) {
+	d.t.Helper()
+	if another {
+		campaigns++
+	}
+	all, err := d.store.ListCampaigns(d.t.Context(), d.id.Tenant, "", 10)
+	d.must(err)
+	found := 0
+	for _, c := range all {
+		if c.CampaignID == d.id.CampaignID && c.Name == "Entregas" {
+			found++
+		}
+	}
+	if len(all) != campaigns || found != 1 {
+		d.t.Errorf("the list has %d campaigns, this one %d times; want %d", len(all), found, campaigns)
+	}
+}
+
+// expires checks when the campaign is deleted.
+func (d *service) expires() {
+	d.t.Helper()
+	l, err := d.store.Lifetime(d.t.Context(), d.id)
+	d.must(err)
+	if want := noon.Add(campaign.Retention); !l.ExpiresAt().Equal(want) || !l.Check.Equal(want) {
+		d.t.Errorf("it expires at %v and is checked at %v, want %v", l.ExpiresAt(), l.Check, want)
+	}
+}
+
+// A file whose first part is accepted while it is cancelled is cancelled like any campaign.
+func TestServeCancel_UnsentRace(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	i := d.file(campaign.ImportSending, "Entregas")
+	d.must(d.firstPart(i))
+	unsent := campaign.Campaign{ID: d.id, Name: "Entregas", Submission: i.Totals(), CancelledAt: noon}
+	if err := d.store.CreateCancelled(t.Context(), unsent); !errors.Is(err, campaign.ErrLostRace) {
+		t.Errorf("a campaign that exists is created: %v", err)
+	}
+	if got := d.post("/cancel", ""); got != "202 cancelling" {
+		t.Fatal(got)
+	}
+	c, err := d.store.Overview(t.Context(), d.id)
+	d.must(err)
+	if s := c.Submission; len(c.Batches) != 1 || s.PartsToCome != 0 || s.Accepted != 2 || s.NeverAccepted() != 4 {
+		t.Errorf("%d batches, %+v", len(c.Batches), s)
+	}
+}
+
+// Only a file that was sent has a campaign to cancel. Its time cannot change before its first part.
+func TestControl_UnsentRefused(t *testing.T) {
+	t.Parallel()
+	body := `{"schedule":"` + noon.Add(time.Hour).Format(time.RFC3339) + `"}`
+	for state, want := range map[campaign.ImportState][2]string{
+		campaign.ImportReady:     {"404 campaign_not_found", "404 campaign_not_found"},
+		campaign.ImportApproval:  {"404 campaign_not_found", "404 campaign_not_found"},
+		campaign.ImportCancelled: {"404 campaign_not_found", "404 campaign_not_found"},
+		campaign.ImportSending:   {"409 campaign_not_accepted", "202 cancelling"},
+		campaign.ImportStopped:   {"409 campaign_not_accepted", "202 cancelling"},
+	} {
+		d := newService(t)
+		d.file(state, "Entregas")
+		if got := d.post("/reschedule", body); got != want[0] {
+			t.Errorf("%s, rescheduled: %s, want %s", state, got, want[0])
+		}
+		if got := d.post("/cancel", ""); got != want[1] {
+			t.Errorf("%s, cancelled: %s, want %s", state, got, want[1])
+		}
+	}
+}

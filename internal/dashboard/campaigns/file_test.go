@@ -1,0 +1,75 @@
+package campaigns_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/campaigns"
+)
+
+// says checks that a page says all of it.
+func says(t *testing.T, page, text string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("%s does not say %q:\n%s", page, w, text)
+		}
+	}
+}
+
+// Of a file that is cancelled half-way, everybody is counted: on the page, in the list and in the
+// question.
+func TestCampaign_File(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	d.totals = campaign.SubmissionTotals{Lines: 2010, Invalid: 7, Faulty: 2, Repeated: 1, People: 2000, Accepted: 1000, PartsToCome: 1, Until: noon.AddDate(0, 0, 7)}
+	b := d.running("Natal")
+	text := d.admin().Get(pathOf(b)).Text()
+	says(t, "the page", text, "Recipients 1,000 50% Sent 900 45% Delivered 800 40% Read 400 20%", "1,000 people of the file are still to be accepted.")
+	if strings.Contains(text, "Not sent") {
+		t.Errorf("people who are to be accepted count as not sent:\n%s", text)
+	}
+	says(t, "the list", d.admin().Get(campaigns.Path).Text(), "Sending 2,000 40% 20% – 2.8%")
+	says(t, "the question", d.admin().Get(pathOf(b)+"/cancel").Text(), "not accepted yet and will not be: 1,000.", "which will be stopped: 54.")
+	if a := d.admin().Post(pathOf(b)+"/cancel", url.Values{}); a.Status != http.StatusSeeOther {
+		t.Fatalf("cancelling gets %d: %s", a.Status, a.Text())
+	}
+	d.record(b, campaign.OutcomeStopped, campaign.CodeCancelled, 946, 999, noon)
+	says(t, "the page", d.admin().Get(pathOf(b)).Text(), "Cancelled", "Recipients 1,000 50%", "Not sent 1,054 54 Cancelled before sending. 1,000 Not accepted any more.")
+	d.later = time.Minute // the list is read again
+	says(t, "the list", d.admin().Get(campaigns.Path).Text(), "Cancelled 2,000 40% 20% – 55.5% Not sent: 1,054")
+	reader := d.admin()
+	reader.Language = "pt-BR"
+	says(t, "the page in Portuguese", reader.Get(pathOf(b)).Text(), "Não enviadas 1.054 54 Canceladas antes do envio. 1.000 Não chegaram a ser aceitas.")
+}
+
+// A campaign is cancelled before the first part of its file, and then shown and listed.
+func TestCancel_Unsent(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	i, err := d.store.SaveImport(t.Context(), campaign.Import{
+		ID: campaign.ID{Tenant: d.tenant, CampaignID: uuid()}, Name: "Natal", State: campaign.ImportSending, CreatedAt: noon,
+		Read: campaign.ImportProgress{Rows: 6, Parts: 3}, Findings: campaign.ImportFindings{Accepted: 6},
+	})
+	d.must(err)
+	path := campaigns.Path + "/" + i.CampaignID
+	for _, a := range []int{d.admin().Get(path + "/reschedule").Status, d.admin().Post(path+"/reschedule", url.Values{"schedule": {"2037-11-22T10:00"}}).Status} {
+		if a != http.StatusConflict {
+			t.Errorf("a new time gets %d", a)
+		}
+	}
+	says(t, "the question", d.admin().Get(path+"/cancel").Text(), "not accepted yet and will not be: 6.")
+	if a := d.admin().Post(path+"/cancel", url.Values{}); a.Status != http.StatusSeeOther || a.Location != path {
+		t.Fatalf("cancelling gets %d to %q: %s", a.Status, a.Location, a.Text())
+	}
+	says(t, "the page", d.admin().Get(path).Text(), "Natal", "Cancelled", "Recipients 0 0%", "Not sent 6 6 Not accepted any more.")
+	says(t, "the list", d.admin().Get(campaigns.Path).Text(), "Natal", "Cancelled 6 0% 0% – 100% Not sent: 6")
+	says(t, "the row", d.admin().Get(path+"/row").Text(), "Natal", "Cancelled 6 0% 0% – 100% Not sent: 6")
+	if a := d.admin().Get(campaigns.Path + "/" + uuid() + "/cancel"); a.Status != http.StatusNotFound {
+		t.Errorf("a campaign that does not exist gets %d", a.Status)
+	}
+}
