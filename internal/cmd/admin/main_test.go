@@ -48,10 +48,14 @@ func (c tool) run(args ...string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// ok runs the command with --json and returns its output.
+// ok runs the command with --json and returns its output. It runs the command again if the command
+// says so: tests of other packages end functions that the simulator calls.
 func (c tool) ok(args ...string) map[string]any {
 	c.t.Helper()
 	got := c.run(append(args, "--json")...)
+	for tries := 1; tries < 5 && strings.Contains(got.stderr, "run the command again"); tries++ {
+		got = c.run(append(args, "--json")...)
+	}
 	var data map[string]any
 	if err := json.Unmarshal([]byte(got.stdout), &data); got.code != 0 || err != nil || got.stderr != "" {
 		c.t.Fatalf("%v: exit %d, %q, %q, %v", args, got.code, got.stdout, got.stderr, err)
