@@ -38,7 +38,7 @@ var uses = map[string]string{
 	"notify":    "TestLedger_Counts|TestWebhooks_EndpointOutage",
 	"revoke":    "TestCancel_Revoke|TestCancel_ScheduledCampaign|TestCancel_LostTask|TestLedger_Counts",
 	"exports":   "TestExport_ReadByPython",
-	"imports":   "TestImport_LargeFile|TestImport_Scheduled",
+	"intake":    "TestImport_LargeFile|TestImport_Scheduled",
 	"sweep":     "TestSweep_LostTasks|TestSweep_ExpiredCampaign|TestSweep_CampaignWithoutMessages|TestSend_ExpiredMessages|TestWebhooks_EndpointOutage",
 	"dashboard": "TestCredential_Lifecycle|TestCampaignUpload|TestScheduledCampaign|TestWebhookEndpoint|TestDashboard_RoleAndTenant|TestDashboard_SignInAndOut|TestMedia|TestImport_LargeFile",
 }
