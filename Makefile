@@ -182,7 +182,7 @@ pause: bin/admin ## stop sending: ALL=1, TENANT=id or AGENT=id
 	@$(ADMIN) pause $(ON_STACK) $(if $(ALL),--all) $(call flag,--tenant,TENANT) $(call flag,--agent,AGENT)
 resume: bin/admin ## resume sending: ALL=1, TENANT=id or AGENT=id
 	@$(ADMIN) resume $(ON_STACK) $(if $(ALL),--all) $(call flag,--tenant,TENANT) $(call flag,--agent,AGENT)
-redrive: bin/admin ## move dead letters back to their queue: QUEUE=release, send, events, notify, revoke, exports or imports
+redrive: bin/admin ## move dead letters back to their queue: QUEUE=release, send, events, notify, revoke, exports or intake
 	@$(ADMIN) redrive $(ON_STACK) $(call flag,--queue,QUEUE)
 replay-webhooks: bin/admin ## queue the webhooks of recorded outcomes again: SINCE=2026-11-20T12:00:00-03:00, then CONFIRM=1
 	@$(call need,SINCE)$(ADMIN) replay-webhooks $(ON_STACK) $(call flag,--since,SINCE) $(if $(CONFIRM),--confirm)

@@ -28,7 +28,7 @@ func TestTemplate_RolesAllowCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := map[string]bool{}
-			if slices.Contains([]string{"campaigns", "dashboard", "exports", "imports", "notify", "revoke", "send"}, name) {
+			if slices.Contains([]string{"campaigns", "dashboard", "exports", "intake", "notify", "revoke", "send"}, name) {
 				want["s3:ListBucket"] = true // not called: without it, a missing object would be 403
 			}
 			if name == "feed" {
@@ -60,7 +60,7 @@ func TestTemplate_RolesAllowCalls(t *testing.T) {
 var notCalled = map[string][]string{
 	"dispatch": {"dynamodb:GetItem"},      // campaign.CallLimit has a method of the same name
 	"exports":  {"dynamodb:BatchGetItem"}, // the heads of batches, which it does not read
-	"imports":  {"dynamodb:DeleteItem"},   // only outcomes divides opt-outs
+	"intake":   {"dynamodb:DeleteItem"},   // only outcomes divides opt-outs
 	"revoke":   {"s3:PutObject"},          // the end of a campaign that was not cancelled
 	"send":     {"dynamodb:DeleteItem"},   // only outcomes divides opt-outs
 }

@@ -26,7 +26,7 @@ type Config struct {
 	LinkURL       string // base URL of links that count clicks, without a trailing slash; "" for none
 
 	EventsQueueURL, NotifyQueueURL, ReleaseQueueURL, RevokeQueueURL, SendQueueURL string
-	ExportsQueueURL, ImportsQueueURL, FeedDeadLettersURL                          string
+	ExportsQueueURL, IntakeQueueURL, FeedDeadLettersURL                           string
 
 	ScheduleGroup, ScheduleRoleARN, ReleaseQueueARN string
 
@@ -61,7 +61,7 @@ func FromEnv() Config {
 		EventsQueueURL: os.Getenv("EVENTS_QUEUE_URL"), NotifyQueueURL: os.Getenv("NOTIFY_QUEUE_URL"),
 		ReleaseQueueURL: os.Getenv("RELEASE_QUEUE_URL"), RevokeQueueURL: os.Getenv("REVOKE_QUEUE_URL"),
 		SendQueueURL: os.Getenv("SEND_QUEUE_URL"), FeedDeadLettersURL: os.Getenv("FEED_DEAD_LETTERS_URL"),
-		ExportsQueueURL: os.Getenv("EXPORTS_QUEUE_URL"), ImportsQueueURL: os.Getenv("IMPORTS_QUEUE_URL"),
+		ExportsQueueURL: os.Getenv("EXPORTS_QUEUE_URL"), IntakeQueueURL: os.Getenv("INTAKE_QUEUE_URL"),
 
 		ScheduleGroup: os.Getenv("SCHEDULE_GROUP"), ScheduleRoleARN: os.Getenv("SCHEDULE_ROLE_ARN"),
 		ReleaseQueueARN: os.Getenv("RELEASE_QUEUE_ARN"),

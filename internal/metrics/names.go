@@ -25,9 +25,9 @@ const (
 	CircuitsOpened    Metric = "CircuitsOpened"
 	EndpointsOff      Metric = "EndpointsOff"
 	ExportsCompleted  Metric = "ExportsCompleted"
-	ImportsCompleted  Metric = "ImportsCompleted"
-	ImportsFailed     Metric = "ImportsFailed" // the file could not be read
-	ExportsFailed     Metric = "ExportsFailed" // the data could not be read
-	SweepFound        Metric = "SweepFound"    // lost work found
-	SweepFailed       Metric = "SweepFailed"   // due items that failed; they stay due
+	SubmissionsSent   Metric = "SubmissionsSent"
+	SubmissionsFailed Metric = "SubmissionsFailed" // the file could not be read
+	ExportsFailed     Metric = "ExportsFailed"     // the data could not be read
+	SweepFound        Metric = "SweepFound"        // lost work found
+	SweepFailed       Metric = "SweepFailed"       // due items that failed; they stay due
 )

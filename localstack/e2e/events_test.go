@@ -85,7 +85,7 @@ func TestSampleEvents_Invoke(t *testing.T) {
 	if got := compact(t, invoke("events")); !strings.HasPrefix(got, `{"statusCode":200,`) {
 		t.Errorf("events returned %s, want status 200", got)
 	}
-	for _, function := range []string{"release", "send", "outcomes", "notify", "revoke", "exports", "imports"} {
+	for _, function := range []string{"release", "send", "outcomes", "notify", "revoke", "exports", "intake"} {
 		if got := compact(t, invoke(function)); got != `{"batchItemFailures":[]}` {
 			t.Errorf("%s returned %s, want an empty list of failures", function, got)
 		}

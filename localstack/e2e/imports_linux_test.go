@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/imports"
+	"campaign-dispatch/internal/intake"
 )
 
-// importMemory is the maximum memory of a process of the imports function in bytes. Its
+// importMemory is the maximum memory of a process of the intake function in bytes. Its
 // setting is 1,024 MB.
 const importMemory = 512 << 20
 
@@ -74,10 +74,10 @@ func (i *importer) uploadLarge(fileName, schedule string, file []byte) string {
 	i.decode(i.send("", url.Values{
 		"name": {"import " + rand.Text()}, "template": {i.env["TEMPLATE_ID"]}, "schedule": {schedule}, "fileName": {fileName}, "size": {strconv.Itoa(len(file))},
 	}), &started)
-	for from, number := 0, 1; from < len(file); from, number = from+imports.PartSize, number+1 {
+	for from, number := 0, 1; from < len(file); from, number = from+intake.PartSize, number+1 {
 		var part struct{ URL string }
 		i.decode(i.send("/part", url.Values{"id": {started.ID}, "part": {strconv.Itoa(number)}}), &part)
-		put, err := http.NewRequestWithContext(i.t.Context(), http.MethodPut, part.URL, bytes.NewReader(file[from:min(from+imports.PartSize, len(file))]))
+		put, err := http.NewRequestWithContext(i.t.Context(), http.MethodPut, part.URL, bytes.NewReader(file[from:min(from+intake.PartSize, len(file))]))
 		must(i.t, err)
 		if sent := i.do(put); sent.status != http.StatusOK {
 			i.t.Fatalf("the bucket answers %d: %s", sent.status, sent.body)
@@ -135,7 +135,7 @@ func TestImport_Large(t *testing.T) {
 	began = time.Now()
 	i.send(path+"/confirm", url.Values{"hash": {hash[1]}})
 	sending := i.follow(path, regexp.MustCompile(`queued for sending: [\d,]+ of [\d,]+`), func(p page) bool { return strings.HasPrefix(p.url.Path, "/dashboard/campaigns") })
-	took, peak := time.Since(began), i.c.peakMemory("IMPORTS_FUNCTION")
+	took, peak := time.Since(began), i.c.peakMemory("INTAKE_FUNCTION")
 	t.Logf("%d lines, %d MB of %s: checked in %v, at most %v without progress; accepted in %v, at most %v; %d MiB",
 		lines, len(file)>>20, format, read.Round(time.Second), reading.Round(time.Millisecond), took.Round(time.Second), sending.Round(time.Millisecond), peak>>20)
 	if peak == 0 || peak >= importMemory {

@@ -171,7 +171,7 @@ func startFaultStack(ctx context.Context, t *testing.T) *faultStack {
 	s.env, err = own.Up(ctx, "--parameter", "MinLeadSeconds=2", "--parameter", "SweepAfterSeconds=2",
 		"--functions-aws", s.proxy.URL())
 	check(t, err)
-	for _, queue := range []string{"RELEASE", "SEND", "EVENTS", "NOTIFY", "REVOKE", "EXPORTS", "IMPORTS"} {
+	for _, queue := range []string{"RELEASE", "SEND", "EVENTS", "NOTIFY", "REVOKE", "EXPORTS", "INTAKE"} {
 		_, err := sqs.NewFromConfig(s.env.AWS()).SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{
 			QueueUrl: aws.String(s.env[queue+"_QUEUE_URL"]), Attributes: map[string]string{"VisibilityTimeout": visibility},
 		})

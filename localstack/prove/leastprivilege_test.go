@@ -40,14 +40,14 @@ var uses = map[string]string{
 	"notify":    "TestLedger_Counts|TestWebhooks_EndpointOutage",
 	"revoke":    "TestCancel_Revoke|TestCancel_ScheduledCampaign|TestCancel_LostTask|TestLedger_Counts",
 	"exports":   "TestExport_ReadByPython",
-	"imports":   "TestImport_LargeFile|TestImport_Scheduled|TestImport_Large",
+	"intake":    "TestImport_LargeFile|TestImport_Scheduled|TestImport_Large",
 	"sweep":     "TestSweep_LostTasks|TestSweep_ExpiredCampaign|TestSweep_CampaignWithoutMessages|TestSend_ExpiredMessages|TestWebhooks_EndpointOutage",
 	"dashboard": "TestCredential_Lifecycle|TestCampaignUpload|TestScheduledCampaign|TestWebhookEndpoint|TestDashboard_RoleAndTenant|TestDashboard_SignInAndOut|TestMedia|TestImport_LargeFile",
 }
 
 // timeouts are the timeouts, in seconds, of functions that queue the rest of their work when their
 // time ends. Their own timeouts would need files of millions of lines.
-var timeouts = map[string]int32{"exports": 15, "imports": 22}
+var timeouts = map[string]int32{"exports": 15, "intake": 22}
 
 // importLines is the number of lines of TestImport_Large, which the function cannot accept in its
 // timeout.

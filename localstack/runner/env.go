@@ -36,8 +36,8 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"REVOKE_QUEUE_URL":         "RevokeQueueUrl",
 		"EXPORTS_QUEUE_URL":        "ExportsQueueUrl",
 		"EXPORTS_DEAD_LETTERS_URL": "ExportsDeadLettersUrl",
-		"IMPORTS_QUEUE_URL":        "ImportsQueueUrl",
-		"IMPORTS_DEAD_LETTERS_URL": "ImportsDeadLettersUrl",
+		"INTAKE_QUEUE_URL":         "IntakeQueueUrl",
+		"INTAKE_DEAD_LETTERS_URL":  "IntakeDeadLettersUrl",
 		"EVENTS_DEAD_LETTERS_URL":  "EventsDeadLettersUrl",
 		"NOTIFY_DEAD_LETTERS_URL":  "NotifyDeadLettersUrl",
 		"REVOKE_DEAD_LETTERS_URL":  "RevokeDeadLettersUrl",
@@ -59,7 +59,7 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"NOTIFY_FUNCTION":          "NotifyFunctionName",
 		"REVOKE_FUNCTION":          "RevokeFunctionName",
 		"EXPORTS_FUNCTION":         "ExportsFunctionName",
-		"IMPORTS_FUNCTION":         "ImportsFunctionName",
+		"INTAKE_FUNCTION":          "IntakeFunctionName",
 		"FEED_FUNCTION":            "FeedFunctionName",
 	} {
 		env[key] = outputs[output]

@@ -258,7 +258,7 @@ func TestRun_Errors(t *testing.T) {
 		"pause nobody":      {"pause", 2, "exactly one"},
 		"pause two":         {"pause --all --tenant a", 2, "exactly one"},
 		"resume nobody":     {"resume --agent=", 2, "exactly one"},
-		"queue":             {"redrive --queue outcomes", 2, "release, send, events, notify, revoke, exports or imports"},
+		"queue":             {"redrive --queue outcomes", 2, "release, send, events, notify, revoke, exports or intake"},
 		"keep":              {"rotate --client-id rcs_x --keep soon", 2, "like 0s, 30m or 24h"},
 		"keep, no unit":     {"rotate --client-id rcs_x --keep 24", 2, "like 0s, 30m or 24h"},
 		"keep, bare zero":   {"rotate --client-id rcs_x --keep 0", 2, "like 0s, 30m or 24h"},
@@ -411,7 +411,7 @@ func TestRedrive(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"moved": map[string]any{"release": 1.0}}, c.ok("redrive", "--queue", "release")); diff != "" {
 		t.Errorf("release (-want +got):\n%s", diff)
 	}
-	moved := map[string]any{"release": 0.0, "send": 2.0, "events": 0.0, "notify": 0.0, "revoke": 0.0, "exports": 0.0, "imports": 0.0}
+	moved := map[string]any{"release": 0.0, "send": 2.0, "events": 0.0, "notify": 0.0, "revoke": 0.0, "exports": 0.0, "intake": 0.0}
 	if diff := cmp.Diff(map[string]any{"moved": moved}, c.ok("redrive")); diff != "" {
 		t.Errorf("all (-want +got):\n%s", diff)
 	}

@@ -235,13 +235,13 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 		"TOKEN_FUNCTION": "TokenFunctionName", "DISPATCH_FUNCTION": "DispatchFunctionName",
 		"CAMPAIGNS_FUNCTION": "CampaignsFunctionName", "DASHBOARD_FUNCTION": "DashboardFunctionName",
 		"RELEASE_FUNCTION": "ReleaseFunctionName", "SEND_FUNCTION": "SendFunctionName", "OUTCOMES_FUNCTION": "OutcomesFunctionName",
-		"NOTIFY_FUNCTION": "NotifyFunctionName", "REVOKE_FUNCTION": "RevokeFunctionName", "EXPORTS_FUNCTION": "ExportsFunctionName", "IMPORTS_FUNCTION": "ImportsFunctionName",
+		"NOTIFY_FUNCTION": "NotifyFunctionName", "REVOKE_FUNCTION": "RevokeFunctionName", "EXPORTS_FUNCTION": "ExportsFunctionName", "INTAKE_FUNCTION": "IntakeFunctionName",
 		"SEND_QUEUE_URL": "SendQueueUrl", "SEND_DEAD_LETTERS_URL": "SendDeadLettersUrl",
 		"EVENTS_QUEUE_URL": "EventsQueueUrl", "EVENTS_DEAD_LETTERS_URL": "EventsDeadLettersUrl",
 		"NOTIFY_QUEUE_URL": "NotifyQueueUrl", "NOTIFY_DEAD_LETTERS_URL": "NotifyDeadLettersUrl",
 		"REVOKE_QUEUE_URL": "RevokeQueueUrl", "REVOKE_DEAD_LETTERS_URL": "RevokeDeadLettersUrl",
 		"EXPORTS_QUEUE_URL": "ExportsQueueUrl", "EXPORTS_DEAD_LETTERS_URL": "ExportsDeadLettersUrl",
-		"IMPORTS_QUEUE_URL": "ImportsQueueUrl", "IMPORTS_DEAD_LETTERS_URL": "ImportsDeadLettersUrl",
+		"INTAKE_QUEUE_URL": "IntakeQueueUrl", "INTAKE_DEAD_LETTERS_URL": "IntakeDeadLettersUrl",
 	}
 	return func(key string) string {
 		if key == "STACK_NAME" {

@@ -1,4 +1,4 @@
-package imports_test
+package intake_test
 
 import (
 	"archive/zip"
@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/imports"
+	"campaign-dispatch/internal/intake"
 )
 
 // oneImport stores one import.
 type oneImport struct {
-	imports.Store
+	intake.Store
 	stored campaign.Import
 }
 
@@ -31,7 +31,7 @@ func (s *oneImport) SaveImport(_ context.Context, i campaign.Import) (campaign.I
 }
 
 // noBlobs has nothing to delete.
-type noBlobs struct{ imports.Blobs }
+type noBlobs struct{ intake.Blobs }
 
 func (noBlobs) List(context.Context, string) iter.Seq2[campaign.Blob, error] {
 	return func(func(campaign.Blob, error) bool) {}
@@ -84,7 +84,7 @@ func TestWorker_SlowFile(t *testing.T) {
 func handled(ctx context.Context, t *testing.T, state campaign.ImportState, file []byte) campaign.Import {
 	t.Helper()
 	store := &oneImport{stored: campaign.Import{State: state}}
-	w := &imports.Worker{Store: templates{store}, Blobs: noBlobs{}, OptOuts: nobodyOptedOut{}, PartLines: 2, Tasks: &queue{}, Open: func(context.Context, string, string) (imports.Source, int64, error) {
+	w := &intake.Worker{Store: templates{store}, Blobs: noBlobs{}, OptOuts: nobodyOptedOut{}, PartLines: 2, Tasks: &queue{}, Open: func(context.Context, string, string) (intake.Source, int64, error) {
 		return source{bytes.NewReader(file)}, int64(len(file)), nil
 	}}
 	if err := w.Handle(ctx, []campaign.ImportTask{{}})[0]; err != nil {

@@ -1,4 +1,4 @@
-package imports
+package intake
 
 import (
 	"context"
@@ -136,6 +136,6 @@ func (w *Worker) finish(ctx context.Context, i campaign.Import) error {
 	if _, err := w.Store.SaveImport(ctx, i); err != nil {
 		return err
 	}
-	metrics.Add(ctx, metrics.ImportsCompleted, 1)
+	metrics.Add(ctx, metrics.SubmissionsSent, 1)
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package imports wires the imports function.
-package imports
+// Package intake wires the intake function.
+package intake
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/imports"
+	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/privacy/optout"
 )
 
@@ -33,14 +33,14 @@ type rows struct {
 	*dynamo.TemplateStore
 }
 
-// Handler returns the handler of the imports queue.
+// Handler returns the handler of the intake queue.
 func Handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
 	stores, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
-	worker := &imports.Worker{
-		Store: rows{stores.Approvals, stores.Imports, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.ImportsQueueURL), Now: time.Now, PartLines: campaign.MaxMessages,
+	worker := &intake.Worker{
+		Store: rows{stores.Approvals, stores.Imports, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, PartLines: campaign.MaxMessages,
 		OptOuts: &optout.Book{Store: stores.OptOuts, Now: time.Now},
-		Open: func(ctx context.Context, key, tag string) (imports.Source, int64, error) {
+		Open: func(ctx context.Context, key, tag string) (intake.Source, int64, error) {
 			file, err := blobs.OpenFile(ctx, key, tag)
 			if err != nil {
 				return nil, 0, err

@@ -1,10 +1,10 @@
-// Package imports sends campaigns from large files. Service takes a file and a person's
+// Package intake sends campaigns from large files. Service takes a file and a person's
 // decisions; Worker reads the file in parts and dispatches them, in the background.
 //
 // What a part contains depends on the file, the columns and the template alone, so a repeated
 // step writes the same part again. Each step ends with a save of the import, which fails if
 // another task is ahead.
-package imports
+package intake
 
 import (
 	"context"
@@ -164,7 +164,7 @@ func (w *Worker) end(ctx context.Context, id campaign.ID, why *fault) error {
 	slog.WarnContext(ctx, "import ended", "tenant", i.Tenant, "campaign_id", i.CampaignID, "state", i.State, "code", why.code)
 	i.State, i.Fault, i.FaultArgs, i.First = ended(i, why), why.code, why.args, nil
 	if i.State == campaign.ImportFailed {
-		metrics.Add(ctx, metrics.ImportsFailed, 1)
+		metrics.Add(ctx, metrics.SubmissionsFailed, 1)
 	}
 	if i, err = w.Store.SaveImport(ctx, i); err != nil || !i.Closed() {
 		return err

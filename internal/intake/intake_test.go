@@ -1,4 +1,4 @@
-package imports_test
+package intake_test
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/imports"
+	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/random"
@@ -72,14 +72,14 @@ type company struct {
 	t1     campaign.Template
 
 	partLines int
-	*imports.Service
+	*intake.Service
 }
 
 func newCompany(t *testing.T) *company {
 	t.Helper()
 	c := &company{t: t, env: stackenv.Load(t), queue: &queue{}, now: noon, tenant: "t-" + rand.Text()}
 	c.store, c.blobs = c.stores(c.env.AWS())
-	c.Service = &imports.Service{
+	c.Service = &intake.Service{
 		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Tasks: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute,
 	}
 	c.t1 = campaign.Template{ID: random.UUID(), Tenant: c.tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi {{nome}}"}}
@@ -103,11 +103,11 @@ func (c *company) must(err error) {
 }
 
 // worker returns a worker with parts of two messages, or as many as partLines.
-func (c *company) worker(store *dynamotest.Store, blobs *s3.Store, tasks port.Queue) *imports.Worker {
+func (c *company) worker(store *dynamotest.Store, blobs *s3.Store, tasks port.Queue) *intake.Worker {
 	now := func() time.Time { return c.now }
-	return &imports.Worker{
+	return &intake.Worker{
 		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: max(2, c.partLines), OptOuts: &optout.Book{Store: store, Now: now},
-		Open: func(ctx context.Context, key, tag string) (imports.Source, int64, error) {
+		Open: func(ctx context.Context, key, tag string) (intake.Source, int64, error) {
 			file, err := blobs.OpenFile(ctx, key, tag)
 			if err != nil {
 				return nil, 0, err
@@ -305,17 +305,17 @@ func TestImport_KnownColumns(t *testing.T) {
 func TestStart_Continues(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
-	file := strings.Repeat("a", imports.PartSize) + "b"
+	file := strings.Repeat("a", intake.PartSize) + "b"
 	asked := campaign.Import{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID, FileName: "f.csv", Size: int64(len(file)), Modified: "7"}
 	first, _, err := c.Start(t.Context(), asked)
 	c.must(err)
 	if err := c.Finish(t.Context(), first); err == nil {
 		t.Error("an upload without parts was finished")
 	}
-	c.put(first, 1, file[:imports.PartSize])
+	c.put(first, 1, file[:intake.PartSize])
 	again, parts, err := c.Start(t.Context(), asked)
 	c.must(err)
-	if again.CampaignID != first.CampaignID || parts[1] != imports.PartSize || len(parts) != 1 {
+	if again.CampaignID != first.CampaignID || parts[1] != intake.PartSize || len(parts) != 1 {
 		t.Errorf("the same file has the import %s with the parts %v, want %s", again.CampaignID, parts, first.CampaignID)
 	}
 	if err := c.Finish(t.Context(), again); err == nil {
@@ -407,7 +407,7 @@ func TestImport_TemplateChanged(t *testing.T) {
 }
 
 // unsaved is a store in a process that dies before it saves.
-type unsaved struct{ imports.Store }
+type unsaved struct{ intake.Store }
 
 func (unsaved) SaveImport(context.Context, campaign.Import) (campaign.Import, error) {
 	return campaign.Import{}, errDead
@@ -836,7 +836,7 @@ func TestCancel_DeletesEarlierParts(t *testing.T) {
 
 // discarding discards an import while its task writes a part.
 type discarding struct {
-	imports.Blobs
+	intake.Blobs
 	discard func()
 }
 
