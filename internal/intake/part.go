@@ -12,6 +12,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // part is the messages of one dispatch call.
@@ -51,12 +52,12 @@ func (p part) encode() []byte {
 func decodePart(body []byte) (p part, err error) {
 	rest, ok := bytes.CutPrefix(body, []byte(partHeader))
 	if !ok {
-		return nil, fmt.Errorf("a part of an import: %w", campaign.ErrDamaged)
+		return nil, fmt.Errorf("a part of a submission: %w", campaign.ErrDamaged)
 	}
 	for line := range bytes.Lines(rest) {
 		var m message
 		if err := json.Unmarshal(line, &m); err != nil {
-			return nil, fmt.Errorf("a part of an import: %w", campaign.ErrDamaged)
+			return nil, fmt.Errorf("a part of a submission: %w", campaign.ErrDamaged)
 		}
 		p = append(p, m)
 	}
@@ -64,13 +65,13 @@ func decodePart(body []byte) (p part, err error) {
 }
 
 // call returns the dispatch call of a part, by its number from 1.
-func (p part) call(i campaign.Import, number int) dispatch.Call {
+func (p part) call(sub submission.Submission, number int) dispatch.Call {
 	c := dispatch.Call{
-		ID: i.ID, Name: i.Name, TemplateID: i.TemplateID, TemplateVersion: i.TemplateVersion,
-		Batch: strconv.Itoa(number), Part: i.PartID(number), Schedule: i.Schedule, NotAfter: i.NotAfter, AskedBy: i.AskedBy,
+		ID: sub.ID, Name: sub.Name, TemplateID: sub.TemplateID, TemplateVersion: sub.TemplateVersion,
+		Batch: strconv.Itoa(number), Part: sub.PartID(number), Schedule: sub.Schedule, NotAfter: sub.NotAfter, AskedBy: sub.Approval.AskedBy,
 		Messages: make([]dispatch.Message, 0, len(p)),
 	}
-	if i.Late {
+	if sub.Sending.RestAtOnce {
 		c.Schedule = ""
 	}
 	for _, m := range p {
@@ -82,12 +83,12 @@ func (p part) call(i campaign.Import, number int) dispatch.Call {
 // atOnce is the number of files deleted at once.
 const atOnce = 8
 
-// deleteFiles deletes the file of an import and all its parts, also those of an earlier check.
+// deleteFiles deletes the file of a submission and all its parts, also those of an earlier check.
 // It can be repeated.
-func deleteFiles(ctx context.Context, blobs Blobs, i campaign.Import) error {
+func deleteFiles(ctx context.Context, blobs Blobs, sub submission.Submission) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(atOnce)
-	for o, err := range blobs.List(ctx, i.Folder()) {
+	for o, err := range blobs.List(ctx, sub.Folder()) {
 		if err != nil {
 			return errors.Join(err, all.Wait())
 		}
