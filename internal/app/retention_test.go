@@ -14,6 +14,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 const day = 24 * time.Hour
@@ -22,7 +23,7 @@ const day = 24 * time.Hour
 var objectLives = map[string]time.Duration{
 	"payloads/": campaign.Retention, "errors/": campaign.ErrorFileLife, "events/": campaign.EventLife,
 	"answers/": campaign.AnswerFileLife, "uploads/": campaign.UploadLife,
-	"exports/": campaign.ExportLife, "drafts/": campaign.DraftLife, "imports/": campaign.ImportLife,
+	"exports/": campaign.ExportLife, "drafts/": campaign.DraftLife, "imports/": submission.Life,
 }
 
 func TestTemplate_BucketLifecycle(t *testing.T) {
@@ -72,7 +73,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife) + " from the reply", period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife), period(campaign.UploadLife),
 		period(campaign.DraftLife) + " from the last change; a request, until 30 days after its campaign's time",
-		period(campaign.ImportLife),
+		period(submission.Life),
 		period(campaign.ExportLife) + " from its completion",
 		period(campaign.UploadLife), "until an admin deletes them",
 		period(campaign.Retention) + " from the first failure", period(campaign.FailureLife), period(campaign.KeptPostLife), period(campaign.PostsLife), period(campaign.BudgetLife) + " from the first day of the month", period(campaign.DayLife) + " from the day", period(campaign.AuditLife), period(campaign.FormLife),

@@ -25,9 +25,6 @@ const (
 	UploadLife = day
 	// DraftLife applies to drafts of campaigns and their files, from the last change.
 	DraftLife = 30 * day
-	// ImportLife applies to imports and their files. The files are deleted earlier, as soon as
-	// they are read or sent.
-	ImportLife = 7 * day
 	// FailureLife applies to records of failed webhooks.
 	FailureLife = 30 * day
 	// KeptPostLife applies to the kept payloads of webhooks and the answers to them.

@@ -16,6 +16,10 @@ const MaxTemplateName = 200
 // double the length of a text.
 const MaxTemplateVariables = 50
 
+// CodeTemplateChanged refuses a call of the dashboard whose template has another version. Calls
+// of the API do not get it.
+const CodeTemplateChanged = "template_changed"
+
 // The limits of the API for templates.
 const (
 	MaxTemplates        = 1000 // of a tenant

@@ -12,6 +12,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/port"
 )
@@ -24,8 +25,9 @@ type Store interface {
 	// CreateCancelled creates a campaign without batches. The error wraps campaign.ErrLostRace if it
 	// exists.
 	CreateCancelled(ctx context.Context, c campaign.Campaign) error
-	// Import returns the file of a campaign.
-	Import(ctx context.Context, id campaign.ID) (campaign.Import, error)
+	// Submission returns the submission of a campaign. The error wraps campaign.ErrNotFound if there is
+	// none.
+	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// Reschedule returns a *campaign.BudgetError if the budget of the new day has no room.
 	Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error)

@@ -7,19 +7,20 @@ import (
 	"net/http"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // Unsent returns the campaign of a file that is to be sent, before its first part is accepted. A
 // missing one returns a *httpapi.Problem.
 func (s *Service) Unsent(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
-	i, err := s.Store.Import(ctx, id)
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && i.State != campaign.ImportSending && i.State != campaign.ImportStopped {
+	sub, err := s.Store.Submission(ctx, id)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && sub.State != submission.StateSending && sub.State != submission.StateInterrupted {
 		return campaign.Campaign{}, noCampaign()
 	}
 	if err != nil {
 		return campaign.Campaign{}, fmt.Errorf("control: %w", err)
 	}
-	return campaign.Campaign{ID: id, Name: i.Name, AskedBy: i.AskedBy, Submission: i.Totals()}, nil
+	return campaign.Campaign{ID: id, Name: sub.Name, AskedBy: sub.Approval.AskedBy, Submission: sub.Totals()}, nil
 }
 
 // accepted refuses a new time for a campaign before its first part is accepted.

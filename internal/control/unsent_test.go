@@ -9,29 +9,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // file stores a file of the campaign of which no part is accepted yet.
-func (d *service) file(state campaign.ImportState, name string) campaign.Import {
+func (d *service) file(state submission.State, name string) submission.Submission {
 	d.t.Helper()
-	i, err := d.store.SaveImport(d.t.Context(), campaign.Import{
-		ID: d.id, Name: name, State: state, CreatedAt: noon, AskedBy: "bia@example.com",
-		Read:     campaign.ImportProgress{Rows: 8, Parts: 3},
-		Findings: campaign.ImportFindings{Accepted: 6, Rejected: []campaign.Problem{{Findings: campaign.Findings{Count: 2}}}},
+	sub, err := d.store.SaveSubmission(d.t.Context(), submission.Submission{
+		ID: d.id, Name: name, State: state, CreatedAt: noon, Approval: submission.Approval{AskedBy: "bia@example.com"},
+		Check: submission.Check{Rows: 8, Parts: 3, Findings: submission.Findings{
+			Accepted: 6, Rejected: []submission.LineFault{{Lines: submission.Lines{Count: 2}}},
+		}},
 	})
 	d.must(err)
-	return i
+	return sub
 }
 
 // firstPart accepts the first part of a file.
-func (d *service) firstPart(i campaign.Import) error {
+func (d *service) firstPart(sub submission.Submission) error {
 	b := campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: d.id, BatchID: campaign.BatchID("1")}, Name: "1", Accepted: 2, AcceptedAt: noon, Due: noon,
 		State: campaign.BatchPending, Part: "p",
 	}
 	_, _ = rand.Read(b.Key[:])
 	return d.store.Accept(d.t.Context(), campaign.AcceptCommand{
-		Batch: b, Campaign: i.Name, Ordinal: 1, Packed: []byte{0}, CreatedAt: noon, Submission: i.Totals().WithPart(2, 2),
+		Batch: b, Campaign: sub.Name, Ordinal: 1, Packed: []byte{0}, CreatedAt: noon, Submission: sub.Totals().WithPart(2, 2),
 	}, rand.Text())
 }
 
@@ -48,21 +50,21 @@ func TestServeCancel_Unsent(t *testing.T) {
 				d.accept(1, "", 1, campaign.BatchSending) // it is named Entregas
 				d.id = own
 			}
-			i := d.file(campaign.ImportSending, "Entregas")
+			sub := d.file(submission.StateSending, "Entregas")
 			for range 2 {
 				if got := d.post("/cancel?revoke=true", ""); got != "202 cancelling" {
 					t.Fatal(got)
 				}
 			}
 			d.work()
-			if err := d.firstPart(i); !errors.Is(err, campaign.ErrLostRace) {
+			if err := d.firstPart(sub); !errors.Is(err, campaign.ErrLostRace) {
 				t.Errorf("the first part after the cancellation: %v", err)
 			}
 			c, err := d.store.Overview(t.Context(), d.id)
 			d.must(err)
 			want := campaign.Campaign{
 				ID: d.id, Name: "Entregas", AskedBy: "bia@example.com", CreatedAt: noon, CancelledAt: noon, Revoke: true,
-				Submission: i.Totals(), Batches: []campaign.Progress{},
+				Submission: sub.Totals(), Batches: []campaign.Progress{},
 			}
 			want.Submission.PartsToCome = 0
 			if diff := cmp.Diff(want, c); diff != "" {
@@ -107,9 +109,9 @@ func (d *service) expires() {
 func TestServeCancel_UnsentRace(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	i := d.file(campaign.ImportSending, "Entregas")
-	d.must(d.firstPart(i))
-	unsent := campaign.Campaign{ID: d.id, Name: "Entregas", Submission: i.Totals(), CancelledAt: noon}
+	sub := d.file(submission.StateSending, "Entregas")
+	d.must(d.firstPart(sub))
+	unsent := campaign.Campaign{ID: d.id, Name: "Entregas", Submission: sub.Totals(), CancelledAt: noon}
 	if err := d.store.CreateCancelled(t.Context(), unsent); !errors.Is(err, campaign.ErrLostRace) {
 		t.Errorf("a campaign that exists is created: %v", err)
 	}
@@ -127,12 +129,12 @@ func TestServeCancel_UnsentRace(t *testing.T) {
 func TestControl_UnsentRefused(t *testing.T) {
 	t.Parallel()
 	body := `{"schedule":"` + noon.Add(time.Hour).Format(time.RFC3339) + `"}`
-	for state, want := range map[campaign.ImportState][2]string{
-		campaign.ImportReady:     {"404 campaign_not_found", "404 campaign_not_found"},
-		campaign.ImportApproval:  {"404 campaign_not_found", "404 campaign_not_found"},
-		campaign.ImportCancelled: {"404 campaign_not_found", "404 campaign_not_found"},
-		campaign.ImportSending:   {"409 campaign_not_accepted", "202 cancelling"},
-		campaign.ImportStopped:   {"409 campaign_not_accepted", "202 cancelling"},
+	for state, want := range map[submission.State][2]string{
+		submission.StateReady:     {"404 campaign_not_found", "404 campaign_not_found"},
+		submission.StateApproval:  {"404 campaign_not_found", "404 campaign_not_found"},
+		submission.StateDiscarded: {"404 campaign_not_found", "404 campaign_not_found"},
+		submission.StateSending:   {"409 campaign_not_accepted", "202 cancelling"},
+		submission.StateInterrupted:   {"409 campaign_not_accepted", "202 cancelling"},
 	} {
 		d := newService(t)
 		d.file(state, "Entregas")

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/recipients"
 )
@@ -21,10 +22,10 @@ const (
 )
 
 // readHeader reads the columns of a file and finds the values in them.
-func (w *Worker) readHeader(ctx context.Context, i campaign.Import) error {
+func (w *Worker) readHeader(ctx context.Context, sub submission.Submission) error {
 	starting, cancel := withMargin(ctx)
 	defer cancel()
-	file, size, err := w.Open(ctx, i.Blob(), i.Tag)
+	file, size, err := w.Open(ctx, sub.FileKey(), sub.File.Tag)
 	if err != nil {
 		return fileFault(err)
 	}
@@ -35,23 +36,23 @@ func (w *Worker) readHeader(ctx context.Context, i campaign.Import) error {
 	if slices.ContainsFunc(rows.Columns, isNumber) {
 		return &fault{code: faultNoHeader}
 	}
-	t, err := w.Store.Template(ctx, i.TemplateID)
+	t, err := w.Store.Template(ctx, sub.TemplateID)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return &fault{code: faultTemplateGone}
 	}
 	if err != nil {
 		return err
 	}
-	known, err := w.Store.KnownColumns(ctx, i.Tenant)
+	known, err := w.Store.KnownColumns(ctx, sub.Tenant)
 	if err != nil {
 		return err
 	}
-	if i.First, err = first(rows); err != nil {
+	if sub.Columns.First, err = first(rows); err != nil {
 		return readFault(ctx, starting, err)
 	}
-	match(&i, rows.Columns, t.Variables(), known)
-	i.State = campaign.ImportColumns
-	_, err = w.Store.SaveImport(ctx, i)
+	match(&sub, rows.Columns, t.Variables(), known)
+	sub.State = submission.StateColumns
+	_, err = w.Store.SaveSubmission(ctx, sub)
 	return err
 }
 
@@ -88,9 +89,9 @@ func cut(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// match sets the columns of an import: those of a name that the tenant has confirmed before,
+// match sets the columns of a submission: those of a name that the tenant has confirmed before,
 // and else by their names.
-func match(i *campaign.Import, header, variables []string, known map[string]string) {
+func match(sub *submission.Submission, header, variables []string, known map[string]string) {
 	found := recipients.Match(header, variables)
 	knownOr := func(value string, column int) int {
 		name, ok := known[value]
@@ -102,12 +103,12 @@ func match(i *campaign.Import, header, variables []string, known map[string]stri
 		}
 		return column
 	}
-	i.Phone, i.UID, i.Values = knownOr("phone", found.Phone), knownOr("uid", found.UID), nil
+	sub.Columns.Phone, sub.Columns.UID, sub.Columns.Values = knownOr("phone", found.Phone), knownOr("uid", found.UID), nil
 	for _, v := range found.Values {
-		i.Values = append(i.Values, campaign.ImportColumn{Name: v.Name, Column: knownOr(v.Name, v.Column)})
+		sub.Columns.Values = append(sub.Columns.Values, submission.Column{Name: v.Name, Column: knownOr(v.Name, v.Column)})
 	}
-	i.Header = nil
+	sub.Columns.Header = nil
 	for _, name := range header {
-		i.Header = append(i.Header, cut(name, maxHeader))
+		sub.Columns.Header = append(sub.Columns.Header, cut(name, maxHeader))
 	}
 }

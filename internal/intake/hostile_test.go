@@ -12,22 +12,23 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/intake/submission"
 )
 
-// oneImport stores one import.
-type oneImport struct {
+// oneSubmission stores one submission.
+type oneSubmission struct {
 	intake.Store
-	stored campaign.Import
+	stored submission.Submission
 }
 
-func (s *oneImport) Import(context.Context, campaign.ID) (campaign.Import, error) {
+func (s *oneSubmission) Submission(context.Context, campaign.ID) (submission.Submission, error) {
 	return s.stored, nil
 }
 
-func (s *oneImport) SaveImport(_ context.Context, i campaign.Import) (campaign.Import, error) {
-	i.Version++
-	s.stored = i
-	return i, nil
+func (s *oneSubmission) SaveSubmission(_ context.Context, sub submission.Submission) (submission.Submission, error) {
+	sub.Version++
+	s.stored = sub
+	return sub, nil
 }
 
 // noBlobs has nothing to delete.
@@ -70,36 +71,36 @@ func emptyRows(t *testing.T) []byte {
 func TestWorker_SlowFile(t *testing.T) {
 	t.Parallel()
 	file := emptyRows(t)
-	for _, state := range []campaign.ImportState{campaign.ImportOpening, campaign.ImportReading} {
+	for _, state := range []submission.State{submission.StateOpening, submission.StateChecking} {
 		const margin = 20 * time.Second // of the function's time
 		ctx, cancel := context.WithTimeout(t.Context(), margin+100*time.Millisecond)
 		t.Cleanup(cancel)
-		if i := handled(ctx, t, state, file); i.State != campaign.ImportFailed || i.Fault != "workbook_large" {
-			t.Errorf("%s: %s, %q; want a failure workbook_large", state, i.State, i.Fault)
+		if sub := handled(ctx, t, state, file); sub.State != submission.StateFailed || sub.Fault.Code != "workbook_large" {
+			t.Errorf("%s: %s, %q; want a failure workbook_large", state, sub.State, sub.Fault.Code)
 		}
 	}
 }
 
-// handled returns the import of a file after its task.
-func handled(ctx context.Context, t *testing.T, state campaign.ImportState, file []byte) campaign.Import {
+// handled returns the submission of a file after its task.
+func handled(ctx context.Context, t *testing.T, state submission.State, file []byte) submission.Submission {
 	t.Helper()
-	store := &oneImport{stored: campaign.Import{State: state}}
+	store := &oneSubmission{stored: submission.Submission{State: state}}
 	w := &intake.Worker{Store: templates{store}, Blobs: noBlobs{}, OptOuts: nobodyOptedOut{}, PartLines: 2, Tasks: &queue{}, Open: func(context.Context, string, string) (intake.Source, int64, error) {
 		return source{bytes.NewReader(file)}, int64(len(file)), nil
 	}}
-	if err := w.Handle(ctx, []campaign.ImportTask{{}})[0]; err != nil {
+	if err := w.Handle(ctx, []submission.Task{{}})[0]; err != nil {
 		t.Error(err)
 	}
 	return store.stored
 }
 
-// The row of an import has room for the fault of any file.
+// The row of a submission has room for the fault of any file.
 func TestWorker_LongNames(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("a", 500_000)
-	i := handled(t.Context(), t, campaign.ImportOpening, []byte(name+","+name+"\n1,2\n"))
-	if i.Fault != "twice" || len(strings.Join(i.FaultArgs, "")) > 200 {
-		t.Errorf("%q with %d bytes of arguments, want twice with a few", i.Fault, len(strings.Join(i.FaultArgs, "")))
+	sub := handled(t.Context(), t, submission.StateOpening, []byte(name+","+name+"\n1,2\n"))
+	if sub.Fault.Code != "twice" || len(strings.Join(sub.Fault.Args, "")) > 200 {
+		t.Errorf("%q with %d bytes of arguments, want twice with a few", sub.Fault.Code, len(strings.Join(sub.Fault.Args, "")))
 	}
 }
 
@@ -111,14 +112,14 @@ func TestWorker_NoHeader(t *testing.T) {
 		"Ana,(11) 98888-0001\nBia,11988880002\n": "no_header",
 		"nome,2026,1\nBia,11988880002,2\n":       "",
 	} {
-		if i := handled(t.Context(), t, campaign.ImportOpening, []byte(file)); i.Fault != fault {
-			t.Errorf("%q: %s, %q; want %q", file, i.State, i.Fault, fault)
+		if sub := handled(t.Context(), t, submission.StateOpening, []byte(file)); sub.Fault.Code != fault {
+			t.Errorf("%q: %s, %q; want %q", file, sub.State, sub.Fault.Code, fault)
 		}
 	}
 }
 
 // templates has one template and no columns of earlier files.
-type templates struct{ *oneImport }
+type templates struct{ *oneSubmission }
 
 func (templates) Template(context.Context, string) (campaign.Template, error) {
 	return campaign.Template{}, nil

@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // part is the messages of one dispatch call.
@@ -55,12 +56,12 @@ func decodePart(body []byte) (p part, people int, err error) {
 	header, rest, _ := bytes.Cut(body, []byte("\n"))
 	count, _ := strings.CutPrefix(string(header), partHeader)
 	if people, err = strconv.Atoi(count); err != nil {
-		return nil, 0, fmt.Errorf("a part of an import: %w", campaign.ErrDamaged)
+		return nil, 0, fmt.Errorf("a part of a submission: %w", campaign.ErrDamaged)
 	}
 	for line := range bytes.Lines(rest) {
 		var m message
 		if err := json.Unmarshal(line, &m); err != nil {
-			return nil, 0, fmt.Errorf("a part of an import: %w", campaign.ErrDamaged)
+			return nil, 0, fmt.Errorf("a part of a submission: %w", campaign.ErrDamaged)
 		}
 		p = append(p, m)
 	}
@@ -69,14 +70,14 @@ func decodePart(body []byte) (p part, people int, err error) {
 
 // call returns the dispatch call of a part, by its number from 1, with the number of people when it
 // was checked.
-func (p part) call(i campaign.Import, number, people int) dispatch.Call {
+func (p part) call(sub submission.Submission, number, people int) dispatch.Call {
 	c := dispatch.Call{
-		ID: i.ID, Name: i.Name, TemplateID: i.TemplateID, TemplateVersion: i.TemplateVersion,
-		Batch: strconv.Itoa(number), Schedule: i.Schedule, NotAfter: i.NotAfter, AskedBy: i.AskedBy,
-		Part: i.PartID(number), Totals: i.Totals(), People: people,
+		ID: sub.ID, Name: sub.Name, TemplateID: sub.TemplateID, TemplateVersion: sub.TemplateVersion,
+		Batch: strconv.Itoa(number), Schedule: sub.Schedule, NotAfter: sub.NotAfter, AskedBy: sub.Approval.AskedBy,
+		Part: sub.PartID(number), Totals: sub.Totals(), People: people,
 		Messages: make([]dispatch.Message, 0, len(p)),
 	}
-	if i.Late {
+	if sub.Sending.RestAtOnce {
 		c.Schedule = ""
 	}
 	for _, m := range p {
@@ -88,23 +89,23 @@ func (p part) call(i campaign.Import, number, people int) dispatch.Call {
 // atOnce is the number of files deleted at once.
 const atOnce = 8
 
-// closeParts deletes the files of a closed import, after its campaign expects no more parts of a
+// closeParts deletes the files of a closed submission, after its campaign expects no more parts of a
 // discarded one. A part may have been accepted while it was discarded. It can be repeated.
-func closeParts(ctx context.Context, store Store, blobs Blobs, i campaign.Import) error {
-	if i.State == campaign.ImportCancelled {
-		if err := store.EndParts(ctx, i.ID); err != nil {
+func closeParts(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
+	if sub.State == submission.StateDiscarded {
+		if err := store.EndParts(ctx, sub.ID); err != nil {
 			return err
 		}
 	}
-	return deleteFiles(ctx, blobs, i)
+	return deleteFiles(ctx, blobs, sub)
 }
 
-// deleteFiles deletes the file of an import and all its parts, also those of an earlier check.
+// deleteFiles deletes the file of a submission and all its parts, also those of an earlier check.
 // It can be repeated.
-func deleteFiles(ctx context.Context, blobs Blobs, i campaign.Import) error {
+func deleteFiles(ctx context.Context, blobs Blobs, sub submission.Submission) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(atOnce)
-	for o, err := range blobs.List(ctx, i.Folder()) {
+	for o, err := range blobs.List(ctx, sub.Folder()) {
 		if err != nil {
 			return errors.Join(err, all.Wait())
 		}

@@ -15,6 +15,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/recipients"
 )
@@ -26,10 +27,10 @@ const (
 	maxUID = 1000
 )
 
-// reader reads the file of one import. The Import is the one that is stored.
+// reader reads the file of one submission. The Submission is the one that is stored.
 type reader struct {
 	*Worker
-	campaign.Import
+	submission.Submission
 	source   Source
 	columns  recipients.Columns
 	seen     map[uint64]struct{} // the numbers so far
@@ -37,17 +38,17 @@ type reader struct {
 }
 
 // read continues to read a file, until it is read or the time is over.
-func (w *Worker) read(ctx context.Context, i campaign.Import) error {
+func (w *Worker) read(ctx context.Context, sub submission.Submission) error {
 	starting, cancel := withMargin(ctx)
 	defer cancel()
-	r, rows, err := w.open(ctx, starting, i)
+	r, rows, err := w.open(ctx, starting, sub)
 	if err != nil {
 		return readFault(ctx, starting, err)
 	}
 	for {
 		more, err := r.readPart(ctx, rows)
-		if r.Version > i.Version && outOfTime(ctx, starting, err) {
-			return queue(ctx, w.Tasks, i.ID, 0)
+		if r.Version > sub.Version && outOfTime(ctx, starting, err) {
+			return queue(ctx, w.Tasks, sub.ID, 0)
 		}
 		switch {
 		case err != nil:
@@ -55,7 +56,7 @@ func (w *Worker) read(ctx context.Context, i campaign.Import) error {
 		case !more:
 			return r.finish(ctx)
 		case starting.Err() != nil:
-			return queue(ctx, w.Tasks, i.ID, 0)
+			return queue(ctx, w.Tasks, sub.ID, 0)
 		}
 	}
 }
@@ -74,10 +75,10 @@ func readFault(ctx, starting context.Context, err error) error {
 	return fileFault(err)
 }
 
-// open opens the file of an import after the lines that are in its parts.
-func (w *Worker) open(ctx, starting context.Context, i campaign.Import) (*reader, *recipients.File, error) {
-	r := &reader{Worker: w, Import: i, seen: map[uint64]struct{}{}, columns: columnsOf(i)}
-	file, size, err := w.Open(ctx, i.Blob(), i.Tag)
+// open opens the file of a submission after the lines that are in its parts.
+func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) (*reader, *recipients.File, error) {
+	r := &reader{Worker: w, Submission: sub, seen: map[uint64]struct{}{}, columns: columnsOf(sub)}
+	file, size, err := w.Open(ctx, sub.FileKey(), sub.File.Tag)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,11 +87,11 @@ func (w *Worker) open(ctx, starting context.Context, i campaign.Import) (*reader
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.optedOut, err = w.OptOuts.Of(ctx, i.Tenant); err != nil {
+	if r.optedOut, err = w.OptOuts.Of(ctx, sub.Tenant); err != nil {
 		return nil, nil, err
 	}
-	var findings campaign.ImportFindings // of the skipped lines, which are known
-	for range i.Read.Rows {
+	var findings submission.Findings // of the skipped lines, which are known
+	for range sub.Check.Rows {
 		row, err := rows.Next()
 		if err != nil {
 			return nil, nil, err
@@ -100,9 +101,9 @@ func (w *Worker) open(ctx, starting context.Context, i campaign.Import) (*reader
 	return r, rows, nil
 }
 
-func columnsOf(i campaign.Import) recipients.Columns {
-	c := recipients.Columns{Phone: i.Phone, UID: i.UID}
-	for _, v := range i.Values {
+func columnsOf(sub submission.Submission) recipients.Columns {
+	c := recipients.Columns{Phone: sub.Columns.Phone, UID: sub.Columns.UID}
+	for _, v := range sub.Columns.Values {
 		c.Values = append(c.Values, recipients.Value(v))
 	}
 	return c
@@ -126,8 +127,8 @@ func fileFault(err error) error {
 
 // readPart reads, checks and writes the next part. It returns false after the last one.
 func (r *reader) readPart(ctx context.Context, rows *recipients.File) (more bool, err error) {
-	next := r.Import
-	next.Findings = clone(next.Findings)
+	next := r.Submission
+	next.Check.Findings = clone(next.Check.Findings)
 	var p part
 	more = true
 	for weight := 0; len(p) < r.PartLines && weight < partWeight; {
@@ -139,41 +140,41 @@ func (r *reader) readPart(ctx context.Context, rows *recipients.File) (more bool
 		if err != nil {
 			return false, err
 		}
-		if next.Read.Rows++; next.Read.Rows > campaign.MaxImportRows {
-			return false, &fault{code: faultTooManyLines, args: []string{strconv.Itoa(campaign.MaxImportRows)}}
+		if next.Check.Rows++; next.Check.Rows > submission.MaxLines {
+			return false, &fault{code: faultTooManyLines, args: []string{strconv.Itoa(submission.MaxLines)}}
 		}
-		if m, ok := r.take(&next.Findings, row); ok {
+		if m, ok := r.take(&next.Check.Findings, row); ok {
 			p = append(p, m)
 			weight += m.weight()
 		}
 	}
-	next.Read.ANSI, next.Read.Bytes = rows.ANSI(), r.source.BytesRead()
+	next.Check.ANSI, next.Check.Bytes = rows.ANSI(), r.source.BytesRead()
 	if len(p) > 0 {
 		if err := r.writePart(ctx, &next, p); err != nil {
 			return false, err
 		}
 	}
-	r.Import, err = r.Store.SaveImport(ctx, next)
+	r.Submission, err = r.Store.SaveSubmission(ctx, next)
 	return more, err
 }
 
 // clone returns findings whose lists can be changed.
-func clone(f campaign.ImportFindings) campaign.ImportFindings {
-	f.General, f.LeftOut, f.Rejected = slices.Clone(f.General), slices.Clone(f.LeftOut), slices.Clone(f.Rejected)
+func clone(f submission.Findings) submission.Findings {
+	f.General, f.Omitted, f.Rejected = slices.Clone(f.General), slices.Clone(f.Omitted), slices.Clone(f.Rejected)
 	return f
 }
 
 // take returns the message of a line. It returns false if the line is left out, because of a
 // problem or because an earlier line has its number. A repeated call finds the same.
-func (r *reader) take(f *campaign.ImportFindings, row recipients.Row) (message, bool) {
-	m := message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Phone)), UID: row.Cell(r.UID), Vars: r.columns.Variables(row)}
+func (r *reader) take(f *submission.Findings, row recipients.Row) (message, bool) {
+	m := message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), Vars: r.columns.Variables(row)}
 	if code, column := r.problem(m); code != "" {
-		f.LeftOut = campaign.Count(f.LeftOut, m.Line, code, column)
+		f.Omitted = submission.Count(f.Omitted, m.Line, code, column)
 		return m, false
 	}
 	number, rejection := phone.Parse([]byte(m.Phone))
 	if rejection != nil {
-		f.Rejected = campaign.Count(f.Rejected, m.Line, rejection.Code, "")
+		f.Rejected = submission.Count(f.Rejected, m.Line, rejection.Code, "")
 		return m, true // the error file lists it
 	}
 	if _, repeated := r.seen[uint64(number)]; repeated {
@@ -195,7 +196,7 @@ func (r *reader) problem(m message) (code, column string) {
 	if utf8.RuneCountInString(m.UID) > maxUID {
 		return "too_long", "uid"
 	}
-	for _, v := range r.Values {
+	for _, v := range r.Columns.Values {
 		if m.Vars[v.Name] == "" {
 			return "missing_variable", v.Name
 		}
@@ -204,23 +205,23 @@ func (r *reader) problem(m message) (code, column string) {
 }
 
 // writePart checks a part and writes it.
-func (r *reader) writePart(ctx context.Context, next *campaign.Import, p part) error {
-	people := len(p) - (next.Findings.Invalid() - r.Findings.Invalid())
+func (r *reader) writePart(ctx context.Context, next *submission.Submission, p part) error {
+	people := len(p) - (next.Check.Findings.Invalid() - r.Check.Findings.Invalid())
 	body := p.encode(people)
-	next.Read.Parts++
-	next.Read.Hash = chain(next.Read.Hash, body)
+	next.Check.Parts++
+	next.Check.Hash = chain(next.Check.Hash, body)
 	steps, ctx := errgroup.WithContext(ctx)
-	key := next.PartBlob(next.Read.Parts)
+	key := next.PartKey(next.Check.Parts)
 	steps.Go(func() error { return r.Blobs.Put(ctx, key, body, "application/x-ndjson") })
 	var v dispatch.Verdict
 	steps.Go(func() (err error) {
-		v, err = r.Dispatch.Check(ctx, p.call(*next, next.Read.Parts, people))
+		v, err = r.Dispatch.Check(ctx, p.call(*next, next.Check.Parts, people))
 		return err
 	})
 	if err := steps.Wait(); err != nil {
 		return err
 	}
-	addVerdict(&next.Findings, v, p)
+	addVerdict(&next.Check.Findings, v, p)
 	return nil
 }
 
@@ -233,7 +234,7 @@ func chain(before string, body []byte) string {
 }
 
 // addVerdict adds the verdict of a part to the findings of the file.
-func addVerdict(f *campaign.ImportFindings, v dispatch.Verdict, p part) {
+func addVerdict(f *submission.Findings, v dispatch.Verdict, p part) {
 	f.Accepted += v.Accepted
 	f.Classes.Add(v.Classes)
 	for _, why := range v.Faults {
@@ -259,15 +260,15 @@ func addVerdict(f *campaign.ImportFindings, v dispatch.Verdict, p part) {
 
 // finish offers the campaign for confirmation.
 func (r *reader) finish(ctx context.Context) error {
-	if _, _, err := r.Open(ctx, r.Blob(), r.Tag); err != nil { // an erasure deletes the file
+	if _, _, err := r.Open(ctx, r.FileKey(), r.File.Tag); err != nil { // an erasure deletes the file
 		return fileFault(err)
 	}
-	next := r.Import
-	next.State, next.Read.Bytes = campaign.ImportReady, next.Size
-	next.Findings = clone(next.Findings)
-	if b := next.Findings.Budget; b != nil && b.Exceeded() && !slices.Contains(next.Findings.General, campaign.CodeBudgetExceeded) {
-		next.Findings.General = append(next.Findings.General, campaign.CodeBudgetExceeded)
+	next := r.Submission
+	next.State, next.Check.Bytes = submission.StateReady, next.File.Size
+	next.Check.Findings = clone(next.Check.Findings)
+	if b := next.Check.Findings.Budget; b != nil && b.Exceeded() && !slices.Contains(next.Check.Findings.General, campaign.CodeBudgetExceeded) {
+		next.Check.Findings.General = append(next.Check.Findings.General, campaign.CodeBudgetExceeded)
 	}
-	_, err := r.Store.SaveImport(ctx, next)
+	_, err := r.Store.SaveSubmission(ctx, next)
 	return err
 }

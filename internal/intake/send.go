@@ -8,6 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/retry"
 )
@@ -19,83 +20,83 @@ const (
 )
 
 // send dispatches the remaining parts, until all are sent or the time is over.
-func (w *Worker) send(ctx context.Context, i campaign.Import) (err error) {
+func (w *Worker) send(ctx context.Context, sub submission.Submission) (err error) {
 	starting, cancel := withMargin(ctx)
 	defer cancel()
-	for i.Sent < i.Read.Parts {
-		if i, err = w.saveMoved(ctx, i); err != nil {
+	for sub.Sending.Parts < sub.Check.Parts {
+		if sub, err = w.saveMoved(ctx, sub); err != nil {
 			return err
 		}
-		if wait := w.untilDue(i); i.Late && wait > 0 { // what goes at once must not go before its time
-			return queue(ctx, w.Tasks, i.ID, wait+time.Second) // the queue counts in seconds
+		if wait := w.untilDue(sub); sub.Sending.RestAtOnce && wait > 0 { // what goes at once must not go before its time
+			return queue(ctx, w.Tasks, sub.ID, wait+time.Second) // the queue counts in seconds
 		}
-		if i, err = w.sendPart(ctx, i); err != nil {
+		if sub, err = w.sendPart(ctx, sub); err != nil {
 			return err
 		}
 		if starting.Err() != nil {
-			return queue(ctx, w.Tasks, i.ID, 0)
+			return queue(ctx, w.Tasks, sub.ID, 0)
 		}
 	}
-	return w.finish(ctx, i)
+	return w.finish(ctx, sub)
 }
 
 // saveMoved saves the time of a rescheduled campaign, for which a late rest waits. Dispatch
 // gives each part the campaign's time itself.
-func (w *Worker) saveMoved(ctx context.Context, i campaign.Import) (campaign.Import, error) {
-	now, err := moved(ctx, w.Store, i)
-	if err != nil || now.Schedule == i.Schedule {
-		return i, err
+func (w *Worker) saveMoved(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
+	now, err := moved(ctx, w.Store, sub)
+	if err != nil || now.Schedule == sub.Schedule {
+		return sub, err
 	}
-	now.Late = false
-	return w.Store.SaveImport(ctx, now)
+	now.Sending.RestAtOnce = false
+	return w.Store.SaveSubmission(ctx, now)
 }
 
-// moved returns an import with the time to which its campaign was rescheduled.
-func moved(ctx context.Context, store Store, i campaign.Import) (campaign.Import, error) {
-	if i.Sent == 0 {
-		return i, nil
+// moved returns a submission with the time to which its campaign was rescheduled.
+func moved(ctx context.Context, store Store, sub submission.Submission) (submission.Submission, error) {
+	if sub.Sending.Parts == 0 {
+		return sub, nil
 	}
-	last, err := store.Move(ctx, i.ID)
+	last, err := store.Move(ctx, sub.ID)
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return i, err
+		return sub, err
 	}
 	if last.Revision > 0 {
-		i.Schedule = last.Due.UTC().Format(time.RFC3339Nano)
+		sub.Schedule = last.Due.UTC().Format(time.RFC3339Nano)
 	}
-	return i, nil
+	return sub, nil
 }
 
 // untilDue returns the time until the schedule, which is negative after it and without one.
-func (w *Worker) untilDue(i campaign.Import) time.Duration {
-	due, _ := localtime.Parse(i.Schedule)
+func (w *Worker) untilDue(sub submission.Submission) time.Duration {
+	due, _ := localtime.Parse(sub.Schedule)
 	return due.Sub(w.Now())
 }
 
 // sendPart dispatches the next part and saves the progress.
-func (w *Worker) sendPart(ctx context.Context, i campaign.Import) (campaign.Import, error) {
-	number := i.Sent + 1
-	file, err := w.Blobs.Get(ctx, i.PartBlob(number))
+func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
+	number := sub.Sending.Parts + 1
+	file, err := w.Blobs.Get(ctx, sub.PartKey(number))
 	if errors.Is(err, campaign.ErrNotFound) {
-		return i, &fault{code: faultFileGone}
+		return sub, &fault{code: faultFileGone}
 	}
 	if err != nil {
-		return i, err
+		return sub, err
 	}
 	p, people, err := decodePart(file)
 	if err != nil {
-		return i, err
+		return sub, err
 	}
-	sent, err := w.accept(ctx, p.call(i, number, people))
-	if wrong, ok := errors.AsType[*fault](err); ok && wrong.code == codeTooSoon && !i.Late && (i.Sent > 0 || w.untilDue(i) > 0) {
-		i.Late = true
-		return w.Store.SaveImport(ctx, i)
+	sent, err := w.accept(ctx, p.call(sub, number, people))
+	if wrong, ok := errors.AsType[*fault](err); ok && wrong.code == codeTooSoon && !sub.Sending.RestAtOnce && (sub.Sending.Parts > 0 || w.untilDue(sub) > 0) {
+		sub.Sending.RestAtOnce = true
+		return w.Store.SaveSubmission(ctx, sub)
 	}
 	if err != nil {
-		return i, err
+		return sub, err
 	}
-	i.Sent, i.SentAccepted, i.SentRejected = number, i.SentAccepted+sent.Accepted, i.SentRejected+sent.Rejected
-	i.SentErased += people - sent.Accepted
-	return w.Store.SaveImport(ctx, i)
+	sub.Sending.Parts, sub.Sending.Accepted, sub.Sending.Rejected = number, sub.Sending.Accepted+sent.Accepted, sub.Sending.Rejected+sent.Rejected
+	sub.Sending.Erased += people - sent.Accepted
+	return w.Store.SaveSubmission(ctx, sub)
 }
 
 // accept dispatches a part, which may be accepted already. It skips a part that erasures have left
@@ -117,9 +118,9 @@ func (w *Worker) accept(ctx context.Context, c dispatch.Call) (r dispatch.Receip
 	return r, err
 }
 
-// finish closes an import whose parts are all dispatched, and its request for approval.
-func (w *Worker) finish(ctx context.Context, i campaign.Import) error {
-	a, err := w.Store.Approval(ctx, i.Tenant, i.CampaignID)
+// finish closes a submission whose parts are all dispatched, and its request for approval.
+func (w *Worker) finish(ctx context.Context, sub submission.Submission) error {
+	a, err := w.Store.Approval(ctx, sub.Tenant, sub.CampaignID)
 	if err == nil && a.State == campaign.ApprovalApproved {
 		a.State = campaign.ApprovalSent
 		if err = w.Store.SaveApproval(ctx, a, campaign.ApprovalApproved); errors.Is(err, campaign.ErrLostRace) {
@@ -129,11 +130,11 @@ func (w *Worker) finish(ctx context.Context, i campaign.Import) error {
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return err
 	}
-	if err := deleteFiles(ctx, w.Blobs, i); err != nil {
+	if err := deleteFiles(ctx, w.Blobs, sub); err != nil {
 		return err
 	}
-	i.State, i.Fault, i.FaultArgs = campaign.ImportSent, "", nil
-	if _, err := w.Store.SaveImport(ctx, i); err != nil {
+	sub.State, sub.Fault = submission.StateSent, submission.Fault{}
+	if _, err := w.Store.SaveSubmission(ctx, sub); err != nil {
 		return err
 	}
 	metrics.Add(ctx, metrics.SubmissionsSent, 1)

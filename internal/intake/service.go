@@ -8,6 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/random"
 	"campaign-dispatch/internal/recipients"
@@ -19,7 +20,7 @@ const (
 	// uploadLife is how long an upload can be continued. The bucket's lifecycle deletes
 	// unfinished ones after a day.
 	uploadLife = 20 * time.Hour
-	// lostAfter is the age of a working import's last progress from which its task counts as
+	// lostAfter is the age of a working submission's last progress from which its task counts as
 	// lost. It exceeds the function's timeout.
 	lostAfter = 150 * time.Second
 )
@@ -52,28 +53,28 @@ type Service struct {
 // Start begins an upload, or continues the person's unfinished one of the same file. It returns
 // the sizes of the parts that are uploaded already, by number. Invalid input returns a
 // *inputerr.Error.
-func (s *Service) Start(ctx context.Context, asked campaign.Import) (campaign.Import, map[int]int64, error) {
-	if asked.Size < 1 || asked.Size > campaign.MaxImport {
+func (s *Service) Start(ctx context.Context, asked submission.Submission) (submission.Submission, map[int]int64, error) {
+	if asked.File.Size < 1 || asked.File.Size > submission.MaxSize {
 		return asked, nil, &inputerr.Error{Code: "file_size", Detail: "the file is empty or larger than 200 MB"}
 	}
-	all, err := s.Store.Imports(ctx, asked.Tenant)
+	all, err := s.Store.Submissions(ctx, asked.Tenant)
 	if err != nil {
 		return asked, nil, err
 	}
-	for _, i := range all {
-		if !s.continues(i, asked) {
+	for _, sub := range all {
+		if !s.continues(sub, asked) {
 			continue
 		}
-		parts, err := s.Uploads.UploadedParts(ctx, i.Blob(), i.Upload)
+		parts, err := s.Uploads.UploadedParts(ctx, sub.FileKey(), sub.File.Upload)
 		if errors.Is(err, campaign.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return asked, nil, err
 		}
-		i.Name, i.TemplateID, i.Schedule, i.NotAfter = asked.Name, asked.TemplateID, asked.Schedule, asked.NotAfter
-		i, err = s.Store.SaveImport(ctx, i)
-		return i, parts, err
+		sub.Name, sub.TemplateID, sub.Schedule, sub.NotAfter = asked.Name, asked.TemplateID, asked.Schedule, asked.NotAfter
+		sub, err = s.Store.SaveSubmission(ctx, sub)
+		return sub, parts, err
 	}
 	if err := roomIn(all); err != nil {
 		return asked, nil, err
@@ -81,227 +82,226 @@ func (s *Service) Start(ctx context.Context, asked campaign.Import) (campaign.Im
 	return s.create(ctx, asked)
 }
 
-// roomIn returns an error if the tenant has too many unfinished imports.
-func roomIn(all []campaign.Import) error {
+// roomIn returns an error if the tenant has too many unfinished submissions.
+func roomIn(all []submission.Submission) error {
 	open := 0
-	for _, i := range all {
-		if !i.Closed() {
+	for _, sub := range all {
+		if !sub.Closed() {
 			open++
 		}
 	}
-	if open < campaign.MaxImports {
+	if open < submission.MaxOpen {
 		return nil
 	}
-	return &inputerr.Error{Code: "too_many_imports", Detail: "the tenant has too many unfinished imports"}
+	return &inputerr.Error{Code: "too_many_submissions", Detail: "the tenant has too many unfinished submissions"}
 }
 
-// StartFrom begins an import of an object. Invalid input returns a *inputerr.Error, and a
+// StartFrom begins a submission of an object. Invalid input returns a *inputerr.Error, and a
 // missing object an error that wraps campaign.ErrNotFound.
-func (s *Service) StartFrom(ctx context.Context, i campaign.Import, object string) (campaign.Import, error) {
-	all, err := s.Store.Imports(ctx, i.Tenant)
+func (s *Service) StartFrom(ctx context.Context, sub submission.Submission, object string) (submission.Submission, error) {
+	all, err := s.Store.Submissions(ctx, sub.Tenant)
 	if err == nil {
 		err = roomIn(all)
 	}
 	if err != nil {
-		return i, err
+		return sub, err
 	}
-	i.CampaignID, i.State, i.CreatedAt = random.UUID(), campaign.ImportOpening, s.Now()
-	if err := s.Uploads.Copy(ctx, object, i.Blob()); err != nil {
-		return i, err
+	sub.CampaignID, sub.State, sub.CreatedAt = random.UUID(), submission.StateOpening, s.Now()
+	if err := s.Uploads.Copy(ctx, object, sub.FileKey()); err != nil {
+		return sub, err
 	}
-	if i.Tag, i.Size, err = s.Stat(ctx, i.Blob()); err != nil {
-		return i, err
+	if sub.File.Tag, sub.File.Size, err = s.Stat(ctx, sub.FileKey()); err != nil {
+		return sub, err
 	}
-	if i.Size > campaign.MaxImport {
-		return i, errors.Join(&inputerr.Error{Code: "file_size", Detail: "the file is larger than 200 MB"}, s.Uploads.Delete(ctx, i.Blob()))
+	if sub.File.Size > submission.MaxSize {
+		return sub, errors.Join(&inputerr.Error{Code: "file_size", Detail: "the file is larger than 200 MB"}, s.Uploads.Delete(ctx, sub.FileKey()))
 	}
-	return i, s.work(ctx, i)
+	return sub, s.work(ctx, sub)
 }
 
 // continues reports whether an upload is the unfinished one of the same file.
-func (s *Service) continues(i, asked campaign.Import) bool {
-	return i.State == campaign.ImportUploading && i.By == asked.By && i.FileName == asked.FileName && i.Size == asked.Size &&
-		i.Modified == asked.Modified && s.Now().Sub(i.CreatedAt) < uploadLife
+func (s *Service) continues(sub, asked submission.Submission) bool {
+	return sub.State == submission.StateUploading && sub.By == asked.By && sub.File.Name == asked.File.Name && sub.File.Size == asked.File.Size &&
+		sub.File.Modified == asked.File.Modified && s.Now().Sub(sub.CreatedAt) < uploadLife
 }
 
-func (s *Service) create(ctx context.Context, i campaign.Import) (campaign.Import, map[int]int64, error) {
-	i.CampaignID, i.State, i.CreatedAt = random.UUID(), campaign.ImportUploading, s.Now()
+func (s *Service) create(ctx context.Context, sub submission.Submission) (submission.Submission, map[int]int64, error) {
+	sub.CampaignID, sub.State, sub.CreatedAt = random.UUID(), submission.StateUploading, s.Now()
 	var err error
-	if i.Upload, err = s.Uploads.StartUpload(ctx, i.Blob()); err != nil {
-		return i, nil, err
+	if sub.File.Upload, err = s.Uploads.StartUpload(ctx, sub.FileKey()); err != nil {
+		return sub, nil, err
 	}
-	i, err = s.Store.SaveImport(ctx, i)
-	return i, nil, err
+	sub, err = s.Store.SaveSubmission(ctx, sub)
+	return sub, nil, err
 }
 
-// Import returns an import, and continues it if its task was lost. The rest of a stopped one has
+// Submission returns a submission, and continues it if its task was lost. The rest of a stopped one has
 // the time to which its campaign was rescheduled. The error wraps campaign.ErrNotFound if the
-// import does not exist.
-func (s *Service) Import(ctx context.Context, id campaign.ID) (campaign.Import, error) {
-	i, err := s.Store.Import(ctx, id)
-	if err == nil && i.State == campaign.ImportStopped {
-		return moved(ctx, s.Store, i)
+// submission does not exist.
+func (s *Service) Submission(ctx context.Context, id campaign.ID) (submission.Submission, error) {
+	sub, err := s.Store.Submission(ctx, id)
+	if err == nil && sub.State == submission.StateInterrupted {
+		return moved(ctx, s.Store, sub)
 	}
-	if err != nil || !i.Working() || s.Now().Sub(i.UpdatedAt) < lostAfter {
-		return i, err
+	if err != nil || !sub.Working() || s.Now().Sub(sub.UpdatedAt) < lostAfter {
+		return sub, err
 	}
-	saved, err := s.Store.SaveImport(ctx, i) // so that the next request does not queue it too
+	saved, err := s.Store.SaveSubmission(ctx, sub) // so that the next request does not queue it too
 	if errors.Is(err, campaign.ErrLostRace) {
-		return i, nil
+		return sub, nil
 	}
 	if err != nil {
-		return i, err
+		return sub, err
 	}
 	return saved, queue(ctx, s.Tasks, id, 0)
 }
 
 // PartURL returns the URL to which a part of an upload is sent with PUT.
-func (s *Service) PartURL(ctx context.Context, i campaign.Import, part int) (string, error) {
-	size := min(PartSize, i.Size-int64(part-1)*PartSize)
-	if i.State != campaign.ImportUploading || part < 1 || size <= 0 {
+func (s *Service) PartURL(ctx context.Context, sub submission.Submission, part int) (string, error) {
+	size := min(PartSize, sub.File.Size-int64(part-1)*PartSize)
+	if sub.State != submission.StateUploading || part < 1 || size <= 0 {
 		return "", campaign.ErrNotFound
 	}
-	return s.Uploads.PartURL(ctx, i.Blob(), i.Upload, part, size)
+	return s.Uploads.PartURL(ctx, sub.FileKey(), sub.File.Upload, part, size)
 }
 
 // Finish ends an upload whose parts were sent. It can be repeated.
-func (s *Service) Finish(ctx context.Context, i campaign.Import) error {
-	if i.State != campaign.ImportUploading {
+func (s *Service) Finish(ctx context.Context, sub submission.Submission) error {
+	if sub.State != submission.StateUploading {
 		return nil
 	}
-	err := s.finishUpload(ctx, i)
+	err := s.finishUpload(ctx, sub)
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) { // a repeated call finds no upload
 		return err
 	}
-	if i.Tag, _, err = s.Stat(ctx, i.Blob()); err != nil {
+	if sub.File.Tag, _, err = s.Stat(ctx, sub.FileKey()); err != nil {
 		return err
 	}
-	i.State = campaign.ImportOpening
-	return s.work(ctx, i)
+	sub.State = submission.StateOpening
+	return s.work(ctx, sub)
 }
 
 // finishUpload ends the upload on S3 if it has all parts. An upload that has ended cannot be
 // continued.
-func (s *Service) finishUpload(ctx context.Context, i campaign.Import) error {
-	parts, err := s.Uploads.UploadedParts(ctx, i.Blob(), i.Upload)
+func (s *Service) finishUpload(ctx context.Context, sub submission.Submission) error {
+	parts, err := s.Uploads.UploadedParts(ctx, sub.FileKey(), sub.File.Upload)
 	if err != nil {
 		return err
 	}
-	missing := i.Size
+	missing := sub.File.Size
 	for _, size := range parts {
 		missing -= size
 	}
 	if missing != 0 {
 		return &inputerr.Error{Code: "incomplete", Detail: "parts of the file are missing"}
 	}
-	return s.Uploads.FinishUpload(ctx, i.Blob(), i.Upload)
+	return s.Uploads.FinishUpload(ctx, sub.FileKey(), sub.File.Upload)
 }
 
-// work saves an import and queues its task. If another request was faster, it does nothing.
-func (s *Service) work(ctx context.Context, i campaign.Import) error {
-	_, err := s.Store.SaveImport(ctx, i)
+// work saves a submission and queues its task. If another request was faster, it does nothing.
+func (s *Service) work(ctx context.Context, sub submission.Submission) error {
+	_, err := s.Store.SaveSubmission(ctx, sub)
 	if errors.Is(err, campaign.ErrLostRace) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return queue(ctx, s.Tasks, i.ID, 0)
+	return queue(ctx, s.Tasks, sub.ID, 0)
 }
 
 // Check begins to read a file with the columns. A file that is read already is read again.
-func (s *Service) Check(ctx context.Context, i campaign.Import, columns recipients.Columns, t campaign.Template) error {
-	if !Checkable(i) {
+func (s *Service) Check(ctx context.Context, sub submission.Submission, columns recipients.Columns, t campaign.Template) error {
+	if !checkable(sub) {
 		return nil
 	}
-	i.State, i.TemplateVersion = campaign.ImportReading, t.Version
-	i.Phone, i.UID, i.Values = columns.Phone, columns.UID, nil
+	sub.State, sub.TemplateVersion = submission.StateChecking, t.Version
+	sub.Columns.Phone, sub.Columns.UID, sub.Columns.Values = columns.Phone, columns.UID, nil
 	for _, v := range columns.Values {
-		i.Values = append(i.Values, campaign.ImportColumn(v))
+		sub.Columns.Values = append(sub.Columns.Values, submission.Column(v))
 	}
-	i.Checks++
-	i.Read, i.Findings = campaign.ImportProgress{}, campaign.ImportFindings{}
-	if err := s.remember(ctx, i); err != nil {
+	sub.Check = submission.Check{Number: sub.Check.Number + 1}
+	if err := s.remember(ctx, sub); err != nil {
 		return err
 	}
-	return s.work(ctx, i)
+	return s.work(ctx, sub)
 }
 
-// Checkable reports whether the columns of an import can be set.
-func Checkable(i campaign.Import) bool {
-	return i.State == campaign.ImportColumns || i.State == campaign.ImportReady
+// checkable reports whether the columns of a submission can be set.
+func checkable(sub submission.Submission) bool {
+	return sub.State == submission.StateColumns || sub.State == submission.StateReady
 }
 
 // maxKnown is the maximum number of names that are remembered.
 const maxKnown = 300
 
 // remember stores the names of the columns for the tenant's next file.
-func (s *Service) remember(ctx context.Context, i campaign.Import) error {
-	known, err := s.Store.KnownColumns(ctx, i.Tenant)
+func (s *Service) remember(ctx context.Context, sub submission.Submission) error {
+	known, err := s.Store.KnownColumns(ctx, sub.Tenant)
 	if err != nil {
 		return err
 	}
 	changed := false
 	set := func(value string, column int) {
-		name := recipients.Fold(i.Header[column])
+		name := recipients.Fold(sub.Columns.Header[column])
 		if name != "" && known[value] != name && (len(known) < maxKnown || known[value] != "") {
 			known[value], changed = name, true
 		}
 	}
-	set("phone", i.Phone)
-	set("uid", i.UID)
-	for _, v := range i.Values {
+	set("phone", sub.Columns.Phone)
+	set("uid", sub.Columns.UID)
+	for _, v := range sub.Columns.Values {
 		set(v.Name, v.Column)
 	}
 	if !changed {
 		return nil
 	}
-	return s.Store.SaveKnownColumns(ctx, i.Tenant, known)
+	return s.Store.SaveKnownColumns(ctx, sub.Tenant, known)
 }
 
-// Late reports whether it is too late for the schedule of a campaign that has not begun.
-func (s *Service) Late(i campaign.Import) bool {
-	due, err := localtime.Parse(i.Schedule)
-	return i.Schedule != "" && i.Sent == 0 && (err != nil || due.Before(s.Now().Add(s.Lead)))
+// TooLate reports whether it is too late for the schedule of a campaign that has not begun.
+func (s *Service) TooLate(sub submission.Submission) bool {
+	due, err := localtime.Parse(sub.Schedule)
+	return sub.Schedule != "" && sub.Sending.Parts == 0 && (err != nil || due.Before(s.Now().Add(s.Lead)))
 }
 
 // Send begins to dispatch the parts, or continues after a stop.
-func (s *Service) Send(ctx context.Context, i campaign.Import) error {
-	i.State, i.Fault, i.FaultArgs, i.First = campaign.ImportSending, "", nil, nil
-	return s.work(ctx, i)
+func (s *Service) Send(ctx context.Context, sub submission.Submission) error {
+	sub.State, sub.Fault, sub.Columns.First = submission.StateSending, submission.Fault{}, nil
+	return s.work(ctx, sub)
 }
 
-// AwaitApproval marks an import whose campaign a second person has to approve.
-func (s *Service) AwaitApproval(ctx context.Context, i campaign.Import) error {
-	i.State, i.First = campaign.ImportApproval, nil
-	_, err := s.Store.SaveImport(ctx, i)
+// AwaitApproval marks a submission whose campaign a second person has to approve.
+func (s *Service) AwaitApproval(ctx context.Context, sub submission.Submission) error {
+	sub.State, sub.Columns.First = submission.StateApproval, nil
+	_, err := s.Store.SaveSubmission(ctx, sub)
 	return err
 }
 
-// Cancel discards an import and deletes its files. Batches that are dispatched remain. It can
+// Discard closes a submission and deletes its files. Batches that are dispatched remain. It can
 // be repeated.
-func (s *Service) Cancel(ctx context.Context, i campaign.Import) error {
-	if i.Closed() && i.State != campaign.ImportCancelled {
+func (s *Service) Discard(ctx context.Context, sub submission.Submission) error {
+	if sub.Closed() && sub.State != submission.StateDiscarded {
 		return nil
 	}
-	uploading := i.State == campaign.ImportUploading
-	i.State, i.First = campaign.ImportCancelled, nil
-	i, err := s.Store.SaveImport(ctx, i)
+	uploading := sub.State == submission.StateUploading
+	sub.State, sub.Columns.First = submission.StateDiscarded, nil
+	sub, err := s.Store.SaveSubmission(ctx, sub)
 	if err != nil {
 		return err
 	}
 	if uploading {
-		if err := s.Uploads.AbortFile(ctx, i.Blob(), i.Upload); err != nil {
+		if err := s.Uploads.AbortFile(ctx, sub.FileKey(), sub.File.Upload); err != nil {
 			return err
 		}
 	}
-	return closeParts(ctx, s.Store, s.Uploads, i)
+	return closeParts(ctx, s.Store, s.Uploads, sub)
 }
 
 // Message returns the line and the variables of the message at a position in the parts, from
 // 0. The error wraps campaign.ErrNotFound if there is none.
-func (s *Service) Message(ctx context.Context, i campaign.Import, at int) (line int, vars map[string]string, err error) {
-	file, err := s.Uploads.Get(ctx, i.PartBlob(at/campaign.MaxMessages+1))
+func (s *Service) Message(ctx context.Context, sub submission.Submission, at int) (line int, vars map[string]string, err error) {
+	file, err := s.Uploads.Get(ctx, sub.PartKey(at/campaign.MaxMessages+1))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -1,8 +1,8 @@
-// Package intake sends campaigns from large files. Service takes a file and a person's
+// Package intake makes campaigns of lists of people. Service takes a file and a person's
 // decisions; Worker reads the file in parts and dispatches them, in the background.
 //
 // What a part contains depends on the file, the columns and the template alone, so a repeated
-// step writes the same part again. Each step ends with a save of the import, which fails if
+// step writes the same part again. Each step ends with a save of the submission, which fails if
 // another task is ahead.
 package intake
 
@@ -18,6 +18,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/retry"
@@ -40,13 +41,13 @@ const (
 	faultTooLarge     = "workbook_large"
 )
 
-// Store reads templates and keeps the progress of imports.
+// Store reads templates and keeps the progress of submissions.
 type Store interface {
-	Imports(ctx context.Context, tenant string) ([]campaign.Import, error)
-	Import(ctx context.Context, id campaign.ID) (campaign.Import, error)
-	// SaveImport returns an error that wraps campaign.ErrLostRace if the stored version is not
-	// i.Version.
-	SaveImport(ctx context.Context, i campaign.Import) (campaign.Import, error)
+	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
+	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
+	// SaveSubmission returns an error that wraps campaign.ErrLostRace if the stored version is
+	// not sub.Version.
+	SaveSubmission(ctx context.Context, sub submission.Submission) (submission.Submission, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	// KnownColumns returns the names of columns that the tenant has confirmed, by value.
 	KnownColumns(ctx context.Context, tenant string) (map[string]string, error)
@@ -91,8 +92,8 @@ type Worker struct {
 	PartLines int
 }
 
-// Handle continues the imports of the tasks, and returns an error by position.
-func (w *Worker) Handle(ctx context.Context, tasks []campaign.ImportTask) []error {
+// Handle continues the submissions of the tasks, and returns an error by position.
+func (w *Worker) Handle(ctx context.Context, tasks []submission.Task) []error {
 	failed := make([]error, len(tasks))
 	for n, t := range tasks {
 		failed[n] = w.handle(ctx, t)
@@ -100,94 +101,94 @@ func (w *Worker) Handle(ctx context.Context, tasks []campaign.ImportTask) []erro
 	return failed
 }
 
-// handle continues an import. A task that arrives twice loses the race of the next save.
-func (w *Worker) handle(ctx context.Context, t campaign.ImportTask) error {
-	i, err := w.Store.Import(ctx, campaign.ID{Tenant: t.Tenant, CampaignID: t.ImportID})
+// handle continues a submission. A task that arrives twice loses the race of the next save.
+func (w *Worker) handle(ctx context.Context, t submission.Task) error {
+	sub, err := w.Store.Submission(ctx, campaign.ID{Tenant: t.Tenant, CampaignID: t.CampaignID})
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	err = w.run(ctx, i)
+	err = w.run(ctx, sub)
 	switch wrong, isFault := errors.AsType[*fault](err); {
 	case errors.Is(err, campaign.ErrLostRace):
-		slog.InfoContext(ctx, "import continued elsewhere", "tenant", i.Tenant, "campaign_id", i.CampaignID)
-		return w.deleteLeft(ctx, i.ID)
+		slog.InfoContext(ctx, "submission continued elsewhere", "tenant", sub.Tenant, "campaign_id", sub.CampaignID)
+		return w.deleteLeft(ctx, sub.ID)
 	case isFault:
-		return w.end(ctx, i.ID, wrong)
+		return w.end(ctx, sub.ID, wrong)
 	case err != nil && t.Receives >= maxReceives: // so that the page does not show it as in progress
-		return errors.Join(err, w.end(ctx, i.ID, &fault{code: faultDamaged}))
+		return errors.Join(err, w.end(ctx, sub.ID, &fault{code: faultDamaged}))
 	}
 	return err
 }
 
-func (w *Worker) run(ctx context.Context, i campaign.Import) error {
-	switch i.State {
-	case campaign.ImportOpening:
-		return w.readHeader(ctx, i)
-	case campaign.ImportReading:
-		return w.read(ctx, i)
-	case campaign.ImportSending:
-		return w.send(ctx, i)
-	case campaign.ImportSent, campaign.ImportFailed, campaign.ImportCancelled: // the deletion was interrupted
-		return closeParts(ctx, w.Store, w.Blobs, i)
-	case campaign.ImportUploading, campaign.ImportColumns, campaign.ImportReady, campaign.ImportApproval, campaign.ImportStopped:
+func (w *Worker) run(ctx context.Context, sub submission.Submission) error {
+	switch sub.State {
+	case submission.StateOpening:
+		return w.readHeader(ctx, sub)
+	case submission.StateChecking:
+		return w.read(ctx, sub)
+	case submission.StateSending:
+		return w.send(ctx, sub)
+	case submission.StateSent, submission.StateFailed, submission.StateDiscarded: // the deletion was interrupted
+		return closeParts(ctx, w.Store, w.Blobs, sub)
+	case submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval, submission.StateInterrupted:
 	}
 	return nil
 }
 
-// deleteLeft deletes what a task has written after its import was discarded.
+// deleteLeft deletes what a task has written after its submission was discarded.
 func (w *Worker) deleteLeft(ctx context.Context, id campaign.ID) error {
-	i, err := w.Store.Import(ctx, id)
-	if err != nil || !i.Closed() {
+	sub, err := w.Store.Submission(ctx, id)
+	if err != nil || !sub.Closed() {
 		return err
 	}
-	return closeParts(ctx, w.Store, w.Blobs, i)
+	return closeParts(ctx, w.Store, w.Blobs, sub)
 }
 
-// fault is why an import cannot continue.
+// fault is why a submission cannot continue.
 type fault struct {
 	code string
 	args []string
 }
 
-func (f *fault) Error() string { return "import: " + f.code }
+func (f *fault) Error() string { return "submission: " + f.code }
 
-// end fails an import that is being read, or stops one that is being sent. It discards one
+// end fails a submission that is being read, or interrupts one that is being sent. It discards one
 // whose campaign was cancelled.
 func (w *Worker) end(ctx context.Context, id campaign.ID, why *fault) error {
-	i, err := w.Store.Import(ctx, id)
-	if err != nil || !i.Working() {
+	sub, err := w.Store.Submission(ctx, id)
+	if err != nil || !sub.Working() {
 		return err
 	}
-	slog.WarnContext(ctx, "import ended", "tenant", i.Tenant, "campaign_id", i.CampaignID, "state", i.State, "code", why.code)
-	i.State, i.Fault, i.FaultArgs, i.First = ended(i, why), why.code, why.args, nil
-	if i.State == campaign.ImportFailed {
+	slog.WarnContext(ctx, "submission ended", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "state", sub.State, "code", why.code)
+	sub.State, sub.Fault, sub.Columns.First = ended(sub, why), submission.Fault{Code: why.code, Args: why.args}, nil
+	if sub.State == submission.StateFailed {
 		metrics.Add(ctx, metrics.SubmissionsFailed, 1)
 	}
-	if i, err = w.Store.SaveImport(ctx, i); err != nil || !i.Closed() {
+	if sub, err = w.Store.SaveSubmission(ctx, sub); err != nil || !sub.Closed() {
 		return err
 	}
-	return closeParts(ctx, w.Store, w.Blobs, i)
+	return closeParts(ctx, w.Store, w.Blobs, sub)
 }
 
-// ended returns the state of an import after a fault.
-func ended(i campaign.Import, why *fault) campaign.ImportState {
+// ended returns the state of a submission after a fault.
+func ended(sub submission.Submission, why *fault) submission.State {
 	switch {
-	case i.State != campaign.ImportSending:
-		return campaign.ImportFailed
+	case sub.State != submission.StateSending:
+		return submission.StateFailed
 	case why.code == dispatch.CodeCancelled:
-		return campaign.ImportCancelled
+		return submission.StateDiscarded
 	}
-	return campaign.ImportStopped
+	return submission.StateInterrupted
 }
 
-// queue queues the task to continue an import after a time.
+// queue queues the task to continue a submission after a time.
 func queue(ctx context.Context, tasks port.Queue, id campaign.ID, after time.Duration) error {
-	body, err := json.Marshal(campaign.ImportTask{Tenant: id.Tenant, ImportID: id.CampaignID})
+	body, err := json.Marshal(submission.Task{Tenant: id.Tenant, CampaignID: id.CampaignID})
 	if err != nil {
-		return fmt.Errorf("encode import task: %w", err)
+		return fmt.Errorf("encode submission task: %w", err)
 	}
 	return tasks.Send(ctx, id.Tenant, body, after)
 }

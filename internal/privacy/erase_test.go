@@ -20,6 +20,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
@@ -245,7 +246,7 @@ func TestErase_OtherSheet(t *testing.T) {
 		w.must(err)
 	}
 	w.must(book.Close())
-	w.put(campaign.ImportPrefix+w.tenant.ID+"/campaign/file", file.Bytes())
+	w.put(submission.Prefix+w.tenant.ID+"/campaign/file", file.Bytes())
 	if done := w.erase(caio); done.Uploads != 0 {
 		t.Errorf("a workbook without the number was erased: %+v", done)
 	}
@@ -259,7 +260,7 @@ func TestErase_PartDispatchedMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
 	w.accept(1, bruno)
-	part := campaign.ImportPrefix + w.tenant.ID + "/" + w.id.CampaignID + "/part-2"
+	part := submission.Prefix + w.tenant.ID + "/" + w.id.CampaignID + "/part-2"
 	w.put(part, fmt.Appendf(nil, "campaign-dispatch part 1\n{\"phone\":%q}\n", written(ana)))
 	service := w.service()
 	service.Progress = func(what string, _, _ int) {
@@ -276,19 +277,19 @@ func TestErase_PartDispatchedMeanwhile(t *testing.T) {
 	}
 }
 
-// The first lines of a large file are in the import's row too.
+// The first lines of a large file are in the submission's row too.
 func TestErase_FirstLines(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
-	i, err := w.store.SaveImport(t.Context(), campaign.Import{
-		ID: campaign.ID{Tenant: w.tenant.ID, CampaignID: rand.Text()}, CreatedAt: w.now, State: campaign.ImportColumns,
-		First: [][]string{{written(ana), "Ana"}, {written(bruno), "Bruno"}},
+	sub, err := w.store.SaveSubmission(t.Context(), submission.Submission{
+		ID: campaign.ID{Tenant: w.tenant.ID, CampaignID: rand.Text()}, CreatedAt: w.now, State: submission.StateColumns,
+		Columns: submission.Columns{First: [][]string{{written(ana), "Ana"}, {written(bruno), "Bruno"}}},
 	})
 	w.must(err)
 	w.erase(ana)
-	i, err = w.store.Import(t.Context(), i.ID)
+	sub, err = w.store.Submission(t.Context(), sub.ID)
 	w.must(err)
-	if diff := cmp.Diff([][]string{{written(bruno), "Bruno"}}, i.First); diff != "" {
+	if diff := cmp.Diff([][]string{{written(bruno), "Bruno"}}, sub.Columns.First); diff != "" {
 		t.Errorf("first lines (-want +got):\n%s", diff)
 	}
 }

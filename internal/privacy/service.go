@@ -14,17 +14,18 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/privacy/keptanswer"
 )
 
 // Store has the rows with personal data, by subject.
 type Store struct {
-	Campaigns Campaigns
-	Outcomes  Outcomes
-	Imports   Imports
-	Exports   Exports
-	Erasure   Erasure
+	Campaigns   Campaigns
+	Outcomes    Outcomes
+	Submissions Submissions
+	Exports     Exports
+	Erasure     Erasure
 }
 
 // Campaigns reads tenants with their campaigns, and changes their saved numbers for tests.
@@ -58,12 +59,12 @@ type Outcomes interface {
 	DeleteKeptPost(ctx context.Context, p campaign.KeptPost) error
 }
 
-// Imports reads and changes the imports of recipients.
-type Imports interface {
-	Imports(ctx context.Context, tenant string) ([]campaign.Import, error)
-	// SaveImport returns an error that wraps campaign.ErrLostRace if the import changed since it
+// Submissions reads and changes submissions.
+type Submissions interface {
+	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
+	// SaveSubmission returns an error that wraps campaign.ErrLostRace if the submission changed since it
 	// was read.
-	SaveImport(ctx context.Context, i campaign.Import) (campaign.Import, error)
+	SaveSubmission(ctx context.Context, i submission.Submission) (submission.Submission, error)
 }
 
 // Exports reads and changes the exports of campaigns.

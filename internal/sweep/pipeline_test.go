@@ -25,6 +25,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/privacy/optout"
@@ -637,8 +638,8 @@ func (m mortal) CreateCancelled(ctx context.Context, c campaign.Campaign) error 
 	return m.w.death.call("CreateCancelled", func() error { return m.w.store.CreateCancelled(ctx, c) })
 }
 
-func (m mortal) Import(ctx context.Context, id campaign.ID) (campaign.Import, error) {
-	return call(m, "Import", func() (campaign.Import, error) { return m.w.store.Import(ctx, id) })
+func (m mortal) Submission(ctx context.Context, id campaign.ID) (submission.Submission, error) {
+	return call(m, "Submission", func() (submission.Submission, error) { return m.w.store.Submission(ctx, id) })
 }
 
 func (m mortal) MarkSent(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {

@@ -335,7 +335,7 @@ func (w *formWalk) rows() map[string]string {
 	for _, pk := range []string{"TEN#", "OPT#", "DRAFTS#"} {
 		w.read(rows, pk+tenant, true)
 	}
-	for _, pk := range []string{"AUDIT#", "IMPORTS#", "EXPORTS#"} {
+	for _, pk := range []string{"AUDIT#", "SUBMISSIONS#", "EXPORTS#"} {
 		w.read(rows, pk+tenant, false)
 	}
 	for key := range maps.Clone(rows) {

@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
@@ -182,8 +183,8 @@ func (w *authzFixture) fillDashboard(ctx context.Context, t *testing.T) {
 	check(t, err)
 	draft, asked, large := "d"+rand.Text(), "a"+rand.Text(), "l"+rand.Text()
 	v.private = append([]string{draft, asked, large}, v.private...)
-	_, err = store.SaveImport(ctx, campaign.Import{
-		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, Name: large, TemplateID: v.template, State: campaign.ImportColumns, CreatedAt: now,
+	_, err = store.SaveSubmission(ctx, submission.Submission{
+		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, Name: large, TemplateID: v.template, State: submission.StateColumns, CreatedAt: now,
 	})
 	check(t, err)
 	check(t, store.SaveDraft(ctx, campaign.Draft{Tenant: v.id, ID: v.draft, Name: draft, TemplateID: v.template, UpdatedAt: now}))

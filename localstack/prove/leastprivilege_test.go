@@ -24,6 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -204,7 +205,7 @@ func (r role) refusedWithout(ctx context.Context, env stackenv.Env, sid string, 
 	if err := endProcesses(env, r.function); err != nil { // which keep what they were given
 		return false, err
 	}
-	if err := discardImports(ctx, env); err != nil {
+	if err := discardSubmissions(ctx, env); err != nil {
 		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
@@ -232,21 +233,21 @@ func (r role) refusedWithout(ctx context.Context, env stackenv.Env, sid string, 
 	}
 }
 
-// discardImports discards the imports that tests without a statement have left unfinished. A
-// tenant with MaxImports of them cannot start another.
-func discardImports(ctx context.Context, env stackenv.Env) error {
+// discardSubmissions discards the submissions that tests without a statement have left unfinished. A
+// tenant with submission.MaxOpen of them cannot start another.
+func discardSubmissions(ctx context.Context, env stackenv.Env) error {
 	store := storeOf(env)
-	all, err := store.Imports(ctx, env["TENANT"])
+	all, err := store.Submissions(ctx, env["TENANT"])
 	if err != nil {
-		return fmt.Errorf("list the imports: %w", err)
+		return fmt.Errorf("list the submissions: %w", err)
 	}
-	for _, i := range all {
-		if i.Closed() {
+	for _, sub := range all {
+		if sub.Closed() {
 			continue
 		}
-		i.State = campaign.ImportCancelled
-		if _, err := store.SaveImport(ctx, i); err != nil && !errors.Is(err, campaign.ErrLostRace) {
-			return fmt.Errorf("discard an import: %w", err)
+		sub.State = submission.StateDiscarded
+		if _, err := store.SaveSubmission(ctx, sub); err != nil && !errors.Is(err, campaign.ErrLostRace) {
+			return fmt.Errorf("discard a submission: %w", err)
 		}
 	}
 	return nil

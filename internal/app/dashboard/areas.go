@@ -91,9 +91,9 @@ func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 // importPages returns the pages of campaigns from large files.
 func importPages(c app.Config, rows *dynamo.Stores, blobs *s3.Store) *importpages.Pages {
 	service := &intake.Service{
-		Store: importServiceRows{rows.Approvals, rows.Imports, rows.Moves, rows.Templates}, Uploads: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
+		Store: intakeRows{rows.Approvals, rows.Submissions, rows.Moves, rows.Templates}, Uploads: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
 	}
-	return &importpages.Pages{Store: importPageRows{rows.Approvals, rows.Imports, rows.Templates, rows.Tenants}, Imports: service, Origin: blobs.Origin, PartSize: intake.PartSize, Now: time.Now}
+	return &importpages.Pages{Store: importPageRows{rows.Approvals, rows.Submissions, rows.Templates, rows.Tenants}, Intake: service, Origin: blobs.Origin, PartSize: intake.PartSize, Now: time.Now}
 }
 
 // sendingAreas returns the pages of media, of templates, and of sending a campaign and its

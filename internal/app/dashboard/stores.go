@@ -39,10 +39,10 @@ type libraryRows struct {
 	*dynamo.TemplateStore
 }
 
-// importServiceRows has the rows of the service of large files.
-type importServiceRows struct {
+// intakeRows has the rows of the service of large files.
+type intakeRows struct {
 	*dynamo.ApprovalStore
-	*dynamo.ImportStore
+	*dynamo.SubmissionStore
 	*dynamo.MoveStore
 	*dynamo.TemplateStore
 }
@@ -50,7 +50,7 @@ type importServiceRows struct {
 // importPageRows has the rows of the pages of large files.
 type importPageRows struct {
 	*dynamo.ApprovalStore
-	*dynamo.ImportStore
+	*dynamo.SubmissionStore
 	*dynamo.TemplateStore
 	*dynamo.TenantStore
 }

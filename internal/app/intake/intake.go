@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/privacy/optout"
 )
 
@@ -28,7 +29,7 @@ const (
 
 type rows struct {
 	*dynamo.ApprovalStore
-	*dynamo.ImportStore
+	*dynamo.SubmissionStore
 	*dynamo.MoveStore
 	*dynamo.TemplateStore
 }
@@ -38,7 +39,7 @@ func Handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
 	stores, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
 	worker := &intake.Worker{
-		Store: rows{stores.Approvals, stores.Imports, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, PartLines: campaign.MaxMessages,
+		Store: rows{stores.Approvals, stores.Submissions, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, PartLines: campaign.MaxMessages,
 		OptOuts: &optout.Book{Store: stores.OptOuts, Now: time.Now},
 		Open: func(ctx context.Context, key, tag string) (intake.Source, int64, error) {
 			file, err := blobs.OpenFile(ctx, key, tag)
@@ -52,5 +53,5 @@ func Handler(c app.Config) lambda.Handler {
 			Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
 		},
 	}
-	return lambda.NewHandler(sqs.CountingBatchHandler(worker.Handle, (*campaign.ImportTask).Received))
+	return lambda.NewHandler(sqs.CountingBatchHandler(worker.Handle, (*submission.Task).Received))
 }

@@ -8,13 +8,13 @@ type Control struct {
 	*dynamo.BatchStore
 	*dynamo.BudgetStore
 	*dynamo.CampaignStore
-	*dynamo.ImportStore
 	*dynamo.MoveStore
+	*dynamo.SubmissionStore
 }
 
 // NewControl returns the store of package control.
 func NewControl(s *dynamo.Stores) Control {
-	return Control{s.Batches, s.Budgets, s.Campaigns, s.Imports, s.Moves}
+	return Control{s.Batches, s.Budgets, s.Campaigns, s.Moves, s.Submissions}
 }
 
 // Exports is the store of the service of package exports.

@@ -91,7 +91,7 @@ func (s *AcceptanceStore) readSnapshot(q campaign.AcceptQuery, keys map[string]r
 		}
 		snapshot.Meta = &campaign.Meta{
 			Name: getText(r, "name"), CreatedAt: getMillis(r, "createdAt"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
-			Move: readMove(r), Test: getBool(r, "test"), Submission: s.readSubmission(r),
+			Move: readMove(r), Test: getBool(r, "test"), Submission: s.readTotals(r),
 		}
 	}
 	snapshot.NameTaken = row("name") != nil
@@ -198,7 +198,7 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 		if a.Batch.Test {
 			row["test"] = boolean(true)
 		}
-		maps.Copy(row, submissionItem(a.Submission))
+		maps.Copy(row, totalsItem(a.Submission))
 		return s.putNew(row)
 	}
 	update, values := "SET batches = :new, lastAt = :at", Item{
@@ -218,7 +218,7 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 	var names map[string]string
 	if a.Submission.Known() {
 		var totals string
-		totals, names = assign(submissionItem(a.Submission), values)
+		totals, names = assign(totalsItem(a.Submission), values)
 		update, condition = update+", "+totals, condition+" AND "+takesPart
 	}
 	return types.TransactWriteItem{Update: &types.Update{

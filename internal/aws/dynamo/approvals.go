@@ -11,6 +11,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 const approvalPrefix = "APPROVAL#"
@@ -117,7 +118,7 @@ func approvalRow(a campaign.Approval) Item {
 	}
 	life := campaign.DraftLife
 	if a.Import && a.State == campaign.ApprovalWaiting { // it ends with the import
-		life = campaign.ImportLife
+		life = submission.Life
 	}
 	end := a.At.Add(life)
 	if due, err := localtime.Parse(a.Schedule); err == nil && due.Add(life).After(end) { // its campaign can be rescheduled until then

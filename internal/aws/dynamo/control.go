@@ -73,7 +73,7 @@ func (s *BatchStore) create(key, attributes Item) types.TransactWriteItem {
 func (s *BatchStore) cancelledMeta(c campaign.Campaign) Item {
 	none := c.Submission
 	none.PartsToCome = 0
-	row := submissionItem(none)
+	row := totalsItem(none)
 	row["name"], row["batches"], row["accepted"] = text(c.Name), number(0), number(0)
 	row["listOf"], row["listAs"] = text(c.Tenant), text(listAs(c.CancelledAt, c.CampaignID))
 	row["createdAt"], row["lastAt"] = millis(c.CancelledAt), millis(c.CancelledAt)

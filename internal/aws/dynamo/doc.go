@@ -60,8 +60,8 @@
 //	TEN#tenant                APPROVAL                        when campaigns need approval                         dashboard                                           dashboard
 //	DRAFTS#tenant             APPROVAL#campaign               request for approval                                 dashboard                                           dashboard
 //	DRAFTS#tenant             DRAFT#draft                     draft of a campaign                                  dashboard                                           dashboard
-//	IMPORTS#tenant            IMPORT#campaign                 campaign from a large file                           dashboard, intake                                   dashboard, intake
-//	IMPORTS#tenant            COLUMNS                         names of columns that were confirmed                 dashboard                                           intake
+//	SUBMISSIONS#tenant        SUBMISSION#campaign             list of people that becomes a campaign               dashboard, intake, privacy                          dashboard, intake, privacy
+//	SUBMISSIONS#tenant        COLUMNS                         names of columns that were confirmed                 dashboard                                           intake
 //	EXPORT#export             EXPORT                          export of a campaign                                 campaigns, dashboard, exports, privacy              the same
 //	EXPORT#export             SNAPSHOT                        sequences of its batches                             campaigns, dashboard                                exports
 //	EXPORTS#tenant            campaign#export                 list entry of an export                              campaigns, dashboard                                dashboard, privacy

@@ -150,7 +150,7 @@ func (s *BatchStore) Progress(ctx context.Context, id campaign.ID) (campaign.Tal
 	return campaign.Tally{
 		Completed: int(getNumber(rows["progress"], "completed")), CompletedAt: getMillis(rows["progress"], "completedAt"),
 		Batches: int(getNumber(rows["meta"], "batches")), Cancelled: getBool(rows["meta"], "cancelled"),
-		PartsToCome: s.readSubmission(rows["meta"]).PartsToCome,
+		PartsToCome: s.readTotals(rows["meta"]).PartsToCome,
 	}, nil
 }
 

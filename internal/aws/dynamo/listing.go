@@ -97,7 +97,7 @@ func (s *CampaignStore) StandingsAndResults(ctx context.Context, tenant string, 
 type summaryRows struct{ meta, progress, results Item }
 
 // summaryAttributes are the attributes of META and PROGRESS rows in a summary.
-var summaryAttributes = slices.Concat(submissionAttributes, []string{"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves"})
+var summaryAttributes = slices.Concat(totalsAttributes, []string{"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves"})
 
 // summaryRows reads the rows of campaigns by ID.
 func (s *CampaignStore) summaryRows(ctx context.Context, tenant string, campaignIDs []string, withResults bool) (map[string]summaryRows, error) {
@@ -132,6 +132,6 @@ func (t *table) summary(r summaryRows) campaign.Summary {
 		Completed: int(getNumber(r.progress, "completed")),
 		Scheduled: getBool(r.meta, "anyScheduled"), CancelledAt: getMillis(r.meta, "cancelledAt"),
 		Name: getText(r.meta, "name"), Moves: int(getNumber(r.meta, "moves")),
-		Submission: t.readSubmission(r.meta),
+		Submission: t.readTotals(r.meta),
 	}
 }

@@ -27,7 +27,7 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 }
 
 // overview are the attributes of META and BATCH rows that Overview reads.
-var overview = slices.Concat(submissionAttributes, []string{
+var overview = slices.Concat(totalsAttributes, []string{
 	"sk", "name", "askedBy", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "revoke", "tapKey", "countsClicks", "nextCheck", "failedAt", forgetting,
 	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
@@ -68,7 +68,7 @@ func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, 
 	c := campaign.Campaign{
 		ID: id, Name: getText(meta, "name"), AskedBy: getText(meta, "askedBy"), CreatedAt: getMillis(meta, "createdAt"),
 		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "revoke"), Move: readMove(meta), BatchCount: int(getNumber(meta, "batches")),
-		Submission: t.readSubmission(meta),
+		Submission: t.readTotals(meta),
 		Batches:    make([]campaign.Progress, len(rows)-1),
 	}
 	for i, row := range rows[:len(rows)-1] {

@@ -10,68 +10,68 @@ func NewAuthStore(t Tables) *AuthStore { return &AuthStore{table{t}} }
 // Stores are the stores of all rows but those of AuthStore, one for each subject. See the
 // package documentation for the rows.
 type Stores struct {
-	Acceptance *AcceptanceStore
-	Approvals  *ApprovalStore
-	Attention  *AttentionStore
-	AuditLogs  *AuditStore
-	Batches    *BatchStore
-	Budgets    *BudgetStore
-	Campaigns  *CampaignStore
-	Circuits   *CircuitStore
-	Days       *DayStore
-	Deliveries *DeliveryStore
-	Drafts     *DraftStore
-	Endpoints  *EndpointStore
-	Erasure    *ErasureStore
-	Exports    *ExportStore
-	Failures   *FailureStore
-	Imports    *ImportStore
-	KeptPosts  *KeptPostStore
-	Lanes      *LaneStore
-	Ledgers    *LedgerStore
-	Media      *MediaStore
-	Moves      *MoveStore
-	OptOuts    *OptOutStore
-	Replies    *ReplyStore
-	Settings   *SettingStore
-	Taps       *TapStore
-	TapLogs    *TapLogStore
-	Templates  *TemplateStore
-	Tenants    *TenantStore
+	Acceptance  *AcceptanceStore
+	Approvals   *ApprovalStore
+	Attention   *AttentionStore
+	AuditLogs   *AuditStore
+	Batches     *BatchStore
+	Budgets     *BudgetStore
+	Campaigns   *CampaignStore
+	Circuits    *CircuitStore
+	Days        *DayStore
+	Deliveries  *DeliveryStore
+	Drafts      *DraftStore
+	Endpoints   *EndpointStore
+	Erasure     *ErasureStore
+	Exports     *ExportStore
+	Failures    *FailureStore
+	KeptPosts   *KeptPostStore
+	Lanes       *LaneStore
+	Ledgers     *LedgerStore
+	Media       *MediaStore
+	Moves       *MoveStore
+	OptOuts     *OptOutStore
+	Replies     *ReplyStore
+	Settings    *SettingStore
+	Submissions *SubmissionStore
+	Taps        *TapStore
+	TapLogs     *TapLogStore
+	Templates   *TemplateStore
+	Tenants     *TenantStore
 }
 
 // New returns the Stores of the tables.
 func New(tables Tables) *Stores {
 	t := table{tables}
 	return &Stores{
-		Acceptance: &AcceptanceStore{t},
-		Approvals:  &ApprovalStore{t},
-		Attention:  &AttentionStore{t},
-		AuditLogs:  &AuditStore{t},
-		Batches:    &BatchStore{t},
-		Budgets:    &BudgetStore{t},
-		Campaigns:  &CampaignStore{t},
-		Circuits:   &CircuitStore{t},
-		Days:       &DayStore{t},
-		Deliveries: &DeliveryStore{t},
-		Drafts:     &DraftStore{t},
-		Endpoints:  &EndpointStore{t},
-		Erasure:    &ErasureStore{t},
-		Exports:    &ExportStore{t},
-		Failures:   &FailureStore{t},
-		Imports:    &ImportStore{t},
-		KeptPosts:  &KeptPostStore{t},
-		Lanes:      &LaneStore{t},
-		Ledgers:    &LedgerStore{t},
-		Media:      &MediaStore{t},
-		Moves:      &MoveStore{t},
-		OptOuts:    &OptOutStore{t},
-		Replies:    &ReplyStore{t},
-		Settings:   &SettingStore{t},
-		Taps:       &TapStore{t},
-		TapLogs:    &TapLogStore{t},
-		Templates:  &TemplateStore{t},
-		Tenants:    &TenantStore{t},
+		Acceptance:  &AcceptanceStore{t},
+		Approvals:   &ApprovalStore{t},
+		Attention:   &AttentionStore{t},
+		AuditLogs:   &AuditStore{t},
+		Batches:     &BatchStore{t},
+		Budgets:     &BudgetStore{t},
+		Campaigns:   &CampaignStore{t},
+		Circuits:    &CircuitStore{t},
+		Days:        &DayStore{t},
+		Deliveries:  &DeliveryStore{t},
+		Drafts:      &DraftStore{t},
+		Endpoints:   &EndpointStore{t},
+		Erasure:     &ErasureStore{t},
+		Exports:     &ExportStore{t},
+		Failures:    &FailureStore{t},
+		KeptPosts:   &KeptPostStore{t},
+		Lanes:       &LaneStore{t},
+		Ledgers:     &LedgerStore{t},
+		Media:       &MediaStore{t},
+		Moves:       &MoveStore{t},
+		OptOuts:     &OptOutStore{t},
+		Replies:     &ReplyStore{t},
+		Settings:    &SettingStore{t},
+		Submissions: &SubmissionStore{t},
+		Taps:        &TapStore{t},
+		TapLogs:     &TapLogStore{t},
+		Templates:   &TemplateStore{t},
+		Tenants:     &TenantStore{t},
 	}
 }
 
@@ -120,9 +120,6 @@ type ExportStore struct{ table }
 // FailureStore reads and writes the failures of tasks.
 type FailureStore struct{ table }
 
-// ImportStore reads and writes imports of recipients, and the columns that are known.
-type ImportStore struct{ table }
-
 // KeptPostStore reads and writes webhook posts that are kept to look at.
 type KeptPostStore struct{ table }
 
@@ -146,6 +143,9 @@ type ReplyStore struct{ table }
 
 // SettingStore reads and writes the brand and the test numbers of a tenant.
 type SettingStore struct{ table }
+
+// SubmissionStore reads and writes submissions, and the columns that are known.
+type SubmissionStore struct{ table }
 
 // TapStore reads and writes taps on suggestions and clicks on links.
 type TapStore struct{ table }

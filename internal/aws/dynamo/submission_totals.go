@@ -9,34 +9,34 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// submissionAttributes are the attributes of META that hold the totals of the campaign's file.
-var submissionAttributes = []string{
+// totalsAttributes are the attributes of META that hold the totals of the campaign's file.
+var totalsAttributes = []string{
 	"lines", "invalid", "faulty", "repeated", "people", "erasedOfParts", "acceptedOfParts", "partsToCome", "partsUntil",
 }
 
-// submissionNumbers are the numbers of totals by attribute.
-func submissionNumbers(t *campaign.SubmissionTotals) map[string]*int {
+// totalsNumbers are the numbers of totals by attribute.
+func totalsNumbers(t *campaign.SubmissionTotals) map[string]*int {
 	return map[string]*int{
 		"lines": &t.Lines, "invalid": &t.Invalid, "faulty": &t.Faulty, "repeated": &t.Repeated, "people": &t.People,
 		"erasedOfParts": &t.Erased, "acceptedOfParts": &t.Accepted, "partsToCome": &t.PartsToCome,
 	}
 }
 
-// submissionItem returns the attributes of totals, none for a campaign without a file.
-func submissionItem(t campaign.SubmissionTotals) Item {
+// totalsItem returns the attributes of totals, none for a campaign without a file.
+func totalsItem(t campaign.SubmissionTotals) Item {
 	if !t.Known() {
 		return nil
 	}
 	row := Item{"partsUntil": millis(t.Until)}
-	for name, n := range submissionNumbers(&t) {
+	for name, n := range totalsNumbers(&t) {
 		row[name] = number(*n)
 	}
 	return row
 }
 
-// readSubmission returns the totals in a META row, as of now.
-func (t *table) readSubmission(meta Item) (totals campaign.SubmissionTotals) {
-	for name, n := range submissionNumbers(&totals) {
+// readTotals returns the totals in a META row, as of now.
+func (t *table) readTotals(meta Item) (totals campaign.SubmissionTotals) {
+	for name, n := range totalsNumbers(&totals) {
 		*n = int(getNumber(meta, name))
 	}
 	if !totals.Known() {
@@ -46,25 +46,25 @@ func (t *table) readSubmission(meta Item) (totals campaign.SubmissionTotals) {
 	return totals.At(t.Now())
 }
 
-// takesPart is the condition of campaign.SubmissionTotals.Takes on the assigned submissionItem.
+// takesPart is the condition of campaign.SubmissionTotals.Takes on the assigned totalsItem.
 const takesPart = "(attribute_not_exists(partsToCome) OR partsToCome > :partsToCome)"
 
 // SkipPart counts a part that erasures have left empty. totals are those after it. It can be
 // repeated, and changes nothing before the first part is accepted.
-func (s *ImportStore) SkipPart(ctx context.Context, id campaign.ID, totals campaign.SubmissionTotals) error {
-	return s.updateSubmission(ctx, id, "SET erasedOfParts = :erased, partsToCome = :left", Item{
+func (s *SubmissionStore) SkipPart(ctx context.Context, id campaign.ID, totals campaign.SubmissionTotals) error {
+	return s.updateTotals(ctx, id, "SET erasedOfParts = :erased, partsToCome = :left", Item{
 		":erased": number(totals.Erased), ":left": number(totals.PartsToCome),
 	})
 }
 
 // EndParts ends the acceptance of parts: none is to come. It can be repeated, and changes nothing of a
 // campaign that does not exist.
-func (s *ImportStore) EndParts(ctx context.Context, id campaign.ID) error {
-	return s.updateSubmission(ctx, id, "SET partsToCome = :left", Item{":left": number(0)})
+func (s *SubmissionStore) EndParts(ctx context.Context, id campaign.ID) error {
+	return s.updateTotals(ctx, id, "SET partsToCome = :left", Item{":left": number(0)})
 }
 
-// updateSubmission changes the totals of a campaign if it lowers the number of parts to come.
-func (s *ImportStore) updateSubmission(ctx context.Context, id campaign.ID, update string, values Item) error {
+// updateTotals changes the totals of a campaign if it lowers the number of parts to come.
+func (s *SubmissionStore) updateTotals(ctx context.Context, id campaign.ID, update string, values Item) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: metaKey(id), UpdateExpression: &update,
 		ConditionExpression: aws.String("partsToCome > :left AND " + notForgetting), ExpressionAttributeValues: values,

@@ -26,9 +26,9 @@ type personOutcomes struct {
 // newPersonRows returns the rows with personal data.
 func newPersonRows(s *dynamo.Stores) privacy.Store {
 	return privacy.Store{
-		Campaigns: personCampaigns{s.Acceptance, s.Batches, s.Campaigns, s.Settings, s.Templates, s.Tenants},
-		Outcomes:  personOutcomes{s.KeptPosts, s.Ledgers, s.Replies, s.Taps},
-		Imports:   s.Imports, Exports: s.Exports, Erasure: s.Erasure,
+		Campaigns:   personCampaigns{s.Acceptance, s.Batches, s.Campaigns, s.Settings, s.Templates, s.Tenants},
+		Outcomes:    personOutcomes{s.KeptPosts, s.Ledgers, s.Replies, s.Taps},
+		Submissions: s.Submissions, Exports: s.Exports, Erasure: s.Erasure,
 	}
 }
 

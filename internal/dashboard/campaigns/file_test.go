@@ -9,6 +9,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/campaigns"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // says checks that a page says all of it.
@@ -51,12 +52,12 @@ func TestCampaign_File(t *testing.T) {
 func TestCancel_Unsent(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	i, err := d.store.SaveImport(t.Context(), campaign.Import{
-		ID: campaign.ID{Tenant: d.tenant, CampaignID: uuid()}, Name: "Natal", State: campaign.ImportSending, CreatedAt: noon,
-		Read: campaign.ImportProgress{Rows: 6, Parts: 3}, Findings: campaign.ImportFindings{Accepted: 6},
+	sub, err := d.store.SaveSubmission(t.Context(), submission.Submission{
+		ID: campaign.ID{Tenant: d.tenant, CampaignID: uuid()}, Name: "Natal", State: submission.StateSending, CreatedAt: noon,
+		Check: submission.Check{Rows: 6, Parts: 3, Findings: submission.Findings{Accepted: 6}},
 	})
 	d.must(err)
-	path := campaigns.Path + "/" + i.CampaignID
+	path := campaigns.Path + "/" + sub.CampaignID
 	for _, a := range []int{d.admin().Get(path + "/reschedule").Status, d.admin().Post(path+"/reschedule", url.Values{"schedule": {"2037-11-22T10:00"}}).Status} {
 		if a != http.StatusConflict {
 			t.Errorf("a new time gets %d", a)

@@ -3,20 +3,20 @@ package imports
 import (
 	"slices"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/recipients"
 )
 
-// current returns the columns of an import's variables as the template has them now. New
+// current returns the columns of a submission's variables as the template has them now. New
 // variables have the column with their name.
-func current(i campaign.Import, variables []string) []campaign.ImportColumn {
-	var columns []campaign.ImportColumn
-	for _, v := range recipients.Match(i.Header, variables).Values {
-		at := slices.IndexFunc(i.Values, func(c campaign.ImportColumn) bool { return c.Name == v.Name })
+func current(sub submission.Submission, variables []string) []submission.Column {
+	var columns []submission.Column
+	for _, v := range recipients.Match(sub.Columns.Header, variables).Values {
+		at := slices.IndexFunc(sub.Columns.Values, func(c submission.Column) bool { return c.Name == v.Name })
 		if at < 0 {
-			columns = append(columns, campaign.ImportColumn(v))
+			columns = append(columns, submission.Column(v))
 		} else {
-			columns = append(columns, i.Values[at])
+			columns = append(columns, sub.Columns.Values[at])
 		}
 	}
 	return columns
@@ -32,7 +32,7 @@ type choice struct {
 
 // Choice returns the field with an ID for a column.
 func (v view) Choice(id string, column int) choice {
-	return choice{id, column, v.Header, v.Notice == "imports.columns_missing"}
+	return choice{id, column, v.Columns.Header, v.Notice == "imports.columns_missing"}
 }
 
 // Letter returns the letters of a column in a spreadsheet: A for 0, AA for 26.

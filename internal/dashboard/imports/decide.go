@@ -9,6 +9,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/recipients"
 )
 
@@ -24,36 +25,36 @@ func instant(text string) time.Time {
 // choose sets the columns and begins the check of the file. The columns of a checked file can
 // be corrected.
 func (s *Pages) choose(p *web.Page) error {
-	i, t, err := s.open(p)
+	sub, t, err := s.open(p)
 	if err != nil {
 		return err
 	}
-	if i.State != campaign.ImportColumns && i.State != campaign.ImportReady {
-		return p.Redirect(pathOf(i))
+	if sub.State != submission.StateColumns && sub.State != submission.StateReady {
+		return p.Redirect(pathOf(sub))
 	}
 	if p.Stale(strconv.Itoa(t.Version)) { // its variables are others, or in another order
-		return s.render(p, http.StatusConflict, i, "imports.look_again")
+		return s.render(p, http.StatusConflict, sub, "imports.look_again")
 	}
-	chosen := columns(p, i, t)
+	chosen := columns(p, sub, t)
 	if len(chosen.Missing()) > 0 {
-		i.Phone, i.UID, i.Values = chosen.Phone, chosen.UID, nil
+		sub.Columns.Phone, sub.Columns.UID, sub.Columns.Values = chosen.Phone, chosen.UID, nil
 		for _, v := range chosen.Values {
-			i.Values = append(i.Values, campaign.ImportColumn(v))
+			sub.Columns.Values = append(sub.Columns.Values, submission.Column(v))
 		}
-		i.State = campaign.ImportColumns
-		return s.render(p, http.StatusUnprocessableEntity, i, "imports.columns_missing")
+		sub.State = submission.StateColumns
+		return s.render(p, http.StatusUnprocessableEntity, sub, "imports.columns_missing")
 	}
-	if err := s.Imports.Check(p.R.Context(), i, chosen, t); err != nil {
+	if err := s.Intake.Check(p.R.Context(), sub, chosen, t); err != nil {
 		return err
 	}
-	return p.Redirect(pathOf(i))
+	return p.Redirect(pathOf(sub))
 }
 
 // columns returns the columns of the form.
-func columns(p *web.Page, i campaign.Import, t campaign.Template) recipients.Columns {
+func columns(p *web.Page, sub submission.Submission, t campaign.Template) recipients.Columns {
 	column := func(field string) int {
 		n, err := strconv.Atoi(p.Field(field))
-		if err != nil || n < 0 || n >= len(i.Header) {
+		if err != nil || n < 0 || n >= len(sub.Columns.Header) {
 			return -1
 		}
 		return n
@@ -65,79 +66,79 @@ func columns(p *web.Page, i campaign.Import, t campaign.Template) recipients.Col
 	return c
 }
 
-// open returns the import in the path with its template.
-func (s *Pages) open(p *web.Page) (i campaign.Import, t campaign.Template, err error) {
-	if i, err = s.find(p, p.R.PathValue("campaignId")); err != nil {
-		return i, t, err
+// open returns the submission in the path with its template.
+func (s *Pages) open(p *web.Page) (sub submission.Submission, t campaign.Template, err error) {
+	if sub, err = s.find(p, p.R.PathValue("campaignId")); err != nil {
+		return sub, t, err
 	}
-	t, err = s.template(p, i.TemplateID)
-	return i, t, err
+	t, err = s.template(p, sub.TemplateID)
+	return sub, t, err
 }
 
 // needsApproval reports whether a second person has to approve a campaign.
-func (s *Pages) needsApproval(p *web.Page, i campaign.Import) (bool, error) {
+func (s *Pages) needsApproval(p *web.Page, sub submission.Submission) (bool, error) {
 	from, err := s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant)
-	return from > 0 && i.Findings.Accepted+i.Findings.Invalid() >= from, err
+	return from > 0 && sub.Check.Findings.Accepted+sub.Check.Findings.Invalid() >= from, err
 }
 
 // confirm sends a checked campaign, asks for its approval, or sends the rest after a stop. A
 // repeated confirmation changes nothing.
 func (s *Pages) confirm(p *web.Page) error {
-	i, t, err := s.open(p)
+	sub, t, err := s.open(p)
 	if err != nil {
 		return err
 	}
 	switch {
-	case i.State != campaign.ImportReady && i.State != campaign.ImportStopped:
-		return p.Redirect(pathOf(i))
-	case p.Field("hash") != i.Read.Hash, !i.Findings.Fits(), t.Version != i.TemplateVersion:
-		return s.render(p, http.StatusConflict, i, "imports.look_again")
-	case s.Imports.Late(i):
-		return s.render(p, http.StatusConflict, i, "imports.late")
-	case i.State == campaign.ImportStopped:
-		return s.send(p, i)
+	case sub.State != submission.StateReady && sub.State != submission.StateInterrupted:
+		return p.Redirect(pathOf(sub))
+	case p.Field("hash") != sub.Check.Hash, !sub.Check.Findings.Fits(), t.Version != sub.TemplateVersion:
+		return s.render(p, http.StatusConflict, sub, "imports.look_again")
+	case s.Intake.TooLate(sub):
+		return s.render(p, http.StatusConflict, sub, "imports.late")
+	case sub.State == submission.StateInterrupted:
+		return s.send(p, sub)
 	}
-	needed, err := s.needsApproval(p, i)
+	needed, err := s.needsApproval(p, sub)
 	if err != nil {
 		return err
 	}
 	if needed {
-		return s.ask(p, i)
+		return s.ask(p, sub)
 	}
-	return s.send(p, i)
+	return s.send(p, sub)
 }
 
-func (s *Pages) send(p *web.Page, i campaign.Import) error {
+func (s *Pages) send(p *web.Page, sub submission.Submission) error {
 	action := "campaign.dispatch"
-	if i.Schedule != "" {
+	if sub.Schedule != "" {
 		action = "campaign.schedule"
 	}
-	if err := p.AuditOn(web.Root+"/campaigns/"+i.CampaignID, action, i.Name); err != nil {
+	if err := p.AuditOn(web.Root+"/campaigns/"+sub.CampaignID, action, sub.Name); err != nil {
 		return err
 	}
-	if err := s.Imports.Send(p.R.Context(), i); err != nil {
+	if err := s.Intake.Send(p.R.Context(), sub); err != nil {
 		return err
 	}
-	return p.Redirect(pathOf(i))
+	return p.Redirect(pathOf(sub))
 }
 
 // ask asks for the approval of a campaign.
-func (s *Pages) ask(p *web.Page, i campaign.Import) error {
+func (s *Pages) ask(p *web.Page, sub submission.Submission) error {
 	a := campaign.Approval{
-		Tenant: i.Tenant, CampaignID: i.CampaignID, Name: i.Name, TemplateID: i.TemplateID, TemplateVersion: i.TemplateVersion,
-		Schedule: i.Schedule, NotAfter: i.NotAfter, FileName: i.FileName, Hash: i.Read.Hash, People: i.Findings.People(),
+		Tenant: sub.Tenant, CampaignID: sub.CampaignID, Name: sub.Name, TemplateID: sub.TemplateID, TemplateVersion: sub.TemplateVersion,
+		Schedule: sub.Schedule, NotAfter: sub.NotAfter, FileName: sub.File.Name, Hash: sub.Check.Hash, People: sub.Check.Findings.People(),
 		By: p.Session.Email, At: s.Now(), State: campaign.ApprovalWaiting, Import: true,
 	}
-	if err := p.AuditOn(pathOf(i), "approval.ask", a.Name); err != nil {
+	if err := p.AuditOn(pathOf(sub), "approval.ask", a.Name); err != nil {
 		return err
 	}
 	if err := s.request(p, a); err != nil {
 		return err
 	}
-	if err := s.Imports.AwaitApproval(p.R.Context(), i); err != nil && !errors.Is(err, campaign.ErrLostRace) {
+	if err := s.Intake.AwaitApproval(p.R.Context(), sub); err != nil && !errors.Is(err, campaign.ErrLostRace) {
 		return err
 	}
-	return p.Done(pathOf(i), "approval.asked")
+	return p.Done(pathOf(sub), "approval.asked")
 }
 
 // request writes a request for approval. One that waits for another check of the file, after
@@ -156,52 +157,52 @@ func (s *Pages) request(p *web.Page, a campaign.Approval) error {
 // decide approves or refuses a campaign. Who asked for it cannot approve it. Of several
 // decisions at once, one takes effect.
 func (s *Pages) decide(p *web.Page) error {
-	i, t, err := s.open(p)
+	sub, t, err := s.open(p)
 	if err != nil {
 		return err
 	}
-	a, err := s.Store.Approval(p.R.Context(), i.Tenant, i.CampaignID)
+	a, err := s.Store.Approval(p.R.Context(), sub.Tenant, sub.CampaignID)
 	if err != nil {
 		return err
 	}
 	open := a.State == campaign.ApprovalWaiting || a.State == campaign.ApprovalApproved
 	switch {
-	case i.State != campaign.ImportApproval || !open:
-		return p.Redirect(pathOf(i))
-	case p.Field("hash") != a.Hash || a.Hash != i.Read.Hash:
+	case sub.State != submission.StateApproval || !open:
+		return p.Redirect(pathOf(sub))
+	case p.Field("hash") != a.Hash || a.Hash != sub.Check.Hash:
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	case p.Field("decision") == "refuse":
-		return s.refuseRequest(p, i, a)
+		return s.refuseRequest(p, sub, a)
 	case p.Field("decision") != "approve":
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	case a.By == p.Session.Email:
 		return &web.Refusal{Status: http.StatusForbidden, Key: "approval.own"}
 	case t.Version != a.TemplateVersion:
-		return s.render(p, http.StatusConflict, i, "imports.look_again")
-	case s.Imports.Late(i):
-		return s.render(p, http.StatusConflict, i, "imports.late")
+		return s.render(p, http.StatusConflict, sub, "imports.look_again")
+	case s.Intake.TooLate(sub):
+		return s.render(p, http.StatusConflict, sub, "imports.late")
 	}
 	if err := s.saveDecision(p, &a, campaign.ApprovalApproved, "approval.approve"); err != nil {
 		return err
 	}
-	i.AskedBy = a.By
-	return s.send(p, i)
+	sub.Approval.AskedBy = a.By
+	return s.send(p, sub)
 }
 
 // maxReason is the maximum size in bytes of the reason of a refusal.
 const maxReason = 1000
 
-func (s *Pages) refuseRequest(p *web.Page, i campaign.Import, a campaign.Approval) error {
+func (s *Pages) refuseRequest(p *web.Page, sub submission.Submission, a campaign.Approval) error {
 	if a.Reason = web.Short(p.Field("reason"), maxReason); a.Reason == "" {
-		return s.render(p, http.StatusUnprocessableEntity, i, "approval.reason_missing")
+		return s.render(p, http.StatusUnprocessableEntity, sub, "approval.reason_missing")
 	}
 	if err := s.saveDecision(p, &a, campaign.ApprovalRefused, "approval.refuse"); err != nil {
 		return err
 	}
-	if err := s.Imports.Cancel(p.R.Context(), i); err != nil && !errors.Is(err, campaign.ErrLostRace) {
+	if err := s.Intake.Discard(p.R.Context(), sub); err != nil && !errors.Is(err, campaign.ErrLostRace) {
 		return err
 	}
-	return p.Done(pathOf(i), "approval.refused", a.Name)
+	return p.Done(pathOf(sub), "approval.refused", a.Name)
 }
 
 // saveDecision writes a decision. An approval that is repeated after an interruption has it
@@ -222,36 +223,36 @@ func (s *Pages) saveDecision(p *web.Page, a *campaign.Approval, state campaign.A
 	return err
 }
 
-// cancel discards an import. Messages that are sent already remain.
+// cancel discards a submission. Messages that are sent already remain.
 func (s *Pages) cancel(p *web.Page) error {
-	i, err := s.find(p, p.R.PathValue("campaignId"))
+	sub, err := s.find(p, p.R.PathValue("campaignId"))
 	if err != nil {
 		return err
 	}
-	if i.State == campaign.ImportSending || i.State == campaign.ImportSent {
-		return p.Redirect(pathOf(i))
+	if sub.State == submission.StateSending || sub.State == submission.StateSent {
+		return p.Redirect(pathOf(sub))
 	}
-	if i.State != campaign.ImportCancelled {
-		if err := p.Audit("campaign.import_discard", i.Name); err != nil {
+	if sub.State != submission.StateDiscarded {
+		if err := p.Audit("campaign.import_discard", sub.Name); err != nil {
 			return err
 		}
 	}
-	err = s.Imports.Cancel(p.R.Context(), i)
+	err = s.Intake.Discard(p.R.Context(), sub)
 	if errors.Is(err, campaign.ErrLostRace) {
-		return p.Redirect(pathOf(i))
+		return p.Redirect(pathOf(sub))
 	}
 	if err == nil {
-		err = s.withdraw(p, i)
+		err = s.withdraw(p, sub)
 	}
 	if err != nil {
 		return err
 	}
-	return p.Done(Path, "imports.cancelled", i.Name)
+	return p.Done(Path, "imports.cancelled", sub.Name)
 }
 
-// withdraw ends the request for approval of a discarded import, if one waits.
-func (s *Pages) withdraw(p *web.Page, i campaign.Import) error {
-	a, err := s.Store.Approval(p.R.Context(), i.Tenant, i.CampaignID)
+// withdraw ends the request for approval of a discarded submission, if one waits.
+func (s *Pages) withdraw(p *web.Page, sub submission.Submission) error {
+	a, err := s.Store.Approval(p.R.Context(), sub.Tenant, sub.CampaignID)
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && a.State != campaign.ApprovalWaiting {
 		return nil
 	}

@@ -16,13 +16,14 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/recipients"
 )
 
 // Store reads templates and requests for approval. The error wraps campaign.ErrNotFound if
 // there is none.
 type Store interface {
-	Imports(ctx context.Context, tenant string) ([]campaign.Import, error)
+	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	ApprovalFrom(ctx context.Context, tenant string) (int, error)
@@ -36,26 +37,26 @@ type Store interface {
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
 }
 
-// Imports takes uploads and decisions. Invalid input returns a *inputerr.Error.
-type Imports interface {
-	Start(ctx context.Context, asked campaign.Import) (campaign.Import, map[int]int64, error)
-	// StartFrom starts an import of an object on S3.
-	StartFrom(ctx context.Context, asked campaign.Import, object string) (campaign.Import, error)
-	Import(ctx context.Context, id campaign.ID) (campaign.Import, error)
-	PartURL(ctx context.Context, i campaign.Import, part int) (string, error)
-	Finish(ctx context.Context, i campaign.Import) error
-	Check(ctx context.Context, i campaign.Import, columns recipients.Columns, t campaign.Template) error
-	Late(i campaign.Import) bool
-	Send(ctx context.Context, i campaign.Import) error
-	AwaitApproval(ctx context.Context, i campaign.Import) error
-	Cancel(ctx context.Context, i campaign.Import) error
-	Message(ctx context.Context, i campaign.Import, at int) (line int, vars map[string]string, err error)
+// Intake takes uploads and decisions. Invalid input returns a *inputerr.Error.
+type Intake interface {
+	Start(ctx context.Context, asked submission.Submission) (submission.Submission, map[int]int64, error)
+	// StartFrom starts a submission of an object on S3.
+	StartFrom(ctx context.Context, asked submission.Submission, object string) (submission.Submission, error)
+	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
+	PartURL(ctx context.Context, sub submission.Submission, part int) (string, error)
+	Finish(ctx context.Context, sub submission.Submission) error
+	Check(ctx context.Context, sub submission.Submission, columns recipients.Columns, t campaign.Template) error
+	TooLate(sub submission.Submission) bool
+	Send(ctx context.Context, sub submission.Submission) error
+	AwaitApproval(ctx context.Context, sub submission.Submission) error
+	Discard(ctx context.Context, sub submission.Submission) error
+	Message(ctx context.Context, sub submission.Submission, at int) (line int, vars map[string]string, err error)
 }
 
 // Pages are the pages of imports.
 type Pages struct {
-	Store   Store
-	Imports Imports
+	Store  Store
+	Intake Intake
 	// Origin returns the origin to which browsers send the parts of a file.
 	Origin func(ctx context.Context) (string, error)
 	// PartSize is the size of all parts but the last.
@@ -116,34 +117,34 @@ func (s *Pages) Upload(p *web.Page) (web.Upload, error) {
 	return web.Upload{Script: Path + "/upload/" + scriptHash + "/import.js", PartSize: s.PartSize}, nil
 }
 
-func pathOf(i campaign.Import) string { return Path + "/" + i.CampaignID }
+func pathOf(sub submission.Submission) string { return Path + "/" + sub.CampaignID }
 
 // nameWeight is the maximum size in bytes of a name in a page.
 const nameWeight = 300
 
-// mostListed is the maximum number of imports in the list: the newest ones.
+// mostListed is the maximum number of submissions in the list: the newest ones.
 const mostListed = 50
 
 func (s *Pages) list(p *web.Page) error {
-	all, err := s.Store.Imports(p.R.Context(), p.Session.Tenant)
+	all, err := s.Store.Submissions(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(all, func(a, b campaign.Import) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	slices.SortFunc(all, func(a, b submission.Submission) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	all = all[:min(len(all), mostListed)]
 	for n := range all {
-		all[n].Name, all[n].FileName = web.Short(all[n].Name, nameWeight), web.Short(all[n].FileName, nameWeight)
+		all[n].Name, all[n].File.Name = web.Short(all[n].Name, nameWeight), web.Short(all[n].File.Name, nameWeight)
 	}
 	return p.Render("imports.title", "imports.html", all)
 }
 
-// find returns the tenant's import in the path.
-func (s *Pages) find(p *web.Page, id string) (campaign.Import, error) {
+// find returns the tenant's submission in the path.
+func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
 	id, ok := campaign.ParseUUID(id)
 	if !ok {
-		return campaign.Import{}, campaign.ErrNotFound
+		return submission.Submission{}, campaign.ErrNotFound
 	}
-	return s.Imports.Import(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+	return s.Intake.Submission(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
 }
 
 // template returns a template of the person's tenant.
@@ -163,60 +164,60 @@ func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
 const refreshSeconds = 5
 
 func (s *Pages) show(p *web.Page) error {
-	i, err := s.find(p, p.R.PathValue("campaignId"))
+	sub, err := s.find(p, p.R.PathValue("campaignId"))
 	if err != nil {
 		return err
 	}
-	if i.State == campaign.ImportSent {
-		return p.Redirect(web.Root + "/campaigns/" + i.CampaignID)
+	if sub.State == submission.StateSent {
+		return p.Redirect(web.Root + "/campaigns/" + sub.CampaignID)
 	}
-	if p.Partial() && i.Working() {
-		return p.Fragment("import_progress.html", i)
+	if p.Partial() && sub.Working() {
+		return p.Fragment("import_progress.html", sub)
 	}
 	if p.Partial() { // what follows is another page
-		return p.Redirect(pathOf(i))
+		return p.Redirect(pathOf(sub))
 	}
-	if i.Working() {
+	if sub.Working() {
 		p.Refresh = refreshSeconds
 	}
-	return s.render(p, http.StatusOK, i, "")
+	return s.render(p, http.StatusOK, sub, "")
 }
 
-// view is the data of an import's page.
+// view is the data of a submission's page.
 type view struct {
-	campaign.Import
+	submission.Submission
 	Notice   string // the key of a text, or ""
 	Template campaign.Template
 	Changed  bool // the template has another version than the checked one
-	Late     bool // it is too late for the schedule
+	TooLate  bool // it is too late for the schedule
 	Due      time.Time
 	Until    time.Time
 	Minutes  int // of sending, 0 without a limit
 	Sample   sample
-	Approval *campaign.Approval // nil without a request
+	Request  *campaign.Approval // nil without a request
 	Needed   bool               // a second person has to approve it
 	Own      bool               // the person has asked for approval
 }
 
-// render shows an import in its state. notice is the key of a text, or "".
-func (s *Pages) render(p *web.Page, status int, i campaign.Import, notice string) error {
-	v := view{Import: i, Notice: notice, Late: s.Imports.Late(i), Due: instant(i.Schedule), Until: instant(i.NotAfter)}
-	v.Name, v.FileName = web.Short(i.Name, nameWeight), web.Short(i.FileName, nameWeight)
+// render shows a submission in its state. notice is the key of a text, or "".
+func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notice string) error {
+	v := view{Submission: sub, Notice: notice, TooLate: s.Intake.TooLate(sub), Due: instant(sub.Schedule), Until: instant(sub.NotAfter)}
+	v.Name, v.File.Name = web.Short(sub.Name, nameWeight), web.Short(sub.File.Name, nameWeight)
 	var err error
-	if v.Template, err = s.template(p, i.TemplateID); err != nil && !errors.Is(err, campaign.ErrNotFound) {
+	if v.Template, err = s.template(p, sub.TemplateID); err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return err
 	}
-	v.Changed = v.Template.Version != i.TemplateVersion
-	v.Values = current(i, v.Template.Variables())
+	v.Changed = v.Template.Version != sub.TemplateVersion
+	v.Columns.Values = current(sub, v.Template.Variables())
 	if err := s.readRequest(p, &v); err != nil {
 		return err
 	}
-	if i.State == campaign.ImportReady || i.State == campaign.ImportApproval || i.State == campaign.ImportStopped {
+	if sub.State == submission.StateReady || sub.State == submission.StateApproval || sub.State == submission.StateInterrupted {
 		if err := s.complete(p, &v); err != nil {
 			return err
 		}
 	}
-	p.Title = p.T("imports.title_of."+string(i.State), v.Name)
+	p.Title = p.T("imports.title_of."+string(sub.State), v.Name)
 	p.ShowMedia()
 	return p.RenderStatus(status, "imports.title", "import.html", v)
 }
@@ -227,19 +228,19 @@ func (s *Pages) readRequest(p *web.Page, v *view) error {
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
 	}
-	v.Approval, v.Own = &a, a.By == p.Session.Email
+	v.Request, v.Own = &a, a.By == p.Session.Email
 	return err
 }
 
 // complete adds what a person needs for the decision to send.
 func (s *Pages) complete(p *web.Page, v *view) (err error) {
-	if v.Minutes, err = s.minutes(p, v.Findings.Accepted-v.SentAccepted); err != nil {
+	if v.Minutes, err = s.minutes(p, v.Check.Findings.Accepted-v.Sending.Accepted); err != nil {
 		return err
 	}
-	if v.Needed, err = s.needsApproval(p, v.Import); err != nil {
+	if v.Needed, err = s.needsApproval(p, v.Submission); err != nil {
 		return err
 	}
-	v.Sample, err = s.sample(p, v.Import)
+	v.Sample, err = s.sample(p, v.Submission)
 	return err
 }
 
@@ -271,4 +272,4 @@ func (v view) Hours() int {
 }
 
 // Sendable reports whether the campaign may be sent as it was checked.
-func (v view) Sendable() bool { return v.Findings.Fits() && !v.Changed && !v.Late }
+func (v view) Sendable() bool { return v.Check.Findings.Fits() && !v.Changed && !v.TooLate }

@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/recipients"
 )
 
@@ -34,7 +35,7 @@ var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 // company is a tenant with one import, whose service records what people decide.
 type company struct {
 	*webtest.Dashboard
-	stored                    campaign.Import
+	stored                    submission.Submission
 	approval                  *campaign.Approval
 	from, version             int
 	text                      string // of the template
@@ -44,26 +45,26 @@ type company struct {
 	admin, author, approver   webtest.Person
 }
 
-func newCompany(t *testing.T, state campaign.ImportState) *company {
+func newCompany(t *testing.T, state submission.State) *company {
 	t.Helper()
-	c := &company{version: 1, text: "Oi {{nome}}", stored: campaign.Import{
-		ID: campaign.ID{Tenant: tenant, CampaignID: id}, State: state, Name: "Natal", TemplateID: template, TemplateVersion: 1, FileName: "lista.csv",
-		Header: []string{"Celular", "", "Nome"}, Phone: 0, UID: -1, Values: []campaign.ImportColumn{{Name: "nome", Column: 2}},
-		Read: campaign.ImportProgress{Rows: 5, Parts: 1, Hash: hash}, Findings: campaign.ImportFindings{Accepted: 3},
+	c := &company{version: 1, text: "Oi {{nome}}", stored: submission.Submission{
+		ID: campaign.ID{Tenant: tenant, CampaignID: id}, State: state, Name: "Natal", TemplateID: template, TemplateVersion: 1, File: submission.File{Name: "lista.csv"},
+		Columns: submission.Columns{Header: []string{"Celular", "", "Nome"}, Phone: 0, UID: -1, Values: []submission.Column{{Name: "nome", Column: 2}}},
+		Check:   submission.Check{Rows: 5, Parts: 1, Hash: hash, Findings: submission.Findings{Accepted: 3}},
 	}}
 	c.Dashboard = webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), imports.Area(), &imports.Pages{
-		Store: c, Imports: c, Now: func() time.Time { return noon }, PartSize: 8 << 20,
+		Store: c, Intake: c, Now: func() time.Time { return noon }, PartSize: 8 << 20,
 		Origin: func(context.Context) (string, error) { return "https://bucket.example", nil },
 	}, campaignupload.Area()) // the review has the texts of the form
 	c.admin, c.author, c.approver = c.SignIn(tenant, web.RoleAdmin), c.SignIn(tenant, web.RoleAuthor), c.SignIn(tenant, web.RoleApprover)
 	return c
 }
 
-func (c *company) Imports(_ context.Context, of string) ([]campaign.Import, error) {
+func (c *company) Submissions(_ context.Context, of string) ([]submission.Submission, error) {
 	if of != tenant {
 		return nil, nil
 	}
-	return []campaign.Import{c.stored}, nil
+	return []submission.Submission{c.stored}, nil
 }
 
 func (c *company) Template(_ context.Context, of string) (campaign.Template, error) {
@@ -108,59 +109,59 @@ func (c *company) Agent(context.Context, string) (campaign.Agent, error) {
 	return campaign.Agent{}, campaign.ErrNotFound
 }
 
-func (c *company) Start(_ context.Context, asked campaign.Import) (campaign.Import, map[int]int64, error) {
-	if asked.Size > campaign.MaxImport {
+func (c *company) Start(_ context.Context, asked submission.Submission) (submission.Submission, map[int]int64, error) {
+	if asked.File.Size > submission.MaxSize {
 		return asked, nil, &inputerr.Error{Code: "file_size"}
 	}
 	asked.CampaignID = id
 	return asked, map[int]int64{2: 8 << 20}, nil
 }
 
-func (c *company) StartFrom(_ context.Context, asked campaign.Import, _ string) (campaign.Import, error) {
+func (c *company) StartFrom(_ context.Context, asked submission.Submission, _ string) (submission.Submission, error) {
 	asked.CampaignID = id
 	return asked, nil
 }
 
-func (c *company) Import(_ context.Context, of campaign.ID) (campaign.Import, error) {
+func (c *company) Submission(_ context.Context, of campaign.ID) (submission.Submission, error) {
 	if of != c.stored.ID {
-		return campaign.Import{}, campaign.ErrNotFound
+		return submission.Submission{}, campaign.ErrNotFound
 	}
 	return c.stored, nil
 }
 
-func (c *company) PartURL(_ context.Context, _ campaign.Import, part int) (string, error) {
+func (c *company) PartURL(_ context.Context, _ submission.Submission, part int) (string, error) {
 	if part != 1 {
 		return "", campaign.ErrNotFound
 	}
 	return "https://bucket.example/part", nil
 }
-func (c *company) Finish(context.Context, campaign.Import) error { return nil }
+func (c *company) Finish(context.Context, submission.Submission) error { return nil }
 
-func (c *company) Check(_ context.Context, _ campaign.Import, columns recipients.Columns, _ campaign.Template) error {
+func (c *company) Check(_ context.Context, _ submission.Submission, columns recipients.Columns, _ campaign.Template) error {
 	c.checked = columns
 	return nil
 }
-func (c *company) Late(campaign.Import) bool { return c.late }
+func (c *company) TooLate(submission.Submission) bool { return c.late }
 
-func (c *company) Send(_ context.Context, i campaign.Import) error {
+func (c *company) Send(_ context.Context, sub submission.Submission) error {
 	c.sent++
-	c.stored.State, c.stored.AskedBy = campaign.ImportSending, i.AskedBy
+	c.stored.State, c.stored.Approval.AskedBy = submission.StateSending, sub.Approval.AskedBy
 	return nil
 }
 
-func (c *company) AwaitApproval(context.Context, campaign.Import) error {
+func (c *company) AwaitApproval(context.Context, submission.Submission) error {
 	c.awaiting++
-	c.stored.State = campaign.ImportApproval
+	c.stored.State = submission.StateApproval
 	return nil
 }
 
-func (c *company) Cancel(context.Context, campaign.Import) error {
+func (c *company) Discard(context.Context, submission.Submission) error {
 	c.cancelled++
-	c.stored.State = campaign.ImportCancelled
+	c.stored.State = submission.StateDiscarded
 	return nil
 }
 
-func (c *company) Message(context.Context, campaign.Import, int) (int, map[string]string, error) {
+func (c *company) Message(context.Context, submission.Submission, int) (int, map[string]string, error) {
 	return 2, map[string]string{"nome": "Ana"}, nil
 }
 
@@ -186,7 +187,7 @@ func says(t *testing.T, a webtest.Answer, status int, texts ...string) {
 
 func TestColumns(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, campaign.ImportColumns)
+	c := newCompany(t, submission.StateColumns)
 	says(t, c.author.Get(path), http.StatusOK, "Which column is which", "Column B", "In the text: nome")
 	says(t, c.author.Post(path+"/columns", url.Values{"phone": {"0"}, "uid": {""}, "v0": {"7"}}), http.StatusUnprocessableEntity, "Choose a column for each field.")
 	if a := c.author.Post(path+"/columns", url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}}); a.Location != path {
@@ -201,8 +202,8 @@ func TestColumns(t *testing.T) {
 // The fields of the form are those of the template that the person saw.
 func TestColumns_TemplateChanged(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, campaign.ImportReady)
-	c.stored.UID = 1
+	c := newCompany(t, submission.StateReady)
+	c.stored.Columns.UID = 1
 	chosen := url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}, "was": {"1"}}
 	c.version, c.text = 2, "{{Celular}}, {{nome}}"
 	says(t, c.author.Post(path+"/columns", chosen), http.StatusConflict, "Something has changed")
@@ -228,15 +229,15 @@ func TestConfirm(t *testing.T) {
 		"another file":            {"1e1e", func(*company) {}, http.StatusConflict, 0},
 		"a template that changed": {hash, func(c *company) { c.version = 2 }, http.StatusConflict, 0},
 		"too late":                {hash, func(c *company) { c.late = true }, http.StatusConflict, 0},
-		"nobody to send to":       {hash, func(c *company) { c.stored.Findings.Accepted = 0 }, http.StatusConflict, 0},
-		"no budget":               {hash, func(c *company) { c.stored.Findings.General = []string{"budget_exceeded"} }, http.StatusConflict, 0},
-		"the rest after a stop":   {hash, func(c *company) { c.stored.State = campaign.ImportStopped }, http.StatusSeeOther, 1},
-		"sent already":            {hash, func(c *company) { c.stored.State = campaign.ImportSent }, http.StatusSeeOther, 0},
-		"discarded":               {hash, func(c *company) { c.stored.State = campaign.ImportCancelled }, http.StatusSeeOther, 0},
+		"nobody to send to":       {hash, func(c *company) { c.stored.Check.Findings.Accepted = 0 }, http.StatusConflict, 0},
+		"no budget":               {hash, func(c *company) { c.stored.Check.Findings.General = []string{"budget_exceeded"} }, http.StatusConflict, 0},
+		"the rest after a stop":   {hash, func(c *company) { c.stored.State = submission.StateInterrupted }, http.StatusSeeOther, 1},
+		"sent already":            {hash, func(c *company) { c.stored.State = submission.StateSent }, http.StatusSeeOther, 0},
+		"discarded":               {hash, func(c *company) { c.stored.State = submission.StateDiscarded }, http.StatusSeeOther, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCompany(t, campaign.ImportReady)
+			c := newCompany(t, submission.StateReady)
 			test.change(c)
 			first := c.confirm(c.author, test.hash)
 			c.confirm(c.author, test.hash) // a double click
@@ -249,7 +250,7 @@ func TestConfirm(t *testing.T) {
 
 func TestApproval(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, campaign.ImportReady)
+	c := newCompany(t, submission.StateReady)
 	c.from = 2
 	says(t, c.author.Get(path), http.StatusOK, "Ask for approval")
 	if a := c.confirm(c.admin, hash); a.Location != path || c.sent != 0 || c.awaiting != 1 || !c.approval.Import || c.approval.Hash != hash {
@@ -273,15 +274,15 @@ func TestApproval(t *testing.T) {
 	says(t, c.approver.Get(path), http.StatusOK, "Approve and send to 3 people", "SHA-256")
 	c.decide(c.approver, "approve")
 	c.decide(c.approver, "approve")
-	if c.sent != 1 || c.approval.State != campaign.ApprovalApproved || c.stored.AskedBy != c.admin.Session.Email {
-		t.Errorf("approved: sent %d times, the request is %s, asked by %q", c.sent, c.approval.State, c.stored.AskedBy)
+	if c.sent != 1 || c.approval.State != campaign.ApprovalApproved || c.stored.Approval.AskedBy != c.admin.Session.Email {
+		t.Errorf("approved: sent %d times, the request is %s, asked by %q", c.sent, c.approval.State, c.stored.Approval.AskedBy)
 	}
 }
 
 // A request of an earlier check is there if the columns were chosen again at the same time.
 func TestApproval_CheckedAgain(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, campaign.ImportReady)
+	c := newCompany(t, submission.StateReady)
 	c.from, c.approval = 1, &campaign.Approval{Hash: "of another check", State: campaign.ApprovalWaiting}
 	c.confirm(c.author, hash)
 	if c.decide(c.approver, "approve"); c.sent != 1 || c.approval.Hash != hash {
@@ -291,7 +292,7 @@ func TestApproval_CheckedAgain(t *testing.T) {
 
 func TestApproval_Refused(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, campaign.ImportReady)
+	c := newCompany(t, submission.StateReady)
 	c.from = 1
 	c.confirm(c.author, hash)
 	says(t, c.approver.Post(path+"/decide", url.Values{"hash": {hash}, "decision": {"refuse"}}), http.StatusUnprocessableEntity, "reason")
@@ -304,7 +305,7 @@ func TestApproval_Refused(t *testing.T) {
 
 func TestUpload_Refusals(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, campaign.ImportUploading)
+	c := newCompany(t, submission.StateUploading)
 	good := url.Values{"name": {"Natal"}, "template": {template}, "fileName": {"lista.csv"}, "size": {"7"}}
 	for name, test := range map[string]struct {
 		field, value, want string
@@ -339,8 +340,8 @@ func TestUpload_Refusals(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	for state, cancelled := range map[campaign.ImportState]int{
-		campaign.ImportUploading: 1, campaign.ImportReady: 1, campaign.ImportApproval: 1, campaign.ImportStopped: 1, campaign.ImportSending: 0, campaign.ImportSent: 0,
+	for state, cancelled := range map[submission.State]int{
+		submission.StateUploading: 1, submission.StateReady: 1, submission.StateApproval: 1, submission.StateInterrupted: 1, submission.StateSending: 0, submission.StateSent: 0,
 	} {
 		c := newCompany(t, state)
 		if c.author.Post(path+"/cancel", nil); c.cancelled != cancelled {
@@ -352,7 +353,7 @@ func TestCancel(t *testing.T) {
 // The messages of a scheduled campaign do not go while its parts are accepted.
 func TestShow_SendingScheduled(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, campaign.ImportSending)
+	c := newCompany(t, submission.StateSending)
 	says(t, c.author.Get(path), http.StatusOK, "being sent already")
 	c.stored.Schedule = "2026-11-22T12:00:00Z"
 	if a := c.author.Get(path); strings.Contains(a.Text(), "being sent already") {
@@ -360,11 +361,10 @@ func TestShow_SendingScheduled(t *testing.T) {
 	}
 }
 
-// Nobody can decide about a discarded campaign.
 // A campaign can be cancelled while its parts are accepted, by those who may send one.
 func TestShow_CancelWhileSending(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, campaign.ImportSending)
+	c := newCompany(t, submission.StateSending)
 	const link = `href="/dashboard/campaigns/` + id + `/cancel"`
 	if body := c.author.Get(path).Body; !strings.Contains(body, link) {
 		t.Errorf("an author finds no link to the cancellation:\n%s", body)
@@ -374,9 +374,10 @@ func TestShow_CancelWhileSending(t *testing.T) {
 	}
 }
 
+// Nobody can decide about a discarded campaign.
 func TestCancel_WithdrawsRequest(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, campaign.ImportReady)
+	c := newCompany(t, submission.StateReady)
 	c.from = 1
 	c.confirm(c.author, hash)
 	c.author.Post(path+"/cancel", nil)
@@ -391,20 +392,20 @@ func TestCancel_WithdrawsRequest(t *testing.T) {
 
 func TestShow_TemplateChangedDuringCheck(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, campaign.ImportReady)
-	c.stored.Findings.General = []string{campaign.CodeTemplateChanged}
+	c := newCompany(t, submission.StateReady)
+	c.stored.Check.Findings.General = []string{campaign.CodeTemplateChanged}
 	says(t, c.author.Get(path), http.StatusOK, "The template was changed during the check.")
 }
 
 // Every state has a page in both languages.
 func TestShow_States(t *testing.T) {
 	t.Parallel()
-	for _, state := range []campaign.ImportState{
-		campaign.ImportUploading, campaign.ImportOpening, campaign.ImportColumns, campaign.ImportReading, campaign.ImportReady, campaign.ImportApproval,
-		campaign.ImportSending, campaign.ImportStopped, campaign.ImportFailed, campaign.ImportCancelled,
+	for _, state := range []submission.State{
+		submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateReady, submission.StateApproval,
+		submission.StateSending, submission.StateInterrupted, submission.StateFailed, submission.StateDiscarded,
 	} {
 		c := newCompany(t, state)
-		c.stored.Fault, c.stored.FaultArgs = "columns", []string{"7", "3", "2"}
+		c.stored.Fault.Code, c.stored.Fault.Args = "columns", []string{"7", "3", "2"}
 		for _, language := range []string{"en", "pt-BR"} {
 			who := c.author
 			who.Language = language

@@ -8,6 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // sample is the preview of a person's message.
@@ -26,8 +27,8 @@ const phoneWeight = 4000
 
 // sample returns the preview that the parameter "person" chooses, the first one without it. An
 // invalid position wraps campaign.ErrNotFound.
-func (s *Pages) sample(p *web.Page, i campaign.Import) (shown sample, err error) {
-	shown = sample{Path: pathOf(i), At: 1, Of: i.Findings.Accepted + i.Findings.Invalid()}
+func (s *Pages) sample(p *web.Page, sub submission.Submission) (shown sample, err error) {
+	shown = sample{Path: pathOf(sub), At: 1, Of: sub.Check.Findings.Accepted + sub.Check.Findings.Invalid()}
 	if text := p.Query("person"); text != "" {
 		if shown.At, err = strconv.Atoi(text); err != nil || shown.At < 1 || shown.At > shown.Of {
 			return shown, campaign.ErrNotFound
@@ -36,7 +37,7 @@ func (s *Pages) sample(p *web.Page, i campaign.Import) (shown sample, err error)
 	of := max(1, shown.Of)
 	shown.Prior, shown.Next = shown.At-1, shown.At%of+1
 	shown.Random = (shown.At+rand.IntN(max(1, of-1)))%of + 1 //nolint:gosec // nobody gains from guessing it
-	line, vars, err := s.Imports.Message(p.R.Context(), i, shown.At-1)
+	line, vars, err := s.Intake.Message(p.R.Context(), sub, shown.At-1)
 	if errors.Is(err, campaign.ErrNotFound) { // sent already, or a part with fewer messages
 		shown.None = true
 		return shown, nil
@@ -44,11 +45,11 @@ func (s *Pages) sample(p *web.Page, i campaign.Import) (shown sample, err error)
 	if err != nil {
 		return shown, err
 	}
-	t, err := s.Store.TemplateVersion(p.R.Context(), i.TemplateID, i.TemplateVersion)
+	t, err := s.Store.TemplateVersion(p.R.Context(), sub.TemplateID, sub.TemplateVersion)
 	if err != nil {
 		return shown, err
 	}
-	shown.Trial = web.NewTrial(i.TemplateID, vars)
+	shown.Trial = web.NewTrial(sub.TemplateID, vars)
 	var values []string
 	for _, name := range t.Variables() {
 		values = append(values, vars[name])
@@ -62,11 +63,11 @@ func (s *Pages) showSample(p *web.Page) error {
 	if !p.Partial() {
 		return s.show(p)
 	}
-	i, err := s.find(p, p.R.PathValue("campaignId"))
+	sub, err := s.find(p, p.R.PathValue("campaignId"))
 	if err != nil {
 		return err
 	}
-	shown, err := s.sample(p, i)
+	shown, err := s.sample(p, sub)
 	if err != nil {
 		return err
 	}

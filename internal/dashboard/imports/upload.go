@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // maxName is the maximum number of characters of a campaign's name.
@@ -28,10 +29,12 @@ func (s *Pages) start(p *web.Page) error {
 	if err != nil {
 		return refuse(p, "ui.bad_form")
 	}
-	asked := campaign.Import{
+	asked := submission.Submission{
 		ID: campaign.ID{Tenant: p.Session.Tenant}, By: p.Session.Email, Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")),
 		Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
-		FileName: web.Short(path.Base(p.Field("fileName")), nameWeight), Size: size, Modified: web.Short(p.Field("modified"), nameWeight),
+		File: submission.File{
+			Name: web.Short(path.Base(p.Field("fileName")), nameWeight), Size: size, Modified: web.Short(p.Field("modified"), nameWeight),
+		},
 	}
 	if _, err := s.template(p, asked.TemplateID); errors.Is(err, campaign.ErrNotFound) {
 		return refuse(p, "refusal.template_not_found")
@@ -43,14 +46,14 @@ func (s *Pages) start(p *web.Page) error {
 		return refuse(p, "sending.no_name")
 	case utf8.RuneCountInString(asked.Name) > maxName:
 		return refuse(p, "sending.long_name", p.Number(maxName))
-	case s.Imports.Late(asked):
+	case s.Intake.TooLate(asked):
 		return refuse(p, "imports.late")
 	}
-	i, parts, err := s.Imports.Start(p.R.Context(), asked)
+	sub, parts, err := s.Intake.Start(p.R.Context(), asked)
 	if err != nil {
 		return answerError(p, err)
 	}
-	answer := started{ID: i.CampaignID, Parts: []int{}}
+	answer := started{ID: sub.CampaignID, Parts: []int{}}
 	for number := range parts {
 		answer.Parts = append(answer.Parts, number)
 	}
@@ -64,11 +67,11 @@ func (s *Pages) part(p *web.Page) error {
 	if err != nil {
 		return refuse(p, "ui.bad_form")
 	}
-	i, err := s.find(p, p.Field("id"))
+	sub, err := s.find(p, p.Field("id"))
 	if err != nil {
 		return answerError(p, err)
 	}
-	address, err := s.Imports.PartURL(p.R.Context(), i, number)
+	address, err := s.Intake.PartURL(p.R.Context(), sub, number)
 	if err != nil {
 		return answerError(p, err)
 	}
@@ -77,33 +80,33 @@ func (s *Pages) part(p *web.Page) error {
 
 // finish ends an upload whose parts were sent.
 func (s *Pages) finish(p *web.Page) error {
-	i, err := s.find(p, p.Field("id"))
+	sub, err := s.find(p, p.Field("id"))
 	if err != nil {
 		return answerError(p, err)
 	}
-	if err := s.Imports.Finish(p.R.Context(), i); err != nil {
+	if err := s.Intake.Finish(p.R.Context(), sub); err != nil {
 		return answerError(p, err)
 	}
-	return p.JSON(http.StatusOK, map[string]string{"path": pathOf(i)})
+	return p.JSON(http.StatusOK, map[string]string{"path": pathOf(sub)})
 }
 
 // Import starts a campaign whose file is an object on S3, and returns the path of its page.
 func (s *Pages) Import(p *web.Page, c web.LargeCampaign) (path string, err error) {
-	asked := campaign.Import{
+	asked := submission.Submission{
 		ID: campaign.ID{Tenant: p.Session.Tenant}, By: p.Session.Email, Name: c.Name, TemplateID: c.TemplateID, Schedule: c.Schedule, NotAfter: c.NotAfter,
-		FileName: c.FileName,
+		File: submission.File{Name: c.FileName},
 	}
-	if s.Imports.Late(asked) {
+	if s.Intake.TooLate(asked) {
 		return "", &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "imports.late"}
 	}
-	i, err := s.Imports.StartFrom(p.R.Context(), asked, c.Object)
+	sub, err := s.Intake.StartFrom(p.R.Context(), asked, c.Object)
 	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
 		return "", &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "imports.fault." + wrong.Code}
 	}
 	if errors.Is(err, campaign.ErrNotFound) {
 		return "", &web.Refusal{Status: http.StatusGone, Key: "imports.fault.file_gone"}
 	}
-	return pathOf(i), err
+	return pathOf(sub), err
 }
 
 func refuse(p *web.Page, key string, args ...any) error {

@@ -23,7 +23,6 @@ type Store struct {
 	*dynamo.ErasureStore
 	*dynamo.ExportStore
 	*dynamo.FailureStore
-	*dynamo.ImportStore
 	*dynamo.KeptPostStore
 	*dynamo.LaneStore
 	*dynamo.LedgerStore
@@ -32,6 +31,7 @@ type Store struct {
 	*dynamo.OptOutStore
 	*dynamo.ReplyStore
 	*dynamo.SettingStore
+	*dynamo.SubmissionStore
 	*dynamo.TapStore
 	*dynamo.TemplateStore
 	*dynamo.TenantStore
@@ -57,7 +57,6 @@ func New(tables dynamo.Tables) *Store {
 		ErasureStore:    s.Erasure,
 		ExportStore:     s.Exports,
 		FailureStore:    s.Failures,
-		ImportStore:     s.Imports,
 		KeptPostStore:   s.KeptPosts,
 		LaneStore:       s.Lanes,
 		LedgerStore:     s.Ledgers,
@@ -66,6 +65,7 @@ func New(tables dynamo.Tables) *Store {
 		OptOutStore:     s.OptOuts,
 		ReplyStore:      s.Replies,
 		SettingStore:    s.Settings,
+		SubmissionStore: s.Submissions,
 		TapStore:        s.Taps,
 		TemplateStore:   s.Templates,
 		TenantStore:     s.Tenants,

@@ -1,0 +1,88 @@
+package submission
+
+import "campaign-dispatch/internal/campaign"
+
+// Check is how far the file was read and checked, and what was found.
+type Check struct {
+	// Number is the number of times that the file was checked.
+	Number int   `json:"number,omitempty"`
+	Rows   int   `json:"rows"`  // lines that are not empty, up to the last written part
+	Parts  int   `json:"parts"` // written parts
+	Bytes  int64 `json:"bytes"` // read from the file
+	// Hash is the SHA-256 over the parts in order, hex.
+	Hash string `json:"hash"`
+	// ANSI reports whether the file is written in Windows-1252.
+	ANSI     bool     `json:"ansi,omitempty"`
+	Findings Findings `json:"findings"`
+}
+
+// MaxShown is the maximum number of lines that are listed for each kind of fault.
+const MaxShown = 20
+
+// Findings are what was found in the lines that were checked.
+type Findings struct {
+	Accepted int                  `json:"accepted"` // messages to valid numbers
+	OptedOut int                  `json:"optedOut"` // of Accepted, numbers that opted out
+	Rejected []LineFault          `json:"rejected"` // invalid numbers, by kind
+	Repeated Lines                `json:"repeated"` // numbers of an earlier line, which are left out
+	Omitted  []LineFault          `json:"omitted"`  // lines that are left out, by kind
+	BadURLs  Lines                `json:"badURLs"`  // messages with a URL that is not https
+	General  []string             `json:"general"`  // codes of refusals of the campaign
+	Classes  campaign.ClassCounts `json:"classes"`
+	Priced   bool                 `json:"priced"` // there are prices
+	Price    campaign.Money       `json:"price"`
+	// Budget is the budget on the day of sending, nil without limits.
+	Budget *campaign.BudgetFigures `json:"budget,omitempty"`
+}
+
+// Lines is a number of lines, with the first MaxShown.
+type Lines struct {
+	Count int   `json:"count"`
+	First []int `json:"first,omitempty"`
+}
+
+// Add counts a line.
+func (l *Lines) Add(line int) {
+	if l.Count++; len(l.First) < MaxShown {
+		l.First = append(l.First, line)
+	}
+}
+
+// LineFault is a kind of fault with its lines.
+type LineFault struct {
+	Code   string `json:"code"`
+	Column string `json:"column,omitempty"` // the variable, or uid
+	Lines
+}
+
+// Count counts a line of a kind.
+func Count(all []LineFault, line int, code, column string) []LineFault {
+	for n := range all {
+		if all[n].Code == code && all[n].Column == column {
+			all[n].Add(line)
+			return all
+		}
+	}
+	f := LineFault{Code: code, Column: column}
+	f.Add(line)
+	return append(all, f)
+}
+
+func total(all []LineFault) (n int) {
+	for _, f := range all {
+		n += f.Count
+	}
+	return n
+}
+
+// Faulty returns the number of lines that are left out because of a fault.
+func (f Findings) Faulty() int { return total(f.Omitted) }
+
+// Invalid returns the number of invalid numbers.
+func (f Findings) Invalid() int { return total(f.Rejected) }
+
+// People returns the number of people who get a message.
+func (f Findings) People() int { return max(0, f.Accepted-f.OptedOut) }
+
+// Fits reports whether the campaign may be sent.
+func (f Findings) Fits() bool { return len(f.General) == 0 && f.Accepted > 0 }

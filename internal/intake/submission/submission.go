@@ -1,0 +1,164 @@
+// Package submission has the values of a submission: a list of people on its way to become the
+// batches of a campaign.
+package submission
+
+import (
+	"strconv"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// State is the progress of a submission.
+type State string
+
+// The states of a submission.
+const (
+	StateUploading   State = "uploading"   // the browser sends the file
+	StateOpening     State = "opening"     // the file's columns are read
+	StateColumns     State = "columns"     // a person confirms the columns
+	StateChecking    State = "checking"    // the file is read and checked
+	StateReady       State = "ready"       // a person confirms the campaign
+	StateApproval    State = "approval"    // a second person has to approve it
+	StateSending     State = "sending"     // parts are being dispatched
+	StateInterrupted State = "interrupted" // a part was refused; the rest can be sent later
+	StateSent        State = "sent"        // all parts are dispatched
+	StateFailed      State = "failed"      // the file cannot be read
+	StateDiscarded   State = "discarded"   // a person discarded it, or cancelled its campaign
+)
+
+const (
+	// MaxSize is the maximum size of a file in bytes.
+	MaxSize = 200 << 20
+	// MaxLines is the maximum number of lines of a file.
+	MaxLines = 2_000_000
+	// MaxOpen is the maximum number of submissions of a tenant that are not closed.
+	MaxOpen = 20
+	// Life is how long a submission and its files are kept. The files are deleted earlier, as
+	// soon as they are sent or discarded.
+	Life = 7 * 24 * time.Hour
+)
+
+// Submission is a list of people that becomes a campaign. A function reads its file in parts of
+// campaign.MaxMessages, and dispatches each part as a batch. Its ID is the campaign's, so that a
+// repeated step sends nothing twice.
+type Submission struct {
+	campaign.ID
+	Version   int       `json:"-"` // number of writes of the row
+	State     State     `json:"state"`
+	By        string    `json:"by"` // email address of who uploads
+	CreatedAt time.Time `json:"createdAt"`
+	UpdatedAt time.Time `json:"updatedAt"`
+
+	Name            string `json:"name"`
+	TemplateID      string `json:"templateId"`
+	TemplateVersion int    `json:"templateVersion"` // as checked, the one that is sent
+	Schedule        string `json:"schedule,omitempty"`
+	NotAfter        string `json:"notAfter,omitempty"`
+
+	File     File     `json:"file"`
+	Columns  Columns  `json:"columns"`
+	Check    Check    `json:"check"`
+	Approval Approval `json:"approval"`
+	Sending  Sending  `json:"sending"`
+	Fault    Fault    `json:"fault"`
+}
+
+// File is the uploaded file.
+type File struct {
+	Name     string `json:"name"`
+	Size     int64  `json:"size"`               // bytes
+	Modified string `json:"modified,omitempty"` // time of its last change, as the browser gives it
+	Upload   string `json:"upload,omitempty"`   // ID of the upload
+	Tag      string `json:"tag,omitempty"`      // ETag of the uploaded file
+}
+
+// Columns are the columns of the file, and which of them are used, by index.
+type Columns struct {
+	Header []string `json:"header,omitempty"`
+	Phone  int      `json:"phone"`
+	UID    int      `json:"uid"`
+	Values []Column `json:"values,omitempty"` // by variable of the template
+	// First holds the cells of the first lines, shortened, while the columns can be chosen.
+	First [][]string `json:"first,omitempty"`
+}
+
+// Column is the column of a template's variable.
+type Column struct {
+	Name   string `json:"name"`
+	Column int    `json:"column"`
+}
+
+// Approval is the decision of a second person.
+type Approval struct {
+	AskedBy string `json:"askedBy,omitempty"` // email address of who asked for it, once it is approved
+}
+
+// Sending is how much is dispatched.
+type Sending struct {
+	Parts    int `json:"parts"`    // dispatched parts
+	Accepted int `json:"accepted"` // of their messages
+	Rejected int `json:"rejected"` // of their messages
+	// Erased is the number of their people who were erased before.
+	Erased int `json:"erased,omitempty"`
+	// RestAtOnce reports that the time of sending came too near before all parts were
+	// dispatched: the rest waits for it, and then goes at once.
+	RestAtOnce bool `json:"restAtOnce,omitempty"`
+}
+
+// Fault is why a submission failed or was interrupted: the code of a text, with its arguments.
+type Fault struct {
+	Code string   `json:"code,omitempty"`
+	Args []string `json:"args,omitempty"`
+}
+
+// Totals returns the totals of the submission after the dispatched parts.
+func (s Submission) Totals() campaign.SubmissionTotals {
+	found := s.Check.Findings
+	return campaign.SubmissionTotals{
+		Lines: s.Check.Rows, Invalid: found.Invalid(), Faulty: found.Faulty(), Repeated: found.Repeated.Count,
+		People: found.Accepted, Erased: s.Sending.Erased, Accepted: s.Sending.Accepted,
+		PartsToCome: s.Check.Parts - s.Sending.Parts, Until: s.ExpiresAt(),
+	}
+}
+
+// ExpiresAt returns when the submission and its files are deleted.
+func (s Submission) ExpiresAt() time.Time { return s.CreatedAt.Add(Life) }
+
+// Closed reports whether nothing of the submission is left to do.
+func (s Submission) Closed() bool {
+	return s.State == StateSent || s.State == StateFailed || s.State == StateDiscarded
+}
+
+// Working reports whether the submission waits for a function.
+func (s Submission) Working() bool {
+	return s.State == StateOpening || s.State == StateChecking || s.State == StateSending
+}
+
+// Prefix begins the keys of all files of submissions.
+const Prefix = "imports/"
+
+// Folder returns the prefix of the keys of the submission's files.
+func (s Submission) Folder() string { return Prefix + s.Tenant + "/" + s.CampaignID + "/" }
+
+// FileKey returns the key of the uploaded file.
+func (s Submission) FileKey() string { return s.Folder() + "file" }
+
+// PartKey returns the key of a part, from 1.
+func (s Submission) PartKey(part int) string { return s.Folder() + "part-" + strconv.Itoa(part) }
+
+// PartID identifies a part of the file as it was checked last, from 1.
+func (s Submission) PartID(part int) string {
+	return campaign.Digest(s.CampaignID + "\n" + s.File.Tag + "\n" + strconv.Itoa(s.Check.Number) + "\n" + strconv.Itoa(part))
+}
+
+// Task asks to continue a submission. It can arrive more than once.
+type Task struct {
+	Tenant     string `json:"tenant"`
+	CampaignID string `json:"campaignId"`
+	// Receives is the number of times the task was received, including this one.
+	Receives int `json:"-"`
+}
+
+// Received sets the number of times the task was received.
+func (t *Task) Received(times int) { t.Receives = times }
