@@ -130,11 +130,11 @@ func TestControl_UnsentRefused(t *testing.T) {
 	t.Parallel()
 	body := `{"schedule":"` + noon.Add(time.Hour).Format(time.RFC3339) + `"}`
 	for state, want := range map[submission.State][2]string{
-		submission.StateReady:     {"404 campaign_not_found", "404 campaign_not_found"},
-		submission.StateApproval:  {"404 campaign_not_found", "404 campaign_not_found"},
-		submission.StateDiscarded: {"404 campaign_not_found", "404 campaign_not_found"},
-		submission.StateSending:   {"409 campaign_not_accepted", "202 cancelling"},
-		submission.StateInterrupted:   {"409 campaign_not_accepted", "202 cancelling"},
+		submission.StateReady:       {"404 campaign_not_found", "404 campaign_not_found"},
+		submission.StateApproval:    {"404 campaign_not_found", "404 campaign_not_found"},
+		submission.StateDiscarded:   {"404 campaign_not_found", "404 campaign_not_found"},
+		submission.StateSending:     {"409 campaign_not_accepted", "202 cancelling"},
+		submission.StateInterrupted: {"409 campaign_not_accepted", "202 cancelling"},
 	} {
 		d := newService(t)
 		d.file(state, "Entregas")
