@@ -80,6 +80,30 @@ func (p part) call(sub submission.Submission, number int) dispatch.Call {
 	return c
 }
 
+// saveClosed saves a submission that has ended, and deletes its files. Sweep repeats a deletion
+// that was interrupted.
+func saveClosed(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
+	sub.FilesLeft, sub.Repairs, sub.Columns.First = true, 0, nil
+	sub, err := store.SaveSubmission(ctx, sub)
+	if err != nil {
+		return err
+	}
+	return clean(ctx, store, blobs, sub)
+}
+
+// clean deletes the files of a closed submission. It can be repeated.
+func clean(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
+	if err := deleteFiles(ctx, blobs, sub); err != nil || !sub.FilesLeft {
+		return err
+	}
+	sub.FilesLeft = false
+	_, err := store.SaveSubmission(ctx, sub)
+	if errors.Is(err, campaign.ErrLostRace) { // another one has cleaned up
+		return nil
+	}
+	return err
+}
+
 // atOnce is the number of files deleted at once.
 const atOnce = 8
 
