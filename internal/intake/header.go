@@ -52,7 +52,7 @@ func (w *Worker) readHeader(ctx context.Context, sub submission.Submission) erro
 	}
 	match(&sub, rows.Columns, t.Variables(), known)
 	sub.State = submission.StateColumns
-	_, err = w.Store.SaveSubmission(ctx, sub)
+	_, err = w.save(ctx, sub)
 	return err
 }
 

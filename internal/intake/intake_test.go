@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -44,9 +43,12 @@ type queue struct {
 	delay time.Duration
 }
 
-func (q *queue) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
+func (q *queue) Send(ctx context.Context, _ string, body []byte, delay time.Duration) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if err := ctx.Err(); err != nil { // of a dead process
+		return err
+	}
 	q.delay = max(q.delay, delay)
 	var t submission.Task
 	if err := json.Unmarshal(body, &t); err != nil {
@@ -78,15 +80,24 @@ type company struct {
 
 func newCompany(t *testing.T) *company {
 	t.Helper()
-	c := &company{t: t, env: stackenv.Load(t), queue: &queue{}, now: noon, tenant: "t-" + rand.Text()}
+	return newCompanyIn(t, stackenv.Load(t))
+}
+
+func newCompanyIn(t *testing.T, env stackenv.Env) *company {
+	t.Helper()
+	c := &company{t: t, env: env, queue: &queue{}, now: noon, tenant: "t-" + rand.Text()}
 	c.store, c.blobs = c.stores(c.env.AWS())
-	c.Service = &intake.Service{
-		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Tasks: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute,
-	}
+	c.Service = c.service(c.store, c.blobs)
 	c.t1 = campaign.Template{ID: random.UUID(), Tenant: c.tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi {{nome}}"}}
 	_, err := c.store.PutTemplate(t.Context(), c.t1)
 	c.must(err)
 	return c
+}
+
+func (c *company) service(store *dynamotest.Store, blobs *s3.Store) *intake.Service {
+	return &intake.Service{
+		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute,
+	}
 }
 
 func (c *company) stores(cfg aws.Config) (*dynamotest.Store, *s3.Store) {
@@ -859,130 +870,7 @@ func TestDiscard_WhileReading(t *testing.T) {
 	}
 }
 
-// A submission whose task was lost continues when somebody looks at it.
-func TestSubmission_LostTask(t *testing.T) {
-	t.Parallel()
-	c := newCompany(t)
-	sub := c.upload(five, nil)
-	c.must(c.Check(t.Context(), sub, recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}, c.t1))
-	c.queue.tasks = nil
-	_, err := c.Submission(t.Context(), sub.ID)
-	c.must(err)
-	if len(c.queue.tasks) > 0 {
-		t.Error("the task was queued while it may be running")
-	}
-	c.now = c.now.Add(5 * time.Minute)
-	_, err = c.Submission(t.Context(), sub.ID)
-	c.must(err)
-	c.run()
-	if got := c.stored(sub); got.State != submission.StateReady || got.Check.Rows != 5 {
-		t.Errorf("%s after %d rows", got.State, got.Check.Rows)
-	}
-}
-
 var errDead = errors.New("the process is dead")
-
-// process dies at a call: before it is made, or after it without seeing the answer.
-type process struct {
-	mu    sync.Mutex
-	calls int
-	at    int
-	after bool
-	die   context.CancelFunc
-
-	transport http.Transport // its connections are the process's own
-}
-
-func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.calls++
-	if p.calls > p.at || p.calls == p.at && !p.after {
-		p.die()
-		return nil, errDead
-	}
-	res, err := p.transport.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(res.Body)
-	err = errors.Join(err, res.Body.Close())
-	if p.calls == p.at {
-		p.die()
-		return nil, errDead
-	}
-	res.Body = io.NopCloser(bytes.NewReader(body))
-	return res, err
-}
-
-// handleUntil handles a task in a process that dies at a call. It reports whether the process
-// ended before.
-func (c *company) handleUntil(task submission.Task, at int, after bool) (ended bool) {
-	c.t.Helper()
-	ctx, die := context.WithCancel(c.t.Context())
-	p := &process{at: at, after: after, die: die}
-	defer p.transport.CloseIdleConnections()
-	defer die()
-	cfg := c.env.AWS()
-	cfg.HTTPClient = &http.Client{Transport: p}
-	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
-	store, blobs := c.stores(cfg)
-	failed := c.worker(store, blobs, c.queue).Handle(ctx, []submission.Task{task})
-	if p.calls < at {
-		c.must(failed[0])
-		return true
-	}
-	return false
-}
-
-// Whatever call a process dies at, the task that the queue delivers again finds the same and
-// sends each message once.
-func TestWorker_DeathAtAnyCall(t *testing.T) {
-	t.Parallel()
-	c := newCompany(t)
-	const file = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n11988880003;c;Caio\n" +
-		"11988880001;again;Ana\n11988880006;;Fay\n123;h;Gil\n"
-	want := c.ready(file, nil)
-	for _, after := range []bool{false, true} {
-		for step, begin := range map[string]func() submission.Submission{
-			"reading": func() submission.Submission {
-				sub := c.upload(file, nil)
-				c.must(c.Check(t.Context(), sub, recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}, c.t1))
-				return sub
-			},
-			"sending": func() submission.Submission {
-				sub := c.ready(file, nil)
-				c.must(c.Send(t.Context(), sub))
-				return sub
-			},
-		} {
-			at := 1
-			for ended := false; !ended; at++ {
-				sub := begin()
-				task := c.queue.tasks[0]
-				ended = c.handleUntil(task, at, after)
-				c.run()
-				if got := c.stored(sub); step == "reading" {
-					if diff := cmp.Diff(want.Check.Findings, got.Check.Findings); diff != "" || got.State != submission.StateReady || got.Check.Hash != want.Check.Hash || got.Check.Parts != want.Check.Parts {
-						t.Fatalf("%s, death at call %d (after it: %t): %s, %d parts (-want +got):\n%s", step, at, after, got.State, got.Check.Parts, diff)
-					}
-				} else {
-					if diff := cmp.Diff(map[string]int{"1": 2, "2": 1}, c.batches(sub)); diff != "" || got.State != submission.StateSent || got.Sending.Accepted != 3 || got.Sending.Rejected != 1 {
-						t.Fatalf("%s, death at call %d (after it: %t): %s %q, %d accepted (-want +got):\n%s", step, at, after, got.State, got.Fault.Code, got.Sending.Accepted, diff)
-					}
-					if s := c.totals(got); s.Accepted != 3 || s.PartsToCome != 0 {
-						t.Fatalf("%s, death at call %d (after it: %t): %+v", step, at, after, s)
-					}
-				}
-				c.store, c.blobs = c.stores(c.env.AWS())
-				c.must(c.discard(sub))
-			}
-			if at < 15 {
-				t.Errorf("%s: only %d calls", step, at)
-			}
-		}
-	}
-}
 
 // discard closes a submission, so that the tenant's limit is not reached.
 func (c *company) discard(sub submission.Submission) error {

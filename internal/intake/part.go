@@ -86,8 +86,29 @@ func (p part) call(sub submission.Submission, number, people int) dispatch.Call 
 	return c
 }
 
-// atOnce is the number of files deleted at once.
-const atOnce = 8
+// saveClosed saves a submission that has ended, and deletes its files. Sweep repeats a deletion
+// that was interrupted.
+func saveClosed(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
+	sub.FilesLeft, sub.Repairs, sub.Columns.First = true, 0, nil
+	sub, err := store.SaveSubmission(ctx, sub)
+	if err != nil {
+		return err
+	}
+	return clean(ctx, store, blobs, sub)
+}
+
+// clean closes the parts of a closed submission, and saves that no files are left. It can be repeated.
+func clean(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
+	if err := closeParts(ctx, store, blobs, sub); err != nil || !sub.FilesLeft {
+		return err
+	}
+	sub.FilesLeft = false
+	_, err := store.SaveSubmission(ctx, sub)
+	if errors.Is(err, campaign.ErrLostRace) { // another one has cleaned up
+		return nil
+	}
+	return err
+}
 
 // closeParts deletes the files of a closed submission, after its campaign expects no more parts of a
 // discarded one. A part may have been accepted while it was discarded. It can be repeated.
@@ -99,6 +120,9 @@ func closeParts(ctx context.Context, store Store, blobs Blobs, sub submission.Su
 	}
 	return deleteFiles(ctx, blobs, sub)
 }
+
+// atOnce is the number of files deleted at once.
+const atOnce = 8
 
 // deleteFiles deletes the file of a submission and all its parts, also those of an earlier check.
 // It can be repeated.

@@ -154,7 +154,7 @@ func (r *reader) readPart(ctx context.Context, rows *recipients.File) (more bool
 			return false, err
 		}
 	}
-	r.Submission, err = r.Store.SaveSubmission(ctx, next)
+	r.Submission, err = r.save(ctx, next)
 	return more, err
 }
 
@@ -269,6 +269,6 @@ func (r *reader) finish(ctx context.Context) error {
 	if b := next.Check.Findings.Budget; b != nil && b.Exceeded() && !slices.Contains(next.Check.Findings.General, campaign.CodeBudgetExceeded) {
 		next.Check.Findings.General = append(next.Check.Findings.General, campaign.CodeBudgetExceeded)
 	}
-	_, err := r.Store.SaveSubmission(ctx, next)
+	_, err := r.save(ctx, next)
 	return err
 }

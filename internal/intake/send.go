@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/metrics"
@@ -48,7 +47,7 @@ func (w *Worker) saveMoved(ctx context.Context, sub submission.Submission) (subm
 		return sub, err
 	}
 	now.Sending.RestAtOnce = false
-	return w.Store.SaveSubmission(ctx, now)
+	return w.save(ctx, now)
 }
 
 // moved returns a submission with the time to which its campaign was rescheduled.
@@ -68,8 +67,7 @@ func moved(ctx context.Context, store Store, sub submission.Submission) (submiss
 
 // untilDue returns the time until the schedule, which is negative after it and without one.
 func (w *Worker) untilDue(sub submission.Submission) time.Duration {
-	due, _ := localtime.Parse(sub.Schedule)
-	return due.Sub(w.Now())
+	return sub.Due().Sub(w.Now())
 }
 
 // sendPart dispatches the next part and saves the progress.
@@ -89,14 +87,14 @@ func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submi
 	sent, err := w.accept(ctx, p.call(sub, number, people))
 	if wrong, ok := errors.AsType[*fault](err); ok && wrong.code == codeTooSoon && !sub.Sending.RestAtOnce && (sub.Sending.Parts > 0 || w.untilDue(sub) > 0) {
 		sub.Sending.RestAtOnce = true
-		return w.Store.SaveSubmission(ctx, sub)
+		return w.save(ctx, sub)
 	}
 	if err != nil {
 		return sub, err
 	}
 	sub.Sending.Parts, sub.Sending.Accepted, sub.Sending.Rejected = number, sub.Sending.Accepted+sent.Accepted, sub.Sending.Rejected+sent.Rejected
 	sub.Sending.Erased += people - sent.Accepted
-	return w.Store.SaveSubmission(ctx, sub)
+	return w.save(ctx, sub)
 }
 
 // accept dispatches a part, which may be accepted already. It skips a part that erasures have left
@@ -134,7 +132,7 @@ func (w *Worker) finish(ctx context.Context, sub submission.Submission) error {
 		return err
 	}
 	sub.State, sub.Fault = submission.StateSent, submission.Fault{}
-	if _, err := w.Store.SaveSubmission(ctx, sub); err != nil {
+	if _, err := w.save(ctx, sub); err != nil {
 		return err
 	}
 	metrics.Add(ctx, metrics.SubmissionsSent, 1)

@@ -20,9 +20,6 @@ const (
 	// uploadLife is how long an upload can be continued. The bucket's lifecycle deletes
 	// unfinished ones after a day.
 	uploadLife = 20 * time.Hour
-	// lostAfter is the age of a working submission's last progress from which its task counts as
-	// lost. It exceeds the function's timeout.
-	lostAfter = 150 * time.Second
 )
 
 // Uploads are the uploads in parts. The error wraps campaign.ErrNotFound if an upload does not
@@ -135,25 +132,14 @@ func (s *Service) create(ctx context.Context, sub submission.Submission) (submis
 	return sub, nil, err
 }
 
-// Submission returns a submission, and continues it if its task was lost. The rest of a stopped one has
-// the time to which its campaign was rescheduled. The error wraps campaign.ErrNotFound if the
-// submission does not exist.
+// Submission returns a submission. The rest of an interrupted one has the time to which its
+// campaign was rescheduled. The error wraps campaign.ErrNotFound if the submission does not exist.
 func (s *Service) Submission(ctx context.Context, id campaign.ID) (submission.Submission, error) {
 	sub, err := s.Store.Submission(ctx, id)
-	if err == nil && sub.State == submission.StateInterrupted {
-		return moved(ctx, s.Store, sub)
-	}
-	if err != nil || !sub.Working() || s.Now().Sub(sub.UpdatedAt) < lostAfter {
+	if err != nil || sub.State != submission.StateInterrupted {
 		return sub, err
 	}
-	saved, err := s.Store.SaveSubmission(ctx, sub) // so that the next request does not queue it too
-	if errors.Is(err, campaign.ErrLostRace) {
-		return sub, nil
-	}
-	if err != nil {
-		return sub, err
-	}
-	return saved, queue(ctx, s.Tasks, id, 0)
+	return moved(ctx, s.Store, sub)
 }
 
 // PartURL returns the URL to which a part of an upload is sent with PUT.
@@ -198,8 +184,10 @@ func (s *Service) finishUpload(ctx context.Context, sub submission.Submission) e
 	return s.Uploads.FinishUpload(ctx, sub.FileKey(), sub.File.Upload)
 }
 
-// work saves a submission and queues its task. If another request was faster, it does nothing.
+// work saves a submission and queues its task. Sweep queues it if the process dies in between. If
+// another request was faster, it does nothing.
 func (s *Service) work(ctx context.Context, sub submission.Submission) error {
+	sub.Repairs = 0
 	_, err := s.Store.SaveSubmission(ctx, sub)
 	if errors.Is(err, campaign.ErrLostRace) {
 		return nil
@@ -281,21 +269,19 @@ func (s *Service) AwaitApproval(ctx context.Context, sub submission.Submission) 
 // Discard closes a submission and deletes its files. Batches that are dispatched remain. It can
 // be repeated.
 func (s *Service) Discard(ctx context.Context, sub submission.Submission) error {
-	if sub.Closed() && sub.State != submission.StateDiscarded {
+	if sub.State == submission.StateDiscarded {
+		return clean(ctx, s.Store, s.Uploads, sub)
+	}
+	if sub.Closed() {
 		return nil
 	}
-	uploading := sub.State == submission.StateUploading
-	sub.State, sub.Columns.First = submission.StateDiscarded, nil
-	sub, err := s.Store.SaveSubmission(ctx, sub)
-	if err != nil {
-		return err
-	}
-	if uploading {
+	if sub.State == submission.StateUploading {
 		if err := s.Uploads.AbortFile(ctx, sub.FileKey(), sub.File.Upload); err != nil {
 			return err
 		}
 	}
-	return closeParts(ctx, s.Store, s.Uploads, sub)
+	sub.State = submission.StateDiscarded
+	return saveClosed(ctx, s.Store, s.Uploads, sub)
 }
 
 // Message returns the line and the variables of the message at a position in the parts, from

@@ -110,6 +110,9 @@ func (w *Worker) handle(ctx context.Context, t submission.Task) error {
 	if err != nil {
 		return err
 	}
+	if sub.Repairs > submission.MaxRepairs && sub.Working() {
+		return w.end(ctx, sub.ID, &fault{code: faultDamaged})
+	}
 	err = w.run(ctx, sub)
 	switch wrong, isFault := errors.AsType[*fault](err); {
 	case errors.Is(err, campaign.ErrLostRace):
@@ -132,7 +135,7 @@ func (w *Worker) run(ctx context.Context, sub submission.Submission) error {
 	case submission.StateSending:
 		return w.send(ctx, sub)
 	case submission.StateSent, submission.StateFailed, submission.StateDiscarded: // the deletion was interrupted
-		return closeParts(ctx, w.Store, w.Blobs, sub)
+		return clean(ctx, w.Store, w.Blobs, sub)
 	case submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval, submission.StateInterrupted:
 	}
 	return nil
@@ -144,7 +147,13 @@ func (w *Worker) deleteLeft(ctx context.Context, id campaign.ID) error {
 	if err != nil || !sub.Closed() {
 		return err
 	}
-	return closeParts(ctx, w.Store, w.Blobs, sub)
+	return clean(ctx, w.Store, w.Blobs, sub)
+}
+
+// save saves what a step has done.
+func (w *Worker) save(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
+	sub.Repairs = 0
+	return w.Store.SaveSubmission(ctx, sub)
 }
 
 // fault is why a submission cannot continue.
@@ -167,10 +176,11 @@ func (w *Worker) end(ctx context.Context, id campaign.ID, why *fault) error {
 	if sub.State == submission.StateFailed {
 		metrics.Add(ctx, metrics.SubmissionsFailed, 1)
 	}
-	if sub, err = w.Store.SaveSubmission(ctx, sub); err != nil || !sub.Closed() {
-		return err
+	if sub.Closed() {
+		return saveClosed(ctx, w.Store, w.Blobs, sub)
 	}
-	return closeParts(ctx, w.Store, w.Blobs, sub)
+	_, err = w.save(ctx, sub)
+	return err
 }
 
 // ended returns the state of a submission after a fault.

@@ -25,7 +25,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/privacy/optout"
@@ -636,10 +635,6 @@ func (m mortal) SetFailing(ctx context.Context, b campaign.Batch, failing campai
 
 func (m mortal) CreateCancelled(ctx context.Context, c campaign.Campaign) error {
 	return m.w.death.call("CreateCancelled", func() error { return m.w.store.CreateCancelled(ctx, c) })
-}
-
-func (m mortal) Submission(ctx context.Context, id campaign.ID) (submission.Submission, error) {
-	return call(m, "Submission", func() (submission.Submission, error) { return m.w.store.Submission(ctx, id) })
 }
 
 func (m mortal) MarkSent(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {

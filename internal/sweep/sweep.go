@@ -1,5 +1,6 @@
 // Package sweep repeats lost work: batches that were not released in time, frames that
-// were not sent, messages without a delivery status, and webhooks that were not posted.
+// were not sent, messages without a delivery status, webhooks that were not posted, and steps
+// of submissions.
 package sweep
 
 import (
@@ -13,13 +14,14 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/retry"
 )
 
-// Store reads unfinished batches and deliveries, and changes when they are checked.
+// Store reads unfinished batches, deliveries and submissions, and changes when they are checked.
 type Store interface {
 	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	// DueDeliveries yields due deliveries of the Webhooks table, which has its own shards.
@@ -27,10 +29,13 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
+	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	// The following change a row if it is unchanged since it was read.
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
+	// SaveSubmission returns an error that wraps campaign.ErrLostRace after another write.
+	SaveSubmission(ctx context.Context, sub submission.Submission) (submission.Submission, error)
 }
 
 // Recorder ends batches.
@@ -43,7 +48,7 @@ type Recorder interface {
 	Close(ctx context.Context, b campaign.Batch) error
 }
 
-// Sweeper checks all batches and deliveries that are due. Concurrent sweeps are safe:
+// Sweeper checks all batches, deliveries and submissions that are due. Concurrent sweeps are safe:
 // consumers ignore duplicate tasks.
 type Sweeper struct {
 	Store    Store
@@ -58,6 +63,7 @@ type Sweeper struct {
 	Waiting func(ctx context.Context) (int, error)
 	Notify  port.BatchQueue
 	Revokes port.BatchQueue
+	Intake  port.BatchQueue
 	Shards  int // of the index of due items
 	// DeliveryShards is the number of shards of the Webhooks table's index.
 	DeliveryShards int
@@ -93,6 +99,7 @@ const (
 	closed    action = "closed"    // messages without a delivery status expired
 	completed action = "completed" // an interrupted completion was repeated
 	notified  action = "notified"  // the task of a delivery was queued again
+	continued action = "continued" // the task of a submission was queued again
 	stopping  action = "stopping"  // messages of a batch that was cancelled before its release
 	moving    action = "moving"    // batches without the due time of their rescheduled campaign
 	over      action = "over"      // expired batches, deleted soon by DynamoDB
@@ -103,7 +110,7 @@ const (
 
 // lost lists the actions that repeat lost work. The other actions are regular work of the
 // sweep.
-var lost = [...]action{released, resent, finished, completed, stopping, moving}
+var lost = [...]action{released, resent, finished, completed, continued, stopping, moving}
 
 // Part selects the shards whose number modulo Of is Part. The zero Part selects all shards.
 type Part struct {
@@ -231,6 +238,8 @@ func (r *shardSweep) process(ctx context.Context) error {
 			if len(r.campaigns) < maxEnded {
 				r.campaigns = append(r.campaigns, *due.Campaign)
 			}
+		case due.Submission != nil:
+			r.processSubmission(ctx, *due.Submission)
 		default:
 			r.processBatch(ctx, due.Batch)
 		}

@@ -20,6 +20,7 @@ type due struct {
 	*dynamo.DeliveryStore
 	*dynamo.LaneStore
 	*dynamo.LedgerStore
+	*dynamo.SubmissionStore
 }
 
 type history struct {
@@ -34,7 +35,7 @@ func Handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	frames := sqs.New(c.AWS, c.SendQueueURL)
 	sweeper := &sweep.Sweeper{
-		Store:    due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers},
+		Store:    due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers, stores.Submissions},
 		Recorder: recorder.New(c, stores),
 		Purge:    (&retention.Purger{Store: stores.Erasure, Now: time.Now}).PurgeIfExpired,
 		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Days, stores.Tenants}, Now: time.Now}).Recount,
@@ -42,6 +43,7 @@ func Handler(c app.Config) lambda.Handler {
 		Frames:   frames, Waiting: frames.Waiting,
 		Notify:  sqs.New(c.AWS, c.NotifyQueueURL),
 		Revokes: sqs.New(c.AWS, c.RevokeQueueURL),
+		Intake:  sqs.New(c.AWS, c.IntakeQueueURL),
 		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
 		After: c.SweepAfter, Now: time.Now,
 	}

@@ -22,8 +22,8 @@ const duePage = 250
 
 var errBadKey = errors.New("not a batch key")
 
-// Due yields the due batches, circuits and campaigns of one of DueShards, the longest
-// overdue first. The index is eventually consistent, so items may have changed. The
+// Due yields the due batches, circuits, campaigns and submissions of one of DueShards, the
+// longest overdue first. The index is eventually consistent, so items may have changed. The
 // sequence ends at the first error.
 func (s *BatchStore) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
@@ -55,6 +55,9 @@ func readDue(row Item) (campaign.Due, error) {
 	}
 	if id, ok := campaignOf(row); ok && getText(row, "sk") == metaSK {
 		return campaign.Due{Campaign: &id, Check: check}, nil
+	}
+	if id, ok := submissionOf(row); ok {
+		return campaign.Due{Submission: &id, Check: check}, nil
 	}
 	ref, err := batchRef(row)
 	return campaign.Due{Batch: ref, Check: check}, err

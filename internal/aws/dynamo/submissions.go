@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -16,19 +17,29 @@ import (
 
 const submissionPrefix = "SUBMISSION#"
 
+// submissionsPrefix begins the partition keys.
+const submissionsPrefix = "SUBMISSIONS#"
+
 func submissionKey(id campaign.ID) Item {
-	return Item{"pk": text("SUBMISSIONS#" + id.Tenant), "sk": text(submissionPrefix + id.CampaignID)}
+	return Item{"pk": text(submissionsPrefix + id.Tenant), "sk": text(submissionPrefix + id.CampaignID)}
+}
+
+// submissionOf returns the ID of a submission's row, false for other rows.
+func submissionOf(row Item) (id campaign.ID, ok bool) {
+	tenant, ofTenant := strings.CutPrefix(getText(row, "pk"), submissionsPrefix)
+	campaignID, isSubmission := strings.CutPrefix(getText(row, "sk"), submissionPrefix)
+	return campaign.ID{Tenant: tenant, CampaignID: campaignID}, ofTenant && isSubmission
 }
 
 // columnsKey is the row of the columns that a tenant has confirmed.
 func columnsKey(tenant string) Item {
-	return Item{"pk": text("SUBMISSIONS#" + tenant), "sk": text("COLUMNS")}
+	return Item{"pk": text(submissionsPrefix + tenant), "sk": text("COLUMNS")}
 }
 
 // Submissions returns a tenant's submissions, ordered by ID.
 func (s *SubmissionStore) Submissions(ctx context.Context, tenant string) ([]submission.Submission, error) {
 	var damaged error
-	all, err := list(ctx, &s.table, "SUBMISSIONS#"+tenant, submissionPrefix, func(id string, row Item) submission.Submission {
+	all, err := list(ctx, &s.table, submissionsPrefix+tenant, submissionPrefix, func(id string, row Item) submission.Submission {
 		sub, err := readSubmission(campaign.ID{Tenant: tenant, CampaignID: id}, row)
 		if err != nil {
 			damaged = err
@@ -51,7 +62,8 @@ func (s *SubmissionStore) Submission(ctx context.Context, id campaign.ID) (submi
 }
 
 // SaveSubmission writes the next version of a submission if sub.Version is the stored one, 0 for
-// a new submission, and returns it. The error wraps campaign.ErrLostRace otherwise.
+// a new submission, and returns it. The error wraps campaign.ErrLostRace otherwise. No other write
+// changes a submission.
 func (s *SubmissionStore) SaveSubmission(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
 	was := sub.Version
 	sub.Version, sub.UpdatedAt = was+1, s.Now()
@@ -61,6 +73,9 @@ func (s *SubmissionStore) SaveSubmission(ctx context.Context, sub submission.Sub
 	}
 	row := submissionKey(sub.ID)
 	row["data"], row["version"] = bytesOf(data), number(sub.Version)
+	if next := sub.NextCheck(sub.UpdatedAt); !next.IsZero() {
+		row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: sub.ID})), millis(next)
+	}
 	row["write"] = text(rand.Text()) // the SDK repeats puts without a response
 	setEnd(row, sub.ExpiresAt())
 	_, err = s.Client.PutItem(ctx, &dynamodb.PutItemInput{

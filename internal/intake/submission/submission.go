@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 )
 
 // State is the progress of a submission.
@@ -62,6 +63,11 @@ type Submission struct {
 	Approval Approval `json:"approval"`
 	Sending  Sending  `json:"sending"`
 	Fault    Fault    `json:"fault"`
+
+	// FilesLeft reports that the submission is closed, and that its files are being deleted.
+	FilesLeft bool `json:"filesLeft,omitempty"`
+	// Repairs is how often in a row its task was queued again, because nothing was saved.
+	Repairs int `json:"repairs,omitempty"`
 }
 
 // File is the uploaded file.
@@ -133,6 +139,34 @@ func (s Submission) Closed() bool {
 // Working reports whether the submission waits for a function.
 func (s Submission) Working() bool {
 	return s.State == StateOpening || s.State == StateChecking || s.State == StateSending
+}
+
+// Due returns when the campaign is to be sent, zero for immediately.
+func (s Submission) Due() time.Time {
+	due, _ := localtime.Parse(s.Schedule) // invalid times are refused before
+	return due
+}
+
+const (
+	// RepairAfter is how long after a write the task of a submission counts as lost. It exceeds
+	// the function's timeout.
+	RepairAfter = 150 * time.Second
+	// MaxRepairs is how often in a row a task is queued again before the submission ends.
+	MaxRepairs = 8
+	// maxDoubled is how often the time until the next repair is doubled.
+	maxDoubled = 6
+)
+
+// NextCheck returns when the task of a submission that is written now counts as lost. It is zero
+// for a submission without one.
+func (s Submission) NextCheck(now time.Time) time.Time {
+	if !s.Working() && !s.FilesLeft {
+		return time.Time{}
+	}
+	if due := s.Due(); s.State == StateSending && s.Sending.RestAtOnce && due.After(now) { // the task waits for it
+		now = due
+	}
+	return now.Add(RepairAfter << min(s.Repairs, maxDoubled))
 }
 
 // Prefix begins the keys of all files of submissions.

@@ -2,6 +2,7 @@ package submission_test
 
 import (
 	"testing"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
@@ -29,6 +30,33 @@ func TestSubmission_PartID(t *testing.T) {
 	for name, id := range other {
 		if id == sub.PartID(1) {
 			t.Errorf("%s has the same identity", name)
+		}
+	}
+}
+
+// A task counts as lost 150 seconds after the last write. Each repair in a row doubles the time.
+func TestSubmission_NextCheck(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2036, 11, 21, 12, 0, 0, 0, time.UTC)
+	soon := now.Add(time.Minute).Format(time.RFC3339)
+	for name, test := range map[string]struct {
+		sub  submission.Submission
+		want time.Duration // 0 for never
+	}{
+		"opening":                {submission.Submission{State: submission.StateOpening}, 150 * time.Second},
+		"checking":               {submission.Submission{State: submission.StateChecking}, 150 * time.Second},
+		"sending":                {submission.Submission{State: submission.StateSending, Schedule: soon}, 150 * time.Second},
+		"the rest waits":         {submission.Submission{State: submission.StateSending, Schedule: soon, Sending: submission.Sending{RestAtOnce: true}}, 210 * time.Second},
+		"the rest is late":       {submission.Submission{State: submission.StateSending, Schedule: "2036-11-20T12:00:00Z", Sending: submission.Sending{RestAtOnce: true}}, 150 * time.Second},
+		"repaired twice":         {submission.Submission{State: submission.StateChecking, Repairs: 2}, 600 * time.Second},
+		"repaired often":         {submission.Submission{State: submission.StateChecking, Repairs: 1000}, 160 * time.Minute},
+		"a person decides":       {submission.Submission{State: submission.StateReady}, 0},
+		"files are being erased": {submission.Submission{State: submission.StateDiscarded, FilesLeft: true}, 150 * time.Second},
+		"closed":                 {submission.Submission{State: submission.StateDiscarded}, 0},
+	} {
+		next := test.sub.NextCheck(now)
+		if got := next.Sub(now); test.want == 0 != next.IsZero() || test.want > 0 && got != test.want {
+			t.Errorf("%s: in %v, want %v", name, got, test.want)
 		}
 	}
 }

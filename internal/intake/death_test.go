@@ -1,0 +1,294 @@
+package intake_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/sweep"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// process dies at a call: before it is made, or after it without seeing the answer.
+type process struct {
+	mu    sync.Mutex
+	calls int
+	at    int
+	after bool
+	die   context.CancelFunc
+
+	transport http.Transport // its connections are the process's own
+}
+
+func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls++
+	if p.calls > p.at || p.calls == p.at && !p.after {
+		p.die()
+		return nil, errDead
+	}
+	res, err := p.transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(res.Body)
+	err = errors.Join(err, res.Body.Close())
+	if p.calls == p.at {
+		p.die()
+		return nil, errDead
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	return res, err
+}
+
+// step is something that a process does with a submission: a request, or the task of a function.
+type step func(ctx context.Context, s *intake.Service, w *intake.Worker, sub submission.Submission) error
+
+// until does a step in a process that dies at a call. It reports whether the process ended before.
+func (c *company) until(at int, after bool, do step, sub submission.Submission) (ended bool) {
+	c.t.Helper()
+	ctx, die := context.WithCancel(c.t.Context())
+	p := &process{at: at, after: after, die: die}
+	defer p.transport.CloseIdleConnections()
+	defer die()
+	cfg := c.env.AWS()
+	cfg.HTTPClient = &http.Client{Transport: p}
+	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
+	store, blobs := c.stores(cfg)
+	err := do(ctx, c.service(store, blobs), c.worker(store, blobs, c.queue), sub)
+	if p.calls < at {
+		c.must(err)
+		return true
+	}
+	return false
+}
+
+// task is the task of a submission.
+func task(ctx context.Context, _ *intake.Service, w *intake.Worker, sub submission.Submission) error {
+	return w.Handle(ctx, []submission.Task{{Tenant: sub.Tenant, CampaignID: sub.CampaignID}})[0]
+}
+
+// SendAll queues tasks at once, as sweep does.
+func (q *queue) SendAll(ctx context.Context, group string, bodies [][]byte) error {
+	for _, body := range bodies {
+		if err := q.Send(ctx, group, body, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// releases are tasks that nobody takes.
+type releases struct{}
+
+func (releases) SendAll(context.Context, string, [][]byte) error { return nil }
+
+// shard returns the shard of the index in which a submission stands, false if it does not.
+func (c *company) shard(sub submission.Submission) (int, bool) {
+	c.t.Helper()
+	row, err := c.store.Tables().Client.GetItem(c.t.Context(), &dynamodb.GetItemInput{
+		TableName: aws.String(c.env["CAMPAIGNS_TABLE"]), ConsistentRead: aws.Bool(true), Key: map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: "SUBMISSIONS#" + sub.Tenant}, "sk": &types.AttributeValueMemberS{Value: "SUBMISSION#" + sub.CampaignID},
+		},
+	})
+	c.must(err)
+	due, ok := row.Item["due"].(*types.AttributeValueMemberS)
+	if !ok {
+		return 0, false
+	}
+	shard, err := strconv.Atoi(due.Value)
+	c.must(err)
+	return shard, true
+}
+
+// sweepOnly lets sweep run each minute, and the tasks that it queues. All others are lost.
+func (c *company) sweepOnly(sub submission.Submission) {
+	c.t.Helper()
+	c.queue.tasks = nil
+	sweeper := &sweep.Sweeper{
+		Store: c.store, Intake: c.queue, Releases: releases{}, Shards: dynamo.DueShards, After: time.Minute, Now: func() time.Time { return c.now },
+	}
+	for end := c.now.Add(4 * time.Minute); c.now.Before(end); c.now = c.now.Add(time.Minute) {
+		shard, due := c.shard(sub)
+		if !due {
+			return
+		}
+		c.must(sweeper.Sweep(c.t.Context(), sweep.Part{Part: shard, Of: dynamo.DueShards}))
+		c.run()
+	}
+	if _, due := c.shard(sub); due {
+		c.t.Errorf("the submission is not finished after four minutes: %s", c.stored(sub).State)
+	}
+}
+
+const mixed = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n11988880003;c;Caio\n" +
+	"11988880001;again;Ana\n11988880006;;Fay\n123;h;Gil\n"
+
+var columns = recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}
+
+// uploaded returns a submission whose file is sent, but not opened.
+func (c *company) uploaded() submission.Submission {
+	c.t.Helper()
+	sub, _, err := c.Start(c.t.Context(), submission.Submission{
+		ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c " + rand.Text(), TemplateID: c.t1.ID,
+		File: submission.File{Name: "f.csv", Size: int64(len(mixed)), Modified: rand.Text()},
+	})
+	c.must(err)
+	c.put(sub, 1, mixed)
+	return sub
+}
+
+// opening, checking, sending and discarded return a submission whose task is queued.
+func (c *company) opening() submission.Submission {
+	sub := c.uploaded()
+	c.must(c.Finish(c.t.Context(), sub))
+	return c.stored(sub)
+}
+
+func (c *company) checking() submission.Submission {
+	sub := c.upload(mixed, nil)
+	c.must(c.Check(c.t.Context(), sub, columns, c.t1))
+	return c.stored(sub)
+}
+
+func (c *company) sending() submission.Submission {
+	sub := c.ready(mixed, nil)
+	c.must(c.Send(c.t.Context(), sub))
+	return c.stored(sub)
+}
+
+// wantOpen, wantReady, wantSent and wantDiscarded return what is wrong with a submission.
+func (c *company) wantOpen(sub submission.Submission) string {
+	if sub.State != submission.StateColumns || sub.Columns.Phone != 0 || sub.Columns.UID != 1 || len(sub.Columns.First) != 3 {
+		return "it is not open"
+	}
+	return ""
+}
+
+func (c *company) wantReady(sub submission.Submission) string {
+	want := submission.Check{
+		Number: sub.Check.Number, Rows: 6, Parts: 2, Bytes: int64(len(mixed)), Hash: sub.Check.Hash,
+		Findings: submission.Findings{
+			Accepted: 3, Repeated: submission.Lines{Count: 1, First: []int{5}}, Rejected: sub.Check.Findings.Rejected, Classes: sub.Check.Findings.Classes,
+			Omitted: []submission.LineFault{{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{6}}}},
+		},
+	}
+	if sub.State != submission.StateReady || sub.Check.Hash == "" {
+		return "it is not ready"
+	}
+	return cmp.Diff(want, sub.Check)
+}
+
+func (c *company) wantSent(sub submission.Submission) string {
+	if sub.State != submission.StateSent || sub.Sending.Accepted != 3 || sub.Sending.Rejected != 1 || len(c.files(sub)) > 0 {
+		return "it is not sent"
+	}
+	if s := c.totals(sub); s.Accepted != 3 || s.PartsToCome != 0 {
+		return fmt.Sprintf("the totals are %+v", s)
+	}
+	return cmp.Diff(map[string]int{"1": 2, "2": 1}, c.batches(sub))
+}
+
+func (c *company) wantDiscarded(sub submission.Submission) string {
+	if sub.State != submission.StateDiscarded || len(c.files(sub)) > 0 || len(c.batches(sub)) > 0 {
+		return "it is not discarded"
+	}
+	return ""
+}
+
+// deaths are the steps in which a process can die, with the least number of their calls.
+var deaths = map[string]struct {
+	begin func(c *company) submission.Submission
+	do    step
+	want  func(c *company, sub submission.Submission) string
+	calls int
+}{
+	"opening":  {(*company).opening, task, (*company).wantOpen, 5},
+	"checking": {(*company).checking, task, (*company).wantReady, 14},
+	"sending":  {(*company).sending, task, (*company).wantSent, 14},
+	"the request that ends the upload": {(*company).uploaded, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
+		return s.Finish(ctx, sub)
+	}, (*company).wantOpen, 4},
+	"the request that checks": {func(c *company) submission.Submission { return c.upload(mixed, nil) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
+		return s.Check(ctx, sub, columns, campaign.Template{Version: 1})
+	}, (*company).wantReady, 2},
+	"the request that sends": {func(c *company) submission.Submission { return c.ready(mixed, nil) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
+		return s.Send(ctx, sub)
+	}, (*company).wantSent, 1},
+	"the request that discards": {func(c *company) submission.Submission { return c.ready(mixed, nil) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
+		return s.Discard(ctx, sub)
+	}, (*company).wantDiscarded, 5},
+}
+
+// eachDeath lets a process die at each call of each step, before and after it, and continues by
+// what remains.
+func eachDeath(t *testing.T, remains func(c *company, sub submission.Submission)) {
+	t.Helper()
+	for name, test := range deaths {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := maps.Clone(stackenv.Load(t))
+			env["CAMPAIGNS_TABLE"] = env.OwnTable(t, env["CAMPAIGNS_TABLE"]) // sweep finds nothing else
+			c := newCompanyIn(t, env)
+			for _, after := range []bool{false, true} {
+				at := 1
+				for ended := false; !ended; at++ {
+					sub := test.begin(c)
+					ended = c.until(at, after, test.do, sub)
+					if now := c.stored(sub); now.Version == sub.Version && now.NextCheck(c.now).IsZero() { // a person sees the same page, and tries again
+						c.must(test.do(t.Context(), c.Service, c.worker(c.store, c.blobs, c.queue), now))
+					}
+					remains(c, sub)
+					got := c.stored(sub)
+					if diff := test.want(c, got); diff != "" {
+						t.Fatalf("death at call %d (after it: %t): %s, %q: %s", at, after, got.State, got.Fault.Code, diff)
+					}
+					c.must(c.discard(sub))
+				}
+				if at < test.calls {
+					t.Errorf("only %d calls", at)
+				}
+			}
+		})
+	}
+}
+
+// Whatever call a process dies at, the task that the queue delivers again finds the same and
+// sends each message once.
+func TestWorker_DeathAtAnyCall(t *testing.T) {
+	t.Parallel()
+	eachDeath(t, func(c *company, sub submission.Submission) {
+		body, err := json.Marshal(submission.Task{Tenant: sub.Tenant, CampaignID: sub.CampaignID})
+		c.must(err)
+		c.must(c.queue.Send(c.t.Context(), sub.Tenant, body, 0))
+		c.run()
+	})
+}
+
+// Whatever call a process dies at, even if its task is lost, sweep has the submission finished
+// within four minutes. Nobody has to open a page.
+func TestSweep_DeathAtAnyCall(t *testing.T) {
+	t.Parallel()
+	eachDeath(t, (*company).sweepOnly)
+}

@@ -1,0 +1,89 @@
+package sweep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/sweep"
+)
+
+func (m mortal) Submission(ctx context.Context, id campaign.ID) (submission.Submission, error) {
+	return call(m, "Submission", func() (submission.Submission, error) { return m.w.store.Submission(ctx, id) })
+}
+
+func (m mortal) SaveSubmission(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
+	return call(m, "SaveSubmission", func() (submission.Submission, error) { return m.w.store.SaveSubmission(ctx, sub) })
+}
+
+// oneSubmission is a store with a due submission, and the queue of its tasks.
+type oneSubmission struct {
+	sweep.Store
+
+	stored  submission.Submission
+	missing error
+	raced   error
+	did     []string
+}
+
+func (s *oneSubmission) Due(context.Context, int, time.Time) iter.Seq2[campaign.Due, error] {
+	return func(yield func(campaign.Due, error) bool) { yield(campaign.Due{Submission: &s.stored.ID}, nil) }
+}
+
+func (s *oneSubmission) Submission(context.Context, campaign.ID) (submission.Submission, error) {
+	return s.stored, s.missing
+}
+
+func (s *oneSubmission) SaveSubmission(_ context.Context, sub submission.Submission) (submission.Submission, error) {
+	if s.raced == nil {
+		s.stored, s.did = sub, append(s.did, fmt.Sprintf("saved with %d repairs", sub.Repairs))
+	}
+	return sub, s.raced
+}
+
+func (s *oneSubmission) SendAll(_ context.Context, group string, bodies [][]byte) error {
+	for _, body := range bodies {
+		s.did = append(s.did, "queued for "+group+": "+string(body))
+	}
+	return nil
+}
+
+func TestSweep_Submission(t *testing.T) {
+	t.Parallel()
+	const queued = `queued for t: {"tenant":"t","campaignId":"c"}`
+	late := beginning.Add(-submission.RepairAfter)
+	for name, test := range map[string]struct {
+		store oneSubmission
+		want  string
+	}{
+		"its task is lost":      {oneSubmission{stored: submission.Submission{State: submission.StateChecking, UpdatedAt: late}}, "saved with 1 repairs, " + queued},
+		"its files are left":    {oneSubmission{stored: submission.Submission{State: submission.StateDiscarded, FilesLeft: true, UpdatedAt: late}}, "saved with 1 repairs, " + queued},
+		"a step was just saved": {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: beginning}}, ""},
+		"it was queued again":   {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: late, Repairs: 1}}, ""},
+		"a person decides":      {oneSubmission{stored: submission.Submission{State: submission.StateReady, UpdatedAt: late}}, ""},
+		"it is deleted":         {oneSubmission{missing: campaign.ErrNotFound}, ""},
+		"its worker is faster":  {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: late}, raced: campaign.ErrLostRace}, ""},
+		"it cannot be saved":    {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: late}, raced: errors.New("unavailable")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := test.store
+			s.stored.ID = campaign.ID{Tenant: "t", CampaignID: "c"}
+			sweeper := &sweep.Sweeper{Store: &s, Intake: &s, Shards: 1, Now: func() time.Time { return beginning }}
+			if err := sweeper.Sweep(t.Context(), sweep.Part{}); err != nil {
+				t.Error(err)
+			}
+			if diff := cmp.Diff(test.want, strings.Join(s.did, ", ")); diff != "" {
+				t.Errorf("it did (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
