@@ -235,9 +235,11 @@ func (c *company) batches(sub submission.Submission) map[string]int {
 // files returns the names of the files of a submission that are left.
 func (c *company) files(sub submission.Submission) (names []string) {
 	c.t.Helper()
-	for o, err := range c.blobs.List(c.t.Context(), submission.Prefix+sub.Tenant+"/"+sub.CampaignID+"/") {
-		c.must(err)
-		names = append(names, o.Key[strings.LastIndex(o.Key, "/")+1:])
+	for _, folder := range sub.Folders() {
+		for o, err := range c.blobs.List(c.t.Context(), folder) {
+			c.must(err)
+			names = append(names, strings.TrimPrefix(o.Key, folder))
+		}
 	}
 	return names
 }
@@ -825,8 +827,8 @@ func TestDiscard_DeletesFiles(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.ready(five, nil)
-	if len(c.files(sub)) != 4 {
-		t.Errorf("files: %v", c.files(sub))
+	if diff := cmp.Diff([]string{"file", "check-1/part-1", "check-1/part-2", "check-1/part-3"}, c.files(sub)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	c.must(c.Discard(t.Context(), sub))
 	if left := c.files(sub); len(left) > 0 || c.stored(sub).State != submission.StateDiscarded {
@@ -852,9 +854,9 @@ type discarding struct {
 	discard func()
 }
 
-func (d discarding) Put(ctx context.Context, key string, body []byte, contentType string) error {
+func (d discarding) PutOnce(ctx context.Context, key string, body []byte, contentType string) error {
 	d.discard()
-	return d.Blobs.Put(ctx, key, body, contentType)
+	return d.Blobs.PutOnce(ctx, key, body, contentType)
 }
 
 func TestDiscard_WhileReading(t *testing.T) {
@@ -867,6 +869,80 @@ func TestDiscard_WhileReading(t *testing.T) {
 	c.must(w.Handle(t.Context(), c.queue.tasks)[0])
 	if left := c.files(sub); len(left) > 0 || c.stored(sub).State != submission.StateDiscarded {
 		t.Errorf("files %v are left of a submission that is %s", left, c.stored(sub).State)
+	}
+}
+
+// late returns a worker that is interrupted before it writes its first part.
+func (c *company) late(meanwhile func()) *intake.Worker {
+	w := c.worker(c.store, c.blobs, c.queue)
+	w.Blobs = discarding{c.blobs, sync.OnceFunc(meanwhile)}
+	return w
+}
+
+// A late function of an earlier check replaces no part of what is approved.
+func TestCheck_LateWorker(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.upload(five, nil)
+	c.must(c.Check(t.Context(), sub, columns, c.t1))
+	first := c.queue.tasks
+	var approved []byte
+	w := c.late(func() {
+		c.run()
+		c.must(c.Check(t.Context(), c.stored(sub), recipients.Columns{Phone: 0, UID: 2, Values: []recipients.Value{{Name: "nome", Column: 1}}}, c.t1))
+		c.run()
+		var err error
+		approved, err = c.blobs.Get(t.Context(), c.stored(sub).PartKey(1))
+		c.must(err)
+	})
+	c.must(w.Handle(t.Context(), first)[0])
+	sub = c.stored(sub)
+	body, err := c.blobs.Get(t.Context(), sub.PartKey(1))
+	c.must(err)
+	if diff := cmp.Diff(string(approved), string(body)); diff != "" || sub.State != submission.StateReady || sub.Check.Number != 2 {
+		t.Errorf("%s after check %d, part (-approved +now):\n%s", sub.State, sub.Check.Number, diff)
+	}
+	if sub = c.send(sub); sub.State != submission.StateSent || sub.Sending.Accepted != 5 {
+		t.Errorf("%s, %q, %d accepted", sub.State, sub.Fault.Code, sub.Sending.Accepted)
+	}
+}
+
+// A late function writes nobody again who was erased meanwhile.
+func TestCheck_LateWorkerAfterErasure(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.upload(five, nil)
+	c.must(c.Check(t.Context(), sub, columns, c.t1))
+	first := c.queue.tasks
+	w := c.late(func() {
+		c.run()
+		c.erase(c.stored(sub), 1, 1)
+	})
+	c.must(w.Handle(t.Context(), first)[0])
+	if sub = c.send(c.stored(sub)); sub.State != submission.StateSent || sub.Sending.Accepted != 4 {
+		t.Errorf("%s, %q, %d accepted, want 4", sub.State, sub.Fault.Code, sub.Sending.Accepted)
+	}
+}
+
+// A submission whose task is lost again and again ends, so that nobody waits for it in vain.
+func TestSubmission_RepairedInVain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		begin func(c *company) submission.Submission
+		want  submission.State
+	}{"checking": {(*company).checking, submission.StateFailed}, "sending": {(*company).sending, submission.StateInterrupted}} {
+		c := newCompany(t)
+		sub := test.begin(c)
+		sub.Repairs = submission.MaxRepairs + 1
+		_, err := c.store.SaveSubmission(t.Context(), sub)
+		c.must(err)
+		c.run()
+		if sub = c.stored(sub); sub.State != test.want || sub.Fault.Code != "damaged" {
+			t.Errorf("%s: %s, %q; want it %s", name, sub.State, sub.Fault.Code, test.want)
+		}
+		if test.want == submission.StateInterrupted && c.send(sub).State != submission.StateSent {
+			t.Errorf("%s: the rest is not sent: %s", name, c.stored(sub).State)
+		}
 	}
 }
 

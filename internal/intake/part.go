@@ -129,11 +129,13 @@ const atOnce = 8
 func deleteFiles(ctx context.Context, blobs Blobs, sub submission.Submission) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(atOnce)
-	for o, err := range blobs.List(ctx, sub.Folder()) {
-		if err != nil {
-			return errors.Join(err, all.Wait())
+	for _, folder := range sub.Folders() {
+		for o, err := range blobs.List(ctx, folder) {
+			if err != nil {
+				return errors.Join(err, all.Wait())
+			}
+			all.Go(func() error { return blobs.Delete(ctx, o.Key) })
 		}
-		all.Go(func() error { return blobs.Delete(ctx, o.Key) })
 	}
 	return all.Wait()
 }

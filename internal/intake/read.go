@@ -212,7 +212,7 @@ func (r *reader) writePart(ctx context.Context, next *submission.Submission, p p
 	next.Check.Hash = chain(next.Check.Hash, body)
 	steps, ctx := errgroup.WithContext(ctx)
 	key := next.PartKey(next.Check.Parts)
-	steps.Go(func() error { return r.Blobs.Put(ctx, key, body, "application/x-ndjson") })
+	steps.Go(func() error { return r.Blobs.PutOnce(ctx, key, body, "application/x-ndjson") })
 	var v dispatch.Verdict
 	steps.Go(func() (err error) {
 		v, err = r.Dispatch.Check(ctx, p.call(*next, next.Check.Parts, people))

@@ -66,7 +66,9 @@ type Store interface {
 // Blobs stores the parts. The error wraps campaign.ErrNotFound if an object does not exist.
 type Blobs interface {
 	Get(ctx context.Context, key string) ([]byte, error)
-	Put(ctx context.Context, key string, body []byte, contentType string) error
+	// PutOnce writes an object that does not exist, or exists with the same content. The error
+	// wraps campaign.ErrLostRace if it has another content.
+	PutOnce(ctx context.Context, key string, body []byte, contentType string) error
 	Delete(ctx context.Context, key string) error
 	List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error]
 }

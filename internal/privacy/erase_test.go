@@ -246,7 +246,7 @@ func TestErase_OtherSheet(t *testing.T) {
 		w.must(err)
 	}
 	w.must(book.Close())
-	w.put(submission.Prefix+w.tenant.ID+"/campaign/file", file.Bytes())
+	w.put(submission.WorkPrefix+w.tenant.ID+"/campaign/file", file.Bytes())
 	if done := w.erase(caio); done.Uploads != 0 {
 		t.Errorf("a workbook without the number was erased: %+v", done)
 	}
@@ -260,8 +260,8 @@ func TestErase_PartDispatchedMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
 	w.accept(1, bruno)
-	part := submission.Prefix + w.tenant.ID + "/" + w.id.CampaignID + "/part-2"
-	w.put(part, fmt.Appendf(nil, "campaign-dispatch part 1\n{\"phone\":%q}\n", written(ana)))
+	part := submission.PartsPrefix + w.tenant.ID + "/" + w.id.CampaignID + "/check-1/part-2"
+	w.put(part, fmt.Appendf(nil, "campaign-dispatch part 1 people 1\n{\"phone\":%q}\n", written(ana)))
 	service := w.service()
 	service.Progress = func(what string, _, _ int) {
 		body, err := w.blobs.Get(t.Context(), part)

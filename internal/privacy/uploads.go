@@ -17,7 +17,7 @@ import (
 // too, that contain the person's number, with the matching lines.
 func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []string) error) error {
 	var found errorCollector
-	for _, prefix := range []string{"uploads/", campaign.DraftPrefix, submission.Prefix} {
+	for _, prefix := range []string{"uploads/", campaign.DraftPrefix, submission.WorkPrefix, submission.PartsPrefix} {
 		if err := p.eachFile(ctx, prefix+p.tenant.ID+"/", &found, visit); err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (p *person) eachFile(ctx context.Context, prefix string, found *errorCollec
 		}
 		found.add(err)
 		lines := p.linesOf(content)
-		if strings.HasPrefix(o.Key, submission.Prefix) && !isPart(o.Key) {
+		if strings.HasPrefix(o.Key, submission.WorkPrefix) {
 			lines = p.linesOfLarge(ctx, content)
 		}
 		if len(lines) > 0 {
@@ -48,9 +48,7 @@ func (p *person) eachFile(ctx context.Context, prefix string, found *errorCollec
 }
 
 // isPart reports whether an object is a part of a large file, with a message in each line.
-func isPart(key string) bool {
-	return strings.HasPrefix(key, submission.Prefix) && strings.Contains(key, "/part-")
-}
+func isPart(key string) bool { return strings.HasPrefix(key, submission.PartsPrefix) }
 
 // linesOfLarge returns the lines of a CSV file or a workbook that contain the person's number.
 // If only other sheets of a workbook contain it, it returns their texts.

@@ -59,3 +59,21 @@ func TestChange_NotFound(t *testing.T) {
 		t.Errorf("what is deleted meanwhile: %v", err)
 	}
 }
+
+func TestPutOnce(t *testing.T) {
+	t.Parallel()
+	env := stackenv.Load(t)
+	blobs := s3.New(env.AWS(), env["BUCKET"], true)
+	key := "errors/" + rand.Text()
+	for _, again := range []bool{false, true} {
+		if err := blobs.PutOnce(t.Context(), key, []byte("a"), "text/csv"); err != nil {
+			t.Errorf("again %t: %v", again, err)
+		}
+	}
+	if err := blobs.PutOnce(t.Context(), key, []byte("b"), "text/csv"); !errors.Is(err, campaign.ErrLostRace) {
+		t.Errorf("another content: %v", err)
+	}
+	if got, err := blobs.Get(t.Context(), key); err != nil || string(got) != "a" {
+		t.Errorf("stored: %q, %v", got, err)
+	}
+}

@@ -36,6 +36,25 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, contentType st
 	return s.put(ctx, key, body, contentType, nil)
 }
 
+// PutOnce writes an object that does not exist, or exists with the same content. The error wraps
+// campaign.ErrLostRace if it has another content.
+func (s *Store) PutOnce(ctx context.Context, key string, body []byte, contentType string) error {
+	_, err := s.Client.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(body), ContentType: &contentType, IfNoneMatch: aws.String("*"),
+	})
+	if err == nil {
+		return nil
+	}
+	if !hasCode(err, "PreconditionFailed", "ConditionalRequestConflict") {
+		return fmt.Errorf("put object once: %w", err)
+	}
+	there, err := s.Get(ctx, key)
+	if err == nil && !bytes.Equal(there, body) {
+		err = fmt.Errorf("put object once: %w", campaign.ErrLostRace)
+	}
+	return err
+}
+
 func (s *Store) put(ctx context.Context, key string, body []byte, contentType string, cacheControl *string) error {
 	_, err := s.Client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(body), ContentType: &contentType, CacheControl: cacheControl,

@@ -169,17 +169,27 @@ func (s Submission) NextCheck(now time.Time) time.Time {
 	return now.Add(RepairAfter << min(s.Repairs, maxDoubled))
 }
 
-// Prefix begins the keys of all files of submissions.
-const Prefix = "imports/"
+// The prefixes of the keys of all uploaded files and of all their parts.
+const (
+	WorkPrefix  = "work/"
+	PartsPrefix = "parts/"
+)
 
-// Folder returns the prefix of the keys of the submission's files.
-func (s Submission) Folder() string { return Prefix + s.Tenant + "/" + s.CampaignID + "/" }
+func (s Submission) folder() string { return s.Tenant + "/" + s.CampaignID + "/" }
+
+// Folders returns the prefixes of the keys of the submission's files and parts.
+func (s Submission) Folders() []string {
+	return []string{WorkPrefix + s.folder(), PartsPrefix + s.folder()}
+}
 
 // FileKey returns the key of the uploaded file.
-func (s Submission) FileKey() string { return s.Folder() + "file" }
+func (s Submission) FileKey() string { return WorkPrefix + s.folder() + "file" }
 
-// PartKey returns the key of a part, from 1.
-func (s Submission) PartKey(part int) string { return s.Folder() + "part-" + strconv.Itoa(part) }
+// PartKey returns the key of a part, from 1. Each check of the file has its own, so that a late
+// function of an earlier check cannot replace what was approved.
+func (s Submission) PartKey(part int) string {
+	return PartsPrefix + s.folder() + "check-" + strconv.Itoa(s.Check.Number) + "/part-" + strconv.Itoa(part)
+}
 
 // PartID identifies a part of the file as it was checked last, from 1.
 func (s Submission) PartID(part int) string {
