@@ -148,9 +148,12 @@ func (s Submission) Due() time.Time {
 }
 
 const (
-	// RepairAfter is how long after a write the task of a submission counts as lost. It exceeds
-	// the function's timeout.
+	// RepairAfter is how long after a write the task of a submission counts as lost, less the
+	// slot. It exceeds the function's timeout.
 	RepairAfter = 150 * time.Second
+	// slot is the time in which all writes have the same next check, because each change of it
+	// writes the index too.
+	slot = 20 * time.Second
 	// MaxRepairs is how often in a row a task is queued again before the submission ends.
 	MaxRepairs = 8
 	// maxDoubled is how often the time until the next repair is doubled.
@@ -166,7 +169,7 @@ func (s Submission) NextCheck(now time.Time) time.Time {
 	if due := s.Due(); s.State == StateSending && s.Sending.RestAtOnce && due.After(now) { // the task waits for it
 		now = due
 	}
-	return now.Add(RepairAfter << min(s.Repairs, maxDoubled))
+	return now.Add(RepairAfter << min(s.Repairs, maxDoubled)).Truncate(slot)
 }
 
 // The prefixes of the keys of all uploaded files and of all their parts.
