@@ -907,6 +907,39 @@ func TestCheck_LateWorker(t *testing.T) {
 	}
 }
 
+// failing is a store of parts that fails, after something else has happened.
+type failing struct {
+	intake.Blobs
+	meanwhile func()
+}
+
+func (f failing) PutOnce(context.Context, string, []byte, string) error {
+	f.meanwhile()
+	return errDead
+}
+
+// What a late function cannot read does not end the next check.
+func TestCheck_LateFailure(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.upload(five, nil)
+	c.must(c.Check(t.Context(), sub, columns, c.t1))
+	first := c.queue.tasks
+	first[0].Receives = 5
+	w := c.worker(c.store, c.blobs, c.queue)
+	w.Blobs = failing{c.blobs, func() {
+		c.run()
+		c.must(c.Check(t.Context(), c.stored(sub), columns, c.t1))
+	}}
+	if err := w.Handle(t.Context(), first)[0]; !errors.Is(err, errDead) {
+		t.Error(err)
+	}
+	c.run()
+	if sub = c.stored(sub); sub.State != submission.StateReady || sub.Check.Number != 2 {
+		t.Errorf("%s, %q, after check %d", sub.State, sub.Fault.Code, sub.Check.Number)
+	}
+}
+
 // A late function writes nobody again who was erased meanwhile.
 func TestCheck_LateWorkerAfterErasure(t *testing.T) {
 	t.Parallel()

@@ -113,7 +113,7 @@ func (w *Worker) handle(ctx context.Context, t submission.Task) error {
 		return err
 	}
 	if sub.Repairs > submission.MaxRepairs && sub.Working() {
-		return w.end(ctx, sub.ID, &fault{code: faultDamaged})
+		return w.end(ctx, sub, &fault{code: faultDamaged})
 	}
 	err = w.run(ctx, sub)
 	switch wrong, isFault := errors.AsType[*fault](err); {
@@ -121,9 +121,9 @@ func (w *Worker) handle(ctx context.Context, t submission.Task) error {
 		slog.InfoContext(ctx, "submission continued elsewhere", "tenant", sub.Tenant, "campaign_id", sub.CampaignID)
 		return w.deleteLeft(ctx, sub.ID)
 	case isFault:
-		return w.end(ctx, sub.ID, wrong)
+		return w.end(ctx, sub, wrong)
 	case err != nil && t.Receives >= maxReceives: // so that the page does not show it as in progress
-		return errors.Join(err, w.end(ctx, sub.ID, &fault{code: faultDamaged}))
+		return errors.Join(err, w.end(ctx, sub, &fault{code: faultDamaged}))
 	}
 	return err
 }
@@ -167,10 +167,10 @@ type fault struct {
 func (f *fault) Error() string { return "submission: " + f.code }
 
 // end fails a submission that is being read, or interrupts one that is being sent. It discards one
-// whose campaign was cancelled.
-func (w *Worker) end(ctx context.Context, id campaign.ID, why *fault) error {
-	sub, err := w.Store.Submission(ctx, id)
-	if err != nil || !sub.Working() {
+// whose campaign was cancelled. What began since the submission was read goes on.
+func (w *Worker) end(ctx context.Context, read submission.Submission, why *fault) error {
+	sub, err := w.Store.Submission(ctx, read.ID)
+	if err != nil || !sub.Working() || sub.State != read.State || sub.Check.Number != read.Check.Number {
 		return err
 	}
 	slog.WarnContext(ctx, "submission ended", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "state", sub.State, "code", why.code)
