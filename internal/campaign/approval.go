@@ -27,7 +27,7 @@ type Approval struct {
 	FileName        string
 	Hash            string // SHA-256 of the file, hex
 	People          int    // lines of the file, without repeated numbers
-	Import          bool   // it is an Import with the ID of the campaign
+	Import          bool   // it is a submission with the ID of the campaign
 	Draft           string // the draft that becomes the campaign, or ""
 	DraftVersion    int    // that was asked for
 	By              string // email address of who asked

@@ -180,7 +180,16 @@ func (c *company) sending() submission.Submission {
 	return c.stored(sub)
 }
 
-// wantOpen, wantReady, wantSent and wantDiscarded return what is wrong with a submission.
+// interrupted returns a submission whose rest was refused after the first part.
+func (c *company) interrupted() submission.Submission {
+	sub := c.sendFirst(c.ready(mixed, nil))
+	c.queue.tasks, sub.State = nil, submission.StateInterrupted
+	sub, err := c.store.SaveSubmission(c.t.Context(), sub)
+	c.must(err)
+	return sub
+}
+
+// wantOpen, wantReady, wantSent, wantDiscarded and wantRestDiscarded return what is wrong with a submission.
 func (c *company) wantOpen(sub submission.Submission) string {
 	if sub.State != submission.StateColumns || sub.Columns.Phone != 0 || sub.Columns.UID != 1 || len(sub.Columns.First) != 3 {
 		return "it is not open"
@@ -219,6 +228,16 @@ func (c *company) wantDiscarded(sub submission.Submission) string {
 	return ""
 }
 
+func (c *company) wantRestDiscarded(sub submission.Submission) string {
+	if sub.State != submission.StateDiscarded || len(c.files(sub)) > 0 {
+		return "it is not discarded"
+	}
+	if s := c.totals(sub); s.Accepted != 2 || s.NeverAccepted() != 1 {
+		return fmt.Sprintf("the totals are %+v", s)
+	}
+	return cmp.Diff(map[string]int{"1": 2}, c.batches(sub))
+}
+
 // deaths are the steps in which a process can die, with the least number of their calls.
 var deaths = map[string]struct {
 	begin func(c *company) submission.Submission
@@ -241,6 +260,9 @@ var deaths = map[string]struct {
 	"the request that discards": {func(c *company) submission.Submission { return c.ready(mixed, nil) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
 		return s.Discard(ctx, sub)
 	}, (*company).wantDiscarded, 5},
+	"the request that discards the rest": {(*company).interrupted, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
+		return s.Discard(ctx, sub)
+	}, (*company).wantRestDiscarded, 6},
 }
 
 // eachDeath lets a process die at each call of the steps, before and after it, and continues by

@@ -117,7 +117,7 @@ func approvalRow(a campaign.Approval) Item {
 		row["decidedAt"] = millis(a.DecidedAt)
 	}
 	life := campaign.DraftLife
-	if a.Import && a.State == campaign.ApprovalWaiting { // it ends with the import
+	if a.Import && a.State == campaign.ApprovalWaiting { // it ends with the submission
 		life = submission.Life
 	}
 	end := a.At.Add(life)
