@@ -140,10 +140,10 @@ func TestSharing_ManyCampaigns(t *testing.T) {
 }
 
 // The reservations of lost tasks, as after a crash, go to other tasks. Which tasks are lost
-// is random, so the figures are the means of several simulations.
+// is random, so the figures are the means of several simulations: 2, or 5 in `make prove`.
 func TestSharing_LostFrames(t *testing.T) {
 	t.Parallel()
-	const simulations = 5
+	simulations := testsize.Of(2, 5)
 	share, writes := 0.0, 0.0
 	for range simulations {
 		synctest.Test(t, func(t *testing.T) {
@@ -153,8 +153,8 @@ func TestSharing_LostFrames(t *testing.T) {
 			}
 			f := o.figures(t, o.simulate(t, map[time.Duration]func(){0: func() { o.dispatch("c", 40_000) }}))
 			f.keepsRate(t, 50)
-			share += f.share / simulations
-			writes += f.writes / simulations
+			share += f.share / float64(simulations)
+			writes += f.writes / float64(simulations)
 		})
 	}
 	if share < 0.95 || writes > 2 {

@@ -12,7 +12,8 @@ import (
 const apiIDFile = "http-api-id"
 
 // proxy forwards requests to the deployed HTTP API. As API Gateway does, it replaces
-// X-Forwarded-For with the client's address.
+// X-Forwarded-For with the client's address and upgrades no connection: Java's HTTP client asks
+// for HTTP/2 in each request, and the emulator would drop the request's body.
 func (s Stack) proxy() http.Handler {
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,6 +30,8 @@ func (s Stack) proxy() http.Handler {
 			r.Out.URL.RawQuery = r.In.URL.RawQuery // keeps malformed parameters
 			peer, _, _ := net.SplitHostPort(r.In.RemoteAddr)
 			r.Out.Header.Set("X-Forwarded-For", peer)
+			r.Out.Header.Del("Connection")
+			r.Out.Header.Del("Upgrade")
 		}}
 		forward.ServeHTTP(w, r)
 	})

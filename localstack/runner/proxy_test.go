@@ -35,7 +35,7 @@ func TestProxy_ForwardedRequest(t *testing.T) {
 	t.Parallel()
 	s := stackWith(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		_, _ = w.Write([]byte(r.Method + " " + r.RequestURI + " " + r.Header.Get("X-Forwarded-For") + " " + string(body)))
+		_, _ = w.Write([]byte(r.Method + " " + r.RequestURI + " " + r.Header.Get("X-Forwarded-For") + r.Header.Get("Upgrade") + " " + string(body)))
 	})
 	if err := writeFile(s.state(apiIDFile), "abc"); err != nil {
 		t.Fatal(err)
@@ -43,6 +43,8 @@ func TestProxy_ForwardedRequest(t *testing.T) {
 	call := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/x%2Fy?b=2&a=%41&c=%zz&d=1;e", strings.NewReader("body"))
 	call.RemoteAddr = "192.0.2.7:1234"
 	call.Header.Set("X-Forwarded-For", "203.0.113.9")
+	call.Header.Set("Connection", "Upgrade, HTTP2-Settings")
+	call.Header.Set("Upgrade", "h2c")
 	answer := httptest.NewRecorder()
 	s.proxy().ServeHTTP(answer, call)
 	want := "POST /_aws/execute-api/abc/$default/api/v1/x%2Fy?b=2&a=%41&c=%zz&d=1;e 192.0.2.7 body"
