@@ -142,9 +142,19 @@ var errWriteLimit = errors.New("write limit exceeded")
 type limitedWrites struct {
 	mu     sync.Mutex
 	left   int
-	writes bool // the last one takes place
+	writes bool   // the last one takes place
+	last   string // a write to an object with this prefix is the last one, and takes place
 	dead   bool
 	stop   context.CancelFunc
+}
+
+// endAt makes the next write the last one if it is the one to end at.
+func (m *limitedWrites) endAt(key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last != "" && strings.HasPrefix(key, m.last) {
+		m.left, m.writes = 1, true
+	}
 }
 
 func (m *limitedWrites) write(do func() error) error {
@@ -191,6 +201,7 @@ func (s erasure) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []
 }
 
 func (b bucket) Put(ctx context.Context, key string, body []byte, contentType string) error {
+	b.endAt(key)
 	return b.write(func() error { return b.Store.Put(ctx, key, body, contentType) })
 }
 
@@ -388,6 +399,7 @@ func TestErase_AllData(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(x.found())); !cmp.Equal(got, []string{"answers", "errors", "events", "payload", "payloads", "row", "set", "uploads"}) {
 		t.Fatalf("before the erasure: found in %v", got)
 	}
+	x.crashAfterPayload()
 	crashes := 0
 	for try := 0; ; try++ { // each try crashes after 1 to 3 writes; every second one omits the last
 		ctx, stop := context.WithCancel(t.Context())
@@ -420,6 +432,19 @@ func TestErase_AllData(t *testing.T) {
 	x.checkWaiting()
 	x.checkLateEvents()
 	x.checkEarlyEvents()
+}
+
+// crashAfterPayload ends an erasure after it wrote a payload that no batch refers to yet.
+func (x *personData) crashAfterPayload() {
+	c := x.c
+	c.t.Helper()
+	ctx, stop := context.WithCancel(c.t.Context())
+	defer stop()
+	m := &limitedWrites{left: 1 << 30, last: "payloads/", stop: stop}
+	if _, err := x.service(m).Erase(ctx, c.env["TENANT"], x.phone); !errors.Is(err, errWriteLimit) && !errors.Is(err, context.Canceled) {
+		c.t.Fatalf("an erasure that crashes after a payload: %v", err)
+	}
+	x.checkOthers()
 }
 
 // checkOrphanedPayloads checks that payloads of crashed erasures are kept as long as a
