@@ -45,7 +45,7 @@ func (s *Pages) of(base, language string) (*documentation, error) {
 	if d := s.made[language]; d != nil {
 		return d, nil
 	}
-	d, err := newDocumentation(base, language)
+	d, err := newDocumentation(base, language, lookUp)
 	if err == nil {
 		s.made[language] = d
 	}

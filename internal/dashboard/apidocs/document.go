@@ -26,6 +26,7 @@ type document struct {
 	} `json:"components"`
 
 	translations map[string]string // of English texts; empty in English
+	render       renderer
 }
 
 type tag struct {
@@ -138,12 +139,12 @@ func (o *ordered[T]) UnmarshalJSON(data []byte) error {
 
 // read returns the document for the service at base in a language, with all references
 // resolved except those to schemas.
-func read(base, language string) (*document, error) {
+func read(base, language string, render renderer) (*document, error) {
 	text, err := openapi.Document(base)
 	if err != nil {
 		return nil, err
 	}
-	d := &document{}
+	d := &document{render: render}
 	if err := json.Unmarshal(text, d); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}

@@ -20,7 +20,7 @@ type guide struct {
 var errGuides = errors.New("the guides do not have the same sections in all languages")
 
 // readGuides returns the guides in a language. Their ids are made of the English titles.
-func readGuides(language string) ([]guide, error) {
+func readGuides(language string, render renderer) ([]guide, error) {
 	originals := sections(docs.EnglishGuides)
 	texts := originals
 	if language != english {
@@ -35,7 +35,7 @@ func readGuides(language string) ([]guide, error) {
 		pages["#"+anchor(s.title)] = Root + "/" + guides[i].ID
 	}
 	for i, s := range texts {
-		guides[i].Text = scrollingCode(prose(relink(s.text, pages)))
+		guides[i].Text = scrollingCode(render.prose(relink(s.text, pages)))
 	}
 	return guides, nil
 }

@@ -1,19 +1,55 @@
 package apidocs
 
 import (
-	"bytes"
+	_ "embed"
+	"encoding/json"
 	"html/template"
 	"strings"
 	"sync"
-
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/extension"
 )
 
-// markdown returns the renderer of the descriptions: CommonMark and tables. It omits HTML.
-var markdown = sync.OnceValue(func() goldmark.Markdown {
-	return goldmark.New(goldmark.WithExtensions(extension.Table))
+//go:generate go run campaign-dispatch/localstack/tools/prose ../../..
+
+// rendered maps the Markdown texts of the documentation to HTML. It is made before the
+// build: a library of Markdown would add to the start of each process.
+//
+//go:embed prose.json
+var rendered []byte
+
+var htmlOf = sync.OnceValue(func() (texts map[string]string) {
+	if err := json.Unmarshal(rendered, &texts); err != nil {
+		panic(err) // the file is embedded in the binary
+	}
+	return texts
 })
+
+// lookUp returns the HTML of a text of the documentation.
+func lookUp(markdown string) string {
+	text, ok := htmlOf()[markdown]
+	if !ok {
+		panic("apidocs: prose.json is older than the documentation: run go generate ./internal/dashboard/apidocs")
+	}
+	return text
+}
+
+// Prose returns the Markdown texts of the documentation in all languages, with the HTML
+// that render returns for each. The HTML must be safe.
+func Prose(base string, render func(markdown string) string) (map[string]string, error) {
+	texts := map[string]string{}
+	recorded := func(markdown string) string {
+		texts[markdown] = render(markdown)
+		return texts[markdown]
+	}
+	for _, language := range []string{english, "pt"} {
+		if _, err := newDocumentation(base, language, recorded); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
+// renderer converts Markdown to safe HTML.
+type renderer func(markdown string) string
 
 // scrolling lets a wide table scroll on a narrow screen.
 var scrolling = strings.NewReplacer(
@@ -21,25 +57,17 @@ var scrolling = strings.NewReplacer(
 	"</table>", "</table></div>",
 )
 
-// prose converts the Markdown of the OpenAPI document to HTML.
-func prose(text string) template.HTML {
-	return template.HTML(scrolling.Replace(render(text))) //nolint:gosec // goldmark escapes the text
+// prose converts a text of the OpenAPI document or of the guides to HTML.
+func (r renderer) prose(text string) template.HTML {
+	return template.HTML(scrolling.Replace(r(text))) //nolint:gosec // a renderer returns safe HTML
 }
 
 // firstParagraph returns the first paragraph, for tables.
-func firstParagraph(text string) template.HTML {
+func (r renderer) firstParagraph(text string) template.HTML {
 	first, rest, _ := strings.Cut(text, "\n\n")
 	if rest != "" {
 		first = strings.TrimRight(first, ":.") + "."
 	}
-	inner := strings.TrimPrefix(strings.TrimSuffix(render(first), "</p>\n"), "<p>")
-	return template.HTML(inner) //nolint:gosec // goldmark escapes the text
-}
-
-func render(text string) string {
-	var out bytes.Buffer
-	if err := markdown().Convert([]byte(text), &out); err != nil {
-		panic(err) // writing to a buffer does not fail
-	}
-	return out.String()
+	inner := strings.TrimPrefix(strings.TrimSuffix(r(first), "</p>\n"), "<p>")
+	return template.HTML(inner) //nolint:gosec // a renderer returns safe HTML
 }

@@ -72,12 +72,12 @@ type webhook struct {
 	Example template.HTML
 }
 
-func newDocumentation(base, language string) (*documentation, error) {
-	d, err := read(base, language)
+func newDocumentation(base, language string, render renderer) (*documentation, error) {
+	d, err := read(base, language, render)
 	if err != nil {
 		return nil, err
 	}
-	guides, err := readGuides(language)
+	guides, err := readGuides(language, render)
 	if err != nil {
 		return nil, err
 	}
