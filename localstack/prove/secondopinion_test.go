@@ -134,8 +134,8 @@ func withTables(t *testing.T, env stackenv.Env, address string) stackenv.Env {
 	return there
 }
 
-// goTest runs the tests of packages on a stack, in the sizes of the proofs, and returns how many passed and the
-// names of those that failed.
+// goTest runs the tests of packages on a stack, in the sizes of the proofs, and returns how many passed, and the
+// names and output of those that failed.
 func goTest(ctx context.Context, env stackenv.Env, packagesAndFlags []string) (passed int, failed []string, err error) {
 	path := filepath.Join(".local", "prove-stack.env")
 	if err := os.WriteFile(path, []byte(env.String()), 0o600); err != nil {
@@ -161,16 +161,20 @@ func goTest(ctx context.Context, env stackenv.Env, packagesAndFlags []string) (p
 func countTests(events io.Reader) (passed int, failed []string, err error) {
 	lines := bufio.NewScanner(events)
 	lines.Buffer(nil, 1<<20)
+	output := map[string]string{}
 	for lines.Scan() {
-		var event struct{ Action, Package, Test string }
+		var event struct{ Action, Package, Test, Output string }
 		if json.Unmarshal(lines.Bytes(), &event) != nil || event.Test == "" {
 			continue
 		}
+		name := event.Package + " " + event.Test
 		switch event.Action {
+		case "output":
+			output[name] += event.Output
 		case "pass":
 			passed++
 		case "fail", "skip":
-			failed = append(failed, event.Package+" "+event.Test)
+			failed = append(failed, name+"\n"+output[name])
 		}
 	}
 	return passed, failed, lines.Err()
