@@ -289,6 +289,26 @@ func TestDashboard_RoleAndTenant(t *testing.T) {
 	}
 }
 
+// An admin invites a person, who then stands in the team, and removes them.
+func TestTeam_Person(t *testing.T) {
+	t.Parallel()
+	v := newVisitor(t)
+	team, email := v.env["BASE_URL"]+"/dashboard/settings/team", strings.ToLower(rand.Text()[:12])+"@loja.example"
+	opened := v.signIn("/dashboard/settings/team", v.env["DASHBOARD_EMAIL"], v.env["DASHBOARD_PASSWORD"])
+	form := url.Values{"csrf": {csrfField.FindStringSubmatch(opened.body)[1]}, "email": {email}, "role": {"viewer"}}
+	for _, change := range []struct {
+		path   string
+		listed bool
+	}{{"", true}, {"/remove", false}} {
+		if got := v.post(team+change.path, form); got.status != http.StatusOK {
+			t.Fatalf("post %s: status %d at %s", change.path, got.status, got.url)
+		}
+		if got := v.open(team); strings.Contains(got.body, email) != change.listed {
+			t.Errorf("after %q: the team contains the person %v, want %v", change.path, !change.listed, change.listed)
+		}
+	}
+}
+
 func TestDashboard_StolenSignIn(t *testing.T) {
 	t.Parallel()
 	attacker, victim := newVisitor(t), newVisitor(t)

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // importer is an author in a browser who sends a campaign from a large file.
@@ -115,9 +118,9 @@ func TestImport_LargeFile(t *testing.T) {
 	i.send(path+"/confirm", form)
 	i.send(path+"/confirm", form) // a double click
 	i.c.eventually(4*time.Minute, "sent", func() bool { return i.c.sentOnce(all) })
-	campaign := i.open(i.env["BASE_URL"] + "/dashboard/campaigns" + path)
-	if !strings.Contains(campaign.body, "2,003") {
-		t.Errorf("the campaign answers %d without its number of messages", campaign.status)
+	opened := i.open(i.env["BASE_URL"] + "/dashboard/campaigns" + path)
+	if !strings.Contains(opened.body, "2,003") {
+		t.Errorf("the campaign answers %d without its number of messages", opened.status)
 	}
 	i.c.eventually(time.Minute, "the import ends at its campaign", func() bool {
 		return i.open(i.env["BASE_URL"]+"/dashboard/imports"+path).url.Path == "/dashboard/campaigns"+path
@@ -134,4 +137,34 @@ func TestImport_Scheduled(t *testing.T) {
 	i.c.eventually(2*time.Minute, "scheduled", func() bool {
 		return strings.Contains(i.open(i.env["BASE_URL"]+"/dashboard/campaigns"+path).body, "Scheduled")
 	})
+}
+
+// A list that is discarded leaves no file.
+func TestImport_Discarded(t *testing.T) {
+	t.Parallel()
+	i := newImporter(t)
+	path := i.upload("import "+rand.Text(), "", fmt.Sprintf("phone,uid,nome,pedido\n%s,1,Ana,7\n", messages(1)[0]["phone"]))
+	i.checked(path)
+	if n := i.files(path); n < 2 {
+		t.Fatalf("%d files before, want the list and its part", n)
+	}
+	if got := i.send(path+"/cancel", url.Values{}); got.status != http.StatusOK {
+		t.Fatalf("cancel: status %d at %s", got.status, got.url)
+	}
+	if n := i.files(path); n > 0 {
+		t.Errorf("%d files are left", n)
+	}
+}
+
+// files returns the number of files of a list.
+func (i *importer) files(path string) (n int) {
+	i.t.Helper()
+	list := submission.Submission{ID: campaign.ID{Tenant: i.env["TENANT"], CampaignID: path[1:]}}
+	for _, folder := range list.Folders() {
+		for _, err := range i.c.blobs().List(i.t.Context(), folder) {
+			must(i.t, err)
+			n++
+		}
+	}
+	return n
 }
