@@ -136,7 +136,7 @@ func (s service) awaitSent(ctx context.Context, watched *processes, id string, n
 		if time.Since(moved) > stallTimeout {
 			return nil, fmt.Errorf("%d of %d messages were sent, and no more: %v", known, n, now.Counts)
 		}
-		if known-told >= n/10 || known == n {
+		if known-told >= max(1, n/10) || known == n {
 			spent := watched.spent("send")
 			each = append(each, (spent-before)*1000/time.Duration(known-told))
 			told, before = known, spent
