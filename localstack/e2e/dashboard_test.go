@@ -295,7 +295,11 @@ func TestTeam_Person(t *testing.T) {
 	v := newVisitor(t)
 	team, email := v.env["BASE_URL"]+"/dashboard/settings/team", strings.ToLower(rand.Text()[:12])+"@loja.example"
 	opened := v.signIn("/dashboard/settings/team", v.env["DASHBOARD_EMAIL"], v.env["DASHBOARD_PASSWORD"])
-	form := url.Values{"csrf": {csrfField.FindStringSubmatch(opened.body)[1]}, "email": {email}, "role": {"viewer"}}
+	csrf := csrfField.FindStringSubmatch(opened.body)
+	if csrf == nil {
+		t.Fatalf("the team's page answers %d at %s, without a form:\n%s", opened.status, opened.url, opened.body)
+	}
+	form := url.Values{"csrf": {csrf[1]}, "email": {email}, "role": {"viewer"}}
 	for _, change := range []struct {
 		path   string
 		listed bool
