@@ -293,8 +293,9 @@ func TestDashboard_RoleAndTenant(t *testing.T) {
 func TestTeam_Person(t *testing.T) {
 	t.Parallel()
 	v := newVisitor(t)
+	v.env = newClient(t).ownTenant().env
 	team, email := v.env["BASE_URL"]+"/dashboard/settings/team", strings.ToLower(rand.Text()[:12])+"@loja.example"
-	opened := v.signIn("/dashboard/settings/team", v.env["DASHBOARD_EMAIL"], v.env["DASHBOARD_PASSWORD"])
+	opened := v.signIn("/dashboard/settings/team", v.person("admin").Email, v.env["DASHBOARD_PASSWORD"])
 	csrf := csrfField.FindStringSubmatch(opened.body)
 	if csrf == nil {
 		t.Fatalf("the team's page answers %d at %s, without a form:\n%s", opened.status, opened.url, opened.body)
