@@ -1,13 +1,9 @@
 package intake
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,56 +13,7 @@ import (
 )
 
 // part is the messages of one dispatch call.
-type part []message
-
-// message is a line of a part's file.
-type message struct {
-	Line  int               `json:"line"`
-	Phone string            `json:"phone"`
-	UID   string            `json:"uid"`
-	Vars  map[string]string `json:"vars,omitempty"`
-}
-
-func (m message) weight() int {
-	n := len(m.Phone) + len(m.UID)
-	for _, value := range m.Vars {
-		n += len(value)
-	}
-	return n
-}
-
-// partHeader begins the first line of a part's file. The number of people when it was checked ends
-// the line. A message in JSON follows in each further line.
-const partHeader = "campaign-dispatch part 1 people "
-
-func (p part) encode(people int) []byte {
-	var b bytes.Buffer
-	b.WriteString(partHeader + strconv.Itoa(people) + "\n")
-	lines := json.NewEncoder(&b)
-	lines.SetEscapeHTML(false)
-	for _, m := range p {
-		_ = lines.Encode(m) // texts and numbers always encode
-	}
-	return b.Bytes()
-}
-
-// decodePart decodes a part's file. Erasures delete lines from it. people is the number of people
-// when the part was checked.
-func decodePart(body []byte) (p part, people int, err error) {
-	header, rest, _ := bytes.Cut(body, []byte("\n"))
-	count, _ := strings.CutPrefix(string(header), partHeader)
-	if people, err = strconv.Atoi(count); err != nil {
-		return nil, 0, fmt.Errorf("a part of a submission: %w", campaign.ErrDamaged)
-	}
-	for line := range bytes.Lines(rest) {
-		var m message
-		if err := json.Unmarshal(line, &m); err != nil {
-			return nil, 0, fmt.Errorf("a part of a submission: %w", campaign.ErrDamaged)
-		}
-		p = append(p, m)
-	}
-	return p, people, nil
-}
+type part []submission.Message
 
 // call returns the dispatch call of a part, by its number from 1, with the number of people when it
 // was checked.

@@ -145,7 +145,7 @@ func (r *reader) readPart(ctx context.Context, rows *recipients.File) (more bool
 		}
 		if m, ok := r.take(&next.Check.Findings, row); ok {
 			p = append(p, m)
-			weight += m.weight()
+			weight += m.Weight()
 		}
 	}
 	next.Check.ANSI, next.Check.Bytes = rows.ANSI(), r.source.BytesRead()
@@ -166,8 +166,8 @@ func clone(f submission.Findings) submission.Findings {
 
 // take returns the message of a line. It returns false if the line is left out, because of a
 // problem or because an earlier line has its number. A repeated call finds the same.
-func (r *reader) take(f *submission.Findings, row recipients.Row) (message, bool) {
-	m := message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), Vars: r.columns.Variables(row)}
+func (r *reader) take(f *submission.Findings, row recipients.Row) (submission.Message, bool) {
+	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), Vars: r.columns.Variables(row)}
 	if code, column := r.problem(m); code != "" {
 		f.Omitted = submission.Count(f.Omitted, m.Line, code, column)
 		return m, false
@@ -189,7 +189,7 @@ func (r *reader) take(f *submission.Findings, row recipients.Row) (message, bool
 }
 
 // problem returns why a line cannot be sent, and the column.
-func (r *reader) problem(m message) (code, column string) {
+func (r *reader) problem(m submission.Message) (code, column string) {
 	if campaign.Blank(m.UID) {
 		return "missing_uid", "uid"
 	}
@@ -207,7 +207,7 @@ func (r *reader) problem(m message) (code, column string) {
 // writePart checks a part and writes it.
 func (r *reader) writePart(ctx context.Context, next *submission.Submission, p part) error {
 	people := len(p) - (next.Check.Findings.Invalid() - r.Check.Findings.Invalid())
-	body := p.encode(people)
+	body := submission.EncodePart(p, people)
 	next.Check.Parts++
 	next.Check.Hash = chain(next.Check.Hash, body)
 	steps, ctx := errgroup.WithContext(ctx)

@@ -80,11 +80,11 @@ func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submi
 	if err != nil {
 		return sub, err
 	}
-	p, people, err := decodePart(file)
+	p, people, err := submission.DecodePart(file)
 	if err != nil {
 		return sub, err
 	}
-	sent, err := w.accept(ctx, p.call(sub, number, people))
+	sent, err := w.accept(ctx, part(p).call(sub, number, people))
 	if wrong, ok := errors.AsType[*fault](err); ok && wrong.code == codeTooSoon && !sub.Sending.RestAtOnce && (sub.Sending.Parts > 0 || w.untilDue(sub) > 0) {
 		sub.Sending.RestAtOnce = true
 		return w.save(ctx, sub)

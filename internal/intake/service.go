@@ -291,7 +291,7 @@ func (s *Service) Message(ctx context.Context, sub submission.Submission, at int
 	if err != nil {
 		return 0, nil, err
 	}
-	p, _, err := decodePart(file)
+	p, _, err := submission.DecodePart(file)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -1,8 +1,12 @@
 package submission_test
 
 import (
+	"bytes"
+	"errors"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
@@ -63,5 +67,28 @@ func TestSubmission_NextCheck(t *testing.T) {
 	checking := submission.Submission{State: submission.StateChecking}
 	if first, next := checking.NextCheck(now), checking.NextCheck(now.Add(9*time.Second)); !first.Equal(next) {
 		t.Errorf("the next check is written twice in ten seconds: %v, %v", first, next)
+	}
+}
+
+// A part is read as it was written, also after the lines of some people were deleted.
+func TestPart_Codec(t *testing.T) {
+	t.Parallel()
+	messages := []submission.Message{
+		{Line: 2, Phone: "+5511987654321", UID: "a", Vars: map[string]string{"name": "Ana <&> \"B\"\n"}},
+		{Line: 4, Phone: "x", UID: "b"},
+	}
+	file := submission.EncodePart(messages, 1)
+	got, people, err := submission.DecodePart(file)
+	if diff := cmp.Diff(messages, got); err != nil || people != 1 || diff != "" {
+		t.Errorf("%d people, error %v (-want +got):\n%s", people, err, diff)
+	}
+	header, _, _ := bytes.Cut(file, []byte("\n"))
+	if got, people, err := submission.DecodePart(append(header, '\n')); err != nil || people != 1 || len(got) != 0 {
+		t.Errorf("without its lines it has %v of %d people, error %v", got, people, err)
+	}
+	for _, damaged := range []string{"", "{}\n", string(header) + "\n{"} {
+		if _, _, err := submission.DecodePart([]byte(damaged)); !errors.Is(err, campaign.ErrDamaged) {
+			t.Errorf("%q: error %v", damaged, err)
+		}
 	}
 }
