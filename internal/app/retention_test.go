@@ -23,7 +23,7 @@ const day = 24 * time.Hour
 var objectLives = map[string]time.Duration{
 	"payloads/": campaign.Retention, "errors/": campaign.ErrorFileLife, "events/": campaign.EventLife,
 	"answers/": campaign.AnswerFileLife, "uploads/": campaign.UploadLife,
-	"exports/": campaign.ExportLife, "drafts/": campaign.DraftLife, submission.WorkPrefix: submission.Life, submission.PartsPrefix: submission.Life,
+	"exports/": campaign.ExportLife, "drafts/": campaign.DraftLife, submission.WorkPrefix: submission.Life, submission.PartsPrefix: campaign.Retention,
 }
 
 func TestTemplate_BucketLifecycle(t *testing.T) {

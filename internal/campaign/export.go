@@ -23,7 +23,7 @@ type Audience string
 // The audiences of a follow-up campaign.
 const (
 	AudienceUnread Audience = "unread" // got the message, and did not read it
-	AudienceMissed Audience = "missed" // did not get the message, and did not opt out
+	AudienceMissed Audience = "missed" // got no message, and did not opt out
 	AudienceTapped Audience = "tapped" // tapped a suggestion, or clicked a link
 )
 
@@ -77,7 +77,7 @@ type Export struct {
 	UpdatedAt time.Time
 	ExpiresAt time.Time
 	Slot      int // of the tenant's MaxExports
-	Total     int // messages or rejected numbers of the snapshot
+	Total     int // messages and people without one, or rejected numbers, of the snapshot
 	Checked   int // of Total, in the uploaded parts
 	Shown     int // of Total, in the uploaded parts and the one that is being written
 	Lines     int // in the uploaded parts, without the heading
@@ -138,8 +138,10 @@ const ExportPath = "/api/v1/export-files/"
 func (e Export) Link() string { return ExportPath + e.ExportID + "." + e.Secret }
 
 // ExportedBatch is the state of a batch in the snapshot of an export: the sequences of the
-// last entries of its logs.
+// last entries of its logs. If Part is set, it is a part of the campaign's file that is not accepted
+// any more.
 type ExportedBatch struct {
+	Part     int // see SubmissionTotals.PartsLeft
 	Ordinal  int
 	Sequence int // of the log of changes
 	Taps     int // of the log of taps

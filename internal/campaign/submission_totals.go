@@ -19,7 +19,10 @@ type SubmissionTotals struct {
 	// PartsToCome is the number of parts that are still to be accepted. It is 0 after a
 	// cancellation, and after the rest of the file was discarded.
 	PartsToCome int
-	// Until is when the parts that were not accepted are deleted. None of them comes after it.
+	// Check is the number of the check that wrote the parts, Parts their number, and PartsDone the
+	// number of the first ones that are accepted, or were left empty by erasures.
+	Check, Parts, PartsDone int
+	// Until is when the submission ends. No part is accepted after it.
 	Until time.Time
 }
 
@@ -41,12 +44,27 @@ func (t SubmissionTotals) ToCome() int {
 // NeverAccepted returns the number of people whose parts are not accepted any more.
 func (t SubmissionTotals) NeverAccepted() int { return t.NotAccepted() - t.ToCome() }
 
+// PartsLeft returns the numbers of the parts that are not accepted any more, none while parts are to
+// come. They are kept as long as a payload. People who are erased from them stay counted in
+// NeverAccepted, as erased messages stay counted in Accepted.
+func (t SubmissionTotals) PartsLeft() []int {
+	if t.PartsToCome > 0 {
+		return nil
+	}
+	left := make([]int, 0, t.Parts-t.PartsDone)
+	for part := t.PartsDone + 1; part <= t.Parts; part++ {
+		left = append(left, part)
+	}
+	return left
+}
+
 // WithPart returns the totals after the next part, which had people when it was checked. accepted
 // is the number of its messages, 0 for a part that erasures have left empty.
 func (t SubmissionTotals) WithPart(people, accepted int) SubmissionTotals {
 	t.Erased += people - accepted
 	t.Accepted += accepted
 	t.PartsToCome--
+	t.PartsDone++
 	return t
 }
 

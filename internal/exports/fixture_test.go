@@ -96,6 +96,12 @@ func number(ordinal, i int) uint64 { return uint64(5511_9_8000_0000 + 10_000*ord
 // accept writes a batch with a message for each uid, as dispatch does.
 func (c *company) accept(ordinal int, uids []string, change func(b *campaign.Batch)) campaign.Batch {
 	c.t.Helper()
+	return c.acceptOf(ordinal, uids, campaign.SubmissionTotals{}, change)
+}
+
+// acceptOf writes a batch of a file.
+func (c *company) acceptOf(ordinal int, uids []string, totals campaign.SubmissionTotals, change func(b *campaign.Batch)) campaign.Batch {
+	c.t.Helper()
 	var w payload.Writer
 	numbers := make([]uint64, len(uids))
 	for i, uid := range uids {
@@ -116,7 +122,7 @@ func (c *company) accept(ordinal int, uids []string, change func(b *campaign.Bat
 	}
 	c.must(c.blobs.Put(c.t.Context(), b.Payload, body, "application/octet-stream"))
 	c.must(c.store.Accept(c.t.Context(), campaign.AcceptCommand{
-		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon,
+		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon, Submission: totals,
 	}, rand.Text()))
 	return b
 }

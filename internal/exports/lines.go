@@ -15,8 +15,13 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-// statusPending is the status of a message without an outcome.
-const statusPending = "pending"
+const (
+	// statusPending is the status of a message without an outcome.
+	statusPending = "pending"
+	// statusNotAccepted is the status of people without a message, because their part of the
+	// campaign's file is not accepted any more.
+	statusNotAccepted = "not_accepted"
+)
 
 // history is what happened to a message up to the snapshot.
 type history struct {

@@ -56,10 +56,11 @@ type Service struct {
 // unknownValue is the code of a value that is none of the allowed ones.
 const unknownValue = "unknown_value"
 
-// statuses are the statuses of messages.
+// statuses are the statuses of messages, and of people without one.
 var statuses = []string{
 	statusPending, string(campaign.OutcomeSent), string(campaign.OutcomeDelivered), string(campaign.OutcomeRead),
 	string(campaign.OutcomeFailed), string(campaign.OutcomeExpired), string(campaign.OutcomeRevoked), string(campaign.OutcomeStopped),
+	statusNotAccepted,
 }
 
 // Create starts an export of a campaign. A repeated call with the same ID returns the same
@@ -131,7 +132,30 @@ func snapshotOf(c campaign.Campaign, e *campaign.Export) (snapshot []campaign.Ex
 		e.Total += countOf(e.Kind, b.Batch)
 		snapshot = append(snapshot, campaign.ExportedBatch{Ordinal: b.Ordinal, Sequence: b.Head.Sequence, Taps: b.Head.Taps, Clicks: b.Head.Clicks})
 	}
+	if !listsNotAccepted(*e) {
+		return snapshot
+	}
+	ordinal := 0 // ordinals ascend
+	if last := len(snapshot) - 1; last >= 0 {
+		ordinal = snapshot[last].Ordinal
+	}
+	e.Total += c.Submission.NeverAccepted()
+	for _, part := range c.Submission.PartsLeft() {
+		snapshot = append(snapshot, campaign.ExportedBatch{Ordinal: ordinal, Part: part})
+	}
 	return snapshot
+}
+
+// listsNotAccepted reports whether an export lists the people who are not accepted any more.
+func listsNotAccepted(e campaign.Export) bool {
+	switch e.Kind {
+	case campaign.ExportRecipients:
+		return e.Audience == campaign.AudienceMissed
+	case campaign.ExportRejected:
+		return false
+	case campaign.ExportOutcomes:
+	}
+	return len(e.Statuses) == 0 || slices.Contains(e.Statuses, statusNotAccepted)
 }
 
 // same reports whether two exports are of the same request.

@@ -24,6 +24,7 @@ type writer struct {
 	campaign.Export
 	snapshot []campaign.ExportedBatch
 	batches  map[int]campaign.Batch // by ordinal
+	totals   campaign.SubmissionTotals
 	columns  variables              // of ExportRecipients
 }
 
@@ -38,11 +39,12 @@ func (m *Maker) open(ctx context.Context, e campaign.Export) (*writer, error) {
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) { // an expired campaign has no lines
 		return nil, fmt.Errorf("export: %w", err)
 	}
+	w.totals = c.Submission
 	for _, b := range c.Batches {
 		w.batches[b.Ordinal] = b.Batch
 	}
 	if e.Kind == campaign.ExportRecipients {
-		if w.columns, err = m.variables(ctx, c); err != nil {
+		if err := w.readColumns(ctx, c); err != nil {
 			return nil, err
 		}
 	}
@@ -88,13 +90,11 @@ func (w *writer) writePart(ctx, starting context.Context) error {
 		if starting.Err() != nil && next.Next > w.Next {
 			return w.storeRest(ctx, t, next)
 		}
-		at := w.snapshot[next.Next]
-		if b, ok := w.batches[at.Ordinal]; ok {
-			if err := w.addBatch(ctx, t, b, at); err != nil {
-				return err
-			}
-			next.Checked += countOf(w.Kind, b)
+		checked, err := w.add(ctx, t, w.snapshot[next.Next])
+		if err != nil {
+			return err
 		}
+		next.Checked += checked
 		if now := w.Now(); now.Sub(shown) >= progressEvery {
 			if err := w.show(ctx, next.Checked); err != nil {
 				return err
@@ -107,6 +107,18 @@ func (w *writer) writePart(ctx, starting context.Context) error {
 	}
 	next.Parts, next.Lines, next.Rest = w.Parts+1, w.Lines+t.lines, 0
 	return w.saveStep(ctx, next)
+}
+
+// add adds the lines of a batch or a part, and returns how many messages and people are checked.
+func (w *writer) add(ctx context.Context, t *table, at campaign.ExportedBatch) (checked int, err error) {
+	if at.Part > 0 {
+		return w.addLeft(ctx, t, at.Part)
+	}
+	b, ok := w.batches[at.Ordinal]
+	if !ok {
+		return 0, nil
+	}
+	return countOf(w.Kind, b), w.addBatch(ctx, t, b, at)
 }
 
 // begin returns the table of the next part with the lines that were stored for it.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -563,7 +564,7 @@ func TestSubmission_PartAfterDiscard(t *testing.T) {
 	c := newCompany(t)
 	sub := c.sendFirst(c.ready(five, nil))
 	service := c.worker(c.store, c.blobs, c.queue).Dispatch.(*dispatch.Service)
-	service.Store = endingStore{c.store, func() { c.must(c.store.EndParts(t.Context(), sub.ID)) }}
+	service.Store = endingStore{c.store, func() { _, err := c.store.EndParts(t.Context(), sub.ID); c.must(err) }}
 	for range 2 {
 		_, err := service.Accept(t.Context(), dispatch.Call{
 			ID: sub.ID, Name: sub.Name, TemplateID: sub.TemplateID, Batch: "2", Part: sub.PartID(2), Totals: sub.Totals(), People: 2,
@@ -813,15 +814,91 @@ func TestSubmission_RescheduledAfterBudget(t *testing.T) {
 	c.sameTime(sub)
 }
 
-// Of a campaign that was cancelled meanwhile, nothing more goes and no file is left.
+// Of a campaign that was cancelled meanwhile, nothing more goes, and only the parts that were not
+// accepted are left.
 func TestSubmission_CampaignCancelled(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.sendFirst(c.ready(five, nil))
 	c.must(c.store.CancelCampaign(t.Context(), sub.ID, c.now, false))
 	c.run()
-	if sub = c.stored(sub); sub.State != submission.StateDiscarded || len(c.files(sub)) > 0 || len(c.batches(sub)) != 1 {
-		t.Errorf("%s, %q with files %v; want it discarded", sub.State, sub.Fault.Code, c.files(sub))
+	if sub = c.stored(sub); sub.State != submission.StateDiscarded || len(c.batches(sub)) != 1 {
+		t.Errorf("%s, %q, batches %v; want it discarded", sub.State, sub.Fault.Code, c.batches(sub))
+	}
+	c.wantLeft(sub, 2, 3)
+}
+
+// wantLeft checks that only parts are left of a closed submission, and that the campaign knows which.
+func (c *company) wantLeft(sub submission.Submission, parts ...int) {
+	c.t.Helper()
+	var want []string
+	for _, part := range parts {
+		want = append(want, "check-1/part-"+strconv.Itoa(part))
+	}
+	if diff := cmp.Diff(want, c.files(sub)); diff != "" {
+		c.t.Errorf("files (-want +got):\n%s", diff)
+	}
+	totals := c.totals(sub)
+	if diff := cmp.Diff(parts, totals.PartsLeft()); diff != "" {
+		c.t.Errorf("the campaign knows of other parts (-want +got):\n%s", diff)
+	}
+	for _, part := range parts {
+		if key := submission.LeftKey(sub.ID, totals, part); key != sub.PartKey(part) {
+			c.t.Errorf("the campaign takes %s for part %d", key, part)
+		}
+	}
+}
+
+// Of a campaign that was cancelled before its first part, all parts are left.
+func TestSubmission_CancelledBefore(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.ready(five, nil)
+	c.must(c.Send(t.Context(), sub))
+	c.must(c.store.CreateCancelled(t.Context(), campaign.Campaign{ID: sub.ID, Name: sub.Name, Submission: c.stored(sub).Totals(), CancelledAt: c.now}))
+	c.run()
+	if sub = c.stored(sub); sub.State != submission.StateDiscarded || len(c.batches(sub)) > 0 {
+		t.Errorf("%s, %q, batches %v; want it discarded", sub.State, sub.Fault.Code, c.batches(sub))
+	}
+	c.wantLeft(sub, 1, 2, 3)
+}
+
+// Of a submission that expires, the campaign keeps the parts that it has not accepted. Without a
+// campaign nothing is left.
+func TestSweep_Expired(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(c *company) submission.Submission{
+		"a review": func(c *company) submission.Submission { return c.ready(five, nil) },
+		"a part was refused": func(c *company) submission.Submission {
+			sub := c.sendFirst(c.ready(five, nil))
+			c.queue.tasks, sub.State = nil, submission.StateInterrupted
+			sub, err := c.store.SaveSubmission(t.Context(), sub)
+			c.must(err)
+			return sub
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := maps.Clone(stackenv.Load(t))
+			env["CAMPAIGNS_TABLE"] = env.OwnTable(t, env["CAMPAIGNS_TABLE"]) // sweep finds nothing else
+			c := newCompanyIn(t, env)
+			sub := begin(c)
+			c.now = noon.Add(submission.Life - time.Hour)
+			c.sweepOnly(sub)
+			if now := c.stored(sub); now.Closed() {
+				t.Fatalf("an hour before its end it is %s", now.State)
+			}
+			c.now = noon.Add(submission.Life)
+			c.sweepOnly(sub)
+			if now := c.stored(sub); !now.Closed() || now.FilesLeft || !now.DeletedAt().After(c.now.AddDate(0, 0, 29)) {
+				t.Errorf("it is %s, until %v", now.State, now.DeletedAt())
+			}
+			if sub.Sending.Parts > 0 {
+				c.wantLeft(sub, 2, 3)
+			} else if left := c.files(sub); len(left) > 0 {
+				t.Errorf("files are left: %v", left)
+			}
+		})
 	}
 }
 

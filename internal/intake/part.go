@@ -36,8 +36,7 @@ func (p part) call(sub submission.Submission, number, people int) dispatch.Call 
 // saveClosed saves a submission that has ended, and deletes its files. Sweep repeats a deletion
 // that was interrupted.
 func saveClosed(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
-	sub.FilesLeft, sub.Repairs, sub.Columns.First = true, 0, nil
-	sub, err := store.SaveSubmission(ctx, sub)
+	sub, err := store.SaveSubmission(ctx, sub.Close(sub.State))
 	if err != nil {
 		return err
 	}
@@ -58,22 +57,28 @@ func clean(ctx context.Context, store Store, blobs Blobs, sub submission.Submiss
 }
 
 // closeParts deletes the files of a closed submission, after its campaign expects no more parts of a
-// discarded one. A part may have been accepted while it was discarded. It can be repeated.
+// discarded one. Parts that a campaign has not accepted are kept: their people stand in its exports. A
+// part may have been accepted while the submission was discarded. It can be repeated.
 func closeParts(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
+	kept := map[string]bool{}
 	if sub.State == submission.StateDiscarded {
-		if err := store.EndParts(ctx, sub.ID); err != nil {
+		totals, err := store.EndParts(ctx, sub.ID)
+		if err != nil {
 			return err
 		}
+		for _, part := range totals.PartsLeft() {
+			kept[submission.LeftKey(sub.ID, totals, part)] = true
+		}
 	}
-	return deleteFiles(ctx, blobs, sub)
+	return deleteFiles(ctx, blobs, sub, kept)
 }
 
 // atOnce is the number of files deleted at once.
 const atOnce = 8
 
-// deleteFiles deletes the file of a submission and all its parts, also those of an earlier check.
-// It can be repeated.
-func deleteFiles(ctx context.Context, blobs Blobs, sub submission.Submission) error {
+// deleteFiles deletes the file of a submission and its parts, also those of an earlier check, except
+// for the kept ones. It can be repeated.
+func deleteFiles(ctx context.Context, blobs Blobs, sub submission.Submission, kept map[string]bool) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(atOnce)
 	for _, folder := range sub.Folders() {
@@ -81,7 +86,9 @@ func deleteFiles(ctx context.Context, blobs Blobs, sub submission.Submission) er
 			if err != nil {
 				return errors.Join(err, all.Wait())
 			}
-			all.Go(func() error { return blobs.Delete(ctx, o.Key) })
+			if !kept[o.Key] {
+				all.Go(func() error { return blobs.Delete(ctx, o.Key) })
+			}
 		}
 	}
 	return all.Wait()

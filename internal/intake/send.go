@@ -128,7 +128,7 @@ func (w *Worker) finish(ctx context.Context, sub submission.Submission) error {
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return err
 	}
-	if err := deleteFiles(ctx, w.Blobs, sub); err != nil {
+	if err := deleteFiles(ctx, w.Blobs, sub, nil); err != nil {
 		return err
 	}
 	sub.State, sub.Fault = submission.StateSent, submission.Fault{}

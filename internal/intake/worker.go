@@ -57,8 +57,9 @@ type Store interface {
 	Move(ctx context.Context, id campaign.ID) (campaign.Move, error)
 	// SkipPart counts a part that erasures have left empty. totals are those after it.
 	SkipPart(ctx context.Context, id campaign.ID, totals campaign.SubmissionTotals) error
-	// EndParts ends the acceptance of a campaign's parts. It can be repeated.
-	EndParts(ctx context.Context, id campaign.ID) error
+	// EndParts ends the acceptance of a campaign's parts. It can be repeated. It returns the
+	// campaign's totals, which are zero if there is no campaign.
+	EndParts(ctx context.Context, id campaign.ID) (campaign.SubmissionTotals, error)
 	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
 	SaveApproval(ctx context.Context, a campaign.Approval, was campaign.ApprovalState) error
 }

@@ -15,7 +15,7 @@ type Erased struct {
 	Messages int // of accepted batches; counts do not change
 	Rejected int // lines of error files
 	Answers  int // rejected numbers in stored answers of idempotency keys
-	Uploads  int // campaign files that waited in the dashboard
+	Uploads  int // campaign files that waited in the dashboard, and parts that are not accepted any more
 	Exports  int // exports of campaigns with the number
 	Posts    int // webhooks kept with the endpoint's answer
 	Events   int // replies, opt-outs and opt-ins, received and forwarded
@@ -161,17 +161,24 @@ func (e *erasure) eraseUploads(ctx context.Context) error {
 	})
 }
 
-// eraseUpload deletes a file, or the person's lines from a part of a large file: the other
-// messages of the part are about to be sent.
+// eraseUpload deletes a file, or the person's lines from a part of a file: its other messages are
+// about to be sent, or stand in the exports of the campaign.
 func (e *erasure) eraseUpload(ctx context.Context, key string) error {
 	if !isPart(key) {
 		return e.Blobs.Delete(ctx, key)
+	}
+	id := campaign.ID{Tenant: e.tenant.ID, CampaignID: e.campaignOf(key)}
+	if err := e.deleteExports(ctx, id); err != nil {
+		return err
 	}
 	err := e.Blobs.Change(ctx, key, "application/x-ndjson", e.withoutPerson)
 	if errors.Is(err, campaign.ErrNotFound) { // sent meanwhile
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return e.deleteExports(ctx, id) // one may have read the part meanwhile
 }
 
 func (e *erasure) eraseEvents(ctx context.Context) error {

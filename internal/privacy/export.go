@@ -108,9 +108,11 @@ type Reply struct {
 	Text string    `json:"text"`
 }
 
-// Upload is a campaign file that waits in the dashboard, for at most a day.
+// Upload is a campaign file that waits in the dashboard, or a part of one that is not accepted yet or
+// any more.
 type Upload struct {
-	Lines []string `json:"lines"` // lines with the number
+	Lines      []string `json:"lines"`                // lines with the number
+	CampaignID string   `json:"campaignId,omitempty"` // of a part
 }
 
 // Nothing reports whether the export is empty, except for an opt-out.
@@ -342,8 +344,12 @@ func (p *person) exportReplies(ctx context.Context, x *Export) error {
 }
 
 func (p *person) exportUploads(ctx context.Context, x *Export) error {
-	return p.eachUpload(ctx, func(_ string, lines []string) error {
-		x.Uploads = append(x.Uploads, Upload{lines})
+	return p.eachUpload(ctx, func(key string, lines []string) error {
+		u := Upload{Lines: lines}
+		if isPart(key) {
+			u.CampaignID = p.campaignOf(key)
+		}
+		x.Uploads = append(x.Uploads, u)
 		return nil
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/recipients"
 )
 
-// eachUpload visits the campaign files in the dashboard, those of drafts and the parts of large files
-// too, that contain the person's number, with the matching lines.
+// eachUpload visits the campaign files in the dashboard, those of drafts and the parts of files too,
+// that contain the person's number, with the matching lines.
 func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []string) error) error {
 	var found errorCollector
 	for _, prefix := range []string{"uploads/", campaign.DraftPrefix, submission.WorkPrefix, submission.PartsPrefix} {
@@ -47,8 +47,14 @@ func (p *person) eachFile(ctx context.Context, prefix string, found *errorCollec
 	return nil
 }
 
-// isPart reports whether an object is a part of a large file, with a message in each line.
+// isPart reports whether an object is a part of a file, with a message in each line.
 func isPart(key string) bool { return strings.HasPrefix(key, submission.PartsPrefix) }
+
+// campaignOf returns the ID of the campaign of a part.
+func (p *person) campaignOf(part string) string {
+	id, _, _ := strings.Cut(strings.TrimPrefix(part, submission.PartsPrefix+p.tenant.ID+"/"), "/")
+	return id
+}
 
 // linesOfLarge returns the lines of a CSV file or a workbook that contain the person's number.
 // If only other sheets of a workbook contain it, it returns their texts.

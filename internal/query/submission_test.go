@@ -32,6 +32,7 @@ func TestServeCampaign_Submission(t *testing.T) {
 		}
 	}
 	check("sending")
-	d.must(d.store.EndParts(t.Context(), d.id))
+	_, err := d.store.EndParts(t.Context(), d.id)
+	d.must(err)
 	check("completed")
 }

@@ -295,7 +295,8 @@ func TestCampaign_CompletedWithLastPart(t *testing.T) {
 				t.Errorf("campaign.completed was posted %d times with a part to come", got)
 			}
 			if discarded {
-				w.must(w.store.EndParts(t.Context(), first.ID))
+				_, err := w.store.EndParts(t.Context(), first.ID)
+				w.must(err)
 				w.settle(time.Hour)
 			} else {
 				w.live(w.acceptPart(3, totals.WithPart(3, 3), func(b *campaign.Batch) { b.ID, b.Ordinal = first.ID, 2 }))

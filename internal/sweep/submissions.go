@@ -19,8 +19,9 @@ func (r *shardSweep) processSubmission(ctx context.Context, id campaign.ID) {
 	r.actions[result]++
 }
 
-// sweepSubmission queues the lost task of a submission again. The row is saved first, so that its
-// worker, if it still runs, stops instead of the one of the new task.
+// sweepSubmission queues the lost task of a submission again, and discards a submission that has
+// expired. The row is saved first, so that its worker, if it still runs, stops instead of the one of
+// the new task.
 func (s *Sweeper) sweepSubmission(ctx context.Context, id campaign.ID) (action, error) {
 	sub, err := s.Store.Submission(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -32,7 +33,11 @@ func (s *Sweeper) sweepSubmission(ctx context.Context, id campaign.ID) (action, 
 	if check := sub.NextCheck(sub.UpdatedAt); check.IsZero() || check.After(s.Now()) { // the index is outdated
 		return postponed, nil
 	}
-	sub.Repairs++
+	result := continued
+	if sub.Repairs++; !sub.Closed() && !s.Now().Before(sub.ExpiresAt()) {
+		sub, result = sub.Close(submission.StateDiscarded), expired
+		slog.InfoContext(ctx, "submission expired", "tenant", id.Tenant, "campaign_id", id.CampaignID)
+	}
 	if _, err := s.Store.SaveSubmission(ctx, sub); errors.Is(err, campaign.ErrLostRace) {
 		return postponed, nil
 	} else if err != nil {
@@ -45,5 +50,5 @@ func (s *Sweeper) sweepSubmission(ctx context.Context, id campaign.ID) (action, 
 	if err := s.Intake.SendAll(ctx, id.Tenant, bodies); err != nil {
 		return failed, fmt.Errorf("queue the task of submission %s: %w", id.CampaignID, err)
 	}
-	return continued, nil
+	return result, nil
 }

@@ -43,8 +43,11 @@ func (s *oneSubmission) Submission(context.Context, campaign.ID) (submission.Sub
 }
 
 func (s *oneSubmission) SaveSubmission(_ context.Context, sub submission.Submission) (submission.Submission, error) {
-	if s.raced == nil {
-		s.stored, s.did = sub, append(s.did, fmt.Sprintf("saved with %d repairs", sub.Repairs))
+	if did := fmt.Sprintf("saved with %d repairs", sub.Repairs); s.raced == nil {
+		if sub.State != s.stored.State {
+			did = string(sub.State)
+		}
+		s.stored, s.did = sub, append(s.did, did)
 	}
 	return sub, s.raced
 }
@@ -64,18 +67,24 @@ func TestSweep_Submission(t *testing.T) {
 		store oneSubmission
 		want  string
 	}{
-		"its task is lost":      {oneSubmission{stored: submission.Submission{State: submission.StateChecking, UpdatedAt: late}}, "saved with 1 repairs, " + queued},
-		"its files are left":    {oneSubmission{stored: submission.Submission{State: submission.StateDiscarded, FilesLeft: true, UpdatedAt: late}}, "saved with 1 repairs, " + queued},
-		"a step was just saved": {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: beginning}}, ""},
-		"it was queued again":   {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: late, Repairs: 1}}, ""},
-		"a person decides":      {oneSubmission{stored: submission.Submission{State: submission.StateReady, UpdatedAt: late}}, ""},
-		"it is deleted":         {oneSubmission{missing: campaign.ErrNotFound}, ""},
-		"its worker is faster":  {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: late}, raced: campaign.ErrLostRace}, ""},
-		"it cannot be saved":    {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: late}, raced: errors.New("unavailable")}, ""},
+		"its task is lost":        {oneSubmission{stored: submission.Submission{State: submission.StateChecking, UpdatedAt: late}}, "saved with 1 repairs, " + queued},
+		"its files are left":      {oneSubmission{stored: submission.Submission{State: submission.StateDiscarded, FilesLeft: true, UpdatedAt: late}}, "saved with 1 repairs, " + queued},
+		"a step was just saved":   {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: beginning}}, ""},
+		"it was queued again":     {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: late, Repairs: 1}}, ""},
+		"nobody sent it in time":  {oneSubmission{stored: submission.Submission{State: submission.StateReady, CreatedAt: beginning.Add(-submission.Life), UpdatedAt: late}}, "discarded, " + queued},
+		"it was not sent in time": {oneSubmission{stored: submission.Submission{State: submission.StateSending, CreatedAt: beginning.Add(-submission.Life), UpdatedAt: late}}, "discarded, " + queued},
+		"it expired before":       {oneSubmission{stored: submission.Submission{State: submission.StateDiscarded, CreatedAt: beginning.Add(-submission.Life), UpdatedAt: late}}, ""},
+		"a person decides":        {oneSubmission{stored: submission.Submission{State: submission.StateReady, UpdatedAt: late}}, ""},
+		"it is deleted":           {oneSubmission{missing: campaign.ErrNotFound}, ""},
+		"its worker is faster":    {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: late}, raced: campaign.ErrLostRace}, ""},
+		"it cannot be saved":      {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: late}, raced: errors.New("unavailable")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := test.store
+			if s.stored.CreatedAt.IsZero() {
+				s.stored.CreatedAt = beginning.Add(-time.Hour)
+			}
 			s.stored.ID = campaign.ID{Tenant: "t", CampaignID: "c"}
 			sweeper := &sweep.Sweeper{Store: &s, Intake: &s, Shards: 1, Now: func() time.Time { return beginning }}
 			if err := sweeper.Sweep(t.Context(), sweep.Part{}); err != nil {

@@ -100,6 +100,7 @@ const (
 	completed action = "completed" // an interrupted completion was repeated
 	notified  action = "notified"  // the task of a delivery was queued again
 	continued action = "continued" // the task of a submission was queued again
+	expired   action = "expired"   // a submission that nobody sent in time was discarded
 	stopping  action = "stopping"  // messages of a batch that was cancelled before its release
 	moving    action = "moving"    // batches without the due time of their rescheduled campaign
 	over      action = "over"      // expired batches, deleted soon by DynamoDB

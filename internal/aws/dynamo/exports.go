@@ -183,12 +183,12 @@ func readExport(row Item) campaign.Export {
 }
 
 // packSnapshot encodes a snapshot: for each batch the difference of its ordinal from the
-// previous one, and its sequences.
+// previous one, its sequences, and the number of the part if it is one.
 func packSnapshot(batches []campaign.ExportedBatch) []byte {
 	var b []byte
 	last := 0
 	for _, e := range batches {
-		for _, n := range []int{e.Ordinal - last, e.Sequence, e.Taps, e.Clicks} {
+		for _, n := range []int{e.Ordinal - last, e.Sequence, e.Taps, e.Clicks, e.Part} {
 			b = binary.AppendUvarint(b, uint64(n)) //nolint:gosec // ordinals ascend, sequences are not negative
 		}
 		last = e.Ordinal
@@ -200,7 +200,7 @@ func unpackSnapshot(value []byte) (batches []campaign.ExportedBatch, err error) 
 	r := packed.Reader{Rest: value}
 	next := func() int { return int(min(r.Uvarint(), 1<<32)) }
 	for last := 0; r.More(); {
-		e := campaign.ExportedBatch{Ordinal: last + next(), Sequence: next(), Taps: next(), Clicks: next()}
+		e := campaign.ExportedBatch{Ordinal: last + next(), Sequence: next(), Taps: next(), Clicks: next(), Part: next()}
 		batches, last = append(batches, e), e.Ordinal
 	}
 	return batches, r.Err

@@ -2,6 +2,8 @@ package dynamo
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -12,6 +14,7 @@ import (
 // totalsAttributes are the attributes of META that hold the totals of the campaign's file.
 var totalsAttributes = []string{
 	"lines", "invalid", "faulty", "repeated", "people", "erasedOfParts", "acceptedOfParts", "partsToCome", "partsUntil",
+	"partsCheck", "parts", "partsDone",
 }
 
 // totalsNumbers are the numbers of totals by attribute.
@@ -19,6 +22,7 @@ func totalsNumbers(t *campaign.SubmissionTotals) map[string]*int {
 	return map[string]*int{
 		"lines": &t.Lines, "invalid": &t.Invalid, "faulty": &t.Faulty, "repeated": &t.Repeated, "people": &t.People,
 		"erasedOfParts": &t.Erased, "acceptedOfParts": &t.Accepted, "partsToCome": &t.PartsToCome,
+		"partsCheck": &t.Check, "parts": &t.Parts, "partsDone": &t.PartsDone,
 	}
 }
 
@@ -52,15 +56,22 @@ const takesPart = "(attribute_not_exists(partsToCome) OR partsToCome > :partsToC
 // SkipPart counts a part that erasures have left empty. totals are those after it. It can be
 // repeated, and changes nothing before the first part is accepted.
 func (s *SubmissionStore) SkipPart(ctx context.Context, id campaign.ID, totals campaign.SubmissionTotals) error {
-	return s.updateTotals(ctx, id, "SET erasedOfParts = :erased, partsToCome = :left", Item{
-		":erased": number(totals.Erased), ":left": number(totals.PartsToCome),
+	return s.updateTotals(ctx, id, "SET erasedOfParts = :erased, partsToCome = :left, partsDone = :done", Item{
+		":erased": number(totals.Erased), ":left": number(totals.PartsToCome), ":done": number(totals.PartsDone),
 	})
 }
 
-// EndParts ends the acceptance of parts: none is to come. It can be repeated, and changes nothing of a
-// campaign that does not exist.
-func (s *SubmissionStore) EndParts(ctx context.Context, id campaign.ID) error {
-	return s.updateTotals(ctx, id, "SET partsToCome = :left", Item{":left": number(0)})
+// EndParts ends the acceptance of parts: none is to come. It can be repeated. It returns the totals
+// of the campaign, which are zero if it does not exist.
+func (s *SubmissionStore) EndParts(ctx context.Context, id campaign.ID) (campaign.SubmissionTotals, error) {
+	if err := s.updateTotals(ctx, id, "SET partsToCome = :left", Item{":left": number(0)}); err != nil {
+		return campaign.SubmissionTotals{}, err
+	}
+	meta, err := s.get(ctx, metaKey(id))
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return campaign.SubmissionTotals{}, fmt.Errorf("read the totals of campaign %s: %w", id.CampaignID, err)
+	}
+	return s.readTotals(meta), nil
 }
 
 // updateTotals changes the totals of a campaign if it lowers the number of parts to come.

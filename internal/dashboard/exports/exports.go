@@ -51,10 +51,11 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AuthorChange(mux, Path, s.create)
 }
 
-// statuses are the statuses of messages, in the order of the form.
+// statuses are the statuses of messages and of people without one, in the order of the form.
 var statuses = []string{
 	string(campaign.OutcomeRead), string(campaign.OutcomeDelivered), string(campaign.OutcomeSent), "pending",
 	string(campaign.OutcomeFailed), string(campaign.OutcomeExpired), string(campaign.OutcomeRevoked), string(campaign.OutcomeStopped),
+	"not_accepted",
 }
 
 // shownExports is the maximum number of exports on the page.
@@ -125,7 +126,7 @@ func (s *Pages) read(p *web.Page) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v := page{Campaign: c, Once: random.UUID(), Statuses: statuses}
+	v := page{Campaign: c, Once: random.UUID(), Statuses: statuses, Messages: c.Submission.NeverAccepted()}
 	v.Asked.Kind, v.Asked.Format = campaign.ExportOutcomes, campaign.ExportExcel
 	for _, b := range c.Batches {
 		v.Messages += b.Accepted

@@ -119,7 +119,7 @@ func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign,
 
 // audiencesOf counts the audiences of a campaign.
 func audiencesOf(c campaign.Campaign) []audience {
-	n := map[campaign.Audience]int{}
+	n := map[campaign.Audience]int{campaign.AudienceMissed: c.Submission.NeverAccepted()}
 	for _, b := range c.Batches {
 		counts := b.Head.Counts
 		n[campaign.AudienceUnread] += counts[campaign.OutcomeDelivered]
@@ -175,9 +175,7 @@ type list struct {
 }
 
 // Ready reports whether the new campaign can begin.
-func (l list) Ready() bool {
-	return l.State == campaign.ExportCompleted && l.Lines > 0 && len(l.Campaign.Batches) > 0
-}
+func (l list) Ready() bool { return l.State == campaign.ExportCompleted && l.Lines > 0 }
 
 // Self returns the path of the page.
 func (l list) Self() string { return pathOf(l.Campaign) + "/" + l.ExportID }
@@ -217,7 +215,10 @@ func (s *Pages) begin(p *web.Page) error {
 	if !l.Ready() {
 		return p.Redirect(l.Self())
 	}
-	next := web.Prefilled{TemplateID: l.Campaign.Batches[0].TemplateID, FileName: p.T("followup.file."+string(l.Audience), l.Campaign.Name)}
+	next := web.Prefilled{FileName: p.T("followup.file."+string(l.Audience), l.Campaign.Name)}
+	if len(l.Campaign.Batches) > 0 { // it was not cancelled before its first batch
+		next.TemplateID = l.Campaign.Batches[0].TemplateID
+	}
 	if l.Parts == 1 {
 		if next.File, err = s.Files.Get(p.R.Context(), l.Blob()); err != nil {
 			return fmt.Errorf("read a list of recipients: %w", err)

@@ -122,6 +122,27 @@ func TestFollowUp(t *testing.T) {
 	}
 }
 
+// People who are not accepted any more did not get the message, also in a campaign that was cancelled
+// before its first batch.
+func TestFollowUp_NotAccepted(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.campaign.Submission = campaign.SubmissionTotals{Lines: 140, People: 140, Accepted: 100}
+	lacks(t, o.admin.Get(o.path()), "did not get it 53")
+	o.campaign.Submission.PartsToCome = 1
+	lacks(t, o.admin.Get(o.path()), "did not get it 13")
+
+	o.campaign.Batches, o.campaign.Submission = nil, campaign.SubmissionTotals{Lines: 140, People: 140}
+	page := o.admin.Get(o.path())
+	lacks(t, page, "did not get it 140")
+	a := o.admin.Post(o.path(), url.Values{"once": {page.Value("once")}, "audience": {"missed"}})
+	o.list.State, o.list.Lines, o.list.Parts = campaign.ExportCompleted, 140, 1
+	o.admin.Post(a.Location, nil)
+	if len(o.started) != 1 || o.started[0].FileName != "Did not get: Natal" {
+		t.Errorf("started with %+v", o.started)
+	}
+}
+
 // A list that is too large for the form stays on S3.
 func TestFollowUp_Large(t *testing.T) {
 	t.Parallel()

@@ -35,9 +35,10 @@ const (
 	MaxLines = 2_000_000
 	// MaxOpen is the maximum number of submissions of a tenant that are not closed.
 	MaxOpen = 20
-	// Life is how long a submission and its files are kept. The files are deleted earlier, as
-	// soon as they are sent or discarded.
+	// Life is the time in which a submission has to be sent. It is discarded afterwards.
 	Life = 7 * 24 * time.Hour
+	// kept is how long a submission is kept after its life, and after its campaign's time.
+	kept = 30 * 24 * time.Hour
 )
 
 // Submission is a list of people that becomes a campaign. A function reads its file in parts of
@@ -124,12 +125,28 @@ func (s Submission) Totals() campaign.SubmissionTotals {
 	return campaign.SubmissionTotals{
 		Lines: s.Check.Rows, Invalid: found.Invalid(), Faulty: found.Faulty(), Repeated: found.Repeated.Count,
 		People: found.Accepted, Erased: s.Sending.Erased, Accepted: s.Sending.Accepted,
-		PartsToCome: s.Check.Parts - s.Sending.Parts, Until: s.ExpiresAt(),
+		PartsToCome: s.Check.Parts - s.Sending.Parts, Check: s.Check.Number, Parts: s.Check.Parts, PartsDone: s.Sending.Parts,
+		Until: s.ExpiresAt(),
 	}
 }
 
-// ExpiresAt returns when the submission and its files are deleted.
+// ExpiresAt returns when the submission is discarded if it is not closed.
 func (s Submission) ExpiresAt() time.Time { return s.CreatedAt.Add(Life) }
+
+// DeletedAt returns when the submission is deleted, long after it was closed.
+func (s Submission) DeletedAt() time.Time {
+	end := s.ExpiresAt()
+	if due := s.Due(); due.After(end) {
+		end = due
+	}
+	return end.Add(kept)
+}
+
+// Close returns the submission with a state that closes it. Its files are still to be deleted.
+func (s Submission) Close(as State) Submission {
+	s.State, s.FilesLeft, s.Repairs, s.Columns.First = as, true, 0, nil
+	return s
+}
 
 // Closed reports whether nothing of the submission is left to do.
 func (s Submission) Closed() bool {
@@ -160,11 +177,15 @@ const (
 	maxDoubled = 6
 )
 
-// NextCheck returns when the task of a submission that is written now counts as lost. It is zero
-// for a submission without one.
+// NextCheck returns when the task of a submission that is written now counts as lost, or when a
+// submission that waits for a person expires. It is zero for a closed one.
 func (s Submission) NextCheck(now time.Time) time.Time {
-	if !s.Working() && !s.FilesLeft {
+	switch {
+	case s.FilesLeft:
+	case s.Closed():
 		return time.Time{}
+	case !s.Working():
+		return s.ExpiresAt()
 	}
 	if due := s.Due(); s.State == StateSending && s.Sending.RestAtOnce && due.After(now) { // the task waits for it
 		now = due
@@ -178,20 +199,28 @@ const (
 	PartsPrefix = "parts/"
 )
 
-func (s Submission) folder() string { return s.Tenant + "/" + s.CampaignID + "/" }
+func folder(id campaign.ID) string { return id.Tenant + "/" + id.CampaignID + "/" }
 
 // Folders returns the prefixes of the keys of the submission's files and parts.
 func (s Submission) Folders() []string {
-	return []string{WorkPrefix + s.folder(), PartsPrefix + s.folder()}
+	return []string{WorkPrefix + folder(s.ID), PartsPrefix + folder(s.ID)}
 }
 
 // FileKey returns the key of the uploaded file.
-func (s Submission) FileKey() string { return WorkPrefix + s.folder() + "file" }
+func (s Submission) FileKey() string { return WorkPrefix + folder(s.ID) + "file" }
 
 // PartKey returns the key of a part, from 1. Each check of the file has its own, so that a late
 // function of an earlier check cannot replace what was approved.
-func (s Submission) PartKey(part int) string {
-	return PartsPrefix + s.folder() + "check-" + strconv.Itoa(s.Check.Number) + "/part-" + strconv.Itoa(part)
+func (s Submission) PartKey(part int) string { return partKey(s.ID, s.Check.Number, part) }
+
+func partKey(id campaign.ID, check, part int) string {
+	return PartsPrefix + folder(id) + "check-" + strconv.Itoa(check) + "/part-" + strconv.Itoa(part)
+}
+
+// LeftKey returns the key of a part that is left of a campaign's file, by the campaign's totals. The
+// submission may be deleted.
+func LeftKey(id campaign.ID, t campaign.SubmissionTotals, part int) string {
+	return partKey(id, t.Check, part)
 }
 
 // PartID identifies a part of the file as it was checked last, from 1.

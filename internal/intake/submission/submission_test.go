@@ -55,7 +55,8 @@ func TestSubmission_NextCheck(t *testing.T) {
 		"the rest is late":       {submission.Submission{State: submission.StateSending, Schedule: "2036-11-20T12:00:00Z", Sending: submission.Sending{RestAtOnce: true}}, 140 * time.Second},
 		"repaired twice":         {submission.Submission{State: submission.StateChecking, Repairs: 2}, 600 * time.Second},
 		"repaired often":         {submission.Submission{State: submission.StateChecking, Repairs: 1000}, 160 * time.Minute},
-		"a person decides":       {submission.Submission{State: submission.StateReady}, 0},
+		"a person decides":       {submission.Submission{State: submission.StateReady, CreatedAt: now.AddDate(0, 0, -1)}, 6 * 24 * time.Hour},
+		"it is interrupted":      {submission.Submission{State: submission.StateInterrupted, CreatedAt: now.AddDate(0, 0, -4)}, 3 * 24 * time.Hour},
 		"files are being erased": {submission.Submission{State: submission.StateDiscarded, FilesLeft: true}, 140 * time.Second},
 		"closed":                 {submission.Submission{State: submission.StateDiscarded}, 0},
 	} {
