@@ -21,7 +21,7 @@ func (c *company) leave(t campaign.SubmissionTotals) {
 	c.t.Helper()
 	for part, messages := range map[int][]submission.Message{
 		2: {
-			{Line: 4, Phone: "(11) 98002-0000", UID: "=c", Vars: map[string]string{"nome": "Caio, o outro"}},
+			{Line: 4, Phone: "11980020000", UID: "=c", Vars: map[string]string{"nome": "Caio, o outro"}},
 			{Line: 5, Phone: "123", UID: "x", Vars: map[string]string{"nome": "X"}},
 			{Line: 6, Phone: "5511980020001", UID: "d", Vars: map[string]string{"nome": "Davi"}},
 		},

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -26,14 +27,22 @@ type importer struct {
 
 func newImporter(t *testing.T) *importer {
 	t.Helper()
+	return importerOf(newClient(t))
+}
+
+// importerOf returns an author of a client's tenant.
+func importerOf(c *client) *importer {
+	t := c.t
+	t.Helper()
 	v := newVisitor(t)
+	v.env = c.env
 	author := v.person("author")
 	form := v.signIn("/dashboard/campaigns/new", author.Email, v.env["DASHBOARD_PASSWORD"])
 	csrf := csrfField.FindStringSubmatch(form.body)
 	if csrf == nil {
 		t.Fatalf("the form answers %d without a token", form.status)
 	}
-	return &importer{v, newClient(t), csrf[1]}
+	return &importer{v, c, csrf[1]}
 }
 
 func (i *importer) send(path string, form url.Values) page {
@@ -154,6 +163,74 @@ func TestImport_Discarded(t *testing.T) {
 	if n := i.files(path); n > 0 {
 		t.Errorf("%d files are left", n)
 	}
+}
+
+// The budget refuses the second part of a file, and its rest is discarded. Its people stand on the
+// campaign's page, in its export and in the follow-up.
+func TestImport_RestDiscarded(t *testing.T) {
+	t.Parallel()
+	i := importerOf(newClient(t).ownTenant())
+	i.c.limitMonth(10_000_000_000)
+	all := messages(2003) // two parts
+	var file strings.Builder
+	file.WriteString("Celular;Código;Nome;Pedido\r\n")
+	for n, m := range all {
+		fmt.Fprintf(&file, "%s;c-%d;José;%d\r\n", m["phone"], n, n)
+	}
+	due := time.Now().Add(48 * time.Hour).UTC().Format(time.RFC3339)
+	path := i.upload("import "+rand.Text(), due, file.String())
+	form := i.checked(path)
+	i.send(path+"/confirm", form)
+	i.c.limitMonth(2_001_000_000) // long before the second part
+	i.shows(path, "Do not send the rest")
+	if got := i.send(path+"/cancel", url.Values{}); got.status != http.StatusOK {
+		t.Fatalf("discard the rest: status %d at %s", got.status, got.url)
+	}
+	if n := i.files(path); n != 1 {
+		t.Errorf("%d files are left, want the second part", n)
+	}
+	address := i.env["BASE_URL"] + "/dashboard/campaigns" + path
+	if opened := i.open(address); !strings.Contains(opened.body, `<span class="many">3</span> <span>Not accepted any more.</span>`) {
+		t.Errorf("the campaign answers %d without the people of its second part:\n%s", opened.status, opened.body)
+	}
+	i.exportsLeft(path[1:], all)
+	i.followsLeft(address)
+}
+
+// exportsLeft checks that an export names the people after the first part.
+func (i *importer) exportsLeft(id string, all []fields) {
+	i.t.Helper()
+	e := i.c.exported(id, `{"statuses": ["not_accepted"]}`)
+	res := i.c.follow(e)
+	defer func() { _ = res.Body.Close() }()
+	content, err := io.ReadAll(res.Body)
+	must(i.t, err)
+	for n, m := range all[campaign.MaxMessages:] {
+		want := fmt.Sprintf(`"%s","c-%d","not_accepted"`, m["phone"], campaign.MaxMessages+n)
+		if e.Lines != 3 || !strings.Contains(string(content), want) {
+			i.t.Errorf("%d lines, want 3 with %s:\n%s", e.Lines, want, content)
+		}
+	}
+	if e := i.c.exported(id, `{}`); e.Lines != len(all) {
+		i.t.Errorf("the export has %d of %d people", e.Lines, len(all))
+	}
+}
+
+// followsLeft checks that the list of those who did not get the message has the people after the
+// first part.
+func (i *importer) followsLeft(address string) {
+	i.t.Helper()
+	form := url.Values{"audience": {"missed"}}
+	for _, field := range formField.FindAllStringSubmatch(i.open(address+"/follow-up").body, -1) {
+		if field[1] != "audience" {
+			form.Set(field[1], field[2])
+		}
+	}
+	list := i.post(address+"/follow-up", form)
+	i.c.eventually(3*time.Minute, "the list of three people", func() bool {
+		list = i.open(list.url.String())
+		return strings.Contains(list.body, "The list is ready: 3 people.")
+	})
 }
 
 // files returns the number of files of a list.

@@ -24,6 +24,7 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/keptanswer"
@@ -117,11 +118,14 @@ func (c *client) accept(call fields, headers ...string) {
 	}
 }
 
-// upload stores a campaign file as the dashboard does.
+// upload stores a campaign file as the dashboard does, and a part that is not accepted any more.
 func (x *personData) upload() {
 	x.c.t.Helper()
 	file := fmt.Sprintf("{\"campaignId\":\"\"}\nphone;uid\n+5561911111111;a\n%s;%s\n", x.phone, x.word("uid"))
 	must(x.c.t, x.c.blobs().Put(x.c.t.Context(), "uploads/"+x.c.env["TENANT"]+"/"+rand.Text()[:22], []byte(file), "application/octet-stream"))
+	part := submission.EncodePart([]submission.Message{{Line: 2, Phone: x.phone, UID: x.word("uid")}, {Line: 3, Phone: "+5561911111111", UID: "a"}}, 2)
+	id := campaign.ID{Tenant: x.c.env["TENANT"], CampaignID: x.sent["campaignId"].(string)}
+	must(x.c.t, x.c.blobs().Put(x.c.t.Context(), submission.LeftKey(id, campaign.SubmissionTotals{Check: 1}, 2), part, "application/x-ndjson"))
 }
 
 // erasure and bucket fail after a limited number of writes, as after a crash.
@@ -374,7 +378,7 @@ func TestExport_AllData(t *testing.T) {
 		}
 	}
 	counts := []int{len(got.Messages), len(got.Rejected), len(got.Answers), len(got.Events), len(got.Uploads)}
-	if diff := cmp.Diff([]int{2, 3, 3, 2, 1}, counts); diff != "" {
+	if diff := cmp.Diff([]int{2, 3, 3, 2, 2}, counts); diff != "" {
 		t.Errorf("messages, rejected, answers, events, uploads (-want +got):\n%s", diff)
 	}
 	var statuses []string
@@ -396,7 +400,7 @@ func TestErase_AllData(t *testing.T) {
 	t.Parallel()
 	x := newPersonData(t)
 	c, ctx := x.c, t.Context()
-	if got := slices.Sorted(maps.Keys(x.found())); !cmp.Equal(got, []string{"answers", "errors", "events", "payload", "payloads", "row", "set", "uploads"}) {
+	if got := slices.Sorted(maps.Keys(x.found())); !cmp.Equal(got, []string{"answers", "errors", "events", "parts", "payload", "payloads", "row", "set", "uploads"}) {
 		t.Fatalf("before the erasure: found in %v", got)
 	}
 	x.crashAfterPayload()

@@ -37,8 +37,8 @@ const (
 	MaxOpen = 20
 	// Life is the time in which a submission has to be sent. It is discarded afterwards.
 	Life = 7 * 24 * time.Hour
-	// kept is how long a submission is kept after its life, and after its campaign's time.
-	kept = 30 * 24 * time.Hour
+	// Kept is how long a submission is kept after its life, and after its campaign's time.
+	Kept = 30 * 24 * time.Hour
 )
 
 // Submission is a list of people that becomes a campaign. A function reads its file in parts of
@@ -139,7 +139,7 @@ func (s Submission) DeletedAt() time.Time {
 	if due := s.Due(); due.After(end) {
 		end = due
 	}
-	return end.Add(kept)
+	return end.Add(Kept)
 }
 
 // Close returns the submission with a state that closes it. Its files are still to be deleted.
