@@ -25,7 +25,7 @@ type writer struct {
 	snapshot []campaign.ExportedBatch
 	batches  map[int]campaign.Batch // by ordinal
 	totals   campaign.SubmissionTotals
-	columns  variables              // of ExportRecipients
+	columns  variables // of ExportRecipients
 }
 
 // open reads the snapshot of an export and its batches, and starts the upload.

@@ -40,7 +40,7 @@ var uses = map[string]string{
 	"outcomes":  "TestLedger_Counts|TestOptOuts",
 	"notify":    "TestLedger_Counts|TestWebhooks_EndpointOutage",
 	"revoke":    "TestCancel_Revoke|TestCancel_ScheduledCampaign|TestCancel_LostTask|TestLedger_Counts",
-	"exports":   "TestExport_ReadByPython|TestExport_Large",
+	"exports":   "TestExport_ReadByPython|TestExport_Large|TestImport_RestDiscarded",
 	"intake":    "TestImport_LargeFile|TestImport_Scheduled|TestImport_Large",
 	"sweep":     "TestSweep_LostTasks|TestSweep_ExpiredCampaign|TestSweep_CampaignWithoutMessages|TestSend_ExpiredMessages|TestWebhooks_EndpointOutage",
 	"dashboard": "TestCredential_Lifecycle|TestCampaignUpload|TestScheduledCampaign|TestWebhookEndpoint|TestDashboard_RoleAndTenant|TestDashboard_SignInAndOut|TestTeam_Person|TestMedia|TestImport_LargeFile|TestImport_Discarded",
