@@ -96,8 +96,37 @@ func newCompanyIn(t *testing.T, env stackenv.Env) *company {
 
 func (c *company) service(store *dynamotest.Store, blobs *s3.Store) *intake.Service {
 	return &intake.Service{
-		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute,
+		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute, Budgets: store,
 	}
+}
+
+const (
+	ana = "ana@example.com"
+	bia = "bia@example.com"
+)
+
+// stepOf returns the step of a person who sees a submission.
+func stepOf(sub submission.Submission, who, action string) intake.Step {
+	return intake.Step{ID: sub.ID, Shown: sub.Shown(), Audit: campaign.AuditEntry{Tenant: sub.Tenant, At: noon, Who: who, Action: action, Subject: sub.Name}}
+}
+
+// Send and Discard are what ana decides about a submission as she sees it.
+func (c *company) Send(ctx context.Context, sub submission.Submission) error {
+	_, err := c.Service.Send(ctx, stepOf(sub, ana, "campaign.dispatch"))
+	return err
+}
+
+func (c *company) Discard(ctx context.Context, sub submission.Submission) error {
+	_, err := c.Service.Discard(ctx, stepOf(sub, ana, "campaign.import_discard"))
+	return err
+}
+
+// save stores a submission.
+func (c *company) save(sub submission.Submission) submission.Submission {
+	c.t.Helper()
+	sub, err := c.store.SaveSubmission(c.t.Context(), sub)
+	c.must(err)
+	return sub
 }
 
 func (c *company) stores(cfg aws.Config) (*dynamotest.Store, *s3.Store) {
@@ -255,7 +284,8 @@ func TestSubmission_Findings(t *testing.T) {
 		[]campaign.OptChange{{Phone: "+5511988880002", Out: true, At: noon}}))
 	sub := c.ready(five+"11988880001;again;Ana\n11988880006;;Fay\n11988880007;g;\n123;h;Gil\n", nil)
 	want := submission.Findings{
-		Accepted: 5, OptedOut: 1, Rejected: sub.Check.Findings.Rejected, Classes: sub.Check.Findings.Classes,
+		Accepted: 5, OptedOut: 1, Rejected: sub.Check.Findings.Rejected,
+		Classes: campaign.ClassCounts{Basic: 5}, OptedOutClasses: campaign.ClassCounts{Basic: 1},
 		Repeated: submission.Lines{Count: 1, First: []int{7}},
 		Omitted: []submission.LineFault{
 			{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{8}}},
@@ -771,13 +801,14 @@ func TestSubmission_AskedBy(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	for _, approved := range []bool{true, false} { // before the first part, or after it
-		sub := c.ready(five, nil)
+		sub, given := c.ready(five, nil), submission.Approval{AskedBy: bia, Decision: submission.DecisionApproved}
 		if approved {
-			sub.Approval.AskedBy = "bia@example.com"
+			sub.Approval = given
+			sub = c.save(sub)
 		}
 		sub = c.sendFirst(sub)
-		c.queue.tasks, sub.Approval.AskedBy = nil, "bia@example.com"
-		c.send(sub)
+		c.queue.tasks, sub.Approval, sub.State = nil, given, submission.StateInterrupted
+		c.send(c.save(sub))
 		all, err := c.store.Overview(t.Context(), sub.ID)
 		if err != nil || all.AskedBy != "bia@example.com" {
 			t.Errorf("approved before the first part %t: asked by %q, %v", approved, all.AskedBy, err)

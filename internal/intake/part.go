@@ -73,7 +73,7 @@ func decodePart(body []byte) (p part, people int, err error) {
 func (p part) call(sub submission.Submission, number, people int) dispatch.Call {
 	c := dispatch.Call{
 		ID: sub.ID, Name: sub.Name, TemplateID: sub.TemplateID, TemplateVersion: sub.TemplateVersion,
-		Batch: strconv.Itoa(number), Schedule: sub.Schedule, NotAfter: sub.NotAfter, AskedBy: sub.Approval.AskedBy,
+		Batch: strconv.Itoa(number), Schedule: sub.Schedule, NotAfter: sub.NotAfter, AskedBy: sub.Approval.Asker(),
 		Part: sub.PartID(number), Totals: sub.Totals(), People: people,
 		Messages: make([]dispatch.Message, 0, len(p)),
 	}
@@ -89,12 +89,18 @@ func (p part) call(sub submission.Submission, number, people int) dispatch.Call 
 // saveClosed saves a submission that has ended, and deletes its files. Sweep repeats a deletion
 // that was interrupted.
 func saveClosed(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
-	sub.FilesLeft, sub.Repairs, sub.Columns.First = true, 0, nil
-	sub, err := store.SaveSubmission(ctx, sub)
+	sub, err := store.SaveSubmission(ctx, closing(sub))
 	if err != nil {
 		return err
 	}
 	return clean(ctx, store, blobs, sub)
+}
+
+// closing returns a submission that has ended and whose files are to be deleted.
+func closing(sub submission.Submission) submission.Submission {
+	sub = sub.Slim()
+	sub.FilesLeft, sub.Repairs = true, 0
+	return sub
 }
 
 // clean closes the parts of a closed submission, and saves that no files are left. It can be repeated.

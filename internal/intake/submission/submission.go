@@ -21,6 +21,7 @@ const (
 	StateChecking    State = "checking"    // the file is read and checked
 	StateReady       State = "ready"       // a person confirms the campaign
 	StateApproval    State = "approval"    // a second person has to approve it
+	StateRefused     State = "refused"     // the second person refused it; who asked may correct it
 	StateSending     State = "sending"     // parts are being dispatched
 	StateInterrupted State = "interrupted" // a part was refused; the rest can be sent later
 	StateSent        State = "sent"        // all parts are dispatched
@@ -36,7 +37,7 @@ const (
 	// MaxOpen is the maximum number of submissions of a tenant that are not closed.
 	MaxOpen = 20
 	// Life is how long a submission and its files are kept. The files are deleted earlier, as
-	// soon as they are sent or discarded.
+	// soon as they are sent or discarded. A submission with a request for approval is kept longer.
 	Life = 7 * 24 * time.Hour
 )
 
@@ -95,11 +96,6 @@ type Column struct {
 	Column int    `json:"column"`
 }
 
-// Approval is the decision of a second person.
-type Approval struct {
-	AskedBy string `json:"askedBy,omitempty"` // email address of who asked for it, once it is approved
-}
-
 // Sending is how much is dispatched.
 type Sending struct {
 	Parts    int `json:"parts"`    // dispatched parts
@@ -124,16 +120,32 @@ func (s Submission) Totals() campaign.SubmissionTotals {
 	return campaign.SubmissionTotals{
 		Lines: s.Check.Rows, Invalid: found.Invalid(), Faulty: found.Faulty(), Repeated: found.Repeated.Count,
 		People: found.Accepted, Erased: s.Sending.Erased, Accepted: s.Sending.Accepted,
-		PartsToCome: s.Check.Parts - s.Sending.Parts, Until: s.ExpiresAt(),
+		PartsToCome: s.Check.Parts - s.Sending.Parts, Until: s.FilesUntil(),
 	}
 }
 
-// ExpiresAt returns when the submission and its files are deleted.
-func (s Submission) ExpiresAt() time.Time { return s.CreatedAt.Add(Life) }
+// FilesUntil returns when the files of the submission are deleted at the latest.
+func (s Submission) FilesUntil() time.Time { return s.CreatedAt.Add(Life) }
+
+// ExpiresAt returns when the submission is deleted. A request for approval is shown longer.
+func (s Submission) ExpiresAt() time.Time {
+	if last := s.Approval.shownUntil(s.Due()); last.After(s.FilesUntil()) {
+		return last
+	}
+	return s.FilesUntil()
+}
 
 // Closed reports whether nothing of the submission is left to do.
 func (s Submission) Closed() bool {
 	return s.State == StateSent || s.State == StateFailed || s.State == StateDiscarded
+}
+
+// Slim returns a closed submission without what only a person who decides needs: the columns, and
+// the lines of the findings. Lists read many closed submissions.
+func (s Submission) Slim() Submission {
+	s.Columns.Header, s.Columns.First = nil, nil
+	s.Check.Findings = s.Check.Findings.withoutLines()
+	return s
 }
 
 // Working reports whether the submission waits for a function.
