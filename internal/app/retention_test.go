@@ -73,7 +73,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife) + " from the reply", period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife), period(campaign.UploadLife),
 		period(campaign.DraftLife) + " from the last change; a request, until 30 days after its campaign's time",
-		period(submission.Life),
+		period(submission.Life) + "; a request for approval without its file, until 30 days after its campaign's time",
 		period(campaign.ExportLife) + " from its completion",
 		period(campaign.UploadLife), "until an admin deletes them",
 		period(campaign.Retention) + " from the first failure", period(campaign.FailureLife), period(campaign.KeptPostLife), period(campaign.PostsLife), period(campaign.BudgetLife) + " from the first day of the month", period(campaign.DayLife) + " from the day", period(campaign.AuditLife), period(campaign.FormLife),
