@@ -261,6 +261,7 @@ const races = 300
 func TestApproval_Races(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
+	c.partLines = campaign.MaxMessages
 	waits := c.asked()
 	var group sync.WaitGroup
 	limit := make(chan struct{}, 4)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -105,9 +106,13 @@ const (
 	bia = "bia@example.com"
 )
 
-// stepOf returns the step of a person who sees a submission.
+// entries is the number of entries of the audit log.
+var entries atomic.Int64
+
+// stepOf returns the step of a person who sees a submission. No other one has its time.
 func stepOf(sub submission.Submission, who, action string) intake.Step {
-	return intake.Step{ID: sub.ID, Shown: sub.Shown(), Audit: campaign.AuditEntry{Tenant: sub.Tenant, At: noon, Who: who, Action: action, Subject: sub.Name}}
+	at := noon.Add(time.Duration(entries.Add(1)))
+	return intake.Step{ID: sub.ID, Shown: sub.Shown(), Audit: campaign.AuditEntry{Tenant: sub.Tenant, At: at, Who: who, Action: action, Subject: sub.Name}}
 }
 
 // Send and Discard are what ana decides about a submission as she sees it.
@@ -443,11 +448,13 @@ func TestSubmission_TemplateChanged(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.ready(five, nil)
+	c.must(c.Send(t.Context(), sub))
 	next := c.t1
 	next.Version = 2
 	_, err := c.store.PutTemplate(t.Context(), next)
 	c.must(err)
-	if sub = c.send(sub); sub.State != submission.StateInterrupted || sub.Fault.Code != campaign.CodeTemplateChanged || len(c.batches(sub)) > 0 {
+	c.run()
+	if sub = c.stored(sub); sub.State != submission.StateInterrupted || sub.Fault.Code != campaign.CodeTemplateChanged || len(c.batches(sub)) > 0 {
 		t.Errorf("%s, %q, %v; want a stop with no batch", sub.State, sub.Fault.Code, c.batches(sub))
 	}
 }
@@ -549,7 +556,7 @@ func TestSubmission_Totals(t *testing.T) {
 			c.run()
 		}, want{accepted: 2, never: 3}},
 		"discarded": {func(c *company, sub submission.Submission) {
-			c.must(c.discard(sub))
+			c.must(c.discard(c.stop(sub)))
 			c.run()
 		}, want{accepted: 2, never: 3}},
 		"discarded in a part": {func(c *company, sub submission.Submission) {
@@ -612,7 +619,7 @@ func TestSubmission_PartAfterDiscard(t *testing.T) {
 func (c *company) mayDiscard(sub submission.Submission) {
 	c.t.Helper()
 	w := c.worker(c.store, c.blobs, c.queue)
-	w.Dispatch = discardingAfter{w.Dispatch, func() { c.must(c.discard(sub)) }}
+	w.Dispatch = discardingAfter{w.Dispatch, func() { c.must(c.discard(c.stop(sub))) }}
 	c.must(w.Handle(c.t.Context(), c.queue.tasks)[0])
 }
 
@@ -685,9 +692,9 @@ func TestSubmission_LateRest(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.ready(five, func(sub *submission.Submission) { sub.Schedule = noon.Add(time.Hour).Format(time.RFC3339) })
-	sub.State, sub.Sending.Parts, sub.Sending.Accepted = submission.StateSending, 1, 2
+	sub.State, sub.Sending.Parts, sub.Sending.Accepted = submission.StateInterrupted, 1, 2
 	c.now = noon.Add(2 * time.Hour)
-	if sub = c.send(sub); sub.State != submission.StateSent || !sub.Sending.RestAtOnce || sub.Sending.Accepted != 5 {
+	if sub = c.send(c.save(sub)); sub.State != submission.StateSent || !sub.Sending.RestAtOnce || sub.Sending.Accepted != 5 {
 		t.Errorf("%s, %q, late %t, %d accepted", sub.State, sub.Fault.Code, sub.Sending.RestAtOnce, sub.Sending.Accepted)
 	}
 }
@@ -826,8 +833,10 @@ func TestSubmission_RescheduledAfterBudget(t *testing.T) {
 			Prices: campaign.Prices{Basic: 50_000, Single: 50_000}, Limits: campaign.Spending{Day: day},
 		}))
 	}
+	c.must(c.Send(t.Context(), sub))
 	limit(100_000) // for one part
-	if sub = c.send(sub); sub.State != submission.StateInterrupted || sub.Fault.Code != campaign.CodeBudgetExceeded || sub.Sending.Parts != 1 {
+	c.run()
+	if sub = c.stored(sub); sub.State != submission.StateInterrupted || sub.Fault.Code != campaign.CodeBudgetExceeded || sub.Sending.Parts != 1 {
 		t.Fatalf("%s, %q after %d parts; want a stop", sub.State, sub.Fault.Code, sub.Sending.Parts)
 	}
 	due := noon.Add(24 * time.Hour)
@@ -1014,7 +1023,18 @@ func TestSubmission_RepairedInVain(t *testing.T) {
 
 var errDead = errors.New("the process is dead")
 
-// discard closes a submission, so that the tenant's limit is not reached.
+// discard closes a submission that is not sent, so that the tenant's limit is not reached.
 func (c *company) discard(sub submission.Submission) error {
-	return c.Discard(c.t.Context(), c.stored(sub))
+	if err := c.Discard(c.t.Context(), c.stored(sub)); !errors.Is(err, intake.ErrState) {
+		return err
+	}
+	return nil
+}
+
+// stop interrupts a submission whose parts are being sent.
+func (c *company) stop(sub submission.Submission) submission.Submission {
+	c.t.Helper()
+	sub = c.stored(sub)
+	sub.State = submission.StateInterrupted
+	return c.save(sub)
 }
