@@ -73,8 +73,8 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife) + " from the reply", period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife), period(campaign.UploadLife),
 		period(campaign.DraftLife) + " from the last change; a request, until 30 days after its campaign's time",
-		period(submission.Kept) + " after the file's " + period(submission.Life) + ", and after the campaign's time",
-		period(submission.Life),
+		period(submission.Kept) + " after the file's " + period(submission.Life) + ", and after the campaign's time; 60 days after it with a request for approval",
+		period(submission.Life) + "; with a request for approval, until " + period(submission.RequestLife) + " after its campaign's time",
 		period(campaign.Retention) + " from the check of the file", // parts that are not accepted any more
 		period(campaign.ExportLife) + " from its completion",
 		period(campaign.UploadLife), "until an admin deletes them",

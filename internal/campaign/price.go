@@ -104,6 +104,11 @@ func (n *ClassCounts) Add(more ClassCounts) {
 	n.Basic, n.Single = n.Basic+more.Basic, n.Single+more.Single
 }
 
+// Less returns the numbers without some of the messages.
+func (n ClassCounts) Less(some ClassCounts) ClassCounts {
+	return ClassCounts{n.Basic - some.Basic, n.Single - some.Single}
+}
+
 // Classes are the billing classes of a batch's messages.
 type Classes struct {
 	Basic int // number of basic messages; the others are single
@@ -135,6 +140,14 @@ func (c Classes) basic(index int) bool {
 		return c.Basic > 0
 	}
 	return index/8 < len(c.Bits) && c.Bits[index/8]&(1<<(index%8)) != 0
+}
+
+// Of returns the class of the message at an index.
+func (c Classes) Of(index int) ClassCounts {
+	if c.basic(index) {
+		return ClassCounts{Basic: 1}
+	}
+	return ClassCounts{Single: 1}
 }
 
 // ClassCounts returns the number of messages of each class.

@@ -20,7 +20,7 @@ func (s *Service) Unsent(ctx context.Context, id campaign.ID) (campaign.Campaign
 	if err != nil {
 		return campaign.Campaign{}, fmt.Errorf("control: %w", err)
 	}
-	return campaign.Campaign{ID: id, Name: sub.Name, AskedBy: sub.Approval.AskedBy, Submission: sub.Totals()}, nil
+	return campaign.Campaign{ID: id, Name: sub.Name, AskedBy: sub.Approval.Asker(), Submission: sub.Totals()}, nil
 }
 
 // accepted refuses a new time for a campaign before its first part is accepted.

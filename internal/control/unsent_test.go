@@ -16,7 +16,7 @@ import (
 func (d *service) file(state submission.State, name string) submission.Submission {
 	d.t.Helper()
 	sub, err := d.store.SaveSubmission(d.t.Context(), submission.Submission{
-		ID: d.id, Name: name, State: state, CreatedAt: noon, Approval: submission.Approval{AskedBy: "bia@example.com"},
+		ID: d.id, Name: name, State: state, CreatedAt: noon, Approval: submission.Approval{AskedBy: "bia@example.com", Decision: submission.DecisionApproved},
 		Check: submission.Check{Rows: 8, Parts: 3, Findings: submission.Findings{
 			Accepted: 6, Rejected: []submission.LineFault{{Lines: submission.Lines{Count: 2}}},
 		}},

@@ -53,7 +53,8 @@ type Verdict struct {
 	Faults      []Fault // all of them, in the order of the rules
 	InvalidURLs []int   // indexes of the messages with a URL that is not https
 	Classes     campaign.ClassCounts
-	Priced      bool // there are prices
+	EachClass   campaign.Classes // of the accepted messages, in order
+	Priced      bool             // there are prices
 	Price       campaign.Money
 	Budget      *campaign.BudgetFigures // nil without limits
 }
@@ -143,7 +144,7 @@ func (c *call) receipt(state campaign.AcceptState) (r Receipt, done bool) {
 }
 
 func (c *call) verdict(t *campaign.Template, found faults) Verdict {
-	v := Verdict{Faults: found, Classes: c.bill.counts, Priced: c.bill.prices.Set(), Price: c.bill.cost()}
+	v := Verdict{Faults: found, Classes: c.bill.counts, EachClass: c.bill.classes, Priced: c.bill.prices.Set(), Price: c.bill.cost()}
 	for i := range c.req.messages {
 		if r := c.req.messages[i].rejection; r != nil {
 			v.Rejected = append(v.Rejected, Rejection{i, *r})

@@ -181,6 +181,15 @@ func (c *company) sending() submission.Submission {
 	return c.stored(sub)
 }
 
+// asked returns a submission that waits for approval.
+func (c *company) asked() submission.Submission {
+	c.t.Helper()
+	sub := c.ready(mixed, nil)
+	sub, err := c.Ask(c.t.Context(), stepOf(sub, ana, "approval.ask"))
+	c.must(err)
+	return sub
+}
+
 // interrupted returns a submission whose rest was refused after the first part.
 func (c *company) interrupted() submission.Submission {
 	sub := c.sendFirst(c.ready(mixed, nil))
@@ -200,7 +209,7 @@ func (c *company) wantOpen(sub submission.Submission) string {
 
 func (c *company) wantReady(sub submission.Submission) string {
 	want := submission.Check{
-		Number: sub.Check.Number, Rows: 6, Parts: 2, Bytes: int64(len(mixed)), Hash: sub.Check.Hash,
+		Number: sub.Check.Number, Rows: 6, Parts: 2, Bytes: int64(len(mixed)), Hash: sub.Check.Hash, At: sub.Check.At,
 		Findings: submission.Findings{
 			Accepted: 3, Repeated: submission.Lines{Count: 1, First: []int{5}}, Rejected: sub.Check.Findings.Rejected, Classes: sub.Check.Findings.Classes,
 			Omitted: []submission.LineFault{{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{6}}}},
@@ -259,13 +268,20 @@ var deaths = map[string]struct {
 		return s.Check(ctx, sub, columns, campaign.Template{Version: 1})
 	}, (*company).wantReady, 2},
 	"the request that sends": {func(c *company) submission.Submission { return c.ready(mixed, nil) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
-		return s.Send(ctx, sub)
-	}, (*company).wantSent, 1},
+		_, err := s.Send(ctx, stepOf(sub, ana, "campaign.dispatch"))
+		return err
+	}, (*company).wantSent, 4},
+	"the request that approves": {(*company).asked, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
+		_, err := s.Approve(ctx, stepOf(sub, bia, "approval.approve"))
+		return err
+	}, (*company).wantSent, 4},
 	"the request that discards": {func(c *company) submission.Submission { return c.ready(mixed, nil) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
-		return s.Discard(ctx, sub)
+		_, err := s.Discard(ctx, stepOf(sub, ana, "campaign.import_discard"))
+		return err
 	}, (*company).wantDiscarded, 5},
 	"the request that discards the rest": {(*company).interrupted, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
-		return s.Discard(ctx, sub)
+		_, err := s.Discard(ctx, stepOf(sub, ana, "campaign.import_discard"))
+		return err
 	}, (*company).wantRestDiscarded, 6},
 }
 

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,8 +98,41 @@ func newCompanyIn(t *testing.T, env stackenv.Env) *company {
 
 func (c *company) service(store *dynamotest.Store, blobs *s3.Store) *intake.Service {
 	return &intake.Service{
-		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute,
+		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute, Budgets: store,
 	}
+}
+
+const (
+	ana = "ana@example.com"
+	bia = "bia@example.com"
+)
+
+// entries is the number of entries of the audit log.
+var entries atomic.Int64
+
+// stepOf returns the step of a person who sees a submission. No other one has its time.
+func stepOf(sub submission.Submission, who, action string) intake.Step {
+	at := noon.Add(time.Duration(entries.Add(1)))
+	return intake.Step{ID: sub.ID, Shown: sub.Shown(), Audit: campaign.AuditEntry{Tenant: sub.Tenant, At: at, Who: who, Action: action, Subject: sub.Name}}
+}
+
+// Send and Discard are what ana decides about a submission as she sees it.
+func (c *company) Send(ctx context.Context, sub submission.Submission) error {
+	_, err := c.Service.Send(ctx, stepOf(sub, ana, "campaign.dispatch"))
+	return err
+}
+
+func (c *company) Discard(ctx context.Context, sub submission.Submission) error {
+	_, err := c.Service.Discard(ctx, stepOf(sub, ana, "campaign.import_discard"))
+	return err
+}
+
+// save stores a submission.
+func (c *company) save(sub submission.Submission) submission.Submission {
+	c.t.Helper()
+	sub, err := c.store.SaveSubmission(c.t.Context(), sub)
+	c.must(err)
+	return sub
 }
 
 func (c *company) stores(cfg aws.Config) (*dynamotest.Store, *s3.Store) {
@@ -256,7 +290,8 @@ func TestSubmission_Findings(t *testing.T) {
 		[]campaign.OptChange{{Phone: "+5511988880002", Out: true, At: noon}}))
 	sub := c.ready(five+"11988880001;again;Ana\n11988880006;;Fay\n11988880007;g;\n123;h;Gil\n", nil)
 	want := submission.Findings{
-		Accepted: 5, OptedOut: 1, Rejected: sub.Check.Findings.Rejected, Classes: sub.Check.Findings.Classes,
+		Accepted: 5, OptedOut: 1, Rejected: sub.Check.Findings.Rejected,
+		Classes: campaign.ClassCounts{Basic: 5}, OptedOutClasses: campaign.ClassCounts{Basic: 1},
 		Repeated: submission.Lines{Count: 1, First: []int{7}},
 		Omitted: []submission.LineFault{
 			{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{8}}},
@@ -414,11 +449,13 @@ func TestSubmission_TemplateChanged(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.ready(five, nil)
+	c.must(c.Send(t.Context(), sub))
 	next := c.t1
 	next.Version = 2
 	_, err := c.store.PutTemplate(t.Context(), next)
 	c.must(err)
-	if sub = c.send(sub); sub.State != submission.StateInterrupted || sub.Fault.Code != campaign.CodeTemplateChanged || len(c.batches(sub)) > 0 {
+	c.run()
+	if sub = c.stored(sub); sub.State != submission.StateInterrupted || sub.Fault.Code != campaign.CodeTemplateChanged || len(c.batches(sub)) > 0 {
 		t.Errorf("%s, %q, %v; want a stop with no batch", sub.State, sub.Fault.Code, c.batches(sub))
 	}
 }
@@ -520,7 +557,7 @@ func TestSubmission_Totals(t *testing.T) {
 			c.run()
 		}, want{accepted: 2, never: 3}},
 		"discarded": {func(c *company, sub submission.Submission) {
-			c.must(c.discard(sub))
+			c.must(c.discard(c.stop(sub)))
 			c.run()
 		}, want{accepted: 2, never: 3}},
 		"discarded in a part": {func(c *company, sub submission.Submission) {
@@ -583,7 +620,7 @@ func TestSubmission_PartAfterDiscard(t *testing.T) {
 func (c *company) mayDiscard(sub submission.Submission) {
 	c.t.Helper()
 	w := c.worker(c.store, c.blobs, c.queue)
-	w.Dispatch = discardingAfter{w.Dispatch, func() { c.must(c.discard(sub)) }}
+	w.Dispatch = discardingAfter{w.Dispatch, func() { c.must(c.discard(c.stop(sub))) }}
 	c.must(w.Handle(c.t.Context(), c.queue.tasks)[0])
 }
 
@@ -656,9 +693,9 @@ func TestSubmission_LateRest(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.ready(five, func(sub *submission.Submission) { sub.Schedule = noon.Add(time.Hour).Format(time.RFC3339) })
-	sub.State, sub.Sending.Parts, sub.Sending.Accepted = submission.StateSending, 1, 2
+	sub.State, sub.Sending.Parts, sub.Sending.Accepted = submission.StateInterrupted, 1, 2
 	c.now = noon.Add(2 * time.Hour)
-	if sub = c.send(sub); sub.State != submission.StateSent || !sub.Sending.RestAtOnce || sub.Sending.Accepted != 5 {
+	if sub = c.send(c.save(sub)); sub.State != submission.StateSent || !sub.Sending.RestAtOnce || sub.Sending.Accepted != 5 {
 		t.Errorf("%s, %q, late %t, %d accepted", sub.State, sub.Fault.Code, sub.Sending.RestAtOnce, sub.Sending.Accepted)
 	}
 }
@@ -772,13 +809,14 @@ func TestSubmission_AskedBy(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	for _, approved := range []bool{true, false} { // before the first part, or after it
-		sub := c.ready(five, nil)
+		sub, given := c.ready(five, nil), submission.Approval{AskedBy: bia, Decision: submission.DecisionApproved}
 		if approved {
-			sub.Approval.AskedBy = "bia@example.com"
+			sub.Approval = given
+			sub = c.save(sub)
 		}
 		sub = c.sendFirst(sub)
-		c.queue.tasks, sub.Approval.AskedBy = nil, "bia@example.com"
-		c.send(sub)
+		c.queue.tasks, sub.Approval, sub.State = nil, given, submission.StateInterrupted
+		c.send(c.save(sub))
 		all, err := c.store.Overview(t.Context(), sub.ID)
 		if err != nil || all.AskedBy != "bia@example.com" {
 			t.Errorf("approved before the first part %t: asked by %q, %v", approved, all.AskedBy, err)
@@ -796,8 +834,10 @@ func TestSubmission_RescheduledAfterBudget(t *testing.T) {
 			Prices: campaign.Prices{Basic: 50_000, Single: 50_000}, Limits: campaign.Spending{Day: day},
 		}))
 	}
+	c.must(c.Send(t.Context(), sub))
 	limit(100_000) // for one part
-	if sub = c.send(sub); sub.State != submission.StateInterrupted || sub.Fault.Code != campaign.CodeBudgetExceeded || sub.Sending.Parts != 1 {
+	c.run()
+	if sub = c.stored(sub); sub.State != submission.StateInterrupted || sub.Fault.Code != campaign.CodeBudgetExceeded || sub.Sending.Parts != 1 {
 		t.Fatalf("%s, %q after %d parts; want a stop", sub.State, sub.Fault.Code, sub.Sending.Parts)
 	}
 	due := noon.Add(24 * time.Hour)
@@ -1060,7 +1100,18 @@ func TestSubmission_RepairedInVain(t *testing.T) {
 
 var errDead = errors.New("the process is dead")
 
-// discard closes a submission, so that the tenant's limit is not reached.
+// discard closes a submission that is not sent, so that the tenant's limit is not reached.
 func (c *company) discard(sub submission.Submission) error {
-	return c.Discard(c.t.Context(), c.stored(sub))
+	if err := c.Discard(c.t.Context(), c.stored(sub)); !errors.Is(err, intake.ErrState) {
+		return err
+	}
+	return nil
+}
+
+// stop interrupts a submission whose parts are being sent.
+func (c *company) stop(sub submission.Submission) submission.Submission {
+	c.t.Helper()
+	sub = c.stored(sub)
+	sub.State = submission.StateInterrupted
+	return c.save(sub)
 }

@@ -20,7 +20,7 @@ type part []submission.Message
 func (p part) call(sub submission.Submission, number, people int) dispatch.Call {
 	c := dispatch.Call{
 		ID: sub.ID, Name: sub.Name, TemplateID: sub.TemplateID, TemplateVersion: sub.TemplateVersion,
-		Batch: strconv.Itoa(number), Schedule: sub.Schedule, NotAfter: sub.NotAfter, AskedBy: sub.Approval.AskedBy,
+		Batch: strconv.Itoa(number), Schedule: sub.Schedule, NotAfter: sub.NotAfter, AskedBy: sub.Approval.Asker(),
 		Part: sub.PartID(number), Totals: sub.Totals(), People: people,
 		Messages: make([]dispatch.Message, 0, len(p)),
 	}

@@ -35,6 +35,7 @@ type reader struct {
 	columns  recipients.Columns
 	seen     map[uint64]struct{} // the numbers so far
 	optedOut func(phone string) bool
+	silent   map[int]bool // the lines of the part whose numbers opted out
 }
 
 // read continues to read a file, until it is read or the time is over.
@@ -77,7 +78,7 @@ func readFault(ctx, starting context.Context, err error) error {
 
 // open opens the file of a submission after the lines that are in its parts.
 func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) (*reader, *recipients.File, error) {
-	r := &reader{Worker: w, Submission: sub, seen: map[uint64]struct{}{}, columns: columnsOf(sub)}
+	r := &reader{Worker: w, Submission: sub, seen: map[uint64]struct{}{}, silent: map[int]bool{}, columns: columnsOf(sub)}
 	file, size, err := w.Open(ctx, sub.FileKey(), sub.File.Tag)
 	if err != nil {
 		return nil, nil, err
@@ -129,6 +130,7 @@ func fileFault(err error) error {
 func (r *reader) readPart(ctx context.Context, rows *recipients.File) (more bool, err error) {
 	next := r.Submission
 	next.Check.Findings = clone(next.Check.Findings)
+	clear(r.silent)
 	var p part
 	more = true
 	for weight := 0; len(p) < r.PartLines && weight < partWeight; {
@@ -184,6 +186,7 @@ func (r *reader) take(f *submission.Findings, row recipients.Row) (submission.Me
 	r.seen[uint64(number)] = struct{}{}
 	if r.optedOut(strconv.FormatUint(uint64(number), 10)) {
 		f.OptedOut++
+		r.silent[m.Line] = true
 	}
 	return m, true
 }
@@ -221,7 +224,7 @@ func (r *reader) writePart(ctx context.Context, next *submission.Submission, p p
 	if err := steps.Wait(); err != nil {
 		return err
 	}
-	addVerdict(&next.Check.Findings, v, p)
+	r.addVerdict(&next.Check.Findings, v, p)
 	return nil
 }
 
@@ -234,28 +237,35 @@ func chain(before string, body []byte) string {
 }
 
 // addVerdict adds the verdict of a part to the findings of the file.
-func addVerdict(f *submission.Findings, v dispatch.Verdict, p part) {
+// Whether the budget has room is judged when the campaign is shown and sent.
+func (r *reader) addVerdict(f *submission.Findings, v dispatch.Verdict, p part) {
 	f.Accepted += v.Accepted
 	f.Classes.Add(v.Classes)
+	if v.Classes != (campaign.ClassCounts{}) {
+		f.OptedOutClasses.Add(r.silentClasses(v, p))
+	}
 	for _, why := range v.Faults {
-		if !slices.Contains(f.General, why.Code) {
+		if why.Code != campaign.CodeBudgetExceeded && !slices.Contains(f.General, why.Code) {
 			f.General = append(f.General, why.Code)
 		}
 	}
 	for _, message := range v.InvalidURLs {
 		f.BadURLs.Add(p[message].Line)
 	}
-	if !v.Priced {
-		return
+}
+
+// silentClasses returns the classes of the accepted messages to numbers that opted out.
+func (r *reader) silentClasses(v dispatch.Verdict, p part) (n campaign.ClassCounts) {
+	rejected := 0 // of the messages so far
+	for at, m := range p {
+		switch {
+		case rejected < len(v.Rejected) && v.Rejected[rejected].Message == at:
+			rejected++
+		case r.silent[m.Line]:
+			n.Add(v.EachClass.Of(at - rejected))
+		}
 	}
-	f.Priced = true
-	f.Price += v.Price
-	if v.Budget != nil {
-		f.Budget = v.Budget
-	}
-	if f.Budget != nil {
-		f.Budget.Cost = f.Price
-	}
+	return n
 }
 
 // finish offers the campaign for confirmation.
@@ -264,11 +274,7 @@ func (r *reader) finish(ctx context.Context) error {
 		return fileFault(err)
 	}
 	next := r.Submission
-	next.State, next.Check.Bytes = submission.StateReady, next.File.Size
-	next.Check.Findings = clone(next.Check.Findings)
-	if b := next.Check.Findings.Budget; b != nil && b.Exceeded() && !slices.Contains(next.Check.Findings.General, campaign.CodeBudgetExceeded) {
-		next.Check.Findings.General = append(next.Check.Findings.General, campaign.CodeBudgetExceeded)
-	}
+	next.State, next.Check.Bytes, next.Check.At = submission.StateReady, next.File.Size, r.Now()
 	_, err := r.save(ctx, next)
 	return err
 }

@@ -116,21 +116,12 @@ func (w *Worker) accept(ctx context.Context, c dispatch.Call) (r dispatch.Receip
 	return r, err
 }
 
-// finish closes a submission whose parts are all dispatched, and its request for approval.
+// finish closes a submission whose parts are all dispatched.
 func (w *Worker) finish(ctx context.Context, sub submission.Submission) error {
-	a, err := w.Store.Approval(ctx, sub.Tenant, sub.CampaignID)
-	if err == nil && a.State == campaign.ApprovalApproved {
-		a.State = campaign.ApprovalSent
-		if err = w.Store.SaveApproval(ctx, a, campaign.ApprovalApproved); errors.Is(err, campaign.ErrLostRace) {
-			err = nil
-		}
-	}
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return err
-	}
 	if err := deleteFiles(ctx, w.Blobs, sub, nil); err != nil {
 		return err
 	}
+	sub = sub.Slim()
 	sub.State, sub.Fault = submission.StateSent, submission.Fault{}
 	if _, err := w.save(ctx, sub); err != nil {
 		return err

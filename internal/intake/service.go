@@ -43,8 +43,10 @@ type Service struct {
 	// Stat returns the ETag and the size of an uploaded file.
 	Stat  func(ctx context.Context, key string) (tag string, size int64, err error)
 	Tasks port.Queue
-	Now   func() time.Time
-	Lead  time.Duration // minimum time from now to a schedule
+	// Budgets are the prices and budgets of tenants.
+	Budgets Budgets
+	Now     func() time.Time
+	Lead    time.Duration // minimum time from now to a schedule
 }
 
 // Start begins an upload, or continues the person's unfinished one of the same file. It returns
@@ -79,11 +81,12 @@ func (s *Service) Start(ctx context.Context, asked submission.Submission) (submi
 	return s.create(ctx, asked)
 }
 
-// roomIn returns an error if the tenant has too many unfinished submissions.
+// roomIn returns an error if the tenant has too many unfinished submissions. Requests for approval
+// do not count.
 func roomIn(all []submission.Submission) error {
 	open := 0
 	for _, sub := range all {
-		if !sub.Closed() {
+		if !sub.Closed() && sub.State != submission.StateApproval && sub.State != submission.StateRefused {
 			open++
 		}
 	}
@@ -251,37 +254,6 @@ func (s *Service) remember(ctx context.Context, sub submission.Submission) error
 func (s *Service) TooLate(sub submission.Submission) bool {
 	due, err := localtime.Parse(sub.Schedule)
 	return sub.Schedule != "" && sub.Sending.Parts == 0 && (err != nil || due.Before(s.Now().Add(s.Lead)))
-}
-
-// Send begins to dispatch the parts, or continues after a stop.
-func (s *Service) Send(ctx context.Context, sub submission.Submission) error {
-	sub.State, sub.Fault, sub.Columns.First = submission.StateSending, submission.Fault{}, nil
-	return s.work(ctx, sub)
-}
-
-// AwaitApproval marks a submission whose campaign a second person has to approve.
-func (s *Service) AwaitApproval(ctx context.Context, sub submission.Submission) error {
-	sub.State, sub.Columns.First = submission.StateApproval, nil
-	_, err := s.Store.SaveSubmission(ctx, sub)
-	return err
-}
-
-// Discard closes a submission and deletes its files. Batches that are dispatched remain. It can
-// be repeated.
-func (s *Service) Discard(ctx context.Context, sub submission.Submission) error {
-	if sub.State == submission.StateDiscarded {
-		return clean(ctx, s.Store, s.Uploads, sub)
-	}
-	if sub.Closed() {
-		return nil
-	}
-	if sub.State == submission.StateUploading {
-		if err := s.Uploads.AbortFile(ctx, sub.FileKey(), sub.File.Upload); err != nil {
-			return err
-		}
-	}
-	sub.State = submission.StateDiscarded
-	return saveClosed(ctx, s.Store, s.Uploads, sub)
 }
 
 // Message returns the line and the variables of the message at a position in the parts, from

@@ -48,6 +48,8 @@ type Store interface {
 	// SaveSubmission returns an error that wraps campaign.ErrLostRace if the stored version is
 	// not sub.Version.
 	SaveSubmission(ctx context.Context, sub submission.Submission) (submission.Submission, error)
+	// SaveDecision is SaveSubmission with an entry of the audit log, in one write.
+	SaveDecision(ctx context.Context, sub submission.Submission, entry campaign.AuditEntry) (submission.Submission, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	// KnownColumns returns the names of columns that the tenant has confirmed, by value.
 	KnownColumns(ctx context.Context, tenant string) (map[string]string, error)
@@ -60,8 +62,6 @@ type Store interface {
 	// EndParts ends the acceptance of a campaign's parts. It can be repeated. It returns the
 	// campaign's totals, which are zero if there is no campaign.
 	EndParts(ctx context.Context, id campaign.ID) (campaign.SubmissionTotals, error)
-	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
-	SaveApproval(ctx context.Context, a campaign.Approval, was campaign.ApprovalState) error
 }
 
 // Blobs stores the parts. The error wraps campaign.ErrNotFound if an object does not exist.
@@ -139,7 +139,7 @@ func (w *Worker) run(ctx context.Context, sub submission.Submission) error {
 		return w.send(ctx, sub)
 	case submission.StateSent, submission.StateFailed, submission.StateDiscarded: // the deletion was interrupted
 		return clean(ctx, w.Store, w.Blobs, sub)
-	case submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval, submission.StateInterrupted:
+	case submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted:
 	}
 	return nil
 }

@@ -197,9 +197,18 @@ var approvalForms = []sentForm{
 		first: url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}}, finish: func(w *formWalk) { w.reaches("What will be sent") },
 	},
 	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}"},
+	{form: "/dashboard/imports/{campaignId}/withdraw", page: "/dashboard/imports/{campaign}"},
+	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}"},
 	{
-		form: "/dashboard/imports/{campaignId}/decide", page: "/dashboard/imports/{campaign}", by: "approver", makes: "META", audits: 2,
-		first: url.Values{"decision": {"approve"}}, finish: func(w *formWalk) { w.reaches("Scheduled") },
+		form: "/dashboard/imports/{campaignId}/decide", page: "/dashboard/imports/{campaign}", by: "approver",
+		first: url.Values{"decision": {"refuse"}, "reason": {"Errado"}},
+	},
+	{form: "/dashboard/imports/{campaignId}/reopen", page: "/dashboard/imports/{campaign}"},
+	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}"},
+	{
+		form: "/dashboard/imports/{campaignId}/decide", page: "/dashboard/imports/{campaign}", by: "approver", makes: "META",
+		first: url.Values{"decision": {"approve"}}, second: url.Values{"decision": {"refuse"}, "reason": {"Errado"}},
+		finish: func(w *formWalk) { w.reaches("Scheduled") },
 	},
 }
 

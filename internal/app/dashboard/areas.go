@@ -53,7 +53,7 @@ func campaignPages(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) ar
 
 // overviewPages returns the page of the overview.
 func overviewPages(rows *dynamo.Stores, auth *dynamo.AuthStore) area {
-	return area{overview.Area(), &overview.Pages{Store: overviewRows{rows.Approvals, rows.Attention, rows.Campaigns, rows.Days, rows.Templates}, Credentials: auth, Now: time.Now}}
+	return area{overview.Area(), &overview.Pages{Store: overviewRows{rows.Approvals, rows.Attention, rows.Campaigns, rows.Days, rows.Submissions, rows.Templates}, Credentials: auth, Now: time.Now}}
 }
 
 // exportArea returns the pages of exports.
@@ -91,7 +91,7 @@ func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 // importPages returns the pages of campaigns from large files.
 func importPages(c app.Config, rows *dynamo.Stores, blobs *s3.Store) *importpages.Pages {
 	service := &intake.Service{
-		Store: intakeRows{rows.Approvals, rows.Submissions, rows.Moves, rows.Templates}, Uploads: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
+		Store: intakeRows{rows.Submissions, rows.Moves, rows.Templates}, Uploads: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat, Budgets: rows.Budgets,
 	}
 	return &importpages.Pages{Store: importPageRows{rows.Approvals, rows.Submissions, rows.Templates, rows.Tenants}, Intake: service, Origin: blobs.Origin, PartSize: intake.PartSize, Now: time.Now}
 }

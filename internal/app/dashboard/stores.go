@@ -15,6 +15,7 @@ type overviewRows struct {
 	*dynamo.AttentionStore
 	*dynamo.CampaignStore
 	*dynamo.DayStore
+	*dynamo.SubmissionStore
 	*dynamo.TemplateStore
 }
 
@@ -41,7 +42,6 @@ type libraryRows struct {
 
 // intakeRows has the rows of the service of large files.
 type intakeRows struct {
-	*dynamo.ApprovalStore
 	*dynamo.SubmissionStore
 	*dynamo.MoveStore
 	*dynamo.TemplateStore

@@ -28,7 +28,6 @@ const (
 )
 
 type rows struct {
-	*dynamo.ApprovalStore
 	*dynamo.SubmissionStore
 	*dynamo.MoveStore
 	*dynamo.TemplateStore
@@ -39,7 +38,7 @@ func Handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
 	stores, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
 	worker := &intake.Worker{
-		Store: rows{stores.Approvals, stores.Submissions, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, PartLines: campaign.MaxMessages,
+		Store: rows{stores.Submissions, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, PartLines: campaign.MaxMessages,
 		OptOuts: &optout.Book{Store: stores.OptOuts, Now: time.Now},
 		Open: func(ctx context.Context, key, tag string) (intake.Source, int64, error) {
 			file, err := blobs.OpenFile(ctx, key, tag)

@@ -54,8 +54,7 @@ func (s *AuditStore) AuditForm(ctx context.Context, e campaign.AuditEntry) error
 	const tries = 10 // entries with the same time
 	for i := range tries {
 		reasons, err := s.transact(ctx, []types.TransactWriteItem{
-			s.lastEntryWrite(e),
-			{Put: &types.Put{TableName: &s.Campaigns, Item: auditRow(e, e.At.UnixNano()+int64(i)), ConditionExpression: aws.String("attribute_not_exists(pk)")}},
+			s.lastEntryWrite(e), s.auditWrite(e, i),
 		}, rand.Text())
 		if err != nil {
 			return fmt.Errorf("write audit log: %w", err)
@@ -65,6 +64,13 @@ func (s *AuditStore) AuditForm(ctx context.Context, e campaign.AuditEntry) error
 		}
 	}
 	return errors.New("write audit log: too many entries with the same time")
+}
+
+// auditWrite writes a new entry, some nanoseconds after its time.
+func (t *table) auditWrite(e campaign.AuditEntry, later int) types.TransactWriteItem {
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName: &t.Campaigns, Item: auditRow(e, e.At.UnixNano()+int64(later)), ConditionExpression: aws.String("attribute_not_exists(pk)"),
+	}}
 }
 
 // lastEntryWrite writes the time of an entry, unless the same entry is recent.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
@@ -65,11 +66,49 @@ func (s *SubmissionStore) Submission(ctx context.Context, id campaign.ID) (submi
 // a new submission, and returns it. The error wraps campaign.ErrLostRace otherwise. No other write
 // changes a submission.
 func (s *SubmissionStore) SaveSubmission(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
+	sub, put, err := s.submissionPut(sub)
+	if err != nil {
+		return sub, err
+	}
+	_, err = s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
+		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
+	})
+	held, err := conditionHeld(err, "save submission "+sub.CampaignID)
+	if err == nil && !held {
+		err = fmt.Errorf("save submission %s: %w", sub.CampaignID, campaign.ErrLostRace)
+	}
+	return sub, err
+}
+
+// SaveDecision is SaveSubmission with an entry of the audit log: both are written, or nothing.
+func (s *SubmissionStore) SaveDecision(ctx context.Context, sub submission.Submission, e campaign.AuditEntry) (submission.Submission, error) {
+	sub, put, err := s.submissionPut(sub)
+	if err != nil {
+		return sub, err
+	}
+	const tries = 10 // entries with the same time
+	for i := range tries {
+		reasons, err := s.transact(ctx, []types.TransactWriteItem{{Put: put}, s.auditWrite(e, i)}, rand.Text())
+		switch {
+		case err != nil:
+			return sub, fmt.Errorf("save the decision about submission %s: %w", sub.CampaignID, err)
+		case len(reasons) == 0:
+			return sub, nil
+		case aws.ToString(reasons[0].Code) != reasonNone:
+			return sub, fmt.Errorf("save the decision about submission %s: %w", sub.CampaignID, campaign.ErrLostRace)
+		}
+	}
+	return sub, errors.New("write audit log: too many entries with the same time")
+}
+
+// submissionPut returns the next version of a submission, and its write.
+func (s *SubmissionStore) submissionPut(sub submission.Submission) (submission.Submission, *types.Put, error) {
 	was := sub.Version
 	sub.Version, sub.UpdatedAt = was+1, s.Now()
 	data, err := json.Marshal(sub)
 	if err != nil {
-		return sub, fmt.Errorf("encode submission %s: %w", sub.CampaignID, err)
+		return sub, nil, fmt.Errorf("encode submission %s: %w", sub.CampaignID, err)
 	}
 	row := submissionKey(sub.ID)
 	row["data"], row["version"] = bytesOf(data), number(sub.Version)
@@ -78,17 +117,12 @@ func (s *SubmissionStore) SaveSubmission(ctx context.Context, sub submission.Sub
 	}
 	row["write"] = text(rand.Text()) // the SDK repeats puts without a response
 	setEnd(row, sub.DeletedAt())
-	_, err = s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+	return sub, &types.Put{
 		TableName: &s.Campaigns, Item: row,
 		ConditionExpression:       aws.String("version = :was OR (attribute_not_exists(pk) AND :was = :none) OR #write = :write"),
 		ExpressionAttributeNames:  map[string]string{"#write": "write"},
 		ExpressionAttributeValues: Item{":was": number(was), ":none": number(0), ":write": row["write"]},
-	})
-	held, err := conditionHeld(err, "save submission "+sub.CampaignID)
-	if err == nil && !held {
-		err = fmt.Errorf("save submission %s: %w", sub.CampaignID, campaign.ErrLostRace)
-	}
-	return sub, err
+	}, nil
 }
 
 func readSubmission(id campaign.ID, row Item) (submission.Submission, error) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -67,24 +66,6 @@ func pathOf(a campaign.Approval) string { return ApprovalsPath + "/" + a.Campaig
 
 // importsPath is the path of the pages of large files, which have their own requests.
 const importsPath = web.Root + "/imports/"
-
-// mostApprovals is the maximum number of requests on the page: the newest ones.
-const mostApprovals = 100
-
-func (s *Pages) approvals(p *web.Page) error {
-	all, err := s.Store.Approvals(p.R.Context(), p.Session.Tenant)
-	if err != nil {
-		return err
-	}
-	waits := func(a campaign.Approval) int {
-		if a.State == campaign.ApprovalWaiting {
-			return 0
-		}
-		return 1
-	}
-	slices.SortFunc(all, func(a, b campaign.Approval) int { return cmp.Or(waits(a)-waits(b), b.At.Compare(a.At)) })
-	return p.Render("approval.title", "approvals.html", all[:min(len(all), mostApprovals)])
-}
 
 // request is the data of a request's page.
 type request struct {

@@ -63,7 +63,6 @@ func TestApproval(t *testing.T) {
 	if len(o.handoffs.batches) > 0 {
 		t.Fatal("the campaign was sent without approval")
 	}
-	says(t, o.approver.Get(campaignupload.ApprovalsPath), http.StatusOK, "Natal", "Waits for approval", "author@example.com")
 	says(t, o.approver.Get(path), http.StatusOK, "Olá Ana", "lista.csv", "SHA-256", "Approve and send to 2 people")
 	sent := o.decide(o.approver, path, "approve", "")
 	if id := strings.TrimPrefix(path, campaignupload.ApprovalsPath+"/"); sent.Location != "/dashboard/campaigns/"+id {

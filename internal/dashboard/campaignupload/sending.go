@@ -49,7 +49,6 @@ type Store interface {
 	// SaveApprovalFrom returns an error that wraps campaign.ErrLostRace if the stored number
 	// is neither was nor from.
 	SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error
-	Approvals(ctx context.Context, tenant string) ([]campaign.Approval, error)
 	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
 	// AskApproval keeps the existing request of the campaign.
 	AskApproval(ctx context.Context, a campaign.Approval) error
@@ -99,7 +98,6 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AuthorChange(mux, Path+"/draft", s.saveDraft)
 	ui.AuthorView(mux, DraftsPath, s.drafts)
 	ui.AuthorChange(mux, DraftsPath+"/{id}/delete", s.deleteDraft)
-	ui.View(mux, ApprovalsPath, s.approvals)
 	ui.View(mux, ApprovalsPath+"/{campaignId}", s.showApproval)
 	ui.ApproverChange(mux, ApprovalsPath+"/{campaignId}", s.decide)
 	ui.View(mux, RulePath, s.showRule)

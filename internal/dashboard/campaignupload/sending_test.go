@@ -658,8 +658,6 @@ func (memory) ApprovalFrom(context.Context, string) (int, error) { return 0, nil
 
 func (memory) SaveApprovalFrom(context.Context, string, int, int) error { return nil }
 
-func (memory) Approvals(context.Context, string) ([]campaign.Approval, error) { return nil, nil }
-
 func (memory) Approval(context.Context, string, string) (campaign.Approval, error) {
 	return campaign.Approval{}, campaign.ErrNotFound
 }

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/recipients"
 )
@@ -81,146 +83,130 @@ func (s *Pages) needsApproval(p *web.Page, sub submission.Submission) (bool, err
 	return from > 0 && sub.Check.Findings.Accepted+sub.Check.Findings.Invalid() >= from, err
 }
 
+// step returns what the person decides about a submission, as the page showed it.
+func step(p *web.Page, sub submission.Submission, path, action string) intake.Step {
+	return intake.Step{ID: sub.ID, Shown: p.Field("hash"), Audit: p.AuditEntry(path, action, sub.Name)}
+}
+
 // confirm sends a checked campaign, asks for its approval, or sends the rest after a stop. A
 // repeated confirmation changes nothing.
 func (s *Pages) confirm(p *web.Page) error {
-	sub, t, err := s.open(p)
+	sub, err := s.find(p, p.R.PathValue("campaignId"))
 	if err != nil {
 		return err
 	}
-	switch {
-	case sub.State != submission.StateReady && sub.State != submission.StateInterrupted:
-		return p.Redirect(pathOf(sub))
-	case p.Field("hash") != sub.Check.Hash, !sub.Check.Findings.Fits(), t.Version != sub.TemplateVersion:
-		return s.render(p, http.StatusConflict, sub, "imports.look_again")
-	case s.Intake.TooLate(sub):
-		return s.render(p, http.StatusConflict, sub, "imports.late")
-	case sub.State == submission.StateInterrupted:
-		return s.send(p, sub)
+	if sub.State == submission.StateReady {
+		needed, err := s.needsApproval(p, sub)
+		if err != nil {
+			return err
+		}
+		if needed {
+			return s.ask(p, sub)
+		}
 	}
-	needed, err := s.needsApproval(p, sub)
-	if err != nil {
-		return err
-	}
-	if needed {
-		return s.ask(p, sub)
-	}
-	return s.send(p, sub)
-}
-
-func (s *Pages) send(p *web.Page, sub submission.Submission) error {
 	action := "campaign.dispatch"
 	if sub.Schedule != "" {
 		action = "campaign.schedule"
 	}
-	if err := p.AuditOn(web.Root+"/campaigns/"+sub.CampaignID, action, sub.Name); err != nil {
-		return err
-	}
-	if err := s.Intake.Send(p.R.Context(), sub); err != nil {
-		return err
+	sub, err = s.Intake.Send(p.R.Context(), step(p, sub, web.Root+"/campaigns/"+sub.CampaignID, action))
+	if err != nil {
+		return s.refused(p, sub, err)
 	}
 	return p.Redirect(pathOf(sub))
 }
 
 // ask asks for the approval of a campaign.
 func (s *Pages) ask(p *web.Page, sub submission.Submission) error {
-	a := campaign.Approval{
-		Tenant: sub.Tenant, CampaignID: sub.CampaignID, Name: sub.Name, TemplateID: sub.TemplateID, TemplateVersion: sub.TemplateVersion,
-		Schedule: sub.Schedule, NotAfter: sub.NotAfter, FileName: sub.File.Name, Hash: sub.Check.Hash, People: sub.Check.Findings.People(),
-		By: p.Session.Email, At: s.Now(), State: campaign.ApprovalWaiting, Import: true,
-	}
-	if err := p.AuditOn(pathOf(sub), "approval.ask", a.Name); err != nil {
-		return err
-	}
-	if err := s.request(p, a); err != nil {
-		return err
-	}
-	if err := s.Intake.AwaitApproval(p.R.Context(), sub); err != nil && !errors.Is(err, campaign.ErrLostRace) {
-		return err
+	sub, err := s.Intake.Ask(p.R.Context(), step(p, sub, pathOf(sub), "approval.ask"))
+	if err != nil {
+		return s.refused(p, sub, err)
 	}
 	return p.Done(pathOf(sub), "approval.asked")
 }
 
-// request writes a request for approval. One that waits for another check of the file, after
-// which the columns were chosen again, is replaced.
-func (s *Pages) request(p *web.Page, a campaign.Approval) error {
-	if err := s.Store.AskApproval(p.R.Context(), a); err != nil {
-		return err
+// refusedSteps are the texts of the steps that are not taken. The page shows the campaign as it is now.
+var refusedSteps = map[error]string{
+	intake.ErrChanged: "imports.look_again", intake.ErrTooLate: "imports.late", intake.ErrOverBudget: "refusal.budget_exceeded",
+	intake.ErrDecided: "approval.decided_before",
+}
+
+// refused shows why a step was not taken. A campaign with another state shows it.
+func (s *Pages) refused(p *web.Page, sub submission.Submission, err error) error {
+	switch {
+	case errors.Is(err, intake.ErrState), errors.Is(err, campaign.ErrLostRace):
+		return p.Redirect(Path + "/" + p.R.PathValue("campaignId"))
+	case errors.Is(err, intake.ErrOwn):
+		return &web.Refusal{Status: http.StatusForbidden, Key: "approval.own"}
+	case errors.Is(err, intake.ErrNotOwn):
+		return &web.Refusal{Status: http.StatusForbidden, Key: "approval.not_own"}
 	}
-	there, err := s.Store.Approval(p.R.Context(), a.Tenant, a.CampaignID)
-	if err != nil || there.Hash == a.Hash {
-		return err
+	for why, key := range refusedSteps {
+		if errors.Is(err, why) {
+			return s.render(p, http.StatusConflict, sub, key)
+		}
 	}
-	return s.Store.SaveApproval(p.R.Context(), a, campaign.ApprovalWaiting)
+	return err
 }
 
 // decide approves or refuses a campaign. Who asked for it cannot approve it. Of several
 // decisions at once, one takes effect.
 func (s *Pages) decide(p *web.Page) error {
-	sub, t, err := s.open(p)
+	sub, err := s.find(p, p.R.PathValue("campaignId"))
 	if err != nil {
 		return err
 	}
-	a, err := s.Store.Approval(p.R.Context(), sub.Tenant, sub.CampaignID)
+	switch p.Field("decision") {
+	case "approve":
+		return s.approve(p, sub)
+	case "refuse":
+		return s.refuse(p, sub)
+	}
+	return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+}
+
+func (s *Pages) approve(p *web.Page, sub submission.Submission) error {
+	sub, err := s.Intake.Approve(p.R.Context(), step(p, sub, pathOf(sub), "approval.approve"))
 	if err != nil {
-		return err
+		return s.refused(p, sub, err)
 	}
-	open := a.State == campaign.ApprovalWaiting || a.State == campaign.ApprovalApproved
-	switch {
-	case sub.State != submission.StateApproval || !open:
-		return p.Redirect(pathOf(sub))
-	case p.Field("hash") != a.Hash || a.Hash != sub.Check.Hash:
-		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
-	case p.Field("decision") == "refuse":
-		return s.refuseRequest(p, sub, a)
-	case p.Field("decision") != "approve":
-		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
-	case a.By == p.Session.Email:
-		return &web.Refusal{Status: http.StatusForbidden, Key: "approval.own"}
-	case t.Version != a.TemplateVersion:
-		return s.render(p, http.StatusConflict, sub, "imports.look_again")
-	case s.Intake.TooLate(sub):
-		return s.render(p, http.StatusConflict, sub, "imports.late")
+	if sub.Approval.Decision == submission.DecisionReturned {
+		return s.render(p, http.StatusConflict, sub, "approval.returned")
 	}
-	if err := s.saveDecision(p, &a, campaign.ApprovalApproved, "approval.approve"); err != nil {
-		return err
-	}
-	sub.Approval.AskedBy = a.By
-	return s.send(p, sub)
+	return p.Redirect(pathOf(sub))
 }
 
 // maxReason is the maximum size in bytes of the reason of a refusal.
 const maxReason = 1000
 
-func (s *Pages) refuseRequest(p *web.Page, sub submission.Submission, a campaign.Approval) error {
-	if a.Reason = web.Short(p.Field("reason"), maxReason); a.Reason == "" {
+func (s *Pages) refuse(p *web.Page, sub submission.Submission) error {
+	reason := web.Short(p.Field("reason"), maxReason)
+	if reason == "" && sub.State == submission.StateApproval {
 		return s.render(p, http.StatusUnprocessableEntity, sub, "approval.reason_missing")
 	}
-	if err := s.saveDecision(p, &a, campaign.ApprovalRefused, "approval.refuse"); err != nil {
-		return err
+	sub, err := s.Intake.Refuse(p.R.Context(), step(p, sub, pathOf(sub), "approval.refuse"), reason)
+	if err != nil {
+		return s.refused(p, sub, err)
 	}
-	if err := s.Intake.Discard(p.R.Context(), sub); err != nil && !errors.Is(err, campaign.ErrLostRace) {
-		return err
-	}
-	return p.Done(pathOf(sub), "approval.refused", a.Name)
+	return p.Done(pathOf(sub), "approval.refused", sub.Name)
 }
 
-// saveDecision writes a decision. An approval that is repeated after an interruption has it
-// already.
-func (s *Pages) saveDecision(p *web.Page, a *campaign.Approval, state campaign.ApprovalState, action string) error {
-	if a.State == state {
-		return nil
-	}
-	was := a.State
-	a.State, a.DecidedBy, a.DecidedAt = state, p.Session.Email, s.Now()
-	if err := p.AuditOn(Path+"/"+a.CampaignID, action, a.Name); err != nil {
+// withdraw takes a request for approval back.
+func (s *Pages) withdraw(p *web.Page) error {
+	return s.takeBack(p, s.Intake.Withdraw, "approval.withdraw")
+}
+
+// reopen takes a refused campaign back, to correct it.
+func (s *Pages) reopen(p *web.Page) error { return s.takeBack(p, s.Intake.Reopen, "approval.reopen") }
+
+func (s *Pages) takeBack(p *web.Page, take func(context.Context, intake.Step) (submission.Submission, error), action string) error {
+	sub, err := s.find(p, p.R.PathValue("campaignId"))
+	if err != nil {
 		return err
 	}
-	err := s.Store.SaveApproval(p.R.Context(), *a, was)
-	if errors.Is(err, campaign.ErrLostRace) {
-		return &web.Refusal{Status: http.StatusConflict, Key: "approval.decided"}
+	if sub, err = take(p.R.Context(), step(p, sub, pathOf(sub), action)); err != nil {
+		return s.refused(p, sub, err)
 	}
-	return err
+	return p.Redirect(pathOf(sub))
 }
 
 // cancel discards a submission. Messages that are sent already remain.
@@ -229,40 +215,8 @@ func (s *Pages) cancel(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if sub.State == submission.StateSending || sub.State == submission.StateSent {
-		return p.Redirect(pathOf(sub))
-	}
-	if sub.State != submission.StateDiscarded {
-		if err := p.Audit("campaign.import_discard", sub.Name); err != nil {
-			return err
-		}
-	}
-	err = s.Intake.Discard(p.R.Context(), sub)
-	if errors.Is(err, campaign.ErrLostRace) {
-		return p.Redirect(pathOf(sub))
-	}
-	if err == nil {
-		err = s.withdraw(p, sub)
-	}
-	if err != nil {
-		return err
+	if sub, err = s.Intake.Discard(p.R.Context(), step(p, sub, "", "campaign.import_discard")); err != nil {
+		return s.refused(p, sub, err)
 	}
 	return p.Done(Path, "imports.cancelled", sub.Name)
-}
-
-// withdraw ends the request for approval of a discarded submission, if one waits.
-func (s *Pages) withdraw(p *web.Page, sub submission.Submission) error {
-	a, err := s.Store.Approval(p.R.Context(), sub.Tenant, sub.CampaignID)
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && a.State != campaign.ApprovalWaiting {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	a.State, a.DecidedBy, a.DecidedAt = campaign.ApprovalWithdrawn, p.Session.Email, s.Now()
-	err = s.Store.SaveApproval(p.R.Context(), a, campaign.ApprovalWaiting)
-	if errors.Is(err, campaign.ErrLostRace) {
-		return nil
-	}
-	return err
 }

@@ -16,28 +16,26 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/recipients"
 )
 
-// Store reads templates and requests for approval. The error wraps campaign.ErrNotFound if
-// there is none.
+// Store reads submissions, templates and agents. The error wraps campaign.ErrNotFound if there is
+// none.
 type Store interface {
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	ApprovalFrom(ctx context.Context, tenant string) (int, error)
-	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
-	// AskApproval keeps the existing request of the campaign.
-	AskApproval(ctx context.Context, a campaign.Approval) error
-	// SaveApproval returns an error that wraps campaign.ErrLostRace if the stored state is not
-	// was.
-	SaveApproval(ctx context.Context, a campaign.Approval, was campaign.ApprovalState) error
+	// Approvals returns the requests for campaigns from the form.
+	Approvals(ctx context.Context, tenant string) ([]campaign.Approval, error)
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
 }
 
-// Intake takes uploads and decisions. Invalid input returns a *inputerr.Error.
+// Intake takes uploads and decisions. Invalid input returns a *inputerr.Error. A decision returns
+// the submission as it is then.
 type Intake interface {
 	Start(ctx context.Context, asked submission.Submission) (submission.Submission, map[int]int64, error)
 	// StartFrom starts a submission of an object on S3.
@@ -47,9 +45,14 @@ type Intake interface {
 	Finish(ctx context.Context, sub submission.Submission) error
 	Check(ctx context.Context, sub submission.Submission, columns recipients.Columns, t campaign.Template) error
 	TooLate(sub submission.Submission) bool
-	Send(ctx context.Context, sub submission.Submission) error
-	AwaitApproval(ctx context.Context, sub submission.Submission) error
-	Discard(ctx context.Context, sub submission.Submission) error
+	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
+	Send(ctx context.Context, step intake.Step) (submission.Submission, error)
+	Ask(ctx context.Context, step intake.Step) (submission.Submission, error)
+	Approve(ctx context.Context, step intake.Step) (submission.Submission, error)
+	Refuse(ctx context.Context, step intake.Step, reason string) (submission.Submission, error)
+	Withdraw(ctx context.Context, step intake.Step) (submission.Submission, error)
+	Reopen(ctx context.Context, step intake.Step) (submission.Submission, error)
+	Discard(ctx context.Context, step intake.Step) (submission.Submission, error)
 	Message(ctx context.Context, sub submission.Submission, at int) (line int, vars map[string]string, err error)
 }
 
@@ -94,7 +97,10 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AuthorChange(mux, Path+"/{campaignId}/columns", s.choose)
 	ui.AuthorChange(mux, Path+"/{campaignId}/confirm", s.confirm)
 	ui.ApproverChange(mux, Path+"/{campaignId}/decide", s.decide)
+	ui.AuthorChange(mux, Path+"/{campaignId}/withdraw", s.withdraw)
+	ui.AuthorChange(mux, Path+"/{campaignId}/reopen", s.reopen)
 	ui.AuthorChange(mux, Path+"/{campaignId}/cancel", s.cancel)
+	ui.View(mux, ApprovalsPath, s.approvals)
 }
 
 func serveScript(p *web.Page) error {
@@ -194,9 +200,10 @@ type view struct {
 	Until    time.Time
 	Minutes  int // of sending, 0 without a limit
 	Sample   sample
-	Request  *campaign.Approval // nil without a request
-	Needed   bool               // a second person has to approve it
-	Own      bool               // the person has asked for approval
+	Quote    intake.Quote
+	Needed   bool   // a second person has to approve it
+	Own      bool   // the person has asked for approval
+	Unheard  string // the reason of a refusal after another decision
 }
 
 // render shows a submission in its state. notice is the key of a text, or "".
@@ -209,10 +216,11 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 	}
 	v.Changed = v.Template.Version != sub.TemplateVersion
 	v.Columns.Values = current(sub, v.Template.Variables())
-	if err := s.readRequest(p, &v); err != nil {
-		return err
+	v.Own = sub.Approval.AskedBy == p.Session.Email
+	if notice == "approval.decided_before" {
+		v.Unheard = cmp.Or(web.Short(p.Field("reason"), maxReason), "–")
 	}
-	if sub.State == submission.StateReady || sub.State == submission.StateApproval || sub.State == submission.StateInterrupted {
+	if v.Reviewed() {
 		if err := s.complete(p, &v); err != nil {
 			return err
 		}
@@ -222,19 +230,23 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 	return p.RenderStatus(status, "imports.title", "import.html", v)
 }
 
-// readRequest adds the request for approval, if there is one.
-func (s *Pages) readRequest(p *web.Page, v *view) error {
-	a, err := s.Store.Approval(p.R.Context(), v.Tenant, v.CampaignID)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil
+// Reviewed reports whether the page shows what would be sent.
+func (v view) Reviewed() bool {
+	switch v.State {
+	case submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted:
+		return true
+	case submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateSending,
+		submission.StateSent, submission.StateFailed, submission.StateDiscarded:
 	}
-	v.Request, v.Own = &a, a.By == p.Session.Email
-	return err
+	return false
 }
 
 // complete adds what a person needs for the decision to send.
 func (s *Pages) complete(p *web.Page, v *view) (err error) {
 	if v.Minutes, err = s.minutes(p, v.Check.Findings.Accepted-v.Sending.Accepted); err != nil {
+		return err
+	}
+	if v.Quote, err = s.Intake.Quote(p.R.Context(), v.Submission); err != nil {
 		return err
 	}
 	if v.Needed, err = s.needsApproval(p, v.Submission); err != nil {
@@ -271,5 +283,13 @@ func (v view) Hours() int {
 	return (v.Minutes + hour - 1) / hour
 }
 
+// OverBudget reports whether the budget of now has no room for the campaign. What has room of an
+// interrupted one goes.
+func (v view) OverBudget() bool {
+	return v.State != submission.StateInterrupted && v.Quote.Exceeded()
+}
+
 // Sendable reports whether the campaign may be sent as it was checked.
-func (v view) Sendable() bool { return v.Check.Findings.Fits() && !v.Changed && !v.TooLate }
+func (v view) Sendable() bool {
+	return v.Check.Findings.Fits() && !v.Changed && !v.TooLate && !v.OverBudget()
+}

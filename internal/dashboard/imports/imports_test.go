@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/recipients"
 )
@@ -27,7 +28,6 @@ const (
 	id       = "0b6e8a52-7c1f-4d1a-9f3e-5d2c1b0a9e8f"
 	template = "5f0c7a0e-1111-4222-8333-444455556666"
 	path     = imports.Path + "/" + id
-	hash     = "0f0f"
 )
 
 var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -35,14 +35,16 @@ var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 // company is a tenant with one import, whose service records what people decide.
 type company struct {
 	*webtest.Dashboard
-	stored                    submission.Submission
-	approval                  *campaign.Approval
-	from, version             int
-	text                      string // of the template
-	checked                   recipients.Columns
-	sent, cancelled, awaiting int
-	late                      bool
-	admin, author, approver   webtest.Person
+	stored                  submission.Submission
+	from, version           int
+	text                    string // of the template
+	checked                 recipients.Columns
+	steps                   []string // that were taken, with who and the action in the audit log
+	shown                   string   // what the page of the last one showed
+	fails                   error    // of every step
+	quote                   intake.Quote
+	late                    bool
+	admin, author, approver webtest.Person
 }
 
 func newCompany(t *testing.T, state submission.State) *company {
@@ -50,7 +52,7 @@ func newCompany(t *testing.T, state submission.State) *company {
 	c := &company{version: 1, text: "Oi {{nome}}", stored: submission.Submission{
 		ID: campaign.ID{Tenant: tenant, CampaignID: id}, State: state, Name: "Natal", TemplateID: template, TemplateVersion: 1, File: submission.File{Name: "lista.csv"},
 		Columns: submission.Columns{Header: []string{"Celular", "", "Nome"}, Phone: 0, UID: -1, Values: []submission.Column{{Name: "nome", Column: 2}}},
-		Check:   submission.Check{Rows: 5, Parts: 1, Hash: hash, Findings: submission.Findings{Accepted: 3}},
+		Check:   submission.Check{Rows: 5, Parts: 1, Hash: "0f0f", Findings: submission.Findings{Accepted: 3}},
 	}}
 	c.Dashboard = webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), imports.Area(), &imports.Pages{
 		Store: c, Intake: c, Now: func() time.Time { return noon }, PartSize: 8 << 20,
@@ -79,26 +81,8 @@ func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campai
 }
 func (c *company) ApprovalFrom(context.Context, string) (int, error) { return c.from, nil }
 
-func (c *company) Approval(context.Context, string, string) (campaign.Approval, error) {
-	if c.approval == nil {
-		return campaign.Approval{}, campaign.ErrNotFound
-	}
-	return *c.approval, nil
-}
-
-func (c *company) AskApproval(_ context.Context, a campaign.Approval) error {
-	if c.approval == nil {
-		c.approval = &a
-	}
-	return nil
-}
-
-func (c *company) SaveApproval(_ context.Context, a campaign.Approval, was campaign.ApprovalState) error {
-	if c.approval.State != was {
-		return campaign.ErrLostRace
-	}
-	c.approval = &a
-	return nil
+func (c *company) Approvals(context.Context, string) ([]campaign.Approval, error) {
+	return []campaign.Approval{{CampaignID: id, Name: "Da tela", State: campaign.ApprovalSent, By: "bia@example.com", At: noon}}, nil
 }
 
 func (c *company) Tenant(context.Context, string) (campaign.Tenant, error) {
@@ -143,34 +127,70 @@ func (c *company) Check(_ context.Context, _ submission.Submission, columns reci
 }
 func (c *company) TooLate(submission.Submission) bool { return c.late }
 
-func (c *company) Send(_ context.Context, sub submission.Submission) error {
-	c.sent++
-	c.stored.State, c.stored.Approval.AskedBy = submission.StateSending, sub.Approval.AskedBy
-	return nil
+func (c *company) Quote(context.Context, submission.Submission) (intake.Quote, error) {
+	return c.quote, nil
 }
 
-func (c *company) AwaitApproval(context.Context, submission.Submission) error {
-	c.awaiting++
-	c.stored.State = submission.StateApproval
-	return nil
+// take records a step, and makes the submission what the service would.
+func (c *company) take(name string, step intake.Step, state submission.State) (submission.Submission, error) {
+	if c.fails != nil {
+		return c.stored, c.fails
+	}
+	c.steps = append(c.steps, name+" "+step.Audit.Who+" "+step.Audit.Action)
+	c.shown, c.stored.State = step.Shown, state
+	return c.stored, nil
 }
 
-func (c *company) Discard(context.Context, submission.Submission) error {
-	c.cancelled++
-	c.stored.State = submission.StateDiscarded
-	return nil
+func (c *company) Send(_ context.Context, step intake.Step) (submission.Submission, error) {
+	return c.take("send", step, submission.StateSending)
+}
+
+func (c *company) Ask(_ context.Context, step intake.Step) (submission.Submission, error) {
+	c.stored.Approval = submission.Approval{AskedBy: step.Audit.Who, AskedAt: noon}
+	return c.take("ask", step, submission.StateApproval)
+}
+
+func (c *company) Approve(_ context.Context, step intake.Step) (submission.Submission, error) {
+	return c.take("approve", step, submission.StateSending)
+}
+
+func (c *company) Refuse(_ context.Context, step intake.Step, reason string) (submission.Submission, error) {
+	if c.fails == nil {
+		c.stored.Approval.Reason, c.stored.Approval.DecidedBy = reason, step.Audit.Who
+	}
+	return c.take("refuse", step, submission.StateRefused)
+}
+
+func (c *company) Withdraw(_ context.Context, step intake.Step) (submission.Submission, error) {
+	return c.take("withdraw", step, submission.StateReady)
+}
+
+func (c *company) Reopen(_ context.Context, step intake.Step) (submission.Submission, error) {
+	return c.take("reopen", step, submission.StateReady)
+}
+
+func (c *company) Discard(_ context.Context, step intake.Step) (submission.Submission, error) {
+	return c.take("discard", step, submission.StateDiscarded)
 }
 
 func (c *company) Message(context.Context, submission.Submission, int) (int, map[string]string, error) {
 	return 2, map[string]string{"nome": "Ana"}, nil
 }
 
-func (c *company) confirm(who webtest.Person, hash string) webtest.Answer {
-	return who.Post(path+"/confirm", url.Values{"hash": {hash}})
+func (c *company) confirm(who webtest.Person) webtest.Answer {
+	return who.Post(path+"/confirm", url.Values{"hash": {c.stored.Shown()}})
 }
 
 func (c *company) decide(who webtest.Person, decision string) webtest.Answer {
-	return who.Post(path+"/decide", url.Values{"hash": {hash}, "decision": {decision}, "reason": {"wrong"}})
+	return who.Post(path+"/decide", url.Values{"hash": {c.stored.Shown()}, "decision": {decision}, "reason": {"wrong"}})
+}
+
+// waiting returns a company with a request of the author.
+func waiting(t *testing.T) *company {
+	t.Helper()
+	c := newCompany(t, submission.StateApproval)
+	c.stored.Approval = submission.Approval{AskedBy: c.author.Session.Email, AskedAt: noon}
+	return c
 }
 
 func says(t *testing.T, a webtest.Answer, status int, texts ...string) {
@@ -217,90 +237,168 @@ func TestColumns_TemplateChanged(t *testing.T) {
 	}
 }
 
+// The form has what the page shows, and a refused confirmation says why on the page of the campaign.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		hash   string
-		change func(c *company)
+		state  submission.State
+		from   int // recipients that need approval
+		fails  error
 		status int
-		sent   int
+		step   string
+		says   string
 	}{
-		"as reviewed":             {hash, func(*company) {}, http.StatusSeeOther, 1},
-		"another file":            {"1e1e", func(*company) {}, http.StatusConflict, 0},
-		"a template that changed": {hash, func(c *company) { c.version = 2 }, http.StatusConflict, 0},
-		"too late":                {hash, func(c *company) { c.late = true }, http.StatusConflict, 0},
-		"nobody to send to":       {hash, func(c *company) { c.stored.Check.Findings.Accepted = 0 }, http.StatusConflict, 0},
-		"no budget":               {hash, func(c *company) { c.stored.Check.Findings.General = []string{"budget_exceeded"} }, http.StatusConflict, 0},
-		"the rest after a stop":   {hash, func(c *company) { c.stored.State = submission.StateInterrupted }, http.StatusSeeOther, 1},
-		"sent already":            {hash, func(c *company) { c.stored.State = submission.StateSent }, http.StatusSeeOther, 0},
-		"discarded":               {hash, func(c *company) { c.stored.State = submission.StateDiscarded }, http.StatusSeeOther, 0},
+		"as reviewed":            {submission.StateReady, 0, nil, http.StatusSeeOther, "send author@example.com campaign.dispatch", ""},
+		"few people":             {submission.StateReady, 4, nil, http.StatusSeeOther, "send author@example.com campaign.dispatch", ""},
+		"many people":            {submission.StateReady, 3, nil, http.StatusSeeOther, "ask author@example.com approval.ask", ""},
+		"the rest after a stop":  {submission.StateInterrupted, 3, nil, http.StatusSeeOther, "send author@example.com campaign.dispatch", ""},
+		"something else changed": {submission.StateReady, 0, intake.ErrChanged, http.StatusConflict, "", "Something has changed"},
+		"too late":               {submission.StateReady, 0, intake.ErrTooLate, http.StatusConflict, "", "has passed or is too close"},
+		"no budget":              {submission.StateReady, 0, intake.ErrOverBudget, http.StatusConflict, "", "has no room for this"},
+		"sent already":           {submission.StateSent, 0, intake.ErrState, http.StatusSeeOther, "", ""},
+		"discarded":              {submission.StateDiscarded, 0, intake.ErrState, http.StatusSeeOther, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCompany(t, submission.StateReady)
-			test.change(c)
-			first := c.confirm(c.author, test.hash)
-			c.confirm(c.author, test.hash) // a double click
-			if first.Status != test.status || c.sent != test.sent {
-				t.Errorf("status %d and sent %d times, want %d and %d", first.Status, c.sent, test.status, test.sent)
+			c := newCompany(t, test.state)
+			c.from, c.fails = test.from, test.fails
+			shown := c.stored.Shown()
+			a := c.confirm(c.author)
+			says(t, a, test.status, test.says)
+			if got := strings.Join(c.steps, ", "); got != test.step || got != "" && c.shown != shown {
+				t.Errorf("steps %q of a page that showed %q, want %q", got, c.shown, test.step)
 			}
 		})
 	}
 }
 
-func TestApproval(t *testing.T) {
+// The page has the price and the budget of now. Without room it has no button, and again with room.
+func TestConfirm_Budget(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, submission.StateReady)
-	c.from = 2
-	says(t, c.author.Get(path), http.StatusOK, "Ask for approval")
-	if a := c.confirm(c.admin, hash); a.Location != path || c.sent != 0 || c.awaiting != 1 || !c.approval.Import || c.approval.Hash != hash {
-		t.Fatalf("asked: %d to %q, sent %d, %+v", a.Status, a.Location, c.sent, c.approval)
-	}
-	for name, test := range map[string]struct {
-		answer webtest.Answer
-		status int
-	}{
-		"who asked":       {c.decide(c.admin, "approve"), http.StatusForbidden},
-		"an author":       {c.decide(c.author, "approve"), http.StatusForbidden},
-		"another tenant":  {c.decide(c.SignIn("another", web.RoleAdmin), "approve"), http.StatusNotFound},
-		"no decision":     {c.decide(c.approver, ""), http.StatusBadRequest},
-		"another hash":    {c.approver.Post(path+"/decide", url.Values{"hash": {"x"}, "decision": {"approve"}}), http.StatusBadRequest},
-		"an author again": {c.confirm(c.author, hash), http.StatusSeeOther},
-	} {
-		if test.answer.Status != test.status || c.sent > 0 {
-			t.Errorf("%s: %d, want %d; sent %d", name, test.answer.Status, test.status, c.sent)
+	for _, who := range []string{"author", "approver"} {
+		c := newCompany(t, submission.StateReady)
+		person, button := c.author, "Send to 2 people"
+		if who == "approver" {
+			c = waiting(t)
+			person, button = c.approver, "Approve and send to 2 people"
+		}
+		c.stored.Check.Findings.OptedOut, c.stored.Check.At = 1, noon
+		c.quote = intake.Quote{Priced: true, Price: 20_000_000, Reserves: 30_000_000, Budget: &campaign.BudgetFigures{
+			Cost: 30_000_000, Day: &campaign.DayBudget{Limit: 100_000_000, Used: 71_000_000},
+		}}
+		page := person.Get(path)
+		says(t, page, http.StatusOK, "20.00", "Reserves of the budget", "30.00", "71.00 of", "has no room for this", "at the check of 21 Nov 2037")
+		if strings.Contains(page.Text(), button) {
+			t.Errorf("the %s may send without budget:\n%s", who, page.Text())
+		}
+		c.quote.Budget.Day.Used = 70_000_000
+		if page := person.Get(path); strings.Contains(page.Text(), "has no room for this") || !strings.Contains(page.Text(), button) {
+			t.Errorf("the %s may not send with budget:\n%s", who, page.Text())
 		}
 	}
-	says(t, c.approver.Get(path), http.StatusOK, "Approve and send to 3 people", "SHA-256")
-	c.decide(c.approver, "approve")
-	c.decide(c.approver, "approve")
-	if c.sent != 1 || c.approval.State != campaign.ApprovalApproved || c.stored.Approval.AskedBy != c.admin.Session.Email {
-		t.Errorf("approved: sent %d times, the request is %s, asked by %q", c.sent, c.approval.State, c.stored.Approval.AskedBy)
-	}
 }
 
-// A request of an earlier check is there if the columns were chosen again at the same time.
-func TestApproval_CheckedAgain(t *testing.T) {
+// The approver sees what the author saw, and the button says whether it goes at once.
+func TestApproval_Page(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, submission.StateReady)
-	c.from, c.approval = 1, &campaign.Approval{Hash: "of another check", State: campaign.ApprovalWaiting}
-	c.confirm(c.author, hash)
-	if c.decide(c.approver, "approve"); c.sent != 1 || c.approval.Hash != hash {
-		t.Errorf("sent %d times with the request %+v", c.sent, c.approval)
+	c := waiting(t)
+	says(t, c.approver.Get(path), http.StatusOK,
+		"Natal", "lista.csv", "Oi Ana", "SHA-256", "As soon as it is approved", "Approve and send to 3 people", c.author.Session.Email)
+	c.stored.Schedule = "2037-11-22T12:00:00Z"
+	says(t, c.approver.Get(path), http.StatusOK, "22 Nov 2037, 09:00", "Approve and schedule for 3 people")
+	own := c.author.Get(path)
+	says(t, own, http.StatusOK, "It waits for another person", "Withdraw the request")
+	if other := c.SignedIn(web.Session{Tenant: tenant, Email: "bia@example.com", Role: web.RoleAuthor}).Get(path); strings.Contains(other.Text(), "Withdraw") {
+		t.Error("another author may withdraw the request")
 	}
 }
 
+func TestApproval_Roles(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		do     func(c *company) webtest.Answer
+		fails  error
+		status int
+		step   string
+	}{
+		"an approver":       {func(c *company) webtest.Answer { return c.decide(c.approver, "approve") }, nil, http.StatusSeeOther, "approve approver@example.com approval.approve"},
+		"an admin":          {func(c *company) webtest.Answer { return c.decide(c.admin, "refuse") }, nil, http.StatusSeeOther, "refuse admin@example.com approval.refuse"},
+		"an author":         {func(c *company) webtest.Answer { return c.decide(c.author, "approve") }, nil, http.StatusForbidden, ""},
+		"who asked":         {func(c *company) webtest.Answer { return c.decide(c.admin, "approve") }, intake.ErrOwn, http.StatusForbidden, ""},
+		"another tenant":    {func(c *company) webtest.Answer { return c.decide(c.SignIn("another", web.RoleAdmin), "approve") }, nil, http.StatusNotFound, ""},
+		"no decision":       {func(c *company) webtest.Answer { return c.decide(c.approver, "") }, nil, http.StatusBadRequest, ""},
+		"decided before":    {func(c *company) webtest.Answer { return c.decide(c.approver, "refuse") }, intake.ErrDecided, http.StatusConflict, ""},
+		"a withdrawal":      {func(c *company) webtest.Answer { return c.author.Post(path+"/withdraw", nil) }, nil, http.StatusSeeOther, "withdraw author@example.com approval.withdraw"},
+		"another's request": {func(c *company) webtest.Answer { return c.author.Post(path+"/withdraw", nil) }, intake.ErrNotOwn, http.StatusForbidden, ""},
+		"a return":          {func(c *company) webtest.Answer { return c.author.Post(path+"/reopen", nil) }, nil, http.StatusSeeOther, "reopen author@example.com approval.reopen"},
+		"an approver takes": {func(c *company) webtest.Answer { return c.approver.Post(path+"/reopen", nil) }, nil, http.StatusForbidden, ""},
+	} {
+		c := waiting(t)
+		c.fails = test.fails
+		a := test.do(c)
+		if got := strings.Join(c.steps, ", "); a.Status != test.status || got != test.step {
+			t.Errorf("%s: status %d and steps %q, want %d and %q", name, a.Status, got, test.status, test.step)
+		}
+		if test.fails == intake.ErrDecided {
+			says(t, a, http.StatusConflict, "was decided already", "wrong")
+		}
+	}
+}
+
+// A decision after another one says so, whatever the campaign is meanwhile.
+func TestApproval_DecidedBefore(t *testing.T) {
+	t.Parallel()
+	for _, state := range []submission.State{submission.StateReady, submission.StateRefused, submission.StateSending, submission.StateInterrupted, submission.StateSent, submission.StateDiscarded} {
+		c := waiting(t)
+		c.fails, c.stored.State = intake.ErrDecided, state
+		a := c.decide(c.approver, "refuse")
+		says(t, a, http.StatusConflict, "was decided already", "wrong")
+		if strings.Contains(a.Text(), "imports.") || strings.Contains(a.Text(), "approval.") {
+			t.Errorf("%s: %s", state, a.Text())
+		}
+	}
+}
+
+// An approval that comes too late says that the campaign is back with who asked.
+func TestApproval_Returned(t *testing.T) {
+	t.Parallel()
+	c := waiting(t)
+	c.stored.Approval.Decision = submission.DecisionReturned
+	says(t, c.decide(c.approver, "approve"), http.StatusConflict, "It is back with the person who asked")
+}
+
+// A refusal needs a reason. Who asked sees it, and may correct the campaign.
 func TestApproval_Refused(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t, submission.StateReady)
-	c.from = 1
-	c.confirm(c.author, hash)
-	says(t, c.approver.Post(path+"/decide", url.Values{"hash": {hash}, "decision": {"refuse"}}), http.StatusUnprocessableEntity, "reason")
+	c := waiting(t)
+	says(t, c.approver.Post(path+"/decide", url.Values{"decision": {"refuse"}}), http.StatusUnprocessableEntity, "Write the reason")
 	c.decide(c.approver, "refuse")
-	if c.cancelled != 1 || c.sent != 0 || c.approval.State != campaign.ApprovalRefused {
-		t.Errorf("refused: cancelled %d, sent %d, %s", c.cancelled, c.sent, c.approval.State)
+	says(t, c.author.Get(path), http.StatusOK, "Refused by approver@example.com: wrong", "Correct it and ask again")
+}
+
+// The list has the requests of all states, those that wait first.
+func TestApprovals(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[submission.State]string{
+		submission.StateApproval: "Waits for approval", submission.StateSending: "Approved, being sent", submission.StateInterrupted: "Approved, being sent",
+		submission.StateSent: "Approved and sent", submission.StateDiscarded: "Approved, then cancelled",
+	} {
+		c := waiting(t)
+		if c.stored.State = state; state != submission.StateApproval {
+			c.stored.Approval.Decision = submission.DecisionApproved
+		}
+		says(t, c.approver.Get(imports.ApprovalsPath), http.StatusOK, want, "Natal", "author@example.com", "Da tela")
 	}
-	says(t, c.author.Get(path), http.StatusOK, "wrong")
+	for decision, want := range map[submission.Decision]string{
+		submission.DecisionRefused: "Refused", submission.DecisionWithdrawn: "Withdrawn", submission.DecisionReturned: "Returned",
+	} {
+		c := waiting(t)
+		c.stored.State, c.stored.Approval.Decision = submission.StateReady, decision
+		says(t, c.author.Get(imports.ApprovalsPath), http.StatusOK, want)
+	}
+	if a := newCompany(t, submission.StateReady).author.Get(imports.ApprovalsPath); strings.Contains(a.Text(), "Natal") {
+		t.Error("a campaign without a request is listed")
+	}
 }
 
 func TestUpload_Refusals(t *testing.T) {
@@ -340,13 +438,14 @@ func TestUpload_Refusals(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	for state, cancelled := range map[submission.State]int{
-		submission.StateUploading: 1, submission.StateReady: 1, submission.StateApproval: 1, submission.StateInterrupted: 1, submission.StateSending: 0, submission.StateSent: 0,
-	} {
-		c := newCompany(t, state)
-		if c.author.Post(path+"/cancel", nil); c.cancelled != cancelled {
-			t.Errorf("%s: cancelled %d times, want %d", state, c.cancelled, cancelled)
-		}
+	c := newCompany(t, submission.StateReady)
+	if a := c.author.Post(path+"/cancel", nil); a.Location != imports.Path || len(c.steps) != 1 {
+		t.Errorf("discarded: %d to %q, steps %q", a.Status, a.Location, c.steps)
+	}
+	c = newCompany(t, submission.StateSending)
+	c.fails = intake.ErrState
+	if a := c.author.Post(path+"/cancel", nil); a.Location != path || len(c.steps) > 0 {
+		t.Errorf("one that is being sent: %d to %q, steps %q", a.Status, a.Location, c.steps)
 	}
 }
 
@@ -374,22 +473,6 @@ func TestShow_CancelWhileSending(t *testing.T) {
 	}
 }
 
-// Nobody can decide about a discarded campaign.
-func TestCancel_WithdrawsRequest(t *testing.T) {
-	t.Parallel()
-	c := newCompany(t, submission.StateReady)
-	c.from = 1
-	c.confirm(c.author, hash)
-	c.author.Post(path+"/cancel", nil)
-	if waiting := campaign.Waiting([]campaign.Approval{*c.approval}, "another@example.com"); waiting != 0 || c.cancelled != 1 {
-		t.Errorf("cancelled %d times, the request is %s", c.cancelled, c.approval.State)
-	}
-	c.decide(c.approver, "approve")
-	if c.sent > 0 {
-		t.Error("a discarded campaign was sent")
-	}
-}
-
 func TestShow_TemplateChangedDuringCheck(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, submission.StateReady)
@@ -401,7 +484,7 @@ func TestShow_TemplateChangedDuringCheck(t *testing.T) {
 func TestShow_States(t *testing.T) {
 	t.Parallel()
 	for _, state := range []submission.State{
-		submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateReady, submission.StateApproval,
+		submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateReady, submission.StateApproval, submission.StateRefused,
 		submission.StateSending, submission.StateInterrupted, submission.StateFailed, submission.StateDiscarded,
 	} {
 		c := newCompany(t, state)

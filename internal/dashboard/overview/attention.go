@@ -7,6 +7,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // alert is something that needs attention. Its texts are "overview.alert." and its key.
@@ -48,8 +49,12 @@ func (s *Pages) waiting(ctx context.Context, who web.Session) (int, error) {
 	if !who.Role.May(web.RoleApprover) {
 		return 0, nil
 	}
-	all, err := s.Store.Approvals(ctx, who.Tenant)
-	return campaign.Waiting(all, who.Email), err
+	all, err := s.Store.Submissions(ctx, who.Tenant)
+	if err != nil {
+		return 0, err
+	}
+	small, err := s.Store.Approvals(ctx, who.Tenant)
+	return submission.Waiting(all, who.Email) + campaign.Waiting(small, who.Email), err
 }
 
 // noAgent is the pause of a tenant without an agent.

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/chart"
 	"campaign-dispatch/internal/dashboard/web/results"
 	"campaign-dispatch/internal/dashboard/web/start"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/port"
 )
 
@@ -33,6 +34,8 @@ type Store interface {
 	start.Templates
 	// Attention returns what can need attention on a date.
 	Attention(ctx context.Context, tenant, date string) (campaign.Attention, error)
+	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
+	// Approvals returns the requests for campaigns from the form.
 	Approvals(ctx context.Context, tenant string) ([]campaign.Approval, error)
 }
 

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/dashboard/overview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -224,17 +225,21 @@ func TestShow_Approvals(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.accept("Natal", func(*campaign.Batch) {})
-	ask := func(by string, state campaign.ApprovalState) {
-		s.must(s.store.AskApproval(t.Context(), campaign.Approval{Tenant: s.tenant, CampaignID: rand.Text(), By: by, At: now, State: state}))
+	ask := func(by string, state submission.State) {
+		_, err := s.store.SaveSubmission(t.Context(), submission.Submission{
+			ID: campaign.ID{Tenant: s.tenant, CampaignID: rand.Text()}, State: state, CreatedAt: now, Approval: submission.Approval{AskedBy: by, AskedAt: now},
+		})
+		s.must(err)
 	}
-	ask("author@example.com", campaign.ApprovalWaiting)
+	ask("author@example.com", submission.StateApproval)
 	approver, author := s.SignIn(s.tenant, web.RoleApprover), s.SignIn(s.tenant, web.RoleAuthor)
 	if text := approver.Get(overview.Path).Text(); !strings.Contains(text, "1 campaign waits for your approval. Review and approve") {
 		t.Errorf("the approver sees %s", text)
 	}
-	ask("author@example.com", campaign.ApprovalWaiting)
-	ask("approver@example.com", campaign.ApprovalWaiting)
-	ask("author@example.com", campaign.ApprovalSent)
+	ask("author@example.com", submission.StateApproval)
+	ask("approver@example.com", submission.StateApproval)
+	ask("author@example.com", submission.StateRefused)
+	ask("author@example.com", submission.StateSent)
 	a := approver.Get(overview.Path)
 	if !strings.Contains(a.Text(), "2 campaigns wait for your approval.") || !strings.Contains(a.Body, `href="/dashboard/approvals"`) {
 		t.Errorf("the approver sees %s", a.Text())

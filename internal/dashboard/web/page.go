@@ -265,6 +265,11 @@ func (p *Page) AuditOf(session Session, action, subject string, details ...strin
 	return p.ui.Auditor.Audit(p.R.Context(), p.entry(session, "", action, subject, details))
 }
 
+// AuditEntry returns what AuditOn writes, for a change that writes it together with what it changes.
+func (p *Page) AuditEntry(link, action, subject string) campaign.AuditEntry {
+	return p.entry(p.Session, link, action, subject, nil)
+}
+
 func (p *Page) entry(session Session, link, action, subject string, details []string) campaign.AuditEntry {
 	return campaign.AuditEntry{
 		Tenant: session.Tenant, At: p.ui.Now(), Who: session.Email, Link: link, Action: action, Subject: subject, Details: details,

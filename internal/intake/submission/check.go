@@ -1,6 +1,11 @@
 package submission
 
-import "campaign-dispatch/internal/campaign"
+import (
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
 
 // Check is how far the file was read and checked, and what was found.
 type Check struct {
@@ -12,8 +17,10 @@ type Check struct {
 	// Hash is the SHA-256 over the parts in order, hex.
 	Hash string `json:"hash"`
 	// ANSI reports whether the file is written in Windows-1252.
-	ANSI     bool     `json:"ansi,omitempty"`
-	Findings Findings `json:"findings"`
+	ANSI bool `json:"ansi,omitempty"`
+	// At is the time at which the check ended. Opt-outs are counted as of then.
+	At       time.Time `json:"at,omitzero"`
+	Findings Findings  `json:"findings"`
 }
 
 // MaxShown is the maximum number of lines that are listed for each kind of fault.
@@ -28,11 +35,24 @@ type Findings struct {
 	Omitted  []LineFault          `json:"omitted"`  // lines that are left out, by kind
 	BadURLs  Lines                `json:"badURLs"`  // messages with a URL that is not https
 	General  []string             `json:"general"`  // codes of refusals of the campaign
-	Classes  campaign.ClassCounts `json:"classes"`
-	Priced   bool                 `json:"priced"` // there are prices
-	Price    campaign.Money       `json:"price"`
-	// Budget is the budget on the day of sending, nil without limits.
-	Budget *campaign.BudgetFigures `json:"budget,omitempty"`
+	Classes  campaign.ClassCounts `json:"classes"`  // of all accepted messages
+	// OptedOutClasses are the classes of the OptedOut. They reserve budget, and get no message.
+	OptedOutClasses campaign.ClassCounts `json:"optedOutClasses"`
+}
+
+// SentClasses returns the classes of the messages to People.
+func (f Findings) SentClasses() campaign.ClassCounts { return f.Classes.Less(f.OptedOutClasses) }
+
+// withoutLines returns the findings with the numbers of lines, but not which.
+func (f Findings) withoutLines() Findings {
+	f.Repeated.First, f.BadURLs.First = nil, nil
+	f.Rejected, f.Omitted = slices.Clone(f.Rejected), slices.Clone(f.Omitted)
+	for _, faults := range [][]LineFault{f.Rejected, f.Omitted} {
+		for n := range faults {
+			faults[n].First = nil
+		}
+	}
+	return f
 }
 
 // Lines is a number of lines, with the first MaxShown.

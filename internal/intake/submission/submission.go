@@ -21,6 +21,7 @@ const (
 	StateChecking    State = "checking"    // the file is read and checked
 	StateReady       State = "ready"       // a person confirms the campaign
 	StateApproval    State = "approval"    // a second person has to approve it
+	StateRefused     State = "refused"     // the second person refused it; who asked may correct it
 	StateSending     State = "sending"     // parts are being dispatched
 	StateInterrupted State = "interrupted" // a part was refused; the rest can be sent later
 	StateSent        State = "sent"        // all parts are dispatched
@@ -96,11 +97,6 @@ type Column struct {
 	Column int    `json:"column"`
 }
 
-// Approval is the decision of a second person.
-type Approval struct {
-	AskedBy string `json:"askedBy,omitempty"` // email address of who asked for it, once it is approved
-}
-
 // Sending is how much is dispatched.
 type Sending struct {
 	Parts    int `json:"parts"`    // dispatched parts
@@ -130,8 +126,15 @@ func (s Submission) Totals() campaign.SubmissionTotals {
 	}
 }
 
-// ExpiresAt returns when the submission is discarded if it is not closed.
-func (s Submission) ExpiresAt() time.Time { return s.CreatedAt.Add(Life) }
+// ExpiresAt returns when the submission is discarded if it is not closed. One with a request for
+// approval has more time.
+func (s Submission) ExpiresAt() time.Time {
+	end := s.CreatedAt.Add(Life)
+	if asked := s.Approval.openUntil(s.Due()); asked.After(end) {
+		return asked
+	}
+	return end
+}
 
 // DeletedAt returns when the submission is deleted, long after it was closed.
 func (s Submission) DeletedAt() time.Time {
@@ -144,13 +147,22 @@ func (s Submission) DeletedAt() time.Time {
 
 // Close returns the submission with a state that closes it. Its files are still to be deleted.
 func (s Submission) Close(as State) Submission {
-	s.State, s.FilesLeft, s.Repairs, s.Columns.First = as, true, 0, nil
+	s = s.Slim()
+	s.State, s.FilesLeft, s.Repairs = as, true, 0
 	return s
 }
 
 // Closed reports whether nothing of the submission is left to do.
 func (s Submission) Closed() bool {
 	return s.State == StateSent || s.State == StateFailed || s.State == StateDiscarded
+}
+
+// Slim returns a closed submission without what only a person who decides needs: the columns, and
+// the lines of the findings. Lists read many closed submissions.
+func (s Submission) Slim() Submission {
+	s.Columns.Header, s.Columns.First = nil, nil
+	s.Check.Findings = s.Check.Findings.withoutLines()
+	return s
 }
 
 // Working reports whether the submission waits for a function.

@@ -1,0 +1,371 @@
+package intake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/random"
+)
+
+// desk is a store with one submission, which counts the decisions that are saved.
+type desk struct {
+	intake.Store
+	intake.Uploads
+	sub     submission.Submission
+	version int // of the template
+	saved   int
+	actions []string
+	spent   campaign.Money
+}
+
+func (d *desk) Submission(context.Context, campaign.ID) (submission.Submission, error) {
+	return d.sub, nil
+}
+
+func (d *desk) SaveDecision(_ context.Context, sub submission.Submission, e campaign.AuditEntry) (submission.Submission, error) {
+	d.saved, d.sub, d.actions = d.saved+1, sub, append(d.actions, e.Action)
+	return sub, nil
+}
+
+func (d *desk) Template(context.Context, string) (campaign.Template, error) {
+	return campaign.Template{Tenant: "t", Version: d.version}, nil
+}
+
+func (d *desk) Billing(context.Context, string) (campaign.Billing, error) {
+	return campaign.Billing{Prices: campaign.Prices{Basic: 2, Single: 5}, Limits: campaign.Spending{Day: 100}}, nil
+}
+
+func (d *desk) Spending(context.Context, string, string) (campaign.Spending, error) {
+	return campaign.Spending{Day: d.spent}, nil
+}
+
+func (d *desk) Send(context.Context, string, []byte, time.Duration) error { return nil }
+
+func (d *desk) service() *intake.Service {
+	return &intake.Service{Store: d, Tasks: d, Budgets: d, Now: func() time.Time { return noon }, Lead: time.Minute}
+}
+
+// newDesk returns a desk with a submission of ana, which 7 of 10 people get.
+func newDesk(state submission.State, decision submission.Decision) *desk {
+	d := &desk{version: 1, sub: submission.Submission{
+		ID: campaign.ID{Tenant: "t", CampaignID: "c"}, State: state, TemplateVersion: 1, Name: "Natal",
+		Check: submission.Check{Hash: "h", Findings: submission.Findings{
+			Accepted: 10, OptedOut: 3, Classes: campaign.ClassCounts{Basic: 6, Single: 4}, OptedOutClasses: campaign.ClassCounts{Basic: 1, Single: 2},
+		}},
+	}}
+	if state == submission.StateApproval || decision != "" {
+		d.sub.Approval = submission.Approval{AskedBy: ana, AskedAt: noon, Decision: decision}
+		if decision != "" {
+			d.sub.Approval.DecidedBy = "caio@example.com"
+		}
+	}
+	return d
+}
+
+// steps are the steps of a person.
+var steps = map[string]func(s *intake.Service, step intake.Step) (submission.Submission, error){
+	"send": func(s *intake.Service, step intake.Step) (submission.Submission, error) {
+		return s.Send(context.Background(), step)
+	},
+	"ask": func(s *intake.Service, step intake.Step) (submission.Submission, error) {
+		return s.Ask(context.Background(), step)
+	},
+	"approve": func(s *intake.Service, step intake.Step) (submission.Submission, error) {
+		return s.Approve(context.Background(), step)
+	},
+	"withdraw": func(s *intake.Service, step intake.Step) (submission.Submission, error) {
+		return s.Withdraw(context.Background(), step)
+	},
+	"reopen": func(s *intake.Service, step intake.Step) (submission.Submission, error) {
+		return s.Reopen(context.Background(), step)
+	},
+	"refuse": func(s *intake.Service, step intake.Step) (submission.Submission, error) {
+		return s.Refuse(context.Background(), step, "wrong")
+	},
+}
+
+var allStates = []submission.State{
+	submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateReady, submission.StateApproval,
+	submission.StateRefused, submission.StateSending, submission.StateInterrupted, submission.StateSent, submission.StateFailed, submission.StateDiscarded,
+}
+
+// In every state, with every earlier decision, for who asked and for another person, as shown or
+// not: exactly the steps listed here take effect.
+func TestApproval_EveryStep(t *testing.T) {
+	t.Parallel()
+	takes := map[string]submission.State{ // state, step, who, shown: the next state
+		"ready send ana true": submission.StateSending, "ready send bia true": submission.StateSending,
+		"interrupted send ana true": submission.StateSending, "interrupted send bia true": submission.StateSending,
+		"ready ask ana true": submission.StateApproval, "ready ask bia true": submission.StateApproval,
+		"approval approve bia true": submission.StateSending,
+		"approval refuse bia true":  submission.StateRefused, "approval refuse ana true": submission.StateRefused,
+		"approval withdraw ana true": submission.StateReady, "approval withdraw ana false": submission.StateReady,
+		"refused reopen ana true": submission.StateReady, "refused reopen ana false": submission.StateReady,
+	}
+	left := maps.Clone(takes)
+	for _, state := range allStates {
+		for _, decision := range []submission.Decision{"", submission.DecisionApproved, submission.DecisionRefused, submission.DecisionWithdrawn, submission.DecisionReturned} {
+			if state == submission.StateApproval && decision != "" || state == submission.StateRefused && decision != submission.DecisionRefused {
+				continue // never stored
+			}
+			for name, take := range steps {
+				for who, email := range map[string]string{"ana": ana, "bia": bia} {
+					for _, shown := range []bool{true, false} {
+						d := newDesk(state, decision)
+						step := stepOf(d.sub, email, name)
+						if !shown {
+							step.Shown = "another"
+						}
+						_, err := take(d.service(), step)
+						key := fmt.Sprintf("%s %s %s %t", state, name, who, shown)
+						want, ok := takes[key]
+						delete(left, key)
+						if !ok {
+							want = state
+						}
+						if d.sub.State != want || (d.saved == 1) != ok || (err == nil) != ok && !quiet(key, decision) {
+							t.Errorf("%s after %q: %s, saved %d times, %v; want %s", key, decision, d.sub.State, d.saved, err, want)
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("never tried: %v", slices.Sorted(maps.Keys(left)))
+	}
+}
+
+// quiet reports whether a step is one that the same person has taken before.
+func quiet(key string, decision submission.Decision) bool {
+	return strings.HasPrefix(key, "ready reopen ana") && decision == submission.DecisionRefused || strings.HasPrefix(key, "approval ask ana true")
+}
+
+// A form that is sent twice succeeds, and has one effect.
+func TestApproval_Repeated(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		state submission.State
+		who   string
+	}{
+		"ask": {submission.StateReady, ana}, "approve": {submission.StateApproval, bia}, "refuse": {submission.StateApproval, bia},
+		"withdraw": {submission.StateApproval, ana},
+	} {
+		d := newDesk(test.state, "")
+		step := stepOf(d.sub, test.who, name)
+		for range 2 {
+			if _, err := steps[name](d.service(), step); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if d.saved != 1 {
+			t.Errorf("%s is saved %d times", name, d.saved)
+		}
+		if _, err := steps["approve"](d.service(), stepOf(d.sub, "caio@example.com", name)); test.state == submission.StateApproval && !errors.Is(err, intake.ErrDecided) {
+			t.Errorf("an approval after %s: %v", name, err)
+		}
+	}
+}
+
+// What is no longer as it was checked is not sent. An approval that comes too late returns the
+// campaign to who asked; one that has no budget waits for room.
+func TestApproval_NoLongerGood(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(d *desk)
+		state  submission.State // after an approval
+		err    error            // of a confirmation
+	}{
+		"template changed": {func(d *desk) { d.version = 2 }, submission.StateReady, intake.ErrChanged},
+		"time passed":      {func(d *desk) { d.sub.Schedule = noon.Add(-time.Hour).Format(time.RFC3339) }, submission.StateReady, intake.ErrTooLate},
+		"no budget":        {func(d *desk) { d.spent = 69 }, submission.StateApproval, intake.ErrOverBudget},
+	} {
+		d := newDesk(submission.StateApproval, "")
+		test.change(d)
+		_, err := d.service().Approve(t.Context(), stepOf(d.sub, bia, "approval.approve"))
+		if d.sub.State != test.state || (err == nil) != (test.state == submission.StateReady) {
+			t.Errorf("%s: approved, it is %s, %v", name, d.sub.State, err)
+		}
+		if diff := cmp.Diff([]string{"approval.return"}, d.actions); test.state == submission.StateReady && diff != "" {
+			t.Errorf("%s: audit log (-want +got):\n%s", name, diff)
+		}
+		for _, confirm := range []string{"send", "ask"} {
+			d := newDesk(submission.StateReady, "")
+			test.change(d)
+			if _, err := steps[confirm](d.service(), stepOf(d.sub, ana, confirm)); !errors.Is(err, test.err) || d.saved > 0 {
+				t.Errorf("%s: %s gets %v, saved %d times", name, confirm, err, d.saved)
+			}
+		}
+	}
+}
+
+// The price is of those who get a message, and all accepted messages are reserved. A campaign that
+// has just room may go.
+func TestQuote(t *testing.T) {
+	t.Parallel()
+	d := newDesk(submission.StateReady, "")
+	d.spent = 68
+	q, err := d.service().Quote(t.Context(), d.sub)
+	if err != nil || !q.Priced || q.Price != 20 || q.Reserves != 32 || q.Budget.Day.Used != 68 || q.Exceeded() {
+		t.Errorf("%+v, %v", q, err)
+	}
+	d.spent++
+	if q, err = d.service().Quote(t.Context(), d.sub); err != nil || !q.Exceeded() {
+		t.Errorf("%+v, %v; want it exceeded", q, err)
+	}
+}
+
+// A request is kept until 30 days after the campaign's time, or after it was asked for.
+func TestApproval_ExpiresAt(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for name, test := range map[string]struct {
+		asked bool
+		due   time.Duration
+		want  time.Duration
+	}{
+		"never asked": {false, 90 * day, 7 * day},
+		"at once":     {true, 0, 31 * day},
+		"scheduled":   {true, 90 * day, 120 * day},
+	} {
+		sub := submission.Submission{CreatedAt: noon}
+		if test.asked {
+			sub.Approval = submission.Approval{AskedBy: ana, AskedAt: noon.Add(day)}
+		}
+		if test.due > 0 {
+			sub.Schedule = noon.Add(test.due).Format(time.RFC3339)
+		}
+		if got := sub.ExpiresAt().Sub(noon); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// races is the number of campaigns about which several people decide at once.
+const races = 300
+
+// Of what people do at once with a campaign that waits for approval, one takes effect: the state, the
+// audit log and what was sent agree.
+func TestApproval_Races(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.partLines = campaign.MaxMessages
+	waits := c.asked()
+	var group sync.WaitGroup
+	limit := make(chan struct{}, 4)
+	for range races {
+		limit <- struct{}{}
+		group.Go(func() {
+			defer func() { <-limit }()
+			c.race(waits)
+		})
+	}
+	group.Wait()
+	c.run()
+	all, err := c.store.Submissions(t.Context(), c.tenant)
+	c.must(err)
+	log := c.auditLog()
+	ends := map[submission.State]int{}
+	for _, sub := range all {
+		if sub.CampaignID == waits.CampaignID {
+			continue
+		}
+		ends[sub.State]++
+		if wrong := disagreement(sub, log[sub.CampaignID], len(c.batches(sub)), len(c.files(sub))); wrong != "" {
+			t.Errorf("%s: %s", sub.CampaignID, wrong)
+		}
+	}
+	t.Logf("ends: %v", ends)
+	if ends[submission.StateSent] == 0 || ends[submission.StateSent] == races {
+		t.Errorf("the races end always the same: %v", ends)
+	}
+}
+
+// race copies a submission that waits, and lets people decide about it at once.
+func (c *company) race(waits submission.Submission) {
+	ctx, sub := c.t.Context(), waits
+	sub.CampaignID, sub.Version, sub.Name = random.UUID(), 0, "race"
+	for part := range waits.Check.Parts {
+		c.must(c.blobs.Copy(ctx, waits.PartKey(part+1), sub.PartKey(part+1)))
+	}
+	c.must(c.blobs.Copy(ctx, waits.FileKey(), sub.FileKey()))
+	var err error
+	sub.File.Tag, sub.File.Size, err = c.blobs.Stat(ctx, sub.FileKey())
+	c.must(err)
+	sub = c.save(sub)
+	by := func(who, action string) intake.Step {
+		step := stepOf(sub, who, action)
+		step.Audit.Subject = sub.CampaignID
+		return step
+	}
+	var group sync.WaitGroup
+	for _, decide := range []func(){
+		func() { _, _ = c.Approve(ctx, by(bia, "approval.approve")) },
+		func() { _, _ = c.Approve(ctx, by(bia, "approval.approve")) }, // a second tab
+		func() { _, _ = c.Approve(ctx, by("caio@example.com", "approval.approve")) },
+		func() { _, _ = c.Refuse(ctx, by("davi@example.com", "approval.refuse"), "wrong") },
+		func() { _, _ = c.Withdraw(ctx, by(ana, "approval.withdraw")) },
+		func() { _, _ = c.Service.Discard(ctx, by(ana, "campaign.import_discard")) },
+		func() { // other columns
+			if now, err := c.store.Submission(ctx, sub.ID); err == nil {
+				_ = c.Check(ctx, now, columns, c.t1)
+			}
+		},
+	} {
+		group.Go(decide)
+	}
+	group.Wait()
+}
+
+// auditLog returns the actions by the campaign, sorted.
+func (c *company) auditLog() map[string][]string {
+	c.t.Helper()
+	log := map[string][]string{}
+	for older := ""; ; {
+		entries, next, err := c.store.AuditLog(c.t.Context(), c.tenant, older, 100)
+		c.must(err)
+		for _, e := range entries {
+			log[e.Subject] = append(log[e.Subject], e.Action)
+		}
+		if older = next; next == "" {
+			break
+		}
+	}
+	for _, actions := range log {
+		slices.Sort(actions)
+	}
+	return log
+}
+
+// raceEnds are the states after a race, by the audit log.
+var raceEnds = map[string]submission.State{
+	"approval.approve": submission.StateSent, "approval.refuse": submission.StateRefused, "approval.withdraw": submission.StateReady,
+	"campaign.import_discard": submission.StateDiscarded, "approval.refuse campaign.import_discard": submission.StateDiscarded,
+	"approval.withdraw campaign.import_discard": submission.StateDiscarded,
+}
+
+// disagreement returns what is wrong with a campaign after a race, "" if nothing is.
+func disagreement(sub submission.Submission, log []string, batches, files int) string {
+	actions := strings.Join(log, " ")
+	want, known := raceEnds[actions]
+	sent := 0
+	if want == submission.StateSent {
+		sent = sub.Check.Parts
+	}
+	if !known || sub.State != want || batches != sent || sub.Closed() && files > 0 {
+		return fmt.Sprintf("%s with %d batches and %d files after %q", sub.State, batches, files, actions)
+	}
+	return ""
+}
