@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/random"
+	"campaign-dispatch/localstack/testsize"
 )
 
 // desk is a store with one submission, which counts the decisions that are saved.
@@ -253,14 +254,11 @@ func TestApproval_ExpiresAt(t *testing.T) {
 	}
 }
 
-// races is the number of campaigns about which several people decide at once.
-const races = 300
-
 // Of what people do at once with a campaign that waits for approval, one takes effect: the state, the
 // audit log and what was sent agree.
 func TestApproval_Races(t *testing.T) {
 	t.Parallel()
-	c := newCompany(t)
+	c, races := newCompany(t), testsize.Of(100, 300)
 	c.partLines = campaign.MaxMessages
 	waits := c.asked()
 	var group sync.WaitGroup

@@ -48,6 +48,7 @@ func secondOpinion(ctx context.Context, t *testing.T, env stackenv.Env) {
 	check(t, copyTables(ctx, env, table))
 	recordTests(ctx, t, withTables(t, env, table), "%d tests of storage and races on DynamoDB Local", storage())
 	recordTests(ctx, t, env, "%d tests of numbers against Google's library", []string{"./internal/phone"})
+	recordTests(ctx, t, env, "%d tests of 300 races of decisions about a campaign", []string{"./internal/intake", "-run", "^TestApproval_Races$"})
 }
 
 // recordTests runs the tests of packages, with flags after them, and adds a line with their number.
