@@ -77,7 +77,7 @@ func (s *SubmissionStore) SaveSubmission(ctx context.Context, sub submission.Sub
 		row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: sub.ID})), millis(next)
 	}
 	row["write"] = text(rand.Text()) // the SDK repeats puts without a response
-	setEnd(row, sub.DeletedAt())
+	setEnd(row, sub.ExpiresAt())
 	_, err = s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.Campaigns, Item: row,
 		ConditionExpression:       aws.String("version = :was OR (attribute_not_exists(pk) AND :was = :none) OR #write = :write"),
