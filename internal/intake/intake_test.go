@@ -565,7 +565,7 @@ func TestSubmission_Totals(t *testing.T) {
 		}, want{accepted: 4, never: 1}},
 		"expired": {func(c *company, sub submission.Submission) {
 			c.queue.tasks = nil
-			c.now = c.stored(sub).ExpiresAt()
+			c.now = c.stored(sub).FilesUntil()
 		}, want{accepted: 2, never: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -930,8 +930,8 @@ func TestSweep_Expired(t *testing.T) {
 			}
 			c.now = noon.Add(submission.Life)
 			c.sweepOnly(sub)
-			if now := c.stored(sub); !now.Closed() || now.FilesLeft || !now.DeletedAt().After(c.now.AddDate(0, 0, 29)) {
-				t.Errorf("it is %s, until %v", now.State, now.DeletedAt())
+			if now := c.stored(sub); !now.Closed() || now.FilesLeft || !now.ExpiresAt().After(c.now.AddDate(0, 0, 29)) {
+				t.Errorf("it is %s, until %v", now.State, now.ExpiresAt())
 			}
 			if sub.Sending.Parts > 0 {
 				c.wantLeft(sub, 2, 3)

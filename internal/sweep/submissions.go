@@ -34,7 +34,7 @@ func (s *Sweeper) sweepSubmission(ctx context.Context, id campaign.ID) (action, 
 		return postponed, nil
 	}
 	result := continued
-	if sub.Repairs++; !sub.Closed() && !s.Now().Before(sub.ExpiresAt()) {
+	if sub.Repairs++; !sub.Closed() && !s.Now().Before(sub.FilesUntil()) {
 		sub, result = sub.Close(submission.StateDiscarded), expired
 		slog.InfoContext(ctx, "submission expired", "tenant", id.Tenant, "campaign_id", id.CampaignID)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -165,60 +166,79 @@ func TestImport_Discarded(t *testing.T) {
 	}
 }
 
-// The budget refuses the second part of a file, and its rest is discarded. Its people stand on the
-// campaign's page, in its export and in the follow-up.
+// The budget refuses a part of a file, and the rest is discarded. Its people stand on the campaign's page,
+// in its export and in the follow-up.
 func TestImport_RestDiscarded(t *testing.T) {
 	t.Parallel()
 	i := importerOf(newClient(t).ownTenant())
-	i.c.limitMonth(10_000_000_000)
-	all := messages(2003) // two parts
+	all := messages(10_003) // six parts
 	var file strings.Builder
 	file.WriteString("Celular;Código;Nome;Pedido\r\n")
 	for n, m := range all {
 		fmt.Fprintf(&file, "%s;c-%d;José;%d\r\n", m["phone"], n, n)
 	}
-	due := time.Now().Add(48 * time.Hour).UTC().Format(time.RFC3339)
-	path := i.upload("import "+rand.Text(), due, file.String())
-	form := i.checked(path)
-	i.send(path+"/confirm", form)
-	i.c.limitMonth(2_001_000_000) // long before the second part
+	path := i.upload("import "+rand.Text(), time.Now().Add(48*time.Hour).UTC().Format(time.RFC3339), file.String())
+	i.send(path+"/confirm", i.checked(path))
+	i.c.eventually(2*time.Minute, "the first part", func() bool { return i.totals(path).Accepted > 0 })
+	i.c.limitMonth(1)
 	i.shows(path, "Do not send the rest")
 	if got := i.send(path+"/cancel", url.Values{}); got.status != http.StatusOK {
 		t.Fatalf("discard the rest: status %d at %s", got.status, got.url)
 	}
-	if n := i.files(path); n != 1 {
-		t.Errorf("%d files are left, want the second part", n)
+	totals := i.totals(path)
+	if n, want := i.files(path), len(totals.PartsLeft()); n != want || want == 0 {
+		t.Errorf("%d files are left, want %d parts", n, want)
 	}
+	left := all[totals.Accepted:]
 	address := i.env["BASE_URL"] + "/dashboard/campaigns" + path
-	if opened := i.open(address); !strings.Contains(opened.body, `<span class="many">3</span> <span>Not accepted any more.</span>`) {
-		t.Errorf("the campaign answers %d without the people of its second part:\n%s", opened.status, opened.body)
+	if opened := i.open(address); !strings.Contains(opened.body, fmt.Sprintf(`<span class="many">%s</span> <span>Not accepted any more.</span>`, thousands(len(left)))) {
+		t.Errorf("the campaign answers %d without its %d people who are left:\n%s", opened.status, len(left), opened.body)
 	}
-	i.exportsLeft(path[1:], all)
-	i.followsLeft(address)
+	i.exportsLeft(path[1:], left, len(all))
+	i.followsLeft(address, thousands(len(left)))
 }
 
-// exportsLeft checks that an export names the people after the first part.
-func (i *importer) exportsLeft(id string, all []fields) {
+// totals returns the totals of a campaign's file, which are zero before its first part.
+func (i *importer) totals(path string) campaign.SubmissionTotals {
+	i.t.Helper()
+	c, err := i.c.store().Dispatched(i.t.Context(), campaign.ID{Tenant: i.env["TENANT"], CampaignID: path[1:]})
+	if !errors.Is(err, campaign.ErrNotFound) {
+		must(i.t, err)
+	}
+	return c.Submission
+}
+
+// thousands returns a number of at least a thousand as pages show it.
+func thousands(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+}
+
+// exportsLeft checks that an export names the people who are left.
+func (i *importer) exportsLeft(id string, left []fields, all int) {
 	i.t.Helper()
 	e := i.c.exported(id, `{"statuses": ["not_accepted"]}`)
 	res := i.c.follow(e)
 	defer func() { _ = res.Body.Close() }()
 	content, err := io.ReadAll(res.Body)
 	must(i.t, err)
-	for n, m := range all[campaign.MaxMessages:] {
-		want := fmt.Sprintf(`"%s","c-%d","not_accepted"`, m["phone"], campaign.MaxMessages+n)
-		if e.Lines != 3 || !strings.Contains(string(content), want) {
-			i.t.Errorf("%d lines, want 3 with %s:\n%s", e.Lines, want, content)
+	if e.Lines != len(left) {
+		i.t.Errorf("%d lines, want %d", e.Lines, len(left))
+	}
+	for n, m := range left {
+		if want := fmt.Sprintf(`"%s","c-%d","not_accepted"`, m["phone"], all-len(left)+n); !strings.Contains(string(content), want) {
+			i.t.Fatalf("the export lacks %s", want)
 		}
 	}
-	if e := i.c.exported(id, `{}`); e.Lines != len(all) {
-		i.t.Errorf("the export has %d of %d people", e.Lines, len(all))
+	if e := i.c.exported(id, `{}`); e.Lines != all {
+		i.t.Errorf("the export has %d of %d people", e.Lines, all)
 	}
 }
 
-// followsLeft checks that the list of those who did not get the message has the people after the
-// first part.
-func (i *importer) followsLeft(address string) {
+// followsLeft checks that the list of those who did not get the message has the people who are left.
+func (i *importer) followsLeft(address, left string) {
 	i.t.Helper()
 	form := url.Values{"audience": {"missed"}}
 	for _, field := range formField.FindAllStringSubmatch(i.open(address+"/follow-up").body, -1) {
@@ -227,9 +247,9 @@ func (i *importer) followsLeft(address string) {
 		}
 	}
 	list := i.post(address+"/follow-up", form)
-	i.c.eventually(3*time.Minute, "the list of three people", func() bool {
+	i.c.eventually(3*time.Minute, "the list of those who are left", func() bool {
 		list = i.open(list.url.String())
-		return strings.Contains(list.body, "The list is ready: 3 people.")
+		return strings.Contains(list.body, "The list is ready: "+left+" people.")
 	})
 }
 

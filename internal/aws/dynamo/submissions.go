@@ -116,7 +116,7 @@ func (s *SubmissionStore) submissionPut(sub submission.Submission) (submission.S
 		row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: sub.ID})), millis(next)
 	}
 	row["write"] = text(rand.Text()) // the SDK repeats puts without a response
-	setEnd(row, sub.DeletedAt())
+	setEnd(row, sub.ExpiresAt())
 	return sub, &types.Put{
 		TableName: &s.Campaigns, Item: row,
 		ConditionExpression:       aws.String("version = :was OR (attribute_not_exists(pk) AND :was = :none) OR #write = :write"),

@@ -122,13 +122,13 @@ func (s Submission) Totals() campaign.SubmissionTotals {
 		Lines: s.Check.Rows, Invalid: found.Invalid(), Faulty: found.Faulty(), Repeated: found.Repeated.Count,
 		People: found.Accepted, Erased: s.Sending.Erased, Accepted: s.Sending.Accepted,
 		PartsToCome: s.Check.Parts - s.Sending.Parts, Check: s.Check.Number, Parts: s.Check.Parts, PartsDone: s.Sending.Parts,
-		Until: s.ExpiresAt(),
+		Until: s.FilesUntil(),
 	}
 }
 
-// ExpiresAt returns when the submission is discarded if it is not closed. One with a request for
+// FilesUntil returns when the submission is discarded, with its files, if it is not closed. One with a request for
 // approval has more time.
-func (s Submission) ExpiresAt() time.Time {
+func (s Submission) FilesUntil() time.Time {
 	end := s.CreatedAt.Add(Life)
 	if asked := s.Approval.openUntil(s.Due()); asked.After(end) {
 		return asked
@@ -136,9 +136,9 @@ func (s Submission) ExpiresAt() time.Time {
 	return end
 }
 
-// DeletedAt returns when the submission is deleted, long after it was closed.
-func (s Submission) DeletedAt() time.Time {
-	end := s.ExpiresAt()
+// ExpiresAt returns when the submission is deleted, long after it was closed.
+func (s Submission) ExpiresAt() time.Time {
+	end := s.FilesUntil()
 	if due := s.Due(); due.After(end) {
 		end = due
 	}
@@ -197,7 +197,7 @@ func (s Submission) NextCheck(now time.Time) time.Time {
 	case s.Closed():
 		return time.Time{}
 	case !s.Working():
-		return s.ExpiresAt()
+		return s.FilesUntil()
 	}
 	if due := s.Due(); s.State == StateSending && s.Sending.RestAtOnce && due.After(now) { // the task waits for it
 		now = due
