@@ -128,9 +128,3 @@ func canonicalURL(address string) string {
 func IsMediaHash(s string) bool {
 	return mediaHash().FindString(s) == s && s != ""
 }
-
-// MediaUpload identifies an upload in parts.
-type MediaUpload struct {
-	ID     string // names the object
-	Upload string // the bucket's ID
-}

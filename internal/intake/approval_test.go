@@ -228,8 +228,8 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// A request is kept until 30 days after the campaign's time, or after it was asked for.
-func TestApproval_ExpiresAt(t *testing.T) {
+// A request can be decided until 30 days after the campaign's time, or after it was asked for.
+func TestApproval_FilesUntil(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for name, test := range map[string]struct {
@@ -248,7 +248,7 @@ func TestApproval_ExpiresAt(t *testing.T) {
 		if test.due > 0 {
 			sub.Schedule = noon.Add(test.due).Format(time.RFC3339)
 		}
-		if got := sub.ExpiresAt().Sub(noon); got != test.want {
+		if got := sub.FilesUntil().Sub(noon); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}

@@ -199,10 +199,10 @@ func (c *company) upload(file string, change func(sub *submission.Submission)) s
 	return c.stored(sub)
 }
 
-// put sends a part as a browser does.
-func (c *company) put(sub submission.Submission, part int, body string) {
+// put sends a chunk as a browser does.
+func (c *company) put(sub submission.Submission, chunk int, body string) {
 	c.t.Helper()
-	address, err := c.PartURL(c.t.Context(), sub, part)
+	address, err := c.ChunkURL(c.t.Context(), sub, chunk)
 	c.must(err)
 	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPut, address, strings.NewReader(body))
 	c.must(err)
@@ -357,24 +357,24 @@ func TestSubmission_KnownColumns(t *testing.T) {
 func TestStart_Continues(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
-	file := strings.Repeat("a", intake.PartSize) + "b"
+	file := strings.Repeat("a", port.ChunkSize) + "b"
 	asked := submission.Submission{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID, File: submission.File{Name: "f.csv", Size: int64(len(file)), Modified: "7"}}
 	first, _, err := c.Start(t.Context(), asked)
 	c.must(err)
 	if err := c.Finish(t.Context(), first); err == nil {
-		t.Error("an upload without parts was finished")
+		t.Error("an upload without chunks was finished")
 	}
-	c.put(first, 1, file[:intake.PartSize])
-	again, parts, err := c.Start(t.Context(), asked)
+	c.put(first, 1, file[:port.ChunkSize])
+	again, sent, err := c.Start(t.Context(), asked)
 	c.must(err)
-	if again.CampaignID != first.CampaignID || parts[1] != intake.PartSize || len(parts) != 1 {
-		t.Errorf("the same file has the submission %s with the parts %v, want %s", again.CampaignID, parts, first.CampaignID)
+	if again.CampaignID != first.CampaignID || !slices.Equal(sent, []int{1}) {
+		t.Errorf("the same file has the submission %s with the chunks %v, want %s", again.CampaignID, sent, first.CampaignID)
 	}
 	if err := c.Finish(t.Context(), again); err == nil {
-		t.Error("an upload without its last part was finished")
+		t.Error("an upload without its last chunk was finished")
 	}
-	if _, parts, err := c.Start(t.Context(), asked); err != nil || len(parts) != 1 {
-		t.Errorf("it continues with the parts %v, %v", parts, err)
+	if _, sent, err := c.Start(t.Context(), asked); err != nil || !slices.Equal(sent, []int{1}) {
+		t.Errorf("it continues with the chunks %v, %v", sent, err)
 	}
 	for name, change := range map[string]func(sub *submission.Submission){
 		"another person": func(sub *submission.Submission) { sub.By = "bia@example.com" },

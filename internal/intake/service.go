@@ -14,23 +14,16 @@ import (
 	"campaign-dispatch/internal/recipients"
 )
 
-const (
-	// PartSize is the size in bytes of all parts of an upload but the last.
-	PartSize = 8 << 20
-	// uploadLife is how long an upload can be continued. The bucket's lifecycle deletes
-	// unfinished ones after a day.
-	uploadLife = 20 * time.Hour
-)
+// uploadLife is how long an upload can be continued. The bucket's lifecycle deletes unfinished
+// ones after a day.
+const uploadLife = 20 * time.Hour
 
-// Uploads are the uploads in parts. The error wraps campaign.ErrNotFound if an upload does not
-// exist.
+// Uploads are the files of submissions and their uploads.
 type Uploads interface {
 	Blobs
+	port.Uploads
 
-	StartUpload(ctx context.Context, key string) (string, error)
-	PartURL(ctx context.Context, key, upload string, part int, size int64) (string, error)
-	UploadedParts(ctx context.Context, key, upload string) (map[int]int64, error)
-	FinishUpload(ctx context.Context, key, upload string) error
+	// AbortFile deletes the chunks of an upload. Missing uploads are not an error.
 	AbortFile(ctx context.Context, key, upload string) error
 	// Copy copies an object.
 	Copy(ctx context.Context, from, to string) error
@@ -50,9 +43,8 @@ type Service struct {
 }
 
 // Start begins an upload, or continues the person's unfinished one of the same file. It returns
-// the sizes of the parts that are uploaded already, by number. Invalid input returns a
-// *inputerr.Error.
-func (s *Service) Start(ctx context.Context, asked submission.Submission) (submission.Submission, map[int]int64, error) {
+// the numbers of the chunks that were sent already. Invalid input returns a *inputerr.Error.
+func (s *Service) Start(ctx context.Context, asked submission.Submission) (submission.Submission, []int, error) {
 	if asked.File.Size < 1 || asked.File.Size > submission.MaxSize {
 		return asked, nil, &inputerr.Error{Code: "file_size", Detail: "the file is empty or larger than 200 MB"}
 	}
@@ -64,7 +56,7 @@ func (s *Service) Start(ctx context.Context, asked submission.Submission) (submi
 		if !s.continues(sub, asked) {
 			continue
 		}
-		parts, err := s.Uploads.UploadedParts(ctx, sub.FileKey(), sub.File.Upload)
+		sent, err := uploadOf(sub).Sent(ctx, s.Uploads)
 		if errors.Is(err, campaign.ErrNotFound) {
 			continue
 		}
@@ -73,7 +65,7 @@ func (s *Service) Start(ctx context.Context, asked submission.Submission) (submi
 		}
 		sub.Name, sub.TemplateID, sub.Schedule, sub.NotAfter = asked.Name, asked.TemplateID, asked.Schedule, asked.NotAfter
 		sub, err = s.Store.SaveSubmission(ctx, sub)
-		return sub, parts, err
+		return sub, sent, err
 	}
 	if err := roomIn(all); err != nil {
 		return asked, nil, err
@@ -125,7 +117,7 @@ func (s *Service) continues(sub, asked submission.Submission) bool {
 		sub.File.Modified == asked.File.Modified && s.Now().Sub(sub.CreatedAt) < uploadLife
 }
 
-func (s *Service) create(ctx context.Context, sub submission.Submission) (submission.Submission, map[int]int64, error) {
+func (s *Service) create(ctx context.Context, sub submission.Submission) (submission.Submission, []int, error) {
 	sub.CampaignID, sub.State, sub.CreatedAt = random.UUID(), submission.StateUploading, s.Now()
 	var err error
 	if sub.File.Upload, err = s.Uploads.StartUpload(ctx, sub.FileKey()); err != nil {
@@ -145,22 +137,25 @@ func (s *Service) Submission(ctx context.Context, id campaign.ID) (submission.Su
 	return moved(ctx, s.Store, sub)
 }
 
-// PartURL returns the URL to which a part of an upload is sent with PUT.
-func (s *Service) PartURL(ctx context.Context, sub submission.Submission, part int) (string, error) {
-	size := min(PartSize, sub.File.Size-int64(part-1)*PartSize)
-	if sub.State != submission.StateUploading || part < 1 || size <= 0 {
-		return "", campaign.ErrNotFound
-	}
-	return s.Uploads.PartURL(ctx, sub.FileKey(), sub.File.Upload, part, size)
+func uploadOf(sub submission.Submission) port.Upload {
+	return port.Upload{Key: sub.FileKey(), ID: sub.File.Upload, Size: sub.File.Size}
 }
 
-// Finish ends an upload whose parts were sent. It can be repeated.
+// ChunkURL returns the URL to which a chunk of an upload is sent with PUT.
+func (s *Service) ChunkURL(ctx context.Context, sub submission.Submission, chunk int) (string, error) {
+	if sub.State != submission.StateUploading {
+		return "", campaign.ErrNotFound
+	}
+	return uploadOf(sub).ChunkURL(ctx, s.Uploads, chunk)
+}
+
+// Finish ends an upload whose chunks were sent. It can be repeated.
 func (s *Service) Finish(ctx context.Context, sub submission.Submission) error {
 	if sub.State != submission.StateUploading {
 		return nil
 	}
-	err := s.finishUpload(ctx, sub)
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) { // a repeated call finds no upload
+	err := uploadOf(sub).Finish(ctx, s.Uploads)
+	if err != nil {
 		return err
 	}
 	if sub.File.Tag, _, err = s.Stat(ctx, sub.FileKey()); err != nil {
@@ -168,23 +163,6 @@ func (s *Service) Finish(ctx context.Context, sub submission.Submission) error {
 	}
 	sub.State = submission.StateOpening
 	return s.work(ctx, sub)
-}
-
-// finishUpload ends the upload on S3 if it has all parts. An upload that has ended cannot be
-// continued.
-func (s *Service) finishUpload(ctx context.Context, sub submission.Submission) error {
-	parts, err := s.Uploads.UploadedParts(ctx, sub.FileKey(), sub.File.Upload)
-	if err != nil {
-		return err
-	}
-	missing := sub.File.Size
-	for _, size := range parts {
-		missing -= size
-	}
-	if missing != 0 {
-		return &inputerr.Error{Code: "incomplete", Detail: "parts of the file are missing"}
-	}
-	return s.Uploads.FinishUpload(ctx, sub.FileKey(), sub.File.Upload)
 }
 
 // work saves a submission and queues its task. Sweep queues it if the process dies in between. If

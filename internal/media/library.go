@@ -1,4 +1,4 @@
-// Package media keeps the files that messages can show. Browsers upload them in parts
+// Package media keeps the files that messages can show. Browsers upload them in chunks
 // directly to the media bucket. Afterwards, the content is checked and published under a
 // key that never changes.
 package media
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -19,6 +20,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/random"
 )
 
@@ -37,10 +39,8 @@ type Store interface {
 
 // Bucket keeps the files' contents.
 type Bucket interface {
-	StartUpload(ctx context.Context, key string) (string, error)
-	PartURL(ctx context.Context, key, upload string, part int, size int64) (string, error)
-	UploadedParts(ctx context.Context, key, upload string) (map[int]int64, error)
-	FinishUpload(ctx context.Context, key, upload string) error
+	port.Uploads
+
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
 	Publish(ctx context.Context, from, to, contentType string) error
 	PutImmutable(ctx context.Context, key string, body []byte, contentType string) error
@@ -56,88 +56,68 @@ type Library struct {
 	Now    func() time.Time
 }
 
-// PartSize is the size of all parts of an upload but the last, the smallest that S3 permits.
-const PartSize = 5 << 20
+// uploadID matches the ID of an upload: the name of its object, its size, and the bucket's ID,
+// whose form is not documented.
+var uploadID = pattern.AtFirstUse(`^([A-Za-z0-9_-]{22})\.([0-9]{1,9})\.([!-~]{1,1000})$`)
 
-// uploadID matches the ID of an upload.
-var uploadID = pattern.AtFirstUse(`^[A-Za-z0-9_-]{22}$`)
-
-// maxS3Upload is the maximum size in bytes of the bucket's ID of an upload, whose form is
-// not documented.
-const maxS3Upload = 1000
-
-func valid(u campaign.MediaUpload) bool {
-	hidden := func(c rune) bool { return c <= ' ' || c > '~' }
-	return uploadID().MatchString(u.ID) && u.Upload != "" && len(u.Upload) <= maxS3Upload && !strings.ContainsFunc(u.Upload, hidden)
-}
-
-// uploadKey returns the key of an upload's object. It contains the tenant, so that the bucket
+// uploadOf returns the tenant's upload with an ID. The key contains the tenant, so that the bucket
 // does not find the uploads of others. The bucket deletes the object after a day.
-func uploadKey(tenant, id string) string { return "uploads/" + tenant + "/" + id }
-
-// Start starts the upload of a file of size bytes.
-func (l *Library) Start(ctx context.Context, tenant, name string, size int64) (campaign.MediaUpload, error) {
-	if err := checkName(name); err != nil {
-		return campaign.MediaUpload{}, err
+func uploadOf(tenant, id string) (port.Upload, error) {
+	found := uploadID().FindStringSubmatch(id)
+	if found == nil {
+		return port.Upload{}, fmt.Errorf("read the ID of an upload: %w", campaign.ErrNotFound)
 	}
-	if err := checkSize(size); err != nil {
-		return campaign.MediaUpload{}, err
+	size, err := strconv.ParseInt(found[2], 10, 64)
+	if err != nil || size > campaign.MaxMediaSize {
+		return port.Upload{}, fmt.Errorf("read the ID of an upload: %w", campaign.ErrNotFound)
 	}
-	u := campaign.MediaUpload{ID: random.Token(16)}
-	var err error
-	u.Upload, err = l.Bucket.StartUpload(ctx, uploadKey(tenant, u.ID))
-	return u, err
+	return port.Upload{Key: "uploads/" + tenant + "/" + found[1], ID: found[3], Size: size}, nil
 }
 
-// PartURL returns the URL of a part, counted from 1, with size bytes. It is valid for 15
-// minutes.
-func (l *Library) PartURL(ctx context.Context, tenant string, u campaign.MediaUpload, part int, size int64) (string, error) {
-	const parts = (campaign.MaxMediaSize + PartSize - 1) / PartSize
-	if !valid(u) || part < 1 || part > parts || size < 1 || size > PartSize {
-		return "", fmt.Errorf("part %d of an upload: %w", part, campaign.ErrNotFound)
+// Start starts the upload of a file of size bytes and returns its ID. If unfinished is the ID of
+// one that was not finished, it continues. sent are the numbers of the chunks that were sent.
+func (l *Library) Start(ctx context.Context, tenant, name string, size int64, unfinished string) (id string, sent []int, err error) {
+	if err := errors.Join(checkName(name), checkSize(size)); err != nil {
+		return "", nil, err
 	}
-	return l.Bucket.PartURL(ctx, uploadKey(tenant, u.ID), u.Upload, part, size)
+	if u, err := uploadOf(tenant, unfinished); err == nil && u.Size == size {
+		if sent, err := u.Sent(ctx, l.Bucket); !errors.Is(err, campaign.ErrNotFound) {
+			return unfinished, sent, err
+		}
+	}
+	object := random.Token(16)
+	upload, err := l.Bucket.StartUpload(ctx, "uploads/"+tenant+"/"+object)
+	return fmt.Sprintf("%s.%d.%s", object, size, upload), []int{}, err
+}
+
+// ChunkURL returns the URL of a chunk, counted from 1. It is valid for 15 minutes.
+func (l *Library) ChunkURL(ctx context.Context, tenant, id string, chunk int) (string, error) {
+	u, err := uploadOf(tenant, id)
+	if err != nil {
+		return "", err
+	}
+	return u.ChunkURL(ctx, l.Bucket, chunk)
 }
 
 // Check completes an upload and returns the file that Publish then publishes. It reads the
 // whole content.
-func (l *Library) Check(ctx context.Context, tenant, name string, u campaign.MediaUpload) (campaign.MediaFile, error) {
-	if !valid(u) {
-		return campaign.MediaFile{}, fmt.Errorf("finish an upload: %w", campaign.ErrNotFound)
+func (l *Library) Check(ctx context.Context, tenant, name, id string) (f campaign.MediaFile, err error) {
+	u, err := uploadOf(tenant, id)
+	if err == nil {
+		err = checkName(name)
 	}
-	if err := checkName(name); err != nil {
-		return campaign.MediaFile{}, err
+	if err == nil {
+		err = u.Finish(ctx, l.Bucket)
 	}
-	key := uploadKey(tenant, u.ID)
-	if err := l.complete(ctx, key, u.Upload); err != nil {
-		return campaign.MediaFile{}, err
-	}
-	f, err := l.inspect(ctx, key)
 	if err != nil {
+		return f, err
+	}
+	if f, err = l.inspect(ctx, u.Key); err != nil {
 		return f, err
 	}
 	f.Tenant, f.Name, f.CreatedAt = tenant, name, l.Now()
 	f.Hash = campaign.MediaHash(tenant, f.Hash)
 	return f, nil
-}
-
-// complete makes an object of an upload whose parts have a permitted size.
-func (l *Library) complete(ctx context.Context, key, upload string) error {
-	parts, err := l.Bucket.UploadedParts(ctx, key, upload)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil // completed before, or the object is missing too
-	}
-	if err != nil {
-		return err
-	}
-	total := int64(0)
-	for _, size := range parts {
-		total += size
-	}
-	if err := checkSize(total); err != nil {
-		return err
-	}
-	return l.Bucket.FinishUpload(ctx, key, upload)
 }
 
 // inspect returns what the content of an object tells. Hash is the content's SHA-256.
@@ -184,22 +164,25 @@ func describe(err error) error {
 
 // Publish copies a checked file to its public key and adds its row. The upload is deleted
 // last, so that a call can be repeated.
-func (l *Library) Publish(ctx context.Context, u campaign.MediaUpload, f campaign.MediaFile) (campaign.MediaFile, error) {
-	key := uploadKey(f.Tenant, u.ID)
-	if err := l.addThumbnail(ctx, key, &f); err != nil {
+func (l *Library) Publish(ctx context.Context, id string, f campaign.MediaFile) (campaign.MediaFile, error) {
+	u, err := uploadOf(f.Tenant, id)
+	if err != nil {
 		return f, err
 	}
-	if err := l.Bucket.Publish(ctx, key, f.Key(), f.Type); err != nil {
+	if err := l.addThumbnail(ctx, u.Key, &f); err != nil {
 		return f, err
 	}
-	f, err := l.Store.AddMedia(ctx, f)
+	if err := l.Bucket.Publish(ctx, u.Key, f.Key(), f.Type); err != nil {
+		return f, err
+	}
+	f, err = l.Store.AddMedia(ctx, f)
 	if errors.Is(err, campaign.ErrLostRace) {
 		err = &inputerr.Error{Code: "deleting", Detail: "the same file is being deleted: upload it again"}
 	}
 	if err != nil {
 		return f, err
 	}
-	return f, l.Bucket.Delete(ctx, key)
+	return f, l.Bucket.Delete(ctx, u.Key)
 }
 
 // addThumbnail makes the thumbnail of an image. Videos and documents have none: no Go

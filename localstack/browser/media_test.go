@@ -17,7 +17,7 @@ import (
 
 const media = "/dashboard/media"
 
-// A file is uploaded in two parts, shown by a template, and deleted when it is not shown.
+// A file is uploaded in two chunks, shown by a template, and deleted when it is not shown.
 func TestMedia(t *testing.T) {
 	t.Parallel()
 	b := open(t, "pt-BR")
@@ -64,7 +64,7 @@ func TestMedia_UploadInEditor(t *testing.T) {
 		chromedp.Click(`#kind-card`), chromedp.SendKeys(`#name`, name), chromedp.SendKeys(`#card-title`, "Oferta"),
 		chromedp.Evaluate[chromedp.Void](`HTMLInputElement.prototype.click = function () {}`), // no dialog of the system
 		chromedp.Click(`[data-upload-to="card-media"]`),
-		chromedp.SetUploadFiles(`[data-upload] input`, []string{path}),
+		chromedp.SetUploadFiles(`[data-uploader] input`, []string{path}),
 		chromedp.Poll[chromedp.Void](`document.getElementById("card-media").value.endsWith(".png")`),
 		chromedp.WaitVisible(`.phone .picture`),
 	)
@@ -79,6 +79,45 @@ func TestMedia_UploadInEditor(t *testing.T) {
 	}
 }
 
+// A chunk that fails is sent again. A file whose upload was stopped continues with the chunk that
+// is missing.
+func TestMedia_StoppedUpload(t *testing.T) {
+	t.Parallel()
+	b := open(t, "en-US")
+	b.signIn(b.env["DASHBOARD_EMAIL"])
+	name := "Foto " + rand.Text()[:8] + ".png"
+	b.visit(media)
+	b.chooseMedia(name, noise(t, 1300, 1300))
+	b.run("lose the connection at the first attempt, and hang at the second chunk", chromedp.Evaluate[chromedp.Void](`(() => {
+		window.chunks = 0;
+		const send = XMLHttpRequest.prototype.send;
+		XMLHttpRequest.prototype.send = function (body) {
+			if (!(body instanceof Blob)) return send.call(this, body);
+			if (++chunks === 1) return this.onerror();
+			if (chunks !== 3) return send.call(this, body);
+			this.abort = () => this.onabort();
+		};
+	})()`))
+	b.click(`form:has([data-upload]) > button`, `//*[@role="status" and contains(., "70%")]`)
+	b.check("media-uploading")
+	b.click(`[data-stop]`, `[data-upload] .notice.bad`)
+	if shown := b.text(`[data-upload] [role=status]`); !strings.Contains(shown, "continues where it stopped") {
+		t.Errorf("a stopped upload shows %q", shown)
+	}
+	if focus := read(b, "read the focus", chromedp.Evaluate[string](`document.activeElement.textContent`)); focus != "Upload" {
+		t.Errorf("the focus is on %q", focus)
+	}
+	b.check("media-stopped")
+	b.run("upload the same file again", chromedp.Evaluate[chromedp.Void](`addEventListener("pagehide", () => sessionStorage.setItem("chunks", chunks))`))
+	b.click(`form:has([data-upload]) > button`, `.notice.good`)
+	if sent := read(b, "count the chunks", chromedp.Evaluate[string](`sessionStorage.getItem("chunks")`)); sent != "4" {
+		t.Errorf("%s chunks were sent, want 4: one failed, one arrived, one was stopped and sent again", sent)
+	}
+	if shown := b.text(`main`); !strings.Contains(shown, name) {
+		t.Errorf("the list lacks the file: %q", shown)
+	}
+}
+
 // A page that is named like an image is refused, and a URL of this machine's network.
 func TestMedia_Refused(t *testing.T) {
 	t.Parallel()
@@ -86,7 +125,7 @@ func TestMedia_Refused(t *testing.T) {
 	b.signIn(b.env["DASHBOARD_EMAIL"])
 	b.visit(media)
 	b.chooseMedia("page.png", []byte("<!doctype html><script>alert(1)</script>"))
-	b.click(`[data-upload] button`, `[data-upload] .notice.bad`)
+	b.click(`form:has([data-upload]) > button`, `[data-upload] .notice.bad`)
 	if shown := b.text(`[data-upload] [role=status]`); !strings.Contains(shown, "not that of a JPEG") {
 		t.Errorf("the page shows %q", shown)
 	}
@@ -102,7 +141,7 @@ func (b *browser) uploadMedia(name string, body []byte) (link string) {
 	b.t.Helper()
 	b.visit(media)
 	b.chooseMedia(name, body)
-	b.click(`[data-upload] button`, `.notice.good`)
+	b.click(`form:has([data-upload]) > button`, `.notice.good`)
 	return b.text(`//li[contains(., "` + name + `")]//code`)
 }
 
@@ -112,7 +151,7 @@ func (b *browser) chooseMedia(name string, body []byte) {
 	if err := os.WriteFile(path, body, 0o600); err != nil {
 		b.t.Fatal(err)
 	}
-	b.run("choose the file", chromedp.SetUploadFiles(`[data-upload] input`, []string{path}))
+	b.run("choose the file", chromedp.SetUploadFiles(`form:has([data-upload]) input`, []string{path}))
 }
 
 // saveCard saves a template whose card shows a URL, and returns the status.

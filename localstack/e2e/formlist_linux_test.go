@@ -14,15 +14,15 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// withoutChange lists the forms that change nothing, and those that scripts send in parts.
+// withoutChange lists the forms that change nothing, and those that scripts send in chunks.
 // The tests of uploads repeat those.
 var withoutChange = []string{
 	"/dashboard/campaigns/new/columns", "/dashboard/templates/preview", "/dashboard/templates/{id}/preview", "/dashboard/settings/team/person",
 	"/dashboard/people", "/dashboard/people/find", "/dashboard/people/opt-outs/export", "/dashboard/people/opt-outs/removal",
 	"/dashboard/settings/webhooks/{id}/test",
 	"/dashboard/media/urls", // no public host answers here
-	"/dashboard/imports", "/dashboard/imports/part", "/dashboard/imports/finish",
-	"/dashboard/media/uploads", "/dashboard/media/uploads/part", "/dashboard/media/uploads/finish",
+	"/dashboard/imports", "/dashboard/imports/chunk", "/dashboard/imports/finish",
+	"/dashboard/media/uploads", "/dashboard/media/uploads/chunk", "/dashboard/media/uploads/finish",
 }
 
 // Every form of the dashboard is sent by a double click, again after going back, and from a
@@ -226,7 +226,7 @@ func (w *formWalk) delivered() {
 	w.kept["campaign"] = w.c.sentCampaign(3, campaign.OutcomeSent, campaign.OutcomeDelivered)
 }
 
-// upload begins a campaign from a file that is uploaded in parts.
+// upload begins a campaign from a file that is uploaded in chunks.
 func (w *formWalk) upload() {
 	csrf := csrfField.FindStringSubmatch(w.open(w.env["BASE_URL"] + "/dashboard/campaigns").body)[1]
 	w.env["TEMPLATE_ID"] = w.kept["template"]

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/port"
 )
 
 // importMemory is the maximum memory of a process of the intake function in bytes. Its
@@ -67,17 +67,17 @@ func recipientsFile(t *testing.T, format string, n int) []byte {
 	return file.Bytes()
 }
 
-// uploadLarge uploads a file in parts and returns the path of its page.
+// uploadLarge uploads a file in chunks and returns the path of its page.
 func (i *importer) uploadLarge(fileName, schedule string, file []byte) string {
 	i.t.Helper()
 	var started struct{ ID string }
 	i.decode(i.send("", url.Values{
 		"name": {"import " + rand.Text()}, "template": {i.env["TEMPLATE_ID"]}, "schedule": {schedule}, "fileName": {fileName}, "size": {strconv.Itoa(len(file))},
 	}), &started)
-	for from, number := 0, 1; from < len(file); from, number = from+intake.PartSize, number+1 {
-		var part struct{ URL string }
-		i.decode(i.send("/part", url.Values{"id": {started.ID}, "part": {strconv.Itoa(number)}}), &part)
-		put, err := http.NewRequestWithContext(i.t.Context(), http.MethodPut, part.URL, bytes.NewReader(file[from:min(from+intake.PartSize, len(file))]))
+	for from, number := 0, 1; from < len(file); from, number = from+port.ChunkSize, number+1 {
+		var chunk struct{ URL string }
+		i.decode(i.send("/chunk", url.Values{"id": {started.ID}, "chunk": {strconv.Itoa(number)}}), &chunk)
+		put, err := http.NewRequestWithContext(i.t.Context(), http.MethodPut, chunk.URL, bytes.NewReader(file[from:min(from+port.ChunkSize, len(file))]))
 		must(i.t, err)
 		if sent := i.do(put); sent.status != http.StatusOK {
 			i.t.Fatalf("the bucket answers %d: %s", sent.status, sent.body)

@@ -60,9 +60,9 @@ func (i *importer) upload(name, schedule, file string) string {
 	})
 	var started struct{ ID string }
 	i.decode(answer, &started)
-	var part struct{ URL string }
-	i.decode(i.send("/part", url.Values{"id": {started.ID}, "part": {"1"}}), &part)
-	put, err := http.NewRequestWithContext(i.t.Context(), http.MethodPut, part.URL, bytes.NewReader([]byte(file)))
+	var chunk struct{ URL string }
+	i.decode(i.send("/chunk", url.Values{"id": {started.ID}, "chunk": {"1"}}), &chunk)
+	put, err := http.NewRequestWithContext(i.t.Context(), http.MethodPut, chunk.URL, bytes.NewReader([]byte(file)))
 	must(i.t, err)
 	if sent := i.do(put); sent.status != http.StatusOK {
 		i.t.Fatalf("the bucket answers %d: %s", sent.status, sent.body)

@@ -38,8 +38,8 @@ func (w *authzFixture) session(ctx context.Context, t *testing.T, at time.Time, 
 
 // publicPages are the routes that need no session.
 var publicPages = []string{
-	" /", "GET /dashboard/assets/{hash}/{name}", "GET /dashboard/docs", "GET /dashboard/docs/{page}", "GET /dashboard/imports/upload/{hash}/import.js", "GET /dashboard/language/{code}",
-	"GET /dashboard/media/upload/{hash}/upload.js", "GET /dashboard/sign-in", "GET /dashboard/sign-in/callback", "GET /dashboard/signed-out", "POST /dashboard/sign-out",
+	" /", "GET /dashboard/assets/{hash}/{name}", "GET /dashboard/docs", "GET /dashboard/docs/{page}", "GET /dashboard/language/{code}",
+	"GET /dashboard/sign-in", "GET /dashboard/sign-in/callback", "GET /dashboard/signed-out", "GET /dashboard/upload/{hash}/upload.js", "POST /dashboard/sign-out",
 }
 
 // tryDashboard requests every route of the dashboard with every wrong session and form.

@@ -24,6 +24,7 @@ import (
 	"campaign-dispatch/internal/dashboard/overview"
 	"campaign-dispatch/internal/dashboard/templates"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/dashboard/webhooks"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/exports"
@@ -84,7 +85,7 @@ func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 		Now: time.Now,
 	}
 	return &mediapages.Pages{
-		Store: rows.Media, Library: library, Origin: bucket.Origin, URL: c.Tables().MediaURL, PartSize: media.PartSize,
+		Store: rows.Media, Library: library, Origin: bucket.Origin, URL: c.Tables().MediaURL,
 	}
 }
 
@@ -93,7 +94,7 @@ func importPages(c app.Config, rows *dynamo.Stores, blobs *s3.Store) *importpage
 	service := &intake.Service{
 		Store: intakeRows{rows.Submissions, rows.Moves, rows.Templates}, Uploads: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat, Budgets: rows.Budgets,
 	}
-	return &importpages.Pages{Store: importPageRows{rows.Approvals, rows.Submissions, rows.Templates, rows.Tenants}, Intake: service, Origin: blobs.Origin, PartSize: intake.PartSize, Now: time.Now}
+	return &importpages.Pages{Store: importPageRows{rows.Approvals, rows.Submissions, rows.Templates, rows.Tenants}, Intake: service, Origin: blobs.Origin, Now: time.Now}
 }
 
 // sendingAreas returns the pages of media, of templates, and of sending a campaign and its
@@ -110,6 +111,7 @@ func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 		Store: uploadRows{rows.Approvals, rows.Batches, rows.Campaigns, rows.Drafts, rows.Templates, rows.Tenants}, Blobs: blobs, Dispatch: dispatcher, OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Now: time.Now, Lead: c.MinLead, Upload: large.Upload, Import: large.Import,
 	}
 	return []area{
+		{upload.Area(), upload.Script{}},
 		{mediapages.Area(), files},
 		{templates.Area(), &templates.Pages{
 			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL}, Upload: files.Upload, Store: templateRows{rows.Campaigns, rows.Media, rows.Settings, rows.Templates}, Keeper: &admin.Service{Store: adminstore.New(rows), Now: time.Now}, Dispatch: dispatcher,

@@ -14,15 +14,15 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// partURLLife is how long the URL of a part is valid.
-const partURLLife = 15 * time.Minute
+// chunkURLLife is how long the URL of a chunk is valid.
+const chunkURLLife = 15 * time.Minute
 
-// withoutChecksums omits the SDK's checksums: browsers upload the parts without them.
+// withoutChecksums omits the SDK's checksums: browsers upload the chunks without them.
 func withoutChecksums(o *s3.Options) {
 	o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 }
 
-// StartUpload starts an upload in parts and returns its ID.
+// StartUpload starts an upload in chunks and returns its ID.
 func (s *Store) StartUpload(ctx context.Context, key string) (string, error) {
 	out, err := s.Client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &s.Bucket, Key: &key}, withoutChecksums)
 	if err != nil {
@@ -31,69 +31,69 @@ func (s *Store) StartUpload(ctx context.Context, key string) (string, error) {
 	return aws.ToString(out.UploadId), nil
 }
 
-// PartURL returns the URL to which a part of size bytes is uploaded with PUT, without
-// credentials, for 15 minutes. Parts are numbered from 1.
-func (s *Store) PartURL(ctx context.Context, key, upload string, part int, size int64) (string, error) {
+// ChunkURL returns the URL to which a chunk of size bytes is uploaded with PUT, without
+// credentials, for 15 minutes. Chunks are numbered from 1.
+func (s *Store) ChunkURL(ctx context.Context, key, upload string, chunk int, size int64) (string, error) {
 	signed, err := s3.NewPresignClient(s.Client).PresignUploadPart(ctx, &s3.UploadPartInput{
-		Bucket: &s.Bucket, Key: &key, UploadId: &upload, PartNumber: aws.Int32(int32(part)), ContentLength: &size, //nolint:gosec // 10,000 at most
-	}, s3.WithPresignExpires(partURLLife), s3.WithPresignClientFromClientOptions(withoutChecksums))
+		Bucket: &s.Bucket, Key: &key, UploadId: &upload, PartNumber: aws.Int32(int32(chunk)), ContentLength: &size, //nolint:gosec // 10,000 at most
+	}, s3.WithPresignExpires(chunkURLLife), s3.WithPresignClientFromClientOptions(withoutChecksums))
 	if err != nil {
-		return "", fmt.Errorf("sign the URL of a part: %w", err)
+		return "", fmt.Errorf("sign the URL of a chunk: %w", err)
 	}
 	return signed.URL, nil
 }
 
-// Origin returns the scheme and the host of the URLs of parts.
+// Origin returns the scheme and the host of the URLs of chunks.
 func (s *Store) Origin(ctx context.Context) (string, error) {
-	signed, err := s.PartURL(ctx, "key", "upload", 1, 1)
+	signed, err := s.ChunkURL(ctx, "key", "upload", 1, 1)
 	if err != nil {
 		return "", err
 	}
 	u, err := url.Parse(signed)
 	if err != nil {
-		return "", fmt.Errorf("parse the URL of a part: %w", err)
+		return "", fmt.Errorf("parse the URL of a chunk: %w", err)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// UploadedParts returns the sizes of an upload's parts by their numbers. The error wraps
+// UploadedChunks returns the sizes of an upload's chunks by their numbers. The error wraps
 // campaign.ErrNotFound if the upload does not exist.
-func (s *Store) UploadedParts(ctx context.Context, key, upload string) (map[int]int64, error) {
-	parts, err := s.parts(ctx, key, upload)
+func (s *Store) UploadedChunks(ctx context.Context, key, upload string) (map[int]int64, error) {
+	chunks, err := s.chunks(ctx, key, upload)
 	if err != nil {
 		return nil, err
 	}
 	sizes := map[int]int64{}
-	for _, p := range parts {
-		sizes[int(aws.ToInt32(p.PartNumber))] = aws.ToInt64(p.Size)
+	for _, c := range chunks {
+		sizes[int(aws.ToInt32(c.PartNumber))] = aws.ToInt64(c.Size)
 	}
 	return sizes, nil
 }
 
-func (s *Store) parts(ctx context.Context, key, upload string) (parts []types.Part, err error) {
+func (s *Store) chunks(ctx context.Context, key, upload string) (chunks []types.Part, err error) {
 	pages := s3.NewListPartsPaginator(s.Client, &s3.ListPartsInput{Bucket: &s.Bucket, Key: &key, UploadId: &upload})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if hasCode(err, "NoSuchUpload") {
-			return nil, fmt.Errorf("list parts: %w", campaign.ErrNotFound)
+			return nil, fmt.Errorf("list chunks: %w", campaign.ErrNotFound)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("list parts: %w", err)
+			return nil, fmt.Errorf("list chunks: %w", err)
 		}
-		parts = append(parts, page.Parts...)
+		chunks = append(chunks, page.Parts...)
 	}
-	return parts, nil
+	return chunks, nil
 }
 
-// FinishUpload makes an object of the uploaded parts.
+// FinishUpload makes an object of the uploaded chunks.
 func (s *Store) FinishUpload(ctx context.Context, key, upload string) error {
-	parts, err := s.parts(ctx, key, upload)
+	chunks, err := s.chunks(ctx, key, upload)
 	if err != nil {
 		return err
 	}
 	all := types.CompletedMultipartUpload{}
-	for _, p := range parts {
-		all.Parts = append(all.Parts, types.CompletedPart{PartNumber: p.PartNumber, ETag: p.ETag})
+	for _, c := range chunks {
+		all.Parts = append(all.Parts, types.CompletedPart{PartNumber: c.PartNumber, ETag: c.ETag})
 	}
 	_, err = s.Client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
 		Bucket: &s.Bucket, Key: &key, UploadId: &upload, MultipartUpload: &all,

@@ -116,9 +116,6 @@ type form struct {
 	Upload    web.Upload
 }
 
-// Most returns the size in bytes from which a file is uploaded in parts.
-func (form) Most() int { return web.MaxForm }
-
 // note is an error of the form, and the name of the field to correct.
 type note struct{ Field, Text string }
 

@@ -1,14 +1,12 @@
 // Package imports shows campaigns from large files: the upload, the choice of columns, the
-// progress of the checks, the review and the sending. Browsers send a file in parts directly to
+// progress of the checks, the review and the sending. Browsers send a file in chunks directly to
 // the bucket, and a function reads it.
 package imports
 
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"slices"
@@ -37,11 +35,11 @@ type Store interface {
 // Intake takes uploads and decisions. Invalid input returns a *inputerr.Error. A decision returns
 // the submission as it is then.
 type Intake interface {
-	Start(ctx context.Context, asked submission.Submission) (submission.Submission, map[int]int64, error)
+	Start(ctx context.Context, asked submission.Submission) (submission.Submission, []int, error)
 	// StartFrom starts a submission of an object on S3.
 	StartFrom(ctx context.Context, asked submission.Submission, object string) (submission.Submission, error)
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
-	PartURL(ctx context.Context, sub submission.Submission, part int) (string, error)
+	ChunkURL(ctx context.Context, sub submission.Submission, chunk int) (string, error)
 	Finish(ctx context.Context, sub submission.Submission) error
 	Check(ctx context.Context, sub submission.Submission, columns recipients.Columns, t campaign.Template) error
 	TooLate(sub submission.Submission) bool
@@ -60,24 +58,13 @@ type Intake interface {
 type Pages struct {
 	Store  Store
 	Intake Intake
-	// Origin returns the origin to which browsers send the parts of a file.
+	// Origin returns the origin to which browsers send the chunks of a file.
 	Origin func(ctx context.Context) (string, error)
-	// PartSize is the size of all parts but the last.
-	PartSize int64
-	Now      func() time.Time
+	Now    func() time.Time
 }
 
 //go:embed *.html texts.json
 var files embed.FS
-
-//go:embed import.js
-var script []byte
-
-// scriptHash changes with the script, so that browsers can cache it.
-var scriptHash = func() string {
-	sum := sha256.Sum256(script)
-	return hex.EncodeToString(sum[:6])
-}()
 
 // Area returns the pages and texts of imports.
 func Area() web.Area { return web.Area{Files: files, Texts: []string{"imports", "audit", "refusal"}} }
@@ -88,10 +75,10 @@ const Path = web.Root + "/imports"
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.View(mux, Path, s.list)
-	ui.WithoutSession(mux, "GET "+Path+"/upload/{hash}/import.js", serveScript)
-	ui.AuthorChange(mux, Path, s.start)
-	ui.AuthorChange(mux, Path+"/part", s.part)
-	ui.AuthorChange(mux, Path+"/finish", s.finish)
+	uploads := s.uploads()
+	ui.AuthorChange(mux, Path, uploads.Start)
+	ui.AuthorChange(mux, Path+"/chunk", uploads.Chunk)
+	ui.AuthorChange(mux, Path+"/finish", uploads.Finish)
 	ui.View(mux, Path+"/{campaignId}", s.show)
 	ui.View(mux, Path+"/{campaignId}/sample", s.showSample)
 	ui.AuthorChange(mux, Path+"/{campaignId}/columns", s.choose)
@@ -101,26 +88,6 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AuthorChange(mux, Path+"/{campaignId}/reopen", s.reopen)
 	ui.AuthorChange(mux, Path+"/{campaignId}/cancel", s.cancel)
 	ui.View(mux, ApprovalsPath, s.approvals)
-}
-
-func serveScript(p *web.Page) error {
-	if p.R.PathValue("hash") != scriptHash {
-		return campaign.ErrNotFound
-	}
-	p.W.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-	p.W.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, err := p.W.Write(script)
-	return err
-}
-
-// Upload allows the form of a new campaign to upload large files.
-func (s *Pages) Upload(p *web.Page) (web.Upload, error) {
-	origin, err := s.Origin(p.R.Context())
-	if err != nil {
-		return web.Upload{}, err
-	}
-	p.UploadTo(origin)
-	return web.Upload{Script: Path + "/upload/" + scriptHash + "/import.js", PartSize: s.PartSize}, nil
 }
 
 func pathOf(sub submission.Submission) string { return Path + "/" + sub.CampaignID }

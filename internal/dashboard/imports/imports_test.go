@@ -55,7 +55,7 @@ func newCompany(t *testing.T, state submission.State) *company {
 		Check:   submission.Check{Rows: 5, Parts: 1, Hash: "0f0f", Findings: submission.Findings{Accepted: 3}},
 	}}
 	c.Dashboard = webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), imports.Area(), &imports.Pages{
-		Store: c, Intake: c, Now: func() time.Time { return noon }, PartSize: 8 << 20,
+		Store: c, Intake: c, Now: func() time.Time { return noon },
 		Origin: func(context.Context) (string, error) { return "https://bucket.example", nil },
 	}, campaignupload.Area()) // the review has the texts of the form
 	c.admin, c.author, c.approver = c.SignIn(tenant, web.RoleAdmin), c.SignIn(tenant, web.RoleAuthor), c.SignIn(tenant, web.RoleApprover)
@@ -93,12 +93,12 @@ func (c *company) Agent(context.Context, string) (campaign.Agent, error) {
 	return campaign.Agent{}, campaign.ErrNotFound
 }
 
-func (c *company) Start(_ context.Context, asked submission.Submission) (submission.Submission, map[int]int64, error) {
+func (c *company) Start(_ context.Context, asked submission.Submission) (submission.Submission, []int, error) {
 	if asked.File.Size > submission.MaxSize {
 		return asked, nil, &inputerr.Error{Code: "file_size"}
 	}
 	asked.CampaignID = id
-	return asked, map[int]int64{2: 8 << 20}, nil
+	return asked, []int{2}, nil
 }
 
 func (c *company) StartFrom(_ context.Context, asked submission.Submission, _ string) (submission.Submission, error) {
@@ -113,11 +113,11 @@ func (c *company) Submission(_ context.Context, of campaign.ID) (submission.Subm
 	return c.stored, nil
 }
 
-func (c *company) PartURL(_ context.Context, _ submission.Submission, part int) (string, error) {
-	if part != 1 {
+func (c *company) ChunkURL(_ context.Context, _ submission.Submission, chunk int) (string, error) {
+	if chunk != 1 {
 		return "", campaign.ErrNotFound
 	}
-	return "https://bucket.example/part", nil
+	return "https://bucket.example/chunk", nil
 }
 func (c *company) Finish(context.Context, submission.Submission) error { return nil }
 
@@ -408,7 +408,7 @@ func TestUpload_Refusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		field, value, want string
 	}{
-		"accepted":           {"name", "Natal", `{"id":"` + id + `","parts":[2]}`},
+		"accepted":           {"name", "Natal", `{"id":"` + id + `","sent":[2]}`},
 		"no name":            {"name", " ", `{"error":"Give the campaign a name."}`},
 		"a size in words":    {"size", "7 MB", `"error"`},
 		"too large":          {"size", "999999999", "larger than 200 MB"},
@@ -422,15 +422,15 @@ func TestUpload_Refusals(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		who    webtest.Person
-		part   string
+		chunk  string
 		status int
 	}{
-		"a part":           {c.author, "1", http.StatusOK},
-		"no such part":     {c.author, "9", http.StatusUnprocessableEntity},
+		"a chunk":          {c.author, "1", http.StatusOK},
+		"no such chunk":    {c.author, "9", http.StatusUnprocessableEntity},
 		"an approver":      {c.approver, "1", http.StatusForbidden},
 		"another's upload": {c.SignIn("another", web.RoleAdmin), "1", http.StatusUnprocessableEntity},
 	} {
-		if a := test.who.Post(imports.Path+"/part", url.Values{"id": {id}, "part": {test.part}}); a.Status != test.status {
+		if a := test.who.Post(imports.Path+"/chunk", url.Values{"id": {id}, "chunk": {test.chunk}}); a.Status != test.status {
 			t.Errorf("%s: %d, want %d", name, a.Status, test.status)
 		}
 	}

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake/submission"
 )
@@ -17,77 +17,62 @@ import (
 // maxName is the maximum number of characters of a campaign's name.
 const maxName = 1000
 
-// started is the answer to the start of an upload.
-type started struct {
-	ID    string `json:"id"`
-	Parts []int  `json:"parts"` // the numbers of the parts that are uploaded
+// uploads receives the files of new campaigns. Workbooks and large files do not go in the form.
+func (s *Pages) uploads() upload.Uploads {
+	return upload.Uploads{
+		Path: Path, Faults: "imports.fault.", From: web.MaxForm + 1, Always: ".xlsx", Origin: s.Origin, Begin: s.begin, ChunkURL: s.chunkURL, End: s.end,
+	}
 }
 
-// start begins an upload, or continues the one of the same file.
-func (s *Pages) start(p *web.Page) error {
-	size, err := strconv.ParseInt(p.Field("size"), 10, 64)
-	if err != nil {
-		return refuse(p, "ui.bad_form")
-	}
+// Upload allows the form of a new campaign to upload large files.
+func (s *Pages) Upload(p *web.Page) (web.Upload, error) { return s.uploads().Field(p) }
+
+// begin begins the submission of a file, or continues the upload of the same file.
+func (s *Pages) begin(p *web.Page, f upload.File) (id string, sent []int, err error) {
 	asked := submission.Submission{
 		ID: campaign.ID{Tenant: p.Session.Tenant}, By: p.Session.Email, Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")),
 		Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
-		File: submission.File{
-			Name: web.Short(path.Base(p.Field("fileName")), nameWeight), Size: size, Modified: web.Short(p.Field("modified"), nameWeight),
-		},
+		File: submission.File{Name: web.Short(path.Base(f.Name), nameWeight), Size: f.Size, Modified: web.Short(f.Modified, nameWeight)},
 	}
-	if _, err := s.template(p, asked.TemplateID); errors.Is(err, campaign.ErrNotFound) {
-		return refuse(p, "refusal.template_not_found")
-	} else if err != nil {
-		return err
+	if err := s.refusal(p, asked); err != nil {
+		return "", nil, err
 	}
+	sub, sent, err := s.Intake.Start(p.R.Context(), asked)
+	return sub.CampaignID, sent, err
+}
+
+// refusal returns why a campaign cannot begin, or nil.
+func (s *Pages) refusal(p *web.Page, asked submission.Submission) error {
+	_, err := s.template(p, asked.TemplateID)
 	switch {
+	case errors.Is(err, campaign.ErrNotFound):
+		return &web.Refusal{Key: "refusal.template_not_found"}
+	case err != nil:
+		return err
 	case asked.Name == "":
-		return refuse(p, "sending.no_name")
+		return &web.Refusal{Key: "sending.no_name"}
 	case utf8.RuneCountInString(asked.Name) > maxName:
-		return refuse(p, "sending.long_name", p.Number(maxName))
+		return &web.Refusal{Key: "sending.long_name", Args: []any{p.Number(maxName)}}
 	case s.Intake.TooLate(asked):
-		return refuse(p, "imports.late")
+		return &web.Refusal{Key: "imports.late"}
 	}
-	sub, parts, err := s.Intake.Start(p.R.Context(), asked)
-	if err != nil {
-		return answerError(p, err)
-	}
-	answer := started{ID: sub.CampaignID, Parts: []int{}}
-	for number := range parts {
-		answer.Parts = append(answer.Parts, number)
-	}
-	return p.JSON(http.StatusOK, answer)
+	return nil
 }
 
-// part answers with the URL of a part. It is signed when the browser needs it, because it is
-// valid for 15 minutes.
-func (s *Pages) part(p *web.Page) error {
-	number, err := strconv.Atoi(p.Field("part"))
+func (s *Pages) chunkURL(p *web.Page, id string, chunk int) (string, error) {
+	sub, err := s.find(p, id)
 	if err != nil {
-		return refuse(p, "ui.bad_form")
+		return "", err
 	}
-	sub, err := s.find(p, p.Field("id"))
-	if err != nil {
-		return answerError(p, err)
-	}
-	address, err := s.Intake.PartURL(p.R.Context(), sub, number)
-	if err != nil {
-		return answerError(p, err)
-	}
-	return p.JSON(http.StatusOK, map[string]string{"url": address})
+	return s.Intake.ChunkURL(p.R.Context(), sub, chunk)
 }
 
-// finish ends an upload whose parts were sent.
-func (s *Pages) finish(p *web.Page) error {
-	sub, err := s.find(p, p.Field("id"))
+func (s *Pages) end(p *web.Page, id string) (upload.Ended, error) {
+	sub, err := s.find(p, id)
 	if err != nil {
-		return answerError(p, err)
+		return upload.Ended{}, err
 	}
-	if err := s.Intake.Finish(p.R.Context(), sub); err != nil {
-		return answerError(p, err)
-	}
-	return p.JSON(http.StatusOK, map[string]string{"path": pathOf(sub)})
+	return upload.Ended{Path: pathOf(sub)}, s.Intake.Finish(p.R.Context(), sub)
 }
 
 // Import starts a campaign whose file is an object on S3, and returns the path of its page.
@@ -107,19 +92,4 @@ func (s *Pages) Import(p *web.Page, c web.LargeCampaign) (path string, err error
 		return "", &web.Refusal{Status: http.StatusGone, Key: "imports.fault.file_gone"}
 	}
 	return pathOf(sub), err
-}
-
-func refuse(p *web.Page, key string, args ...any) error {
-	return p.JSON(http.StatusUnprocessableEntity, map[string]string{"error": p.T(key, args...)})
-}
-
-// answerError answers with the text of an error that is meant for people, and returns others.
-func answerError(p *web.Page, err error) error {
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return refuse(p, "imports.fault."+wrong.Code)
-	}
-	if errors.Is(err, campaign.ErrNotFound) {
-		return refuse(p, "imports.fault.gone")
-	}
-	return err
 }

@@ -1,13 +1,11 @@
 // Package media shows the files that a tenant's messages can show. Authors upload and delete
-// them. Browsers send a file in parts directly to the media bucket.
+// them. Browsers send a file in chunks directly to the media bucket.
 package media
 
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"slices"
@@ -28,25 +26,14 @@ type Store interface {
 type Pages struct {
 	Store   Store
 	Library *media.Library
-	// Origin returns the origin to which browsers send the parts of a file.
+	// Origin returns the origin to which browsers send the chunks of a file.
 	Origin func(ctx context.Context) (string, error)
 	// URL is the address of uploaded files.
 	URL string
-	// PartSize is the size of all parts but the last.
-	PartSize int64
 }
 
 //go:embed *.html texts.json
 var files embed.FS
-
-//go:embed upload.js
-var script []byte
-
-// scriptHash changes with the script, so that browsers can cache it.
-var scriptHash = func() string {
-	sum := sha256.Sum256(script)
-	return hex.EncodeToString(sum[:6])
-}()
 
 // Area returns the pages and texts of the files.
 func Area() web.Area { return web.Area{Files: files, Texts: []string{"media", "audit"}} }
@@ -57,33 +44,13 @@ const Path = web.Root + "/media"
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.View(mux, Path, s.list)
-	ui.WithoutSession(mux, "GET "+Path+"/upload/{hash}/upload.js", serveScript)
-	ui.AuthorChange(mux, Path+"/uploads", s.start)
-	ui.AuthorChange(mux, Path+"/uploads/part", s.part)
-	ui.AuthorChange(mux, Path+"/uploads/finish", s.finish)
+	uploads := s.uploads()
+	ui.AuthorChange(mux, Path+"/uploads", uploads.Start)
+	ui.AuthorChange(mux, Path+"/uploads/chunk", uploads.Chunk)
+	ui.AuthorChange(mux, Path+"/uploads/finish", uploads.Finish)
 	ui.AuthorChange(mux, Path+"/urls", s.addURL)
 	ui.AuthorView(mux, Path+"/{hash}/delete", s.ask)
 	ui.AuthorChange(mux, Path+"/{hash}/delete", s.delete)
-}
-
-func serveScript(p *web.Page) error {
-	if p.R.PathValue("hash") != scriptHash {
-		return campaign.ErrNotFound
-	}
-	p.W.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-	p.W.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, err := p.W.Write(script)
-	return err
-}
-
-// Upload returns the upload field, and allows the page to upload.
-func (s *Pages) Upload(p *web.Page) (web.Upload, error) {
-	origin, err := s.Origin(p.R.Context())
-	if err != nil {
-		return web.Upload{}, err
-	}
-	p.UploadTo(origin)
-	return web.Upload{Script: Path + "/upload/" + scriptHash + "/upload.js", PartSize: s.PartSize}, nil
 }
 
 const (

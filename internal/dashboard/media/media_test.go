@@ -34,6 +34,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/media/mediatest"
+	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -63,7 +64,7 @@ func newOffice(tb testing.TB) office {
 	ui.MediaURL = env["MEDIA_URL"]
 	o := office{tb: tb, store: store, tenant: strings.ToLower(rand.Text())}
 	o.Dashboard = webtest.Serve(tb, ui, pages.Area(), &pages.Pages{
-		Store: store, Library: library, Origin: bucket.Origin, URL: env["MEDIA_URL"], PartSize: media.PartSize,
+		Store: store, Library: library, Origin: bucket.Origin, URL: env["MEDIA_URL"],
 	})
 	o.admin, o.viewer = o.SignIn(o.tenant, web.RoleAdmin), o.SignIn(o.tenant, web.RoleViewer)
 	return o
@@ -73,10 +74,11 @@ func newOffice(tb testing.TB) office {
 type answer struct {
 	Status int
 	ID     string `json:"id"`
-	Upload string `json:"upload"`
+	Sent   []int  `json:"sent"`
 	URL    string `json:"url"`
+	Path   string `json:"path"`
 	Link   string `json:"link"`
-	Small  string `json:"thumbnail"`
+	Small  string // link of the thumbnail
 	Error  string `json:"error"`
 }
 
@@ -92,27 +94,45 @@ func (o office) call(who webtest.Person, path string, form url.Values) (a answer
 	return a
 }
 
-// upload uploads a file as the script does, and returns the answer to its end.
+// start starts the upload of a file, as the script does.
+func (o office) start(who webtest.Person, name string, size int) answer {
+	o.tb.Helper()
+	return o.call(who, "", url.Values{"fileName": {name}, "size": {strconv.Itoa(size)}})
+}
+
+// upload uploads a file as the script of the editor does, and returns the answer to its end.
 func (o office) upload(who webtest.Person, name string, body []byte) answer {
 	o.tb.Helper()
-	started := o.call(who, "", url.Values{"name": {name}, "size": {strconv.Itoa(len(body))}})
+	started := o.start(who, name, len(body))
 	if started.Status != http.StatusOK {
 		return started
 	}
-	form := url.Values{"id": {started.ID}, "upload": {started.Upload}, "name": {name}}
-	for at, part := 0, 1; at < len(body); at, part = at+media.PartSize, part+1 {
-		o.put(who, form, part, body[at:min(at+media.PartSize, len(body))])
+	for at, chunk := 0, 1; at < len(body); at, chunk = at+port.ChunkSize, chunk+1 {
+		o.put(who, started.ID, chunk, body[at:min(at+port.ChunkSize, len(body))])
 	}
-	return o.call(who, "/finish", form)
+	ended := o.call(who, "/finish", url.Values{"id": {started.ID}, "fileName": {name}, "stays": {"1"}})
+	if ended.Link != "" {
+		ended.Small = o.thumbnail(ended.Link)
+	}
+	return ended
 }
 
-func (o office) put(who webtest.Person, upload url.Values, part int, body []byte) {
+func (o office) put(who webtest.Person, id string, chunk int, body []byte) {
 	o.tb.Helper()
-	form := url.Values{"part": {strconv.Itoa(part)}, "size": {strconv.Itoa(len(body))}, "id": upload["id"], "upload": upload["upload"]}
-	signed := o.call(who, "/part", form)
+	signed := o.call(who, "/chunk", url.Values{"id": {id}, "chunk": {strconv.Itoa(chunk)}})
 	if status, _, _ := o.send(http.MethodPut, signed.URL, body); status != http.StatusOK {
-		o.tb.Fatalf("part %d answers %d", part, status)
+		o.tb.Fatalf("chunk %d answers %d", chunk, status)
 	}
+}
+
+// thumbnail returns the link of a file's thumbnail.
+func (o office) thumbnail(link string) string {
+	o.tb.Helper()
+	f, err := o.store.Media(o.tb.Context(), o.tenant, o.hash(link))
+	if err != nil {
+		o.tb.Fatal(err)
+	}
+	return f.ThumbnailLink(o.UI.MediaURL)
 }
 
 // send sends a request without credentials, and returns the status, the body and its type.
@@ -270,47 +290,82 @@ func TestUpload_Limits(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	for name, form := range map[string]url.Values{
-		"too large": {"name": {"a.mp4"}, "size": {strconv.Itoa(campaign.MaxMediaSize + 1)}},
-		"empty":     {"name": {"a.mp4"}, "size": {"0"}},
-		"no name":   {"name": {" "}, "size": {"1"}},
+		"too large": {"fileName": {"a.mp4"}, "size": {strconv.Itoa(campaign.MaxMediaSize + 1)}},
+		"empty":     {"fileName": {"a.mp4"}, "size": {"0"}},
+		"no name":   {"fileName": {" "}, "size": {"1"}},
 	} {
 		if got := o.call(o.admin, "", form); got.Status != http.StatusUnprocessableEntity || got.Error == "" {
 			t.Errorf("%s: %d %q", name, got.Status, got.Error)
 		}
 	}
-	started := o.call(o.admin, "", url.Values{"name": {"a.png"}, "size": {"10"}})
-	form := url.Values{"id": {started.ID}, "upload": {started.Upload}, "part": {"1"}, "size": {strconv.Itoa(media.PartSize + 1)}}
-	if got := o.call(o.admin, "/part", form); got.Status != http.StatusUnprocessableEntity || got.URL != "" {
-		t.Errorf("a part that is too large answers %d %q", got.Status, got.URL)
+	started := o.start(o.admin, "a.png", 10)
+	for name, form := range map[string]url.Values{
+		"a chunk after the last":      {"id": {started.ID}, "chunk": {"2"}},
+		"no chunk":                    {"id": {started.ID}, "chunk": {"0"}},
+		"an ID of a file of 200 MB":   {"id": {strings.Replace(started.ID, ".10.", ".209715200.", 1)}, "chunk": {"1"}},
+		"an ID that is no ID":         {"id": {"../" + started.ID}, "chunk": {"1"}},
+		"a chunk that is no number":   {"id": {started.ID}, "chunk": {"x"}},
+		"the number of a large chunk": {"id": {started.ID}, "chunk": {"9223372036854775807"}},
+	} {
+		if got := o.call(o.admin, "/chunk", form); got.Status != http.StatusUnprocessableEntity || got.URL != "" || got.Error == "" {
+			t.Errorf("%s: %d %q", name, got.Status, got.URL)
+		}
 	}
 }
 
 // A browser cannot send more than it announced.
-func TestUpload_PartOfAnotherSize(t *testing.T) {
+func TestUpload_ChunkOfAnotherSize(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	started := o.call(o.admin, "", url.Values{"name": {"a.png"}, "size": {"10"}})
-	signed := o.call(o.admin, "/part", url.Values{"id": {started.ID}, "upload": {started.Upload}, "part": {"1"}, "size": {"10"}})
+	started := o.start(o.admin, "a.png", 10)
+	signed := o.call(o.admin, "/chunk", url.Values{"id": {started.ID}, "chunk": {"1"}})
 	if status, _, _ := o.send(http.MethodPut, signed.URL, make([]byte, 11)); status != http.StatusForbidden {
 		t.Errorf("11 bytes at a URL for 10 answer %d, want 403", status)
 	}
 }
 
-// The parts are checked when the upload ends: their sizes were only announced before.
-func TestUpload_SizeAtTheEnd(t *testing.T) {
+// The chunks are checked when the upload ends: the size was only announced before.
+func TestUpload_MissingChunk(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	started := o.call(o.admin, "", url.Values{"name": {"a.png"}, "size": {"10"}})
-	form := url.Values{"id": {started.ID}, "upload": {started.Upload}, "name": {"a.png"}}
-	if got := o.call(o.admin, "/finish", form); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Error, "empty") {
-		t.Errorf("an upload without parts answers %d %q", got.Status, got.Error)
+	started := o.start(o.admin, "a.png", 10)
+	form := url.Values{"id": {started.ID}, "fileName": {"a.png"}}
+	if got := o.call(o.admin, "/finish", form); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Error, "missing") {
+		t.Errorf("an upload without chunks answers %d %q", got.Status, got.Error)
 	}
 }
 
-func TestUpload_SeveralParts(t *testing.T) {
+// After an interruption, the same file continues with the chunks that are missing.
+func TestUpload_Continues(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	body := append([]byte("%PDF-1.7\n"), random.Bytes(media.PartSize+1000)...)
+	body := append([]byte("%PDF-1.7\n"), random.Bytes(port.ChunkSize+1000)...)
+	started := o.start(o.admin, "a.pdf", len(body))
+	o.put(o.admin, started.ID, 2, body[port.ChunkSize:])
+	form := url.Values{"fileName": {"a.pdf"}, "size": {strconv.Itoa(len(body))}, "id": {started.ID}}
+	again := o.call(o.admin, "", form)
+	if again.ID != started.ID || !cmp.Equal(again.Sent, []int{2}) {
+		t.Fatalf("the same file continues as %q with the chunks %v, want %q", again.ID, again.Sent, started.ID)
+	}
+	if got := o.call(o.SignIn("another", web.RoleAdmin), "", form); got.ID == started.ID || len(got.Sent) > 0 {
+		t.Errorf("another tenant continues it: %q %v", got.ID, got.Sent)
+	}
+	o.put(o.admin, started.ID, 1, body[:port.ChunkSize])
+	if got := o.call(o.admin, "/finish", form); got.Status != http.StatusOK || got.Path != pages.Path {
+		t.Errorf("it ends with %d %q at %q", got.Status, got.Error, got.Path)
+	}
+	if list := o.admin.Get(pages.Path).Text(); !strings.Contains(list, "a.pdf") {
+		t.Errorf("the list lacks the file: %s", list)
+	}
+	if got := o.call(o.admin, "", form); got.Status != http.StatusOK || got.ID == started.ID {
+		t.Errorf("the same file after its end answers %d with the upload %q", got.Status, got.ID)
+	}
+}
+
+func TestUpload_SeveralChunks(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	body := append([]byte("%PDF-1.7\n"), random.Bytes(port.ChunkSize+1000)...)
 	got := o.upload(o.admin, "a.pdf", body)
 	if _, served, _ := o.get(got.Link); !bytes.Equal(served, body) {
 		t.Errorf("the link serves %d bytes, want all %d (%d %s)", len(served), len(body), got.Status, got.Error)
@@ -327,17 +382,17 @@ func TestUpload_SeveralParts(t *testing.T) {
 func TestUpload_Forbidden(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	started := o.call(o.admin, "", url.Values{"name": {"a.png"}, "size": {"10"}})
-	form := url.Values{"id": {started.ID}, "upload": {started.Upload}, "part": {"1"}, "size": {"10"}, "name": {"a.png"}}
+	started := o.start(o.admin, "a.png", 10)
+	form := url.Values{"id": {started.ID}, "chunk": {"1"}, "fileName": {"a.png"}}
 	other := o.SignIn("another", web.RoleAdmin)
-	signed := o.call(other, "/part", form)
+	signed := o.call(other, "/chunk", form)
 	if status, _, _ := o.send(http.MethodPut, signed.URL, make([]byte, 10)); status != http.StatusNotFound {
-		t.Errorf("another tenant adds a part: %d, want 404", status)
+		t.Errorf("another tenant adds a chunk: %d, want 404", status)
 	}
 	if got := o.call(other, "/finish", form); got.Status != http.StatusUnprocessableEntity {
 		t.Errorf("another tenant finishes the upload: %d", got.Status)
 	}
-	for _, path := range []string{"/uploads", "/uploads/part", "/uploads/finish", "/urls", "/" + strings.Repeat("a", 64) + "/delete"} {
+	for _, path := range []string{"/uploads", "/uploads/chunk", "/uploads/finish", "/urls", "/" + strings.Repeat("a", 64) + "/delete"} {
 		if a := o.viewer.Post(pages.Path+path, form); a.Status != http.StatusForbidden {
 			t.Errorf("a viewer: POST %s answers %d, want 403", path, a.Status)
 		}
@@ -347,7 +402,7 @@ func TestUpload_Forbidden(t *testing.T) {
 func TestPolicy_UploadOrigin(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	want := "connect-src 'self' " + stackenv.Load(t)["AWS_ENDPOINT_URL"] + ";" // where a browser sends the parts
+	want := "connect-src 'self' " + stackenv.Load(t)["AWS_ENDPOINT_URL"] + ";" // where a browser sends the chunks
 	if policy := o.admin.Get(pages.Path).Header.Get("Content-Security-Policy"); !strings.Contains(policy, want) {
 		t.Errorf("the page that uploads has the policy %s, want %s", policy, want)
 	}

@@ -1,87 +1,44 @@
 package media
 
 import (
-	"errors"
-	"net/http"
-	"strconv"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/dashboard/web/upload"
 )
 
-// started is the answer to the start of an upload.
-type started struct {
-	ID     string `json:"id"`
-	Upload string `json:"upload"`
+func (s *Pages) uploads() upload.Uploads {
+	return upload.Uploads{
+		Path: Path + "/uploads", Faults: "media.fault.", Origin: s.Origin, Begin: s.begin, ChunkURL: s.chunkURL, End: s.end,
+	}
 }
 
-func (s *Pages) start(p *web.Page) error {
-	size, err := strconv.ParseInt(p.Field("size"), 10, 64)
-	if err != nil {
-		return badForm(p)
-	}
-	u, err := s.Library.Start(p.R.Context(), p.Session.Tenant, p.Field("name"), size)
-	if err != nil {
-		return answerError(p, err)
-	}
-	return p.JSON(http.StatusOK, started{u.ID, u.Upload})
+// Upload returns the upload field, and allows the page to upload.
+func (s *Pages) Upload(p *web.Page) (web.Upload, error) { return s.uploads().Field(p) }
+
+func (s *Pages) begin(p *web.Page, f upload.File) (id string, sent []int, err error) {
+	return s.Library.Start(p.R.Context(), p.Session.Tenant, f.Name, f.Size, f.Unfinished)
 }
 
-func uploadOf(p *web.Page) campaign.MediaUpload {
-	return campaign.MediaUpload{ID: p.Field("id"), Upload: p.Field("upload")}
+func (s *Pages) chunkURL(p *web.Page, id string, chunk int) (string, error) {
+	return s.Library.ChunkURL(p.R.Context(), p.Session.Tenant, id, chunk)
 }
 
-// part answers with the URL of a part. It is signed when the browser needs it, because it is
-// valid for 15 minutes.
-func (s *Pages) part(p *web.Page) error {
-	number, err := strconv.Atoi(p.Field("part"))
-	if err != nil {
-		return badForm(p)
+// end checks and publishes a file whose chunks were sent. A page that stays gets its link.
+func (s *Pages) end(p *web.Page, id string) (upload.Ended, error) {
+	f, err := s.publish(p, id)
+	if err != nil || p.Field("stays") == "1" {
+		return upload.Ended{Link: f.Link(s.URL)}, err
 	}
-	size, err := strconv.ParseInt(p.Field("size"), 10, 64)
-	if err != nil {
-		return badForm(p)
-	}
-	address, err := s.Library.PartURL(p.R.Context(), p.Session.Tenant, uploadOf(p), number, size)
-	if err != nil {
-		return answerError(p, err)
-	}
-	return p.JSON(http.StatusOK, map[string]string{"url": address})
+	return upload.Ended{Path: Path}, p.Notify("upload.sent")
 }
 
-// finish checks and publishes a file whose parts were sent.
-func (s *Pages) finish(p *web.Page) error {
-	ctx, u := p.R.Context(), uploadOf(p)
-	f, err := s.Library.Check(ctx, p.Session.Tenant, p.Field("name"), u)
+func (s *Pages) publish(p *web.Page, id string) (campaign.MediaFile, error) {
+	f, err := s.Library.Check(p.R.Context(), p.Session.Tenant, p.Field("fileName"), id)
 	if err != nil {
-		return answerError(p, err)
+		return f, err
 	}
 	if err := p.Audit("media.upload", f.Name); err != nil {
-		return err
+		return f, err
 	}
-	if f, err = s.Library.Publish(ctx, u, f); err != nil {
-		return answerError(p, err)
-	}
-	if p.Field("leaves") == "1" {
-		if err := p.Notify("media.done.uploaded"); err != nil {
-			return err
-		}
-	}
-	return p.JSON(http.StatusOK, map[string]string{"link": f.Link(s.URL), "thumbnail": f.ThumbnailLink(s.URL)})
-}
-
-func badForm(p *web.Page) error {
-	return p.JSON(http.StatusBadRequest, map[string]string{"error": p.T("ui.bad_form")})
-}
-
-// answerError answers with the text of an error that is meant for people, and returns others.
-func answerError(p *web.Page, err error) error {
-	code := "gone"
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		code = wrong.Code
-	} else if !errors.Is(err, campaign.ErrNotFound) {
-		return err
-	}
-	return p.JSON(http.StatusUnprocessableEntity, map[string]string{"error": p.T("media.fault." + code)})
+	return s.Library.Publish(p.R.Context(), id, f)
 }

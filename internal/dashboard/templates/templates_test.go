@@ -59,7 +59,7 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 	pages := &templates.Pages{
 		Upload: func(p *web.Page) (web.Upload, error) {
 			p.UploadTo("https://bucket.example")
-			return web.Upload{Script: "/upload.js", PartSize: 5 << 20}, nil
+			return web.Upload{Script: "/upload.js", Path: "/dashboard/media/uploads"}, nil
 		},
 		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: store, Keeper: &admin.Service{Store: adminstore.New(dynamo.New(store.Tables())), Now: clock}, Dispatch: b.calls,
 		Once: web.SubmitToken{Forms: store}, Now: clock, LinkURL: linkURL, MediaURL: "https://media.example",

@@ -51,11 +51,17 @@ var served = func() map[string][]byte {
 var hashes = func() map[string]string {
 	sums := map[string]string{}
 	for name, content := range served {
-		sum := sha256.Sum256(content)
-		sums[name] = hex.EncodeToString(sum[:6])
+		sums[name] = HashOf(content)
 	}
 	return sums
 }()
+
+// HashOf returns a prefix of a content's SHA-256 hash. In the path of a style or script, it lets
+// browsers keep the content.
+func HashOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:6])
+}
 
 func assetPath(name string) string { return Root + "/assets/" + hashes[name] + "/" + name }
 
@@ -75,7 +81,12 @@ func serveAsset(p *Page) error {
 	if !found || p.R.PathValue("hash") != hashes[name] {
 		return campaign.ErrNotFound
 	}
-	p.W.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	return p.Immutable(mime.TypeByExtension(path.Ext(name)), content)
+}
+
+// Immutable answers with a content that browsers can keep, because its path changes with it.
+func (p *Page) Immutable(contentType string, content []byte) error {
+	p.W.Header().Set("Content-Type", contentType)
 	p.W.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	_, err := p.W.Write(content)
 	return err

@@ -23,6 +23,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
@@ -112,14 +113,14 @@ func UI(tb testing.TB, now func() time.Time) *web.UI {
 }
 
 // Serve serves the pages of an area on a ui. It keeps the audit log, unless the ui
-// has an auditor already. others are areas whose texts it uses.
+// has an auditor already. others are areas whose texts it uses, as it may those of uploads.
 func Serve(tb testing.TB, ui *web.UI, area web.Area, pages Pages, others ...web.Area) *Dashboard {
 	tb.Helper()
 	d := &Dashboard{UI: ui, tb: tb, mux: http.NewServeMux()}
 	if ui.Auditor == nil {
 		ui.Auditor = d
 	}
-	if err := errors.Join(ui.Load(append(others, area)...), ui.Check()); err != nil {
+	if err := errors.Join(ui.Load(append(others, area, upload.Area())...), ui.Check()); err != nil {
 		tb.Fatal(err)
 	}
 	ui.Register(d.mux)
