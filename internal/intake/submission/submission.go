@@ -57,6 +57,12 @@ type Submission struct {
 	Schedule        string `json:"schedule,omitempty"`
 	NotAfter        string `json:"notAfter,omitempty"`
 
+	// Draft is the draft that becomes the campaign, with its version when the form was opened. A form
+	// that is not a draft has an ID that no draft has. A further file from the same form replaces the
+	// submission.
+	Draft        string `json:"draft,omitempty"`
+	DraftVersion int    `json:"draftVersion,omitempty"`
+
 	File     File     `json:"file"`
 	Columns  Columns  `json:"columns"`
 	Check    Check    `json:"check"`
@@ -141,6 +147,9 @@ func (s Submission) Working() bool {
 	return s.State == StateOpening || s.State == StateChecking || s.State == StateSending
 }
 
+// Editable reports whether the columns, the name, the template and the times can still be changed.
+func (s Submission) Editable() bool { return s.State == StateColumns || s.State == StateReady }
+
 // Due returns when the campaign is to be sent, zero for immediately.
 func (s Submission) Due() time.Time {
 	due, _ := localtime.Parse(s.Schedule) // invalid times are refused before
@@ -192,6 +201,11 @@ func (s Submission) FileKey() string { return WorkPrefix + s.folder() + "file" }
 // function of an earlier check cannot replace what was approved.
 func (s Submission) PartKey(part int) string {
 	return PartsPrefix + s.folder() + "check-" + strconv.Itoa(s.Check.Number) + "/part-" + strconv.Itoa(part)
+}
+
+// OutKey returns the key of a file of the lines that were left out, from 1.
+func (s Submission) OutKey(number int) string {
+	return PartsPrefix + s.folder() + "check-" + strconv.Itoa(s.Check.Number) + "/out-" + strconv.Itoa(number)
 }
 
 // PartID identifies a part of the file as it was checked last, from 1.
