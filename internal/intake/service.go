@@ -2,8 +2,12 @@ package intake
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -123,28 +127,37 @@ func (s *Service) replace(ctx context.Context, former []submission.Submission) e
 	return nil
 }
 
-// Take begins a submission of a small file. Invalid input returns a *inputerr.Error.
+// Take begins a submission of a small file. A form that is sent again has the submission that it has
+// begun. Invalid input returns a *inputerr.Error.
 func (s *Service) Take(ctx context.Context, sub submission.Submission, file []byte) (submission.Submission, error) {
-	return s.begin(ctx, sub, func(key string) error { return s.Uploads.PutOnce(ctx, key, file, "application/octet-stream") })
+	return s.begin(ctx, sub, campaign.Digest(string(file)), func(key string) error {
+		return s.Uploads.PutOnce(ctx, key, file, "application/octet-stream")
+	})
 }
 
-// StartFrom begins a submission of an object. Invalid input returns a *inputerr.Error, and a
-// missing object an error that wraps campaign.ErrNotFound.
+// StartFrom begins a submission of an object, as Take does. A missing object returns an error that wraps
+// campaign.ErrNotFound.
 func (s *Service) StartFrom(ctx context.Context, sub submission.Submission, object string) (submission.Submission, error) {
-	return s.begin(ctx, sub, func(key string) error { return s.Uploads.Copy(ctx, object, key) })
+	return s.begin(ctx, sub, object, func(key string) error { return s.Uploads.Copy(ctx, object, key) })
 }
 
 // begin stores a file, begins its submission, and discards the former ones of the same form.
-func (s *Service) begin(ctx context.Context, sub submission.Submission, store func(key string) error) (submission.Submission, error) {
+func (s *Service) begin(ctx context.Context, sub submission.Submission, content string, store func(key string) error) (submission.Submission, error) {
 	all, err := s.Store.Submissions(ctx, sub.Tenant)
 	if err != nil {
 		return sub, err
+	}
+	sub.CampaignID, sub.State, sub.CreatedAt = idOf(sub, content), submission.StateOpening, s.Now()
+	if at := slices.IndexFunc(all, func(other submission.Submission) bool { return other.ID == sub.ID }); at >= 0 {
+		if same(all[at], sub) {
+			return all[at], nil
+		}
+		sub.CampaignID = random.UUID()
 	}
 	former, err := s.roomFor(all, sub)
 	if err != nil {
 		return sub, err
 	}
-	sub.CampaignID, sub.State, sub.CreatedAt = random.UUID(), submission.StateOpening, s.Now()
 	if err := store(sub.FileKey()); err != nil {
 		return sub, err
 	}
@@ -158,6 +171,22 @@ func (s *Service) begin(ctx context.Context, sub submission.Submission, store fu
 		return sub, err
 	}
 	return sub, s.work(ctx, sub)
+}
+
+// idOf returns the ID of the submission of a form with a content, so that a double click begins one.
+func idOf(sub submission.Submission, content string) string {
+	if sub.Draft == "" {
+		return random.UUID()
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{sub.Tenant, sub.By, sub.Draft, sub.Name, sub.TemplateID, sub.Schedule, sub.NotAfter, content}, "\n")))
+	d := hex.EncodeToString(sum[:])
+	return d[:8] + "-" + d[8:12] + "-" + d[12:16] + "-" + d[16:20] + "-" + d[20:32]
+}
+
+// same reports whether a submission is what a form asks for, and not one that has ended in vain.
+func same(sub, asked submission.Submission) bool {
+	return sub.State != submission.StateFailed && sub.State != submission.StateDiscarded &&
+		sub.Name == asked.Name && sub.TemplateID == asked.TemplateID && sub.Schedule == asked.Schedule && sub.NotAfter == asked.NotAfter
 }
 
 // continues reports whether an upload is the unfinished one of the same file.

@@ -120,8 +120,8 @@ func (c *client) accept(call fields, headers ...string) {
 // upload stores a campaign file as the dashboard does.
 func (x *personData) upload() {
 	x.c.t.Helper()
-	file := fmt.Sprintf("{\"campaignId\":\"\"}\nphone;uid\n+5561911111111;a\n%s;%s\n", x.phone, x.word("uid"))
-	must(x.c.t, x.c.blobs().Put(x.c.t.Context(), "uploads/"+x.c.env["TENANT"]+"/"+rand.Text()[:22], []byte(file), "application/octet-stream"))
+	file := fmt.Sprintf("phone;uid\n+5561911111111;a\n%s;%s\n", x.phone, x.word("uid"))
+	must(x.c.t, x.c.blobs().Put(x.c.t.Context(), "drafts/"+x.c.env["TENANT"]+"/"+rand.Text()[:22], []byte(file), "application/octet-stream"))
 }
 
 // erasure and bucket fail after a limited number of writes, as after a crash.

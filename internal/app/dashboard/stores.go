@@ -39,7 +39,7 @@ type libraryRows struct {
 	*dynamo.TemplateStore
 }
 
-// intakeRows has the rows of the service of large files.
+// intakeRows has the rows of the service of submissions.
 type intakeRows struct {
 	*dynamo.ApprovalStore
 	*dynamo.SubmissionStore
@@ -47,7 +47,7 @@ type intakeRows struct {
 	*dynamo.TemplateStore
 }
 
-// importPageRows has the rows of the pages of large files.
+// importPageRows has the rows of the pages of submissions.
 type importPageRows struct {
 	*dynamo.ApprovalStore
 	*dynamo.SubmissionStore
@@ -58,7 +58,6 @@ type importPageRows struct {
 // uploadRows has the rows of the pages of sending a campaign.
 type uploadRows struct {
 	*dynamo.ApprovalStore
-	*dynamo.BatchStore
 	*dynamo.CampaignStore
 	*dynamo.DraftStore
 	*dynamo.TemplateStore

@@ -89,6 +89,8 @@ func (s *Pages) confirm(p *web.Page) error {
 		return err
 	}
 	switch {
+	case sub.State == submission.StateSending: // a repeated confirmation
+		return s.sent(p, sub)
 	case sub.State != submission.StateReady && sub.State != submission.StateInterrupted:
 		return p.Redirect(pathOf(sub))
 	case p.Field("hash") != sub.Check.Hash, !sub.Check.Findings.Fits(), t.Version != sub.TemplateVersion:
@@ -119,7 +121,18 @@ func (s *Pages) send(p *web.Page, sub submission.Submission) error {
 	if err := s.Intake.Send(p.R.Context(), sub); err != nil {
 		return err
 	}
-	return p.Redirect(pathOf(sub))
+	return s.sent(p, sub)
+}
+
+// sent deletes the draft of a campaign that is being sent, and shows the campaign.
+func (s *Pages) sent(p *web.Page, sub submission.Submission) error {
+	if err := s.DropDraft(p, sub.Draft, sub.DraftVersion); err != nil {
+		return err
+	}
+	if due := instant(sub.Schedule); !due.IsZero() {
+		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(due))
+	}
+	return p.Done(pathOf(sub), "sending.started", sub.Name)
 }
 
 // ask asks for the approval of a campaign.

@@ -8,7 +8,7 @@
   const input = form.querySelector("input[type=file]"), bar = field.querySelector("progress"), status = field.querySelector("[role=status]");
   const partSize = Number(field.dataset.import), attempts = 4;
   const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-  const isLarge = (file) => file && (file.size > Number(field.dataset.from) || /\.xlsx$/i.test(file.name));
+  const isLarge = (file) => file && file.size > Number(field.dataset.from);
 
   // call posts fields to the dashboard and returns its answer.
   async function call(path, fields) {
@@ -50,7 +50,7 @@
   }
 
   async function send(file) {
-    const entered = Object.fromEntries(["name", "template", "schedule", "notAfter"].map((name) => [name, form.elements[name].value]));
+    const entered = Object.fromEntries(["name", "template", "schedule", "notAfter", "draft", "draftVersion"].map((name) => [name, form.elements[name].value]));
     const { id, parts } = await call("", { ...entered, fileName: file.name, size: file.size, modified: file.lastModified });
     const progress = (sent) => {
       bar.value = sent / file.size;

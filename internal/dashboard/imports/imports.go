@@ -1,6 +1,5 @@
-// Package imports shows campaigns from large files: the upload, the choice of columns, the
-// progress of the checks, the review and the sending. Browsers send a file in parts directly to
-// the bucket, and a function reads it.
+// Package imports shows what becomes of the file of a campaign: the choice of columns, the progress of
+// the checks, the review and the sending. Browsers send a large file in parts directly to the bucket.
 package imports
 
 import (
@@ -10,6 +9,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"errors"
+	"iter"
 	"net/http"
 	"slices"
 	"time"
@@ -40,8 +40,6 @@ type Store interface {
 // Intake takes uploads and decisions. Invalid input returns a *inputerr.Error.
 type Intake interface {
 	Start(ctx context.Context, asked submission.Submission) (submission.Submission, map[int]int64, error)
-	// StartFrom starts a submission of an object on S3.
-	StartFrom(ctx context.Context, asked submission.Submission, object string) (submission.Submission, error)
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	PartURL(ctx context.Context, sub submission.Submission, part int) (string, error)
 	Finish(ctx context.Context, sub submission.Submission) error
@@ -50,6 +48,8 @@ type Intake interface {
 	Send(ctx context.Context, sub submission.Submission) error
 	AwaitApproval(ctx context.Context, sub submission.Submission) error
 	Discard(ctx context.Context, sub submission.Submission) error
+	// LeftOut yields the lines that get no message, in the order of the file.
+	LeftOut(ctx context.Context, sub submission.Submission) iter.Seq2[submission.LeftOut, error]
 	Message(ctx context.Context, sub submission.Submission, at int) (line int, vars map[string]string, err error)
 }
 
@@ -62,6 +62,8 @@ type Pages struct {
 	// PartSize is the size of all parts but the last.
 	PartSize int64
 	Now      func() time.Time
+	// DropDraft deletes a version of the draft that became a campaign.
+	DropDraft func(p *web.Page, id string, version int) error
 }
 
 //go:embed *.html texts.json
@@ -91,6 +93,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AuthorChange(mux, Path+"/finish", s.finish)
 	ui.View(mux, Path+"/{campaignId}", s.show)
 	ui.View(mux, Path+"/{campaignId}/sample", s.showSample)
+	ui.AuthorView(mux, Path+"/{campaignId}/left-out", s.leftOut)
 	ui.AuthorChange(mux, Path+"/{campaignId}/columns", s.choose)
 	ui.AuthorChange(mux, Path+"/{campaignId}/confirm", s.confirm)
 	ui.ApproverChange(mux, Path+"/{campaignId}/decide", s.decide)

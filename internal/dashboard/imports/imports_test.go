@@ -2,9 +2,11 @@ package imports_test
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +44,8 @@ type company struct {
 	checked                   recipients.Columns
 	sent, cancelled, awaiting int
 	late                      bool
+	leftOut                   []submission.LeftOut
+	dropped                   []string // drafts
 	admin, author, approver   webtest.Person
 }
 
@@ -55,6 +59,10 @@ func newCompany(t *testing.T, state submission.State) *company {
 	c.Dashboard = webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), imports.Area(), &imports.Pages{
 		Store: c, Intake: c, Now: func() time.Time { return noon }, PartSize: 8 << 20,
 		Origin: func(context.Context) (string, error) { return "https://bucket.example", nil },
+		DropDraft: func(_ *web.Page, id string, version int) error {
+			c.dropped = append(c.dropped, id+" "+strconv.Itoa(version))
+			return nil
+		},
 	}, campaignupload.Area()) // the review has the texts of the form
 	c.admin, c.author, c.approver = c.SignIn(tenant, web.RoleAdmin), c.SignIn(tenant, web.RoleAuthor), c.SignIn(tenant, web.RoleApprover)
 	return c
@@ -117,11 +125,6 @@ func (c *company) Start(_ context.Context, asked submission.Submission) (submiss
 	return asked, map[int]int64{2: 8 << 20}, nil
 }
 
-func (c *company) StartFrom(_ context.Context, asked submission.Submission, _ string) (submission.Submission, error) {
-	asked.CampaignID = id
-	return asked, nil
-}
-
 func (c *company) Submission(_ context.Context, of campaign.ID) (submission.Submission, error) {
 	if of != c.stored.ID {
 		return submission.Submission{}, campaign.ErrNotFound
@@ -159,6 +162,16 @@ func (c *company) Discard(context.Context, submission.Submission) error {
 	c.cancelled++
 	c.stored.State = submission.StateDiscarded
 	return nil
+}
+
+func (c *company) LeftOut(context.Context, submission.Submission) iter.Seq2[submission.LeftOut, error] {
+	return func(yield func(submission.LeftOut, error) bool) {
+		for _, l := range c.leftOut {
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (c *company) Message(context.Context, submission.Submission, int) (int, map[string]string, error) {
@@ -395,6 +408,47 @@ func TestShow_TemplateChangedDuringCheck(t *testing.T) {
 	c := newCompany(t, submission.StateReady)
 	c.stored.Check.Findings.General = []string{campaign.CodeTemplateChanged}
 	says(t, c.author.Get(path), http.StatusOK, "The template was changed during the check.")
+}
+
+// All lines that get no message can be downloaded, and no cell of them is a formula.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateReady)
+	c.stored.Columns.UID = 1
+	c.leftOut = []submission.LeftOut{
+		{Line: 3, Kind: submission.KindFaulty, Code: "missing_variable", Column: "nome", Phone: "11988880001", UID: "=1+1"},
+		{Line: 4, Kind: submission.KindRepeated, Phone: "11988880002", UID: "b", Vars: map[string]string{"nome": "Bia"}},
+		{Line: 5, Kind: submission.KindInvalid, Code: "invalid_number", Phone: "5,51199E+12", UID: "c", Vars: map[string]string{"nome": "Caio"}},
+	}
+	for _, l := range c.leftOut {
+		c.stored.Check.Findings.Count(l)
+	}
+	says(t, c.author.Get(path), http.StatusOK, "Send to 3 people, 3 lines are left out", "Download all lines that are left out")
+	got := c.author.Get(path + "/left-out")
+	want := "\ufeff\"Line\";\"Problem\";\"Celular\";\"\";\"Nome\"\r\n" +
+		"\"3\";\"nome is missing\";\"11988880001\";\"'=1+1\";\"\"\r\n" +
+		"\"4\";\"Repeated number: an earlier line has it\";\"11988880002\";\"b\";\"Bia\"\r\n" +
+		"\"5\";\"Excel has shortened the number. Format the column as Text and save again.\";\"5,51199E+12\";\"c\";\"Caio\"\r\n"
+	if diff := cmp.Diff(want, got.Body); diff != "" || got.Status != http.StatusOK {
+		t.Errorf("%d (-want +got):\n%s", got.Status, diff)
+	}
+	for name, who := range map[string]webtest.Person{"a viewer": c.SignIn(tenant, web.RoleViewer), "another tenant": c.SignIn("another", web.RoleAdmin)} {
+		if a := who.Get(path + "/left-out"); a.Status != http.StatusForbidden && a.Status != http.StatusNotFound {
+			t.Errorf("%s: %d", name, a.Status)
+		}
+	}
+}
+
+// The draft that becomes a campaign is deleted when it is sent, also by a repeated confirmation.
+func TestConfirm_DropsDraft(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateReady)
+	c.stored.Draft, c.stored.DraftVersion = template, 3
+	c.confirm(c.author, hash)
+	c.confirm(c.author, hash)
+	if diff := cmp.Diff([]string{template + " 3", template + " 3"}, c.dropped); diff != "" || c.sent != 1 {
+		t.Errorf("sent %d times, deleted drafts (-want +got):\n%s", c.sent, diff)
+	}
 }
 
 // Every state has a page in both languages.

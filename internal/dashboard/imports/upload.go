@@ -29,9 +29,11 @@ func (s *Pages) start(p *web.Page) error {
 	if err != nil {
 		return refuse(p, "ui.bad_form")
 	}
+	draft, _ := campaign.ParseUUID(p.Field("draft"))
+	version, _ := strconv.Atoi(p.Field("draftVersion"))
 	asked := submission.Submission{
 		ID: campaign.ID{Tenant: p.Session.Tenant}, By: p.Session.Email, Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")),
-		Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
+		Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"), Draft: draft, DraftVersion: version,
 		File: submission.File{
 			Name: web.Short(path.Base(p.Field("fileName")), nameWeight), Size: size, Modified: web.Short(p.Field("modified"), nameWeight),
 		},
@@ -88,25 +90,6 @@ func (s *Pages) finish(p *web.Page) error {
 		return answerError(p, err)
 	}
 	return p.JSON(http.StatusOK, map[string]string{"path": pathOf(sub)})
-}
-
-// Import starts a campaign whose file is an object on S3, and returns the path of its page.
-func (s *Pages) Import(p *web.Page, c web.LargeCampaign) (path string, err error) {
-	asked := submission.Submission{
-		ID: campaign.ID{Tenant: p.Session.Tenant}, By: p.Session.Email, Name: c.Name, TemplateID: c.TemplateID, Schedule: c.Schedule, NotAfter: c.NotAfter,
-		File: submission.File{Name: c.FileName},
-	}
-	if s.Intake.TooLate(asked) {
-		return "", &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "imports.late"}
-	}
-	sub, err := s.Intake.StartFrom(p.R.Context(), asked, c.Object)
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return "", &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "imports.fault." + wrong.Code}
-	}
-	if errors.Is(err, campaign.ErrNotFound) {
-		return "", &web.Refusal{Status: http.StatusGone, Key: "imports.fault.file_gone"}
-	}
-	return pathOf(sub), err
 }
 
 func refuse(p *web.Page, key string, args ...any) error {

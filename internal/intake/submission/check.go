@@ -6,10 +6,10 @@ import "campaign-dispatch/internal/campaign"
 type Check struct {
 	// Number is the number of times that the file was checked.
 	Number int   `json:"number,omitempty"`
-	Rows   int   `json:"rows"`  // lines that are not empty, up to the last written part
-	Parts  int   `json:"parts"` // written parts
+	Rows   int   `json:"rows"`           // lines that are not empty, up to the last written part
+	Parts  int   `json:"parts"`          // written parts
 	Outs   int   `json:"outs,omitempty"` // written files of lines that were left out
-	Bytes  int64 `json:"bytes"` // read from the file
+	Bytes  int64 `json:"bytes"`          // read from the file
 	// Hash is the SHA-256 over the parts in order, hex.
 	Hash string `json:"hash"`
 	// ANSI reports whether the file is written in Windows-1252.
