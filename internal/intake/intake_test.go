@@ -274,7 +274,7 @@ func TestSubmission_Findings(t *testing.T) {
 	if done := c.send(sub); done.State != submission.StateSent || done.Sending.Accepted != 5 || done.Sending.Rejected != 1 {
 		t.Errorf("sent: %s, %d accepted, %d rejected", done.State, done.Sending.Accepted, done.Sending.Rejected)
 	}
-	if diff := cmp.Diff(map[string]int{"1": 2, "2": 2, "3": 1}, c.batches(sub)); diff != "" {
+	if diff := cmp.Diff(map[string]int{"1": 2, "2": 2, "3": 1, "4": 0}, c.batches(sub)); diff != "" {
 		t.Errorf("batches (-want +got):\n%s", diff)
 	}
 	if left := c.files(sub); len(left) > 0 {

@@ -41,7 +41,7 @@ func list(header ...string) [][]string {
 	for n := range people {
 		rows = append(rows, []string{fmt.Sprint(11988000000 + n), fmt.Sprintf("u%d", n), fmt.Sprintf("Pessoa %d", n)})
 	}
-	rows[4000][2] = ""
+	rows[4500][2] = ""
 	for n := range 6 {
 		rows[50+n*900][0] = fmt.Sprintf("12%d", n)
 		rows[3000+n*1000][0] = rows[100+n][0]
@@ -62,8 +62,8 @@ func asCSV(rows [][]string, weight int) []byte {
 	return file.Bytes()
 }
 
-// asWorkbook returns an Excel workbook.
-func asWorkbook(t *testing.T, rows [][]string, shared string) []byte {
+// asWorkbook returns an Excel workbook that has as many shared texts of a kilobyte.
+func asWorkbook(t *testing.T, rows [][]string, shared int) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	w := zip.NewWriter(&file)
@@ -86,7 +86,7 @@ func asWorkbook(t *testing.T, rows [][]string, shared string) []byte {
 		sheet.WriteString("</row>")
 	}
 	part("xl/worksheets/sheet1.xml", sheet.String()+"</sheetData></worksheet>")
-	part("xl/sharedStrings.xml", "<sst><si><t>"+shared+"</t></si></sst>")
+	part("xl/sharedStrings.xml", "<sst>"+strings.Repeat("<si><t>"+strings.Repeat("x", 1000)+"</t></si>", shared)+"</sst>")
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestTake_OneRule(t *testing.T) {
 			c.size(file, 4_050_000, 4_300_000)
 			return c.upload(string(file), nil)
 		},
-		"workbook": func(c *company) submission.Submission { return c.take(asWorkbook(c.t, named, ""), time.Minute) },
+		"workbook": func(c *company) submission.Submission { return c.take(asWorkbook(c.t, named, 0), time.Minute) },
 		"other column names": func(c *company) submission.Submission {
 			sub := c.take(asCSV(unclear, 0), time.Minute)
 			s := c.service(c.store, c.blobs)
@@ -188,7 +188,7 @@ func TestTake_RepeatedAfterFault(t *testing.T) {
 func TestTake_OutOfTime(t *testing.T) {
 	t.Parallel()
 	rows := list("phone", "uid", "nome")[:20]
-	for name, file := range map[string][]byte{"CSV": asCSV(rows, 0), "workbook": asWorkbook(t, rows, "")} {
+	for name, file := range map[string][]byte{"CSV": asCSV(rows, 0), "workbook": asWorkbook(t, rows, 0)} {
 		c := newCompany(t)
 		sub := c.take(file, time.Nanosecond)
 		if !sub.Working() || len(c.queue.tasks) != 1 {
@@ -238,7 +238,7 @@ func TestTake_Again(t *testing.T) {
 func TestTake_HeavyWorkbook(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
-	sub := c.take(asWorkbook(t, list("phone", "uid", "nome")[:5], strings.Repeat("x", 5<<20)), time.Minute)
+	sub := c.take(asWorkbook(t, list("phone", "uid", "nome")[:5], 5000), time.Minute)
 	if sub.State != submission.StateOpening || len(c.queue.tasks) != 1 {
 		t.Errorf("%s, tasks %v; want it left to the intake function", sub.State, c.queue.tasks)
 	}

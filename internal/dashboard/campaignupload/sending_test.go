@@ -403,7 +403,7 @@ func TestReview_Corrected(t *testing.T) {
 	}
 }
 
-// The second of two forms replaces the review of the first, and nobody sends what was corrected
+// Another file from the same form replaces the review of the first, and nobody sends what was corrected
 // meanwhile.
 func TestReview_TwoTabs(t *testing.T) {
 	t.Parallel()
@@ -413,7 +413,10 @@ func TestReview_TwoTabs(t *testing.T) {
 	says(t, b.confirm(page, address), http.StatusConflict, "Something has changed")
 	form := fields{"draft": uuid()}
 	_, first := b.review(file, form)
-	b.review(file, form)
+	if _, again := b.review(file, form); again != first {
+		t.Errorf("the same form leads to %s, and then to %s", first, again)
+	}
+	b.review(numbers(3), form)
 	says(t, b.admin.Get(first), http.StatusOK, "discarded")
 	if len(b.handoffs.batches) > 0 {
 		t.Errorf("handed on: %+v", b.handoffs.batches)

@@ -39,6 +39,9 @@ func (s *Pages) take(p *web.Page) error {
 		return s.again(p, http.StatusUnprocessableEntity, f, from)
 	}
 	id, err := s.submit(p, f, from)
+	if err == nil && from.chosen && f.From != "" { // another file
+		err = s.discardFrom(p, f.From, id)
+	}
 	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
 		f.Notes = []note{{"file", p.T("imports.fault." + wrong.Code)}}
 		return s.again(p, http.StatusUnprocessableEntity, f, from)
@@ -70,6 +73,18 @@ func (s *Pages) submit(p *web.Page, f form, from source) (id string, err error) 
 		asked, err = s.Intake.Take(ctx, asked, from.file)
 	}
 	return asked.CampaignID, err
+}
+
+// discardFrom discards the submission whose file was replaced by that of another one.
+func (s *Pages) discardFrom(p *web.Page, id, other string) error {
+	sub, err := s.submission(p, id)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && (!sub.Editable() || sub.CampaignID == other) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.discard(p, &sub)
 }
 
 // asked returns the submission that a form asks for.
