@@ -112,7 +112,7 @@ func (i *importer) follow(path string, progress *regexp.Regexp, ended func(p pag
 func TestImport_Large(t *testing.T) {
 	t.Parallel()
 	size := os.Getenv("IMPORT_LINES")
-	lines, err := strconv.Atoi(cmp.Or(size, "20001"))
+	lines, err := strconv.Atoi(cmp.Or(size, "60001"))
 	must(t, err)
 	format := cmp.Or(os.Getenv("IMPORT_FORMAT"), "csv")
 	i := newImporter(t)
