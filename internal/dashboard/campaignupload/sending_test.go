@@ -33,6 +33,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/privacy/optout"
@@ -148,7 +149,7 @@ func newBench(t *testing.T) *bench {
 		},
 	}
 	b.pages = &campaignupload.Pages{
-		Store: store, Blobs: blobs, Intake: b.intake, Exports: noExports{}, Now: clock, Lead: 5 * time.Minute, Upload: noUpload,
+		Store: store, Blobs: blobs, Intake: b.intake, Exports: &exports{}, Now: clock, Lead: 5 * time.Minute, Upload: noUpload,
 	}
 	submissions := &imports.Pages{Store: store, Intake: b.intake, Now: clock, DropDraft: b.pages.DropDraft}
 	b.Dashboard = webtest.Serve(t, webtest.UI(t, clock), campaignupload.Area(), both{b.pages, submissions}, imports.Area(), followup.Area())
@@ -240,11 +241,14 @@ func campaignOf(address string) string {
 	return web.Root + "/campaigns/" + strings.TrimPrefix(address, imports.Path+"/")
 }
 
-// noExports has no lists.
-type noExports struct{}
+// exports has one list of recipients.
+type exports struct{ list campaign.Export }
 
-func (noExports) Find(context.Context, campaign.ID, string) (campaign.Export, error) {
-	return campaign.Export{}, campaign.ErrNotFound
+func (e *exports) Find(_ context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
+	if id != e.list.ID || exportID != e.list.ExportID {
+		return campaign.Export{}, &httpapi.Problem{Status: http.StatusNotFound}
+	}
+	return e.list, nil
 }
 
 func says(t *testing.T, page webtest.Answer, status int, texts ...string) {
@@ -260,6 +264,33 @@ func says(t *testing.T, page webtest.Answer, status int, texts ...string) {
 }
 
 const file = "phone;uid;nome\n11987654321;a;Ana\n11987654322;b;Bia\n"
+
+// A list of an earlier campaign's recipients is the file of the next one, and of a draft.
+func TestList(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(file, fields{"name": "Natal"})
+	b.confirm(page, address)
+	list := campaign.Export{
+		ID: b.handoffs.batches[0].ID, ExportID: uuid(), Secret: uuid(), Kind: campaign.ExportRecipients, Audience: campaign.AudienceUnread,
+		State: campaign.ExportCompleted, Lines: 2, Parts: 1,
+	}
+	b.pages.Exports.(*exports).list = list
+	if err := b.blobs.Put(t.Context(), list.Blob(), []byte(file), "text/csv"); err != nil {
+		t.Fatal(err)
+	}
+	query := url.Values{"list": {list.CampaignID + "/" + list.ExportID}, "template": {b.template}}
+	form := b.admin.Get("/dashboard/campaigns/new?" + query.Encode())
+	says(t, form, http.StatusOK, "Did not read: Natal")
+	page, _ = b.review(none, fields{"name": "De novo", "list": form.Value("list"), "draft": form.Value("draft")})
+	says(t, page, http.StatusOK, "Send to 2 people", "Did not read: Natal")
+	id := b.drafted(none, fields{"name": "Rascunho", "list": form.Value("list")})
+	page, _ = b.review(none, fields{"name": "Rascunho", "draft": id, "draftVersion": "1"})
+	says(t, page, http.StatusOK, "Send to 2 people")
+	other := b.SignIn("another", web.RoleAdmin)
+	says(t, other.Get("/dashboard/campaigns/new?"+query.Encode()), http.StatusNotFound)
+	says(t, b.upload(other, none, fields{"list": form.Value("list")}), http.StatusUnprocessableEntity, "Choose the file")
+}
 
 // A small campaign is sent in the request, once.
 func TestConfirm_SendsOnce(t *testing.T) {
