@@ -86,11 +86,11 @@ func (s *Service) Start(ctx context.Context, asked submission.Submission) (submi
 	if err != nil {
 		return asked, nil, err
 	}
-	sub, parts, err := s.create(ctx, asked)
+	sub, err := s.create(ctx, asked)
 	if err != nil {
-		return sub, parts, err
+		return sub, nil, err
 	}
-	return sub, parts, s.replace(ctx, former)
+	return sub, nil, s.replace(ctx, former)
 }
 
 // roomFor returns an error if the tenant has too many unfinished submissions. A further file from the
@@ -195,14 +195,13 @@ func (s *Service) continues(sub, asked submission.Submission) bool {
 		sub.File.Modified == asked.File.Modified && s.Now().Sub(sub.CreatedAt) < uploadLife
 }
 
-func (s *Service) create(ctx context.Context, sub submission.Submission) (submission.Submission, map[int]int64, error) {
+func (s *Service) create(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
 	sub.CampaignID, sub.State, sub.CreatedAt = random.UUID(), submission.StateUploading, s.Now()
 	var err error
 	if sub.File.Upload, err = s.Uploads.StartUpload(ctx, sub.FileKey()); err != nil {
-		return sub, nil, err
+		return sub, err
 	}
-	sub, err = s.Store.SaveSubmission(ctx, sub)
-	return sub, nil, err
+	return s.Store.SaveSubmission(ctx, sub)
 }
 
 // Submission returns a submission. The rest of an interrupted one has the time to which its

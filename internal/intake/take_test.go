@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -39,7 +40,7 @@ func list(header ...string) [][]string {
 	const people = 10_000
 	rows := [][]string{header}
 	for n := range people {
-		rows = append(rows, []string{fmt.Sprint(11988000000 + n), fmt.Sprintf("u%d", n), fmt.Sprintf("Pessoa %d", n)})
+		rows = append(rows, []string{strconv.Itoa(11988000000 + n), fmt.Sprintf("u%d", n), fmt.Sprintf("Pessoa %d", n)})
 	}
 	rows[4500][2] = ""
 	for n := range 6 {

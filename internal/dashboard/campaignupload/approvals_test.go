@@ -42,8 +42,8 @@ func (o office) ask(change fields) string {
 	return address
 }
 
-func (o office) decide(who webtest.Person, path, decision string) webtest.Answer {
-	return who.Post(path+"/decide", url.Values{"decision": {decision}, "hash": {o.admin.Get(path).Value("hash")}})
+func (o office) approve(who webtest.Person, path string) webtest.Answer {
+	return who.Post(path+"/decide", url.Values{"decision": {"approve"}, "hash": {o.admin.Get(path).Value("hash")}})
 }
 
 // A small campaign waits for a second person too, who sees and sends exactly what was asked for.
@@ -59,13 +59,13 @@ func TestApproval(t *testing.T) {
 		t.Errorf("the list has no link to %s: %s", path, list.Body)
 	}
 	says(t, o.approver.Get(path), http.StatusOK, "Olá Ana", "lista.csv", "SHA-256", "Approve and send to 2 people")
-	says(t, o.decide(o.author, path, "approve"), http.StatusForbidden)
-	says(t, o.decide(o.SignIn("another", web.RoleAdmin), path, "approve"), http.StatusNotFound)
-	sent := o.decide(o.approver, path, "approve")
+	says(t, o.approve(o.author, path), http.StatusForbidden)
+	says(t, o.approve(o.SignIn("another", web.RoleAdmin), path), http.StatusNotFound)
+	sent := o.approve(o.approver, path)
 	if got := o.approver.Follow(sent); got.Location != campaignOf(path) {
 		t.Fatalf("approved: %d to %q, which leads to %q", sent.Status, sent.Location, got.Location)
 	}
-	if o.decide(o.approver, path, "approve"); len(o.handoffs.batches) != 1 || o.handoffs.batches[0].Accepted != 2 {
+	if o.approve(o.approver, path); len(o.handoffs.batches) != 1 || o.handoffs.batches[0].Accepted != 2 {
 		t.Errorf("handed on %+v", o.handoffs.batches)
 	}
 	if c, err := o.store.Overview(t.Context(), o.handoffs.batches[0].ID); err != nil || c.AskedBy != "author@example.com" {
