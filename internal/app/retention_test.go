@@ -22,7 +22,7 @@ const day = 24 * time.Hour
 // objectLives are the lives of what is on S3.
 var objectLives = map[string]time.Duration{
 	"payloads/": campaign.Retention, "errors/": campaign.ErrorFileLife, "events/": campaign.EventLife,
-	"answers/": campaign.AnswerFileLife, "uploads/": campaign.UploadLife,
+	"answers/": campaign.AnswerFileLife,
 	"exports/": campaign.ExportLife, "drafts/": campaign.DraftLife, submission.WorkPrefix: submission.Life, submission.PartsPrefix: campaign.Retention,
 }
 
@@ -71,7 +71,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.Retention) + " from the acceptance of its last batch", // a campaign
 		period(campaign.Retention) + " from the acceptance of its last batch", // its results
 		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife) + " from the reply", period(campaign.EventLife),
-		period(campaign.AnswerLife), period(campaign.AnswerFileLife), period(campaign.UploadLife),
+		period(campaign.AnswerLife), period(campaign.AnswerFileLife),
 		period(campaign.DraftLife) + " from the last change; a request, until 30 days after its campaign's time",
 		period(submission.Kept) + " after the file's " + period(submission.Life) + ", and after the campaign's time; 60 days after it with a request for approval",
 		period(submission.Life) + "; with a request for approval, until " + period(submission.RequestLife) + " after its campaign's time",

@@ -21,7 +21,7 @@ const (
 	// applies to responses too long for the row.
 	AnswerLife     = day
 	AnswerFileLife = 2 * day
-	// UploadLife applies to files uploaded in the dashboard.
+	// UploadLife applies to uploads of media files that were not finished or were refused.
 	UploadLife = day
 	// DraftLife applies to drafts of campaigns and their files, from the last change.
 	DraftLife = 30 * day

@@ -36,15 +36,19 @@ var (
 // errRepeated means that the same person has taken the same step before.
 var errRepeated = errors.New("the step was taken before")
 
-// actionReturned is the action in the audit log of an approval that came too late.
-const actionReturned = "approval.return"
+const (
+	// actionReturned is the action in the audit log of an approval that came too late.
+	actionReturned = "approval.return"
+	// actionDiscard is the action of a submission that another file of the same form replaces.
+	actionDiscard = "campaign.import_discard"
+)
 
 // maxRaces is how often a step is judged again because somebody else saved the submission.
 const maxRaces = 8
 
 // decide saves what a step changes, as one write with its entry of the audit log. If somebody else
-// saves the submission meanwhile, the step is judged again. A task that is due afterwards is queued;
-// sweep queues it if the process dies in between.
+// saves the submission meanwhile, the step is judged again. Work that is due afterwards is done; sweep
+// queues its task if the process dies in between.
 func (s *Service) decide(ctx context.Context, step Step, change func(sub *submission.Submission, entry *campaign.AuditEntry) error) (submission.Submission, error) {
 	for range maxRaces {
 		sub, err := s.Submission(ctx, step.ID)
@@ -64,7 +68,7 @@ func (s *Service) decide(ctx context.Context, step Step, change func(sub *submis
 		case errors.Is(err, campaign.ErrLostRace):
 			continue
 		case err == nil && next.Working():
-			err = queue(ctx, s.Tasks, next.ID, 0)
+			err = s.proceed(ctx, next)
 		}
 		return next, err
 	}
@@ -227,11 +231,16 @@ func (s *Service) Reopen(ctx context.Context, step Step) (submission.Submission,
 // Discard closes a submission and deletes its files. Batches that are dispatched remain. It can
 // be repeated. A submission that is being sent is not discarded: its campaign is cancelled.
 func (s *Service) Discard(ctx context.Context, step Step) (submission.Submission, error) {
+	return s.discard(ctx, step, func(sub submission.Submission) bool { return !sub.Closed() && sub.State != submission.StateSending })
+}
+
+// discard closes a submission if it may be discarded.
+func (s *Service) discard(ctx context.Context, step Step, may func(sub submission.Submission) bool) (submission.Submission, error) {
 	sub, err := s.decide(ctx, step, func(sub *submission.Submission, _ *campaign.AuditEntry) error {
 		switch {
 		case sub.State == submission.StateDiscarded:
 			return errRepeated
-		case sub.Closed() || sub.State == submission.StateSending:
+		case !may(*sub):
 			return ErrState
 		case sub.State == submission.StateUploading:
 			if err := s.Uploads.AbortFile(ctx, sub.FileKey(), sub.File.Upload); err != nil {

@@ -91,6 +91,14 @@ func task(ctx context.Context, _ *intake.Service, w *intake.Worker, sub submissi
 	return w.Handle(ctx, []submission.Task{{Tenant: sub.Tenant, CampaignID: sub.CampaignID}})[0]
 }
 
+// atOnce is a request that does the steps itself.
+func atOnce(do func(ctx context.Context, s *intake.Service, sub submission.Submission) error) step {
+	return func(ctx context.Context, s *intake.Service, w *intake.Worker, sub submission.Submission) error {
+		s.Worker, s.AtOnce = w, time.Minute
+		return do(ctx, s, sub)
+	}
+}
+
 // SendAll queues tasks at once, as sweep does.
 func (q *queue) SendAll(ctx context.Context, group string, bodies [][]byte) error {
 	for _, body := range bodies {
@@ -145,8 +153,8 @@ func (c *company) sweepOnly(sub submission.Submission) {
 	}
 }
 
-const mixed = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n11988880003;c;Caio\n" +
-	"11988880001;again;Ana\n11988880006;;Fay\n123;h;Gil\n"
+const mixed = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n11988880001;again;Ana\n" +
+	"123;h;Gil\n11988880003;c;Caio\n11988880006;;Fay\n"
 
 var columns = recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}
 
@@ -199,20 +207,13 @@ func (c *company) interrupted() submission.Submission {
 	return sub
 }
 
-// wantOpen, wantReady, wantSent, wantDiscarded and wantRestDiscarded return what is wrong with a submission.
-func (c *company) wantOpen(sub submission.Submission) string {
-	if sub.State != submission.StateColumns || sub.Columns.Phone != 0 || sub.Columns.UID != 1 || len(sub.Columns.First) != 3 {
-		return "it is not open"
-	}
-	return ""
-}
-
+// wantReady, wantSent, wantDiscarded and wantRestDiscarded return what is wrong with a submission.
 func (c *company) wantReady(sub submission.Submission) string {
 	want := submission.Check{
-		Number: sub.Check.Number, Rows: 6, Parts: 2, Bytes: int64(len(mixed)), Hash: sub.Check.Hash, At: sub.Check.At,
+		Number: sub.Check.Number, Rows: 6, Parts: 2, Outs: 2, Bytes: int64(len(mixed)), Hash: sub.Check.Hash, At: sub.Check.At,
 		Findings: submission.Findings{
-			Accepted: 3, Repeated: submission.Lines{Count: 1, First: []int{5}}, Rejected: sub.Check.Findings.Rejected, Classes: sub.Check.Findings.Classes,
-			Omitted: []submission.LineFault{{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{6}}}},
+			Accepted: 3, Repeated: submission.Lines{Count: 1, First: []int{4}}, Rejected: sub.Check.Findings.Rejected, Classes: sub.Check.Findings.Classes,
+			Omitted: []submission.LineFault{{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{7}}}},
 		},
 	}
 	if sub.State != submission.StateReady || sub.Check.Hash == "" {
@@ -258,12 +259,12 @@ var deaths = map[string]struct {
 	want  func(c *company, sub submission.Submission) string
 	calls int
 }{
-	"opening":  {(*company).opening, task, (*company).wantOpen, 5},
+	"opening":  {(*company).opening, task, (*company).wantReady, 19},
 	"checking": {(*company).checking, task, (*company).wantReady, 14},
 	"sending":  {(*company).sending, task, (*company).wantSent, 14},
 	"the request that ends the upload": {(*company).uploaded, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
 		return s.Finish(ctx, sub)
-	}, (*company).wantOpen, 4},
+	}, (*company).wantReady, 4},
 	"the request that checks": {func(c *company) submission.Submission { return c.upload(mixed, nil) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
 		return s.Check(ctx, sub, columns, campaign.Template{Version: 1})
 	}, (*company).wantReady, 2},
@@ -271,6 +272,10 @@ var deaths = map[string]struct {
 		_, err := s.Send(ctx, stepOf(sub, ana, "campaign.dispatch"))
 		return err
 	}, (*company).wantSent, 4},
+	"the request that sends at once": {func(c *company) submission.Submission { return c.ready(mixed, nil) }, atOnce(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+		_, err := s.Send(ctx, stepOf(sub, ana, "campaign.dispatch"))
+		return err
+	}), (*company).wantSent, 15},
 	"the request that approves": {(*company).asked, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
 		_, err := s.Approve(ctx, stepOf(sub, bia, "approval.approve"))
 		return err
@@ -336,4 +341,40 @@ func TestWorker_DeathAtAnyCall(t *testing.T) {
 func TestSweep_DeathAtAnyCall(t *testing.T) {
 	t.Parallel()
 	eachDeath(t, maps.Keys(deaths), (*company).sweepOnly)
+}
+
+// A request that dies while it takes a file leaves nothing, or a submission that sweep has finished
+// within four minutes.
+func TestTake_DeathAtAnyCall(t *testing.T) {
+	t.Parallel()
+	env := maps.Clone(stackenv.Load(t))
+	env["CAMPAIGNS_TABLE"] = env.OwnTable(t, env["CAMPAIGNS_TABLE"])
+	c := newCompanyIn(t, env)
+	take := atOnce(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+		_, err := s.Take(ctx, sub, []byte(mixed))
+		return err
+	})
+	asked := submission.Submission{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID}
+	const least = 22
+	for _, after := range []bool{false, true} {
+		at := 1
+		for ended := false; !ended; at++ {
+			ended = c.until(at, after, take, asked)
+			all, err := c.store.Submissions(t.Context(), c.tenant)
+			c.must(err)
+			for _, sub := range all {
+				if sub.Closed() {
+					continue
+				}
+				c.sweepOnly(sub)
+				if diff := c.wantReady(c.stored(sub)); diff != "" {
+					t.Fatalf("death at call %d (after it: %t): %s", at, after, diff)
+				}
+				c.must(c.discard(sub))
+			}
+		}
+		if at < least {
+			t.Errorf("only %d calls", at)
+		}
+	}
 }

@@ -21,39 +21,47 @@ const (
 	maxHeader = 200
 )
 
-// readHeader reads the columns of a file and finds the values in them.
-func (w *Worker) readHeader(ctx context.Context, sub submission.Submission) error {
-	starting, cancel := withMargin(ctx)
-	defer cancel()
+// readHeader reads the columns of a file and finds the values in them. It begins the check if all of
+// them are clear.
+func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submission) (submission.Submission, error) {
 	file, size, err := w.Open(ctx, sub.FileKey(), sub.File.Tag)
 	if err != nil {
-		return fileFault(err)
+		return sub, fileFault(err)
 	}
 	rows, err := recipients.Open(starting, file, size)
 	if err != nil {
-		return readFault(ctx, starting, err)
+		return sub, readFault(ctx, starting, err)
 	}
 	if slices.ContainsFunc(rows.Columns, isNumber) {
-		return &fault{code: faultNoHeader}
+		return sub, &fault{code: faultNoHeader}
 	}
 	t, err := w.Store.Template(ctx, sub.TemplateID)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return &fault{code: faultTemplateGone}
+		return sub, &fault{code: faultTemplateGone}
 	}
 	if err != nil {
-		return err
+		return sub, err
 	}
 	known, err := w.Store.KnownColumns(ctx, sub.Tenant)
 	if err != nil {
-		return err
+		return sub, err
 	}
-	if sub.Columns.First, err = first(rows); err != nil {
-		return readFault(ctx, starting, err)
+	next := sub
+	if next.Columns.First, err = first(rows); err != nil {
+		return sub, readFault(ctx, starting, err)
 	}
-	match(&sub, rows.Columns, t.Variables(), known)
-	sub.State = submission.StateColumns
-	_, err = w.save(ctx, sub)
-	return err
+	match(&next, rows.Columns, t.Variables(), known)
+	next.State = submission.StateColumns
+	if len(columnsOf(next).Missing()) == 0 {
+		beginCheck(&next, t.Version)
+	}
+	return w.save(ctx, next)
+}
+
+// beginCheck begins a further check of a file.
+func beginCheck(sub *submission.Submission, version int) {
+	sub.State, sub.TemplateVersion = submission.StateChecking, version
+	sub.Check = submission.Check{Number: sub.Check.Number + 1}
 }
 
 // isNumber reports whether a column's name is a phone number: the file begins with a person.

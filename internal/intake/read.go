@@ -9,23 +9,17 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/recipients"
 )
 
-const (
-	// partWeight is the size in bytes of the values from which a part has no more messages.
-	partWeight = 3 << 20
-	// maxUID is the maximum number of characters of a uid.
-	maxUID = 1000
-)
+// partWeight is the size in bytes of the values from which a part has no more messages.
+const partWeight = 3 << 20
 
 // reader reads the file of one submission. The Submission is the one that is stored.
 type reader struct {
@@ -35,13 +29,10 @@ type reader struct {
 	columns  recipients.Columns
 	seen     map[uint64]struct{} // the numbers so far
 	optedOut func(phone string) bool
-	silent   map[int]bool // the lines of the part whose numbers opted out
 }
 
 // read continues to read a file, until it is read or the time is over.
-func (w *Worker) read(ctx context.Context, sub submission.Submission) error {
-	starting, cancel := withMargin(ctx)
-	defer cancel()
+func (w *Worker) read(ctx, starting context.Context, sub submission.Submission) error {
 	r, rows, err := w.open(ctx, starting, sub)
 	if err != nil {
 		return readFault(ctx, starting, err)
@@ -78,7 +69,7 @@ func readFault(ctx, starting context.Context, err error) error {
 
 // open opens the file of a submission after the lines that are in its parts.
 func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) (*reader, *recipients.File, error) {
-	r := &reader{Worker: w, Submission: sub, seen: map[uint64]struct{}{}, silent: map[int]bool{}, columns: columnsOf(sub)}
+	r := &reader{Worker: w, Submission: sub, seen: map[uint64]struct{}{}, columns: columnsOf(sub)}
 	file, size, err := w.Open(ctx, sub.FileKey(), sub.File.Tag)
 	if err != nil {
 		return nil, nil, err
@@ -91,15 +82,51 @@ func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) 
 	if r.optedOut, err = w.OptOuts.Of(ctx, sub.Tenant); err != nil {
 		return nil, nil, err
 	}
-	var findings submission.Findings // of the skipped lines, which are known
-	for range sub.Check.Rows {
-		row, err := rows.Next()
-		if err != nil {
-			return nil, nil, err
-		}
-		r.take(&findings, row)
+	if err := r.skip(ctx, rows); err != nil {
+		return nil, nil, err
 	}
 	return r, rows, nil
+}
+
+// skip reads the lines that are in the parts, and remembers the numbers that get a message.
+func (r *reader) skip(ctx context.Context, rows *recipients.File) error {
+	out, err := r.leftOut(ctx)
+	if err != nil {
+		return err
+	}
+	for range r.Check.Rows {
+		row, err := rows.Next()
+		if err != nil {
+			return err
+		}
+		if len(out) > 0 && out[0] == row.Line {
+			out = out[1:]
+		} else if number, ok := r.numberOf(r.messageOf(row)); ok {
+			r.seen[number] = struct{}{}
+		}
+	}
+	return nil
+}
+
+// leftOut returns the lines so far that were left out, in order.
+func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
+	for l, err := range eachLeftOut(ctx, r.Blobs, r.Submission) {
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, l.Line)
+	}
+	return lines, nil
+}
+
+func (r *reader) messageOf(row recipients.Row) submission.Message {
+	return submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), Vars: r.columns.Variables(row)}
+}
+
+// numberOf returns the valid number of a message.
+func (*reader) numberOf(m submission.Message) (number uint64, ok bool) {
+	parsed, rejection := phone.Parse([]byte(m.Phone))
+	return uint64(parsed), rejection == nil
 }
 
 func columnsOf(sub submission.Submission) recipients.Columns {
@@ -130,34 +157,66 @@ func fileFault(err error) error {
 func (r *reader) readPart(ctx context.Context, rows *recipients.File) (more bool, err error) {
 	next := r.Submission
 	next.Check.Findings = clone(next.Check.Findings)
-	clear(r.silent)
-	var p part
-	more = true
-	for weight := 0; len(p) < r.PartLines && weight < partWeight; {
-		row, err := rows.Next()
-		if errors.Is(err, io.EOF) {
-			more = false
-			break
-		}
-		if err != nil {
-			return false, err
-		}
-		if next.Check.Rows++; next.Check.Rows > submission.MaxLines {
-			return false, &fault{code: faultTooManyLines, args: []string{strconv.Itoa(submission.MaxLines)}}
-		}
-		if m, ok := r.take(&next.Check.Findings, row); ok {
-			p = append(p, m)
-			weight += m.Weight()
-		}
+	lines, more, err := r.readLines(rows, &next)
+	if err != nil {
+		return false, err
+	}
+	j, err := r.judge(ctx, next, lines)
+	if err != nil {
+		return false, err
 	}
 	next.Check.ANSI, next.Check.Bytes = rows.ANSI(), r.source.BytesRead()
-	if len(p) > 0 {
-		if err := r.writePart(ctx, &next, p); err != nil {
-			return false, err
+	j.addTo(&next.Check.Findings)
+	if err := r.write(ctx, &next, j); err != nil {
+		return false, err
+	}
+	for _, m := range j.part {
+		if number, ok := r.numberOf(m); ok {
+			r.seen[number] = struct{}{}
 		}
 	}
 	r.Submission, err = r.save(ctx, next)
 	return more, err
+}
+
+// readLines reads the lines of the next part. It returns false after the last one.
+func (r *reader) readLines(rows *recipients.File, next *submission.Submission) (lines part, more bool, err error) {
+	sorted, weight := r.newSorter(), 0
+	for len(sorted.kept) < r.PartLines && len(lines) < 2*r.PartLines && weight < partWeight {
+		row, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			return lines, false, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		if next.Check.Rows++; next.Check.Rows > submission.MaxLines {
+			return nil, false, &fault{code: faultTooManyLines, args: []string{strconv.Itoa(submission.MaxLines)}}
+		}
+		m := r.messageOf(row)
+		sorted.add(m)
+		lines, weight = append(lines, m), weight+m.Weight()
+	}
+	return lines, true, nil
+}
+
+// write writes what was found in the lines of a part.
+func (r *reader) write(ctx context.Context, next *submission.Submission, j judged) error {
+	steps, ctx := errgroup.WithContext(ctx)
+	put := func(key string, body []byte) {
+		steps.Go(func() error { return r.Blobs.PutOnce(ctx, key, body, "application/x-ndjson") })
+	}
+	if len(j.part) > 0 {
+		body := submission.EncodePart(j.part, j.verdict.Accepted)
+		next.Check.Parts++
+		next.Check.Hash = chain(next.Check.Hash, body)
+		put(next.PartKey(next.Check.Parts), body)
+	}
+	if len(j.out) > 0 {
+		next.Check.Outs++
+		put(next.OutKey(next.Check.Outs), encodeOut(j.out))
+	}
+	return steps.Wait()
 }
 
 // clone returns findings whose lists can be changed.
@@ -166,106 +225,12 @@ func clone(f submission.Findings) submission.Findings {
 	return f
 }
 
-// take returns the message of a line. It returns false if the line is left out, because of a
-// problem or because an earlier line has its number. A repeated call finds the same.
-func (r *reader) take(f *submission.Findings, row recipients.Row) (submission.Message, bool) {
-	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), Vars: r.columns.Variables(row)}
-	if code, column := r.problem(m); code != "" {
-		f.Omitted = submission.Count(f.Omitted, m.Line, code, column)
-		return m, false
-	}
-	number, rejection := phone.Parse([]byte(m.Phone))
-	if rejection != nil {
-		f.Rejected = submission.Count(f.Rejected, m.Line, rejection.Code, "")
-		return m, true // the error file lists it
-	}
-	if _, repeated := r.seen[uint64(number)]; repeated {
-		f.Repeated.Add(m.Line)
-		return m, false
-	}
-	r.seen[uint64(number)] = struct{}{}
-	if r.optedOut(strconv.FormatUint(uint64(number), 10)) {
-		f.OptedOut++
-		r.silent[m.Line] = true
-	}
-	return m, true
-}
-
-// problem returns why a line cannot be sent, and the column.
-func (r *reader) problem(m submission.Message) (code, column string) {
-	if campaign.Blank(m.UID) {
-		return "missing_uid", "uid"
-	}
-	if utf8.RuneCountInString(m.UID) > maxUID {
-		return "too_long", "uid"
-	}
-	for _, v := range r.Columns.Values {
-		if m.Vars[v.Name] == "" {
-			return "missing_variable", v.Name
-		}
-	}
-	return "", ""
-}
-
-// writePart checks a part and writes it.
-func (r *reader) writePart(ctx context.Context, next *submission.Submission, p part) error {
-	people := len(p) - (next.Check.Findings.Invalid() - r.Check.Findings.Invalid())
-	body := submission.EncodePart(p, people)
-	next.Check.Parts++
-	next.Check.Hash = chain(next.Check.Hash, body)
-	steps, ctx := errgroup.WithContext(ctx)
-	key := next.PartKey(next.Check.Parts)
-	steps.Go(func() error { return r.Blobs.PutOnce(ctx, key, body, "application/x-ndjson") })
-	var v dispatch.Verdict
-	steps.Go(func() (err error) {
-		v, err = r.Dispatch.Check(ctx, p.call(*next, next.Check.Parts, people))
-		return err
-	})
-	if err := steps.Wait(); err != nil {
-		return err
-	}
-	r.addVerdict(&next.Check.Findings, v, p)
-	return nil
-}
-
 // chain returns the hash of the parts so far.
 func chain(before string, body []byte) string {
 	sum := sha256.New()
 	sum.Write([]byte(before))
 	sum.Write(body)
 	return hex.EncodeToString(sum.Sum(nil))
-}
-
-// addVerdict adds the verdict of a part to the findings of the file.
-// Whether the budget has room is judged when the campaign is shown and sent.
-func (r *reader) addVerdict(f *submission.Findings, v dispatch.Verdict, p part) {
-	f.Accepted += v.Accepted
-	f.Classes.Add(v.Classes)
-	if v.Classes != (campaign.ClassCounts{}) {
-		f.OptedOutClasses.Add(r.silentClasses(v, p))
-	}
-	for _, why := range v.Faults {
-		if why.Code != campaign.CodeBudgetExceeded && !slices.Contains(f.General, why.Code) {
-			f.General = append(f.General, why.Code)
-		}
-	}
-	for _, message := range v.InvalidURLs {
-		f.BadURLs.Add(p[message].Line)
-	}
-}
-
-// silentClasses returns the classes of the accepted messages to numbers that opted out.
-func (r *reader) silentClasses(v dispatch.Verdict, p part) (n campaign.ClassCounts) {
-	rejected := 0 // of the messages so far
-	for at, m := range p {
-		switch {
-		case rejected < len(v.Rejected) && v.Rejected[rejected].Message == at:
-			rejected++
-		case r.silent[m.Line]:
-			n.Add(v.EachClass.Of(at - rejected))
-		}
-	}
-	return n
 }
 
 // finish offers the campaign for confirmation.

@@ -19,9 +19,7 @@ const (
 )
 
 // send dispatches the remaining parts, until all are sent or the time is over.
-func (w *Worker) send(ctx context.Context, sub submission.Submission) (err error) {
-	starting, cancel := withMargin(ctx)
-	defer cancel()
+func (w *Worker) send(ctx, starting context.Context, sub submission.Submission) (err error) {
 	for sub.Sending.Parts < sub.Check.Parts {
 		if sub, err = w.saveMoved(ctx, sub); err != nil {
 			return err

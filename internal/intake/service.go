@@ -2,7 +2,12 @@ package intake
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -40,6 +45,10 @@ type Service struct {
 	Budgets Budgets
 	Now     func() time.Time
 	Lead    time.Duration // minimum time from now to a schedule
+	// Worker does the steps of a small file in the request, for AtOnce. Zero leaves them all to the
+	// queue.
+	Worker *Worker
+	AtOnce time.Duration
 }
 
 // Start begins an upload, or continues the person's unfinished one of the same file. It returns
@@ -67,39 +76,85 @@ func (s *Service) Start(ctx context.Context, asked submission.Submission) (submi
 		sub, err = s.Store.SaveSubmission(ctx, sub)
 		return sub, sent, err
 	}
-	if err := roomIn(all); err != nil {
+	former, err := s.roomFor(all, asked)
+	if err != nil {
 		return asked, nil, err
 	}
-	return s.create(ctx, asked)
+	sub, err := s.create(ctx, asked)
+	if err != nil {
+		return sub, nil, err
+	}
+	return sub, nil, s.replace(ctx, former)
 }
 
-// roomIn returns an error if the tenant has too many unfinished submissions. Requests for approval
-// do not count.
-func roomIn(all []submission.Submission) error {
+// roomFor returns an error if the tenant has too many unfinished submissions. A further file from the
+// same form replaces the former ones. Requests for approval do not count.
+func (s *Service) roomFor(all []submission.Submission, asked submission.Submission) (former []submission.Submission, err error) {
 	open := 0
 	for _, sub := range all {
-		if !sub.Closed() && sub.State != submission.StateApproval && sub.State != submission.StateRefused {
+		switch {
+		case sub.Closed(), sub.State == submission.StateApproval, sub.State == submission.StateRefused:
+		case asked.Draft != "" && sub.Draft == asked.Draft && sub.By == asked.By && replaceable(sub):
+			former = append(former, sub)
+		default:
 			open++
 		}
 	}
 	if open < submission.MaxOpen {
-		return nil
+		return former, nil
 	}
-	return &inputerr.Error{Code: "too_many_submissions", Detail: "the tenant has too many unfinished submissions"}
+	return nil, &inputerr.Error{Code: "too_many_submissions", Detail: "the tenant has too many unfinished submissions"}
 }
 
-// StartFrom begins a submission of an object. Invalid input returns a *inputerr.Error, and a
-// missing object an error that wraps campaign.ErrNotFound.
-func (s *Service) StartFrom(ctx context.Context, sub submission.Submission, object string) (submission.Submission, error) {
-	all, err := s.Store.Submissions(ctx, sub.Tenant)
-	if err == nil {
-		err = roomIn(all)
+// replaceable reports whether nobody has decided about a submission.
+func replaceable(sub submission.Submission) bool {
+	return sub.Editable() || sub.State == submission.StateUploading || sub.State == submission.StateOpening || sub.State == submission.StateChecking
+}
+
+// replace discards the former files of a form. One that changes meanwhile remains.
+func (s *Service) replace(ctx context.Context, former []submission.Submission) error {
+	for _, sub := range former {
+		audit := campaign.AuditEntry{Tenant: sub.Tenant, At: s.Now(), Who: sub.By, Action: actionDiscard, Subject: sub.Name}
+		_, err := s.discard(ctx, Step{ID: sub.ID, Audit: audit}, replaceable)
+		if err != nil && !errors.Is(err, ErrState) && !errors.Is(err, campaign.ErrLostRace) {
+			return err
+		}
 	}
+	return nil
+}
+
+// Take begins a submission of a small file. A form that is sent again has the submission that it has
+// begun. Invalid input returns a *inputerr.Error.
+func (s *Service) Take(ctx context.Context, sub submission.Submission, file []byte) (submission.Submission, error) {
+	return s.begin(ctx, sub, campaign.Digest(string(file)), func(key string) error {
+		return s.Uploads.PutOnce(ctx, key, file, "application/octet-stream")
+	})
+}
+
+// StartFrom begins a submission of an object, as Take does. A missing object returns an error that wraps
+// campaign.ErrNotFound.
+func (s *Service) StartFrom(ctx context.Context, sub submission.Submission, object string) (submission.Submission, error) {
+	return s.begin(ctx, sub, object, func(key string) error { return s.Uploads.Copy(ctx, object, key) })
+}
+
+// begin stores a file, begins its submission, and discards the former ones of the same form.
+func (s *Service) begin(ctx context.Context, sub submission.Submission, content string, store func(key string) error) (submission.Submission, error) {
+	all, err := s.Store.Submissions(ctx, sub.Tenant)
 	if err != nil {
 		return sub, err
 	}
-	sub.CampaignID, sub.State, sub.CreatedAt = random.UUID(), submission.StateOpening, s.Now()
-	if err := s.Uploads.Copy(ctx, object, sub.FileKey()); err != nil {
+	sub.CampaignID, sub.State, sub.CreatedAt = idOf(sub, content), submission.StateOpening, s.Now()
+	if at := slices.IndexFunc(all, func(other submission.Submission) bool { return other.ID == sub.ID }); at >= 0 {
+		if same(all[at], sub) {
+			return all[at], nil
+		}
+		sub.CampaignID = random.UUID()
+	}
+	former, err := s.roomFor(all, sub)
+	if err != nil {
+		return sub, err
+	}
+	if err := store(sub.FileKey()); err != nil {
 		return sub, err
 	}
 	if sub.File.Tag, sub.File.Size, err = s.Stat(ctx, sub.FileKey()); err != nil {
@@ -108,7 +163,26 @@ func (s *Service) StartFrom(ctx context.Context, sub submission.Submission, obje
 	if sub.File.Size > submission.MaxSize {
 		return sub, errors.Join(&inputerr.Error{Code: "file_size", Detail: "the file is larger than 200 MB"}, s.Uploads.Delete(ctx, sub.FileKey()))
 	}
+	if err := s.replace(ctx, former); err != nil {
+		return sub, err
+	}
 	return sub, s.work(ctx, sub)
+}
+
+// idOf returns the ID of the submission of a form with a content, so that a double click begins one.
+func idOf(sub submission.Submission, content string) string {
+	if sub.Draft == "" {
+		return random.UUID()
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{sub.Tenant, sub.By, sub.Draft, sub.Name, sub.TemplateID, sub.Schedule, sub.NotAfter, content}, "\n")))
+	d := hex.EncodeToString(sum[:])
+	return d[:8] + "-" + d[8:12] + "-" + d[12:16] + "-" + d[16:20] + "-" + d[20:32]
+}
+
+// same reports whether a submission is what a form asks for, and not one that has ended in vain.
+func same(sub, asked submission.Submission) bool {
+	return sub.State != submission.StateFailed && sub.State != submission.StateDiscarded &&
+		sub.Name == asked.Name && sub.TemplateID == asked.TemplateID && sub.Schedule == asked.Schedule && sub.NotAfter == asked.NotAfter
 }
 
 // continues reports whether an upload is the unfinished one of the same file.
@@ -117,14 +191,13 @@ func (s *Service) continues(sub, asked submission.Submission) bool {
 		sub.File.Modified == asked.File.Modified && s.Now().Sub(sub.CreatedAt) < uploadLife
 }
 
-func (s *Service) create(ctx context.Context, sub submission.Submission) (submission.Submission, []int, error) {
+func (s *Service) create(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
 	sub.CampaignID, sub.State, sub.CreatedAt = random.UUID(), submission.StateUploading, s.Now()
 	var err error
 	if sub.File.Upload, err = s.Uploads.StartUpload(ctx, sub.FileKey()); err != nil {
-		return sub, nil, err
+		return sub, err
 	}
-	sub, err = s.Store.SaveSubmission(ctx, sub)
-	return sub, nil, err
+	return s.Store.SaveSubmission(ctx, sub)
 }
 
 // Submission returns a submission. The rest of an interrupted one has the time to which its
@@ -165,40 +238,34 @@ func (s *Service) Finish(ctx context.Context, sub submission.Submission) error {
 	return s.work(ctx, sub)
 }
 
-// work saves a submission and queues its task. Sweep queues it if the process dies in between. If
-// another request was faster, it does nothing.
+// work saves a submission and does its steps. Sweep queues its task if the process dies in between.
+// If another request was faster, it does nothing.
 func (s *Service) work(ctx context.Context, sub submission.Submission) error {
 	sub.Repairs = 0
-	_, err := s.Store.SaveSubmission(ctx, sub)
+	sub, err := s.Store.SaveSubmission(ctx, sub)
 	if errors.Is(err, campaign.ErrLostRace) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return queue(ctx, s.Tasks, sub.ID, 0)
+	return s.proceed(ctx, sub)
 }
 
 // Check begins to read a file with the columns. A file that is read already is read again.
 func (s *Service) Check(ctx context.Context, sub submission.Submission, columns recipients.Columns, t campaign.Template) error {
-	if !checkable(sub) {
+	if !sub.Editable() {
 		return nil
 	}
-	sub.State, sub.TemplateVersion = submission.StateChecking, t.Version
+	beginCheck(&sub, t.Version)
 	sub.Columns.Phone, sub.Columns.UID, sub.Columns.Values = columns.Phone, columns.UID, nil
 	for _, v := range columns.Values {
 		sub.Columns.Values = append(sub.Columns.Values, submission.Column(v))
 	}
-	sub.Check = submission.Check{Number: sub.Check.Number + 1}
 	if err := s.remember(ctx, sub); err != nil {
 		return err
 	}
 	return s.work(ctx, sub)
-}
-
-// checkable reports whether the columns of a submission can be set.
-func checkable(sub submission.Submission) bool {
-	return sub.State == submission.StateColumns || sub.State == submission.StateReady
 }
 
 // maxKnown is the maximum number of names that are remembered.
@@ -245,8 +312,14 @@ func (s *Service) Message(ctx context.Context, sub submission.Submission, at int
 	if err != nil {
 		return 0, nil, err
 	}
-	if at %= campaign.MaxMessages; at >= len(p) {
+	if len(p) == 0 {
 		return 0, nil, campaign.ErrNotFound
 	}
+	at = min(at%campaign.MaxMessages, len(p)-1) // a part without the lines that were left out is shorter
 	return p[at].Line, p[at].Vars, nil
+}
+
+// LeftOut yields the lines that get no message, in the order of the file.
+func (s *Service) LeftOut(ctx context.Context, sub submission.Submission) iter.Seq2[submission.LeftOut, error] {
+	return eachLeftOut(ctx, s.Uploads, sub)
 }

@@ -116,32 +116,49 @@ func (w *Worker) handle(ctx context.Context, t submission.Task) error {
 	if sub.Repairs > submission.MaxRepairs && sub.Working() {
 		return w.end(ctx, sub, &fault{code: faultDamaged})
 	}
-	err = w.run(ctx, sub)
-	switch wrong, isFault := errors.AsType[*fault](err); {
-	case errors.Is(err, campaign.ErrLostRace):
-		slog.InfoContext(ctx, "submission continued elsewhere", "tenant", sub.Tenant, "campaign_id", sub.CampaignID)
-		return w.deleteLeft(ctx, sub.ID)
-	case isFault:
-		return w.end(ctx, sub, wrong)
-	case err != nil && t.Receives >= maxReceives: // so that the page does not show it as in progress
+	starting, cancel := withMargin(ctx)
+	defer cancel()
+	err = w.run(ctx, starting, sub, true)
+	if err != nil && t.Receives >= maxReceives { // so that the page does not show it as in progress
 		return errors.Join(err, w.end(ctx, sub, &fault{code: faultDamaged}))
 	}
 	return err
 }
 
-func (w *Worker) run(ctx context.Context, sub submission.Submission) error {
+// run does the steps of a submission until it waits for a person, or until starting ends: then no
+// part begins any more, and the task does the rest. Only a task ends a file that takes too long.
+func (w *Worker) run(ctx, starting context.Context, sub submission.Submission, isTask bool) error {
+	for first := true; ; first = false {
+		next, err := w.step(ctx, starting, sub)
+		switch wrong, isFault := errors.AsType[*fault](err); {
+		case errors.Is(err, campaign.ErrLostRace):
+			slog.InfoContext(ctx, "submission continued elsewhere", "tenant", sub.Tenant, "campaign_id", sub.CampaignID)
+			return w.deleteLeft(ctx, sub.ID)
+		case isFault && wrong.code == faultTooLarge && (!isTask || !first): // the next task has the whole time
+			return queue(ctx, w.Tasks, sub.ID, 0)
+		case isFault:
+			return w.end(ctx, sub, wrong)
+		case err != nil || sub.State != submission.StateOpening || next.State != submission.StateChecking:
+			return err
+		}
+		sub = next
+	}
+}
+
+// step does what is next for a submission, and returns it as it was saved after its file was opened.
+func (w *Worker) step(ctx, starting context.Context, sub submission.Submission) (submission.Submission, error) {
 	switch sub.State {
 	case submission.StateOpening:
-		return w.readHeader(ctx, sub)
+		return w.readHeader(ctx, starting, sub)
 	case submission.StateChecking:
-		return w.read(ctx, sub)
+		return sub, w.read(ctx, starting, sub)
 	case submission.StateSending:
-		return w.send(ctx, sub)
+		return sub, w.send(ctx, starting, sub)
 	case submission.StateSent, submission.StateFailed, submission.StateDiscarded: // the deletion was interrupted
-		return clean(ctx, w.Store, w.Blobs, sub)
+		return sub, clean(ctx, w.Store, w.Blobs, sub)
 	case submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted:
 	}
-	return nil
+	return sub, nil
 }
 
 // deleteLeft deletes what a task has written after its submission was discarded.

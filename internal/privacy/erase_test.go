@@ -207,7 +207,7 @@ func TestErase_DamagedData(t *testing.T) {
 	damaged, whole := w.accept(1, ana, bruno), w.accept(2, ana+10, ana)
 	w.put(damaged.Payload, []byte("no payload"))
 	w.put("errors/"+whole.ErrorFile, []byte("no \" file"))
-	w.put("uploads/"+w.tenant.ID+"/file", fmt.Appendf(nil, "{}\n%s;a\n", written(ana)))
+	w.put(campaign.DraftPrefix+w.tenant.ID+"/damaged", fmt.Appendf(nil, "{}\n%s;a\n", written(ana)))
 	done, err := w.service().Erase(t.Context(), w.tenant.ID, written(ana))
 	if err == nil || !strings.Contains(err.Error(), "run it again") || !strings.Contains(err.Error(), "2 errors") {
 		t.Errorf("got %v", err)

@@ -17,7 +17,7 @@ import (
 // that contain the person's number, with the matching lines.
 func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []string) error) error {
 	var found errorCollector
-	for _, prefix := range []string{"uploads/", campaign.DraftPrefix, submission.WorkPrefix, submission.PartsPrefix} {
+	for _, prefix := range []string{campaign.DraftPrefix, submission.WorkPrefix, submission.PartsPrefix} {
 		if err := p.eachFile(ctx, prefix+p.tenant.ID+"/", &found, visit); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package recipients
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -28,6 +29,9 @@ const (
 	maxDirectory = 4 << 20
 )
 
+// sharedName is the name of the part with the shared texts.
+const sharedName = "xl/sharedStrings.xml"
+
 // workbook reads the rows of a sheet.
 type workbook struct {
 	file   *storage
@@ -51,6 +55,29 @@ func openWorkbook(ctx context.Context, file io.ReaderAt, size int64) (*workbook,
 		return nil, w.file.fault(err)
 	}
 	return w, nil
+}
+
+// SharedSize returns the size in bytes of the texts that the cells of a workbook share, as its
+// directory states it, and 0 for other files.
+func SharedSize(ctx context.Context, file io.ReaderAt, size int64) (int64, error) {
+	head := make([]byte, min(int64(len(zipMagic)), size))
+	if n, err := file.ReadAt(head, 0); err != nil && (!errors.Is(err, io.EOF) || n < len(head)) {
+		return 0, err
+	}
+	if !bytes.Equal(head, zipMagic) {
+		return 0, nil
+	}
+	content := &storage{ctx: ctx, file: file, left: maxDirectory}
+	archive, err := zip.NewReader(content, size)
+	if err != nil {
+		return 0, content.fault(err)
+	}
+	for _, part := range archive.File {
+		if part.Name == sharedName {
+			return int64(min(part.UncompressedSize64, math.MaxInt64)), nil
+		}
+	}
+	return 0, nil
 }
 
 // open opens the first sheet, and reads what its cells refer to.
@@ -145,7 +172,7 @@ func (w *workbook) firstSheet(archive *zip.Reader) (name string, epoch time.Time
 
 // sharedTexts returns the texts that cells refer to by their index.
 func (w *workbook) sharedTexts(archive *zip.Reader) (texts []string, err error) {
-	part, err := archive.Open("xl/sharedStrings.xml")
+	part, err := archive.Open(sharedName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -202,7 +202,7 @@ func required() []string {
 	}
 	return slices.Concat(
 		of("/overview", ""),
-		of("/campaigns", "", "/…", "/…/cancel", "/…/reschedule", "/new", "/new/review"),
+		of("/campaigns", "", "/…", "/…/cancel", "/…/reschedule", "/new"), of("/imports", "/…"),
 		of("/templates", "", "/…", "/…/edit", "/new"),
 		of("/settings/credentials", "", "/new", "/…/rotate", "/…/revoke"),
 		of("/settings/webhooks", "", "/new", "/…", "/…/kinds", "/…/rotate", "/…/off"),
@@ -246,7 +246,7 @@ func (b browser) pages(ctx context.Context) ([]page, error) {
 }
 
 // unmeasured are no pages, but files, or lead to another page.
-var unmeasured = regexp.MustCompile(`/assets/|/language/|/sign|/example|(/settings$)`)
+var unmeasured = regexp.MustCompile(`/assets/|/language/|/sign|/example|/left-out|(/settings$)`)
 
 // review uploads a file of some thousand lines, and returns the page that shows what
 // sending it would do.
@@ -281,7 +281,7 @@ func (b browser) review(ctx context.Context) (string, error) {
 	}
 	_ = answer.Body.Close()
 	to := answer.Header.Get("Location")
-	if answer.StatusCode != http.StatusSeeOther || !strings.Contains(to, "upload=") {
+	if answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(to, web.Root+"/imports/") {
 		return "", fmt.Errorf("upload a file: it answers %d, to %q", answer.StatusCode, to)
 	}
 	return to, nil

@@ -148,10 +148,10 @@ var campaignForms = []sentForm{
 	},
 	{form: "/dashboard/drafts/{id}/delete", page: "/dashboard/drafts"},
 	{
-		form: "/dashboard/campaigns/new", page: "/dashboard/campaigns/new", file: "phone;uid;nome\n21987650005;a;Ana\n", own: true,
+		form: "/dashboard/campaigns/new", page: "/dashboard/campaigns/new", file: "phone;uid;nome\n21987650005;a;Ana\n", makes: "SUBMISSION#", own: true, keep: "campaign",
 		first: url.Values{"name": {"Campanha"}, "template": {"{template}"}, "schedule": {inSaoPaulo(48 * time.Hour)}},
 	},
-	{form: "/dashboard/campaigns/new/confirm", makes: "META", keep: "campaign"},
+	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}", makes: "META"},
 	{
 		form: "/dashboard/campaigns/{campaignId}/reschedule", page: "/dashboard/campaigns/{campaign}/reschedule",
 		first: url.Values{"schedule": {inSaoPaulo(50 * time.Hour)}}, second: url.Values{"schedule": {inSaoPaulo(52 * time.Hour)}},
@@ -184,13 +184,13 @@ var importForms = []sentForm{
 var approvalForms = []sentForm{
 	{form: "/dashboard/settings/approval", page: "/dashboard/settings/approval", first: url.Values{"from": {"1"}}, second: url.Values{"from": {"5"}}},
 	{
-		form: "/dashboard/campaigns/new", page: "/dashboard/campaigns/new", file: "phone;uid;nome\n21987650006;a;Ana\n", own: true,
+		form: "/dashboard/campaigns/new", page: "/dashboard/campaigns/new", file: "phone;uid;nome\n21987650006;a;Ana\n", makes: "SUBMISSION#", own: true, keep: "campaign",
 		first: url.Values{"name": {"Com aprovação"}, "template": {"{template}"}, "schedule": {inSaoPaulo(48 * time.Hour)}},
 	},
-	{form: "/dashboard/campaigns/new/confirm", makes: "APPROVAL#", keep: "campaign"},
+	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}", makes: "APPROVAL#"},
 	{
-		form: "/dashboard/approvals/{campaignId}", page: "/dashboard/approvals/{campaign}", by: "approver", makes: "META",
-		first: url.Values{"decision": {"approve"}}, second: url.Values{"decision": {"refuse"}, "reason": {"Errado"}},
+		form: "/dashboard/imports/{campaignId}/decide", page: "/dashboard/imports/{campaign}", by: "approver", makes: "META", audits: 2,
+		first: url.Values{"decision": {"approve"}}, finish: func(w *formWalk) { w.reaches("Scheduled") },
 	},
 	{
 		form: "/dashboard/imports/{campaignId}/columns", page: "/dashboard/imports/{campaign}", prepare: (*formWalk).upload,

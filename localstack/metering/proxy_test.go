@@ -184,7 +184,7 @@ func aFewMessages(cfg aws.Config) func(context.Context) error {
 
 func anObject(cfg aws.Config, env stackenv.Env) func(context.Context) error {
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
-	bucket, key := aws.String(env["BUCKET"]), aws.String("uploads/meter-"+rand.Text())
+	bucket, key := aws.String(env["BUCKET"]), aws.String("work/meter-"+rand.Text())
 	return func(ctx context.Context) error {
 		return inTurn(
 			func() (any, error) {

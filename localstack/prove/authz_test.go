@@ -11,7 +11,6 @@ import (
 	"maps"
 	"mime/multipart"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -47,7 +46,7 @@ type resourceIDs struct {
 func missing() resourceIDs {
 	return resourceIDs{
 		campaign: random.UUID(), name: "n" + rand.Text(), batch: "b" + rand.Text(), template: random.UUID(), credential: "rcs_" + rand.Text(),
-		endpoint: random.UUID(), post: "1-msg_" + rand.Text(), upload: strings.ToLower(rand.Text()), export: random.UUID(), list: random.UUID(), draft: random.UUID(),
+		endpoint: random.UUID(), post: "1-msg_" + rand.Text(), upload: random.UUID(), export: random.UUID(), list: random.UUID(), draft: random.UUID(),
 		media: campaign.MediaHash("", rand.Text()),
 	}
 }
@@ -181,19 +180,16 @@ func (w *authzFixture) fillDashboard(ctx context.Context, t *testing.T) {
 		Audience: campaign.AudienceUnread, State: campaign.ExportCompleted, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 	}, nil)
 	check(t, err)
-	draft, asked, large := "d"+rand.Text(), "a"+rand.Text(), "l"+rand.Text()
-	v.private = append([]string{draft, asked, large}, v.private...)
+	draft, large := "d"+rand.Text(), "l"+rand.Text()
+	v.private = append([]string{draft, large}, v.private...)
 	_, err = store.SaveSubmission(ctx, submission.Submission{
 		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, Name: large, TemplateID: v.template, State: submission.StateColumns, CreatedAt: now,
 	})
 	check(t, err)
 	check(t, store.SaveDraft(ctx, campaign.Draft{Tenant: v.id, ID: v.draft, Name: draft, TemplateID: v.template, UpdatedAt: now}))
-	check(t, store.AskApproval(ctx, campaign.Approval{
-		Tenant: v.id, CampaignID: v.campaign, Name: asked, TemplateID: v.template, By: "somebody@authz.example", At: now, State: campaign.ApprovalRefused,
-	}))
 }
 
-var uploadID = regexp.MustCompile(`[?&]upload=([^&]+)`)
+var uploadID = regexp.MustCompile(`/imports/([0-9a-f-]+)`)
 
 // upload uploads a campaign file as the owner's admin.
 func (w *authzFixture) upload(ctx context.Context, t *testing.T) {
@@ -215,8 +211,7 @@ func (w *authzFixture) upload(ctx context.Context, t *testing.T) {
 	if found == nil {
 		t.Fatalf("the upload answered %d, and leads to %q", a.status, a.location)
 	}
-	w.owner.upload, err = url.QueryUnescape(found[1])
-	check(t, err)
+	w.owner.upload = found[1]
 }
 
 // answer is the answer to a call.

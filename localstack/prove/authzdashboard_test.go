@@ -140,12 +140,16 @@ func (p pageRoute) withIDs(t *testing.T, about resourceIDs) (address string, fie
 	case strings.HasPrefix(p.pattern, web.Root+"/drafts/"):
 		id = about.draft
 	}
-	address = strings.NewReplacer("{campaignId}", about.campaign, "{exportId}", about.list, "{hash}", about.media, "{version}", "1", "{post}", about.post, "{id}", id).Replace(p.pattern)
+	campaignID := about.campaign
+	if strings.HasPrefix(p.pattern, web.Root+"/imports/") {
+		campaignID = about.upload
+	}
+	address = strings.NewReplacer("{campaignId}", campaignID, "{exportId}", about.list, "{hash}", about.media, "{version}", "1", "{post}", about.post, "{id}", id).Replace(p.pattern)
 	if strings.Contains(address, "{") || strings.Contains(p.pattern, "{id}") && id == "" {
 		t.Fatalf("%s has an unknown parameter: add it here", p.pattern)
 	}
 	fields = url.Values{
-		"phone": {"+5511900000000"}, "template": {about.template}, "upload": {about.upload}, "batch": {about.batch}, "id": {about.template}, "webhook": {"msg_" + about.upload},
+		"phone": {"+5511900000000"}, "template": {about.template}, "submission": {about.upload}, "batch": {about.batch}, "id": {about.template}, "webhook": {"msg_" + about.upload},
 		"at": {"2026-03-01T12:00:00Z"}, "since": {"2026-03-01T12:00"}, "keep": {"0"}, "schedule": {"2099-01-01T00:00"}, "version": {"1"},
 	}
 	if strings.HasPrefix(p.pattern, web.Root+"/campaigns/new") {

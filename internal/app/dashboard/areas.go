@@ -6,11 +6,13 @@ import (
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/adminstore"
+	intakeapp "campaign-dispatch/internal/app/intake"
 	"campaign-dispatch/internal/app/releasescheduler"
 	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/billing"
 	"campaign-dispatch/internal/dashboard/brand"
@@ -54,13 +56,13 @@ func campaignPages(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) ar
 
 // overviewPages returns the page of the overview.
 func overviewPages(rows *dynamo.Stores, auth *dynamo.AuthStore) area {
-	return area{overview.Area(), &overview.Pages{Store: overviewRows{rows.Approvals, rows.Attention, rows.Campaigns, rows.Days, rows.Submissions, rows.Templates}, Credentials: auth, Now: time.Now}}
+	return area{overview.Area(), &overview.Pages{Store: overviewRows{rows.Attention, rows.Campaigns, rows.Days, rows.Submissions, rows.Templates}, Credentials: auth, Now: time.Now}}
 }
 
 // exportArea returns the pages of exports.
 func exportArea(c app.Config, rows *dynamo.Stores) area {
 	return area{exportpages.Area(), &exportpages.Pages{
-		Store: rows.Campaigns, Exports: &exports.Service{Store: stores.NewExports(rows), Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
+		Store: rows.Campaigns, Exports: exportService(c, rows),
 	}}
 }
 
@@ -89,27 +91,39 @@ func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 	}
 }
 
-// importPages returns the pages of campaigns from large files.
-func importPages(c app.Config, rows *dynamo.Stores, blobs *s3.Store) *importpages.Pages {
+// submissionPages returns the form of a campaign, and the pages of what becomes of its file.
+func submissionPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Service) (*campaignupload.Pages, *importpages.Pages) {
+	blobs, tasks := s3.New(c.AWS, c.Bucket, c.Local), sqs.New(c.AWS, c.IntakeQueueURL)
+	store := intakeRows{rows.Submissions, rows.Moves, rows.Templates}
 	service := &intake.Service{
-		Store: intakeRows{rows.Submissions, rows.Moves, rows.Templates}, Uploads: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat, Budgets: rows.Budgets,
+		Store: store, Uploads: blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat, Budgets: rows.Budgets, AtOnce: intake.AtOnce,
+		Worker: &intake.Worker{
+			Store: store, Blobs: blobs, Open: intakeapp.Opener(blobs), Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
+			OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Dispatch: dispatcher,
+		},
 	}
-	return &importpages.Pages{Store: importPageRows{rows.Approvals, rows.Submissions, rows.Templates, rows.Tenants}, Intake: service, Origin: blobs.Origin, Now: time.Now}
+	pages := &importpages.Pages{Store: importPageRows{rows.Submissions, rows.Templates, rows.Tenants}, Intake: service, Origin: blobs.Origin, Now: time.Now}
+	form := &campaignupload.Pages{
+		Store: uploadRows{rows.Campaigns, rows.Drafts, rows.Templates, rows.Tenants}, Blobs: blobs, Intake: service,
+		Exports: exportService(c, rows), Now: time.Now, Lead: c.MinLead, Upload: pages.Upload,
+	}
+	pages.DropDraft = form.DropDraft
+	return form, pages
+}
+
+func exportService(c app.Config, rows *dynamo.Stores) *exports.Service {
+	return &exports.Service{Store: stores.NewExports(rows), Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now}
 }
 
 // sendingAreas returns the pages of media, of templates, and of sending a campaign and its
 // follow-up.
 func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
-	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{
-		Store: rows.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
+		Store: rows.Acceptance, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	files := mediaPages(c, rows)
-	large := importPages(c, rows, blobs)
-	uploads := &campaignupload.Pages{
-		Store: uploadRows{rows.Approvals, rows.Batches, rows.Campaigns, rows.Drafts, rows.Templates, rows.Tenants}, Blobs: blobs, Dispatch: dispatcher, OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Now: time.Now, Lead: c.MinLead, Upload: large.Upload, Import: large.Import,
-	}
+	form, submissions := submissionPages(c, rows, dispatcher)
 	return []area{
 		{upload.Area(), upload.Script{}},
 		{mediapages.Area(), files},
@@ -117,11 +131,8 @@ func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL}, Upload: files.Upload, Store: templateRows{rows.Campaigns, rows.Media, rows.Settings, rows.Templates}, Keeper: &admin.Service{Store: adminstore.New(rows), Now: time.Now}, Dispatch: dispatcher,
 			Once: web.SubmitToken{Forms: rows.AuditLogs}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: c.Tables().MediaURL,
 		}},
-		{campaignupload.Area(), uploads},
-		{importpages.Area(), large},
-		{followup.Area(), &followup.Pages{
-			Store: rows.Campaigns, Files: blobs, Start: uploads.Start,
-			Exports: &exports.Service{Store: stores.NewExports(rows), Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
-		}},
+		{campaignupload.Area(), form},
+		{importpages.Area(), submissions},
+		{followup.Area(), &followup.Pages{Store: rows.Campaigns, Exports: exportService(c, rows)}},
 	}
 }

@@ -11,7 +11,6 @@ type campaignRows struct {
 
 // overviewRows has the rows of the overview.
 type overviewRows struct {
-	*dynamo.ApprovalStore
 	*dynamo.AttentionStore
 	*dynamo.CampaignStore
 	*dynamo.DayStore
@@ -40,16 +39,15 @@ type libraryRows struct {
 	*dynamo.TemplateStore
 }
 
-// intakeRows has the rows of the service of large files.
+// intakeRows has the rows of the service of submissions.
 type intakeRows struct {
 	*dynamo.SubmissionStore
 	*dynamo.MoveStore
 	*dynamo.TemplateStore
 }
 
-// importPageRows has the rows of the pages of large files.
+// importPageRows has the rows of the pages of submissions.
 type importPageRows struct {
-	*dynamo.ApprovalStore
 	*dynamo.SubmissionStore
 	*dynamo.TemplateStore
 	*dynamo.TenantStore
@@ -57,8 +55,6 @@ type importPageRows struct {
 
 // uploadRows has the rows of the pages of sending a campaign.
 type uploadRows struct {
-	*dynamo.ApprovalStore
-	*dynamo.BatchStore
 	*dynamo.CampaignStore
 	*dynamo.DraftStore
 	*dynamo.TemplateStore

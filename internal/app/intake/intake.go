@@ -33,6 +33,17 @@ type rows struct {
 	*dynamo.TemplateStore
 }
 
+// Opener returns a function that opens an uploaded file that still has the tag.
+func Opener(blobs *s3.Store) func(ctx context.Context, key, tag string) (intake.Source, int64, error) {
+	return func(ctx context.Context, key, tag string) (intake.Source, int64, error) {
+		file, err := blobs.OpenFile(ctx, key, tag)
+		if err != nil {
+			return nil, 0, err
+		}
+		return file, file.Size, nil
+	}
+}
+
 // Handler returns the handler of the intake queue.
 func Handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
@@ -40,13 +51,7 @@ func Handler(c app.Config) lambda.Handler {
 	worker := &intake.Worker{
 		Store: rows{stores.Submissions, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, PartLines: campaign.MaxMessages,
 		OptOuts: &optout.Book{Store: stores.OptOuts, Now: time.Now},
-		Open: func(ctx context.Context, key, tag string) (intake.Source, int64, error) {
-			file, err := blobs.OpenFile(ctx, key, tag)
-			if err != nil {
-				return nil, 0, err
-			}
-			return file, file.Size, nil
-		},
+		Open:    Opener(blobs),
 		Dispatch: &dispatch.Service{
 			Store: stores.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 			Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),

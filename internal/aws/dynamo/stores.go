@@ -11,7 +11,6 @@ func NewAuthStore(t Tables) *AuthStore { return &AuthStore{table{t}} }
 // package documentation for the rows.
 type Stores struct {
 	Acceptance  *AcceptanceStore
-	Approvals   *ApprovalStore
 	Attention   *AttentionStore
 	AuditLogs   *AuditStore
 	Batches     *BatchStore
@@ -45,7 +44,6 @@ func New(tables Tables) *Stores {
 	t := table{tables}
 	return &Stores{
 		Acceptance:  &AcceptanceStore{t},
-		Approvals:   &ApprovalStore{t},
 		Attention:   &AttentionStore{t},
 		AuditLogs:   &AuditStore{t},
 		Batches:     &BatchStore{t},
@@ -77,9 +75,6 @@ func New(tables Tables) *Stores {
 
 // AcceptanceStore reads and writes the rows of accepting a call: what it reads in one snapshot, what it writes in one transaction.
 type AcceptanceStore struct{ table }
-
-// ApprovalStore reads and writes approvals of campaigns and who may give them.
-type ApprovalStore struct{ table }
 
 // AttentionStore reads and writes what a tenant has to look at.
 type AttentionStore struct{ table }

@@ -3,15 +3,15 @@ package campaignupload
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"path"
 	"slices"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/random"
 )
 
@@ -64,38 +64,50 @@ func (s *Pages) draft(p *web.Page, id string) (campaign.Draft, error) {
 	return s.Store.Draft(p.R.Context(), p.Session.Tenant, id)
 }
 
-// openDraft returns the form of a draft, with its file as a new upload.
+// openDraft returns the form of a draft.
 func (s *Pages) openDraft(p *web.Page, id string) (f form, err error) {
 	d, err := s.draft(p, id)
 	if err != nil {
 		return f, err
 	}
-	f.upload = upload{
-		Name: d.Name, TemplateID: d.TemplateID, Schedule: d.Schedule, NotAfter: d.NotAfter, FileName: d.FileName, Draft: d.ID, DraftVersion: d.Version,
-	}
+	f.entry = entry{Name: d.Name, TemplateID: d.TemplateID, Schedule: d.Schedule, NotAfter: d.NotAfter, Draft: d.ID, DraftVersion: d.Version}
 	if due := instant(d.Schedule); !due.IsZero() && due.Before(s.Now()) {
 		f.Notes = append(f.Notes, note{"schedule", p.T("sending.draft_late", p.When(due))})
 	}
 	if d.FileName == "" {
 		return f, nil
 	}
-	f.file, err = s.Blobs.Get(p.R.Context(), d.Blob())
+	_, f.FileName, err = s.fileOfDraft(p, d.ID, d.Version)
 	if errors.Is(err, campaign.ErrNotFound) { // erased, because it had the number of a person
 		f.FileName = ""
 		f.Notes = append(f.Notes, note{"file", p.T("sending.draft_file_gone")})
 		return f, nil
 	}
-	if err != nil {
-		return f, fmt.Errorf("read the file of a draft: %w", err)
-	}
-	f.From, err = s.keep(p, f.upload)
 	return f, err
+}
+
+// fileOfDraft returns the file of a version of a draft. The error wraps campaign.ErrNotFound if it has
+// none, or if somebody has saved another version.
+func (s *Pages) fileOfDraft(p *web.Page, id string, version int) (file []byte, name string, err error) {
+	d, err := s.draft(p, id)
+	if err == nil && (d.Version != version || d.FileName == "") {
+		err = campaign.ErrNotFound
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	file, err = s.Blobs.Get(p.R.Context(), d.Blob())
+	return file, d.FileName, err
 }
 
 // saveDraft keeps what is entered in the form, with its file. A draft that somebody else saved
 // meanwhile is not overwritten until the person has been told.
 func (s *Pages) saveDraft(p *web.Page) error {
-	f, err := s.enteredDraft(p)
+	f, reviewed, err := s.enteredDraft(p)
+	if err != nil {
+		return err
+	}
+	from, err := s.source(p, &f)
 	if err != nil {
 		return err
 	}
@@ -109,59 +121,80 @@ func (s *Pages) saveDraft(p *web.Page) error {
 			return err
 		}
 		if len(all) >= mostDrafts {
-			return s.draftRefused(p, f, p.T("sending.many_drafts", p.Number(mostDrafts)))
+			return s.draftRefused(p, f, from, p.T("sending.many_drafts", p.Number(mostDrafts)))
 		}
 	}
-	if f.Object != "" {
-		return s.draftRefused(p, f, p.T("sending.draft_large"))
+	file, err := s.small(p, f, from)
+	if errors.Is(err, errLarge) {
+		return s.draftRefused(p, f, from, p.T("sending.draft_large"))
 	}
-	switch err := s.writeDraft(p, d, f.file); {
-	case errors.Is(err, campaign.ErrLostRace):
-		return s.draftChanged(p, f)
-	case err != nil:
+	if err == nil {
+		err = s.writeDraft(p, d, file)
+	}
+	if errors.Is(err, campaign.ErrLostRace) {
+		return s.draftChanged(p, f, from)
+	}
+	if err == nil && reviewed {
+		err = s.discard(p, from.sub)
+	}
+	if err != nil {
 		return err
 	}
 	return p.Done(DraftsPath, "sending.draft_saved", d.Name)
 }
 
-// enteredDraft reads the form, or the campaign under review, with its file.
-func (s *Pages) enteredDraft(p *web.Page) (form, error) {
-	if id := p.Field("upload"); id != "" {
-		u, err := s.kept(p, id)
-		u.Draft = cmp.Or(u.Draft, random.UUID())
-		return form{upload: u, From: id}, err
+// enteredDraft reads the form, or the campaign under review.
+func (s *Pages) enteredDraft(p *web.Page) (f form, reviewed bool, err error) {
+	if id := p.Field("submission"); id != "" {
+		f.entry, err = s.entryOf(p, id)
+		f.Draft = cmp.Or(f.Draft, random.UUID())
+		return f, true, err
 	}
-	f := entered(p)
-	id, ok := campaign.ParseUUID(f.Draft)
-	if !ok {
-		return f, &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+	if f = entered(p); f.Draft == "" {
+		return f, false, &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
-	f.Draft = id
 	f.Name = web.Short(f.Name, maxName)
-	err := s.draftFile(p, &f)
-	return f, err
+	return f, false, nil
 }
 
-// draftFile reads the file of the form, or the one of the upload that the form is about.
-func (s *Pages) draftFile(p *web.Page, f *form) error {
-	content, header, err := p.R.FormFile("file")
-	if err == nil {
-		defer func() { _ = content.Close() }() // it is in memory
-		if f.file, err = io.ReadAll(content); err != nil {
-			return fmt.Errorf("read an uploaded file: %w", err)
+// errLarge is the error of a file that is too large for a draft.
+var errLarge = errors.New("the file is too large for a draft")
+
+// small returns the file of a form, nil without one. The error is errLarge for one that a form could
+// not send.
+func (s *Pages) small(p *web.Page, f form, from source) (file []byte, err error) {
+	switch {
+	case from.sub != nil && from.sub.File.Size <= web.MaxForm:
+		file, err = s.Blobs.Get(p.R.Context(), from.sub.FileKey())
+	case from.object != "":
+		e, err := s.export(p, f.List)
+		if err != nil || e.Parts > 1 {
+			return nil, cmp.Or(err, errLarge)
 		}
-		f.FileName = path.Base(header.Filename)
+		file, err = s.Blobs.Get(p.R.Context(), from.object)
+		if err != nil {
+			return nil, err
+		}
+	case from.sub != nil:
+		return nil, errLarge
+	default:
+		file = from.file
+	}
+	if len(file) > web.MaxForm {
+		return nil, errLarge
+	}
+	return file, err
+}
+
+// discard ends a submission that became a draft.
+func (s *Pages) discard(p *web.Page, sub *submission.Submission) error {
+	if sub == nil {
 		return nil
 	}
-	if f.From == "" {
+	_, err := s.Intake.Discard(p.R.Context(), intake.Step{ID: sub.ID, Audit: p.AuditEntry("", "campaign.import_discard", sub.Name)})
+	if errors.Is(err, intake.ErrState) || errors.Is(err, campaign.ErrLostRace) {
 		return nil
 	}
-	before, err := s.kept(p, f.From)
-	if errors.Is(err, campaign.ErrNotFound) {
-		f.From = ""
-		return nil
-	}
-	f.file, f.FileName, f.Object = before.file, before.FileName, before.Object
 	return err
 }
 
@@ -195,28 +228,26 @@ func (s *Pages) writeDraft(p *web.Page, d campaign.Draft, file []byte) error {
 }
 
 // draftChanged shows the form again: somebody else saved, deleted or sent the draft meanwhile.
-func (s *Pages) draftChanged(p *web.Page, f form) error {
+func (s *Pages) draftChanged(p *web.Page, f form, from source) error {
 	d, err := s.draft(p, f.Draft)
 	if errors.Is(err, campaign.ErrNotFound) {
 		f.Draft, f.DraftVersion = random.UUID(), 0
-		return s.draftRefused(p, f, p.T("sending.draft_gone"))
+		return s.draftRefused(p, f, from, p.T("sending.draft_gone"))
 	}
 	if err != nil {
 		return err
 	}
 	f.DraftVersion = d.Version
-	return s.draftRefused(p, f, p.T("sending.draft_changed", d.Who, p.When(d.UpdatedAt)))
+	return s.draftRefused(p, f, from, p.T("sending.draft_changed", d.Who, p.When(d.UpdatedAt)))
 }
 
-// draftRefused shows the form again, with its file as an upload.
-func (s *Pages) draftRefused(p *web.Page, f form, why string) (err error) {
-	if f.FileName != "" {
-		if f.From, err = s.keep(p, f.upload); err != nil {
-			return err
-		}
-	}
+// draftRefused shows the form again.
+func (s *Pages) draftRefused(p *web.Page, f form, from source, why string) error {
 	f.Notes = append(f.Notes, note{"name", why})
-	return s.renderForm(p, http.StatusConflict, f)
+	if from.chosen {
+		f.Notes = append(f.Notes, note{"file", p.T("sending.choose_again", f.FileName)})
+	}
+	return s.again(p, http.StatusConflict, f, from)
 }
 
 // deleteDraft deletes a draft and its file.
@@ -231,14 +262,14 @@ func (s *Pages) deleteDraft(p *web.Page) error {
 	if err := p.Audit("campaign.draft_delete", d.Name); err != nil {
 		return err
 	}
-	if err := s.dropDraft(p, d.ID, d.Version); err != nil {
+	if err := s.DropDraft(p, d.ID, d.Version); err != nil {
 		return err
 	}
 	return p.Done(DraftsPath, "sending.draft_deleted", d.Name)
 }
 
-// dropDraft deletes a draft that was sent or deleted, unless somebody has saved a later version.
-func (s *Pages) dropDraft(p *web.Page, id string, version int) error {
+// DropDraft deletes a draft that was sent or deleted, unless somebody has saved a later version.
+func (s *Pages) DropDraft(p *web.Page, id string, version int) error {
 	d, err := s.draft(p, id)
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && d.Version != version {
 		return nil
@@ -250,4 +281,13 @@ func (s *Pages) dropDraft(p *web.Page, id string, version int) error {
 		return err
 	}
 	return s.Blobs.Delete(p.R.Context(), d.Blob())
+}
+
+// instant parses a time that is validated elsewhere. It returns zero for an invalid time.
+func instant(text string) time.Time {
+	at, err := localtime.Parse(text)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }

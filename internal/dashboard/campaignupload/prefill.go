@@ -1,29 +1,82 @@
 package campaignupload
 
 import (
+	"errors"
+	"net/http"
+	"strings"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/intake/submission"
 )
 
-// Start keeps a campaign for a day and returns the path of its form.
-func (s *Pages) Start(p *web.Page, c web.Prefilled) (path string, err error) {
-	id, err := s.keep(p, upload{TemplateID: c.TemplateID, FileName: c.FileName, Object: c.Object, file: c.File})
-	return Path + "?from=" + id, err
-}
-
 // copyOf returns the name and the template of a campaign, without its recipients.
-func (s *Pages) copyOf(p *web.Page, id string) (upload, error) {
+func (s *Pages) copyOf(p *web.Page, id string) (entry, error) {
 	id, ok := campaign.ParseUUID(id)
 	if !ok {
-		return upload{}, campaign.ErrNotFound
+		return entry{}, campaign.ErrNotFound
 	}
 	c, err := s.Store.Dispatched(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
 	if err != nil {
-		return upload{}, err
+		return entry{}, err
 	}
-	u := upload{Name: p.T("sending.copy_of", c.Name)}
+	e := entry{Name: p.T("sending.copy_of", c.Name)}
 	if len(c.Batches) > 0 {
-		u.TemplateID = c.Batches[0].TemplateID
+		e.TemplateID = c.Batches[0].TemplateID
 	}
-	return u, nil
+	return e, nil
+}
+
+// submission returns a submission of the tenant.
+func (s *Pages) submission(p *web.Page, id string) (submission.Submission, error) {
+	id, ok := campaign.ParseUUID(id)
+	if !ok {
+		return submission.Submission{}, campaign.ErrNotFound
+	}
+	return s.Intake.Submission(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+}
+
+// entryOf returns what was entered for a submission. The file of one that cannot be corrected is not
+// used again.
+func (s *Pages) entryOf(p *web.Page, id string) (entry, error) {
+	sub, err := s.submission(p, id)
+	if err != nil {
+		return entry{}, err
+	}
+	e := entry{Name: sub.Name, TemplateID: sub.TemplateID, Schedule: sub.Schedule, NotAfter: sub.NotAfter, Draft: sub.Draft, DraftVersion: sub.DraftVersion}
+	if sub.Editable() {
+		e.From, e.FileName = sub.CampaignID, sub.File.Name
+	}
+	return e, nil
+}
+
+// list returns the object of a campaign's list of recipients, and a name for it.
+func (s *Pages) list(p *web.Page, list string) (object, name string, err error) {
+	e, err := s.export(p, list)
+	if err != nil {
+		return "", "", err
+	}
+	c, err := s.Store.Dispatched(p.R.Context(), e.ID)
+	if err != nil {
+		return "", "", err
+	}
+	return e.Blob(), web.Short(p.T("followup.file."+string(e.Audience), c.Name), fileWeight), nil
+}
+
+// export returns the list of recipients with the path campaign/export.
+func (s *Pages) export(p *web.Page, list string) (campaign.Export, error) {
+	campaignID, exportID, _ := strings.Cut(list, "/")
+	campaignID, ok := campaign.ParseUUID(campaignID)
+	if !ok {
+		return campaign.Export{}, campaign.ErrNotFound
+	}
+	e, err := s.Exports.Find(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: campaignID}, exportID)
+	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && problem.Status == http.StatusNotFound {
+		return e, campaign.ErrNotFound
+	}
+	if err == nil && (e.Kind != campaign.ExportRecipients || e.State != campaign.ExportCompleted) {
+		return e, campaign.ErrNotFound
+	}
+	return e, err
 }

@@ -1,5 +1,5 @@
-// Package campaignupload sends a campaign from a file: it shows a review with the API's
-// findings, and sends after a confirmation.
+// Package campaignupload shows the form of a new campaign, and the lists of drafts and of requests for
+// approval. What becomes of the form's file is up to the intake.
 package campaignupload
 
 import (
@@ -11,16 +11,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/random"
 )
@@ -33,7 +32,6 @@ type Store interface {
 	// ArchivedTemplates returns the IDs of the archived templates.
 	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	// Dispatched returns a campaign without its outcomes.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Drafts(ctx context.Context, tenant string) ([]campaign.Draft, error)
@@ -49,29 +47,36 @@ type Store interface {
 	// SaveApprovalFrom returns an error that wraps campaign.ErrLostRace if the stored number
 	// is neither was nor from.
 	SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error
-	Approval(ctx context.Context, tenant, id string) (campaign.Approval, error)
-	// AskApproval keeps the existing request of the campaign.
-	AskApproval(ctx context.Context, a campaign.Approval) error
-	// SaveApproval returns an error that wraps campaign.ErrLostRace if the stored state is not
-	// was.
-	SaveApproval(ctx context.Context, a campaign.Approval, was campaign.ApprovalState) error
-	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
-	Agent(ctx context.Context, id string) (campaign.Agent, error)
+}
+
+// Intake takes files. Invalid input returns a *inputerr.Error.
+type Intake interface {
+	Take(ctx context.Context, asked submission.Submission, file []byte) (submission.Submission, error)
+	// StartFrom starts a submission of an object on S3.
+	StartFrom(ctx context.Context, asked submission.Submission, object string) (submission.Submission, error)
+	// Correct changes the name, the template and the times of a submission. The error wraps
+	// campaign.ErrLostRace if it cannot be changed any more.
+	Correct(ctx context.Context, sub, to submission.Submission) error
+	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
+	Discard(ctx context.Context, step intake.Step) (submission.Submission, error)
+	TooLate(sub submission.Submission) bool
+}
+
+// Exports finds lists of recipients. A missing one returns a *httpapi.Problem.
+type Exports interface {
+	Find(ctx context.Context, id campaign.ID, exportID string) (campaign.Export, error)
 }
 
 // Pages serves the pages for sending a campaign.
 type Pages struct {
-	Store    Store
-	Blobs    port.Blobs
-	Dispatch dispatch.Dispatcher
-	OptOuts  port.OptOuts
-	Now      func() time.Time
-	Lead     time.Duration // minimum time from now to a schedule
+	Store   Store
+	Blobs   port.Blobs
+	Intake  Intake
+	Exports Exports
+	Now     func() time.Time
+	Lead    time.Duration // minimum time from now to a schedule
 	// Upload allows a page to upload large files.
 	Upload func(p *web.Page) (web.Upload, error)
-	// Import starts a campaign whose file is too large for the form, and returns the path of its
-	// page.
-	Import func(p *web.Page, c web.LargeCampaign) (path string, err error)
 }
 
 //go:embed *.html texts.json
@@ -83,7 +88,8 @@ func Area() web.Area { return web.Area{Files: files, Texts: []string{"sending", 
 // Path is the path of the form.
 const Path = web.Root + "/campaigns/new"
 
-const reviewPath = Path + "/review"
+// submissionsPath is the path of the pages of submissions.
+const submissionsPath = web.Root + "/imports/"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
@@ -92,22 +98,29 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AuthorChange(mux, Path+"/columns", s.choose)
 	ui.AuthorView(mux, Path+"/example", s.example)
 	ui.AuthorChange(mux, Path, s.take)
-	ui.AuthorView(mux, reviewPath, s.review)
-	ui.AuthorView(mux, reviewPath+"/sample", s.showSample)
-	ui.AuthorChange(mux, Path+"/confirm", s.confirm)
 	ui.AuthorChange(mux, Path+"/draft", s.saveDraft)
 	ui.AuthorView(mux, DraftsPath, s.drafts)
 	ui.AuthorChange(mux, DraftsPath+"/{id}/delete", s.deleteDraft)
-	ui.View(mux, ApprovalsPath+"/{campaignId}", s.showApproval)
-	ui.ApproverChange(mux, ApprovalsPath+"/{campaignId}", s.decide)
 	ui.View(mux, RulePath, s.showRule)
 	ui.Change(mux, RulePath, s.changeRule)
 }
 
+// entry is what a person enters in the form.
+type entry struct {
+	Name, TemplateID, Schedule, NotAfter string
+	// FileName is the name of the file that is used if the person chooses none, "" without one.
+	FileName string
+	// Draft is the draft that becomes the campaign, and DraftVersion its version when the form was
+	// opened, 0 if the form is not a draft.
+	Draft        string
+	DraftVersion int
+	From         string // the submission that is corrected, or ""
+	List         string // the list of recipients that is the file, or ""
+}
+
 // form is the data of the form.
 type form struct {
-	upload
-	From      string // the upload being corrected, whose file is reused
+	entry
 	Templates []campaign.Template
 	Fewer     bool               // there are more templates
 	Template  *campaign.Template // the selected template
@@ -124,26 +137,21 @@ func (f form) Wrong(field string) bool {
 	return slices.ContainsFunc(f.Notes, func(n note) bool { return n.Field == field })
 }
 
-func (s *Pages) begin(p *web.Page) error {
-	f := form{upload: upload{TemplateID: p.Query("template")}}
-	if id := p.Query("copy"); id != "" {
-		var err error
-		if f.upload, err = s.copyOf(p, id); err != nil {
-			return err
-		}
+func (s *Pages) begin(p *web.Page) (err error) {
+	f := form{entry: entry{TemplateID: p.Query("template")}}
+	switch {
+	case p.Query("copy") != "":
+		f.entry, err = s.copyOf(p, p.Query("copy"))
+	case p.Query("draft") != "":
+		f, err = s.openDraft(p, p.Query("draft"))
+	case p.Query("from") != "":
+		f.entry, err = s.entryOf(p, p.Query("from"))
+	case p.Query("list") != "":
+		f.List = p.Query("list")
+		_, f.FileName, err = s.list(p, f.List)
 	}
-	if id := p.Query("draft"); id != "" {
-		var err error
-		if f, err = s.openDraft(p, id); err != nil {
-			return err
-		}
-	}
-	if id := p.Query("from"); id != "" {
-		u, err := s.kept(p, id)
-		if err != nil {
-			return err
-		}
-		f.upload, f.From = u, id
+	if err != nil {
+		return err
 	}
 	return s.renderForm(p, http.StatusOK, f)
 }
@@ -247,14 +255,19 @@ func (s *Pages) lead(p *web.Page) string {
 
 // choose shows the form with the selected template, for browsers without scripts.
 func (s *Pages) choose(p *web.Page) error {
-	return s.renderForm(p, http.StatusOK, entered(p))
+	f := entered(p)
+	if _, err := s.kept(p, &f); err != nil {
+		return err
+	}
+	return s.renderForm(p, http.StatusOK, f)
 }
 
 func entered(p *web.Page) form {
 	version, _ := strconv.Atoi(p.Field("draftVersion"))
-	return form{From: p.Field("from"), upload: upload{
-		Draft: p.Field("draft"), DraftVersion: max(0, version),
+	draft, _ := campaign.ParseUUID(p.Field("draft"))
+	return form{entry: entry{
 		Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")), Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
+		Draft: draft, DraftVersion: max(0, version), From: p.Field("from"), List: p.Field("list"),
 	}}
 }
 
@@ -296,97 +309,4 @@ func moreColumns(t campaign.Template) []string {
 	return slices.DeleteFunc(t.Variables(), func(name string) bool {
 		return strings.EqualFold(name, "phone") || strings.EqualFold(name, "uid")
 	})
-}
-
-// take stores a campaign with its file, and redirects to the review.
-func (s *Pages) take(p *web.Page) error {
-	f := entered(p)
-	if err := s.check(p, &f); err != nil {
-		return err
-	}
-	if len(f.Notes) > 0 {
-		return s.renderForm(p, http.StatusUnprocessableEntity, f)
-	}
-	if f.Object != "" {
-		path, err := s.Import(p, web.LargeCampaign{
-			Name: f.Name, TemplateID: f.TemplateID, Schedule: f.Schedule, NotAfter: f.NotAfter, FileName: f.FileName, Object: f.Object,
-		})
-		if err != nil {
-			return err
-		}
-		return p.Redirect(path)
-	}
-	f.CampaignID = random.UUID()
-	id, err := s.keep(p, f.upload)
-	if err != nil {
-		return err
-	}
-	return p.Redirect(reviewPath + "?upload=" + id)
-}
-
-// maxName is the maximum number of characters of a campaign's name.
-const maxName = 1000
-
-// check reads the file and adds the errors of the form.
-func (s *Pages) check(p *web.Page, f *form) error {
-	t, err := s.template(p, f.TemplateID)
-	switch {
-	case errors.Is(err, campaign.ErrNotFound):
-		f.Notes = append(f.Notes, note{"template", p.T("refusal.template_not_found")})
-	case err != nil:
-		return err
-	}
-	switch {
-	case f.Name == "":
-		f.Notes = append(f.Notes, note{"name", p.T("sending.no_name")})
-	case utf8.RuneCountInString(f.Name) > maxName:
-		f.Notes = append(f.Notes, note{"name", p.T("sending.long_name", p.Number(maxName))})
-	}
-	return s.takeFile(p, f, t.Variables())
-}
-
-// takeFile reads the file of the form, or the one of the upload being corrected, and
-// adds its errors.
-func (s *Pages) takeFile(p *web.Page, f *form, variables []string) error {
-	content, header, err := p.R.FormFile("file")
-	switch {
-	case err == nil:
-		defer func() { _ = content.Close() }() // it is in memory
-		if f.file, err = io.ReadAll(content); err != nil {
-			return fmt.Errorf("read an uploaded file: %w", err)
-		}
-		f.FileName = path.Base(header.Filename)
-	case f.From != "":
-		before, err := s.kept(p, f.From)
-		if err != nil {
-			return err
-		}
-		if f.file, f.FileName, f.Object = before.file, before.FileName, before.Object; f.Object != "" {
-			return nil // the import reads it
-		}
-	default:
-		f.Notes = append(f.Notes, note{"file", p.T("sending.no_file")})
-		return nil
-	}
-	t, err := readFile(f.file)
-	if err == nil {
-		err = t.fit(variables)
-	}
-	if err != nil {
-		f.From = "" // its file is not kept
-		f.Notes = append(f.Notes, note{"file", explain(p, err)})
-	}
-	return nil
-}
-
-// explain returns the text of a file's error.
-func explain(p *web.Page, err error) string {
-	if wrong, ok := errors.AsType[*fileError](err); ok {
-		text := p.T(wrong.key, wrong.args...)
-		if wrong.also != "" {
-			text += " " + p.T(wrong.also)
-		}
-		return text
-	}
-	return p.T("ui.bad_form")
 }

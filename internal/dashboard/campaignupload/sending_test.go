@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,39 +15,85 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/google/go-cmp/cmp"
 
+	intakeapp "campaign-dispatch/internal/app/intake"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/campaignupload"
+	"campaign-dispatch/internal/dashboard/followup"
+	"campaign-dispatch/internal/dashboard/imports"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// bench is a dashboard with the upload pages, a new tenant, and the real dispatch service
-// on the stack's tables and bucket.
+// bench is a dashboard with the form and the pages of submissions, a new tenant, and the real intake
+// and dispatch services on the stack's tables and bucket.
 type bench struct {
 	*webtest.Dashboard
 	t        *testing.T
 	store    *dynamotest.Store
+	blobs    *s3.Store
 	pages    *campaignupload.Pages
+	intake   *intake.Service
 	dispatch *flaky
+	tasks    *tasks
 	tenant   string
 	template string // needs nome
 	handoffs *handoffs
 	admin    webtest.Person
+}
+
+// tasks are the tasks that the requests leave to the intake function.
+type tasks struct {
+	mu  sync.Mutex
+	all []submission.Task
+}
+
+func (q *tasks) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var t submission.Task
+	q.all = append(q.all, t)
+	return json.Unmarshal(body, &q.all[len(q.all)-1])
+}
+
+// run does the tasks, as the intake function does.
+func (b *bench) run() {
+	b.t.Helper()
+	for len(b.tasks.all) > 0 {
+		all := b.tasks.all
+		b.tasks.all = nil
+		for _, err := range b.intake.Worker.Handle(b.t.Context(), all) {
+			if err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// both are the pages of the form and those of submissions.
+type both struct {
+	form        *campaignupload.Pages
+	submissions *imports.Pages
+}
+
+func (p both) Register(ui *web.UI, mux *http.ServeMux) {
+	p.form.Register(ui, mux)
+	p.submissions.Register(ui, mux)
 }
 
 type handoffs struct {
@@ -64,34 +111,17 @@ func (h *handoffs) Schedule(_ context.Context, b campaign.Batch) error {
 // flaky is a dispatch service that can fail after some accepted calls.
 type flaky struct {
 	*dispatch.Service
-	left    int    // calls that succeed; negative for all
-	judging func() // called before each check, where there is one
-	making  func() // called before each acceptance, where there is one
-	taken   func() // called after each acceptance, where there is one
+	left int // calls that succeed; negative for all
 }
 
 var errAway = errors.New("the table is away")
-
-func (f *flaky) Check(ctx context.Context, c dispatch.Call) (dispatch.Verdict, error) {
-	if f.judging != nil {
-		f.judging()
-	}
-	return f.Service.Check(ctx, c)
-}
 
 func (f *flaky) Accept(ctx context.Context, c dispatch.Call) (dispatch.Receipt, error) {
 	if f.left == 0 {
 		return dispatch.Receipt{}, errAway
 	}
 	f.left--
-	if f.making != nil {
-		f.making()
-	}
-	r, err := f.Service.Accept(ctx, c)
-	if err == nil && f.taken != nil {
-		f.taken()
-	}
-	return r, err
+	return f.Service.Accept(ctx, c)
 }
 
 func newBench(t *testing.T) *bench {
@@ -103,17 +133,26 @@ func newBench(t *testing.T) *bench {
 	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
-	blobs := &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
-	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), handoffs: &handoffs{}}
+	blobs := s3.New(cfg, env["BUCKET"], true)
+	b := &bench{t: t, store: store, blobs: blobs, tasks: &tasks{}, tenant: "t-" + strings.ToLower(rand.Text()), handoffs: &handoffs{}}
 	b.template = b.putTemplate(b.tenant, "Olá {{nome}}")
 	b.dispatch = &flaky{Service: &dispatch.Service{
 		Store: store, Blobs: blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
 		Now: clock, Lead: 5 * time.Minute, Grace: time.Minute,
 	}, left: -1}
-	b.pages = &campaignupload.Pages{
-		Store: store, Blobs: blobs, Dispatch: b.dispatch, OptOuts: &optout.Book{Store: store, Now: clock}, Now: clock, Lead: 5 * time.Minute, Upload: noUpload,
+	book := &optout.Book{Store: store, Now: clock}
+	b.intake = &intake.Service{
+		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: b.tasks, Now: clock, Lead: 5 * time.Minute, AtOnce: time.Minute,
+		Worker: &intake.Worker{
+			Store: store, Blobs: blobs, Tasks: b.tasks, Now: clock, PartLines: campaign.MaxMessages, OptOuts: book, Dispatch: b.dispatch,
+			Open: intakeapp.Opener(blobs),
+		},
 	}
-	b.Dashboard = webtest.New(t, campaignupload.Area(), b.pages, clock)
+	b.pages = &campaignupload.Pages{
+		Store: store, Blobs: blobs, Intake: b.intake, Exports: &exports{}, Now: clock, Lead: 5 * time.Minute, Upload: noUpload,
+	}
+	submissions := &imports.Pages{Store: store, Intake: b.intake, Now: clock, DropDraft: b.pages.DropDraft}
+	b.Dashboard = webtest.Serve(t, webtest.UI(t, clock), campaignupload.Area(), both{b.pages, submissions}, imports.Area(), followup.Area())
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)
 	return b
 }
@@ -181,21 +220,35 @@ func (b *bench) uploadTo(path string, who webtest.Person, file string, change fi
 	return who.Do(r)
 }
 
-// review uploads a file. It returns the review page and its path.
+// review uploads a file. It returns the page of its submission and its path.
 func (b *bench) review(file string, change fields) (webtest.Answer, string) {
 	b.t.Helper()
 	got := b.upload(b.admin, file, change)
-	if got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, "/dashboard/campaigns/new/review?upload=") {
+	if got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, imports.Path+"/") {
 		b.t.Fatalf("answered %d to %q\n%s", got.Status, got.Location, got.Text())
 	}
 	return b.admin.Get(got.Location), got.Location
 }
 
 // confirm posts the form of a review.
-func (b *bench) confirm(page webtest.Answer) webtest.Answer {
+func (b *bench) confirm(page webtest.Answer, address string) webtest.Answer {
 	b.t.Helper()
-	form := url.Values{"upload": {page.Value("upload")}, "version": {page.Value("version")}, "now": {page.Value("now")}}
-	return b.admin.Post("/dashboard/campaigns/new/confirm", form)
+	return b.admin.Post(address+"/confirm", url.Values{"hash": {page.Value("hash")}})
+}
+
+// campaignOf returns the path of the campaign of a submission.
+func campaignOf(address string) string {
+	return web.Root + "/campaigns/" + strings.TrimPrefix(address, imports.Path+"/")
+}
+
+// exports has one list of recipients.
+type exports struct{ list campaign.Export }
+
+func (e *exports) Find(_ context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
+	if id != e.list.ID || exportID != e.list.ExportID {
+		return campaign.Export{}, &httpapi.Problem{Status: http.StatusNotFound}
+	}
+	return e.list, nil
 }
 
 func says(t *testing.T, page webtest.Answer, status int, texts ...string) {
@@ -212,6 +265,34 @@ func says(t *testing.T, page webtest.Answer, status int, texts ...string) {
 
 const file = "phone;uid;nome\n11987654321;a;Ana\n11987654322;b;Bia\n"
 
+// A list of an earlier campaign's recipients is the file of the next one, and of a draft.
+func TestList(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(file, fields{"name": "Natal"})
+	b.confirm(page, address)
+	list := campaign.Export{
+		ID: b.handoffs.batches[0].ID, ExportID: uuid(), Secret: uuid(), Kind: campaign.ExportRecipients, Audience: campaign.AudienceUnread,
+		State: campaign.ExportCompleted, Lines: 2, Parts: 1,
+	}
+	b.pages.Exports.(*exports).list = list
+	if err := b.blobs.Put(t.Context(), list.Blob(), []byte(file), "text/csv"); err != nil {
+		t.Fatal(err)
+	}
+	query := url.Values{"list": {list.CampaignID + "/" + list.ExportID}, "template": {b.template}}
+	form := b.admin.Get("/dashboard/campaigns/new?" + query.Encode())
+	says(t, form, http.StatusOK, "Did not read: Natal")
+	page, _ = b.review(none, fields{"name": "De novo", "list": form.Value("list"), "draft": form.Value("draft")})
+	says(t, page, http.StatusOK, "Send to 2 people", "Did not read: Natal")
+	id := b.drafted(none, fields{"name": "Rascunho", "list": form.Value("list")})
+	page, _ = b.review(none, fields{"name": "Rascunho", "draft": id, "draftVersion": "1"})
+	says(t, page, http.StatusOK, "Send to 2 people")
+	other := b.SignIn("another", web.RoleAdmin)
+	says(t, other.Get("/dashboard/campaigns/new?"+query.Encode()), http.StatusNotFound)
+	says(t, b.upload(other, none, fields{"list": form.Value("list")}), http.StatusUnprocessableEntity, "Choose the file")
+}
+
+// A small campaign is sent in the request, once.
 func TestConfirm_SendsOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -220,57 +301,54 @@ func TestConfirm_SendsOnce(t *testing.T) {
 	if len(b.handoffs.batches) > 0 {
 		t.Fatal("the review has sent it")
 	}
-	first := b.confirm(page)
-	again := b.confirm(page)
-	if first.Status != http.StatusSeeOther || first.Location != again.Location {
-		t.Fatalf("answered %d %q, then %q\n%s", first.Status, first.Location, again.Location, first.Text())
+	first := b.confirm(page, address)
+	if first.Status != http.StatusSeeOther || first.Location != address {
+		t.Fatalf("answered %d %q\n%s", first.Status, first.Location, first.Text())
 	}
-	id := strings.TrimPrefix(first.Location, "/dashboard/campaigns/")
-	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].CampaignID != id || b.handoffs.batches[0].Accepted != 2 {
+	if got := b.admin.Follow(first); got.Location != campaignOf(address) {
+		t.Errorf("what was sent leads to %q\n%s", got.Location, got.Text())
+	}
+	b.confirm(page, address)
+	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].CampaignID != strings.TrimPrefix(address, imports.Path+"/") || b.handoffs.batches[0].Accepted != 2 {
 		t.Errorf("handed on: %+v", b.handoffs.batches)
 	}
 	if diff := cmp.Diff([]string{"admin@example.com campaign.dispatch Campanha"}, b.Audited()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
-	if later := b.admin.Get(address); later.Location != first.Location {
-		t.Errorf("the review of a campaign that was sent leads to %q", later.Location)
+	if len(b.tasks.all) > 0 {
+		t.Errorf("left to the intake function: %+v", b.tasks.all)
 	}
 }
 
 func TestReview_EveryLine(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	page, _ := b.review("phone;uid;nome\n11987654321;a;Jo\xe3o\n5511987654321;b;Bia\n119;c;Caio\n5,51199E+12;d;Davi\n;e;Eva\n", nil)
-	says(t, page, http.StatusOK, "Messages to send 1", "Invalid numbers 3", "Repeated numbers 1", "read as Windows-1252", "Olá João",
-		"4 119 Too many or too few digits", "5 5,51199E+12 Excel has shortened the number", "6 The phone number is empty", "3 5511987654321 2")
-
-	page, _ = b.review("phone;uid;nome\n11987654321;a;\n11987654322;;Bia\n", nil)
-	for _, untrue := range []string{"Messages to send", "As soon as you confirm", "What will be sent"} {
-		if strings.Contains(page.Text(), untrue) {
-			t.Errorf("the review of what cannot be sent says %q", untrue)
+	page, address := b.review("phone;uid;nome\n11987654321;a;Jo\xe3o\n5511987654321;b;Bia\n119;c;Caio\n5,51199E+12;d;Davi\n;e;Eva\n11987654322;f;\n11987654323;;Gil\n", nil)
+	says(t, page, http.StatusOK, "Messages to send 1", "Lines with a problem 2", "Invalid numbers 3", "Repeated numbers 1", "read as Windows-1252", "Olá João",
+		"Send to 1 person, 6 lines are left out", "nome is missing 1 7", "The customer's code (uid) is missing 1 8")
+	for _, want := range []string{`"3";"Repeated number`, `"5";"Excel has shortened`, `"6";"The phone number is empty`, `"7";"nome is missing";"11987654322";"f";""`} {
+		if all := b.admin.Get(address + "/left-out").Body; !strings.Contains(all, want) {
+			t.Errorf("the download lacks %s:\n%s", want, all)
 		}
 	}
-	says(t, page, http.StatusOK, "cannot be sent yet", "Lines in the file 2", "2 nome The value of this variable", "3 uid The customer code (uid) is empty")
+	b.confirm(page, address)
+	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].Accepted != 1 {
+		t.Errorf("handed on: %+v", b.handoffs.batches)
+	}
+	page, _ = b.review("phone;uid;nome\n119;a;Ana\n11987654322;;Bia\n", nil)
+	says(t, page, http.StatusOK, "cannot be sent yet", "No line of the file can be sent")
 	if strings.Contains(page.Text(), "Send to") {
 		t.Error("the review offers to send it")
 	}
-	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/new/review") || len(b.handoffs.batches) > 0 {
-		t.Errorf("confirming leads to %q, handed off %+v", got.Location, b.handoffs.batches)
-	}
-	if audited := b.Audited(); len(audited) > 0 {
-		t.Errorf("what was not sent is in the audit log: %q", audited)
-	}
-	page, _ = b.review("phone;uid;nome\n119;a;Ana\n", nil)
-	says(t, page, http.StatusOK, "None of the file's numbers is valid")
 }
 
 func TestReview_ColumnsOfOtherNames(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	page, _ := b.review("NOME;Celular;Código\nAna;(11) 98765-4321;a\nBia;11987654322;b\n", nil)
+	page, address := b.review("NOME;Celular;Código\nAna;(11) 98765-4321;a\nBia;11987654322;b\n", nil)
 	says(t, page, http.StatusOK, "Messages to send 2", "Olá Ana",
 		"The phone numbers are from the column Celular.", "The uid of each message is from the column Código.")
-	b.confirm(page)
+	b.confirm(page, address)
 	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].Accepted != 2 {
 		t.Errorf("handed on: %+v", b.handoffs.batches)
 	}
@@ -280,14 +358,27 @@ func TestReview_ColumnsOfOtherNames(t *testing.T) {
 	}
 }
 
+// Columns that are not clear by their names are chosen once, and remembered.
+func TestColumns_Unclear(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const unclear = "Contato;Cadastro;Cliente\n11987654321;a;Ana\n"
+	page, address := b.review(unclear, nil)
+	says(t, page, http.StatusOK, "Which column is which", "11987654321")
+	chosen := b.admin.Post(address+"/columns", url.Values{"was": {page.Value("was")}, "phone": {"0"}, "uid": {"1"}, "v0": {"2"}})
+	says(t, b.admin.Get(chosen.Location), http.StatusOK, "Send to 1 person", "Olá Ana")
+	page, _ = b.review(unclear, nil)
+	says(t, page, http.StatusOK, "Send to 1 person", "Olá Ana")
+}
+
 func TestConfirm_Scheduled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	page, _ := b.review(file, fields{"schedule": "2037-11-21T12:03", "notAfter": "2037-11-21T11:00"})
-	says(t, page, http.StatusOK, "at least 5 minutes ahead", "deadline must be later")
-	page, _ = b.review(file, fields{"schedule": "2037-11-22T09:00", "notAfter": "2037-11-22T20:00"})
+	page, _ := b.review(file, fields{"notAfter": "2037-11-21T11:00"})
+	says(t, page, http.StatusOK, "cannot be sent yet", "deadline must be later")
+	page, address := b.review(file, fields{"schedule": "2037-11-22T09:00", "notAfter": "2037-11-22T20:00"})
 	says(t, page, http.StatusOK, "22 Nov 2037, 09:00", "22 Nov 2037, 20:00", "Schedule for")
-	b.confirm(page)
+	b.confirm(page, address)
 	if diff := cmp.Diff([]string{"admin@example.com campaign.schedule Campanha"}, b.Audited()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
@@ -308,34 +399,71 @@ func TestReview_InvalidURLs(t *testing.T) {
 	says(t, page, http.StatusOK, "not https:// with the values of the file: 2. The first one is on line 3", "Messages to send 3", "Opens a link: Ver")
 }
 
-func TestReview_CorrectedForm(t *testing.T) {
+// The name, the time, the template and the file of a review can be corrected.
+func TestReview_Corrected(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	page, _ := b.review(file, nil)
-	b.confirm(page)
-	page, address := b.review(file, nil)
+	page, sent := b.review(file, nil)
+	b.confirm(page, sent)
+	page, address := b.review(file, fields{"schedule": "2037-11-22T09:00"})
 	says(t, page, http.StatusOK, "Another campaign has this name already")
-	id := strings.TrimPrefix(address, "/dashboard/campaigns/new/review?upload=")
+	seen := page.Value("hash")
+	id := strings.TrimPrefix(address, imports.Path+"/")
 	form := b.admin.Get("/dashboard/campaigns/new?from=" + id)
 	says(t, form, http.StatusOK, "lista.csv")
+	if !strings.Contains(form.Body, `value="2037-11-22T09:00"`) {
+		t.Error("the form lacks the time")
+	}
+	named, at := b.review(none, fields{"from": id, "name": "Outra campanha", "schedule": "2037-11-23T09:00"})
+	says(t, named, http.StatusOK, "Outra campanha", "23 Nov 2037, 09:00", "Schedule for 2 people")
+	if at != address || named.Value("hash") == seen {
+		t.Errorf("the corrected campaign is at %s, want %s; with another time it has the same hash: %t", at, address, named.Value("hash") == seen)
+	}
+	other := b.putTemplate(b.tenant, "{{nome}}, {{cupom}}")
+	page, _ = b.review(none, fields{"from": id, "name": "Outra campanha", "template": other})
+	says(t, page, http.StatusOK, "Which column is which", "In the text: cupom")
 	page, _ = b.review(none, fields{"from": id, "name": "Outra campanha"})
-	says(t, page, http.StatusOK, "Review: Outra campanha", "Messages to send 2", "Send to")
-	says(t, b.upload(b.admin, "", fields{"from": id}), http.StatusUnprocessableEntity, "The file is empty")
+	says(t, page, http.StatusOK, "Send to 2 people", "Olá Ana")
+	says(t, b.upload(b.admin, "", fields{"from": id}), http.StatusUnprocessableEntity, "The file is empty", "lista.csv")
+	draft := b.admin.Get("/dashboard/campaigns/new?from=" + id).Value("draft")
+	page, at = b.review(numbers(3), fields{"from": id, "draft": draft})
+	says(t, page, http.StatusOK, "Messages to send 3")
+	says(t, b.admin.Get(address), http.StatusOK, "discarded")
+	if at == address {
+		t.Error("another file has the same submission")
+	}
 }
 
-func TestConfirm_ResumesAfterFailure(t *testing.T) {
+// Another file from the same form replaces the review of the first, and nobody sends what was corrected
+// meanwhile.
+func TestReview_TwoTabs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(file, nil)
+	b.review(none, fields{"from": strings.TrimPrefix(address, imports.Path+"/"), "schedule": "2037-11-23T09:00"})
+	says(t, b.confirm(page, address), http.StatusConflict, "Something has changed")
+	form := fields{"draft": uuid()}
+	_, first := b.review(file, form)
+	if _, again := b.review(file, form); again != first {
+		t.Errorf("the same form leads to %s, and then to %s", first, again)
+	}
+	b.review(numbers(3), form)
+	says(t, b.admin.Get(first), http.StatusOK, "discarded")
+	if len(b.handoffs.batches) > 0 {
+		t.Errorf("handed on: %+v", b.handoffs.batches)
+	}
+}
+
+// What a request cannot send is left to the intake function.
+func TestConfirm_DispatchFails(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(numbers(4001), nil)
 	says(t, page, http.StatusOK, "Messages to send 4,001")
 	b.dispatch.left = 2
-	says(t, b.confirm(page), http.StatusInternalServerError)
-	page = b.admin.Get(address)
-	says(t, page, http.StatusOK, "2 of 3 parts of this campaign were accepted already", "Messages to send 1", "Continue sending")
+	says(t, b.admin.Follow(b.confirm(page, address)), http.StatusOK, "Messages queued for sending: 4,000 of 4,001")
 	b.dispatch.left = -1
-	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/") {
-		t.Fatalf("answered %d %q", got.Status, got.Location)
-	}
+	b.run()
 	var sizes []int
 	for _, batch := range b.handoffs.batches {
 		sizes = append(sizes, batch.Accepted)
@@ -353,19 +481,12 @@ func TestConfirm_TemplateChanged(t *testing.T) {
 	if _, err := b.store.PutTemplate(t.Context(), changed); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.confirm(page); got.Location != address || len(b.handoffs.batches) > 0 {
-		t.Fatalf("led to %q, handed on %+v", got.Location, b.handoffs.batches)
+	says(t, b.confirm(page, address), http.StatusConflict, "The template has changed")
+	if len(b.handoffs.batches) > 0 {
+		t.Fatalf("handed on %+v", b.handoffs.batches)
 	}
-	says(t, b.admin.Get(address), http.StatusOK, "Tchau Ana", "version 2")
-	changed.Text = "{{nome}} {{cupom}}"
-	if _, err := b.store.PutTemplate(t.Context(), changed); err != nil {
-		t.Fatal(err)
-	}
-	page = b.admin.Get(address)
-	says(t, page, http.StatusOK, "The column cupom is missing", "version 3")
-	if got := b.confirm(page); got.Location != address || len(b.handoffs.batches) > 0 {
-		t.Errorf("led to %q, handed on %+v", got.Location, b.handoffs.batches)
-	}
+	page, _ = b.review(none, fields{"from": strings.TrimPrefix(address, imports.Path+"/")})
+	says(t, page, http.StatusOK, "Tchau Ana", "version 2", "Send to 2 people")
 }
 
 func TestUpload_WrongInput(t *testing.T) {
@@ -382,14 +503,13 @@ func TestUpload_WrongInput(t *testing.T) {
 		"no file":            {none, nil, "Choose the file"},
 		"an empty file":      {"", nil, "The file is empty"},
 		"no such template":   {file, fields{"template": strings.Repeat("x", 3000)}, "There is no such template"},
-		"a column missing":   {"phone;uid;Name\n1;a;Ana\n", nil, "The column nome is missing. In its first line, the file has: phone, uid, Name."},
-		"all missing":        {"contato\n1\n", nil, "The columns phone, uid, nome are missing. In its first line, the file has: contato. The uid is what"},
-		"too many columns":   {"phone;uid;nome" + strings.Repeat(";", 5000) + "\n1;a\n", nil, "more than 100 columns"},
+		"too soon":           {file, fields{"schedule": "2037-11-21T12:03"}, "at least 5 minutes ahead"},
+		"no time":            {file, fields{"schedule": "x"}, "at least 5 minutes ahead"},
 		"no template":        {file, fields{"template": uuid()}, "There is no such template"},
 		"a foreign template": {file, fields{"template": foreign}, "There is no such template"},
-		"a workbook":         {"PK\x03\x04", nil, "This is an Excel workbook"},
-		"no uid":             {"phone;nome\n1;Ana\n", nil, "The column uid is missing"},
-		"too many cells":     {"phone;uid;nome\n1;a;b;c\n", nil, "Line 2: it has 4 columns"},
+		"a corrected file":   {none, fields{"from": uuid()}, "Choose the file"},
+		"an erased draft":    {none, fields{"draft": uuid(), "draftVersion": "2"}, "Choose the file"},
+		"no list":            {none, fields{"list": uuid() + "/" + uuid()}, "Choose the file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -398,27 +518,49 @@ func TestUpload_WrongInput(t *testing.T) {
 	}
 }
 
+// A file that cannot be read says why, and what was entered is not lost.
+func TestUpload_InvalidFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for file, want := range map[string]string{
+		"phone;uid;nome" + strings.Repeat(";", 5000) + "\n1;a\n": "more than 100 columns",
+		"PK\x03\x04":                "damaged or has a password",
+		"\xd0\xcf\x11\xe0":          "This is an Excel workbook",
+		"phone;uid;nome\n1;a;b;c\n": "Line 2: it has 4 columns",
+		"phone;uid;nome\n":          "only its first line",
+	} {
+		page, address := b.review(file, fields{"name": "Natal"})
+		says(t, page, http.StatusOK, want)
+		if form := b.admin.Get("/dashboard/campaigns/new?from=" + strings.TrimPrefix(address, imports.Path+"/")); !strings.Contains(form.Body, `value="Natal"`) {
+			t.Errorf("%s: the name is lost", want)
+		}
+	}
+}
+
 func TestUpload_Roles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(file, fields{"name": "<script>alert(1)</script>"})
-	if strings.Contains(page.Body, "<script>alert") || !strings.Contains(page.Text(), "Review: <script>alert(1)</script>") {
+	if strings.Contains(page.Body, "<script>alert") || !strings.Contains(page.Text(), "<script>alert(1)</script>") {
 		t.Error("the name is not shown as text")
 	}
 	viewer, other := b.SignIn(b.tenant, web.RoleViewer), b.SignIn("t-other", web.RoleAdmin)
-	for _, path := range []string{"/dashboard/campaigns/new", "/dashboard/campaigns/new/columns", "/dashboard/campaigns/new/example", address} {
+	for _, path := range []string{"/dashboard/campaigns/new", "/dashboard/campaigns/new/columns", "/dashboard/campaigns/new/example"} {
 		says(t, viewer.Get(path), http.StatusForbidden)
 	}
 	says(t, b.upload(viewer, file, nil), http.StatusForbidden)
 	says(t, b.upload(b.admin, file, fields{"csrf": "wrong"}), http.StatusForbidden)
-	form := url.Values{"upload": {page.Value("upload")}, "version": {"1"}}
-	says(t, viewer.Post("/dashboard/campaigns/new/confirm", form), http.StatusForbidden)
-	says(t, other.Post("/dashboard/campaigns/new/confirm", form), http.StatusNotFound)
+	form := url.Values{"hash": {page.Value("hash")}}
+	says(t, viewer.Post(address+"/confirm", form), http.StatusForbidden)
+	says(t, other.Post(address+"/confirm", form), http.StatusNotFound)
 	says(t, other.Get(address), http.StatusNotFound)
+	id := strings.TrimPrefix(address, imports.Path+"/")
+	says(t, other.Get("/dashboard/campaigns/new?from="+id), http.StatusNotFound)
+	says(t, b.upload(other, none, fields{"from": id}), http.StatusUnprocessableEntity, "Choose the file")
+	says(t, other.Post("/dashboard/campaigns/new/draft", url.Values{"submission": {id}}), http.StatusNotFound)
 	says(t, other.Get("/dashboard/campaigns/new/example?template="+b.template), http.StatusNotFound)
-	says(t, b.admin.Get("/dashboard/campaigns/new/review?upload=../errors/x"), http.StatusNotFound)
 	form.Set("csrf", "")
-	says(t, b.admin.Post("/dashboard/campaigns/new/confirm", form), http.StatusForbidden)
+	says(t, b.admin.Post(address+"/confirm", form), http.StatusForbidden)
 	if len(b.handoffs.batches) > 0 {
 		t.Errorf("handed on: %+v", b.handoffs.batches)
 	}
@@ -448,85 +590,6 @@ func TestForm_Columns(t *testing.T) {
 	}
 	page, _ := b.review(example.Body, nil)
 	says(t, page, http.StatusOK, "Messages to send 1", "Send to")
-}
-
-// The rest of a campaign is sent at once if its scheduled time has passed.
-func TestConfirm_ResumesAfterScheduledTime(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	page, address := b.review(numbers(2001), fields{"schedule": "2037-11-21T13:00"})
-	b.dispatch.left = 1
-	says(t, b.confirm(page), http.StatusInternalServerError)
-	b.dispatch.left = -1
-	b.dispatch.Now = func() time.Time { return b.UI.Now().Add(2 * time.Hour) }
-	page = b.admin.Get(address)
-	says(t, page, http.StatusOK, "1 of 2 parts", "too late for the schedule", "As soon as you confirm", "Continue sending")
-	b.confirm(page)
-	if len(b.handoffs.batches) != 2 || b.handoffs.batches[1].Scheduled {
-		t.Errorf("handed on: %+v, want the second at once", b.handoffs.batches)
-	}
-}
-
-// The rest of a campaign goes with the parts that were rescheduled.
-func TestConfirm_ResumesRescheduled(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	page, address := b.review(numbers(2001), fields{"schedule": "2037-11-21T13:00"})
-	b.billing(t, campaign.Spending{Day: 100_000_000}) // for one part
-	if got := b.confirm(page); got.Location != address || len(b.handoffs.batches) != 1 {
-		t.Fatalf("led to %q, %d batches; want the review after 1", got.Location, len(b.handoffs.batches))
-	}
-	c, err := b.store.Dispatched(t.Context(), b.handoffs.batches[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	due := time.Date(2037, 11, 22, 16, 0, 0, 0, time.UTC)
-	if _, moved, err := b.store.MoveCampaign(t.Context(), c, due, due); err != nil || !moved {
-		t.Fatalf("rescheduled: %t, %v", moved, err)
-	}
-	b.billing(t, campaign.Spending{Day: 200_000_000})
-	page = b.admin.Get(address)
-	says(t, page, http.StatusOK, "1 of 2 parts", "22 Nov 2037, 13:00", "Continue sending")
-	if done := b.admin.Follow(b.confirm(page)).Text(); !strings.Contains(done, "is scheduled for 22 Nov 2037, 13:00") {
-		t.Error(done)
-	}
-	if len(b.handoffs.batches) != 2 || !b.handoffs.batches[1].Due.Equal(due) {
-		t.Errorf("handed on: %+v, want the second at %v", b.handoffs.batches, due)
-	}
-}
-
-// Each check of a part advances the clock by six seconds.
-func TestConfirm_CheckOutOfTime(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	page, address := b.review(numbers(28_001), nil)
-	says(t, page, http.StatusOK, "Messages to send 28,001")
-	var checked atomic.Int64
-	b.pages.Now = func() time.Time { return b.UI.Now().Add(time.Duration(checked.Load()) * 6 * time.Second) }
-	b.dispatch.judging = func() { checked.Add(1) }
-	page = b.admin.Get(address)
-	says(t, page, http.StatusOK, "There was no time to check the file beyond line", "split the file")
-	if strings.Contains(page.Text(), "Send to") || checked.Load() > 14 {
-		t.Errorf("%d of 15 parts were checked:\n%s", checked.Load(), page.Text())
-	}
-}
-
-// A campaign that was checked once resumes without another check.
-func TestConfirm_ResumesWithoutAnotherCheck(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	page, address := b.review(numbers(4001), nil)
-	b.dispatch.left = 1
-	says(t, b.confirm(page), http.StatusInternalServerError)
-	b.dispatch.left = -1
-	var asked atomic.Int64
-	b.pages.Now = func() time.Time { return b.UI.Now().Add(time.Duration(asked.Add(1)) * 8 * time.Second) }
-	page = b.admin.Get(address)
-	says(t, page, http.StatusOK, "1 of 3 parts", "Messages to send 2,000", "Continue sending")
-	b.pages.Now = b.UI.Now
-	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/") || len(b.handoffs.batches) != 3 {
-		t.Errorf("led to %q, %d batches", got.Location, len(b.handoffs.batches))
-	}
 }
 
 // numbers is a file of n recipients.
@@ -580,12 +643,10 @@ func (b *bench) billing(t *testing.T, limits campaign.Spending) {
 func TestConfirm_RefusalIsNotAudited(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	first, _ := b.review(file, nil)
+	first, sent := b.review(file, nil)
+	b.confirm(first, sent)
 	second, address := b.review(file, nil)
-	b.confirm(first)
-	if got := b.confirm(second); got.Location != address {
-		t.Errorf("led to %q", got.Location)
-	}
+	says(t, b.confirm(second, address), http.StatusConflict)
 	if diff := cmp.Diff([]string{"admin@example.com campaign.dispatch Campanha"}, b.Audited()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
@@ -594,57 +655,20 @@ func TestConfirm_RefusalIsNotAudited(t *testing.T) {
 func TestErrorFile_Lines(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	page, _ := b.review("phone;uid;nome\n\n11987654321;a;Ana\n(11) 98765-4321;b;Bia\n119;c;Caio\n", nil)
-	says(t, page, http.StatusOK, "Messages to send 1", "4 11987654321 3")
-	b.confirm(page)
+	page, address := b.review("phone;uid;nome\n\n11987654321;a;Ana\n(11) 98765-4321;b;Bia\n119;c;Caio\n", nil)
+	says(t, page, http.StatusOK, "Messages to send 1", "1 repeated number", "Lines: 4")
+	b.confirm(page, address)
 	if len(b.handoffs.batches) != 1 {
 		t.Fatalf("handed on: %+v", b.handoffs.batches)
 	}
-	rejected, err := b.dispatch.Blobs.Get(t.Context(), "errors/"+b.handoffs.batches[0].ErrorFile)
+	rejected, err := b.blobs.Get(t.Context(), "errors/"+b.handoffs.batches[0].ErrorFile)
 	if err != nil || !strings.Contains(string(rejected), `"5","119","c",`) {
 		t.Errorf("error file %q (%v), want line 5", rejected, err)
 	}
 }
 
-// broken is a store that fails to read batches.
-type broken struct {
-	memory
-	reads *int
-}
-
-func (s broken) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
-	*s.reads++
-	return campaign.Batch{}, errors.New("the table does not answer")
-}
-
-func TestReview_BatchesNotReadable(t *testing.T) {
-	t.Parallel()
-	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
-	reads := 0
-	pages := &campaignupload.Pages{
-		Store: broken{reads: &reads}, Dispatch: memory{}, OptOuts: memory{}, Now: now,
-		Blobs: memory{`{"name":"n","templateId":"5b0e6d3c-0000-4000-8000-000000000001"}` + "\n" + numbers(9000)}, // 5 parts
-	}
-	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
-	got := who.Get("/dashboard/campaigns/new/review?upload=AAAAAAAAAAAAAAAAAAAAAA")
-	if got.Status != http.StatusInternalServerError || reads != 1 {
-		t.Errorf("answered %d after %d reads, want 500 after 1", got.Status, reads)
-	}
-}
-
-func BenchmarkReview(b *testing.B) {
-	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
-	pages := &campaignupload.Pages{Store: memory{}, Blobs: memory{`{"name":"n","templateId":"5b0e6d3c-0000-4000-8000-000000000001"}` + "\n" + numbers(100)}, Dispatch: memory{}, OptOuts: memory{}, Now: now}
-	who := webtest.New(b, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
-	for b.Loop() {
-		if got := who.Get("/dashboard/campaigns/new/review?upload=AAAAAAAAAAAAAAAAAAAAAA"); got.Status != http.StatusOK {
-			b.Fatalf("answered %d", got.Status)
-		}
-	}
-}
-
-// memory holds the rows that the pages read, so that the benchmark measures the pages.
-type memory struct{ upload string }
+// memory is a tenant without anything.
+type memory struct{}
 
 func (m memory) Templates(context.Context, string) ([]campaign.Template, error) { return nil, nil }
 
@@ -658,16 +682,6 @@ func (memory) ApprovalFrom(context.Context, string) (int, error) { return 0, nil
 
 func (memory) SaveApprovalFrom(context.Context, string, int, int) error { return nil }
 
-func (memory) Approval(context.Context, string, string) (campaign.Approval, error) {
-	return campaign.Approval{}, campaign.ErrNotFound
-}
-
-func (memory) AskApproval(context.Context, campaign.Approval) error { return nil }
-
-func (memory) SaveApproval(context.Context, campaign.Approval, campaign.ApprovalState) error {
-	return nil
-}
-
 func (memory) Drafts(context.Context, string) ([]campaign.Draft, error) { return nil, nil }
 
 func (memory) Draft(context.Context, string, string) (campaign.Draft, error) {
@@ -680,33 +694,13 @@ func (memory) DeleteDraft(context.Context, campaign.Draft) (bool, error) { retur
 
 func (memory) Delete(context.Context, string) error { return nil }
 
-func (memory) Tenant(context.Context, string) (campaign.Tenant, error) { return campaign.Tenant{}, nil }
-
-func (memory) Agent(context.Context, string) (campaign.Agent, error) { return campaign.Agent{}, nil }
-
-func (memory) Of(context.Context, string) (func(string) bool, error) {
-	return func(string) bool { return false }, nil
-}
-
 func (memory) Dispatched(context.Context, campaign.ID) (campaign.Campaign, error) {
 	return campaign.Campaign{}, nil
 }
 
-func (m memory) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
-	return campaign.Batch{}, campaign.ErrNotFound
-}
-
 func (m memory) Put(context.Context, string, []byte, string) error { return nil }
 
-func (m memory) Get(context.Context, string) ([]byte, error) { return []byte(m.upload), nil }
-
-func (memory) Check(context.Context, dispatch.Call) (dispatch.Verdict, error) {
-	return dispatch.Verdict{Accepted: 100}, nil
-}
-
-func (memory) Accept(context.Context, dispatch.Call) (dispatch.Receipt, error) {
-	return dispatch.Receipt{Accepted: 100}, nil
-}
+func (m memory) Get(context.Context, string) ([]byte, error) { return nil, campaign.ErrNotFound }
 
 // The review names the people who get a message, those who opted out, and how long it takes.
 func TestReview_Outlook(t *testing.T) {
@@ -744,23 +738,22 @@ func TestReview_Samples(t *testing.T) {
 	if strings.Contains(page.Text(), "Previous") {
 		t.Error("the first person has a previous one")
 	}
-	says(t, b.admin.Get(address+"&person=3"), http.StatusOK, "Olá Caio", "line 4 of the file", "Previous")
-	id := page.Value("upload")
+	says(t, b.admin.Get(address+"?person=3"), http.StatusOK, "Olá Caio", "line 4 of the file", "Previous")
 	script := b.admin
 	script.Header = http.Header{"Hx-Request": {"true"}}
-	part := script.Get("/dashboard/campaigns/new/review/sample?upload=" + id + "&person=2")
+	part := script.Get(address + "/sample?person=2")
 	says(t, part, http.StatusOK, "Olá Bia")
 	if strings.Contains(part.Body, "<main") {
 		t.Error("the update is a whole page")
 	}
 	for _, wrong := range []string{"0", "4", "x", "-1"} {
-		if a := script.Get("/dashboard/campaigns/new/review/sample?upload=" + id + "&person=" + wrong); a.Status != http.StatusNotFound {
+		if a := script.Get(address + "/sample?person=" + wrong); a.Status != http.StatusNotFound {
 			t.Errorf("person %s answers %d, want 404", wrong, a.Status)
 		}
 	}
 	other := b.SignIn("another", web.RoleAdmin)
 	other.Header = script.Header
-	if a := other.Get("/dashboard/campaigns/new/review/sample?upload=" + id); a.Status != http.StatusNotFound {
+	if a := other.Get(address + "/sample"); a.Status != http.StatusNotFound {
 		t.Errorf("another tenant: %d, want 404", a.Status)
 	}
 }
@@ -784,13 +777,13 @@ func TestDraft(t *testing.T) {
 	id := b.drafted(file, fields{"name": "Natal", "schedule": "2037-11-22T09:00"})
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Natal", "lista.csv", "22 Nov 2037, 09:00", "admin@example.com")
 	open := b.admin.Get("/dashboard/campaigns/new?draft=" + id)
-	if !strings.Contains(open.Body, `value="Natal"`) || !strings.Contains(open.Body, `value="2037-11-22T09:00"`) || open.Value("from") == "" || !strings.Contains(open.Text(), "lista.csv") {
+	if !strings.Contains(open.Body, `value="Natal"`) || !strings.Contains(open.Body, `value="2037-11-22T09:00"`) || !strings.Contains(open.Text(), "lista.csv") {
 		t.Fatalf("the draft opens with %s", open.Body)
 	}
-	form := fields{"name": "Natal", "from": open.Value("from"), "draft": id, "draftVersion": open.Value("draftVersion")}
-	page, _ := b.review(none, form)
+	form := fields{"name": "Natal", "draft": id, "draftVersion": open.Value("draftVersion")}
+	page, address := b.review(none, form)
 	says(t, page, http.StatusOK, "Send to 2 people")
-	if sent := b.confirm(page); !strings.HasPrefix(sent.Location, "/dashboard/campaigns/") || len(b.handoffs.batches) != 1 {
+	if sent := b.confirm(page, address); sent.Location != address || len(b.handoffs.batches) != 1 {
 		t.Fatalf("confirmed to %q, handed on %d", sent.Location, len(b.handoffs.batches))
 	}
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "No drafts")
@@ -809,16 +802,35 @@ func TestDraft_TwoTabs(t *testing.T) {
 	other := fields{"name": "Outro", "draft": id, "draftVersion": "1"}
 	refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file+"11987654323;c;Caio\n", other)
 	says(t, refused, http.StatusConflict, "while you were editing it")
-	if !strings.Contains(refused.Body, `value="Outro"`) || refused.Value("from") == "" {
-		t.Errorf("the form lost the name or the file: %s", refused.Body)
+	says(t, refused, http.StatusConflict, "Choose the file again: lista.csv.")
+	if !strings.Contains(refused.Body, `value="Outro"`) {
+		t.Errorf("the form lost the name: %s", refused.Body)
 	}
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Dois")
 	stored := b.admin.Get("/dashboard/campaigns/new?draft=" + id)
-	page, _ := b.review(none, fields{"name": "Dois", "from": stored.Value("from"), "draft": id, "draftVersion": stored.Value("draftVersion")})
+	page, _ := b.review(none, fields{"name": "Dois", "draft": id, "draftVersion": stored.Value("draftVersion")})
 	says(t, page, http.StatusOK, "Send to 2 people")
-	other["from"], other["draftVersion"] = refused.Value("from"), refused.Value("draftVersion")
+	other["draftVersion"] = refused.Value("draftVersion")
 	b.drafted(none, other)
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Outro", "lista.csv")
+}
+
+// The campaign under review can be saved as a draft, and is no longer under review then.
+func TestDraft_OfReview(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, address := b.review(file, fields{"name": "Natal"})
+	form := url.Values{"submission": {strings.TrimPrefix(address, imports.Path+"/")}}
+	if a := b.admin.Post("/dashboard/campaigns/new/draft", form); a.Location != campaignupload.DraftsPath {
+		t.Fatalf("saving a draft: %d to %q\n%s", a.Status, a.Location, a.Text())
+	}
+	says(t, b.admin.Get(address), http.StatusOK, "discarded")
+	list := b.admin.Get(campaignupload.DraftsPath)
+	says(t, list, http.StatusOK, "Natal", "lista.csv")
+	_, id, _ := strings.Cut(list.Body, "?draft=")
+	open := b.admin.Get("/dashboard/campaigns/new?draft=" + id[:len(uuid())])
+	page, _ := b.review(none, fields{"name": "Natal", "draft": open.Value("draft"), "draftVersion": open.Value("draftVersion")})
+	says(t, page, http.StatusOK, "Send to 2 people", "Olá Ana")
 }
 
 // Sending a version of a draft does not delete a later one.
@@ -830,11 +842,11 @@ func TestDraft_SavedWhileSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := b.drafted(file, fields{"name": "Um"})
-		page, _ := b.review(file, fields{"draft": id, "draftVersion": "1"})
+		page, address := b.review(file, fields{"draft": id, "draftVersion": "1"})
 		b.drafted(none, fields{"name": "Dois", "draft": id, "draftVersion": "1"})
-		if asked := b.confirm(page); rule > 0 {
-			hash := url.Values{"decision": {"approve"}, "hash": {b.admin.Get(asked.Location).Value("hash")}}
-			b.SignIn(b.tenant, web.RoleApprover).Post(asked.Location, hash)
+		if b.confirm(page, address); rule > 0 {
+			hash := url.Values{"decision": {"approve"}, "hash": {page.Value("hash")}}
+			b.SignIn(b.tenant, web.RoleApprover).Post(address+"/decide", hash)
 		}
 		if len(b.handoffs.batches) != 1 {
 			t.Errorf("%s: handed on %d batches, want 1", name, len(b.handoffs.batches))
@@ -855,7 +867,7 @@ func TestDraft_DeletedInAnotherTab(t *testing.T) {
 	if !strings.Contains(refused.Body, `value="Dois"`) {
 		t.Errorf("the form lost the name: %s", refused.Body)
 	}
-	b.drafted(none, fields{"name": "Dois", "from": refused.Value("from"), "draft": refused.Value("draft"), "draftVersion": refused.Value("draftVersion")})
+	b.drafted(file, fields{"name": "Dois", "draft": refused.Value("draft"), "draftVersion": refused.Value("draftVersion")})
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Dois", "lista.csv")
 }
 
@@ -877,7 +889,7 @@ func TestDraft_Races(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := b.pages.Blobs.Get(t.Context(), d.Blob())
+	stored, err := b.blobs.Get(t.Context(), d.Blob())
 	people, _ := strconv.Atoi(strings.TrimPrefix(d.Name, "Lista "))
 	if want := numbers(people); err != nil || d.Version != 2 || string(stored) != want {
 		t.Errorf("version %d of %q has the file %q (%v), want %q", d.Version, d.Name, stored, err, want)
@@ -895,7 +907,7 @@ func TestDraft_Opens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.pages.Blobs.Delete(t.Context(), d.Blob()); err != nil {
+	if err := b.blobs.Delete(t.Context(), d.Blob()); err != nil {
 		t.Fatal(err)
 	}
 	says(t, b.admin.Get("/dashboard/campaigns/new?draft="+id), http.StatusOK, "The file of the draft was deleted")
@@ -910,21 +922,4 @@ func TestDraft_Opens(t *testing.T) {
 		}
 	}
 	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "No drafts")
-}
-
-// A template that somebody changes while a large file is sent stops the rest.
-func TestConfirm_TemplateChangesMeanwhile(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	page, _ := b.review("phone;uid;nome\n"+lines(campaign.MaxMessages+1), nil)
-	b.dispatch.taken = func() {
-		if _, err := b.store.PutTemplate(t.Context(), campaign.Template{ID: b.template, Tenant: b.tenant, Name: "T", Content: content.Content{Text: "Tchau {{nome}}"}}); err != nil {
-			t.Error(err)
-		}
-	}
-	got := b.confirm(page)
-	if !strings.HasPrefix(got.Location, "/dashboard/campaigns/new/review") || len(b.handoffs.batches) != 1 {
-		t.Fatalf("confirmed to %q, handed on %d, want the review and 1", got.Location, len(b.handoffs.batches))
-	}
-	says(t, b.admin.Get(got.Location), http.StatusOK, "Tchau Ana")
 }

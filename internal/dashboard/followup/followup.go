@@ -6,8 +6,8 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
@@ -31,18 +31,10 @@ type Exports interface {
 	Find(ctx context.Context, id campaign.ID, exportID string) (campaign.Export, error)
 }
 
-// Files reads the files. The error wraps campaign.ErrNotFound if there is none.
-type Files interface {
-	Get(ctx context.Context, key string) ([]byte, error)
-}
-
 // Pages are the pages of follow-up campaigns.
 type Pages struct {
 	Store   Store
 	Exports Exports
-	Files   Files
-	// Start keeps a new campaign with its recipients, and returns the path of its form.
-	Start func(p *web.Page, c web.Prefilled) (path string, err error)
 }
 
 //go:embed *.html texts.json
@@ -215,21 +207,9 @@ func (s *Pages) begin(p *web.Page) error {
 	if !l.Ready() {
 		return p.Redirect(l.Self())
 	}
-	next := web.Prefilled{FileName: p.T("followup.file."+string(l.Audience), l.Campaign.Name)}
+	form := url.Values{"list": {l.Campaign.CampaignID + "/" + l.ExportID}}
 	if len(l.Campaign.Batches) > 0 { // it was not cancelled before its first batch
-		next.TemplateID = l.Campaign.Batches[0].TemplateID
+		form.Set("template", l.Campaign.Batches[0].TemplateID)
 	}
-	if l.Parts == 1 {
-		if next.File, err = s.Files.Get(p.R.Context(), l.Blob()); err != nil {
-			return fmt.Errorf("read a list of recipients: %w", err)
-		}
-	}
-	if l.Parts > 1 || !next.Fits() {
-		next.File, next.Object = nil, l.Blob()
-	}
-	path, err := s.Start(p, next)
-	if err != nil {
-		return err
-	}
-	return p.Redirect(path)
+	return p.Redirect(web.Root + "/campaigns/new?" + form.Encode())
 }

@@ -26,7 +26,6 @@ type office struct {
 	*webtest.Dashboard
 	campaign      campaign.Campaign
 	list          campaign.Export
-	started       []web.Prefilled
 	refusal       error
 	admin, viewer webtest.Person
 }
@@ -41,7 +40,7 @@ func newOffice(t *testing.T) *office {
 		Reasons: map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}: 2},
 		Tapped:  7, Clicked: 4,
 	}}}
-	pages := &followup.Pages{Store: o, Exports: o, Files: o, Start: o.Start}
+	pages := &followup.Pages{Store: o, Exports: o}
 	o.Dashboard = webtest.New(t, followup.Area(), pages, func() time.Time { return now })
 	o.admin, o.viewer = o.SignIn(o.campaign.Tenant, web.RoleAdmin), o.SignIn(o.campaign.Tenant, web.RoleViewer)
 	return o
@@ -73,11 +72,9 @@ func (o *office) Find(_ context.Context, id campaign.ID, exportID string) (campa
 	return o.list, nil
 }
 
-func (o *office) Get(context.Context, string) ([]byte, error) { return []byte("phone,uid\n"), nil }
-
-func (o *office) Start(_ *web.Page, c web.Prefilled) (string, error) {
-	o.started = append(o.started, c)
-	return "/dashboard/campaigns/new?from=x", nil
+// form returns the path of the form with the list as its file.
+func (o *office) form() string {
+	return web.Root + "/campaigns/new?list=" + url.QueryEscape(o.campaign.CampaignID+"/"+o.list.ExportID) + "&template=" + templateID
 }
 
 func (o *office) path() string {
@@ -105,17 +102,14 @@ func TestFollowUp(t *testing.T) {
 		t.Fatalf("asked: %d %s", a.Status, a.Location)
 	}
 	lacks(t, o.admin.Get(a.Location), "40%", "You can close this page")
-	if early := o.admin.Post(a.Location, nil); early.Location != a.Location || len(o.started) > 0 {
+	if early := o.admin.Post(a.Location, nil); early.Location != a.Location {
 		t.Errorf("before the list is ready: %d to %s", early.Status, early.Location)
 	}
 
 	o.list.State, o.list.Lines, o.list.Parts = campaign.ExportCompleted, 30, 1
 	lacks(t, o.admin.Get(a.Location), "The list is ready: 30 people.")
-	if ready := o.admin.Post(a.Location, nil); ready.Location != "/dashboard/campaigns/new?from=x" {
+	if ready := o.admin.Post(a.Location, nil); ready.Location != o.form() {
 		t.Fatalf("ready: %d to %s", ready.Status, ready.Location)
-	}
-	if got := o.started[0]; got.TemplateID != templateID || got.FileName != "Did not read: Natal" || string(got.File) != "phone,uid\n" {
-		t.Errorf("started with %+v", got)
 	}
 	if got := o.Audited(); len(got) != 1 || got[0] != "admin@example.com campaign.audience Natal followup.unread" {
 		t.Errorf("audit %q", got)
@@ -137,25 +131,10 @@ func TestFollowUp_NotAccepted(t *testing.T) {
 	lacks(t, page, "did not get it 140")
 	a := o.admin.Post(o.path(), url.Values{"once": {page.Value("once")}, "audience": {"missed"}})
 	o.list.State, o.list.Lines, o.list.Parts = campaign.ExportCompleted, 140, 1
-	o.admin.Post(a.Location, nil)
-	if len(o.started) != 1 || o.started[0].FileName != "Did not get: Natal" {
-		t.Errorf("started with %+v", o.started)
-	}
-}
-
-// A list that is too large for the form stays on S3.
-func TestFollowUp_Large(t *testing.T) {
-	t.Parallel()
-	o := newOffice(t)
-	o.list = campaign.Export{
-		ID: o.campaign.ID, ExportID: random.UUID(), Kind: campaign.ExportRecipients, Audience: campaign.AudienceMissed,
-		State: campaign.ExportCompleted, Lines: 200_000, Parts: 3,
-	}
-	path := o.path() + "/" + o.list.ExportID
-	lacks(t, o.admin.Get(path), "The list is ready: 200,000 people.")
-	o.admin.Post(path, nil)
-	if len(o.started) != 1 || o.started[0].Object != o.list.Blob() || len(o.started[0].File) > 0 {
-		t.Errorf("started with %+v", o.started)
+	ready := o.admin.Post(a.Location, nil)
+	want := url.Values{"list": {o.campaign.CampaignID + "/" + o.list.ExportID}}
+	if ready.Location != web.Root+"/campaigns/new?"+want.Encode() {
+		t.Errorf("ready: %d to %s", ready.Status, ready.Location)
 	}
 }
 
@@ -179,7 +158,7 @@ func TestFollowUp_Ends(t *testing.T) {
 			}
 			path := o.path() + "/" + o.list.ExportID
 			lacks(t, o.admin.Get(path), test.want)
-			if a := o.admin.Post(path, nil); a.Location != path || len(o.started) > 0 {
+			if a := o.admin.Post(path, nil); a.Location != path {
 				t.Errorf("continued: %d to %s", a.Status, a.Location)
 			}
 		})

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/submission"
 )
@@ -54,15 +53,11 @@ func (s *Pages) requests(p *web.Page) (all []request, err error) {
 			})
 		}
 	}
-	small, err := s.Store.Approvals(p.R.Context(), p.Session.Tenant)
-	for _, a := range small {
-		all = append(all, request{web.Short(a.Name, nameWeight), ApprovalsPath + "/" + a.CampaignID, string(a.State), a.People, a.By, a.At})
-	}
-	return all, err
+	return all, nil
 }
 
 // waiting is the state of a request that nobody has decided.
-const waiting = string(campaign.ApprovalWaiting)
+const waiting = "waiting"
 
 // stateOf returns the state of a submission's request.
 func stateOf(sub submission.Submission) string {

@@ -22,6 +22,20 @@ func current(sub submission.Submission, variables []string) []submission.Column 
 	return columns
 }
 
+// PhoneIn and UIDIn return the column of the numbers and of the uids, if its name is not the standard
+// one.
+func (v view) PhoneIn() string { return v.renamed(v.Columns.Phone, "phone") }
+
+// UIDIn is described at PhoneIn.
+func (v view) UIDIn() string { return v.renamed(v.Columns.UID, "uid") }
+
+func (v view) renamed(column int, standard string) string {
+	if column < 0 || column >= len(v.Columns.Header) || v.Columns.Header[column] == standard {
+		return ""
+	}
+	return v.Columns.Header[column]
+}
+
 // choice is the data of a field that chooses a column.
 type choice struct {
 	ID      string

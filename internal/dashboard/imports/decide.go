@@ -95,6 +95,9 @@ func (s *Pages) confirm(p *web.Page) error {
 	if err != nil {
 		return err
 	}
+	if sub.State == submission.StateSending { // a repeated confirmation
+		return s.sent(p, sub)
+	}
 	if sub.State == submission.StateReady {
 		needed, err := s.needsApproval(p, sub)
 		if err != nil {
@@ -112,7 +115,18 @@ func (s *Pages) confirm(p *web.Page) error {
 	if err != nil {
 		return s.refused(p, sub, err)
 	}
-	return p.Redirect(pathOf(sub))
+	return s.sent(p, sub)
+}
+
+// sent deletes the draft of a campaign that is being sent, and shows the campaign.
+func (s *Pages) sent(p *web.Page, sub submission.Submission) error {
+	if err := s.DropDraft(p, sub.Draft, sub.DraftVersion); err != nil {
+		return err
+	}
+	if due := instant(sub.Schedule); !due.IsZero() {
+		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(due))
+	}
+	return p.Done(pathOf(sub), "sending.started", sub.Name)
 }
 
 // ask asks for the approval of a campaign.
@@ -172,7 +186,10 @@ func (s *Pages) approve(p *web.Page, sub submission.Submission) error {
 	if sub.Approval.Decision == submission.DecisionReturned {
 		return s.render(p, http.StatusConflict, sub, "approval.returned")
 	}
-	return p.Redirect(pathOf(sub))
+	if sub.State != submission.StateSending && sub.State != submission.StateSent { // a repeated approval
+		return p.Redirect(pathOf(sub))
+	}
+	return s.sent(p, sub)
 }
 
 // maxReason is the maximum size in bytes of the reason of a refusal.

@@ -1,6 +1,5 @@
-// Package imports shows campaigns from large files: the upload, the choice of columns, the
-// progress of the checks, the review and the sending. Browsers send a file in chunks directly to
-// the bucket, and a function reads it.
+// Package imports shows what becomes of the file of a campaign: the choice of columns, the progress of
+// the checks, the review and the sending. Browsers send a large file in chunks directly to the bucket.
 package imports
 
 import (
@@ -8,6 +7,7 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"iter"
 	"net/http"
 	"slices"
 	"time"
@@ -26,8 +26,6 @@ type Store interface {
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	ApprovalFrom(ctx context.Context, tenant string) (int, error)
-	// Approvals returns the requests for campaigns from the form.
-	Approvals(ctx context.Context, tenant string) ([]campaign.Approval, error)
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
 }
@@ -36,8 +34,6 @@ type Store interface {
 // the submission as it is then.
 type Intake interface {
 	Start(ctx context.Context, asked submission.Submission) (submission.Submission, []int, error)
-	// StartFrom starts a submission of an object on S3.
-	StartFrom(ctx context.Context, asked submission.Submission, object string) (submission.Submission, error)
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	ChunkURL(ctx context.Context, sub submission.Submission, chunk int) (string, error)
 	Finish(ctx context.Context, sub submission.Submission) error
@@ -51,6 +47,8 @@ type Intake interface {
 	Withdraw(ctx context.Context, step intake.Step) (submission.Submission, error)
 	Reopen(ctx context.Context, step intake.Step) (submission.Submission, error)
 	Discard(ctx context.Context, step intake.Step) (submission.Submission, error)
+	// LeftOut yields the lines that get no message, in the order of the file.
+	LeftOut(ctx context.Context, sub submission.Submission) iter.Seq2[submission.LeftOut, error]
 	Message(ctx context.Context, sub submission.Submission, at int) (line int, vars map[string]string, err error)
 }
 
@@ -61,6 +59,8 @@ type Pages struct {
 	// Origin returns the origin to which browsers send the chunks of a file.
 	Origin func(ctx context.Context) (string, error)
 	Now    func() time.Time
+	// DropDraft deletes a version of the draft that became a campaign.
+	DropDraft func(p *web.Page, id string, version int) error
 }
 
 //go:embed *.html texts.json
@@ -81,6 +81,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AuthorChange(mux, Path+"/finish", uploads.Finish)
 	ui.View(mux, Path+"/{campaignId}", s.show)
 	ui.View(mux, Path+"/{campaignId}/sample", s.showSample)
+	ui.AuthorView(mux, Path+"/{campaignId}/left-out", s.leftOut)
 	ui.AuthorChange(mux, Path+"/{campaignId}/columns", s.choose)
 	ui.AuthorChange(mux, Path+"/{campaignId}/confirm", s.confirm)
 	ui.ApproverChange(mux, Path+"/{campaignId}/decide", s.decide)

@@ -2,9 +2,11 @@ package imports_test
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +46,8 @@ type company struct {
 	fails                   error    // of every step
 	quote                   intake.Quote
 	late                    bool
+	leftOut                 []submission.LeftOut
+	dropped                 []string // drafts
 	admin, author, approver webtest.Person
 }
 
@@ -57,6 +61,10 @@ func newCompany(t *testing.T, state submission.State) *company {
 	c.Dashboard = webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), imports.Area(), &imports.Pages{
 		Store: c, Intake: c, Now: func() time.Time { return noon },
 		Origin: func(context.Context) (string, error) { return "https://bucket.example", nil },
+		DropDraft: func(_ *web.Page, id string, version int) error {
+			c.dropped = append(c.dropped, id+" "+strconv.Itoa(version))
+			return nil
+		},
 	}, campaignupload.Area()) // the review has the texts of the form
 	c.admin, c.author, c.approver = c.SignIn(tenant, web.RoleAdmin), c.SignIn(tenant, web.RoleAuthor), c.SignIn(tenant, web.RoleApprover)
 	return c
@@ -81,10 +89,6 @@ func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campai
 }
 func (c *company) ApprovalFrom(context.Context, string) (int, error) { return c.from, nil }
 
-func (c *company) Approvals(context.Context, string) ([]campaign.Approval, error) {
-	return []campaign.Approval{{CampaignID: id, Name: "Da tela", State: campaign.ApprovalSent, By: "bia@example.com", At: noon}}, nil
-}
-
 func (c *company) Tenant(context.Context, string) (campaign.Tenant, error) {
 	return campaign.Tenant{}, campaign.ErrNotFound
 }
@@ -99,11 +103,6 @@ func (c *company) Start(_ context.Context, asked submission.Submission) (submiss
 	}
 	asked.CampaignID = id
 	return asked, []int{2}, nil
-}
-
-func (c *company) StartFrom(_ context.Context, asked submission.Submission, _ string) (submission.Submission, error) {
-	asked.CampaignID = id
-	return asked, nil
 }
 
 func (c *company) Submission(_ context.Context, of campaign.ID) (submission.Submission, error) {
@@ -171,6 +170,16 @@ func (c *company) Reopen(_ context.Context, step intake.Step) (submission.Submis
 
 func (c *company) Discard(_ context.Context, step intake.Step) (submission.Submission, error) {
 	return c.take("discard", step, submission.StateDiscarded)
+}
+
+func (c *company) LeftOut(context.Context, submission.Submission) iter.Seq2[submission.LeftOut, error] {
+	return func(yield func(submission.LeftOut, error) bool) {
+		for _, l := range c.leftOut {
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (c *company) Message(context.Context, submission.Submission, int) (int, map[string]string, error) {
@@ -387,7 +396,7 @@ func TestApprovals(t *testing.T) {
 		if c.stored.State = state; state != submission.StateApproval {
 			c.stored.Approval.Decision = submission.DecisionApproved
 		}
-		says(t, c.approver.Get(imports.ApprovalsPath), http.StatusOK, want, "Natal", "author@example.com", "Da tela")
+		says(t, c.approver.Get(imports.ApprovalsPath), http.StatusOK, want, "Natal", "author@example.com")
 	}
 	for decision, want := range map[submission.Decision]string{
 		submission.DecisionRefused: "Refused", submission.DecisionWithdrawn: "Withdrawn", submission.DecisionReturned: "Returned",
@@ -478,6 +487,47 @@ func TestShow_TemplateChangedDuringCheck(t *testing.T) {
 	c := newCompany(t, submission.StateReady)
 	c.stored.Check.Findings.General = []string{campaign.CodeTemplateChanged}
 	says(t, c.author.Get(path), http.StatusOK, "The template was changed during the check.")
+}
+
+// All lines that get no message can be downloaded, and no cell of them is a formula.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateReady)
+	c.stored.Columns.UID = 1
+	c.leftOut = []submission.LeftOut{
+		{Line: 3, Kind: submission.KindFaulty, Code: "missing_variable", Column: "nome", Phone: "11988880001", UID: "=1+1"},
+		{Line: 4, Kind: submission.KindRepeated, Phone: "11988880002", UID: "b", Vars: map[string]string{"nome": "Bia"}},
+		{Line: 5, Kind: submission.KindInvalid, Code: "invalid_number", Phone: "5,51199E+12", UID: "c", Vars: map[string]string{"nome": "Caio"}},
+	}
+	for _, l := range c.leftOut {
+		c.stored.Check.Findings.Count(l)
+	}
+	says(t, c.author.Get(path), http.StatusOK, "Send to 3 people, 3 lines are left out", "Download all lines that are left out")
+	got := c.author.Get(path + "/left-out")
+	want := "\ufeff\"Line\";\"Problem\";\"Celular\";\"\";\"Nome\"\r\n" +
+		"\"3\";\"nome is missing\";\"11988880001\";\"'=1+1\";\"\"\r\n" +
+		"\"4\";\"Repeated number: an earlier line has it\";\"11988880002\";\"b\";\"Bia\"\r\n" +
+		"\"5\";\"Excel has shortened the number. Format the column as Text and save again.\";\"5,51199E+12\";\"c\";\"Caio\"\r\n"
+	if diff := cmp.Diff(want, got.Body); diff != "" || got.Status != http.StatusOK {
+		t.Errorf("%d (-want +got):\n%s", got.Status, diff)
+	}
+	for name, who := range map[string]webtest.Person{"a viewer": c.SignIn(tenant, web.RoleViewer), "another tenant": c.SignIn("another", web.RoleAdmin)} {
+		if a := who.Get(path + "/left-out"); a.Status != http.StatusForbidden && a.Status != http.StatusNotFound {
+			t.Errorf("%s: %d", name, a.Status)
+		}
+	}
+}
+
+// The draft that becomes a campaign is deleted when it is sent, also by a repeated confirmation.
+func TestConfirm_DropsDraft(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateReady)
+	c.stored.Draft, c.stored.DraftVersion = template, 3
+	c.confirm(c.author)
+	c.confirm(c.author)
+	if diff := cmp.Diff([]string{template + " 3", template + " 3"}, c.dropped); diff != "" || len(c.steps) != 1 {
+		t.Errorf("%v, deleted drafts (-want +got):\n%s", c.steps, diff)
+	}
 }
 
 // Every state has a page in both languages.

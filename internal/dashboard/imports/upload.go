@@ -2,25 +2,27 @@ package imports
 
 import (
 	"errors"
-	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/upload"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake/submission"
 )
 
 // maxName is the maximum number of characters of a campaign's name.
 const maxName = 1000
 
-// uploads receives the files of new campaigns. Workbooks and large files do not go in the form.
+// otherFields is the space in bytes of the form for its other fields.
+const otherFields = 16 << 10
+
+// uploads receives the files of new campaigns that are too large for the form.
 func (s *Pages) uploads() upload.Uploads {
 	return upload.Uploads{
-		Path: Path, Faults: "imports.fault.", From: web.MaxForm + 1, Always: ".xlsx", Origin: s.Origin, Begin: s.begin, ChunkURL: s.chunkURL, End: s.end,
+		Path: Path, Faults: "imports.fault.", From: web.MaxForm - otherFields, Origin: s.Origin, Begin: s.begin, ChunkURL: s.chunkURL, End: s.end,
 	}
 }
 
@@ -29,9 +31,11 @@ func (s *Pages) Upload(p *web.Page) (web.Upload, error) { return s.uploads().Fie
 
 // begin begins the submission of a file, or continues the upload of the same file.
 func (s *Pages) begin(p *web.Page, f upload.File) (id string, sent []int, err error) {
+	draft, _ := campaign.ParseUUID(p.Field("draft"))
+	version, _ := strconv.Atoi(p.Field("draftVersion"))
 	asked := submission.Submission{
 		ID: campaign.ID{Tenant: p.Session.Tenant}, By: p.Session.Email, Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")),
-		Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
+		Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"), Draft: draft, DraftVersion: version,
 		File: submission.File{Name: web.Short(path.Base(f.Name), nameWeight), Size: f.Size, Modified: web.Short(f.Modified, nameWeight)},
 	}
 	if err := s.refusal(p, asked); err != nil {
@@ -73,23 +77,4 @@ func (s *Pages) end(p *web.Page, id string) (upload.Ended, error) {
 		return upload.Ended{}, err
 	}
 	return upload.Ended{Path: pathOf(sub)}, s.Intake.Finish(p.R.Context(), sub)
-}
-
-// Import starts a campaign whose file is an object on S3, and returns the path of its page.
-func (s *Pages) Import(p *web.Page, c web.LargeCampaign) (path string, err error) {
-	asked := submission.Submission{
-		ID: campaign.ID{Tenant: p.Session.Tenant}, By: p.Session.Email, Name: c.Name, TemplateID: c.TemplateID, Schedule: c.Schedule, NotAfter: c.NotAfter,
-		File: submission.File{Name: c.FileName},
-	}
-	if s.Intake.TooLate(asked) {
-		return "", &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "imports.late"}
-	}
-	sub, err := s.Intake.StartFrom(p.R.Context(), asked, c.Object)
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return "", &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "imports.fault." + wrong.Code}
-	}
-	if errors.Is(err, campaign.ErrNotFound) {
-		return "", &web.Refusal{Status: http.StatusGone, Key: "imports.fault.file_gone"}
-	}
-	return pathOf(sub), err
 }

@@ -50,11 +50,7 @@ func (s *Pages) waiting(ctx context.Context, who web.Session) (int, error) {
 		return 0, nil
 	}
 	all, err := s.Store.Submissions(ctx, who.Tenant)
-	if err != nil {
-		return 0, err
-	}
-	small, err := s.Store.Approvals(ctx, who.Tenant)
-	return submission.Waiting(all, who.Email) + campaign.Waiting(small, who.Email), err
+	return submission.Waiting(all, who.Email), err
 }
 
 // noAgent is the pause of a tenant without an agent.

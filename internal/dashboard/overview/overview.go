@@ -35,8 +35,6 @@ type Store interface {
 	// Attention returns what can need attention on a date.
 	Attention(ctx context.Context, tenant, date string) (campaign.Attention, error)
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
-	// Approvals returns the requests for campaigns from the form.
-	Approvals(ctx context.Context, tenant string) ([]campaign.Approval, error)
 }
 
 // Pages are the page of the overview.

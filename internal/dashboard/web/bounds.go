@@ -13,10 +13,8 @@ type Upload struct {
 	Script string // path of the script
 	Path   string // to which the start of an upload is sent
 	Chunk  int64  // size of all chunks but the last
-	// From is the size from which a form's file is sent in chunks. Smaller ones go in the form,
-	// but for those whose names end with Always.
-	From   int64
-	Always string
+	// From is the size from which a form's file is sent in chunks. Smaller ones go in the form.
+	From int64
 }
 
 // Part is a page of a list.

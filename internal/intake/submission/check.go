@@ -11,9 +11,10 @@ import (
 type Check struct {
 	// Number is the number of times that the file was checked.
 	Number int   `json:"number,omitempty"`
-	Rows   int   `json:"rows"`  // lines that are not empty, up to the last written part
-	Parts  int   `json:"parts"` // written parts
-	Bytes  int64 `json:"bytes"` // read from the file
+	Rows   int   `json:"rows"`           // lines that are not empty, up to the last written part
+	Parts  int   `json:"parts"`          // written parts
+	Outs   int   `json:"outs,omitempty"` // written files of lines that were left out
+	Bytes  int64 `json:"bytes"`          // read from the file
 	// Hash is the SHA-256 over the parts in order, hex.
 	Hash string `json:"hash"`
 	// ANSI reports whether the file is written in Windows-1252.
@@ -88,12 +89,49 @@ func Count(all []LineFault, line int, code, column string) []LineFault {
 	return append(all, f)
 }
 
+// LeftOut is a line that gets no message. One with an invalid number stays in its part, so that the
+// error file lists it.
+type LeftOut struct {
+	Line   int               `json:"line"`
+	Kind   Kind              `json:"kind"`
+	Code   string            `json:"code,omitempty"`
+	Column string            `json:"column,omitempty"` // the variable, or uid
+	Phone  string            `json:"phone"`
+	UID    string            `json:"uid"`
+	Vars   map[string]string `json:"vars,omitempty"`
+}
+
+// Kind is why a line gets no message.
+type Kind string
+
+// The kinds of lines that get no message.
+const (
+	KindFaulty   Kind = "faulty"
+	KindInvalid  Kind = "invalid"
+	KindRepeated Kind = "repeated"
+)
+
+// Count counts a line that gets no message.
+func (f *Findings) Count(l LeftOut) {
+	switch l.Kind {
+	case KindFaulty:
+		f.Omitted = Count(f.Omitted, l.Line, l.Code, l.Column)
+	case KindInvalid:
+		f.Rejected = Count(f.Rejected, l.Line, l.Code, "")
+	case KindRepeated:
+		f.Repeated.Add(l.Line)
+	}
+}
+
 func total(all []LineFault) (n int) {
 	for _, f := range all {
 		n += f.Count
 	}
 	return n
 }
+
+// LeftOut returns the number of lines that get no message.
+func (f Findings) LeftOut() int { return f.Invalid() + f.Faulty() + f.Repeated.Count }
 
 // Faulty returns the number of lines that are left out because of a fault.
 func (f Findings) Faulty() int { return total(f.Omitted) }

@@ -59,6 +59,12 @@ type Submission struct {
 	Schedule        string `json:"schedule,omitempty"`
 	NotAfter        string `json:"notAfter,omitempty"`
 
+	// Draft is the draft that becomes the campaign, with its version when the form was opened. A form
+	// that is not a draft has an ID that no draft has. A further file from the same form replaces the
+	// submission.
+	Draft        string `json:"draft,omitempty"`
+	DraftVersion int    `json:"draftVersion,omitempty"`
+
 	File     File     `json:"file"`
 	Columns  Columns  `json:"columns"`
 	Check    Check    `json:"check"`
@@ -126,8 +132,8 @@ func (s Submission) Totals() campaign.SubmissionTotals {
 	}
 }
 
-// FilesUntil returns when the submission is discarded, with its files, if it is not closed. One with a request for
-// approval has more time.
+// FilesUntil returns when the submission is discarded, with its files, if it is not closed. One with a
+// request for approval has more time.
 func (s Submission) FilesUntil() time.Time {
 	end := s.CreatedAt.Add(Life)
 	if asked := s.Approval.openUntil(s.Due()); asked.After(end) {
@@ -169,6 +175,9 @@ func (s Submission) Slim() Submission {
 func (s Submission) Working() bool {
 	return s.State == StateOpening || s.State == StateChecking || s.State == StateSending
 }
+
+// Editable reports whether the columns, the name, the template and the times can still be changed.
+func (s Submission) Editable() bool { return s.State == StateColumns || s.State == StateReady }
 
 // Due returns when the campaign is to be sent, zero for immediately.
 func (s Submission) Due() time.Time {
@@ -233,6 +242,11 @@ func partKey(id campaign.ID, check, part int) string {
 // submission may be deleted.
 func LeftKey(id campaign.ID, t campaign.SubmissionTotals, part int) string {
 	return partKey(id, t.Check, part)
+}
+
+// OutKey returns the key of a file of the lines that were left out, from 1.
+func (s Submission) OutKey(number int) string {
+	return PartsPrefix + folder(s.ID) + "check-" + strconv.Itoa(s.Check.Number) + "/out-" + strconv.Itoa(number)
 }
 
 // PartID identifies a part of the file as it was checked last, from 1.

@@ -9,7 +9,6 @@ type Store struct {
 	tables dynamo.Tables
 
 	*dynamo.AcceptanceStore
-	*dynamo.ApprovalStore
 	*dynamo.AttentionStore
 	*dynamo.AuditStore
 	*dynamo.BatchStore
@@ -43,7 +42,6 @@ func New(tables dynamo.Tables) *Store {
 	return &Store{
 		tables:          tables,
 		AcceptanceStore: s.Acceptance,
-		ApprovalStore:   s.Approvals,
 		AttentionStore:  s.Attention,
 		AuditStore:      s.AuditLogs,
 		BatchStore:      s.Batches,

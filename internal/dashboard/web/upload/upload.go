@@ -55,7 +55,6 @@ type Uploads struct {
 	Path   string // of the start; areas register the calls below it
 	Faults string // start of the keys of the texts of a *inputerr.Error
 	From   int64  // see web.Upload
-	Always string
 	// Origin returns the origin to which browsers send chunks.
 	Origin func(ctx context.Context) (string, error)
 	// Begin starts an upload or continues it. sent are the numbers of the chunks that were sent.
@@ -78,7 +77,7 @@ func (u Uploads) Field(p *web.Page) (web.Upload, error) {
 	}
 	p.UploadTo(origin)
 	return web.Upload{
-		Script: web.Root + "/upload/" + web.HashOf(script) + "/upload.js", Path: u.Path, Chunk: port.ChunkSize, From: u.From, Always: u.Always,
+		Script: web.Root + "/upload/" + web.HashOf(script) + "/upload.js", Path: u.Path, Chunk: port.ChunkSize, From: u.From,
 	}, nil
 }
 

@@ -118,7 +118,7 @@
   }
 
   // goesInForm reports whether a form can take its file.
-  const goesInForm = ({ dataset }, file) => file.size < Number(dataset.from) && !(dataset.always && file.name.toLowerCase().endsWith(dataset.always));
+  const goesInForm = ({ dataset }, file) => file.size < Number(dataset.from);
 
   document.addEventListener("submit", (event) => {
     const { target: form, submitter } = event, field = form.querySelector("[data-upload]"), file = field && form.querySelector("input[type=file]").files[0];

@@ -1,0 +1,95 @@
+package imports
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/submission"
+)
+
+// maxDownload is the size in bytes from which a download has no more lines. Lambda's limit is 6 MB in
+// base64.
+const maxDownload = 4_000_000
+
+// leftOut downloads the lines that get no message, in the CSV format of Brazilian spreadsheets.
+func (s *Pages) leftOut(p *web.Page) error {
+	sub, err := s.find(p, p.R.PathValue("campaignId"))
+	if err != nil {
+		return err
+	}
+	if sub.Closed() || sub.Check.Findings.LeftOut() == 0 {
+		return campaign.ErrNotFound
+	}
+	file := campaign.AppendRow([]byte("\ufeff"), ';', slices.Concat([]string{p.T("sending.line"), p.T("sending.problem")}, usedColumns(sub))...)
+	for l, err := range s.Intake.LeftOut(p.R.Context(), sub) {
+		if err != nil {
+			return err
+		}
+		if len(file) > maxDownload {
+			file = campaign.AppendRow(file, ';', "", p.T("imports.more_lines"))
+			break
+		}
+		file = campaign.AppendRow(file, ';', slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
+	}
+	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T("imports.left_out_file")+`"`)
+	if _, err := p.W.Write(file); err != nil {
+		return fmt.Errorf("write the lines that were left out: %w", err)
+	}
+	return nil
+}
+
+// usedColumns returns the names of the columns whose values the messages have.
+func usedColumns(sub submission.Submission) []string {
+	names := []string{sub.Columns.Header[sub.Columns.Phone], sub.Columns.Header[sub.Columns.UID]}
+	for _, v := range sub.Columns.Values {
+		names = append(names, sub.Columns.Header[v.Column])
+	}
+	return names
+}
+
+// cellsOf returns the cells of a line in these columns.
+func cellsOf(sub submission.Submission, l submission.LeftOut) []string {
+	cells := []string{l.Phone, l.UID}
+	for _, v := range sub.Columns.Values {
+		cells = append(cells, l.Vars[v.Name])
+	}
+	return cells
+}
+
+// problem returns why a line gets no message.
+func problem(p *web.Page, l submission.LeftOut) string {
+	switch l.Kind {
+	case submission.KindRepeated:
+		return p.T("imports.problem.repeated")
+	case submission.KindInvalid:
+		if shortened(l.Phone) {
+			return p.T("imports.problem.shortened")
+		}
+		return p.Known("rejection."+l.Code, l.Code)
+	case submission.KindFaulty:
+	}
+	return faultOf(p, l.Code, l.Column)
+}
+
+// shortened reports whether a spreadsheet has changed a number to a form like
+// 5,51199E+12.
+func shortened(number string) bool {
+	mantissa, exponent, found := strings.Cut(strings.ToUpper(number), "E+")
+	digits := "0123456789"
+	return found && strings.Trim(mantissa, digits+".,") == "" && exponent != "" && strings.Trim(exponent, digits) == ""
+}
+
+// Problem returns the text of a kind of fault.
+func (view) Problem(p *web.Page, f submission.LineFault) string { return faultOf(p, f.Code, f.Column) }
+
+func faultOf(p *web.Page, code, column string) string {
+	if key := "imports.problem." + code; p.Has(key) {
+		return p.T(key, column)
+	}
+	return p.Known("refusal."+code, code)
+}

@@ -1,0 +1,199 @@
+package intake
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/intake/submission"
+)
+
+// judged is what becomes of the lines of a part.
+type judged struct {
+	part     part
+	verdict  dispatch.Verdict     // of the part
+	out      []submission.LeftOut // in the order of the file, with the invalid numbers of the part
+	optedOut int                  // people of the part who opted out
+	// optedOutClasses are the classes of their messages.
+	optedOutClasses campaign.ClassCounts
+}
+
+// maxRounds is how often a number may get its next line in a part, because the one before has a fault.
+const maxRounds = 3
+
+// judge divides lines into the messages of a part and the lines that are left out: those with a
+// fault, and repeated numbers. A number whose line has a fault keeps its next one. Dispatch alone
+// decides what a fault is.
+func (r *reader) judge(ctx context.Context, next submission.Submission, lines part) (j judged, err error) {
+	faulty := map[int]bool{} // by line
+	for round := 1; ; round++ {
+		sorted := r.sort(lines, faulty, round <= maxRounds)
+		j.part, j.verdict = sorted.kept, dispatch.Verdict{}
+		if len(j.part) > 0 {
+			if j.verdict, err = r.Dispatch.Check(ctx, j.part.call(next, next.Check.Parts+1, sorted.people)); err != nil {
+				return j, err
+			}
+		}
+		found := firstFaults(j.verdict)
+		if len(found) == 0 {
+			r.complete(&j, sorted)
+			return j, nil
+		}
+		for at, fault := range found {
+			faulty[j.part[at].Line] = true
+			j.out = append(j.out, leftOut(j.part[at], submission.KindFaulty, fault.Code, fault.Field))
+		}
+	}
+}
+
+// sort sorts lines without those that have a fault. Their numbers may have another line if free is
+// true.
+func (r *reader) sort(lines part, faulty map[int]bool, free bool) *sorter {
+	s := r.newSorter()
+	for _, m := range lines {
+		switch number, ok := r.numberOf(m); {
+		case !faulty[m.Line]:
+			s.add(m)
+		case ok && !free:
+			s.numbers[number] = struct{}{}
+		}
+	}
+	return s
+}
+
+// firstFaults returns the first fault of each message that has one.
+func firstFaults(v dispatch.Verdict) map[int]dispatch.Fault {
+	first := map[int]dispatch.Fault{}
+	for _, f := range v.Faults {
+		if _, known := first[f.Message]; f.Message >= 0 && !known {
+			first[f.Message] = f
+		}
+	}
+	return first
+}
+
+// complete adds the lines with a repeated or an invalid number.
+func (r *reader) complete(j *judged, s *sorter) {
+	for _, m := range s.repeated {
+		j.out = append(j.out, leftOut(m, submission.KindRepeated, "", ""))
+	}
+	for _, rejected := range j.verdict.Rejected {
+		j.out = append(j.out, leftOut(j.part[rejected.Message], submission.KindInvalid, rejected.Code, ""))
+	}
+	slices.SortFunc(j.out, func(a, b submission.LeftOut) int { return cmp.Compare(a.Line, b.Line) })
+	j.silence(func(m submission.Message) bool {
+		number, ok := r.numberOf(m)
+		return ok && r.optedOut(strconv.FormatUint(number, 10))
+	})
+}
+
+// silence counts the accepted messages to people who opted out.
+func (j *judged) silence(optedOut func(m submission.Message) bool) {
+	rejected := 0 // of the messages so far
+	for at, m := range j.part {
+		switch {
+		case rejected < len(j.verdict.Rejected) && j.verdict.Rejected[rejected].Message == at:
+			rejected++
+		case optedOut(m):
+			j.optedOut++
+			j.optedOutClasses.Add(j.verdict.EachClass.Of(at - rejected))
+		}
+	}
+}
+
+// addTo adds what was found to the findings of the file.
+func (j judged) addTo(f *submission.Findings) {
+	for _, l := range j.out {
+		f.Count(l)
+	}
+	f.OptedOut += j.optedOut
+	f.Accepted += j.verdict.Accepted
+	f.Classes.Add(j.verdict.Classes)
+	f.OptedOutClasses.Add(j.optedOutClasses)
+	addGeneral(f, j.verdict)
+	for _, at := range j.verdict.InvalidURLs {
+		f.BadURLs.Add(j.part[at].Line)
+	}
+}
+
+// addGeneral adds the faults of the campaign. Whether the budget has room is judged when the campaign
+// is shown and sent.
+func addGeneral(f *submission.Findings, v dispatch.Verdict) {
+	for _, why := range v.Faults {
+		if why.Message < 0 && why.Code != campaign.CodeBudgetExceeded && !slices.Contains(f.General, why.Code) {
+			f.General = append(f.General, why.Code)
+		}
+	}
+}
+
+// sorter finds the lines whose number an earlier line has.
+type sorter struct {
+	reader   *reader
+	numbers  map[uint64]struct{}
+	kept     part
+	repeated part
+	people   int // of kept, to valid numbers
+}
+
+func (r *reader) newSorter() *sorter { return &sorter{reader: r, numbers: map[uint64]struct{}{}} }
+
+func (s *sorter) add(m submission.Message) {
+	number, ok := s.reader.numberOf(m)
+	if !ok {
+		s.kept = append(s.kept, m)
+		return
+	}
+	_, before := s.reader.seen[number]
+	if _, here := s.numbers[number]; before || here {
+		s.repeated = append(s.repeated, m)
+		return
+	}
+	s.numbers[number] = struct{}{}
+	s.kept = append(s.kept, m)
+	s.people++
+}
+
+func leftOut(m submission.Message, kind submission.Kind, code, column string) submission.LeftOut {
+	return submission.LeftOut{Line: m.Line, Kind: kind, Code: code, Column: column, Phone: m.Phone, UID: m.UID, Vars: m.Vars}
+}
+
+// encodeOut encodes lines that were left out, in JSON.
+func encodeOut(all []submission.LeftOut) []byte {
+	var b bytes.Buffer
+	lines := json.NewEncoder(&b)
+	lines.SetEscapeHTML(false)
+	for _, l := range all {
+		_ = lines.Encode(l) // texts and numbers always encode
+	}
+	return b.Bytes()
+}
+
+// eachLeftOut yields the lines that were left out, in the order of the file. Erasures delete lines.
+func eachLeftOut(ctx context.Context, blobs Blobs, sub submission.Submission) iter.Seq2[submission.LeftOut, error] {
+	return func(yield func(submission.LeftOut, error) bool) {
+		for n := range sub.Check.Outs {
+			body, err := blobs.Get(ctx, sub.OutKey(n+1))
+			if err != nil {
+				yield(submission.LeftOut{}, err)
+				return
+			}
+			for line := range bytes.Lines(body) {
+				var l submission.LeftOut
+				if err := json.Unmarshal(line, &l); err != nil {
+					yield(l, fmt.Errorf("lines of a submission: %w", campaign.ErrDamaged))
+					return
+				}
+				if !yield(l, nil) {
+					return
+				}
+			}
+		}
+	}
+}
