@@ -226,7 +226,7 @@ func (i *importer) exportsLeft(id string, left []fields, all int) {
 		i.t.Errorf("%d lines, want %d", e.Lines, len(left))
 	}
 	for n, m := range left {
-		if want := fmt.Sprintf(`"%s","c-%d","not_accepted"`, m["phone"], all-len(left)+n); !strings.Contains(string(content), want) {
+		if want := fmt.Sprintf(`%q,"c-%d","not_accepted"`, m["phone"], all-len(left)+n); !strings.Contains(string(content), want) {
 			i.t.Fatalf("the export lacks %s", want)
 		}
 	}

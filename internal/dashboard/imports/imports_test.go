@@ -2,6 +2,7 @@ package imports_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"maps"
 	"net/http"
@@ -348,7 +349,7 @@ func TestApproval_Roles(t *testing.T) {
 		if got := strings.Join(c.steps, ", "); a.Status != test.status || got != test.step {
 			t.Errorf("%s: status %d and steps %q, want %d and %q", name, a.Status, got, test.status, test.step)
 		}
-		if test.fails == intake.ErrDecided {
+		if errors.Is(test.fails, intake.ErrDecided) {
 			says(t, a, http.StatusConflict, "was decided already", "wrong")
 		}
 	}
