@@ -17,13 +17,11 @@ import (
 	"campaign-dispatch/internal/dashboard/billing"
 	"campaign-dispatch/internal/dashboard/brand"
 	"campaign-dispatch/internal/dashboard/campaigns"
-	"campaign-dispatch/internal/dashboard/campaignupload"
 	"campaign-dispatch/internal/dashboard/credentials"
 	exportpages "campaign-dispatch/internal/dashboard/exports"
-	"campaign-dispatch/internal/dashboard/followup"
-	importpages "campaign-dispatch/internal/dashboard/imports"
 	mediapages "campaign-dispatch/internal/dashboard/media"
 	"campaign-dispatch/internal/dashboard/overview"
+	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/templates"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/upload"
@@ -91,8 +89,8 @@ func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 	}
 }
 
-// submissionPages returns the form of a campaign, and the pages of what becomes of its file.
-func submissionPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Service) (*campaignupload.Pages, *importpages.Pages) {
+// sendingPages returns the pages that make a campaign.
+func sendingPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Service) *sending.Pages {
 	blobs, tasks := s3.New(c.AWS, c.Bucket, c.Local), sqs.New(c.AWS, c.IntakeQueueURL)
 	store := intakeRows{rows.Submissions, rows.Moves, rows.Templates}
 	service := &intake.Service{
@@ -102,28 +100,23 @@ func submissionPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Ser
 			OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Dispatch: dispatcher,
 		},
 	}
-	pages := &importpages.Pages{Store: importPageRows{rows.Submissions, rows.Templates, rows.Tenants}, Intake: service, Origin: blobs.Origin, Now: time.Now}
-	form := &campaignupload.Pages{
-		Store: uploadRows{rows.Campaigns, rows.Drafts, rows.Templates, rows.Tenants}, Blobs: blobs, Intake: service,
-		Exports: exportService(c, rows), Now: time.Now, Lead: c.MinLead, Upload: pages.Upload,
+	return &sending.Pages{
+		Store: sendingRows{rows.Campaigns, rows.Drafts, rows.Submissions, rows.Templates, rows.Tenants}, Blobs: blobs, Intake: service,
+		Exports: exportService(c, rows), Now: time.Now, Lead: c.MinLead, Origin: blobs.Origin,
 	}
-	pages.DropDraft = form.DropDraft
-	return form, pages
 }
 
 func exportService(c app.Config, rows *dynamo.Stores) *exports.Service {
 	return &exports.Service{Store: stores.NewExports(rows), Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now}
 }
 
-// sendingAreas returns the pages of media, of templates, and of sending a campaign and its
-// follow-up.
+// sendingAreas returns the pages of media, of templates, and of making a campaign.
 func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 	dispatcher := &dispatch.Service{
 		Store: rows.Acceptance, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	files := mediaPages(c, rows)
-	form, submissions := submissionPages(c, rows, dispatcher)
 	return []area{
 		{upload.Area(), upload.Script{}},
 		{mediapages.Area(), files},
@@ -131,8 +124,6 @@ func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL}, Upload: files.Upload, Store: templateRows{rows.Campaigns, rows.Media, rows.Settings, rows.Templates}, Keeper: &admin.Service{Store: adminstore.New(rows), Now: time.Now}, Dispatch: dispatcher,
 			Once: web.SubmitToken{Forms: rows.AuditLogs}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: c.Tables().MediaURL,
 		}},
-		{campaignupload.Area(), form},
-		{importpages.Area(), submissions},
-		{followup.Area(), &followup.Pages{Store: rows.Campaigns, Exports: exportService(c, rows)}},
+		{sending.Area(), sendingPages(c, rows, dispatcher)},
 	}
 }

@@ -46,17 +46,11 @@ type intakeRows struct {
 	*dynamo.TemplateStore
 }
 
-// importPageRows has the rows of the pages of submissions.
-type importPageRows struct {
-	*dynamo.SubmissionStore
-	*dynamo.TemplateStore
-	*dynamo.TenantStore
-}
-
-// uploadRows has the rows of the pages of sending a campaign.
-type uploadRows struct {
+// sendingRows has the rows of the pages that make a campaign.
+type sendingRows struct {
 	*dynamo.CampaignStore
 	*dynamo.DraftStore
+	*dynamo.SubmissionStore
 	*dynamo.TemplateStore
 	*dynamo.TenantStore
 }

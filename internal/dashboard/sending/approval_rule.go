@@ -1,4 +1,4 @@
-package campaignupload
+package sending
 
 import (
 	"errors"

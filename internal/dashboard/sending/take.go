@@ -1,4 +1,4 @@
-package campaignupload
+package sending
 
 import (
 	"errors"
@@ -53,7 +53,7 @@ func (s *Pages) take(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return p.Redirect(submissionsPath + id)
+	return p.Redirect(SubmissionsPath + "/" + id)
 }
 
 // submit begins the submission of a form, or corrects the one that the form is about. It returns its
@@ -77,7 +77,7 @@ func (s *Pages) submit(p *web.Page, f form, from source) (id string, err error) 
 
 // discardFrom discards the submission whose file was replaced by that of another one.
 func (s *Pages) discardFrom(p *web.Page, id, other string) error {
-	sub, err := s.submission(p, id)
+	sub, err := s.find(p, id)
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && (!sub.Editable() || sub.CampaignID == other) {
 		return nil
 	}
@@ -135,9 +135,6 @@ func (s *Pages) again(p *web.Page, status int, f form, from source) error {
 	return s.renderForm(p, status, f)
 }
 
-// fileWeight is the maximum size in bytes of a file's name.
-const fileWeight = 300
-
 // source returns the file of a form: the chosen one, or the one that the form is about.
 func (s *Pages) source(p *web.Page, f *form) (source, error) {
 	content, header, err := p.R.FormFile("file")
@@ -149,7 +146,7 @@ func (s *Pages) source(p *web.Page, f *form) (source, error) {
 	if err != nil {
 		return source{}, fmt.Errorf("read an uploaded file: %w", err)
 	}
-	f.FileName = web.Short(path.Base(header.Filename), fileWeight)
+	f.FileName = web.Short(path.Base(header.Filename), nameWeight)
 	return source{file: file, chosen: true}, nil
 }
 
@@ -160,13 +157,13 @@ func (s *Pages) kept(p *web.Page, f *form) (from source, err error) {
 	switch {
 	case f.From != "":
 		var sub submission.Submission
-		if sub, err = s.submission(p, f.From); err == nil && sub.Editable() {
+		if sub, err = s.find(p, f.From); err == nil && sub.Editable() {
 			f.FileName, from.sub = sub.File.Name, &sub
 		} else {
 			f.From = ""
 		}
 	case f.List != "":
-		from.object, f.FileName, err = s.list(p, f.List)
+		from.object, f.FileName, err = s.recipients(p, f.List)
 	case f.DraftVersion > 0:
 		from.file, f.FileName, err = s.fileOfDraft(p, f.Draft, f.DraftVersion)
 	}

@@ -1,4 +1,4 @@
-package imports_test
+package sending_test
 
 import (
 	"context"
@@ -16,8 +16,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
-	"campaign-dispatch/internal/dashboard/campaignupload"
-	"campaign-dispatch/internal/dashboard/imports"
+	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi/inputerr"
@@ -30,7 +29,7 @@ const (
 	tenant   = "loja"
 	id       = "0b6e8a52-7c1f-4d1a-9f3e-5d2c1b0a9e8f"
 	template = "5f0c7a0e-1111-4222-8333-444455556666"
-	path     = imports.Path + "/" + id
+	path     = sending.SubmissionsPath + "/" + id
 )
 
 var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -38,6 +37,8 @@ var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 // company is a tenant with one import, whose service records what people decide.
 type company struct {
 	*webtest.Dashboard
+	sending.Store
+	sending.Intake
 	stored                  submission.Submission
 	from, version           int
 	text                    string // of the template
@@ -59,14 +60,10 @@ func newCompany(t *testing.T, state submission.State) *company {
 		Columns: submission.Columns{Header: []string{"Celular", "", "Nome"}, Phone: 0, UID: -1, Values: []submission.Column{{Name: "nome", Column: 2}}},
 		Check:   submission.Check{Rows: 5, Parts: 1, Hash: "0f0f", Findings: submission.Findings{Accepted: 3}},
 	}}
-	c.Dashboard = webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), imports.Area(), &imports.Pages{
+	c.Dashboard = webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), sending.Area(), &sending.Pages{
 		Store: c, Intake: c, Now: func() time.Time { return noon },
-		Origin: func(context.Context) (string, error) { return "https://bucket.example", nil },
-		DropDraft: func(_ *web.Page, id string, version int) error {
-			c.dropped = append(c.dropped, id+" "+strconv.Itoa(version))
-			return nil
-		},
-	}, campaignupload.Area()) // the review has the texts of the form
+		Origin: origin, Blobs: memory{},
+	})
 	c.admin, c.author, c.approver = c.SignIn(tenant, web.RoleAdmin), c.SignIn(tenant, web.RoleAuthor), c.SignIn(tenant, web.RoleApprover)
 	return c
 }
@@ -89,6 +86,15 @@ func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campai
 	return c.Template(ctx, of)
 }
 func (c *company) ApprovalFrom(context.Context, string) (int, error) { return c.from, nil }
+
+func (c *company) Draft(_ context.Context, of, id string) (campaign.Draft, error) {
+	return campaign.Draft{Tenant: of, ID: id, Version: c.stored.DraftVersion}, nil
+}
+
+func (c *company) DeleteDraft(_ context.Context, d campaign.Draft) (bool, error) {
+	c.dropped = append(c.dropped, d.ID+" "+strconv.Itoa(d.Version))
+	return true, nil
+}
 
 func (c *company) Tenant(context.Context, string) (campaign.Tenant, error) {
 	return campaign.Tenant{}, campaign.ErrNotFound
@@ -201,18 +207,6 @@ func waiting(t *testing.T) *company {
 	c := newCompany(t, submission.StateApproval)
 	c.stored.Approval = submission.Approval{AskedBy: c.author.Session.Email, AskedAt: noon}
 	return c
-}
-
-func says(t *testing.T, a webtest.Answer, status int, texts ...string) {
-	t.Helper()
-	if a.Status != status {
-		t.Errorf("status %d, want %d", a.Status, status)
-	}
-	for _, text := range texts {
-		if !strings.Contains(a.Text(), text) {
-			t.Errorf("the page lacks %q:\n%s", text, a.Text())
-		}
-	}
 }
 
 func TestColumns(t *testing.T) {
@@ -397,16 +391,16 @@ func TestApprovals(t *testing.T) {
 		if c.stored.State = state; state != submission.StateApproval {
 			c.stored.Approval.Decision = submission.DecisionApproved
 		}
-		says(t, c.approver.Get(imports.ApprovalsPath), http.StatusOK, want, "Natal", "author@example.com")
+		says(t, c.approver.Get(sending.ApprovalsPath), http.StatusOK, want, "Natal", "author@example.com")
 	}
 	for decision, want := range map[submission.Decision]string{
 		submission.DecisionRefused: "Refused", submission.DecisionWithdrawn: "Withdrawn", submission.DecisionReturned: "Returned",
 	} {
 		c := waiting(t)
 		c.stored.State, c.stored.Approval.Decision = submission.StateReady, decision
-		says(t, c.author.Get(imports.ApprovalsPath), http.StatusOK, want)
+		says(t, c.author.Get(sending.ApprovalsPath), http.StatusOK, want)
 	}
-	if a := newCompany(t, submission.StateReady).author.Get(imports.ApprovalsPath); strings.Contains(a.Text(), "Natal") {
+	if a := newCompany(t, submission.StateReady).author.Get(sending.ApprovalsPath); strings.Contains(a.Text(), "Natal") {
 		t.Error("a campaign without a request is listed")
 	}
 }
@@ -426,7 +420,7 @@ func TestUpload_Refusals(t *testing.T) {
 	} {
 		form := maps.Clone(good)
 		form.Set(test.field, test.value)
-		if a := c.author.Post(imports.Path, form); !strings.Contains(a.Body, test.want) {
+		if a := c.author.Post(sending.SubmissionsPath, form); !strings.Contains(a.Body, test.want) {
 			t.Errorf("%s: %d %s, want %s", name, a.Status, a.Body, test.want)
 		}
 	}
@@ -440,7 +434,7 @@ func TestUpload_Refusals(t *testing.T) {
 		"an approver":      {c.approver, "1", http.StatusForbidden},
 		"another's upload": {c.SignIn("another", web.RoleAdmin), "1", http.StatusUnprocessableEntity},
 	} {
-		if a := test.who.Post(imports.Path+"/chunk", url.Values{"id": {id}, "chunk": {test.chunk}}); a.Status != test.status {
+		if a := test.who.Post(sending.SubmissionsPath+"/chunk", url.Values{"id": {id}, "chunk": {test.chunk}}); a.Status != test.status {
 			t.Errorf("%s: %d, want %d", name, a.Status, test.status)
 		}
 	}
@@ -449,7 +443,7 @@ func TestUpload_Refusals(t *testing.T) {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, submission.StateReady)
-	if a := c.author.Post(path+"/cancel", nil); a.Location != imports.Path || len(c.steps) != 1 {
+	if a := c.author.Post(path+"/cancel", nil); a.Location != sending.SubmissionsPath || len(c.steps) != 1 {
 		t.Errorf("discarded: %d to %q, steps %q", a.Status, a.Location, c.steps)
 	}
 	c = newCompany(t, submission.StateSending)
@@ -543,7 +537,7 @@ func TestShow_States(t *testing.T) {
 		for _, language := range []string{"en", "pt-BR"} {
 			who := c.author
 			who.Language = language
-			for _, address := range []string{path, imports.Path} {
+			for _, address := range []string{path, sending.SubmissionsPath} {
 				if a := who.Get(address); a.Status != http.StatusOK || strings.Contains(a.Text(), "imports.") || strings.Contains(a.Text(), "sending.") {
 					t.Errorf("%s in %s: %d\n%s", state, language, a.Status, a.Text())
 				}

@@ -1,32 +1,21 @@
-package imports
+package sending
 
 import (
 	"context"
 	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/recipients"
 )
 
-// instant parses a time that is validated elsewhere. It returns zero for an invalid time.
-func instant(text string) time.Time {
-	at, err := localtime.Parse(text)
-	if err != nil {
-		return time.Time{}
-	}
-	return at
-}
-
-// choose sets the columns and begins the check of the file. The columns of a checked file can
+// chooseColumns sets the columns and begins the check of the file. The columns of a checked file can
 // be corrected.
-func (s *Pages) choose(p *web.Page) error {
+func (s *Pages) chooseColumns(p *web.Page) error {
 	sub, t, err := s.open(p)
 	if err != nil {
 		return err
@@ -148,7 +137,7 @@ var refusedSteps = map[error]string{
 func (s *Pages) refused(p *web.Page, sub submission.Submission, err error) error {
 	switch {
 	case errors.Is(err, intake.ErrState), errors.Is(err, campaign.ErrLostRace):
-		return p.Redirect(Path + "/" + p.R.PathValue("campaignId"))
+		return p.Redirect(SubmissionsPath + "/" + p.R.PathValue("campaignId"))
 	case errors.Is(err, intake.ErrOwn):
 		return &web.Refusal{Status: http.StatusForbidden, Key: "approval.own"}
 	case errors.Is(err, intake.ErrNotOwn):
@@ -235,5 +224,5 @@ func (s *Pages) cancel(p *web.Page) error {
 	if sub, err = s.Intake.Discard(p.R.Context(), step(p, sub, "", "campaign.import_discard")); err != nil {
 		return s.refused(p, sub, err)
 	}
-	return p.Done(Path, "imports.cancelled", sub.Name)
+	return p.Done(SubmissionsPath, "imports.cancelled", sub.Name)
 }

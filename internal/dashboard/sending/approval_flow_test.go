@@ -1,4 +1,4 @@
-package campaignupload_test
+package sending_test
 
 import (
 	"net/http"
@@ -9,8 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"campaign-dispatch/internal/dashboard/campaignupload"
-	"campaign-dispatch/internal/dashboard/imports"
+	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 )
@@ -25,7 +24,7 @@ func newOffice(t *testing.T) office {
 	t.Helper()
 	o := office{bench: newBench(t)}
 	o.author, o.approver = o.SignIn(o.tenant, web.RoleAuthor), o.SignIn(o.tenant, web.RoleApprover)
-	if a := o.admin.Post(campaignupload.RulePath, url.Values{"from": {"2"}}); a.Location != campaignupload.RulePath {
+	if a := o.admin.Post(sending.RulePath, url.Values{"from": {"2"}}); a.Location != sending.RulePath {
 		t.Fatalf("saving the rule: %d %s", a.Status, a.Text())
 	}
 	return o
@@ -55,7 +54,7 @@ func TestApproval(t *testing.T) {
 	if len(o.handoffs.batches) > 0 {
 		t.Fatal("the campaign was sent without approval")
 	}
-	list := o.approver.Get(imports.ApprovalsPath)
+	list := o.approver.Get(sending.ApprovalsPath)
 	if says(t, list, http.StatusOK, "Natal", "Waits for approval", "author@example.com"); !strings.Contains(list.Body, `href="`+path+`"`) {
 		t.Errorf("the list has no link to %s: %s", path, list.Body)
 	}
@@ -72,7 +71,7 @@ func TestApproval(t *testing.T) {
 	if c, err := o.store.Overview(t.Context(), o.handoffs.batches[0].ID); err != nil || c.AskedBy != "author@example.com" {
 		t.Errorf("the campaign was asked for by %q, %v", c.AskedBy, err)
 	}
-	says(t, o.author.Get(imports.ApprovalsPath), http.StatusOK, "Approved and sent")
+	says(t, o.author.Get(sending.ApprovalsPath), http.StatusOK, "Approved and sent")
 }
 
 // Nobody else changes the rule, and nobody by mistake.
@@ -84,10 +83,10 @@ func TestApprovalRule_Forged(t *testing.T) {
 		status int
 	}{
 		"an approver uploads": {o.upload(o.approver, file, nil), http.StatusForbidden},
-		"an author's rule":    {o.author.Post(campaignupload.RulePath, url.Values{"from": {""}}), http.StatusForbidden},
-		"a mistyped rule":     {o.admin.Post(campaignupload.RulePath, url.Values{"from": {"1.000"}}), http.StatusUnprocessableEntity},
-		"a rule of zero":      {o.admin.Post(campaignupload.RulePath, url.Values{"from": {"0"}}), http.StatusUnprocessableEntity},
-		"a stale rule":        {o.admin.Post(campaignupload.RulePath, url.Values{"from": {"9"}, "was": {"from 7"}}), http.StatusConflict},
+		"an author's rule":    {o.author.Post(sending.RulePath, url.Values{"from": {""}}), http.StatusForbidden},
+		"a mistyped rule":     {o.admin.Post(sending.RulePath, url.Values{"from": {"1.000"}}), http.StatusUnprocessableEntity},
+		"a rule of zero":      {o.admin.Post(sending.RulePath, url.Values{"from": {"0"}}), http.StatusUnprocessableEntity},
+		"a stale rule":        {o.admin.Post(sending.RulePath, url.Values{"from": {"9"}, "was": {"from 7"}}), http.StatusConflict},
 	} {
 		if test.answer.Status != test.status {
 			t.Errorf("%s: %d, want %d", name, test.answer.Status, test.status)
@@ -107,7 +106,7 @@ func TestApprovalRule_Races(t *testing.T) {
 	for i := range 6 {
 		all.Go(func() {
 			form := url.Values{"from": {strconv.Itoa(10 + i)}, "was": {"from 2"}}
-			if a := o.admin.Post(campaignupload.RulePath, form); a.Location == campaignupload.RulePath {
+			if a := o.admin.Post(sending.RulePath, form); a.Location == sending.RulePath {
 				saved.Add(1)
 			} else if a.Status != http.StatusConflict {
 				t.Errorf("the rule answers %d, want 409", a.Status)

@@ -1,4 +1,4 @@
-package imports
+package sending
 
 import (
 	"errors"
@@ -13,24 +13,18 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 )
 
-// maxName is the maximum number of characters of a campaign's name.
-const maxName = 1000
-
 // otherFields is the space in bytes of the form for its other fields.
 const otherFields = 16 << 10
 
 // uploads receives the files of new campaigns that are too large for the form.
 func (s *Pages) uploads() upload.Uploads {
 	return upload.Uploads{
-		Path: Path, Faults: "imports.fault.", From: web.MaxForm - otherFields, Origin: s.Origin, Begin: s.begin, ChunkURL: s.chunkURL, End: s.end,
+		Path: SubmissionsPath, Faults: "imports.fault.", From: web.MaxForm - otherFields, Origin: s.Origin, Begin: s.beginUpload, ChunkURL: s.chunkURL, End: s.endUpload,
 	}
 }
 
-// Upload allows the form of a new campaign to upload large files.
-func (s *Pages) Upload(p *web.Page) (web.Upload, error) { return s.uploads().Field(p) }
-
-// begin begins the submission of a file, or continues the upload of the same file.
-func (s *Pages) begin(p *web.Page, f upload.File) (id string, sent []int, err error) {
+// beginUpload begins the submission of a file, or continues the upload of the same file.
+func (s *Pages) beginUpload(p *web.Page, f upload.File) (id string, sent []int, err error) {
 	draft, _ := campaign.ParseUUID(p.Field("draft"))
 	version, _ := strconv.Atoi(p.Field("draftVersion"))
 	asked := submission.Submission{
@@ -71,7 +65,7 @@ func (s *Pages) chunkURL(p *web.Page, id string, chunk int) (string, error) {
 	return s.Intake.ChunkURL(p.R.Context(), sub, chunk)
 }
 
-func (s *Pages) end(p *web.Page, id string) (upload.Ended, error) {
+func (s *Pages) endUpload(p *web.Page, id string) (upload.Ended, error) {
 	sub, err := s.find(p, id)
 	if err != nil {
 		return upload.Ended{}, err

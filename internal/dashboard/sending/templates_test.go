@@ -1,4 +1,4 @@
-package campaignupload_test
+package sending_test
 
 import (
 	"context"
@@ -11,8 +11,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
-	"campaign-dispatch/internal/dashboard/campaignupload"
-	"campaign-dispatch/internal/dashboard/imports"
+	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 )
@@ -47,8 +46,8 @@ func (m many) Template(_ context.Context, id string) (campaign.Template, error) 
 func shop(t *testing.T, all memory) webtest.Person {
 	t.Helper()
 	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
-	pages := &campaignupload.Pages{Store: many{all}, Blobs: all, Now: now, Upload: noUpload}
-	who := webtest.Serve(t, webtest.UI(t, now), campaignupload.Area(), pages, imports.Area()).SignIn("t", web.RoleAdmin)
+	pages := &sending.Pages{Store: many{all}, Blobs: all, Now: now, Origin: origin}
+	who := webtest.Serve(t, webtest.UI(t, now), sending.Area(), pages).SignIn("t", web.RoleAdmin)
 	who.Language = "pt-BR"
 	return who
 }
@@ -56,9 +55,9 @@ func shop(t *testing.T, all memory) webtest.Person {
 func TestForm_ArchivedTemplates(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
-	pages := &campaignupload.Pages{Store: archived{}, Blobs: memory{}, Now: now, Upload: noUpload}
-	who := webtest.Serve(t, webtest.UI(t, now), campaignupload.Area(), pages, imports.Area()).SignIn("t", web.RoleAdmin)
-	for path, offered := range map[string]bool{campaignupload.Path: false, campaignupload.Path + "?template=" + manyID(1): true} {
+	pages := &sending.Pages{Store: archived{}, Blobs: memory{}, Now: now, Origin: origin}
+	who := webtest.Serve(t, webtest.UI(t, now), sending.Area(), pages).SignIn("t", web.RoleAdmin)
+	for path, offered := range map[string]bool{sending.Path: false, sending.Path + "?template=" + manyID(1): true} {
 		if got := strings.Contains(who.Get(path).Body, `value="`+manyID(1)+`"`); got != offered {
 			t.Errorf("%s: the archived template is offered: %t, want %t", path, got, offered)
 		}
@@ -79,7 +78,7 @@ func (archived) ArchivedTemplates(context.Context, string) (map[string]bool, err
 func TestForm_Templates(t *testing.T) {
 	t.Parallel()
 	who := shop(t, memory{})
-	page := who.Get(campaignupload.Path + "?template=" + manyID(0))
+	page := who.Get(sending.Path + "?template=" + manyID(0))
 	if page.Status != http.StatusOK || len(page.Body) > web.HTMLLimit {
 		t.Errorf("answers %d, %d bytes; want at most 28000", page.Status, len(page.Body))
 	}
@@ -97,11 +96,11 @@ func TestForm_Templates(t *testing.T) {
 	if !strings.Contains(page.Text(), "variavel_0") || !strings.Contains(page.Text(), "estão no arquivo de exemplo") {
 		t.Errorf("the columns: %s", page.Text())
 	}
-	long := who.Post(campaignupload.Path+"/columns", url.Values{"template": {manyID(0)}, "name": {strings.Repeat("&", 1000)}})
+	long := who.Post(sending.Path+"/columns", url.Values{"template": {manyID(0)}, "name": {strings.Repeat("&", 1000)}})
 	if len(long.Body) > web.HTMLLimit || !strings.Contains(long.Body, strings.Repeat("&amp;", 1000)) {
 		t.Errorf("with a long name %d bytes; want at most 28000, and the name", len(long.Body))
 	}
 }
 
-// noUpload is the upload of large files on pages without them.
-func noUpload(*web.Page) (web.Upload, error) { return web.Upload{}, nil }
+// origin is the origin of the bucket.
+func origin(context.Context) (string, error) { return "https://bucket.example", nil }

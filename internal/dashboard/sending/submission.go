@@ -1,13 +1,8 @@
-// Package imports shows what becomes of the file of a campaign: the choice of columns, the progress of
-// the checks, the review and the sending. Browsers send a large file in chunks directly to the bucket.
-package imports
+package sending
 
 import (
 	"cmp"
-	"context"
-	"embed"
 	"errors"
-	"iter"
 	"net/http"
 	"slices"
 	"time"
@@ -16,82 +11,9 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/recipients"
 )
 
-// Store reads submissions, templates and agents. The error wraps campaign.ErrNotFound if there is
-// none.
-type Store interface {
-	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
-	Template(ctx context.Context, id string) (campaign.Template, error)
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
-	ApprovalFrom(ctx context.Context, tenant string) (int, error)
-	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
-	Agent(ctx context.Context, id string) (campaign.Agent, error)
-}
-
-// Intake takes uploads and decisions. Invalid input returns a *inputerr.Error. A decision returns
-// the submission as it is then.
-type Intake interface {
-	Start(ctx context.Context, asked submission.Submission) (submission.Submission, []int, error)
-	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
-	ChunkURL(ctx context.Context, sub submission.Submission, chunk int) (string, error)
-	Finish(ctx context.Context, sub submission.Submission) error
-	Check(ctx context.Context, sub submission.Submission, columns recipients.Columns, t campaign.Template) error
-	TooLate(sub submission.Submission) bool
-	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
-	Send(ctx context.Context, step intake.Step) (submission.Submission, error)
-	Ask(ctx context.Context, step intake.Step) (submission.Submission, error)
-	Approve(ctx context.Context, step intake.Step) (submission.Submission, error)
-	Refuse(ctx context.Context, step intake.Step, reason string) (submission.Submission, error)
-	Withdraw(ctx context.Context, step intake.Step) (submission.Submission, error)
-	Reopen(ctx context.Context, step intake.Step) (submission.Submission, error)
-	Discard(ctx context.Context, step intake.Step) (submission.Submission, error)
-	// LeftOut yields the lines that get no message, in the order of the file.
-	LeftOut(ctx context.Context, sub submission.Submission) iter.Seq2[submission.LeftOut, error]
-	Message(ctx context.Context, sub submission.Submission, at int) (line int, vars map[string]string, err error)
-}
-
-// Pages are the pages of imports.
-type Pages struct {
-	Store  Store
-	Intake Intake
-	// Origin returns the origin to which browsers send the chunks of a file.
-	Origin func(ctx context.Context) (string, error)
-	Now    func() time.Time
-	// DropDraft deletes a version of the draft that became a campaign.
-	DropDraft func(p *web.Page, id string, version int) error
-}
-
-//go:embed *.html texts.json
-var files embed.FS
-
-// Area returns the pages and texts of imports.
-func Area() web.Area { return web.Area{Files: files, Texts: []string{"imports", "audit", "refusal"}} }
-
-// Path is the path of the imports.
-const Path = web.Root + "/imports"
-
-// Register serves the pages.
-func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.list)
-	uploads := s.uploads()
-	ui.AuthorChange(mux, Path, uploads.Start)
-	ui.AuthorChange(mux, Path+"/chunk", uploads.Chunk)
-	ui.AuthorChange(mux, Path+"/finish", uploads.Finish)
-	ui.View(mux, Path+"/{campaignId}", s.show)
-	ui.View(mux, Path+"/{campaignId}/sample", s.showSample)
-	ui.AuthorView(mux, Path+"/{campaignId}/left-out", s.leftOut)
-	ui.AuthorChange(mux, Path+"/{campaignId}/columns", s.choose)
-	ui.AuthorChange(mux, Path+"/{campaignId}/confirm", s.confirm)
-	ui.ApproverChange(mux, Path+"/{campaignId}/decide", s.decide)
-	ui.AuthorChange(mux, Path+"/{campaignId}/withdraw", s.withdraw)
-	ui.AuthorChange(mux, Path+"/{campaignId}/reopen", s.reopen)
-	ui.AuthorChange(mux, Path+"/{campaignId}/cancel", s.cancel)
-	ui.View(mux, ApprovalsPath, s.approvals)
-}
-
-func pathOf(sub submission.Submission) string { return Path + "/" + sub.CampaignID }
+func pathOf(sub submission.Submission) string { return SubmissionsPath + "/" + sub.CampaignID }
 
 // nameWeight is the maximum size in bytes of a name in a page.
 const nameWeight = 300
@@ -99,7 +21,7 @@ const nameWeight = 300
 // mostListed is the maximum number of submissions in the list: the newest ones.
 const mostListed = 50
 
-func (s *Pages) list(p *web.Page) error {
+func (s *Pages) listSubmissions(p *web.Page) error {
 	all, err := s.Store.Submissions(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err
@@ -119,19 +41,6 @@ func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
 		return submission.Submission{}, campaign.ErrNotFound
 	}
 	return s.Intake.Submission(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
-}
-
-// template returns a template of the person's tenant.
-func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
-	id, ok := campaign.ParseUUID(id)
-	if !ok {
-		return campaign.Template{}, campaign.ErrNotFound
-	}
-	t, err := s.Store.Template(p.R.Context(), id)
-	if err == nil && t.Tenant != p.Session.Tenant {
-		return campaign.Template{}, campaign.ErrNotFound
-	}
-	return t, err
 }
 
 // refreshSeconds is the time after which browsers without scripts reload a page in progress.

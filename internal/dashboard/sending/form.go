@@ -1,11 +1,7 @@
-// Package campaignupload shows the form of a new campaign, and the lists of drafts and of requests for
-// approval. What becomes of the form's file is up to the intake.
-package campaignupload
+package sending
 
 import (
 	"cmp"
-	"context"
-	"embed"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -18,92 +14,8 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/intake"
-	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/random"
 )
-
-// Store reads templates and campaigns. The error wraps campaign.ErrNotFound if there is
-// none.
-type Store interface {
-	// Templates returns a tenant's templates without their contents.
-	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
-	// ArchivedTemplates returns the IDs of the archived templates.
-	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
-	Template(ctx context.Context, id string) (campaign.Template, error)
-	// Dispatched returns a campaign without its outcomes.
-	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	Drafts(ctx context.Context, tenant string) ([]campaign.Draft, error)
-	Draft(ctx context.Context, tenant, id string) (campaign.Draft, error)
-	// SaveDraft writes the next version of a draft. The error wraps campaign.ErrLostRace if
-	// d.Version is not the stored one.
-	SaveDraft(ctx context.Context, d campaign.Draft) error
-	// DeleteDraft deletes a draft if d.Version is the stored one. It reports whether it did.
-	DeleteDraft(ctx context.Context, d campaign.Draft) (bool, error)
-	// ApprovalFrom returns the number of recipients from which a campaign needs approval, 0
-	// for never.
-	ApprovalFrom(ctx context.Context, tenant string) (int, error)
-	// SaveApprovalFrom returns an error that wraps campaign.ErrLostRace if the stored number
-	// is neither was nor from.
-	SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error
-}
-
-// Intake takes files. Invalid input returns a *inputerr.Error.
-type Intake interface {
-	Take(ctx context.Context, asked submission.Submission, file []byte) (submission.Submission, error)
-	// StartFrom starts a submission of an object on S3.
-	StartFrom(ctx context.Context, asked submission.Submission, object string) (submission.Submission, error)
-	// Correct changes the name, the template and the times of a submission. The error wraps
-	// campaign.ErrLostRace if it cannot be changed any more.
-	Correct(ctx context.Context, sub, to submission.Submission) error
-	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
-	Discard(ctx context.Context, step intake.Step) (submission.Submission, error)
-	TooLate(sub submission.Submission) bool
-}
-
-// Exports finds lists of recipients. A missing one returns a *httpapi.Problem.
-type Exports interface {
-	Find(ctx context.Context, id campaign.ID, exportID string) (campaign.Export, error)
-}
-
-// Pages serves the pages for sending a campaign.
-type Pages struct {
-	Store   Store
-	Blobs   port.Blobs
-	Intake  Intake
-	Exports Exports
-	Now     func() time.Time
-	Lead    time.Duration // minimum time from now to a schedule
-	// Upload allows a page to upload large files.
-	Upload func(p *web.Page) (web.Upload, error)
-}
-
-//go:embed *.html texts.json
-var files embed.FS
-
-// Area returns the pages and texts for sending a campaign.
-func Area() web.Area { return web.Area{Files: files, Texts: []string{"sending", "audit", "approval"}} }
-
-// Path is the path of the form.
-const Path = web.Root + "/campaigns/new"
-
-// submissionsPath is the path of the pages of submissions.
-const submissionsPath = web.Root + "/imports/"
-
-// Register serves the pages.
-func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.AuthorView(mux, Path, s.begin)
-	ui.AuthorView(mux, Path+"/columns", s.columns)
-	ui.AuthorChange(mux, Path+"/columns", s.choose)
-	ui.AuthorView(mux, Path+"/example", s.example)
-	ui.AuthorChange(mux, Path, s.take)
-	ui.AuthorChange(mux, Path+"/draft", s.saveDraft)
-	ui.AuthorView(mux, DraftsPath, s.drafts)
-	ui.AuthorChange(mux, DraftsPath+"/{id}/delete", s.deleteDraft)
-	ui.View(mux, RulePath, s.showRule)
-	ui.Change(mux, RulePath, s.changeRule)
-}
 
 // entry is what a person enters in the form.
 type entry struct {
@@ -137,7 +49,7 @@ func (f form) Wrong(field string) bool {
 	return slices.ContainsFunc(f.Notes, func(n note) bool { return n.Field == field })
 }
 
-func (s *Pages) begin(p *web.Page) (err error) {
+func (s *Pages) showForm(p *web.Page) (err error) {
 	f := form{entry: entry{TemplateID: p.Query("template")}}
 	switch {
 	case p.Query("copy") != "":
@@ -148,7 +60,7 @@ func (s *Pages) begin(p *web.Page) (err error) {
 		f.entry, err = s.entryOf(p, p.Query("from"))
 	case p.Query("list") != "":
 		f.List = p.Query("list")
-		_, f.FileName, err = s.list(p, f.List)
+		_, f.FileName, err = s.recipients(p, f.List)
 	}
 	if err != nil {
 		return err
@@ -173,7 +85,7 @@ func (s *Pages) renderForm(p *web.Page, status int, f form) error {
 	} else if !errors.Is(err, campaign.ErrNotFound) {
 		return err
 	}
-	if f.Upload, err = s.Upload(p); err != nil {
+	if f.Upload, err = s.uploads().Field(p); err != nil {
 		return err
 	}
 	return p.RenderStatus(status, "sending.title", "sending_form.html", f)
@@ -253,8 +165,8 @@ func (s *Pages) lead(p *web.Page) string {
 	return p.T("sending."+unit, p.Number(n))
 }
 
-// choose shows the form with the selected template, for browsers without scripts.
-func (s *Pages) choose(p *web.Page) error {
+// chooseTemplate shows the form with the selected template, for browsers without scripts.
+func (s *Pages) chooseTemplate(p *web.Page) error {
 	f := entered(p)
 	if _, err := s.kept(p, &f); err != nil {
 		return err

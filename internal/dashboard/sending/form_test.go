@@ -1,4 +1,4 @@
-package campaignupload_test
+package sending_test
 
 import (
 	"bytes"
@@ -27,9 +27,7 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
-	"campaign-dispatch/internal/dashboard/campaignupload"
-	"campaign-dispatch/internal/dashboard/followup"
-	"campaign-dispatch/internal/dashboard/imports"
+	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dispatch"
@@ -47,7 +45,7 @@ type bench struct {
 	t        *testing.T
 	store    *dynamotest.Store
 	blobs    *s3.Store
-	pages    *campaignupload.Pages
+	pages    *sending.Pages
 	intake   *intake.Service
 	dispatch *flaky
 	tasks    *tasks
@@ -96,17 +94,6 @@ func (b *bench) decided() (lines []string) {
 		lines = append(lines, e.Who+" "+e.Action+" "+e.Subject)
 	}
 	return lines
-}
-
-// both are the pages of the form and those of submissions.
-type both struct {
-	form        *campaignupload.Pages
-	submissions *imports.Pages
-}
-
-func (p both) Register(ui *web.UI, mux *http.ServeMux) {
-	p.form.Register(ui, mux)
-	p.submissions.Register(ui, mux)
 }
 
 type handoffs struct {
@@ -161,11 +148,10 @@ func newBench(t *testing.T) *bench {
 			Open: intakeapp.Opener(blobs),
 		},
 	}
-	b.pages = &campaignupload.Pages{
-		Store: store, Blobs: blobs, Intake: b.intake, Exports: &exports{}, Now: clock, Lead: 5 * time.Minute, Upload: noUpload,
+	b.pages = &sending.Pages{
+		Store: store, Blobs: blobs, Intake: b.intake, Exports: &exports{}, Now: clock, Lead: 5 * time.Minute, Origin: origin,
 	}
-	submissions := &imports.Pages{Store: store, Intake: b.intake, Now: clock, DropDraft: b.pages.DropDraft}
-	b.Dashboard = webtest.Serve(t, webtest.UI(t, clock), campaignupload.Area(), both{b.pages, submissions}, imports.Area(), followup.Area())
+	b.Dashboard = webtest.Serve(t, webtest.UI(t, clock), sending.Area(), b.pages)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)
 	return b
 }
@@ -237,7 +223,7 @@ func (b *bench) uploadTo(path string, who webtest.Person, file string, change fi
 func (b *bench) review(file string, change fields) (webtest.Answer, string) {
 	b.t.Helper()
 	got := b.upload(b.admin, file, change)
-	if got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, imports.Path+"/") {
+	if got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, sending.SubmissionsPath+"/") {
 		b.t.Fatalf("answered %d to %q\n%s", got.Status, got.Location, got.Text())
 	}
 	return b.admin.Get(got.Location), got.Location
@@ -251,11 +237,14 @@ func (b *bench) confirm(page webtest.Answer, address string) webtest.Answer {
 
 // campaignOf returns the path of the campaign of a submission.
 func campaignOf(address string) string {
-	return web.Root + "/campaigns/" + strings.TrimPrefix(address, imports.Path+"/")
+	return web.Root + "/campaigns/" + strings.TrimPrefix(address, sending.SubmissionsPath+"/")
 }
 
 // exports has one list of recipients.
-type exports struct{ list campaign.Export }
+type exports struct {
+	sending.Exports
+	list campaign.Export
+}
 
 func (e *exports) Find(_ context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
 	if id != e.list.ID || exportID != e.list.ExportID {
@@ -322,7 +311,7 @@ func TestConfirm_SendsOnce(t *testing.T) {
 		t.Errorf("what was sent leads to %q\n%s", got.Location, got.Text())
 	}
 	b.confirm(page, address)
-	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].CampaignID != strings.TrimPrefix(address, imports.Path+"/") || b.handoffs.batches[0].Accepted != 2 {
+	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].CampaignID != strings.TrimPrefix(address, sending.SubmissionsPath+"/") || b.handoffs.batches[0].Accepted != 2 {
 		t.Errorf("handed on: %+v", b.handoffs.batches)
 	}
 	if diff := cmp.Diff([]string{"admin@example.com campaign.dispatch Campanha"}, b.decided()); diff != "" {
@@ -421,7 +410,7 @@ func TestReview_Corrected(t *testing.T) {
 	page, address := b.review(file, fields{"schedule": "2037-11-22T09:00"})
 	says(t, page, http.StatusOK, "Another campaign has this name already")
 	seen := page.Value("hash")
-	id := strings.TrimPrefix(address, imports.Path+"/")
+	id := strings.TrimPrefix(address, sending.SubmissionsPath+"/")
 	form := b.admin.Get("/dashboard/campaigns/new?from=" + id)
 	says(t, form, http.StatusOK, "lista.csv")
 	if !strings.Contains(form.Body, `value="2037-11-22T09:00"`) {
@@ -453,7 +442,7 @@ func TestReview_TwoTabs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(file, nil)
-	b.review(none, fields{"from": strings.TrimPrefix(address, imports.Path+"/"), "schedule": "2037-11-23T09:00"})
+	b.review(none, fields{"from": strings.TrimPrefix(address, sending.SubmissionsPath+"/"), "schedule": "2037-11-23T09:00"})
 	says(t, b.confirm(page, address), http.StatusConflict, "Something has changed")
 	form := fields{"draft": uuid()}
 	_, first := b.review(file, form)
@@ -498,7 +487,7 @@ func TestConfirm_TemplateChanged(t *testing.T) {
 	if len(b.handoffs.batches) > 0 {
 		t.Fatalf("handed on %+v", b.handoffs.batches)
 	}
-	page, _ = b.review(none, fields{"from": strings.TrimPrefix(address, imports.Path+"/")})
+	page, _ = b.review(none, fields{"from": strings.TrimPrefix(address, sending.SubmissionsPath+"/")})
 	says(t, page, http.StatusOK, "Tchau Ana", "version 2", "Send to 2 people")
 }
 
@@ -544,7 +533,7 @@ func TestUpload_InvalidFile(t *testing.T) {
 	} {
 		page, address := b.review(file, fields{"name": "Natal"})
 		says(t, page, http.StatusOK, want)
-		if form := b.admin.Get("/dashboard/campaigns/new?from=" + strings.TrimPrefix(address, imports.Path+"/")); !strings.Contains(form.Body, `value="Natal"`) {
+		if form := b.admin.Get("/dashboard/campaigns/new?from=" + strings.TrimPrefix(address, sending.SubmissionsPath+"/")); !strings.Contains(form.Body, `value="Natal"`) {
 			t.Errorf("%s: the name is lost", want)
 		}
 	}
@@ -567,7 +556,7 @@ func TestUpload_Roles(t *testing.T) {
 	says(t, viewer.Post(address+"/confirm", form), http.StatusForbidden)
 	says(t, other.Post(address+"/confirm", form), http.StatusNotFound)
 	says(t, other.Get(address), http.StatusNotFound)
-	id := strings.TrimPrefix(address, imports.Path+"/")
+	id := strings.TrimPrefix(address, sending.SubmissionsPath+"/")
 	says(t, other.Get("/dashboard/campaigns/new?from="+id), http.StatusNotFound)
 	says(t, b.upload(other, none, fields{"from": id}), http.StatusUnprocessableEntity, "Choose the file")
 	says(t, other.Post("/dashboard/campaigns/new/draft", url.Values{"submission": {id}}), http.StatusNotFound)
@@ -681,7 +670,7 @@ func TestErrorFile_Lines(t *testing.T) {
 }
 
 // memory is a tenant without anything.
-type memory struct{}
+type memory struct{ sending.Store }
 
 func (m memory) Templates(context.Context, string) ([]campaign.Template, error) { return nil, nil }
 
@@ -777,7 +766,7 @@ func (b *bench) drafted(file string, change fields) string {
 	all := fields{"draft": uuid(), "draftVersion": "0"}
 	maps.Copy(all, change)
 	a := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file, all)
-	if a.Location != campaignupload.DraftsPath {
+	if a.Location != sending.DraftsPath {
 		b.t.Fatalf("saving a draft: %d to %q\n%s", a.Status, a.Location, a.Text())
 	}
 	return all["draft"]
@@ -788,7 +777,7 @@ func TestDraft(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.drafted(file, fields{"name": "Natal", "schedule": "2037-11-22T09:00"})
-	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Natal", "lista.csv", "22 Nov 2037, 09:00", "admin@example.com")
+	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Natal", "lista.csv", "22 Nov 2037, 09:00", "admin@example.com")
 	open := b.admin.Get("/dashboard/campaigns/new?draft=" + id)
 	if !strings.Contains(open.Body, `value="Natal"`) || !strings.Contains(open.Body, `value="2037-11-22T09:00"`) || !strings.Contains(open.Text(), "lista.csv") {
 		t.Fatalf("the draft opens with %s", open.Body)
@@ -799,7 +788,7 @@ func TestDraft(t *testing.T) {
 	if sent := b.confirm(page, address); sent.Location != address || len(b.handoffs.batches) != 1 {
 		t.Fatalf("confirmed to %q, handed on %d", sent.Location, len(b.handoffs.batches))
 	}
-	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "No drafts")
+	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "No drafts")
 	if a := b.admin.Get("/dashboard/campaigns/new?draft=" + id); a.Status != http.StatusNotFound {
 		t.Errorf("the sent draft answers %d, want 404", a.Status)
 	}
@@ -819,13 +808,13 @@ func TestDraft_TwoTabs(t *testing.T) {
 	if !strings.Contains(refused.Body, `value="Outro"`) {
 		t.Errorf("the form lost the name: %s", refused.Body)
 	}
-	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Dois")
+	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Dois")
 	stored := b.admin.Get("/dashboard/campaigns/new?draft=" + id)
 	page, _ := b.review(none, fields{"name": "Dois", "draft": id, "draftVersion": stored.Value("draftVersion")})
 	says(t, page, http.StatusOK, "Send to 2 people")
 	other["draftVersion"] = refused.Value("draftVersion")
 	b.drafted(none, other)
-	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Outro", "lista.csv")
+	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Outro", "lista.csv")
 }
 
 // The campaign under review can be saved as a draft, and is no longer under review then.
@@ -833,12 +822,12 @@ func TestDraft_OfReview(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	_, address := b.review(file, fields{"name": "Natal"})
-	form := url.Values{"submission": {strings.TrimPrefix(address, imports.Path+"/")}}
-	if a := b.admin.Post("/dashboard/campaigns/new/draft", form); a.Location != campaignupload.DraftsPath {
+	form := url.Values{"submission": {strings.TrimPrefix(address, sending.SubmissionsPath+"/")}}
+	if a := b.admin.Post("/dashboard/campaigns/new/draft", form); a.Location != sending.DraftsPath {
 		t.Fatalf("saving a draft: %d to %q\n%s", a.Status, a.Location, a.Text())
 	}
 	says(t, b.admin.Get(address), http.StatusOK, "discarded")
-	list := b.admin.Get(campaignupload.DraftsPath)
+	list := b.admin.Get(sending.DraftsPath)
 	says(t, list, http.StatusOK, "Natal", "lista.csv")
 	_, id, _ := strings.Cut(list.Body, "?draft=")
 	open := b.admin.Get("/dashboard/campaigns/new?draft=" + id[:len(uuid())])
@@ -864,7 +853,7 @@ func TestDraft_SavedWhileSent(t *testing.T) {
 		if len(b.handoffs.batches) != 1 {
 			t.Errorf("%s: handed on %d batches, want 1", name, len(b.handoffs.batches))
 		}
-		says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Dois")
+		says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Dois")
 	}
 }
 
@@ -873,7 +862,7 @@ func TestDraft_DeletedInAnotherTab(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.drafted(none, fields{"name": "Um"})
-	b.admin.Post(campaignupload.DraftsPath+"/"+id+"/delete", nil)
+	b.admin.Post(sending.DraftsPath+"/"+id+"/delete", nil)
 	form := fields{"name": "Dois", "draft": id, "draftVersion": "1"}
 	refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file, form)
 	says(t, refused, http.StatusConflict, "does not exist any more")
@@ -881,7 +870,7 @@ func TestDraft_DeletedInAnotherTab(t *testing.T) {
 		t.Errorf("the form lost the name: %s", refused.Body)
 	}
 	b.drafted(file, fields{"name": "Dois", "draft": refused.Value("draft"), "draftVersion": refused.Value("draftVersion")})
-	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "Dois", "lista.csv")
+	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Dois", "lista.csv")
 }
 
 // Of several saves at once one takes effect, and the draft has its file.
@@ -914,7 +903,7 @@ func TestDraft_Opens(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.drafted(file, fields{"schedule": "2037-11-20T09:00"})
-	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "has passed")
+	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "has passed")
 	says(t, b.admin.Get("/dashboard/campaigns/new?draft="+id), http.StatusOK, "The time of the draft has passed")
 	d, err := b.store.Draft(t.Context(), b.tenant, id)
 	if err != nil {
@@ -928,11 +917,11 @@ func TestDraft_Opens(t *testing.T) {
 	if a := other.Get("/dashboard/campaigns/new?draft=" + id); a.Status != http.StatusNotFound {
 		t.Errorf("another tenant: %d, want 404", a.Status)
 	}
-	other.Post(campaignupload.DraftsPath+"/"+id+"/delete", nil)
+	other.Post(sending.DraftsPath+"/"+id+"/delete", nil)
 	for range 2 { // a double click
-		if a := b.admin.Post(campaignupload.DraftsPath+"/"+id+"/delete", nil); a.Location != campaignupload.DraftsPath {
+		if a := b.admin.Post(sending.DraftsPath+"/"+id+"/delete", nil); a.Location != sending.DraftsPath {
 			t.Errorf("deleting answers %d to %q", a.Status, a.Location)
 		}
 	}
-	says(t, b.admin.Get(campaignupload.DraftsPath), http.StatusOK, "No drafts")
+	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "No drafts")
 }

@@ -1,4 +1,4 @@
-package campaignupload
+package sending
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/intake/submission"
 )
 
 // copyOf returns the name and the template of a campaign, without its recipients.
@@ -28,19 +27,10 @@ func (s *Pages) copyOf(p *web.Page, id string) (entry, error) {
 	return e, nil
 }
 
-// submission returns a submission of the tenant.
-func (s *Pages) submission(p *web.Page, id string) (submission.Submission, error) {
-	id, ok := campaign.ParseUUID(id)
-	if !ok {
-		return submission.Submission{}, campaign.ErrNotFound
-	}
-	return s.Intake.Submission(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
-}
-
 // entryOf returns what was entered for a submission. The file of one that cannot be corrected is not
 // used again.
 func (s *Pages) entryOf(p *web.Page, id string) (entry, error) {
-	sub, err := s.submission(p, id)
+	sub, err := s.find(p, id)
 	if err != nil {
 		return entry{}, err
 	}
@@ -51,8 +41,8 @@ func (s *Pages) entryOf(p *web.Page, id string) (entry, error) {
 	return e, nil
 }
 
-// list returns the object of a campaign's list of recipients, and a name for it.
-func (s *Pages) list(p *web.Page, list string) (object, name string, err error) {
+// recipients returns the object of a campaign's list of recipients, and a name for it.
+func (s *Pages) recipients(p *web.Page, list string) (object, name string, err error) {
 	e, err := s.export(p, list)
 	if err != nil {
 		return "", "", err
@@ -61,7 +51,7 @@ func (s *Pages) list(p *web.Page, list string) (object, name string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	return e.Blob(), web.Short(p.T("followup.file."+string(e.Audience), c.Name), fileWeight), nil
+	return e.Blob(), web.Short(p.T("followup.file."+string(e.Audience), c.Name), nameWeight), nil
 }
 
 // export returns the list of recipients with the path campaign/export.

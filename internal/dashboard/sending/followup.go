@@ -1,10 +1,7 @@
-// Package followup starts a campaign for some recipients of an earlier one: those who did not
-// read it, did not get it, or tapped it.
-package followup
+package sending
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"net/http"
 	"net/url"
@@ -15,44 +12,6 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/random"
 )
-
-// Store reads campaigns.
-type Store interface {
-	// Overview returns a campaign with the counts of its outcomes.
-	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Dispatched returns a campaign without its outcomes.
-	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-}
-
-// Exports makes files of recipients. A refused request returns a *httpapi.Problem.
-type Exports interface {
-	// CreateRecipients returns the existing export if the ID is used.
-	CreateRecipients(ctx context.Context, id campaign.ID, exportID string, who campaign.Audience) (campaign.Export, error)
-	Find(ctx context.Context, id campaign.ID, exportID string) (campaign.Export, error)
-}
-
-// Pages are the pages of follow-up campaigns.
-type Pages struct {
-	Store   Store
-	Exports Exports
-}
-
-//go:embed *.html texts.json
-var files embed.FS
-
-// Area returns the pages and texts of follow-up campaigns.
-func Area() web.Area { return web.Area{Files: files, Texts: []string{"followup", "audit"}} }
-
-// Path is the path of the question for whom a campaign's follow-up is.
-const Path = web.Root + "/campaigns/{campaignId}/follow-up"
-
-// Register serves the pages.
-func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.AuthorView(mux, Path, s.ask)
-	ui.AuthorChange(mux, Path, s.choose)
-	ui.AuthorView(mux, Path+"/{exportId}", s.progress)
-	ui.AuthorChange(mux, Path+"/{exportId}", s.begin)
-}
 
 // question is the data of the question.
 type question struct {
@@ -77,7 +36,7 @@ func (q question) People() (n int) {
 	return n
 }
 
-func (s *Pages) ask(p *web.Page) error {
+func (s *Pages) askAudience(p *web.Page) error {
 	q, err := s.question(p)
 	if err != nil {
 		return err
@@ -87,7 +46,7 @@ func (s *Pages) ask(p *web.Page) error {
 
 // question reads the campaign in the path. The first audience with people is chosen.
 func (s *Pages) question(p *web.Page) (question, error) {
-	c, err := of(p, s.Store.Overview)
+	c, err := campaignOf(p, s.Store.Overview)
 	if err != nil {
 		return question{}, err
 	}
@@ -100,8 +59,8 @@ func (s *Pages) question(p *web.Page) (question, error) {
 	return q, nil
 }
 
-// of reads the campaign in the path, which must be the tenant's.
-func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
+// campaignOf reads the campaign in the path, which must be the tenant's.
+func campaignOf(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
 	id, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
 	if !ok {
 		return campaign.Campaign{}, campaign.ErrNotFound
@@ -127,8 +86,8 @@ func audiencesOf(c campaign.Campaign) []audience {
 	return all
 }
 
-// choose starts the export of the chosen audience.
-func (s *Pages) choose(p *web.Page) error {
+// chooseAudience starts the export of the chosen audience.
+func (s *Pages) chooseAudience(p *web.Page) error {
 	q, err := s.question(p)
 	if err != nil {
 		return err
@@ -138,7 +97,7 @@ func (s *Pages) choose(p *web.Page) error {
 	if !ok || !slices.Contains(campaign.Audiences(), q.Chosen) {
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
-	to := pathOf(q.Campaign) + "/" + exportID
+	to := followUpPath(q.Campaign) + "/" + exportID
 	if _, err := s.Exports.Find(p.R.Context(), q.ID, exportID); err == nil { // the form was sent twice
 		return p.Redirect(to)
 	}
@@ -156,24 +115,24 @@ func (s *Pages) choose(p *web.Page) error {
 	return p.Redirect(to)
 }
 
-func pathOf(c campaign.Campaign) string {
+func followUpPath(c campaign.Campaign) string {
 	return web.Root + "/campaigns/" + c.CampaignID + "/follow-up"
 }
 
-// list is the data of the page on the progress of an audience's list.
-type list struct {
+// audienceList is the data of the page on the progress of an audience's list.
+type audienceList struct {
 	campaign.Export
 	Campaign campaign.Campaign
 }
 
 // Ready reports whether the new campaign can begin.
-func (l list) Ready() bool { return l.State == campaign.ExportCompleted && l.Lines > 0 }
+func (l audienceList) Ready() bool { return l.State == campaign.ExportCompleted && l.Lines > 0 }
 
 // Self returns the path of the page.
-func (l list) Self() string { return pathOf(l.Campaign) + "/" + l.ExportID }
+func (l audienceList) Self() string { return followUpPath(l.Campaign) + "/" + l.ExportID }
 
-func (s *Pages) progress(p *web.Page) error {
-	l, err := s.list(p)
+func (s *Pages) listProgress(p *web.Page) error {
+	l, err := s.audienceList(p)
 	if err != nil {
 		return err
 	}
@@ -186,21 +145,21 @@ func (s *Pages) progress(p *web.Page) error {
 	return p.Render("followup.title", "followup_progress.html", l)
 }
 
-func (s *Pages) list(p *web.Page) (list, error) {
-	c, err := of(p, s.Store.Dispatched)
+func (s *Pages) audienceList(p *web.Page) (audienceList, error) {
+	c, err := campaignOf(p, s.Store.Dispatched)
 	if err != nil {
-		return list{}, err
+		return audienceList{}, err
 	}
 	e, err := s.Exports.Find(p.R.Context(), c.ID, p.R.PathValue("exportId"))
 	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && problem.Status == http.StatusNotFound || err == nil && e.Kind != campaign.ExportRecipients {
-		return list{}, campaign.ErrNotFound
+		return audienceList{}, campaign.ErrNotFound
 	}
-	return list{Campaign: c, Export: e}, err
+	return audienceList{Campaign: c, Export: e}, err
 }
 
-// begin opens the form of the new campaign with the list as its file.
-func (s *Pages) begin(p *web.Page) error {
-	l, err := s.list(p)
+// followUp opens the form of the new campaign with the list as its file.
+func (s *Pages) followUp(p *web.Page) error {
+	l, err := s.audienceList(p)
 	if err != nil {
 		return err
 	}

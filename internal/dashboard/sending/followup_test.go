@@ -1,4 +1,4 @@
-package followup_test
+package sending_test
 
 import (
 	"context"
@@ -10,54 +10,55 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/followup"
+	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/random"
 )
 
-var now = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
+var formerNow = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 
-const templateID = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d01"
+const formerTemplate = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d01"
 
-// office is a tenant with a campaign, its users and the pages in memory.
-type office struct {
+// former is a tenant with a campaign, its users and the pages in memory.
+type former struct {
 	*webtest.Dashboard
+	sending.Store
 	campaign      campaign.Campaign
 	list          campaign.Export
 	refusal       error
 	admin, viewer webtest.Person
 }
 
-func newOffice(t *testing.T) *office {
+func newFormer(t *testing.T) *former {
 	t.Helper()
-	o := &office{}
+	o := &former{}
 	o.campaign.ID = campaign.ID{Tenant: strings.ToLower(rand.Text()), CampaignID: random.UUID()}
 	o.campaign.Name = "Natal"
-	o.campaign.Batches = []campaign.Progress{{Batch: campaign.Batch{Accepted: 100, TemplateID: templateID}, Head: campaign.LedgerSummary{
+	o.campaign.Batches = []campaign.Progress{{Batch: campaign.Batch{Accepted: 100, TemplateID: formerTemplate}, Head: campaign.LedgerSummary{
 		Counts:  map[campaign.Outcome]int{campaign.OutcomeDelivered: 30, campaign.OutcomeRead: 50, campaign.OutcomeFailed: 12, campaign.OutcomeExpired: 3, campaign.OutcomeSent: 5},
 		Reasons: map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}: 2},
 		Tapped:  7, Clicked: 4,
 	}}}
-	pages := &followup.Pages{Store: o, Exports: o}
-	o.Dashboard = webtest.New(t, followup.Area(), pages, func() time.Time { return now })
+	pages := &sending.Pages{Store: o, Exports: o}
+	o.Dashboard = webtest.New(t, sending.Area(), pages, func() time.Time { return formerNow })
 	o.admin, o.viewer = o.SignIn(o.campaign.Tenant, web.RoleAdmin), o.SignIn(o.campaign.Tenant, web.RoleViewer)
 	return o
 }
 
-func (o *office) Overview(_ context.Context, id campaign.ID) (campaign.Campaign, error) {
+func (o *former) Overview(_ context.Context, id campaign.ID) (campaign.Campaign, error) {
 	if id != o.campaign.ID {
 		return campaign.Campaign{}, campaign.ErrNotFound
 	}
 	return o.campaign, nil
 }
 
-func (o *office) Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+func (o *former) Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	return o.Overview(ctx, id)
 }
 
-func (o *office) CreateRecipients(_ context.Context, id campaign.ID, exportID string, who campaign.Audience) (campaign.Export, error) {
+func (o *former) CreateRecipients(_ context.Context, id campaign.ID, exportID string, who campaign.Audience) (campaign.Export, error) {
 	if o.refusal != nil {
 		return campaign.Export{}, o.refusal
 	}
@@ -65,7 +66,7 @@ func (o *office) CreateRecipients(_ context.Context, id campaign.ID, exportID st
 	return o.list, nil
 }
 
-func (o *office) Find(_ context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
+func (o *former) Find(_ context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
 	if o.list.ID != id || o.list.ExportID != exportID {
 		return campaign.Export{}, &httpapi.Problem{Status: http.StatusNotFound}
 	}
@@ -73,11 +74,11 @@ func (o *office) Find(_ context.Context, id campaign.ID, exportID string) (campa
 }
 
 // form returns the path of the form with the list as its file.
-func (o *office) form() string {
-	return web.Root + "/campaigns/new?list=" + url.QueryEscape(o.campaign.CampaignID+"/"+o.list.ExportID) + "&template=" + templateID
+func (o *former) form() string {
+	return web.Root + "/campaigns/new?list=" + url.QueryEscape(o.campaign.CampaignID+"/"+o.list.ExportID) + "&template=" + formerTemplate
 }
 
-func (o *office) path() string {
+func (o *former) path() string {
 	return web.Root + "/campaigns/" + o.campaign.CampaignID + "/follow-up"
 }
 
@@ -93,7 +94,7 @@ func lacks(t *testing.T, a webtest.Answer, texts ...string) {
 // A list is asked for, prepared, and becomes the file of a new campaign.
 func TestFollowUp(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFormer(t)
 	page := o.admin.Get(o.path())
 	lacks(t, page, "did not read it 30", "did not get it 13", "tapped a button or a link 7")
 
@@ -120,7 +121,7 @@ func TestFollowUp(t *testing.T) {
 // before its first batch.
 func TestFollowUp_NotAccepted(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFormer(t)
 	o.campaign.Submission = campaign.SubmissionTotals{Lines: 140, People: 140, Accepted: 100}
 	lacks(t, o.admin.Get(o.path()), "did not get it 53")
 	o.campaign.Submission.PartsToCome = 1
@@ -151,7 +152,7 @@ func TestFollowUp_Ends(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t)
+			o := newFormer(t)
 			o.list = campaign.Export{
 				ID: o.campaign.ID, ExportID: random.UUID(), Kind: campaign.ExportRecipients, Audience: campaign.AudienceMissed,
 				State: test.state, Lines: test.lines, Parts: test.parts,
@@ -167,7 +168,7 @@ func TestFollowUp_Ends(t *testing.T) {
 
 func TestFollowUp_Refused(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFormer(t)
 	o.refusal = &httpapi.Problem{Status: http.StatusTooManyRequests, Code: "too_many_exports"}
 	lacks(t, o.admin.Post(o.path(), url.Values{"once": {random.UUID()}, "audience": {"missed"}}), "3 files or lists are in progress already")
 	o.refusal = nil

@@ -1,0 +1,155 @@
+// Package sending has the pages that make a campaign: the form, the choice of columns, the progress of
+// the checks, the review, the approval, the drafts, and follow-ups of earlier campaigns. Browsers send a
+// large file in chunks directly to the bucket.
+package sending
+
+import (
+	"context"
+	"embed"
+	"iter"
+	"net/http"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/recipients"
+)
+
+// Store reads campaigns, submissions, templates and agents. The error wraps campaign.ErrNotFound if
+// there is none.
+type Store interface {
+	// Templates returns a tenant's templates without their contents.
+	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+	// ArchivedTemplates returns the IDs of the archived templates.
+	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
+	Template(ctx context.Context, id string) (campaign.Template, error)
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	// Overview returns a campaign with the counts of its outcomes.
+	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Dispatched returns a campaign without its outcomes.
+	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
+	// ApprovalFrom returns the number of recipients from which a campaign needs approval, 0
+	// for never.
+	ApprovalFrom(ctx context.Context, tenant string) (int, error)
+	// SaveApprovalFrom returns an error that wraps campaign.ErrLostRace if the stored number
+	// is neither was nor from.
+	SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error
+	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	Agent(ctx context.Context, id string) (campaign.Agent, error)
+	Drafts(ctx context.Context, tenant string) ([]campaign.Draft, error)
+	Draft(ctx context.Context, tenant, id string) (campaign.Draft, error)
+	// SaveDraft writes the next version of a draft. The error wraps campaign.ErrLostRace if
+	// d.Version is not the stored one.
+	SaveDraft(ctx context.Context, d campaign.Draft) error
+	// DeleteDraft deletes a draft if d.Version is the stored one. It reports whether it did.
+	DeleteDraft(ctx context.Context, d campaign.Draft) (bool, error)
+}
+
+// Intake takes files and decisions. Invalid input returns a *inputerr.Error. A decision returns the
+// submission as it is then.
+type Intake interface {
+	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
+	Start(ctx context.Context, asked submission.Submission) (submission.Submission, []int, error)
+	ChunkURL(ctx context.Context, sub submission.Submission, chunk int) (string, error)
+	Finish(ctx context.Context, sub submission.Submission) error
+	Take(ctx context.Context, asked submission.Submission, file []byte) (submission.Submission, error)
+	// StartFrom starts a submission of an object on S3.
+	StartFrom(ctx context.Context, asked submission.Submission, object string) (submission.Submission, error)
+	// Correct changes the name, the template and the times of a submission. The error wraps
+	// campaign.ErrLostRace if it cannot be changed any more.
+	Correct(ctx context.Context, sub, to submission.Submission) error
+	Check(ctx context.Context, sub submission.Submission, columns recipients.Columns, t campaign.Template) error
+	TooLate(sub submission.Submission) bool
+	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
+	Send(ctx context.Context, step intake.Step) (submission.Submission, error)
+	Ask(ctx context.Context, step intake.Step) (submission.Submission, error)
+	Approve(ctx context.Context, step intake.Step) (submission.Submission, error)
+	Refuse(ctx context.Context, step intake.Step, reason string) (submission.Submission, error)
+	Withdraw(ctx context.Context, step intake.Step) (submission.Submission, error)
+	Reopen(ctx context.Context, step intake.Step) (submission.Submission, error)
+	Discard(ctx context.Context, step intake.Step) (submission.Submission, error)
+	// LeftOut yields the lines that get no message, in the order of the file.
+	LeftOut(ctx context.Context, sub submission.Submission) iter.Seq2[submission.LeftOut, error]
+	Message(ctx context.Context, sub submission.Submission, at int) (line int, vars map[string]string, err error)
+}
+
+// Exports makes and finds lists of recipients. A refused request and a missing list return a
+// *httpapi.Problem.
+type Exports interface {
+	// CreateRecipients returns the existing export if the ID is used.
+	CreateRecipients(ctx context.Context, id campaign.ID, exportID string, who campaign.Audience) (campaign.Export, error)
+	Find(ctx context.Context, id campaign.ID, exportID string) (campaign.Export, error)
+}
+
+// Pages serves the pages that make a campaign.
+type Pages struct {
+	Store   Store
+	Blobs   port.Blobs
+	Intake  Intake
+	Exports Exports
+	Now     func() time.Time
+	Lead    time.Duration // minimum time from now to a schedule
+	// Origin returns the origin to which browsers send the chunks of a file.
+	Origin func(ctx context.Context) (string, error)
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area returns the pages and texts that make a campaign.
+func Area() web.Area {
+	return web.Area{Files: files, Texts: []string{"sending", "imports", "approval", "followup", "audit", "refusal"}}
+}
+
+// The paths of the form, of the list of submissions, and of the question for whom a campaign's follow-up
+// is.
+const (
+	Path            = web.Root + "/campaigns/new"
+	SubmissionsPath = web.Root + "/imports"
+	FollowUpPath    = web.Root + "/campaigns/{campaignId}/follow-up"
+)
+
+// Register serves the pages.
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
+	s.registerForm(ui, mux)
+	s.registerSubmissions(ui, mux)
+	ui.AuthorView(mux, FollowUpPath, s.askAudience)
+	ui.AuthorChange(mux, FollowUpPath, s.chooseAudience)
+	ui.AuthorView(mux, FollowUpPath+"/{exportId}", s.listProgress)
+	ui.AuthorChange(mux, FollowUpPath+"/{exportId}", s.followUp)
+	ui.View(mux, RulePath, s.showRule)
+	ui.Change(mux, RulePath, s.changeRule)
+}
+
+func (s *Pages) registerForm(ui *web.UI, mux *http.ServeMux) {
+	ui.AuthorView(mux, Path, s.showForm)
+	ui.AuthorView(mux, Path+"/columns", s.columns)
+	ui.AuthorChange(mux, Path+"/columns", s.chooseTemplate)
+	ui.AuthorView(mux, Path+"/example", s.example)
+	ui.AuthorChange(mux, Path, s.take)
+	ui.AuthorChange(mux, Path+"/draft", s.saveDraft)
+	ui.AuthorView(mux, DraftsPath, s.drafts)
+	ui.AuthorChange(mux, DraftsPath+"/{id}/delete", s.deleteDraft)
+}
+
+func (s *Pages) registerSubmissions(ui *web.UI, mux *http.ServeMux) {
+	uploads := s.uploads()
+	ui.View(mux, SubmissionsPath, s.listSubmissions)
+	ui.AuthorChange(mux, SubmissionsPath, uploads.Start)
+	ui.AuthorChange(mux, SubmissionsPath+"/chunk", uploads.Chunk)
+	ui.AuthorChange(mux, SubmissionsPath+"/finish", uploads.Finish)
+	ui.View(mux, SubmissionsPath+"/{campaignId}", s.show)
+	ui.View(mux, SubmissionsPath+"/{campaignId}/sample", s.showSample)
+	ui.AuthorView(mux, SubmissionsPath+"/{campaignId}/left-out", s.leftOut)
+	ui.AuthorChange(mux, SubmissionsPath+"/{campaignId}/columns", s.chooseColumns)
+	ui.AuthorChange(mux, SubmissionsPath+"/{campaignId}/confirm", s.confirm)
+	ui.ApproverChange(mux, SubmissionsPath+"/{campaignId}/decide", s.decide)
+	ui.AuthorChange(mux, SubmissionsPath+"/{campaignId}/withdraw", s.withdraw)
+	ui.AuthorChange(mux, SubmissionsPath+"/{campaignId}/reopen", s.reopen)
+	ui.AuthorChange(mux, SubmissionsPath+"/{campaignId}/cancel", s.cancel)
+	ui.View(mux, ApprovalsPath, s.approvals)
+}
