@@ -98,6 +98,7 @@ var steps = map[string]func(s *intake.Service, step intake.Step) (submission.Sub
 }
 
 var allStates = []submission.State{
+	submission.StateDraft,
 	submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateReady, submission.StateApproval,
 	submission.StateRefused, submission.StateSending, submission.StateInterrupted, submission.StateSent, submission.StateFailed, submission.StateDiscarded,
 }

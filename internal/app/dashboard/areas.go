@@ -104,10 +104,9 @@ func submissionPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Ser
 	}
 	pages := &importpages.Pages{Store: importPageRows{rows.Submissions, rows.Templates, rows.Tenants}, Intake: service, Origin: blobs.Origin, Now: time.Now}
 	form := &campaignupload.Pages{
-		Store: uploadRows{rows.Campaigns, rows.Drafts, rows.Templates, rows.Tenants}, Blobs: blobs, Intake: service,
+		Store: uploadRows{rows.Campaigns, rows.Submissions, rows.Templates, rows.Tenants}, Intake: service,
 		Exports: exportService(c, rows), Now: time.Now, Lead: c.MinLead, Upload: pages.Upload,
 	}
-	pages.DropDraft = form.DropDraft
 	return form, pages
 }
 

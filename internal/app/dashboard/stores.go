@@ -56,7 +56,7 @@ type importPageRows struct {
 // uploadRows has the rows of the pages of sending a campaign.
 type uploadRows struct {
 	*dynamo.CampaignStore
-	*dynamo.DraftStore
+	*dynamo.SubmissionStore
 	*dynamo.TemplateStore
 	*dynamo.TenantStore
 }

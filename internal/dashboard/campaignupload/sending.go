@@ -20,7 +20,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/random"
 )
 
@@ -34,13 +33,7 @@ type Store interface {
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	// Dispatched returns a campaign without its outcomes.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	Drafts(ctx context.Context, tenant string) ([]campaign.Draft, error)
-	Draft(ctx context.Context, tenant, id string) (campaign.Draft, error)
-	// SaveDraft writes the next version of a draft. The error wraps campaign.ErrLostRace if
-	// d.Version is not the stored one.
-	SaveDraft(ctx context.Context, d campaign.Draft) error
-	// DeleteDraft deletes a draft if d.Version is the stored one. It reports whether it did.
-	DeleteDraft(ctx context.Context, d campaign.Draft) (bool, error)
+	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 	// ApprovalFrom returns the number of recipients from which a campaign needs approval, 0
 	// for never.
 	ApprovalFrom(ctx context.Context, tenant string) (int, error)
@@ -49,16 +42,17 @@ type Store interface {
 	SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error
 }
 
-// Intake takes files. Invalid input returns a *inputerr.Error.
+// Intake takes forms. Invalid input returns a *inputerr.Error. The error is intake.ErrStale, with what
+// is stored, if somebody has saved the draft since the form was opened.
 type Intake interface {
-	Take(ctx context.Context, asked submission.Submission, file []byte) (submission.Submission, error)
-	// StartFrom starts a submission of an object on S3.
-	StartFrom(ctx context.Context, asked submission.Submission, object string) (submission.Submission, error)
-	// Correct changes the name, the template and the times of a submission. The error wraps
-	// campaign.ErrLostRace if it cannot be changed any more.
-	Correct(ctx context.Context, sub, to submission.Submission) error
+	Take(ctx context.Context, asked submission.Submission, from intake.FormFile) (submission.Submission, error)
+	// SaveDraft returns intake.ErrState if the submission is no draft any more and cannot become one.
+	SaveDraft(ctx context.Context, asked submission.Submission, from intake.FormFile, entry campaign.AuditEntry) (submission.Submission, error)
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
-	Discard(ctx context.Context, step intake.Step) (submission.Submission, error)
+	// HasFile reports whether the file of a submission is stored.
+	HasFile(ctx context.Context, sub submission.Submission) (bool, error)
+	// DiscardDraft returns intake.ErrState if the submission is not a draft.
+	DiscardDraft(ctx context.Context, step intake.Step) (submission.Submission, error)
 	TooLate(sub submission.Submission) bool
 }
 
@@ -70,7 +64,6 @@ type Exports interface {
 // Pages serves the pages for sending a campaign.
 type Pages struct {
 	Store   Store
-	Blobs   port.Blobs
 	Intake  Intake
 	Exports Exports
 	Now     func() time.Time
@@ -110,12 +103,11 @@ type entry struct {
 	Name, TemplateID, Schedule, NotAfter string
 	// FileName is the name of the file that is used if the person chooses none, "" without one.
 	FileName string
-	// Draft is the draft that becomes the campaign, and DraftVersion its version when the form was
-	// opened, 0 if the form is not a draft.
-	Draft        string
-	DraftVersion int
-	From         string // the submission that is corrected, or ""
-	List         string // the list of recipients that is the file, or ""
+	// From is the ID of the form's submission, and Version its version when the form was opened, 0 if
+	// nothing of the form is stored.
+	From    string
+	Version int
+	List    string // the list of recipients that is the file, or ""
 }
 
 // form is the data of the form.
@@ -142,10 +134,8 @@ func (s *Pages) begin(p *web.Page) (err error) {
 	switch {
 	case p.Query("copy") != "":
 		f.entry, err = s.copyOf(p, p.Query("copy"))
-	case p.Query("draft") != "":
-		f, err = s.openDraft(p, p.Query("draft"))
 	case p.Query("from") != "":
-		f.entry, err = s.entryOf(p, p.Query("from"))
+		f, err = s.formOf(p, p.Query("from"))
 	case p.Query("list") != "":
 		f.List = p.Query("list")
 		_, f.FileName, err = s.list(p, f.List)
@@ -167,7 +157,7 @@ func (s *Pages) renderForm(p *web.Page, status int, f form) error {
 	}
 	f.choices(slices.DeleteFunc(all, func(t campaign.Template) bool { return archived[t.ID] && t.ID != f.TemplateID }))
 	f.Lead = s.lead(p)
-	f.Draft = cmp.Or(f.Draft, random.UUID())
+	f.From = cmp.Or(f.From, random.UUID())
 	if t, err := s.template(p, f.TemplateID); err == nil {
 		f.Template = &t
 	} else if !errors.Is(err, campaign.ErrNotFound) {
@@ -263,11 +253,11 @@ func (s *Pages) choose(p *web.Page) error {
 }
 
 func entered(p *web.Page) form {
-	version, _ := strconv.Atoi(p.Field("draftVersion"))
-	draft, _ := campaign.ParseUUID(p.Field("draft"))
+	version, _ := strconv.Atoi(p.Field("version"))
+	from, _ := campaign.ParseUUID(p.Field("from"))
 	return form{entry: entry{
 		Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")), Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
-		Draft: draft, DraftVersion: max(0, version), From: p.Field("from"), List: p.Field("list"),
+		From: from, Version: max(0, version), List: p.Field("list"),
 	}}
 }
 

@@ -37,6 +37,8 @@ type Intake interface {
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	ChunkURL(ctx context.Context, sub submission.Submission, chunk int) (string, error)
 	Finish(ctx context.Context, sub submission.Submission) error
+	// FinishDraft ends an upload whose file is kept as a draft.
+	FinishDraft(ctx context.Context, sub submission.Submission, entry campaign.AuditEntry) error
 	Check(ctx context.Context, sub submission.Submission, columns recipients.Columns, t campaign.Template) error
 	TooLate(sub submission.Submission) bool
 	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
@@ -59,8 +61,6 @@ type Pages struct {
 	// Origin returns the origin to which browsers send the chunks of a file.
 	Origin func(ctx context.Context) (string, error)
 	Now    func() time.Time
-	// DropDraft deletes a version of the draft that became a campaign.
-	DropDraft func(p *web.Page, id string, version int) error
 }
 
 //go:embed *.html texts.json
@@ -93,6 +93,11 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 
 func pathOf(sub submission.Submission) string { return Path + "/" + sub.CampaignID }
 
+// formOf returns the path of the form of a submission.
+func formOf(sub submission.Submission) string {
+	return web.Root + "/campaigns/new?from=" + sub.CampaignID
+}
+
 // nameWeight is the maximum size in bytes of a name in a page.
 const nameWeight = 300
 
@@ -104,6 +109,7 @@ func (s *Pages) list(p *web.Page) error {
 	if err != nil {
 		return err
 	}
+	all = slices.DeleteFunc(all, func(sub submission.Submission) bool { return sub.State == submission.StateDraft })
 	slices.SortFunc(all, func(a, b submission.Submission) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	all = all[:min(len(all), mostListed)]
 	for n := range all {
@@ -142,8 +148,11 @@ func (s *Pages) show(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if sub.State == submission.StateSent {
+	switch sub.State {
+	case submission.StateSent:
 		return p.Redirect(web.Root + "/campaigns/" + sub.CampaignID)
+	case submission.StateDraft:
+		return p.Redirect(formOf(sub))
 	}
 	if p.Partial() && sub.Working() {
 		return p.Fragment("import_progress.html", sub)
@@ -203,7 +212,7 @@ func (v view) Reviewed() bool {
 	switch v.State {
 	case submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted:
 		return true
-	case submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateSending,
+	case submission.StateDraft, submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateSending,
 		submission.StateSent, submission.StateFailed, submission.StateDiscarded:
 	}
 	return false
