@@ -164,21 +164,26 @@ func TestImport_Discarded(t *testing.T) {
 	}
 }
 
-// The budget refuses a part of a file, and the rest is discarded. Its people stand on the campaign's page,
-// in its export and in the follow-up.
+// A batch of the API has the name of the second part of a file, and the rest is discarded. Its people stand
+// on the campaign's page, in its export and in the follow-up.
 func TestImport_RestDiscarded(t *testing.T) {
 	t.Parallel()
 	i := importerOf(newClient(t).ownTenant())
-	all := messages(10_003) // six parts
+	all := messages(2003) // two parts
 	var file strings.Builder
 	file.WriteString("Celular;Código;Nome;Pedido\r\n")
 	for n, m := range all {
 		fmt.Fprintf(&file, "%s;c-%d;José;%d\r\n", m["phone"], n, n)
 	}
-	path := i.upload("import "+rand.Text(), time.Now().Add(48*time.Hour).UTC().Format(time.RFC3339), file.String())
-	i.send(path+"/confirm", i.checked(path))
-	i.c.eventually(2*time.Minute, "the first part", func() bool { return i.totals(path).Accepted > 0 })
-	i.c.limitMonth(1)
+	call := i.c.call(messages(1))
+	call["batch"], call["schedule"] = "2", time.Now().Add(48*time.Hour).UTC().Format(time.RFC3339)
+	path := i.upload(call["name"].(string), call["schedule"].(string), file.String())
+	form := i.checked(path)
+	call["campaignId"] = path[1:]
+	if got := i.c.dispatch(call); got.status != http.StatusAccepted {
+		t.Fatalf("the batch of the API: %d %s", got.status, got.body)
+	}
+	i.send(path+"/confirm", form)
 	i.shows(path, "Do not send the rest")
 	if got := i.send(path+"/cancel", url.Values{}); got.status != http.StatusOK {
 		t.Fatalf("discard the rest: status %d at %s", got.status, got.url)
@@ -192,7 +197,7 @@ func TestImport_RestDiscarded(t *testing.T) {
 	if opened := i.open(address); !strings.Contains(opened.body, fmt.Sprintf(`<span class="many">%s</span> <span>Not accepted any more.</span>`, thousands(len(left)))) {
 		t.Errorf("the campaign answers %d without its %d people who are left:\n%s", opened.status, len(left), opened.body)
 	}
-	i.exportsLeft(path[1:], left, len(all))
+	i.exportsLeft(path[1:], left, totals.Accepted)
 	i.followsLeft(address, thousands(len(left)))
 }
 
@@ -215,7 +220,7 @@ func thousands(n int) string {
 }
 
 // exportsLeft checks that an export names the people who are left.
-func (i *importer) exportsLeft(id string, left []fields, all int) {
+func (i *importer) exportsLeft(id string, left []fields, accepted int) {
 	i.t.Helper()
 	e := i.c.exported(id, `{"statuses": ["not_accepted"]}`)
 	res := i.c.follow(e)
@@ -226,12 +231,12 @@ func (i *importer) exportsLeft(id string, left []fields, all int) {
 		i.t.Errorf("%d lines, want %d", e.Lines, len(left))
 	}
 	for n, m := range left {
-		if want := fmt.Sprintf(`%q,"c-%d","not_accepted"`, m["phone"], all-len(left)+n); !strings.Contains(string(content), want) {
+		if want := fmt.Sprintf(`%q,"c-%d","not_accepted"`, m["phone"], accepted+n); !strings.Contains(string(content), want) {
 			i.t.Fatalf("the export lacks %s", want)
 		}
 	}
-	if e := i.c.exported(id, `{}`); e.Lines != all {
-		i.t.Errorf("the export has %d of %d people", e.Lines, all)
+	if e := i.c.exported(id, `{}`); e.Lines != accepted+len(left)+1 {
+		i.t.Errorf("the export has %d of %d people", e.Lines, accepted+len(left)+1)
 	}
 }
 

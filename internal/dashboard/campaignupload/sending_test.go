@@ -85,6 +85,19 @@ func (b *bench) run() {
 	}
 }
 
+// decided returns the audit log of the decisions about submissions.
+func (b *bench) decided() (lines []string) {
+	b.t.Helper()
+	entries, _, err := b.store.AuditLog(b.t.Context(), b.tenant, "", 100)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, e := range entries {
+		lines = append(lines, e.Who+" "+e.Action+" "+e.Subject)
+	}
+	return lines
+}
+
 // both are the pages of the form and those of submissions.
 type both struct {
 	form        *campaignupload.Pages
@@ -142,7 +155,7 @@ func newBench(t *testing.T) *bench {
 	}, left: -1}
 	book := &optout.Book{Store: store, Now: clock}
 	b.intake = &intake.Service{
-		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: b.tasks, Now: clock, Lead: 5 * time.Minute, AtOnce: time.Minute,
+		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: b.tasks, Now: clock, Lead: 5 * time.Minute, AtOnce: time.Minute, Budgets: store,
 		Worker: &intake.Worker{
 			Store: store, Blobs: blobs, Tasks: b.tasks, Now: clock, PartLines: campaign.MaxMessages, OptOuts: book, Dispatch: b.dispatch,
 			Open: intakeapp.Opener(blobs),
@@ -312,7 +325,7 @@ func TestConfirm_SendsOnce(t *testing.T) {
 	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].CampaignID != strings.TrimPrefix(address, imports.Path+"/") || b.handoffs.batches[0].Accepted != 2 {
 		t.Errorf("handed on: %+v", b.handoffs.batches)
 	}
-	if diff := cmp.Diff([]string{"admin@example.com campaign.dispatch Campanha"}, b.Audited()); diff != "" {
+	if diff := cmp.Diff([]string{"admin@example.com campaign.dispatch Campanha"}, b.decided()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 	if len(b.tasks.all) > 0 {
@@ -379,7 +392,7 @@ func TestConfirm_Scheduled(t *testing.T) {
 	page, address := b.review(file, fields{"schedule": "2037-11-22T09:00", "notAfter": "2037-11-22T20:00"})
 	says(t, page, http.StatusOK, "22 Nov 2037, 09:00", "22 Nov 2037, 20:00", "Schedule for")
 	b.confirm(page, address)
-	if diff := cmp.Diff([]string{"admin@example.com campaign.schedule Campanha"}, b.Audited()); diff != "" {
+	if diff := cmp.Diff([]string{"admin@example.com campaign.schedule Campanha"}, b.decided()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 	want := time.Date(2037, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -647,7 +660,7 @@ func TestConfirm_RefusalIsNotAudited(t *testing.T) {
 	b.confirm(first, sent)
 	second, address := b.review(file, nil)
 	says(t, b.confirm(second, address), http.StatusConflict)
-	if diff := cmp.Diff([]string{"admin@example.com campaign.dispatch Campanha"}, b.Audited()); diff != "" {
+	if diff := cmp.Diff([]string{"admin@example.com campaign.dispatch Campanha"}, b.decided()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 }
