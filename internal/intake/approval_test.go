@@ -295,7 +295,7 @@ func TestApproval_Races(t *testing.T) {
 // race copies a submission that waits, and lets people decide about it at once.
 func (c *company) race(waits submission.Submission) {
 	ctx, sub := c.t.Context(), waits
-	sub.CampaignID, sub.Version, sub.Name = random.UUID(), 0, "race"
+	sub.CampaignID, sub.Version, sub.Name = random.UUID(), 0, "race "+rand.Text()
 	for part := range waits.Check.Parts {
 		c.must(c.blobs.Copy(ctx, waits.PartKey(part+1), sub.PartKey(part+1)))
 	}
