@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"

@@ -796,7 +796,7 @@ func TestDraft(t *testing.T) {
 	if open := b.admin.Get("/dashboard/campaigns/new?from=" + id); open.Value("from") == id || strings.Contains(open.Text(), "lista.csv") {
 		t.Errorf("the sent draft opens with %s", open.Body)
 	}
-	if diff := cmp.Diff([]string{"admin@example.com campaign.draft Natal", "admin@example.com campaign.dispatch Natal"}, b.decided()); diff != "" {
+	if diff := cmp.Diff([]string{"admin@example.com campaign.dispatch Natal", "admin@example.com campaign.draft Natal"}, b.decided()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 }
