@@ -23,7 +23,7 @@ const day = 24 * time.Hour
 var objectLives = map[string]time.Duration{
 	"payloads/": campaign.Retention, "errors/": campaign.ErrorFileLife, "events/": campaign.EventLife,
 	"answers/": campaign.AnswerFileLife,
-	"exports/": campaign.ExportLife, "drafts/": campaign.DraftLife, submission.WorkPrefix: submission.Life, submission.PartsPrefix: campaign.Retention,
+	"exports/": campaign.ExportLife, submission.WorkPrefix: submission.DraftLife, submission.PartsPrefix: campaign.Retention,
 }
 
 func TestTemplate_BucketLifecycle(t *testing.T) {
@@ -72,9 +72,8 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.Retention) + " from the acceptance of its last batch", // its results
 		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife) + " from the reply", period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife),
-		period(campaign.DraftLife) + " from the last change; a request, until 30 days after its campaign's time",
-		period(submission.Kept) + " after the file's " + period(submission.Life) + ", and after the campaign's time; 60 days after it with a request for approval",
-		period(submission.Life) + "; with a request for approval, until " + period(submission.RequestLife) + " after its campaign's time",
+		period(submission.Kept) + " after the file's " + period(submission.Life) + " or the draft's " + period(submission.DraftLife) + ", and after the campaign's time; 60 days after it with a request for approval",
+		period(submission.Life) + "; a draft, " + period(submission.DraftLife) + " from the last change; with a request for approval, until " + period(submission.RequestLife) + " after its campaign's time",
 		period(campaign.Retention) + " from the check of the file", // parts that are not accepted any more
 		period(campaign.ExportLife) + " from its completion",
 		period(campaign.UploadLife), "until an admin deletes them",

@@ -23,8 +23,6 @@ const (
 	AnswerFileLife = 2 * day
 	// UploadLife applies to uploads of media files that were not finished or were refused.
 	UploadLife = day
-	// DraftLife applies to drafts of campaigns and their files, from the last change.
-	DraftLife = 30 * day
 	// FailureLife applies to records of failed webhooks.
 	FailureLife = 30 * day
 	// KeptPostLife applies to the kept payloads of webhooks and the answers to them.

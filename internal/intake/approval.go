@@ -36,12 +36,8 @@ var (
 // errRepeated means that the same person has taken the same step before.
 var errRepeated = errors.New("the step was taken before")
 
-const (
-	// actionReturned is the action in the audit log of an approval that came too late.
-	actionReturned = "approval.return"
-	// actionDiscard is the action of a submission that another file of the same form replaces.
-	actionDiscard = "campaign.import_discard"
-)
+// actionReturned is the action in the audit log of an approval that came too late.
+const actionReturned = "approval.return"
 
 // maxRaces is how often a step is judged again because somebody else saved the submission.
 const maxRaces = 8
@@ -232,6 +228,11 @@ func (s *Service) Reopen(ctx context.Context, step Step) (submission.Submission,
 // be repeated. A submission that is being sent is not discarded: its campaign is cancelled.
 func (s *Service) Discard(ctx context.Context, step Step) (submission.Submission, error) {
 	return s.discard(ctx, step, func(sub submission.Submission) bool { return !sub.Closed() && sub.State != submission.StateSending })
+}
+
+// DiscardDraft is Discard of a submission that is a draft. The error is ErrState for another one.
+func (s *Service) DiscardDraft(ctx context.Context, step Step) (submission.Submission, error) {
+	return s.discard(ctx, step, func(sub submission.Submission) bool { return sub.State == submission.StateDraft })
 }
 
 // discard closes a submission if it may be discarded.

@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -98,6 +99,7 @@ var steps = map[string]func(s *intake.Service, step intake.Step) (submission.Sub
 }
 
 var allStates = []submission.State{
+	submission.StateDraft,
 	submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateReady, submission.StateApproval,
 	submission.StateRefused, submission.StateSending, submission.StateInterrupted, submission.StateSent, submission.StateFailed, submission.StateDiscarded,
 }
@@ -294,7 +296,7 @@ func TestApproval_Races(t *testing.T) {
 // race copies a submission that waits, and lets people decide about it at once.
 func (c *company) race(waits submission.Submission) {
 	ctx, sub := c.t.Context(), waits
-	sub.CampaignID, sub.Version, sub.Name = random.UUID(), 0, "race"
+	sub.CampaignID, sub.Version, sub.Name = random.UUID(), 0, "race "+rand.Text()
 	for part := range waits.Check.Parts {
 		c.must(c.blobs.Copy(ctx, waits.PartKey(part+1), sub.PartKey(part+1)))
 	}

@@ -288,6 +288,33 @@ var deaths = map[string]struct {
 		_, err := s.Discard(ctx, stepOf(sub, ana, "campaign.import_discard"))
 		return err
 	}, (*company).wantRestDiscarded, 6},
+	"the request that saves a draft again": {func(c *company) submission.Submission { return c.draft(five) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
+		sub.Name = "again"
+		_, err := s.SaveDraft(ctx, sub, chosen(mixed), entryOf(sub))
+		return err
+	}, (*company).wantDraft, 5},
+	"the request that keeps the file of a draft": {func(c *company) submission.Submission { return c.draft(mixed) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
+		sub.Name = "again"
+		_, err := s.SaveDraft(ctx, sub, kept, entryOf(sub))
+		return err
+	}, (*company).wantDraft, 5},
+	"the request that makes a review a draft": {func(c *company) submission.Submission { return c.ready(mixed, nil) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
+		sub.Name = "again"
+		_, err := s.SaveDraft(ctx, sub, kept, entryOf(sub))
+		return err
+	}, (*company).wantDraft, 8},
+	"the request that goes on with a draft": {func(c *company) submission.Submission { return c.draft(mixed) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
+		_, err := s.Take(ctx, sub, kept)
+		return err
+	}, (*company).wantReady, 4},
+}
+
+// wantDraft returns what is wrong with a draft that was saved again.
+func (c *company) wantDraft(sub submission.Submission) string {
+	if sub.State != submission.StateDraft || sub.Name != "again" || c.fileOf(sub) != mixed {
+		return fmt.Sprintf("it is not a draft with its file: %q with %q", sub.Name, c.fileOf(sub))
+	}
+	return ""
 }
 
 // eachDeath lets a process die at each call of the steps, before and after it, and continues by
@@ -315,6 +342,9 @@ func eachDeath(t *testing.T, steps iter.Seq[string], remains func(c *company, su
 						t.Fatalf("death at call %d (after it: %t): %s, %q: %s", at, after, got.State, got.Fault.Code, diff)
 					}
 					c.must(c.discard(sub))
+					if left := c.files(sub); got.State == submission.StateDraft && len(left) > 0 {
+						t.Fatalf("death at call %d (after it: %t): files are left: %v", at, after, left)
+					}
 				}
 				if at < test.calls {
 					t.Errorf("only %d calls", at)
@@ -351,7 +381,7 @@ func TestTake_DeathAtAnyCall(t *testing.T) {
 	env["CAMPAIGNS_TABLE"] = env.OwnTable(t, env["CAMPAIGNS_TABLE"])
 	c := newCompanyIn(t, env)
 	take := atOnce(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
-		_, err := s.Take(ctx, sub, []byte(mixed))
+		_, err := s.Take(ctx, sub, intake.FormFile{Chosen: []byte(mixed)})
 		return err
 	})
 	asked := submission.Submission{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID}

@@ -393,18 +393,18 @@ func TestStart_Continues(t *testing.T) {
 }
 
 // A list of a campaign's recipients becomes a file.
-func TestStartFrom(t *testing.T) {
+func TestTake_List(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	object := "exports/" + rand.Text() + ".csv"
 	c.must(c.blobs.Put(t.Context(), object, []byte(five), "text/csv"))
-	sub, err := c.StartFrom(t.Context(), submission.Submission{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID}, object)
+	sub, err := c.Take(t.Context(), submission.Submission{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID}, intake.FormFile{Object: object})
 	c.must(err)
 	c.run()
 	if sub = c.stored(sub); sub.State != submission.StateReady || sub.Check.Findings.Accepted != 5 {
 		t.Errorf("%s, %q, %d accepted", sub.State, sub.Fault.Code, sub.Check.Findings.Accepted)
 	}
-	if _, err := c.StartFrom(t.Context(), submission.Submission{ID: campaign.ID{Tenant: c.tenant}}, "exports/none"); !errors.Is(err, campaign.ErrNotFound) {
+	if _, err := c.Take(t.Context(), submission.Submission{ID: campaign.ID{Tenant: c.tenant}}, intake.FormFile{Object: "exports/none"}); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("a missing object: %v", err)
 	}
 }
@@ -946,7 +946,7 @@ func TestDiscard_DeletesFiles(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.ready(five, nil)
-	if diff := cmp.Diff([]string{"file", "check-1/part-1", "check-1/part-2", "check-1/part-3"}, c.files(sub)); diff != "" {
+	if diff := cmp.Diff([]string{"file-" + sub.File.Object, "check-1/part-1", "check-1/part-2", "check-1/part-3"}, c.files(sub)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	c.must(c.Discard(t.Context(), sub))

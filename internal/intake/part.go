@@ -70,18 +70,17 @@ func closeParts(ctx context.Context, store Store, blobs Blobs, sub submission.Su
 			kept[submission.LeftKey(sub.ID, totals, part)] = true
 		}
 	}
-	return deleteFiles(ctx, blobs, sub, kept)
+	return deleteFiles(ctx, blobs, sub.Folders(), kept)
 }
 
 // atOnce is the number of files deleted at once.
 const atOnce = 8
 
-// deleteFiles deletes the file of a submission and its parts, also those of an earlier check, except
-// for the kept ones. It can be repeated.
-func deleteFiles(ctx context.Context, blobs Blobs, sub submission.Submission, kept map[string]bool) error {
+// deleteFiles deletes the objects of some folders, except for the kept ones. It can be repeated.
+func deleteFiles(ctx context.Context, blobs Blobs, folders []string, kept map[string]bool) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(atOnce)
-	for _, folder := range sub.Folders() {
+	for _, folder := range folders {
 		for o, err := range blobs.List(ctx, folder) {
 			if err != nil {
 				return errors.Join(err, all.Wait())

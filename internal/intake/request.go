@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/recipients"
 )
@@ -59,13 +58,13 @@ func (s *Service) heavy(ctx context.Context, sub submission.Submission) (bool, e
 	return shared > maxShared, err
 }
 
-// Correct changes the name, the template and the times of a submission that nobody has sent. Another
+// correct changes the name, the template and the times of a submission that nobody has sent. Another
 // template, or another version of it, needs another check. Of a checked file, the first part is
-// checked with the other name and times. The error wraps campaign.ErrLostRace if the submission
-// cannot be changed any more.
-func (s *Service) Correct(ctx context.Context, sub, to submission.Submission) error {
+// checked with the other name and times. A submission that cannot be changed any more stays as it is:
+// its page shows what it became.
+func (s *Service) correct(ctx context.Context, sub, to submission.Submission) error {
 	if !sub.Editable() {
-		return campaign.ErrLostRace
+		return nil
 	}
 	t, err := s.Store.Template(ctx, to.TemplateID)
 	if err != nil {

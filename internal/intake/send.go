@@ -116,7 +116,7 @@ func (w *Worker) accept(ctx context.Context, c dispatch.Call) (r dispatch.Receip
 
 // finish closes a submission whose parts are all dispatched.
 func (w *Worker) finish(ctx context.Context, sub submission.Submission) error {
-	if err := deleteFiles(ctx, w.Blobs, sub, nil); err != nil {
+	if err := deleteFiles(ctx, w.Blobs, sub.Folders(), nil); err != nil {
 		return err
 	}
 	sub = sub.Slim()

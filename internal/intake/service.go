@@ -2,12 +2,8 @@ package intake
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"iter"
-	"slices"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -51,17 +47,17 @@ type Service struct {
 	AtOnce time.Duration
 }
 
-// Start begins an upload, or continues the person's unfinished one of the same file. It returns
-// the numbers of the chunks that were sent already. Invalid input returns a *inputerr.Error.
+// Start begins an upload for a form, or continues the person's unfinished one of the same file. It
+// returns the numbers of the chunks that were sent already. The errors are those of Take.
 func (s *Service) Start(ctx context.Context, asked submission.Submission) (submission.Submission, []int, error) {
 	if asked.File.Size < 1 || asked.File.Size > submission.MaxSize {
 		return asked, nil, &inputerr.Error{Code: "file_size", Detail: "the file is empty or larger than 200 MB"}
 	}
-	all, err := s.Store.Submissions(ctx, asked.Tenant)
+	a, err := s.answer(ctx, asked, FormFile{})
 	if err != nil {
 		return asked, nil, err
 	}
-	for _, sub := range all {
+	for _, sub := range a.all {
 		if !s.continues(sub, asked) {
 			continue
 		}
@@ -76,128 +72,39 @@ func (s *Service) Start(ctx context.Context, asked submission.Submission) (submi
 		sub, err = s.Store.SaveSubmission(ctx, sub)
 		return sub, sent, err
 	}
-	former, err := s.roomFor(all, asked)
-	if err != nil {
-		return asked, nil, err
+	sub, err := s.create(ctx, a)
+	return sub, nil, err
+}
+
+// create begins an upload, which replaces what the form has begun before.
+func (s *Service) create(ctx context.Context, a answered) (submission.Submission, error) {
+	if a.stale() {
+		return a.stored, ErrStale
 	}
-	sub, err := s.create(ctx, asked)
-	if err != nil {
-		return sub, nil, err
-	}
-	return sub, nil, s.replace(ctx, former)
-}
-
-// roomFor returns an error if the tenant has too many unfinished submissions. A further file from the
-// same form replaces the former ones. Requests for approval do not count.
-func (s *Service) roomFor(all []submission.Submission, asked submission.Submission) (former []submission.Submission, err error) {
-	open := 0
-	for _, sub := range all {
-		switch {
-		case sub.Closed(), sub.State == submission.StateApproval, sub.State == submission.StateRefused:
-		case asked.Draft != "" && sub.Draft == asked.Draft && sub.By == asked.By && replaceable(sub):
-			former = append(former, sub)
-		default:
-			open++
-		}
-	}
-	if open < submission.MaxOpen {
-		return former, nil
-	}
-	return nil, &inputerr.Error{Code: "too_many_submissions", Detail: "the tenant has too many unfinished submissions"}
-}
-
-// replaceable reports whether nobody has decided about a submission.
-func replaceable(sub submission.Submission) bool {
-	return sub.Editable() || sub.State == submission.StateUploading || sub.State == submission.StateOpening || sub.State == submission.StateChecking
-}
-
-// replace discards the former files of a form. One that changes meanwhile remains.
-func (s *Service) replace(ctx context.Context, former []submission.Submission) error {
-	for _, sub := range former {
-		audit := campaign.AuditEntry{Tenant: sub.Tenant, At: s.Now(), Who: sub.By, Action: actionDiscard, Subject: sub.Name}
-		_, err := s.discard(ctx, Step{ID: sub.ID, Audit: audit}, replaceable)
-		if err != nil && !errors.Is(err, ErrState) && !errors.Is(err, campaign.ErrLostRace) {
-			return err
-		}
-	}
-	return nil
-}
-
-// Take begins a submission of a small file. A form that is sent again has the submission that it has
-// begun. Invalid input returns a *inputerr.Error.
-func (s *Service) Take(ctx context.Context, sub submission.Submission, file []byte) (submission.Submission, error) {
-	return s.begin(ctx, sub, campaign.Digest(string(file)), func(key string) error {
-		return s.Uploads.PutOnce(ctx, key, file, "application/octet-stream")
-	})
-}
-
-// StartFrom begins a submission of an object, as Take does. A missing object returns an error that wraps
-// campaign.ErrNotFound.
-func (s *Service) StartFrom(ctx context.Context, sub submission.Submission, object string) (submission.Submission, error) {
-	return s.begin(ctx, sub, object, func(key string) error { return s.Uploads.Copy(ctx, object, key) })
-}
-
-// begin stores a file, begins its submission, and discards the former ones of the same form.
-func (s *Service) begin(ctx context.Context, sub submission.Submission, content string, store func(key string) error) (submission.Submission, error) {
-	all, err := s.Store.Submissions(ctx, sub.Tenant)
-	if err != nil {
+	sub := s.next(a, submission.StateUploading)
+	if err := a.room(sub); err != nil {
 		return sub, err
 	}
-	sub.CampaignID, sub.State, sub.CreatedAt = idOf(sub, content), submission.StateOpening, s.Now()
-	if at := slices.IndexFunc(all, func(other submission.Submission) bool { return other.ID == sub.ID }); at >= 0 {
-		if same(all[at], sub) {
-			return all[at], nil
-		}
-		sub.CampaignID = random.UUID()
-	}
-	former, err := s.roomFor(all, sub)
-	if err != nil {
-		return sub, err
-	}
-	if err := store(sub.FileKey()); err != nil {
-		return sub, err
-	}
-	if sub.File.Tag, sub.File.Size, err = s.Stat(ctx, sub.FileKey()); err != nil {
-		return sub, err
-	}
-	if sub.File.Size > submission.MaxSize {
-		return sub, errors.Join(&inputerr.Error{Code: "file_size", Detail: "the file is larger than 200 MB"}, s.Uploads.Delete(ctx, sub.FileKey()))
-	}
-	if err := s.replace(ctx, former); err != nil {
-		return sub, err
-	}
-	return sub, s.work(ctx, sub)
-}
-
-// idOf returns the ID of the submission of a form with a content, so that a double click begins one.
-func idOf(sub submission.Submission, content string) string {
-	if sub.Draft == "" {
-		return random.UUID()
-	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{sub.Tenant, sub.By, sub.Draft, sub.Name, sub.TemplateID, sub.Schedule, sub.NotAfter, content}, "\n")))
-	d := hex.EncodeToString(sum[:])
-	return d[:8] + "-" + d[8:12] + "-" + d[12:16] + "-" + d[16:20] + "-" + d[20:32]
-}
-
-// same reports whether a submission is what a form asks for, and not one that has ended in vain.
-func same(sub, asked submission.Submission) bool {
-	return sub.State != submission.StateFailed && sub.State != submission.StateDiscarded &&
-		sub.Name == asked.Name && sub.TemplateID == asked.TemplateID && sub.Schedule == asked.Schedule && sub.NotAfter == asked.NotAfter
-}
-
-// continues reports whether an upload is the unfinished one of the same file.
-func (s *Service) continues(sub, asked submission.Submission) bool {
-	return sub.State == submission.StateUploading && sub.By == asked.By && sub.File.Name == asked.File.Name && sub.File.Size == asked.File.Size &&
-		sub.File.Modified == asked.File.Modified && s.Now().Sub(sub.CreatedAt) < uploadLife
-}
-
-func (s *Service) create(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
-	sub.CampaignID, sub.State, sub.CreatedAt = random.UUID(), submission.StateUploading, s.Now()
+	sub.File.Object, sub.File.Digest = random.UUID(), ""
 	var err error
 	if sub.File.Upload, err = s.Uploads.StartUpload(ctx, sub.FileKey()); err != nil {
 		return sub, err
 	}
-	return s.Store.SaveSubmission(ctx, sub)
+	saved, err := s.Store.SaveSubmission(ctx, sub)
+	if errors.Is(err, campaign.ErrLostRace) {
+		return sub, errors.Join(ErrStale, s.Uploads.AbortFile(ctx, sub.FileKey(), sub.File.Upload))
+	}
+	if err != nil {
+		return sub, err
+	}
+	return saved, s.deleteFormer(ctx, a.stored, saved)
+}
+
+// continues reports whether an upload is the unfinished one of the same file. That of another form
+// does not become the one of a saved form.
+func (s *Service) continues(sub, asked submission.Submission) bool {
+	return (sub.ID == asked.ID || asked.Version == 0) && sub.State == submission.StateUploading && sub.By == asked.By && sub.File.Name == asked.File.Name && sub.File.Size == asked.File.Size &&
+		sub.File.Modified == asked.File.Modified && s.Now().Sub(sub.CreatedAt) < uploadLife
 }
 
 // Submission returns a submission. The rest of an interrupted one has the time to which its
@@ -227,15 +134,42 @@ func (s *Service) Finish(ctx context.Context, sub submission.Submission) error {
 	if sub.State != submission.StateUploading {
 		return nil
 	}
-	err := uploadOf(sub).Finish(ctx, s.Uploads)
-	if err != nil {
-		return err
-	}
-	if sub.File.Tag, _, err = s.Stat(ctx, sub.FileKey()); err != nil {
+	if err := s.end(ctx, &sub); err != nil {
 		return err
 	}
 	sub.State = submission.StateOpening
 	return s.work(ctx, sub)
+}
+
+// FinishDraft ends an upload whose file is kept as a draft. It can be repeated.
+func (s *Service) FinishDraft(ctx context.Context, sub submission.Submission, entry campaign.AuditEntry) error {
+	if sub.State != submission.StateUploading {
+		return nil
+	}
+	all, err := s.Store.Submissions(ctx, sub.Tenant)
+	if err == nil {
+		err = roomForDraft(all, sub)
+	}
+	if err == nil {
+		err = s.end(ctx, &sub)
+	}
+	if err != nil {
+		return err
+	}
+	sub.State, sub.SavedAt = submission.StateDraft, s.Now()
+	_, err = s.Store.SaveDecision(ctx, sub, entry)
+	if errors.Is(err, campaign.ErrLostRace) { // another request was faster
+		return nil
+	}
+	return err
+}
+
+// end makes the file of the chunks.
+func (s *Service) end(ctx context.Context, sub *submission.Submission) (err error) {
+	if err = uploadOf(*sub).Finish(ctx, s.Uploads); err == nil {
+		sub.File.Tag, _, err = s.Stat(ctx, sub.FileKey())
+	}
+	return err
 }
 
 // work saves a submission and does its steps. Sweep queues its task if the process dies in between.

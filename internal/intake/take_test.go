@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/random"
@@ -29,7 +30,7 @@ func (c *company) take(file []byte, atOnce time.Duration) submission.Submission 
 	s.Worker, s.AtOnce = c.worker(c.store, c.blobs, c.queue), atOnce
 	sub, err := s.Take(c.t.Context(), submission.Submission{
 		ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID, File: submission.File{Name: "f"},
-	}, file)
+	}, intake.FormFile{Chosen: file})
 	c.must(err)
 	return c.stored(sub)
 }
@@ -202,16 +203,17 @@ func TestTake_OutOfTime(t *testing.T) {
 	}
 }
 
-// A form that is sent again, also by a double click, begins one submission. What a form has begun
-// before with another file is discarded.
+// A form that is sent again, also by a double click, begins one submission. Another file replaces the
+// former one until it is sent.
 func TestTake_Again(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
-	asked := submission.Submission{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID, Draft: random.UUID()}
+	asked := submission.Submission{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID}
+	asked.CampaignID = random.UUID()
 	var clicks sync.WaitGroup
 	for range 4 {
 		clicks.Go(func() {
-			if _, err := c.Take(t.Context(), asked, []byte(five)); err != nil {
+			if _, err := c.Take(t.Context(), asked, intake.FormFile{Chosen: []byte(five)}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -223,16 +225,40 @@ func TestTake_Again(t *testing.T) {
 	if len(all) != 1 || all[0].State != submission.StateReady {
 		t.Fatalf("%+v, want one that is ready", all)
 	}
-	other, err := c.Take(t.Context(), asked, []byte(mixed))
+	first := all[0]
+	other, err := c.Take(t.Context(), asked, intake.FormFile{Chosen: []byte(mixed)})
 	c.must(err)
-	if former := c.stored(all[0]); former.State != submission.StateDiscarded || other.ID == former.ID {
-		t.Errorf("the former file is %s", former.State)
+	c.run()
+	if other = c.stored(other); other.ID != first.ID || c.wantReady(other) != "" {
+		t.Errorf("with another file it is %s: %s", other.State, c.wantReady(other))
 	}
-	again, err := c.Take(t.Context(), asked, []byte(five))
+	if diff := cmp.Diff(c.filesOf(other), c.files(other)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	c.must(c.Send(t.Context(), other))
+	again, err := c.Take(t.Context(), asked, intake.FormFile{Chosen: []byte(mixed)})
 	c.must(err)
-	if again.ID == all[0].ID || c.stored(again).State != submission.StateOpening {
-		t.Errorf("the first file again: %s", c.stored(again).State)
+	if again.ID != first.ID {
+		t.Error("what was sent begins again")
 	}
+	again, err = c.Take(t.Context(), asked, intake.FormFile{Chosen: []byte(five)})
+	c.must(err)
+	if again.ID == first.ID || c.stored(again).State != submission.StateOpening || c.stored(first).State != submission.StateSending {
+		t.Errorf("another file of what was sent: %s", c.stored(again).State)
+	}
+}
+
+// filesOf returns the names of the files of a checked submission.
+func (*company) filesOf(sub submission.Submission) (names []string) {
+	names = append(names, "file-"+sub.File.Object)
+	check := "check-" + strconv.Itoa(sub.Check.Number)
+	for n := range sub.Check.Outs {
+		names = append(names, check+"/out-"+strconv.Itoa(n+1))
+	}
+	for n := range sub.Check.Parts {
+		names = append(names, check+"/part-"+strconv.Itoa(n+1))
+	}
+	return names
 }
 
 // A request opens no workbook whose texts need much memory.

@@ -156,7 +156,7 @@ func (w *Worker) step(ctx, starting context.Context, sub submission.Submission) 
 		return sub, w.send(ctx, starting, sub)
 	case submission.StateSent, submission.StateFailed, submission.StateDiscarded: // the deletion was interrupted
 		return sub, clean(ctx, w.Store, w.Blobs, sub)
-	case submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted:
+	case submission.StateDraft, submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted:
 	}
 	return sub, nil
 }
@@ -188,7 +188,7 @@ func (f *fault) Error() string { return "submission: " + f.code }
 // whose campaign was cancelled. What began since the submission was read goes on.
 func (w *Worker) end(ctx context.Context, read submission.Submission, why *fault) error {
 	sub, err := w.Store.Submission(ctx, read.ID)
-	if err != nil || !sub.Working() || sub.State != read.State || sub.Check.Number != read.Check.Number {
+	if err != nil || !sub.Working() || sub.State != read.State || sub.Check.Number != read.Check.Number || sub.File.Object != read.File.Object {
 		return err
 	}
 	slog.WarnContext(ctx, "submission ended", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "state", sub.State, "code", why.code)

@@ -207,7 +207,7 @@ func TestErase_DamagedData(t *testing.T) {
 	damaged, whole := w.accept(1, ana, bruno), w.accept(2, ana+10, ana)
 	w.put(damaged.Payload, []byte("no payload"))
 	w.put("errors/"+whole.ErrorFile, []byte("no \" file"))
-	w.put(campaign.DraftPrefix+w.tenant.ID+"/damaged", fmt.Appendf(nil, "{}\n%s;a\n", written(ana)))
+	w.put(submission.WorkPrefix+w.tenant.ID+"/campaign/damaged", fmt.Appendf(nil, "{}\n%s;a\n", written(ana)))
 	done, err := w.service().Erase(t.Context(), w.tenant.ID, written(ana))
 	if err == nil || !strings.Contains(err.Error(), "run it again") || !strings.Contains(err.Error(), "2 errors") {
 		t.Errorf("got %v", err)
@@ -227,9 +227,11 @@ func TestErase_DamagedData(t *testing.T) {
 func TestErase_DraftWithoutHeader(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
-	w.put(campaign.DraftPrefix+w.tenant.ID+"/file", fmt.Appendf(nil, "%s;a\n", written(ana)))
-	if done := w.erase(ana); done.Uploads != 1 {
-		t.Errorf("erased: %+v", done)
+	for _, rest := range []string{"", fmt.Sprintf("%s;b\n", written(bruno))} {
+		w.put(submission.WorkPrefix+w.tenant.ID+"/campaign/file", fmt.Appendf(nil, "%s;a\n%s", written(ana), rest))
+		if done := w.erase(ana); done.Uploads != 1 {
+			t.Errorf("before %q: erased %+v", rest, done)
+		}
 	}
 }
 

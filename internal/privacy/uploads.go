@@ -13,11 +13,11 @@ import (
 	"campaign-dispatch/internal/recipients"
 )
 
-// eachUpload visits the campaign files in the dashboard, those of drafts and the parts of files too,
-// that contain the person's number, with the matching lines.
+// eachUpload visits the files of submissions, those of drafts too, and their parts that contain the
+// person's number, with the matching lines.
 func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []string) error) error {
 	var found errorCollector
-	for _, prefix := range []string{campaign.DraftPrefix, submission.WorkPrefix, submission.PartsPrefix} {
+	for _, prefix := range []string{submission.WorkPrefix, submission.PartsPrefix} {
 		if err := p.eachFile(ctx, prefix+p.tenant.ID+"/", &found, visit); err != nil {
 			return err
 		}
@@ -56,10 +56,13 @@ func (p *person) campaignOf(part string) string {
 	return id
 }
 
-// linesOfLarge returns the lines of a CSV file or a workbook that contain the person's number.
-// If only other sheets of a workbook contain it, it returns their texts.
+// linesOfLarge returns the lines of a CSV file or a workbook that contain the person's number. The
+// file of a draft was not checked, and its first line may be a person. If only other sheets of a workbook contain it, it returns their texts.
 func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []string) {
 	file, err := recipients.Open(ctx, bytes.NewReader(content), int64(len(content)))
+	if err == nil && slices.ContainsFunc(file.Columns, p.wrote) {
+		lines = append(lines, strings.Join(file.Columns, ";"))
+	}
 	for err == nil {
 		var row recipients.Row
 		if row, err = file.Next(); err == nil && slices.ContainsFunc(row.Cells, p.wrote) {
@@ -95,8 +98,7 @@ func (p *person) withoutPerson(part []byte) ([]byte, error) {
 	return left, nil
 }
 
-// linesOf returns the lines of a file that contain the person's number. The file of a draft
-// may lack a header.
+// linesOf returns the lines of a file that contain the person's number.
 func (p *person) linesOf(file []byte) (lines []string) {
 	for line := range strings.FieldsFuncSeq(string(file), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		for cell := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(",;\t\"", r) }) {

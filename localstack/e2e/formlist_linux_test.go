@@ -139,11 +139,11 @@ var peopleForms = []sentForm{
 
 var campaignForms = []sentForm{
 	{
-		form: "/dashboard/campaigns/new/draft", page: "/dashboard/campaigns/new", file: "phone;uid;nome\n21987650005;a;Ana\n", makes: "DRAFT#", own: true, keep: "draft",
+		form: "/dashboard/campaigns/new/draft", page: "/dashboard/campaigns/new", file: "phone;uid;nome\n21987650005;a;Ana\n", makes: "SUBMISSION#", own: true, keep: "draft",
 		first: url.Values{"name": {"Rascunho um"}, "template": {"{template}"}}, second: url.Values{"name": {"Rascunho dois"}, "template": {"{template}"}},
 	},
 	{
-		form: "/dashboard/campaigns/new/draft", page: "/dashboard/campaigns/new?draft={draft}",
+		form: "/dashboard/campaigns/new/draft", page: "/dashboard/campaigns/new?from={draft}",
 		first: url.Values{"name": {"Rascunho três"}, "template": {"{template}"}}, second: url.Values{"name": {"Rascunho quatro"}, "template": {"{template}"}},
 	},
 	{form: "/dashboard/drafts/{id}/delete", page: "/dashboard/drafts"},

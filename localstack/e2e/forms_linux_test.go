@@ -331,11 +331,16 @@ func (w *formWalk) settled() (rows map[string]string) {
 func (w *formWalk) rows() map[string]string {
 	w.t.Helper()
 	tenant, rows := w.env["TENANT"], map[string]string{}
-	for _, pk := range []string{"TEN#", "OPT#", "DRAFTS#"} {
+	for _, pk := range []string{"TEN#", "OPT#", "SUBMISSIONS#"} {
 		w.read(rows, pk+tenant, true)
 	}
-	for _, pk := range []string{"AUDIT#", "SUBMISSIONS#", "EXPORTS#"} {
+	for _, pk := range []string{"AUDIT#", "EXPORTS#"} {
 		w.read(rows, pk+tenant, false)
+	}
+	for key, value := range rows { // functions write those that are no drafts
+		if strings.Contains(key, " SUBMISSION#") && !strings.Contains(value, `"state":"draft"`) {
+			rows[key] = ""
+		}
 	}
 	for key := range maps.Clone(rows) {
 		if _, id, ok := strings.Cut(key, " TEMPLATE#"); ok {
@@ -395,6 +400,8 @@ func valueOf(v types.AttributeValue) string {
 		return v.Value
 	case *types.AttributeValueMemberN:
 		return v.Value
+	case *types.AttributeValueMemberB:
+		return string(v.Value)
 	default:
 		return fmt.Sprintf("%v", v)
 	}

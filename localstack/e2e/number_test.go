@@ -122,7 +122,7 @@ func (c *client) accept(call fields, headers ...string) {
 func (x *personData) upload() {
 	x.c.t.Helper()
 	file := fmt.Sprintf("phone;uid\n+5561911111111;a\n%s;%s\n", x.phone, x.word("uid"))
-	must(x.c.t, x.c.blobs().Put(x.c.t.Context(), "drafts/"+x.c.env["TENANT"]+"/"+rand.Text()[:22], []byte(file), "application/octet-stream"))
+	must(x.c.t, x.c.blobs().Put(x.c.t.Context(), submission.WorkPrefix+x.c.env["TENANT"]+"/"+rand.Text()[:22]+"/file", []byte(file), "application/octet-stream"))
 	part := submission.EncodePart([]submission.Message{{Line: 2, Phone: x.phone, UID: x.word("uid")}, {Line: 3, Phone: "+5561911111111", UID: "a"}}, 2)
 	id := campaign.ID{Tenant: x.c.env["TENANT"], CampaignID: x.sent["campaignId"].(string)}
 	must(x.c.t, x.c.blobs().Put(x.c.t.Context(), submission.LeftKey(id, campaign.SubmissionTotals{Check: 1}, 2), part, "application/x-ndjson"))

@@ -186,7 +186,10 @@ func (w *authzFixture) fillDashboard(ctx context.Context, t *testing.T) {
 		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, Name: large, TemplateID: v.template, State: submission.StateColumns, CreatedAt: now,
 	})
 	check(t, err)
-	check(t, store.SaveDraft(ctx, campaign.Draft{Tenant: v.id, ID: v.draft, Name: draft, TemplateID: v.template, UpdatedAt: now}))
+	_, err = store.SaveSubmission(ctx, submission.Submission{
+		ID: campaign.ID{Tenant: v.id, CampaignID: v.draft}, Name: draft, TemplateID: v.template, State: submission.StateDraft, CreatedAt: now, SavedAt: now,
+	})
+	check(t, err)
 }
 
 var uploadID = regexp.MustCompile(`/imports/([0-9a-f-]+)`)
@@ -245,8 +248,8 @@ func (w *authzFixture) call(ctx context.Context, t *testing.T, method, path stri
 	return w.do(t, r)
 }
 
-// submitToken is in each form of each page, drawn at random, as is the ID of a new draft.
-var submitToken = regexp.MustCompile(`name="(once|draft)" value="[^"]*"`)
+// submitToken is in each form of each page, drawn at random, as is the ID of a new campaign.
+var submitToken = regexp.MustCompile(`name="(once|from)" value="[^"]*"`)
 
 func (w *authzFixture) do(t *testing.T, r *http.Request) answer {
 	t.Helper()

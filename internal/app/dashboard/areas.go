@@ -101,7 +101,7 @@ func sendingPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Servic
 		},
 	}
 	return &sending.Pages{
-		Store: sendingRows{rows.Campaigns, rows.Drafts, rows.Submissions, rows.Templates, rows.Tenants}, Blobs: blobs, Intake: service,
+		Store: sendingRows{rows.Campaigns, rows.Submissions, rows.Templates, rows.Tenants}, Intake: service,
 		Exports: exportService(c, rows), Now: time.Now, Lead: c.MinLead, Origin: blobs.Origin,
 	}
 }

@@ -49,7 +49,6 @@ type intakeRows struct {
 // sendingRows has the rows of the pages that make a campaign.
 type sendingRows struct {
 	*dynamo.CampaignStore
-	*dynamo.DraftStore
 	*dynamo.SubmissionStore
 	*dynamo.TemplateStore
 	*dynamo.TenantStore

@@ -58,8 +58,6 @@
 //	FORM#tenant               hash                            submitted form token                                 dashboard                                           dashboard
 //	TEN#tenant                TESTNUMBERS                     saved numbers for tests                              dashboard, privacy                                  dashboard, privacy
 //	TEN#tenant                APPROVAL                        when campaigns need approval                         dashboard                                           dashboard
-//	DRAFTS#tenant             APPROVAL#campaign               request for approval                                 dashboard                                           dashboard
-//	DRAFTS#tenant             DRAFT#draft                     draft of a campaign                                  dashboard                                           dashboard
 //	SUBMISSIONS#tenant        SUBMISSION#campaign             list of people that becomes a campaign               dashboard, intake, privacy                          dashboard, intake, privacy
 //	SUBMISSIONS#tenant        COLUMNS                         names of columns that were confirmed                 dashboard                                           intake
 //	EXPORT#export             EXPORT                          export of a campaign                                 campaigns, dashboard, exports, privacy              the same

@@ -19,7 +19,6 @@ type Stores struct {
 	Circuits    *CircuitStore
 	Days        *DayStore
 	Deliveries  *DeliveryStore
-	Drafts      *DraftStore
 	Endpoints   *EndpointStore
 	Erasure     *ErasureStore
 	Exports     *ExportStore
@@ -52,7 +51,6 @@ func New(tables Tables) *Stores {
 		Circuits:    &CircuitStore{t},
 		Days:        &DayStore{t},
 		Deliveries:  &DeliveryStore{t},
-		Drafts:      &DraftStore{t},
 		Endpoints:   &EndpointStore{t},
 		Erasure:     &ErasureStore{t},
 		Exports:     &ExportStore{t},
@@ -99,9 +97,6 @@ type DayStore struct{ table }
 
 // DeliveryStore reads and writes webhook deliveries that are due, parked or dead.
 type DeliveryStore struct{ table }
-
-// DraftStore reads and writes drafts of campaigns.
-type DraftStore struct{ table }
 
 // EndpointStore reads and writes webhook endpoints with their keys and kinds.
 type EndpointStore struct{ table }

@@ -107,11 +107,8 @@ func (s *Pages) confirm(p *web.Page) error {
 	return s.sent(p, sub)
 }
 
-// sent deletes the draft of a campaign that is being sent, and shows the campaign.
-func (s *Pages) sent(p *web.Page, sub submission.Submission) error {
-	if err := s.DropDraft(p, sub.Draft, sub.DraftVersion); err != nil {
-		return err
-	}
+// sent shows a campaign that is being sent.
+func (*Pages) sent(p *web.Page, sub submission.Submission) error {
 	if due := instant(sub.Schedule); !due.IsZero() {
 		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(due))
 	}

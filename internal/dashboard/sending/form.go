@@ -22,12 +22,11 @@ type entry struct {
 	Name, TemplateID, Schedule, NotAfter string
 	// FileName is the name of the file that is used if the person chooses none, "" without one.
 	FileName string
-	// Draft is the draft that becomes the campaign, and DraftVersion its version when the form was
-	// opened, 0 if the form is not a draft.
-	Draft        string
-	DraftVersion int
-	From         string // the submission that is corrected, or ""
-	List         string // the list of recipients that is the file, or ""
+	// From is the ID of the form's submission, and Version its version when the form was opened, 0 if
+	// nothing of the form is stored.
+	From    string
+	Version int
+	List    string // the list of recipients that is the file, or ""
 }
 
 // form is the data of the form.
@@ -54,10 +53,8 @@ func (s *Pages) showForm(p *web.Page) (err error) {
 	switch {
 	case p.Query("copy") != "":
 		f.entry, err = s.copyOf(p, p.Query("copy"))
-	case p.Query("draft") != "":
-		f, err = s.openDraft(p, p.Query("draft"))
 	case p.Query("from") != "":
-		f.entry, err = s.entryOf(p, p.Query("from"))
+		f, err = s.formOf(p, p.Query("from"))
 	case p.Query("list") != "":
 		f.List = p.Query("list")
 		_, f.FileName, err = s.recipients(p, f.List)
@@ -79,7 +76,7 @@ func (s *Pages) renderForm(p *web.Page, status int, f form) error {
 	}
 	f.choices(slices.DeleteFunc(all, func(t campaign.Template) bool { return archived[t.ID] && t.ID != f.TemplateID }))
 	f.Lead = s.lead(p)
-	f.Draft = cmp.Or(f.Draft, random.UUID())
+	f.From = cmp.Or(f.From, random.UUID())
 	if t, err := s.template(p, f.TemplateID); err == nil {
 		f.Template = &t
 	} else if !errors.Is(err, campaign.ErrNotFound) {
@@ -175,11 +172,11 @@ func (s *Pages) chooseTemplate(p *web.Page) error {
 }
 
 func entered(p *web.Page) form {
-	version, _ := strconv.Atoi(p.Field("draftVersion"))
-	draft, _ := campaign.ParseUUID(p.Field("draft"))
+	version, _ := strconv.Atoi(p.Field("version"))
+	from, _ := campaign.ParseUUID(p.Field("from"))
 	return form{entry: entry{
 		Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")), Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
-		Draft: draft, DraftVersion: max(0, version), From: p.Field("from"), List: p.Field("list"),
+		From: from, Version: max(0, version), List: p.Field("list"),
 	}}
 }
 

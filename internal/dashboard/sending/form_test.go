@@ -149,7 +149,7 @@ func newBench(t *testing.T) *bench {
 		},
 	}
 	b.pages = &sending.Pages{
-		Store: store, Blobs: blobs, Intake: b.intake, Exports: &exports{}, Now: clock, Lead: 5 * time.Minute, Origin: origin,
+		Store: store, Intake: b.intake, Exports: &exports{}, Now: clock, Lead: 5 * time.Minute, Origin: origin,
 	}
 	b.Dashboard = webtest.Serve(t, webtest.UI(t, clock), sending.Area(), b.pages)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)
@@ -284,10 +284,10 @@ func TestList(t *testing.T) {
 	query := url.Values{"list": {list.CampaignID + "/" + list.ExportID}, "template": {b.template}}
 	form := b.admin.Get("/dashboard/campaigns/new?" + query.Encode())
 	says(t, form, http.StatusOK, "Did not read: Natal")
-	page, _ = b.review(none, fields{"name": "De novo", "list": form.Value("list"), "draft": form.Value("draft")})
+	page, _ = b.review(none, fields{"name": "De novo", "list": form.Value("list"), "from": form.Value("from")})
 	says(t, page, http.StatusOK, "Send to 2 people", "Did not read: Natal")
 	id := b.drafted(none, fields{"name": "Rascunho", "list": form.Value("list")})
-	page, _ = b.review(none, fields{"name": "Rascunho", "draft": id, "draftVersion": "1"})
+	page, _ = b.review(none, fields{"name": "Rascunho", "from": id, "version": "1"})
 	says(t, page, http.StatusOK, "Send to 2 people")
 	other := b.SignIn("another", web.RoleAdmin)
 	says(t, other.Get("/dashboard/campaigns/new?"+query.Encode()), http.StatusNotFound)
@@ -427,12 +427,11 @@ func TestReview_Corrected(t *testing.T) {
 	page, _ = b.review(none, fields{"from": id, "name": "Outra campanha"})
 	says(t, page, http.StatusOK, "Send to 2 people", "Olá Ana")
 	says(t, b.upload(b.admin, "", fields{"from": id}), http.StatusUnprocessableEntity, "The file is empty", "lista.csv")
-	draft := b.admin.Get("/dashboard/campaigns/new?from=" + id).Value("draft")
-	page, at = b.review(numbers(3), fields{"from": id, "draft": draft})
+	seen = page.Value("hash")
+	page, at = b.review(numbers(3), fields{"from": id})
 	says(t, page, http.StatusOK, "Messages to send 3")
-	says(t, b.admin.Get(address), http.StatusOK, "discarded")
-	if at == address {
-		t.Error("another file has the same submission")
+	if at != address || page.Value("hash") == seen {
+		t.Errorf("another file is at %s, want %s; it has the same hash: %t", at, address, page.Value("hash") == seen)
 	}
 }
 
@@ -444,13 +443,17 @@ func TestReview_TwoTabs(t *testing.T) {
 	page, address := b.review(file, nil)
 	b.review(none, fields{"from": strings.TrimPrefix(address, sending.SubmissionsPath+"/"), "schedule": "2037-11-23T09:00"})
 	says(t, b.confirm(page, address), http.StatusConflict, "Something has changed")
-	form := fields{"draft": uuid()}
-	_, first := b.review(file, form)
+	form := fields{"from": uuid()}
+	page, first := b.review(file, form)
 	if _, again := b.review(file, form); again != first {
 		t.Errorf("the same form leads to %s, and then to %s", first, again)
 	}
-	b.review(numbers(3), form)
-	says(t, b.admin.Get(first), http.StatusOK, "discarded")
+	other, at := b.review(numbers(3), form)
+	says(t, other, http.StatusOK, "Messages to send 3")
+	if at != first {
+		t.Errorf("another file leads to %s, want %s", at, first)
+	}
+	says(t, b.confirm(page, first), http.StatusConflict, "Something has changed", "Messages to send 3")
 	if len(b.handoffs.batches) > 0 {
 		t.Errorf("handed on: %+v", b.handoffs.batches)
 	}
@@ -510,7 +513,7 @@ func TestUpload_WrongInput(t *testing.T) {
 		"no template":        {file, fields{"template": uuid()}, "There is no such template"},
 		"a foreign template": {file, fields{"template": foreign}, "There is no such template"},
 		"a corrected file":   {none, fields{"from": uuid()}, "Choose the file"},
-		"an erased draft":    {none, fields{"draft": uuid(), "draftVersion": "2"}, "Choose the file"},
+		"an expired draft":   {none, fields{"from": uuid(), "version": "2"}, "Choose the file"},
 		"no list":            {none, fields{"list": uuid() + "/" + uuid()}, "Choose the file"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -559,7 +562,7 @@ func TestUpload_Roles(t *testing.T) {
 	id := strings.TrimPrefix(address, sending.SubmissionsPath+"/")
 	says(t, other.Get("/dashboard/campaigns/new?from="+id), http.StatusNotFound)
 	says(t, b.upload(other, none, fields{"from": id}), http.StatusUnprocessableEntity, "Choose the file")
-	says(t, other.Post("/dashboard/campaigns/new/draft", url.Values{"submission": {id}}), http.StatusNotFound)
+	says(t, other.Post("/dashboard/campaigns/new/draft", url.Values{"submission": {id}, "version": {"1"}}), http.StatusNotFound)
 	says(t, other.Get("/dashboard/campaigns/new/example?template="+b.template), http.StatusNotFound)
 	form.Set("csrf", "")
 	says(t, b.admin.Post(address+"/confirm", form), http.StatusForbidden)
@@ -684,25 +687,11 @@ func (memory) ApprovalFrom(context.Context, string) (int, error) { return 0, nil
 
 func (memory) SaveApprovalFrom(context.Context, string, int, int) error { return nil }
 
-func (memory) Drafts(context.Context, string) ([]campaign.Draft, error) { return nil, nil }
-
-func (memory) Draft(context.Context, string, string) (campaign.Draft, error) {
-	return campaign.Draft{}, campaign.ErrNotFound
-}
-
-func (memory) SaveDraft(context.Context, campaign.Draft) error { return nil }
-
-func (memory) DeleteDraft(context.Context, campaign.Draft) (bool, error) { return true, nil }
-
-func (memory) Delete(context.Context, string) error { return nil }
+func (memory) Submissions(context.Context, string) ([]submission.Submission, error) { return nil, nil }
 
 func (memory) Dispatched(context.Context, campaign.ID) (campaign.Campaign, error) {
 	return campaign.Campaign{}, nil
 }
-
-func (m memory) Put(context.Context, string, []byte, string) error { return nil }
-
-func (m memory) Get(context.Context, string) ([]byte, error) { return nil, campaign.ErrNotFound }
 
 // The review names the people who get a message, those who opted out, and how long it takes.
 func TestReview_Outlook(t *testing.T) {
@@ -763,13 +752,13 @@ func TestReview_Samples(t *testing.T) {
 // drafted saves the form as a draft and returns its ID.
 func (b *bench) drafted(file string, change fields) string {
 	b.t.Helper()
-	all := fields{"draft": uuid(), "draftVersion": "0"}
+	all := fields{"from": uuid(), "version": "0"}
 	maps.Copy(all, change)
 	a := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file, all)
 	if a.Location != sending.DraftsPath {
 		b.t.Fatalf("saving a draft: %d to %q\n%s", a.Status, a.Location, a.Text())
 	}
-	return all["draft"]
+	return all["from"]
 }
 
 // A draft keeps the form and its file until the campaign is sent.
@@ -778,19 +767,26 @@ func TestDraft(t *testing.T) {
 	b := newBench(t)
 	id := b.drafted(file, fields{"name": "Natal", "schedule": "2037-11-22T09:00"})
 	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Natal", "lista.csv", "22 Nov 2037, 09:00", "admin@example.com")
-	open := b.admin.Get("/dashboard/campaigns/new?draft=" + id)
+	open := b.admin.Get("/dashboard/campaigns/new?from=" + id)
 	if !strings.Contains(open.Body, `value="Natal"`) || !strings.Contains(open.Body, `value="2037-11-22T09:00"`) || !strings.Contains(open.Text(), "lista.csv") {
 		t.Fatalf("the draft opens with %s", open.Body)
 	}
-	form := fields{"name": "Natal", "draft": id, "draftVersion": open.Value("draftVersion")}
+	says(t, b.admin.Get(sending.SubmissionsPath), http.StatusOK, "No files")
+	if page := b.admin.Get(sending.SubmissionsPath + "/" + id); page.Location != "/dashboard/campaigns/new?from="+id {
+		t.Errorf("the page of the draft answers %d to %q", page.Status, page.Location)
+	}
+	form := fields{"name": "Natal", "from": id, "version": open.Value("version")}
 	page, address := b.review(none, form)
 	says(t, page, http.StatusOK, "Send to 2 people")
 	if sent := b.confirm(page, address); sent.Location != address || len(b.handoffs.batches) != 1 {
 		t.Fatalf("confirmed to %q, handed on %d", sent.Location, len(b.handoffs.batches))
 	}
 	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "No drafts")
-	if a := b.admin.Get("/dashboard/campaigns/new?draft=" + id); a.Status != http.StatusNotFound {
-		t.Errorf("the sent draft answers %d, want 404", a.Status)
+	if open := b.admin.Get("/dashboard/campaigns/new?from=" + id); open.Value("from") == id || strings.Contains(open.Text(), "lista.csv") {
+		t.Errorf("the sent draft opens with %s", open.Body)
+	}
+	if diff := cmp.Diff([]string{"admin@example.com campaign.dispatch Natal", "admin@example.com campaign.draft Natal"}, b.decided()); diff != "" {
+		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 }
 
@@ -799,9 +795,9 @@ func TestDraft_TwoTabs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.drafted(none, fields{"name": "Um"})
-	mine := fields{"name": "Dois", "draft": id, "draftVersion": "1"}
+	mine := fields{"name": "Dois", "from": id, "version": "1"}
 	b.drafted(file, mine)
-	other := fields{"name": "Outro", "draft": id, "draftVersion": "1"}
+	other := fields{"name": "Outro", "from": id, "version": "1"}
 	refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file+"11987654323;c;Caio\n", other)
 	says(t, refused, http.StatusConflict, "while you were editing it")
 	says(t, refused, http.StatusConflict, "Choose the file again: lista.csv.")
@@ -809,33 +805,58 @@ func TestDraft_TwoTabs(t *testing.T) {
 		t.Errorf("the form lost the name: %s", refused.Body)
 	}
 	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Dois")
-	stored := b.admin.Get("/dashboard/campaigns/new?draft=" + id)
-	page, _ := b.review(none, fields{"name": "Dois", "draft": id, "draftVersion": stored.Value("draftVersion")})
+	stored := b.admin.Get("/dashboard/campaigns/new?from=" + id)
+	page, _ := b.review(none, fields{"name": "Dois", "from": id, "version": stored.Value("version")})
 	says(t, page, http.StatusOK, "Send to 2 people")
-	other["draftVersion"] = refused.Value("draftVersion")
+	open := b.admin.Get("/dashboard/campaigns/new?from=" + id) // the review
+	says(t, b.uploadTo("/dashboard/campaigns/new/draft", b.admin, none, other), http.StatusConflict, "while you were editing it")
+	other["version"] = open.Value("version")
 	b.drafted(none, other)
 	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Outro", "lista.csv")
 }
 
-// The campaign under review can be saved as a draft, and is no longer under review then.
+// The campaign under review can be saved as a draft, and is no longer under review then. A page that
+// is older than the last change saves nothing.
 func TestDraft_OfReview(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	_, address := b.review(file, fields{"name": "Natal"})
-	form := url.Values{"submission": {strings.TrimPrefix(address, sending.SubmissionsPath+"/")}}
+	page, address := b.review(file, fields{"name": "Natal"})
+	id := strings.TrimPrefix(address, sending.SubmissionsPath+"/")
+	form := url.Values{"submission": {id}, "version": {page.Value("version")}}
 	if a := b.admin.Post("/dashboard/campaigns/new/draft", form); a.Location != sending.DraftsPath {
 		t.Fatalf("saving a draft: %d to %q\n%s", a.Status, a.Location, a.Text())
 	}
-	says(t, b.admin.Get(address), http.StatusOK, "discarded")
-	list := b.admin.Get(sending.DraftsPath)
-	says(t, list, http.StatusOK, "Natal", "lista.csv")
-	_, id, _ := strings.Cut(list.Body, "?draft=")
-	open := b.admin.Get("/dashboard/campaigns/new?draft=" + id[:len(uuid())])
-	page, _ := b.review(none, fields{"name": "Natal", "draft": open.Value("draft"), "draftVersion": open.Value("draftVersion")})
+	says(t, b.admin.Get(sending.SubmissionsPath), http.StatusOK, "No files")
+	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Natal", "lista.csv")
+	open := b.admin.Get("/dashboard/campaigns/new?from=" + id)
+	page, _ = b.review(none, fields{"name": "Natal", "from": open.Value("from"), "version": open.Value("version")})
 	says(t, page, http.StatusOK, "Send to 2 people", "Olá Ana")
+	says(t, b.admin.Post("/dashboard/campaigns/new/draft", form), http.StatusConflict, "while you were editing it")
+	says(t, b.admin.Get(address), http.StatusOK, "Send to 2 people")
+	form.Set("version", "x")
+	says(t, b.admin.Post("/dashboard/campaigns/new/draft", form), http.StatusBadRequest)
 }
 
-// Sending a version of a draft does not delete a later one.
+// A draft that is under review in another tab is saved only by a person who was told. What was
+// reviewed is not sent then.
+func TestDraft_SavedWhileReviewed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.drafted(file, fields{"name": "Um"})
+	page, address := b.review(none, fields{"name": "Um", "from": id, "version": "1"})
+	form := fields{"name": "Dois", "from": id, "version": "1"}
+	refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, none, form)
+	says(t, refused, http.StatusConflict, "admin@example.com saved this draft", "while you were editing it")
+	form["version"] = refused.Value("version")
+	b.drafted(none, form)
+	if a := b.confirm(page, address); a.Location != address || len(b.handoffs.batches) > 0 {
+		t.Errorf("confirmed to %q, handed on %d batches", a.Location, len(b.handoffs.batches))
+	}
+	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Dois", "lista.csv")
+}
+
+// A draft that was sent, or waits for approval, in another tab becomes a new draft. What was sent is as
+// it was.
 func TestDraft_SavedWhileSent(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]int{"sent": 0, "approved": 1} {
@@ -844,13 +865,17 @@ func TestDraft_SavedWhileSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := b.drafted(file, fields{"name": "Um"})
-		page, address := b.review(file, fields{"draft": id, "draftVersion": "1"})
-		b.drafted(none, fields{"name": "Dois", "draft": id, "draftVersion": "1"})
-		if b.confirm(page, address); rule > 0 {
+		page, address := b.review(none, fields{"name": "Um", "from": id, "version": "1"})
+		b.confirm(page, address)
+		form := fields{"name": "Dois", "from": id, "version": "1"}
+		refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, none, form)
+		says(t, refused, http.StatusConflict, "does not exist any more")
+		b.drafted(none, fields{"name": "Dois", "from": refused.Value("from"), "version": refused.Value("version")})
+		if rule > 0 {
 			hash := url.Values{"decision": {"approve"}, "hash": {page.Value("hash")}}
 			b.SignIn(b.tenant, web.RoleApprover).Post(address+"/decide", hash)
 		}
-		if len(b.handoffs.batches) != 1 {
+		if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].CampaignID != id {
 			t.Errorf("%s: handed on %d batches, want 1", name, len(b.handoffs.batches))
 		}
 		says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Dois")
@@ -863,13 +888,13 @@ func TestDraft_DeletedInAnotherTab(t *testing.T) {
 	b := newBench(t)
 	id := b.drafted(none, fields{"name": "Um"})
 	b.admin.Post(sending.DraftsPath+"/"+id+"/delete", nil)
-	form := fields{"name": "Dois", "draft": id, "draftVersion": "1"}
+	form := fields{"name": "Dois", "from": id, "version": "1"}
 	refused := b.uploadTo("/dashboard/campaigns/new/draft", b.admin, file, form)
 	says(t, refused, http.StatusConflict, "does not exist any more")
 	if !strings.Contains(refused.Body, `value="Dois"`) {
 		t.Errorf("the form lost the name: %s", refused.Body)
 	}
-	b.drafted(file, fields{"name": "Dois", "draft": refused.Value("draft"), "draftVersion": refused.Value("draftVersion")})
+	b.drafted(file, fields{"name": "Dois", "from": refused.Value("from"), "version": refused.Value("version")})
 	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Dois", "lista.csv")
 }
 
@@ -882,16 +907,16 @@ func TestDraft_Races(t *testing.T) {
 	for i := range 6 {
 		all.Go(func() {
 			people := i + 1
-			form := fields{"name": "Lista " + strconv.Itoa(people), "draft": id, "draftVersion": "1"}
+			form := fields{"name": "Lista " + strconv.Itoa(people), "from": id, "version": "1"}
 			b.uploadTo("/dashboard/campaigns/new/draft", b.admin, numbers(people), form)
 		})
 	}
 	all.Wait()
-	d, err := b.store.Draft(t.Context(), b.tenant, id)
+	d, err := b.store.Submission(t.Context(), campaign.ID{Tenant: b.tenant, CampaignID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := b.blobs.Get(t.Context(), d.Blob())
+	stored, err := b.blobs.Get(t.Context(), d.FileKey())
 	people, _ := strconv.Atoi(strings.TrimPrefix(d.Name, "Lista "))
 	if want := numbers(people); err != nil || d.Version != 2 || string(stored) != want {
 		t.Errorf("version %d of %q has the file %q (%v), want %q", d.Version, d.Name, stored, err, want)
@@ -904,17 +929,17 @@ func TestDraft_Opens(t *testing.T) {
 	b := newBench(t)
 	id := b.drafted(file, fields{"schedule": "2037-11-20T09:00"})
 	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "has passed")
-	says(t, b.admin.Get("/dashboard/campaigns/new?draft="+id), http.StatusOK, "The time of the draft has passed")
-	d, err := b.store.Draft(t.Context(), b.tenant, id)
+	says(t, b.admin.Get("/dashboard/campaigns/new?from="+id), http.StatusOK, "The time of the draft has passed")
+	d, err := b.store.Submission(t.Context(), campaign.ID{Tenant: b.tenant, CampaignID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.blobs.Delete(t.Context(), d.Blob()); err != nil {
+	if err := b.blobs.Delete(t.Context(), d.FileKey()); err != nil {
 		t.Fatal(err)
 	}
-	says(t, b.admin.Get("/dashboard/campaigns/new?draft="+id), http.StatusOK, "The file of the draft was deleted")
+	says(t, b.admin.Get("/dashboard/campaigns/new?from="+id), http.StatusOK, "The file of the draft was deleted")
 	other := b.SignIn("another", web.RoleAdmin)
-	if a := other.Get("/dashboard/campaigns/new?draft=" + id); a.Status != http.StatusNotFound {
+	if a := other.Get("/dashboard/campaigns/new?from=" + id); a.Status != http.StatusNotFound {
 		t.Errorf("another tenant: %d, want 404", a.Status)
 	}
 	other.Post(sending.DraftsPath+"/"+id+"/delete", nil)

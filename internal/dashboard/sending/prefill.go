@@ -8,6 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // copyOf returns the name and the template of a campaign, without its recipients.
@@ -27,18 +28,29 @@ func (s *Pages) copyOf(p *web.Page, id string) (entry, error) {
 	return e, nil
 }
 
-// entryOf returns what was entered for a submission. The file of one that cannot be corrected is not
-// used again.
-func (s *Pages) entryOf(p *web.Page, id string) (entry, error) {
+// formOf returns the form of a submission. One that somebody has decided about is the beginning of
+// another campaign, without the file.
+func (s *Pages) formOf(p *web.Page, id string) (f form, err error) {
 	sub, err := s.find(p, id)
 	if err != nil {
-		return entry{}, err
+		return f, err
 	}
-	e := entry{Name: sub.Name, TemplateID: sub.TemplateID, Schedule: sub.Schedule, NotAfter: sub.NotAfter, Draft: sub.Draft, DraftVersion: sub.DraftVersion}
-	if sub.Editable() {
-		e.From, e.FileName = sub.CampaignID, sub.File.Name
+	f.entry = entry{Name: sub.Name, TemplateID: sub.TemplateID, Schedule: sub.Schedule, NotAfter: sub.NotAfter}
+	if !sub.Replaceable() {
+		return f, nil
 	}
-	return e, nil
+	f.From, f.Version = sub.CampaignID, sub.Version
+	if due := instant(sub.Schedule); sub.State == submission.StateDraft && !due.IsZero() && due.Before(s.Now()) {
+		f.Notes = append(f.Notes, note{"schedule", p.T("sending.draft_late", p.When(due))})
+	}
+	kept, err := s.Intake.HasFile(p.R.Context(), sub)
+	switch {
+	case kept:
+		f.FileName = sub.File.Name
+	case err == nil && sub.HasFile(): // erased, because it had the number of a person
+		f.Notes = append(f.Notes, note{"file", p.T("sending.draft_file_gone")})
+	}
+	return f, err
 }
 
 // recipients returns the object of a campaign's list of recipients, and a name for it.

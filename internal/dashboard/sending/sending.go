@@ -14,7 +14,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/port"
 	"campaign-dispatch/internal/recipients"
 )
 
@@ -40,28 +39,25 @@ type Store interface {
 	SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
-	Drafts(ctx context.Context, tenant string) ([]campaign.Draft, error)
-	Draft(ctx context.Context, tenant, id string) (campaign.Draft, error)
-	// SaveDraft writes the next version of a draft. The error wraps campaign.ErrLostRace if
-	// d.Version is not the stored one.
-	SaveDraft(ctx context.Context, d campaign.Draft) error
-	// DeleteDraft deletes a draft if d.Version is the stored one. It reports whether it did.
-	DeleteDraft(ctx context.Context, d campaign.Draft) (bool, error)
 }
 
-// Intake takes files and decisions. Invalid input returns a *inputerr.Error. A decision returns the
-// submission as it is then.
+// Intake takes forms, uploads and decisions. Invalid input returns a *inputerr.Error. A decision returns
+// the submission as it is then. The error is intake.ErrStale, with what is stored, if somebody has saved
+// the draft since the form was opened.
 type Intake interface {
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	Start(ctx context.Context, asked submission.Submission) (submission.Submission, []int, error)
 	ChunkURL(ctx context.Context, sub submission.Submission, chunk int) (string, error)
 	Finish(ctx context.Context, sub submission.Submission) error
-	Take(ctx context.Context, asked submission.Submission, file []byte) (submission.Submission, error)
-	// StartFrom starts a submission of an object on S3.
-	StartFrom(ctx context.Context, asked submission.Submission, object string) (submission.Submission, error)
-	// Correct changes the name, the template and the times of a submission. The error wraps
-	// campaign.ErrLostRace if it cannot be changed any more.
-	Correct(ctx context.Context, sub, to submission.Submission) error
+	// FinishDraft ends an upload whose file is kept as a draft.
+	FinishDraft(ctx context.Context, sub submission.Submission, entry campaign.AuditEntry) error
+	Take(ctx context.Context, asked submission.Submission, from intake.FormFile) (submission.Submission, error)
+	// SaveDraft returns intake.ErrState if the submission is no draft any more and cannot become one.
+	SaveDraft(ctx context.Context, asked submission.Submission, from intake.FormFile, entry campaign.AuditEntry) (submission.Submission, error)
+	// HasFile reports whether the file of a submission is stored.
+	HasFile(ctx context.Context, sub submission.Submission) (bool, error)
+	// DiscardDraft returns intake.ErrState if the submission is not a draft.
+	DiscardDraft(ctx context.Context, step intake.Step) (submission.Submission, error)
 	Check(ctx context.Context, sub submission.Submission, columns recipients.Columns, t campaign.Template) error
 	TooLate(sub submission.Submission) bool
 	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
@@ -88,7 +84,6 @@ type Exports interface {
 // Pages serves the pages that make a campaign.
 type Pages struct {
 	Store   Store
-	Blobs   port.Blobs
 	Intake  Intake
 	Exports Exports
 	Now     func() time.Time

@@ -15,6 +15,11 @@ import (
 
 func pathOf(sub submission.Submission) string { return SubmissionsPath + "/" + sub.CampaignID }
 
+// formOf returns the path of the form of a submission.
+func formOf(sub submission.Submission) string {
+	return web.Root + "/campaigns/new?from=" + sub.CampaignID
+}
+
 // nameWeight is the maximum size in bytes of a name in a page.
 const nameWeight = 300
 
@@ -26,6 +31,7 @@ func (s *Pages) listSubmissions(p *web.Page) error {
 	if err != nil {
 		return err
 	}
+	all = slices.DeleteFunc(all, func(sub submission.Submission) bool { return sub.State == submission.StateDraft })
 	slices.SortFunc(all, func(a, b submission.Submission) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	all = all[:min(len(all), mostListed)]
 	for n := range all {
@@ -51,8 +57,11 @@ func (s *Pages) show(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if sub.State == submission.StateSent {
+	switch sub.State {
+	case submission.StateSent:
 		return p.Redirect(web.Root + "/campaigns/" + sub.CampaignID)
+	case submission.StateDraft:
+		return p.Redirect(formOf(sub))
 	}
 	if p.Partial() && sub.Working() {
 		return p.Fragment("import_progress.html", sub)
@@ -112,7 +121,7 @@ func (v view) Reviewed() bool {
 	switch v.State {
 	case submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted:
 		return true
-	case submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateSending,
+	case submission.StateDraft, submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateSending,
 		submission.StateSent, submission.StateFailed, submission.StateDiscarded:
 	}
 	return false

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +48,6 @@ type company struct {
 	quote                   intake.Quote
 	late                    bool
 	leftOut                 []submission.LeftOut
-	dropped                 []string // drafts
 	admin, author, approver webtest.Person
 }
 
@@ -62,7 +60,7 @@ func newCompany(t *testing.T, state submission.State) *company {
 	}}
 	c.Dashboard = webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), sending.Area(), &sending.Pages{
 		Store: c, Intake: c, Now: func() time.Time { return noon },
-		Origin: origin, Blobs: memory{},
+		Origin: origin,
 	})
 	c.admin, c.author, c.approver = c.SignIn(tenant, web.RoleAdmin), c.SignIn(tenant, web.RoleAuthor), c.SignIn(tenant, web.RoleApprover)
 	return c
@@ -87,15 +85,6 @@ func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campai
 }
 func (c *company) ApprovalFrom(context.Context, string) (int, error) { return c.from, nil }
 
-func (c *company) Draft(_ context.Context, of, id string) (campaign.Draft, error) {
-	return campaign.Draft{Tenant: of, ID: id, Version: c.stored.DraftVersion}, nil
-}
-
-func (c *company) DeleteDraft(_ context.Context, d campaign.Draft) (bool, error) {
-	c.dropped = append(c.dropped, d.ID+" "+strconv.Itoa(d.Version))
-	return true, nil
-}
-
 func (c *company) Tenant(context.Context, string) (campaign.Tenant, error) {
 	return campaign.Tenant{}, campaign.ErrNotFound
 }
@@ -105,10 +94,13 @@ func (c *company) Agent(context.Context, string) (campaign.Agent, error) {
 }
 
 func (c *company) Start(_ context.Context, asked submission.Submission) (submission.Submission, []int, error) {
+	if c.fails != nil {
+		return c.stored, nil, c.fails
+	}
 	if asked.File.Size > submission.MaxSize {
 		return asked, nil, &inputerr.Error{Code: "file_size"}
 	}
-	asked.CampaignID = id
+	asked.CampaignID, asked.File.Object = id, "one"
 	return asked, []int{2}, nil
 }
 
@@ -126,6 +118,11 @@ func (c *company) ChunkURL(_ context.Context, _ submission.Submission, chunk int
 	return "https://bucket.example/chunk", nil
 }
 func (c *company) Finish(context.Context, submission.Submission) error { return nil }
+
+func (c *company) FinishDraft(_ context.Context, sub submission.Submission, e campaign.AuditEntry) error {
+	c.steps = append(c.steps, "draft "+e.Who+" "+e.Action+" "+sub.Name)
+	return nil
+}
 
 func (c *company) Check(_ context.Context, _ submission.Submission, columns recipients.Columns, _ campaign.Template) error {
 	c.checked = columns
@@ -408,11 +405,13 @@ func TestApprovals(t *testing.T) {
 func TestUpload_Refusals(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, submission.StateUploading)
+	c.stored.File.Object = "one"
 	good := url.Values{"name": {"Natal"}, "template": {template}, "fileName": {"lista.csv"}, "size": {"7"}}
 	for name, test := range map[string]struct {
 		field, value, want string
 	}{
-		"accepted":           {"name", "Natal", `{"id":"` + id + `","sent":[2]}`},
+		"accepted":           {"name", "Natal", `{"id":"` + id + `.one","sent":[2]}`},
+		"a draft":            {"keep", "1", `{"id":"` + id + `.one","sent":[2]}`},
 		"no name":            {"name", " ", `{"error":"Give the campaign a name."}`},
 		"a size in words":    {"size", "7 MB", `"error"`},
 		"too large":          {"size", "999999999", "larger than 200 MB"},
@@ -426,17 +425,50 @@ func TestUpload_Refusals(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		who    webtest.Person
+		id     string
 		chunk  string
 		status int
 	}{
-		"a chunk":          {c.author, "1", http.StatusOK},
-		"no such chunk":    {c.author, "9", http.StatusUnprocessableEntity},
-		"an approver":      {c.approver, "1", http.StatusForbidden},
-		"another's upload": {c.SignIn("another", web.RoleAdmin), "1", http.StatusUnprocessableEntity},
+		"a chunk":          {c.author, id + ".one", "1", http.StatusOK},
+		"another file":     {c.author, id + ".two", "1", http.StatusUnprocessableEntity},
+		"no such chunk":    {c.author, id + ".one", "9", http.StatusUnprocessableEntity},
+		"an approver":      {c.approver, id + ".one", "1", http.StatusForbidden},
+		"another's upload": {c.SignIn("another", web.RoleAdmin), id + ".one", "1", http.StatusUnprocessableEntity},
 	} {
-		if a := test.who.Post(sending.SubmissionsPath+"/chunk", url.Values{"id": {id}, "chunk": {test.chunk}}); a.Status != test.status {
+		if a := test.who.Post(sending.SubmissionsPath+"/chunk", url.Values{"id": {test.id}, "chunk": {test.chunk}}); a.Status != test.status {
 			t.Errorf("%s: %d, want %d", name, a.Status, test.status)
 		}
+	}
+}
+
+// A file that a browser has sent is checked, or kept as a draft. A file that another one has replaced
+// ends nothing.
+func TestUpload_Finish(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateUploading)
+	c.stored.File.Object = "one"
+	for name, test := range map[string]struct{ id, keep, want string }{
+		"check":    {id + ".one", "", path},
+		"keep":     {id + ".one", "1", "/dashboard/drafts"},
+		"replaced": {id + ".two", "", `"error"`},
+	} {
+		if a := c.author.Post(sending.SubmissionsPath+"/finish", url.Values{"id": {test.id}, "keep": {test.keep}}); !strings.Contains(a.Body, test.want) {
+			t.Errorf("%s: %d %s, want %s", name, a.Status, a.Body, test.want)
+		}
+	}
+	if diff := cmp.Diff([]string{"draft author@example.com campaign.draft Natal"}, c.steps); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
+// A draft that somebody has saved since its form was opened gets no other file.
+func TestUpload_Stale(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateDraft)
+	c.stored.By, c.stored.UpdatedAt, c.fails = "bia@example.com", noon, intake.ErrStale
+	form := url.Values{"name": {"Natal"}, "template": {template}, "fileName": {"lista.csv"}, "size": {"7"}, "from": {id}, "version": {"1"}}
+	if a := c.author.Post(sending.SubmissionsPath, form); !strings.Contains(a.Body, "bia@example.com saved this draft on 21 Nov 2037") {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }
 
@@ -510,18 +542,6 @@ func TestLeftOut(t *testing.T) {
 		if a := who.Get(path + "/left-out"); a.Status != http.StatusForbidden && a.Status != http.StatusNotFound {
 			t.Errorf("%s: %d", name, a.Status)
 		}
-	}
-}
-
-// The draft that becomes a campaign is deleted when it is sent, also by a repeated confirmation.
-func TestConfirm_DropsDraft(t *testing.T) {
-	t.Parallel()
-	c := newCompany(t, submission.StateReady)
-	c.stored.Draft, c.stored.DraftVersion = template, 3
-	c.confirm(c.author)
-	c.confirm(c.author)
-	if diff := cmp.Diff([]string{template + " 3", template + " 3"}, c.dropped); diff != "" || len(c.steps) != 1 {
-		t.Errorf("%v, deleted drafts (-want +got):\n%s", c.steps, diff)
 	}
 }
 

@@ -11,19 +11,15 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 )
 
-// source is the file of a form: a chosen one, the one of a draft, the object of a list, or the one of
-// a submission that is corrected.
+// source is the file of a form.
 type source struct {
-	file   []byte
-	object string
-	sub    *submission.Submission
+	intake.FormFile
 	chosen bool
 }
-
-func (c source) none() bool { return c.file == nil && c.object == "" && c.sub == nil }
 
 // take hands the form's campaign to the intake, and shows what becomes of it.
 func (s *Pages) take(p *web.Page) error {
@@ -38,60 +34,28 @@ func (s *Pages) take(p *web.Page) error {
 	if len(f.Notes) > 0 {
 		return s.again(p, http.StatusUnprocessableEntity, f, from)
 	}
-	id, err := s.submit(p, f, from)
-	if err == nil && from.chosen && f.From != "" { // another file
-		err = s.discardFrom(p, f.From, id)
-	}
+	sub, err := s.Intake.Take(p.R.Context(), f.asked(p), from.FormFile)
 	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
 		f.Notes = []note{{"file", p.T("imports.fault." + wrong.Code)}}
 		return s.again(p, http.StatusUnprocessableEntity, f, from)
 	}
-	if errors.Is(err, campaign.ErrNotFound) {
+	switch {
+	case errors.Is(err, intake.ErrStale):
+		return s.draftChanged(p, f, from, sub)
+	case errors.Is(err, campaign.ErrNotFound):
 		f.Notes = []note{{"file", p.T("imports.fault.file_gone")}}
 		return s.again(p, http.StatusUnprocessableEntity, f, from)
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
-	return p.Redirect(SubmissionsPath + "/" + id)
-}
-
-// submit begins the submission of a form, or corrects the one that the form is about. It returns its
-// ID.
-func (s *Pages) submit(p *web.Page, f form, from source) (id string, err error) {
-	asked := f.asked(p)
-	ctx := p.R.Context()
-	switch {
-	case from.sub != nil:
-		if err = s.Intake.Correct(ctx, *from.sub, asked); errors.Is(err, campaign.ErrLostRace) { // its page shows what it became
-			err = nil
-		}
-		return from.sub.CampaignID, err
-	case from.object != "":
-		asked, err = s.Intake.StartFrom(ctx, asked, from.object)
-	default:
-		asked, err = s.Intake.Take(ctx, asked, from.file)
-	}
-	return asked.CampaignID, err
-}
-
-// discardFrom discards the submission whose file was replaced by that of another one.
-func (s *Pages) discardFrom(p *web.Page, id, other string) error {
-	sub, err := s.find(p, id)
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && (!sub.Editable() || sub.CampaignID == other) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return s.discard(p, &sub)
+	return p.Redirect(SubmissionsPath + "/" + sub.CampaignID)
 }
 
 // asked returns the submission that a form asks for.
 func (f form) asked(p *web.Page) submission.Submission {
 	return submission.Submission{
-		ID: campaign.ID{Tenant: p.Session.Tenant}, By: p.Session.Email, Name: f.Name, TemplateID: f.TemplateID, Schedule: f.Schedule, NotAfter: f.NotAfter,
-		Draft: f.Draft, DraftVersion: f.DraftVersion, File: submission.File{Name: f.FileName},
+		ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: f.From}, Version: f.Version, By: p.Session.Email,
+		Name: f.Name, TemplateID: f.TemplateID, Schedule: f.Schedule, NotAfter: f.NotAfter, File: submission.File{Name: f.FileName},
 	}
 }
 
@@ -114,9 +78,9 @@ func (s *Pages) check(p *web.Page, f *form, from source) error {
 		return err
 	}
 	switch {
-	case from.none():
+	case from.None():
 		add("file", p.T("sending.no_file"))
-	case from.chosen && len(from.file) == 0:
+	case from.chosen && len(from.Chosen) == 0:
 		add("file", p.T("sending.file.empty"))
 	}
 	if s.Intake.TooLate(f.asked(p)) {
@@ -147,25 +111,22 @@ func (s *Pages) source(p *web.Page, f *form) (source, error) {
 		return source{}, fmt.Errorf("read an uploaded file: %w", err)
 	}
 	f.FileName = web.Short(path.Base(header.Filename), nameWeight)
-	return source{file: file, chosen: true}, nil
+	return source{intake.FormFile{Chosen: file}, true}, nil
 }
 
 // kept returns the file that a form is about, and sets its name. A file that is gone must be chosen
 // again.
 func (s *Pages) kept(p *web.Page, f *form) (from source, err error) {
 	f.FileName = ""
+	sub, err := s.find(p, f.From)
+	if err == nil {
+		from.Kept, err = s.Intake.HasFile(p.R.Context(), sub)
+	}
 	switch {
-	case f.From != "":
-		var sub submission.Submission
-		if sub, err = s.find(p, f.From); err == nil && sub.Editable() {
-			f.FileName, from.sub = sub.File.Name, &sub
-		} else {
-			f.From = ""
-		}
-	case f.List != "":
-		from.object, f.FileName, err = s.recipients(p, f.List)
-	case f.DraftVersion > 0:
-		from.file, f.FileName, err = s.fileOfDraft(p, f.Draft, f.DraftVersion)
+	case from.Kept:
+		f.FileName = sub.File.Name
+	case f.List != "" && (err == nil || errors.Is(err, campaign.ErrNotFound)):
+		from.Object, f.FileName, err = s.recipients(p, f.List)
 	}
 	if errors.Is(err, campaign.ErrNotFound) {
 		f.FileName = ""

@@ -46,7 +46,7 @@ func (m many) Template(_ context.Context, id string) (campaign.Template, error) 
 func shop(t *testing.T, all memory) webtest.Person {
 	t.Helper()
 	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
-	pages := &sending.Pages{Store: many{all}, Blobs: all, Now: now, Origin: origin}
+	pages := &sending.Pages{Store: many{all}, Now: now, Origin: origin}
 	who := webtest.Serve(t, webtest.UI(t, now), sending.Area(), pages).SignIn("t", web.RoleAdmin)
 	who.Language = "pt-BR"
 	return who
@@ -55,7 +55,7 @@ func shop(t *testing.T, all memory) webtest.Person {
 func TestForm_ArchivedTemplates(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
-	pages := &sending.Pages{Store: archived{}, Blobs: memory{}, Now: now, Origin: origin}
+	pages := &sending.Pages{Store: archived{}, Now: now, Origin: origin}
 	who := webtest.Serve(t, webtest.UI(t, now), sending.Area(), pages).SignIn("t", web.RoleAdmin)
 	for path, offered := range map[string]bool{sending.Path: false, sending.Path + "?template=" + manyID(1): true} {
 		if got := strings.Contains(who.Get(path).Body, `value="`+manyID(1)+`"`); got != offered {

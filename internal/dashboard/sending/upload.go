@@ -1,6 +1,7 @@
 package sending
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/upload"
+	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 )
 
@@ -23,21 +25,29 @@ func (s *Pages) uploads() upload.Uploads {
 	}
 }
 
-// beginUpload begins the submission of a file, or continues the upload of the same file.
+// beginUpload begins the upload of a form's file, or continues the one of the same file.
 func (s *Pages) beginUpload(p *web.Page, f upload.File) (id string, sent []int, err error) {
-	draft, _ := campaign.ParseUUID(p.Field("draft"))
-	version, _ := strconv.Atoi(p.Field("draftVersion"))
+	from, _ := campaign.ParseUUID(p.Field("from"))
+	version, _ := strconv.Atoi(p.Field("version"))
 	asked := submission.Submission{
-		ID: campaign.ID{Tenant: p.Session.Tenant}, By: p.Session.Email, Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")),
-		Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"), Draft: draft, DraftVersion: version,
+		ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: from}, Version: version, By: p.Session.Email,
+		Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")), Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
 		File: submission.File{Name: web.Short(path.Base(f.Name), nameWeight), Size: f.Size, Modified: web.Short(f.Modified, nameWeight)},
 	}
-	if err := s.refusal(p, asked); err != nil {
+	if keeps(p) {
+		asked.Name = cmp.Or(web.Short(asked.Name, maxName), p.T("sending.untitled"))
+	} else if err := s.refusal(p, asked); err != nil {
 		return "", nil, err
 	}
 	sub, sent, err := s.Intake.Start(p.R.Context(), asked)
-	return sub.CampaignID, sent, err
+	if errors.Is(err, intake.ErrStale) {
+		return "", nil, &web.Refusal{Key: "sending.draft_stale", Args: []any{sub.By, p.When(sub.UpdatedAt)}}
+	}
+	return sub.CampaignID + "." + sub.File.Object, sent, err
 }
+
+// keeps reports whether the file becomes a draft.
+func keeps(p *web.Page) bool { return p.Field("keep") != "" }
 
 // refusal returns why a campaign cannot begin, or nil.
 func (s *Pages) refusal(p *web.Page, asked submission.Submission) error {
@@ -57,8 +67,18 @@ func (s *Pages) refusal(p *web.Page, asked submission.Submission) error {
 	return nil
 }
 
+// uploading returns the submission of an upload, which another file may have replaced since.
+func (s *Pages) uploading(p *web.Page, id string) (submission.Submission, error) {
+	campaignID, object, _ := strings.Cut(id, ".")
+	sub, err := s.find(p, campaignID)
+	if err == nil && sub.File.Object != object {
+		err = campaign.ErrNotFound
+	}
+	return sub, err
+}
+
 func (s *Pages) chunkURL(p *web.Page, id string, chunk int) (string, error) {
-	sub, err := s.find(p, id)
+	sub, err := s.uploading(p, id)
 	if err != nil {
 		return "", err
 	}
@@ -66,9 +86,12 @@ func (s *Pages) chunkURL(p *web.Page, id string, chunk int) (string, error) {
 }
 
 func (s *Pages) endUpload(p *web.Page, id string) (upload.Ended, error) {
-	sub, err := s.find(p, id)
+	sub, err := s.uploading(p, id)
 	if err != nil {
 		return upload.Ended{}, err
+	}
+	if keeps(p) {
+		return upload.Ended{Path: web.Root + "/drafts"}, s.Intake.FinishDraft(p.R.Context(), sub, p.AuditEntry("", "campaign.draft", sub.Name))
 	}
 	return upload.Ended{Path: pathOf(sub)}, s.Intake.Finish(p.R.Context(), sub)
 }

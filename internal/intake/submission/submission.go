@@ -15,6 +15,7 @@ type State string
 
 // The states of a submission.
 const (
+	StateDraft       State = "draft"       // a person goes on later
 	StateUploading   State = "uploading"   // the browser sends the file
 	StateOpening     State = "opening"     // the file's columns are read
 	StateColumns     State = "columns"     // a person confirms the columns
@@ -34,10 +35,14 @@ const (
 	MaxSize = 200 << 20
 	// MaxLines is the maximum number of lines of a file.
 	MaxLines = 2_000_000
-	// MaxOpen is the maximum number of submissions of a tenant that are not closed.
-	MaxOpen = 20
+	// MaxOpen is the maximum number of submissions of a tenant that are not closed. MaxDrafts is that
+	// of drafts, which do not count for it.
+	MaxOpen   = 20
+	MaxDrafts = 50
 	// Life is the time in which a submission has to be sent. It is discarded afterwards.
 	Life = 7 * 24 * time.Hour
+	// DraftLife is the time in which a draft has to be sent or saved again.
+	DraftLife = 30 * 24 * time.Hour
 	// Kept is how long a submission is kept after its life, and after its campaign's time.
 	Kept = 30 * 24 * time.Hour
 )
@@ -52,18 +57,14 @@ type Submission struct {
 	By        string    `json:"by"` // email address of who uploads
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
+	// SavedAt is when it was saved as a draft the last time, zero if it never was.
+	SavedAt time.Time `json:"savedAt,omitzero"`
 
 	Name            string `json:"name"`
 	TemplateID      string `json:"templateId"`
 	TemplateVersion int    `json:"templateVersion"` // as checked, the one that is sent
 	Schedule        string `json:"schedule,omitempty"`
 	NotAfter        string `json:"notAfter,omitempty"`
-
-	// Draft is the draft that becomes the campaign, with its version when the form was opened. A form
-	// that is not a draft has an ID that no draft has. A further file from the same form replaces the
-	// submission.
-	Draft        string `json:"draft,omitempty"`
-	DraftVersion int    `json:"draftVersion,omitempty"`
 
 	File     File     `json:"file"`
 	Columns  Columns  `json:"columns"`
@@ -85,6 +86,11 @@ type File struct {
 	Modified string `json:"modified,omitempty"` // time of its last change, as the browser gives it
 	Upload   string `json:"upload,omitempty"`   // ID of the upload
 	Tag      string `json:"tag,omitempty"`      // ETag of the uploaded file
+	// Object is a random name. Each stored file has its own, so that what is refused leaves the
+	// stored file as it is.
+	Object string `json:"object,omitempty"`
+	// Digest identifies what the form sent, so that the same form is known again.
+	Digest string `json:"digest,omitempty"`
 }
 
 // Columns are the columns of the file, and which of them are used, by index.
@@ -133,9 +139,12 @@ func (s Submission) Totals() campaign.SubmissionTotals {
 }
 
 // FilesUntil returns when the submission is discarded, with its files, if it is not closed. One with a
-// request for approval has more time.
+// request for approval has more time. One that was saved as a draft lives as long as the draft.
 func (s Submission) FilesUntil() time.Time {
 	end := s.CreatedAt.Add(Life)
+	if saved := s.SavedAt.Add(DraftLife); saved.After(end) {
+		end = saved
+	}
 	if asked := s.Approval.openUntil(s.Due()); asked.After(end) {
 		return asked
 	}
@@ -178,6 +187,30 @@ func (s Submission) Working() bool {
 
 // Editable reports whether the columns, the name, the template and the times can still be changed.
 func (s Submission) Editable() bool { return s.State == StateColumns || s.State == StateReady }
+
+// Replaceable reports whether nobody has decided about the submission: its form can have another file,
+// or become a draft.
+func (s Submission) Replaceable() bool {
+	switch s.State {
+	case StateDraft, StateUploading, StateOpening, StateColumns, StateChecking, StateReady:
+		return true
+	case StateApproval, StateRefused, StateSending, StateInterrupted, StateSent, StateFailed, StateDiscarded:
+	}
+	return false
+}
+
+// HasFile reports whether its form needs no other file.
+func (s Submission) HasFile() bool {
+	return s.File.Name != "" && (s.State == StateDraft || s.Editable())
+}
+
+// Form returns the submission as what is entered in its form, with another file. The number of its
+// last check stays, because its functions may still work.
+func (s Submission) Form(asked Submission) Submission {
+	s.By, s.Name, s.TemplateID, s.Schedule, s.NotAfter, s.File = asked.By, asked.Name, asked.TemplateID, asked.Schedule, asked.NotAfter, asked.File
+	s.Columns, s.Check, s.Fault, s.Repairs = Columns{}, Check{Number: s.Check.Number}, Fault{}, 0
+	return s
+}
 
 // Due returns when the campaign is to be sent, zero for immediately.
 func (s Submission) Due() time.Time {
@@ -228,15 +261,22 @@ func (s Submission) Folders() []string {
 }
 
 // FileKey returns the key of the uploaded file.
-func (s Submission) FileKey() string { return WorkPrefix + folder(s.ID) + "file" }
+func (s Submission) FileKey() string { return WorkPrefix + folder(s.ID) + "file-" + s.File.Object }
 
 // PartKey returns the key of a part, from 1. Each check of the file has its own, so that a late
 // function of an earlier check cannot replace what was approved.
 func (s Submission) PartKey(part int) string { return partKey(s.ID, s.Check.Number, part) }
 
 func partKey(id campaign.ID, check, part int) string {
-	return PartsPrefix + folder(id) + "check-" + strconv.Itoa(check) + "/part-" + strconv.Itoa(part)
+	return checkFolder(id, check) + "part-" + strconv.Itoa(part)
 }
+
+func checkFolder(id campaign.ID, check int) string {
+	return PartsPrefix + folder(id) + "check-" + strconv.Itoa(check) + "/"
+}
+
+// CheckFolder returns the prefix of the keys of what the last check wrote.
+func (s Submission) CheckFolder() string { return checkFolder(s.ID, s.Check.Number) }
 
 // LeftKey returns the key of a part that is left of a campaign's file, by the campaign's totals. The
 // submission may be deleted.
@@ -246,7 +286,7 @@ func LeftKey(id campaign.ID, t campaign.SubmissionTotals, part int) string {
 
 // OutKey returns the key of a file of the lines that were left out, from 1.
 func (s Submission) OutKey(number int) string {
-	return PartsPrefix + folder(s.ID) + "check-" + strconv.Itoa(s.Check.Number) + "/out-" + strconv.Itoa(number)
+	return s.CheckFolder() + "out-" + strconv.Itoa(number)
 }
 
 // PartID identifies a part of the file as it was checked last, from 1.

@@ -17,7 +17,6 @@ type Store struct {
 	*dynamo.CircuitStore
 	*dynamo.DayStore
 	*dynamo.DeliveryStore
-	*dynamo.DraftStore
 	*dynamo.EndpointStore
 	*dynamo.ErasureStore
 	*dynamo.ExportStore
@@ -50,7 +49,6 @@ func New(tables dynamo.Tables) *Store {
 		CircuitStore:    s.Circuits,
 		DayStore:        s.Days,
 		DeliveryStore:   s.Deliveries,
-		DraftStore:      s.Drafts,
 		EndpointStore:   s.Endpoints,
 		ErasureStore:    s.Erasure,
 		ExportStore:     s.Exports,

@@ -1,7 +1,8 @@
 // Sends a file in chunks directly to a bucket. A chunk that fails is sent again at a new URL.
 // After an interruption, the same file continues with the chunks that are missing.
 //
-// A form with a field data-upload sends its file with it, unless the file goes in the form.
+// A form with a field data-upload sends its file with it, unless the file goes in the form. A button
+// named keep keeps the file for later.
 // A button data-upload-to opens the choice of a file, and enters the link of the file in the
 // input of that ID.
 "use strict";
@@ -59,7 +60,7 @@
       if (!sent.includes(number)) await sendChunk(upload, id, number, file.slice(from, from + size), (part) => progress((from + part) / file.size));
       progress(Math.min(1, (from + size) / file.size));
     }
-    const answer = await call(upload, "/finish", { id, fileName, stays: upload.target ? "1" : "" });
+    const answer = await call(upload, "/finish", { id, fileName, stays: upload.target ? "1" : "", keep: entered.keep ?? "" });
     sessionStorage.removeItem(remembered);
     return answer;
   }
@@ -122,10 +123,10 @@
 
   document.addEventListener("submit", (event) => {
     const { target: form, submitter } = event, field = form.querySelector("[data-upload]"), file = field && form.querySelector("input[type=file]").files[0];
-    if (!file || submitter?.hasAttribute("formaction") || goesInForm(field, file)) return;
+    if (!file || (submitter?.hasAttribute("formaction") && submitter.name !== "keep") || goesInForm(field, file)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    const entered = Object.fromEntries([...new FormData(form)].filter(([, value]) => typeof value === "string"));
+    const entered = Object.fromEntries([...new FormData(form, submitter)].filter(([, value]) => typeof value === "string"));
     start(field, file, [...form.querySelectorAll("button:not([data-stop])")], { entered });
   }, true);
 
