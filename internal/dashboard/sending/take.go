@@ -62,29 +62,47 @@ func (f form) asked(p *web.Page) submission.Submission {
 // maxName is the maximum number of characters of a campaign's name.
 const maxName = 1000
 
+// fault is why a campaign cannot begin, and the field of the form to correct.
+type fault struct {
+	field string
+	web.Refusal
+}
+
+// faults returns why a campaign cannot begin, but for its file.
+func (s *Pages) faults(p *web.Page, asked submission.Submission) (all []fault, err error) {
+	add := func(field, key string, args ...any) { all = append(all, fault{field, web.Refusal{Key: key, Args: args}}) }
+	switch {
+	case asked.Name == "":
+		add("name", "sending.no_name")
+	case utf8.RuneCountInString(asked.Name) > maxName:
+		add("name", "sending.long_name", p.Number(maxName))
+	}
+	_, err = s.template(p, asked.TemplateID)
+	if errors.Is(err, campaign.ErrNotFound) {
+		add("template", "refusal.template_not_found")
+	} else if err != nil {
+		return nil, err
+	}
+	if s.Intake.TooLate(asked) {
+		add("schedule", "sending.too_soon", s.lead(p))
+	}
+	return all, nil
+}
+
 // check adds the errors of the form.
 func (s *Pages) check(p *web.Page, f *form, from source) error {
-	add := func(field, text string) { f.Notes = append(f.Notes, note{field, text}) }
-	switch {
-	case f.Name == "":
-		add("name", p.T("sending.no_name"))
-	case utf8.RuneCountInString(f.Name) > maxName:
-		add("name", p.T("sending.long_name", p.Number(maxName)))
-	}
-	_, err := s.template(p, f.TemplateID)
-	if errors.Is(err, campaign.ErrNotFound) {
-		add("template", p.T("refusal.template_not_found"))
-	} else if err != nil {
+	all, err := s.faults(p, f.asked(p))
+	if err != nil {
 		return err
+	}
+	for _, wrong := range all {
+		f.Notes = append(f.Notes, note{wrong.field, p.T(wrong.Key, wrong.Args...)})
 	}
 	switch {
 	case from.None():
-		add("file", p.T("sending.no_file"))
+		f.Notes = append(f.Notes, note{"file", p.T("sending.no_file")})
 	case from.chosen && len(from.Chosen) == 0:
-		add("file", p.T("sending.file.empty"))
-	}
-	if s.Intake.TooLate(f.asked(p)) {
-		add("schedule", p.T("sending.too_soon", s.lead(p)))
+		f.Notes = append(f.Notes, note{"file", p.T("sending.file.empty")})
 	}
 	return nil
 }

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"path"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -27,13 +25,8 @@ func (s *Pages) uploads() upload.Uploads {
 
 // beginUpload begins the upload of a form's file, or continues the one of the same file.
 func (s *Pages) beginUpload(p *web.Page, f upload.File) (id string, sent []int, err error) {
-	from, _ := campaign.ParseUUID(p.Field("from"))
-	version, _ := strconv.Atoi(p.Field("version"))
-	asked := submission.Submission{
-		ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: from}, Version: version, By: p.Session.Email,
-		Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")), Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
-		File: submission.File{Name: web.Short(path.Base(f.Name), nameWeight), Size: f.Size, Modified: web.Short(f.Modified, nameWeight)},
-	}
+	asked := entered(p).asked(p)
+	asked.File = submission.File{Name: web.Short(path.Base(f.Name), nameWeight), Size: f.Size, Modified: web.Short(f.Modified, nameWeight)}
 	if keeps(p) {
 		asked.Name = cmp.Or(web.Short(asked.Name, maxName), p.T("sending.untitled"))
 	} else if err := s.refusal(p, asked); err != nil {
@@ -51,20 +44,11 @@ func keeps(p *web.Page) bool { return p.Field("keep") != "" }
 
 // refusal returns why a campaign cannot begin, or nil.
 func (s *Pages) refusal(p *web.Page, asked submission.Submission) error {
-	_, err := s.template(p, asked.TemplateID)
-	switch {
-	case errors.Is(err, campaign.ErrNotFound):
-		return &web.Refusal{Key: "refusal.template_not_found"}
-	case err != nil:
-		return err
-	case asked.Name == "":
-		return &web.Refusal{Key: "sending.no_name"}
-	case utf8.RuneCountInString(asked.Name) > maxName:
-		return &web.Refusal{Key: "sending.long_name", Args: []any{p.Number(maxName)}}
-	case s.Intake.TooLate(asked):
-		return &web.Refusal{Key: "imports.late"}
+	all, err := s.faults(p, asked)
+	if err == nil && len(all) > 0 {
+		err = &all[0].Refusal
 	}
-	return nil
+	return err
 }
 
 // uploading returns the submission of an upload, which another file may have replaced since.
