@@ -94,7 +94,7 @@ func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 // submissionPages returns the form of a campaign, and the pages of what becomes of its file.
 func submissionPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Service) (*campaignupload.Pages, *importpages.Pages) {
 	blobs, tasks := s3.New(c.AWS, c.Bucket, c.Local), sqs.New(c.AWS, c.IntakeQueueURL)
-	store := intakeRows{rows.Submissions, rows.Moves, rows.Templates}
+	store := intakeRows{rows.Days, rows.Submissions, rows.Moves, rows.Templates}
 	service := &intake.Service{
 		Store: store, Uploads: blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat, Budgets: rows.Budgets, AtOnce: intake.AtOnce,
 		Worker: &intake.Worker{
