@@ -142,7 +142,7 @@ func (l *life) review(lines int) (path string) {
 		l.t.Fatalf("asked: %d to %q\n%s", a.Status, a.Location, a.Text())
 	}
 	l.reviewed("review that waits", l.author.Get(path))
-	l.figures("approvals", l.approver.Get(imports.ApprovalsPath), "Waits for approval "+shown(l.sum.people-l.sum.optedOut))
+	l.figures("approvals", l.approver.Get(imports.ApprovalsPath), "Messages to send Requested by Liquidação Waits for approval "+shown(l.sum.people-l.sum.optedOut))
 	return path
 }
 
@@ -150,7 +150,8 @@ func (l *life) reviewed(where string, page webtest.Answer) {
 	l.t.Helper()
 	s := l.sum
 	l.figures(where, page, "Messages to send "+shown(s.people-s.optedOut), "Lines with a problem "+shown(s.faulty), "Invalid numbers "+shown(s.invalid),
-		"Opted out (left out) "+shown(s.optedOut), "Repeated numbers "+shown(s.repeated), "lista.csv · "+shown(s.lines)+" lines")
+		"Opted out (left out) "+shown(s.optedOut), "Repeated numbers "+shown(s.repeated), "lista.csv · "+shown(s.lines)+" lines",
+		"basic: "+shown(s.people-s.optedOut))
 }
 
 // approve approves what the approver sees.
@@ -559,7 +560,7 @@ var lives = map[string]time.Duration{
 func TestPeopleAddUp(t *testing.T) {
 	t.Parallel()
 	lines := testsize.Of(6_000, 200_000)
-	l := &life{company: newCompany(t, lines/100), name: "Liquidação", people: map[string]string{}, out: map[string]bool{}, gone: map[string]bool{}, states: map[string]campaign.Outcome{}}
+	l := &life{company: newCompany(t, lines/100, 0), name: "Liquidação", people: map[string]string{}, out: map[string]bool{}, gone: map[string]bool{}, states: map[string]campaign.Outcome{}}
 	l.author, l.approver, l.begun = l.SignIn(l.tenant, web.RoleAuthor), l.SignIn(l.tenant, web.RoleApprover), l.now
 	path := l.review(lines)
 	l.approve(path)

@@ -1,12 +1,14 @@
 package dashboard_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -124,8 +126,9 @@ func (c *company) Authorize(*http.Request, string, string) (accesstoken.Claims, 
 // Credentials are none.
 func (*company) Credentials(context.Context, string) ([]campaign.Credential, error) { return nil, nil }
 
-// newCompany returns a company whose parts have as many messages.
-func newCompany(t *testing.T, partLines int) *company {
+// newCompany returns a company whose parts have as many messages, and whose requests do the steps of a
+// small file for atOnce.
+func newCompany(t *testing.T, partLines int, atOnce time.Duration) *company {
 	t.Helper()
 	env := stackenv.Load(t)
 	cfg := env.AWS()
@@ -141,7 +144,7 @@ func newCompany(t *testing.T, partLines int) *company {
 	c.template = random.UUID()
 	_, err := c.store.PutTemplate(t.Context(), campaign.Template{ID: c.template, Tenant: c.tenant, Name: "T", Content: content.Content{Text: "Olá {{nome}}"}})
 	c.must(err)
-	c.wire(partLines)
+	c.wire(partLines, atOnce)
 	return c
 }
 
@@ -155,7 +158,7 @@ func (c *company) must(err error) {
 }
 
 // wire makes the services, as the functions do.
-func (c *company) wire(partLines int) {
+func (c *company) wire(partLines int, atOnce time.Duration) {
 	c.worker = &intake.Worker{
 		Store: c.store, Blobs: c.blobs, Tasks: &c.tasks, Now: c.clock, PartLines: partLines, OptOuts: c.book, Open: intakeapp.Opener(c.blobs),
 		Dispatch: &dispatch.Service{
@@ -170,16 +173,16 @@ func (c *company) wire(partLines int) {
 		Blobs: c.blobs, OptOuts: c.book, Now: c.clock, Progress: func(string, int, int) {},
 	}
 	c.purger = &retention.Purger{Store: c.store, Now: c.clock}
-	c.wireSite()
+	c.wireSite(atOnce)
 }
 
 // wireSite makes the pages and the API.
-func (c *company) wireSite() {
+func (c *company) wireSite(atOnce time.Duration) {
 	messages := &query.Service{Tokens: c, Store: c.store, Blobs: c.blobs, BaseURL: webtest.Base}
 	c.api = http.NewServeMux()
 	messages.Register(c.api)
-	service := &intake.Service{ // without AtOnce, so that requests leave all steps to the queue
-		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Tasks: &c.tasks, Now: c.clock, Lead: 5 * time.Minute, Budgets: c.store, Worker: c.worker,
+	service := &intake.Service{
+		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Tasks: &c.tasks, Now: c.clock, Lead: 5 * time.Minute, Budgets: c.store, Worker: c.worker, AtOnce: atOnce,
 	}
 	files := &exports.Service{Tokens: c, Store: c.store, Files: c.blobs, Tasks: &c.files, Now: c.clock}
 	submissions := &imports.Pages{Store: c.store, Intake: service, Origin: c.blobs.Origin, Now: c.clock}
@@ -224,6 +227,23 @@ func (c *company) upload(who webtest.Person, name string, file []byte) string {
 	c.posted(who, imports.Path+"/finish", url.Values{"id": {id}})
 	run(c, &c.tasks, c.worker.Handle)
 	return imports.Path + "/" + id
+}
+
+// post posts the form with a file, as a browser does without a script.
+func (c *company) post(who webtest.Person, name string, file []byte) webtest.Answer {
+	c.t.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for field, value := range map[string]string{"csrf": who.Session.CSRF, "name": name, "template": c.template} {
+		c.must(w.WriteField(field, value))
+	}
+	part, err := w.CreateFormFile("file", "lista.csv")
+	c.must(err)
+	_, err = part.Write(file)
+	c.must(errors.Join(err, w.Close()))
+	r := httptest.NewRequestWithContext(c.t.Context(), http.MethodPost, webtest.Base+web.Root+"/campaigns/new", &body)
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	return who.Do(r)
 }
 
 // posted posts a form of the script, and returns the texts of its answer.
