@@ -390,7 +390,12 @@ func (l *life) campaign(when string) {
 	for step, n := range map[string]int{"Recipients": s.accepted(), "Sent": s.sent(), "Delivered": s.delivered(), "Read": s.states[campaign.OutcomeRead]} {
 		l.figures(where, page, fmt.Sprintf("%s %s %s", step, shown(n), percent(n, of)))
 	}
-	l.figures(where, page, fmt.Sprintf("%s invalid numbers were left out", shown(s.rejects)), shown(s.lost)+" Failed", shown(s.states[campaign.OutcomeExpired])+" Expired")
+	l.figures(where, page, shown(s.lost)+" Failed", shown(s.states[campaign.OutcomeExpired])+" Expired")
+	l.figures(where, page, fmt.Sprintf("Lines of the file: %s. People: %s. Invalid numbers: %s. Lines with a problem: %s. Repeated numbers: %s",
+		shown(s.lines), shown(s.people), shown(s.invalid), shown(s.faulty), shown(s.repeated)))
+	if s.erased > 0 {
+		l.figures(where, page, shown(s.erased)+" person was erased before being accepted")
+	}
 	if !s.over {
 		l.figures(where, page, shown(s.states[pending])+" messages wait", shown(s.notAccepted())+" people of the file are still to be accepted")
 		l.quiet(where, page, "Not sent", "Not accepted")
