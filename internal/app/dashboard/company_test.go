@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -215,10 +216,10 @@ func (s site) Register(ui *web.UI, mux *http.ServeMux) {
 func (c *company) upload(who webtest.Person, name string, file []byte) string {
 	c.t.Helper()
 	id := c.posted(who, imports.Path, url.Values{
-		"name": {name}, "template": {c.template}, "fileName": {"lista.csv"}, "size": {fmt.Sprint(len(file))}, "modified": {"1"},
+		"name": {name}, "template": {c.template}, "fileName": {"lista.csv"}, "size": {strconv.Itoa(len(file))}, "modified": {"1"},
 	})["id"]
 	for chunk := 0; chunk*port.ChunkSize < len(file); chunk++ {
-		to := c.posted(who, imports.Path+"/chunk", url.Values{"id": {id}, "chunk": {fmt.Sprint(chunk + 1)}})["url"]
+		to := c.posted(who, imports.Path+"/chunk", url.Values{"id": {id}, "chunk": {strconv.Itoa(chunk + 1)}})["url"]
 		body := file[chunk*port.ChunkSize : min(len(file), (chunk+1)*port.ChunkSize)]
 		r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPut, to, strings.NewReader(string(body)))
 		c.must(err)
@@ -321,7 +322,7 @@ func (c *company) expire(table string) {
 	pages := dynamodb.NewScanPaginator(c.client, &dynamodb.ScanInput{
 		TableName: &table, ConsistentRead: aws.Bool(true), FilterExpression: aws.String("#ttl <= :now"),
 		ProjectionExpression: aws.String("pk, sk"), ExpressionAttributeNames: map[string]string{"#ttl": dynamo.TTL},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":now": &types.AttributeValueMemberN{Value: fmt.Sprint(c.now.Unix())}},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":now": &types.AttributeValueMemberN{Value: strconv.FormatInt(c.now.Unix(), 10)}},
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(c.t.Context())
