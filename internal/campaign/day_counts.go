@@ -1,6 +1,10 @@
 package campaign
 
-import "time"
+import (
+	"time"
+
+	"campaign-dispatch/internal/campaign/localtime"
+)
 
 // DayLife is how long the counts of a day are stored.
 const DayLife = 400 * 24 * time.Hour
@@ -9,7 +13,7 @@ const DayLife = 400 * 24 * time.Hour
 // opt-outs of that day. Test messages are not counted.
 type DayCounts struct {
 	Sent, Delivered, Read int // each includes the messages of the later ones
-	Failed                int // messages that ended undelivered
+	Failed                int // messages that ended undelivered, and people of a file who are not accepted any more
 	OptedOut              int
 }
 
@@ -38,4 +42,23 @@ func (h LedgerSummary) DayCounts() DayCounts {
 	c.Sent = c.Delivered + n[OutcomeSent] + n[OutcomeRevoked] + n[OutcomeExpired] - h.Reasons[neverSent]
 	c.Failed = n[OutcomeFailed] + n[OutcomeExpired] + n[OutcomeRevoked] + n[OutcomeStopped]
 	return c
+}
+
+// DayCounts returns the counts of the campaign by day, without opt-outs. Messages count on the day of
+// their batch. People who are not accepted any more count on the day of the first batch, or of the
+// cancellation if there is none.
+func (c Campaign) DayCounts() map[string]DayCounts {
+	days, first := map[string]DayCounts{}, c.CreatedAt
+	for n, b := range c.Batches {
+		if n == 0 {
+			first = b.Departure()
+		}
+		date := localtime.Day(b.Departure())
+		days[date] = days[date].Plus(b.Head.DayCounts())
+	}
+	if never := c.Submission.NeverAccepted(); never > 0 {
+		date := localtime.Day(first)
+		days[date] = days[date].Plus(DayCounts{Failed: never})
+	}
+	return days
 }

@@ -68,6 +68,13 @@ func (t SubmissionTotals) WithPart(people, accepted int) SubmissionTotals {
 	return t
 }
 
+// EndedParts is a campaign none of whose parts is to come any more.
+type EndedParts struct {
+	SubmissionTotals
+
+	CreatedAt time.Time // when its first batch was accepted, or when it was cancelled without one
+}
+
 // Takes reports whether stored totals may become next, those after a part. They may not if the
 // part was counted already, or if no part may come any more.
 func (t SubmissionTotals) Takes(next SubmissionTotals) bool {

@@ -32,6 +32,7 @@ import (
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/random"
 	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/recount"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -901,6 +902,42 @@ func TestSubmission_CancelledBefore(t *testing.T) {
 		t.Errorf("%s, %q, batches %v; want it discarded", sub.State, sub.Fault.Code, c.batches(sub))
 	}
 	c.wantLeft(sub, 1, 2, 3)
+	c.wantDays(map[string]campaign.DayCounts{"2036-11-21": {Failed: 5}})
+}
+
+// wantDays checks the results of the days that the overview shows, and that a recount agrees.
+func (c *company) wantDays(want map[string]campaign.DayCounts) {
+	c.t.Helper()
+	for _, when := range []string{"when it was closed", "after a recount"} {
+		days, err := c.store.Days(c.t.Context(), c.tenant, "2036-01-01", "2037-12-31")
+		c.must(err)
+		got := map[string]campaign.DayCounts{}
+		for _, d := range days {
+			got[d.Date] = d.DayCounts
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			c.t.Errorf("days %s (-want +got):\n%s", when, diff)
+		}
+		c.must((&recount.Recounter{Store: c.store, Now: func() time.Time { return c.now }}).Tenant(c.t.Context(), c.tenant))
+	}
+}
+
+// People who are not accepted any more count as not delivered on the day of their campaign, once.
+func TestSubmission_NeverAcceptedByDay(t *testing.T) {
+	t.Parallel()
+	for name, schedule := range map[string]string{"2036-11-21": "", "2036-11-23": "2036-11-23T12:00:00Z"} {
+		c := newCompany(t)
+		sub := c.sendFirst(c.ready(five, func(sub *submission.Submission) { sub.Schedule = schedule }))
+		c.must(c.store.CancelCampaign(t.Context(), sub.ID, c.now, false))
+		c.run()
+		c.queue.tasks = []submission.Task{{Tenant: c.tenant, CampaignID: sub.CampaignID}} // repeated
+		c.run()
+		c.wantLeft(sub, 2, 3)
+		if schedule != "" {
+			c.now = c.stored(sub).Due()
+		}
+		c.wantDays(map[string]campaign.DayCounts{name: {Failed: 3}})
+	}
 }
 
 // Of a submission that expires, the campaign keeps the parts that it has not accepted. Without a

@@ -3,11 +3,13 @@ package intake
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/submission"
 )
@@ -45,32 +47,55 @@ func saveClosed(ctx context.Context, store Store, blobs Blobs, sub submission.Su
 
 // clean closes the parts of a closed submission, and saves that no files are left. It can be repeated.
 func clean(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
-	if err := closeParts(ctx, store, blobs, sub); err != nil || !sub.FilesLeft {
+	ended, err := closeParts(ctx, store, blobs, sub)
+	if err != nil || !sub.FilesLeft {
 		return err
 	}
 	sub.FilesLeft = false
-	_, err := store.SaveSubmission(ctx, sub)
+	_, err = store.SaveSubmission(ctx, sub)
 	if errors.Is(err, campaign.ErrLostRace) { // another one has cleaned up
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	countNeverAccepted(ctx, store, sub, ended)
+	return nil
 }
 
 // closeParts deletes the files of a closed submission, after its campaign expects no more parts of a
 // discarded one. Parts that a campaign has not accepted are kept: their people stand in its exports. A
 // part may have been accepted while the submission was discarded. It can be repeated.
-func closeParts(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
+func closeParts(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) (ended campaign.EndedParts, err error) {
 	kept := map[string]bool{}
 	if sub.State == submission.StateDiscarded {
-		totals, err := store.EndParts(ctx, sub.ID)
-		if err != nil {
-			return err
+		if ended, err = store.EndParts(ctx, sub.ID); err != nil {
+			return ended, err
 		}
-		for _, part := range totals.PartsLeft() {
-			kept[submission.LeftKey(sub.ID, totals, part)] = true
+		for _, part := range ended.PartsLeft() {
+			kept[submission.LeftKey(sub.ID, ended.SubmissionTotals, part)] = true
 		}
 	}
-	return deleteFiles(ctx, blobs, sub.Folders(), kept)
+	return ended, deleteFiles(ctx, blobs, sub.Folders(), kept)
+}
+
+// countNeverAccepted counts the people who are not accepted any more on the day on which their campaign
+// went out. An error is only logged, and a death loses the count: the recount corrects the day.
+func countNeverAccepted(ctx context.Context, store Store, sub submission.Submission, ended campaign.EndedParts) {
+	if ended.NeverAccepted() == 0 {
+		return
+	}
+	sub, err := moved(ctx, store, sub)
+	if err == nil {
+		at := ended.CreatedAt
+		if due := sub.Due(); ended.PartsDone > 0 && !due.IsZero() {
+			at = due
+		}
+		err = store.AddDay(ctx, sub.Tenant, localtime.Day(at), campaign.DayCounts{Failed: ended.NeverAccepted()})
+	}
+	if err != nil {
+		slog.WarnContext(ctx, "counting people failed; the recount corrects the day", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "error", err)
+	}
 }
 
 // atOnce is the number of files deleted at once.

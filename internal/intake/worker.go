@@ -59,9 +59,11 @@ type Store interface {
 	Move(ctx context.Context, id campaign.ID) (campaign.Move, error)
 	// SkipPart counts a part that erasures have left empty. totals are those after it.
 	SkipPart(ctx context.Context, id campaign.ID, totals campaign.SubmissionTotals) error
-	// EndParts ends the acceptance of a campaign's parts. It can be repeated. It returns the
-	// campaign's totals, which are zero if there is no campaign.
-	EndParts(ctx context.Context, id campaign.ID) (campaign.SubmissionTotals, error)
+	// EndParts ends the acceptance of a campaign's parts. It can be repeated. What it returns is zero
+	// if there is no campaign.
+	EndParts(ctx context.Context, id campaign.ID) (campaign.EndedParts, error)
+	// AddDay adds to the results of a tenant's day.
+	AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error
 }
 
 // Blobs stores the parts. The error wraps campaign.ErrNotFound if an object does not exist.

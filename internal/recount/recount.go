@@ -167,9 +167,9 @@ func (r *Recounter) count(ctx context.Context, campaigns []campaign.ID, first, l
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			for _, b := range c.Batches {
-				if date := localtime.Day(b.Departure()); first <= date && date <= last {
-					counts[date] = counts[date].Plus(b.Head.DayCounts())
+			for date, of := range c.DayCounts() {
+				if first <= date && date <= last {
+					counts[date] = counts[date].Plus(of)
 				}
 			}
 			return nil

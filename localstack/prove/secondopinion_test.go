@@ -49,6 +49,7 @@ func secondOpinion(ctx context.Context, t *testing.T, env stackenv.Env) {
 	recordTests(ctx, t, withTables(t, env, table), "%d tests of storage and races on DynamoDB Local", storage())
 	recordTests(ctx, t, env, "%d tests of numbers against Google's library", []string{"./internal/phone"})
 	recordTests(ctx, t, env, "%d tests of 300 races of decisions about a campaign", []string{"./internal/intake", "-run", "^TestApproval_Races$"})
+	recordTests(ctx, t, env, "%d test of the figures of a file of 200,000 lines, on all pages", []string{"./internal/app/dashboard", "-run", "^TestPeopleAddUp$"})
 }
 
 // recordTests runs the tests of packages, with flags after them, and adds a line with their number.

@@ -92,7 +92,7 @@ func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 // sendingPages returns the pages that make a campaign.
 func sendingPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Service) *sending.Pages {
 	blobs, tasks := s3.New(c.AWS, c.Bucket, c.Local), sqs.New(c.AWS, c.IntakeQueueURL)
-	store := intakeRows{rows.Submissions, rows.Moves, rows.Templates}
+	store := intakeRows{rows.Days, rows.Submissions, rows.Moves, rows.Templates}
 	service := &intake.Service{
 		Store: store, Uploads: blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat, Budgets: rows.Budgets, AtOnce: intake.AtOnce,
 		Worker: &intake.Worker{

@@ -41,6 +41,7 @@ type libraryRows struct {
 
 // intakeRows has the rows of the service of submissions.
 type intakeRows struct {
+	*dynamo.DayStore
 	*dynamo.SubmissionStore
 	*dynamo.MoveStore
 	*dynamo.TemplateStore

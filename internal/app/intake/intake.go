@@ -28,6 +28,7 @@ const (
 )
 
 type rows struct {
+	*dynamo.DayStore
 	*dynamo.SubmissionStore
 	*dynamo.MoveStore
 	*dynamo.TemplateStore
@@ -49,7 +50,7 @@ func Handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
 	stores, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
 	worker := &intake.Worker{
-		Store: rows{stores.Submissions, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, PartLines: campaign.MaxMessages,
+		Store: rows{stores.Days, stores.Submissions, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, PartLines: campaign.MaxMessages,
 		OptOuts: &optout.Book{Store: stores.OptOuts, Now: time.Now},
 		Open:    Opener(blobs),
 		Dispatch: &dispatch.Service{

@@ -61,17 +61,17 @@ func (s *SubmissionStore) SkipPart(ctx context.Context, id campaign.ID, totals c
 	})
 }
 
-// EndParts ends the acceptance of parts: none is to come. It can be repeated. It returns the totals
-// of the campaign, which are zero if it does not exist.
-func (s *SubmissionStore) EndParts(ctx context.Context, id campaign.ID) (campaign.SubmissionTotals, error) {
+// EndParts ends the acceptance of parts: none is to come. It can be repeated. What it returns is zero
+// if the campaign does not exist.
+func (s *SubmissionStore) EndParts(ctx context.Context, id campaign.ID) (campaign.EndedParts, error) {
 	if err := s.updateTotals(ctx, id, "SET partsToCome = :left", Item{":left": number(0)}); err != nil {
-		return campaign.SubmissionTotals{}, err
+		return campaign.EndedParts{}, err
 	}
 	meta, err := s.get(ctx, metaKey(id))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return campaign.SubmissionTotals{}, fmt.Errorf("read the totals of campaign %s: %w", id.CampaignID, err)
+		return campaign.EndedParts{}, fmt.Errorf("read the totals of campaign %s: %w", id.CampaignID, err)
 	}
-	return s.readTotals(meta), nil
+	return campaign.EndedParts{SubmissionTotals: s.readTotals(meta), CreatedAt: getMillis(meta, "createdAt")}, nil
 }
 
 // updateTotals changes the totals of a campaign if it lowers the number of parts to come.
