@@ -77,6 +77,7 @@ type company struct {
 	t1     campaign.Template
 
 	partLines int
+	mixed     submission.Submission // for copies
 	*intake.Service
 }
 
