@@ -2,13 +2,11 @@ package intake_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,8 +15,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/random"
-	"campaign-dispatch/localstack/testsize"
 )
 
 // desk is a store with one submission, which counts the decisions that are saved.
@@ -256,79 +252,6 @@ func TestApproval_FilesUntil(t *testing.T) {
 	}
 }
 
-// Of what people do at once with a campaign that waits for approval, one takes effect: the state, the
-// audit log and what was sent agree.
-func TestApproval_Races(t *testing.T) {
-	t.Parallel()
-	c, races := newCompany(t), testsize.Of(100, 300)
-	c.partLines = campaign.MaxMessages
-	waits := c.asked()
-	var group sync.WaitGroup
-	limit := make(chan struct{}, 4)
-	for range races {
-		limit <- struct{}{}
-		group.Go(func() {
-			defer func() { <-limit }()
-			c.race(waits)
-		})
-	}
-	group.Wait()
-	c.run()
-	all, err := c.store.Submissions(t.Context(), c.tenant)
-	c.must(err)
-	log := c.auditLog()
-	ends := map[submission.State]int{}
-	for _, sub := range all {
-		if sub.CampaignID == waits.CampaignID {
-			continue
-		}
-		ends[sub.State]++
-		if wrong := disagreement(sub, log[sub.CampaignID], len(c.batches(sub)), len(c.files(sub))); wrong != "" {
-			t.Errorf("%s: %s", sub.CampaignID, wrong)
-		}
-	}
-	t.Logf("ends: %v", ends)
-	if ends[submission.StateSent] == 0 || ends[submission.StateSent] == races {
-		t.Errorf("the races end always the same: %v", ends)
-	}
-}
-
-// race copies a submission that waits, and lets people decide about it at once.
-func (c *company) race(waits submission.Submission) {
-	ctx, sub := c.t.Context(), waits
-	sub.CampaignID, sub.Version, sub.Name = random.UUID(), 0, "race "+rand.Text()
-	for part := range waits.Check.Parts {
-		c.must(c.blobs.Copy(ctx, waits.PartKey(part+1), sub.PartKey(part+1)))
-	}
-	c.must(c.blobs.Copy(ctx, waits.FileKey(), sub.FileKey()))
-	var err error
-	sub.File.Tag, sub.File.Size, err = c.blobs.Stat(ctx, sub.FileKey())
-	c.must(err)
-	sub = c.save(sub)
-	by := func(who, action string) intake.Step {
-		step := stepOf(sub, who, action)
-		step.Audit.Subject = sub.CampaignID
-		return step
-	}
-	var group sync.WaitGroup
-	for _, decide := range []func(){
-		func() { _, _ = c.Approve(ctx, by(bia, "approval.approve")) },
-		func() { _, _ = c.Approve(ctx, by(bia, "approval.approve")) }, // a second tab
-		func() { _, _ = c.Approve(ctx, by("caio@example.com", "approval.approve")) },
-		func() { _, _ = c.Refuse(ctx, by("davi@example.com", "approval.refuse"), "wrong") },
-		func() { _, _ = c.Withdraw(ctx, by(ana, "approval.withdraw")) },
-		func() { _, _ = c.Service.Discard(ctx, by(ana, "campaign.import_discard")) },
-		func() { // other columns
-			if now, err := c.store.Submission(ctx, sub.ID); err == nil {
-				_ = c.Check(ctx, now, columns, c.t1)
-			}
-		},
-	} {
-		group.Go(decide)
-	}
-	group.Wait()
-}
-
 // auditLog returns the actions by the campaign, sorted.
 func (c *company) auditLog() map[string][]string {
 	c.t.Helper()
@@ -347,25 +270,4 @@ func (c *company) auditLog() map[string][]string {
 		slices.Sort(actions)
 	}
 	return log
-}
-
-// raceEnds are the states after a race, by the audit log.
-var raceEnds = map[string]submission.State{
-	"approval.approve": submission.StateSent, "approval.refuse": submission.StateRefused, "approval.withdraw": submission.StateReady,
-	"campaign.import_discard": submission.StateDiscarded, "approval.refuse campaign.import_discard": submission.StateDiscarded,
-	"approval.withdraw campaign.import_discard": submission.StateDiscarded,
-}
-
-// disagreement returns what is wrong with a campaign after a race, "" if nothing is.
-func disagreement(sub submission.Submission, log []string, batches, files int) string {
-	actions := strings.Join(log, " ")
-	want, known := raceEnds[actions]
-	sent := 0
-	if want == submission.StateSent {
-		sent = sub.Check.Parts
-	}
-	if !known || sub.State != want || batches != sent || sub.Closed() && files > 0 {
-		return fmt.Sprintf("%s with %d batches and %d files after %q", sub.State, batches, files, actions)
-	}
-	return ""
 }

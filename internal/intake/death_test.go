@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,12 +24,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/recipients"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/localstack/stackenv"
+	"campaign-dispatch/localstack/testsize"
 )
 
 // process dies at a call: before it is made, or after it without seeing the answer.
@@ -142,8 +145,13 @@ func (c *company) sweepOnly(sub submission.Submission) {
 	end := c.now.Add(4 * time.Minute)
 	for ; c.now.Before(end); c.now = c.now.Add(time.Minute) {
 		shard, due := c.shard(sub)
-		if now := c.stored(sub); !due || now.NextCheck(now.UpdatedAt).After(end) {
+		now := c.stored(sub)
+		next := now.NextCheck(now.UpdatedAt)
+		if !due || next.After(end) {
 			return
+		}
+		for c.now.Before(next) { // sweep finds nothing
+			c.now = c.now.Add(time.Minute)
 		}
 		c.must(sweeper.Sweep(c.t.Context(), sweep.Part{Part: shard, Of: dynamo.DueShards}))
 		c.run()
@@ -159,50 +167,87 @@ const mixed = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n11988
 var columns = recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}
 
 // uploaded returns a submission whose file is sent, but not opened.
-func (c *company) uploaded() submission.Submission {
+func (c *company) uploaded() submission.Submission { return c.uploadedFile(mixed) }
+
+func (c *company) uploadedFile(file string) submission.Submission {
 	c.t.Helper()
 	sub, _, err := c.Start(c.t.Context(), submission.Submission{
 		ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c " + rand.Text(), TemplateID: c.t1.ID,
-		File: submission.File{Name: "f.csv", Size: int64(len(mixed)), Modified: rand.Text()},
+		File: submission.File{Name: "f.csv", Size: int64(len(file)), Modified: rand.Text()},
 	})
 	c.must(err)
-	c.put(sub, 1, mixed)
+	c.put(sub, 1, file)
 	return sub
 }
 
+// mixedReady returns a submission that is ready, mixedIn one in another state.
+func (c *company) mixedReady() submission.Submission { return c.copyOf(c.example(), nil) }
+
+func (c *company) mixedIn(state submission.State) submission.Submission {
+	return c.copyOf(c.example(), func(sub *submission.Submission) { sub.State = state })
+}
+
+// example returns a submission to copy, because a copy needs fewer calls. It goes late, so that sweep
+// releases no batch.
+func (c *company) example() submission.Submission {
+	if c.mixed.CampaignID == "" {
+		c.mixed = c.ready(mixed, func(sub *submission.Submission) { sub.Schedule = noon.AddDate(0, 1, 0).Format(time.RFC3339) })
+	}
+	return c.mixed
+}
+
 // opening, checking, sending and discarded return a submission whose task is queued.
-func (c *company) opening() submission.Submission {
-	sub := c.uploaded()
+func (c *company) opening() submission.Submission { return c.openingFile(mixed) }
+
+func (c *company) openingFile(file string) submission.Submission {
+	sub := c.uploadedFile(file)
 	c.must(c.Finish(c.t.Context(), sub))
 	return c.stored(sub)
 }
 
 func (c *company) checking() submission.Submission {
-	sub := c.upload(mixed, nil)
+	sub := c.mixedReady()
 	c.must(c.Check(c.t.Context(), sub, columns, c.t1))
 	return c.stored(sub)
 }
 
 func (c *company) sending() submission.Submission {
-	sub := c.ready(mixed, nil)
+	sub := c.mixedReady()
 	c.must(c.Send(c.t.Context(), sub))
 	return c.stored(sub)
 }
 
 // asked returns a submission that waits for approval.
 func (c *company) asked() submission.Submission {
-	c.t.Helper()
-	sub := c.ready(mixed, nil)
-	sub, err := c.Ask(c.t.Context(), stepOf(sub, ana, "approval.ask"))
-	c.must(err)
-	return sub
+	return c.copyOf(c.example(), func(sub *submission.Submission) {
+		sub.State, sub.Approval = submission.StateApproval, submission.Approval{AskedBy: ana, AskedAt: noon}
+	})
+}
+
+// refused returns a submission whose approval was refused.
+func (c *company) refused() submission.Submission {
+	sub := c.asked()
+	sub.State, sub.Approval = submission.StateRefused, sub.Approval.Decided(submission.DecisionRefused, bia, noon)
+	return c.save(sub)
 }
 
 // interrupted returns a submission whose rest was refused after the first part.
 func (c *company) interrupted() submission.Submission {
-	sub := c.sendFirst(c.ready(mixed, nil))
-	c.queue.tasks, sub.State = nil, submission.StateInterrupted
-	sub, err := c.store.SaveSubmission(c.t.Context(), sub)
+	sub := c.stop(c.oneMore(c.mixedIn(submission.StateSending)))
+	c.queue.tasks = nil
+	return sub
+}
+
+// cancelled returns a submission that is being sent, of a campaign that was cancelled after as many
+// parts.
+func (c *company) cancelled(parts int) submission.Submission {
+	sub := c.mixedIn(submission.StateSending)
+	if parts > 0 {
+		sub = c.oneMore(sub)
+		c.must(c.store.CancelCampaign(c.t.Context(), sub.ID, c.now, false))
+		return sub
+	}
+	_, err := c.control(c.store).Cancel(c.t.Context(), sub.ID, false)
 	c.must(err)
 	return sub
 }
@@ -252,61 +297,151 @@ func (c *company) wantRestDiscarded(sub submission.Submission) string {
 	return cmp.Diff(map[string]int{"1": 2}, c.batches(sub))
 }
 
-// deaths are the steps in which a process can die, with the least number of their calls.
-var deaths = map[string]struct {
+// wantState returns a function that returns what is wrong with the state of a submission of which
+// nothing was sent, and with the names of its files.
+func wantState(state submission.State, files ...string) func(c *company, sub submission.Submission) string {
+	return func(c *company, sub submission.Submission) string {
+		if sub.State != state || sub.FilesLeft || len(c.batches(sub)) > 0 {
+			return "it is not " + string(state)
+		}
+		if !slices.Equal(files, c.files(sub)) {
+			return fmt.Sprintf("its files are %v", c.files(sub))
+		}
+		return ""
+	}
+}
+
+// whole are the files of a submission that was checked once.
+var whole = []string{"file", "check-1/out-1", "check-1/out-2", "check-1/part-1", "check-1/part-2"}
+
+// death is a step in which a process can die, with the least number of its calls.
+type death struct {
 	begin func(c *company) submission.Submission
 	do    step
 	want  func(c *company, sub submission.Submission) string
 	calls int
-}{
-	"opening":  {(*company).opening, task, (*company).wantReady, 19},
-	"checking": {(*company).checking, task, (*company).wantReady, 14},
-	"sending":  {(*company).sending, task, (*company).wantSent, 14},
-	"the request that ends the upload": {(*company).uploaded, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
+}
+
+// request is a step of a person.
+func request(do func(ctx context.Context, s *intake.Service, sub submission.Submission) error) step {
+	return func(ctx context.Context, s *intake.Service, w *intake.Worker, sub submission.Submission) error {
+		s.Worker = w
+		return do(ctx, s, sub)
+	}
+}
+
+// What people do with a submission.
+func check(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+	return s.Check(ctx, sub, columns, campaign.Template{Version: 1})
+}
+
+func send(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+	_, err := s.Send(ctx, stepOf(sub, ana, "campaign.dispatch"))
+	return err
+}
+
+func approve(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+	_, err := s.Approve(ctx, stepOf(sub, bia, "approval.approve"))
+	return err
+}
+
+func discard(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+	_, err := s.Discard(ctx, stepOf(sub, ana, "campaign.import_discard"))
+	return err
+}
+
+// rename gives a submission another name, and another template if the first one says so.
+func rename(template bool) step {
+	return request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+		to := sub
+		to.Name += " 2"
+		if template {
+			next, err := s.Store.Template(ctx, sub.TemplateID)
+			if err != nil {
+				return err
+			}
+			next.Version++
+			if _, err := s.Store.(*dynamotest.Store).PutTemplate(ctx, next); err != nil {
+				return err
+			}
+		}
+		_, err := s.Take(ctx, to, kept)
+		return err
+	})
+}
+
+// wantRenamed returns what is wrong with a submission that was given another name.
+func (c *company) wantRenamed(sub submission.Submission) string {
+	if !strings.HasSuffix(sub.Name, " 2") {
+		return "it has its former name"
+	}
+	return c.wantReady(sub)
+}
+
+// deaths are the steps in which a process can die. Of the names, those of requests begin with a person.
+var deaths = map[string]death{
+	"opening":               {(*company).opening, task, (*company).wantReady, 19},
+	"opening, not clear":    {func(c *company) submission.Submission { return c.openingFile(unclear) }, task, wantState(submission.StateColumns, "file"), 6},
+	"opening what has none": {func(c *company) submission.Submission { return c.openingFile("phone;uid;nome\n") }, task, wantState(submission.StateFailed), 8},
+	"checking":              {(*company).checking, task, (*company).wantReady, 14},
+	"sending":               {(*company).sending, task, (*company).wantSent, 14},
+	"sending what is refused": {func(c *company) submission.Submission {
+		return c.copyOf(c.example(), func(sub *submission.Submission) { sub.State, sub.TemplateVersion = submission.StateSending, 7 })
+	}, task, wantState(submission.StateInterrupted, whole...), 5},
+	"sending what was cancelled": {func(c *company) submission.Submission { return c.cancelled(1) }, task, (*company).wantRestDiscarded, 10},
+	"sending what was cancelled before": {
+		func(c *company) submission.Submission { return c.cancelled(0) }, task, wantState(submission.StateDiscarded, "check-1/part-1", "check-1/part-2"), 10,
+	},
+	"cleaning up": {func(c *company) submission.Submission {
+		return c.save(c.interrupted().Close(submission.StateDiscarded))
+	}, task, (*company).wantRestDiscarded, 6},
+
+	"a person ends the upload": {(*company).uploaded, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
 		return s.Finish(ctx, sub)
-	}, (*company).wantReady, 4},
-	"the request that checks": {func(c *company) submission.Submission { return c.upload(mixed, nil) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
-		return s.Check(ctx, sub, columns, campaign.Template{Version: 1})
-	}, (*company).wantReady, 2},
-	"the request that sends": {func(c *company) submission.Submission { return c.ready(mixed, nil) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
-		_, err := s.Send(ctx, stepOf(sub, ana, "campaign.dispatch"))
+	}), (*company).wantReady, 4},
+	"a person checks":             {(*company).mixedReady, request(check), (*company).wantReady, 2},
+	"a person renames":            {(*company).mixedReady, rename(false), (*company).wantRenamed, 5},
+	"a person takes a template":   {(*company).mixedReady, rename(true), (*company).wantRenamed, 4},
+	"a person sends":              {(*company).mixedReady, request(send), (*company).wantSent, 4},
+	"a person sends at once":      {(*company).mixedReady, atOnce(send), (*company).wantSent, 15},
+	"a person continues":          {(*company).interrupted, request(send), (*company).wantSent, 4},
+	"a person approves":           {(*company).asked, request(approve), (*company).wantSent, 4},
+	"a person discards":           {(*company).mixedReady, request(discard), (*company).wantDiscarded, 5},
+	"a person discards a request": {(*company).asked, request(discard), (*company).wantDiscarded, 5},
+	"a person discards an upload": {(*company).uploaded, request(discard), (*company).wantDiscarded, 5},
+	"a person discards the rest":  {(*company).interrupted, request(discard), (*company).wantRestDiscarded, 6},
+	"a person asks": {(*company).mixedReady, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+		_, err := s.Ask(ctx, stepOf(sub, ana, "approval.ask"))
 		return err
-	}, (*company).wantSent, 4},
-	"the request that sends at once": {func(c *company) submission.Submission { return c.ready(mixed, nil) }, atOnce(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
-		_, err := s.Send(ctx, stepOf(sub, ana, "campaign.dispatch"))
+	}), wantState(submission.StateApproval, whole...), 3},
+	"a person refuses": {(*company).asked, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+		_, err := s.Refuse(ctx, stepOf(sub, bia, "approval.refuse"), "wrong")
 		return err
-	}), (*company).wantSent, 15},
-	"the request that approves": {(*company).asked, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
-		_, err := s.Approve(ctx, stepOf(sub, bia, "approval.approve"))
+	}), wantState(submission.StateRefused, whole...), 2},
+	"a person withdraws": {(*company).asked, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+		_, err := s.Withdraw(ctx, stepOf(sub, ana, "approval.withdraw"))
 		return err
-	}, (*company).wantSent, 4},
-	"the request that discards": {func(c *company) submission.Submission { return c.ready(mixed, nil) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
-		_, err := s.Discard(ctx, stepOf(sub, ana, "campaign.import_discard"))
+	}), (*company).wantReady, 2},
+	"a person reopens": {(*company).refused, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+		_, err := s.Reopen(ctx, stepOf(sub, ana, "approval.reopen"))
 		return err
-	}, (*company).wantDiscarded, 5},
-	"the request that discards the rest": {(*company).interrupted, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
-		_, err := s.Discard(ctx, stepOf(sub, ana, "campaign.import_discard"))
-		return err
-	}, (*company).wantRestDiscarded, 6},
-	"the request that saves a draft again": {func(c *company) submission.Submission { return c.draft(five) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
-		sub.Name = "again"
-		_, err := s.SaveDraft(ctx, sub, chosen(mixed), entryOf(sub))
-		return err
-	}, (*company).wantDraft, 5},
-	"the request that keeps the file of a draft": {func(c *company) submission.Submission { return c.draft(mixed) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
-		sub.Name = "again"
-		_, err := s.SaveDraft(ctx, sub, kept, entryOf(sub))
-		return err
-	}, (*company).wantDraft, 5},
-	"the request that makes a review a draft": {func(c *company) submission.Submission { return c.ready(mixed, nil) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
-		sub.Name = "again"
-		_, err := s.SaveDraft(ctx, sub, kept, entryOf(sub))
-		return err
-	}, (*company).wantDraft, 8},
-	"the request that goes on with a draft": {func(c *company) submission.Submission { return c.draft(mixed) }, func(ctx context.Context, s *intake.Service, _ *intake.Worker, sub submission.Submission) error {
+	}), (*company).wantReady, 2},
+	"a person saves a draft again":    {func(c *company) submission.Submission { return c.draft(five) }, saveDraft(chosen(mixed)), (*company).wantDraft, 5},
+	"a person keeps a draft's file":   {func(c *company) submission.Submission { return c.draft(mixed) }, saveDraft(kept), (*company).wantDraft, 5},
+	"a person makes a review a draft": {(*company).mixedReady, saveDraft(kept), (*company).wantDraft, 8},
+	"a person goes on with a draft": {func(c *company) submission.Submission { return c.draft(mixed) }, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
 		_, err := s.Take(ctx, sub, kept)
 		return err
-	}, (*company).wantReady, 4},
+	}), (*company).wantReady, 4},
+}
+
+// saveDraft saves a draft with another name and a file.
+func saveDraft(from intake.FormFile) step {
+	return request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+		sub.Name = "again"
+		_, err := s.SaveDraft(ctx, sub, from, entryOf(sub))
+		return err
+	})
 }
 
 // wantDraft returns what is wrong with a draft that was saved again.
@@ -315,6 +450,18 @@ func (c *company) wantDraft(sub submission.Submission) string {
 		return fmt.Sprintf("it is not a draft with its file: %q with %q", sub.Name, c.fileOf(sub))
 	}
 	return ""
+}
+
+// unclear is a file whose columns a person has to choose.
+const unclear = "Contato;Cadastro;Cliente\n11988880001;a;Ana\n"
+
+// whenToDie returns whether a process dies after a call. What is stored before the next call is the same:
+// only the proofs try both.
+func whenToDie() []bool {
+	if testsize.Proof() {
+		return []bool{false, true}
+	}
+	return []bool{true}
 }
 
 // eachDeath lets a process die at each call of the steps, before and after it, and continues by
@@ -328,7 +475,7 @@ func eachDeath(t *testing.T, steps iter.Seq[string], remains func(c *company, su
 			env := maps.Clone(stackenv.Load(t))
 			env["CAMPAIGNS_TABLE"] = env.OwnTable(t, env["CAMPAIGNS_TABLE"]) // sweep finds nothing else
 			c := newCompanyIn(t, env)
-			for _, after := range []bool{false, true} {
+			for _, after := range whenToDie() {
 				at := 1
 				for ended := false; !ended; at++ {
 					sub := test.begin(c)
@@ -386,7 +533,7 @@ func TestTake_DeathAtAnyCall(t *testing.T) {
 	})
 	asked := submission.Submission{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID}
 	const least = 22
-	for _, after := range []bool{false, true} {
+	for _, after := range whenToDie() {
 		at := 1
 		for ended := false; !ended; at++ {
 			ended = c.until(at, after, take, asked)

@@ -78,6 +78,7 @@ type company struct {
 	t1     campaign.Template
 
 	partLines int
+	mixed     submission.Submission // for copies
 	*intake.Service
 }
 

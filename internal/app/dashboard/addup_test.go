@@ -21,7 +21,7 @@ import (
 	"golang.org/x/text/number"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/imports"
+	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/intake/submission"
@@ -135,14 +135,14 @@ func (l *life) review(lines int) (path string) {
 	l.must(l.book.Record(l.t.Context(), l.tenant, out))
 	l.must(l.store.SaveApprovalFrom(l.t.Context(), l.tenant, 0, 2))
 	path = l.upload(l.author, l.name, file)
-	l.id = campaign.ID{Tenant: l.tenant, CampaignID: strings.TrimPrefix(path, imports.Path+"/")}
+	l.id = campaign.ID{Tenant: l.tenant, CampaignID: strings.TrimPrefix(path, sending.SubmissionsPath+"/")}
 	mine := l.author.Get(path)
 	l.reviewed("review", mine)
 	if a := l.author.Post(path+"/confirm", url.Values{"hash": {mine.Value("hash")}}); a.Location != path {
 		l.t.Fatalf("asked: %d to %q\n%s", a.Status, a.Location, a.Text())
 	}
 	l.reviewed("review that waits", l.author.Get(path))
-	l.figures("approvals", l.approver.Get(imports.ApprovalsPath), "Messages to send Requested by Liquidação Waits for approval "+shown(l.sum.people-l.sum.optedOut))
+	l.figures("approvals", l.approver.Get(sending.ApprovalsPath), "Messages to send Requested by Liquidação Waits for approval "+shown(l.sum.people-l.sum.optedOut))
 	return path
 }
 
@@ -557,7 +557,7 @@ func (l *life) followUp(when string) {
 
 // lives are the lives of objects, by prefix, as template.yaml has them.
 var lives = map[string]time.Duration{
-	"payloads/": campaign.Retention, "drafts/": campaign.DraftLife, submission.WorkPrefix: submission.Life, submission.PartsPrefix: campaign.Retention,
+	"payloads/": campaign.Retention, submission.WorkPrefix: submission.DraftLife, submission.PartsPrefix: campaign.Retention,
 }
 
 // Of a large file that is approved, cancelled while its parts are accepted, and looked at long after, all

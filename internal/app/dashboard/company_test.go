@@ -31,11 +31,9 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/campaigns"
-	"campaign-dispatch/internal/dashboard/campaignupload"
 	exportpages "campaign-dispatch/internal/dashboard/exports"
-	"campaign-dispatch/internal/dashboard/followup"
-	"campaign-dispatch/internal/dashboard/imports"
 	"campaign-dispatch/internal/dashboard/overview"
+	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dispatch"
@@ -186,21 +184,17 @@ func (c *company) wireSite(atOnce time.Duration) {
 		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Tasks: &c.tasks, Now: c.clock, Lead: 5 * time.Minute, Budgets: c.store, Worker: c.worker, AtOnce: atOnce,
 	}
 	files := &exports.Service{Tokens: c, Store: c.store, Files: c.blobs, Tasks: &c.files, Now: c.clock}
-	submissions := &imports.Pages{Store: c.store, Intake: service, Origin: c.blobs.Origin, Now: c.clock}
-	form := &campaignupload.Pages{Store: c.store, Blobs: c.blobs, Intake: service, Exports: files, Now: c.clock, Lead: 5 * time.Minute, Upload: submissions.Upload}
-	submissions.DropDraft = form.DropDraft
 	pages := site{
-		form, submissions,
+		&sending.Pages{Store: c.store, Intake: service, Exports: files, Origin: c.blobs.Origin, Now: c.clock, Lead: 5 * time.Minute},
 		&campaigns.Pages{
 			Store: c.store, Credentials: c, OptOuts: c.book, Now: c.clock, Messages: messages,
 			Controls: &control.Service{Store: c.store, Revokes: &c.revokes, Releases: c, Now: c.clock, Lead: 5 * time.Minute, Grace: time.Minute},
 		},
 		&overview.Pages{Store: c.store, Credentials: c, Now: c.clock},
 		&exportpages.Pages{Store: c.store, Exports: files},
-		&followup.Pages{Store: c.store, Exports: files},
 	}
 	c.Dashboard = webtest.Serve(c.t, webtest.UI(c.t, c.clock), campaigns.Area(), pages,
-		campaignupload.Area(), imports.Area(), overview.Area(), exportpages.Area(), followup.Area())
+		sending.Area(), overview.Area(), exportpages.Area())
 }
 
 // site are the pages of several areas.
@@ -215,19 +209,19 @@ func (s site) Register(ui *web.UI, mux *http.ServeMux) {
 // upload uploads a file as the form's script does. It returns the path of its page.
 func (c *company) upload(who webtest.Person, name string, file []byte) string {
 	c.t.Helper()
-	id := c.posted(who, imports.Path, url.Values{
+	id := c.posted(who, sending.SubmissionsPath, url.Values{
 		"name": {name}, "template": {c.template}, "fileName": {"lista.csv"}, "size": {strconv.Itoa(len(file))}, "modified": {"1"},
 	})["id"]
 	for chunk := 0; chunk*port.ChunkSize < len(file); chunk++ {
-		to := c.posted(who, imports.Path+"/chunk", url.Values{"id": {id}, "chunk": {strconv.Itoa(chunk + 1)}})["url"]
+		to := c.posted(who, sending.SubmissionsPath+"/chunk", url.Values{"id": {id}, "chunk": {strconv.Itoa(chunk + 1)}})["url"]
 		body := file[chunk*port.ChunkSize : min(len(file), (chunk+1)*port.ChunkSize)]
 		r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPut, to, strings.NewReader(string(body)))
 		c.must(err)
 		c.answer(r)
 	}
-	c.posted(who, imports.Path+"/finish", url.Values{"id": {id}})
+	path := c.posted(who, sending.SubmissionsPath+"/finish", url.Values{"id": {id}})["path"]
 	run(c, &c.tasks, c.worker.Handle)
-	return imports.Path + "/" + id
+	return path
 }
 
 // post posts the form with a file, as a browser does without a script.

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/imports"
+	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/intake"
@@ -100,7 +100,7 @@ func (c *company) tell(who webtest.Person, name, path string) (all told) {
 			all.People[m.Phone] = m.UID + " " + strings.Join(m.Values, " ")
 		}
 	}
-	page := who.Get(web.Root + "/campaigns/" + strings.TrimPrefix(path, imports.Path+"/")).Text()
+	page := who.Get(web.Root + "/campaigns/" + strings.TrimPrefix(path, sending.SubmissionsPath+"/")).Text()
 	_, page, _ = strings.Cut(page, "Recipients ")
 	all.Results, _, _ = strings.Cut(page, "Technical details")
 	return all
