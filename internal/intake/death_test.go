@@ -166,7 +166,7 @@ func (c *company) uploaded() submission.Submission {
 		File: submission.File{Name: "f.csv", Size: int64(len(mixed)), Modified: rand.Text()},
 	})
 	c.must(err)
-	c.put(sub, 1, mixed)
+	c.put(sub, mixed)
 	return sub
 }
 

@@ -127,7 +127,9 @@ func TestDraft_Stale(t *testing.T) {
 	form := c.form()
 	form.ID, form.Version, form.By = sub.ID, 0, bia
 	for name, do := range map[string]func() (submission.Submission, error){
-		"save":    func() (submission.Submission, error) { return c.SaveDraft(t.Context(), form, chosen(mixed), entryOf(form)) },
+		"save": func() (submission.Submission, error) {
+			return c.SaveDraft(t.Context(), form, chosen(mixed), entryOf(form))
+		},
 		"keep":    func() (submission.Submission, error) { return c.SaveDraft(t.Context(), form, kept, entryOf(form)) },
 		"send on": func() (submission.Submission, error) { return c.Take(t.Context(), form, chosen(mixed)) },
 		"send":    func() (submission.Submission, error) { return c.Take(t.Context(), form, kept) },
@@ -208,7 +210,7 @@ func TestDraft_Upload(t *testing.T) {
 		form.File = submission.File{Name: "large.csv", Size: int64(len(file))}
 		sub, _, err := c.Start(t.Context(), form)
 		c.must(err)
-		c.put(sub, 1, file)
+		c.put(sub, file)
 		for range 2 { // the browser repeats it
 			c.must(c.FinishDraft(t.Context(), c.stored(sub), entryOf(sub)))
 		}

@@ -123,7 +123,6 @@ func (c *company) FinishDraft(_ context.Context, sub submission.Submission, e ca
 	return nil
 }
 
-
 func (c *company) Check(_ context.Context, _ submission.Submission, columns recipients.Columns, _ campaign.Template) error {
 	c.checked = columns
 	return nil
