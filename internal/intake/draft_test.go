@@ -210,7 +210,7 @@ func TestDraft_Upload(t *testing.T) {
 		form.File = submission.File{Name: "large.csv", Size: int64(len(file))}
 		sub, _, err := c.Start(t.Context(), form)
 		c.must(err)
-		c.put(sub, 1, file)
+		c.put(sub, file)
 		for range 2 { // the browser repeats it
 			c.must(c.FinishDraft(t.Context(), c.stored(sub), entryOf(sub)))
 		}

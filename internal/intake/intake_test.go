@@ -195,16 +195,16 @@ func (c *company) upload(file string, change func(sub *submission.Submission)) s
 	}
 	sub, _, err := c.Start(c.t.Context(), asked)
 	c.must(err)
-	c.put(sub, 1, file)
+	c.put(sub, file)
 	c.must(c.Finish(c.t.Context(), sub))
 	c.run()
 	return c.stored(sub)
 }
 
-// put sends a chunk as a browser does.
-func (c *company) put(sub submission.Submission, chunk int, body string) {
+// put sends the first chunk as a browser does.
+func (c *company) put(sub submission.Submission, body string) {
 	c.t.Helper()
-	address, err := c.ChunkURL(c.t.Context(), sub, chunk)
+	address, err := c.ChunkURL(c.t.Context(), sub, 1)
 	c.must(err)
 	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPut, address, strings.NewReader(body))
 	c.must(err)
@@ -369,7 +369,7 @@ func TestStart_Continues(t *testing.T) {
 	if err := c.Finish(t.Context(), first); err == nil {
 		t.Error("an upload without chunks was finished")
 	}
-	c.put(first, 1, file[:port.ChunkSize])
+	c.put(first, file[:port.ChunkSize])
 	again, sent, err := c.Start(t.Context(), asked)
 	c.must(err)
 	if again.CampaignID != first.CampaignID || !slices.Equal(sent, []int{1}) {

@@ -227,7 +227,7 @@ func TestErase_DamagedData(t *testing.T) {
 func TestErase_DraftWithoutHeader(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
-	for _, rest := range []string{"", fmt.Sprintf("%s;b\n", written(bruno))} {
+	for _, rest := range []string{"", written(bruno) + ";b\n"} {
 		w.put(submission.WorkPrefix+w.tenant.ID+"/campaign/file", fmt.Appendf(nil, "%s;a\n%s", written(ana), rest))
 		if done := w.erase(ana); done.Uploads != 1 {
 			t.Errorf("before %q: erased %+v", rest, done)

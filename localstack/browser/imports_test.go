@@ -78,3 +78,29 @@ func TestImport_Workbook(t *testing.T) {
 	b.visit("/dashboard/imports")
 	b.check("imports")
 }
+
+// A user saves a draft with a file that is too large for the form, opens it again, and goes on.
+func TestImport_LargeDraft(t *testing.T) {
+	t.Parallel()
+	b := open(t, "pt-BR")
+	b.signIn(b.env["DASHBOARD_EMAIL"])
+	word := rand.Text()[:8]
+	b.write("Rascunho "+word, "Oi {{nome}}")
+	file := "phone;uid;nome;notas\n21" + number() + ";a;Ana;" + strings.Repeat("x", 500) + "\n"
+	path := filepath.Join(t.TempDir(), "grande.csv")
+	if err := os.WriteFile(path, []byte(file+strings.Repeat("123;b;Bia;"+strings.Repeat("x", 500)+"\n", 10_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.click(`a[href^="/dashboard/campaigns/new?template="]`, `#file`)
+	b.run("fill in the form", chromedp.SendKeys(`#name`, "Grande "+word), chromedp.SetUploadFiles(`#file`, []string{path}))
+	b.click(`#save-draft`, `form[action$="/delete"]`)
+	b.check("drafts")
+	b.click(fmt.Sprintf(`//a[contains(., "Grande %s")]`, word), `#file-hint`)
+	if shown := b.text(`#file-hint`); !strings.Contains(shown, "grande.csv") {
+		t.Errorf("the draft opens with %q", shown)
+	}
+	b.click(`form[action="/dashboard/campaigns/new"] .actions button:not(.second)`, `form[action$="/confirm"] button`)
+	if shown := b.text(`main`); !strings.Contains(shown, "Enviar para 1 pessoa, 10.000 linhas ficam de fora") {
+		t.Errorf("the review shows %q", shown)
+	}
+}

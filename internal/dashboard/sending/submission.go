@@ -57,10 +57,10 @@ func (s *Pages) show(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	switch sub.State {
-	case submission.StateSent:
+	if sub.State == submission.StateSent {
 		return p.Redirect(web.Root + "/campaigns/" + sub.CampaignID)
-	case submission.StateDraft:
+	}
+	if sub.State == submission.StateDraft {
 		return p.Redirect(formOf(sub))
 	}
 	if p.Partial() && sub.Working() {

@@ -70,7 +70,9 @@ type fault struct {
 
 // faults returns why a campaign cannot begin, but for its file.
 func (s *Pages) faults(p *web.Page, asked submission.Submission) (all []fault, err error) {
-	add := func(field, key string, args ...any) { all = append(all, fault{field, web.Refusal{Key: key, Args: args}}) }
+	add := func(field, key string, args ...any) {
+		all = append(all, fault{field, web.Refusal{Key: key, Args: args}})
+	}
 	switch {
 	case asked.Name == "":
 		add("name", "sending.no_name")

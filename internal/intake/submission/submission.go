@@ -35,9 +35,9 @@ const (
 	MaxSize = 200 << 20
 	// MaxLines is the maximum number of lines of a file.
 	MaxLines = 2_000_000
-	// MaxOpen is the maximum number of submissions of a tenant that are not closed. MaxDrafts is that
-	// of drafts, which do not count for it.
-	MaxOpen   = 20
+	// MaxOpen is the maximum number of submissions of a tenant that are not closed.
+	MaxOpen = 20
+	// MaxDrafts is the maximum number of drafts of a tenant, which do not count for MaxOpen.
 	MaxDrafts = 50
 	// Life is the time in which a submission has to be sent. It is discarded afterwards.
 	Life = 7 * 24 * time.Hour
