@@ -24,8 +24,8 @@ func TestCampaignUpload(t *testing.T) {
 
 	b.upload("Campanha "+word, file, "")
 	b.check("sending-review")
-	if shown := b.text(`main`); !strings.Contains(shown, "123") {
-		t.Error("the review does not show the invalid number")
+	if shown := b.text(`main`); !strings.Contains(shown, "1 número inválido ficou de fora") {
+		t.Errorf("the review does not show the invalid number:\n%s", shown)
 	}
 	b.click(`form[action$="/confirm"] button`, `#live`)
 	b.run("wait for the completed state", chromedp.WaitVisible(`#live:not([hx-get]) .under .tag.good`))

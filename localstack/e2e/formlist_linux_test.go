@@ -187,9 +187,9 @@ var approvalForms = []sentForm{
 		form: "/dashboard/campaigns/new", page: "/dashboard/campaigns/new", file: "phone;uid;nome\n21987650006;a;Ana\n", makes: "SUBMISSION#", own: true, keep: "campaign",
 		first: url.Values{"name": {"Com aprovação"}, "template": {"{template}"}, "schedule": {inSaoPaulo(48 * time.Hour)}},
 	},
-	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}", makes: "APPROVAL#"},
+	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}"},
 	{
-		form: "/dashboard/imports/{campaignId}/decide", page: "/dashboard/imports/{campaign}", by: "approver", makes: "META", audits: 2,
+		form: "/dashboard/imports/{campaignId}/decide", page: "/dashboard/imports/{campaign}", by: "approver", makes: "META",
 		first: url.Values{"decision": {"approve"}}, finish: func(w *formWalk) { w.reaches("Scheduled") },
 	},
 	{

@@ -400,7 +400,7 @@ func TestErase_AllData(t *testing.T) {
 	t.Parallel()
 	x := newPersonData(t)
 	c, ctx := x.c, t.Context()
-	if got := slices.Sorted(maps.Keys(x.found())); !cmp.Equal(got, []string{"answers", "errors", "events", "parts", "payload", "payloads", "row", "set", "uploads"}) {
+	if got := slices.Sorted(maps.Keys(x.found())); !cmp.Equal(got, []string{"answers", "drafts", "errors", "events", "parts", "payload", "payloads", "row", "set"}) {
 		t.Fatalf("before the erasure: found in %v", got)
 	}
 	x.crashAfterPayload()
