@@ -118,11 +118,11 @@ type race struct {
 // rival is somebody who takes part in a race.
 type rival struct {
 	*race
-	ctx      context.Context
-	service  *intake.Service
-	worker   *intake.Worker
-	control  *control.Service
-	audience submission.Submission // as the page showed it
+	ctx     context.Context
+	service *intake.Service
+	worker  *intake.Worker
+	control *control.Service
+	shown   submission.Submission // as the page showed it
 }
 
 // noRevokes are tasks that nobody takes: control cancels the batches itself.
@@ -137,8 +137,8 @@ func (c *company) control(store control.Store) *control.Service {
 }
 
 func (r *rival) by(who, action string) intake.Step {
-	step := stepOf(r.audience, who, action)
-	step.Audit.Subject = r.audience.CampaignID
+	step := stepOf(r.shown, who, action)
+	step.Audit.Subject = r.shown.CampaignID
 	return step
 }
 
@@ -165,7 +165,7 @@ var rivals = map[string]func(r *rival){
 	"send, second tab":     func(r *rival) { _, _ = r.atOnce().Send(r.ctx, r.by(ana, "send")) },
 	"discard":              func(r *rival) { _, _ = r.service.Discard(r.ctx, r.by(ana, "discard")) },
 	"other columns": func(r *rival) {
-		if now, err := r.service.Store.Submission(r.ctx, r.audience.ID); err == nil {
+		if now, err := r.service.Store.Submission(r.ctx, r.shown.ID); err == nil {
 			_ = r.service.Check(r.ctx, now, columns, r.t1)
 		}
 	},
@@ -178,7 +178,7 @@ var rivals = map[string]func(r *rival){
 }
 
 func (r *rival) correct(change func(to *submission.Submission)) {
-	now, err := r.service.Store.Submission(r.ctx, r.audience.ID)
+	now, err := r.service.Store.Submission(r.ctx, r.shown.ID)
 	if err != nil {
 		return
 	}
@@ -190,8 +190,8 @@ func (r *rival) correct(change func(to *submission.Submission)) {
 // function waits for work and does it, as the task of the submission.
 func (r *rival) function() {
 	for range patience {
-		if now, err := r.worker.Store.Submission(r.ctx, r.audience.ID); err != nil || now.Working() {
-			_ = r.worker.Handle(r.ctx, []submission.Task{{Tenant: r.tenant, CampaignID: r.audience.CampaignID}})
+		if now, err := r.worker.Store.Submission(r.ctx, r.shown.ID); err != nil || now.Working() {
+			_ = r.worker.Handle(r.ctx, []submission.Task{{Tenant: r.tenant, CampaignID: r.shown.CampaignID}})
 			return
 		}
 	}
@@ -200,8 +200,8 @@ func (r *rival) function() {
 // cancel cancels the campaign as soon as there is one.
 func (r *rival) cancel() {
 	for range patience {
-		if _, err := r.control.Cancel(r.ctx, r.audience.ID, false); err == nil {
-			n := len(r.batches(r.audience))
+		if _, err := r.control.Cancel(r.ctx, r.shown.ID, false); err == nil {
+			n := len(r.batches(r.shown))
 			r.mu.Lock()
 			r.cancelled, r.inTime = true, n
 			r.mu.Unlock()
@@ -214,7 +214,7 @@ func (r *rival) cancel() {
 func (r *rival) reschedule() {
 	store := r.control.Store
 	for range patience {
-		c, err := store.Campaign(r.ctx, r.audience.ID)
+		c, err := store.Campaign(r.ctx, r.shown.ID)
 		if err != nil {
 			continue
 		}
@@ -231,7 +231,7 @@ func (r *rival) reschedule() {
 // raceStates are the states in which the races begin.
 var raceStates = []submission.State{submission.StateApproval, submission.StateReady, submission.StateSending, submission.StateInterrupted, submission.StateRefused}
 
-// newRace begins a race between four, with a copy of a submission.
+// newRace returns a race of a copy of a submission.
 func (c *company) newRace(seed int, ready submission.Submission) *race {
 	state := raceStates[seed%len(raceStates)]
 	r := &race{company: *c}
@@ -290,7 +290,7 @@ func (c *company) oneMore(sub submission.Submission) submission.Submission {
 	return c.stored(sub)
 }
 
-// run lets the rivals do their part, and the functions what is left.
+// compete lets the rivals do their part, and the functions what is left.
 func (r *race) compete(seed int, names []string) {
 	t := newTurns(uint64(seed))
 	var group sync.WaitGroup
@@ -304,7 +304,7 @@ func (r *race) compete(seed int, names []string) {
 		cfg := r.env.AWS()
 		cfg.HTTPClient = &http.Client{Transport: process}
 		store, blobs := r.stores(cfg)
-		who := &rival{race: r, ctx: r.t.Context(), audience: r.began, service: r.service(store, blobs), worker: r.worker(store, blobs, r.queue), control: r.control(store)}
+		who := &rival{race: r, ctx: r.t.Context(), shown: r.began, service: r.service(store, blobs), worker: r.worker(store, blobs, r.queue), control: r.control(store)}
 		who.service.Worker = who.worker
 		started = append(started, func() {
 			defer process.end()
