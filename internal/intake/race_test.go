@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -44,7 +43,7 @@ type racer struct {
 func newTurns(seed uint64) *turns { return &turns{random: rand.New(rand.NewPCG(seed, 2))} }
 
 func (t *turns) add() *racer {
-	r := &racer{turns: t, weight: 1 << (2 * t.random.IntN(4))}
+	r := &racer{turns: t, weight: 1 << (2 * t.random.IntN(3))}
 	t.processes = append(t.processes, r)
 	return r
 }
@@ -150,7 +149,7 @@ func (r *rival) atOnce() *intake.Service {
 }
 
 // patience is how often somebody looks again.
-const patience = 8
+const patience = 30
 
 // rivals are all that can happen at once. What comes too early or too late is refused.
 var rivals = map[string]func(r *rival){
@@ -228,12 +227,24 @@ func (r *rival) reschedule() {
 	}
 }
 
-// raceStates are the states in which the races begin.
-var raceStates = []submission.State{submission.StateApproval, submission.StateReady, submission.StateSending, submission.StateInterrupted, submission.StateRefused}
+// races are the states in which races begin, with who takes part.
+var races = []struct {
+	from  submission.State
+	names []string
+}{
+	{submission.StateApproval, []string{
+		"approve", "approve, second tab", "another one approves", "refuse", "withdraw", "discard", "function", "cancel", "reschedule", "another name",
+		"other columns", "send",
+	}},
+	{submission.StateReady, []string{"send", "send, second tab", "ask", "approve", "discard", "function", "cancel", "reschedule", "another name", "another time", "other columns"}},
+	{submission.StateSending, []string{"function", "function, second time", "cancel", "reschedule", "discard", "send, second tab"}},
+	{submission.StateInterrupted, []string{"send", "send, second tab", "function", "cancel", "reschedule", "discard", "other columns"}},
+	{submission.StateRefused, []string{"reopen", "ask", "send", "send, second tab", "discard", "other columns", "approve"}},
+}
 
 // newRace returns a race of a copy of a submission.
 func (c *company) newRace(seed int, ready submission.Submission) *race {
-	state := raceStates[seed%len(raceStates)]
+	state := races[seed%len(races)].from
 	r := &race{company: *c}
 	r.queue = &queue{}
 	r.Service = r.service(r.store, r.blobs)
@@ -291,10 +302,11 @@ func (c *company) oneMore(sub submission.Submission) submission.Submission {
 }
 
 // compete lets the rivals do their part, and the functions what is left.
-func (r *race) compete(seed int, names []string) {
+func (r *race) compete(seed int) {
 	t := newTurns(uint64(seed))
 	var group sync.WaitGroup
-	first := names[seed%len(names)]
+	names := races[seed%len(races)].names
+	first := names[seed/len(races)%len(names)]
 	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == first })
 	t.random.Shuffle(len(others), func(a, b int) { others[a], others[b] = others[b], others[a] })
 	r.names = append([]string{first}, others[:3]...)
@@ -408,18 +420,17 @@ func (r *race) checkCampaign(sub submission.Submission, all campaign.Campaign, c
 // audit log and what was sent agree. Their calls follow each other in random order.
 func TestSubmission_Races(t *testing.T) {
 	t.Parallel()
-	c, races := newCompany(t), testsize.Of(100, 300)
+	c, n := newCompany(t), testsize.Of(100, 300)
 	ready := c.ready("Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n11988880003;c;Caio\n", nil)
-	names := slices.Sorted(maps.Keys(rivals))
 	var group sync.WaitGroup
 	limit := make(chan struct{}, 4)
-	all := make([]*race, races)
-	for seed := range races {
+	all := make([]*race, n)
+	for seed := range n {
 		limit <- struct{}{}
 		group.Go(func() {
 			defer func() { <-limit }()
 			all[seed] = c.newRace(seed, ready)
-			all[seed].compete(seed, names)
+			all[seed].compete(seed)
 		})
 	}
 	group.Wait()
