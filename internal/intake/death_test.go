@@ -468,6 +468,9 @@ func whenToDie() []bool {
 	return []bool{true}
 }
 
+// long is the number of calls from which only the proofs try each of them.
+const long = 10
+
 // eachDeath lets a process die at each call of the steps, before and after it, and continues by
 // what remains.
 func eachDeath(t *testing.T, steps iter.Seq[string], remains func(c *company, sub submission.Submission)) {
@@ -480,8 +483,11 @@ func eachDeath(t *testing.T, steps iter.Seq[string], remains func(c *company, su
 			env["CAMPAIGNS_TABLE"] = env.OwnTable(t, env["CAMPAIGNS_TABLE"]) // sweep finds nothing else
 			c := newCompanyIn(t, env)
 			for _, after := range whenToDie() {
-				at := 1
-				for ended := false; !ended; at++ {
+				at, step := 1, 1
+				if test.calls >= long {
+					step = testsize.Of(2, 1)
+				}
+				for ended := false; !ended; at += step {
 					sub := test.begin(c)
 					ended = c.until(at, after, test.do, sub)
 					if now := c.stored(sub); now.Version == sub.Version && !now.Working() && !now.FilesLeft { // a person sees the same page, and tries again
@@ -524,38 +530,58 @@ func TestSweep_DeathAtAnyCall(t *testing.T) {
 	eachDeath(t, maps.Keys(deaths), (*company).sweepOnly)
 }
 
-// A request that dies while it takes a file leaves nothing, or a submission that sweep has finished
-// within four minutes.
+// A request that dies while it takes a file, from a form or of an export, leaves nothing, or a submission
+// that sweep has finished within four minutes.
 func TestTake_DeathAtAnyCall(t *testing.T) {
 	t.Parallel()
-	env := maps.Clone(stackenv.Load(t))
-	env["CAMPAIGNS_TABLE"] = env.OwnTable(t, env["CAMPAIGNS_TABLE"])
-	c := newCompanyIn(t, env)
-	take := atOnce(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
-		_, err := s.Take(ctx, sub, intake.FormFile{Chosen: []byte(mixed)})
-		return err
-	})
-	asked := submission.Submission{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID}
-	const least = 22
-	for _, after := range whenToDie() {
-		at := 1
-		for ended := false; !ended; at++ {
-			ended = c.until(at, after, take, asked)
-			all, err := c.store.Submissions(t.Context(), c.tenant)
-			c.must(err)
-			for _, sub := range all {
-				if sub.Closed() {
-					continue
-				}
-				c.sweepOnly(sub)
-				if diff := c.wantReady(c.stored(sub)); diff != "" {
-					t.Fatalf("death at call %d (after it: %t): %s", at, after, diff)
-				}
-				c.must(c.discard(sub))
+	object := "exports/" + rand.Text() + ".csv"
+	for name, test := range map[string]struct {
+		do    step
+		least int
+	}{
+		"of a form, at once": {atOnce(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+			_, err := s.Take(ctx, sub, chosen(mixed))
+			return err
+		}), 22},
+		"of an export": {request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+			_, err := s.Take(ctx, sub, intake.FormFile{Object: object})
+			return err
+		}), 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := maps.Clone(stackenv.Load(t))
+			env["CAMPAIGNS_TABLE"] = env.OwnTable(t, env["CAMPAIGNS_TABLE"])
+			c := newCompanyIn(t, env)
+			c.must(c.blobs.Put(t.Context(), object, []byte(mixed), "text/csv"))
+			for _, after := range whenToDie() {
+				c.eachTake(test.do, after, test.least)
 			}
+		})
+	}
+}
+
+// eachTake lets a process die at each call in which it takes a file.
+func (c *company) eachTake(take step, after bool, least int) {
+	c.t.Helper()
+	asked := submission.Submission{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID}
+	at := 1
+	for ended := false; !ended; at++ {
+		ended = c.until(at, after, take, asked)
+		all, err := c.store.Submissions(c.t.Context(), c.tenant)
+		c.must(err)
+		for _, sub := range all {
+			if sub.Closed() {
+				continue
+			}
+			c.sweepOnly(sub)
+			if diff := c.wantReady(c.stored(sub)); diff != "" {
+				c.t.Fatalf("death at call %d (after it: %t): %s", at, after, diff)
+			}
+			c.must(c.discard(sub))
 		}
-		if at < least {
-			t.Errorf("only %d calls", at)
-		}
+	}
+	if at < least {
+		c.t.Errorf("only %d calls", at)
 	}
 }

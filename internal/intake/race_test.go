@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -44,7 +43,7 @@ type racer struct {
 func newTurns(seed uint64) *turns { return &turns{random: rand.New(rand.NewPCG(seed, 2))} }
 
 func (t *turns) add() *racer {
-	r := &racer{turns: t, weight: 1 << (2 * t.random.IntN(4))}
+	r := &racer{turns: t, weight: 1 << (2 * t.random.IntN(3))}
 	t.processes = append(t.processes, r)
 	return r
 }
@@ -118,11 +117,11 @@ type race struct {
 // rival is somebody who takes part in a race.
 type rival struct {
 	*race
-	ctx      context.Context
-	service  *intake.Service
-	worker   *intake.Worker
-	control  *control.Service
-	audience submission.Submission // as the page showed it
+	ctx     context.Context
+	service *intake.Service
+	worker  *intake.Worker
+	control *control.Service
+	shown   submission.Submission // as the page showed it
 }
 
 // noRevokes are tasks that nobody takes: control cancels the batches itself.
@@ -137,8 +136,8 @@ func (c *company) control(store control.Store) *control.Service {
 }
 
 func (r *rival) by(who, action string) intake.Step {
-	step := stepOf(r.audience, who, action)
-	step.Audit.Subject = r.audience.CampaignID
+	step := stepOf(r.shown, who, action)
+	step.Audit.Subject = r.shown.CampaignID
 	return step
 }
 
@@ -150,7 +149,7 @@ func (r *rival) atOnce() *intake.Service {
 }
 
 // patience is how often somebody looks again.
-const patience = 8
+const patience = 30
 
 // rivals are all that can happen at once. What comes too early or too late is refused.
 var rivals = map[string]func(r *rival){
@@ -165,7 +164,7 @@ var rivals = map[string]func(r *rival){
 	"send, second tab":     func(r *rival) { _, _ = r.atOnce().Send(r.ctx, r.by(ana, "send")) },
 	"discard":              func(r *rival) { _, _ = r.service.Discard(r.ctx, r.by(ana, "discard")) },
 	"other columns": func(r *rival) {
-		if now, err := r.service.Store.Submission(r.ctx, r.audience.ID); err == nil {
+		if now, err := r.service.Store.Submission(r.ctx, r.shown.ID); err == nil {
 			_ = r.service.Check(r.ctx, now, columns, r.t1)
 		}
 	},
@@ -178,7 +177,7 @@ var rivals = map[string]func(r *rival){
 }
 
 func (r *rival) correct(change func(to *submission.Submission)) {
-	now, err := r.service.Store.Submission(r.ctx, r.audience.ID)
+	now, err := r.service.Store.Submission(r.ctx, r.shown.ID)
 	if err != nil {
 		return
 	}
@@ -190,8 +189,8 @@ func (r *rival) correct(change func(to *submission.Submission)) {
 // function waits for work and does it, as the task of the submission.
 func (r *rival) function() {
 	for range patience {
-		if now, err := r.worker.Store.Submission(r.ctx, r.audience.ID); err != nil || now.Working() {
-			_ = r.worker.Handle(r.ctx, []submission.Task{{Tenant: r.tenant, CampaignID: r.audience.CampaignID}})
+		if now, err := r.worker.Store.Submission(r.ctx, r.shown.ID); err != nil || now.Working() {
+			_ = r.worker.Handle(r.ctx, []submission.Task{{Tenant: r.tenant, CampaignID: r.shown.CampaignID}})
 			return
 		}
 	}
@@ -200,8 +199,8 @@ func (r *rival) function() {
 // cancel cancels the campaign as soon as there is one.
 func (r *rival) cancel() {
 	for range patience {
-		if _, err := r.control.Cancel(r.ctx, r.audience.ID, false); err == nil {
-			n := len(r.batches(r.audience))
+		if _, err := r.control.Cancel(r.ctx, r.shown.ID, false); err == nil {
+			n := len(r.batches(r.shown))
 			r.mu.Lock()
 			r.cancelled, r.inTime = true, n
 			r.mu.Unlock()
@@ -214,7 +213,7 @@ func (r *rival) cancel() {
 func (r *rival) reschedule() {
 	store := r.control.Store
 	for range patience {
-		c, err := store.Campaign(r.ctx, r.audience.ID)
+		c, err := store.Campaign(r.ctx, r.shown.ID)
 		if err != nil {
 			continue
 		}
@@ -228,12 +227,24 @@ func (r *rival) reschedule() {
 	}
 }
 
-// raceStates are the states in which the races begin.
-var raceStates = []submission.State{submission.StateApproval, submission.StateReady, submission.StateSending, submission.StateInterrupted, submission.StateRefused}
+// races are the states in which races begin, with who takes part.
+var races = []struct {
+	from  submission.State
+	names []string
+}{
+	{submission.StateApproval, []string{
+		"approve", "approve, second tab", "another one approves", "refuse", "withdraw", "discard", "function", "cancel", "reschedule", "another name",
+		"other columns", "send",
+	}},
+	{submission.StateReady, []string{"send", "send, second tab", "ask", "approve", "discard", "function", "cancel", "reschedule", "another name", "another time", "other columns"}},
+	{submission.StateSending, []string{"function", "function, second time", "cancel", "reschedule", "discard", "send, second tab"}},
+	{submission.StateInterrupted, []string{"send", "send, second tab", "function", "cancel", "reschedule", "discard", "other columns"}},
+	{submission.StateRefused, []string{"reopen", "ask", "send", "send, second tab", "discard", "other columns", "approve"}},
+}
 
-// newRace begins a race between four, with a copy of a submission.
+// newRace returns a race of a copy of a submission.
 func (c *company) newRace(seed int, ready submission.Submission) *race {
-	state := raceStates[seed%len(raceStates)]
+	state := races[seed%len(races)].from
 	r := &race{company: *c}
 	r.queue = &queue{}
 	r.Service = r.service(r.store, r.blobs)
@@ -290,11 +301,12 @@ func (c *company) oneMore(sub submission.Submission) submission.Submission {
 	return c.stored(sub)
 }
 
-// run lets the rivals do their part, and the functions what is left.
-func (r *race) compete(seed int, names []string) {
+// compete lets the rivals do their part, and the functions what is left.
+func (r *race) compete(seed int) {
 	t := newTurns(uint64(seed))
 	var group sync.WaitGroup
-	first := names[seed%len(names)]
+	names := races[seed%len(races)].names
+	first := names[seed/len(races)%len(names)]
 	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == first })
 	t.random.Shuffle(len(others), func(a, b int) { others[a], others[b] = others[b], others[a] })
 	r.names = append([]string{first}, others[:3]...)
@@ -304,7 +316,7 @@ func (r *race) compete(seed int, names []string) {
 		cfg := r.env.AWS()
 		cfg.HTTPClient = &http.Client{Transport: process}
 		store, blobs := r.stores(cfg)
-		who := &rival{race: r, ctx: r.t.Context(), audience: r.began, service: r.service(store, blobs), worker: r.worker(store, blobs, r.queue), control: r.control(store)}
+		who := &rival{race: r, ctx: r.t.Context(), shown: r.began, service: r.service(store, blobs), worker: r.worker(store, blobs, r.queue), control: r.control(store)}
 		who.service.Worker = who.worker
 		started = append(started, func() {
 			defer process.end()
@@ -408,18 +420,17 @@ func (r *race) checkCampaign(sub submission.Submission, all campaign.Campaign, c
 // audit log and what was sent agree. Their calls follow each other in random order.
 func TestSubmission_Races(t *testing.T) {
 	t.Parallel()
-	c, races := newCompany(t), testsize.Of(100, 300)
+	c, n := newCompany(t), testsize.Of(100, 300)
 	ready := c.ready("Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n11988880003;c;Caio\n", nil)
-	names := slices.Sorted(maps.Keys(rivals))
 	var group sync.WaitGroup
 	limit := make(chan struct{}, 4)
-	all := make([]*race, races)
-	for seed := range races {
+	all := make([]*race, n)
+	for seed := range n {
 		limit <- struct{}{}
 		group.Go(func() {
 			defer func() { <-limit }()
 			all[seed] = c.newRace(seed, ready)
-			all[seed].compete(seed, names)
+			all[seed].compete(seed)
 		})
 	}
 	group.Wait()
