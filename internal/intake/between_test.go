@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -174,9 +175,10 @@ func TestSubmission_BetweenAnyTwoCalls(t *testing.T) {
 }
 
 // people returns the lines of as many people.
-func people(n int) (lines string) {
+func people(n int) string {
+	var lines strings.Builder
 	for p := range n {
-		lines += fmt.Sprintf("1198888%04d;p%d;Ana\n", p, p)
+		fmt.Fprintf(&lines, "1198888%04d;p%d;Ana\n", p, p)
 	}
-	return lines
+	return lines.String()
 }

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -117,7 +117,6 @@ type race struct {
 // rival is somebody who takes part in a race.
 type rival struct {
 	*race
-	ctx     context.Context
 	service *intake.Service
 	worker  *intake.Worker
 	control *control.Service
@@ -153,19 +152,19 @@ const patience = 30
 
 // rivals are all that can happen at once. What comes too early or too late is refused.
 var rivals = map[string]func(r *rival){
-	"approve":              func(r *rival) { _, _ = r.service.Approve(r.ctx, r.by(bia, "approve")) },
-	"approve, second tab":  func(r *rival) { _, _ = r.service.Approve(r.ctx, r.by(bia, "approve")) },
-	"another one approves": func(r *rival) { _, _ = r.atOnce().Approve(r.ctx, r.by("caio@example.com", "approve")) },
-	"refuse":               func(r *rival) { _, _ = r.service.Refuse(r.ctx, r.by("davi@example.com", "refuse"), "wrong") },
-	"withdraw":             func(r *rival) { _, _ = r.service.Withdraw(r.ctx, r.by(ana, "withdraw")) },
-	"reopen":               func(r *rival) { _, _ = r.service.Reopen(r.ctx, r.by(ana, "reopen")) },
-	"ask":                  func(r *rival) { _, _ = r.service.Ask(r.ctx, r.by(ana, "ask")) },
-	"send":                 func(r *rival) { _, _ = r.service.Send(r.ctx, r.by(ana, "send")) },
-	"send, second tab":     func(r *rival) { _, _ = r.atOnce().Send(r.ctx, r.by(ana, "send")) },
-	"discard":              func(r *rival) { _, _ = r.service.Discard(r.ctx, r.by(ana, "discard")) },
+	"approve":              func(r *rival) { _, _ = r.service.Approve(r.t.Context(), r.by(bia, "approve")) },
+	"approve, second tab":  func(r *rival) { _, _ = r.service.Approve(r.t.Context(), r.by(bia, "approve")) },
+	"another one approves": func(r *rival) { _, _ = r.atOnce().Approve(r.t.Context(), r.by("caio@example.com", "approve")) },
+	"refuse":               func(r *rival) { _, _ = r.service.Refuse(r.t.Context(), r.by("davi@example.com", "refuse"), "wrong") },
+	"withdraw":             func(r *rival) { _, _ = r.service.Withdraw(r.t.Context(), r.by(ana, "withdraw")) },
+	"reopen":               func(r *rival) { _, _ = r.service.Reopen(r.t.Context(), r.by(ana, "reopen")) },
+	"ask":                  func(r *rival) { _, _ = r.service.Ask(r.t.Context(), r.by(ana, "ask")) },
+	"send":                 func(r *rival) { _, _ = r.service.Send(r.t.Context(), r.by(ana, "send")) },
+	"send, second tab":     func(r *rival) { _, _ = r.atOnce().Send(r.t.Context(), r.by(ana, "send")) },
+	"discard":              func(r *rival) { _, _ = r.service.Discard(r.t.Context(), r.by(ana, "discard")) },
 	"other columns": func(r *rival) {
-		if now, err := r.service.Store.Submission(r.ctx, r.shown.ID); err == nil {
-			_ = r.service.Check(r.ctx, now, columns, r.t1)
+		if now, err := r.service.Store.Submission(r.t.Context(), r.shown.ID); err == nil {
+			_ = r.service.Check(r.t.Context(), now, columns, r.t1)
 		}
 	},
 	"another name": func(r *rival) { r.correct(func(to *submission.Submission) { to.Name += " 2" }) },
@@ -177,20 +176,20 @@ var rivals = map[string]func(r *rival){
 }
 
 func (r *rival) correct(change func(to *submission.Submission)) {
-	now, err := r.service.Store.Submission(r.ctx, r.shown.ID)
+	now, err := r.service.Store.Submission(r.t.Context(), r.shown.ID)
 	if err != nil {
 		return
 	}
 	to := now
 	change(&to)
-	_, _ = r.service.Take(r.ctx, to, kept)
+	_, _ = r.service.Take(r.t.Context(), to, kept)
 }
 
 // function waits for work and does it, as the task of the submission.
 func (r *rival) function() {
 	for range patience {
-		if now, err := r.worker.Store.Submission(r.ctx, r.shown.ID); err != nil || now.Working() {
-			_ = r.worker.Handle(r.ctx, []submission.Task{{Tenant: r.tenant, CampaignID: r.shown.CampaignID}})
+		if now, err := r.worker.Store.Submission(r.t.Context(), r.shown.ID); err != nil || now.Working() {
+			_ = r.worker.Handle(r.t.Context(), []submission.Task{{Tenant: r.tenant, CampaignID: r.shown.CampaignID}})
 			return
 		}
 	}
@@ -199,7 +198,7 @@ func (r *rival) function() {
 // cancel cancels the campaign as soon as there is one.
 func (r *rival) cancel() {
 	for range patience {
-		if _, err := r.control.Cancel(r.ctx, r.shown.ID, false); err == nil {
+		if _, err := r.control.Cancel(r.t.Context(), r.shown.ID, false); err == nil {
 			n := len(r.batches(r.shown))
 			r.mu.Lock()
 			r.cancelled, r.inTime = true, n
@@ -213,12 +212,12 @@ func (r *rival) cancel() {
 func (r *rival) reschedule() {
 	store := r.control.Store
 	for range patience {
-		c, err := store.Campaign(r.ctx, r.shown.ID)
+		c, err := store.Campaign(r.t.Context(), r.shown.ID)
 		if err != nil {
 			continue
 		}
 		due := noon.Add(48 * time.Hour)
-		if _, err := r.control.Move(r.ctx, c.ID, due.Format(time.RFC3339), c.Plan()); err == nil {
+		if _, err := r.control.Move(r.t.Context(), c.ID, due.Format(time.RFC3339), c.Plan()); err == nil {
 			r.mu.Lock()
 			r.moved = due
 			r.mu.Unlock()
@@ -316,7 +315,7 @@ func (r *race) compete(seed int) {
 		cfg := r.env.AWS()
 		cfg.HTTPClient = &http.Client{Transport: process}
 		store, blobs := r.stores(cfg)
-		who := &rival{race: r, ctx: r.t.Context(), shown: r.began, service: r.service(store, blobs), worker: r.worker(store, blobs, r.queue), control: r.control(store)}
+		who := &rival{race: r, shown: r.began, service: r.service(store, blobs), worker: r.worker(store, blobs, r.queue), control: r.control(store)}
 		who.service.Worker = who.worker
 		started = append(started, func() {
 			defer process.end()
@@ -436,23 +435,12 @@ func TestSubmission_Races(t *testing.T) {
 	group.Wait()
 	log := c.auditLog()
 	for seed, r := range all {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
+			t.Parallel()
 			r.t = t
 			if r.check(log[r.began.CampaignID]); t.Failed() {
 				t.Logf("%s: %s", r.began.State, strings.Join(r.names, ", "))
 			}
 		})
 	}
-	ends := map[string]int{}
-	for _, r := range all {
-		end := string(c.stored(r.began).State)
-		if r.cancelled {
-			end += ", cancelled"
-		}
-		if !r.moved.IsZero() {
-			end += ", moved"
-		}
-		ends[string(r.began.State)+" to "+end]++
-	}
-	t.Logf("ends: %v", ends)
 }
