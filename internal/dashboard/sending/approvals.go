@@ -46,7 +46,7 @@ func (s *Pages) requests(p *web.Page) (all []request, err error) {
 		return nil, err
 	}
 	for _, sub := range subs {
-		if sub.Approval.Asked() {
+		if sub.Approval.Asked() && sub.State != submission.StateDraft { // a draft is not what was decided about
 			all = append(all, request{
 				Name: web.Short(sub.Name, nameWeight), Path: pathOf(sub), State: stateOf(sub), People: sub.Check.Findings.People(),
 				By: sub.Approval.AskedBy, At: sub.Approval.AskedAt,

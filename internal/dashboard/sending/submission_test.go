@@ -400,6 +400,11 @@ func TestApprovals(t *testing.T) {
 	if a := newCompany(t, submission.StateReady).author.Get(sending.ApprovalsPath); strings.Contains(a.Text(), "Natal") {
 		t.Error("a campaign without a request is listed")
 	}
+	draft := waiting(t)
+	draft.stored.State, draft.stored.Approval.Decision = submission.StateDraft, submission.DecisionRefused
+	if a := draft.author.Get(sending.ApprovalsPath); strings.Contains(a.Text(), "Natal") {
+		t.Error("a refused campaign that became a draft is listed")
+	}
 }
 
 func TestUpload_Refusals(t *testing.T) {
