@@ -202,7 +202,7 @@ func (w *authzFixture) upload(ctx context.Context, t *testing.T) {
 	parts := multipart.NewWriter(&form)
 	file, err := parts.CreateFormFile("file", "f.csv")
 	check(t, err)
-	_, err = io.WriteString(file, "phone,uid,nome,pedido\n"+w.owner.private[len(w.owner.private)-1]+",u,Ana,1\n")
+	_, err = io.WriteString(file, "phone,uid,nome,pedido\n"+w.owner.private[len(w.owner.private)-1]+",u,Ana,1\n123,x,Bia,2\n") // one line is left out
 	check(t, errors.Join(err, parts.WriteField("csrf", v.csrf), parts.WriteField("name", "f"+rand.Text()),
 		parts.WriteField("template", w.owner.template), parts.Close()))
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.env["BASE_URL"]+web.Root+"/campaigns/new", &form)
