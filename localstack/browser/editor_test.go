@@ -16,7 +16,7 @@ func TestEditor_CarouselByKeyboard(t *testing.T) {
 	t.Parallel()
 	b := open(t, "pt-BR")
 	b.signIn(b.env["DASHBOARD_EMAIL"])
-	b.serveImage("https://media.example/")
+	b.serveImage("https://m") // also while the URL is typed
 	b.visit("/dashboard/templates/new")
 	word := rand.Text()[:8]
 	b.typeIn(`#name`, "Vitrine "+word)
@@ -63,7 +63,7 @@ func TestEditor_CardAndFile(t *testing.T) {
 	t.Parallel()
 	b := open(t, "en-US")
 	b.signIn(b.env["DASHBOARD_EMAIL"])
-	b.serveImage("https://media.example/")
+	b.serveImage("https://m") // also while the URL is typed
 	b.visit("/dashboard/templates/new")
 	b.run("write a card", chromedp.Click(`#kind-card`), chromedp.SendKeys(`#card-title`, "Sale for {{name}}"), chromedp.SendKeys(`#card-description`, "Today only, in all shops."),
 		chromedp.SendKeys(`#card-media`, "https://media.example/a.png"), chromedp.SetValue(`#card-layout`, "right"))

@@ -58,7 +58,7 @@ var imageLoaded = chromedp.Poll[chromedp.Void](`document.querySelector(".phone i
 // the review. Every phone preview shows the card's image.
 func (b *browser) writeCard() {
 	b.t.Helper()
-	b.serveImage("https://media.example/")
+	b.serveImage("https://m") // also while the URL is typed
 	b.visit("/dashboard/templates/new")
 	b.run("fill in the form", chromedp.Click(`#kind-card`), chromedp.SendKeys(`#card-title`, "Oferta para {{nome}}"),
 		chromedp.SendKeys(`#card-description`, "Só hoje."), chromedp.SendKeys(`#card-media`, "https://media.example/oferta.png"),
