@@ -433,6 +433,15 @@ func TestSubmission_Races(t *testing.T) {
 		})
 	}
 	group.Wait()
+	sent := 0
+	for _, r := range all {
+		if c.stored(r.began).State == submission.StateSent {
+			sent++
+		}
+	}
+	if sent == 0 || sent == n {
+		t.Errorf("the races end always the same: %d of %d are sent", sent, n)
+	}
 	log := c.auditLog()
 	for seed, r := range all {
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {
