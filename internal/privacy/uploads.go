@@ -57,7 +57,8 @@ func (p *person) campaignOf(part string) string {
 }
 
 // linesOfLarge returns the lines of a CSV file or a workbook that contain the person's number. The
-// file of a draft was not checked, and its first line may be a person. If only other sheets of a workbook contain it, it returns their texts.
+// file of a draft was not checked, and its first line may be a person. If only other sheets of a
+// workbook contain it, it returns their texts.
 func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []string) {
 	file, err := recipients.Open(ctx, bytes.NewReader(content), int64(len(content)))
 	if err == nil && slices.ContainsFunc(file.Columns, p.wrote) {

@@ -109,7 +109,7 @@ func (s *Pages) confirm(p *web.Page) error {
 
 // sent shows a campaign that is being sent.
 func (*Pages) sent(p *web.Page, sub submission.Submission) error {
-	if due := instant(sub.Schedule); !due.IsZero() {
+	if due := sub.Due(); !due.IsZero() {
 		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(due))
 	}
 	return p.Done(pathOf(sub), "sending.started", sub.Name)

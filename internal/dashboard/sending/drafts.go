@@ -6,10 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake"
@@ -23,8 +21,7 @@ const DraftsPath = web.Root + "/drafts"
 type listedDraft struct {
 	submission.Submission
 	Template string // its name, "" if it does not exist
-	Due      time.Time
-	Late     bool // the time has passed
+	Late     bool   // the time has passed
 }
 
 // drafts lists the drafts, the newest ones first.
@@ -48,11 +45,16 @@ func (s *Pages) drafts(p *web.Page) error {
 	})
 	var shown []listedDraft
 	for _, d := range all[:min(len(all), submission.MaxDrafts)] {
-		due := instant(d.Schedule)
 		d.Name, d.File.Name = web.Short(d.Name, choiceWeight), web.Short(d.File.Name, choiceWeight)
-		shown = append(shown, listedDraft{d, web.Short(names[d.TemplateID], choiceWeight), due, !due.IsZero() && due.Before(s.Now())})
+		shown = append(shown, listedDraft{d, web.Short(names[d.TemplateID], choiceWeight), s.passed(d)})
 	}
 	return p.Render("sending.drafts", "sending_drafts.html", shown)
+}
+
+// passed reports whether the time of a campaign has passed.
+func (s *Pages) passed(sub submission.Submission) bool {
+	due := sub.Due()
+	return !due.IsZero() && due.Before(s.Now())
 }
 
 // saveDraft keeps what is entered in the form, with its file. A draft that somebody else saved
@@ -130,13 +132,4 @@ func (s *Pages) deleteDraft(p *web.Page) error {
 		return err
 	}
 	return p.Done(DraftsPath, "sending.draft_deleted", sub.Name)
-}
-
-// instant parses a time that is validated elsewhere. It returns zero for an invalid time.
-func instant(text string) time.Time {
-	at, err := localtime.Parse(text)
-	if err != nil {
-		return time.Time{}
-	}
-	return at
 }

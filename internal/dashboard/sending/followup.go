@@ -46,7 +46,7 @@ func (s *Pages) askAudience(p *web.Page) error {
 
 // question reads the campaign in the path. The first audience with people is chosen.
 func (s *Pages) question(p *web.Page) (question, error) {
-	c, err := campaignOf(p, s.Store.Overview)
+	c, err := campaignOf(p, p.R.PathValue("campaignId"), s.Store.Overview)
 	if err != nil {
 		return question{}, err
 	}
@@ -59,9 +59,9 @@ func (s *Pages) question(p *web.Page) (question, error) {
 	return q, nil
 }
 
-// campaignOf reads the campaign in the path, which must be the tenant's.
-func campaignOf(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
-	id, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
+// campaignOf reads a campaign of the tenant.
+func campaignOf(p *web.Page, id string, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
+	id, ok := campaign.ParseUUID(id)
 	if !ok {
 		return campaign.Campaign{}, campaign.ErrNotFound
 	}
@@ -132,7 +132,7 @@ func (l audienceList) Ready() bool { return l.State == campaign.ExportCompleted 
 func (l audienceList) Self() string { return followUpPath(l.Campaign) + "/" + l.ExportID }
 
 func (s *Pages) listProgress(p *web.Page) error {
-	l, err := s.audienceList(p)
+	l, err := s.audienceList(p, p.R.PathValue("campaignId"), p.R.PathValue("exportId"))
 	if err != nil {
 		return err
 	}
@@ -145,12 +145,13 @@ func (s *Pages) listProgress(p *web.Page) error {
 	return p.Render("followup.title", "followup_progress.html", l)
 }
 
-func (s *Pages) audienceList(p *web.Page) (audienceList, error) {
-	c, err := campaignOf(p, s.Store.Dispatched)
+// audienceList reads a list of recipients of a campaign.
+func (s *Pages) audienceList(p *web.Page, campaignID, exportID string) (audienceList, error) {
+	c, err := campaignOf(p, campaignID, s.Store.Dispatched)
 	if err != nil {
 		return audienceList{}, err
 	}
-	e, err := s.Exports.Find(p.R.Context(), c.ID, p.R.PathValue("exportId"))
+	e, err := s.Exports.Find(p.R.Context(), c.ID, exportID)
 	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && problem.Status == http.StatusNotFound || err == nil && e.Kind != campaign.ExportRecipients {
 		return audienceList{}, campaign.ErrNotFound
 	}
@@ -159,7 +160,7 @@ func (s *Pages) audienceList(p *web.Page) (audienceList, error) {
 
 // followUp opens the form of the new campaign with the list as its file.
 func (s *Pages) followUp(p *web.Page) error {
-	l, err := s.audienceList(p)
+	l, err := s.audienceList(p, p.R.PathValue("campaignId"), p.R.PathValue("exportId"))
 	if err != nil {
 		return err
 	}
@@ -167,8 +168,8 @@ func (s *Pages) followUp(p *web.Page) error {
 		return p.Redirect(l.Self())
 	}
 	form := url.Values{"list": {l.Campaign.CampaignID + "/" + l.ExportID}}
-	if len(l.Campaign.Batches) > 0 { // it was not cancelled before its first batch
-		form.Set("template", l.Campaign.Batches[0].TemplateID)
+	if template := templateOf(l.Campaign); template != "" {
+		form.Set("template", template)
 	}
 	return p.Redirect(web.Root + "/campaigns/new?" + form.Encode())
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
@@ -82,7 +83,6 @@ type view struct {
 	Template campaign.Template
 	Changed  bool // the template has another version than the checked one
 	TooLate  bool // it is too late for the schedule
-	Due      time.Time
 	Until    time.Time
 	Minutes  int // of sending, 0 without a limit
 	Sample   sample
@@ -94,7 +94,8 @@ type view struct {
 
 // render shows a submission in its state. notice is the key of a text, or "".
 func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notice string) error {
-	v := view{Submission: sub, Notice: notice, TooLate: s.Intake.TooLate(sub), Due: instant(sub.Schedule), Until: instant(sub.NotAfter)}
+	v := view{Submission: sub, Notice: notice, TooLate: s.Intake.TooLate(sub)}
+	v.Until, _ = localtime.Parse(sub.NotAfter) // invalid times are refused before
 	v.Name, v.File.Name = web.Short(sub.Name, nameWeight), web.Short(sub.File.Name, nameWeight)
 	var err error
 	if v.Template, err = s.template(p, sub.TemplateID); err != nil && !errors.Is(err, campaign.ErrNotFound) {
