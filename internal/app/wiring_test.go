@@ -4,7 +4,9 @@ import (
 	"go/ast"
 	"go/token"
 	"maps"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,4 +200,26 @@ func readBy(t *testing.T, function string) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(read))
+}
+
+// The phone library's metadata makes a start some three times as long, so only the functions that
+// parse numbers of a file or a call load it.
+func TestFunctions_PhoneLibrary(t *testing.T) {
+	t.Parallel()
+	parsing := []string{"dashboard", "dispatch", "intake"}
+	folders, err := filepath.Glob("../../functions/*")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no function is found: %v", err)
+	}
+	for _, folder := range folders {
+		name := filepath.Base(folder)
+		deps, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "../../functions/"+name).Output()
+		if err != nil {
+			t.Fatalf("list the packages of %s: %v", name, err)
+		}
+		loads := strings.Contains(string(deps), "github.com/nyaruka/phonenumbers\n")
+		if want := slices.Contains(parsing, name); loads != want {
+			t.Errorf("%s loads the phone library: %t, want %t", name, loads, want)
+		}
+	}
 }

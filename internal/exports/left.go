@@ -9,7 +9,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // left reads a part of the campaign's file that is not accepted any more, and the number of people
@@ -33,9 +33,9 @@ func (w *writer) addLeft(ctx context.Context, t *table, part int) (people int, e
 		return 0, err
 	}
 	for _, m := range messages {
-		number, rejection := phone.Parse([]byte(m.Phone))
+		number := e164.Number(m.Number)
 		switch {
-		case rejection != nil:
+		case number == 0:
 		case t.Kind == campaign.ExportRecipients:
 			t.addRaw(append([]string{number.String(), m.UID}, t.columns.ofLeft(m)...))
 			t.lines++

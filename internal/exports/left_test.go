@@ -21,11 +21,11 @@ func (c *company) leave(t campaign.SubmissionTotals) {
 	c.t.Helper()
 	for part, messages := range map[int][]submission.Message{
 		2: {
-			{Line: 4, Phone: "11980020000", UID: "=c", Vars: map[string]string{"nome": "Caio, o outro"}},
+			{Line: 4, Phone: "11980020000", Number: 5511980020000, UID: "=c", Vars: map[string]string{"nome": "Caio, o outro"}},
 			{Line: 5, Phone: "123", UID: "x", Vars: map[string]string{"nome": "X"}},
-			{Line: 6, Phone: "5511980020001", UID: "d", Vars: map[string]string{"nome": "Davi"}},
+			{Line: 6, Phone: "5511980020001", Number: 5511980020001, UID: "d", Vars: map[string]string{"nome": "Davi"}},
 		},
-		3: {{Line: 8, Phone: "11980030001", UID: "f", Vars: map[string]string{"nome": "Fay"}}}, // the other one was erased
+		3: {{Line: 8, Phone: "11980030001", Number: 5511980030001, UID: "f", Vars: map[string]string{"nome": "Fay"}}}, // the other one was erased
 	} {
 		c.must(c.blobs.Put(c.t.Context(), submission.LeftKey(c.id, t, part), submission.EncodePart(messages, 2), "application/x-ndjson"))
 	}

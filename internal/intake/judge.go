@@ -58,11 +58,11 @@ func (r *reader) judge(ctx context.Context, next submission.Submission, lines pa
 func (r *reader) sort(lines part, faulty map[int]bool, free bool) *sorter {
 	s := r.newSorter()
 	for _, m := range lines {
-		switch number, ok := r.numberOf(m); {
+		switch {
 		case !faulty[m.Line]:
 			s.add(m)
-		case ok && !free:
-			s.numbers[number] = struct{}{}
+		case m.Number != 0 && !free:
+			s.numbers[m.Number] = struct{}{}
 		}
 	}
 	return s
@@ -89,8 +89,7 @@ func (r *reader) complete(j *judged, s *sorter) {
 	}
 	slices.SortFunc(j.out, func(a, b submission.LeftOut) int { return cmp.Compare(a.Line, b.Line) })
 	j.silence(func(m submission.Message) bool {
-		number, ok := r.numberOf(m)
-		return ok && r.optedOut(strconv.FormatUint(number, 10))
+		return m.Number != 0 && r.optedOut(strconv.FormatUint(m.Number, 10))
 	})
 }
 
@@ -145,17 +144,16 @@ type sorter struct {
 func (r *reader) newSorter() *sorter { return &sorter{reader: r, numbers: map[uint64]struct{}{}} }
 
 func (s *sorter) add(m submission.Message) {
-	number, ok := s.reader.numberOf(m)
-	if !ok {
+	if m.Number == 0 {
 		s.kept = append(s.kept, m)
 		return
 	}
-	_, before := s.reader.seen[number]
-	if _, here := s.numbers[number]; before || here {
+	_, before := s.reader.seen[m.Number]
+	if _, here := s.numbers[m.Number]; before || here {
 		s.repeated = append(s.repeated, m)
 		return
 	}
-	s.numbers[number] = struct{}{}
+	s.numbers[m.Number] = struct{}{}
 	s.kept = append(s.kept, m)
 	s.people++
 }

@@ -101,7 +101,7 @@ func (r *reader) skip(ctx context.Context, rows *recipients.File) error {
 		}
 		if len(out) > 0 && out[0] == row.Line {
 			out = out[1:]
-		} else if number, ok := r.numberOf(r.messageOf(row)); ok {
+		} else if number := r.messageOf(row).Number; number != 0 {
 			r.seen[number] = struct{}{}
 		}
 	}
@@ -120,13 +120,10 @@ func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
 }
 
 func (r *reader) messageOf(row recipients.Row) submission.Message {
-	return submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), Vars: r.columns.Variables(row)}
-}
-
-// numberOf returns the valid number of a message.
-func (*reader) numberOf(m submission.Message) (number uint64, ok bool) {
-	parsed, rejection := phone.Parse([]byte(m.Phone))
-	return uint64(parsed), rejection == nil
+	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), Vars: r.columns.Variables(row)}
+	number, _ := phone.Parse([]byte(m.Phone))
+	m.Number = uint64(number)
+	return m
 }
 
 func columnsOf(sub submission.Submission) recipients.Columns {
@@ -171,8 +168,8 @@ func (r *reader) readPart(ctx context.Context, rows *recipients.File) (more bool
 		return false, err
 	}
 	for _, m := range j.part {
-		if number, ok := r.numberOf(m); ok {
-			r.seen[number] = struct{}{}
+		if m.Number != 0 {
+			r.seen[m.Number] = struct{}{}
 		}
 	}
 	r.Submission, err = r.save(ctx, next)

@@ -12,10 +12,13 @@ import (
 
 // Message is a line of a part's file.
 type Message struct {
-	Line  int               `json:"line"`
-	Phone string            `json:"phone"` // as in the file
-	UID   string            `json:"uid"`
-	Vars  map[string]string `json:"vars,omitempty"`
+	Line  int    `json:"line"`
+	Phone string `json:"phone"` // as in the file
+	// Number has the digits of the phone number in E.164, country code included. It is 0 for an
+	// invalid number.
+	Number uint64            `json:"number,omitempty"`
+	UID    string            `json:"uid"`
+	Vars   map[string]string `json:"vars,omitempty"`
 }
 
 // Weight returns the size of the message's values in bytes.
