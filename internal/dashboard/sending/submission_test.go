@@ -243,7 +243,7 @@ func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		state  submission.State
-		from   int // recipients that need approval
+		from   int // people that need approval
 		fails  error
 		status int
 		step   string
@@ -263,6 +263,7 @@ func TestConfirm(t *testing.T) {
 			t.Parallel()
 			c := newCompany(t, test.state)
 			c.from, c.fails = test.from, test.fails
+			c.stored.Check.Findings.Rejected = []submission.LineFault{{Code: "empty", Lines: submission.Lines{Count: 1}}} // no person
 			shown := c.stored.Shown()
 			a := c.confirm(c.author)
 			says(t, a, test.status, test.says)
