@@ -118,7 +118,7 @@ func TestImport_LargeFile(t *testing.T) {
 	path := i.upload("import "+rand.Text(), "", file.String())
 	form := i.checked(path)
 	review := i.shows(path, "What will be sent").body
-	for _, want := range []string{"Send to 2,003 people, 3 lines are left out", "1 line with a problem is left out", "1 invalid number was left out", "1 repeated number"} {
+	for _, want := range []string{"Send to 2,003 people, 3 lines are left out", "1 line with a problem is left out", "1 invalid number is left out", "1 repeated number is left out"} {
 		if !strings.Contains(review, want) {
 			t.Errorf("the review lacks %q", want)
 		}

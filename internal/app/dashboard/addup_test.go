@@ -150,7 +150,7 @@ func (l *life) reviewed(where string, page webtest.Answer) {
 	l.t.Helper()
 	s := l.sum
 	l.figures(where, page, "Messages to send "+shown(s.people-s.optedOut), "Lines with a problem "+shown(s.faulty), "Invalid numbers "+shown(s.invalid),
-		"Opted out (left out) "+shown(s.optedOut), "Repeated numbers "+shown(s.repeated), "lista.csv · "+shown(s.lines)+" lines",
+		"Opted out (nothing is sent) "+shown(s.optedOut), "Repeated numbers "+shown(s.repeated), "lista.csv · "+shown(s.lines)+" lines",
 		"basic: "+shown(s.people-s.optedOut))
 }
 
@@ -159,7 +159,7 @@ func (l *life) approve(path string) {
 	l.t.Helper()
 	page := l.approver.Get(path)
 	l.reviewed("approval", page)
-	l.figures("approval", page, "Approve and send to "+shown(l.sum.people-l.sum.optedOut)+" people")
+	l.figures("approval", page, "Approve and send now to "+shown(l.sum.people-l.sum.optedOut)+" people")
 	if a := l.approver.Post(path+"/decide", url.Values{"decision": {"approve"}, "hash": {page.Value("hash")}}); a.Status != http.StatusSeeOther {
 		l.t.Fatalf("approved: %d to %q\n%s", a.Status, a.Location, a.Text())
 	}
@@ -394,7 +394,7 @@ func (l *life) campaign(when string) {
 	l.figures(where, page, fmt.Sprintf("Lines of the file: %s. People: %s. Invalid numbers: %s. Lines with a problem: %s. Repeated numbers: %s",
 		shown(s.lines), shown(s.people), shown(s.invalid), shown(s.faulty), shown(s.repeated)))
 	if s.erased > 0 {
-		l.figures(where, page, shown(s.erased)+" person was erased before being accepted")
+		l.figures(where, page, "The data of "+shown(s.erased)+" person was erased before the person was accepted")
 	}
 	if !s.over {
 		l.figures(where, page, shown(s.states[pending])+" messages wait", shown(s.notAccepted())+" people of the file are still to be accepted")
@@ -421,14 +421,14 @@ func (l *life) list(when string) {
 	of := s.accepted() + s.notAccepted()
 	notSent := s.states[campaign.OutcomeStopped] + s.never()
 	want := map[string]string{
-		"Messages": shown(of), "Delivered": percent(s.delivered(), of), "Read": percent(s.states[campaign.OutcomeRead], of),
+		"People": shown(of), "Delivered": percent(s.delivered(), of), "Read": percent(s.states[campaign.OutcomeRead], of),
 		"Not delivered": percent(s.ended()+s.never(), of),
 	}
 	if notSent > 0 {
 		want["Not delivered"] += " Not sent: " + shown(notSent)
 	}
-	if got := cell(list, "Messages"); got != want["Messages"] {
-		l.t.Errorf("%s, list: Messages %q, want %q", when, got, want["Messages"])
+	if got := cell(list, "People"); got != want["People"] {
+		l.t.Errorf("%s, list: People %q, want %q", when, got, want["People"])
 	}
 	row := l.author.Get(l.path() + "/row")
 	for label, text := range want {
@@ -572,7 +572,7 @@ func TestPeopleAddUp(t *testing.T) {
 	l.accept(0.35)
 	l.send()
 	l.look("at 35 %")
-	l.figures("progress", l.author.Get(path), "Messages queued for sending: "+shown(l.sum.accepted())+" of "+shown(l.sum.people))
+	l.figures("progress", l.author.Get(path), "People of the file accepted so far: "+shown(l.sum.accepted())+" of "+shown(l.sum.people))
 	early := l.erase(lines*2/5 + 1)
 	l.accept(0.45)
 	l.sum.erased = early

@@ -78,7 +78,7 @@ type told struct {
 }
 
 // chosen are the sentences of a review that name the columns of the file.
-var chosen = regexp.MustCompile(`The (phone numbers are|uid of each message is) from the column \S+\. ?`)
+var chosen = regexp.MustCompile(`The (phone numbers are|customer's code is) from the column \S+\. ?`)
 
 // tell reads a review, sends the campaign and reads its page. The page at path is the review.
 func (c *company) tell(who webtest.Person, name, path string) (all told) {
@@ -135,7 +135,7 @@ func TestOneRule(t *testing.T) {
 	}
 	first := c.tell(who, ways[0].name, ways[0].do(ways[0].name))
 	for _, text := range []string{
-		"Messages to send 9,986", "Lines with a problem 1", "Invalid numbers 6", "Opted out (left out) 1", "Repeated numbers 6", "10,000 lines", "basic: 9,986, single: 0",
+		"Messages to send 9,986", "Lines with a problem 1", "Invalid numbers 6", "Opted out (nothing is sent) 1", "Repeated numbers 6", "10,000 lines", "basic: 9,986, single: 0",
 		"Send to 9,986 people, 13 lines are left out",
 	} {
 		if !strings.Contains(first.Review, text) {

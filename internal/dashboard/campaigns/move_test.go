@@ -32,7 +32,7 @@ func TestMove(t *testing.T) {
 	batches := d.scheduled(id, 2)
 	admin, path := d.admin(), pathOf(batches[0])+"/reschedule"
 	page := admin.Get(pathOf(batches[0]))
-	if !strings.Contains(page.Body, `id="move" href="`+path+`"`) || !strings.Contains(page.Text(), "People who get it: 20.") {
+	if !strings.Contains(page.Body, `id="move" href="`+path+`"`) || !strings.Contains(page.Text(), "People: 20.") {
 		t.Errorf("the campaign's page: %s", page.Text())
 	}
 	form := admin.Get(path)

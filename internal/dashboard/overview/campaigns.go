@@ -36,7 +36,7 @@ type found struct {
 type scheduled struct {
 	ID, Name string
 	At       time.Time
-	Messages int
+	People   int
 }
 
 // find reads the campaigns that go next, and the last ones.
@@ -135,7 +135,7 @@ func (s *Pages) read(ctx context.Context, open []unfinished, f *found) error {
 // add adds a campaign that waits or is stalled.
 func (f *found) add(c unfinished, now time.Time) {
 	if c.Next.After(now) {
-		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, Messages: c.Waiting + c.ToCome()})
+		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, People: c.Waiting + c.ToCome()})
 	}
 	if c.Stalled {
 		f.stalled = append(f.stalled, alert{Key: "stalled", Name: c.Name, Path: web.Root + "/campaigns/" + c.CampaignID})

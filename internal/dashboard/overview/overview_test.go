@@ -143,8 +143,8 @@ func TestShow_NextCampaigns(t *testing.T) {
 	if sooner < 0 || named < sooner || later < named || strings.Contains(a.Body, "Gone") || strings.Contains(a.Body, "Prova") {
 		t.Errorf("the next campaigns are %s", a.Text())
 	}
-	if !strings.Contains(a.Text(), "3 messages") {
-		t.Errorf("a campaign of 3 messages is shown as %s", a.Text())
+	if !strings.Contains(a.Text(), "3 people") {
+		t.Errorf("a campaign of 3 people is shown as %s", a.Text())
 	}
 }
 

@@ -58,7 +58,7 @@ func TestApproval(t *testing.T) {
 	if says(t, list, http.StatusOK, "Natal", "Waits for approval", "author@example.com"); !strings.Contains(list.Body, `href="`+path+`"`) {
 		t.Errorf("the list has no link to %s: %s", path, list.Body)
 	}
-	says(t, o.approver.Get(path), http.StatusOK, "Olá Ana", "lista.csv", "SHA-256", "Approve and send to 2 people")
+	says(t, o.approver.Get(path), http.StatusOK, "Olá Ana", "lista.csv", "SHA-256", "Approve and send now to 2 people")
 	says(t, o.approve(o.author, path), http.StatusForbidden)
 	says(t, o.approve(o.SignIn("another", web.RoleAdmin), path), http.StatusNotFound)
 	sent := o.approve(o.approver, path)
@@ -71,7 +71,7 @@ func TestApproval(t *testing.T) {
 	if c, err := o.store.Overview(t.Context(), o.handoffs.batches[0].ID); err != nil || c.AskedBy != "author@example.com" {
 		t.Errorf("the campaign was asked for by %q, %v", c.AskedBy, err)
 	}
-	says(t, o.author.Get(sending.ApprovalsPath), http.StatusOK, "Approved and sent")
+	says(t, o.author.Get(sending.ApprovalsPath), http.StatusOK, "Approved, and sent or scheduled")
 }
 
 // Nobody else changes the rule, and nobody by mistake.

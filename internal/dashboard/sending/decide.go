@@ -66,10 +66,11 @@ func (s *Pages) open(p *web.Page) (sub submission.Submission, t campaign.Templat
 	return sub, t, err
 }
 
-// needsApproval reports whether a second person has to approve a campaign.
+// needsApproval reports whether a second person has to approve a campaign: its people are counted, also
+// those who opted out.
 func (s *Pages) needsApproval(p *web.Page, sub submission.Submission) (bool, error) {
 	from, err := s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant)
-	return from > 0 && sub.Check.Findings.Accepted+sub.Check.Findings.Invalid() >= from, err
+	return from > 0 && sub.Check.Findings.Accepted >= from, err
 }
 
 // step returns what the person decides about a submission, as the page showed it.

@@ -349,7 +349,7 @@ func TestReview_ColumnsOfOtherNames(t *testing.T) {
 	b := newBench(t)
 	page, address := b.review("NOME;Celular;Código\nAna;(11) 98765-4321;a\nBia;11987654322;b\n", nil)
 	says(t, page, http.StatusOK, "Messages to send 2", "Olá Ana",
-		"The phone numbers are from the column Celular.", "The uid of each message is from the column Código.")
+		"The phone numbers are from the column Celular.", "The customer's code is from the column Código.")
 	b.confirm(page, address)
 	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].Accepted != 2 {
 		t.Errorf("handed on: %+v", b.handoffs.batches)
@@ -466,7 +466,7 @@ func TestConfirm_DispatchFails(t *testing.T) {
 	page, address := b.review(numbers(4001), nil)
 	says(t, page, http.StatusOK, "Messages to send 4,001")
 	b.dispatch.left = 2
-	says(t, b.admin.Follow(b.confirm(page, address)), http.StatusOK, "Messages queued for sending: 4,000 of 4,001")
+	says(t, b.admin.Follow(b.confirm(page, address)), http.StatusOK, "People of the file accepted so far: 4,000 of 4,001")
 	b.dispatch.left = -1
 	b.run()
 	var sizes []int
@@ -530,7 +530,7 @@ func TestUpload_InvalidFile(t *testing.T) {
 	for file, want := range map[string]string{
 		"phone;uid;nome" + strings.Repeat(";", 5000) + "\n1;a\n": "more than 100 columns",
 		"PK\x03\x04":                "damaged or has a password",
-		"\xd0\xcf\x11\xe0":          "This is an Excel workbook",
+		"\xd0\xcf\x11\xe0":          "an old version of Excel",
 		"phone;uid;nome\n1;a;b;c\n": "Line 2: it has 4 columns",
 		"phone;uid;nome\n":          "only its first line",
 	} {
@@ -661,7 +661,7 @@ func TestErrorFile_Lines(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review("phone;uid;nome\n\n11987654321;a;Ana\n(11) 98765-4321;b;Bia\n119;c;Caio\n", nil)
-	says(t, page, http.StatusOK, "Messages to send 1", "1 repeated number", "Lines: 4")
+	says(t, page, http.StatusOK, "Messages to send 1", "1 repeated number is left out", "Lines: 4")
 	b.confirm(page, address)
 	if len(b.handoffs.batches) != 1 {
 		t.Fatalf("handed on: %+v", b.handoffs.batches)
@@ -706,7 +706,7 @@ func TestReview_Outlook(t *testing.T) {
 		t.Fatal(err)
 	}
 	page, _ := b.review(file+"11987654323;c;Caio\n", nil)
-	says(t, page, http.StatusOK, "Messages to send 2", "Opted out (left out) 1", "Time to send less than 1 minute", "Send to 2 people")
+	says(t, page, http.StatusOK, "Messages to send 2", "Opted out (nothing is sent) 1", "Time to send less than 1 minute", "Send to 2 people")
 	page, _ = b.review("phone;uid;nome\n"+lines(300), nil)
 	says(t, page, http.StatusOK, "about 5 minutes")
 }

@@ -243,7 +243,7 @@ func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		state  submission.State
-		from   int // recipients that need approval
+		from   int // people that need approval
 		fails  error
 		status int
 		step   string
@@ -263,6 +263,7 @@ func TestConfirm(t *testing.T) {
 			t.Parallel()
 			c := newCompany(t, test.state)
 			c.from, c.fails = test.from, test.fails
+			c.stored.Check.Findings.Rejected = []submission.LineFault{{Code: "empty", Lines: submission.Lines{Count: 1}}} // no person
 			shown := c.stored.Shown()
 			a := c.confirm(c.author)
 			says(t, a, test.status, test.says)
@@ -281,7 +282,7 @@ func TestConfirm_Budget(t *testing.T) {
 		person, button := c.author, "Send to 2 people"
 		if who == "approver" {
 			c = waiting(t)
-			person, button = c.approver, "Approve and send to 2 people"
+			person, button = c.approver, "Approve and send now to 2 people"
 		}
 		c.stored.Check.Findings.OptedOut, c.stored.Check.At = 1, noon
 		c.quote = intake.Quote{Priced: true, Price: 20_000_000, Reserves: 30_000_000, Budget: &campaign.BudgetFigures{
@@ -304,7 +305,7 @@ func TestApproval_Page(t *testing.T) {
 	t.Parallel()
 	c := waiting(t)
 	says(t, c.approver.Get(path), http.StatusOK,
-		"Natal", "lista.csv", "Oi Ana", "SHA-256", "As soon as it is approved", "Approve and send to 3 people", c.author.Session.Email)
+		"Natal", "lista.csv", "Oi Ana", "SHA-256", "As soon as it is approved", "Approve and send now to 3 people", c.author.Session.Email)
 	c.stored.Schedule = "2037-11-22T12:00:00Z"
 	says(t, c.approver.Get(path), http.StatusOK, "22 Nov 2037, 09:00", "Approve and schedule for 3 people")
 	own := c.author.Get(path)
@@ -382,7 +383,7 @@ func TestApprovals(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[submission.State]string{
 		submission.StateApproval: "Waits for approval", submission.StateSending: "Approved, being sent", submission.StateInterrupted: "Approved, being sent",
-		submission.StateSent: "Approved and sent", submission.StateDiscarded: "Approved, then cancelled",
+		submission.StateSent: "Approved, and sent or scheduled", submission.StateDiscarded: "Approved, then cancelled",
 	} {
 		c := waiting(t)
 		if c.stored.State = state; state != submission.StateApproval {
