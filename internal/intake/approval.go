@@ -23,6 +23,8 @@ var (
 	ErrDecided = errors.New("the submission was decided before")
 	// ErrChanged means that the page showed something else than what would be sent.
 	ErrChanged = errors.New("the page showed another submission")
+	// ErrNeedsApproval means that a second person has to approve the campaign.
+	ErrNeedsApproval = errors.New("the campaign needs approval")
 	// ErrOwn means that the person asked for the approval.
 	ErrOwn = errors.New("the approval is of another person")
 	// ErrNotOwn means that another person asked for the approval.
@@ -71,7 +73,21 @@ func (s *Service) decide(ctx context.Context, step Step, change func(sub *submis
 	return submission.Submission{}, campaign.ErrLostRace
 }
 
-// Send begins to dispatch the parts, or continues after a stop.
+// Rules reads when a campaign needs a second person.
+type Rules interface {
+	// ApprovalFrom returns the number of recipients from which a campaign needs approval, 0 for never.
+	ApprovalFrom(ctx context.Context, tenant string) (int, error)
+}
+
+// NeedsApproval reports whether a second person has to approve a submission that nobody has decided
+// about: its people are counted, also those who opted out.
+func (s *Service) NeedsApproval(ctx context.Context, sub submission.Submission) (bool, error) {
+	from, err := s.Rules.ApprovalFrom(ctx, sub.Tenant)
+	return from > 0 && sub.Check.Findings.Accepted >= from, err
+}
+
+// Send begins to dispatch the parts, or continues after a stop. The rule of approval is judged about the
+// version that is saved.
 func (s *Service) Send(ctx context.Context, step Step) (submission.Submission, error) {
 	return s.decide(ctx, step, func(sub *submission.Submission, _ *campaign.AuditEntry) error {
 		if sub.State != submission.StateReady && sub.State != submission.StateInterrupted {
@@ -80,9 +96,24 @@ func (s *Service) Send(ctx context.Context, step Step) (submission.Submission, e
 		if err := s.sendable(ctx, *sub, step); err != nil {
 			return err
 		}
+		if err := s.allowed(ctx, *sub); err != nil {
+			return err
+		}
 		begin(sub)
 		return nil
 	})
+}
+
+// allowed returns ErrNeedsApproval if one person may not send a checked submission.
+func (s *Service) allowed(ctx context.Context, sub submission.Submission) error {
+	if sub.State != submission.StateReady {
+		return nil
+	}
+	needed, err := s.NeedsApproval(ctx, sub)
+	if err == nil && needed {
+		return ErrNeedsApproval
+	}
+	return err
 }
 
 // begin makes a submission one whose parts are dispatched.

@@ -26,6 +26,7 @@ type desk struct {
 	saved   int
 	actions []string
 	spent   campaign.Money
+	rule    int // of approval
 }
 
 func (d *desk) Submission(context.Context, campaign.ID) (submission.Submission, error) {
@@ -49,10 +50,12 @@ func (d *desk) Spending(context.Context, string, string) (campaign.Spending, err
 	return campaign.Spending{Day: d.spent}, nil
 }
 
+func (d *desk) ApprovalFrom(context.Context, string) (int, error) { return d.rule, nil }
+
 func (d *desk) Send(context.Context, string, []byte, time.Duration) error { return nil }
 
 func (d *desk) service() *intake.Service {
-	return &intake.Service{Store: d, Tasks: d, Budgets: d, Now: func() time.Time { return noon }, Lead: time.Minute}
+	return &intake.Service{Store: d, Tasks: d, Budgets: d, Rules: d, Now: func() time.Time { return noon }, Lead: time.Minute}
 }
 
 // newDesk returns a desk with a submission of ana, which 7 of 10 people get.
@@ -150,6 +153,27 @@ func TestApproval_EveryStep(t *testing.T) {
 // quiet reports whether a step is one that the same person has taken before.
 func quiet(key string, decision submission.Decision) bool {
 	return strings.HasPrefix(key, "ready reopen ana") && decision == submission.DecisionRefused || strings.HasPrefix(key, "approval ask ana true")
+}
+
+// One person does not send what needs a second one, whatever it was when the page judged it: a request
+// that is withdrawn meanwhile shows the same.
+func TestSend_NeedsApproval(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		state submission.State
+		rule  int
+		want  error
+	}{
+		"many people":          {submission.StateReady, 10, intake.ErrNeedsApproval},
+		"few people":           {submission.StateReady, 11, nil},
+		"the rest, after both": {submission.StateInterrupted, 10, nil},
+	} {
+		d := newDesk(test.state, submission.DecisionWithdrawn)
+		d.rule, d.sub.Check.Findings.Rejected = test.rule, []submission.LineFault{{Lines: submission.Lines{Count: 2}}}
+		if _, err := d.service().Send(t.Context(), stepOf(d.sub, ana, "campaign.dispatch")); !errors.Is(err, test.want) || (d.saved == 0) != (test.want != nil) {
+			t.Errorf("%s: %v, saved %d times", name, err, d.saved)
+		}
+	}
 }
 
 // A form that is sent twice succeeds, and has one effect.

@@ -246,6 +246,26 @@ func TestDraft_FileErased(t *testing.T) {
 	}
 }
 
+// erasedAfterCopy is a bucket whose files are erased when they were just copied.
+type erasedAfterCopy struct{ intake.Uploads }
+
+func (u erasedAfterCopy) Copy(ctx context.Context, from, to string) error {
+	return errors.Join(u.Uploads.Copy(ctx, from, to), u.Delete(ctx, from))
+}
+
+// No copy survives the erasure of its file.
+func TestDraft_ErasedWhileCopied(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.draft(five)
+	c.Uploads = erasedAfterCopy{c.Uploads}
+	sub, err := c.SaveDraft(t.Context(), sub, kept, entryOf(sub))
+	c.must(err)
+	if left := c.files(sub); len(left) > 0 {
+		t.Errorf("left after the erasure: %v", left)
+	}
+}
+
 func TestDraft_Limits(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)

@@ -230,9 +230,9 @@ func (s *Service) place(ctx context.Context, a answered, next *submission.Submis
 	next.File.Object, next.File.Upload = random.UUID(), ""
 	switch {
 	case a.from.Kept:
-		err = s.Uploads.Copy(ctx, a.stored.FileKey(), next.FileKey())
+		err = s.copy(ctx, a.stored.FileKey(), next.FileKey())
 	case a.from.Object != "":
-		err = s.Uploads.Copy(ctx, a.from.Object, next.FileKey())
+		err = s.copy(ctx, a.from.Object, next.FileKey())
 	default:
 		err = s.Uploads.PutOnce(ctx, next.FileKey(), a.from.Chosen, "application/octet-stream")
 	}
@@ -250,6 +250,19 @@ func (s *Service) place(ctx context.Context, a answered, next *submission.Submis
 		return errors.Join(&inputerr.Error{Code: "file_size", Detail: "the file is larger than 200 MB"}, s.Uploads.Delete(ctx, next.FileKey()))
 	}
 	return nil
+}
+
+// copy copies a file. An erasure that deletes the file meanwhile may not find the copy, which is deleted
+// then too.
+func (s *Service) copy(ctx context.Context, from, to string) error {
+	if err := s.Uploads.Copy(ctx, from, to); err != nil {
+		return err
+	}
+	_, _, err := s.Stat(ctx, from)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return errors.Join(err, s.Uploads.Delete(ctx, to))
+	}
+	return err
 }
 
 // deleteFormer deletes what a form has replaced: the file or its upload, and the parts. What is left

@@ -36,7 +36,7 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 		return sub, &fault{code: faultNoHeader}
 	}
 	t, err := w.Store.Template(ctx, sub.TemplateID)
-	if errors.Is(err, campaign.ErrNotFound) {
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && t.Tenant != sub.Tenant { // an upload that began as a draft's chose any
 		return sub, &fault{code: faultTemplateGone}
 	}
 	if err != nil {

@@ -100,7 +100,7 @@ func newCompanyIn(t *testing.T, env stackenv.Env) *company {
 
 func (c *company) service(store *dynamotest.Store, blobs *s3.Store) *intake.Service {
 	return &intake.Service{
-		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute, Budgets: store,
+		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute, Budgets: store, Rules: store,
 	}
 }
 
@@ -356,6 +356,20 @@ func TestSubmission_KnownColumns(t *testing.T) {
 	}
 	if next := c.upload("CLIENTE;Contato;cadastro\nBia;11988880002;b\n", nil); next.Columns.Phone != 1 || next.Columns.UID != 2 || next.Columns.Values[0].Column != 0 {
 		t.Errorf("the next file has the columns %d, %d and %v", next.Columns.Phone, next.Columns.UID, next.Columns.Values)
+	}
+}
+
+// An upload that began as that of a draft, whose template nobody checks, does not open the template of
+// another tenant.
+func TestFinish_ForeignTemplate(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	foreign := campaign.Template{ID: random.UUID(), Tenant: "another-" + c.tenant, Version: 1, Name: "t", Content: content.Content{Text: "secret"}}
+	_, err := c.store.PutTemplate(t.Context(), foreign)
+	c.must(err)
+	sub := c.upload("phone;uid\n11988880001;a\n", func(sub *submission.Submission) { sub.TemplateID = foreign.ID })
+	if sub.State != submission.StateFailed || sub.Fault.Code != "template_not_found" {
+		t.Errorf("%s, %q", sub.State, sub.Fault.Code)
 	}
 }
 

@@ -39,6 +39,7 @@ type Service struct {
 	Tasks port.Queue
 	// Budgets are the prices and budgets of tenants.
 	Budgets Budgets
+	Rules   Rules
 	Now     func() time.Time
 	Lead    time.Duration // minimum time from now to a schedule
 	// Worker does the steps of a small file in the request, for AtOnce. Zero leaves them all to the

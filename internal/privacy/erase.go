@@ -68,8 +68,8 @@ func (d *Service) Erase(ctx context.Context, tenant, phone string) (Erased, erro
 	}
 	e := &erasure{person: p, live: map[string]bool{}, began: p.Now()}
 	var found errorCollector
-	for _, step := range []func(context.Context) error{ // uploads first: they become campaigns
-		e.eraseUploads, e.eraseFirstLines, e.eraseCampaigns, e.deleteOrphanedPayloads, e.eraseAnswers, e.erasePosts, e.eraseEvents, e.eraseReplies, e.eraseTestNumbers, e.eraseOptIn,
+	for _, step := range []func(context.Context) error{ // uploads first: they become campaigns; and after the exports, which become uploads
+		e.eraseUploads, e.eraseFirstLines, e.eraseCampaigns, e.eraseUploads, e.eraseFirstLines, e.deleteOrphanedPayloads, e.eraseAnswers, e.erasePosts, e.eraseEvents, e.eraseReplies, e.eraseTestNumbers, e.eraseOptIn,
 	} {
 		found.add(step(ctx))
 	}

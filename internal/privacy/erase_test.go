@@ -279,6 +279,25 @@ func TestErase_PartDispatchedMeanwhile(t *testing.T) {
 	}
 }
 
+// A file is made of an export, or copied for a draft, while campaigns are searched.
+func TestErase_FileCopiedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	w.accept(1, ana)
+	file := submission.WorkPrefix + w.tenant.ID + "/" + rand.Text() + "/file-1"
+	service := w.service()
+	service.Progress = func(what string, _, _ int) {
+		if what == "campaigns" {
+			w.put(file, []byte("phone;uid\n"+written(ana)+";a\n"))
+		}
+	}
+	_, err := service.Erase(t.Context(), w.tenant.ID, written(ana))
+	w.must(err)
+	if _, err := w.blobs.Get(t.Context(), file); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("the copy of the list still has the person: %v", err)
+	}
+}
+
 // The first lines of a large file are in the submission's row too.
 func TestErase_FirstLines(t *testing.T) {
 	t.Parallel()

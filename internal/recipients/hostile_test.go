@@ -41,6 +41,9 @@ func TestOpen_LargeContent(t *testing.T) {
 			"xl/sharedStrings.xml": `<sst><si><t>a` + megabyte[:100_000] + `b</t></si></sst>`,
 		}, "many_columns"},
 		"parts": {header, parts, "workbook_large"},
+		"styles": {header, map[string]string{
+			"xl/styles.xml": `<styleSheet><cellXfs>` + strings.Repeat("<xf/>", 70_000) + `</cellXfs></styleSheet>`,
+		}, "workbook_large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,6 +52,30 @@ func TestOpen_LargeContent(t *testing.T) {
 				t.Errorf("got %v, want %s", err, test.code)
 			}
 		})
+	}
+}
+
+// The size of the shared texts is that of the part that is read, however its name is written.
+func TestSharedSize_OtherName(t *testing.T) {
+	t.Parallel()
+	texts := `<sst><si><t>phone</t></si></sst>`
+	for _, name := range []string{"xl/sharedStrings.xml", "/xl/sharedStrings.xml", "xl//sharedStrings.xml", `xl\sharedStrings.xml`} {
+		file := workbook(t, `<row><c t="s"><v>0</v></c></row><row>`+cell("1")+`</row>`, map[string]string{name: texts})
+		got, err := read(file)
+		size, sizeErr := recipients.SharedSize(t.Context(), bytes.NewReader(file), int64(len(file)))
+		if uses := err == nil && got[0] == "phone"; uses != (size == int64(len(texts))) || sizeErr != nil {
+			t.Errorf("%s: read as %v, %v, with shared texts of %d bytes, %v", name, got, err, size, sizeErr)
+		}
+	}
+}
+
+// Lines have ascending numbers, whatever the rows say: each line has its own.
+func TestNext_RepeatedRows(t *testing.T) {
+	t.Parallel()
+	row := func(number, text string) string { return `<row r="` + number + `">` + cell(text) + `</row>` }
+	got, err := read(workbook(t, row("1", "phone")+row("7", "a")+row("7", "b")+row("2", "c")+row("9223372036854775807", "d")+row("x", "e")+row("20", "f"), nil))
+	if diff := cmp.Diff([]string{"phone", "7 a", "8 b", "9 c", "10 d", "11 e", "20 f"}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 

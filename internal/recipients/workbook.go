@@ -25,8 +25,12 @@ const (
 	maxSheet = 4 << 30
 	// maxStyles limits the part with the styles.
 	maxStyles = 16 << 20
+	// maxFormats is the maximum number of formats. Spreadsheets have at most 65,490 of them.
+	maxFormats = 1 << 16
 	// maxDirectory is the maximum size in bytes of the list of the workbook's parts.
 	maxDirectory = 4 << 20
+	// maxRow is the last number of a row that is believed. Rows have ascending numbers.
+	maxRow = 1 << 30
 )
 
 // sharedName is the name of the part with the shared texts.
@@ -72,12 +76,14 @@ func SharedSize(ctx context.Context, file io.ReaderAt, size int64) (int64, error
 	if err != nil {
 		return 0, content.fault(err)
 	}
-	for _, part := range archive.File {
-		if part.Name == sharedName {
-			return int64(min(part.UncompressedSize64, math.MaxInt64)), nil
-		}
+	info, err := fs.Stat(archive, sharedName) // as sharedTexts finds it: a part may be written as /xl/…
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
 	}
-	return 0, nil
+	if err != nil {
+		return 0, content.fault(err)
+	}
+	return info.Size(), nil
 }
 
 // open opens the first sheet, and reads what its cells refer to.
@@ -216,7 +222,7 @@ func (w *workbook) next() (int, []string, error) {
 			continue
 		}
 		w.line++
-		if number, err := strconv.Atoi(attribute(start, "r")); err == nil && number > 0 {
+		if number, err := strconv.Atoi(attribute(start, "r")); err == nil && number > w.line && number <= maxRow {
 			w.line = number
 		}
 		if err := w.readRow(); err != nil {

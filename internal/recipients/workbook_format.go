@@ -30,6 +30,9 @@ func (w *workbook) readStyles(archive *zip.Reader) (map[int]format, error) {
 	if err := w.decode(archive, "xl/styles.xml", &styles); err != nil {
 		return nil, err
 	}
+	if len(styles.Cells) > maxFormats || len(styles.Formats) > maxFormats {
+		return nil, broken("workbook_large")
+	}
 	formats := map[int]format{9: {percent: true}, 10: {percent: true, decimals: 2}} // and the built-in dates
 	for _, dates := range [][2]int{{14, 22}, {45, 47}} {
 		for id := dates[0]; id <= dates[1]; id++ {

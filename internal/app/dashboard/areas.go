@@ -94,7 +94,7 @@ func sendingPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Servic
 	blobs, tasks := s3.New(c.AWS, c.Bucket, c.Local), sqs.New(c.AWS, c.IntakeQueueURL)
 	store := intakeRows{rows.Days, rows.Submissions, rows.Moves, rows.Templates}
 	service := &intake.Service{
-		Store: store, Uploads: blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat, Budgets: rows.Budgets, AtOnce: intake.AtOnce,
+		Store: store, Uploads: blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat, Budgets: rows.Budgets, Rules: rows.Tenants, AtOnce: intake.AtOnce,
 		Worker: &intake.Worker{
 			Store: store, Blobs: blobs, Open: intakeapp.Opener(blobs), Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
 			OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Dispatch: dispatcher,

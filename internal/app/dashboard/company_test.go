@@ -181,7 +181,7 @@ func (c *company) wireSite(atOnce time.Duration) {
 	c.api = http.NewServeMux()
 	messages.Register(c.api)
 	service := &intake.Service{
-		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Tasks: &c.tasks, Now: c.clock, Lead: 5 * time.Minute, Budgets: c.store, Worker: c.worker, AtOnce: atOnce,
+		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Tasks: &c.tasks, Now: c.clock, Lead: 5 * time.Minute, Budgets: c.store, Rules: c.store, Worker: c.worker, AtOnce: atOnce,
 	}
 	files := &exports.Service{Tokens: c, Store: c.store, Files: c.blobs, Tasks: &c.files, Now: c.clock}
 	pages := site{

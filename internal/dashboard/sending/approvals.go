@@ -62,8 +62,10 @@ const waiting = "waiting"
 // stateOf returns the state of a submission's request.
 func stateOf(sub submission.Submission) string {
 	switch {
-	case sub.Approval.Decision == "":
+	case sub.State == submission.StateApproval:
 		return waiting
+	case sub.Approval.Decision == "": // nobody decided in time
+		return "expired"
 	case sub.Approval.Decision != submission.DecisionApproved:
 		return string(sub.Approval.Decision)
 	case sub.State == submission.StateSent:

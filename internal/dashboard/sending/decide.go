@@ -66,13 +66,6 @@ func (s *Pages) open(p *web.Page) (sub submission.Submission, t campaign.Templat
 	return sub, t, err
 }
 
-// needsApproval reports whether a second person has to approve a campaign: its people are counted, also
-// those who opted out.
-func (s *Pages) needsApproval(p *web.Page, sub submission.Submission) (bool, error) {
-	from, err := s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant)
-	return from > 0 && sub.Check.Findings.Accepted >= from, err
-}
-
 // step returns what the person decides about a submission, as the page showed it.
 func step(p *web.Page, sub submission.Submission, path, action string) intake.Step {
 	return intake.Step{ID: sub.ID, Shown: p.Field("hash"), Audit: p.AuditEntry(path, action, sub.Name)}
@@ -88,20 +81,14 @@ func (s *Pages) confirm(p *web.Page) error {
 	if sub.State == submission.StateSending { // a repeated confirmation
 		return s.sent(p, sub)
 	}
-	if sub.State == submission.StateReady {
-		needed, err := s.needsApproval(p, sub)
-		if err != nil {
-			return err
-		}
-		if needed {
-			return s.ask(p, sub)
-		}
-	}
 	action := "campaign.dispatch"
 	if sub.Schedule != "" {
 		action = "campaign.schedule"
 	}
 	sub, err = s.Intake.Send(p.R.Context(), step(p, sub, web.Root+"/campaigns/"+sub.CampaignID, action))
+	if errors.Is(err, intake.ErrNeedsApproval) {
+		return s.ask(p, sub)
+	}
 	if err != nil {
 		return s.refused(p, sub, err)
 	}

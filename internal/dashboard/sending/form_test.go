@@ -142,7 +142,7 @@ func newBench(t *testing.T) *bench {
 	}, left: -1}
 	book := &optout.Book{Store: store, Now: clock}
 	b.intake = &intake.Service{
-		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: b.tasks, Now: clock, Lead: 5 * time.Minute, AtOnce: time.Minute, Budgets: store,
+		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: b.tasks, Now: clock, Lead: 5 * time.Minute, AtOnce: time.Minute, Budgets: store, Rules: store,
 		Worker: &intake.Worker{
 			Store: store, Blobs: blobs, Tasks: b.tasks, Now: clock, PartLines: campaign.MaxMessages, OptOuts: book, Dispatch: b.dispatch,
 			Open: intakeapp.Opener(blobs),

@@ -21,7 +21,7 @@ func (s *Pages) leftOut(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if sub.Closed() || sub.Check.Findings.LeftOut() == 0 {
+	if !(view{Submission: sub}).Reviewed() || sub.Check.Findings.LeftOut() == 0 { // the columns may be those of another check
 		return campaign.ErrNotFound
 	}
 	file := campaign.AppendRow([]byte("\ufeff"), ';', slices.Concat([]string{p.T("sending.line"), p.T("sending.problem")}, usedColumns(sub))...)

@@ -46,6 +46,9 @@ func (s *Pages) sample(p *web.Page, sub submission.Submission) (shown sample, er
 		return shown, err
 	}
 	t, err := s.Store.TemplateVersion(p.R.Context(), sub.TemplateID, sub.TemplateVersion)
+	if err == nil && t.Tenant != sub.Tenant {
+		err = campaign.ErrNotFound
+	}
 	if err != nil {
 		return shown, err
 	}

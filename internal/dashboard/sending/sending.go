@@ -61,6 +61,9 @@ type Intake interface {
 	Check(ctx context.Context, sub submission.Submission, columns recipients.Columns, t campaign.Template) error
 	TooLate(sub submission.Submission) bool
 	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
+	// NeedsApproval reports whether a second person has to approve a campaign.
+	NeedsApproval(ctx context.Context, sub submission.Submission) (bool, error)
+	// Send returns intake.ErrNeedsApproval, with the submission, if one person may not send it.
 	Send(ctx context.Context, step intake.Step) (submission.Submission, error)
 	Ask(ctx context.Context, step intake.Step) (submission.Submission, error)
 	Approve(ctx context.Context, step intake.Step) (submission.Submission, error)

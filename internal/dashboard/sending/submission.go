@@ -136,7 +136,7 @@ func (s *Pages) complete(p *web.Page, v *view) (err error) {
 	if v.Quote, err = s.Intake.Quote(p.R.Context(), v.Submission); err != nil {
 		return err
 	}
-	if v.Needed, err = s.needsApproval(p, v.Submission); err != nil {
+	if v.Needed, err = s.Intake.NeedsApproval(p.R.Context(), v.Submission); err != nil {
 		return err
 	}
 	v.Sample, err = s.sample(p, v.Submission)

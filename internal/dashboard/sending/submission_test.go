@@ -144,7 +144,14 @@ func (c *company) take(name string, step intake.Step, state submission.State) (s
 	return c.stored, nil
 }
 
-func (c *company) Send(_ context.Context, step intake.Step) (submission.Submission, error) {
+func (c *company) NeedsApproval(_ context.Context, sub submission.Submission) (bool, error) {
+	return c.from > 0 && sub.Check.Findings.Accepted >= c.from, nil
+}
+
+func (c *company) Send(ctx context.Context, step intake.Step) (submission.Submission, error) {
+	if needed, _ := c.NeedsApproval(ctx, c.stored); needed && c.stored.State == submission.StateReady && c.fails == nil {
+		return c.stored, intake.ErrNeedsApproval
+	}
 	return c.take("send", step, submission.StateSending)
 }
 
@@ -401,6 +408,11 @@ func TestApprovals(t *testing.T) {
 	if a := newCompany(t, submission.StateReady).author.Get(sending.ApprovalsPath); strings.Contains(a.Text(), "Natal") {
 		t.Error("a campaign without a request is listed")
 	}
+	expired := waiting(t)
+	expired.stored = expired.stored.Close(submission.StateDiscarded) // as sweep does
+	if a := expired.approver.Get(sending.ApprovalsPath); !strings.Contains(a.Text(), "Expired without a decision") || strings.Contains(a.Text(), "Waits") {
+		t.Errorf("a request that expired:\n%s", a.Text())
+	}
 	draft := waiting(t)
 	draft.stored.State, draft.stored.Approval.Decision = submission.StateDraft, submission.DecisionRefused
 	if a := draft.author.Get(sending.ApprovalsPath); strings.Contains(a.Text(), "Natal") {
@@ -544,6 +556,9 @@ func TestLeftOut(t *testing.T) {
 	if diff := cmp.Diff(want, got.Body); diff != "" || got.Status != http.StatusOK {
 		t.Errorf("%d (-want +got):\n%s", got.Status, diff)
 	}
+	columns := newCompany(t, submission.StateColumns) // of another template, after a check
+	columns.stored.Check.Findings = c.stored.Check.Findings
+	says(t, columns.author.Get(path+"/left-out"), http.StatusNotFound)
 	for name, who := range map[string]webtest.Person{"a viewer": c.SignIn(tenant, web.RoleViewer), "another tenant": c.SignIn("another", web.RoleAdmin)} {
 		if a := who.Get(path + "/left-out"); a.Status != http.StatusForbidden && a.Status != http.StatusNotFound {
 			t.Errorf("%s: %d", name, a.Status)
