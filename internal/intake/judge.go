@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 
+	"golang.org/x/sync/errgroup"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/submission"
@@ -176,13 +178,13 @@ func encodeOut(all []submission.LeftOut) []byte {
 // eachLeftOut yields the lines that were left out, in the order of the file. Erasures delete lines.
 func eachLeftOut(ctx context.Context, blobs Blobs, sub submission.Submission) iter.Seq2[submission.LeftOut, error] {
 	return func(yield func(submission.LeftOut, error) bool) {
-		for n := range sub.Check.Outs {
-			body, err := blobs.Get(ctx, sub.OutKey(n+1))
+		for first := 1; first <= sub.Check.Outs; first += atOnce {
+			lines, err := readOuts(ctx, blobs, sub, first, min(atOnce, sub.Check.Outs-first+1))
 			if err != nil {
 				yield(submission.LeftOut{}, err)
 				return
 			}
-			for line := range bytes.Lines(body) {
+			for line := range bytes.Lines(lines) {
 				var l submission.LeftOut
 				if err := json.Unmarshal(line, &l); err != nil {
 					yield(l, fmt.Errorf("lines of a submission: %w", campaign.ErrDamaged))
@@ -194,4 +196,18 @@ func eachLeftOut(ctx context.Context, blobs Blobs, sub submission.Submission) it
 			}
 		}
 	}
+}
+
+// readOuts returns the lines of some files at once: a large list has a thousand of them.
+func readOuts(ctx context.Context, blobs Blobs, sub submission.Submission, first, count int) ([]byte, error) {
+	files := make([][]byte, count)
+	all, ctx := errgroup.WithContext(ctx)
+	for n := range files {
+		all.Go(func() (err error) {
+			files[n], err = blobs.Get(ctx, sub.OutKey(first+n))
+			return err
+		})
+	}
+	err := all.Wait()
+	return bytes.Join(files, nil), err
 }

@@ -98,7 +98,7 @@ func countNeverAccepted(ctx context.Context, store Store, sub submission.Submiss
 	}
 }
 
-// atOnce is the number of files deleted at once.
+// atOnce is the number of files read or deleted at once.
 const atOnce = 8
 
 // deleteFiles deletes the objects of some folders, except for the kept ones. It can be repeated.

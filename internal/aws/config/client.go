@@ -14,7 +14,22 @@ import (
 // harmless, but WriteTo returns io.EOF as a failure: net/http aborts the connection, and
 // the SDK repeats a completed call.
 func HTTPClientFor(longest time.Duration) *http.Client {
-	return &http.Client{Transport: readBodies{transport(longest)}}
+	return &http.Client{Transport: readBodies{byTime{transport(longest), transport(max(longest, longestCopy))}}}
+}
+
+// longestCopy is the timeout for the start of the response to a copy of an object on S3, which can begin
+// after the copy: S3 copies 200 MB in some seconds.
+const longestCopy = 20 * time.Second
+
+// byTime has another transport for copies.
+type byTime struct{ usual, copies http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t byTime) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("X-Amz-Copy-Source") != "" {
+		return t.copies.RoundTrip(r)
+	}
+	return t.usual.RoundTrip(r)
 }
 
 // readBodies hides the WriteTo method of request bodies.

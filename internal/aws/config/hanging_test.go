@@ -53,6 +53,48 @@ func TestClient_IdleConnection(t *testing.T) {
 	})
 }
 
+// S3 can answer when it has copied a large object.
+func TestClient_SlowCopy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := HTTPClientFor(3 * time.Second)
+		by := client.Transport.(readBodies).RoundTripper.(byTime)
+		for _, each := range []http.RoundTripper{by.usual, by.copies} {
+			each.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+				near, far := net.Pipe()
+				go answer(lateWriter{far, 10 * time.Second})
+				return near, nil
+			}
+			t.Cleanup(each.(*http.Transport).CloseIdleConnections)
+		}
+		for _, source := range []string{"", "bucket/key"} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://s3/key", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("X-Amz-Copy-Source", source)
+			response, err := client.Do(r)
+			if copies := source != ""; (err == nil) != copies {
+				t.Errorf("a copy: %t, %v", copies, err)
+			}
+			if err == nil {
+				_ = response.Body.Close()
+			}
+		}
+	})
+}
+
+// lateWriter is a connection whose answers come late.
+type lateWriter struct {
+	net.Conn
+	late time.Duration
+}
+
+func (c lateWriter) Write(p []byte) (int, error) {
+	time.Sleep(c.late) // in the bubble's time
+	return c.Conn.Write(p)
+}
+
 func get(t *testing.T, client aws.HTTPClient) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://dynamodb/", http.NoBody)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
@@ -41,11 +42,11 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, contentType st
 func (s *Store) PutOnce(ctx context.Context, key string, body []byte, contentType string) error {
 	_, err := s.Client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(body), ContentType: &contentType, IfNoneMatch: aws.String("*"),
-	})
+	}, retryConflicts)
 	if err == nil {
 		return nil
 	}
-	if !hasCode(err, "PreconditionFailed", "ConditionalRequestConflict") {
+	if !hasCode(err, "PreconditionFailed") {
 		return fmt.Errorf("put object once: %w", err)
 	}
 	there, err := s.Get(ctx, key)
@@ -53,6 +54,11 @@ func (s *Store) PutOnce(ctx context.Context, key string, body []byte, contentTyp
 		err = fmt.Errorf("put object once: %w", campaign.ErrLostRace)
 	}
 	return err
+}
+
+// retryConflicts repeats a write that meets another one of the same object. The SDK does not.
+func retryConflicts(o *s3.Options) {
+	o.Retryer = retry.AddWithErrorCodes(o.Retryer, "ConditionalRequestConflict")
 }
 
 func (s *Store) put(ctx context.Context, key string, body []byte, contentType string, cacheControl *string) error {

@@ -11,8 +11,7 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 )
 
-// maxDownload is the size in bytes from which a download has no more lines. Lambda's limit is 6 MB in
-// base64.
+// maxDownload is the maximum size in bytes of the lines of a download. Lambda's limit is 6 MB in base64.
 const maxDownload = 4_000_000
 
 // leftOut downloads the lines that get no message, in the CSV format of Brazilian spreadsheets.
@@ -29,11 +28,12 @@ func (s *Pages) leftOut(p *web.Page) error {
 		if err != nil {
 			return err
 		}
-		if len(file) > maxDownload {
+		row := campaign.AppendRow(nil, ';', slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
+		if len(file)+len(row) > maxDownload { // a line alone may have a megabyte
 			file = campaign.AppendRow(file, ';', "", p.T("imports.more_lines"))
 			break
 		}
-		file = campaign.AppendRow(file, ';', slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
+		file = append(file, row...)
 	}
 	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T("imports.left_out_file")+`"`)

@@ -566,6 +566,22 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// Lambda's answers have 6 MB at most, in base64, and a line can have a megabyte.
+func TestLeftOut_LongLines(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateReady)
+	c.stored.Columns.UID = 1
+	for n := range 9 {
+		l := submission.LeftOut{Line: n + 2, Kind: submission.KindRepeated, Phone: strings.Repeat("1", 700_000)}
+		c.leftOut = append(c.leftOut, l)
+		c.stored.Check.Findings.Count(l)
+	}
+	const lines, note = 4_000_000, 200
+	if got := c.author.Get(path + "/left-out"); got.Status != http.StatusOK || len(got.Body) > lines+note || !strings.Contains(got.Body, "\n\"6\";") {
+		t.Errorf("%d, %d bytes", got.Status, len(got.Body))
+	}
+}
+
 // Every state has a page in both languages.
 func TestShow_States(t *testing.T) {
 	t.Parallel()
