@@ -165,6 +165,6 @@ func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState,
 // different batches, or the budget of another day than the campaign's. An eventually consistent
 // read may miss the newest set, and a consistent read may miss a set, or return one, that is
 // added between the reads.
-const maxReads = 4
+const maxReads = 8
 
 var errIncomplete = errors.New("the rows of the call do not match")
