@@ -453,3 +453,19 @@ func TestSubmission_Races(t *testing.T) {
 		})
 	}
 }
+
+// A worker writes a part and dies. Before the next attempt the template changes, and the part becomes
+// another one.
+func TestWorker_OtherPartWritten(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.checking()
+	c.must(c.blobs.PutOnce(t.Context(), sub.PartKey(1), submission.EncodePart([]submission.Message{{Line: 7}}, 1), "application/x-ndjson"))
+	c.run()
+	if sub = c.stored(sub); sub.State != submission.StateReady {
+		t.Fatalf("the submission is %s after its tasks", sub.State)
+	}
+	if wrong := c.wantReady(sub); wrong != "" {
+		t.Error(wrong)
+	}
+}

@@ -43,6 +43,8 @@ func (w *Worker) read(ctx, starting context.Context, sub submission.Submission) 
 			return queue(ctx, w.Tasks, sub.ID, 0)
 		}
 		switch {
+		case errors.Is(err, errOtherPart):
+			return r.restart(ctx)
 		case err != nil:
 			return readFault(ctx, starting, err)
 		case !more:
@@ -213,7 +215,25 @@ func (r *reader) write(ctx context.Context, next *submission.Submission, j judge
 		next.Check.Outs++
 		put(next.OutKey(next.Check.Outs), encodeOut(j.out))
 	}
-	return steps.Wait()
+	err := steps.Wait()
+	if errors.Is(err, campaign.ErrLostRace) {
+		err = errOtherPart
+	}
+	return err
+}
+
+// errOtherPart means that a part was written with another content before a death. What a part contains
+// has changed since: the template, or this program.
+var errOtherPart = errors.New("another content was written")
+
+// restart checks the file once more from its beginning, with parts of other names.
+func (r *reader) restart(ctx context.Context) error {
+	next := r.Submission
+	beginCheck(&next, next.TemplateVersion)
+	if _, err := r.save(ctx, next); err != nil {
+		return err
+	}
+	return queue(ctx, r.Tasks, r.ID, 0)
 }
 
 // clone returns findings whose lists can be changed.
