@@ -171,11 +171,16 @@ func (s *Pages) chooseTemplate(p *web.Page) error {
 	return s.renderForm(p, http.StatusOK, f)
 }
 
+// maxChosen is the maximum size in bytes of what the fields of a template and of times hold. A draft keeps
+// invalid ones too.
+const maxChosen = 100
+
 func entered(p *web.Page) form {
+	chosen := func(name string) string { return web.Short(p.Field(name), maxChosen) }
 	version, _ := strconv.Atoi(p.Field("version"))
 	from, _ := campaign.ParseUUID(p.Field("from"))
 	return form{entry: entry{
-		Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")), Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
+		Name: p.Field("name"), TemplateID: strings.ToLower(chosen("template")), Schedule: chosen("schedule"), NotAfter: chosen("notAfter"),
 		From: from, Version: max(0, version), List: p.Field("list"),
 	}}
 }

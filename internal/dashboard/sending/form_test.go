@@ -950,3 +950,14 @@ func TestDraft_Opens(t *testing.T) {
 	}
 	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "No drafts")
 }
+
+// A row has 400 KB at most. Whatever a form sends, it can be saved and read again.
+func TestForm_LongFields(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	long := strings.Repeat("1", 500_000)
+	id := b.drafted(none, fields{"schedule": long, "notAfter": long, "template": long})
+	if form := b.admin.Get("/dashboard/campaigns/new?from=" + id); form.Status != http.StatusOK || len(form.Body) > 100_000 {
+		t.Errorf("%d, %d bytes", form.Status, len(form.Body))
+	}
+}
