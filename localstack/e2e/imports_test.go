@@ -108,9 +108,10 @@ func TestImport_LargeFile(t *testing.T) {
 	i := newImporter(t)
 	all := messages(2003) // two parts
 	var file strings.Builder
-	file.WriteString("Celular;Código;Nome;Pedido\r\n")
+	file.WriteString("Celular;Código;Nome;Pedido;Obs\r\n")
+	remark := strings.Repeat("x", 2200) // a file of more than 4 MB is not read while its page is loaded
 	for n, m := range all {
-		fmt.Fprintf(&file, "%s;c-%d;José;%d\r\n", m["phone"], n, n)
+		fmt.Fprintf(&file, "%s;c-%d;José;%d;%s\r\n", m["phone"], n, n, remark)
 	}
 	fmt.Fprintf(&file, "%s;again;José;1\r\n", all[0]["phone"])    // repeated, in the second part
 	fmt.Fprintf(&file, "%s;;José;1\r\n", messages(1)[0]["phone"]) // without a uid
