@@ -113,7 +113,7 @@ sam-env: bin/localstack ## write .local/sam-env.json for sam local --env-vars (S
 # Phony, because go build detects changes itself.
 .PHONY: bin/localstack bin/admin
 bin/localstack: folder := localstack
-bin/admin: folder := internal/cmd/admin
+bin/admin: folder := internal/operator/command
 bin/localstack bin/admin:
 	@command -v go >/dev/null || { echo "Go is not on the PATH: install it from https://go.dev/dl" >&2; exit 1; }
 	@test -x $@ || echo "building $@, which takes up to two minutes the first time"
@@ -210,7 +210,7 @@ soak: MESSAGES ?= 10000
 soak: export SOAK_MESSAGES = $(MESSAGES)
 
 # $(call GO_BENCH,parts) runs the benchmarks whose names match.
-GO_BENCH = go test -run '^$$' -bench '(?i)^Benchmark($1)$$' -benchtime 1x -count 1 -timeout 2h ./localstack/bench
+GO_BENCH = go test -run '^$$' -bench '(?i)^Benchmark($1)$$' -benchtime 1x -count 1 -timeout 2h ./localstack/lab/bench
 # Parts of `make bench` that need no stack and give the same verdict on a busy machine: counts,
 # bytes, and ratios of processor time.
 STABLE_BENCH := accept|carousel|phones|set|large|send|start
@@ -224,7 +224,7 @@ bench-stable: ## run the benchmarks that need no stack and no idle machine; .ci/
 	@$(call GO_BENCH,$(STABLE_BENCH))
 
 # TestProve runs the parts in PROVE, or all of them, and prints their table.
-GO_PROVE = go test -tags prove -v -count 1 -timeout 6h -run '^TestProve$$' ./localstack/prove
+GO_PROVE = go test -tags prove -v -count 1 -timeout 6h -run '^TestProve$$' ./localstack/lab/prove
 
 .PHONY: prove
 prove: bin/localstack ## test the promises, as a table and in .local/prove.json (PROVE=linearizability,faults for some parts)
@@ -234,10 +234,10 @@ prove: bin/localstack ## test the promises, as a table and in .local/prove.json 
 
 .PHONY: cost
 cost: ## measure the cost of a million messages by function and service, and publish it in the pages (COST_MESSAGES=10000)
-	@PROVE=cost $(GO_PROVE) && go run ./localstack/bill/publish .local/cost.json
+	@PROVE=cost $(GO_PROVE) && go run ./localstack/lab/bill/publish .local/cost.json
 
 .PHONY: scale
 scale: ## compute which AWS limit three large loads reach first (METER=1 measures the inputs again)
-	@$(if $(METER),PROVE=scale SCALE_METER=1 $(GO_PROVE) &&) go run ./localstack/scale/print
+	@$(if $(METER),PROVE=scale SCALE_METER=1 $(GO_PROVE) &&) go run ./localstack/lab/scale/print
 
 -include localstack/tools/template.mk

@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/aws/config"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign/content"
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 )
 
 // Start runs the handler that wire returns, and does not return. Logs go to standard

@@ -12,7 +12,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/port"
 )
 
 // batchesAtOnce is the number of batches cancelled concurrently.

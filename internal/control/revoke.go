@@ -14,7 +14,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // revocations is the backoff of a frame's attempts. Its maximum is the longest delay of

@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/port"
 )
 
 // Store reads and changes campaigns.

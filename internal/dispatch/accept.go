@@ -10,8 +10,8 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/metrics"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/random"
 )
 
 // maxInlineAnswer is the largest idempotent answer, in bytes, stored in its row. Larger

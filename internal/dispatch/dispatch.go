@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/port"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // Store reads and writes the rows of a dispatch call.

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/cache"
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 )
 
 // Calls counts dispatch calls.

@@ -18,7 +18,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 // holder authorizes every request as a tenant's.

@@ -22,8 +22,8 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/exports"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/port"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/localstack/stackenv"
 )
 

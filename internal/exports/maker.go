@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/metrics"
-	"campaign-dispatch/internal/port"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/retry"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/port"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/random"
 )
 
 const (

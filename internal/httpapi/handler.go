@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 )
 
 // HandlerFunc is a handler that returns its errors. A wrapped *Problem is sent to the

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 // IdempotencyKey returns the header Idempotency-Key, "" if it was not sent. ok is false if

@@ -28,7 +28,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/localstack/stackenv"
 	"campaign-dispatch/localstack/testsize"
@@ -164,7 +164,7 @@ func (c *company) sweepOnly(sub submission.Submission) {
 const mixed = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n11988880001;again;Ana\n" +
 	"123;h;Gil\n11988880003;c;Caio\n11988880006;;Fay\n"
 
-var columns = recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}
+var columns = sheet.Columns{Phone: 0, UID: 1, Values: []sheet.Value{{Name: "nome", Column: 2}}}
 
 // uploaded returns a submission whose file is sent, but not opened.
 func (c *company) uploaded() submission.Submission { return c.uploadedFile(mixed) }

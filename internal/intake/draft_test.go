@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 // chosen is a form's file.

@@ -9,7 +9,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 // FormFile is the file of a form: the chosen one, an object on S3, or the one that is stored. It is zero

@@ -9,7 +9,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
-	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 const (
@@ -28,7 +28,7 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 	if err != nil {
 		return sub, fileFault(err)
 	}
-	rows, err := recipients.Open(starting, file, size)
+	rows, err := sheet.Open(starting, file, size)
 	if err != nil {
 		return sub, readFault(ctx, starting, err)
 	}
@@ -71,7 +71,7 @@ func isNumber(name string) bool {
 }
 
 // first returns the first lines of a file.
-func first(rows *recipients.File) (lines [][]string, err error) {
+func first(rows *sheet.File) (lines [][]string, err error) {
 	for range firstLines {
 		row, err := rows.Next()
 		if errors.Is(err, io.EOF) {
@@ -100,13 +100,13 @@ func cut(text string, most int) string {
 // match sets the columns of a submission: those of a name that the tenant has confirmed before,
 // and else by their names.
 func match(sub *submission.Submission, header, variables []string, known map[string]string) {
-	found := recipients.Match(header, variables)
+	found := sheet.Match(header, variables)
 	knownOr := func(value string, column int) int {
 		name, ok := known[value]
 		if !ok || slices.Contains(header, value) {
 			return column
 		}
-		if at := slices.IndexFunc(header, func(c string) bool { return recipients.Fold(c) == name }); at >= 0 {
+		if at := slices.IndexFunc(header, func(c string) bool { return sheet.Fold(c) == name }); at >= 0 {
 			return at
 		}
 		return column

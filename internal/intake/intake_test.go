@@ -28,11 +28,11 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/random"
-	"campaign-dispatch/internal/recipients"
-	"campaign-dispatch/internal/recount"
+	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/outcome/recount"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -226,9 +226,9 @@ func (c *company) stored(sub submission.Submission) submission.Submission {
 // check reads the file of a submission.
 func (c *company) check(sub submission.Submission) submission.Submission {
 	c.t.Helper()
-	columns := recipients.Columns{Phone: sub.Columns.Phone, UID: sub.Columns.UID}
+	columns := sheet.Columns{Phone: sub.Columns.Phone, UID: sub.Columns.UID}
 	for _, v := range sub.Columns.Values {
-		columns.Values = append(columns.Values, recipients.Value(v))
+		columns.Values = append(columns.Values, sheet.Value(v))
 	}
 	if missing := columns.Missing(); len(missing) > 0 {
 		c.t.Fatalf("no column for %v in %v", missing, sub.Columns.Header)
@@ -1012,7 +1012,7 @@ func TestDiscard_DeletesEarlierParts(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.ready(five, nil)
-	c.must(c.Check(t.Context(), sub, recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}, c.t1))
+	c.must(c.Check(t.Context(), sub, sheet.Columns{Phone: 0, UID: 1, Values: []sheet.Value{{Name: "nome", Column: 2}}}, c.t1))
 	c.must(c.Discard(t.Context(), c.stored(sub)))
 	if left := c.files(sub); len(left) > 0 {
 		t.Errorf("files are left: %v", left)
@@ -1034,7 +1034,7 @@ func TestDiscard_WhileReading(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.upload(five, nil)
-	c.must(c.Check(t.Context(), sub, recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}, c.t1))
+	c.must(c.Check(t.Context(), sub, sheet.Columns{Phone: 0, UID: 1, Values: []sheet.Value{{Name: "nome", Column: 2}}}, c.t1))
 	w := c.worker(c.store, c.blobs, c.queue)
 	w.Blobs = discarding{c.blobs, func() { _ = c.discard(sub) }}
 	c.must(w.Handle(t.Context(), c.queue.tasks)[0])
@@ -1060,7 +1060,7 @@ func TestCheck_LateWorker(t *testing.T) {
 	var approved []byte
 	w := c.late(func() {
 		c.run()
-		c.must(c.Check(t.Context(), c.stored(sub), recipients.Columns{Phone: 0, UID: 2, Values: []recipients.Value{{Name: "nome", Column: 1}}}, c.t1))
+		c.must(c.Check(t.Context(), c.stored(sub), sheet.Columns{Phone: 0, UID: 2, Values: []sheet.Value{{Name: "nome", Column: 1}}}, c.t1))
 		c.run()
 		var err error
 		approved, err = c.blobs.Get(t.Context(), c.stored(sub).PartKey(1))

@@ -19,7 +19,7 @@ import (
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/localstack/testsize"
 )
 

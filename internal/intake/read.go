@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
-	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 // partWeight is the size in bytes of the values from which a part has no more messages.
@@ -26,7 +26,7 @@ type reader struct {
 	*Worker
 	submission.Submission
 	source   Source
-	columns  recipients.Columns
+	columns  sheet.Columns
 	seen     map[uint64]struct{} // the numbers so far
 	optedOut func(phone string) bool
 }
@@ -70,14 +70,14 @@ func readFault(ctx, starting context.Context, err error) error {
 }
 
 // open opens the file of a submission after the lines that are in its parts.
-func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) (*reader, *recipients.File, error) {
+func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) (*reader, *sheet.File, error) {
 	r := &reader{Worker: w, Submission: sub, seen: map[uint64]struct{}{}, columns: columnsOf(sub)}
 	file, size, err := w.Open(ctx, sub.FileKey(), sub.File.Tag)
 	if err != nil {
 		return nil, nil, err
 	}
 	r.source = file
-	rows, err := recipients.Open(starting, file, size)
+	rows, err := sheet.Open(starting, file, size)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,7 +91,7 @@ func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) 
 }
 
 // skip reads the lines that are in the parts, and remembers the numbers that get a message.
-func (r *reader) skip(ctx context.Context, rows *recipients.File) error {
+func (r *reader) skip(ctx context.Context, rows *sheet.File) error {
 	out, err := r.leftOut(ctx)
 	if err != nil {
 		return err
@@ -121,24 +121,24 @@ func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
 	return lines, nil
 }
 
-func (r *reader) messageOf(row recipients.Row) submission.Message {
+func (r *reader) messageOf(row sheet.Row) submission.Message {
 	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), Vars: r.columns.Variables(row)}
 	number, _ := phone.Parse([]byte(m.Phone))
 	m.Number = uint64(number)
 	return m
 }
 
-func columnsOf(sub submission.Submission) recipients.Columns {
-	c := recipients.Columns{Phone: sub.Columns.Phone, UID: sub.Columns.UID}
+func columnsOf(sub submission.Submission) sheet.Columns {
+	c := sheet.Columns{Phone: sub.Columns.Phone, UID: sub.Columns.UID}
 	for _, v := range sub.Columns.Values {
-		c.Values = append(c.Values, recipients.Value(v))
+		c.Values = append(c.Values, sheet.Value(v))
 	}
 	return c
 }
 
 // fileFault returns the fault of an invalid file, or the error.
 func fileFault(err error) error {
-	wrong, ok := errors.AsType[*recipients.Error](err)
+	wrong, ok := errors.AsType[*sheet.Error](err)
 	if !ok {
 		if errors.Is(err, campaign.ErrNotFound) {
 			return &fault{code: faultFileGone}
@@ -153,7 +153,7 @@ func fileFault(err error) error {
 }
 
 // readPart reads, checks and writes the next part. It returns false after the last one.
-func (r *reader) readPart(ctx context.Context, rows *recipients.File) (more bool, err error) {
+func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err error) {
 	next := r.Submission
 	next.Check.Findings = clone(next.Check.Findings)
 	lines, more, err := r.readLines(rows, &next)
@@ -179,7 +179,7 @@ func (r *reader) readPart(ctx context.Context, rows *recipients.File) (more bool
 }
 
 // readLines reads the lines of the next part. It returns false after the last one.
-func (r *reader) readLines(rows *recipients.File, next *submission.Submission) (lines part, more bool, err error) {
+func (r *reader) readLines(rows *sheet.File, next *submission.Submission) (lines part, more bool, err error) {
 	sorted, weight := r.newSorter(), 0
 	for len(sorted.kept) < r.PartLines && len(lines) < 2*r.PartLines && weight < partWeight {
 		row, err := rows.Next()

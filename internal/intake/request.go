@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 const (
@@ -51,8 +51,8 @@ func (s *Service) heavy(ctx context.Context, sub submission.Submission) (bool, e
 	if err != nil {
 		return false, err
 	}
-	shared, err := recipients.SharedSize(ctx, file, size)
-	if _, damaged := errors.AsType[*recipients.Error](err); damaged {
+	shared, err := sheet.SharedSize(ctx, file, size)
+	if _, damaged := errors.AsType[*sheet.Error](err); damaged {
 		return false, nil
 	}
 	return shared > maxShared, err

@@ -8,8 +8,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/metrics"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/retry"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/port"
-	"campaign-dispatch/internal/random"
-	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 // uploadLife is how long an upload can be continued. The bucket's lifecycle deletes unfinished
@@ -188,7 +188,7 @@ func (s *Service) work(ctx context.Context, sub submission.Submission) error {
 }
 
 // Check begins to read a file with the columns. A file that is read already is read again.
-func (s *Service) Check(ctx context.Context, sub submission.Submission, columns recipients.Columns, t campaign.Template) error {
+func (s *Service) Check(ctx context.Context, sub submission.Submission, columns sheet.Columns, t campaign.Template) error {
 	if !sub.Editable() {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (s *Service) remember(ctx context.Context, sub submission.Submission) error
 	}
 	changed := false
 	set := func(value string, column int) {
-		name := recipients.Fold(sub.Columns.Header[column])
+		name := sheet.Fold(sub.Columns.Header[column])
 		if name != "" && known[value] != name && (len(known) < maxKnown || known[value] != "") {
 			known[value], changed = name, true
 		}

@@ -19,8 +19,8 @@ import (
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/random"
-	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 // take gives a small file to a service that does the steps in the request, as the form does.
@@ -139,7 +139,7 @@ func TestTake_OneRule(t *testing.T) {
 			sub := c.take(asCSV(unclear, 0), time.Minute)
 			s := c.service(c.store, c.blobs)
 			s.Worker, s.AtOnce = c.worker(c.store, c.blobs, c.queue), time.Minute
-			c.must(s.Check(c.t.Context(), sub, recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}, c.t1))
+			c.must(s.Check(c.t.Context(), sub, sheet.Columns{Phone: 0, UID: 1, Values: []sheet.Value{{Name: "nome", Column: 2}}}, c.t1))
 			return c.stored(sub)
 		},
 	}

@@ -19,9 +19,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/metrics"
-	"campaign-dispatch/internal/port"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/retry"
 )
 
 const (

@@ -20,8 +20,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/httpapi/inputerr"
-	"campaign-dispatch/internal/port"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/random"
 )
 
 // Store keeps the files' rows, and reads templates. Errors wrap campaign.ErrNotFound if an

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"campaign-dispatch/internal/media/mediatest"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 func encoded(t *testing.T, m image.Image) *bytes.Reader {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 )
 
 // failure is an error response of RFC 6749 §5.2.

@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/oauth/authrow"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 const (

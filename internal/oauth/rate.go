@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/oauth/authrow"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 // The limits are requests per period.

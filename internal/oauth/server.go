@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/oauth/authrow"
 )

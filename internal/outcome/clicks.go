@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // recordClicks records the clicks on links of one batch, given by position, and sets their

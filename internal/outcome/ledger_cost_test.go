@@ -23,7 +23,7 @@ import (
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/webhook/feed"
-	"campaign-dispatch/localstack/metering"
+	"campaign-dispatch/localstack/lab/metering"
 	"campaign-dispatch/localstack/stackenv"
 	"campaign-dispatch/localstack/testsize"
 )

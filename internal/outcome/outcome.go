@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"campaign-dispatch/internal/cache"
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/port"
 )
 
 // Store stores the ledgers and states of batches.

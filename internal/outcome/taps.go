@@ -10,7 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // redrivenAfter is the age from which an event may come from the dead-letter queue. Its

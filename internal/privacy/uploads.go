@@ -10,7 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 // eachUpload visits the files of submissions, those of drafts too, and their parts that contain the
@@ -60,12 +60,12 @@ func (p *person) campaignOf(part string) string {
 // file of a draft was not checked, and its first line may be a person. If only other sheets of a
 // workbook contain it, it returns their texts.
 func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []string) {
-	file, err := recipients.Open(ctx, bytes.NewReader(content), int64(len(content)))
+	file, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)))
 	if err == nil && slices.ContainsFunc(file.Columns, p.wrote) {
 		lines = append(lines, strings.Join(file.Columns, ";"))
 	}
 	for err == nil {
-		var row recipients.Row
+		var row sheet.Row
 		if row, err = file.Next(); err == nil && slices.ContainsFunc(row.Cells, p.wrote) {
 			lines = append(lines, strings.Join(row.Cells, ";"))
 		}
@@ -76,7 +76,7 @@ func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []stri
 	if len(lines) > 0 {
 		return lines
 	}
-	for text, err := range recipients.Texts(ctx, bytes.NewReader(content), int64(len(content))) {
+	for text, err := range sheet.Texts(ctx, bytes.NewReader(content), int64(len(content))) {
 		if err == nil && p.wrote(text) {
 			lines = append(lines, text)
 		}

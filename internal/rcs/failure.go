@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // verdict is the result of a status for its message.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/port"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/retry"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 )
 
 // run sends some frames of one batch.

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/cache"
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/port"
 )
 
 // Store reads what a frame needs, and changes its batch and the rate limit of its agent.

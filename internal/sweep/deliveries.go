@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // sweepDeliveries starts to queue the due deliveries of the Webhooks table, all shards of

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/sweep"
 )
 

@@ -29,7 +29,7 @@ import (
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/privacy/retention"
-	"campaign-dispatch/internal/release"
+	"campaign-dispatch/internal/send/release"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/localstack/stackenv"

@@ -15,10 +15,10 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/port"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // Store reads unfinished batches, deliveries and submissions, and changes when they are checked.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/metrics"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/retry"
 )
 
 const (

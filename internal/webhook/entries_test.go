@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/webhook"
-	"campaign-dispatch/localstack/metering"
+	"campaign-dispatch/localstack/lab/metering"
 	"campaign-dispatch/localstack/stackenv"
 )
 

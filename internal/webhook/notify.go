@@ -17,10 +17,10 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/cache"
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/metrics"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/port"
 )
 
 // Store stores deliveries and reads batches.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // Timeout is the maximum duration of a post.

@@ -16,7 +16,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/netguard"
 )

@@ -3,7 +3,7 @@ package webhook
 import (
 	"time"
 
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // retries are the delays between attempts, 75 to 91 hours in total, see retryDelay.

@@ -3,7 +3,7 @@ package webhook
 import (
 	"context"
 
-	"campaign-dispatch/internal/cache"
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 )

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 type fields map[string]any

@@ -21,8 +21,8 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
-	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/app/adminstore"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/ssm"
@@ -62,12 +62,12 @@ func (j journey) newTenant() string {
 	reader := ssm.Reader{Config: j.env.AWS(), Now: time.Now}
 	document, err := reader.KeyDocument(ctx, "/campaign-dispatch/"+j.env["STACK_NAME"]+"/agents/"+j.env["DEMO_AGENT_ID"])
 	j.must(err)
-	service := &admin.Service{
-		Store: adminstore.New(dynamo.New(dynamo.FromEnv(dynamodb.NewFromConfig(j.env.AWS()), j.env.Get, time.Now))),
+	service := &settings.Service{
+		Store: settingsstore.New(dynamo.New(dynamo.FromEnv(dynamodb.NewFromConfig(j.env.AWS()), j.env.Get, time.Now))),
 		Keys:  ssmwriter.Writer{Client: awsssm.NewFromConfig(j.env.AWS())}, Now: time.Now, Stack: j.env["STACK_NAME"],
 	}
-	_, err = service.SaveTenant(ctx, admin.TenantForm{
-		ID: id, Name: "Loja Nova", Agent: admin.AgentForm{ID: id, KeyDocument: []byte(strings.ReplaceAll(string(document), j.env["DEMO_AGENT_ID"], id))},
+	_, err = service.SaveTenant(ctx, settings.TenantForm{
+		ID: id, Name: "Loja Nova", Agent: settings.AgentForm{ID: id, KeyDocument: []byte(strings.ReplaceAll(string(document), j.env["DEMO_AGENT_ID"], id))},
 	})
 	j.must(err)
 	j.must(seed.Seeder{Env: j.env, Now: time.Now}.RegisterWebhooks(ctx))

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"campaign-dispatch/internal/aws/cognito"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 // Pages without a link: rejected forms, an expired session, a user without a role, and

@@ -12,7 +12,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/webhook/poststats"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/random"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/localstack/progress"
 	"campaign-dispatch/localstack/stackenv"
 )

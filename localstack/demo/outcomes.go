@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/localstack/httpjson"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/settings"
 )
 
 func TestDispatch_SentOnce(t *testing.T) {
@@ -54,7 +54,7 @@ func TestDispatch_Scheduled(t *testing.T) {
 func TestDispatch_SmallBesideLargeCampaign(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
-	_, err := c.service().SaveAgent(t.Context(), admin.AgentForm{ID: c.env["TENANT"], Rate: 50})
+	_, err := c.service().SaveAgent(t.Context(), settings.AgentForm{ID: c.env["TENANT"], Rate: 50})
 	must(t, err)
 	var big []fields
 	call := c.call(nil)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
 )
@@ -20,7 +20,7 @@ const counted = `{"text": "Olá {{nome}}", "suggestions": ["Sim",
 func TestClicks(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant().receiveEvents()
-	template, err := c.service().SaveTemplate(t.Context(), admin.TemplateForm{Tenant: c.env["TENANT"], Content: []byte(counted)})
+	template, err := c.service().SaveTemplate(t.Context(), settings.TemplateForm{Tenant: c.env["TENANT"], Content: []byte(counted)})
 	must(t, err)
 	all := messages(4)
 	all[0]["phone"] = "+5511900000008"

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/localstack/stackenv"
 )
 

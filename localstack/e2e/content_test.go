@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/settings"
 )
 
 const carousel = `{
@@ -20,7 +20,7 @@ const carousel = `{
 func TestDispatch_Carousel(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
-	template, err := c.service().SaveTemplate(t.Context(), admin.TemplateForm{Tenant: c.env["TENANT"], Content: []byte(carousel), Traffic: "transaction"})
+	template, err := c.service().SaveTemplate(t.Context(), settings.TemplateForm{Tenant: c.env["TENANT"], Content: []byte(carousel), Traffic: "transaction"})
 	must(t, err)
 	all := messages(3)
 	call := c.call(all)

@@ -17,8 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/app/adminstore"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
@@ -139,10 +139,10 @@ func (v *visitor) pool() *cognito.Pool {
 }
 
 // operator returns the service of `make user`.
-func (v *visitor) operator() *admin.Service {
+func (v *visitor) operator() *settings.Service {
 	tables := dynamo.FromEnv(dynamodb.NewFromConfig(v.env.AWS()), v.env.Get, time.Now)
-	return &admin.Service{
-		Store: adminstore.New(dynamo.New(tables)), Auth: dynamo.NewAuthStore(tables), People: v.pool(), Now: time.Now, LocalPasswords: true,
+	return &settings.Service{
+		Store: settingsstore.New(dynamo.New(tables)), Auth: dynamo.NewAuthStore(tables), People: v.pool(), Now: time.Now, LocalPasswords: true,
 	}
 }
 

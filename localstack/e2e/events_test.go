@@ -24,7 +24,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 const samples = "../../events/"

@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 // Lambda processes the records of a shard in order, and a failing record blocks the next

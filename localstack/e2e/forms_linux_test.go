@@ -21,7 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
 
-	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 )
@@ -56,7 +56,7 @@ type formWalk struct {
 func newFormWalk(t *testing.T) *formWalk {
 	t.Helper()
 	c := newClient(t).ownTenant()
-	template, err := c.service().SaveTemplate(t.Context(), admin.TemplateForm{Tenant: c.env["TENANT"], Text: "Oi {{nome}}"})
+	template, err := c.service().SaveTemplate(t.Context(), settings.TemplateForm{Tenant: c.env["TENANT"], Text: "Oi {{nome}}"})
 	must(t, err)
 	w := &formWalk{c: c, people: map[string]*visitor{}, kept: map[string]string{
 		"tenant": c.env["TENANT"], "template": template.ID, "credential": c.env["CLIENT_ID"], "endpoint": rand.Text(),

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/port"
 )
 
 // importMemory is the maximum memory of a process of the intake function in bytes. Its

@@ -19,20 +19,20 @@ import (
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/app/adminstore"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ops/redrive"
+	"campaign-dispatch/internal/operator/redrive"
 )
 
 func TestPause_Tenant(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
-	subject := admin.Subject{Tenant: c.env["TENANT"]}
+	subject := settings.Subject{Tenant: c.env["TENANT"]}
 	must(t, c.service().Pause(t.Context(), subject))
 	all := messages(150)
 	call := c.call(all)
@@ -59,7 +59,7 @@ func TestPause_Tenant(t *testing.T) {
 func TestSend_ExpiredMessages(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
-	subject := admin.Subject{Tenant: c.env["TENANT"]}
+	subject := settings.Subject{Tenant: c.env["TENANT"]}
 	must(t, c.service().Pause(t.Context(), subject))
 	all := messages(150)
 	call := c.call(all)
@@ -143,9 +143,9 @@ func (c *client) ownTenant() *client {
 	c.t.Helper()
 	ctx, service := c.t.Context(), c.service()
 	id := "e2e-" + strings.ToLower(rand.Text())
-	_, err := service.SaveTenant(ctx, admin.TenantForm{ID: id, Agent: admin.AgentForm{ID: id, KeyDocument: c.keyDocument(id)}})
+	_, err := service.SaveTenant(ctx, settings.TenantForm{ID: id, Agent: settings.AgentForm{ID: id, KeyDocument: c.keyDocument(id)}})
 	must(c.t, err)
-	template, err := service.SaveTemplate(ctx, admin.TemplateForm{Tenant: id, Text: "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."})
+	template, err := service.SaveTemplate(ctx, settings.TemplateForm{Tenant: id, Text: "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."})
 	must(c.t, err)
 	credential, err := service.CreateCredential(ctx, id, "e2e", "")
 	must(c.t, err)
@@ -171,9 +171,9 @@ func (c *client) keyDocument(agentID string) []byte {
 	return []byte(strings.ReplaceAll(string(document), c.env["DEMO_AGENT_ID"], agentID))
 }
 
-func (c *client) service() *admin.Service {
-	return &admin.Service{
-		Store: adminstore.New(dynamo.New(c.tables())), Auth: c.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(c.env.AWS())},
+func (c *client) service() *settings.Service {
+	return &settings.Service{
+		Store: settingsstore.New(dynamo.New(c.tables())), Auth: c.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(c.env.AWS())},
 		Now: time.Now, Stack: c.env["STACK_NAME"],
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/localstack/sink"
 )
 

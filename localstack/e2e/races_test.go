@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 const concurrentCalls = 12

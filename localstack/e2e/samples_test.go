@@ -16,11 +16,11 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/apidocs"
 	"campaign-dispatch/internal/dashboard/apidocs/apidocstest"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 // The samples of the first call run with the documented commands and send a message.
@@ -134,7 +134,7 @@ func (c *client) operationEnv(operation string) []string {
 		id := random.UUID()
 		return []string{"CAMPAIGN_ID=" + id, "CAMPAIGN_NAME=Sample " + id, "IDEMPOTENCY_KEY=" + random.UUID()}
 	case "createTemplateVersion":
-		template, err := c.service().SaveTemplate(c.t.Context(), admin.TemplateForm{Tenant: c.env["TENANT"], Text: "Olá"})
+		template, err := c.service().SaveTemplate(c.t.Context(), settings.TemplateForm{Tenant: c.env["TENANT"], Text: "Olá"})
 		must(c.t, err)
 		return []string{"TEMPLATE_ID=" + template.ID}
 	case "cancelCampaign", "rescheduleBatch":

@@ -20,8 +20,8 @@ import (
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/random"
-	"campaign-dispatch/localstack/ephemeralstack"
+	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/localstack/lab/ephemeralstack"
 )
 
 // rotation is a stack of the test's own, whose signing keys are replaced.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -25,7 +25,7 @@ type tapPage struct {
 func TestTaps(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant().receiveEvents()
-	template, err := c.service().SaveTemplate(t.Context(), admin.TemplateForm{Tenant: c.env["TENANT"], Content: []byte(carousel)})
+	template, err := c.service().SaveTemplate(t.Context(), settings.TemplateForm{Tenant: c.env["TENANT"], Content: []byte(carousel)})
 	must(t, err)
 	taps, others := c.receiver("message.tapped"), c.receiver("message.replied", "message.opted_out")
 	all := messages(4)

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"

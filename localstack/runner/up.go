@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/localstack/seed"
 	"campaign-dispatch/localstack/stackenv"
 )

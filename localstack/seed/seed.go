@@ -19,8 +19,8 @@ import (
 	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
-	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/app/adminstore"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
@@ -113,8 +113,8 @@ func (s Seeder) tenant(ctx context.Context, id, name string) error {
 	if err != nil {
 		return fmt.Errorf("make the key document of agent %s: %w", agent, err)
 	}
-	_, err = s.service().SaveTenant(ctx, admin.TenantForm{
-		ID: id, Name: name, Agent: admin.AgentForm{ID: agent, KeyDocument: document},
+	_, err = s.service().SaveTenant(ctx, settings.TenantForm{
+		ID: id, Name: name, Agent: settings.AgentForm{ID: agent, KeyDocument: document},
 	})
 	return err
 }
@@ -215,9 +215,9 @@ func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time
 }
 
 // service returns the service of the admin command.
-func (s Seeder) service() *admin.Service {
-	return &admin.Service{
-		Store: adminstore.New(s.store()), Auth: s.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
+func (s Seeder) service() *settings.Service {
+	return &settings.Service{
+		Store: settingsstore.New(s.store()), Auth: s.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
 		Now: s.Now, Stack: s.Env["STACK_NAME"], LocalWebhooks: true,
 	}
 }

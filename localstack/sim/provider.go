@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 )
 
 var (

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // Event is a received webhook, as GET /_sink/events shows it.

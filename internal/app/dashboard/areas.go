@@ -3,9 +3,9 @@ package dashboard
 import (
 	"time"
 
-	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/adminstore"
+	"campaign-dispatch/internal/app/settingsstore"
 	intakeapp "campaign-dispatch/internal/app/intake"
 	"campaign-dispatch/internal/app/releasescheduler"
 	"campaign-dispatch/internal/app/stores"
@@ -66,7 +66,7 @@ func exportArea(c app.Config, rows *dynamo.Stores) area {
 
 // settingsAreas returns the pages of API credentials, webhooks and prices.
 func settingsAreas(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) []area {
-	service := &admin.Service{Store: adminstore.New(rows), Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
+	service := &settings.Service{Store: settingsstore.New(rows), Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
 	once := web.SubmitToken{Forms: rows.AuditLogs}
 	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
 	return []area{
@@ -121,7 +121,7 @@ func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 		{upload.Area(), upload.Script{}},
 		{mediapages.Area(), files},
 		{templates.Area(), &templates.Pages{
-			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL}, Upload: files.Upload, Store: templateRows{rows.Campaigns, rows.Media, rows.Settings, rows.Templates}, Keeper: &admin.Service{Store: adminstore.New(rows), Now: time.Now}, Dispatch: dispatcher,
+			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL}, Upload: files.Upload, Store: templateRows{rows.Campaigns, rows.Media, rows.Settings, rows.Templates}, Keeper: &settings.Service{Store: settingsstore.New(rows), Now: time.Now}, Dispatch: dispatcher,
 			Once: web.SubmitToken{Forms: rows.AuditLogs}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: c.Tables().MediaURL,
 		}},
 		{sending.Area(), sendingPages(c, rows, dispatcher)},

@@ -42,12 +42,12 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/privacy/retention"
 	"campaign-dispatch/internal/query"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/localstack/stackenv"
 )
 

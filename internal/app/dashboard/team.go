@@ -7,9 +7,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 
-	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/adminstore"
+	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
@@ -20,12 +20,12 @@ import (
 // teamArea returns the pages of a tenant's users.
 func teamArea(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) area {
 	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
-	service := &admin.Service{Store: adminstore.New(rows), Auth: auth, People: pool, Now: time.Now, LocalPasswords: c.LocalWebhooks}
+	service := &settings.Service{Store: settingsstore.New(rows), Auth: auth, People: pool, Now: time.Now, LocalPasswords: c.LocalWebhooks}
 	return area{team.Area(), &team.Pages{Users: pool, Admin: users{service}}}
 }
 
 // users changes the users of a tenant.
-type users struct{ *admin.Service }
+type users struct{ *settings.Service }
 
 // Invite refuses the address of another tenant's user like other input.
 func (u users) Invite(ctx context.Context, who campaign.Person) (password string, err error) {

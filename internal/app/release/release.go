@@ -9,7 +9,7 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
-	"campaign-dispatch/internal/release"
+	"campaign-dispatch/internal/send/release"
 )
 
 type rows struct {

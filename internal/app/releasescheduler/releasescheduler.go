@@ -6,7 +6,7 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/aws/scheduler"
 	"campaign-dispatch/internal/aws/sqs"
-	"campaign-dispatch/internal/release"
+	"campaign-dispatch/internal/send/release"
 )
 
 // New returns the scheduler of releases.

@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/privacy/retention"
-	"campaign-dispatch/internal/recount"
+	"campaign-dispatch/internal/outcome/recount"
 	"campaign-dispatch/internal/sweep"
 )
 

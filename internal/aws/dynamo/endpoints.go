@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // maxAdditions is the maximum number of attempts after concurrent additions.

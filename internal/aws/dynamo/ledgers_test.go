@@ -21,7 +21,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/localstack/metering"
+	"campaign-dispatch/localstack/lab/metering"
 	"campaign-dispatch/localstack/stackenv"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/retry"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/app/adminstore"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
@@ -42,7 +42,7 @@ func newAgency(t *testing.T) *agency {
 func (a *agency) tenant() string { return "tenant-" + rand.Text() }
 
 func (a *agency) assign(tenant, agent string) error {
-	return a.SaveTenant(a.t.Context(), campaign.Tenant{ID: tenant, AgentID: agent}, (&admin.Service{Store: adminstore.New(dynamo.New(a.Tables()))}).AgentUse)
+	return a.SaveTenant(a.t.Context(), campaign.Tenant{ID: tenant, AgentID: agent}, (&settings.Service{Store: settingsstore.New(dynamo.New(a.Tables()))}).AgentUse)
 }
 
 func (a *agency) must(errs ...error) {

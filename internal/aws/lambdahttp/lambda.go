@@ -20,7 +20,7 @@ import (
 
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/jsonscan"
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 )
 
 // shutdownMargin is the time between the handler's deadline and Lambda's, so that a late

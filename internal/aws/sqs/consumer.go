@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 )
 
 // Handler is a Lambda handler for SQS events with ReportBatchItemFailures.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
@@ -25,7 +25,7 @@ type Store interface {
 // Pages are the pages of prices and the budget.
 type Pages struct {
 	Store Store
-	Admin *admin.Service
+	Admin *settings.Service
 	Now   func() time.Time
 }
 

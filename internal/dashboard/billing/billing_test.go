@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/app/adminstore"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
@@ -39,7 +39,7 @@ func newOffice(t *testing.T) office {
 	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
-	pages := &billing.Pages{Store: store, Admin: &admin.Service{Store: adminstore.New(dynamo.New(store.Tables())), Now: clock}, Now: clock}
+	pages := &billing.Pages{Store: store, Admin: &settings.Service{Store: settingsstore.New(dynamo.New(store.Tables())), Now: clock}, Now: clock}
 	o := office{Dashboard: webtest.New(t, billing.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text())}
 	o.admin, o.viewer = o.SignIn(o.tenant, web.RoleAdmin), o.SignIn(o.tenant, web.RoleViewer)
 	return o

@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/cache"
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query"
 )

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
@@ -28,7 +28,7 @@ type Store interface {
 // Pages are the pages of the credentials.
 type Pages struct {
 	Store Store
-	Admin *admin.Service
+	Admin *settings.Service
 	Once  web.SubmitToken
 	Now   func() time.Time
 }

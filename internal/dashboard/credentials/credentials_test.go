@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/app/adminstore"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
@@ -41,7 +41,7 @@ func newTenantFixture(tb testing.TB) tenantFixture {
 	}
 	store, auth := dynamotest.New(tables), dynamo.NewAuthStore(tables)
 	pages := &credentials.Pages{
-		Store: auth, Admin: &admin.Service{Store: adminstore.New(dynamo.New(store.Tables())), Auth: auth, Now: clock},
+		Store: auth, Admin: &settings.Service{Store: settingsstore.New(dynamo.New(store.Tables())), Auth: auth, Now: clock},
 		Once: web.SubmitToken{Forms: store}, Now: clock,
 	}
 	o := tenantFixture{

@@ -17,7 +17,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 var now = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -34,8 +34,8 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/media/mediatest"
-	"campaign-dispatch/internal/port"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/localstack/stackenv"
 )
 

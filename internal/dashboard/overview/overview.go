@@ -17,7 +17,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/results"
 	"campaign-dispatch/internal/dashboard/web/start"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/port"
 )
 
 // Store reads counts, campaigns, and what can need attention.

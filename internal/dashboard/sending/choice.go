@@ -4,14 +4,14 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 // current returns the columns of a submission's variables as the template has them now. New
 // variables have the column with their name.
 func current(sub submission.Submission, variables []string) []submission.Column {
 	var columns []submission.Column
-	for _, v := range recipients.Match(sub.Columns.Header, variables).Values {
+	for _, v := range sheet.Match(sub.Columns.Header, variables).Values {
 		at := slices.IndexFunc(sub.Columns.Values, func(c submission.Column) bool { return c.Name == v.Name })
 		if at < 0 {
 			columns = append(columns, submission.Column(v))

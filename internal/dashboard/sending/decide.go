@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 // chooseColumns sets the columns and begins the check of the file. The columns of a checked file can
@@ -42,7 +42,7 @@ func (s *Pages) chooseColumns(p *web.Page) error {
 }
 
 // columns returns the columns of the form.
-func columns(p *web.Page, sub submission.Submission, t campaign.Template) recipients.Columns {
+func columns(p *web.Page, sub submission.Submission, t campaign.Template) sheet.Columns {
 	column := func(field string) int {
 		n, err := strconv.Atoi(p.Field(field))
 		if err != nil || n < 0 || n >= len(sub.Columns.Header) {
@@ -50,9 +50,9 @@ func columns(p *web.Page, sub submission.Submission, t campaign.Template) recipi
 		}
 		return n
 	}
-	c := recipients.Columns{Phone: column("phone"), UID: column("uid")}
+	c := sheet.Columns{Phone: column("phone"), UID: column("uid")}
 	for n, name := range t.Variables() {
-		c.Values = append(c.Values, recipients.Value{Name: name, Column: column("v" + strconv.Itoa(n))})
+		c.Values = append(c.Values, sheet.Value{Name: name, Column: column("v" + strconv.Itoa(n))})
 	}
 	return c
 }

@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 // Store reads campaigns, submissions, templates and agents. The error wraps campaign.ErrNotFound if
@@ -58,7 +58,7 @@ type Intake interface {
 	HasFile(ctx context.Context, sub submission.Submission) (bool, error)
 	// DiscardDraft returns intake.ErrState if the submission is not a draft.
 	DiscardDraft(ctx context.Context, step intake.Step) (submission.Submission, error)
-	Check(ctx context.Context, sub submission.Submission, columns recipients.Columns, t campaign.Template) error
+	Check(ctx context.Context, sub submission.Submission, columns sheet.Columns, t campaign.Template) error
 	TooLate(sub submission.Submission) bool
 	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
 	// NeedsApproval reports whether a second person has to approve a campaign.

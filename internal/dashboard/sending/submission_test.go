@@ -21,7 +21,7 @@ import (
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/recipients"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 const (
@@ -41,7 +41,7 @@ type company struct {
 	stored                  submission.Submission
 	from, version           int
 	text                    string // of the template
-	checked                 recipients.Columns
+	checked                 sheet.Columns
 	steps                   []string // that were taken, with who and the action in the audit log
 	shown                   string   // what the page of the last one showed
 	fails                   error    // of every step
@@ -124,7 +124,7 @@ func (c *company) FinishDraft(_ context.Context, sub submission.Submission, e ca
 	return nil
 }
 
-func (c *company) Check(_ context.Context, _ submission.Submission, columns recipients.Columns, _ campaign.Template) error {
+func (c *company) Check(_ context.Context, _ submission.Submission, columns sheet.Columns, _ campaign.Template) error {
 	c.checked = columns
 	return nil
 }
@@ -221,7 +221,7 @@ func TestColumns(t *testing.T) {
 	if a := c.author.Post(path+"/columns", url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}}); a.Location != path {
 		t.Errorf("chosen: %d to %q", a.Status, a.Location)
 	}
-	want := recipients.Columns{Phone: 0, UID: 1, Values: []recipients.Value{{Name: "nome", Column: 2}}}
+	want := sheet.Columns{Phone: 0, UID: 1, Values: []sheet.Value{{Name: "nome", Column: 2}}}
 	if diff := cmp.Diff(want, c.checked); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
@@ -240,7 +240,7 @@ func TestColumns_TemplateChanged(t *testing.T) {
 	}
 	says(t, c.author.Get(path), http.StatusOK, "In the text: Celular", "In the text: nome")
 	c.author.Post(path+"/columns", url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"0"}, "v1": {"2"}, "was": {"2"}})
-	if diff := cmp.Diff([]recipients.Value{{Name: "Celular", Column: 0}, {Name: "nome", Column: 2}}, c.checked.Values); diff != "" {
+	if diff := cmp.Diff([]sheet.Value{{Name: "Celular", Column: 0}, {Name: "nome", Column: 2}}, c.checked.Values); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
 }

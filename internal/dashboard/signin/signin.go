@@ -17,7 +17,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 // Paths besides web.SignInPath.

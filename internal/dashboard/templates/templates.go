@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dispatch"
@@ -38,7 +38,7 @@ type Store interface {
 // Pages are the pages of templates.
 type Pages struct {
 	Store  Store
-	Keeper *admin.Service
+	Keeper *settings.Service
 	Media  media.Checker
 	// Upload returns an upload field, and allows the page to upload.
 	Upload   func(p *web.Page) (web.Upload, error)

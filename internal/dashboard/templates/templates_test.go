@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/app/adminstore"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
@@ -61,7 +61,7 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 			p.UploadTo("https://bucket.example")
 			return web.Upload{Script: "/upload.js", Path: "/dashboard/media/uploads"}, nil
 		},
-		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: store, Keeper: &admin.Service{Store: adminstore.New(dynamo.New(store.Tables())), Now: clock}, Dispatch: b.calls,
+		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: store, Keeper: &settings.Service{Store: settingsstore.New(dynamo.New(store.Tables())), Now: clock}, Dispatch: b.calls,
 		Once: web.SubmitToken{Forms: store}, Now: clock, LinkURL: linkURL, MediaURL: "https://media.example",
 	}
 	b.Dashboard = webtest.New(t, templates.Area(), pages, clock)

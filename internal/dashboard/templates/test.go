@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 // testForm is the form of a test message.

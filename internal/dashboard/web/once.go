@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"campaign-dispatch/internal/random"
+	"campaign-dispatch/internal/base/random"
 )
 
 // SubmitToken prevents a repeated submission of a form, as by reloading its answer.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
@@ -40,7 +40,7 @@ type Store interface {
 // Pages are the pages of the webhook endpoints.
 type Pages struct {
 	Store  Store
-	Admin  *admin.Service
+	Admin  *settings.Service
 	Poster webhook.Poster
 	Once   web.SubmitToken
 	Now    func() time.Time

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/app/adminstore"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
@@ -50,7 +50,7 @@ func newTenantFixture(tb testing.TB, local bool) tenantFixture {
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
 	})
 	pages := &webhooks.Pages{
-		Store: store, Admin: &admin.Service{Store: adminstore.New(dynamo.New(store.Tables())), Now: clock, LocalWebhooks: local},
+		Store: store, Admin: &settings.Service{Store: settingsstore.New(dynamo.New(store.Tables())), Now: clock, LocalWebhooks: local},
 		Poster: webhook.Poster{HTTP: netguard.Guard{Local: local}.Client(1, time.Minute), Now: time.Now},
 		Once:   web.SubmitToken{Forms: store}, Now: clock,
 	}
@@ -165,8 +165,8 @@ func TestAdd_RacingForms(t *testing.T) {
 		lacks(t, answer, "Your company has 20 endpoints already, the most there may be; those switched off count too.")
 	}
 	kept, err := o.store.Endpoints(t.Context(), o.tenant)
-	if err != nil || made != admin.MaxEndpoints || len(kept) != made {
-		t.Errorf("%d forms made an endpoint, there are %d, %v; want %d", made, len(kept), err, admin.MaxEndpoints)
+	if err != nil || made != settings.MaxEndpoints || len(kept) != made {
+		t.Errorf("%d forms made an endpoint, there are %d, %v; want %d", made, len(kept), err, settings.MaxEndpoints)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 )
 
 // dropped posts a signed event, and returns the status and the number of events counted

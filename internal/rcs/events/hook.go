@@ -17,12 +17,12 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/cache"
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/phone/e164"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/port"
 )
 
 // Agents reads the provider's agents. Agent returns an error that wraps

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"campaign-dispatch/internal/cache"
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
 )

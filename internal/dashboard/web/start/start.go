@@ -8,7 +8,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/port"
 )
 
 // Templates reads a tenant's templates.

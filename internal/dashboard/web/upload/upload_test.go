@@ -16,7 +16,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi/inputerr"
-	"campaign-dispatch/internal/port"
+	"campaign-dispatch/internal/base/port"
 )
 
 const path = web.Root + "/files"

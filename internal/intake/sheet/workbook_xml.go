@@ -1,0 +1,151 @@
+package sheet
+
+import (
+	"cmp"
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"campaign-dispatch/internal/campaign/pattern"
+)
+
+// storage is the file of a workbook.
+type storage struct {
+	ctx  context.Context //nolint:containedctx // io.ReaderAt has no context
+	file io.ReaderAt
+	left int64 // bytes that may be read
+	err  error // of the storage, not of the file's content
+}
+
+func (s *storage) ReadAt(p []byte, offset int64) (int, error) {
+	if offset < 0 { // a damaged list of parts
+		return 0, broken("workbook_damaged")
+	}
+	if s.left -= int64(len(p)); s.left < 0 {
+		return 0, broken("workbook_large")
+	}
+	n, err := s.file.ReadAt(p, offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// fault returns the error of an invalid workbook. Errors of the storage and of the context
+// remain.
+func (s *storage) fault(err error) error {
+	if _, known := errors.AsType[*Error](err); known {
+		return err
+	}
+	if err := cmp.Or(s.err, s.ctx.Err()); err != nil {
+		return err
+	}
+	return broken("workbook_damaged")
+}
+
+// tokens returns the XML tokens of a part of the workbook with at most size bytes.
+func (s *storage) tokens(part io.Reader, size int64) *tokens {
+	limit := &bounded{ctx: s.ctx, r: part, left: size, token: size}
+	return &tokens{xml.NewDecoder(limit), limit}
+}
+
+// bounded refuses to read more than left bytes, or more than token bytes for one token. It
+// ends with the context.
+type bounded struct {
+	ctx         context.Context //nolint:containedctx // io.Reader has no context
+	r           io.Reader
+	left, token int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := b.r.Read(p)
+	b.left, b.token = b.left-int64(n), b.token-int64(n)
+	if b.left < 0 || b.token < 0 {
+		return 0, broken("workbook_large")
+	}
+	return n, err
+}
+
+// tokens reads XML. Otherwise a single text could fill the memory.
+type tokens struct {
+	decoder *xml.Decoder
+	limit   *bounded
+}
+
+func (t *tokens) next() (xml.Token, error) {
+	t.limit.token = maxRecord
+	return t.decoder.RawToken()
+}
+
+// text returns the texts of the elements t up to the end of an element. Phonetic hints are
+// left out.
+func (t *tokens) text(end string) (string, error) {
+	var text strings.Builder
+	inText, hints := false, 0
+	for text.Len() <= maxRecord {
+		token, err := t.next()
+		if err != nil {
+			return "", eofIsDamage(err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			inText = e.Name.Local == "t"
+			if e.Name.Local == "rPh" {
+				hints++
+			}
+		case xml.CharData:
+			if inText && hints == 0 {
+				text.Write(e)
+			}
+		case xml.EndElement:
+			inText = false
+			if e.Name.Local == "rPh" {
+				hints--
+			}
+			if e.Name.Local == end {
+				return unescape(text.String()), nil
+			}
+		}
+	}
+	return "", broken("workbook_large")
+}
+
+// escape matches a character that XML cannot hold, as workbooks write it: _x000D_ for a
+// carriage return.
+var escape = pattern.AtFirstUse(`_x([0-9A-Fa-f]{4})_`)
+
+func unescape(text string) string {
+	if !strings.Contains(text, "_x") {
+		return text
+	}
+	return escape().ReplaceAllStringFunc(text, func(match string) string {
+		code, _ := strconv.ParseUint(match[len("_x"):len(match)-1], 16, 16)
+		if unicode.IsControl(rune(code)) && !unicode.IsSpace(rune(code)) {
+			return ""
+		}
+		return string(rune(code))
+	})
+}
+
+func eofIsDamage(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func attribute(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name && a.Name.Space == "" {
+			return a.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,197 @@
+// Package recount corrects the counts of days from the ledgers. A function that ends between
+// writing a ledger and counting loses the count.
+package recount
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/base/retry"
+)
+
+// Store reads campaigns, and reads and writes the counts of days.
+type Store interface {
+	Tenants(ctx context.Context) ([]campaign.Tenant, error)
+	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
+	// Standings returns the summaries of at most 50 campaigns.
+	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
+	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error)
+	// SetDay replaces a day if its version is the one that was read.
+	SetDay(ctx context.Context, tenant string, d campaign.Day) (bool, error)
+}
+
+// Recounter recounts the days of the tenants.
+type Recounter struct {
+	Store Store
+	Now   func() time.Time
+}
+
+const (
+	// every is the time between two recounts of a tenant, in minutes.
+	every = 6 * 60
+	// recentDays is the number of days of a recount, today included. All messages of an earlier
+	// day have final outcomes.
+	recentDays = 5
+	// scheduledWithin is the maximum time from a campaign's creation to its batches' due time.
+	scheduledWithin = 366 * 24 * time.Hour
+	// maxCampaigns is the maximum number of listed campaigns. The days of a tenant with more
+	// are not recounted.
+	maxCampaigns = 50_000
+	// chunk is the number of campaigns read at once.
+	chunk = 50
+	// atOnce is the number of campaigns read concurrently.
+	atOnce = 8
+	// margin is the time reserved for the end of a call.
+	margin = 5 * time.Second
+)
+
+// Recount recounts the tenants whose turn is in this minute, until shortly before the end of
+// ctx. A failed recount is logged and repeated at the next turn.
+func (r *Recounter) Recount(ctx context.Context) error {
+	ctx, cancel := retry.WithMargin(ctx, margin)
+	defer cancel()
+	tenants, err := r.Store.Tenants(ctx)
+	if err != nil {
+		return fmt.Errorf("recount: %w", err)
+	}
+	minute := r.Now().Unix() / 60
+	for _, t := range tenants {
+		if minute%every != turn(t.ID) {
+			continue
+		}
+		if err := r.Tenant(ctx, t.ID); err != nil {
+			slog.WarnContext(ctx, "recounting results failed; the next turn repeats it", "tenant", t.ID, "error", err)
+		}
+	}
+	return nil
+}
+
+// turn returns the minute in which a tenant is recounted.
+func turn(tenant string) int64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(tenant))
+	return int64(h.Sum32() % every)
+}
+
+// Tenant recounts the recent days of a tenant: it sets those whose counts differ from the ledgers.
+func (r *Recounter) Tenant(ctx context.Context, tenant string) error {
+	from := r.Now().AddDate(0, 0, 1-recentDays)
+	first, last := localtime.Day(from), localtime.Day(r.Now())
+	campaigns, err := r.campaigns(ctx, tenant, from)
+	if err != nil || len(campaigns) == 0 {
+		return err
+	}
+	stored, err := r.Store.Days(ctx, tenant, first, last) // before the ledgers, see SetDay
+	if err != nil {
+		return err
+	}
+	counts, err := r.count(ctx, campaigns, first, last)
+	if err != nil {
+		return err
+	}
+	for _, d := range stored {
+		counts[d.Date] = counts[d.Date].Plus(campaign.DayCounts{OptedOut: d.OptedOut})
+	}
+	return r.set(ctx, tenant, stored, counts)
+}
+
+// campaigns lists the campaigns whose batches may be due from an instant on, without tests.
+func (r *Recounter) campaigns(ctx context.Context, tenant string, from time.Time) (found []campaign.ID, err error) {
+	after := ""
+	for range maxCampaigns / chunk {
+		listed, err := r.Store.ListCampaigns(ctx, tenant, after, chunk)
+		if err != nil {
+			return nil, err
+		}
+		some, err := r.mayBeDue(ctx, tenant, listed, from)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+		if len(listed) < chunk || listed[chunk-1].CreatedAt.Before(from.Add(-scheduledWithin)) {
+			return found, nil
+		}
+		after = listed[chunk-1].Cursor
+	}
+	return nil, fmt.Errorf("tenant %s has more than %d campaigns", tenant, maxCampaigns)
+}
+
+// mayBeDue returns the campaigns that were created from the day of an instant on, or that have a
+// schedule.
+func (r *Recounter) mayBeDue(ctx context.Context, tenant string, listed []campaign.Listed, from time.Time) (found []campaign.ID, err error) {
+	var earlier []string
+	for _, c := range listed {
+		switch {
+		case c.Test:
+		case localtime.Day(c.CreatedAt) >= localtime.Day(from):
+			found = append(found, c.ID)
+		default:
+			earlier = append(earlier, c.CampaignID)
+		}
+	}
+	standings, err := r.Store.Standings(ctx, tenant, earlier)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range earlier {
+		if standings[id].Scheduled || standings[id].Batches > 1 {
+			found = append(found, campaign.ID{Tenant: tenant, CampaignID: id})
+		}
+	}
+	return found, nil
+}
+
+// count returns the counts of the campaigns' batches by day.
+func (r *Recounter) count(ctx context.Context, campaigns []campaign.ID, first, last string) (map[string]campaign.DayCounts, error) {
+	counts, mu := map[string]campaign.DayCounts{}, sync.Mutex{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for _, id := range campaigns {
+		group.Go(func() error {
+			c, err := r.Store.Overview(ctx, id)
+			if errors.Is(err, campaign.ErrNotFound) { // deleted meanwhile
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for date, of := range c.DayCounts() {
+				if first <= date && date <= last {
+					counts[date] = counts[date].Plus(of)
+				}
+			}
+			return nil
+		})
+	}
+	return counts, group.Wait()
+}
+
+// set writes the days whose counts differ from the stored ones. A day that changed meanwhile
+// is left to the next recount.
+func (r *Recounter) set(ctx context.Context, tenant string, stored []campaign.Day, counts map[string]campaign.DayCounts) error {
+	was := map[string]campaign.Day{}
+	for _, d := range stored {
+		was[d.Date] = d
+	}
+	for date, c := range counts {
+		if was[date].DayCounts == c {
+			continue
+		}
+		if _, err := r.Store.SetDay(ctx, tenant, campaign.Day{Date: date, DayCounts: c, Version: was[date].Version}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

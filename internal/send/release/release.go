@@ -1,0 +1,136 @@
+// Package release schedules the release of accepted batches and queues the frames of due
+// batches.
+package release
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/base/port"
+)
+
+// Store reads and updates batches.
+type Store interface {
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error)
+	EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
+}
+
+// Releaser releases batches. Tasks can be repeated. After a crash, the task's next receive
+// resumes; frames queued twice are sent once.
+type Releaser struct {
+	Store    Store
+	Frames   port.BatchQueue
+	Releases port.Queue
+	// SweepAfter is the time until sweep checks a released batch.
+	SweepAfter time.Duration
+	Now        func() time.Time
+}
+
+// maxRequeueDelay is the maximum delay of SQS. A task that is early by at most this time is
+// requeued. Other early batches are released by sweep.
+const maxRequeueDelay = 15 * time.Minute
+
+// unmovedDelay is the time until the next attempt to release a due batch without the due time
+// of its rescheduled campaign.
+const unmovedDelay = 30 * time.Second
+
+// Handle releases the batches of the tasks. It returns an error by position for each task
+// to retry.
+func (r Releaser) Handle(ctx context.Context, tasks []campaign.ReleaseTask) []error {
+	errs := make([]error, len(tasks))
+	for i, task := range tasks {
+		errs[i] = r.release(ctx, task)
+	}
+	return errs
+}
+
+func (r Releaser) release(ctx context.Context, task campaign.ReleaseTask) error {
+	b, err := r.Store.Batch(ctx, task.BatchRef)
+	if errors.Is(err, campaign.ErrNotFound) {
+		slog.WarnContext(ctx, "task ignored: batch not found", "campaign_id", task.CampaignID, "batch_id", task.BatchID)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	if b.State == campaign.BatchPending {
+		wait := b.Due.Sub(r.Now())
+		if b.Unmoved { // its row changes first
+			wait = max(wait, unmovedDelay)
+		}
+		if wait > 0 {
+			return r.holdBack(ctx, task, wait)
+		}
+		if b, err = r.start(ctx, b); err != nil {
+			return fmt.Errorf("release: %w", err)
+		}
+	}
+	if b.State != campaign.BatchReleasing {
+		return nil // already released, cancelled, or rescheduled
+	}
+	return r.queueFrames(ctx, b)
+}
+
+// holdBack requeues the task until its batch is due.
+func (r Releaser) holdBack(ctx context.Context, task campaign.ReleaseTask, wait time.Duration) error {
+	if wait > maxRequeueDelay {
+		return nil
+	}
+	body, err := json.Marshal(task)
+	if err != nil {
+		return fmt.Errorf("encode release task: %w", err)
+	}
+	// Delays are in whole seconds. Add one, so that the task is not early again.
+	return r.Releases.Send(ctx, task.Tenant, body, min(wait+time.Second, maxRequeueDelay))
+}
+
+// start moves the batch to releasing, with the tenant's current agent. It returns the
+// updated batch, which another call may have released or cancelled.
+func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
+	tenant, err := r.Store.Tenant(ctx, b.Tenant)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return b, err
+	}
+	if tenant.AgentID == "" { // sweep releases the batch once the tenant has one
+		slog.WarnContext(ctx, "batch not released: its tenant has no agent", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID)
+		return b, nil
+	}
+	now := r.Now()
+	started, err := r.Store.StartRelease(ctx, b.BatchRef, tenant.AgentID, now, now.Add(r.SweepAfter))
+	if err != nil {
+		return b, err
+	}
+	if started {
+		b.State, b.AgentID = campaign.BatchReleasing, tenant.AgentID
+		return b, nil
+	}
+	return r.Store.Batch(ctx, b.BatchRef)
+}
+
+func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
+	tasks := make([]campaign.SendTask, b.Frames())
+	for frame := range tasks {
+		tasks[frame] = campaign.SendTask{BatchRef: b.BatchRef, Frame: frame}
+	}
+	bodies, err := campaign.Bodies(tasks)
+	if err != nil {
+		return err
+	}
+	if err := r.Frames.SendAll(ctx, b.Tenant, bodies); err != nil {
+		return fmt.Errorf("queue the frames of batch %s: %w", b.BatchID, err)
+	}
+	ended, err := r.Store.EndRelease(ctx, b.BatchRef, r.Now().Add(r.SweepAfter))
+	if err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	slog.InfoContext(ctx, "batch released", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID,
+		"frames", len(bodies), "messages", b.Accepted, "again", !ended)
+	return nil
+}

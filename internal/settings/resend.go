@@ -1,0 +1,190 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+const (
+	// perResend is the number of dead deliveries read per page.
+	perResend = 100
+	// recentFailures is the number of recent failures searched for waiting deliveries.
+	recentFailures = 500
+)
+
+// ResendDead retries an endpoint's dead deliveries that failed at since or later, from
+// their first attempt, within a minute or two. It returns the number of deliveries,
+// also with an error; if it equals most, there may be more. A delivery that becomes
+// dead again is not retried twice. A delivery holds webhooks of one batch.
+func (d *Service) ResendDead(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
+	if err := d.requireOn(ctx, tenant, id); err != nil {
+		return 0, err
+	}
+	tried := map[campaign.NotifyTask]bool{}
+	for total := 0; ; {
+		tasks, err := d.Store.Deliveries.DeadDeliveries(ctx, tenant, id, since, min(perResend, most-total))
+		if err != nil {
+			return total, err
+		}
+		found := 0
+		for _, t := range tasks {
+			if tried[t] {
+				continue
+			}
+			tried[t] = true
+			ok, err := d.again(ctx, t)
+			if err != nil {
+				return total + found, err
+			}
+			if ok {
+				found++
+			}
+		}
+		if total += found; found == 0 || total >= most {
+			return total, nil
+		}
+	}
+}
+
+// ResendFailed is ResendDead, and also retries deliveries that failed at since or later
+// and wait for their next attempt. A failing endpoint is probed soon, and its waiting
+// deliveries are counted, up to most in all.
+func (d *Service) ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (campaign.Resent, error) {
+	n, err := d.resendFailed(ctx, tenant, id, since, most)
+	if err != nil {
+		return campaign.Resent{Deliveries: n}, err
+	}
+	failing, err := d.ProbeSoon(ctx, tenant, id)
+	if err != nil || !failing {
+		return campaign.Resent{Deliveries: n}, err
+	}
+	parked, err := d.Store.Deliveries.ParkedDeliveries(ctx, tenant, id, most)
+	return campaign.Resent{Waiting: n + len(parked)}, err
+}
+
+func (d *Service) resendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
+	total, err := d.ResendDead(ctx, tenant, id, since, most)
+	if err != nil {
+		return total, err
+	}
+	failures, err := d.Store.Deliveries.Failures(ctx, tenant, id, recentFailures)
+	if err != nil {
+		return total, err
+	}
+	seen := map[campaign.NotifyTask]bool{}
+	for _, f := range failures {
+		if total >= most || f.At.Before(since) {
+			break
+		}
+		if seen[f.Task] {
+			continue
+		}
+		seen[f.Task] = true
+		ok, err := d.again(ctx, f.Task)
+		if err != nil {
+			return total, err
+		}
+		if ok {
+			total++
+		}
+	}
+	return total, nil
+}
+
+// ResendOne posts a webhook that failed at a time again, within a minute or two, even
+// if it was delivered since. The other failed webhooks of its delivery are posted too.
+// A failing endpoint is probed soon; waiting reports that the webhook waits for the
+// probe.
+func (d *Service) ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) (waiting bool, err error) {
+	if err := d.resendOne(ctx, tenant, id, webhookID, at); err != nil {
+		return false, err
+	}
+	return d.ProbeSoon(ctx, tenant, id)
+}
+
+// ProbeSoon schedules a probe of a failing endpoint within a minute or two. It reports
+// whether the endpoint is failing. Its pending deliveries wait for the probe.
+func (d *Service) ProbeSoon(ctx context.Context, tenant, id string) (failing bool, err error) {
+	for range maxRaces {
+		c, err := d.Store.Endpoints.Circuit(ctx, tenant, id)
+		if err != nil || !c.Open() {
+			return false, err
+		}
+		if !c.Next.After(d.Now()) {
+			return true, nil
+		}
+		c.Next = d.Now()
+		if ok, err := d.Store.Endpoints.SaveCircuit(ctx, c); err != nil || ok {
+			return true, err
+		}
+	}
+	return false, fmt.Errorf("probe endpoint %s: %w", id, campaign.ErrLostRace)
+}
+
+func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) error {
+	if err := d.requireOn(ctx, tenant, id); err != nil {
+		return err
+	}
+	f, err := d.Store.Deliveries.Failure(ctx, tenant, id, webhookID, at)
+	if err != nil {
+		return err
+	}
+	alone := d.deliveryOf(f)
+	for _, t := range []campaign.NotifyTask{f.Task, alone.Task()} {
+		if _, err := d.Store.Deliveries.Delivery(ctx, t); !errors.Is(err, campaign.ErrNotFound) {
+			if err == nil {
+				_, err = d.again(ctx, t)
+			}
+			return err
+		}
+	}
+	return d.Store.Deliveries.AddDeliveries(ctx, []campaign.WebhookDelivery{alone})
+}
+
+// deliveryOf returns a delivery of the one webhook that failed.
+func (d *Service) deliveryOf(f campaign.WebhookFailure) campaign.WebhookDelivery {
+	n := campaign.WebhookDelivery{
+		Tenant: f.Tenant, EndpointID: f.EndpointID, Entries: f.Entry, Next: d.Now(), ExpiresAt: d.Now().Add(campaign.FailureLife),
+	}
+	if f.Blob != "" {
+		n.Kind, n.Blob = f.Kind, f.Blob
+	}
+	return n.Identified()
+}
+
+// requireOn returns an error if the tenant has no such endpoint, or if it is disabled.
+func (d *Service) requireOn(ctx context.Context, tenant, id string) error {
+	e, err := d.Store.Endpoints.Endpoint(ctx, tenant, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return noEndpoint(tenant, id)
+	}
+	if err == nil && e.Off() {
+		err = input("endpoint_off", "endpoint %s is disabled: enable it first", id)
+	}
+	return err
+}
+
+// again schedules a dead or waiting delivery for soon; a dead one starts from its first
+// attempt. It reports whether the delivery was dead or waiting.
+func (d *Service) again(ctx context.Context, t campaign.NotifyTask) (bool, error) {
+	read, err := d.Store.Deliveries.Delivery(ctx, t)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && read.Parked {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !read.Dead {
+		if !read.Next.After(d.Now()) {
+			return false, nil
+		}
+		return d.Store.Deliveries.MoveDelivery(ctx, t, read.Next, d.Now())
+	}
+	alive := read
+	alive.Dead, alive.Attempt, alive.Next = false, 0, d.Now()
+	return d.Store.Deliveries.SaveDelivery(ctx, read, alive)
+}

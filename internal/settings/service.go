@@ -1,0 +1,175 @@
+// Package admin implements the operator's commands: agents, templates, credentials,
+// webhook endpoints, dashboard users and pauses.
+package settings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
+	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/base/random"
+)
+
+// Service carries out the operator's commands. Its errors are one line, name the
+// remedy, and contain no secret.
+type Service struct {
+	Store  Store
+	Auth   Auth
+	Keys   Keys
+	People People
+	Now    func() time.Time
+	// Stack is the name of the CloudFormation stack. It is part of the names of the SSM
+	// parameters with the agents' keys.
+	Stack string
+	// Simulator creates an agent for a tenant whose form names none. It is nil except
+	// on a local stack.
+	Simulator Simulator
+	// LocalWebhooks permits webhook endpoints on this machine and over HTTP. It is for
+	// local stacks only.
+	LocalWebhooks bool
+	// LocalPasswords returns a new person's temporary password instead of mailing it.
+	// It is for local stacks only.
+	LocalPasswords bool
+}
+
+// Keys stores the key documents of agents.
+type Keys interface {
+	PutKeyDocument(ctx context.Context, parameter string, document []byte) error
+}
+
+// Simulator is a local provider that creates agents on request.
+type Simulator interface {
+	// KeyDocument returns the key document of an agent's service account.
+	KeyDocument(ctx context.Context, agentID string) ([]byte, error)
+	// RegisterWebhook registers the webhook of an agent.
+	RegisterWebhook(ctx context.Context, a campaign.Agent) error
+}
+
+// Store has the rows of tenants, by subject.
+type Store struct {
+	Tenants    TenantStore
+	Templates  TemplateStore
+	Endpoints  EndpointStore
+	Deliveries DeliveryStore
+}
+
+// Auth writes credentials and ends the sessions of people.
+type Auth interface {
+	CreateCredential(ctx context.Context, c campaign.Credential) error
+	RotateCredential(ctx context.Context, clientID string, secretHash []byte, previousUntil time.Time) error
+	RevokeCredential(ctx context.Context, clientID string) error
+	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
+}
+
+// TenantStore reads and writes tenants with their agents, prices and pauses, and reads their
+// campaigns.
+type TenantStore interface {
+	SaveTenant(ctx context.Context, t campaign.Tenant, use campaign.AgentUse) error
+	SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent, use campaign.AgentUse) error
+	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
+	// BatchAgents returns a campaign whose batches have only their agent and when they were closed.
+	BatchAgents(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	SaveAgent(ctx context.Context, a campaign.Agent) error
+	Agent(ctx context.Context, id string) (campaign.Agent, error)
+	Pause(ctx context.Context, subject string) error
+	Resume(ctx context.Context, subject string) error
+	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
+	SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error
+}
+
+// TemplateStore reads and writes templates.
+type TemplateStore interface {
+	PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
+	// PutTemplateVersion is PutTemplate for the version of t. The error wraps
+	// campaign.ErrLostRace if another version is next.
+	PutTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error)
+	Template(ctx context.Context, id string) (campaign.Template, error)
+}
+
+// EndpointStore reads and writes webhook endpoints and their circuits.
+type EndpointStore interface {
+	// AddEndpoint writes a new endpoint unless its tenant has most endpoints. It
+	// returns the tenant's previous number of endpoints.
+	AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error)
+	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
+	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
+	SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error)
+	RotateEndpoint(ctx context.Context, tenant, id, secret string, previousUntil time.Time) error
+	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
+	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
+	SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
+}
+
+// DeliveryStore reads and writes webhook deliveries, and reads their failures.
+type DeliveryStore interface {
+	DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error)
+	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
+	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
+	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error)
+	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error)
+	SaveDelivery(ctx context.Context, read, n campaign.WebhookDelivery) (bool, error)
+	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
+	AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error
+}
+
+// missing is an error about something that does not exist. It is campaign.ErrNotFound.
+type missing string
+
+func (m missing) Error() string { return string(m) }
+
+func (m missing) Unwrap() error { return campaign.ErrNotFound }
+
+const maxName = 200
+
+func checkName(what, name string) error {
+	switch {
+	case campaign.Blank(name):
+		return input("name_blank", "the %s's name is blank", what)
+	case !utf8.ValidString(name):
+		return input("name_not_text", "the %s's name is not valid UTF-8", what)
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return input("name_not_text", "the %s's name contains a control character: remove it", what)
+	case utf8.RuneCountInString(name) > maxName:
+		return input("name_long", "the %s's name has %d characters: %d at most", what, utf8.RuneCountInString(name), maxName)
+	}
+	return nil
+}
+
+// input returns an error about an invalid input, with its code.
+func input(code, format string, args ...any) error {
+	return &inputerr.Error{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// requireTenant returns an error if the tenant does not exist.
+func (d *Service) requireTenant(ctx context.Context, id string) error {
+	if !tenantID().MatchString(id) {
+		return fmt.Errorf("tenant id %q: %s", shorten(id), tenantIDRule)
+	}
+	_, err := d.Store.Tenants.Tenant(ctx, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return missing("tenant " + id + " does not exist: create it first")
+	}
+	return err
+}
+
+// newSecret returns 256 random bits, URL-safe.
+func newSecret() string { return random.Token(32) }
+
+var uuidForm = pattern.AtFirstUse(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// shorten shortens an input for a one-line error.
+func shorten(s string) string {
+	const most = 60
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}

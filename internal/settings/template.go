@@ -1,0 +1,231 @@
+package settings
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/base/random"
+)
+
+// TemplateForm is a template as an operator enters it: a text or a card.
+type TemplateForm struct {
+	Tenant string
+	// ID is the template to add a version to, or empty for a new template.
+	ID   string
+	Name string // empty keeps the template's name
+	Text string
+	Card []byte // JSON: title, description, mediaUrl and suggestions of a vertical card
+	// Content is the JSON of a content.Content.
+	Content []byte
+	Traffic campaign.Traffic
+}
+
+// SaveTemplate writes a new template, or a new version of one, and returns it. Versions
+// never change: batches keep the version that they were dispatched with.
+func (d *Service) SaveTemplate(ctx context.Context, form TemplateForm) (campaign.Template, error) {
+	t := campaign.Template{Tenant: form.Tenant, ID: strings.ToLower(form.ID), Name: form.Name, Traffic: form.Traffic}
+	t.Text = form.Text
+	if err := readContent(&t, form); err != nil {
+		return t, err
+	}
+	return d.KeepTemplate(ctx, t)
+}
+
+// KeepTemplate is SaveTemplate for a parsed card. It sets Version and CreatedAt.
+func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+	return d.keepTemplate(ctx, t, d.Store.Templates.PutTemplate)
+}
+
+// KeepTemplateVersion is KeepTemplate for the version of t. The error wraps
+// campaign.ErrLostRace if another version is next.
+func (d *Service) KeepTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+	return d.keepTemplate(ctx, t, d.Store.Templates.PutTemplateVersion)
+}
+
+func (d *Service) keepTemplate(ctx context.Context, t campaign.Template, put func(context.Context, campaign.Template) (campaign.Template, error)) (campaign.Template, error) {
+	if err := d.requireTenant(ctx, t.Tenant); err != nil {
+		return t, err
+	}
+	if err := d.identify(ctx, &t); err != nil {
+		return t, err
+	}
+	if err := checkTemplate(t); err != nil {
+		return t, err
+	}
+	return put(ctx, t)
+}
+
+// identify sets the ID of a new template, and a default name. For an existing template
+// it sets the name and checks that the tenant owns it.
+func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
+	if t.ID == "" {
+		t.ID = random.UUID()
+		if t.Name == "" {
+			t.Name = "Template " + t.ID[:8]
+		}
+		return nil
+	}
+	if !uuidForm().MatchString(t.ID) {
+		return fmt.Errorf("template id %q is not a UUID: give the id of a template, or none to make a new one", shorten(t.ID))
+	}
+	current, err := d.Store.Templates.Template(ctx, t.ID)
+	if errors.Is(err, campaign.ErrNotFound) || (err == nil && current.Tenant != t.Tenant) {
+		return missing("tenant " + t.Tenant + " has no template " + t.ID + ": leave out the id to make a new one")
+	}
+	if t.Name == "" {
+		t.Name = current.Name
+	}
+	return err
+}
+
+// plainCard is a vertical card as --card takes it.
+type plainCard struct {
+	Title       string               `json:"title"`
+	Description string               `json:"description"`
+	MediaURL    string               `json:"mediaUrl"`
+	Suggestions []content.Suggestion `json:"suggestions"` // strings are the texts of replies
+}
+
+const (
+	cardShape    = "a JSON object with title, description, mediaUrl and suggestions"
+	contentShape = "a JSON object with text, card, carousel or file, and suggestions"
+)
+
+// readContent reads the form's card or content, if it has one.
+func readContent(t *campaign.Template, form TemplateForm) error {
+	switch given := [3]bool{form.Text != "", len(form.Card) > 0, len(form.Content) > 0}; given {
+	case [3]bool{false, true, false}:
+		return readCard(t, form.Card)
+	case [3]bool{false, false, true}:
+		var c *content.Content
+		if err := readObject("content", contentShape, form.Content, &c); err != nil {
+			return err
+		}
+		t.Content = *c
+	case [3]bool{}, [3]bool{true, false, false}:
+	default:
+		return errors.New("give either a text, a card or a content")
+	}
+	return nil
+}
+
+func readCard(t *campaign.Template, document []byte) error {
+	var card *plainCard
+	if err := readObject("card", cardShape, document, &card); err != nil {
+		return err
+	}
+	t.Card = &content.Card{Title: card.Title, Description: card.Description, Suggestions: card.Suggestions}
+	if card.MediaURL != "" {
+		t.Card.Media = &content.Media{URL: card.MediaURL}
+	}
+	return nil
+}
+
+// readObject reads one JSON object with no other members than those of T.
+func readObject[T any](what, shape string, document []byte, value **T) error {
+	if !utf8.Valid(document) {
+		return errors.New("the " + what + " is not valid UTF-8")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(value); err != nil {
+		return fmt.Errorf("invalid %s, it must be %s: %w", what, shape, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("the " + what + "'s file contains more than one JSON object")
+	}
+	if *value == nil {
+		return errors.New("the " + what + " is null: it must be " + shape)
+	}
+	return nil
+}
+
+// checkTemplate returns the first error of a template.
+func checkTemplate(t campaign.Template) error {
+	for _, flaw := range t.Flaws() {
+		return errors.New(describe(flaw))
+	}
+	return nil
+}
+
+// describe returns a one-line error for a flaw.
+func describe(f content.Flaw) string {
+	what := place(f)
+	switch f.Code {
+	case content.FlawBlank:
+		return blank(f.Part, what)
+	case content.FlawSeveral:
+		return "the template has more than one of text, card, carousel and file: keep one"
+	case content.FlawTooLong:
+		return fmt.Sprintf("%s has %d characters without its variables: %d at most", what, f.Have, f.Most)
+	case content.FlawTooWordy:
+		return fmt.Sprintf("%s has %d characters with its variables: %d at most", what, f.Have, f.Most)
+	case content.FlawTooMany:
+		return fmt.Sprintf("there are %d %s: %d at most", f.Have, plurals[f.Part], f.Most)
+	case content.FlawTooFew:
+		return fmt.Sprintf("there are %d %s: %d at least", f.Have, plurals[f.Part], f.Most)
+	case content.FlawBraces:
+		return what + " contains {{ or }} outside a variable: write {{name}} with letters, digits and . _ - only"
+	case content.FlawNotHTTPS:
+		return what + " is not a URL that starts with https://"
+	case content.FlawControl:
+		return what + " contains NUL or another control character: remove it"
+	case content.FlawEncoding:
+		return what + " is not valid UTF-8"
+	case content.FlawUnknown:
+		return what + " is not one of the known values"
+	case content.FlawMixed:
+		return "the cards of a carousel have media of different heights: use one height"
+	case content.FlawInvalid:
+		return what + " is invalid"
+	case content.FlawUnusable:
+		return what + " cannot be fetched: " + f.Detail
+	}
+	return what + " cannot be used"
+}
+
+// place names the field of a flaw, such as "suggestion 2 of card 1".
+func place(f content.Flaw) string {
+	what := "the " + parts[f.Part]
+	if f.Part == content.PartSuggestion && f.Suggestion > 0 {
+		what = fmt.Sprintf("suggestion %d", f.Suggestion)
+	} else if f.Suggestion > 0 {
+		what += fmt.Sprintf(" of suggestion %d", f.Suggestion)
+	}
+	if f.Card > 0 {
+		what += fmt.Sprintf(" of card %d", f.Card)
+	}
+	return what
+}
+
+func blank(part content.Part, what string) string {
+	switch part { //nolint:exhaustive // no other part has a text of its own
+	case content.PartText:
+		return "the template is blank: give it a text, a card, a carousel or a file"
+	case content.PartCard:
+		return what + " is blank: give it a title, a description or media"
+	}
+	return what + " is blank"
+}
+
+var parts = map[content.Part]string{
+	campaign.PartName: "template's name", campaign.PartVariables: "variable", campaign.PartTraffic: "traffic",
+	content.PartContent: "content", content.PartText: "text", content.PartCard: "card", content.PartTitle: "title",
+	content.PartDescription: "description", content.PartMedia: "media URL", content.PartThumbnail: "thumbnail URL",
+	content.PartHeight: "media height", content.PartWidth: "carousel width", content.PartFile: "file URL",
+	content.PartSuggestion: "suggestion", content.PartURL: "URL", content.PartWebview: "webview", content.PartPhone: "phone number",
+	content.PartLocation: "location", content.PartLabel: "location's label", content.PartQuery: "location's query",
+	content.PartEventTitle: "event's title", content.PartEventText: "event's description", content.PartEventDuration: "event's end",
+}
+
+var plurals = map[content.Part]string{
+	content.PartCards: "cards", content.PartSuggestion: "suggestions", campaign.PartVariables: "variables",
+}

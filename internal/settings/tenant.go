@@ -1,0 +1,237 @@
+package settings
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
+)
+
+// KeepRate leaves an agent's rate unchanged. A new agent then has no limit.
+const KeepRate = -1
+
+// maxKeyDocument is the maximum size of an SSM parameter in bytes.
+const maxKeyDocument = 8 << 10
+
+const maxRate = 100_000
+
+var (
+	tenantID = pattern.AtFirstUse(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	agentID  = pattern.AtFirstUse(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+)
+
+const (
+	tenantIDRule = "use 1 to 63 lower-case letters, digits and hyphens, a letter or digit first"
+	agentIDRule  = "use 1 to 100 letters, digits and . _ -, a letter or digit first"
+)
+
+// AgentForm is an agent as an operator enters it.
+type AgentForm struct {
+	ID string
+	// KeyDocument is the JSON key of the agent's service account. If it is empty, an
+	// existing agent keeps its key.
+	KeyDocument []byte
+	// WebhookToken signs the provider's webhooks. If it is empty, an existing agent
+	// keeps its token and a new one gets a random token.
+	WebhookToken string
+	Rate         int // maximum messages per second, 0 for no limit, or KeepRate
+}
+
+// SavedAgent is an agent after it was saved.
+type SavedAgent struct {
+	campaign.Agent
+	Created bool
+	// TokenMade reports that the webhook token was generated and must be set at the
+	// provider.
+	TokenMade bool
+}
+
+// TenantForm is a tenant as an operator enters it. An existing tenant keeps the fields
+// that are empty. An agent with only an ID (and KeepRate) must exist and is not
+// changed.
+type TenantForm struct {
+	ID    string
+	Name  string // default for a new tenant: its ID
+	Agent AgentForm
+}
+
+// SavedTenant is a tenant after it was saved, with its agent.
+type SavedTenant struct {
+	campaign.Tenant
+	Created bool
+	Agent   SavedAgent
+}
+
+// SaveTenant creates or changes a tenant and its agent. Fields that the form leaves
+// empty do not change. An agent belongs to one tenant: if another tenant owns it,
+// nothing is changed.
+func (d *Service) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant, error) {
+	if !tenantID().MatchString(form.ID) {
+		return SavedTenant{}, fmt.Errorf("tenant id %q: %s", shorten(form.ID), tenantIDRule)
+	}
+	old, err := d.Store.Tenants.Tenant(ctx, form.ID)
+	created := errors.Is(err, campaign.ErrNotFound)
+	if err != nil && !created {
+		return SavedTenant{}, err
+	}
+	form.Name = cmp.Or(form.Name, old.Name, form.ID)
+	if err := checkName("tenant", form.Name); err != nil {
+		return SavedTenant{}, err
+	}
+	form.Agent.ID = cmp.Or(form.Agent.ID, old.AgentID)
+	simulated := form.ID + "-agent"
+	switch {
+	case d.Simulator != nil && (form.Agent.ID == "" || form.Agent.ID == simulated):
+		form.Agent.ID = simulated
+		return d.saveSimulated(ctx, form, created)
+	case form.Agent.ID == "":
+		return SavedTenant{}, errors.New("a new tenant needs an agent: give its id")
+	}
+	return d.saveTenant(ctx, form, created)
+}
+
+func (d *Service) saveTenant(ctx context.Context, form TenantForm, created bool) (SavedTenant, error) {
+	agent, changed, err := d.prepareAgent(ctx, form.Agent)
+	if err != nil {
+		return SavedTenant{}, err
+	}
+	saved := SavedTenant{Tenant: campaign.Tenant{ID: form.ID, Name: form.Name, AgentID: agent.ID}, Created: created, Agent: agent}
+	if !changed {
+		return saved, d.Store.Tenants.SaveTenant(ctx, saved.Tenant, d.AgentUse)
+	}
+	if err := d.Store.Tenants.SaveTenantAndAgent(ctx, saved.Tenant, agent.Agent, d.AgentUse); err != nil {
+		return SavedTenant{}, err
+	}
+	if err := d.putKey(ctx, agent.Agent, form.Agent.KeyDocument); err != nil {
+		return SavedTenant{}, fmt.Errorf("the tenant was saved, but not its agent's key; run the command again: %w", err)
+	}
+	return saved, nil
+}
+
+// saveSimulated is saveTenant for an agent at the simulator. It creates a new agent
+// there and registers its webhook.
+func (d *Service) saveSimulated(ctx context.Context, form TenantForm, created bool) (SavedTenant, error) {
+	_, err := d.Store.Tenants.Agent(ctx, form.Agent.ID)
+	if errors.Is(err, campaign.ErrNotFound) && len(form.Agent.KeyDocument) == 0 {
+		form.Agent.KeyDocument, err = d.Simulator.KeyDocument(ctx, form.Agent.ID)
+	}
+	if err != nil {
+		return SavedTenant{}, err
+	}
+	saved, err := d.saveTenant(ctx, form, created)
+	if err != nil {
+		return saved, err
+	}
+	if err := d.Simulator.RegisterWebhook(ctx, saved.Agent.Agent); err != nil {
+		return saved, fmt.Errorf("the tenant was saved, but its webhook was not registered at the simulator; run the command again: %w", err)
+	}
+	return saved, nil
+}
+
+// SaveAgent creates or changes an agent. Fields that the form leaves empty do not
+// change. The key document is stored in an encrypted SSM parameter.
+func (d *Service) SaveAgent(ctx context.Context, form AgentForm) (SavedAgent, error) {
+	saved, changed, err := d.prepareAgent(ctx, form)
+	if err != nil || !changed {
+		return saved, err
+	}
+	if err := d.putKey(ctx, saved.Agent, form.KeyDocument); err != nil {
+		return SavedAgent{}, err
+	}
+	return saved, d.Store.Tenants.SaveAgent(ctx, saved.Agent)
+}
+
+// prepareAgent returns the agent to save, and whether it differs from the stored one.
+func (d *Service) prepareAgent(ctx context.Context, form AgentForm) (saved SavedAgent, changed bool, err error) {
+	if err := d.checkAgent(form); err != nil {
+		return SavedAgent{}, false, err
+	}
+	old, err := d.Store.Tenants.Agent(ctx, form.ID)
+	created := errors.Is(err, campaign.ErrNotFound)
+	if err != nil && !created {
+		return SavedAgent{}, false, err
+	}
+	if created && len(form.KeyDocument) == 0 {
+		return SavedAgent{}, false, fmt.Errorf("agent %s is new: give the key file of its service account", form.ID)
+	}
+	saved = d.merge(old, form)
+	saved.Created = created
+	return saved, created || saved.Agent != old || len(form.KeyDocument) > 0, nil
+}
+
+func (d *Service) putKey(ctx context.Context, a campaign.Agent, document []byte) error {
+	if len(document) == 0 {
+		return nil
+	}
+	return d.Keys.PutKeyDocument(ctx, a.KeyParameter, document)
+}
+
+func (d *Service) checkAgent(form AgentForm) error {
+	if !agentID().MatchString(form.ID) {
+		return fmt.Errorf("agent id %q: %s", shorten(form.ID), agentIDRule)
+	}
+	if form.Rate < KeepRate || form.Rate > maxRate {
+		return fmt.Errorf("rate %d: use 1 to %d messages per second, or 0 for no limit", form.Rate, maxRate)
+	}
+	if len(form.KeyDocument) == 0 {
+		return nil
+	}
+	if d.Stack == "" {
+		return errors.New("the stack's name is unknown, so the key cannot be stored: set STACK_NAME")
+	}
+	return checkKey(form.KeyDocument)
+}
+
+// merge returns old, which is zero for a new agent, with the fields of the form.
+func (d *Service) merge(old campaign.Agent, form AgentForm) SavedAgent {
+	a := old
+	a.ID = form.ID
+	if len(form.KeyDocument) > 0 {
+		a.KeyParameter = "/campaign-dispatch/" + d.Stack + "/agents/" + form.ID
+	}
+	if form.Rate != KeepRate {
+		a.Rate = form.Rate
+	}
+	if form.WebhookToken != "" {
+		a.WebhookToken = form.WebhookToken
+	}
+	if a.WebhookToken != "" {
+		return SavedAgent{Agent: a}
+	}
+	a.WebhookToken = newSecret()
+	return SavedAgent{Agent: a, TokenMade: true}
+}
+
+// checkKey validates a service account's key document. The error contains nothing of
+// it.
+func checkKey(document []byte) error {
+	var key struct {
+		Type       string `json:"type"`
+		Email      string `json:"client_email"`
+		PrivateKey string `json:"private_key"`
+		TokenURI   string `json:"token_uri"`
+	}
+	if len(document) > maxKeyDocument {
+		return fmt.Errorf("the key file has %d bytes: %d at most", len(document), maxKeyDocument)
+	}
+	if json.Unmarshal(document, &key) != nil {
+		return errors.New("the key file is not JSON: give the key file that Google Cloud created for the service account")
+	}
+	if key.Type != "service_account" {
+		return errors.New(`the key file's type is not "service_account": give the key file of a service account`)
+	}
+	if block, _ := pem.Decode([]byte(key.PrivateKey)); block == nil {
+		return errors.New("the key file's private_key is not in PEM form: download the key again")
+	}
+	address, err := url.Parse(key.TokenURI)
+	if err != nil || address.Host == "" || key.Email == "" {
+		return errors.New("the key file has no client_email or token_uri: download the key again")
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+// Package bill prints the metered cost by function and service.
+package bill
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"campaign-dispatch/localstack/lab/metering"
+)
+
+// Bill is the cost of messages in US dollars, compared with a baseline design.
+type Bill struct {
+	Metered
+
+	Prices      metering.Prices `json:"prices"`
+	Other       metering.Prices `json:"otherPrices"` // prices of another region
+	Beside      []Line          `json:"beside"`      // lines outside the sums
+	Idle        []Idle          `json:"idle"`        // cost of a month without messages
+	OtherIdle   []Idle          `json:"otherIdle"`
+	Assumptions []string        `json:"assumptions"`
+}
+
+// Shape is the cost of messages whose events arrive in one order.
+type Shape struct {
+	Name       string `json:"name"`
+	Conditions string `json:"conditions"`
+	Lines      []Line `json:"functions"`
+}
+
+// Sum returns the sum of the lines.
+func (s Shape) Sum() Line { return Sum(s.Name, s.Lines) }
+
+// Dollars returns the cost of a million messages.
+func (s Shape) Dollars(p metering.Prices) float64 { return s.Sum().Units.Dollars(p.Units) }
+
+// Line is the use of a function.
+type Line struct {
+	Function string         `json:"function"`
+	Units    metering.Units `json:"units"` // per million messages
+}
+
+// Million is the number of messages that a line covers.
+const Million = 1_000_000
+
+// services are the columns of the table.
+var services = []struct {
+	name string
+	of   func(u metering.Units) metering.Units
+}{
+	{"Lambda", func(u metering.Units) metering.Units {
+		return metering.Units{Invocations: u.Invocations, GBSeconds: u.GBSeconds}
+	}},
+	{"table writes", func(u metering.Units) metering.Units { return metering.Units{Writes: u.Writes} }},
+	{"index writes", func(u metering.Units) metering.Units { return metering.Units{IndexWrites: u.IndexWrites} }},
+	{"reads", func(u metering.Units) metering.Units { return metering.Units{Reads: u.Reads} }},
+	{"SQS", func(u metering.Units) metering.Units { return metering.Units{SQSRequests: u.SQSRequests} }},
+	{"S3", func(u metering.Units) metering.Units { return metering.Units{Puts: u.Puts, Gets: u.Gets} }},
+	{"API Gateway", func(u metering.Units) metering.Units { return metering.Units{APICalls: u.APICalls} }},
+	{"logs", func(u metering.Units) metering.Units { return metering.Units{LogGB: u.LogGB} }},
+	{"KMS, Scheduler", func(u metering.Units) metering.Units {
+		return metering.Units{KMSRequests: u.KMSRequests, KMSSignatures: u.KMSSignatures, Schedules: u.Schedules}
+	}},
+}
+
+// Sum returns a line with the sum of the lines.
+func Sum(name string, lines []Line) Line {
+	sum := Line{Function: name}
+	for _, l := range lines {
+		sum.Units.Add(l.Units)
+	}
+	return sum
+}
+
+// way is the order of the functions that handle a message. Other functions precede
+// notify.
+var way = []string{"token", "dispatch", "release", "send", "events", "outcomes", "feed", "", "notify"}
+
+func place(function string) int {
+	if at := slices.Index(way, function); at >= 0 {
+		return at
+	}
+	return slices.Index(way, "")
+}
+
+// Merge adds the lines of each function and sorts them by way.
+func Merge(some ...[]Line) (merged []Line) {
+	for _, l := range slices.Concat(some...) {
+		at := slices.IndexFunc(merged, func(m Line) bool { return m.Function == l.Function })
+		if at < 0 {
+			merged = append(merged, l)
+			continue
+		}
+		merged[at].Units.Add(l.Units)
+	}
+	slices.SortStableFunc(merged, func(a, b Line) int {
+		return cmp.Or(cmp.Compare(place(a.Function), place(b.Function)), strings.Compare(a.Function, b.Function))
+	})
+	return merged
+}
+
+// Print prints a table of the shapes, the idle cost and the assumptions.
+func (b Bill) Print(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(table, "dollars per million messages\tcalls\t")
+	for _, s := range services {
+		fmt.Fprint(table, s.name, "\t")
+	}
+	fmt.Fprintf(table, "%s\t%s\tof that in %s\t\n", b.Prices.Region, b.Other.Region, b.Prices.Region)
+	for _, s := range b.Shapes {
+		b.lines(table, s.Lines, s.Sum())
+	}
+	b.lines(table, b.Naive, Sum("the baseline design", b.Naive))
+	b.lines(table, nil, b.Beside...)
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("print the table: %w", err)
+	}
+	fmt.Fprintln(w)
+	for _, s := range b.Shapes {
+		fmt.Fprintf(w, "%s: %s\n", s.Name, s.Conditions)
+	}
+	if len(b.Other.NotFound) > 0 {
+		fmt.Fprintf(w, "+: excluded in %s, because their prices were not found: %s; the next column has the cost of the rest in %s\n",
+			b.Other.Region, strings.Join(b.Other.NotFound, ", "), b.Prices.Region)
+	}
+	printIdle(w, b.Prices, b.Idle)
+	printIdle(w, b.Other, b.OtherIdle)
+	for _, a := range b.Assumptions {
+		fmt.Fprintln(w, "-", a)
+	}
+	return nil
+}
+
+func (b Bill) lines(w io.Writer, lines []Line, more ...Line) {
+	for _, l := range slices.Concat(lines, more) {
+		fmt.Fprintf(w, "%s\t%s\t", l.Function, strconv.FormatFloat(l.Units.Invocations, 'f', 0, 64))
+		for _, s := range services {
+			fmt.Fprint(w, dollars(s.of(l.Units).Dollars(b.Prices.Units)), "\t")
+		}
+		other := dollars(l.Units.Dollars(b.Other.Units))
+		if len(b.Other.Unpriced(l.Units)) > 0 {
+			other += "+"
+		}
+		same := l.Units.Without(b.Other.NotFound).Dollars(b.Prices.Units)
+		fmt.Fprintf(w, "%s\t%s\t%s\t\n", dollars(l.Units.Dollars(b.Prices.Units)), other, dollars(same))
+	}
+	fmt.Fprint(w, strings.Repeat("\t", len(services)+5), "\n")
+}
+
+// dollars formats an amount. 0 is empty.
+func dollars(d float64) string {
+	if d == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", d)
+}
+
+func printIdle(w io.Writer, p metering.Prices, idle []Idle) {
+	month, parts := 0.0, make([]string, len(idle))
+	for n, i := range idle {
+		month += i.Dollars
+		parts[n] = fmt.Sprintf("%s %.2f", i.What, i.Dollars)
+	}
+	const hours = 30 * 24
+	fmt.Fprintf(w, "Without messages in %s: %.2f dollars a month, %.4f an hour (%s)", p.Region, month, month/hours, strings.Join(parts, ", "))
+	if unpriced := unpricedOf(idle); len(unpriced) > 0 {
+		fmt.Fprintf(w, ", without %s, whose prices were not found", strings.Join(unpriced, ", "))
+	}
+	fmt.Fprintln(w, ".")
+}
+
+func unpricedOf(idle []Idle) (names []string) {
+	for _, i := range idle {
+		names = append(names, i.Unpriced...)
+	}
+	return names
+}
+
+// Write writes the bill to a file as JSON.
+func (b Bill) Write(path string) error {
+	text, err := json.MarshalIndent(b, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the bill: %w", err)
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o600)
+}

@@ -1,0 +1,105 @@
+package bill
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+
+	"campaign-dispatch/localstack/lab/metering"
+	"campaign-dispatch/localstack/template"
+)
+
+// Idle is a cost that occurs without messages.
+type Idle struct {
+	What    string  `json:"what"`
+	Count   float64 `json:"count"`
+	Dollars float64 `json:"dollars"` // for 30 days
+	// Unpriced are the units without a known price. Dollars excludes them.
+	Unpriced []string `json:"unpriced,omitempty"`
+}
+
+// Resources counts the resources of a template with a monthly cost.
+type Resources struct {
+	Keys, AlarmMetrics, Dashboards int
+	Queues                         int // queues with a function
+	Sweeps                         int // schedules of functions, once a minute each
+}
+
+// rotation is the condition of keys that replace others, or exist for hours only.
+const rotation = "KeyBExists"
+
+// CountResources counts the resources of a template file. An alarm on an expression
+// counts as the number of its metrics.
+func CountResources(path string) (r Resources, err error) {
+	text, err := template.Read(path)
+	if err != nil {
+		return r, err
+	}
+	var stack struct {
+		Resources map[string]struct {
+			Type       string `yaml:"Type"`
+			Condition  string `yaml:"Condition"`
+			Properties struct {
+				Metrics []struct {
+					MetricStat *yaml.Node `yaml:"MetricStat"`
+				} `yaml:"Metrics"`
+				Events map[string]struct {
+					Type string `yaml:"Type"`
+				} `yaml:"Events"`
+			} `yaml:"Properties"`
+		} `yaml:"Resources"`
+	}
+	if err := yaml.Unmarshal(text, &stack); err != nil {
+		return r, fmt.Errorf("read the template: %w", err)
+	}
+	for _, resource := range stack.Resources {
+		switch resource.Type {
+		case "AWS::KMS::Key":
+			if resource.Condition != rotation {
+				r.Keys++
+			}
+		case "AWS::CloudWatch::Dashboard":
+			r.Dashboards++
+		case "AWS::CloudWatch::Alarm":
+			metrics := 0
+			for _, m := range resource.Properties.Metrics {
+				if m.MetricStat != nil {
+					metrics++
+				}
+			}
+			r.AlarmMetrics += max(metrics, 1)
+		case "AWS::Serverless::Function":
+			for _, e := range resource.Properties.Events {
+				switch e.Type {
+				case "SQS":
+					r.Queues++
+				case "Schedule":
+					r.Sweeps++
+				}
+			}
+		}
+	}
+	return r, nil
+}
+
+// Month returns the cost of the resources in 30 days without messages. sweep is the use
+// of one call of the sweep function.
+func (r Resources) Month(p metering.Prices, sweep metering.Units) []Idle {
+	const (
+		minutes = 30 * 24 * 60
+		pollers = 5 // Lambda's pollers of a queue, with a long poll of 20 seconds each
+		asked   = 3 // polls per minute
+	)
+	sweeps := float64(r.Sweeps * minutes)
+	polls := float64(r.Queues * pollers * asked * minutes)
+	idle := func(what string, count int, price float64) Idle {
+		return Idle{What: fmt.Sprintf(what, count), Count: float64(count), Dollars: float64(count) * price}
+	}
+	return []Idle{
+		idle("%d keys", r.Keys, p.KMSKeyMonths),
+		idle("%d metrics of alarms", r.AlarmMetrics, p.AlarmMetricMonths),
+		idle("%d dashboard", r.Dashboards, p.DashboardMonths),
+		{fmt.Sprintf("runs of %d parts of sweep", r.Sweeps), sweeps, sweep.Times(sweeps).Dollars(p.Units), p.Unpriced(sweep)},
+		{fmt.Sprintf("polls of %d queues", r.Queues), polls, metering.Units{SQSRequests: polls}.Dollars(p.Units), nil},
+	}
+}

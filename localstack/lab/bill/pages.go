@@ -1,0 +1,251 @@
+package bill
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"campaign-dispatch/localstack/lab/metering"
+)
+
+// figures are the costs that README.md and docs/proofs.md publish.
+type figures struct {
+	prices, other                 metering.Prices
+	usual, oneEndpoint, worstCase Metered
+	resources                     Resources
+}
+
+// Pages returns README.md and docs/proofs.md in a project's folder with the costs that follow
+// from the last metered units, the kept prices and the resources of the template. The keys
+// are their paths.
+func Pages(root string) (map[string]string, error) {
+	f, err := published(root)
+	if err != nil {
+		return nil, err
+	}
+	pages := map[string]string{}
+	for name, fill := range map[string]func(string) (string, error){"README.md": f.inREADME, "docs/proofs.md": f.inProofs} {
+		path := filepath.Join(root, name)
+		text, err := os.ReadFile(path) //nolint:gosec // a file of the project
+		if err == nil {
+			pages[path], err = fill(string(text))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("write the costs in %s: %w", path, err)
+		}
+	}
+	return pages, nil
+}
+
+func published(root string) (f figures, err error) {
+	var failures [6]error
+	f.prices, failures[0] = metering.PriceList(metering.Virginia)
+	f.other, failures[1] = metering.PriceList(metering.SaoPaulo)
+	f.usual, failures[2] = last(root, Usual)
+	f.oneEndpoint, failures[3] = last(root, OneEndpoint)
+	f.worstCase, failures[4] = last(root, WorstCase)
+	f.resources, failures[5] = CountResources(filepath.Join(root, "template.yaml"))
+	return f, errors.Join(failures[:]...)
+}
+
+// shapes are the names of the shapes, in the order of the table's columns.
+var shapes = []string{"clustered", "a day's mix", "interleaved"}
+
+// step is a row of the table with its functions.
+type step struct {
+	label     string
+	functions []string
+}
+
+// steps are the first rows of the table. Another function has a row of its own.
+var steps = []step{
+	{"accepting them: token, dispatch", []string{"token", "dispatch"}},
+	{"sending them: release, send", []string{"release", "send"}},
+	{"taking their events: events", []string{"events"}},
+	{"recording the events: outcomes", []string{"outcomes"}},
+	{"the stream feeder: feed", []string{"feed"}},
+	{"notify tasks: notify", []string{"notify"}},
+}
+
+// parts are the rows of the table with the columns of services of each.
+var parts = []struct {
+	label    string
+	services []string
+}{
+	{"DynamoDB: writes of tables", []string{"table writes"}},
+	{"DynamoDB: writes of indexes", []string{"index writes"}},
+	{"DynamoDB: reads", []string{"reads"}},
+	{"S3", []string{"S3"}},
+	{"SQS", []string{"SQS"}},
+	{"Lambda", []string{"Lambda"}},
+	{"the API, logs, keys and schedules", []string{"API Gateway", "logs", "KMS, Scheduler"}},
+}
+
+// The first cells of the tables.
+const (
+	costHeader  = "| dollars per million messages |"
+	otherHeader = "| dollars per million messages, under other conditions |"
+	idleHeader  = "| dollars a month without messages |"
+)
+
+// inProofs returns docs/proofs.md with the figures.
+func (f figures) inProofs(page string) (string, error) {
+	var err error
+	for header, rows := range map[string][]string{costHeader: f.costRows(), otherHeader: f.otherRows(), idleHeader: f.idleRows()} {
+		if page, err = replaceRows(page, header, rows); err != nil {
+			return "", err
+		}
+	}
+	return page, nil
+}
+
+var errNoPlace = errors.New("no place for the figures")
+
+// replaceRows replaces the rows of the table with a header, up to the next empty line.
+func replaceRows(page, header string, rows []string) (string, error) {
+	before, table, found := strings.Cut(page, header)
+	_, after, ends := strings.Cut(table, "\n\n")
+	if !found || !ends {
+		return "", fmt.Errorf("%w after %q", errNoPlace, header)
+	}
+	return before + header + strings.Join(rows, "\n") + "\n\n" + after, nil
+}
+
+var costInREADME = regexp.MustCompile(`\d+\.\d\d dollars per million messages`)
+
+// inREADME returns README.md with the cost of a day's mix.
+func (f figures) inREADME(page string) (string, error) {
+	if !costInREADME.MatchString(page) {
+		return "", errNoPlace
+	}
+	cost := fmt.Sprintf("%.2f dollars per million messages", f.usual.shape("a day's mix").Dollars(f.prices))
+	return costInREADME.ReplaceAllLiteralString(page, cost), nil
+}
+
+func (m Metered) shape(name string) Shape {
+	at := slices.IndexFunc(m.Shapes, func(s Shape) bool { return s.Name == name })
+	if at < 0 {
+		return Shape{Name: name}
+	}
+	return m.Shapes[at]
+}
+
+// rows formats a table whose columns are the shapes.
+type rows struct {
+	metered Metered
+	lines   []string
+}
+
+// header returns the rest of a header row after its first cell, and the line below it.
+func header(columns []string) []string {
+	return []string{" " + strings.Join(columns, " | ") + " |", "|" + strings.Repeat("---|", len(columns)+1)}
+}
+
+func row(label string, cells ...string) string {
+	return "| " + label + " | " + strings.Join(cells, " | ") + " |"
+}
+
+// add adds a row with a cost of each shape.
+func (r *rows) add(label string, format func(float64) string, cost func(Shape) float64) {
+	cells := make([]string, len(shapes))
+	for i, name := range shapes {
+		cells[i] = format(cost(r.metered.shape(name)))
+	}
+	r.lines = append(r.lines, row(label, cells...))
+}
+
+func (f figures) costRows() []string {
+	r := rows{f.usual, header(shapes)}
+	for _, step := range f.allSteps() {
+		r.add(step.label, short, func(s Shape) float64 { return s.of(step.functions).Dollars(f.prices.Units) })
+	}
+	bold := func(d float64) string { return "**" + cents(d) + "**" }
+	r.add("**all, in "+f.prices.Region+"**", bold, func(s Shape) float64 { return s.Dollars(f.prices) })
+	for _, part := range parts {
+		r.add("of which "+part.label, short, func(s Shape) (sum float64) {
+			for _, service := range services {
+				if slices.Contains(part.services, service.name) {
+					sum += service.of(s.Sum().Units).Dollars(f.prices.Units)
+				}
+			}
+			return sum
+		})
+	}
+	priced := func(s Shape) metering.Units { return s.Sum().Units.Without(f.other.NotFound) }
+	r.add("in "+f.other.Region+", without DynamoDB and signatures", cents, func(s Shape) float64 { return priced(s).Dollars(f.other.Units) })
+	r.add("the same part in "+f.prices.Region, cents, func(s Shape) float64 { return priced(s).Dollars(f.prices.Units) })
+	return r.lines
+}
+
+// allSteps are the steps, and one for each metered function that they lack.
+func (f figures) allSteps() (all []step) {
+	known := map[string]bool{}
+	for _, s := range steps {
+		all = append(all, s)
+		for _, function := range s.functions {
+			known[function] = true
+		}
+	}
+	for _, l := range Merge(f.usual.allLines()) {
+		if !known[l.Function] {
+			all = append(all, step{l.Function, []string{l.Function}})
+		}
+	}
+	return all
+}
+
+func (m Metered) allLines() (lines []Line) {
+	for _, s := range m.Shapes {
+		lines = append(lines, s.Lines...)
+	}
+	return lines
+}
+
+// of returns the use of some functions.
+func (s Shape) of(functions []string) metering.Units {
+	others := func(l Line) bool { return !slices.Contains(functions, l.Function) }
+	return Sum("", slices.DeleteFunc(slices.Clone(s.Lines), others)).Units
+}
+
+func (f figures) otherRows() []string {
+	dollars := func(s Shape) float64 { return s.Dollars(f.prices) }
+	one, worst := rows{f.oneEndpoint, header(shapes)}, rows{metered: f.worstCase}
+	one.add("with one endpoint", cents, dollars)
+	worst.add("the worst case: one isolated event of each kind in a batch", cents, dollars)
+	naive := cents(Sum("", f.usual.Naive).Units.Dollars(f.prices.Units))
+	return slices.Concat(one.lines, worst.lines, []string{row("the baseline design", naive, naive, naive)})
+}
+
+func (f figures) idleRows() []string {
+	here, there := f.resources.Month(f.prices, f.usual.Sweep), f.resources.Month(f.other, f.usual.Sweep)
+	lines := append(header([]string{f.prices.Region, f.other.Region}), row("**all**", "**"+cents(total(here))+"**", "**"+cents(total(there))+"**"))
+	for i, part := range here {
+		other := cents(there[i].Dollars)
+		if len(there[i].Unpriced) > 0 {
+			other += ", without reads"
+		}
+		lines = append(lines, row(part.What, cents(part.Dollars), other))
+	}
+	return lines
+}
+
+func total(idle []Idle) (month float64) {
+	for _, part := range idle {
+		month += part.Dollars
+	}
+	return month
+}
+
+func cents(dollars float64) string { return fmt.Sprintf("%.2f", dollars) }
+
+// short formats an amount with three digits after the point if it is below ten cents.
+func short(dollars float64) string {
+	if dollars < 0.1 {
+		return fmt.Sprintf("%.3f", dollars)
+	}
+	return cents(dollars)
+}

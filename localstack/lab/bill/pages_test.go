@@ -1,0 +1,120 @@
+package bill
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/localstack/lab/metering"
+)
+
+// README.md and docs/proofs.md publish the costs of the last metered units and of the
+// template's resources. `go run ./localstack/lab/bill/publish` writes them.
+func TestPages_Published(t *testing.T) {
+	t.Parallel()
+	pages, err := Pages("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pages) != 2 {
+		t.Errorf("%d pages, want 2", len(pages))
+	}
+	for path, want := range pages {
+		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(readFile(t, path), "\n")); diff != "" {
+			t.Errorf("%s (-metered +published): %s", path, diff)
+		}
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+const unpublished = `# Costs
+
+| dollars per million messages | old |
+|---|---|
+| old | 1 |
+
+Text.
+
+| dollars per million messages, under other conditions | old |
+|---|---|
+
+| dollars a month without messages | old |
+|---|---|
+| old | 2 |
+
+End.
+`
+
+func TestFigures_InProofs(t *testing.T) {
+	t.Parallel()
+	one := func(function string, writes float64) []Shape {
+		return []Shape{{"clustered", "", []Line{{"outcomes", metering.Units{Writes: writes}}, {function, metering.Units{Writes: 0.01}}}}}
+	}
+	f := figures{
+		prices: metering.Prices{Region: "here", Units: metering.Units{Writes: 1}, KMSKeyMonths: 1.5},
+		other:  metering.Prices{Region: "there", Units: metering.Units{Writes: 2}, NotFound: []string{"dynamoDBWriteUnits"}},
+		usual:  Metered{Shapes: one("another", 1), Sweep: metering.Units{Writes: 1}}, oneEndpoint: Metered{Shapes: one("feed", 2)},
+		worstCase: Metered{Shapes: one("feed", 3)}, resources: Resources{Keys: 2, Sweeps: 1},
+	}
+	got, err := f.inProofs(unpublished)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"# Costs\n\n| dollars per million messages | clustered | a day's mix | interleaved |\n|---|---|---|---|\n",
+		"\n| recording the events: outcomes | 1.00 | 0.000 | 0.000 |\n", "\n| another | 0.010 | 0.000 | 0.000 |\n",
+		"\n| **all, in here** | **1.01** | **0.00** | **0.00** |\n", "\n| in there, without DynamoDB and signatures | 0.00 |",
+		"| 0.00 |\n\nText.\n", "\n| with one endpoint | 2.01 |", "\n| the worst case: one isolated event of each kind in a batch | 3.01 |",
+		"\n| **all** | **43203.00** | **86400.00** |\n| 2 keys | 3.00 | 0.00 |\n", "\n| runs of 1 parts of sweep | 43200.00 | 86400.00, without reads |\n", "|\n\nEnd.\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "old") {
+		t.Errorf("the page has rows from before:\n%s", got)
+	}
+	if _, err := f.inProofs("# Costs"); err == nil {
+		t.Error("a page without tables is no error")
+	}
+}
+
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	file := filepath.Join(root, "cost.json")
+	m := Metered{Shapes: []Shape{{"clustered", "by batch", []Line{{"send", metering.Units{Writes: 2}}}}}}
+	for name, test := range map[string]struct {
+		Conditions
+
+		kept bool
+	}{
+		"published":     {OneEndpoint, true},
+		"not published": {Conditions{Messages: 20_000, Endpoints: 3, Rounds: 20}, false},
+	} {
+		m.Conditions = test.Conditions
+		if err := (Bill{Metered: m}).Write(file); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := Keep(root, file)
+		if err != nil || kept != test.kept {
+			t.Errorf("%s: kept is %v, error %v", name, kept, err)
+		}
+	}
+	m.Conditions = OneEndpoint
+	got, err := last(root, OneEndpoint)
+	if diff := cmp.Diff(m, got); diff != "" || err != nil {
+		t.Errorf("kept units (-want +got): %s %v", diff, err)
+	}
+}

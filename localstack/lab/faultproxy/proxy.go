@@ -1,0 +1,246 @@
+// Package faultproxy is a proxy between the functions of a local stack and the emulator of
+// AWS. It identifies each call by its function, operation and subject, and fails chosen
+// ones.
+package faultproxy
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/localstack/forward"
+	"campaign-dispatch/localstack/procnet"
+)
+
+// Proxy forwards calls. Start creates it.
+type Proxy struct {
+	forwarder forward.Forwarder
+	stack     string // prefix of the functions' names
+	finder    procnet.Finder
+	server    *http.Server
+
+	mu        sync.Mutex
+	functions map[string]string // by the access key that signs a call
+	seen      map[Call]int
+	armed     []*Armed
+	lost      []string
+}
+
+// Start listens on a free port of 127.0.0.1 for the functions of a stack, and forwards their
+// calls to the emulator.
+func Start(ctx context.Context, stack string, to *url.URL) (*Proxy, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the functions' calls: %w", err)
+	}
+	p := &Proxy{
+		forwarder: forward.New(to), stack: stack,
+		finder: procnet.Finder{Endpoint: "http://" + listener.Addr().String()}, functions: map[string]string{}, seen: map[Call]int{},
+	}
+	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = p.server.Serve(listener) }()
+	return p, nil
+}
+
+// URL is the address of AWS for the functions.
+func (p *Proxy) URL() string { return p.finder.Endpoint }
+
+// Stop ends the proxy.
+func (p *Proxy) Stop() { _ = p.server.Close() }
+
+// Seen returns how often each call was made.
+func (p *Proxy) Seen() map[Call]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.seen)
+}
+
+// Strangers are the calls of unknown processes, by operation. Calls of processes that died
+// before they were found are not among them.
+func (p *Proxy) Strangers() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	strangers := map[string]int{}
+	for call, n := range p.seen {
+		if call.Function == "" {
+			strangers[call.Operation] += n
+		}
+	}
+	return strangers
+}
+
+// Arm fails the next call of the fault's name.
+func (p *Proxy) Arm(f Fault) *Armed {
+	a := &Armed{Fault: f, happened: make(chan struct{})}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed = append(p.armed, a)
+	return a
+}
+
+// Disarm removes a fault.
+func (p *Proxy) Disarm(a *Armed) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed = slices.DeleteFunc(p.armed, func(other *Armed) bool { return other == a })
+}
+
+// Lose fails every call of dispatch that queues the word, so that the hand-off of a campaign
+// with that id is lost.
+func (p *Proxy) Lose(word string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lost = append(p.lost, word)
+}
+
+// Kill ends the processes of a function, so that a new process makes its next call.
+func (p *Proxy) Kill(function string) {
+	for pid, name := range p.finder.All() {
+		if procnet.Short(p.stack, name) == function {
+			kill(pid)
+		}
+	}
+}
+
+func kill(pid int) {
+	if process, err := os.FindProcess(pid); err == nil {
+		_ = process.Kill()
+	}
+}
+
+// ServeHTTP forwards a call, or fails it.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the caller is gone
+	}
+	function, err := p.function(r)
+	played := err == nil && function == "" // this process plays the user of the pages
+	died := err != nil && r.Context().Err() != nil
+	if played || died {
+		p.pass(w, r, body)
+		return
+	}
+	call := Call{Function: function}
+	call.Operation, call.Subject = nameCall(r, body)
+	fault := p.note(call, r.Header.Get("Amz-Sdk-Invocation-Id"), body)
+	switch fault { //nolint:exhaustive // the others are those that fail makes
+	case "":
+		p.pass(w, r, body)
+	case Throttled, Refused:
+		status, header, text := refusal(call.Operation, fault)
+		maps.Copy(w.Header(), header)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+	default:
+		p.fail(w, r, body, fault)
+	}
+}
+
+// note counts a call and returns its fault, "" for none.
+func (p *Proxy) note(c Call, invocation string, body []byte) Kind {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen[c]++
+	for _, a := range p.armed {
+		if a.takes(c, invocation) {
+			return a.Kind
+		}
+	}
+	if c.Function == "dispatch" && strings.HasPrefix(c.Operation, "SQS.") {
+		for _, word := range p.lost {
+			if bytes.Contains(body, []byte(word)) {
+				return Refused
+			}
+		}
+	}
+	return ""
+}
+
+// function returns the function that makes a request, "" for this process. Each function
+// signs with the key of its own role; the signing process identifies the role.
+func (p *Proxy) function(r *http.Request) (string, error) {
+	key := procnet.Key(r)
+	p.mu.Lock()
+	name := p.functions[key]
+	p.mu.Unlock()
+	if name != "" {
+		return name, nil
+	}
+	caller, err := p.finder.Behind(r.RemoteAddr)
+	if err != nil {
+		return "", err
+	}
+	name = procnet.Short(p.stack, caller.Function)
+	if key != "" && name != "" {
+		p.mu.Lock()
+		p.functions[key] = name
+		p.mu.Unlock()
+	}
+	return name, nil
+}
+
+func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
+	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
+	if err != nil {
+		hangUp(w, nil)
+		return
+	}
+	forward.Write(w, answer, text)
+}
+
+// fail makes the call, and withholds the answer.
+func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault Kind) {
+	var caller procnet.Process
+	if fault == Killed {
+		caller, _ = p.finder.Behind(r.RemoteAddr)
+	}
+	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
+	var begun []byte                                  // of the answer
+	switch {
+	case err != nil:
+	case fault == Killed && caller.ID != 0:
+		kill(caller.ID)
+	case fault == Cut:
+		begun = half(answer, text)
+	case fault == Slow:
+		_ = retry.Sleep(r.Context(), patience) // ends early if the caller is gone
+	}
+	hangUp(w, begun)
+}
+
+// half is an answer up to the middle of its body, or of its header if it has no body.
+func half(answer *http.Response, text []byte) []byte {
+	answer.ContentLength, answer.TransferEncoding = int64(len(text)), nil
+	answer.Body = io.NopCloser(bytes.NewReader(text))
+	whole, err := httputil.DumpResponse(answer, true)
+	if err != nil {
+		return nil
+	}
+	if len(text) < 2 {
+		return whole[:len(whole)/2]
+	}
+	return whole[:len(whole)-len(text)/2]
+}
+
+// hangUp writes the bytes and closes the connection.
+func hangUp(w http.ResponseWriter, said []byte) {
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = connection.Write(said)
+	_ = connection.Close()
+}

@@ -1,0 +1,205 @@
+package prove
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+const (
+	// defaultMessages is the number of messages, LOAD_MESSAGES for fewer.
+	defaultMessages = 1_000_000
+	// dispatchers dispatch concurrently.
+	dispatchers = 4
+	// stallTimeout is the longest time without progress: longer than the visibility timeout of
+	// a queue.
+	stallTimeout = 8 * time.Minute
+	// maxGrowth is the highest ratio of the processor time of a call in the last tenth to one
+	// in the second tenth. It allows for changes of the machine's speed.
+	maxGrowth = 1.5
+)
+
+func loadMessages() int {
+	n, err := strconv.Atoi(os.Getenv("LOAD_MESSAGES"))
+	if err != nil || n <= 0 {
+		return defaultMessages
+	}
+	return n
+}
+
+// load sends a million messages of one campaign, and checks that each was sent once.
+func load(ctx context.Context, t *testing.T, env stackenv.Env) {
+	t.Helper()
+	s, err := newService(ctx, env)
+	check(t, err)
+	check(t, errors.Join(s.disableRateLimit(ctx), s.behave(ctx, map[string]any{"noEvents": true}), s.forgetMessages(ctx)))
+	watched, stop := watchProcesses(ctx, env)
+	defer stop()
+	id, numbers, begun := random.UUID(), someNumbers(loadMessages()), time.Now()
+	accepting, err := s.dispatchAll(ctx, watched, id, numbers)
+	check(t, err)
+	accepted := time.Since(begun)
+	sending, err := s.awaitSent(ctx, watched, id, len(numbers))
+	check(t, err)
+	took := time.Since(begun)
+	once, err := s.sentOnce(ctx, numbers)
+	check(t, err)
+	what := fmt.Sprintf("%d messages in %d batches", len(numbers), (len(numbers)+campaign.MaxMessages-1)/campaign.MaxMessages)
+	record(t, once == len(numbers), what, fmt.Sprintf("accepted in %s, sent in %s, %.0f a second, %d numbers once each",
+		accepted.Round(time.Second), took.Round(time.Second), float64(len(numbers))/took.Seconds(), once))
+	accepting.record(t, "processor time of a dispatch call, the last tenth by the second")
+	sending.record(t, "processor time of sending 1,000, the last tenth by the second")
+	recordMemory(ctx, t, env, watched.peaks())
+}
+
+// tenths are the processor times of each tenth.
+type tenths []time.Duration
+
+func (each tenths) record(t *testing.T, what string) {
+	t.Helper()
+	if len(each) < 3 {
+		record(t, false, what, "too few messages")
+		return
+	}
+	last, second := each[len(each)-1], each[1]
+	ratio := float64(last) / float64(max(second, 1))
+	record(t, ratio <= maxGrowth, what, fmt.Sprintf("%s by %s: %.2f", last.Round(10*time.Microsecond), second.Round(10*time.Microsecond), ratio))
+}
+
+// someNumbers returns different mobile numbers.
+func someNumbers(n int) []uint64 {
+	random := rand.New(rand.NewPCG(1, 2))
+	areas := []uint64{11, 21, 31, 41, 51, 61, 71, 81, 91}
+	seen := make(map[uint64]bool, n)
+	for len(seen) < n {
+		seen[55_00_9_0000_0000+areas[random.IntN(len(areas))]*1_000_000_000+20_000_000+random.Uint64N(70_000_000)] = true
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// dispatchAll dispatches the numbers in full batches, and returns the processor time
+// of a call in each tenth.
+func (s service) dispatchAll(ctx context.Context, watched *processes, id string, numbers []uint64) (tenths, error) {
+	batches := slices.Collect(slices.Chunk(numbers, campaign.MaxMessages))
+	if err := s.dispatch(ctx, id, 1, batches[0]); err != nil {
+		return nil, err
+	}
+	var each tenths
+	for first := 1; first < len(batches); {
+		some := batches[first:min(first+max(len(batches)/10, 1), len(batches))]
+		before := watched.spent("dispatch")
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(dispatchers)
+		for i, batch := range some {
+			group.Go(func() error { return s.dispatch(ctx, id, first+i+1, batch) })
+		}
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		each = append(each, (watched.spent("dispatch")-before)/time.Duration(len(some)))
+		first += len(some)
+		fmt.Fprintf(os.Stderr, "  %d of %d batches accepted\n", first, len(batches))
+	}
+	return each, nil
+}
+
+// awaitSent waits until all messages were sent, and returns the processor time of a
+// thousand in each tenth.
+func (s service) awaitSent(ctx context.Context, watched *processes, id string, n int) (tenths, error) {
+	var each tenths
+	known, told, moved, before := 0, 0, time.Now(), time.Duration(0)
+	for known < n {
+		now, err := s.campaign(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if sent := now.Counts["sent"]; sent > known {
+			known, moved = sent, time.Now()
+		}
+		if time.Since(moved) > stallTimeout {
+			return nil, fmt.Errorf("%d of %d messages were sent, and no more: %v", known, n, now.Counts)
+		}
+		if known-told >= max(1, n/10) || known == n {
+			spent := watched.spent("send")
+			each = append(each, (spent-before)*1000/time.Duration(known-told))
+			told, before = known, spent
+			fmt.Fprintf(os.Stderr, "  %d of %d messages sent\n", known, n)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	return each, nil
+}
+
+func (s service) forgetMessages(ctx context.Context) error {
+	return s.do(ctx, http.MethodDelete, s.env["RCS_URL"]+"/_sim/messages", nil, nil)
+}
+
+// sentOnce returns how many of the numbers the provider has exactly one message for.
+func (s service) sentOnce(ctx context.Context, numbers []uint64) (int, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.env["RCS_URL"]+"/_sim/messages", http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = got.Body.Close() }()
+	times := make(map[string]int, len(numbers))
+	list := json.NewDecoder(got.Body)
+	if _, err := list.Token(); err != nil {
+		return 0, fmt.Errorf("read what the provider has: %w", err)
+	}
+	for list.More() {
+		var m struct{ Phone string }
+		if err := list.Decode(&m); err != nil {
+			return 0, fmt.Errorf("read what the provider has: %w", err)
+		}
+		times[m.Phone]++
+	}
+	once := 0
+	for _, n := range numbers {
+		if times["+"+strconv.FormatUint(n, 10)] == 1 {
+			once++
+		}
+	}
+	return once, nil
+}
+
+// recordMemory compares the peak memory of each function with its setting.
+func recordMemory(ctx context.Context, t *testing.T, env stackenv.Env, peaks map[string]int64) {
+	t.Helper()
+	client := lambda.NewFromConfig(env.AWS())
+	var figures []string
+	kept := len(peaks) > 0
+	for _, function := range slices.Sorted(maps.Keys(peaks)) {
+		name := env[strings.ToUpper(function)+"_FUNCTION"]
+		c, err := client.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &name})
+		check(t, err)
+		const mebibyte = 1 << 20
+		figures = append(figures, fmt.Sprintf("%s %d of %d", function, peaks[function]/mebibyte, *c.MemorySize))
+		kept = kept && peaks[function] < int64(*c.MemorySize)*mebibyte
+	}
+	record(t, kept, "most memory of a process, MiB", strings.Join(figures, ", "))
+}

@@ -1,0 +1,285 @@
+package scale
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/localstack/lab/metering"
+)
+
+// Limit is a limit of AWS or of a setting in the template.
+type Limit struct {
+	Value  float64 `json:"value"`
+	Kind   Kind    `json:"kind"`
+	Ask    string  `json:"ask"` // the quota or the setting to raise
+	Source string  `json:"source"`
+}
+
+// Kind is the kind of a limit.
+type Kind string
+
+// A hard limit is fixed, AWS raises a quota, and a deployment raises a setting.
+const (
+	Hard   Kind = "hard"
+	Quota  Kind = "quota"
+	Config Kind = "setting"
+)
+
+// Need is the use of a resource at the peak of a load.
+type Need struct {
+	Limit
+
+	Resource string
+	Need     float64
+}
+
+// Share returns the used share of the limit. At 1 the load reaches the limit.
+func (n Need) Share() float64 { return n.Need / n.Value }
+
+//go:embed limits.json
+var limitList []byte
+
+// Model computes the needs of loads.
+type Model struct {
+	Metered  Metered
+	Settings Settings
+	Limits   map[string]Limit
+}
+
+// New returns the model of the metered steps and the settings of a template.
+func New(templatePath string) (m Model, err error) {
+	if m.Metered, err = Measured(); err != nil {
+		return m, err
+	}
+	if m.Settings, err = ReadSettings(templatePath); err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(limitList, &m.Limits); err != nil {
+		return m, fmt.Errorf("read the limits: %w", err)
+	}
+	return m, nil
+}
+
+// Needs returns the needs of a load, with the largest share first.
+func (m Model) Needs(l Load) []Need {
+	used := m.Metered.Sum(l.Steps())
+	needs := slices.Concat(m.rows(l, used), m.functions(l, used), m.entries(l, used))
+	slices.SortStableFunc(needs, func(a, b Need) int { return cmp.Compare(b.Share(), a.Share()) })
+	return needs
+}
+
+func (m Model) need(limit, resource string, need float64) Need {
+	return Need{Limit: m.Limits[limit], Resource: resource, Need: need}
+}
+
+func setting(value float64, ask, resource string, need float64) Need {
+	return Need{Limit: Limit{Value: value, Kind: Config, Ask: "template.yaml: " + ask, Source: "template.yaml"}, Resource: resource, Need: need}
+}
+
+// hotKey is a hash key of a table or an index with many units per second.
+type hotKey struct {
+	name  string
+	match func(p metering.Place) bool
+	share func(l Load) float64 // share of the hottest key in all units
+}
+
+func rowsOf(table string, kinds ...string) func(metering.Place) bool {
+	return func(p metering.Place) bool {
+		return p.Table == table && p.Index == "" && slices.Contains(kinds, p.Kind)
+	}
+}
+
+func entriesOf(table, attribute string) func(metering.Place) bool {
+	return func(p metering.Place) bool { return p.Table == table && p.Index == attribute }
+}
+
+func hottest(l Load) float64 { return l.Hottest }
+
+// hotKeys, batchRows and tenantRows are the rows that many messages share. Change them
+// together with the row keys.
+var (
+	hotKeys = []hotKey{
+		{fmt.Sprintf("index due of campaigns, hottest of its %d keys, writes", dynamo.DueShards), entriesOf("campaigns", "nextCheck"), dueShare},
+		{"index campaigns, key of the hottest tenant, writes", entriesOf("campaigns", "listAs"), hottest},
+		{"campaign rows (META, BATCH, SET) of the hottest tenant, writes", rowsOf("campaigns", "META", "BATCH", "SET", "PROGRESS"), hottest},
+		{"rate of an agent (RATE), writes", rowsOf("campaigns", "RATE"), hottest},
+		{"call counter of a tenant (CALLS), writes", rowsOf("auth", "CALLS"), hottest},
+	}
+	batchRows  = rowsOf("outcomes", "HEAD", "LOG")
+	tenantRows = rowsOf("campaigns", "TENANT", "ENDPOINT", "CIRCUIT")
+	dayRows    = rowsOf("campaigns", "DAYS")
+)
+
+// dueShare returns the share of the hottest key of the due index. All rows of a tenant
+// are in one part of the keys.
+func dueShare(l Load) float64 {
+	const keys, ofPart = 1.0 / dynamo.DueShards, dynamo.DueShards / dynamo.DueParts
+	return math.Max(keys, l.Hottest/ofPart)
+}
+
+// rows returns the needs of tables and keys.
+func (m Model) rows(l Load, used Step) (needs []Need) {
+	for _, k := range hotKeys {
+		needs = append(needs, m.need("partitionWrites", k.name, used.at(k.match).Writes*k.share(l)))
+	}
+	for _, table := range []string{"campaigns", "outcomes", "webhooks", "auth"} {
+		units := used.at(func(p metering.Place) bool { return p.Table == table && p.Index == "" })
+		if table == "webhooks" {
+			units.Writes += keptPosts(l)
+		}
+		needs = append(needs,
+			m.need("tableWrites", "table "+table+", writes", units.Writes), m.need("tableReads", "table "+table+", reads", units.Reads),
+			m.need("newTableWrites", "table "+table+" while it is new, writes", units.Writes))
+	}
+	return append(needs,
+		m.need("partitionWrites", "rows of a batch (HEAD, LOG), writes", m.batchWrites(l)),
+		m.need("partitionWrites", "post counter of a tenant and hour (STATS), writes", Endpoints*l.webhooks()*l.Hottest/webhook.PerWrite),
+		m.need("partitionWrites", "results of a tenant's day (DAYS), writes", m.dayWrites(l)),
+		m.need("partitionWrites", "kept posts of an endpoint (POSTS), writes", keptPosts(l)/Endpoints*l.Hottest),
+		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, one of the %d partition keys of a failing endpoint, writes", dynamo.DeliveryShards), m.downWrites(l)),
+		m.need("partitionReads", "rows of a tenant (TENANT, ENDPOINT, CIRCUIT), reads", m.tenantReads(l, used)),
+		m.need("partitionReads", "SET rows of a campaign, reads of cold dispatch environments", m.coldReads(l)))
+}
+
+// dayWrites returns the writes of the hottest tenant's day. A call writes it once for all its
+// messages, and outcomes collects the events of a window before a call.
+func (m Model) dayWrites(l Load) float64 {
+	outcomes := m.Settings.Functions["outcomes"]
+	calls := outcomes.Concurrency / math.Max(1, outcomes.Window)
+	return l.Calls*m.Metered[l.call()].at(dayRows).Writes*l.Hottest + math.Min(calls, l.Events()*l.Hottest)
+}
+
+// keptPosts returns the writes of kept posts: a sample, so that metered steps do not contain
+// them. At the peak of a load the first posts of an hour do not count.
+func keptPosts(l Load) float64 { return Endpoints * l.webhooks() / webhook.KeptEach }
+
+// downWrites returns the index writes for an endpoint of the hottest tenant that
+// rejects everything: one for each task.
+func (m Model) downWrites(l Load) float64 {
+	tasks := 0.0
+	for name, n := range l.Steps() {
+		tasks += n * m.Metered[name].Queues["notify"]
+	}
+	return tasks / Endpoints * l.Hottest / dynamo.DeliveryShards
+}
+
+// batchWrites returns the writes of a batch that is sent within one second. The worst
+// case is that every concurrent outcomes call has a group of its events in each window.
+func (m Model) batchWrites(l Load) float64 {
+	sent, outcomes := m.Metered[l.call()], m.Settings.Functions["outcomes"]
+	groups := outcomes.Concurrency / math.Max(1, outcomes.Window)
+	return sent.at(batchRows).Writes + math.Min(groups, l.PerCall)*m.Metered[Group].at(batchRows).Writes
+}
+
+// tenantReads returns the reads of the hottest tenant's rows. Each environment caches
+// them.
+func (m Model) tenantReads(l Load, used Step) float64 {
+	const cached = 3 // seconds
+	busy := m.concurrency(l)
+	each := m.Metered[Isolated].at(tenantRows).Reads
+	return math.Min(used.at(tenantRows).Reads*l.Hottest, each*(busy["outcomes"]+busy["notify"]+busy["send"])/cached)
+}
+
+// coldReads returns the eventually consistent reads of new dispatch environments. Each
+// reads the rows of a half accepted campaign, which transactions have written. While
+// the load rises, at least one environment starts.
+func (m Model) coldReads(l Load) float64 {
+	const transaction, readKilobytes = 2, 8
+	kilobytes := m.Metered[l.call()].at(rowsOf("campaigns", "SET")).Writes / transaction
+	started := math.Max(1, m.concurrency(l)["dispatch"]*l.Hottest) / rise
+	return l.Batches / 2 * kilobytes / readKilobytes * started
+}
+
+// functions returns the needs of Lambda and of the functions' queues.
+func (m Model) functions(l Load, used Step) (needs []Need) {
+	busy := m.concurrency(l)
+	all, largest := 0.0, 0.0
+	for _, f := range slices.Sorted(maps.Keys(busy)) {
+		s := m.Settings.Functions[f]
+		all, largest = all+busy[f], math.Max(largest, busy[f])
+		if s.BatchSize > 0 {
+			needs = append(needs, m.need("mappingConcurrency", f+": calls at once by its queue", busy[f]),
+				setting(s.Concurrency, "MaximumConcurrency of "+f, f+": MaximumConcurrency", busy[f]),
+				m.need("inFlight", f+": messages in flight", m.inFlight(f, used, busy[f])))
+		}
+	}
+	url := m.Settings.Functions["events"].Concurrency * m.Limits["callsPerEnvironment"].Value
+	return append(needs,
+		m.need("lambdaConcurrency", "Lambda: environments of all functions", all),
+		m.need("lambdaScaling", "Lambda: environments of one function started in 10 s", largest*scalingPeriod/rise),
+		setting(url, "EventsConcurrency, a tenth of the calls", "events: calls of the function URL a second", l.Events()))
+}
+
+// inFlight returns the messages in flight of a function's queue: those in the batching
+// window and in running calls.
+func (m Model) inFlight(function string, used Step, busy float64) float64 {
+	s := m.Settings.Functions[function]
+	return used.Queues[function]*s.Window + busy*s.BatchSize
+}
+
+// concurrency returns the busy environments of each function.
+func (m Model) concurrency(l Load) map[string]float64 {
+	busy := map[string]float64{}
+	steps := l.Steps()
+	for _, name := range slices.Sorted(maps.Keys(steps)) {
+		for f, used := range m.Metered[name].Functions {
+			busy[f] += steps[name] * m.seconds(f, name, used)
+		}
+	}
+	for f, calls := range map[string]float64{"token": steps[Token], "dispatch": l.Calls, "events": l.Events()} {
+		busy[f] = math.Max(busy[f], calls/m.Limits["callsPerEnvironment"].Value)
+	}
+	return busy
+}
+
+// seconds returns how long a function is busy with one step. The metering has one call
+// for each isolated event of a full batch, and one outcomes call for all those of
+// single messages, as on AWS. AWS gives notify more tasks in a call than the emulator.
+func (m Model) seconds(function, step string, used Function) float64 {
+	alone := step == Isolated || step == IsolatedSingle
+	if shared, ok := m.Metered[IsolatedSingle].Functions[function]; ok && alone {
+		used = shared
+	}
+	waited := used.Waits * metering.AWSRoundTrip.Seconds()
+	switch {
+	case function == "send":
+		messages := map[string]float64{Batch: campaign.MaxMessages, Single: 1}[step]
+		waited += rounds(messages, used.Calls, metering.SendConcurrency) * metering.ProviderRoundTrip.Seconds()
+	case function == "notify" && alone:
+		calls := m.Metered[step].Queues[function] / m.Settings.Functions[function].BatchSize // full calls
+		waited = calls * (waited/used.Calls + metering.WebhookRoundTrip.Seconds())
+	case function == "notify":
+		waited += rounds(Endpoints*GroupSize, Endpoints, metering.PostsAtOnce) * metering.WebhookRoundTrip.Seconds()
+	}
+	memory := m.Settings.Functions[function].Memory
+	return metering.GBSeconds(memory, waited, used.CPU) / memory
+}
+
+// rounds returns the sequential requests of all calls. The calls share the requests
+// evenly and each makes atOnce of them concurrently.
+func rounds(things, calls, atOnce float64) float64 {
+	calls = math.Max(1, calls)
+	return calls * math.Ceil(things/calls/atOnce)
+}
+
+// entries returns the needs of the API, KMS and EventBridge Scheduler.
+func (m Model) entries(l Load, used Step) []Need {
+	calls := l.Calls + l.Steps()[Token]
+	p := m.Settings.Parameters
+	return []Need{
+		m.need("apiCalls", "API Gateway: calls a second", calls),
+		setting(p["DispatchRate"], "DispatchRate", "API Gateway: calls of dispatch a second", l.Calls),
+		setting(p["TenantDispatchRate"], "TenantDispatchRate", "dispatch: calls a second of one tenant", l.Calls*l.Hottest),
+		m.need("kmsSignatures", "KMS: signatures a second", used.Signed),
+		m.need("createSchedule", "EventBridge Scheduler: CreateSchedule a second", l.Calls),
+		m.need("scheduleInvocations", "EventBridge Scheduler: invocations a second", l.Calls),
+	}
+}
