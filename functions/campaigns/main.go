@@ -4,8 +4,70 @@
 package main
 
 import (
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/campaigns"
+	"campaign-dispatch/internal/app/releasescheduler"
+	"campaign-dispatch/internal/app/stores"
+	"campaign-dispatch/internal/app/tokenkeys"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/lambdahttp"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/exports"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/openapi"
+	"campaign-dispatch/internal/link"
+	"campaign-dispatch/internal/media"
+	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/templates"
 )
 
-func main() { app.Start(campaigns.Handler) }
+type links struct {
+	*dynamo.BatchStore
+	*dynamo.TemplateStore
+}
+
+func main() { app.Start(handler) }
+
+// handler returns the handler that reads and controls campaigns. It also serves templates,
+// links that count clicks, error files, the OpenAPI document and unknown paths.
+func handler(c app.Config) lambda.Handler {
+	tables := c.Tables()
+	rows, blobs := dynamo.New(tables), s3.New(c.AWS, c.Bucket, c.Local)
+	verifier := &accesstoken.ActiveVerifier{Tokens: tokenkeys.Verifier(c), Credentials: dynamo.NewAuthStore(tables)}
+	mux := http.NewServeMux()
+	(&query.Service{Tokens: verifier, Store: stores.NewQuery(rows), Blobs: blobs, BaseURL: c.BaseURL}).Register(mux)
+	(&control.Service{
+		Tokens: verifier, Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
+		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
+	}).Register(mux)
+	(&templates.Service{
+		Tokens: verifier, Media: media.Checker{Prober: media.NewProber(c.Local), URL: tables.MediaURL}, Store: rows.Templates,
+		Now: time.Now, BaseURL: c.BaseURL,
+	}).Register(mux)
+	(&exports.Service{
+		Tokens: verifier, Store: stores.NewExports(rows), Files: blobs, Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, BaseURL: c.BaseURL,
+	}).Register(mux)
+	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
+	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
+	links := &link.Service{Store: links{rows.Batches, rows.Templates}, Blobs: blobs, Events: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now}
+	mux.Handle("GET "+reaction.LinkPath+"{token}", httpapi.HandlerFunc(links.ServeLink))
+	return lambdahttp.NewHandler(withDocument(mux, &openapi.Service{BaseURL: c.BaseURL}))
+}
+
+// withDocument adds the OpenAPI document and the answer to unknown paths.
+func withDocument(mux *http.ServeMux, api *openapi.Service) http.Handler {
+	unknown := httpapi.HandlerFunc(api.ServeUnknown)
+	mux.Handle("GET /api/v1/openapi.json", httpapi.HandlerFunc(api.ServeDocument))
+	mux.Handle("GET /api/v1/external/campaigns/dispatch", unknown) // no campaign has that id
+	mux.Handle("GET "+templates.Path+"/preview", unknown)          // no template either
+	mux.Handle("/", unknown)
+	return httpapi.Exact(mux, unknown)
+}

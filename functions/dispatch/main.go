@@ -2,8 +2,43 @@
 package main
 
 import (
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/dispatch"
+	"campaign-dispatch/internal/app/releasescheduler"
+	"campaign-dispatch/internal/app/tokenkeys"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/lambdahttp"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/httpapi"
 )
 
-func main() { app.Start(dispatch.Handler) }
+const (
+	// seenNumbersLimit is the memory in bytes for some 16 million numbers of earlier batches.
+	seenNumbersLimit = 128 << 20
+	// limiterTimeout leaves most of the call's 29 seconds for its other steps.
+	limiterTimeout = 5 * time.Second
+)
+
+func main() { app.Start(handler) }
+
+// handler returns the handler of the dispatch endpoint.
+func handler(c app.Config) lambda.Handler {
+	tables := c.Tables()
+	service := &dispatch.Service{
+		Tokens:      tokenkeys.Verifier(c),
+		Store:       dynamo.New(tables).Acceptance,
+		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
+		Releases:    releasescheduler.New(c),
+		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
+		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Calls: dynamo.NewAuthStore(tables), Timeout: limiterTimeout},
+		Now:         time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(service.ServeDispatch))
+	return lambdahttp.NewHandler(mux)
+}

@@ -2,8 +2,28 @@
 package main
 
 import (
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/events"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/lambdahttp"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/rcs/events"
 )
 
-func main() { app.Start(events.Handler) }
+func main() { app.Start(handler) }
+
+// handler returns the handler of the function URL to which the RCS provider posts events.
+func handler(c app.Config) lambda.Handler {
+	hook := &events.Hook{
+		Agents: dynamo.New(c.Tables()).Tenants, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Events: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now,
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /{agentId}", httpapi.HandlerFunc(hook.ServeEvent))
+	return lambdahttp.NewHandler(mux)
+}

@@ -3,8 +3,42 @@
 package main
 
 import (
+	"runtime/debug"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/exports"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/exports"
+	"campaign-dispatch/internal/exports/export"
 )
 
-func main() { app.Start(exports.Handler) }
+// growth is the growth of the heap in per cent after which it is collected. With a part of
+// 5 MB and the lines of a batch in memory, the template's setting would take over 128 MB.
+const growth = 50
+
+type rows struct {
+	*dynamo.BatchStore
+	*dynamo.CampaignStore
+	*dynamo.ExportStore
+	*dynamo.LedgerStore
+	*dynamo.TapStore
+	*dynamo.TemplateStore
+}
+
+func main() { app.Start(handler) }
+
+// handler returns the handler of the exports queue.
+func handler(c app.Config) lambda.Handler {
+	debug.SetGCPercent(growth)
+	stores := dynamo.New(c.Tables())
+	maker := &exports.Maker{
+		Store: rows{stores.Batches, stores.Campaigns, stores.Exports, stores.Ledgers, stores.Taps, stores.Templates},
+		Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, PartSize: exports.PartSize,
+	}
+	return lambda.NewHandler(sqs.CountingBatchHandler(maker.Handle, (*export.Task).Received))
+}

@@ -3,8 +3,51 @@
 package main
 
 import (
+	"runtime/debug"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/intake"
+	"campaign-dispatch/internal/app/releasescheduler"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/privacy/optout"
 )
 
-func main() { app.Start(intake.Handler) }
+const (
+	// seenNumbersLimit is the memory in bytes for the numbers of earlier batches.
+	seenNumbersLimit = 64 << 20
+	// growth is the growth of the heap in per cent after which it is collected.
+	growth = 50
+)
+
+type rows struct {
+	*dynamo.DayStore
+	*dynamo.SubmissionStore
+	*dynamo.MoveStore
+	*dynamo.TemplateStore
+}
+
+func main() { app.Start(handler) }
+
+// handler returns the handler of the intake queue.
+func handler(c app.Config) lambda.Handler {
+	debug.SetGCPercent(growth)
+	stores, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
+	worker := &intake.Worker{
+		Store: rows{stores.Days, stores.Submissions, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, PartLines: campaign.MaxMessages,
+		OptOuts: &optout.Book{Store: stores.OptOuts, Now: time.Now},
+		Open:    blobs.OpenFile,
+		Dispatch: &dispatch.Service{
+			Store: stores.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
+			Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
+		},
+	}
+	return lambda.NewHandler(sqs.CountingBatchHandler(worker.Handle, (*submission.Task).Received))
+}

@@ -2,8 +2,49 @@
 package main
 
 import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/notify"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/delivery"
+	"campaign-dispatch/internal/webhook/netguard"
 )
 
-func main() { app.Start(notify.Handler) }
+// connections is the number of idle connections that are kept to one endpoint.
+const connections = 32
+
+type deliveries struct {
+	*dynamo.BatchStore
+	*dynamo.DeliveryStore
+}
+
+type endpoints struct {
+	*dynamo.CircuitStore
+	*dynamo.DeliveryStore
+	*dynamo.EndpointStore
+	*dynamo.FailureStore
+}
+
+func main() { app.Start(handler) }
+
+// handler returns the handler of the notify queue. The function's timeout must be well
+// over 20 seconds, which the notifier reserves for posts that it has begun.
+func handler(c app.Config) lambda.Handler {
+	stores := dynamo.New(c.Tables())
+	notifier := &webhook.Notifier{
+		Store:     deliveries{stores.Batches, stores.Deliveries},
+		Endpoints: endpoints{stores.Circuits, stores.Deliveries, stores.Endpoints, stores.Failures},
+		Posts:     &webhook.PostSums{Store: stores.Days}, Kept: stores.KeptPosts, Templates: stores.Templates,
+		Blobs:  s3.New(c.AWS, c.Bucket, c.Local),
+		Notify: sqs.New(c.AWS, c.NotifyQueueURL),
+		HTTP:   netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),
+		Now:    time.Now, Jitter: rand.Float64,
+	}
+	return lambda.NewHandler(sqs.CountingBatchHandler(notifier.HandleMessages, (*delivery.NotifyMessage).Received))
+}

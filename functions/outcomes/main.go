@@ -3,8 +3,36 @@
 package main
 
 import (
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/outcomes"
+	"campaign-dispatch/internal/app/recorder"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/privacy/optout"
 )
 
-func main() { app.Start(outcomes.Handler) }
+type rows struct {
+	*dynamo.BatchStore
+	*dynamo.ReplyStore
+	*dynamo.TapStore
+	*dynamo.TenantStore
+}
+
+func main() { app.Start(handler) }
+
+// handler returns the handler of the events queue.
+func handler(c app.Config) lambda.Handler {
+	stores := dynamo.New(c.Tables())
+	applier := &outcome.Applier{
+		Store: rows{stores.Batches, stores.Replies, stores.Taps, stores.Tenants}, Contents: s3.New(c.AWS, c.Bucket, c.Local),
+		OptOuts:  &optout.Book{Store: stores.OptOuts, Now: time.Now},
+		Recorder: recorder.New(c, stores),
+	}
+	return lambda.NewHandler(sqs.CountingBatchHandler(applier.Handle, (*reaction.EventTask).Received))
+}

@@ -3,8 +3,31 @@
 package main
 
 import (
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/release"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/send/release"
 )
 
-func main() { app.Start(release.Handler) }
+type rows struct {
+	*dynamo.BatchStore
+	*dynamo.TenantStore
+}
+
+func main() { app.Start(handler) }
+
+// handler returns the handler of the release queue.
+func handler(c app.Config) lambda.Handler {
+	stores := dynamo.New(c.Tables())
+	releaser := release.Releaser{
+		Store:      rows{stores.Batches, stores.Tenants},
+		Frames:     sqs.New(c.AWS, c.SendQueueURL),
+		Releases:   sqs.New(c.AWS, c.ReleaseQueueURL),
+		SweepAfter: c.SweepAfter, Now: time.Now,
+	}
+	return lambda.NewHandler(sqs.BatchHandler(releaser.Handle))
+}

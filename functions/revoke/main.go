@@ -2,8 +2,41 @@
 package main
 
 import (
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/revoke"
+	"campaign-dispatch/internal/app/provider"
+	"campaign-dispatch/internal/app/recorder"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/control"
 )
 
-func main() { app.Start(revoke.Handler) }
+// concurrency is the number of messages that are revoked at once.
+const concurrency = 32
+
+type ledger struct {
+	*dynamo.BatchStore
+	*dynamo.CampaignStore
+	*dynamo.LaneStore
+	*dynamo.LedgerStore
+	*dynamo.MoveStore
+}
+
+func main() { app.Start(handler) }
+
+// handler returns the handler of the revoke queue.
+func handler(c app.Config) lambda.Handler {
+	stores := dynamo.New(c.Tables())
+	canceller := &control.Canceller{
+		Ledger: ledger{stores.Batches, stores.Campaigns, stores.Lanes, stores.Ledgers, stores.Moves}, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Tasks:       sqs.New(c.AWS, c.RevokeQueueURL),
+		Recorder:    recorder.New(c, stores),
+		Provider:    provider.New(c, concurrency),
+		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,
+	}
+	return lambda.NewHandler(sqs.BatchHandler(canceller.Handle))
+}

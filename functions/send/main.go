@@ -2,8 +2,45 @@
 package main
 
 import (
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/send"
+	"campaign-dispatch/internal/app/provider"
+	"campaign-dispatch/internal/app/recorder"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/send"
 )
 
-func main() { app.Start(send.Handler) }
+// concurrency is the number of messages that are sent at once.
+const concurrency = 64
+
+type rows struct {
+	*dynamo.BatchStore
+	*dynamo.LaneStore
+	*dynamo.LedgerStore
+	*dynamo.TemplateStore
+}
+
+func main() { app.Start(handler) }
+
+// handler returns the handler of the send queue. The function's timeout must be well over
+// 12 seconds, which the sender reserves for messages that it has begun to send.
+func handler(c app.Config) lambda.Handler {
+	stores := dynamo.New(c.Tables())
+	sender := &send.Sender{
+		Store:       rows{stores.Batches, stores.Lanes, stores.Ledgers, stores.Templates},
+		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
+		Provider:    provider.New(c, concurrency),
+		Recorder:    recorder.New(c, stores),
+		OptOuts:     &optout.Book{Store: stores.OptOuts, Now: time.Now},
+		Queue:       sqs.New(c.AWS, c.SendQueueURL),
+		LinkURL:     c.LinkURL,
+		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,
+	}
+	return lambda.NewHandler(sqs.BatchHandler(sender.Handle))
+}

@@ -2,8 +2,52 @@
 package main
 
 import (
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/sweep"
+	"campaign-dispatch/internal/app/recorder"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/outcome/recount"
+	"campaign-dispatch/internal/privacy/retention"
+	"campaign-dispatch/internal/sweep"
 )
 
-func main() { app.Start(sweep.Handler) }
+type due struct {
+	*dynamo.BatchStore
+	*dynamo.DeliveryStore
+	*dynamo.LaneStore
+	*dynamo.LedgerStore
+	*dynamo.SubmissionStore
+}
+
+type history struct {
+	*dynamo.CampaignStore
+	*dynamo.DayStore
+	*dynamo.TenantStore
+}
+
+func main() { app.Start(handler) }
+
+// handler returns the handler of the schedule that runs every minute, once per part of
+// the due work.
+func handler(c app.Config) lambda.Handler {
+	stores := dynamo.New(c.Tables())
+	frames := sqs.New(c.AWS, c.SendQueueURL)
+	sweeper := &sweep.Sweeper{
+		Store:    due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers, stores.Submissions},
+		Recorder: recorder.New(c, stores),
+		Purge:    (&retention.Purger{Store: stores.Erasure, Now: time.Now}).PurgeIfExpired,
+		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Days, stores.Tenants}, Now: time.Now}).Recount,
+		Releases: sqs.New(c.AWS, c.ReleaseQueueURL),
+		Frames:   frames, Waiting: frames.Waiting,
+		Notify:  sqs.New(c.AWS, c.NotifyQueueURL),
+		Revokes: sqs.New(c.AWS, c.RevokeQueueURL),
+		Intake:  sqs.New(c.AWS, c.IntakeQueueURL),
+		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
+		After: c.SweepAfter, Now: time.Now,
+	}
+	return lambda.NewHandler(sweeper.Sweep)
+}

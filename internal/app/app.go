@@ -12,8 +12,8 @@ import (
 
 	"campaign-dispatch/internal/aws/config"
 	"campaign-dispatch/internal/aws/dynamo"
-	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/campaign/content"
 )
 
 // Start runs the handler that wire returns, and does not return. Logs go to standard

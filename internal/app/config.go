@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"campaign-dispatch/internal/aws/config"
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
 // Config is the environment of a function. Settings that template.yaml does not give
@@ -41,7 +41,7 @@ type Config struct {
 	MinLead    time.Duration // between a dispatch call and the start of a scheduled batch
 	SweepAfter time.Duration // how long a batch may stay unfinished before sweep checks it
 	// TenantDispatch limits the dispatch calls of a tenant.
-	TenantDispatch campaign.CallLimit
+	TenantDispatch acceptance.CallLimit
 }
 
 // FromEnv returns the Config of the process. A number that is missing or malformed has
@@ -75,15 +75,15 @@ func FromEnv() Config {
 
 		MinLead:    seconds("MIN_LEAD_SECONDS", 300),
 		SweepAfter: seconds("SWEEP_AFTER_SECONDS", 600),
-		TenantDispatch: campaign.CallLimit{
+		TenantDispatch: acceptance.CallLimit{
 			Rate: number("TENANT_DISPATCH_RATE", 25), Burst: number("TENANT_DISPATCH_BURST", 50),
 		},
 	}
 }
 
-// Grace returns how long after its due time sweep releases a batch whose release task was
+// SweepDelay returns how long after its due time sweep releases a batch whose release task was
 // lost.
-func (c Config) Grace() time.Duration { return min(c.SweepAfter, 2*time.Minute) }
+func (c Config) SweepDelay() time.Duration { return min(c.SweepAfter, 2*time.Minute) }
 
 // instant returns the instant of the variable (RFC 3339), or the zero time.
 func instant(variable string) time.Time {

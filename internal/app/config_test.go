@@ -43,8 +43,8 @@ func TestFromEnv_SweepAfter(t *testing.T) { //nolint:paralleltest // it sets a v
 		"": {10 * time.Minute, 2 * time.Minute}, "soon": {10 * time.Minute, 2 * time.Minute},
 	} {
 		t.Setenv("SWEEP_AFTER_SECONDS", value)
-		if c := app.FromEnv(); c.SweepAfter != want.sweepAfter || c.Grace() != want.grace {
-			t.Errorf("%q gives %s and a grace of %s, want %v", value, c.SweepAfter, c.Grace(), want)
+		if c := app.FromEnv(); c.SweepAfter != want.sweepAfter || c.SweepDelay() != want.grace {
+			t.Errorf("%q gives %s and a grace of %s, want %v", value, c.SweepAfter, c.SweepDelay(), want)
 		}
 	}
 }

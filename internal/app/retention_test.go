@@ -14,6 +14,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
 )
 
@@ -23,7 +24,7 @@ const day = 24 * time.Hour
 var objectLives = map[string]time.Duration{
 	"payloads/": campaign.Retention, "errors/": campaign.ErrorFileLife, "events/": campaign.EventLife,
 	"answers/": campaign.AnswerFileLife,
-	"exports/": campaign.ExportLife, submission.WorkPrefix: submission.DraftLife, submission.PartsPrefix: campaign.Retention,
+	"exports/": export.Life, submission.WorkPrefix: submission.DraftLife, submission.PartsPrefix: campaign.Retention,
 }
 
 func TestTemplate_BucketLifecycle(t *testing.T) {
@@ -75,7 +76,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(submission.Kept) + " after the file's " + period(submission.Life) + " or the draft's " + period(submission.DraftLife) + ", and after the campaign's time; 60 days after it with a request for approval",
 		period(submission.Life) + "; a draft, " + period(submission.DraftLife) + " from the last change; with a request for approval, until " + period(submission.RequestLife) + " after its campaign's time, but the uploaded file in `work/` never longer than 30 days",
 		period(campaign.Retention) + " from the check of the file", // parts that are not accepted any more
-		period(campaign.ExportLife) + " from its completion",
+		period(export.Life) + " from its completion",
 		period(campaign.UploadLife), "until an admin deletes them",
 		period(campaign.Retention) + " from the first failure", period(campaign.FailureLife), period(campaign.KeptPostLife), period(campaign.PostsLife), period(campaign.BudgetLife) + " from the first day of the month", period(campaign.DayLife) + " from the day", period(campaign.AuditLife), period(campaign.FormLife),
 		period(campaign.RefreshLife), period(campaign.LastUseLife) + " from then", period(campaign.SessionEndLife), period(campaign.RateLife) + " from the last call",

@@ -16,10 +16,10 @@ import (
 // declared is a type or function of a package of this module.
 type declared struct{ folder, name string }
 
-// wiring returns the packages below internal/app that wire a function.
+// wiring returns the packages that wire a function: its own and those below internal/app.
 func wiring(t *testing.T, function string) (folders []string) {
 	t.Helper()
-	folders = []string{path.Join("internal/app", function)}
+	folders = []string{path.Join("functions", function)}
 	for i := 0; i < len(folders); i++ {
 		for _, file := range sources(t, folders[i]) {
 			for _, folder := range importsOf(file) {
@@ -189,7 +189,7 @@ func readBy(t *testing.T, function string) []string {
 					return true
 				}
 				field := s.Sel.Name
-				if field == "Grace" {
+				if field == "SweepDelay" {
 					field = "SweepAfter"
 				}
 				for _, v := range variables[field] {

@@ -167,8 +167,8 @@ type Batch struct {
 	ReservedOn string
 }
 
-// Departure returns when the batch goes out or went out.
-func (b Batch) Departure() time.Time {
+// SendAt returns when the batch goes out or went out.
+func (b Batch) SendAt() time.Time {
 	if b.Due.IsZero() {
 		return b.AcceptedAt
 	}
@@ -198,3 +198,6 @@ func (b Batch) Frames() int { return (b.Accepted + FrameSize - 1) / FrameSize }
 func (b Batch) FrameLen(frame int) int {
 	return min(FrameSize, b.Accepted-frame*FrameSize)
 }
+
+// TooLate reports whether the batch's NotAfter has passed.
+func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.NotAfter) }

@@ -51,9 +51,9 @@ func (c Campaign) DayCounts() map[string]DayCounts {
 	days, first := map[string]DayCounts{}, c.CreatedAt
 	for n, b := range c.Batches {
 		if n == 0 {
-			first = b.Departure()
+			first = b.SendAt()
 		}
-		date := localtime.Day(b.Departure())
+		date := localtime.Day(b.SendAt())
 		days[date] = days[date].Plus(b.Head.DayCounts())
 	}
 	if never := c.Submission.NeverAccepted(); never > 0 {

@@ -54,15 +54,6 @@ func (c Change) OptedOut() bool {
 	return Reason{c.Outcome, code} == optedOut
 }
 
-// Reaction is what the recipient of a message did, for searches.
-type Reaction string
-
-// The reactions.
-const (
-	ReactionTapped   Reaction = "tapped"    // tapped a suggestion or clicked a link
-	ReactionOptedOut Reaction = "opted_out" // had opted out, so that the message was not sent
-)
-
 // Results returns the results of the campaign, which was read at now with its heads.
 func (c Campaign) Results(now time.Time) Results {
 	r := Results{

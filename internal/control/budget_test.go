@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
 // Rescheduling to a day without room is refused and changes nothing.
@@ -15,7 +16,7 @@ func TestServeReschedule_Budget(t *testing.T) {
 	other := b
 	other.BatchID, other.Name, other.Reserved, other.ReservedOn = campaign.BatchID("q"), "q", 3_000_000, "2037-11-22"
 	_, _ = rand.Read(other.Key[:])
-	d.must(d.store.Accept(t.Context(), campaign.AcceptCommand{Batch: other, Campaign: "Entregas", Ordinal: 2, CreatedAt: noon}, rand.Text()))
+	d.must(d.store.Accept(t.Context(), acceptance.Command{Batch: other, Campaign: "Entregas", Ordinal: 2, CreatedAt: noon}, rand.Text()))
 	d.must(d.store.SaveBilling(t.Context(), d.id.Tenant, campaign.Billing{
 		Prices: campaign.Prices{Basic: 1_000_000, Single: 1_000_000}, Limits: campaign.Spending{Day: 5_000_000},
 	}))
@@ -29,7 +30,7 @@ func TestServeReschedule_Budget(t *testing.T) {
 	third := other
 	third.BatchID, third.Name, third.ReservedOn = campaign.BatchID("r"), "r", "2037-11-21"
 	_, _ = rand.Read(third.Key[:])
-	d.must(d.store.Accept(t.Context(), campaign.AcceptCommand{Batch: third, Campaign: "Entregas", Ordinal: 3, CreatedAt: noon}, rand.Text()))
+	d.must(d.store.Accept(t.Context(), acceptance.Command{Batch: third, Campaign: "Entregas", Ordinal: 3, CreatedAt: noon}, rand.Text()))
 	handed := len(d.handed)
 	if got := d.post("/reschedule", `{"batch":"r","schedule":"2037-11-22T13:00:00Z"}`); got != "409 budget_exceeded" {
 		t.Error(got)

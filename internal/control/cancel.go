@@ -9,10 +9,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/send/pace"
 )
 
 // batchesAtOnce is the number of batches cancelled concurrently.
@@ -48,7 +49,7 @@ type Ledger interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
-	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
+	Route(ctx context.Context, tenant, agentID string) (pace.Route, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// FinishMove changes the batches that an open move has left.
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)

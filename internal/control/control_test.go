@@ -21,10 +21,13 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -52,7 +55,7 @@ type service struct {
 }
 
 func (d *service) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
-	return accesstoken.Claims{Tenant: d.id.Tenant, ClientID: "rcs_1", Scope: campaign.ScopeDispatch}, d.unfit
+	return accesstoken.Claims{Tenant: d.id.Tenant, ClientID: "rcs_1", Scope: account.ScopeDispatch}, d.unfit
 }
 
 func (d *service) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
@@ -92,7 +95,7 @@ func (d *service) Revoke(_ context.Context, _ campaign.Agent, messageID, phone s
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !strings.HasPrefix(phone, "+5511") {
-		return &campaign.Failure{Kind: campaign.Permanent, Code: "no such number"}
+		return &outgoing.Failure{Kind: outgoing.Permanent, Code: "no such number"}
 	}
 	d.asked = append(d.asked, messageID)
 	return d.refuse[messageID]
@@ -118,7 +121,7 @@ func newService(t *testing.T) *service {
 	}
 	mux := http.NewServeMux()
 	d.service = &control.Service{
-		Tokens: d, Store: d.store, Revokes: d, Releases: d, Now: clock, Lead: 5 * time.Minute, Grace: 2 * time.Minute,
+		Tokens: d, Store: d.store, Revokes: d, Releases: d, Now: clock, Lead: 5 * time.Minute, SweepDelay: 2 * time.Minute,
 	}
 	d.service.Register(mux)
 	d.server = httptest.NewServer(mux)
@@ -152,7 +155,7 @@ func (d *service) accept(ordinal int, name string, n int, state campaign.BatchSt
 	}
 	_, _ = rand.Read(b.Key[:])
 	d.payloads[b.Payload] = body
-	d.must(d.store.Accept(d.t.Context(), campaign.AcceptCommand{
+	d.must(d.store.Accept(d.t.Context(), acceptance.Command{
 		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon,
 	}, rand.Text()))
 	return b
@@ -266,8 +269,8 @@ func TestServeCancel_Revoke(t *testing.T) {
 	b := d.accept(1, "", 120, campaign.BatchSending)
 	d.record(b, campaign.OutcomeSent, 0, 110)
 	d.record(b, campaign.OutcomeDelivered, 3, 109)
-	d.refuse[b.Key.MessageID(1)] = &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}
-	d.refuse[b.Key.MessageID(2)] = &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}
+	d.refuse[b.Key.MessageID(1)] = &outgoing.Failure{Kind: outgoing.Permanent, Code: "unreachable"}
+	d.refuse[b.Key.MessageID(2)] = &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled"}
 	if got := d.post("/cancel?revoke=true", ""); got != "202 cancelling" {
 		t.Fatal(got)
 	}

@@ -24,9 +24,9 @@ const (
 	moveDelay = 30 * time.Second
 )
 
-// MayMove returns the time to which Move would reschedule the campaign, and changes nothing. A
+// MayRescheduleCampaign returns the time to which Move would reschedule the campaign, and changes nothing. A
 // call that Move would refuse returns its *httpapi.Problem.
-func (s *Service) MayMove(ctx context.Context, c campaign.Campaign, schedule, plan string) (time.Time, error) {
+func (s *Service) MayRescheduleCampaign(ctx context.Context, c campaign.Campaign, schedule, plan string) (time.Time, error) {
 	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
 	if wrong != nil {
 		return due, fault("/schedule", wrong.Code, wrong.Detail)
@@ -44,7 +44,7 @@ func (s *Service) MayMove(ctx context.Context, c campaign.Campaign, schedule, pl
 // Move reschedules all waiting batches of a campaign, or none. plan is the campaign.Plan that
 // the caller has seen. schedule has the format of a dispatch call. A refused call returns a
 // *httpapi.Problem.
-func (s *Service) Move(ctx context.Context, id campaign.ID, schedule, plan string) (time.Time, error) {
+func (s *Service) RescheduleCampaign(ctx context.Context, id campaign.ID, schedule, plan string) (time.Time, error) {
 	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
 	if wrong != nil {
 		return due, fault("/schedule", wrong.Code, wrong.Detail)
@@ -59,7 +59,7 @@ func (s *Service) Move(ctx context.Context, id campaign.ID, schedule, plan strin
 	if err := s.queueMove(ctx, c); err != nil {
 		return due, err
 	}
-	moved, ok, err := s.Store.MoveCampaign(ctx, c, due, due.Add(s.Grace))
+	moved, ok, err := s.Store.RescheduleCampaign(ctx, c, due, due.Add(s.SweepDelay))
 	if full, exceeded := errors.AsType[*campaign.BudgetError](err); exceeded {
 		return due, budgetExceeded(full.Budget)
 	}
@@ -95,7 +95,7 @@ func (s *Service) findMoved(ctx context.Context, id campaign.ID) (campaign.Campa
 }
 
 // checkAfter returns when sweep checks a batch with a schedule.
-func (s *Service) checkAfter(due time.Time) time.Time { return due.Add(s.Grace) }
+func (s *Service) checkAfter(due time.Time) time.Time { return due.Add(s.SweepDelay) }
 
 // checkMove returns the *httpapi.Problem of a campaign that cannot be rescheduled to due.
 func (s *Service) checkMove(c campaign.Campaign, due time.Time, plan string) error {

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -41,14 +42,14 @@ func (d *service) waiting(ordinal int, reserved campaign.Money, change func(b *c
 		change(&b)
 	}
 	_, _ = rand.Read(b.Key[:])
-	d.must(d.store.Accept(d.t.Context(), campaign.AcceptCommand{Batch: b, Campaign: "Entregas", Ordinal: ordinal, CreatedAt: noon}, rand.Text()))
+	d.must(d.store.Accept(d.t.Context(), acceptance.Command{Batch: b, Campaign: "Entregas", Ordinal: ordinal, CreatedAt: noon}, rand.Text()))
 	return b
 }
 
 // move reschedules the campaign as its page shows it, and returns the problem's code, or "".
 func (d *service) move(schedule string) string {
 	d.t.Helper()
-	_, err := d.service.Move(d.t.Context(), d.id, schedule, d.campaign().Plan())
+	_, err := d.service.RescheduleCampaign(d.t.Context(), d.id, schedule, d.campaign().Plan())
 	return d.code(err)
 }
 
@@ -135,7 +136,7 @@ func TestMove_Refused(t *testing.T) {
 			if got := d.move(tt.schedule); got != tt.want {
 				t.Errorf("refused with %q, want %q", got, tt.want)
 			}
-			if _, err := d.service.MayMove(t.Context(), d.campaign(), tt.schedule, before); d.code(err) != tt.want {
+			if _, err := d.service.MayRescheduleCampaign(t.Context(), d.campaign(), tt.schedule, before); d.code(err) != tt.want {
 				t.Errorf("checked: %v, want %q", err, tt.want)
 			}
 			d.wantDue(first, "2037-11-21T15:00:00Z")
@@ -154,7 +155,7 @@ func TestMove_CancelledCampaign(t *testing.T) {
 	if got := d.post("/cancel", ""); got != "202 cancelling" {
 		t.Fatal(got)
 	}
-	if _, err := d.service.Move(t.Context(), d.id, evening, plan); d.code(err) != "campaign_cancelled" {
+	if _, err := d.service.RescheduleCampaign(t.Context(), d.id, evening, plan); d.code(err) != "campaign_cancelled" {
 		t.Error(err)
 	}
 }
@@ -170,7 +171,7 @@ func TestMove_ExpiredBatch(t *testing.T) {
 		AcceptedAt: noon, Due: noon.Add(time.Hour), Scheduled: true, State: campaign.BatchPending, NextCheck: noon.Add(time.Hour),
 	}
 	_, _ = rand.Read(waits.Key[:])
-	d.must(d.store.Accept(t.Context(), campaign.AcceptCommand{Batch: waits, Campaign: "Entregas", Ordinal: 2, CreatedAt: created}, rand.Text()))
+	d.must(d.store.Accept(t.Context(), acceptance.Command{Batch: waits, Campaign: "Entregas", Ordinal: 2, CreatedAt: created}, rand.Text()))
 	if got := d.move(evening); got != "" {
 		t.Fatal(got)
 	}
@@ -187,7 +188,7 @@ func TestMove_TwoPeople(t *testing.T) {
 	var calls sync.WaitGroup
 	for i := range times {
 		calls.Go(func() {
-			_, err := d.service.Move(t.Context(), d.id, times[i], plan)
+			_, err := d.service.RescheduleCampaign(t.Context(), d.id, times[i], plan)
 			codes[i] = d.code(err)
 		})
 	}
@@ -212,7 +213,7 @@ func TestMove_BatchAdded(t *testing.T) {
 	first := d.waiting(1, 0, nil)
 	plan := d.campaign().Plan()
 	second := d.waiting(2, 0, nil)
-	if _, err := d.service.Move(t.Context(), d.id, evening, plan); d.code(err) != "campaign_changed" {
+	if _, err := d.service.RescheduleCampaign(t.Context(), d.id, evening, plan); d.code(err) != "campaign_changed" {
 		t.Error(err)
 	}
 	d.wantDue(first, "2037-11-21T15:00:00Z")
@@ -237,7 +238,7 @@ func TestMove_Races(t *testing.T) {
 			return err
 		},
 		"reschedule of one batch": func(d *service, b campaign.Batch) error {
-			_, err := d.service.Reschedule(d.t.Context(), d.id, b.Name, evening)
+			_, err := d.service.RescheduleBatch(d.t.Context(), d.id, b.Name, evening)
 			return err
 		},
 		"another batch": func(d *service, _ campaign.Batch) error {
@@ -255,7 +256,7 @@ func TestMove_Races(t *testing.T) {
 				var code string
 				var calls sync.WaitGroup
 				calls.Go(func() {
-					_, err := d.service.Move(t.Context(), d.id, tomorrow, plan)
+					_, err := d.service.RescheduleCampaign(t.Context(), d.id, tomorrow, plan)
 					code = d.code(err)
 				})
 				calls.Go(func() { d.must(change(d, batches[1])) })
@@ -415,7 +416,7 @@ func TestMove_CrashAtAnyTransaction(t *testing.T) {
 					Client:    dynamodb.NewFromConfig(env.AWS(), func(o *dynamodb.Options) { o.HTTPClient = client }),
 					Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: d.service.Now,
 				})
-				_, _ = d.service.Move(ctx, d.id, tomorrow, plan)
+				_, _ = d.service.RescheduleCampaign(ctx, d.id, tomorrow, plan)
 				if client.calls != at {
 					t.Fatalf("%d transactions", client.calls)
 				}

@@ -45,7 +45,7 @@ func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	id := r.PathValue("campaignId")
-	b, err := s.Reschedule(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id}, batch, schedule)
+	b, err := s.RescheduleBatch(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id}, batch, schedule)
 	if err != nil {
 		return err
 	}
@@ -53,10 +53,10 @@ func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
-// Reschedule changes the due time of a batch and returns the batch. choose defines how
+// RescheduleBatch changes the due time of a batch and returns the batch. choose defines how
 // batch names it; schedule has the format of a dispatch call. A refused call returns a
 // *httpapi.Problem.
-func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error) {
+func (s *Service) RescheduleBatch(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error) {
 	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
 	if wrong != nil {
 		return campaign.Batch{}, fault("/schedule", wrong.Code, wrong.Detail)
@@ -76,9 +76,9 @@ func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedul
 	return b, nil
 }
 
-// MayReschedule returns the batch that Reschedule would return, and changes nothing. A
+// MayRescheduleBatch returns the batch that Reschedule would return, and changes nothing. A
 // call that Reschedule would refuse returns its *httpapi.Problem.
-func (s *Service) MayReschedule(ctx context.Context, c campaign.Campaign, batch, schedule string) (campaign.Batch, error) {
+func (s *Service) MayRescheduleBatch(ctx context.Context, c campaign.Campaign, batch, schedule string) (campaign.Batch, error) {
 	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
 	if wrong != nil {
 		return campaign.Batch{}, fault("/schedule", wrong.Code, wrong.Detail)
@@ -219,7 +219,7 @@ func (*raceLost) Error() string { return "the batch was rescheduled concurrently
 
 // swap reschedules a batch if it is still as it was read.
 func (s *Service) swap(ctx context.Context, b campaign.Batch, due time.Time) error {
-	moved, err := s.Store.Reschedule(ctx, b, due, due.Add(s.Grace))
+	moved, err := s.Store.RescheduleBatch(ctx, b, due, due.Add(s.SweepDelay))
 	if full, ok := errors.AsType[*campaign.BudgetError](err); ok {
 		return budgetExceeded(full.Budget)
 	}

@@ -12,9 +12,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 // revocations is the backoff of a frame's attempts. Its maximum is the longest delay of
@@ -59,7 +60,7 @@ func (c *Canceller) revoke(ctx context.Context, t campaign.RevokeTask) error {
 
 // requeue queues the task again unless the provider no longer delivers the messages.
 func (c *Canceller) requeue(ctx context.Context, b campaign.Batch, t campaign.RevokeTask) error {
-	if c.Now().After(b.CancelledAt.Add(campaign.MessageTTL)) {
+	if c.Now().After(b.CancelledAt.Add(outgoing.MessageTTL)) {
 		return nil
 	}
 	delay := revocations.Delay(t.Attempt)
@@ -77,7 +78,7 @@ func (c *Canceller) revokeMessages(ctx context.Context, b campaign.Batch, t camp
 	if len(indexes) == 0 {
 		return false, nil
 	}
-	channel, err := c.Ledger.Channel(ctx, b.Tenant, b.AgentID)
+	route, err := c.Ledger.Route(ctx, b.Tenant, b.AgentID)
 	if err != nil {
 		return false, err
 	}
@@ -96,7 +97,7 @@ func (c *Canceller) revokeMessages(ctx context.Context, b campaign.Batch, t camp
 	calls.SetLimit(max(c.Concurrency, 1))
 	for _, index := range indexes {
 		calls.Go(func() error {
-			results.add(c.Provider.Revoke(ctx, channel.Agent, b.Key.MessageID(index), messages[index%campaign.FrameSize].Phone))
+			results.add(c.Provider.Revoke(ctx, route.Agent, b.Key.MessageID(index), messages[index%campaign.FrameSize].Phone))
 			return nil
 		})
 	}
@@ -117,11 +118,11 @@ type answers struct {
 func (a *answers) add(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	failure := &campaign.Failure{Kind: campaign.Transient}
+	failure := &outgoing.Failure{Kind: outgoing.Transient}
 	switch _ = errors.As(err, &failure); {
 	case err == nil:
 		a.taken++
-	case failure.Kind == campaign.Permanent:
+	case failure.Kind == outgoing.Permanent:
 		a.refused++
 	default:
 		if a.failed++; a.first == nil {

@@ -10,11 +10,12 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads and changes campaigns.
@@ -30,14 +31,14 @@ type Store interface {
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// Reschedule returns a *campaign.BudgetError if the budget of the new day has no room.
-	Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error)
+	RescheduleBatch(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error)
 	// CheckReservation returns the *campaign.BudgetError of Reschedule and changes nothing.
 	CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error
-	// MoveCampaign returns the batches that it moved, and whether the campaign was unchanged.
-	MoveCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error)
+	// RescheduleCampaign returns the batches that it moved, and whether the campaign was unchanged.
+	RescheduleCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error)
 	// FinishMove returns the batches that it moved.
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
-	// CheckMove returns the *campaign.BudgetError of MoveCampaign and changes nothing.
+	// CheckMove returns the *campaign.BudgetError of RescheduleCampaign and changes nothing.
 	CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error
 }
 
@@ -50,9 +51,9 @@ type Service struct {
 	Now      func() time.Time
 	BaseURL  string        // configured base URL, or ""
 	Lead     time.Duration // minimum time from now to a schedule
-	// Grace is the delay after which sweep handles a batch that was not released when
+	// SweepDelay is the delay after which sweep handles a batch that was not released when
 	// due, or whose cancellation was not completed.
-	Grace time.Duration
+	SweepDelay time.Duration
 }
 
 // Register adds the service's routes to the mux.
@@ -64,7 +65,7 @@ func (s *Service) Register(mux *http.ServeMux) {
 
 // tenant authorizes a request and returns its tenant.
 func (s *Service) tenant(r *http.Request) (string, error) {
-	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
+	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
 	return claims.Tenant, err
 }
 
@@ -182,5 +183,5 @@ func (s *Service) cancel(ctx context.Context, c campaign.Campaign, revoke bool) 
 	if c, err = s.Store.Campaign(ctx, c.ID); err != nil {
 		return fmt.Errorf("control: %w", err)
 	}
-	return cancelBatches(ctx, s.Store.CancelBatch, c, s.Now().Add(s.Grace))
+	return cancelBatches(ctx, s.Store.CancelBatch, c, s.Now().Add(s.SweepDelay))
 }

@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 var errBroken = errors.New("broken")
@@ -127,9 +128,9 @@ func TestHandle_RevokeFails(t *testing.T) {
 	b := d.accept(1, "", 5, campaign.BatchSending)
 	d.record(b, campaign.OutcomeSent, 0, 4)
 	for i := range 4 {
-		d.refuse[b.Key.MessageID(i)] = &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
+		d.refuse[b.Key.MessageID(i)] = &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"}
 	}
-	d.refuse[b.Key.MessageID(3)] = &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}
+	d.refuse[b.Key.MessageID(3)] = &outgoing.Failure{Kind: outgoing.Permanent, Code: "unreachable"}
 	d.must(d.store.CancelBatch(t.Context(), b.BatchRef, noon, true, noon))
 	task := campaign.RevokeTask{BatchRef: b.BatchRef}
 	for range 8 {
@@ -167,18 +168,18 @@ type rival struct {
 	times []time.Time // left to move it to
 }
 
-func (r *rival) Reschedule(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {
+func (r *rival) RescheduleBatch(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {
 	if len(r.times) > 0 {
 		now, err := r.Batch(ctx, b.BatchRef)
 		if err == nil {
-			_, err = r.Store.Reschedule(ctx, now, r.times[0], next)
+			_, err = r.Store.RescheduleBatch(ctx, now, r.times[0], next)
 		}
 		if err != nil {
 			return false, err
 		}
 		r.times = r.times[1:]
 	}
-	return r.Store.Reschedule(ctx, b, due, next)
+	return r.Store.RescheduleBatch(ctx, b, due, next)
 }
 
 func TestServeReschedule_Concurrent(t *testing.T) {
@@ -214,14 +215,14 @@ func TestServeReschedule_Concurrent(t *testing.T) {
 // the second attempt.
 type repeated struct{ *dynamotest.Store }
 
-func (r *repeated) Reschedule(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {
-	if _, err := r.Store.Reschedule(ctx, b, due, next); err != nil {
+func (r *repeated) RescheduleBatch(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {
+	if _, err := r.Store.RescheduleBatch(ctx, b, due, next); err != nil {
 		return false, err
 	}
 	if _, err := r.StartRelease(ctx, b.BatchRef, "agent", due, next); err != nil {
 		return false, err
 	}
-	return r.Store.Reschedule(ctx, b, due, next)
+	return r.Store.RescheduleBatch(ctx, b, due, next)
 }
 
 func TestServeReschedule_ReleasedBeforeSecondAttempt(t *testing.T) {

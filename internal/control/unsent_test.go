@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/intake/submission"
 )
 
@@ -32,7 +33,7 @@ func (d *service) firstPart(sub submission.Submission) error {
 		State: campaign.BatchPending, Part: "p",
 	}
 	_, _ = rand.Read(b.Key[:])
-	return d.store.Accept(d.t.Context(), campaign.AcceptCommand{
+	return d.store.Accept(d.t.Context(), acceptance.Command{
 		Batch: b, Campaign: sub.Name, Ordinal: 1, Packed: []byte{0}, CreatedAt: noon, Submission: sub.Totals().WithPart(2, 2),
 	}, rand.Text())
 }

@@ -8,10 +8,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // maxInlineAnswer is the largest idempotent answer, in bytes, stored in its row. Larger
@@ -36,7 +38,7 @@ type staged struct {
 // accept writes the objects and counts a client's call concurrently, then commits one
 // transaction and schedules the release. A scheduling failure does not fail the call:
 // sweep finds the batch by its row.
-func (s *Service) accept(ctx context.Context, c *call, state campaign.AcceptState) error {
+func (s *Service) accept(ctx context.Context, c *call, state acceptance.State) error {
 	if err := s.stage(ctx, c, *state.Template); err != nil {
 		return err
 	}
@@ -55,7 +57,7 @@ func (s *Service) accept(ctx context.Context, c *call, state campaign.AcceptStat
 	}
 	c.accepted = true
 	metrics.Add(ctx, metrics.MessagesAccepted, a.Batch.Accepted)
-	s.SeenNumbers.Add(a.Batch.ID, a.CreatedAt, campaign.PackedSet{Ordinal: a.Ordinal, Packed: a.Packed})
+	s.SeenNumbers.Add(a.Batch.ID, a.CreatedAt, acceptance.PackedSet{Ordinal: a.Ordinal, Packed: a.Packed})
 	if a.Batch.Accepted > 0 {
 		if err := s.Releases.Schedule(ctx, a.Batch); err != nil {
 			metrics.Add(ctx, metrics.HandoffsFailed, 1)
@@ -65,8 +67,8 @@ func (s *Service) accept(ctx context.Context, c *call, state campaign.AcceptStat
 	return nil
 }
 
-func (s *Service) acceptance(c *call, state campaign.AcceptState) campaign.AcceptCommand {
-	a := campaign.AcceptCommand{
+func (s *Service) acceptance(c *call, state acceptance.State) acceptance.Command {
+	a := acceptance.Command{
 		Batch:     s.batch(c),
 		Campaign:  c.req.name.value,
 		Ordinal:   1,
@@ -75,7 +77,7 @@ func (s *Service) acceptance(c *call, state campaign.AcceptState) campaign.Accep
 		AskedBy:   c.askedBy,
 	}
 	if len(state.Template.AllSuggestions()) > 0 {
-		a.Batch.TapKey = random.Bytes(campaign.TapKeySize)
+		a.Batch.TapKey = random.Bytes(reaction.TapKeySize)
 		a.Batch.CountsClicks = state.Template.CountsClicks()
 	}
 	a.Limits = c.bill.reserve(&a.Batch)
@@ -88,7 +90,7 @@ func (s *Service) acceptance(c *call, state campaign.AcceptState) campaign.Accep
 	}
 	if c.client != nil && c.client.key != "" {
 		a.ClientID, a.IdempotencyKey = c.client.id, c.client.key
-		a.Answer = campaign.Answer{BodyHash: c.client.bodyHash[:], Body: c.staged.answer, BlobKey: c.staged.answerKey}
+		a.Answer = acceptance.Answer{BodyHash: c.client.bodyHash[:], Body: c.staged.answer, BlobKey: c.staged.answerKey}
 		a.AnswerUntil = c.now.Add(campaign.AnswerLife)
 	}
 	return a
@@ -113,7 +115,7 @@ func (s *Service) batch(c *call) campaign.Batch {
 		NotAfter:        c.times.notAfter,
 		Scheduled:       c.times.scheduled,
 		State:           campaign.BatchPending,
-		NextCheck:       c.times.due.Add(s.Grace),
+		NextCheck:       c.times.due.Add(s.SweepDelay),
 		Test:            c.test,
 		Part:            c.part,
 	}

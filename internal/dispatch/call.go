@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
@@ -135,7 +136,7 @@ func (s *Service) newCall(asked Call) *call {
 }
 
 // receipt returns the receipt of a part that was accepted before.
-func (c *call) receipt(state campaign.AcceptState) (r Receipt, done bool) {
+func (c *call) receipt(state acceptance.State) (r Receipt, done bool) {
 	b := state.Batch
 	if c.part == "" || b == nil || b.Part != c.part {
 		return r, false

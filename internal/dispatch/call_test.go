@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
 // asked returns a valid call of a page with the changes applied.
@@ -358,7 +359,7 @@ func TestAccept_InvalidUTF8(t *testing.T) {
 // losing is a store in which another call is always faster.
 type losing struct{ dispatch.Store }
 
-func (losing) Accept(context.Context, campaign.AcceptCommand, string) error {
+func (losing) Accept(context.Context, acceptance.Command, string) error {
 	return campaign.ErrLostRace
 }
 
@@ -383,7 +384,7 @@ type rescheduling struct {
 	between func()
 }
 
-func (r *rescheduling) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
+func (r *rescheduling) Accept(ctx context.Context, a acceptance.Command, token string) error {
 	if between := r.between; between != nil {
 		r.between = nil
 		between()
@@ -396,7 +397,7 @@ func (b *bench) moveTo(id campaign.ID, due time.Time) {
 	b.t.Helper()
 	c, err := b.store.Dispatched(b.t.Context(), id)
 	b.must(err)
-	_, moved, err := b.store.MoveCampaign(b.t.Context(), c, due, due)
+	_, moved, err := b.store.RescheduleCampaign(b.t.Context(), c, due, due)
 	if b.must(err); !moved {
 		b.t.Fatal("the campaign was not rescheduled")
 	}

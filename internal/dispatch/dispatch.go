@@ -9,20 +9,21 @@ import (
 	"fmt"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/localtime"
-	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/phone/numberset"
 )
 
 // Store reads and writes the rows of a dispatch call.
 type Store interface {
-	Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error)
+	Snapshot(ctx context.Context, q acceptance.Query) (acceptance.State, error)
 	// Accept returns an error that wraps campaign.ErrLostRace if a row has changed
 	// since it was read. Nothing is written then.
-	Accept(ctx context.Context, a campaign.AcceptCommand, token string) error
+	Accept(ctx context.Context, a acceptance.Command, token string) error
 }
 
 // Service accepts dispatch calls.
@@ -35,9 +36,9 @@ type Service struct {
 	Now         func() time.Time
 	BaseURL     string        // configured base URL, or ""
 	Lead        time.Duration // minimum time from now to a schedule
-	// Grace is the time after its due time at which sweep releases a batch whose release
+	// SweepDelay is the time after its due time at which sweep releases a batch whose release
 	// task was lost.
-	Grace time.Duration
+	SweepDelay time.Duration
 	// Limiter limits the calls of each tenant's clients; nil means no limit. Other calls are
 	// not limited.
 	Limiter *Limiter
@@ -99,7 +100,7 @@ func (s *Service) settle(ctx context.Context, c *call, attempt func() error) (er
 var errUnsettled = errors.New("the outcome of the transaction is unknown")
 
 // decide accepts a call, or returns a *Refusal.
-func (s *Service) decide(ctx context.Context, c *call, state campaign.AcceptState, earlier numberset.Set) error {
+func (s *Service) decide(ctx context.Context, c *call, state acceptance.State, earlier numberset.Set) error {
 	if found := validate(c, state, earlier); len(found) > 0 {
 		return &Refusal{Faults: found}
 	}
@@ -111,14 +112,14 @@ func (s *Service) decide(ctx context.Context, c *call, state campaign.AcceptStat
 }
 
 // check returns all faults of a call, and sets its price.
-func (c *call) check(state campaign.AcceptState, earlier numberset.Set) faults {
+func (c *call) check(state acceptance.State, earlier numberset.Set) faults {
 	c.bill = price(c, state)
 	return append(validate(c, state, earlier), c.bill.faults()...)
 }
 
 // query returns the query for the rows that the call depends on.
-func (c *call) query() campaign.AcceptQuery {
-	q := campaign.AcceptQuery{
+func (c *call) query() acceptance.Query {
+	q := acceptance.Query{
 		Tenant: c.tenant, TemplateID: c.req.template(), CampaignID: c.req.id(), Name: c.req.name.value,
 		BatchID: campaign.BatchID(c.req.batch.value),
 		Date:    localtime.Day(c.times.due),
@@ -132,7 +133,7 @@ func (c *call) query() campaign.AcceptQuery {
 // loadState reads the rows that the call depends on. It also returns the
 // subset of the call's numbers that earlier batches contain. A part has the times of the
 // campaign as read from then on.
-func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState, numberset.Set, error) {
+func (s *Service) loadState(ctx context.Context, c *call) (acceptance.State, numberset.Set, error) {
 	q := c.query()
 	q.Calls = s.mustCount(c)
 	id := campaign.ID{Tenant: c.tenant, CampaignID: q.CampaignID}
@@ -158,7 +159,7 @@ func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState,
 		}
 		q.Consistent = true
 	}
-	return campaign.AcceptState{}, nil, fmt.Errorf("campaign %s: %w", id.CampaignID, errIncomplete)
+	return acceptance.State{}, nil, fmt.Errorf("campaign %s: %w", id.CampaignID, errIncomplete)
 }
 
 // maxReads is the maximum number of reads of a call's rows while they and the sets show

@@ -9,10 +9,11 @@ import (
 	"log/slog"
 	"net/http"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // MaxBody is the maximum size of a request body in bytes, decoded.
@@ -34,7 +35,7 @@ type client struct {
 // ServeDispatch serves one dispatch call. A refused call returns a *httpapi.Problem.
 func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	base := httpapi.BaseURL(r, s.BaseURL)
-	claims, err := s.Tokens.Authorize(r, base, campaign.ScopeDispatch)
+	claims, err := s.Tokens.Authorize(r, base, account.ScopeDispatch)
 	if claims.ClientID == "" {
 		return err
 	}
@@ -123,7 +124,7 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 }
 
 // answer judges an authorized call, and accepts it if there is no fault.
-func (s *Service) answer(ctx context.Context, c *call, state campaign.AcceptState, earlier numberset.Set) (body []byte, status int, err error) {
+func (s *Service) answer(ctx context.Context, c *call, state acceptance.State, earlier numberset.Set) (body []byte, status int, err error) {
 	switch {
 	case c.client.precheckErr != nil:
 		return nil, 0, c.client.precheckErr
@@ -142,7 +143,7 @@ func (s *Service) answer(ctx context.Context, c *call, state campaign.AcceptStat
 }
 
 // repeat returns the stored answer of an idempotency key.
-func (s *Service) repeat(ctx context.Context, c *call, a campaign.Answer) ([]byte, error) {
+func (s *Service) repeat(ctx context.Context, c *call, a acceptance.Answer) ([]byte, error) {
 	if !bytes.Equal(a.BodyHash, c.client.bodyHash[:]) {
 		return nil, &httpapi.Problem{
 			Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",

@@ -10,21 +10,21 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/cache"
-	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/httpapi"
 )
 
 // Calls counts dispatch calls.
 type Calls interface {
 	// AddCall counts a call in the tenant's bucket if the bucket is still as read.
 	// Otherwise it returns the current bucket.
-	AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (current campaign.CallBucket, counted bool, err error)
+	AddCall(ctx context.Context, tenant string, read acceptance.CallBucket, l acceptance.CallLimit, now time.Time) (current acceptance.CallBucket, counted bool, err error)
 }
 
 // Limiter limits the dispatch calls of each tenant's clients.
 type Limiter struct {
-	Limit campaign.CallLimit
+	Limit acceptance.CallLimit
 	Calls Calls
 	// Timeout limits the wait for the table.
 	Timeout time.Duration
@@ -51,7 +51,7 @@ func (s *Service) mustCount(c *call) bool {
 // nothing. Any other call is counted concurrently with its validation, so that the
 // limit adds no round trip; client.waitForCount waits for the result. Each call counts once,
 // whatever its outcome.
-func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) error {
+func (s *Service) limit(ctx context.Context, c *call, read acceptance.CallBucket) error {
 	if !s.mustCount(c) {
 		if c.client.waitForCount == nil {
 			c.client.waitForCount = func() error { return nil }
@@ -69,7 +69,7 @@ func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) 
 
 // count counts the call, or returns a 429 if concurrent calls have emptied the bucket
 // since it was read. If counting fails, the call passes.
-func (s *Service) count(ctx context.Context, tenant string, bucket campaign.CallBucket) error {
+func (s *Service) count(ctx context.Context, tenant string, bucket acceptance.CallBucket) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Limiter.Timeout)
 	defer cancel()
 	limit := s.Limiter.Limit

@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/aws/dynamo"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/settings/account"
 )
 
-var perSecond = campaign.CallLimit{Rate: 25, Burst: 50}
+var perSecond = acceptance.CallLimit{Rate: 25, Burst: 50}
 
 // limited returns a bench with the limit, and a function that advances its clock.
-func limited(t *testing.T, limit campaign.CallLimit) (b *bench, move func(time.Duration)) {
+func limited(t *testing.T, limit acceptance.CallLimit) (b *bench, move func(time.Duration)) {
 	t.Helper()
 	b = newBench(t)
 	var mu sync.Mutex
@@ -57,7 +58,7 @@ func rateLimited(t *testing.T, got reply) {
 
 func TestLimit_BurstThenRate(t *testing.T) {
 	t.Parallel()
-	b, move := limited(t, campaign.CallLimit{Rate: 2, Burst: 3})
+	b, move := limited(t, acceptance.CallLimit{Rate: 2, Burst: 3})
 	for round := range 2 {
 		for i := range 3 {
 			if got := b.countedCall(); got.status != http.StatusOK {
@@ -80,7 +81,7 @@ func TestLimit_BurstThenRate(t *testing.T) {
 // and before all other errors.
 func TestLimit_Order(t *testing.T) {
 	t.Parallel()
-	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 4})
+	b, _ := limited(t, acceptance.CallLimit{Rate: 1, Burst: 4})
 	call := b.body(nil)
 	b.post(call, "Idempotency-Key", "k").accepted(t)
 	b.post(call, "Idempotency-Key", "k").accepted(t) // a repetition
@@ -109,8 +110,8 @@ func TestLimit_Order(t *testing.T) {
 // Calls with a revoked credential do not use up the tenant's limit.
 func TestLimit_RevokedCredentialIsNotCounted(t *testing.T) {
 	t.Parallel()
-	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 1})
-	b.must(b.auth.SaveCredential(t.Context(), campaign.Credential{
+	b, _ := limited(t, acceptance.CallLimit{Rate: 1, Burst: 1})
+	b.must(b.auth.SaveCredential(t.Context(), account.Credential{
 		ClientID: b.clientID + "-leaked", Tenant: b.tenant, SecretHash: []byte{1}, RevokedAt: b.now,
 	}))
 	own, claims := b.Tokens, b.Tokens.(holder).claims
@@ -128,7 +129,7 @@ func TestLimit_RevokedCredentialIsNotCounted(t *testing.T) {
 // Tenants have separate limits. Calls from the dashboard are not limited.
 func TestLimit_OtherTenant(t *testing.T) {
 	t.Parallel()
-	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 1})
+	b, _ := limited(t, acceptance.CallLimit{Rate: 1, Burst: 1})
 	b.countedCall()
 	rateLimited(t, b.countedCall())
 	for range 3 {
@@ -150,15 +151,15 @@ type counting struct {
 	writes int
 	late   int   // writes that took longer than an empty bucket needs to become full
 	err    error // returned by every write
-	before func(tenant string, l campaign.CallLimit)
+	before func(tenant string, l acceptance.CallLimit)
 }
 
-func (c *counting) AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (campaign.CallBucket, bool, error) {
+func (c *counting) AddCall(ctx context.Context, tenant string, read acceptance.CallBucket, l acceptance.CallLimit, now time.Time) (acceptance.CallBucket, bool, error) {
 	c.mu.Lock()
 	c.writes++
 	c.mu.Unlock()
 	if c.err != nil {
-		return campaign.CallBucket{}, false, c.err
+		return acceptance.CallBucket{}, false, c.err
 	}
 	if c.before != nil {
 		c.before(tenant, l)
@@ -185,7 +186,7 @@ func TestLimit_ConcurrentCalls(t *testing.T) {
 	for i := range functions {
 		functions[i] = &dispatch.Service{
 			Tokens: b.Tokens, Store: b.store, Blobs: b.Blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
-			Now: time.Now, BaseURL: b.BaseURL, Lead: b.Lead, Grace: b.Grace, Limiter: &dispatch.Limiter{Limit: perSecond, Calls: calls, Timeout: time.Minute},
+			Now: time.Now, BaseURL: b.BaseURL, Lead: b.Lead, SweepDelay: b.SweepDelay, Limiter: &dispatch.Limiter{Limit: perSecond, Calls: calls, Timeout: time.Minute},
 		}
 	}
 	const made = 200
@@ -220,10 +221,10 @@ func TestLimit_ConcurrentCalls(t *testing.T) {
 // period several times.
 func TestLimit_PeriodEndsBetweenReadAndWrite(t *testing.T) {
 	t.Parallel()
-	b, move := limited(t, campaign.CallLimit{Rate: 1, Burst: 4})
-	bucket := campaign.CallBucket{}
+	b, move := limited(t, acceptance.CallLimit{Rate: 1, Burst: 4})
+	bucket := acceptance.CallBucket{}
 	others := []int{2, 1, 1, 1} // concurrent calls before each write; the first two end the period
-	b.Limiter.Calls = &counting{Calls: b.auth, before: func(tenant string, l campaign.CallLimit) {
+	b.Limiter.Calls = &counting{Calls: b.auth, before: func(tenant string, l acceptance.CallLimit) {
 		if len(others) == 0 {
 			return
 		}
@@ -232,7 +233,7 @@ func TestLimit_PeriodEndsBetweenReadAndWrite(t *testing.T) {
 			if current, counted, err := b.auth.AddCall(t.Context(), tenant, bucket, l, b.Now()); err != nil || !counted {
 				t.Errorf("a concurrent call found %+v, %v", current, err)
 			}
-			bucket = campaign.CallBucket{Period: bucket.Period + 1, Next: b.Now().Add(l.Every())}
+			bucket = acceptance.CallBucket{Period: bucket.Period + 1, Next: b.Now().Add(l.Every())}
 		}
 		others = others[1:]
 	}}
@@ -248,15 +249,15 @@ func TestLimit_PeriodEndsBetweenReadAndWrite(t *testing.T) {
 // counted meanwhile.
 func TestLimit_CountedLate(t *testing.T) {
 	t.Parallel()
-	b, move := limited(t, campaign.CallLimit{Rate: 1, Burst: 2})
+	b, move := limited(t, acceptance.CallLimit{Rate: 1, Burst: 2})
 	slow := true
-	b.Limiter.Calls = &counting{Calls: b.auth, before: func(tenant string, l campaign.CallLimit) {
+	b.Limiter.Calls = &counting{Calls: b.auth, before: func(tenant string, l acceptance.CallLimit) {
 		if !slow {
 			return
 		}
 		slow = false
 		move(10 * time.Second)
-		if _, counted, err := b.auth.AddCall(t.Context(), tenant, campaign.CallBucket{}, l, b.Now()); err != nil || !counted {
+		if _, counted, err := b.auth.AddCall(t.Context(), tenant, acceptance.CallBucket{}, l, b.Now()); err != nil || !counted {
 			t.Errorf("the other call: counted %t, %v", counted, err)
 		}
 	}}
@@ -278,7 +279,7 @@ func callOn(t *testing.T, s *dispatch.Service) int {
 // Refused calls write nothing.
 func TestLimit_RefusedCallsWriteNothing(t *testing.T) {
 	t.Parallel()
-	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 5})
+	b, _ := limited(t, acceptance.CallLimit{Rate: 1, Burst: 5})
 	calls := &counting{Calls: b.auth}
 	b.Limiter.Calls = calls
 	for range 30 {
@@ -291,7 +292,7 @@ func TestLimit_RefusedCallsWriteNothing(t *testing.T) {
 
 func TestLimit_CountFails(t *testing.T) {
 	t.Parallel()
-	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 1})
+	b, _ := limited(t, acceptance.CallLimit{Rate: 1, Burst: 1})
 	calls := &counting{Calls: b.auth, err: errors.New("throttled")}
 	b.Limiter.Calls = calls
 	for range 5 {
@@ -304,7 +305,7 @@ func TestLimit_CountFails(t *testing.T) {
 
 func TestLimit_Disabled(t *testing.T) {
 	t.Parallel()
-	b, _ := limited(t, campaign.CallLimit{})
+	b, _ := limited(t, acceptance.CallLimit{})
 	calls := &counting{Calls: b.auth}
 	b.Limiter.Calls = calls
 	for range 60 {

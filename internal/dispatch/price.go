@@ -4,6 +4,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
@@ -29,7 +30,7 @@ func (b bill) faults() (found faults) {
 }
 
 // price returns the cost of the accepted messages, and the budget if the tenant has one.
-func price(c *call, snapshot campaign.AcceptState) bill {
+func price(c *call, snapshot acceptance.State) bill {
 	t := snapshot.Template
 	if t == nil || t.Tenant != c.tenant {
 		return bill{}

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
 const racers = 12
@@ -172,8 +172,8 @@ func TestServeDispatch_SchedulingFails(t *testing.T) {
 	b := newBench(t)
 	b.handoffs.fail = errors.New("the queue is away")
 	b.post(b.body(nil)).accepted(t)
-	if next := b.handoffs.batches[0].NextCheck; next.Sub(b.now) != b.Grace {
-		t.Errorf("sweep checks the batch %v after its due time, want %v", next.Sub(b.now), b.Grace)
+	if next := b.handoffs.batches[0].NextCheck; next.Sub(b.now) != b.SweepDelay {
+		t.Errorf("sweep checks the batch %v after its due time, want %v", next.Sub(b.now), b.SweepDelay)
 	}
 }
 
@@ -183,7 +183,7 @@ type unsure struct {
 	committed bool
 }
 
-func (u unsure) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
+func (u unsure) Accept(ctx context.Context, a acceptance.Command, token string) error {
 	if u.committed {
 		if err := u.Store.Accept(ctx, a, token); err != nil {
 			return err
@@ -214,7 +214,7 @@ func TestServeDispatch_UnknownOutcome(t *testing.T) {
 // lossy is a store that has lost its packed sets.
 type lossy struct{ dispatch.Store }
 
-func (l lossy) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
+func (l lossy) Snapshot(ctx context.Context, q acceptance.Query) (acceptance.State, error) {
 	snapshot, err := l.Store.Snapshot(ctx, q)
 	snapshot.Sets = nil
 	return snapshot, err

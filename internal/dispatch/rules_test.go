@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 func TestServeDispatch_ValidCall(t *testing.T) {
@@ -436,7 +437,7 @@ func TestServeDispatch_TapKey(t *testing.T) {
 	b.post(b.body(nil)).accepted(t)
 	b.post(b.body(nil)).accepted(t)
 	keys := b.handoffs.batches
-	if len(keys[0].TapKey) != 0 || len(keys[1].TapKey) != campaign.TapKeySize || bytes.Equal(keys[1].TapKey, keys[2].TapKey) {
+	if len(keys[0].TapKey) != 0 || len(keys[1].TapKey) != reaction.TapKeySize || bytes.Equal(keys[1].TapKey, keys[2].TapKey) {
 		t.Error("want no key without suggestions, and another key for each batch with some")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/phone/numberset"
 )
 
@@ -51,7 +52,7 @@ func (e *SeenNumbers) Known(id campaign.ID) int {
 // return it, or the cached sets belong to a deleted campaign with the same id. It is also
 // false if numbers were found and a set is newer than meta: a batch was accepted between the
 // reads, and the other rows of the call, read with meta, may not show what it did.
-func (e *SeenNumbers) Find(id campaign.ID, meta campaign.Meta, sets []campaign.PackedSet, numbers numberset.Set) (numberset.Set, bool, error) {
+func (e *SeenNumbers) Find(id campaign.ID, meta acceptance.Meta, sets []acceptance.PackedSet, numbers numberset.Set) (numberset.Set, bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r, err := e.remember(id, meta.CreatedAt, sets)
@@ -64,15 +65,15 @@ func (e *SeenNumbers) Find(id campaign.ID, meta campaign.Meta, sets []campaign.P
 
 // Add caches a set that this process has just written. created is the campaign's
 // creation time. A set that cannot be cached is read when it is needed.
-func (e *SeenNumbers) Add(id campaign.ID, created time.Time, set campaign.PackedSet) {
+func (e *SeenNumbers) Add(id campaign.ID, created time.Time, set acceptance.PackedSet) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, _ = e.remember(id, created, []campaign.PackedSet{set})
+	_, _ = e.remember(id, created, []acceptance.PackedSet{set})
 }
 
 // remember merges the sets that follow the cached ones, and evicts the least recently
 // used campaigns beyond Limit.
-func (e *SeenNumbers) remember(id campaign.ID, created time.Time, sets []campaign.PackedSet) (*cachedCampaign, error) {
+func (e *SeenNumbers) remember(id campaign.ID, created time.Time, sets []acceptance.PackedSet) (*cachedCampaign, error) {
 	r := e.getOrCreate(id, created.UnixMilli())
 	if err := r.merge(sets); err != nil {
 		e.drop(r)
@@ -111,7 +112,7 @@ func (e *SeenNumbers) drop(r *cachedCampaign) {
 }
 
 // merge adds the sets that follow the merged ones.
-func (r *cachedCampaign) merge(sets []campaign.PackedSet) error {
+func (r *cachedCampaign) merge(sets []acceptance.PackedSet) error {
 	var packed [][]byte
 	next := r.ordinal + 1
 	for _, set := range sets {

@@ -8,23 +8,24 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-func set(ordinal int, numbers ...uint64) campaign.PackedSet {
-	return campaign.PackedSet{Ordinal: ordinal, Packed: numberset.New(numbers).Pack()}
+func set(ordinal int, numbers ...uint64) acceptance.PackedSet {
+	return acceptance.PackedSet{Ordinal: ordinal, Packed: numberset.New(numbers).Pack()}
 }
 
 func TestFind_MissingSet(t *testing.T) {
 	t.Parallel()
 	id := campaign.ID{Tenant: "t", CampaignID: "c"}
 	e := &dispatch.SeenNumbers{Limit: 1 << 20}
-	meta := campaign.Meta{CreatedAt: time.Unix(1, 0), Batches: 3}
-	sets := []campaign.PackedSet{set(1, 10, 20), set(3, 30)}
+	meta := acceptance.Meta{CreatedAt: time.Unix(1, 0), Batches: 3}
+	sets := []acceptance.PackedSet{set(1, 10, 20), set(3, 30)}
 	if _, complete, err := e.Find(id, meta, sets, numberset.Set{30}); complete || err != nil {
 		t.Fatalf("set 2 is missing, but complete = %v, %v", complete, err)
 	}
-	found, complete, err := e.Find(id, meta, []campaign.PackedSet{set(2, 25), set(3, 30)}, numberset.Set{5, 20, 25, 30})
+	found, complete, err := e.Find(id, meta, []acceptance.PackedSet{set(2, 25), set(3, 30)}, numberset.Set{5, 20, 25, 30})
 	if diff := cmp.Diff(numberset.Set{20, 25, 30}, found); diff != "" || !complete || err != nil {
 		t.Errorf("Find: %v, %v (-want +got):\n%s", complete, err, diff)
 	}
@@ -37,8 +38,8 @@ func TestFind_MissingSet(t *testing.T) {
 func TestFind_SetNewerThanRows(t *testing.T) {
 	t.Parallel()
 	id, e := campaign.ID{CampaignID: "1"}, &dispatch.SeenNumbers{Limit: 1 << 20}
-	rows := campaign.Meta{CreatedAt: time.Unix(1, 0), Batches: 1}
-	sets := []campaign.PackedSet{set(1, 10), set(2, 20)}
+	rows := acceptance.Meta{CreatedAt: time.Unix(1, 0), Batches: 1}
+	sets := []acceptance.PackedSet{set(1, 10), set(2, 20)}
 	if _, complete, err := e.Find(id, rows, sets, numberset.Set{20}); complete || err != nil {
 		t.Fatalf("set 2 is newer than the rows, but complete = %v, %v", complete, err)
 	}
@@ -67,7 +68,7 @@ func TestFind_EvictsLeastRecentlyUsed(t *testing.T) {
 func TestFind_ReusedCampaignID(t *testing.T) {
 	t.Parallel()
 	id, e := campaign.ID{CampaignID: "1"}, &dispatch.SeenNumbers{Limit: 1 << 20}
-	before, now := time.Unix(1, 0), campaign.Meta{CreatedAt: time.Unix(2, 0), Batches: 1}
+	before, now := time.Unix(1, 0), acceptance.Meta{CreatedAt: time.Unix(2, 0), Batches: 1}
 	e.Add(id, before, set(1, 10, 20))
 	e.Add(id, before, set(2, 30))
 	if _, complete, err := e.Find(id, now, nil, numberset.Set{10}); complete || err != nil {
@@ -76,7 +77,7 @@ func TestFind_ReusedCampaignID(t *testing.T) {
 	if known := e.Known(id); known != 0 {
 		t.Errorf("%d sets are known, want 0", known)
 	}
-	found, complete, err := e.Find(id, now, []campaign.PackedSet{set(1, 30)}, numberset.Set{10, 30})
+	found, complete, err := e.Find(id, now, []acceptance.PackedSet{set(1, 30)}, numberset.Set{10, 30})
 	if diff := cmp.Diff(numberset.Set{30}, found); diff != "" || !complete || err != nil {
 		t.Errorf("Find: %v, %v (-want +got):\n%s", complete, err, diff)
 	}

@@ -26,6 +26,7 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -83,13 +84,13 @@ func newBench(t *testing.T) *bench {
 		template: newUUID(), plain: newUUID(), handoffs: &handoffs{},
 	}
 	b.Service = &dispatch.Service{
-		Tokens: holder{claims: accesstoken.Claims{Tenant: b.tenant, ClientID: b.clientID, Scope: campaign.ScopeDispatch}},
+		Tokens: holder{claims: accesstoken.Claims{Tenant: b.tenant, ClientID: b.clientID, Scope: account.ScopeDispatch}},
 		Store:  store,
 		Blobs: &s3.Store{
 			Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 		},
 		Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: store.Tables().Now,
-		BaseURL: "https://api.example.test", Lead: 5 * time.Minute, Grace: 2 * time.Minute,
+		BaseURL: "https://api.example.test", Lead: 5 * time.Minute, SweepDelay: 2 * time.Minute,
 	}
 	b.seed()
 	return b
@@ -99,8 +100,8 @@ func (b *bench) seed() {
 	b.t.Helper()
 	ctx := b.t.Context()
 	secret := sha256.Sum256([]byte("secret"))
-	b.must(b.auth.SaveCredential(ctx, campaign.Credential{
-		ClientID: b.clientID, Tenant: b.tenant, SecretHash: secret[:], Scope: campaign.ScopeDispatch, CreatedAt: b.now,
+	b.must(b.auth.SaveCredential(ctx, account.Credential{
+		ClientID: b.clientID, Tenant: b.tenant, SecretHash: secret[:], Scope: account.ScopeDispatch, CreatedAt: b.now,
 	}))
 	b.putTemplate(b.tenant, b.template, "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega.")
 	b.putTemplate(b.tenant, b.plain, "Olá!")

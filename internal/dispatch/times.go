@@ -3,8 +3,8 @@ package dispatch
 import (
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
 // times are the instants of a call.
@@ -16,7 +16,7 @@ type times struct {
 
 // setTimes sets the times of a call, with their faults. If meta is that of a rescheduled
 // campaign, the call has its due time.
-func (s *Service) setTimes(c *call, meta *campaign.Meta) {
+func (s *Service) setTimes(c *call, meta *acceptance.Meta) {
 	var moved time.Time
 	if meta != nil {
 		moved = meta.Move.Due

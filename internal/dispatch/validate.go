@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/phone/numberset"
 )
@@ -11,7 +12,7 @@ import (
 // validate returns all faults of a call but its price, in the order of the rules. The first one
 // determines the status of the answer. earlier is the subset of the call's numbers that
 // earlier batches contain.
-func validate(c *call, s campaign.AcceptState, earlier numberset.Set) faults {
+func validate(c *call, s acceptance.State, earlier numberset.Set) faults {
 	found := slices.Concat(c.faults, c.timeFaults)
 	if c.req.templateID.present() {
 		found.checkTemplate(c, s.Template)
@@ -60,7 +61,7 @@ func find(vars []variable, name string) *variable {
 	return nil
 }
 
-func (f *faults) checkCampaign(c *call, s campaign.AcceptState, earlier numberset.Set) {
+func (f *faults) checkCampaign(c *call, s acceptance.State, earlier numberset.Set) {
 	if s.Meta == nil {
 		if s.NameTaken {
 			f.add("name", codeNameTaken, "another campaign already has this name")

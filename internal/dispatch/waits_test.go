@@ -15,8 +15,10 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // scheduleTime is the latency of a hand-off to the simulated AWS.
@@ -42,9 +44,9 @@ func TestServeDispatch_FourWaits(t *testing.T) {
 				h := &hotRow{}
 				s := hotService(h, room)
 				auth := dynamo.NewAuthStore(s.Store.(*dynamotest.Store).Tables())
-				s.Releases, s.Tokens = slowReleases{}, holder{claims: accesstoken.Claims{Tenant: "t", ClientID: "c", Scope: campaign.ScopeDispatch}}
-				s.Limiter = &dispatch.Limiter{Limit: campaign.CallLimit{Rate: 25, Burst: 50}, Calls: auth, Timeout: time.Minute}
-				h.rows["CRED#c"] = `{"pk":{"S":"CRED#c"},"tenant":{"S":"t"},"scope":{"S":"` + campaign.ScopeDispatch + `"}}`
+				s.Releases, s.Tokens = slowReleases{}, holder{claims: accesstoken.Claims{Tenant: "t", ClientID: "c", Scope: account.ScopeDispatch}}
+				s.Limiter = &dispatch.Limiter{Limit: acceptance.CallLimit{Rate: 25, Burst: 50}, Calls: auth, Timeout: time.Minute}
+				h.rows["CRED#c"] = `{"pk":{"S":"CRED#c"},"tenant":{"S":"t"},"scope":{"S":"` + account.ScopeDispatch + `"}}`
 				id := newUUID()
 				for batch := range 2 {
 					if got, want := h.call(t, s, id, batch), readTime+putTime+transactionTime+scheduleTime; got != want {

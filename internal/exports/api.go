@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/jsonscan"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // maxBody is the maximum size of a request body in bytes.
@@ -22,23 +24,23 @@ func (s *Service) Register(mux *http.ServeMux) {
 	const path = "/api/v1/external/campaigns/{campaignId}/exports"
 	mux.Handle("POST "+path, httpapi.HandlerFunc(s.ServeCreate))
 	mux.Handle("GET "+path+"/{exportId}", httpapi.HandlerFunc(s.ServeStatus))
-	mux.Handle("GET "+campaign.ExportPath+"{file}", httpapi.HandlerFunc(s.ServeFile))
+	mux.Handle("GET "+export.Path+"{file}", httpapi.HandlerFunc(s.ServeFile))
 }
 
 // answer is an export as clients see it.
 type answer struct {
-	ExportID   string                `json:"exportId"`
-	CampaignID string                `json:"campaignId"`
-	Kind       campaign.ExportKind   `json:"kind"`
-	Statuses   []string              `json:"statuses,omitempty"`
-	Format     campaign.ExportFormat `json:"format"`
-	Language   string                `json:"language"`
-	Status     campaign.ExportState  `json:"status"`
-	CreatedAt  time.Time             `json:"createdAt"`
-	Progress   progress              `json:"progress"`
-	Lines      *int                  `json:"lines,omitempty"`
-	URL        string                `json:"url,omitempty"`
-	ExpiresAt  *time.Time            `json:"expiresAt,omitempty"`
+	ExportID   string        `json:"exportId"`
+	CampaignID string        `json:"campaignId"`
+	Kind       export.Kind   `json:"kind"`
+	Statuses   []string      `json:"statuses,omitempty"`
+	Format     export.Format `json:"format"`
+	Language   string        `json:"language"`
+	Status     export.State  `json:"status"`
+	CreatedAt  time.Time     `json:"createdAt"`
+	Progress   progress      `json:"progress"`
+	Lines      *int          `json:"lines,omitempty"`
+	URL        string        `json:"url,omitempty"`
+	ExpiresAt  *time.Time    `json:"expiresAt,omitempty"`
 }
 
 // progress counts the messages or rejected numbers of the snapshot.
@@ -47,12 +49,12 @@ type progress struct {
 	Total   int `json:"total"`
 }
 
-func (s *Service) newAnswer(r *http.Request, e campaign.Export) answer {
+func (s *Service) newAnswer(r *http.Request, e export.Export) answer {
 	a := answer{
 		ExportID: e.ExportID, CampaignID: r.PathValue("campaignId"), Kind: e.Kind, Statuses: e.Statuses, Format: e.Format,
 		Language: e.Language, Status: e.State, CreatedAt: e.CreatedAt, Progress: progress{e.Progress(), e.Total},
 	}
-	if e.State == campaign.ExportCompleted {
+	if e.State == export.Completed {
 		a.Lines, a.URL, a.ExpiresAt = &e.Lines, httpapi.BaseURL(r, s.BaseURL)+e.Link(), &e.ExpiresAt
 	}
 	return a
@@ -60,7 +62,7 @@ func (s *Service) newAnswer(r *http.Request, e campaign.Export) answer {
 
 // ServeCreate starts an export of a campaign.
 func (s *Service) ServeCreate(w http.ResponseWriter, r *http.Request) error {
-	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
+	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
 	if err != nil {
 		return err
 	}
@@ -103,7 +105,7 @@ func refuseDryRun(r *http.Request) error {
 }
 
 // readRequest reads the body of a request, which may be empty.
-func readRequest(r *http.Request) (q campaign.ExportRequest, err error) {
+func readRequest(r *http.Request) (q export.Request, err error) {
 	body, err := httpapi.Body(r, maxBody)
 	if err != nil || len(body) == 0 {
 		return q, err
@@ -127,7 +129,7 @@ func notSpace(c rune) bool { return c != ' ' && c != '\t' && c != '\r' && c != '
 
 // ServeStatus returns the progress of an export.
 func (s *Service) ServeStatus(w http.ResponseWriter, r *http.Request) error {
-	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
+	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
 	if err != nil {
 		return err
 	}
@@ -173,7 +175,7 @@ func noFile() *httpapi.Problem {
 func tooMany() *httpapi.Problem {
 	return &httpapi.Problem{
 		Status: http.StatusTooManyRequests, Code: "too_many_exports",
-		Detail: fmt.Sprintf("%d exports of the tenant are in progress. Wait until one of them has ended, then repeat the call.", campaign.MaxExports),
+		Detail: fmt.Sprintf("%d exports of the tenant are in progress. Wait until one of them has ended, then repeat the call.", export.MaxOpen),
 		Header: http.Header{"Retry-After": {"30"}},
 	}
 }
@@ -181,7 +183,7 @@ func tooMany() *httpapi.Problem {
 func tooLarge() *httpapi.Problem {
 	return &httpapi.Problem{
 		Status: http.StatusConflict, Code: "too_many_batches",
-		Detail: fmt.Sprintf("The campaign has more than %d batches. Read its messages back in pages instead.", campaign.MaxExportBatches),
+		Detail: fmt.Sprintf("The campaign has more than %d batches. Read its messages back in pages instead.", export.MaxBatches),
 	}
 }
 

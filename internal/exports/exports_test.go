@@ -14,18 +14,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // holder authorizes every request as a tenant's.
 type holder struct{ tenant string }
 
 func (h holder) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
-	return accesstoken.Claims{Tenant: h.tenant, ClientID: "rcs_1", Scope: campaign.ScopeDispatch}, nil
+	return accesstoken.Claims{Tenant: h.tenant, ClientID: "rcs_1", Scope: account.ScopeDispatch}, nil
 }
 
 func lines(all ...string) string { return strings.Join(all, "\r\n") + "\r\n" }
@@ -49,7 +51,7 @@ func TestMaker_Snapshot(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	first := c.campaignOfTwo()
-	e := c.create(campaign.ExportRequest{})
+	e := c.create(export.Request{})
 	c.record(first, campaign.OutcomeDelivered, "", 9, 0, 4)
 	c.record(first, campaign.OutcomeRead, "", 9, 2)
 	c.tap(first, campaign.OutcomeTapped, 1, 2)
@@ -84,8 +86,8 @@ func TestMaker_ConcurrentOutcomes(t *testing.T) {
 		all[i] = i
 	}
 	c.record(b, campaign.OutcomeSent, "", 1, all...)
-	want := c.made(campaign.ExportRequest{})
-	e := c.create(campaign.ExportRequest{})
+	want := c.made(export.Request{})
+	e := c.create(export.Request{})
 	var recording sync.WaitGroup
 	recording.Go(func() {
 		for i := 0; i < len(all); i += 50 {
@@ -97,7 +99,7 @@ func TestMaker_ConcurrentOutcomes(t *testing.T) {
 	if _, got := c.download(c.stored(e)); got != want {
 		t.Errorf("the file (-want +got):\n%s", cmp.Diff(want, got))
 	}
-	if got := c.made(campaign.ExportRequest{Statuses: []string{"delivered"}}); strings.Count(got, "\r\n") != 501 {
+	if got := c.made(export.Request{Statuses: []string{"delivered"}}); strings.Count(got, "\r\n") != 501 {
 		t.Errorf("a later export has %d lines, want 501", strings.Count(got, "\r\n"))
 	}
 }
@@ -106,7 +108,7 @@ func TestMaker_Excel(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	got := c.made(campaign.ExportRequest{Format: campaign.ExportExcel, Language: "pt-BR", Statuses: []string{"read", "failed"}})
+	got := c.made(export.Request{Format: export.Excel, Language: "pt-BR", Statuses: []string{"read", "failed"}})
 	want := "\ufeff" + lines(
 		`"Número";"Código do cliente (uid)";"Situação";"Motivo";"Enviada em";"Entregue em";"Lida em";"Encerrada em";"Toques";"Cliques"`,
 		`"+5511980010001";"josé";"Lida";"";"21/11/2037 09:01:00";"21/11/2037 09:02:00";"21/11/2037 09:03:00";"";"Sim, já";"Ver"`,
@@ -129,7 +131,7 @@ func TestMaker_Rejected(t *testing.T) {
 	c.accept(1, []string{"u0"}, func(b *campaign.Batch) { b.ErrorFile, b.Rejected = c.id.Tenant+".csv", 2 })
 	c.accept(2, []string{"u0"}, nil)
 	c.must(c.blobs.Put(t.Context(), "errors/"+c.id.Tenant+".csv", file, "text/csv"))
-	got := c.made(campaign.ExportRequest{Kind: campaign.ExportRejected, Language: "pt-BR"})
+	got := c.made(export.Request{Kind: export.Rejected, Language: "pt-BR"})
 	want := lines(
 		`"Linha","Número","Código","Motivo"`,
 		`"7","12","wrong_length","Número com dígitos a mais ou a menos: no Brasil são DDD e mais 8 ou 9 dígitos."`,
@@ -153,15 +155,15 @@ func TestService_TooManyExports(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	for range campaign.MaxExports {
-		c.create(campaign.ExportRequest{})
+	for range export.MaxOpen {
+		c.create(export.Request{})
 	}
-	_, err := c.Create(t.Context(), c.id, random.UUID(), campaign.ExportRequest{})
+	_, err := c.Create(t.Context(), c.id, random.UUID(), export.Request{})
 	if got := problem(err); got != "429 too_many_exports" {
 		t.Errorf("one too many: %s", got)
 	}
 	c.run()
-	c.create(campaign.ExportRequest{})
+	c.create(export.Request{})
 }
 
 func TestService_RepeatedRequest(t *testing.T) {
@@ -169,14 +171,14 @@ func TestService_RepeatedRequest(t *testing.T) {
 	c := newCompany(t)
 	c.campaignOfTwo()
 	id := random.UUID()
-	first, err := c.Create(t.Context(), c.id, id, campaign.ExportRequest{})
+	first, err := c.Create(t.Context(), c.id, id, export.Request{})
 	c.must(err)
-	again, err := c.Create(t.Context(), c.id, id, campaign.ExportRequest{})
+	again, err := c.Create(t.Context(), c.id, id, export.Request{})
 	c.must(err)
 	if first.Secret != again.Secret {
 		t.Error("the repeated request made another export")
 	}
-	if _, err = c.Create(t.Context(), c.id, id, campaign.ExportRequest{Format: campaign.ExportExcel}); problem(err) != "422 idempotency_key_reused" {
+	if _, err = c.Create(t.Context(), c.id, id, export.Request{Format: export.Excel}); problem(err) != "422 idempotency_key_reused" {
 		t.Errorf("another request with the key: %s", problem(err))
 	}
 }
@@ -185,7 +187,7 @@ func TestService_LostTask(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	e := c.create(campaign.ExportRequest{})
+	e := c.create(export.Request{})
 	c.queue.tasks = nil
 	look := func() {
 		_, err := c.Of(t.Context(), c.id)
@@ -202,7 +204,7 @@ func TestService_LostTask(t *testing.T) {
 		t.Errorf("the lost task was queued %d times, want once", len(c.queue.tasks))
 	}
 	c.run()
-	if e = c.stored(e); e.State != campaign.ExportCompleted {
+	if e = c.stored(e); e.State != export.Completed {
 		t.Errorf("the export is %s", e.State)
 	}
 }
@@ -211,7 +213,7 @@ func TestService_Link(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	e := c.create(campaign.ExportRequest{})
+	e := c.create(export.Request{})
 	refused := func(name, link string) {
 		t.Helper()
 		if _, err := c.Open(t.Context(), link); problem(err) != "404 not_found" {
@@ -268,7 +270,7 @@ func TestService_API(t *testing.T) {
 	id, _ := started["exportId"].(string)
 	status, done := c.call(http.MethodGet, path+"/"+id, "")
 	url, _ := done["url"].(string)
-	if status != http.StatusOK || done["status"] != "completed" || done["lines"] != 3.0 || !strings.Contains(url, campaign.ExportPath+id+".") {
+	if status != http.StatusOK || done["status"] != "completed" || done["lines"] != 3.0 || !strings.Contains(url, export.Path+id+".") {
 		t.Errorf("%d %v", status, done)
 	}
 	if diff := cmp.Diff(map[string]any{"checked": 7.0, "total": 7.0}, done["progress"]); diff != "" {
@@ -280,7 +282,7 @@ func TestService_Refusals(t *testing.T) {
 	t.Parallel()
 	c, other := newCompany(t), newCompany(t)
 	c.campaignOfTwo()
-	e := c.create(campaign.ExportRequest{})
+	e := c.create(export.Request{})
 	path := c.id.CampaignID + "/exports"
 	for name, call := range map[string]struct{ method, path, body, want string }{
 		"status":    {http.MethodPost, path, `{"statuses": ["lost"]}`, "400 unknown_value"},

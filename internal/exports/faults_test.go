@@ -15,6 +15,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/exports"
+	"campaign-dispatch/internal/exports/export"
 )
 
 var errDead = errors.New("the process is dead")
@@ -81,7 +82,7 @@ func (m mortal) Send(ctx context.Context, group string, body []byte, delay time.
 
 // handleUntil handles a task in a process that dies at a call. It reports whether the
 // process ended before.
-func (c *company) handleUntil(task campaign.ExportTask, at int, after bool) (ended bool) {
+func (c *company) handleUntil(task export.Task, at int, after bool) (ended bool) {
 	c.t.Helper()
 	ctx, die := context.WithCancel(c.t.Context())
 	p := &process{at: at, after: after, die: die}
@@ -91,7 +92,7 @@ func (c *company) handleUntil(task campaign.ExportTask, at int, after bool) (end
 	cfg.HTTPClient = &http.Client{Transport: p}
 	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	store, blobs := c.stores(cfg)
-	failed := c.maker(store, blobs, mortal{p, c.queue}).Handle(ctx, []campaign.ExportTask{task})
+	failed := c.maker(store, blobs, mortal{p, c.queue}).Handle(ctx, []export.Task{task})
 	if p.calls < at {
 		c.must(failed[0])
 		return true
@@ -105,16 +106,16 @@ func TestMaker_DeathAtAnyCall(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	want := c.made(campaign.ExportRequest{})
+	want := c.made(export.Request{})
 	for _, after := range []bool{false, true} {
 		at := 1
 		for ended := false; !ended; at++ {
-			e := c.create(campaign.ExportRequest{})
-			task := campaign.ExportTask{ExportID: e.ExportID}
+			e := c.create(export.Request{})
+			task := export.Task{ExportID: e.ExportID}
 			ended = c.handleUntil(task, at, after)
 			c.run()
 			done := c.stored(e)
-			if done.State != campaign.ExportCompleted {
+			if done.State != export.Completed {
 				t.Fatalf("death at call %d (after it: %t): the export is %s", at, after, done.State)
 			}
 			_, got := c.download(done)
@@ -140,23 +141,23 @@ func TestMaker_LastAttempt(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	e := c.create(campaign.ExportRequest{})
+	e := c.create(export.Request{})
 	m := c.maker(c.store, c.blobs, c.queue)
 	m.Blobs = closed{m.Blobs}
-	try := func(attempt int, want campaign.ExportState) {
+	try := func(attempt int, want export.State) {
 		t.Helper()
-		if failed := m.Handle(t.Context(), []campaign.ExportTask{{ExportID: e.ExportID, Receives: attempt}}); !errors.Is(failed[0], errClosed) {
+		if failed := m.Handle(t.Context(), []export.Task{{ExportID: e.ExportID, Receives: attempt}}); !errors.Is(failed[0], errClosed) {
 			t.Errorf("attempt %d: %v", attempt, failed[0])
 		}
 		if got := c.stored(e).State; got != want {
 			t.Errorf("attempt %d: the export is %s, want %s", attempt, got, want)
 		}
 	}
-	try(4, campaign.ExportRunning)
-	try(5, campaign.ExportFailed)
+	try(4, export.Running)
+	try(5, export.Failed)
 	c.queue.tasks = nil
-	for range campaign.MaxExports {
-		c.create(campaign.ExportRequest{})
+	for range export.MaxOpen {
+		c.create(export.Request{})
 	}
 }
 
@@ -166,25 +167,25 @@ func TestMaker_DeletedMeanwhile(t *testing.T) {
 	c := newCompany(t)
 	c.campaignOfTwo()
 	for _, at := range []int{3, 6, 9, 12, 15, 18} {
-		e := c.create(campaign.ExportRequest{})
-		if c.handleUntil(campaign.ExportTask{ExportID: e.ExportID}, at, true) {
+		e := c.create(export.Request{})
+		if c.handleUntil(export.Task{ExportID: e.ExportID}, at, true) {
 			t.Fatalf("the process ended before call %d", at)
 		}
 		e = c.stored(e)
-		e.State = campaign.ExportDeleted
+		e.State = export.Deleted
 		_, err := c.store.SaveExport(t.Context(), e)
 		c.must(err)
 		c.run()
-		if e = c.stored(e); e.State != campaign.ExportDeleted {
+		if e = c.stored(e); e.State != export.Deleted {
 			t.Errorf("death at call %d: the export is %s", at, e.State)
 		}
 	}
-	for o, err := range c.blobs.List(t.Context(), campaign.ExportPrefix+c.id.Tenant+"/") {
+	for o, err := range c.blobs.List(t.Context(), export.Prefix+c.id.Tenant+"/") {
 		c.must(err)
 		t.Errorf("%s is left", o.Key)
 	}
-	for range campaign.MaxExports { // every slot is free
-		c.create(campaign.ExportRequest{})
+	for range export.MaxOpen { // every slot is free
+		c.create(export.Request{})
 	}
 }
 
@@ -193,21 +194,21 @@ func TestMaker_RepeatedTask(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	want := c.made(campaign.ExportRequest{})
+	want := c.made(export.Request{})
 	for range 5 {
-		e := c.create(campaign.ExportRequest{})
+		e := c.create(export.Request{})
 		c.queue.tasks = nil
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() {
-				failed := c.maker(c.store, c.blobs, c.queue).Handle(t.Context(), []campaign.ExportTask{{ExportID: e.ExportID}})
+				failed := c.maker(c.store, c.blobs, c.queue).Handle(t.Context(), []export.Task{{ExportID: e.ExportID}})
 				if failed[0] != nil && !errors.Is(failed[0], campaign.ErrNotFound) {
 					t.Error(failed[0])
 				}
 			})
 		}
 		all.Wait()
-		c.queue.tasks = append(c.queue.tasks, campaign.ExportTask{ExportID: e.ExportID})
+		c.queue.tasks = append(c.queue.tasks, export.Task{ExportID: e.ExportID})
 		c.run()
 		if _, got := c.download(c.stored(e)); got != want {
 			t.Errorf("the file (-want +got):\n%s", cmp.Diff(want, got))
@@ -221,8 +222,8 @@ func TestMaker_TimeOver(t *testing.T) {
 	c := newCompany(t)
 	c.campaignOfTwo()
 	c.accept(3, []string{"y0"}, nil)
-	want := c.made(campaign.ExportRequest{})
-	e := c.create(campaign.ExportRequest{})
+	want := c.made(export.Request{})
+	e := c.create(export.Request{})
 	tasks := 0
 	for ; len(c.queue.tasks) > 0; tasks++ {
 		task := c.queue.tasks[0]
@@ -230,14 +231,14 @@ func TestMaker_TimeOver(t *testing.T) {
 		m := c.maker(c.store, c.blobs, c.queue)
 		m.PartSize = exports.PartSize
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // less than a function keeps for its last steps
-		c.must(m.Handle(ctx, []campaign.ExportTask{task})[0])
+		c.must(m.Handle(ctx, []export.Task{task})[0])
 		cancel()
 	}
 	done := c.stored(e)
 	if _, got := c.download(done); got != want || tasks != 3 || done.Lines != 8 {
 		t.Errorf("%d tasks, %d lines (-want +got):\n%s", tasks, done.Lines, cmp.Diff(want, got))
 	}
-	for o, err := range c.blobs.List(t.Context(), campaign.ExportPrefix+c.id.Tenant+"/") {
+	for o, err := range c.blobs.List(t.Context(), export.Prefix+c.id.Tenant+"/") {
 		c.must(err)
 		if len(o.Key) != len(done.Blob()) {
 			t.Errorf("%s is left", o.Key)

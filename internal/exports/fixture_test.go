@@ -17,13 +17,15 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/exports"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/base/port"
-	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -32,13 +34,13 @@ var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 // queue keeps the tasks that are sent to it.
 type queue struct {
 	mu    sync.Mutex
-	tasks []campaign.ExportTask
+	tasks []export.Task
 }
 
 func (q *queue) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var t campaign.ExportTask
+	var t export.Task
 	if err := json.Unmarshal(body, &t); err != nil {
 		return err
 	}
@@ -121,7 +123,7 @@ func (c *company) acceptOf(ordinal int, uids []string, totals campaign.Submissio
 		change(&b)
 	}
 	c.must(c.blobs.Put(c.t.Context(), b.Payload, body, "application/octet-stream"))
-	c.must(c.store.Accept(c.t.Context(), campaign.AcceptCommand{
+	c.must(c.store.Accept(c.t.Context(), acceptance.Command{
 		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon, Submission: totals,
 	}, rand.Text()))
 	return b
@@ -154,7 +156,7 @@ func (c *company) tap(b campaign.Batch, outcome campaign.Outcome, index, suggest
 }
 
 // create starts an export.
-func (c *company) create(asked campaign.ExportRequest) campaign.Export {
+func (c *company) create(asked export.Request) export.Export {
 	c.t.Helper()
 	e, err := c.Create(c.t.Context(), c.id, random.UUID(), asked)
 	c.must(err)
@@ -179,7 +181,7 @@ func (c *company) run() {
 }
 
 // stored returns the stored export.
-func (c *company) stored(e campaign.Export) campaign.Export {
+func (c *company) stored(e export.Export) export.Export {
 	c.t.Helper()
 	e, err := c.store.Export(c.t.Context(), e.ExportID)
 	c.must(err)
@@ -187,7 +189,7 @@ func (c *company) stored(e campaign.Export) campaign.Export {
 }
 
 // download follows the link of an export.
-func (c *company) download(e campaign.Export) (http.Header, string) {
+func (c *company) download(e export.Export) (http.Header, string) {
 	c.t.Helper()
 	url, err := c.Open(c.t.Context(), e.ExportID+"."+e.Secret)
 	c.must(err)
@@ -205,11 +207,11 @@ func (c *company) download(e campaign.Export) (http.Header, string) {
 }
 
 // made starts an export, runs it and returns its file.
-func (c *company) made(asked campaign.ExportRequest) string {
+func (c *company) made(asked export.Request) string {
 	c.t.Helper()
 	e := c.create(asked)
 	c.run()
-	if e = c.stored(e); e.State != campaign.ExportCompleted {
+	if e = c.stored(e); e.State != export.Completed {
 		c.t.Fatalf("the export is %s", e.State)
 	}
 	_, file := c.download(e)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone/e164"
 )
@@ -36,7 +37,7 @@ func (w *writer) addLeft(ctx context.Context, t *table, part int) (people int, e
 		number := e164.Number(m.Number)
 		switch {
 		case number == 0:
-		case t.Kind == campaign.ExportRecipients:
+		case t.Kind == export.Recipients:
 			t.addRaw(append([]string{number.String(), m.UID}, t.columns.ofLeft(m)...))
 			t.lines++
 		default:

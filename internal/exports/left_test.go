@@ -8,6 +8,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
 )
 
@@ -45,12 +46,12 @@ func TestMaker_NotAccepted(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.record(c.discarded(), campaign.OutcomeSent, "", 1, 0, 1)
-	if file := c.made(campaign.ExportRequest{}); strings.Contains(file, "not_accepted") {
+	if file := c.made(export.Request{}); strings.Contains(file, "not_accepted") {
 		t.Errorf("people who are still to be accepted stand in the file:\n%s", file)
 	}
 	_, err := c.store.EndParts(t.Context(), c.id)
 	c.must(err)
-	e := c.create(campaign.ExportRequest{})
+	e := c.create(export.Request{})
 	c.run()
 	if e = c.stored(e); e.Total != 6 || e.Checked != 6 || e.Lines != 5 {
 		t.Errorf("%d of %d are checked, %d lines", e.Checked, e.Total, e.Lines)
@@ -70,20 +71,20 @@ func TestMaker_NotAccepted(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the file (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(lines(append([]string{heading}, left...)...), c.made(campaign.ExportRequest{Statuses: []string{"not_accepted"}})); diff != "" {
+	if diff := cmp.Diff(lines(append([]string{heading}, left...)...), c.made(export.Request{Statuses: []string{"not_accepted"}})); diff != "" {
 		t.Errorf("the file of the status (-want +got):\n%s", diff)
 	}
-	if file := c.made(campaign.ExportRequest{Statuses: []string{"sent"}}); strings.Contains(file, "not_accepted") {
+	if file := c.made(export.Request{Statuses: []string{"sent"}}); strings.Contains(file, "not_accepted") {
 		t.Errorf("the file of another status:\n%s", file)
 	}
-	portuguese := c.made(campaign.ExportRequest{Format: campaign.ExportExcel, Language: "pt-BR"})
+	portuguese := c.made(export.Request{Format: export.Excel, Language: "pt-BR"})
 	if !strings.Contains(portuguese, `"+5511980020001";"d";"Não enviada (não chegou a ser aceita)"`) {
 		t.Errorf("the file in Portuguese:\n%s", portuguese)
 	}
 	for _, part := range []int{2, 3} { // they expire
 		c.must(c.blobs.Delete(t.Context(), submission.LeftKey(c.id, totals, part)))
 	}
-	if file := c.made(campaign.ExportRequest{}); strings.Contains(file, "not_accepted") || !strings.Contains(file, "sent") {
+	if file := c.made(export.Request{}); strings.Contains(file, "not_accepted") || !strings.Contains(file, "sent") {
 		t.Errorf("the file without the parts:\n%s", file)
 	}
 }
@@ -113,10 +114,10 @@ func TestMaker_NotAcceptedRecipients(t *testing.T) {
 			})
 			c.must(err)
 			begin(c)
-			if diff := cmp.Diff("phone,uid,nome\n"+left, c.recipients(campaign.AudienceMissed)); diff != "" {
+			if diff := cmp.Diff("phone,uid,nome\n"+left, c.recipients(export.AudienceMissed)); diff != "" {
 				t.Errorf("who did not get it (-want +got):\n%s", diff)
 			}
-			if got := c.recipients(campaign.AudienceUnread); strings.Contains(got, "Davi") {
+			if got := c.recipients(export.AudienceUnread); strings.Contains(got, "Davi") {
 				t.Errorf("who did not read it:\n%s", got)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/exports/export"
 )
 
 const (
@@ -52,18 +53,18 @@ func (h history) status() string {
 }
 
 // addBatch adds the lines of a batch as of its snapshot.
-func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at campaign.ExportedBatch) error {
+func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
 	switch t.Kind {
-	case campaign.ExportRejected:
+	case export.Rejected:
 		return m.addRejected(ctx, t, b)
-	case campaign.ExportRecipients:
+	case export.Recipients:
 		return m.addRecipients(ctx, t, b, at)
-	case campaign.ExportOutcomes:
+	case export.Outcomes:
 	}
 	return m.addOutcomes(ctx, t, b, at)
 }
 
-func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at campaign.ExportedBatch) error {
+func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
 	histories, err := m.histories(ctx, b, at.Sequence)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (m *Maker) messages(ctx context.Context, b campaign.Batch) (messages []camp
 // clicked, by the index of the message.
 type tapped struct{ tapped, clicked map[int][]string }
 
-func (m *Maker) taps(ctx context.Context, b campaign.Batch, at campaign.ExportedBatch, messages []campaign.Message) (t tapped, err error) {
+func (m *Maker) taps(ctx context.Context, b campaign.Batch, at export.Batch, messages []campaign.Message) (t tapped, err error) {
 	if at.Taps+at.Clicks == 0 {
 		return t, nil
 	}

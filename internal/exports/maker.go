@@ -14,10 +14,11 @@ import (
 	"log/slog"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports/export"
 )
 
 const (
@@ -33,10 +34,10 @@ const (
 
 // MakerStore reads campaigns and keeps the progress of exports.
 type MakerStore interface {
-	Export(ctx context.Context, id string) (campaign.Export, error)
-	ExportSnapshot(ctx context.Context, id string) ([]campaign.ExportedBatch, error)
-	SaveExport(ctx context.Context, e campaign.Export) (campaign.Export, error)
-	FreeExportSlot(ctx context.Context, e campaign.Export) error
+	Export(ctx context.Context, id string) (export.Export, error)
+	ExportSnapshot(ctx context.Context, id string) ([]export.Batch, error)
+	SaveExport(ctx context.Context, e export.Export) (export.Export, error)
+	FreeExportSlot(ctx context.Context, e export.Export) error
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	// Changes returns up to limit changes of a batch after a sequence.
@@ -70,7 +71,7 @@ type Maker struct {
 }
 
 // Handle continues the exports of the tasks, and returns an error by position.
-func (m *Maker) Handle(ctx context.Context, tasks []campaign.ExportTask) []error {
+func (m *Maker) Handle(ctx context.Context, tasks []export.Task) []error {
 	failed := make([]error, len(tasks))
 	for i, t := range tasks {
 		failed[i] = m.handle(ctx, t)
@@ -78,7 +79,7 @@ func (m *Maker) Handle(ctx context.Context, tasks []campaign.ExportTask) []error
 	return failed
 }
 
-func (m *Maker) handle(ctx context.Context, t campaign.ExportTask) error {
+func (m *Maker) handle(ctx context.Context, t export.Task) error {
 	e, err := m.Store.Export(ctx, t.ExportID)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
@@ -113,8 +114,8 @@ func (m *Maker) cleanUp(ctx context.Context, id string) error {
 }
 
 // settle repeats the last steps of a closed export.
-func (m *Maker) settle(ctx context.Context, e campaign.Export) error {
-	if e.State != campaign.ExportCompleted {
+func (m *Maker) settle(ctx context.Context, e export.Export) error {
+	if e.State != export.Completed {
 		if e.Upload != "" {
 			if err := m.Blobs.AbortFile(ctx, e.Blob(), e.Upload); err != nil {
 				return err
@@ -136,7 +137,7 @@ func (m *Maker) fail(ctx context.Context, id string) error {
 	if err != nil || e.Closed() {
 		return err
 	}
-	e.State = campaign.ExportFailed
+	e.State = export.Failed
 	if e, err = m.Store.SaveExport(ctx, e); err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (m *Maker) fail(ctx context.Context, id string) error {
 }
 
 // run continues an export until it is completed or the time is over.
-func (m *Maker) run(ctx context.Context, e campaign.Export) error {
+func (m *Maker) run(ctx context.Context, e export.Export) error {
 	if e.Closed() {
 		return m.settle(ctx, e)
 	}
@@ -171,12 +172,12 @@ func (m *Maker) run(ctx context.Context, e campaign.Export) error {
 	return w.finish(ctx)
 }
 
-func (m *Maker) queue(ctx context.Context, e campaign.Export) error {
+func (m *Maker) queue(ctx context.Context, e export.Export) error {
 	return queueTask(ctx, m.Tasks, e)
 }
 
-func queueTask(ctx context.Context, tasks port.Queue, e campaign.Export) error {
-	body, err := json.Marshal(campaign.ExportTask{ExportID: e.ExportID})
+func queueTask(ctx context.Context, tasks port.Queue, e export.Export) error {
+	body, err := json.Marshal(export.Task{ExportID: e.ExportID})
 	if err != nil {
 		return fmt.Errorf("encode export task: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports/export"
 )
 
 // templateVersion identifies a version of a template.
@@ -83,7 +84,7 @@ func (t *table) addRaw(cells []string) {
 
 // addRecipients adds the audience's recipients of a batch as of its snapshot. Recipients that
 // were erased, or whose messages have expired, are left out.
-func (m *Maker) addRecipients(ctx context.Context, t *table, b campaign.Batch, at campaign.ExportedBatch) error {
+func (m *Maker) addRecipients(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
 	histories, err := m.histories(ctx, b, at.Sequence)
 	if err != nil {
 		return err
@@ -108,13 +109,13 @@ func (m *Maker) addRecipients(ctx context.Context, t *table, b campaign.Batch, a
 
 // belongs reports whether a recipient belongs to an audience. latest is the message's latest
 // outcome, and touched whether it was tapped or clicked.
-func belongs(who campaign.Audience, latest campaign.Change, touched bool) bool {
+func belongs(who export.Audience, latest campaign.Change, touched bool) bool {
 	switch who {
-	case campaign.AudienceUnread:
+	case export.AudienceUnread:
 		return latest.Outcome == campaign.OutcomeDelivered
-	case campaign.AudienceTapped:
+	case export.AudienceTapped:
 		return touched
-	case campaign.AudienceMissed:
+	case export.AudienceMissed:
 	}
 	lost := []campaign.Outcome{campaign.OutcomeFailed, campaign.OutcomeExpired, campaign.OutcomeRevoked, campaign.OutcomeStopped}
 	return slices.Contains(lost, latest.Outcome) && latest.Code != campaign.CodeOptedOut

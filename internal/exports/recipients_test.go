@@ -5,19 +5,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/exports/export"
 )
 
 // recipients returns the file of an audience.
-func (c *company) recipients(who campaign.Audience) string {
+func (c *company) recipients(who export.Audience) string {
 	c.t.Helper()
 	e, err := c.CreateRecipients(c.t.Context(), c.id, random.UUID(), who)
 	c.must(err)
 	c.run()
-	if e = c.stored(e); e.State != campaign.ExportCompleted {
+	if e = c.stored(e); e.State != export.Completed {
 		c.t.Fatalf("the list is %s", e.State)
 	}
 	file, err := c.blobs.Get(c.t.Context(), e.Blob())
@@ -32,17 +33,17 @@ func TestMaker_Audiences(t *testing.T) {
 	first := c.campaignOfTwo() // 0 sent, 1 read and tapped, 2 delivered, 3 expired, 4 failed
 	c.record(c.accept(3, []string{"out"}, nil), campaign.OutcomeFailed, campaign.CodeOptedOut, 1, 0)
 	c.record(c.accept(4, []string{"late"}, nil), campaign.OutcomeDelivered, "", 1, 0)
-	for who, want := range map[campaign.Audience]string{
-		campaign.AudienceUnread: "phone,uid\n+5511980010002,u2\n+5511980040000,late\n",
-		campaign.AudienceMissed: "phone,uid\n+5511980010003,u3\n+5511980010004,u4\n",
-		campaign.AudienceTapped: "phone,uid\n+5511980010001,josé\n",
+	for who, want := range map[export.Audience]string{
+		export.AudienceUnread: "phone,uid\n+5511980010002,u2\n+5511980040000,late\n",
+		export.AudienceMissed: "phone,uid\n+5511980010003,u3\n+5511980010004,u4\n",
+		export.AudienceTapped: "phone,uid\n+5511980010001,josé\n",
 	} {
 		if diff := cmp.Diff(want, c.recipients(who)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", who, diff)
 		}
 	}
 	c.record(first, campaign.OutcomeRead, "", 9, 2)
-	if got := c.recipients(campaign.AudienceUnread); got != "phone,uid\n+5511980040000,late\n" {
+	if got := c.recipients(export.AudienceUnread); got != "phone,uid\n+5511980040000,late\n" {
 		t.Errorf("after a reading: %s", got)
 	}
 }
@@ -74,7 +75,7 @@ func TestMaker_RecipientsVariables(t *testing.T) {
 	want := "phone,uid,nome,cupom,loja\n" +
 		"+5511980000001,u,\"=Ana, \"\"a\"\"\",DEZ,\n" +
 		"+5511980000001,u,,VINTE,\"Centro\nSul\"\n"
-	if diff := cmp.Diff(want, c.recipients(campaign.AudienceUnread)); diff != "" {
+	if diff := cmp.Diff(want, c.recipients(export.AudienceUnread)); diff != "" {
 		t.Errorf("the list (-want +got):\n%s", diff)
 	}
 }
@@ -84,7 +85,7 @@ func TestService_RecipientsAreHidden(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.campaignOfTwo()
-	e, err := c.CreateRecipients(t.Context(), c.id, random.UUID(), campaign.AudienceUnread)
+	e, err := c.CreateRecipients(t.Context(), c.id, random.UUID(), export.AudienceUnread)
 	c.must(err)
 	c.run()
 	if _, err := c.Open(t.Context(), e.ExportID+"."+e.Secret); problem(err) != "404 not_found" {

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports/export"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
 const (
@@ -31,11 +32,11 @@ const (
 type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// CreateExport returns the existing export if there is one. full reports that the
-	// tenant has campaign.MaxExports unfinished exports.
-	CreateExport(ctx context.Context, e campaign.Export, snapshot []campaign.ExportedBatch) (first campaign.Export, full bool, err error)
-	Export(ctx context.Context, id string) (campaign.Export, error)
-	Exports(ctx context.Context, id campaign.ID) ([]campaign.Export, error)
-	SaveExport(ctx context.Context, e campaign.Export) (campaign.Export, error)
+	// tenant has export.MaxOpen unfinished exports.
+	CreateExport(ctx context.Context, e export.Export, snapshot []export.Batch) (first export.Export, full bool, err error)
+	Export(ctx context.Context, id string) (export.Export, error)
+	Exports(ctx context.Context, id campaign.ID) ([]export.Export, error)
+	SaveExport(ctx context.Context, e export.Export) (export.Export, error)
 }
 
 // Files signs the URLs of files.
@@ -65,48 +66,48 @@ var statuses = []string{
 
 // Create starts an export of a campaign. A repeated call with the same ID returns the same
 // export. A refused call returns a *httpapi.Problem.
-func (s *Service) Create(ctx context.Context, id campaign.ID, exportID string, asked campaign.ExportRequest) (campaign.Export, error) {
+func (s *Service) Create(ctx context.Context, id campaign.ID, exportID string, asked export.Request) (export.Export, error) {
 	asked, err := complete(asked)
 	if err != nil {
-		return campaign.Export{}, err
+		return export.Export{}, err
 	}
 	c, err := s.Store.Campaign(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Export{}, noCampaign()
+		return export.Export{}, noCampaign()
 	}
 	if err != nil {
-		return campaign.Export{}, fmt.Errorf("export: %w", err)
+		return export.Export{}, fmt.Errorf("export: %w", err)
 	}
-	return s.start(ctx, c, campaign.Export{
+	return s.start(ctx, c, export.Export{
 		ExportID: exportID, Kind: asked.Kind, Statuses: asked.Statuses, Format: asked.Format, Language: asked.Language,
 	})
 }
 
 // CreateRecipients starts an export of an audience's recipients. A repeated call with the same
 // ID returns the same export. A refused call returns a *httpapi.Problem.
-func (s *Service) CreateRecipients(ctx context.Context, id campaign.ID, exportID string, who campaign.Audience) (campaign.Export, error) {
-	if !slices.Contains(campaign.Audiences(), who) {
-		return campaign.Export{}, invalid("/audience", unknownValue, "audience must be unread, missed or tapped.")
+func (s *Service) CreateRecipients(ctx context.Context, id campaign.ID, exportID string, who export.Audience) (export.Export, error) {
+	if !slices.Contains(export.Audiences(), who) {
+		return export.Export{}, invalid("/audience", unknownValue, "audience must be unread, missed or tapped.")
 	}
 	c, err := s.Store.Campaign(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Export{}, noCampaign()
+		return export.Export{}, noCampaign()
 	}
 	if err != nil {
-		return campaign.Export{}, fmt.Errorf("export recipients: %w", err)
+		return export.Export{}, fmt.Errorf("export recipients: %w", err)
 	}
-	return s.start(ctx, c, campaign.Export{
-		ExportID: exportID, Kind: campaign.ExportRecipients, Audience: who, Format: campaign.ExportPlain, Language: english,
+	return s.start(ctx, c, export.Export{
+		ExportID: exportID, Kind: export.Recipients, Audience: who, Format: export.Plain, Language: english,
 	})
 }
 
 // start creates an export of a campaign and queues its task.
-func (s *Service) start(ctx context.Context, c campaign.Campaign, e campaign.Export) (campaign.Export, error) {
+func (s *Service) start(ctx context.Context, c campaign.Campaign, e export.Export) (export.Export, error) {
 	now := s.Now()
-	e.ID, e.Secret, e.State = c.ID, random.Token(secretSize), campaign.ExportPending
-	e.CreatedAt, e.UpdatedAt, e.ExpiresAt = now, now, now.Add(campaign.ExportLife)
+	e.ID, e.Secret, e.State = c.ID, random.Token(secretSize), export.Pending
+	e.CreatedAt, e.UpdatedAt, e.ExpiresAt = now, now, now.Add(export.Life)
 	snapshot := snapshotOf(c, &e)
-	if len(snapshot) > campaign.MaxExportBatches {
+	if len(snapshot) > export.MaxBatches {
 		return e, tooLarge()
 	}
 	first, full, err := s.Store.CreateExport(ctx, e, snapshot)
@@ -124,13 +125,13 @@ func (s *Service) start(ctx context.Context, c campaign.Campaign, e campaign.Exp
 }
 
 // snapshotOf returns the snapshot of a campaign, and sets the total of the export.
-func snapshotOf(c campaign.Campaign, e *campaign.Export) (snapshot []campaign.ExportedBatch) {
+func snapshotOf(c campaign.Campaign, e *export.Export) (snapshot []export.Batch) {
 	for _, b := range c.Batches {
-		if e.Kind == campaign.ExportRejected && b.ErrorFile == "" {
+		if e.Kind == export.Rejected && b.ErrorFile == "" {
 			continue
 		}
 		e.Total += countOf(e.Kind, b.Batch)
-		snapshot = append(snapshot, campaign.ExportedBatch{Ordinal: b.Ordinal, Sequence: b.Head.Sequence, Taps: b.Head.Taps, Clicks: b.Head.Clicks})
+		snapshot = append(snapshot, export.Batch{Ordinal: b.Ordinal, Sequence: b.Head.Sequence, Taps: b.Head.Taps, Clicks: b.Head.Clicks})
 	}
 	if !listsNotAccepted(*e) {
 		return snapshot
@@ -141,35 +142,35 @@ func snapshotOf(c campaign.Campaign, e *campaign.Export) (snapshot []campaign.Ex
 	}
 	e.Total += c.Submission.NeverAccepted()
 	for _, part := range c.Submission.PartsLeft() {
-		snapshot = append(snapshot, campaign.ExportedBatch{Ordinal: ordinal, Part: part})
+		snapshot = append(snapshot, export.Batch{Ordinal: ordinal, Part: part})
 	}
 	return snapshot
 }
 
 // listsNotAccepted reports whether an export lists the people who are not accepted any more.
-func listsNotAccepted(e campaign.Export) bool {
+func listsNotAccepted(e export.Export) bool {
 	switch e.Kind {
-	case campaign.ExportRecipients:
-		return e.Audience == campaign.AudienceMissed
-	case campaign.ExportRejected:
+	case export.Recipients:
+		return e.Audience == export.AudienceMissed
+	case export.Rejected:
 		return false
-	case campaign.ExportOutcomes:
+	case export.Outcomes:
 	}
 	return len(e.Statuses) == 0 || slices.Contains(e.Statuses, statusNotAccepted)
 }
 
 // same reports whether two exports are of the same request.
-func same(a, b campaign.Export) bool {
+func same(a, b export.Export) bool {
 	return a.ID == b.ID && a.Kind == b.Kind && a.Format == b.Format && a.Language == b.Language && a.Audience == b.Audience && slices.Equal(a.Statuses, b.Statuses)
 }
 
 // complete sets the defaults and checks the values.
-func complete(q campaign.ExportRequest) (campaign.ExportRequest, error) {
+func complete(q export.Request) (export.Request, error) {
 	if q.Kind == "" {
-		q.Kind = campaign.ExportOutcomes
+		q.Kind = export.Outcomes
 	}
 	if q.Format == "" {
-		q.Format = campaign.ExportPlain
+		q.Format = export.Plain
 	}
 	if q.Language == "" {
 		q.Language = english
@@ -177,13 +178,13 @@ func complete(q campaign.ExportRequest) (campaign.ExportRequest, error) {
 	slices.Sort(q.Statuses)
 	q.Statuses = slices.Compact(q.Statuses)
 	switch {
-	case q.Kind != campaign.ExportOutcomes && q.Kind != campaign.ExportRejected:
+	case q.Kind != export.Outcomes && q.Kind != export.Rejected:
 		return q, invalid("/kind", unknownValue, "kind must be outcomes or rejected.")
-	case q.Format != campaign.ExportExcel && q.Format != campaign.ExportPlain:
+	case q.Format != export.Excel && q.Format != export.Plain:
 		return q, invalid("/format", unknownValue, "format must be excel or plain.")
 	case q.Language != english && q.Language != portuguese:
 		return q, invalid("/language", unknownValue, "language must be en or pt-BR.")
-	case len(q.Statuses) > 0 && q.Kind == campaign.ExportRejected:
+	case len(q.Statuses) > 0 && q.Kind == export.Rejected:
 		return q, invalid("/statuses", unknownValue, "statuses needs the kind outcomes: rejected numbers have no status.")
 	}
 	for _, status := range q.Statuses {
@@ -196,13 +197,13 @@ func complete(q campaign.ExportRequest) (campaign.ExportRequest, error) {
 
 // Of returns the exports of a campaign that have a link, newest first, and continues those
 // whose task was lost.
-func (s *Service) Of(ctx context.Context, id campaign.ID) ([]campaign.Export, error) {
+func (s *Service) Of(ctx context.Context, id campaign.ID) ([]export.Export, error) {
 	all, err := s.Store.Exports(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(e campaign.Export) bool { return e.Kind == campaign.ExportRecipients })
-	slices.SortFunc(all, func(a, b campaign.Export) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	all = slices.DeleteFunc(all, func(e export.Export) bool { return e.Kind == export.Recipients })
+	slices.SortFunc(all, func(a, b export.Export) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	for _, e := range all {
 		if err := s.revive(ctx, e); err != nil {
 			return nil, err
@@ -212,9 +213,9 @@ func (s *Service) Of(ctx context.Context, id campaign.ID) ([]campaign.Export, er
 }
 
 // find returns an export of a campaign that clients may see.
-func (s *Service) find(ctx context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
+func (s *Service) find(ctx context.Context, id campaign.ID, exportID string) (export.Export, error) {
 	e, err := s.Find(ctx, id, exportID)
-	if err == nil && e.Kind == campaign.ExportRecipients {
+	if err == nil && e.Kind == export.Recipients {
 		return e, noExport()
 	}
 	return e, err
@@ -222,10 +223,10 @@ func (s *Service) find(ctx context.Context, id campaign.ID, exportID string) (ca
 
 // Find returns an export of a campaign, and continues it if its task was lost. If there is
 // none, the error is a *httpapi.Problem.
-func (s *Service) Find(ctx context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
+func (s *Service) Find(ctx context.Context, id campaign.ID, exportID string) (export.Export, error) {
 	exportID, ok := campaign.ParseUUID(exportID)
 	if !ok {
-		return campaign.Export{}, noExport()
+		return export.Export{}, noExport()
 	}
 	e, err := s.Store.Export(ctx, exportID)
 	switch {
@@ -238,7 +239,7 @@ func (s *Service) Find(ctx context.Context, id campaign.ID, exportID string) (ca
 }
 
 // revive queues the task of an unfinished export again if it seems to be lost.
-func (s *Service) revive(ctx context.Context, e campaign.Export) error {
+func (s *Service) revive(ctx context.Context, e export.Export) error {
 	if e.Closed() || s.Now().Sub(e.UpdatedAt) < lostAfter {
 		return nil
 	}
@@ -263,7 +264,7 @@ func (s *Service) Open(ctx context.Context, name string) (string, error) {
 	e, err := s.Store.Export(ctx, id)
 	switch {
 	case errors.Is(err, campaign.ErrNotFound),
-		err == nil && (e.State != campaign.ExportCompleted || e.Kind == campaign.ExportRecipients || subtle.ConstantTimeCompare([]byte(secret), []byte(e.Secret)) == 0):
+		err == nil && (e.State != export.Completed || e.Kind == export.Recipients || subtle.ConstantTimeCompare([]byte(secret), []byte(e.Secret)) == 0):
 		return "", noFile()
 	case err != nil:
 		return "", err

@@ -8,6 +8,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/exports/export"
 )
 
 //go:embed texts.json
@@ -43,14 +44,14 @@ const bom = "\ufeff"
 
 // table writes lines in the form of an export.
 type table struct {
-	campaign.Export
+	export.Export
 	file    []byte
 	lines   int
 	columns variables // of ExportRecipients
 }
 
 func (t *table) separator() byte {
-	if t.Format == campaign.ExportExcel {
+	if t.Format == export.Excel {
 		return ';'
 	}
 	return ','
@@ -58,15 +59,15 @@ func (t *table) separator() byte {
 
 // addHeading begins the file.
 func (t *table) addHeading() {
-	if t.Kind == campaign.ExportRecipients {
+	if t.Kind == export.Recipients {
 		t.addRecipientsHeading()
 		return
 	}
-	if t.Format == campaign.ExportExcel {
+	if t.Format == export.Excel {
 		t.file = append(t.file, bom...)
 	}
 	columns := outcomeColumns
-	if t.Kind == campaign.ExportRejected {
+	if t.Kind == export.Rejected {
 		columns = rejectedColumns
 	}
 	headings := make([]string, len(columns))
@@ -85,7 +86,7 @@ func (t *table) time(at time.Time) string {
 	switch {
 	case at.IsZero():
 		return ""
-	case t.Format == campaign.ExportExcel:
+	case t.Format == export.Excel:
 		return localtime.Brazilian(at)
 	}
 	return at.UTC().Format("2006-01-02T15:04:05.000Z")

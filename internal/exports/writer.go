@@ -7,8 +7,9 @@ import (
 	"log/slog"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports/export"
 )
 
 var (
@@ -21,15 +22,15 @@ var (
 // writer writes the file of one export. The Export is the one that is stored.
 type writer struct {
 	*Maker
-	campaign.Export
-	snapshot []campaign.ExportedBatch
+	export.Export
+	snapshot []export.Batch
 	batches  map[int]campaign.Batch // by ordinal
 	totals   campaign.SubmissionTotals
 	columns  variables // of ExportRecipients
 }
 
 // open reads the snapshot of an export and its batches, and starts the upload.
-func (m *Maker) open(ctx context.Context, e campaign.Export) (*writer, error) {
+func (m *Maker) open(ctx context.Context, e export.Export) (*writer, error) {
 	w := &writer{Maker: m, Export: e, batches: map[int]campaign.Batch{}}
 	var err error
 	if w.snapshot, err = m.Store.ExportSnapshot(ctx, e.ExportID); err != nil {
@@ -43,7 +44,7 @@ func (m *Maker) open(ctx context.Context, e campaign.Export) (*writer, error) {
 	for _, b := range c.Batches {
 		w.batches[b.Ordinal] = b.Batch
 	}
-	if e.Kind == campaign.ExportRecipients {
+	if e.Kind == export.Recipients {
 		if err := w.readColumns(ctx, c); err != nil {
 			return nil, err
 		}
@@ -52,7 +53,7 @@ func (m *Maker) open(ctx context.Context, e campaign.Export) (*writer, error) {
 		return w, nil
 	}
 	next := w.Export
-	next.State = campaign.ExportRunning
+	next.State = export.Running
 	if next.Upload, err = m.Blobs.StartFile(ctx, e.Blob(), "text/csv; charset=utf-8", fileName(e)); err != nil {
 		return nil, err
 	}
@@ -61,15 +62,15 @@ func (m *Maker) open(ctx context.Context, e campaign.Export) (*writer, error) {
 }
 
 // fileName is the name under which a browser saves the file.
-func fileName(e campaign.Export) string {
-	names := map[campaign.ExportKind]string{campaign.ExportOutcomes: "results", campaign.ExportRejected: "rejected", campaign.ExportRecipients: "recipients"}
+func fileName(e export.Export) string {
+	names := map[export.Kind]string{export.Outcomes: "results", export.Rejected: "rejected", export.Recipients: "recipients"}
 	if e.Language == portuguese {
-		names = map[campaign.ExportKind]string{campaign.ExportOutcomes: "resultados", campaign.ExportRejected: "recusados"}
+		names = map[export.Kind]string{export.Outcomes: "resultados", export.Rejected: "recusados"}
 	}
 	return names[e.Kind] + "-" + e.CreatedAt.UTC().Format(time.DateOnly) + ".csv"
 }
 
-func (w *writer) save(ctx context.Context, next campaign.Export) error {
+func (w *writer) save(ctx context.Context, next export.Export) error {
 	saved, err := w.Store.SaveExport(ctx, next)
 	if err == nil {
 		w.Export = saved
@@ -110,7 +111,7 @@ func (w *writer) writePart(ctx, starting context.Context) error {
 }
 
 // add adds the lines of a batch or a part, and returns how many messages and people are checked.
-func (w *writer) add(ctx context.Context, t *table, at campaign.ExportedBatch) (checked int, err error) {
+func (w *writer) add(ctx context.Context, t *table, at export.Batch) (checked int, err error) {
 	if at.Part > 0 {
 		return w.addLeft(ctx, t, at.Part)
 	}
@@ -136,7 +137,7 @@ func (w *writer) begin(ctx context.Context) (*table, error) {
 }
 
 // storeRest stores the lines of a part that is not full, and returns errTimeOver.
-func (w *writer) storeRest(ctx context.Context, t *table, next campaign.Export) error {
+func (w *writer) storeRest(ctx context.Context, t *table, next export.Export) error {
 	next.Lines, next.Rest = w.Lines+t.lines, next.Next
 	if err := w.Blobs.Put(ctx, next.RestBlob(), t.file, "text/csv; charset=utf-8"); err != nil {
 		return err
@@ -148,7 +149,7 @@ func (w *writer) storeRest(ctx context.Context, t *table, next campaign.Export) 
 }
 
 // saveStep saves the progress and deletes the rest that it replaces.
-func (w *writer) saveStep(ctx context.Context, next campaign.Export) error {
+func (w *writer) saveStep(ctx context.Context, next export.Export) error {
 	was := w.Export
 	next.Version = was.Version
 	if err := w.save(ctx, next); err != nil {
@@ -175,8 +176,8 @@ func (w *writer) show(ctx context.Context, checked int) error {
 }
 
 // countOf is what a batch adds to the total of an export.
-func countOf(kind campaign.ExportKind, b campaign.Batch) int {
-	if kind == campaign.ExportRejected {
+func countOf(kind export.Kind, b campaign.Batch) int {
+	if kind == export.Rejected {
 		return b.Rejected
 	}
 	return b.Accepted
@@ -192,7 +193,7 @@ func (w *writer) finish(ctx context.Context) error {
 		return err
 	}
 	next := w.Export
-	next.State, next.ExpiresAt = campaign.ExportCompleted, w.Now().Add(campaign.ExportLife)
+	next.State, next.ExpiresAt = export.Completed, w.Now().Add(export.Life)
 	if err := w.save(ctx, next); err != nil {
 		return err
 	}

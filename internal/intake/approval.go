@@ -6,13 +6,14 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Step is what a person decides about a submission.
 type Step struct {
 	campaign.ID
-	Shown string              // Submission.Shown of the page that the person saw
-	Audit campaign.AuditEntry // with who decides
+	Shown string             // Submission.Shown of the page that the person saw
+	Audit account.AuditEntry // with who decides
 }
 
 // Why a step was not taken. Nothing was saved.
@@ -47,7 +48,7 @@ const maxRaces = 8
 // decide saves what a step changes, as one write with its entry of the audit log. If somebody else
 // saves the submission meanwhile, the step is judged again. Work that is due afterwards is done; sweep
 // queues its task if the process dies in between.
-func (s *Service) decide(ctx context.Context, step Step, change func(sub *submission.Submission, entry *campaign.AuditEntry) error) (submission.Submission, error) {
+func (s *Service) decide(ctx context.Context, step Step, change func(sub *submission.Submission, entry *account.AuditEntry) error) (submission.Submission, error) {
 	for range maxRaces {
 		sub, err := s.Submission(ctx, step.ID)
 		if err != nil {
@@ -89,7 +90,7 @@ func (s *Service) NeedsApproval(ctx context.Context, sub submission.Submission) 
 // Send begins to dispatch the parts, or continues after a stop. The rule of approval is judged about the
 // version that is saved.
 func (s *Service) Send(ctx context.Context, step Step) (submission.Submission, error) {
-	return s.decide(ctx, step, func(sub *submission.Submission, _ *campaign.AuditEntry) error {
+	return s.decide(ctx, step, func(sub *submission.Submission, _ *account.AuditEntry) error {
 		if sub.State != submission.StateReady && sub.State != submission.StateInterrupted {
 			return ErrState
 		}
@@ -151,7 +152,7 @@ func (s *Service) current(ctx context.Context, sub submission.Submission) error 
 
 // Ask asks a second person to approve a checked submission.
 func (s *Service) Ask(ctx context.Context, step Step) (submission.Submission, error) {
-	return s.decide(ctx, step, func(sub *submission.Submission, _ *campaign.AuditEntry) error {
+	return s.decide(ctx, step, func(sub *submission.Submission, _ *account.AuditEntry) error {
 		if sub.State == submission.StateApproval && sub.Approval.AskedBy == step.Audit.Who && step.Shown == sub.Shown() {
 			return errRepeated
 		}
@@ -169,7 +170,7 @@ func (s *Service) Ask(ctx context.Context, step Step) (submission.Submission, er
 // Approve approves a submission of another person, which begins to be sent by the same write. If its
 // template or its time is no longer good, it returns to who asked: the result is then ready.
 func (s *Service) Approve(ctx context.Context, step Step) (submission.Submission, error) {
-	return s.decide(ctx, step, func(sub *submission.Submission, entry *campaign.AuditEntry) error {
+	return s.decide(ctx, step, func(sub *submission.Submission, entry *account.AuditEntry) error {
 		if err := decidable(*sub, step, submission.DecisionApproved, submission.DecisionReturned); err != nil {
 			return err
 		}
@@ -211,7 +212,7 @@ func decidable(sub submission.Submission, step Step, same ...submission.Decision
 
 // Refuse refuses a submission. Who asked may reopen it.
 func (s *Service) Refuse(ctx context.Context, step Step, reason string) (submission.Submission, error) {
-	return s.decide(ctx, step, func(sub *submission.Submission, _ *campaign.AuditEntry) error {
+	return s.decide(ctx, step, func(sub *submission.Submission, _ *account.AuditEntry) error {
 		if err := decidable(*sub, step, submission.DecisionRefused); err != nil {
 			return err
 		}
@@ -223,7 +224,7 @@ func (s *Service) Refuse(ctx context.Context, step Step, reason string) (submiss
 
 // Withdraw takes a request back, by who asked.
 func (s *Service) Withdraw(ctx context.Context, step Step) (submission.Submission, error) {
-	return s.decide(ctx, step, func(sub *submission.Submission, _ *campaign.AuditEntry) error {
+	return s.decide(ctx, step, func(sub *submission.Submission, _ *account.AuditEntry) error {
 		switch {
 		case sub.Approval.Decision == submission.DecisionWithdrawn && sub.Approval.DecidedBy == step.Audit.Who:
 			return errRepeated
@@ -241,7 +242,7 @@ func (s *Service) Withdraw(ctx context.Context, step Step) (submission.Submissio
 // Reopen takes a refused submission back, by who asked. The reason of the refusal stays until the
 // next request.
 func (s *Service) Reopen(ctx context.Context, step Step) (submission.Submission, error) {
-	return s.decide(ctx, step, func(sub *submission.Submission, _ *campaign.AuditEntry) error {
+	return s.decide(ctx, step, func(sub *submission.Submission, _ *account.AuditEntry) error {
 		switch {
 		case sub.Approval.AskedBy != step.Audit.Who:
 			return ErrNotOwn
@@ -268,7 +269,7 @@ func (s *Service) DiscardDraft(ctx context.Context, step Step) (submission.Submi
 
 // discard closes a submission if it may be discarded.
 func (s *Service) discard(ctx context.Context, step Step, may func(sub submission.Submission) bool) (submission.Submission, error) {
-	sub, err := s.decide(ctx, step, func(sub *submission.Submission, _ *campaign.AuditEntry) error {
+	sub, err := s.decide(ctx, step, func(sub *submission.Submission, _ *account.AuditEntry) error {
 		switch {
 		case sub.State == submission.StateDiscarded:
 			return errRepeated

@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // desk is a store with one submission, which counts the decisions that are saved.
@@ -33,7 +34,7 @@ func (d *desk) Submission(context.Context, campaign.ID) (submission.Submission, 
 	return d.sub, nil
 }
 
-func (d *desk) SaveDecision(_ context.Context, sub submission.Submission, e campaign.AuditEntry) (submission.Submission, error) {
+func (d *desk) SaveDecision(_ context.Context, sub submission.Submission, e account.AuditEntry) (submission.Submission, error) {
 	d.saved, d.sub, d.actions = d.saved+1, sub, append(d.actions, e.Action)
 	return sub, nil
 }

@@ -77,7 +77,7 @@ func (f *inFive) move() bool {
 		f.must(err)
 	}
 	begun := err == nil
-	_, err = f.control(f.store).Move(f.t.Context(), f.sub.ID, due.Format(time.RFC3339), c.Plan())
+	_, err = f.control(f.store).RescheduleCampaign(f.t.Context(), f.sub.ID, due.Format(time.RFC3339), c.Plan())
 	problem, refused := errors.AsType[*httpapi.Problem](err)
 	if !begun && refused && problem.Status == http.StatusConflict && problem.Code == "campaign_not_accepted" && problem.Header.Get("Retry-After") != "" {
 		return false

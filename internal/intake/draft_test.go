@@ -9,11 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // chosen is a form's file.
@@ -23,7 +25,7 @@ func chosen(file string) intake.FormFile { return intake.FormFile{Chosen: []byte
 var kept = intake.FormFile{Kept: true}
 
 // entryOf returns the entry of the audit log of a save by ana.
-func entryOf(sub submission.Submission) campaign.AuditEntry {
+func entryOf(sub submission.Submission) account.AuditEntry {
 	return stepOf(sub, ana, "campaign.draft").Audit
 }
 
@@ -297,7 +299,7 @@ func TestWorker_ReplacedFile(t *testing.T) {
 	c.must(err)
 	late := c.worker(c.store, c.blobs, c.queue)
 	open := late.Open
-	late.Open = func(ctx context.Context, key, tag string) (intake.Source, int64, error) {
+	late.Open = func(ctx context.Context, key, tag string) (port.File, int64, error) {
 		_, err := c.Take(ctx, form, chosen(mixed))
 		c.must(err)
 		return open(ctx, key, tag)

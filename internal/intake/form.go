@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"slices"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // FormFile is the file of a form: the chosen one, an object on S3, or the one that is stored. It is zero
@@ -126,7 +127,7 @@ func (s *Service) Take(ctx context.Context, asked submission.Submission, from Fo
 // SaveDraft keeps what is entered in a form, with its file. A form without a name or a file is kept
 // too. It returns the errors of Take, and ErrState if somebody has sent, asked for approval of, or
 // discarded the submission.
-func (s *Service) SaveDraft(ctx context.Context, asked submission.Submission, from FormFile, entry campaign.AuditEntry) (submission.Submission, error) {
+func (s *Service) SaveDraft(ctx context.Context, asked submission.Submission, from FormFile, entry account.AuditEntry) (submission.Submission, error) {
 	return s.settle(ctx, asked, from, func(ctx context.Context, a answered) (submission.Submission, error) {
 		return s.saveDraft(ctx, a, entry)
 	})
@@ -182,7 +183,7 @@ func (s *Service) take(ctx context.Context, a answered) (submission.Submission, 
 	return saved, s.proceed(ctx, saved)
 }
 
-func (s *Service) saveDraft(ctx context.Context, a answered, entry campaign.AuditEntry) (submission.Submission, error) {
+func (s *Service) saveDraft(ctx context.Context, a answered, entry account.AuditEntry) (submission.Submission, error) {
 	switch current := a.stored.Version == a.asked.Version; {
 	case !current && a.stored.State == submission.StateDraft && a.stored.By == a.asked.By && a.repeated(): // a double click
 		return a.stored, nil

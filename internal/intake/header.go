@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
-	"campaign-dispatch/internal/intake/sheet"
 )
 
 const (

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
@@ -85,7 +86,7 @@ func TestWorker_SlowFile(t *testing.T) {
 func handled(ctx context.Context, t *testing.T, state submission.State, file []byte) submission.Submission {
 	t.Helper()
 	store := &oneSubmission{stored: submission.Submission{State: state}}
-	w := &intake.Worker{Store: templates{store}, Blobs: noBlobs{}, OptOuts: nobodyOptedOut{}, PartLines: 2, Tasks: &queue{}, Open: func(context.Context, string, string) (intake.Source, int64, error) {
+	w := &intake.Worker{Store: templates{store}, Blobs: noBlobs{}, OptOuts: nobodyOptedOut{}, PartLines: 2, Tasks: &queue{}, Open: func(context.Context, string, string) (port.File, int64, error) {
 		return source{bytes.NewReader(file)}, int64(len(file)), nil
 	}}
 	if err := w.Handle(ctx, []submission.Task{{}})[0]; err != nil {

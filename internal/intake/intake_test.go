@@ -23,16 +23,18 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/intake"
-	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/base/port"
-	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/recount"
+	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -115,7 +117,7 @@ var entries atomic.Int64
 // stepOf returns the step of a person who sees a submission. No other one has its time.
 func stepOf(sub submission.Submission, who, action string) intake.Step {
 	at := noon.Add(time.Duration(entries.Add(1)))
-	return intake.Step{ID: sub.ID, Shown: sub.Shown(), Audit: campaign.AuditEntry{Tenant: sub.Tenant, At: at, Who: who, Action: action, Subject: sub.Name}}
+	return intake.Step{ID: sub.ID, Shown: sub.Shown(), Audit: account.AuditEntry{Tenant: sub.Tenant, At: at, Who: who, Action: action, Subject: sub.Name}}
 }
 
 // Send and Discard are what ana decides about a submission as she sees it.
@@ -156,13 +158,7 @@ func (c *company) worker(store *dynamotest.Store, blobs *s3.Store, tasks port.Qu
 	now := func() time.Time { return c.now }
 	return &intake.Worker{
 		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: max(2, c.partLines), OptOuts: &optout.Book{Store: store, Now: now},
-		Open: func(ctx context.Context, key, tag string) (intake.Source, int64, error) {
-			file, err := blobs.OpenFile(ctx, key, tag)
-			if err != nil {
-				return nil, 0, err
-			}
-			return file, file.Size, nil
-		},
+		Open: blobs.OpenFile,
 		Dispatch: &dispatch.Service{
 			Store: store, Blobs: blobs, Releases: noReleases{}, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: now, Lead: time.Minute,
 		},
@@ -606,7 +602,7 @@ type endingStore struct {
 	end func()
 }
 
-func (s endingStore) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
+func (s endingStore) Accept(ctx context.Context, a acceptance.Command, token string) error {
 	s.end()
 	return s.Store.Accept(ctx, a, token)
 }
@@ -665,7 +661,7 @@ func (c *company) reschedule(sub submission.Submission, due time.Time) {
 	c.t.Helper()
 	sent, err := c.store.Dispatched(c.t.Context(), sub.ID)
 	c.must(err)
-	_, moved, err := c.store.MoveCampaign(c.t.Context(), sent, due, due)
+	_, moved, err := c.store.RescheduleCampaign(c.t.Context(), sent, due, due)
 	if c.must(err); !moved {
 		c.t.Fatal("the campaign was not rescheduled")
 	}

@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/localstack/testsize"
 )
 
@@ -130,7 +130,7 @@ func (noRevokes) Send(context.Context, string, []byte, time.Duration) error { re
 
 func (c *company) control(store control.Store) *control.Service {
 	return &control.Service{
-		Store: store, Revokes: noRevokes{}, Releases: noReleases{}, Now: func() time.Time { return c.now }, Lead: time.Minute, Grace: time.Minute,
+		Store: store, Revokes: noRevokes{}, Releases: noReleases{}, Now: func() time.Time { return c.now }, Lead: time.Minute, SweepDelay: time.Minute,
 	}
 }
 
@@ -217,7 +217,7 @@ func (r *rival) reschedule() {
 			continue
 		}
 		due := noon.Add(48 * time.Hour)
-		if _, err := r.control.Move(r.t.Context(), c.ID, due.Format(time.RFC3339), c.Plan()); err == nil {
+		if _, err := r.control.RescheduleCampaign(r.t.Context(), c.ID, due.Format(time.RFC3339), c.Plan()); err == nil {
 			r.mu.Lock()
 			r.moved = due
 			r.mu.Unlock()

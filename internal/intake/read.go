@@ -12,10 +12,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
-	"campaign-dispatch/internal/intake/sheet"
 )
 
 // partWeight is the size in bytes of the values from which a part has no more messages.
@@ -25,7 +26,7 @@ const partWeight = 3 << 20
 type reader struct {
 	*Worker
 	submission.Submission
-	source   Source
+	source   port.File
 	columns  sheet.Columns
 	seen     map[uint64]struct{} // the numbers so far
 	optedOut func(phone string) bool

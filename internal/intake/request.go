@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 const (

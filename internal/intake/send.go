@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
+	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/base/metrics"
-	"campaign-dispatch/internal/base/retry"
 )
 
 const (

@@ -6,13 +6,14 @@ import (
 	"iter"
 	"time"
 
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/httpapi/inputerr"
-	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/base/port"
-	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // uploadLife is how long an upload can be continued. The bucket's lifecycle deletes unfinished
@@ -143,7 +144,7 @@ func (s *Service) Finish(ctx context.Context, sub submission.Submission) error {
 }
 
 // FinishDraft ends an upload whose file is kept as a draft. It can be repeated.
-func (s *Service) FinishDraft(ctx context.Context, sub submission.Submission, entry campaign.AuditEntry) error {
+func (s *Service) FinishDraft(ctx context.Context, sub submission.Submission, entry account.AuditEntry) error {
 	if sub.State != submission.StateUploading {
 		return nil
 	}

@@ -15,12 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/base/random"
-	"campaign-dispatch/internal/intake/sheet"
 )
 
 // take gives a small file to a service that does the steps in the request, as the form does.

@@ -11,17 +11,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/settings/account"
 )
 
 const (
@@ -49,7 +49,7 @@ type Store interface {
 	// not sub.Version.
 	SaveSubmission(ctx context.Context, sub submission.Submission) (submission.Submission, error)
 	// SaveDecision is SaveSubmission with an entry of the audit log, in one write.
-	SaveDecision(ctx context.Context, sub submission.Submission, entry campaign.AuditEntry) (submission.Submission, error)
+	SaveDecision(ctx context.Context, sub submission.Submission, entry account.AuditEntry) (submission.Submission, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	// KnownColumns returns the names of columns that the tenant has confirmed, by value.
 	KnownColumns(ctx context.Context, tenant string) (map[string]string, error)
@@ -76,19 +76,12 @@ type Blobs interface {
 	List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error]
 }
 
-// Source is an uploaded file.
-type Source interface {
-	io.ReaderAt
-	// BytesRead returns the number of bytes read so far.
-	BytesRead() int64
-}
-
 // Worker reads files and dispatches their parts.
 type Worker struct {
 	Store Store
 	Blobs Blobs
 	// Open opens an uploaded file that still has the tag.
-	Open     func(ctx context.Context, key, tag string) (file Source, size int64, err error)
+	Open     func(ctx context.Context, key, tag string) (file port.File, size int64, err error)
 	Dispatch dispatch.Dispatcher
 	OptOuts  port.OptOuts
 	Tasks    port.Queue

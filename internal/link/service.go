@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/cache"
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // Store reads batches and templates. The errors wrap campaign.ErrNotFound if there is none.
@@ -83,8 +84,8 @@ func (s *Service) ServeLink(w http.ResponseWriter, r *http.Request) error {
 }
 
 // find returns the link of a token, and its batch.
-func (s *Service) find(ctx context.Context, token string) (l campaign.Link, b campaign.Batch, err error) {
-	l, proof, ok := campaign.ParseLinkToken(token)
+func (s *Service) find(ctx context.Context, token string) (l reaction.Link, b campaign.Batch, err error) {
+	l, proof, ok := reaction.ParseLinkToken(token)
 	if !ok {
 		return l, b, errInvalid
 	}
@@ -96,7 +97,7 @@ func (s *Service) find(ctx context.Context, token string) (l campaign.Link, b ca
 		return l, b, errInvalid
 	case err != nil:
 		return l, b, fmt.Errorf("read the batch of a link: %w", err)
-	case !b.ProvesLink(l, proof):
+	case !reaction.ProvesLink(b, l, proof):
 		return l, b, errInvalid
 	case !b.ExpiresAt().After(s.Now()):
 		return l, b, errGone
@@ -105,7 +106,7 @@ func (s *Service) find(ctx context.Context, token string) (l campaign.Link, b ca
 }
 
 // target returns the URL that the suggestion was sent with.
-func (s *Service) target(ctx context.Context, l campaign.Link, b campaign.Batch) (string, error) {
+func (s *Service) target(ctx context.Context, l reaction.Link, b campaign.Batch) (string, error) {
 	template, err := s.template(ctx, b)
 	var m campaign.Message
 	if err == nil {
@@ -160,11 +161,11 @@ func countable(r *http.Request) bool {
 }
 
 // queueClick queues the click. The recipient is redirected even if that fails.
-func (s *Service) queueClick(ctx context.Context, l campaign.Link, b campaign.Batch) {
+func (s *Service) queueClick(ctx context.Context, l reaction.Link, b campaign.Batch) {
 	ctx, cancel := context.WithTimeout(ctx, queueFor)
 	defer cancel()
-	body, err := json.Marshal(campaign.EventTask{
-		Kind: campaign.EventClick, AgentID: b.AgentID, MessageID: b.Key.MessageID(l.Index), Suggestion: l.Suggestion, At: s.Now().UTC(),
+	body, err := json.Marshal(reaction.EventTask{
+		Kind: reaction.EventClick, AgentID: b.AgentID, MessageID: b.Key.MessageID(l.Index), Suggestion: l.Suggestion, At: s.Now().UTC(),
 	})
 	if err == nil {
 		err = s.Events.Send(ctx, b.AgentID, body, 0)

@@ -19,6 +19,7 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/link"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 var (
@@ -32,7 +33,7 @@ type world struct {
 	template campaign.Template
 	payload  []byte
 	now      time.Time
-	queued   []campaign.EventTask
+	queued   []reaction.EventTask
 	queueErr error
 	readErr  error
 }
@@ -93,7 +94,7 @@ func (w *world) GetRange(_ context.Context, _ string, from, to int) ([]byte, err
 }
 
 func (w *world) Send(_ context.Context, group string, body []byte, _ time.Duration) error {
-	var task campaign.EventTask
+	var task reaction.EventTask
 	if group != "agent" || json.Unmarshal(body, &task) != nil {
 		return errBroken
 	}
@@ -140,12 +141,12 @@ func TestServeLink_RedirectsToWhatWasSent(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, test.url, []string{"Bia", "https://other.example"}, test.values)
 
-			got := w.open(t, http.MethodGet, w.batch.LinkToken(1, 2), browser)
+			got := w.open(t, http.MethodGet, reaction.LinkToken(w.batch, 1, 2), browser)
 
 			if got.status != http.StatusFound || got.location != test.want || got.header.Get("Cache-Control") != "no-store" {
 				t.Errorf("answered %d, %q, Cache-Control %q; want a redirect to %q that is not stored", got.status, got.location, got.header.Get("Cache-Control"), test.want)
 			}
-			want := []campaign.EventTask{{Kind: campaign.EventClick, AgentID: "agent", MessageID: w.batch.Key.MessageID(1), Suggestion: 2, At: noon}}
+			want := []reaction.EventTask{{Kind: reaction.EventClick, AgentID: "agent", MessageID: w.batch.Key.MessageID(1), Suggestion: 2, At: noon}}
 			if diff := cmp.Diff(want, w.queued); diff != "" {
 				t.Errorf("queued (-want +got):\n%s", diff)
 			}
@@ -162,7 +163,7 @@ func TestServeLink_InvalidTarget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "{{url}}", []string{"Ana", value})
-			if got := w.open(t, http.MethodGet, w.batch.LinkToken(0, 2), browser); got.status != http.StatusNotFound || got.location != "" || len(w.queued) > 0 {
+			if got := w.open(t, http.MethodGet, reaction.LinkToken(w.batch, 0, 2), browser); got.status != http.StatusNotFound || got.location != "" || len(w.queued) > 0 {
 				t.Errorf("answered %d, %q with %d clicks", got.status, got.location, len(w.queued))
 			}
 		})
@@ -179,7 +180,7 @@ func TestServeLink_NotCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "https://loja.example/a", []string{"Ana", "x"})
-			if got := w.open(t, test.method, w.batch.LinkToken(0, 2), test.agent); got.status != http.StatusFound || got.location != "https://loja.example/a" || len(w.queued) > 0 {
+			if got := w.open(t, test.method, reaction.LinkToken(w.batch, 0, 2), test.agent); got.status != http.StatusFound || got.location != "https://loja.example/a" || len(w.queued) > 0 {
 				t.Errorf("answered %d, %q with %d clicks, want a redirect without a click", got.status, got.location, len(w.queued))
 			}
 		})
@@ -188,33 +189,33 @@ func TestServeLink_NotCounted(t *testing.T) {
 
 func TestServeLink_Refused(t *testing.T) {
 	t.Parallel()
-	valid := func(w *world) string { return w.batch.LinkToken(0, 2) }
+	valid := func(w *world) string { return reaction.LinkToken(w.batch, 0, 2) }
 	for name, test := range map[string]struct {
 		change func(w *world)
 		token  func(w *world) string
 		status int
 	}{
 		"other text":  {nil, func(*world) string { return "oferta" }, http.StatusNotFound},
-		"other proof": {nil, func(w *world) string { return flip(w.batch.LinkToken(0, 2), 30) }, http.StatusNotFound},
+		"other proof": {nil, func(w *world) string { return flip(reaction.LinkToken(w.batch, 0, 2), 30) }, http.StatusNotFound},
 		"other message": {nil, func(w *world) string {
-			return w.batch.LinkToken(0, 2)[:14] + w.batch.LinkToken(1, 2)[14:17] + w.batch.LinkToken(0, 2)[17:]
+			return reaction.LinkToken(w.batch, 0, 2)[:14] + reaction.LinkToken(w.batch, 1, 2)[14:17] + reaction.LinkToken(w.batch, 0, 2)[17:]
 		}, http.StatusNotFound},
-		"beyond the batch":    {nil, func(w *world) string { return w.batch.LinkToken(7, 2) }, http.StatusNotFound},
-		"a reply":             {nil, func(w *world) string { return w.batch.LinkToken(0, 1) }, http.StatusNotFound},
-		"a link not counted":  {nil, func(w *world) string { return w.batch.LinkToken(0, 3) }, http.StatusNotFound},
-		"no such suggestion":  {nil, func(w *world) string { return w.batch.LinkToken(0, 60) }, http.StatusNotFound},
-		"postback data":       {nil, func(w *world) string { return w.batch.Postback(0, 2, "+5511987650001") }, http.StatusNotFound},
+		"beyond the batch":    {nil, func(w *world) string { return reaction.LinkToken(w.batch, 7, 2) }, http.StatusNotFound},
+		"a reply":             {nil, func(w *world) string { return reaction.LinkToken(w.batch, 0, 1) }, http.StatusNotFound},
+		"a link not counted":  {nil, func(w *world) string { return reaction.LinkToken(w.batch, 0, 3) }, http.StatusNotFound},
+		"no such suggestion":  {nil, func(w *world) string { return reaction.LinkToken(w.batch, 0, 60) }, http.StatusNotFound},
+		"postback data":       {nil, func(w *world) string { return reaction.Postback(w.batch, 0, 2, "+5511987650001") }, http.StatusNotFound},
 		"another stack":       {func(w *world) { w.batch.Key = campaign.BatchKey{9} }, linkOf(campaign.BatchKey{1, 2}), http.StatusNotFound},
 		"key of another":      {func(w *world) { w.batch.TapKey = []byte("another batch's.") }, linkOf(campaign.BatchKey{1, 2}), http.StatusNotFound},
 		"no key":              {func(w *world) { w.batch.TapKey = nil }, valid, http.StatusNotFound},
-		"erased":              {nil, func(w *world) string { return w.batch.LinkToken(2, 2) }, http.StatusGone},
+		"erased":              {nil, func(w *world) string { return reaction.LinkToken(w.batch, 2, 2) }, http.StatusGone},
 		"no payload":          {func(w *world) { w.payload = nil }, valid, http.StatusGone},
 		"expired":             {func(w *world) { w.now = noon.Add(campaign.Retention) }, valid, http.StatusGone},
 		"expired row":         {func(w *world) { w.readErr = campaign.ErrExpired }, valid, http.StatusGone},
 		"unreadable":          {func(w *world) { w.readErr = errBroken }, valid, http.StatusInternalServerError},
 		"the batch, in full":  {nil, valid, http.StatusFound},
-		"one character more":  {nil, func(w *world) string { return w.batch.LinkToken(0, 2) + "A" }, http.StatusNotFound},
-		"a line break within": {nil, func(w *world) string { return w.batch.LinkToken(0, 2) + "%0A" }, http.StatusNotFound},
+		"one character more":  {nil, func(w *world) string { return reaction.LinkToken(w.batch, 0, 2) + "A" }, http.StatusNotFound},
+		"a line break within": {nil, func(w *world) string { return reaction.LinkToken(w.batch, 0, 2) + "%0A" }, http.StatusNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -239,7 +240,7 @@ func TestServeLink_Refused(t *testing.T) {
 // linkOf returns a link of the batch with the key, as newWorld makes it.
 func linkOf(key campaign.BatchKey) func(*world) string {
 	return func(*world) string {
-		return campaign.Batch{Key: key, TapKey: []byte("sixteen bytes...")}.LinkToken(0, 2)
+		return reaction.LinkToken(campaign.Batch{Key: key, TapKey: []byte("sixteen bytes...")}, 0, 2)
 	}
 }
 
@@ -260,7 +261,7 @@ func TestServeLink_QueueFails(t *testing.T) { //nolint:paralleltest // it sets t
 	w := newWorld(t, "https://loja.example/a", []string{"Ana", "x"})
 	w.queueErr = errBroken
 
-	got := w.open(t, http.MethodGet, w.batch.LinkToken(0, 2), browser)
+	got := w.open(t, http.MethodGet, reaction.LinkToken(w.batch, 0, 2), browser)
 
 	if got.status != http.StatusFound || !strings.Contains(logged.String(), "click not counted") {
 		t.Errorf("answered %d and logged %q, want a redirect and an error", got.status, logged.String())

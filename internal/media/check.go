@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
@@ -56,7 +56,7 @@ func (c Checker) toCheck(saved, before content.Content) (all []content.MediaURL)
 		known[m.URL] = true
 	}
 	for m := range saved.MediaURLs() {
-		_, own := campaign.UploadedMedia(c.URL, m.URL)
+		_, own := mediafile.Uploaded(c.URL, m.URL)
 		if own || known[m.URL] || strings.Contains(m.URL, "{{") || c.Local && !ofThisMachine(m.URL) {
 			continue
 		}

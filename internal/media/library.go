@@ -17,11 +17,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/httpapi/inputerr"
-	"campaign-dispatch/internal/base/port"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/media/mediafile"
 )
 
 // Store keeps the files' rows, and reads templates. Errors wrap campaign.ErrNotFound if an
@@ -29,7 +30,7 @@ import (
 type Store interface {
 	// AddMedia keeps the existing file of the same hash. The error wraps
 	// campaign.ErrLostRace while that is being deleted.
-	AddMedia(ctx context.Context, f campaign.MediaFile) (campaign.MediaFile, error)
+	AddMedia(ctx context.Context, f mediafile.File) (mediafile.File, error)
 	// MarkMedia sets the mark after which no template with the file can be saved.
 	MarkMedia(ctx context.Context, tenant, hash string, deleting bool) error
 	DeleteMedia(ctx context.Context, tenant, hash string) error
@@ -68,7 +69,7 @@ func uploadOf(tenant, id string) (port.Upload, error) {
 		return port.Upload{}, fmt.Errorf("read the ID of an upload: %w", campaign.ErrNotFound)
 	}
 	size, err := strconv.ParseInt(found[2], 10, 64)
-	if err != nil || size > campaign.MaxMediaSize {
+	if err != nil || size > mediafile.MaxSize {
 		return port.Upload{}, fmt.Errorf("read the ID of an upload: %w", campaign.ErrNotFound)
 	}
 	return port.Upload{Key: "uploads/" + tenant + "/" + found[1], ID: found[3], Size: size}, nil
@@ -101,7 +102,7 @@ func (l *Library) ChunkURL(ctx context.Context, tenant, id string, chunk int) (s
 
 // Check completes an upload and returns the file that Publish then publishes. It reads the
 // whole content.
-func (l *Library) Check(ctx context.Context, tenant, name, id string) (f campaign.MediaFile, err error) {
+func (l *Library) Check(ctx context.Context, tenant, name, id string) (f mediafile.File, err error) {
 	u, err := uploadOf(tenant, id)
 	if err == nil {
 		err = checkName(name)
@@ -116,16 +117,16 @@ func (l *Library) Check(ctx context.Context, tenant, name, id string) (f campaig
 		return f, err
 	}
 	f.Tenant, f.Name, f.CreatedAt = tenant, name, l.Now()
-	f.Hash = campaign.MediaHash(tenant, f.Hash)
+	f.Hash = mediafile.Hash(tenant, f.Hash)
 	return f, nil
 }
 
 // inspect returns what the content of an object tells. Hash is the content's SHA-256.
-func (l *Library) inspect(ctx context.Context, key string) (f campaign.MediaFile, err error) {
+func (l *Library) inspect(ctx context.Context, key string) (f mediafile.File, err error) {
 	if err := l.read(ctx, key, func(r io.Reader) error { f, err = digest(r); return err }); err != nil {
 		return f, err
 	}
-	if !campaign.MediaType(f.Type) {
+	if !mediafile.Type(f.Type) {
 		return f, &inputerr.Error{Code: "type", Detail: "the file is not a JPEG, PNG, GIF, MP4 or PDF file"}
 	}
 	if !strings.HasPrefix(f.Type, "image/") {
@@ -136,14 +137,14 @@ func (l *Library) inspect(ctx context.Context, key string) (f campaign.MediaFile
 }
 
 // digest reads a file. The type is "" if messages cannot show it.
-func digest(r io.Reader) (f campaign.MediaFile, err error) {
+func digest(r io.Reader) (f mediafile.File, err error) {
 	sum, head := sha256.New(), make([]byte, headSize)
 	n, err := io.ReadFull(r, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		return f, fmt.Errorf("read a file: %w", err)
 	}
 	_, _ = sum.Write(head[:n])
-	rest, err := io.Copy(sum, io.LimitReader(r, campaign.MaxMediaSize))
+	rest, err := io.Copy(sum, io.LimitReader(r, mediafile.MaxSize))
 	if err != nil {
 		return f, fmt.Errorf("read a file: %w", err)
 	}
@@ -164,7 +165,7 @@ func describe(err error) error {
 
 // Publish copies a checked file to its public key and adds its row. The upload is deleted
 // last, so that a call can be repeated.
-func (l *Library) Publish(ctx context.Context, id string, f campaign.MediaFile) (campaign.MediaFile, error) {
+func (l *Library) Publish(ctx context.Context, id string, f mediafile.File) (mediafile.File, error) {
 	u, err := uploadOf(f.Tenant, id)
 	if err != nil {
 		return f, err
@@ -187,7 +188,7 @@ func (l *Library) Publish(ctx context.Context, id string, f campaign.MediaFile) 
 
 // addThumbnail makes the thumbnail of an image. Videos and documents have none: no Go
 // library decodes them, and the provider makes one itself.
-func (l *Library) addThumbnail(ctx context.Context, key string, f *campaign.MediaFile) error {
+func (l *Library) addThumbnail(ctx context.Context, key string, f *mediafile.File) error {
 	if f.Width == 0 {
 		return nil
 	}
@@ -213,7 +214,7 @@ func (l *Library) read(ctx context.Context, key string, use func(r io.Reader) er
 // Delete deletes a file, unless a version of a template shows it: then it returns the version.
 // The mark comes first: a template that is saved concurrently is either found here, or
 // refused. A deletion that was interrupted can be repeated.
-func (l *Library) Delete(ctx context.Context, f campaign.MediaFile) (template *campaign.Template, err error) {
+func (l *Library) Delete(ctx context.Context, f mediafile.File) (template *campaign.Template, err error) {
 	if err := l.Store.MarkMedia(ctx, f.Tenant, f.Hash, true); err != nil {
 		return nil, err
 	}
@@ -229,7 +230,7 @@ func (l *Library) Delete(ctx context.Context, f campaign.MediaFile) (template *c
 	return nil, l.Store.DeleteMedia(ctx, f.Tenant, f.Hash)
 }
 
-func (l *Library) deleteObjects(ctx context.Context, f campaign.MediaFile) error {
+func (l *Library) deleteObjects(ctx context.Context, f mediafile.File) error {
 	if f.URL != "" {
 		return nil
 	}
@@ -240,7 +241,7 @@ func (l *Library) deleteObjects(ctx context.Context, f campaign.MediaFile) error
 }
 
 // ShownIn returns the first template with a version that shows the file, or nil.
-func (l *Library) ShownIn(ctx context.Context, f campaign.MediaFile) (*campaign.Template, error) {
+func (l *Library) ShownIn(ctx context.Context, f mediafile.File) (*campaign.Template, error) {
 	all, err := l.Store.Templates(ctx, f.Tenant)
 	if err != nil {
 		return nil, err
@@ -272,7 +273,7 @@ func checkSize(size int64) error {
 	switch {
 	case size <= 0:
 		return &inputerr.Error{Code: "empty", Detail: "the file is empty"}
-	case size > campaign.MaxMediaSize:
+	case size > mediafile.MaxSize:
 		return &inputerr.Error{Code: "size", Detail: "the file is larger than 100 MB"}
 	}
 	return nil

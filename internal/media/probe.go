@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
@@ -40,19 +41,19 @@ const maxRedirects = 3
 // CheckURL requests a file of another host and returns the file that AddURL then adds. The
 // URL of the file is the one after all redirects, because the provider follows none. Only its
 // first bytes are read.
-func (l *Library) CheckURL(ctx context.Context, tenant, address string) (campaign.MediaFile, error) {
+func (l *Library) CheckURL(ctx context.Context, tenant, address string) (mediafile.File, error) {
 	const maxURL = 500 // bytes, so that a page can list several
 	address = strings.TrimSpace(address)
 	if len(address) > maxURL {
-		return campaign.MediaFile{}, &inputerr.Error{Code: "long", Detail: "the URL is longer than 500 characters"}
+		return mediafile.File{}, &inputerr.Error{Code: "long", Detail: "the URL is longer than 500 characters"}
 	}
 	f, err := l.probe(ctx, address)
-	f.Tenant, f.Hash, f.CreatedAt = tenant, campaign.MediaHash(tenant, f.URL), l.Now()
+	f.Tenant, f.Hash, f.CreatedAt = tenant, mediafile.Hash(tenant, f.URL), l.Now()
 	return f, err
 }
 
 // AddURL adds a checked file of another host.
-func (l *Library) AddURL(ctx context.Context, f campaign.MediaFile) error {
+func (l *Library) AddURL(ctx context.Context, f mediafile.File) error {
 	_, err := l.Store.AddMedia(ctx, f)
 	if errors.Is(err, campaign.ErrLostRace) {
 		return &inputerr.Error{Code: "deleting", Detail: "the same file is being deleted: add it again"}
@@ -61,15 +62,15 @@ func (l *Library) AddURL(ctx context.Context, f campaign.MediaFile) error {
 }
 
 // probe returns what the response to a request for the file tells.
-func (p Prober) probe(ctx context.Context, address string) (campaign.MediaFile, error) {
+func (p Prober) probe(ctx context.Context, address string) (mediafile.File, error) {
 	for range maxRedirects + 1 {
 		u, err := p.permitted(address)
 		if err != nil {
-			return campaign.MediaFile{}, err
+			return mediafile.File{}, err
 		}
 		response, err := p.request(ctx, u)
 		if err != nil {
-			return campaign.MediaFile{}, err
+			return mediafile.File{}, err
 		}
 		f, next, err := p.examine(u, response)
 		_ = response.Body.Close()
@@ -78,7 +79,7 @@ func (p Prober) probe(ctx context.Context, address string) (campaign.MediaFile, 
 		}
 		address = next
 	}
-	return campaign.MediaFile{}, &inputerr.Error{Code: "redirects", Detail: "the URL redirects too often"}
+	return mediafile.File{}, &inputerr.Error{Code: "redirects", Detail: "the URL redirects too often"}
 }
 
 // permitted parses a URL, and refuses all but https URLs of public hosts.
@@ -122,7 +123,7 @@ func (p Prober) request(ctx context.Context, u *url.URL) (*http.Response, error)
 }
 
 // examine returns the file of a response, or the URL that it redirects to.
-func (p Prober) examine(u *url.URL, response *http.Response) (f campaign.MediaFile, next string, err error) {
+func (p Prober) examine(u *url.URL, response *http.Response) (f mediafile.File, next string, err error) {
 	switch response.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		to, err := response.Location()
@@ -142,18 +143,18 @@ func (p Prober) examine(u *url.URL, response *http.Response) (f campaign.MediaFi
 
 // described returns the file of a response. The provider takes the type from the header, so
 // the content must agree with it.
-func (p Prober) described(u *url.URL, response *http.Response) (campaign.MediaFile, error) {
+func (p Prober) described(u *url.URL, response *http.Response) (mediafile.File, error) {
 	head, err := io.ReadAll(io.LimitReader(response.Body, headSize))
 	if err != nil {
-		return campaign.MediaFile{}, errUnreachable
+		return mediafile.File{}, errUnreachable
 	}
-	f := campaign.MediaFile{URL: u.String(), Name: nameOf(u.Hostname(), u.Path), Type: kind(head), Size: length(response)}
+	f := mediafile.File{URL: u.String(), Name: nameOf(u.Hostname(), u.Path), Type: kind(head), Size: length(response)}
 	declared, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if declared == "image/jpg" {
 		declared = "image/jpeg" // the provider accepts both
 	}
 	switch {
-	case !campaign.MediaType(f.Type):
+	case !mediafile.Type(f.Type):
 		return f, &inputerr.Error{Code: "type", Detail: "the file is not a JPEG, PNG, GIF, MP4 or PDF file"}
 	case declared != f.Type:
 		return f, &inputerr.Error{Code: "content_type", Detail: "the Content-Type of the response is not the file's type"}

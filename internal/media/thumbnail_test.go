@@ -9,8 +9,8 @@ import (
 	"image/png"
 	"testing"
 
-	"campaign-dispatch/internal/media/mediatest"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/media/mediatest"
 )
 
 func encoded(t *testing.T, m image.Image) *bytes.Reader {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/httpapi"
 )
 
 // failure is an error response of RFC 6749 §5.2.

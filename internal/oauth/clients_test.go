@@ -7,9 +7,9 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 )
 
 func TestStandardClientGetsAndRefreshesTokens(t *testing.T) {
@@ -27,7 +27,7 @@ func TestStandardClientGetsAndRefreshesTokens(t *testing.T) {
 			defer service.Close()
 			first := clientcredentials.Config{
 				ClientID: b.clientID, ClientSecret: b.secret, TokenURL: service.URL + oauth.TokenPath,
-				Scopes: []string{campaign.ScopeDispatch}, AuthStyle: style,
+				Scopes: []string{account.ScopeDispatch}, AuthStyle: style,
 			}
 			token, err := first.Token(t.Context())
 			if err != nil {
@@ -44,7 +44,7 @@ func TestStandardClientGetsAndRefreshesTokens(t *testing.T) {
 			for _, access := range []string{token.AccessToken, renewed.AccessToken} {
 				claims, err := b.verifier.Verify(t.Context(), access, baseURL)
 				if err != nil || claims != (accesstoken.Claims{
-					Tenant: "tenant-" + b.clientID, ClientID: b.clientID, Scope: campaign.ScopeDispatch,
+					Tenant: "tenant-" + b.clientID, ClientID: b.clientID, Scope: account.ScopeDispatch,
 				}) {
 					t.Errorf("claims %+v and error %v", claims, err)
 				}

@@ -11,10 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/oauth/authrow"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/settings/account"
 )
 
 const (
@@ -57,10 +58,10 @@ func (s *Server) clientCredentials(ctx context.Context, c caller) (tokenResponse
 }
 
 // secretMatches takes the same time whether or not the credential exists.
-func (s *Server) secretMatches(c *campaign.Credential, secret string) bool {
+func (s *Server) secretMatches(c *account.Credential, secret string) bool {
 	known := c != nil
 	if !known {
-		c = &campaign.Credential{SecretHash: make([]byte, sha256.Size)}
+		c = &account.Credential{SecretHash: make([]byte, sha256.Size)}
 	}
 	sum := sha256.Sum256([]byte(secret))
 	current := subtle.ConstantTimeCompare(sum[:], c.SecretHash) == 1
@@ -68,7 +69,7 @@ func (s *Server) secretMatches(c *campaign.Credential, secret string) bool {
 	return known && !c.Revoked() && (current || previous)
 }
 
-func (s *Server) startFamily(ctx context.Context, c caller, credential campaign.Credential) (tokenResponse, error) {
+func (s *Server) startFamily(ctx context.Context, c caller, credential account.Credential) (tokenResponse, error) {
 	scope, err := narrow(credential.Scope, c.Scope)
 	if err != nil {
 		return tokenResponse{}, err
@@ -157,7 +158,7 @@ func (s *Server) judgeRefresh(c caller, token authrow.RefreshToken, rows authrow
 
 // rotate exchanges the token. It signs the access token first, so that a signing
 // failure leaves the refresh token valid.
-func (s *Server) rotate(ctx context.Context, c caller, token authrow.RefreshToken, credential campaign.Credential) (tokenResponse, error) {
+func (s *Server) rotate(ctx context.Context, c caller, token authrow.RefreshToken, credential account.Credential) (tokenResponse, error) {
 	scope, err := narrow(common(token.Scope, credential.Scope), c.Scope)
 	if err != nil {
 		return tokenResponse{}, err
@@ -178,7 +179,7 @@ func (s *Server) rotate(ctx context.Context, c caller, token authrow.RefreshToke
 	return answer, nil
 }
 
-func (s *Server) sign(ctx context.Context, c caller, credential campaign.Credential, scope string) (tokenResponse, error) {
+func (s *Server) sign(ctx context.Context, c caller, credential account.Credential, scope string) (tokenResponse, error) {
 	issuer := accesstoken.Issuer{Signer: s.Signer, Now: s.Now}
 	token, err := issuer.Issue(ctx, c.baseURL, accesstoken.Claims{
 		Tenant: credential.Tenant, ClientID: credential.ClientID, Scope: scope,

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"net/http"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // cacheControl allows verifiers to cache the keys: a new key is published before it is
@@ -62,7 +62,7 @@ func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) error {
 		KeysURI:       base + KeysPath,
 		GrantTypes:    []string{grantClientCredentials, grantRefreshToken},
 		AuthMethods:   []string{"client_secret_basic", "client_secret_post"},
-		Scopes:        campaign.Scopes,
+		Scopes:        account.Scopes,
 		ResponseTypes: []string{},
 		Documentation: base + "/api/v1/openapi.json",
 	})

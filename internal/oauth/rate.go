@@ -7,8 +7,8 @@ import (
 	"net/netip"
 	"time"
 
-	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/oauth/authrow"
 )
 
 // The limits are requests per period.

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/oauth/authrow"
 )

@@ -28,6 +28,7 @@ import (
 	"campaign-dispatch/internal/oauth"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -91,10 +92,10 @@ func random(n int) string {
 	return hex.EncodeToString(b)
 }
 
-func (b *bench) credential() campaign.Credential {
-	return campaign.Credential{
+func (b *bench) credential() account.Credential {
+	return account.Credential{
 		ClientID: b.clientID, Tenant: "tenant-" + b.clientID, SecretHash: hash(b.secret),
-		Scope: campaign.ScopeDispatch, CreatedAt: b.clock.Now(),
+		Scope: account.ScopeDispatch, CreatedAt: b.clock.Now(),
 	}
 }
 
@@ -103,7 +104,7 @@ func hash(secret string) []byte {
 	return sum[:]
 }
 
-func (b *bench) save(t *testing.T, c campaign.Credential) {
+func (b *bench) save(t *testing.T, c account.Credential) {
 	t.Helper()
 	if err := b.store.SaveCredential(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -176,7 +177,7 @@ func (b *bench) granted(t *testing.T, a answer) string {
 	if err != nil {
 		t.Fatalf("access token: %v", err)
 	}
-	want := accesstoken.Claims{Tenant: "tenant-" + b.clientID, ClientID: b.clientID, Scope: campaign.ScopeDispatch}
+	want := accesstoken.Claims{Tenant: "tenant-" + b.clientID, ClientID: b.clientID, Scope: account.ScopeDispatch}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}

@@ -9,10 +9,11 @@ import (
 	"sync"
 
 	"campaign-dispatch/internal/base/cache"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/metrics"
-	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // EventStore finds what an event is about, and stores taps, clicks and replies. The same reply
@@ -21,7 +22,7 @@ type EventStore interface {
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	TenantOf(ctx context.Context, agentID string) (string, error)
-	SaveReply(ctx context.Context, tenant string, r campaign.Reply) error
+	SaveReply(ctx context.Context, tenant string, r reaction.Reply) error
 	Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
 	AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, news []campaign.Change) (ledger.Taps, error)
 	Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
@@ -61,7 +62,7 @@ const (
 
 // Handle applies events. They can arrive in any order and more than once. It returns an
 // error by position for each event to retry.
-func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []error {
+func (a *Applier) Handle(ctx context.Context, tasks []reaction.EventTask) []error {
 	ctx, days := withDayCounts(ctx)
 	defer a.Recorder.storeDays(ctx, days)
 	errs := make([]error, len(tasks))
@@ -69,9 +70,9 @@ func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []erro
 	unknown := []int{}
 	for i, t := range tasks {
 		switch key, _, ours := campaign.ParseMessageID(t.MessageID); {
-		case t.Kind == campaign.EventReply, t.Kind == campaign.EventOptOut, t.Kind == campaign.EventOptIn:
+		case t.Kind == reaction.EventReply, t.Kind == reaction.EventOptOut, t.Kind == reaction.EventOptIn:
 			answers = append(answers, &answer{EventTask: t, position: i})
-		case ours && t.Kind == campaign.EventClick:
+		case ours && t.Kind == reaction.EventClick:
 			clicks[key] = append(clicks[key], i)
 		case ours:
 			messages[key] = append(messages[key], i)
@@ -111,7 +112,7 @@ func (c *concurrent) start(do func()) {
 }
 
 // applyToBatch applies the events of one batch, given by position, and sets their errors.
-func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks []campaign.EventTask, at []int, errs []error) {
+func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks []reaction.EventTask, at []int, errs []error) {
 	b, err := a.findBatch(ctx, key)
 	if errors.Is(err, campaign.ErrNotFound) {
 		a.retryOrDropUnknown(ctx, tasks, at, errs)
@@ -150,8 +151,8 @@ func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks
 
 // withCancellation returns the batch with its current cancellation state, if any event
 // depends on it.
-func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks []campaign.EventTask, at []int) (campaign.Batch, error) {
-	if !slices.ContainsFunc(at, func(i int) bool { return tasks[i].Kind == campaign.EventExpired }) {
+func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks []reaction.EventTask, at []int) (campaign.Batch, error) {
+	if !slices.ContainsFunc(at, func(i int) bool { return tasks[i].Kind == reaction.EventExpired }) {
 		return b, nil
 	}
 	current, err := a.Store.Batch(ctx, b.BatchRef)
@@ -194,7 +195,7 @@ func (a *Applier) loadBatch(ctx context.Context, key campaign.BatchKey) (campaig
 // dropForeign drops events that are signed for another agent than the batch's. It returns
 // the positions of the other events. An agent's token must not authenticate events of
 // another agent's messages.
-func dropForeign(ctx context.Context, b campaign.Batch, tasks []campaign.EventTask, at []int) []int {
+func dropForeign(ctx context.Context, b campaign.Batch, tasks []reaction.EventTask, at []int) []int {
 	own := make([]int, 0, len(at))
 	for _, i := range at {
 		if tasks[i].AgentID == b.AgentID {
@@ -219,19 +220,19 @@ func drop(ctx context.Context, reason string, events int) {
 }
 
 // changeOf returns the change that an event causes for the message at index, false if none.
-func changeOf(b campaign.Batch, index int, t campaign.EventTask) (campaign.Change, bool) {
+func changeOf(b campaign.Batch, index int, t reaction.EventTask) (campaign.Change, bool) {
 	c := campaign.Change{Index: index, At: t.At}
 	switch t.Kind {
-	case campaign.EventDelivered:
+	case reaction.EventDelivered:
 		c.Outcome = campaign.OutcomeDelivered
-	case campaign.EventRead:
+	case reaction.EventRead:
 		c.Outcome = campaign.OutcomeRead
-	case campaign.EventExpired:
+	case reaction.EventExpired:
 		c.Outcome, c.Code = campaign.OutcomeExpired, campaign.CodeTTLPassed
 		if b.Revoke && t.At.After(b.CancelledAt) {
 			c.Outcome, c.Code = campaign.OutcomeRevoked, campaign.CodeCancelled
 		}
-	case campaign.EventRevokeFailed, campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn, campaign.EventClick:
+	case reaction.EventRevokeFailed, reaction.EventReply, reaction.EventOptOut, reaction.EventOptIn, reaction.EventClick:
 		return c, false // it may have been delivered: wait for that event
 	}
 	return c, c.Outcome != ""
@@ -254,7 +255,7 @@ var errUnknown = errors.New("unknown message")
 
 // retryOrDropUnknown sets errUnknown for events of unknown messages, so that they are retried.
 // After maxReceives receives, it drops them.
-func (a *Applier) retryOrDropUnknown(ctx context.Context, tasks []campaign.EventTask, at []int, errs []error) {
+func (a *Applier) retryOrDropUnknown(ctx context.Context, tasks []reaction.EventTask, at []int, errs []error) {
 	dropped := 0
 	for _, i := range at {
 		errs[i] = errUnknown

@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // released is a batch of three messages with an agent, and a clock.
@@ -43,14 +44,14 @@ func (r *released) AddDay(_ context.Context, _, _ string, counts campaign.DayCou
 }
 
 // process returns a warm process that receives events one at a time.
-func (r *released) process() func(t *testing.T, kind campaign.EventKind, index int) error {
+func (r *released) process() func(t *testing.T, kind reaction.EventKind, index int) error {
 	recorder := r.recorder()
 	recorder.Store, recorder.Days, recorder.Now = r, r, func() time.Time { return r.now }
 	applier := &outcome.Applier{Store: r, Recorder: recorder}
-	return func(t *testing.T, kind campaign.EventKind, index int) error {
+	return func(t *testing.T, kind reaction.EventKind, index int) error {
 		t.Helper()
-		task := campaign.EventTask{Kind: kind, AgentID: "agent", MessageID: r.batch.Key.MessageID(index), At: r.now}
-		return applier.Handle(t.Context(), []campaign.EventTask{task})[0]
+		task := reaction.EventTask{Kind: kind, AgentID: "agent", MessageID: r.batch.Key.MessageID(index), At: r.now}
+		return applier.Handle(t.Context(), []reaction.EventTask{task})[0]
 	}
 }
 
@@ -59,14 +60,14 @@ func TestHandle_KnownBatch(t *testing.T) {
 	t.Parallel()
 	r := newReleased()
 	apply := r.process()
-	for index, kind := range []campaign.EventKind{campaign.EventDelivered, campaign.EventRead} {
+	for index, kind := range []reaction.EventKind{reaction.EventDelivered, reaction.EventRead} {
 		if err := apply(t, kind, index); err != nil || r.reads != 1 {
 			t.Errorf("event %d: error %v, the batch was read %d times", index, err, r.reads)
 		}
 	}
 	r.batch.CancelledAt, r.batch.Revoke = r.now, true
 	r.now = r.now.Add(time.Minute)
-	if err := apply(t, campaign.EventExpired, 2); err != nil {
+	if err := apply(t, reaction.EventExpired, 2); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -86,7 +87,7 @@ func TestHandle_TestNotCounted(t *testing.T) {
 		r.batch.Test = test
 		apply := r.process()
 		for index := range 2 {
-			if err := apply(t, campaign.EventDelivered, index); err != nil {
+			if err := apply(t, reaction.EventDelivered, index); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -101,11 +102,11 @@ func TestHandle_ExpiredBatch(t *testing.T) {
 	t.Parallel()
 	r := newReleased()
 	apply := r.process()
-	if err := apply(t, campaign.EventDelivered, 0); err != nil {
+	if err := apply(t, reaction.EventDelivered, 0); err != nil {
 		t.Fatal(err)
 	}
 	r.now = r.batch.ExpiresAt()
-	if err := apply(t, campaign.EventRead, 0); err == nil || len(r.entered) != 1 {
+	if err := apply(t, reaction.EventRead, 0); err == nil || len(r.entered) != 1 {
 		t.Errorf("error %v, %d changes entered", err, len(r.entered))
 	}
 }

@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"slices"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/metrics"
-	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // recordClicks records the clicks on links of one batch, given by position, and sets their
 // errors. A click does not change the status of a message: whoever has a link can open it.
-func (a *Applier) recordClicks(ctx context.Context, key campaign.BatchKey, tasks []campaign.EventTask, at []int, errs []error) {
+func (a *Applier) recordClicks(ctx context.Context, key campaign.BatchKey, tasks []reaction.EventTask, at []int, errs []error) {
 	b, err := a.findBatch(ctx, key)
 	if errors.Is(err, campaign.ErrNotFound) {
 		a.retryOrDropUnknown(ctx, tasks, at, errs)
@@ -31,7 +32,7 @@ func (a *Applier) recordClicks(ctx context.Context, key campaign.BatchKey, tasks
 	}
 }
 
-func (a *Applier) appendClicks(ctx context.Context, b campaign.Batch, tasks []campaign.EventTask, at []int) error {
+func (a *Applier) appendClicks(ctx context.Context, b campaign.Batch, tasks []reaction.EventTask, at []int) error {
 	var clicks []campaign.Change
 	for _, i := range at {
 		if _, index, _ := campaign.ParseMessageID(tasks[i].MessageID); index < b.Accepted {

@@ -12,6 +12,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // clicked is a batch of three messages with links. races is the number of writes that lose
@@ -40,13 +41,13 @@ func (s *clicked) AppendTaps(_ context.Context, _ campaign.Batch, read ledger.Ta
 	return s.clicks, nil
 }
 
-func (s *clicked) click(index, suggestion int) campaign.EventTask {
-	return campaign.EventTask{
-		Kind: campaign.EventClick, AgentID: "agent", MessageID: s.batch.Key.MessageID(index), Suggestion: suggestion, At: s.now, Receives: 1,
+func (s *clicked) click(index, suggestion int) reaction.EventTask {
+	return reaction.EventTask{
+		Kind: reaction.EventClick, AgentID: "agent", MessageID: s.batch.Key.MessageID(index), Suggestion: suggestion, At: s.now, Receives: 1,
 	}
 }
 
-func (s *clicked) handle(t *testing.T, events ...campaign.EventTask) error {
+func (s *clicked) handle(t *testing.T, events ...reaction.EventTask) error {
 	t.Helper()
 	applier := s.applier()
 	applier.Store = s
@@ -57,7 +58,7 @@ func (s *clicked) handle(t *testing.T, events ...campaign.EventTask) error {
 func TestHandle_ClicksOnce(t *testing.T) {
 	t.Parallel()
 	s := newClicked()
-	var events []campaign.EventTask
+	var events []reaction.EventTask
 	for range 3 {
 		events = append(events, s.click(0, 2), s.click(2, 2), s.click(2, 5))
 	}

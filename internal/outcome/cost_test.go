@@ -2,13 +2,13 @@ package outcome_test
 
 import (
 	"context"
+	crand "crypto/rand"
 	"testing"
 	"time"
 
-	crand "crypto/rand"
-
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
 type discard struct{}
@@ -29,7 +29,7 @@ func accept(t *testing.T, store *dynamotest.Store, tenant string, batches int) (
 			TapKey: []byte("sixteen bytes..."),
 		}
 		_, _ = crand.Read(b.Key[:])
-		err := store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: crand.Text(), Ordinal: 1, Packed: []byte{0}}, crand.Text())
+		err := store.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: crand.Text(), Ordinal: 1, Packed: []byte{0}}, crand.Text())
 		if err != nil {
 			t.Fatal(err)
 		}

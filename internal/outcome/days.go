@@ -45,7 +45,7 @@ func (d *dayCounts) addWrite(e ledgerWrite) {
 	if e.batch.Test {
 		return
 	}
-	d.add(e.batch.Tenant, localtime.Day(e.batch.Departure()), e.after.DayCounts().Minus(e.before.DayCounts()))
+	d.add(e.batch.Tenant, localtime.Day(e.batch.SendAt()), e.after.DayCounts().Minus(e.before.DayCounts()))
 }
 
 // countDays adds what a write changed to the counts of its day: at the end of the call if

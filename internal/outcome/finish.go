@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // finish updates the batch's state if the write completed it. It also checks repeated
@@ -44,7 +46,7 @@ func (r *Recorder) updateState(ctx context.Context, b campaign.Batch, repeated b
 }
 
 func (r *Recorder) markSent(ctx context.Context, b campaign.Batch) error {
-	_, err := r.Store.MarkSent(ctx, b.BatchRef, r.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
+	_, err := r.Store.MarkSent(ctx, b.BatchRef, r.Now().Add(outgoing.MessageTTL+outgoing.AnswerGrace))
 	return err
 }
 
@@ -79,7 +81,7 @@ func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error
 	}
 	last := b.ClosedAt.IsZero() || !b.ClosedAt.Before(tally.CompletedAt) // else another one was completed later
 	if last && tally.AwaitsParts() {
-		_, err := r.Store.MoveCheck(ctx, b, r.Now().Add(partsCheck))
+		_, err := r.Store.PostponeCheck(ctx, b, r.Now().Add(partsCheck))
 		return err
 	}
 	if last && tally.IsCompleted() {
@@ -101,19 +103,19 @@ func (r *Recorder) Close(ctx context.Context, b campaign.Batch) error {
 		}
 		unused = b.Unused(head.Outcome)
 	}
-	return r.Store.RemoveFromDueIndex(ctx, b, unused)
+	return r.Store.CloseBatch(ctx, b, unused)
 }
 
 // queueCompletedWebhook writes the deliveries of the campaign's completion. A repeated call
 // creates the same event. A campaign that was extended gets a new event.
 func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
-	deliveries, err := r.newDeliveries(ctx, id.Tenant, campaign.KindCompleted, subscribers(campaign.KindCompleted))
+	deliveries, err := r.newDeliveries(ctx, id.Tenant, delivery.KindCompleted, subscribers(delivery.KindCompleted))
 	if err != nil || len(deliveries) == 0 {
 		return err
 	}
 	eventID := campaign.Digest(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(tally.Batches))
 	blob := "events/completed/" + eventID
-	body, err := json.Marshal(campaign.WebhookEvent{Kind: campaign.KindCompleted, EventID: eventID, At: tally.CompletedAt, CampaignID: id.CampaignID})
+	body, err := json.Marshal(delivery.Event{Kind: delivery.KindCompleted, EventID: eventID, At: tally.CompletedAt, CampaignID: id.CampaignID})
 	if err != nil {
 		return err
 	}
@@ -124,26 +126,26 @@ func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, ta
 }
 
 // subscribers returns a function that reports whether an endpoint receives the kind.
-func subscribers(kind campaign.Kind) func(campaign.Endpoint) bool {
-	return func(e campaign.Endpoint) bool { return e.Subscribes(kind) }
+func subscribers(kind delivery.Kind) func(delivery.Endpoint) bool {
+	return func(e delivery.Endpoint) bool { return e.Subscribes(kind) }
 }
 
 // newDeliveries returns a new delivery of the kind for each endpoint that wants it.
-func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind campaign.Kind, wants func(campaign.Endpoint) bool) ([]campaign.WebhookDelivery, error) {
+func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind delivery.Kind, wants func(delivery.Endpoint) bool) ([]delivery.Delivery, error) {
 	endpoints, err := r.endpointsOf(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	var deliveries []campaign.WebhookDelivery
+	var deliveries []delivery.Delivery
 	for _, e := range endpoints {
 		if wants(e) {
-			deliveries = append(deliveries, campaign.WebhookDelivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife)})
+			deliveries = append(deliveries, delivery.Delivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife)})
 		}
 	}
 	return deliveries, nil
 }
 
-func (r *Recorder) enqueue(ctx context.Context, deliveries []campaign.WebhookDelivery, blob string) error {
+func (r *Recorder) enqueue(ctx context.Context, deliveries []delivery.Delivery, blob string) error {
 	for i := range deliveries {
 		deliveries[i].Blob = blob
 		deliveries[i] = deliveries[i].Identified()
@@ -156,11 +158,11 @@ func (r *Recorder) enqueue(ctx context.Context, deliveries []campaign.WebhookDel
 }
 
 // queueDeliveries queues tasks for the written deliveries. On failure, sweep queues them.
-func (r *Recorder) queueDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) {
+func (r *Recorder) queueDeliveries(ctx context.Context, deliveries []delivery.Delivery) {
 	if len(deliveries) == 0 {
 		return
 	}
-	tasks := make([]campaign.NotifyTask, len(deliveries))
+	tasks := make([]delivery.NotifyTask, len(deliveries))
 	for i, n := range deliveries {
 		tasks[i] = n.Task()
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/base/retry"
 )
 
 // Ledgers stores the outcomes of batches. The error of AppendLedger wraps

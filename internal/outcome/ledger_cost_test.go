@@ -2,6 +2,7 @@ package outcome_test
 
 import (
 	"context"
+	crand "crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	crand "crypto/rand"
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
@@ -21,7 +20,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/feed"
 	"campaign-dispatch/localstack/lab/metering"
 	"campaign-dispatch/localstack/stackenv"
@@ -43,7 +44,7 @@ type metered struct {
 }
 
 // contents are the contents of events by their keys.
-type contents map[string]campaign.EventContent
+type contents map[string]reaction.EventContent
 
 func (c contents) Put(context.Context, string, []byte, string) error { return nil }
 
@@ -57,7 +58,7 @@ func (m *metered) SendAll(_ context.Context, _ string, bodies [][]byte) error {
 
 func (m *metered) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
 	for _, body := range bodies {
-		var message campaign.NotifyMessage
+		var message delivery.NotifyMessage
 		if err := json.Unmarshal(body, &message); err != nil {
 			return err
 		}
@@ -84,7 +85,7 @@ func newMetered(t *testing.T, endpoints int, kinds ...string) *metered {
 	tenant := "tenant-" + crand.Text()
 	m.batch = accept(t, m.store, tenant, 1)[0]
 	for range endpoints {
-		if err := m.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "ep_" + crand.Text(), Tenant: tenant, Kinds: kinds}); err != nil {
+		if err := m.store.SaveEndpoint(t.Context(), delivery.Endpoint{ID: "ep_" + crand.Text(), Tenant: tenant, Kinds: kinds}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,10 +113,10 @@ func (m *metered) record(t *testing.T, changes []campaign.Change) {
 // apply records changes as provider events.
 func (m *metered) apply(t *testing.T, changes []campaign.Change) {
 	t.Helper()
-	kinds := map[campaign.Outcome]campaign.EventKind{campaign.OutcomeDelivered: campaign.EventDelivered, campaign.OutcomeRead: campaign.EventRead}
-	var tasks []campaign.EventTask
+	kinds := map[campaign.Outcome]reaction.EventKind{campaign.OutcomeDelivered: reaction.EventDelivered, campaign.OutcomeRead: reaction.EventRead}
+	var tasks []reaction.EventTask
 	for _, c := range changes {
-		tasks = append(tasks, campaign.EventTask{Kind: kinds[c.Outcome], AgentID: "agent", MessageID: m.batch.Key.MessageID(c.Index), At: c.At})
+		tasks = append(tasks, reaction.EventTask{Kind: kinds[c.Outcome], AgentID: "agent", MessageID: m.batch.Key.MessageID(c.Index), At: c.At})
 	}
 	if err := errors.Join(m.applier.Handle(t.Context(), tasks)...); err != nil {
 		t.Fatal(err)
@@ -177,13 +178,13 @@ func TestLedgerUnits_IsolatedEvents(t *testing.T) {
 // read.
 func (m *metered) tap(t *testing.T, messages []int, suggestion, inCall int) {
 	t.Helper()
-	var tasks []campaign.EventTask
+	var tasks []reaction.EventTask
 	for at, i := range messages {
 		phone := fmt.Sprintf("+55119%08d", i)
 		key := fmt.Sprint("events/agent/", i, ".", suggestion)
-		m.contents[key] = campaign.EventContent{Phone: phone, Text: "Sim", Postback: m.batch.Postback(i, suggestion, phone)}
-		tasks = append(tasks, campaign.EventTask{
-			Kind: campaign.EventReply, AgentID: "agent", EventID: key, Blob: key, Receives: 1,
+		m.contents[key] = reaction.EventContent{Phone: phone, Text: "Sim", Postback: reaction.Postback(m.batch, i, suggestion, phone)}
+		tasks = append(tasks, reaction.EventTask{
+			Kind: reaction.EventReply, AgentID: "agent", EventID: key, Blob: key, Receives: 1,
 			At: m.batch.AcceptedAt.Add(time.Hour + time.Duration(at)*time.Minute).Truncate(time.Millisecond),
 		})
 	}
@@ -199,7 +200,7 @@ func (m *metered) tap(t *testing.T, messages []int, suggestion, inCall int) {
 // endpoint that lists taps.
 func TestLedgerUnits_IsolatedTaps(t *testing.T) {
 	t.Parallel()
-	m := newMetered(t, 2, string(campaign.KindTapped))
+	m := newMetered(t, 2, string(delivery.KindTapped))
 	order := rand.Perm(campaign.MaxMessages)
 	m.groups(t, 500, order, campaign.OutcomeRead, time.Minute, 24*time.Hour)
 	m.tap(t, order[:250], 1, 50)
@@ -227,11 +228,11 @@ func TestLedgerUnits_WrittenReply(t *testing.T) {
 	m.groups(t, 1, []int{0}, campaign.OutcomeRead, time.Minute, time.Minute)
 	m.used.Take()
 	const key, phone = "events/agent/reply", "+5511900000000"
-	m.contents[key] = campaign.EventContent{Phone: phone, Text: strings.Repeat("não ", 1000)}
-	task := campaign.EventTask{
-		Kind: campaign.EventReply, AgentID: "agent", EventID: key, Blob: key, MessageID: m.batch.Key.MessageID(0), At: time.Now().Truncate(time.Millisecond),
+	m.contents[key] = reaction.EventContent{Phone: phone, Text: strings.Repeat("não ", 1000)}
+	task := reaction.EventTask{
+		Kind: reaction.EventReply, AgentID: "agent", EventID: key, Blob: key, MessageID: m.batch.Key.MessageID(0), At: time.Now().Truncate(time.Millisecond),
 	}
-	if err := m.applier.Handle(t.Context(), []campaign.EventTask{task})[0]; err != nil {
+	if err := m.applier.Handle(t.Context(), []reaction.EventTask{task})[0]; err != nil {
 		t.Fatal(err)
 	}
 	if used := m.used.Take(); used.Writes != 1 {

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/cache"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Store stores the ledgers and states of batches.
@@ -19,15 +20,15 @@ type Store interface {
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error)
-	// MoveCheck sets when sweep checks a batch if it is unchanged since it was read.
-	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
-	RemoveFromDueIndex(ctx context.Context, b campaign.Batch, unused campaign.Money) error
+	// PostponeCheck sets when sweep checks a batch if it is unchanged since it was read.
+	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
+	CloseBatch(ctx context.Context, b campaign.Batch, unused campaign.Money) error
 }
 
 // Webhooks stores endpoints and the deliveries of webhook events.
 type Webhooks interface {
-	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
-	AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error
+	Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error)
+	AddDeliveries(ctx context.Context, deliveries []delivery.Delivery) error
 }
 
 // Recorder records outcomes.
@@ -42,7 +43,7 @@ type Recorder struct {
 	SweepAfter time.Duration
 	Now        func() time.Time
 
-	endpoints cache.Cache[string, []campaign.Endpoint]
+	endpoints cache.Cache[string, []delivery.Endpoint]
 }
 
 const (
@@ -78,9 +79,9 @@ type ledgerWrite struct {
 }
 
 // endpointsOf returns the tenant's enabled endpoints.
-func (r *Recorder) endpointsOf(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
-	return r.endpoints.Get(tenant, r.Now(), cache.Options{TTL: endpointsFor, MaxEntries: maxKnown}, func() ([]campaign.Endpoint, error) {
+func (r *Recorder) endpointsOf(ctx context.Context, tenant string) ([]delivery.Endpoint, error) {
+	return r.endpoints.Get(tenant, r.Now(), cache.Options{TTL: endpointsFor, MaxEntries: maxKnown}, func() ([]delivery.Endpoint, error) {
 		all, err := r.Webhooks.Endpoints(ctx, tenant)
-		return slices.DeleteFunc(all, campaign.Endpoint.Off), err
+		return slices.DeleteFunc(all, delivery.Endpoint.Off), err
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 var errBroken = errors.New("broken")
@@ -87,22 +88,22 @@ func (b *batchLedger) Progress(context.Context, campaign.ID) (campaign.Tally, er
 	return campaign.Tally{Completed: b.completed, Batches: 2, PartsToCome: b.toCome}, nil
 }
 
-func (b *batchLedger) MoveCheck(_ context.Context, _ campaign.Batch, next time.Time) (bool, error) {
+func (b *batchLedger) PostponeCheck(_ context.Context, _ campaign.Batch, next time.Time) (bool, error) {
 	b.nextCheck = next
 	return true, nil
 }
 
-func (b *batchLedger) RemoveFromDueIndex(_ context.Context, _ campaign.Batch, unused campaign.Money) error {
+func (b *batchLedger) CloseBatch(_ context.Context, _ campaign.Batch, unused campaign.Money) error {
 	b.forgotten++
 	b.released += unused
 	return nil
 }
 
-func (b *batchLedger) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
-	return []campaign.Endpoint{{ID: "on"}, {ID: "off", OffReason: "gone"}}, nil
+func (b *batchLedger) Endpoints(context.Context, string) ([]delivery.Endpoint, error) {
+	return []delivery.Endpoint{{ID: "on"}, {ID: "off", OffReason: "gone"}}, nil
 }
 
-func (b *batchLedger) AddDeliveries(context.Context, []campaign.WebhookDelivery) error { return nil }
+func (b *batchLedger) AddDeliveries(context.Context, []delivery.Delivery) error { return nil }
 
 func (b *batchLedger) Put(context.Context, string, []byte, string) error { return nil }
 

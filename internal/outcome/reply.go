@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // optChange is an opt-out or opt-in of a tenant.
@@ -76,7 +78,7 @@ func (a *Applier) applyReply(ctx context.Context, r *answer) (*optChange, error)
 	if tenant == "" {
 		return nil, nil
 	}
-	h := campaign.WebhookEvent{At: r.At, CampaignID: campaignID, MessageID: r.MessageID, Phone: r.content.Phone, Text: r.content.Text}
+	h := delivery.Event{At: r.At, CampaignID: campaignID, MessageID: r.MessageID, Phone: r.content.Phone, Text: r.content.Text}
 	c, changes, err := a.applyFor(ctx, tenant, r, h)
 	if err != nil {
 		return nil, fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
@@ -108,7 +110,7 @@ func (a *Applier) recordOptOuts(ctx context.Context, byEvent []*optChange, errs 
 	}
 }
 
-func (a *Applier) content(ctx context.Context, t campaign.EventTask) (content campaign.EventContent, err error) {
+func (a *Applier) content(ctx context.Context, t reaction.EventTask) (content reaction.EventContent, err error) {
 	body, err := a.Contents.Get(ctx, t.Blob)
 	if err != nil {
 		return content, err
@@ -122,7 +124,7 @@ func (a *Applier) content(ctx context.Context, t campaign.EventTask) (content ca
 // recipientTenant returns the tenant that receives a reply: the sender of the replied-to
 // message, if the provider sent its ID, or else the tenant of the agent. It returns "" if
 // another agent sent the message.
-func (a *Applier) recipientTenant(ctx context.Context, t campaign.EventTask) (tenant, campaignID string, err error) {
+func (a *Applier) recipientTenant(ctx context.Context, t reaction.EventTask) (tenant, campaignID string, err error) {
 	if key, _, ours := campaign.ParseMessageID(t.MessageID); ours {
 		b, err := a.findBatch(ctx, key)
 		if err == nil && t.AgentID != b.AgentID {
@@ -142,8 +144,8 @@ func (a *Applier) recipientTenant(ctx context.Context, t campaign.EventTask) (te
 
 // applyFor writes the deliveries for the tenant's endpoints. It returns the tenant's
 // opt-out change; changes reports whether there is one.
-func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h campaign.WebhookEvent) (c optChange, changes bool, err error) {
-	if r.Kind == campaign.EventReply && !r.again {
+func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h delivery.Event) (c optChange, changes bool, err error) {
+	if r.Kind == reaction.EventReply && !r.again {
 		if err := a.keepReply(ctx, tenant, r, h); err != nil {
 			return c, false, err
 		}
@@ -156,40 +158,40 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h camp
 	// A repeated or outdated opt-out causes no webhook.
 	c.news, err = a.OptOuts.WouldChange(ctx, tenant, c.OptChange)
 	if err == nil && c.news {
-		h.Kind = campaign.KindOptedOut
-		err = a.queueWebhook(ctx, tenant, r.EventTask, h, subscribers(campaign.KindOptedOut))
+		h.Kind = delivery.KindOptedOut
+		err = a.queueWebhook(ctx, tenant, r.EventTask, h, subscribers(delivery.KindOptedOut))
 	}
 	return c, err == nil, err
 }
 
 // keepReply stores a written reply and writes the deliveries of any reply. A tap is stored
 // with the batch of its message.
-func (a *Applier) keepReply(ctx context.Context, tenant string, r *answer, h campaign.WebhookEvent) error {
+func (a *Applier) keepReply(ctx context.Context, tenant string, r *answer, h delivery.Event) error {
 	if r.tap == nil {
-		if err := a.Store.SaveReply(ctx, tenant, campaign.NewReply(r.At, r.Blob, h.Phone, h.Text)); err != nil {
+		if err := a.Store.SaveReply(ctx, tenant, reaction.NewReply(r.At, r.Blob, h.Phone, h.Text)); err != nil {
 			return err
 		}
 	}
-	h.Kind = campaign.KindReplied
+	h.Kind = delivery.KindReplied
 	return a.queueWebhook(ctx, tenant, r.EventTask, h, r.repliesTo)
 }
 
 // repliesTo reports whether the endpoint receives the answer as a reply. An endpoint that
 // lists taps receives a tap as a tap only.
-func (r *answer) repliesTo(e campaign.Endpoint) bool {
-	return e.Subscribes(campaign.KindReplied) && (r.tap == nil || !e.Subscribes(campaign.KindTapped))
+func (r *answer) repliesTo(e delivery.Endpoint) bool {
+	return e.Subscribes(delivery.KindReplied) && (r.tap == nil || !e.Subscribes(delivery.KindTapped))
 }
 
 // optChangeOf reports whether an answer changes the opt-out (changes), and to which value
 // (out). An answer is an opt-out or opt-in event, or a reply with the keyword PARAR or
 // COMEÇAR as its text or postback data.
-func optChangeOf(kind campaign.EventKind, text, postback string) (out, changes bool) {
-	reply := kind == campaign.EventReply
+func optChangeOf(kind reaction.EventKind, text, postback string) (out, changes bool) {
+	reply := kind == reaction.EventReply
 	text, postback = plain(text), plain(postback)
 	switch {
-	case kind == campaign.EventOptOut, reply && (text == "parar" || postback == "parar"):
+	case kind == reaction.EventOptOut, reply && (text == "parar" || postback == "parar"):
 		return true, true
-	case kind == campaign.EventOptIn, reply && (text == "comecar" || postback == "comecar"):
+	case kind == reaction.EventOptIn, reply && (text == "comecar" || postback == "comecar"):
 		return false, true
 	}
 	return false, false
@@ -204,7 +206,7 @@ func plain(text string) string {
 
 // queueWebhook writes deliveries of the webhook event for the tenant's endpoints that want
 // it. Its blob key and event ID do not change when the event is repeated.
-func (a *Applier) queueWebhook(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent, wants func(campaign.Endpoint) bool) error {
+func (a *Applier) queueWebhook(ctx context.Context, tenant string, t reaction.EventTask, h delivery.Event, wants func(delivery.Endpoint) bool) error {
 	deliveries, err := a.Recorder.newDeliveries(ctx, tenant, h.Kind, wants)
 	if err != nil || len(deliveries) == 0 {
 		return err

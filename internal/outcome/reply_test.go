@@ -9,30 +9,32 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // people stores the data of answers: one tenant, its opt-outs and its pending deliveries.
 type people struct {
 	*batchLedger
-	content    campaign.EventContent
+	content    reaction.EventContent
 	findErr    error
 	latest     campaign.OptChange
-	posted     []campaign.Kind
-	deliveries []campaign.WebhookDelivery // as written
-	tenants    int                        // number of reads of the agent's tenant
-	agent      string                     // agent of the batch
-	dropped    bool                       // the event was counted as dropped
-	records    int                        // writes of opt-outs
-	optErr     error                      // of these
-	replies    map[string]campaign.Reply  // by tenant and ID
+	posted     []delivery.Kind
+	deliveries []delivery.Delivery       // as written
+	tenants    int                       // number of reads of the agent's tenant
+	agent      string                    // agent of the batch
+	dropped    bool                      // the event was counted as dropped
+	records    int                       // writes of opt-outs
+	optErr     error                     // of these
+	replies    map[string]reaction.Reply // by tenant and ID
 }
 
-func (p *people) SaveReply(_ context.Context, tenant string, r campaign.Reply) error {
+func (p *people) SaveReply(_ context.Context, tenant string, r reaction.Reply) error {
 	if p.replies == nil {
-		p.replies = map[string]campaign.Reply{}
+		p.replies = map[string]reaction.Reply{}
 	}
 	p.replies[tenant+" "+r.ID] = r
 	return nil
@@ -49,7 +51,7 @@ func (p *people) TenantOf(context.Context, string) (string, error) {
 
 func (p *people) Get(context.Context, string) ([]byte, error) { return json.Marshal(p.content) }
 
-func (p *people) AddDeliveries(_ context.Context, deliveries []campaign.WebhookDelivery) error {
+func (p *people) AddDeliveries(_ context.Context, deliveries []delivery.Delivery) error {
 	p.posted = append(p.posted, deliveries[0].Kind)
 	p.deliveries = append(p.deliveries, deliveries...)
 	return nil
@@ -69,17 +71,17 @@ func (p *people) Record(_ context.Context, _ string, changes []campaign.OptChang
 	return p.optErr
 }
 
-func (p *people) apply(t *testing.T, kind campaign.EventKind, at time.Time) error {
+func (p *people) apply(t *testing.T, kind reaction.EventKind, at time.Time) error {
 	t.Helper()
 	recorder := p.recorder()
 	recorder.Webhooks = p
 	applier := &outcome.Applier{Store: p, Contents: p, Recorder: recorder, OptOuts: p}
-	task := campaign.EventTask{
+	task := reaction.EventTask{
 		Kind: kind, AgentID: "agent", EventID: "e", MessageID: campaign.BatchKey{1}.MessageID(0), At: at, Blob: "events/agent/e",
 	}
 	var err error
 	var out strings.Builder
-	counted := metrics.Of(invoker(func(ctx context.Context) { err = applier.Handle(ctx, []campaign.EventTask{task})[0] }), &out, time.Now)
+	counted := metrics.Of(invoker(func(ctx context.Context) { err = applier.Handle(ctx, []reaction.EventTask{task})[0] }), &out, time.Now)
 	_, _ = counted.Invoke(t.Context(), nil)
 	p.dropped = strings.Contains(out.String(), `"EventsDropped":1`)
 	return err
@@ -95,27 +97,27 @@ func (f invoker) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
 func TestHandle_OptOutKeywords(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		content campaign.EventContent
+		content reaction.EventContent
 		out, in bool
 	}{
-		{campaign.EventContent{Text: "parar"}, true, false},
-		{campaign.EventContent{Text: " PARAR!!! \U0001F64F\n"}, true, false},
-		{campaign.EventContent{Text: "Parar \u2764\ufe0f"}, true, false},
-		{campaign.EventContent{Text: "Não quero mais", Postback: "PARAR"}, true, false},
-		{campaign.EventContent{Text: "não vou parar"}, false, false},
-		{campaign.EventContent{Text: "começar"}, false, true},
-		{campaign.EventContent{Text: "COMEÇAR."}, false, true},
-		{campaign.EventContent{Text: "Comec\u0327ar"}, false, true},
-		{campaign.EventContent{Text: "comecar"}, false, true},
-		{campaign.EventContent{Text: "Voltar", Postback: "começar"}, false, true},
-		{campaign.EventContent{Text: ""}, false, false},
+		{reaction.EventContent{Text: "parar"}, true, false},
+		{reaction.EventContent{Text: " PARAR!!! \U0001F64F\n"}, true, false},
+		{reaction.EventContent{Text: "Parar \u2764\ufe0f"}, true, false},
+		{reaction.EventContent{Text: "Não quero mais", Postback: "PARAR"}, true, false},
+		{reaction.EventContent{Text: "não vou parar"}, false, false},
+		{reaction.EventContent{Text: "começar"}, false, true},
+		{reaction.EventContent{Text: "COMEÇAR."}, false, true},
+		{reaction.EventContent{Text: "Comec\u0327ar"}, false, true},
+		{reaction.EventContent{Text: "comecar"}, false, true},
+		{reaction.EventContent{Text: "Voltar", Postback: "começar"}, false, true},
+		{reaction.EventContent{Text: ""}, false, false},
 	} {
 		t.Run(test.content.Text, func(t *testing.T) {
 			t.Parallel()
 			for _, before := range []bool{true, false} {
 				test.content.Phone = "+5511900000000"
 				p := &people{batchLedger: newBatchLedger(), agent: "agent", content: test.content, latest: campaign.OptChange{Out: before, At: time.Unix(1, 0)}}
-				if err := p.apply(t, campaign.EventReply, time.Unix(2, 0)); err != nil {
+				if err := p.apply(t, reaction.EventReply, time.Unix(2, 0)); err != nil {
 					t.Fatal(err)
 				}
 				if want := (before || test.out) && !test.in; p.latest.Out != want {
@@ -129,9 +131,9 @@ func TestHandle_OptOutKeywords(t *testing.T) {
 // A repeated reply causes one delivery. Its task is queued after the delivery is written.
 func TestHandle_RepeatedReply(t *testing.T) {
 	t.Parallel()
-	p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}}
+	p := &people{batchLedger: newBatchLedger(), agent: "agent", content: reaction.EventContent{Phone: "+5511900000000", Text: "Oi"}}
 	for range 2 {
-		if err := p.apply(t, campaign.EventReply, time.Unix(2, 0)); err != nil {
+		if err := p.apply(t, reaction.EventReply, time.Unix(2, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -139,7 +141,7 @@ func TestHandle_RepeatedReply(t *testing.T) {
 		t.Fatalf("%d deliveries and the tasks %q, want the same one twice", len(p.deliveries), p.queued)
 	}
 	n := p.deliveries[0]
-	if n.ID == "" || n.ID != p.deliveries[1].ID || n.Kind != campaign.KindReplied || n.Blob == "" || n.ExpiresAt.IsZero() {
+	if n.ID == "" || n.ID != p.deliveries[1].ID || n.Kind != delivery.KindReplied || n.Blob == "" || n.ExpiresAt.IsZero() {
 		t.Errorf("deliveries %+v, want the same reply twice", p.deliveries)
 	}
 	if !strings.Contains(p.queued[0], `"deliveryId":"`+n.ID+`"`) {
@@ -161,8 +163,8 @@ func TestHandle_RepeatedOptOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000"}, latest: test.latest}
-			if err := p.apply(t, campaign.EventOptOut, time.Unix(10, 0)); err != nil {
+			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: reaction.EventContent{Phone: "+5511900000000"}, latest: test.latest}
+			if err := p.apply(t, reaction.EventOptOut, time.Unix(10, 0)); err != nil {
 				t.Fatal(err)
 			}
 			if len(p.posted) != test.posted {
@@ -177,14 +179,14 @@ func TestHandle_RepeatedOptOut(t *testing.T) {
 func TestHandle_OptOutsAreRecordedTogether(t *testing.T) {
 	t.Parallel()
 	for _, optErr := range []error{nil, errBroken} {
-		p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000"}, optErr: optErr}
+		p := &people{batchLedger: newBatchLedger(), agent: "agent", content: reaction.EventContent{Phone: "+5511900000000"}, optErr: optErr}
 		recorder := p.recorder()
 		recorder.Webhooks = p
 		applier := &outcome.Applier{Store: p, Contents: p, Recorder: recorder, OptOuts: p}
-		tasks := make([]campaign.EventTask, 500)
+		tasks := make([]reaction.EventTask, 500)
 		for i := range tasks {
-			tasks[i] = campaign.EventTask{
-				Kind: campaign.EventOptIn, AgentID: "agent", MessageID: campaign.BatchKey{1}.MessageID(0), At: time.Unix(int64(i), 0), Blob: "events/agent/e",
+			tasks[i] = reaction.EventTask{
+				Kind: reaction.EventOptIn, AgentID: "agent", MessageID: campaign.BatchKey{1}.MessageID(0), At: time.Unix(int64(i), 0), Blob: "events/agent/e",
 			}
 		}
 		errs := applier.Handle(t.Context(), tasks)
@@ -210,8 +212,8 @@ func TestHandle_TenantOfAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}, findErr: test.findErr}
-			err := p.apply(t, campaign.EventReply, time.Unix(10, 0))
+			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: reaction.EventContent{Phone: "+5511900000000", Text: "Oi"}, findErr: test.findErr}
+			err := p.apply(t, reaction.EventReply, time.Unix(10, 0))
 			if !errors.Is(err, test.err) || p.tenants != test.tenants || len(p.posted) != test.posted {
 				t.Errorf("error %v, the agent's tenant asked for %d times, posted %d times", err, p.tenants, len(p.posted))
 			}
@@ -223,23 +225,23 @@ func TestHandle_TenantOfAnswer(t *testing.T) {
 func TestHandle_EventOfAnotherAgent(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		kind  campaign.EventKind
+		kind  reaction.EventKind
 		agent string
 		want  bool // it is applied
 	}{
-		{campaign.EventRead, "agent", true},
-		{campaign.EventRead, "another", false},
-		{campaign.EventExpired, "another", false},
-		{campaign.EventReply, "agent", true},
-		{campaign.EventReply, "another", false},
-		{campaign.EventOptOut, "agent", true},
-		{campaign.EventOptOut, "another", false},
-		{campaign.EventOptIn, "another", false},
+		{reaction.EventRead, "agent", true},
+		{reaction.EventRead, "another", false},
+		{reaction.EventExpired, "another", false},
+		{reaction.EventReply, "agent", true},
+		{reaction.EventReply, "another", false},
+		{reaction.EventOptOut, "agent", true},
+		{reaction.EventOptOut, "another", false},
+		{reaction.EventOptIn, "another", false},
 	} {
 		t.Run(string(test.kind)+" of a message of "+test.agent, func(t *testing.T) {
 			t.Parallel()
-			p := &people{batchLedger: newBatchLedger(), agent: test.agent, content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}}
-			p.latest = campaign.OptChange{Out: test.kind == campaign.EventOptIn, At: time.Unix(1, 0)}
+			p := &people{batchLedger: newBatchLedger(), agent: test.agent, content: reaction.EventContent{Phone: "+5511900000000", Text: "Oi"}}
+			p.latest = campaign.OptChange{Out: test.kind == reaction.EventOptIn, At: time.Unix(1, 0)}
 			before := p.latest
 			err := p.apply(t, test.kind, time.Unix(2, 0))
 			applied := len(p.entered)+len(p.posted) > 0 || p.latest != before

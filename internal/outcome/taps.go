@@ -8,9 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // redrivenAfter is the age from which an event may come from the dead-letter queue. Its
@@ -19,13 +21,13 @@ const redrivenAfter = time.Hour
 
 // answer is a reply, an opt-out or an opt-in, with its content.
 type answer struct {
-	campaign.EventTask
+	reaction.EventTask
 
 	position int
-	content  campaign.EventContent
+	content  reaction.EventContent
 	// tap is the tap of a reply with the postback data of this service, else nil. It is a
 	// tap on a message of batch.
-	tap   *campaign.Tap
+	tap   *reaction.Tap
 	batch campaign.Batch
 	// again reports that the tap was recorded by an earlier event.
 	again bool
@@ -34,8 +36,8 @@ type answer struct {
 // readTap sets the tap of a reply. Replies with other postback data have none. Neither do
 // replies with postback data of another number, of an unknown batch, or that was changed.
 func (a *Applier) readTap(ctx context.Context, r *answer) error {
-	tap, proof, ok := campaign.ParsePostback(r.content.Postback)
-	if !ok || r.Kind != campaign.EventReply {
+	tap, proof, ok := reaction.ParsePostback(r.content.Postback)
+	if !ok || r.Kind != reaction.EventReply {
 		return nil
 	}
 	b, err := a.findBatch(ctx, tap.Key)
@@ -45,7 +47,7 @@ func (a *Applier) readTap(ctx context.Context, r *answer) error {
 	if err != nil {
 		return fmt.Errorf("read tap: %w", err)
 	}
-	if b.AgentID == r.AgentID && b.Proves(tap, proof, r.content.Phone) {
+	if b.AgentID == r.AgentID && reaction.ProvesTap(b, tap, proof, r.content.Phone) {
 		r.tap, r.batch, r.MessageID = &tap, b, b.Key.MessageID(tap.Index)
 		if r.content.Text == r.content.Postback { // the provider sent no text
 			r.content.Text = ""
@@ -133,10 +135,10 @@ func unnumbered(key campaign.BatchKey, taps []campaign.Change) (entries []ledger
 // repeated by the queue: their webhooks may not have been queued. It marks the other taps
 // that were recorded before.
 func (a *Applier) repeatedTaps(taps []*answer, added []ledger.NewEntries) (repeated []ledger.NewEntries) {
-	isNew := map[campaign.Tap]bool{}
+	isNew := map[reaction.Tap]bool{}
 	for _, n := range added {
 		for _, e := range n.Entries {
-			isNew[campaign.Tap{Key: n.Key, Index: e.Index, Suggestion: e.Suggestion}] = true
+			isNew[reaction.Tap{Key: n.Key, Index: e.Index, Suggestion: e.Suggestion}] = true
 		}
 	}
 	for _, r := range taps {
@@ -159,10 +161,10 @@ func (a *Applier) queueTaps(ctx context.Context, b campaign.Batch, post []ledger
 		return err
 	}
 	packed := base64.StdEncoding.EncodeToString(ledger.PackNewEntries(post))
-	var tasks []campaign.NotifyTask
+	var tasks []delivery.NotifyTask
 	for _, e := range endpoints {
-		if e.Subscribes(campaign.KindTapped) {
-			tasks = append(tasks, campaign.NotifyTask{Tenant: b.Tenant, EndpointID: e.ID, Entries: packed})
+		if e.Subscribes(delivery.KindTapped) {
+			tasks = append(tasks, delivery.NotifyTask{Tenant: b.Tenant, EndpointID: e.ID, Entries: packed})
 		}
 	}
 	if len(tasks) == 0 {

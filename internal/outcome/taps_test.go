@@ -18,6 +18,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // tapped is a batch of three messages with suggestions. Its tenant has endpoints.
@@ -25,31 +27,31 @@ type tapped struct {
 	writing sync.Mutex
 	*batchLedger
 	batch     campaign.Batch
-	contents  map[string]campaign.EventContent
+	contents  map[string]reaction.EventContent
 	taps      ledger.Taps
 	lost      bool // the next write is made, and its response lost
-	endpoints []campaign.Endpoint
-	replies   []campaign.WebhookDelivery
+	endpoints []delivery.Endpoint
+	replies   []delivery.Delivery
 	optedOut  []campaign.OptChange
-	written   map[string]campaign.Reply // by ID
+	written   map[string]reaction.Reply // by ID
 	now       time.Time
 }
 
 func newTapped(kinds ...string) *tapped {
-	s := &tapped{batchLedger: newBatchLedger(), contents: map[string]campaign.EventContent{}, now: time.Unix(1_700_000_000, 0).UTC()}
+	s := &tapped{batchLedger: newBatchLedger(), contents: map[string]reaction.EventContent{}, now: time.Unix(1_700_000_000, 0).UTC()}
 	s.batch = campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "tenant", CampaignID: "campaign"}, BatchID: "batch"},
 		Key:      campaign.BatchKey{1}, Accepted: 3, AcceptedAt: s.now, AgentID: "agent", TapKey: []byte("sixteen bytes..."),
 	}
-	s.endpoints = []campaign.Endpoint{{ID: "endpoint", Kinds: kinds}}
+	s.endpoints = []delivery.Endpoint{{ID: "endpoint", Kinds: kinds}}
 	return s
 }
 
-func (s *tapped) SaveReply(_ context.Context, _ string, r campaign.Reply) error {
+func (s *tapped) SaveReply(_ context.Context, _ string, r reaction.Reply) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if s.written == nil {
-		s.written = map[string]campaign.Reply{}
+		s.written = map[string]reaction.Reply{}
 	}
 	s.written[r.ID] = r
 	return nil
@@ -86,11 +88,11 @@ func (s *tapped) AppendTaps(_ context.Context, _ campaign.Batch, read ledger.Tap
 	return s.taps, nil
 }
 
-func (s *tapped) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
+func (s *tapped) Endpoints(context.Context, string) ([]delivery.Endpoint, error) {
 	return s.endpoints, nil
 }
 
-func (s *tapped) AddDeliveries(_ context.Context, deliveries []campaign.WebhookDelivery) error {
+func (s *tapped) AddDeliveries(_ context.Context, deliveries []delivery.Delivery) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.replies = append(s.replies, deliveries...)
@@ -109,18 +111,18 @@ func (s *tapped) Record(_ context.Context, _ string, changes []campaign.OptChang
 const recipient = "+5511900000000"
 
 // tap returns the event of a tap on a suggestion of a message.
-func (s *tapped) tap(index, suggestion int) campaign.EventTask {
-	return s.event(campaign.EventContent{Phone: recipient, Text: "Sim", Postback: s.batch.Postback(index, suggestion, recipient)})
+func (s *tapped) tap(index, suggestion int) reaction.EventTask {
+	return s.event(reaction.EventContent{Phone: recipient, Text: "Sim", Postback: reaction.Postback(s.batch, index, suggestion, recipient)})
 }
 
-func (s *tapped) event(content campaign.EventContent) campaign.EventTask {
+func (s *tapped) event(content reaction.EventContent) reaction.EventTask {
 	blob := fmt.Sprint("events/agent/", len(s.contents))
 	s.contents[blob] = content
-	return campaign.EventTask{Kind: campaign.EventReply, AgentID: "agent", EventID: blob, At: s.now, Blob: blob, Receives: 1}
+	return reaction.EventTask{Kind: reaction.EventReply, AgentID: "agent", EventID: blob, At: s.now, Blob: blob, Receives: 1}
 }
 
 // handle applies events in a new process.
-func (s *tapped) handle(t *testing.T, events ...campaign.EventTask) {
+func (s *tapped) handle(t *testing.T, events ...reaction.EventTask) {
 	t.Helper()
 	if err := errors.Join(s.applier().Handle(t.Context(), events)...); err != nil {
 		t.Fatal(err)
@@ -138,7 +140,7 @@ func (s *tapped) applier() *outcome.Applier {
 func (s *tapped) posted(t *testing.T) (taps []string) {
 	t.Helper()
 	for _, body := range s.queued {
-		var task campaign.NotifyTask
+		var task delivery.NotifyTask
 		if err := json.Unmarshal([]byte(body), &task); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +154,7 @@ func (s *tapped) posted(t *testing.T) (taps []string) {
 		}
 		for _, n := range fresh {
 			for _, e := range n.Entries {
-				taps = append(taps, fmt.Sprint(e.Index, " ", e.Suggestion, " ", e.Outcome.Kind()))
+				taps = append(taps, fmt.Sprint(e.Index, " ", e.Suggestion, " ", delivery.KindOf(e.Outcome)))
 			}
 		}
 	}
@@ -179,7 +181,7 @@ func TestTap_TripledAndShuffled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTapped("message.tapped", "message.replied")
-			var events []campaign.EventTask
+			var events []reaction.EventTask
 			for range 3 {
 				events = append(events, s.tap(0, 1), s.tap(0, 2), s.tap(2, 1))
 			}
@@ -205,8 +207,8 @@ func TestTap_ImpliesRead(t *testing.T) {
 	t.Parallel()
 	s := newTapped("message.tapped")
 	s.handle(t, s.tap(1, 2))
-	for _, kind := range []campaign.EventKind{campaign.EventRead, campaign.EventDelivered} {
-		s.handle(t, campaign.EventTask{Kind: kind, AgentID: "agent", MessageID: s.batch.Key.MessageID(1), At: s.now.Add(time.Second)})
+	for _, kind := range []reaction.EventKind{reaction.EventRead, reaction.EventDelivered} {
+		s.handle(t, reaction.EventTask{Kind: kind, AgentID: "agent", MessageID: s.batch.Key.MessageID(1), At: s.now.Add(time.Second)})
 	}
 	if diff := cmp.Diff([]campaign.Change{{Index: 1, Outcome: campaign.OutcomeRead, At: s.now}}, s.entered); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
@@ -227,15 +229,15 @@ func forged(postback string) string {
 func TestTap_Forged(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		change  func(e *campaign.EventTask, c *campaign.EventContent)
+		change  func(e *reaction.EventTask, c *reaction.EventContent)
 		replies int
 	}{
-		"another number":   {func(_ *campaign.EventTask, c *campaign.EventContent) { c.Phone = "+5511900000001" }, 1},
-		"changed postback": {func(_ *campaign.EventTask, c *campaign.EventContent) { c.Postback = forged(c.Postback) }, 1},
-		"line breaks":      {func(_ *campaign.EventTask, c *campaign.EventContent) { c.Postback = "t" + strings.Repeat("\n", 28) }, 1},
-		"unknown batch":    {func(_ *campaign.EventTask, c *campaign.EventContent) { c.Postback = "tAAAA" + c.Postback[5:] }, 1},
-		"another agent":    {func(e *campaign.EventTask, _ *campaign.EventContent) { e.AgentID = "another" }, 1},
-		"an erased event":  {func(_ *campaign.EventTask, c *campaign.EventContent) { *c = campaign.EventContent{} }, 0},
+		"another number":   {func(_ *reaction.EventTask, c *reaction.EventContent) { c.Phone = "+5511900000001" }, 1},
+		"changed postback": {func(_ *reaction.EventTask, c *reaction.EventContent) { c.Postback = forged(c.Postback) }, 1},
+		"line breaks":      {func(_ *reaction.EventTask, c *reaction.EventContent) { c.Postback = "t" + strings.Repeat("\n", 28) }, 1},
+		"unknown batch":    {func(_ *reaction.EventTask, c *reaction.EventContent) { c.Postback = "tAAAA" + c.Postback[5:] }, 1},
+		"another agent":    {func(e *reaction.EventTask, _ *reaction.EventContent) { e.AgentID = "another" }, 1},
+		"an erased event":  {func(_ *reaction.EventTask, c *reaction.EventContent) { *c = reaction.EventContent{} }, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -281,14 +283,14 @@ func TestTap_Replies(t *testing.T) {
 		})
 	}
 	s := newTapped("message.tapped", "message.replied")
-	s.handle(t, s.event(campaign.EventContent{Phone: recipient, Text: "Sim", Postback: "Sim"}))
-	if len(s.replies) != 1 || s.replies[0].Kind != campaign.KindReplied || s.taps.Sequence != 0 {
+	s.handle(t, s.event(reaction.EventContent{Phone: recipient, Text: "Sim", Postback: "Sim"}))
+	if len(s.replies) != 1 || s.replies[0].Kind != delivery.KindReplied || s.taps.Sequence != 0 {
 		t.Errorf("a tap without data causes %d taps and the deliveries %v, want a reply", s.taps.Sequence, s.replies)
 	}
 }
 
 func hasEntries(body string) bool {
-	var task campaign.NotifyTask
+	var task delivery.NotifyTask
 	return json.Unmarshal([]byte(body), &task) == nil && task.Entries != ""
 }
 
@@ -297,7 +299,7 @@ func TestTap_StopWord(t *testing.T) {
 	t.Parallel()
 	s := newTapped("message.tapped")
 	e := s.tap(0, 1)
-	s.contents[e.Blob] = campaign.EventContent{Phone: recipient, Text: "PARAR", Postback: s.batch.Postback(0, 1, recipient)}
+	s.contents[e.Blob] = reaction.EventContent{Phone: recipient, Text: "PARAR", Postback: reaction.Postback(s.batch, 0, 1, recipient)}
 	s.handle(t, e)
 	want := []campaign.OptChange{{Phone: recipient, Out: true, At: s.now, Origin: campaign.OriginMessage}}
 	if diff := cmp.Diff(want, s.optedOut); diff != "" {
@@ -314,7 +316,7 @@ func TestTap_Failures(t *testing.T) {
 		s := newTapped("message.tapped")
 		s.queueErr = errBroken
 		e := s.tap(0, 1)
-		if err := s.applier().Handle(t.Context(), []campaign.EventTask{e})[0]; !errors.Is(err, errBroken) {
+		if err := s.applier().Handle(t.Context(), []reaction.EventTask{e})[0]; !errors.Is(err, errBroken) {
 			t.Fatalf("error %v, want the queue's", err)
 		}
 		s.queueErr, s.queued, e.Receives = nil, nil, 2
@@ -343,7 +345,7 @@ func TestTap_Failures(t *testing.T) {
 func TestHandle_KeepsWrittenReplies(t *testing.T) {
 	t.Parallel()
 	s := newTapped()
-	written := s.event(campaign.EventContent{Phone: recipient, Text: "Que horas abre?"})
+	written := s.event(reaction.EventContent{Phone: recipient, Text: "Que horas abre?"})
 	s.handle(t, s.tap(1, 1), written)
 	s.handle(t, written)
 	var texts []string

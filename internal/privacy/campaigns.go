@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/phone/numberset"
 )
 
@@ -23,7 +24,7 @@ const (
 // dispatched is a campaign with the numbers of its batches.
 type dispatched struct {
 	campaign.Campaign
-	sets map[int]campaign.PackedSet // by batch ordinal
+	sets map[int]acceptance.PackedSet // by batch ordinal
 }
 
 func (p *person) campaigns(ctx context.Context) ([]campaign.Listed, error) {
@@ -78,7 +79,7 @@ func (p *person) read(ctx context.Context, id campaign.ID) (dispatched, error) {
 	if err != nil {
 		return dispatched{}, err
 	}
-	c := dispatched{sets: make(map[int]campaign.PackedSet, len(sets))}
+	c := dispatched{sets: make(map[int]acceptance.PackedSet, len(sets))}
 	for _, set := range sets {
 		c.sets[set.Ordinal] = set
 	}
@@ -108,7 +109,7 @@ func (c dispatched) ended() []int {
 
 // in reports whether a packed set contains the person's number, and returns the set
 // without it.
-func (p *person) in(set campaign.PackedSet) (without numberset.Set, in bool, err error) {
+func (p *person) in(set acceptance.PackedSet) (without numberset.Set, in bool, err error) {
 	if len(set.Packed) == 0 {
 		return nil, false, nil
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/base/random"
 )
 
 // erasePayload replaces the batch's payload with one without the person's messages,

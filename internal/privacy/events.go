@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 const (
@@ -26,8 +28,8 @@ const (
 // heard is a stored event about the person.
 type heard struct {
 	campaign.Blob
-	content      campaign.EventContent  // of a received event
-	webhookEvent *campaign.WebhookEvent // of an event forwarded to the tenant's endpoints
+	content      reaction.EventContent // of a received event
+	webhookEvent *delivery.Event       // of an event forwarded to the tenant's endpoints
 }
 
 // keptEvents holds the keys of the stored event contents.
@@ -85,7 +87,7 @@ func (p *person) eachEvent(ctx context.Context, visit func(ctx context.Context, 
 }
 
 // happens returns the key of the content that is forwarded to the tenant for an event.
-func (p *person) happens(event string, kind campaign.Kind) string {
+func (p *person) happens(event string, kind delivery.Kind) string {
 	return event + "." + campaign.Digest(p.tenant.ID+"#"+event+"#"+string(kind))
 }
 
@@ -95,7 +97,7 @@ func (p *person) happens(event string, kind campaign.Kind) string {
 func (p *person) concerns(key string, kept keptEvents) bool {
 	event, told := eventOf(key)
 	mine := false
-	for _, kind := range []campaign.Kind{campaign.KindReplied, campaign.KindOptedOut} {
+	for _, kind := range []delivery.Kind{delivery.KindReplied, delivery.KindOptedOut} {
 		name := p.happens(event, kind)
 		if told && name == key {
 			return true
@@ -127,7 +129,7 @@ func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool
 	h.Blob = o
 	var phone string
 	if _, told := eventOf(o.Key); told {
-		h.webhookEvent = &campaign.WebhookEvent{}
+		h.webhookEvent = &delivery.Event{}
 		err = json.Unmarshal(body, h.webhookEvent)
 		phone = h.webhookEvent.Phone
 	} else {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 func TestConcerns(t *testing.T) {
@@ -13,7 +14,7 @@ func TestConcerns(t *testing.T) {
 	moved := &person{tenant: campaign.Tenant{ID: "moved"}, agents: []string{"new"}}
 	const event, untold = "events/shared/2037/one", "events/shared/2037/two"
 	const former = "events/old/2037/three"
-	keys := []string{event, a.happens(event, campaign.KindReplied), untold, former, moved.happens(former, campaign.KindOptedOut)}
+	keys := []string{event, a.happens(event, delivery.KindReplied), untold, former, moved.happens(former, delivery.KindOptedOut)}
 	kept := keptEvents{keys: map[string]bool{}, told: map[string]bool{}}
 	for _, key := range keys {
 		kept.add(campaign.Blob{Key: key})

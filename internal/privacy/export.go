@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Export is the service's data about a number of a tenant. Other programs read its
@@ -95,7 +96,7 @@ type Answer refusal
 // Event is a reply, an opt-out or an opt-in of the person.
 type Event struct {
 	At         time.Time     `json:"at"`
-	Kind       campaign.Kind `json:"kind,omitempty"` // of the event forwarded to the tenant's endpoints
+	Kind       delivery.Kind `json:"kind,omitempty"` // of the event forwarded to the tenant's endpoints
 	CampaignID string        `json:"campaignId,omitempty"`
 	MessageID  string        `json:"messageId,omitempty"`
 	Text       string        `json:"text,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports/export"
 )
 
 // deleteExports deletes the export files of a campaign, which may contain anybody's number.
@@ -25,10 +26,10 @@ func (e *erasure) deleteExports(ctx context.Context, id campaign.ID) error {
 
 // deleteExport marks an export before its files are deleted, so that no link leads to them
 // and no function completes it. A repeated call deletes what is left.
-func (e *erasure) deleteExport(ctx context.Context, x campaign.Export) error {
-	for x.State != campaign.ExportDeleted {
+func (e *erasure) deleteExport(ctx context.Context, x export.Export) error {
+	for x.State != export.Deleted {
 		next := x
-		next.State = campaign.ExportDeleted
+		next.State = export.Deleted
 		_, err := e.Store.Exports.SaveExport(ctx, next)
 		if err == nil {
 			e.add(func(done *Erased) { done.Exports++ })

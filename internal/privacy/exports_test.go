@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/exports/export"
 )
 
 // startExport writes an export of the campaign with its file.
-func (w *tenantFixture) startExport(state campaign.ExportState) campaign.Export {
+func (w *tenantFixture) startExport(state export.State) export.Export {
 	w.t.Helper()
-	e := campaign.Export{
-		ID: w.id, ExportID: random.UUID(), Secret: "s", Kind: campaign.ExportOutcomes, State: state,
+	e := export.Export{
+		ID: w.id, ExportID: random.UUID(), Secret: "s", Kind: export.Outcomes, State: state,
 		CreatedAt: w.now, UpdatedAt: w.now, ExpiresAt: w.now.Add(time.Hour),
 	}
 	_, full, err := w.store.CreateExport(w.t.Context(), e, nil)
@@ -27,7 +27,7 @@ func (w *tenantFixture) startExport(state campaign.ExportState) campaign.Export 
 
 func (w *tenantFixture) exportFiles() (keys []string) {
 	w.t.Helper()
-	for o, err := range w.blobs.List(w.t.Context(), campaign.ExportPrefix+w.tenant.ID+"/") {
+	for o, err := range w.blobs.List(w.t.Context(), export.Prefix+w.tenant.ID+"/") {
 		w.must(err)
 		keys = append(keys, o.Key)
 	}
@@ -40,7 +40,7 @@ func TestErase_Exports(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
 	w.accept(1, ana, bruno)
-	done, running := w.startExport(campaign.ExportCompleted), w.startExport(campaign.ExportRunning)
+	done, running := w.startExport(export.Completed), w.startExport(export.Running)
 	if got := w.erase(caio); got.Exports != 0 || len(w.exportFiles()) != 4 {
 		t.Errorf("the erasure of a number of no campaign: %d exports deleted, %d files left", got.Exports, len(w.exportFiles()))
 	}
@@ -50,8 +50,8 @@ func TestErase_Exports(t *testing.T) {
 	if left := w.exportFiles(); len(left) != 0 {
 		t.Errorf("files are left: %q", left)
 	}
-	for _, e := range []campaign.Export{done, running} {
-		if e, err := w.store.Export(t.Context(), e.ExportID); err != nil || e.State != campaign.ExportDeleted {
+	for _, e := range []export.Export{done, running} {
+		if e, err := w.store.Export(t.Context(), e.ExportID); err != nil || e.State != export.Deleted {
 			t.Errorf("the export is %s, error %v", e.State, err)
 		}
 	}

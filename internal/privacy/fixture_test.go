@@ -19,6 +19,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
@@ -107,7 +108,7 @@ func (w *tenantFixture) accept(ordinal int, numbers ...uint64) campaign.Batch {
 	if l, err := w.store.Dispatched(w.t.Context(), w.id); err == nil {
 		created = l.CreatedAt
 	}
-	w.must(w.store.Accept(w.t.Context(), campaign.AcceptCommand{
+	w.must(w.store.Accept(w.t.Context(), acceptance.Command{
 		Batch: b, Campaign: w.name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: created,
 	}, rand.Text()))
 	return b

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/privacy"
 )
@@ -20,8 +21,8 @@ func TestErase_NotAccepted(t *testing.T) {
 	w.put(key, submission.EncodePart([]submission.Message{
 		{Line: 6, Phone: "61 98765-0001", UID: "a"}, {Line: 7, Phone: written(caio), UID: "c"},
 	}, 2))
-	w.startExport(campaign.ExportCompleted)
-	w.startExport(campaign.ExportRunning)
+	w.startExport(export.Completed)
+	w.startExport(export.Running)
 
 	want := []privacy.Upload{{Lines: []string{`{"line":6,"phone":"61 98765-0001","uid":"a"}`}, CampaignID: w.id.CampaignID}}
 	if diff := cmp.Diff(want, w.export(ana).Uploads); diff != "" {

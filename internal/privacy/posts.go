@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Post is a webhook that was posted to an endpoint of the tenant, with the endpoint's answer.
 type Post struct {
 	At         time.Time     `json:"at"`
 	EndpointID string        `json:"endpointId"`
-	Kind       campaign.Kind `json:"kind"`
+	Kind       delivery.Kind `json:"kind"`
 	Status     int           `json:"status,omitempty"` // HTTP status of the answer
 	// Payload is absent if only the answer contains the number.
 	Payload json.RawMessage `json:"payload,omitempty"`
@@ -21,7 +21,7 @@ type Post struct {
 }
 
 // eachPost visits the kept posts whose payload or answer contains the person's number.
-func (p *person) eachPost(ctx context.Context, visit func(campaign.KeptPost) error) error {
+func (p *person) eachPost(ctx context.Context, visit func(delivery.KeptPost) error) error {
 	var found errorCollector
 	for post, err := range p.Store.Outcomes.AllKeptPosts(ctx, p.tenant.ID) {
 		if err != nil {
@@ -49,7 +49,7 @@ func (p *person) mentioned(text string) bool {
 }
 
 func (p *person) exportPosts(ctx context.Context, x *Export) error {
-	return p.eachPost(ctx, func(k campaign.KeptPost) error {
+	return p.eachPost(ctx, func(k delivery.KeptPost) error {
 		post := Post{At: k.At, EndpointID: k.EndpointID, Kind: k.Kind, Status: k.Status, Answer: k.Answer.Text}
 		if p.mentioned(string(k.Payload)) {
 			post.Payload = k.Payload
@@ -60,7 +60,7 @@ func (p *person) exportPosts(ctx context.Context, x *Export) error {
 }
 
 func (e *erasure) erasePosts(ctx context.Context) error {
-	return e.eachPost(ctx, func(k campaign.KeptPost) error {
+	return e.eachPost(ctx, func(k delivery.KeptPost) error {
 		err := e.Store.Outcomes.DeleteKeptPost(ctx, k)
 		if err == nil {
 			e.add(func(done *Erased) { done.Posts++ })

@@ -5,17 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // keepPost keeps a post to a new endpoint.
 func (w *tenantFixture) keepPost(payload, answer string) {
 	w.t.Helper()
-	e := campaign.Endpoint{ID: rand.Text(), Tenant: w.tenant.ID, URL: "https://crm.example.com/", Secret: "s"}
+	e := delivery.Endpoint{ID: rand.Text(), Tenant: w.tenant.ID, URL: "https://crm.example.com/", Secret: "s"}
 	w.must(w.store.SaveEndpoint(w.t.Context(), e))
-	w.must(w.store.KeepPost(w.t.Context(), campaign.KeptPost{
-		Tenant: w.tenant.ID, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: campaign.KindRead, At: w.now,
-		Status: 200, Payload: []byte(payload), Answer: campaign.EndpointAnswer{Text: answer},
+	w.must(w.store.KeepPost(w.t.Context(), delivery.KeptPost{
+		Tenant: w.tenant.ID, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: delivery.KindRead, At: w.now,
+		Status: 200, Payload: []byte(payload), Answer: delivery.EndpointAnswer{Text: answer},
 	}))
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy"
 )
 
@@ -19,7 +20,7 @@ func TestErase_Replies(t *testing.T) {
 	const another = "another"
 	at := w.now.UTC()
 	save := func(tenant string, at time.Time, event string, number uint64, text string) {
-		w.must(w.store.SaveReply(t.Context(), tenant, campaign.NewReply(at, event, written(number), text)))
+		w.must(w.store.SaveReply(t.Context(), tenant, reaction.NewReply(at, event, written(number), text)))
 	}
 	long := strings.Repeat("ção ", 400)
 	save(w.tenant.ID, at, "events/a/1", ana, "Oi")
@@ -31,7 +32,7 @@ func TestErase_Replies(t *testing.T) {
 	if len(x.Replies) != 2 || x.Replies[1].Text != "Oi" {
 		t.Fatalf("exported %+v", x.Replies)
 	}
-	if text := x.Replies[0].Text; len(text) > campaign.MaxReplyText || len(text) < campaign.MaxReplyText-3 || !strings.HasPrefix(long, text) {
+	if text := x.Replies[0].Text; len(text) > reaction.MaxReplyText || len(text) < reaction.MaxReplyText-3 || !strings.HasPrefix(long, text) {
 		t.Errorf("a long reply is kept as %d bytes", len(text))
 	}
 	if done := w.erase(ana); done.Replies != 3 || done.Nothing() {

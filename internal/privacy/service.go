@@ -14,9 +14,14 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/privacy/keptanswer"
+	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Store has the rows with personal data, by subject.
@@ -35,12 +40,12 @@ type Campaigns interface {
 	AgentsOf(ctx context.Context, tenant string) ([]string, error)
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
+	PackedSets(ctx context.Context, id campaign.ID) ([]acceptance.PackedSet, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
-	TestNumbers(ctx context.Context, tenant string) (campaign.TestNumbers, error)
+	TestNumbers(ctx context.Context, tenant string) (account.TestNumbers, error)
 	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace after a concurrent change.
-	SaveTestNumbers(ctx context.Context, tenant string, n campaign.TestNumbers) error
+	SaveTestNumbers(ctx context.Context, tenant string, n account.TestNumbers) error
 }
 
 // Outcomes reads what became of messages, and deletes replies and kept posts.
@@ -52,11 +57,11 @@ type Outcomes interface {
 	// ClickEntries returns up to limit clicks of a batch after a sequence of its log of clicks.
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	// RepliesOf returns what a phone number wrote to the tenant. DeleteReplies deletes it.
-	RepliesOf(ctx context.Context, tenant, phone string) ([]campaign.Reply, error)
+	RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error)
 	DeleteReplies(ctx context.Context, tenant, phone string) (int, error)
 	// AllKeptPosts yields the kept posts to all endpoints of a tenant.
-	AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[campaign.KeptPost, error]
-	DeleteKeptPost(ctx context.Context, p campaign.KeptPost) error
+	AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[delivery.KeptPost, error]
+	DeleteKeptPost(ctx context.Context, p delivery.KeptPost) error
 }
 
 // Submissions reads and changes submissions.
@@ -69,18 +74,18 @@ type Submissions interface {
 
 // Exports reads and changes the exports of campaigns.
 type Exports interface {
-	Exports(ctx context.Context, id campaign.ID) ([]campaign.Export, error)
-	Export(ctx context.Context, id string) (campaign.Export, error)
+	Exports(ctx context.Context, id campaign.ID) ([]export.Export, error)
+	Export(ctx context.Context, id string) (export.Export, error)
 	// SaveExport returns an error that wraps campaign.ErrLostRace if the export changed since
 	// it was read.
-	SaveExport(ctx context.Context, e campaign.Export) (campaign.Export, error)
+	SaveExport(ctx context.Context, e export.Export) (export.Export, error)
 }
 
 // Erasure replaces what batches have of a number, and the stored answers of idempotency keys.
 type Erasure interface {
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
 	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error
-	ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error)
+	ReplaceSet(ctx context.Context, id campaign.ID, read acceptance.PackedSet, packed []byte) (bool, error)
 	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error]
 	ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // exportTestNumbers adds the names of the tenant's saved number for tests.
@@ -26,7 +27,7 @@ func (e *erasure) eraseTestNumbers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		left := slices.DeleteFunc(slices.Clone(saved.All), func(n campaign.TestNumber) bool { return e.wrote(n.Phone) })
+		left := slices.DeleteFunc(slices.Clone(saved.All), func(n account.TestNumber) bool { return e.wrote(n.Phone) })
 		if len(left) == len(saved.All) {
 			return nil
 		}

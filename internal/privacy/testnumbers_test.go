@@ -5,15 +5,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // A saved number for tests is exported and erased; those of others stay.
 func TestErase_TestNumbers(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
-	others := campaign.TestNumber{Name: "Bruno", Phone: written(bruno)}
-	w.must(w.store.SaveTestNumbers(t.Context(), w.tenant.ID, campaign.TestNumbers{All: []campaign.TestNumber{{Name: "Ana", Phone: written(ana)}, others}}))
+	others := account.TestNumber{Name: "Bruno", Phone: written(bruno)}
+	w.must(w.store.SaveTestNumbers(t.Context(), w.tenant.ID, account.TestNumbers{All: []account.TestNumber{{Name: "Ana", Phone: written(ana)}, others}}))
 	if diff := cmp.Diff([]string{"Ana"}, w.export(ana).TestNumbers); diff != "" {
 		t.Errorf("exported (-want +got):\n%s", diff)
 	}
@@ -21,7 +21,7 @@ func TestErase_TestNumbers(t *testing.T) {
 		t.Errorf("erased %+v", done)
 	}
 	left, err := w.store.TestNumbers(t.Context(), w.tenant.ID)
-	if diff := cmp.Diff([]campaign.TestNumber{others}, left.All); diff != "" || err != nil {
+	if diff := cmp.Diff([]account.TestNumber{others}, left.All); diff != "" || err != nil {
 		t.Errorf("%v, left (-want +got):\n%s", err, diff)
 	}
 }

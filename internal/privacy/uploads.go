@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // eachUpload visits the files of submissions, those of drafts too, and their parts that contain the

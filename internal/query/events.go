@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 type eventsAnswer struct {
@@ -24,7 +25,7 @@ type eventsAnswer struct {
 type event struct {
 	ID         string           `json:"id"` // same as the webhook's
 	Sequence   int              `json:"sequence"`
-	Type       campaign.Kind    `json:"type"`
+	Type       delivery.Kind    `json:"type"`
 	OccurredAt time.Time        `json:"occurredAt"`
 	MessageID  string           `json:"messageId"`
 	UID        string           `json:"uid"`
@@ -138,10 +139,10 @@ func (s *Service) template(ctx context.Context, b campaign.Batch) (campaign.Temp
 }
 
 func newEvent(b campaign.Batch, sequence int, c campaign.Change, m campaign.Message, t campaign.Template) event {
-	id, kind := b.Key.MessageID(c.Index), c.Outcome.Kind()
+	id, kind := b.Key.MessageID(c.Index), delivery.KindOf(c.Outcome)
 	code, reason := c.Why()
 	e := event{
-		ID: campaign.WebhookID(c.Subject(b.Key), kind), Sequence: sequence, Type: kind, OccurredAt: c.At, MessageID: id,
+		ID: delivery.WebhookID(delivery.Subject(c, b.Key), kind), Sequence: sequence, Type: kind, OccurredAt: c.At, MessageID: id,
 		UID: m.UID, Phone: m.Phone, Status: c.Outcome, Code: code, Reason: reason, Erased: m.Erased(),
 	}
 	if c.Outcome == campaign.OutcomeTapped {

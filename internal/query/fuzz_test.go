@@ -9,6 +9,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/query/search"
 )
 
 // Every query is parsed or refused with a client error.
@@ -29,7 +30,7 @@ func FuzzQuery(f *testing.F) {
 		refusedOr(t, err, after >= 0)
 		limit, err := limitOf(read)
 		refusedOr(t, err, limit >= 1 && limit <= maxLimit)
-		for _, asked := range []campaign.Search{{Cursor: value}, {Status: value}} {
+		for _, asked := range []search.Query{{Cursor: value}, {Status: value}} {
 			q, err := (&Service{}).readSearch(t.Context(), campaign.Campaign{}, asked)
 			refusedOr(t, err, q.from.ordinal >= 0 && q.from.index >= 0)
 			if asked.Cursor == "" || err != nil {

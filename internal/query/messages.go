@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/query/search"
 )
 
 // maxScan is the number of batches that one request reads. A page may therefore be
@@ -39,12 +40,12 @@ type messageAnswer struct {
 	Reason    string     `json:"reason,omitempty"`
 	Erased    bool       `json:"erased,omitempty"`
 
-	Taps   []campaign.FoundTap `json:"taps,omitempty"`
-	Clicks []campaign.FoundTap `json:"clicks,omitempty"`
+	Taps   []search.Tap `json:"taps,omitempty"`
+	Clicks []search.Tap `json:"clicks,omitempty"`
 }
 
-// search is a parsed request for messages.
-type search struct {
+// scanRequest is a parsed request for messages.
+type scanRequest struct {
 	batches []campaign.Progress // batches to read, in order
 	status  string
 	phone   string // E.164 with the leading +
@@ -52,7 +53,7 @@ type search struct {
 	from    place
 	limit   int
 
-	reaction campaign.Reaction
+	reaction search.Reaction
 }
 
 // place is the start of a page: the ordinal of a batch and an index in it.
@@ -87,7 +88,7 @@ func (s *Service) ServeMessages(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func askedOf(query httpapi.Query, limit int) campaign.Search {
+func askedOf(query httpapi.Query, limit int) search.Query {
 	given := func(name string) *string {
 		if !query.Has(name) {
 			return nil
@@ -95,7 +96,7 @@ func askedOf(query httpapi.Query, limit int) campaign.Search {
 		value := query.Get(name)
 		return &value
 	}
-	return campaign.Search{
+	return search.Query{
 		Batch: given("batch"), Status: query.Get("status"), Phone: given("phone"), UID: given("uid"),
 		Cursor: query.Get("cursor"), Limit: limit,
 	}
@@ -103,10 +104,10 @@ func askedOf(query httpapi.Query, limit int) campaign.Search {
 
 // Find returns a page of a campaign's messages. An invalid search returns a
 // *httpapi.Problem.
-func (s *Service) Find(ctx context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error) {
+func (s *Service) Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error) {
 	q, err := s.readSearch(ctx, c, asked)
 	if err != nil {
-		return campaign.Found{}, err
+		return search.Page{}, err
 	}
 	found, err := s.scan(ctx, q)
 	if err != nil {
@@ -115,8 +116,8 @@ func (s *Service) Find(ctx context.Context, c campaign.Campaign, asked campaign.
 	return found, s.addTaps(ctx, found.Messages)
 }
 
-func (s *Service) readSearch(ctx context.Context, c campaign.Campaign, asked campaign.Search) (search, error) {
-	q := search{batches: c.Batches, status: asked.Status, reaction: asked.Reaction, uid: asked.UID, limit: asked.Limit}
+func (s *Service) readSearch(ctx context.Context, c campaign.Campaign, asked search.Query) (scanRequest, error) {
+	q := scanRequest{batches: c.Batches, status: asked.Status, reaction: asked.Reaction, uid: asked.UID, limit: asked.Limit}
 	if !slices.Contains(statuses, q.status) {
 		return q, badRequest("invalid_status", "status must be one of "+strings.Join(statuses[1:], ", ")+".")
 	}
@@ -136,7 +137,7 @@ var statuses = []string{
 }
 
 // narrow keeps the batches that may contain matching messages.
-func (s *Service) narrow(ctx context.Context, c campaign.Campaign, asked campaign.Search, q *search) error {
+func (s *Service) narrow(ctx context.Context, c campaign.Campaign, asked search.Query, q *scanRequest) error {
 	if asked.Batch != nil {
 		b, ok := c.Find(*asked.Batch)
 		if !ok {
@@ -152,7 +153,7 @@ func (s *Service) narrow(ctx context.Context, c campaign.Campaign, asked campaig
 	return nil
 }
 
-func (s *Service) narrowByPhone(ctx context.Context, id campaign.ID, text string, q *search) error {
+func (s *Service) narrowByPhone(ctx context.Context, id campaign.ID, text string, q *scanRequest) error {
 	// An unescaped + arrives as a space.
 	if rest, ok := strings.CutPrefix(text, " "); ok {
 		text = "+" + rest
@@ -179,7 +180,7 @@ func (s *Service) narrowByPhone(ctx context.Context, id campaign.ID, text string
 }
 
 // scan reads batches until the page is full or maxScan batches are read.
-func (s *Service) scan(ctx context.Context, q search) (found campaign.Found, err error) {
+func (s *Service) scan(ctx context.Context, q scanRequest) (found search.Page, err error) {
 	scanned := 0
 	for _, b := range q.batches {
 		if b.Ordinal < q.from.ordinal || !q.mayMatch(b) {
@@ -206,7 +207,7 @@ func (s *Service) scan(ctx context.Context, q search) (found campaign.Found, err
 }
 
 // mayMatch reports whether a batch may contain a message with the requested status.
-func (q search) mayMatch(b campaign.Progress) bool {
+func (q scanRequest) mayMatch(b campaign.Progress) bool {
 	if !q.mayReact(b) {
 		return false
 	}
@@ -221,7 +222,7 @@ func (q search) mayMatch(b campaign.Progress) bool {
 
 // scanBatch adds matching messages from index start until the page is full. It returns
 // the index after the last message examined.
-func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, start int, found *campaign.Found) (next int, err error) {
+func (s *Service) scanBatch(ctx context.Context, q scanRequest, b campaign.Batch, start int, found *search.Page) (next int, err error) {
 	if q.phone != "" || q.uid != nil {
 		return s.scanContents(ctx, q, b, start, found)
 	}
@@ -244,14 +245,14 @@ func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, sta
 		return start, err
 	}
 	for _, i := range indexes {
-		found.Messages = append(found.Messages, campaign.FoundMessage{Message: messages[i], Batch: b, Index: i, Latest: latest[i]})
+		found.Messages = append(found.Messages, search.Message{Message: messages[i], Batch: b, Index: i, Latest: latest[i]})
 	}
 	return next, nil
 }
 
 // scanContents is scanBatch for searches by the messages' contents. It reads the
 // outcomes only if a message matches.
-func (s *Service) scanContents(ctx context.Context, q search, b campaign.Batch, start int, found *campaign.Found) (next int, err error) {
+func (s *Service) scanContents(ctx context.Context, q scanRequest, b campaign.Batch, start int, found *search.Page) (next int, err error) {
 	messages, err := s.whole(ctx, b)
 	if err != nil {
 		return start, err
@@ -280,7 +281,7 @@ func (s *Service) scanContents(ctx context.Context, q search, b campaign.Batch, 
 		if len(found.Messages) == q.limit {
 			return i, nil
 		}
-		found.Messages = append(found.Messages, campaign.FoundMessage{Message: messages[i], Batch: b, Index: i, Latest: latest[i]})
+		found.Messages = append(found.Messages, search.Message{Message: messages[i], Batch: b, Index: i, Latest: latest[i]})
 	}
 	return b.Accepted, nil
 }
@@ -292,7 +293,7 @@ func statusOf(c campaign.Change) string {
 	return string(c.Outcome)
 }
 
-func newMessageAnswer(m campaign.FoundMessage) messageAnswer {
+func newMessageAnswer(m search.Message) messageAnswer {
 	a := messageAnswer{
 		MessageID: m.Batch.Key.MessageID(m.Index), BatchID: m.Batch.BatchID, Batch: m.Batch.Name, UID: m.UID, Phone: m.Phone,
 		Status: statusOf(m.Latest), UpdatedAt: instant(m.Latest.At), Erased: m.Erased(),

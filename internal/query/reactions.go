@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/query/search"
 )
 
 // matcher returns whether a message of the batch, with its latest change, has the searched
 // status and reaction.
-func (s *Service) matcher(ctx context.Context, q search, b campaign.Batch) (func(index int, latest campaign.Change) bool, error) {
+func (s *Service) matcher(ctx context.Context, q scanRequest, b campaign.Batch) (func(index int, latest campaign.Change) bool, error) {
 	tapped := map[int]bool{}
-	if q.reaction == campaign.ReactionTapped {
+	if q.reaction == search.ReactionTapped {
 		var err error
 		if tapped, err = s.tapped(ctx, b); err != nil {
 			return nil, err
@@ -22,9 +23,9 @@ func (s *Service) matcher(ctx context.Context, q search, b campaign.Batch) (func
 			return false
 		}
 		switch q.reaction {
-		case campaign.ReactionTapped:
+		case search.ReactionTapped:
 			return tapped[index]
-		case campaign.ReactionOptedOut:
+		case search.ReactionOptedOut:
 			return latest.OptedOut()
 		}
 		return true
@@ -55,11 +56,11 @@ func (s *Service) tapped(ctx context.Context, b campaign.Batch) (map[int]bool, e
 }
 
 // mayReact reports whether a batch may contain a message with the searched reaction.
-func (q search) mayReact(b campaign.Progress) bool {
+func (q scanRequest) mayReact(b campaign.Progress) bool {
 	switch q.reaction {
-	case campaign.ReactionTapped:
+	case search.ReactionTapped:
 		return b.Head.Tapped+b.Head.Clicked > 0
-	case campaign.ReactionOptedOut:
+	case search.ReactionOptedOut:
 		return b.Head.OptedOut() > 0
 	}
 	return true

@@ -22,12 +22,14 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -53,7 +55,7 @@ type holder struct {
 }
 
 func (h *holder) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
-	return accesstoken.Claims{Tenant: h.tenant, ClientID: "rcs_1", Scope: campaign.ScopeDispatch}, h.unfit
+	return accesstoken.Claims{Tenant: h.tenant, ClientID: "rcs_1", Scope: account.ScopeDispatch}, h.unfit
 }
 
 // reader is a store that counts reads of whole campaigns.
@@ -127,7 +129,7 @@ func (d *service) acceptNumbers(ordinal int, name string, numbers []uint64, chan
 		change(&b)
 	}
 	d.must(d.blobs.Put(d.t.Context(), b.Payload, body, "application/octet-stream"))
-	d.must(d.store.Accept(d.t.Context(), campaign.AcceptCommand{
+	d.must(d.store.Accept(d.t.Context(), acceptance.Command{
 		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon, Submission: d.totals,
 	}, rand.Text()))
 	return b

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone/numberset"
 )
 
@@ -21,8 +22,8 @@ func (s *Service) OptedOutSince(ctx context.Context, id campaign.ID, since time.
 }
 
 // RepliesOfRecipients returns the replies of numbers in the campaign, in the same order.
-func (s *Service) RepliesOfRecipients(ctx context.Context, id campaign.ID, replies []campaign.Reply) ([]campaign.Reply, error) {
-	return ofRecipients(ctx, s.Store, id, replies, func(r campaign.Reply) string { return r.Phone })
+func (s *Service) RepliesOfRecipients(ctx context.Context, id campaign.ID, replies []reaction.Reply) ([]reaction.Reply, error) {
+	return ofRecipients(ctx, s.Store, id, replies, func(r reaction.Reply) string { return r.Phone })
 }
 
 // ofRecipients returns the items whose phone numbers are in the campaign, in the same order.

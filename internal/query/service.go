@@ -11,8 +11,10 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads campaigns and their ledger.
@@ -20,7 +22,7 @@ type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error)
-	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
+	PackedSets(ctx context.Context, id campaign.ID) ([]acceptance.PackedSet, error)
 	// Latest returns the last change of each message of a batch, by index. A message
 	// without changes has the zero Change.
 	Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error)
@@ -67,7 +69,7 @@ func (s *Service) open(r *http.Request, known httpapi.Parameters) (campaign.Camp
 
 // authorize authorizes a request and reads its query and the ID of its campaign.
 func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign.ID, httpapi.Query, error) {
-	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
+	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
 	if err != nil {
 		return campaign.ID{}, httpapi.Query{}, err
 	}

@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/query/search"
 )
 
 // addTaps adds the taps and the clicks of the messages. It reads the logs of each batch that
 // can have some.
-func (s *Service) addTaps(ctx context.Context, found []campaign.FoundMessage) error {
-	byBatch := map[campaign.BatchKey][]*campaign.FoundMessage{}
+func (s *Service) addTaps(ctx context.Context, found []search.Message) error {
+	byBatch := map[campaign.BatchKey][]*search.Message{}
 	for i := range found {
 		if m := &found[i]; len(m.Batch.TapKey) > 0 {
 			byBatch[m.Batch.Key] = append(byBatch[m.Batch.Key], m)
@@ -25,7 +26,7 @@ func (s *Service) addTaps(ctx context.Context, found []campaign.FoundMessage) er
 }
 
 // addTapsOf adds the taps and the clicks of messages of one batch.
-func (s *Service) addTapsOf(ctx context.Context, b campaign.Batch, messages []*campaign.FoundMessage) error {
+func (s *Service) addTapsOf(ctx context.Context, b campaign.Batch, messages []*search.Message) error {
 	taps, err := s.Store.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
 	if err != nil {
 		return fmt.Errorf("read taps: %w", err)
@@ -50,10 +51,10 @@ func (s *Service) addTapsOf(ctx context.Context, b campaign.Batch, messages []*c
 }
 
 // tapsOf returns the entries of a message.
-func tapsOf(t campaign.Template, m *campaign.FoundMessage, log []campaign.Change) (all []campaign.FoundTap) {
+func tapsOf(t campaign.Template, m *search.Message, log []campaign.Change) (all []search.Tap) {
 	for _, c := range log {
 		if c.Index == m.Index {
-			all = append(all, campaign.FoundTap{At: c.At, TappedSuggestion: t.Tapped(c.Suggestion, m.Message)})
+			all = append(all, search.Tap{At: c.At, TappedSuggestion: t.Tapped(c.Suggestion, m.Message)})
 		}
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 // The request body of phones.agentMessages.create, as the provider's reference documents it.
@@ -68,7 +69,7 @@ var traffics = map[campaign.Traffic]string{
 
 // encode returns the request body that sends the message. It always sets a ttl:
 // campaign.MessageTTL if the message has none.
-func encode(m campaign.OutgoingMessage) ([]byte, error) {
+func encode(m outgoing.Message) ([]byte, error) {
 	return json.Marshal(agentMessage{
 		ContentMessage:     contentOf(m.Content, &postbacks{of: m.Postback}),
 		MessageTrafficType: traffics[m.Traffic],
@@ -130,7 +131,7 @@ func name(size string) string {
 // seconds formats a duration as the provider does: "3.5s".
 func seconds(d time.Duration) string {
 	if d <= 0 {
-		d = campaign.MessageTTL
+		d = outgoing.MessageTTL
 	}
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 }

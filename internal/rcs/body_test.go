@@ -18,6 +18,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -79,7 +80,7 @@ func TestSend_Golden(t *testing.T) {
 			id := fmt.Sprintf("6f0c9f0e-1b2c-4d3e-8f40-%012d", n)
 			t.Run(form+"-"+kind, func(t *testing.T) {
 				t.Parallel()
-				got := bodyOf(t, campaign.OutgoingMessage{ID: id, Phone: phone, Content: build(s), Traffic: campaign.Transaction, TTL: time.Hour})
+				got := bodyOf(t, outgoing.Message{ID: id, Phone: phone, Content: build(s), Traffic: campaign.Transaction, TTL: time.Hour})
 				compareGolden(t, filepath.Join("testdata", "bodies", form+"-"+kind+".json"), got)
 			})
 		}
@@ -90,7 +91,7 @@ func TestSend_Golden(t *testing.T) {
 // of the cards.
 func TestSend_Postbacks(t *testing.T) {
 	t.Parallel()
-	message := campaign.OutgoingMessage{
+	message := outgoing.Message{
 		ID: "6f0c9f0e-1b2c-4d3e-8f40-100000000000", Phone: phone, Content: forms["carousel"](suggestions["dial"]), TTL: time.Hour,
 		Postback: func(n int) string { return fmt.Sprint("postback ", n) },
 	}
@@ -98,7 +99,7 @@ func TestSend_Postbacks(t *testing.T) {
 }
 
 // bodyOf sends a message and returns the indented body that the provider accepted.
-func bodyOf(t *testing.T, m campaign.OutgoingMessage) []byte {
+func bodyOf(t *testing.T, m outgoing.Message) []byte {
 	t.Helper()
 	p := newProvider(t)
 	var body bytes.Buffer

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 // Client sends messages for any number of agents. It is safe for concurrent use and
@@ -29,7 +30,7 @@ type Client struct {
 // Send sends one message. It returns nil if the provider has accepted the message, in
 // this call or an earlier one with the same ID. Any other error is a *campaign.Failure
 // (by errors.As); its text contains neither number nor content and may be logged.
-func (c *Client) Send(ctx context.Context, agent campaign.Agent, d campaign.OutgoingMessage) error {
+func (c *Client) Send(ctx context.Context, agent campaign.Agent, d outgoing.Message) error {
 	body, err := encode(d)
 	if err != nil {
 		return fmt.Errorf("%w: %w", unencodable(), err)

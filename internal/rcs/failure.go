@@ -6,14 +6,15 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 // verdict is the result of a status for its message.
 type verdict struct {
 	code string
-	kind campaign.FailureKind
+	kind outgoing.FailureKind
 }
 
 // verdicts maps the provider's statuses. A failure is permanent if the provider refused
@@ -21,25 +22,25 @@ type verdict struct {
 // with the agent's key are transient.
 var verdicts = map[int]verdict{
 	// The device lacks a feature, or the text is too long.
-	http.StatusBadRequest: {campaign.CodeUnsupported, campaign.Permanent},
+	http.StatusBadRequest: {campaign.CodeUnsupported, outgoing.Permanent},
 	// The service account's key is invalid or revoked, even with a new token.
-	http.StatusUnauthorized: {"unauthenticated", campaign.Transient},
+	http.StatusUnauthorized: {"unauthenticated", outgoing.Transient},
 	// The agent is not launched and the number is not a tester's.
-	http.StatusForbidden: {campaign.CodeAgentNotLaunched, campaign.Permanent},
+	http.StatusForbidden: {campaign.CodeAgentNotLaunched, outgoing.Permanent},
 	// The number has no RCS, or its network has not launched the agent.
-	http.StatusNotFound:              {campaign.CodeUnreachable, campaign.Permanent},
-	http.StatusRequestTimeout:        {"unavailable", campaign.Transient},
-	http.StatusConflict:              {"unavailable", campaign.Transient},
-	http.StatusRequestEntityTooLarge: {campaign.CodeUnsupported, campaign.Permanent},
-	http.StatusTooManyRequests:       {"throttled", campaign.Throttled},
+	http.StatusNotFound:              {campaign.CodeUnreachable, outgoing.Permanent},
+	http.StatusRequestTimeout:        {"unavailable", outgoing.Transient},
+	http.StatusConflict:              {"unavailable", outgoing.Transient},
+	http.StatusRequestEntityTooLarge: {campaign.CodeUnsupported, outgoing.Permanent},
+	http.StatusTooManyRequests:       {"throttled", outgoing.Throttled},
 }
 
 // Statuses without an entry: 5xx is a provider error, another 4xx a refused request,
 // and a 3xx an answer from another server.
 var (
-	serverTrouble = verdict{"unavailable", campaign.Transient}
-	refused       = verdict{campaign.CodeRejected, campaign.Permanent}
-	unexpected    = verdict{"unexpected_answer", campaign.Transient}
+	serverTrouble = verdict{"unavailable", outgoing.Transient}
+	refused       = verdict{campaign.CodeRejected, outgoing.Permanent}
+	unexpected    = verdict{"unexpected_answer", outgoing.Transient}
 )
 
 // errTokenRefused marks a failure that a new token may resolve.
@@ -52,7 +53,7 @@ func classify(answer *http.Response, now time.Time) error {
 		return nil
 	}
 	v := verdictOf(answer.StatusCode)
-	failure := &campaign.Failure{
+	failure := &outgoing.Failure{
 		Kind:       v.kind,
 		Code:       v.code,
 		RetryAfter: retry.After(answer.Header.Get("Retry-After"), now),
@@ -79,13 +80,13 @@ func verdictOf(status int) verdict {
 // noAnswer is the failure of an interrupted call. The provider may have the message,
 // and ignores a repetition.
 func noAnswer() error {
-	return &campaign.Failure{Kind: campaign.Transient, Code: campaign.CodeNoAnswer}
+	return &outgoing.Failure{Kind: outgoing.Transient, Code: campaign.CodeNoAnswer}
 }
 
 // unencodable is the failure of a message that cannot be encoded as a request.
 func unencodable() error {
-	return &campaign.Failure{Kind: campaign.Permanent, Code: campaign.CodeUnsupported}
+	return &outgoing.Failure{Kind: outgoing.Permanent, Code: campaign.CodeUnsupported}
 }
 
 // noToken is the failure of a call without a token.
-func noToken() error { return &campaign.Failure{Kind: campaign.Transient, Code: "unauthenticated"} }
+func noToken() error { return &outgoing.Failure{Kind: outgoing.Transient, Code: "unauthenticated"} }

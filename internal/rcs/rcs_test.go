@@ -21,6 +21,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/rcs"
+	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/localstack/sim"
 )
 
@@ -32,8 +33,8 @@ const (
 
 var agent = campaign.Agent{ID: "loja_agent", KeyParameter: "/agents/loja_agent"}
 
-func delivery() campaign.OutgoingMessage {
-	return campaign.OutgoingMessage{ID: messageID, Phone: phone, Content: content.Content{Text: text}, TTL: time.Hour}
+func delivery() outgoing.Message {
+	return outgoing.Message{ID: messageID, Phone: phone, Content: content.Content{Text: text}, TTL: time.Hour}
 }
 
 // keysFunc implements rcs.Keys.
@@ -111,7 +112,7 @@ func (p *provider) accepted(t *testing.T) []sim.Message {
 
 // failureOf returns the failure of an error, or nil. It fails the test if the error's
 // text contains personal data.
-func failureOf(t *testing.T, err error) *campaign.Failure {
+func failureOf(t *testing.T, err error) *outgoing.Failure {
 	t.Helper()
 	if err == nil {
 		return nil
@@ -119,7 +120,7 @@ func failureOf(t *testing.T, err error) *campaign.Failure {
 	if strings.Contains(err.Error(), phone[1:]) || strings.Contains(err.Error(), text) {
 		t.Errorf("the error contains personal data: %v", err)
 	}
-	var failure *campaign.Failure
+	var failure *outgoing.Failure
 	if !errors.As(err, &failure) {
 		t.Fatalf("got %v, want a *campaign.Failure", err)
 	}
@@ -128,32 +129,32 @@ func failureOf(t *testing.T, err error) *campaign.Failure {
 
 func TestSend_Retries(t *testing.T) {
 	t.Parallel()
-	permanent := func(code string) *campaign.Failure {
-		return &campaign.Failure{Kind: campaign.Permanent, Code: code}
+	permanent := func(code string) *outgoing.Failure {
+		return &outgoing.Failure{Kind: outgoing.Permanent, Code: code}
 	}
-	throttled := &campaign.Failure{Kind: campaign.Throttled, Code: "throttled", RetryAfter: time.Second}
+	throttled := &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled", RetryAfter: time.Second}
 	taken := func(attempts int) []sim.Message {
 		return []sim.Message{{MessageID: messageID, Phone: phone, Text: text, Attempts: attempts}}
 	}
 	tests := []struct {
 		fate string
-		want []*campaign.Failure // of each attempt
+		want []*outgoing.Failure // of each attempt
 		sent []sim.Message
 	}{
-		{"delivered", []*campaign.Failure{nil}, taken(1)},
-		{"delivered", []*campaign.Failure{nil, nil}, taken(2)},
-		{"unreachable", []*campaign.Failure{permanent("unreachable")}, []sim.Message{}},
-		{"unsupported", []*campaign.Failure{permanent("unsupported")}, []sim.Message{}},
-		{"forbidden", []*campaign.Failure{permanent("agent_not_launched")}, []sim.Message{}},
-		{"throttled", []*campaign.Failure{throttled, throttled, nil}, taken(3)},
-		{"unavailable", []*campaign.Failure{{Code: "unavailable"}, nil}, taken(2)},
+		{"delivered", []*outgoing.Failure{nil}, taken(1)},
+		{"delivered", []*outgoing.Failure{nil, nil}, taken(2)},
+		{"unreachable", []*outgoing.Failure{permanent("unreachable")}, []sim.Message{}},
+		{"unsupported", []*outgoing.Failure{permanent("unsupported")}, []sim.Message{}},
+		{"forbidden", []*outgoing.Failure{permanent("agent_not_launched")}, []sim.Message{}},
+		{"throttled", []*outgoing.Failure{throttled, throttled, nil}, taken(3)},
+		{"unavailable", []*outgoing.Failure{{Code: "unavailable"}, nil}, taken(2)},
 	}
 	for _, test := range tests {
 		t.Run(test.fate, func(t *testing.T) {
 			t.Parallel()
 			p := newProvider(t)
 			p.control(t, "PUT", "/_sim/fates", `{"`+phone+`":"`+test.fate+`"}`)
-			var got []*campaign.Failure
+			var got []*outgoing.Failure
 			for range test.want {
 				got = append(got, failureOf(t, p.client.Send(t.Context(), agent, delivery())))
 			}
@@ -175,7 +176,7 @@ func TestSend_AnswerLost(t *testing.T) {
 	p.control(t, "PUT", "/_sim/fates", `{"`+phone+`":"answer_lost"}`)
 
 	got := failureOf(t, p.client.Send(t.Context(), agent, delivery()))
-	if diff := cmp.Diff(&campaign.Failure{Code: "no_answer"}, got); diff != "" {
+	if diff := cmp.Diff(&outgoing.Failure{Code: "no_answer"}, got); diff != "" {
 		t.Errorf("failure (-want +got):\n%s", diff)
 	}
 	if err := p.client.Send(t.Context(), agent, delivery()); err != nil {
@@ -190,7 +191,7 @@ func TestSend_AnswerLost(t *testing.T) {
 func TestSend_SlowProvider(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
-	if err := p.client.Send(t.Context(), agent, campaign.OutgoingMessage{
+	if err := p.client.Send(t.Context(), agent, outgoing.Message{
 		ID: "6f0c9f0e-1b2c-4d3e-8f40-000000000002", Phone: "+5511987650000", Content: content.Content{Text: "x"},
 	}); err != nil {
 		t.Fatalf("first send: %v", err)
@@ -201,7 +202,7 @@ func TestSend_SlowProvider(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	err := p.client.Send(ctx, agent, delivery())
-	if diff := cmp.Diff(&campaign.Failure{Code: "no_answer"}, failureOf(t, err)); diff != "" {
+	if diff := cmp.Diff(&outgoing.Failure{Code: "no_answer"}, failureOf(t, err)); diff != "" {
 		t.Errorf("failure (-want +got):\n%s", diff)
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
@@ -223,7 +224,7 @@ func TestSend_NoProvider(t *testing.T) {
 	closed.Close()
 	p.client.URL = closed.URL
 	got := failureOf(t, p.client.Send(t.Context(), agent, delivery()))
-	if diff := cmp.Diff(&campaign.Failure{Code: "no_answer"}, got); diff != "" {
+	if diff := cmp.Diff(&outgoing.Failure{Code: "no_answer"}, got); diff != "" {
 		t.Errorf("failure (-want +got):\n%s", diff)
 	}
 }
@@ -235,27 +236,27 @@ func TestSend_Statuses(t *testing.T) {
 		name       string
 		status     int
 		retryAfter string
-		want       *campaign.Failure
+		want       *outgoing.Failure
 	}{
 		{"created", 201, "", nil},
-		{"redirect", 302, "", &campaign.Failure{Code: "unexpected_answer"}},
-		{"bad request", 400, "", &campaign.Failure{Kind: campaign.Permanent, Code: "unsupported"}},
-		{"unauthorized", 401, "", &campaign.Failure{Code: "unauthenticated"}},
-		{"forbidden", 403, "", &campaign.Failure{Kind: campaign.Permanent, Code: "agent_not_launched"}},
-		{"not found", 404, "", &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}},
-		{"method not allowed", 405, "", &campaign.Failure{Kind: campaign.Permanent, Code: "rejected"}},
-		{"request timeout", 408, "", &campaign.Failure{Code: "unavailable"}},
-		{"conflict", 409, "", &campaign.Failure{Code: "unavailable"}},
-		{"too large", 413, "", &campaign.Failure{Kind: campaign.Permanent, Code: "unsupported"}},
-		{"throttled", 429, "", &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}},
-		{"throttled for a time", 429, "30", &campaign.Failure{Kind: campaign.Throttled, Code: "throttled", RetryAfter: 30 * time.Second}},
-		{"throttled until", 429, "Sun, 01 Mar 2026 12:02:00 GMT", &campaign.Failure{Kind: campaign.Throttled, Code: "throttled", RetryAfter: 2 * time.Minute}},
-		{"throttled until the past", 429, "Sun, 01 Mar 2026 11:00:00 GMT", &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}},
-		{"throttled for ever", 429, "4294967295", &campaign.Failure{Kind: campaign.Throttled, Code: "throttled", RetryAfter: 24 * time.Hour}},
-		{"throttled for nonsense", 429, "-5", &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}},
-		{"internal error", 500, "", &campaign.Failure{Code: "unavailable"}},
-		{"bad gateway", 502, "", &campaign.Failure{Code: "unavailable"}},
-		{"unavailable for a time", 503, "7", &campaign.Failure{Code: "unavailable", RetryAfter: 7 * time.Second}},
+		{"redirect", 302, "", &outgoing.Failure{Code: "unexpected_answer"}},
+		{"bad request", 400, "", &outgoing.Failure{Kind: outgoing.Permanent, Code: "unsupported"}},
+		{"unauthorized", 401, "", &outgoing.Failure{Code: "unauthenticated"}},
+		{"forbidden", 403, "", &outgoing.Failure{Kind: outgoing.Permanent, Code: "agent_not_launched"}},
+		{"not found", 404, "", &outgoing.Failure{Kind: outgoing.Permanent, Code: "unreachable"}},
+		{"method not allowed", 405, "", &outgoing.Failure{Kind: outgoing.Permanent, Code: "rejected"}},
+		{"request timeout", 408, "", &outgoing.Failure{Code: "unavailable"}},
+		{"conflict", 409, "", &outgoing.Failure{Code: "unavailable"}},
+		{"too large", 413, "", &outgoing.Failure{Kind: outgoing.Permanent, Code: "unsupported"}},
+		{"throttled", 429, "", &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled"}},
+		{"throttled for a time", 429, "30", &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled", RetryAfter: 30 * time.Second}},
+		{"throttled until", 429, "Sun, 01 Mar 2026 12:02:00 GMT", &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled", RetryAfter: 2 * time.Minute}},
+		{"throttled until the past", 429, "Sun, 01 Mar 2026 11:00:00 GMT", &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled"}},
+		{"throttled for ever", 429, "4294967295", &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled", RetryAfter: 24 * time.Hour}},
+		{"throttled for nonsense", 429, "-5", &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled"}},
+		{"internal error", 500, "", &outgoing.Failure{Code: "unavailable"}},
+		{"bad gateway", 502, "", &outgoing.Failure{Code: "unavailable"}},
+		{"unavailable for a time", 503, "7", &outgoing.Failure{Code: "unavailable", RetryAfter: 7 * time.Second}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -293,7 +294,7 @@ func TestSend_PermanentCodes(t *testing.T) {
 	for status := 300; status < 600; status++ {
 		answer.Store(int64(status))
 		failure := failureOf(t, p.client.Send(t.Context(), agent, delivery()))
-		if failure == nil || failure.Kind != campaign.Permanent {
+		if failure == nil || failure.Kind != outgoing.Permanent {
 			continue
 		}
 		permanent++
@@ -313,22 +314,22 @@ func TestSend_Bodies(t *testing.T) {
 	}
 	tests := []struct {
 		name     string
-		delivery campaign.OutgoingMessage
+		delivery outgoing.Message
 		want     string
 	}{
 		{
 			"text",
-			campaign.OutgoingMessage{Content: content.Content{Text: "Olá"}, TTL: 3500 * time.Millisecond},
+			outgoing.Message{Content: content.Content{Text: "Olá"}, TTL: 3500 * time.Millisecond},
 			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"PROMOTION","ttl":"3.5s"}`,
 		},
 		{
 			"no ttl of its own",
-			campaign.OutgoingMessage{Content: content.Content{Text: "Olá"}},
+			outgoing.Message{Content: content.Content{Text: "Olá"}},
 			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"PROMOTION","ttl":"86400s"}`,
 		},
 		{
 			"card",
-			campaign.OutgoingMessage{Content: content.Content{Card: card}, TTL: 48 * time.Hour},
+			outgoing.Message{Content: content.Content{Card: card}, TTL: 48 * time.Hour},
 			`{"contentMessage":{"richCard":{"standaloneCard":{"cardOrientation":"VERTICAL","cardContent":{
 				"title":"Oferta","description":"Só <hoje>",
 				"media":{"height":"MEDIUM","contentInfo":{"fileUrl":"https://example.com/a.png"}},
@@ -380,7 +381,7 @@ func TestSend_ProviderAccepts(t *testing.T) {
 	long := delivery()
 	long.Content.Text = strings.Repeat("ã", 3073)
 	got := failureOf(t, p.client.Send(t.Context(), agent, long))
-	if diff := cmp.Diff(&campaign.Failure{Kind: campaign.Permanent, Code: "unsupported"}, got); diff != "" {
+	if diff := cmp.Diff(&outgoing.Failure{Kind: outgoing.Permanent, Code: "unsupported"}, got); diff != "" {
 		t.Errorf("failure of a long text (-want +got):\n%s", diff)
 	}
 }

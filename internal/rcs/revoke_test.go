@@ -3,16 +3,16 @@ package rcs_test
 import (
 	"testing"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 func TestRevoke(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
-	revoke := func() *campaign.Failure {
+	revoke := func() *outgoing.Failure {
 		return failureOf(t, p.client.Revoke(t.Context(), agent, messageID, phone))
 	}
-	if f := revoke(); f == nil || f.Kind != campaign.Permanent {
+	if f := revoke(); f == nil || f.Kind != outgoing.Permanent {
 		t.Errorf("an unknown message: %+v, want a permanent failure", f)
 	}
 	if err := p.client.Send(t.Context(), agent, delivery()); err != nil {
@@ -29,7 +29,7 @@ func TestRevoke(t *testing.T) {
 	}
 	p.restart()
 	before := p.tokens.Load()
-	if f := revoke(); f == nil || f.Kind != campaign.Permanent || p.tokens.Load() != before+1 {
+	if f := revoke(); f == nil || f.Kind != outgoing.Permanent || p.tokens.Load() != before+1 {
 		t.Errorf("with a token that is refused: %+v after %d more tokens, want the answer to a fresh one", f, p.tokens.Load()-before)
 	}
 }

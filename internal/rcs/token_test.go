@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 func TestToken_Cached(t *testing.T) {
@@ -96,7 +96,7 @@ func TestToken_KeyErrors(t *testing.T) {
 	for _, test := range tests {
 		p.client.Keys = test.keys
 		got := failureOf(t, p.client.Send(t.Context(), agent, delivery()))
-		if diff := cmp.Diff(&campaign.Failure{Code: "unauthenticated"}, got); diff != "" {
+		if diff := cmp.Diff(&outgoing.Failure{Code: "unauthenticated"}, got); diff != "" {
 			t.Errorf("%s: failure (-want +got):\n%s", test.name, diff)
 		}
 	}
@@ -115,7 +115,7 @@ func TestToken_KeyOfAgent(t *testing.T) {
 		return p.sim.Load().KeyDocument("another_agent")
 	})
 	got := failureOf(t, p.client.Send(t.Context(), agent, delivery()))
-	if diff := cmp.Diff(&campaign.Failure{Kind: campaign.Permanent, Code: "agent_not_launched"}, got); diff != "" {
+	if diff := cmp.Diff(&outgoing.Failure{Kind: outgoing.Permanent, Code: "agent_not_launched"}, got); diff != "" {
 		t.Errorf("failure (-want +got):\n%s", diff)
 	}
 	if asked != agent.KeyParameter {
@@ -139,7 +139,7 @@ func TestToken_WaitCancelled(t *testing.T) {
 	}()
 	err := p.client.Send(ctx, agent, delivery())
 	close(release)
-	if diff := cmp.Diff(&campaign.Failure{Code: "unauthenticated"}, failureOf(t, err)); diff != "" {
+	if diff := cmp.Diff(&outgoing.Failure{Code: "unauthenticated"}, failureOf(t, err)); diff != "" {
 		t.Errorf("failure (-want +got):\n%s", diff)
 	}
 	if !errors.Is(err, context.Canceled) {

@@ -17,6 +17,8 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/send"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/pace"
 )
 
 const (
@@ -32,18 +34,18 @@ type agentSimulation struct {
 	random    *rand.Rand
 	payloads  map[int]frames // by messages
 	rate      int
-	rateLimit campaign.RateLimit
+	rateLimit pace.RateLimit
 	batches   map[campaign.BatchRef]*simBatch
 	byKey     map[campaign.BatchKey]*simBatch
 	queue     []waitingTask
 	busy      int
 	sends     []delivery
-	open      int                          // messages without an outcome
-	lose      func(campaign.SendTask) bool // selects the requeued tasks that are lost
-	writes    int                          // of the rate limit
-	lost      int                          // conflicts
+	open      int                      // messages without an outcome
+	lose      func(pace.SendTask) bool // selects the requeued tasks that are lost
+	writes    int                      // of the rate limit
+	lost      int                      // conflicts
 	requeues  int
-	checks    int // MoveCheck calls
+	checks    int // PostponeCheck calls
 	tickets   map[string]map[int64]bool
 	billed    time.Duration // of all calls
 }
@@ -59,7 +61,7 @@ type frames struct {
 }
 
 type waitingTask struct {
-	task    campaign.SendTask
+	task    pace.SendTask
 	visible time.Time
 }
 
@@ -95,7 +97,7 @@ func (o *agentSimulation) dispatch(campaignID string, messages int) {
 		b := o.accept(campaignID, min(messages, perBatch))
 		messages -= b.Accepted
 		for f := range b.Frames() {
-			o.put(campaign.SendTask{BatchRef: b.BatchRef, Frame: f}, 0)
+			o.put(pace.SendTask{BatchRef: b.BatchRef, Frame: f}, 0)
 		}
 	}
 }
@@ -117,7 +119,7 @@ func (o *agentSimulation) accept(campaignID string, messages int) campaign.Batch
 }
 
 // put makes a task visible as late as SQS and its poller can.
-func (o *agentSimulation) put(task campaign.SendTask, delay time.Duration) {
+func (o *agentSimulation) put(task pace.SendTask, delay time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.lose != nil && len(task.Only) > 0 && o.lose(task) {
@@ -172,14 +174,14 @@ func (o *agentSimulation) left() int {
 }
 
 // take returns the tasks of one receive: the oldest visible ones.
-func (o *agentSimulation) take() []campaign.SendTask {
+func (o *agentSimulation) take() []pace.SendTask {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.busy == functions {
 		return nil
 	}
 	now := time.Now()
-	var tasks []campaign.SendTask
+	var tasks []pace.SendTask
 	o.queue = slices.DeleteFunc(o.queue, func(w waitingTask) bool {
 		if len(tasks) == perCall || w.visible.After(now) {
 			return false
@@ -205,7 +207,7 @@ func (o *agentSimulation) LedgerHead(_ context.Context, key campaign.BatchKey) (
 	return ledger.Head{States: slices.Clone(o.byKey[key].states)}, nil
 }
 
-func (o *agentSimulation) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {
+func (o *agentSimulation) PostponeCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.checks++
@@ -221,24 +223,24 @@ func (o *agentSimulation) Of(context.Context, string) (func(phone string) bool, 
 	return func(string) bool { return false }, nil
 }
 
-func (o *agentSimulation) Channel(context.Context, string, string) (campaign.Channel, error) {
+func (o *agentSimulation) Route(context.Context, string, string) (pace.Route, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return campaign.Channel{Agent: campaign.Agent{ID: "a", Rate: o.rate}, RateLimit: o.rateLimit}, nil
+	return pace.Route{Agent: campaign.Agent{ID: "a", Rate: o.rate}, RateLimit: o.rateLimit}, nil
 }
 
 func (o *agentSimulation) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
 	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: "Olá"}}, nil
 }
 
-func (o *agentSimulation) RateLimit(context.Context, string) (campaign.RateLimit, error) {
+func (o *agentSimulation) RateLimit(context.Context, string) (pace.RateLimit, error) {
 	time.Sleep(3 * time.Millisecond)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.rateLimit, nil
 }
 
-func (o *agentSimulation) SwapRateLimit(_ context.Context, _ string, old, rateLimit campaign.RateLimit) (bool, error) {
+func (o *agentSimulation) SwapRateLimit(_ context.Context, _ string, old, rateLimit pace.RateLimit) (bool, error) {
 	time.Sleep(5 * time.Millisecond)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -277,7 +279,7 @@ func (o *agentSimulation) Record(_ context.Context, b campaign.Batch, changes []
 }
 
 func (o *agentSimulation) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
-	var task campaign.SendTask
+	var task pace.SendTask
 	if err := json.Unmarshal(body, &task); err != nil {
 		return err
 	}
@@ -290,8 +292,8 @@ func (o *agentSimulation) Send(_ context.Context, _ string, body []byte, delay t
 }
 
 // note counts the tickets of a frame: each one is a write.
-func (o *agentSimulation) note(task campaign.SendTask) {
-	if task.Ticket == (campaign.Ticket{}) {
+func (o *agentSimulation) note(task pace.SendTask) {
+	if task.Ticket == (pace.Ticket{}) {
 		return
 	}
 	name := fmt.Sprint(task.BatchID, "/", task.Frame)
@@ -303,7 +305,7 @@ func (o *agentSimulation) note(task campaign.SendTask) {
 
 type agentSimulationProvider struct{ o *agentSimulation }
 
-func (p agentSimulationProvider) Send(_ context.Context, _ campaign.Agent, d campaign.OutgoingMessage) error {
+func (p agentSimulationProvider) Send(_ context.Context, _ campaign.Agent, d outgoing.Message) error {
 	o := p.o
 	id := o.campaignOf(d.ID)
 	o.mu.Lock()
@@ -340,7 +342,7 @@ type figures struct {
 	messages, busiestSecond int
 	share, worstMinute      float64 // of the agent's rate
 	writes, races, requeues float64 // per frame; lost conflicts cost a write too
-	mostTickets, checks     int     // of one frame; MoveCheck calls
+	mostTickets, checks     int     // of one frame; PostponeCheck calls
 	billed                  float64 // seconds of function time per frame
 	took                    time.Duration
 }

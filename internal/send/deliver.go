@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 const (
@@ -114,19 +116,19 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 		j.setOutcome(campaign.OutcomeFailed, code, now)
 		return
 	}
-	if link := r.batch.Links(s.LinkURL, j.index); link != nil && r.batch.CountsClicks {
+	if link := reaction.Links(r.batch, s.LinkURL, j.index); link != nil && r.batch.CountsClicks {
 		rendered = rendered.WithLinks(link)
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptFor)
 	defer cancel()
-	err := s.Provider.Send(ctx, r.channel.Agent, campaign.OutgoingMessage{
+	err := s.Provider.Send(ctx, r.route.Agent, outgoing.Message{
 		ID:      r.batch.Key.MessageID(j.index),
 		Phone:   j.message.Phone,
 		Content: rendered,
 		Traffic: r.template.Traffic,
 		TTL:     r.ttl(now),
 
-		Postback: r.batch.Postbacks(j.index, j.message.Phone),
+		Postback: reaction.Postbacks(r.batch, j.index, j.message.Phone),
 	})
 	r.classify(ctx, j, err, s.Now())
 	if j.hasOutcome() {
@@ -141,15 +143,15 @@ func (r *run) classify(ctx context.Context, j *job, err error, now time.Time) {
 		j.setOutcome(campaign.OutcomeSent, "", now)
 		return
 	}
-	failure := &campaign.Failure{Kind: campaign.Transient, Code: campaign.CodeNoAnswer}
+	failure := &outgoing.Failure{Kind: outgoing.Transient, Code: campaign.CodeNoAnswer}
 	_ = errors.As(err, &failure)
 	switch failure.Kind {
-	case campaign.Permanent:
+	case outgoing.Permanent:
 		j.setOutcome(campaign.OutcomeFailed, failure.Code, now)
 		return
-	case campaign.Throttled:
+	case outgoing.Throttled:
 		r.throttled.Add(1)
-	case campaign.Transient:
+	case outgoing.Transient:
 		r.trouble.Do(func() {
 			slog.WarnContext(ctx, "send failed; message is retried", "batch_id", r.batch.BatchID, "error", err)
 		})

@@ -11,13 +11,15 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/pace"
 )
 
-func unavailable() error { return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"} }
+func unavailable() error { return &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"} }
 
 // failing is a provider that accepts nothing, optionally until a time.
-func failing(err func() error, until time.Time) func(campaign.OutgoingMessage, int) error {
-	return func(campaign.OutgoingMessage, int) error {
+func failing(err func() error, until time.Time) func(outgoing.Message, int) error {
+	return func(outgoing.Message, int) error {
 		if until.IsZero() || time.Now().Before(until) {
 			return err()
 		}
@@ -87,14 +89,14 @@ func TestSender_SuccessResetsFailing(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]error{
 		"sent ":              nil,
-		"failed unreachable": &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"},
+		"failed unreachable": &outgoing.Failure{Kind: outgoing.Permanent, Code: "unreachable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newSenderFixture(3)
 				success := time.Now().Add(71 * time.Hour)
-				g.provider = func(d campaign.OutgoingMessage, _ int) error {
+				g.provider = func(d outgoing.Message, _ int) error {
 					if d.Phone == "+5511900000001" && time.Now().After(success) {
 						return answer
 					}
@@ -135,10 +137,10 @@ func TestSender_PausedWhileFailing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newSenderFixture(103)
 				g.batch.Failing = campaign.Failing{For: before, At: time.Now()}
-				g.channel.Pause = "agent"
+				g.route.Pause = "agent"
 				g.sweepFor(t, 96*time.Hour)
 				g.checkEnds(t, map[string]int{})
-				g.channel.Pause = ""
+				g.route.Pause = ""
 				if before < campaign.MaxFailing {
 					g.provider = failing(unavailable, time.Now().Add(time.Hour))
 				}
@@ -155,12 +157,12 @@ func TestSender_FailingWhileRateLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(103)
-		g.channel.Agent.Rate = 50
+		g.route.Agent.Rate = 50
 		others := func() {
-			g.rateLimit = campaign.RateLimit{Every: 20 * time.Millisecond, Next: time.Now().Add(20_000_000 / 50 * time.Second)}
+			g.rateLimit = pace.RateLimit{Every: 20 * time.Millisecond, Next: time.Now().Add(20_000_000 / 50 * time.Second)}
 		}
 		attempts := 0
-		g.provider = func(campaign.OutgoingMessage, int) error {
+		g.provider = func(outgoing.Message, int) error {
 			if attempts++; attempts > 300 {
 				return nil
 			}
@@ -183,7 +185,7 @@ func TestSender_SuccessInConcurrentRun(t *testing.T) {
 		g := newSenderFixture(200)
 		g.batch.Failing = campaign.Failing{For: campaign.MaxFailing, At: time.Now().Add(-10 * time.Minute)}
 		g.latency = time.Second
-		g.provider = func(d campaign.OutgoingMessage, _ int) error {
+		g.provider = func(d outgoing.Message, _ int) error {
 			if d.Phone < "+5511900000100" {
 				return nil
 			}
@@ -194,7 +196,7 @@ func TestSender_SuccessInConcurrentRun(t *testing.T) {
 		var runs sync.WaitGroup
 		for frame, s := range []*send.Sender{slow, g.sender()} {
 			runs.Go(func() {
-				if errs := s.Handle(t.Context(), []campaign.SendTask{g.frame(frame)}); errors.Join(errs...) != nil {
+				if errs := s.Handle(t.Context(), []pace.SendTask{g.frame(frame)}); errors.Join(errs...) != nil {
 					t.Error(errs)
 				}
 			})

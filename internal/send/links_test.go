@@ -7,8 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 // Suggestions that count clicks get short links where the stack has an address for them and
@@ -39,7 +40,7 @@ func TestSender_Links(t *testing.T) {
 				}
 				g.batch.TapKey, g.batch.CountsClicks = test.key, test.counts
 				var urls []string
-				g.provider = func(d campaign.OutgoingMessage, _ int) error {
+				g.provider = func(d outgoing.Message, _ int) error {
 					for _, s := range d.Content.Suggestions {
 						urls = append(urls, s.URL)
 					}
@@ -54,7 +55,7 @@ func TestSender_Links(t *testing.T) {
 
 				want := []string{"", rendered, other}
 				if test.counted {
-					want[1] = "https://l.example/l/" + g.batch.LinkToken(0, 2)
+					want[1] = "https://l.example/l/" + reaction.LinkToken(g.batch, 0, 2)
 				}
 				if diff := cmp.Diff(want, urls); diff != "" {
 					t.Errorf("URLs (-want +got):\n%s", diff)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/send/pace"
 )
 
 const (
@@ -29,14 +29,14 @@ const (
 // takeReservations leases the frames' share of their agent's rate. Frames without a
 // reservation are requeued at once. Messages with a late reservation are requeued too.
 func (s *Sender) takeReservations(ctx context.Context, r *run) error {
-	if !r.channel.RateLimit.Paced(r.channel.Agent.Rate) {
+	if !r.route.RateLimit.Paced(r.route.Agent.Rate) {
 		return nil
 	}
 	now := s.Now()
 	var claiming []*frameRun
 	for _, f := range r.frameRuns {
-		if stale(f.task.Reservation, now, r.channel.RateLimit) {
-			f.task.Reservation = campaign.Reservation{}
+		if stale(f.task.Reservation, now, r.route.RateLimit) {
+			f.task.Reservation = pace.Reservation{}
 			if len(f.current) > 0 {
 				claiming = append(claiming, f)
 			}
@@ -80,7 +80,7 @@ func (s *Sender) assignSendTimes(ctx context.Context, r *run, f *frameRun, now t
 
 // stale reports whether a reservation is unusable: it is long over, or revoked by a rate
 // decrease.
-func stale(t campaign.Reservation, now time.Time, rateLimit campaign.RateLimit) bool {
+func stale(t pace.Reservation, now time.Time, rateLimit pace.RateLimit) bool {
 	return t.Start.Before(now.Add(-maxReservationDelay)) || t.Revoked(rateLimit)
 }
 
@@ -106,15 +106,15 @@ func (s *Sender) claim(ctx context.Context, r *run, frames []*frameRun) error {
 		return nil
 	}
 	slices.SortStableFunc(frames, byTicket)
-	agent := r.channel.Agent
-	grants := make([]campaign.Grant, len(frames))
-	rateLimit, err := s.changeRateLimit(ctx, agent.ID, func(rateLimit campaign.RateLimit) campaign.RateLimit {
+	agent := r.route.Agent
+	grants := make([]pace.Grant, len(frames))
+	rateLimit, err := s.changeRateLimit(ctx, agent.ID, func(rateLimit pace.RateLimit) pace.RateLimit {
 		for i, f := range frames {
 			if !rateLimit.Paced(agent.Rate) {
-				grants[i] = campaign.Grant{Reservation: campaign.Reservation{Start: s.Now()}}
+				grants[i] = pace.Grant{Reservation: pace.Reservation{Start: s.Now()}}
 				continue
 			}
-			grants[i], rateLimit = rateLimit.Claim(s.Now(), campaign.Claim{ID: r.batch.ID, Ticket: f.task.Ticket, Messages: len(f.current)}, agent.Rate)
+			grants[i], rateLimit = rateLimit.Claim(s.Now(), pace.Claim{ID: r.batch.ID, Ticket: f.task.Ticket, Messages: len(f.current)}, agent.Rate)
 		}
 		return rateLimit
 	})
@@ -130,7 +130,7 @@ func (s *Sender) claim(ctx context.Context, r *run, frames []*frameRun) error {
 
 // byTicket sorts frames by ticket position, frames without a ticket last.
 func byTicket(a, b *frameRun) int {
-	none := campaign.Ticket{}
+	none := pace.Ticket{}
 	if a.task.Ticket == none || b.task.Ticket == none {
 		return -cmp.Compare(a.task.Ticket.Position, b.task.Ticket.Position)
 	}
@@ -139,7 +139,7 @@ func byTicket(a, b *frameRun) int {
 
 // returnAfter returns the delay of a frame without a reservation: the wait less a margin,
 // which is larger if the wait can shrink. A late frame leaves a gap, an early one costs reads.
-func returnAfter(g campaign.Grant) time.Duration {
+func returnAfter(g pace.Grant) time.Duration {
 	margin, longest := g.Wait/8, maxDelay
 	if g.Shrinks {
 		margin, longest = g.Wait/2, maxShrinkingDelay
@@ -150,14 +150,14 @@ func returnAfter(g campaign.Grant) time.Duration {
 // changeRateLimit applies change to the agent's rate limit and returns the result.
 // Conflicts with other functions are retried with backoff. After rateLimitTries it returns
 // errContended.
-func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change func(campaign.RateLimit) campaign.RateLimit) (campaign.RateLimit, error) {
+func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change func(pace.RateLimit) pace.RateLimit) (pace.RateLimit, error) {
 	for try := range rateLimitTries {
 		if err := retry.Wait(ctx, try); err != nil {
-			return campaign.RateLimit{}, err
+			return pace.RateLimit{}, err
 		}
 		old, err := s.Store.RateLimit(ctx, agentID)
 		if err != nil {
-			return campaign.RateLimit{}, err
+			return pace.RateLimit{}, err
 		}
 		rateLimit := change(old)
 		if rateLimit == old {
@@ -165,11 +165,11 @@ func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change fun
 		}
 		swapped, err := s.Store.SwapRateLimit(ctx, agentID, old, rateLimit)
 		if err != nil {
-			return campaign.RateLimit{}, err
+			return pace.RateLimit{}, err
 		}
 		if swapped {
 			return rateLimit, nil
 		}
 	}
-	return campaign.RateLimit{}, errContended
+	return pace.RateLimit{}, errContended
 }

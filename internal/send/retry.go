@@ -8,9 +8,10 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/pace"
 )
 
 const (
@@ -46,7 +47,7 @@ func (s *Sender) requeue(ctx context.Context, r *run) {
 // putBack requeues the unchanged tasks of a run without reservations, with a delay of
 // seconds. A failed task would be invisible for minutes.
 func (s *Sender) putBack(ctx context.Context, r *run) {
-	slog.InfoContext(ctx, "rate limit update conflicts; frames requeued", "agent_id", r.channel.Agent.ID,
+	slog.InfoContext(ctx, "rate limit update conflicts; frames requeued", "agent_id", r.route.Agent.ID,
 		"batch_id", r.batch.BatchID, "frames", len(r.frameRuns))
 	for _, f := range r.frameRuns {
 		if f.err == nil {
@@ -55,7 +56,7 @@ func (s *Sender) putBack(ctx context.Context, r *run) {
 	}
 }
 
-func (f *frameRun) put(ctx context.Context, q port.Queue, t campaign.SendTask, delay time.Duration) {
+func (f *frameRun) put(ctx context.Context, q port.Queue, t pace.SendTask, delay time.Duration) {
 	body, err := json.Marshal(t)
 	if err == nil {
 		err = q.Send(ctx, t.Tenant, body, delay)
@@ -68,7 +69,7 @@ func (f *frameRun) put(ctx context.Context, q port.Queue, t campaign.SendTask, d
 // retryTask returns a task for the frame's unsent messages and its delay. random is in [0,
 // 1). The result is false if no message is left, or after maxAttempts. A failed send counts
 // as an attempt; the end of ctx does not.
-func (f *frameRun) retryTask(stopped bool, random float64) (campaign.SendTask, time.Duration, bool) {
+func (f *frameRun) retryTask(stopped bool, random float64) (pace.SendTask, time.Duration, bool) {
 	var open []*job
 	var asked time.Duration
 	failed := stopped
@@ -89,15 +90,15 @@ func (f *frameRun) retryTask(stopped bool, random float64) (campaign.SendTask, t
 
 // postponedTask returns a task for the messages whose reservation is too late for this run,
 // and its delay.
-func (f *frameRun) postponedTask(now time.Time) (campaign.SendTask, time.Duration) {
+func (f *frameRun) postponedTask(now time.Time) (pace.SendTask, time.Duration) {
 	t := f.taskOf(f.postponed)
 	t.Reservation = f.task.Reservation
 	t.Reservation.Start = f.postponed[0].at
 	return t, min(max(t.Reservation.Start.Sub(now)-receiveEarly, 0), maxDelay)
 }
 
-func (f *frameRun) taskOf(jobs []*job) campaign.SendTask {
-	t := campaign.SendTask{BatchRef: f.task.BatchRef, Frame: f.task.Frame, Attempt: f.task.Attempt, Ticket: f.task.Ticket}
+func (f *frameRun) taskOf(jobs []*job) pace.SendTask {
+	t := pace.SendTask{BatchRef: f.task.BatchRef, Frame: f.task.Frame, Attempt: f.task.Attempt, Ticket: f.task.Ticket}
 	for _, j := range jobs {
 		t.Only = append(t.Only, j.index%campaign.FrameSize)
 	}
@@ -118,7 +119,7 @@ func (s *Sender) postponeCheck(ctx context.Context, b campaign.Batch, until time
 	if until.IsZero() || !b.NextCheck.Before(until.Add(s.SweepAfter/2)) {
 		return
 	}
-	if _, err := s.Store.MoveCheck(ctx, b, until.Add(s.SweepAfter)); err != nil {
+	if _, err := s.Store.PostponeCheck(ctx, b, until.Add(s.SweepAfter)); err != nil {
 		slog.WarnContext(ctx, "postponing the check failed; frames may be requeued", "batch_id", b.BatchID, "error", err)
 	}
 }
@@ -131,44 +132,44 @@ func (s *Sender) adjustRate(ctx context.Context, r *run) {
 		return
 	}
 	changed := false
-	_, err := s.changeRateLimit(ctx, r.channel.Agent.ID, func(old campaign.RateLimit) campaign.RateLimit {
+	_, err := s.changeRateLimit(ctx, r.route.Agent.ID, func(old pace.RateLimit) pace.RateLimit {
 		rateLimit := change(old)
 		changed = rateLimit != old
 		return rateLimit
 	})
 	if err != nil {
-		slog.WarnContext(ctx, "updating rate limit failed", "agent_id", r.channel.Agent.ID, "error", err)
+		slog.WarnContext(ctx, "updating rate limit failed", "agent_id", r.route.Agent.ID, "error", err)
 		return
 	}
 	if changed {
-		s.channels.Drop(channelKey{r.batch.Tenant, r.batch.AgentID})
+		s.routes.Drop(routeKey{r.batch.Tenant, r.batch.AgentID})
 	}
 }
 
 // adaptation returns the change of the rate limit that follows from the run's responses.
 // For an unlimited agent, it estimates the rate from the run, with at least Concurrency
 // messages: the duration of a few messages says little about the rate.
-func (s *Sender) adaptation(r *run) func(campaign.RateLimit) campaign.RateLimit {
+func (s *Sender) adaptation(r *run) func(pace.RateLimit) pace.RateLimit {
 	now, answers := s.Now(), int(r.answered.Load())
 	if r.tooFast() {
 		every := r.every
 		if every == 0 {
 			every = now.Sub(r.started) / time.Duration(max(answers, s.Concurrency))
 		}
-		return func(p campaign.RateLimit) campaign.RateLimit {
+		return func(p pace.RateLimit) pace.RateLimit {
 			return r.returnReservations(p.Decrease(now, every), now)
 		}
 	}
 	if r.throttled.Load() > 0 {
-		return func(p campaign.RateLimit) campaign.RateLimit { return p }
+		return func(p pace.RateLimit) pace.RateLimit { return p }
 	}
 	frames := (answers + campaign.FrameSize - 1) / campaign.FrameSize
-	return func(p campaign.RateLimit) campaign.RateLimit { return p.Increase(frames, r.channel.Agent.Rate) }
+	return func(p pace.RateLimit) pace.RateLimit { return p.Increase(frames, r.route.Agent.Rate) }
 }
 
 // returnReservations returns the unused reservations of a stopped run. Otherwise, nothing
 // would be sent until they end.
-func (r *run) returnReservations(rateLimit campaign.RateLimit, now time.Time) campaign.RateLimit {
+func (r *run) returnReservations(rateLimit pace.RateLimit, now time.Time) pace.RateLimit {
 	if !r.stopped {
 		return rateLimit
 	}

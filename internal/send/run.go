@@ -8,17 +8,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/pace"
 )
 
 // run sends some frames of one batch.
 type run struct {
 	batch       campaign.Batch
-	channel     campaign.Channel
+	route       pace.Route
 	template    campaign.Template
-	rateLimit   campaign.RateLimit // last seen rate limit of the agent
-	every       time.Duration      // time between two messages of the run, 0 for no limit
+	rateLimit   pace.RateLimit // last seen rate limit of the agent
+	every       time.Duration  // time between two messages of the run, 0 for no limit
 	frameRuns   []*frameRun
 	slots       chan struct{} // one element for each message being sent
 	started     time.Time
@@ -34,13 +36,13 @@ type run struct {
 
 // frameRun is a task with the state of its messages.
 type frameRun struct {
-	task campaign.SendTask
+	task pace.SendTask
 	// current are the messages to send in this run. postponed are messages whose reservation is too
 	// late for it; they are requeued.
 	current, postponed []*job
-	grant              campaign.Grant // the reservation or ticket, if requested
-	until              time.Time      // estimated send time of the last of postponed
-	err                error          // why the task must be retried
+	grant              pace.Grant // the reservation or ticket, if requested
+	until              time.Time  // estimated send time of the last of postponed
+	err                error      // why the task must be retried
 }
 
 // failure returns why the task must be retried after its run failed with err. A frame that
@@ -96,9 +98,9 @@ func (j *job) hasOutcome() bool { return j.change.Outcome != "" }
 // ttl returns the TTL of a message sent now.
 func (r *run) ttl(now time.Time) time.Duration {
 	if r.batch.NotAfter.IsZero() {
-		return campaign.MessageTTL
+		return outgoing.MessageTTL
 	}
-	return min(campaign.MessageTTL, max(r.batch.NotAfter.Sub(now), time.Second))
+	return min(outgoing.MessageTTL, max(r.batch.NotAfter.Sub(now), time.Second))
 }
 
 // jobs returns the messages of this run.

@@ -12,28 +12,30 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/cache"
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/pace"
 )
 
 // Store reads what a frame needs, and changes its batch and the rate limit of its agent.
 type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
-	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
+	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error)
-	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
+	Route(ctx context.Context, tenant, agentID string) (pace.Route, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
-	RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error)
-	SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error)
+	RateLimit(ctx context.Context, agentID string) (pace.RateLimit, error)
+	SwapRateLimit(ctx context.Context, agentID string, old, rateLimit pace.RateLimit) (bool, error)
 }
 
 // Provider sends messages and ignores repeated IDs. An error that is not a campaign.Failure
 // counts as transient. Errors contain no phone number and no text.
 type Provider interface {
-	Send(ctx context.Context, agent campaign.Agent, d campaign.OutgoingMessage) error
+	Send(ctx context.Context, agent campaign.Agent, d outgoing.Message) error
 }
 
 // Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or
@@ -53,13 +55,13 @@ type Sender struct {
 	SweepAfter time.Duration
 	Now        func() time.Time
 
-	channels  cache.Cache[channelKey, campaign.Channel]
+	routes    cache.Cache[routeKey, pace.Route]
 	templates cache.Cache[templateKey, campaign.Template]
 }
 
-// channelKey identifies a channel. A batch keeps the agent of its release, so a tenant can
-// have several channels.
-type channelKey struct{ tenant, agentID string }
+// routeKey identifies a route. A batch keeps the agent of its release, so a tenant can
+// have several routes.
+type routeKey struct{ tenant, agentID string }
 
 type templateKey struct {
 	id      string
@@ -67,9 +69,9 @@ type templateKey struct {
 }
 
 const (
-	// channelFor is the cache TTL of channels: a pause takes effect within this time.
+	// channelFor is the cache TTL of routes: a pause takes effect within this time.
 	channelFor = 3 * time.Second
-	// maxWarm is the size of the channel and template caches.
+	// maxWarm is the size of the route and template caches.
 	maxWarm = 500
 )
 
@@ -79,7 +81,7 @@ var errBadTask = errors.New("task does not match its batch")
 // Handle sends the messages of the tasks. It returns an error by position for each task to
 // retry. Messages that the provider did not accept, or that were not sent before the end of
 // ctx, are requeued as new tasks without an error.
-func (s *Sender) Handle(ctx context.Context, tasks []campaign.SendTask) []error {
+func (s *Sender) Handle(ctx context.Context, tasks []pace.SendTask) []error {
 	errs := make([]error, len(tasks))
 	slots := make(chan struct{}, s.Concurrency)
 	positions := map[campaign.BatchRef][]int{}
@@ -151,23 +153,23 @@ func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok
 	if b.State != campaign.BatchReleasing && b.State != campaign.BatchSending {
 		return nil, false, nil
 	}
-	channel, err := s.channel(ctx, channelKey{b.Tenant, b.AgentID})
+	route, err := s.route(ctx, routeKey{b.Tenant, b.AgentID})
 	if err != nil {
 		return nil, false, fmt.Errorf("send: %w", err)
 	}
-	if channel.Pause != "" && !b.TooLate(s.Now()) && !b.Cancelled() {
-		return nil, false, s.postponePaused(ctx, b, channel.Pause)
+	if route.Pause != "" && !b.TooLate(s.Now()) && !b.Cancelled() {
+		return nil, false, s.postponePaused(ctx, b, route.Pause)
 	}
 	template, err := s.template(ctx, b)
 	if err != nil {
 		return nil, false, fmt.Errorf("send: %w", err)
 	}
-	return &run{batch: b, channel: channel, rateLimit: channel.RateLimit, template: template, started: s.Now()}, true, nil
+	return &run{batch: b, route: route, rateLimit: route.RateLimit, template: template, started: s.Now()}, true, nil
 }
 
-func (s *Sender) channel(ctx context.Context, key channelKey) (campaign.Channel, error) {
-	return s.channels.Get(key, s.Now(), cache.Options{TTL: channelFor, MaxEntries: maxWarm}, func() (campaign.Channel, error) {
-		return s.Store.Channel(ctx, key.tenant, key.agentID)
+func (s *Sender) route(ctx context.Context, key routeKey) (pace.Route, error) {
+	return s.routes.Get(key, s.Now(), cache.Options{TTL: channelFor, MaxEntries: maxWarm}, func() (pace.Route, error) {
+		return s.Store.Route(ctx, key.tenant, key.agentID)
 	})
 }
 
@@ -181,11 +183,11 @@ func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Templ
 // postponePaused sets the sweep check of a paused batch to campaign.PauseCheck from now.
 func (s *Sender) postponePaused(ctx context.Context, b campaign.Batch, pause string) error {
 	slog.InfoContext(ctx, "sending is paused", "tenant", b.Tenant, "batch_id", b.BatchID, "pause", pause)
-	next := s.Now().Add(campaign.PauseCheck)
+	next := s.Now().Add(pace.PauseCheck)
 	if !b.NextCheck.After(next) {
 		return nil
 	}
-	if _, err := s.Store.MoveCheck(ctx, b, next); err != nil {
+	if _, err := s.Store.PostponeCheck(ctx, b, next); err != nil {
 		return fmt.Errorf("postpone check of paused batch: %w", err)
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/pace"
 )
 
 func TestHandle_Frame(t *testing.T) {
@@ -20,7 +22,7 @@ func TestHandle_Frame(t *testing.T) {
 		g := newSenderFixture(103)
 		g.latency = 100 * time.Millisecond
 		began := time.Now()
-		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0), g.frame(1), g.frame(0)}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0), g.frame(1), g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if took := time.Since(began); took != 200*time.Millisecond || g.most != 64 {
@@ -31,7 +33,7 @@ func TestHandle_Frame(t *testing.T) {
 		}
 		for _, s := range g.sends {
 			key, index, ok := campaign.ParseMessageID(s.id)
-			want := sent{id: g.batch.Key.MessageID(index), phone: fmt.Sprint("+", 5511900000000+index), text: fmt.Sprint("Olá ", index), ttl: campaign.MessageTTL, at: s.at}
+			want := sent{id: g.batch.Key.MessageID(index), phone: fmt.Sprint("+", 5511900000000+index), text: fmt.Sprint("Olá ", index), ttl: outgoing.MessageTTL, at: s.at}
 			if !ok || key != g.batch.Key || s != want {
 				t.Errorf("sent %+v, want %+v", s, want)
 			}
@@ -49,7 +51,7 @@ func TestHandle_RecordedMessages(t *testing.T) {
 		only := g.frame(0)
 		only.Only = []int{3, 99}
 		for range 2 {
-			if errs := g.sender().Handle(t.Context(), []campaign.SendTask{only}); errors.Join(errs...) != nil {
+			if errs := g.sender().Handle(t.Context(), []pace.SendTask{only}); errors.Join(errs...) != nil {
 				t.Fatal(errs)
 			}
 		}
@@ -66,7 +68,7 @@ func TestHandle_Rate(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newSenderFixture(300)
-				g.channel.Agent.Rate = rate
+				g.route.Agent.Rate = rate
 				began := time.Now()
 				g.run(t.Context(), g.frame(0), g.frame(1), g.frame(2))
 				if len(g.sends) != 300 || len(g.outcomes) != 300 {
@@ -93,10 +95,10 @@ func TestHandle_ConcurrentFunctionsShareRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const functions = 100
 		g := newSenderFixture(functions * campaign.FrameSize)
-		g.channel.Agent.Rate = 5000
+		g.route.Agent.Rate = 5000
 		g.rateLimitTakes = 10 * time.Millisecond
 		began := time.Now()
-		tasks := make([]campaign.SendTask, functions)
+		tasks := make([]pace.SendTask, functions)
 		for i := range tasks {
 			tasks[i] = g.frame(i)
 		}
@@ -118,11 +120,11 @@ func TestHandle_RateLimitConflict(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(100)
-		g.channel.Agent.Rate = 100
+		g.route.Agent.Rate = 100
 		g.swapLost = true
 		task := g.frame(0)
 		task.Only, task.Attempt = []int{3, 5}, 2
-		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{task}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []pace.SendTask{task}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) > 0 || len(g.queued) != 1 {
@@ -141,9 +143,9 @@ func TestHandle_RequeueFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(100)
-		g.channel.Agent.Rate = 100
+		g.route.Agent.Rate = 100
 		g.swapLost, g.queueErr = true, errBroken
-		errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)})
+		errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)})
 		if !errors.Is(errors.Join(errs...), errBroken) {
 			t.Errorf("it ended with %v: the frame would be lost", errs)
 		}
@@ -156,11 +158,11 @@ func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(300)
-		g.channel.Agent.Rate = 1
-		other := campaign.Claim{ID: campaign.ID{Tenant: "t", CampaignID: "other"}, Messages: 1}
-		_, g.rateLimit = campaign.RateLimit{Every: time.Second}.Claim(time.Now(), other, 1)
+		g.route.Agent.Rate = 1
+		other := pace.Claim{ID: campaign.ID{Tenant: "t", CampaignID: "other"}, Messages: 1}
+		_, g.rateLimit = pace.RateLimit{Every: time.Second}.Claim(time.Now(), other, 1)
 		g.rateLimit.Next = time.Now().Add(time.Hour)
-		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0), g.frame(1)}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0), g.frame(1)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) > 0 || len(g.queued) != 2 || g.queued[0].delay != 15*time.Minute {
@@ -173,7 +175,7 @@ func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 		waiting, rateLimit, check := g.queued, g.rateLimit, g.batch.NextCheck
 		g.queued = nil
 		time.Sleep(15 * time.Minute)
-		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{waiting[1].task, waiting[0].task}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []pace.SendTask{waiting[1].task, waiting[0].task}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if g.rateLimit != rateLimit || !g.batch.NextCheck.Equal(check) {
@@ -195,9 +197,9 @@ func TestHandle_LateReservation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(100)
-		g.channel.Agent.Rate = 5
+		g.route.Agent.Rate = 5
 		began := time.Now()
-		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.queued) != 1 || len(g.sends) == 0 {
@@ -214,8 +216,8 @@ func TestHandle_LateReservationRequeueFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(100)
-		g.channel.Agent.Rate, g.queueErr = 1, errBroken
-		errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)})
+		g.route.Agent.Rate, g.queueErr = 1, errBroken
+		errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)})
 		if !errors.Is(errors.Join(errs...), errBroken) || len(g.sends) > 0 {
 			t.Errorf("it ended with %v after %d sends", errs, len(g.sends))
 		}
@@ -226,12 +228,12 @@ func TestHandle_ExpiredReservation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(3)
-		g.channel.Agent.Rate = 1
-		g.rateLimit = campaign.RateLimit{Every: time.Second, Next: time.Now().Add(time.Minute)}
+		g.route.Agent.Rate = 1
+		g.rateLimit = pace.RateLimit{Every: time.Second, Next: time.Now().Add(time.Minute)}
 		late, punctual := g.frame(0), g.frame(0)
-		late.Only, late.Reservation = []int{0}, campaign.Reservation{Start: time.Now().Add(-11 * time.Second), Every: time.Second}
-		punctual.Only, punctual.Reservation = []int{1, 2}, campaign.Reservation{Start: time.Now().Add(-9 * time.Second), Every: time.Second}
-		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{late, punctual}); errors.Join(errs...) != nil {
+		late.Only, late.Reservation = []int{0}, pace.Reservation{Start: time.Now().Add(-11 * time.Second), Every: time.Second}
+		punctual.Only, punctual.Reservation = []int{1, 2}, pace.Reservation{Start: time.Now().Add(-9 * time.Second), Every: time.Second}
+		if errs := g.sender().Handle(t.Context(), []pace.SendTask{late, punctual}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) != 2 || len(g.queued) != 1 || g.queued[0].delay != 58*time.Second {
@@ -249,17 +251,17 @@ func TestHandle_ThrottledAgentAdapts(t *testing.T) {
 		g.latency = 50 * time.Millisecond
 		window := time.Time{}
 		inWindow := 0
-		g.provider = func(campaign.OutgoingMessage, int) error {
+		g.provider = func(outgoing.Message, int) error {
 			if now := time.Now(); now.Sub(window) >= time.Second {
 				window, inWindow = now, 0
 			}
 			if inWindow++; inWindow > 40 {
-				return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}
+				return &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled"}
 			}
 			return nil
 		}
 		began := time.Now()
-		var frames []campaign.SendTask
+		var frames []pace.SendTask
 		for f := range 20 {
 			frames = append(frames, g.frame(f))
 		}
@@ -288,15 +290,15 @@ func TestHandle_ThrottlingStopsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(100)
 		g.latency = time.Millisecond
-		g.provider = func(_ campaign.OutgoingMessage, calls int) error {
+		g.provider = func(_ outgoing.Message, calls int) error {
 			if calls < 5 {
 				return nil
 			}
-			return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled", RetryAfter: 42 * time.Second}
+			return &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled", RetryAfter: 42 * time.Second}
 		}
 		s := g.sender()
 		s.Concurrency = 1
-		if errs := s.Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		if errs := s.Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) != 15 || len(g.outcomes) != 5 {
@@ -318,13 +320,13 @@ func TestHandle_SingleThrottledMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(1)
 		g.latency = 640 * time.Millisecond
-		g.provider = func(_ campaign.OutgoingMessage, calls int) error {
+		g.provider = func(_ outgoing.Message, calls int) error {
 			if calls == 0 {
-				return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}
+				return &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled"}
 			}
 			return nil
 		}
-		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if want := 20 * time.Millisecond; g.rateLimit.Every != want {
@@ -337,9 +339,9 @@ func TestHandle_SuccessIncreasesRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(100)
-		g.channel.Agent.Rate = 1000
-		g.rateLimit = campaign.RateLimit{Every: 10 * time.Millisecond, Next: time.Now()}
-		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		g.route.Agent.Rate = 1000
+		g.rateLimit = pace.RateLimit{Every: 10 * time.Millisecond, Next: time.Now()}
+		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if want := 9708 * time.Microsecond; g.rateLimit.Every != want {
@@ -357,7 +359,7 @@ func TestHandle_DeadlineRequeuesRest(t *testing.T) {
 		defer cancel()
 		s := g.sender()
 		s.Concurrency = 4
-		if errs := s.Handle(ctx, []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		if errs := s.Handle(ctx, []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) != 24 || len(g.outcomes) != 24 {
@@ -374,7 +376,7 @@ func TestHandle_ProviderTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(1)
 		g.latency = time.Hour
-		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.outcomes) > 0 || len(g.queued) != 1 || g.queued[0].task.Attempt != 1 {
@@ -391,10 +393,10 @@ func TestHandle_ProviderFailures(t *testing.T) {
 		want    campaign.Change // recorded outcome, if any
 		again   int             // the queued attempt, 0 for none
 	}{
-		"permanent":     {&campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}, 3, campaign.Change{Outcome: "failed", Code: "unreachable"}, 0},
-		"transient":     {&campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}, 0, campaign.Change{}, 1},
-		"throttled":     {&campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}, 4, campaign.Change{}, 5},
-		"wrapped":       {fmt.Errorf("send: %w", &campaign.Failure{Kind: campaign.Permanent, Code: "x"}), 0, campaign.Change{Outcome: "failed", Code: "x"}, 0},
+		"permanent":     {&outgoing.Failure{Kind: outgoing.Permanent, Code: "unreachable"}, 3, campaign.Change{Outcome: "failed", Code: "unreachable"}, 0},
+		"transient":     {&outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"}, 0, campaign.Change{}, 1},
+		"throttled":     {&outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled"}, 4, campaign.Change{}, 5},
+		"wrapped":       {fmt.Errorf("send: %w", &outgoing.Failure{Kind: outgoing.Permanent, Code: "x"}), 0, campaign.Change{Outcome: "failed", Code: "x"}, 0},
 		"anything else": {errBroken, 6, campaign.Change{}, 7},
 		"left to sweep": {errBroken, 7, campaign.Change{}, 0},
 	}
@@ -403,10 +405,10 @@ func TestHandle_ProviderFailures(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newSenderFixture(1)
-				g.provider = func(campaign.OutgoingMessage, int) error { return tt.err }
+				g.provider = func(outgoing.Message, int) error { return tt.err }
 				task := g.frame(0)
 				task.Attempt = tt.attempt
-				if errs := g.sender().Handle(t.Context(), []campaign.SendTask{task}); errors.Join(errs...) != nil {
+				if errs := g.sender().Handle(t.Context(), []pace.SendTask{task}); errors.Join(errs...) != nil {
 					t.Fatal(errs)
 				}
 				if tt.want.Outcome != "" {
@@ -448,14 +450,14 @@ func TestHandle_DependencyFailures(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newSenderFixture(103)
-				g.provider = func(d campaign.OutgoingMessage, _ int) error {
+				g.provider = func(d outgoing.Message, _ int) error {
 					if d.Phone == "+5511900000100" {
 						return errBroken
 					}
 					return nil
 				}
 				tt.prepare(g)
-				errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0), g.frame(1)})
+				errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0), g.frame(1)})
 				for i, want := range tt.want {
 					if got := errs[i]; !errors.Is(got, want) && (got == nil || !errors.Is(want, errAny)) {
 						t.Errorf("frame %d: error %v, want %v", i, got, want)
@@ -479,17 +481,17 @@ func TestHandle_Pause(t *testing.T) {
 		s := g.sender()
 		handle := func(frame int) {
 			t.Helper()
-			if errs := s.Handle(t.Context(), []campaign.SendTask{g.frame(frame)}); errors.Join(errs...) != nil {
+			if errs := s.Handle(t.Context(), []pace.SendTask{g.frame(frame)}); errors.Join(errs...) != nil {
 				t.Fatal(errs)
 			}
 		}
 		handle(0)
-		g.channel.Pause = "tenant"
+		g.route.Pause = "tenant"
 		time.Sleep(3 * time.Second)
 		handle(1)
 		handle(1)
-		if len(g.sends) != 100 || g.channels != 2 {
-			t.Errorf("%d messages sent, the channel read %d times", len(g.sends), g.channels)
+		if len(g.sends) != 100 || g.routes != 2 {
+			t.Errorf("%d messages sent, the route read %d times", len(g.sends), g.routes)
 		}
 		if want := time.Now().Add(time.Minute); !g.batch.NextCheck.Equal(want) {
 			t.Errorf("sweep looks at the batch at %v, want %v", g.batch.NextCheck, want)
@@ -505,7 +507,7 @@ func TestHandle_BatchStates(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newSenderFixture(1)
 				g.batch.State = state
-				if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+				if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 					t.Fatal(errs)
 				}
 				if len(g.sends)+len(g.queued)+len(g.outcomes) > 0 {
@@ -524,9 +526,9 @@ func TestHandle_NotAfter(t *testing.T) {
 		g.latency = time.Second
 		s := g.sender()
 		s.Concurrency = 1
-		g.channel.Agent.Rate = 1
-		g.rateLimit = campaign.RateLimit{Every: 2 * time.Second, Next: time.Now()}
-		if errs := s.Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		g.route.Agent.Rate = 1
+		g.rateLimit = pace.RateLimit{Every: 2 * time.Second, Next: time.Now()}
+		if errs := s.Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) != 1 || g.sends[0].ttl != 1500*time.Millisecond {
@@ -563,7 +565,7 @@ func TestHandle_CancelledBatch(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newSenderFixture(150)
-				g.batch.CancelledAt, g.channel.Pause = time.Now(), pause
+				g.batch.CancelledAt, g.route.Pause = time.Now(), pause
 				g.run(t.Context(), g.frame(0), g.frame(1))
 				if len(g.sends) > 0 || len(g.outcomes) != 150 {
 					t.Fatalf("%d sent, %d ended", len(g.sends), len(g.outcomes))
@@ -580,7 +582,7 @@ func TestHandle_CancelledBatch(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := newSenderFixture(100)
 			g.latency = time.Second
-			g.provider = func(_ campaign.OutgoingMessage, calls int) error {
+			g.provider = func(_ outgoing.Message, calls int) error {
 				if calls == 10 {
 					g.batch.CancelledAt = time.Now()
 				}
@@ -588,7 +590,7 @@ func TestHandle_CancelledBatch(t *testing.T) {
 			}
 			s := g.sender()
 			s.Concurrency = 4
-			if errs := s.Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+			if errs := s.Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 				t.Fatal(errs)
 			}
 			stopped := 0

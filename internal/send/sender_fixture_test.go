@@ -15,6 +15,8 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/send"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/pace"
 )
 
 const (
@@ -29,15 +31,15 @@ var errBroken = errors.New("broken")
 type senderFixture struct {
 	mu        sync.Mutex
 	batch     campaign.Batch
-	channel   campaign.Channel
-	rateLimit campaign.RateLimit
+	route     pace.Route
+	rateLimit pace.RateLimit
 	outcomes  map[int]campaign.Change
 	payload   []byte
 	queued    []queued
 	sends     []sent
 	inFlight  int
 	most      int // messages in flight at once
-	channels  int // reads of the channel
+	routes    int // reads of the route
 	optedOut  map[string]bool
 	text      string // of the template
 	counted   int    // writes of the failing time
@@ -45,8 +47,8 @@ type senderFixture struct {
 	suggestions []content.Suggestion // of the template
 
 	// Hooks of the test, nil for none.
-	provider       func(d campaign.OutgoingMessage, calls int) error
-	swapped        func(p campaign.RateLimit) // called with each new rate limit
+	provider       func(d outgoing.Message, calls int) error
+	swapped        func(p pace.RateLimit) // called with each new rate limit
 	recordErr      error
 	queueErr       error
 	blobErr        error
@@ -61,7 +63,7 @@ type senderFixture struct {
 }
 
 type queued struct {
-	task  campaign.SendTask
+	task  pace.SendTask
 	delay time.Duration
 	from  time.Time
 }
@@ -77,7 +79,7 @@ type sent struct {
 
 func newSenderFixture(messages int) *senderFixture {
 	g := &senderFixture{outcomes: map[int]campaign.Change{}, text: "Olá {{nome}}"}
-	g.channel = campaign.Channel{Agent: campaign.Agent{ID: "a"}}
+	g.route = pace.Route{Agent: campaign.Agent{ID: "a"}}
 	g.batch = campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, BatchID: "b"},
 		Key:      campaign.BatchKey{1, 2, 3}, TemplateID: "template", TemplateVersion: 2, Accepted: messages,
@@ -99,8 +101,8 @@ func (g *senderFixture) sender() *send.Sender {
 }
 
 // frame is the task of a frame, as written by release.
-func (g *senderFixture) frame(n int) campaign.SendTask {
-	return campaign.SendTask{BatchRef: g.batch.BatchRef, Frame: n}
+func (g *senderFixture) frame(n int) pace.SendTask {
+	return pace.SendTask{BatchRef: g.batch.BatchRef, Frame: n}
 }
 
 func (g *senderFixture) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
@@ -115,7 +117,7 @@ func (g *senderFixture) LedgerHead(context.Context, campaign.BatchKey) (ledger.H
 	return ledger.Head{}.After(g.batch.Accepted, slices.Collect(maps.Values(g.outcomes))), nil
 }
 
-func (g *senderFixture) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {
+func (g *senderFixture) PostponeCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !b.NextCheck.Equal(g.batch.NextCheck) {
@@ -140,27 +142,27 @@ func (g *senderFixture) Of(context.Context, string) (func(phone string) bool, er
 	return func(phone string) bool { return g.optedOut[phone] }, g.optOutErr
 }
 
-func (g *senderFixture) Channel(context.Context, string, string) (campaign.Channel, error) {
+func (g *senderFixture) Route(context.Context, string, string) (pace.Route, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.channels++
-	channel := g.channel
-	channel.RateLimit = g.rateLimit
-	return channel, nil
+	g.routes++
+	route := g.route
+	route.RateLimit = g.rateLimit
+	return route, nil
 }
 
 func (g *senderFixture) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
 	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: g.text, Suggestions: g.suggestions}}, nil
 }
 
-func (g *senderFixture) RateLimit(context.Context, string) (campaign.RateLimit, error) {
+func (g *senderFixture) RateLimit(context.Context, string) (pace.RateLimit, error) {
 	time.Sleep(g.rateLimitTakes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.rateLimit, nil
 }
 
-func (g *senderFixture) SwapRateLimit(_ context.Context, _ string, old, rateLimit campaign.RateLimit) (bool, error) {
+func (g *senderFixture) SwapRateLimit(_ context.Context, _ string, old, rateLimit pace.RateLimit) (bool, error) {
 	time.Sleep(g.rateLimitTakes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -204,7 +206,7 @@ func (g *senderFixture) Send(ctx context.Context, _ string, body []byte, delay t
 	if g.queueErr != nil {
 		return g.queueErr
 	}
-	var task campaign.SendTask
+	var task pace.SendTask
 	if err := json.Unmarshal(body, &task); err != nil {
 		return err
 	}
@@ -222,7 +224,7 @@ func (g *senderFixture) Send(ctx context.Context, _ string, body []byte, delay t
 func (g *senderFixture) deliver(ctx context.Context, q queued) {
 	g.running.Go(func() {
 		time.Sleep(time.Until(q.from) + queueLatency)
-		for _, err := range g.functions.Handle(ctx, []campaign.SendTask{q.task}) {
+		for _, err := range g.functions.Handle(ctx, []pace.SendTask{q.task}) {
 			if err != nil {
 				panic(err)
 			}
@@ -231,7 +233,7 @@ func (g *senderFixture) deliver(ctx context.Context, q queued) {
 }
 
 // run delivers the tasks until nothing is left to do.
-func (g *senderFixture) run(ctx context.Context, tasks ...campaign.SendTask) {
+func (g *senderFixture) run(ctx context.Context, tasks ...pace.SendTask) {
 	g.functions = g.sender()
 	for _, task := range tasks {
 		g.deliver(ctx, queued{task: task, from: time.Now()})
@@ -246,7 +248,7 @@ func (g *senderFixture) accepted() []sent {
 
 type senderFixtureProvider struct{ g *senderFixture }
 
-func (p senderFixtureProvider) Send(ctx context.Context, _ campaign.Agent, d campaign.OutgoingMessage) error {
+func (p senderFixtureProvider) Send(ctx context.Context, _ campaign.Agent, d outgoing.Message) error {
 	g := p.g
 	g.mu.Lock()
 	g.inFlight++

@@ -10,14 +10,16 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/pace"
 )
 
-func throttled() error { return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"} }
+func throttled() error { return &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled"} }
 
 // atMost is a provider that accepts n messages per second.
-func atMost(rate int) func(campaign.OutgoingMessage, int) error {
+func atMost(rate int) func(outgoing.Message, int) error {
 	window, inWindow := time.Time{}, 0
-	return func(campaign.OutgoingMessage, int) error {
+	return func(outgoing.Message, int) error {
 		if now := time.Now(); now.Sub(window) >= time.Second {
 			window, inWindow = now, 0
 		}
@@ -29,8 +31,8 @@ func atMost(rate int) func(campaign.OutgoingMessage, int) error {
 }
 
 // throttling is a provider that throttles the selected calls.
-func throttling(call func(n int) bool) func(campaign.OutgoingMessage, int) error {
-	return func(_ campaign.OutgoingMessage, n int) error {
+func throttling(call func(n int) bool) func(outgoing.Message, int) error {
+	return func(_ outgoing.Message, n int) error {
 		if call(n) {
 			return throttled()
 		}
@@ -45,7 +47,7 @@ func TestThrottle_NoGap(t *testing.T) {
 	hundredth := func(n int) bool { return n%100 == 99 }
 	tests := map[string]struct {
 		rate     int
-		provider func(campaign.OutgoingMessage, int) error
+		provider func(outgoing.Message, int) error
 		took     time.Duration // all 2000 messages
 		silence  time.Duration // between two messages
 	}{
@@ -62,7 +64,7 @@ func TestThrottle_NoGap(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newSenderFixture(2000)
 				g.latency = 50 * time.Millisecond
-				g.channel.Agent.Rate, g.provider = tt.rate, tt.provider
+				g.route.Agent.Rate, g.provider = tt.rate, tt.provider
 				began := time.Now()
 				g.run(t.Context(), g.frames()...)
 				if took := time.Since(began); len(g.outcomes) != 2000 || took > tt.took {
@@ -84,7 +86,7 @@ func TestThrottle_SteadyOnePercent(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newSenderFixture(campaign.FrameSize)
-				g.channel.Agent.Rate = 100
+				g.route.Agent.Rate = 100
 				random := rand.New(rand.NewPCG(1, uint64(size)))
 				g.provider = throttling(func(int) bool { return random.IntN(100) == 0 })
 				s, slow := g.sender(), 0
@@ -93,7 +95,7 @@ func TestThrottle_SteadyOnePercent(t *testing.T) {
 					for i := range size {
 						task.Only = append(task.Only, i)
 					}
-					if errs := s.Handle(t.Context(), []campaign.SendTask{task}); errors.Join(errs...) != nil {
+					if errs := s.Handle(t.Context(), []pace.SendTask{task}); errors.Join(errs...) != nil {
 						t.Fatal(errs)
 					}
 					if g.rateLimit.Every > 20*time.Millisecond {
@@ -129,10 +131,10 @@ func TestThrottle_LowerLimit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newSenderFixture(2000)
 				g.latency = 50 * time.Millisecond
-				g.channel.Agent.Rate, g.provider = tt.rate, atMost(tt.limit)
+				g.route.Agent.Rate, g.provider = tt.rate, atMost(tt.limit)
 				began := time.Now()
 				found := time.Duration(0)
-				g.swapped = func(p campaign.RateLimit) {
+				g.swapped = func(p pace.RateLimit) {
 					if found == 0 && p.Every >= time.Second/time.Duration(tt.limit) {
 						found = time.Since(began)
 					}
@@ -171,8 +173,8 @@ func TestThrottle_StoppedRunReleasesReservations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(200)
-		g.channel.Agent.Rate, g.provider = 20, func(campaign.OutgoingMessage, int) error { return throttled() }
-		g.rateLimit = campaign.RateLimit{Every: 50 * time.Millisecond, SlowedAt: time.Now()}
+		g.route.Agent.Rate, g.provider = 20, func(outgoing.Message, int) error { return throttled() }
+		g.rateLimit = pace.RateLimit{Every: 50 * time.Millisecond, SlowedAt: time.Now()}
 		if errs := g.sender().Handle(t.Context(), g.frames()[:1]); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
@@ -186,11 +188,11 @@ func TestThrottle_LoweredRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(2000)
-		g.channel.Agent.Rate = 100
+		g.route.Agent.Rate = 100
 		began := time.Now()
-		g.provider = func(campaign.OutgoingMessage, int) error {
+		g.provider = func(outgoing.Message, int) error {
 			if time.Since(began) > 3*time.Second {
-				g.channel.Agent.Rate = 50
+				g.route.Agent.Rate = 50
 			}
 			return nil
 		}
@@ -210,8 +212,8 @@ func TestHandle_DeletedPayload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(105)
 		g.blobErr = fmt.Errorf("get object: %w", campaign.ErrNotFound) // of the second frame
-		g.channel.Agent.Rate, g.rateLimit = 1, campaign.RateLimit{Every: 2 * time.Second}
-		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(1)}); errors.Join(errs...) != nil {
+		g.route.Agent.Rate, g.rateLimit = 1, pace.RateLimit{Every: 2 * time.Second}
+		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(1)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) > 0 || len(g.queued) > 0 || len(g.outcomes) != 5 {
@@ -226,8 +228,8 @@ func TestHandle_DeletedPayload(t *testing.T) {
 }
 
 // frames returns the tasks of all frames.
-func (g *senderFixture) frames() []campaign.SendTask {
-	var tasks []campaign.SendTask
+func (g *senderFixture) frames() []pace.SendTask {
+	var tasks []pace.SendTask
 	for f := range g.batch.Frames() {
 		tasks = append(tasks, g.frame(f))
 	}

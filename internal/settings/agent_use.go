@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 const (
@@ -18,8 +19,8 @@ const (
 
 // AgentUse summarizes the batches that a tenant sent with an agent. It reads all campaigns of
 // the tenant.
-func (d *Service) AgentUse(ctx context.Context, tenant, agentID string) (campaign.Use, error) {
-	var use campaign.Use
+func (d *Service) AgentUse(ctx context.Context, tenant, agentID string) (account.Use, error) {
+	var use account.Use
 	for after := ""; ; {
 		page, err := d.Store.Tenants.ListCampaigns(ctx, tenant, after, campaignsAPage)
 		if err != nil || len(page) == 0 {
@@ -34,8 +35,8 @@ func (d *Service) AgentUse(ctx context.Context, tenant, agentID string) (campaig
 }
 
 // useBy summarizes the batches of some campaigns.
-func (d *Service) useBy(ctx context.Context, campaigns []campaign.Listed, agentID string) (use campaign.Use, err error) {
-	uses := make([]campaign.Use, len(campaigns))
+func (d *Service) useBy(ctx context.Context, campaigns []campaign.Listed, agentID string) (use account.Use, err error) {
+	uses := make([]account.Use, len(campaigns))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(campaignsAtOnce)
 	for i, listed := range campaigns {
@@ -44,7 +45,7 @@ func (d *Service) useBy(ctx context.Context, campaigns []campaign.Listed, agentI
 			if errors.Is(err, campaign.ErrNotFound) {
 				return nil // deleted concurrently
 			}
-			uses[i] = campaign.UseOf(c.Batches, agentID)
+			uses[i] = account.UseOf(c.Batches, agentID)
 			return err
 		})
 	}

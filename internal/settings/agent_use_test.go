@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // history has the campaigns of one tenant, of one batch each, newest first.
@@ -41,7 +42,7 @@ func (h history) BatchAgents(_ context.Context, id campaign.ID) (campaign.Campai
 	return campaign.Campaign{ID: id, Batches: []campaign.Progress{{Batch: h.batches[i]}}}, h.err
 }
 
-func (h history) use(t *testing.T, agent string) (campaign.Use, error) {
+func (h history) use(t *testing.T, agent string) (account.Use, error) {
 	t.Helper()
 	return (&settings.Service{Store: settings.Store{Tenants: h}}).AgentUse(t.Context(), "acme", agent)
 }
@@ -59,7 +60,7 @@ func TestAgentUse(t *testing.T) {
 	h.batches[130], h.batches[249] = campaign.Batch{AgentID: "a"}, campaign.Batch{AgentID: "a"}
 	h.batches[3] = campaign.Batch{AgentID: "a"}
 	h.gone = []int{3}
-	for agent, want := range map[string]campaign.Use{
+	for agent, want := range map[string]account.Use{
 		"a": {Open: 2, ClosedAt: last}, "another": {Open: 245}, "unused": {},
 	} {
 		if use, err := h.use(t, agent); use != want || err != nil {

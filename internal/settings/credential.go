@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // MaxKeep is the maximum time for which a previous secret stays valid after a rotation.
@@ -24,51 +25,51 @@ func (d *Service) CheckCredential(name string) error { return checkName("credent
 
 // CreateCredential creates a credential of a tenant. Without scopes it may dispatch
 // campaigns. by is the person who requested it, or "" for an operator.
-func (d *Service) CreateCredential(ctx context.Context, tenant, name, by string, scopes ...string) (campaign.IssuedCredential, error) {
+func (d *Service) CreateCredential(ctx context.Context, tenant, name, by string, scopes ...string) (account.IssuedCredential, error) {
 	if err := d.CheckCredential(name); err != nil {
-		return campaign.IssuedCredential{}, err
+		return account.IssuedCredential{}, err
 	}
 	scope, err := joinScopes(scopes)
 	if err != nil {
-		return campaign.IssuedCredential{}, err
+		return account.IssuedCredential{}, err
 	}
 	if err := d.requireTenant(ctx, tenant); err != nil {
-		return campaign.IssuedCredential{}, err
+		return account.IssuedCredential{}, err
 	}
 	secret := newSecret()
-	c := campaign.Credential{
+	c := account.Credential{
 		ClientID: "rcs_" + random.Hex(16), Tenant: tenant, Name: name, SecretHash: hash(secret),
 		Scope: scope, CreatedAt: d.Now(), CreatedBy: by,
 	}
-	return campaign.IssuedCredential{Credential: c, Secret: secret}, d.Auth.CreateCredential(ctx, c)
+	return account.IssuedCredential{Credential: c, Secret: secret}, d.Auth.CreateCredential(ctx, c)
 }
 
 // joinScopes returns a credential's scope: each word once, in the order of campaign.Scopes.
 func joinScopes(scopes []string) (string, error) {
 	if len(scopes) == 0 {
-		return campaign.ScopeDispatch, nil
+		return account.ScopeDispatch, nil
 	}
 	for _, s := range scopes {
-		if !slices.Contains(campaign.Scopes, s) {
-			return "", input("scope_unknown", "unknown scope %q: use %s", shorten(s), strings.Join(campaign.Scopes, " or "))
+		if !slices.Contains(account.Scopes, s) {
+			return "", input("scope_unknown", "unknown scope %q: use %s", shorten(s), strings.Join(account.Scopes, " or "))
 		}
 	}
-	chosen := slices.DeleteFunc(slices.Clone(campaign.Scopes), func(s string) bool { return !slices.Contains(scopes, s) })
+	chosen := slices.DeleteFunc(slices.Clone(account.Scopes), func(s string) bool { return !slices.Contains(scopes, s) })
 	return strings.Join(chosen, " "), nil
 }
 
 // RotateCredential replaces a credential's secret. The previous secret stays valid for
 // keep, at most MaxKeep. If keep is 0, the previous secret and all refresh tokens are
 // invalid at once; access tokens stay valid for up to an hour.
-func (d *Service) RotateCredential(ctx context.Context, id string, keep time.Duration) (campaign.RotatedSecret, error) {
+func (d *Service) RotateCredential(ctx context.Context, id string, keep time.Duration) (account.RotatedSecret, error) {
 	if err := checkClientID(id); err != nil {
-		return campaign.RotatedSecret{}, err
+		return account.RotatedSecret{}, err
 	}
 	if keep < 0 || keep > MaxKeep {
-		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)
+		return account.RotatedSecret{}, fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)
 	}
 	secret := newSecret()
-	rotated := campaign.RotatedSecret{ID: id, Secret: secret}
+	rotated := account.RotatedSecret{ID: id, Secret: secret}
 	if keep > 0 {
 		rotated.PreviousUntil = d.Now().Add(keep)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/settings"
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 func sum(secret string) []byte {
@@ -27,8 +27,8 @@ func TestCredential_Lifecycle(t *testing.T) {
 	if !strings.HasPrefix(issued.ClientID, "rcs_") || len(issued.ClientID) != 36 || len(issued.Secret) != 43 {
 		t.Errorf("client id %q, secret of %d characters", issued.ClientID, len(issued.Secret))
 	}
-	want := campaign.Credential{
-		ClientID: issued.ClientID, Tenant: b.tenant, Name: "crm", SecretHash: sum(issued.Secret), Scope: campaign.ScopeDispatch, CreatedAt: now,
+	want := account.Credential{
+		ClientID: issued.ClientID, Tenant: b.tenant, Name: "crm", SecretHash: sum(issued.Secret), Scope: account.ScopeDispatch, CreatedAt: now,
 	}
 	b.holds(t, want)
 
@@ -52,10 +52,10 @@ func TestCredential_Lifecycle(t *testing.T) {
 	b.holds(t, want)
 }
 
-func (b bench) holds(t *testing.T, want campaign.Credential) {
+func (b bench) holds(t *testing.T, want account.Credential) {
 	t.Helper()
 	got, err := b.auth.Credentials(t.Context(), b.tenant)
-	if diff := cmp.Diff([]campaign.Credential{want}, got); diff != "" || err != nil {
+	if diff := cmp.Diff([]account.Credential{want}, got); diff != "" || err != nil {
 		t.Errorf("credentials %v (-want +got):\n%s", err, diff)
 	}
 }

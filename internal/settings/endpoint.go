@@ -10,17 +10,19 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
 // Kinds returns the event kinds that a webhook endpoint can subscribe to.
 func Kinds() []string {
 	return []string{
-		string(campaign.KindSent), string(campaign.KindDelivered), string(campaign.KindRead), string(campaign.KindFailed),
-		string(campaign.KindExpired), string(campaign.KindReplied), string(campaign.KindOptedOut), string(campaign.KindTapped),
-		string(campaign.KindCompleted),
+		string(delivery.KindSent), string(delivery.KindDelivered), string(delivery.KindRead), string(delivery.KindFailed),
+		string(delivery.KindExpired), string(delivery.KindReplied), string(delivery.KindOptedOut), string(delivery.KindTapped),
+		string(delivery.KindCompleted),
 	}
 }
 
@@ -36,11 +38,11 @@ const MaxEndpoints = 20
 // signatures (Standard Webhooks); it is not shown again. A private host name or address
 // is refused. The addresses that a public name resolves to are checked at every
 // delivery.
-func (d *Service) CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (campaign.Endpoint, error) {
+func (d *Service) CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (delivery.Endpoint, error) {
 	if err := d.CheckNewEndpoint(ctx, tenant, address, kinds); err != nil {
-		return campaign.Endpoint{}, err
+		return delivery.Endpoint{}, err
 	}
-	e := campaign.Endpoint{ID: random.UUID(), Tenant: tenant, URL: address, Kinds: ordered(kinds), Secret: newSigningSecret()}
+	e := delivery.Endpoint{ID: random.UUID(), Tenant: tenant, URL: address, Kinds: ordered(kinds), Secret: newSigningSecret()}
 	has, err := d.Store.Endpoints.AddEndpoint(ctx, e, MaxEndpoints)
 	if err == nil && has >= MaxEndpoints {
 		err = endpointsFull(has)
@@ -107,11 +109,11 @@ func (d *Service) ChangeKinds(ctx context.Context, tenant, id string, kinds []st
 
 // RotateEndpoint replaces an endpoint's signing secret. Webhooks carry the signatures
 // of both secrets for keep, at most MaxKeep.
-func (d *Service) RotateEndpoint(ctx context.Context, tenant, id string, keep time.Duration) (campaign.RotatedSecret, error) {
+func (d *Service) RotateEndpoint(ctx context.Context, tenant, id string, keep time.Duration) (account.RotatedSecret, error) {
 	if keep < 0 || keep > MaxKeep {
-		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)
+		return account.RotatedSecret{}, fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)
 	}
-	r := campaign.RotatedSecret{ID: id, Secret: newSigningSecret(), PreviousUntil: d.Now().Add(keep)}
+	r := account.RotatedSecret{ID: id, Secret: newSigningSecret(), PreviousUntil: d.Now().Add(keep)}
 	err := d.Store.Endpoints.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil)
 	if errors.Is(err, campaign.ErrNotFound) {
 		err = noEndpoint(tenant, id)
@@ -163,7 +165,7 @@ func (d *Service) CheckEndpoint(ctx context.Context, tenant, id string) error {
 	return err
 }
 
-func (d *Service) endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
+func (d *Service) endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error) {
 	e, err := d.Store.Endpoints.Endpoint(ctx, tenant, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		err = noEndpoint(tenant, id)

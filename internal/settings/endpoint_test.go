@@ -13,9 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 func TestCreateEndpoint(t *testing.T) {
@@ -29,11 +30,11 @@ func TestCreateEndpoint(t *testing.T) {
 	if err != nil || len(secret) != 32 {
 		t.Errorf("the secret holds %d bytes, %v; want 32", len(secret), err)
 	}
-	want := campaign.Endpoint{
+	want := delivery.Endpoint{
 		ID: made.ID, Tenant: b.tenant, URL: "https://hooks.example.com:8443/rcs?x=1", Secret: made.Secret, Kinds: []string{"message.failed", "message.sent"},
 	}
 	kept, err := b.store.Endpoints(ctx, b.tenant)
-	if diff := cmp.Diff([]campaign.Endpoint{want}, kept); diff != "" || err != nil {
+	if diff := cmp.Diff([]delivery.Endpoint{want}, kept); diff != "" || err != nil {
 		t.Errorf("endpoints %v (-want +got):\n%s", err, diff)
 	}
 }
@@ -161,7 +162,7 @@ func TestEndpoint_DisableAndEnable(t *testing.T) {
 		t.Fatal(err)
 	}
 	off, err := b.store.Endpoint(ctx, b.tenant, made.ID)
-	if err != nil || off.OffReason != "operator" || !off.OffAt.Equal(now) || off.Subscribes(campaign.KindSent) {
+	if err != nil || off.OffReason != "operator" || !off.OffAt.Equal(now) || off.Subscribes(delivery.KindSent) {
 		t.Errorf("endpoint %+v, %v; want it disabled without deliveries", off, err)
 	}
 	_, err = b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000)
@@ -188,10 +189,10 @@ func TestResendDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead := campaign.WebhookDelivery{
-		Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/b", Attempt: 10, Dead: true, Left: []int{0}, Next: now,
+	dead := delivery.Delivery{
+		Tenant: b.tenant, EndpointID: made.ID, Kind: delivery.KindReplied, Blob: "events/a/b", Attempt: 10, Dead: true, Left: []int{0}, Next: now,
 	}.Identified()
-	if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{dead}); err != nil {
+	if err := b.store.AddDeliveries(ctx, []delivery.Delivery{dead}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000); n != 1 || err != nil {
@@ -211,7 +212,7 @@ func TestResendDead(t *testing.T) {
 // twoDead is a store that returns at most two dead deliveries per page.
 type twoDead struct{ *dynamotest.Store }
 
-func (s twoDead) DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
+func (s twoDead) DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]delivery.NotifyTask, error) {
 	return s.Store.DeadDeliveries(ctx, tenant, endpointID, since, min(limit, 2))
 }
 
@@ -225,11 +226,11 @@ func TestResendDead_ManyPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range all {
-		n := campaign.WebhookDelivery{
-			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
+		n := delivery.Delivery{
+			Tenant: b.tenant, EndpointID: made.ID, Kind: delivery.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
 			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i/3) * time.Second), // several at the same time
 		}.Identified()
-		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []delivery.Delivery{n}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,7 +246,7 @@ func TestResendDead_ManyPages(t *testing.T) {
 // gone.
 type dying struct{ *dynamotest.Store }
 
-func (s dying) SaveDelivery(ctx context.Context, read, n campaign.WebhookDelivery) (bool, error) {
+func (s dying) SaveDelivery(ctx context.Context, read, n delivery.Delivery) (bool, error) {
 	if ok, err := s.Store.SaveDelivery(ctx, read, n); !ok || err != nil {
 		return ok, err
 	}
@@ -263,11 +264,11 @@ func TestResendDead_DeadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		n := campaign.WebhookDelivery{
-			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
+		n := delivery.Delivery{
+			Tenant: b.tenant, EndpointID: made.ID, Kind: delivery.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
 			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i) * time.Second),
 		}.Identified()
-		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []delivery.Delivery{n}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -284,11 +285,11 @@ func TestResendDead_Since(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, died := range []time.Duration{-3 * time.Hour, -2 * time.Hour, -time.Hour, 0} {
-		n := campaign.WebhookDelivery{
-			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/" + string(rune('a'+i)),
+		n := delivery.Delivery{
+			Tenant: b.tenant, EndpointID: made.ID, Kind: delivery.KindReplied, Blob: "events/a/" + string(rune('a'+i)),
 			Attempt: 10, Dead: true, Next: now.Add(died),
 		}.Identified()
-		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []delivery.Delivery{n}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -310,14 +311,14 @@ func TestResendOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh := campaign.WebhookDelivery{
-		Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/b", Next: now, ExpiresAt: now.Add(campaign.FailureLife),
+	fresh := delivery.Delivery{
+		Tenant: b.tenant, EndpointID: made.ID, Kind: delivery.KindReplied, Blob: "events/a/b", Next: now, ExpiresAt: now.Add(campaign.FailureLife),
 	}.Identified()
-	f := campaign.WebhookFailure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: fresh.Kind, Blob: fresh.Blob, At: now, Task: fresh.Task()}
+	f := delivery.Failure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: fresh.Kind, Blob: fresh.Blob, At: now, Task: fresh.Task()}
 	if err := b.store.RecordFailure(ctx, f); err != nil {
 		t.Fatal(err)
 	}
-	again := func() campaign.WebhookDelivery {
+	again := func() delivery.Delivery {
 		t.Helper()
 		if waiting, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); err != nil || waiting {
 			t.Fatal(waiting, err)
@@ -334,7 +335,7 @@ func TestResendOne(t *testing.T) {
 	dead, parked := fresh, fresh
 	dead.Dead, dead.Attempt = true, 10
 	parked.Parked, parked.Next = true, now.Add(-time.Minute)
-	for _, step := range []struct{ was, want campaign.WebhookDelivery }{{dead, fresh}, {parked, parked}} {
+	for _, step := range []struct{ was, want delivery.Delivery }{{dead, fresh}, {parked, parked}} {
 		if ok, err := b.store.SaveDelivery(ctx, fresh, step.was); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
@@ -394,7 +395,7 @@ func TestCreateEndpoint_SavedEndpoints(t *testing.T) {
 	b, ctx := newBench(t), t.Context()
 	addAsBefore := func() {
 		t.Helper()
-		if err := b.store.SaveEndpoint(ctx, campaign.Endpoint{ID: randomID(), Tenant: b.tenant, URL: "https://example.com", Secret: "s"}); err != nil {
+		if err := b.store.SaveEndpoint(ctx, delivery.Endpoint{ID: randomID(), Tenant: b.tenant, URL: "https://example.com", Secret: "s"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -443,24 +444,24 @@ func TestResend_FailingEndpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := campaign.WebhookFailure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: campaign.KindReplied, At: now}
-	for i, n := range []campaign.WebhookDelivery{{Parked: true, Next: now}, {Parked: true, Next: now}, {Dead: true, Attempt: 9, Next: now}} {
-		n.Tenant, n.EndpointID, n.Kind, n.Blob = b.tenant, made.ID, campaign.KindReplied, "events/a/"+string(rune('a'+i))
+	f := delivery.Failure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: delivery.KindReplied, At: now}
+	for i, n := range []delivery.Delivery{{Parked: true, Next: now}, {Parked: true, Next: now}, {Dead: true, Attempt: 9, Next: now}} {
+		n.Tenant, n.EndpointID, n.Kind, n.Blob = b.tenant, made.ID, delivery.KindReplied, "events/a/"+string(rune('a'+i))
 		n = n.Identified()
 		f.Task = n.Task()
-		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []delivery.Delivery{n}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := b.store.RecordFailure(ctx, f); err != nil {
 		t.Fatal(err)
 	}
-	opened := campaign.Circuit{Tenant: b.tenant, EndpointID: made.ID, Since: now.Add(-time.Hour), Probes: 7, Next: now.Add(2 * time.Hour)}
+	opened := delivery.Circuit{Tenant: b.tenant, EndpointID: made.ID, Since: now.Add(-time.Hour), Probes: 7, Next: now.Add(2 * time.Hour)}
 	if ok, err := b.store.SaveCircuit(ctx, opened); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	sent, err := b.ResendFailed(ctx, b.tenant, made.ID, now.Add(-time.Hour), 100)
-	if diff := cmp.Diff(campaign.Resent{Waiting: 3}, sent); diff != "" || err != nil {
+	if diff := cmp.Diff(delivery.Resent{Waiting: 3}, sent); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	want := opened

@@ -28,9 +28,9 @@ func TestPause_TenantAndAgent(t *testing.T) {
 		if err := step.act(); err != nil {
 			t.Fatalf("%s: %v", step.what, err)
 		}
-		channel, err := b.store.Channel(ctx, b.tenant, b.agent)
-		if err != nil || channel.Pause != step.want {
-			t.Errorf("after %s: pause %q, %v; want %q", step.what, channel.Pause, err, step.want)
+		route, err := b.store.Route(ctx, b.tenant, b.agent)
+		if err != nil || route.Pause != step.want {
+			t.Errorf("after %s: pause %q, %v; want %q", step.what, route.Pause, err, step.want)
 		}
 	}
 }

@@ -9,21 +9,22 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // People manages the dashboard users in the user pool.
 type People interface {
 	// Invite adds a person: a new one with a temporary password, sent by mail if
 	// password is empty. known reports whether the person already had an account.
-	Invite(ctx context.Context, who campaign.Person, password string) (known bool, err error)
+	Invite(ctx context.Context, who account.Person, password string) (known bool, err error)
 	// Remove deletes a person's account. The error wraps campaign.ErrNotFound if there
 	// is none.
-	Remove(ctx context.Context, who campaign.Person) error
+	Remove(ctx context.Context, who account.Person) error
 }
 
 // Invited is a person who was given access.
 type Invited struct {
-	campaign.Person
+	account.Person
 	Known bool // the account already existed; its password is unchanged
 	// Password is temporary, for the first sign-in. It is "" if it was sent by mail.
 	Password string
@@ -40,7 +41,7 @@ const maxAddress = 254
 // InvitePerson gives a person access to a tenant's dashboard, or changes the role of
 // one who has access and ends the open sessions. A new person receives a temporary
 // password by mail; with LocalPasswords it is returned instead.
-func (d *Service) InvitePerson(ctx context.Context, who campaign.Person) (Invited, error) {
+func (d *Service) InvitePerson(ctx context.Context, who account.Person) (Invited, error) {
 	who, err := checkEmail(who)
 	if err != nil {
 		return Invited{}, err
@@ -71,7 +72,7 @@ func (d *Service) InvitePerson(ctx context.Context, who campaign.Person) (Invite
 
 // checkEmail validates the address and returns the person with the address in lower
 // case.
-func checkEmail(who campaign.Person) (campaign.Person, error) {
+func checkEmail(who account.Person) (account.Person, error) {
 	who.Email = strings.ToLower(strings.TrimSpace(who.Email))
 	if !address().MatchString(who.Email) || len(who.Email) > maxAddress {
 		return who, input("email_malformed", "invalid e-mail address %q: use an address like ana@empresa.com.br", shorten(who.Email))
@@ -81,7 +82,7 @@ func checkEmail(who campaign.Person) (campaign.Person, error) {
 
 // RemovePerson removes a person from a tenant's dashboard and ends the open sessions,
 // even if the person is already gone from the user pool.
-func (d *Service) RemovePerson(ctx context.Context, who campaign.Person) (campaign.Person, error) {
+func (d *Service) RemovePerson(ctx context.Context, who account.Person) (account.Person, error) {
 	who, err := checkEmail(who)
 	if err != nil {
 		return who, err
@@ -96,7 +97,7 @@ func (d *Service) RemovePerson(ctx context.Context, who campaign.Person) (campai
 // withSessionsEnded changes a person's access. It ends the sessions before the change,
 // in case of a crash after it, and again after the change, for sessions that began in
 // between. After an error, repeat it.
-func (d *Service) withSessionsEnded(ctx context.Context, who campaign.Person, change func() error) error {
+func (d *Service) withSessionsEnded(ctx context.Context, who account.Person, change func() error) error {
 	end := func() error {
 		err := d.Auth.EndSessions(ctx, who.Tenant, who.Email, d.Now())
 		if err != nil {

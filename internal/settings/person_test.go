@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // door replaces the table and the user pool. It fails at a step, from 1, before or
@@ -46,14 +47,14 @@ func (d *door) EndSessions(_ context.Context, tenant, email string, until time.T
 	return d.step("end "+tenant+" "+email, func() { d.until = until })
 }
 
-func (d *door) Invite(_ context.Context, who campaign.Person, _ string) (bool, error) {
+func (d *door) Invite(_ context.Context, who account.Person, _ string) (bool, error) {
 	if err := d.step("set "+who.Role, func() {}); err != nil {
 		return true, err
 	}
 	return true, d.err
 }
 
-func (d *door) Remove(context.Context, campaign.Person) error {
+func (d *door) Remove(context.Context, account.Person) error {
 	if err := d.step("remove", func() {}); err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (d *door) service(at func() time.Time) *settings.Service {
 	return &settings.Service{Store: settings.Store{Tenants: d}, Auth: d, People: d, Now: at}
 }
 
-var ana = campaign.Person{Email: " ANA@acme.example", Tenant: "acme", Role: "viewer"}
+var ana = account.Person{Email: " ANA@acme.example", Tenant: "acme", Role: "viewer"}
 
 // A person's sessions end before and after the change. A crash at any step has changed
 // nothing, or has left no session from before.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 const (
@@ -24,7 +25,7 @@ func (d *Service) ResendDead(ctx context.Context, tenant, id string, since time.
 	if err := d.requireOn(ctx, tenant, id); err != nil {
 		return 0, err
 	}
-	tried := map[campaign.NotifyTask]bool{}
+	tried := map[delivery.NotifyTask]bool{}
 	for total := 0; ; {
 		tasks, err := d.Store.Deliveries.DeadDeliveries(ctx, tenant, id, since, min(perResend, most-total))
 		if err != nil {
@@ -53,17 +54,17 @@ func (d *Service) ResendDead(ctx context.Context, tenant, id string, since time.
 // ResendFailed is ResendDead, and also retries deliveries that failed at since or later
 // and wait for their next attempt. A failing endpoint is probed soon, and its waiting
 // deliveries are counted, up to most in all.
-func (d *Service) ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (campaign.Resent, error) {
+func (d *Service) ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (delivery.Resent, error) {
 	n, err := d.resendFailed(ctx, tenant, id, since, most)
 	if err != nil {
-		return campaign.Resent{Deliveries: n}, err
+		return delivery.Resent{Deliveries: n}, err
 	}
 	failing, err := d.ProbeSoon(ctx, tenant, id)
 	if err != nil || !failing {
-		return campaign.Resent{Deliveries: n}, err
+		return delivery.Resent{Deliveries: n}, err
 	}
 	parked, err := d.Store.Deliveries.ParkedDeliveries(ctx, tenant, id, most)
-	return campaign.Resent{Waiting: n + len(parked)}, err
+	return delivery.Resent{Waiting: n + len(parked)}, err
 }
 
 func (d *Service) resendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
@@ -75,7 +76,7 @@ func (d *Service) resendFailed(ctx context.Context, tenant, id string, since tim
 	if err != nil {
 		return total, err
 	}
-	seen := map[campaign.NotifyTask]bool{}
+	seen := map[delivery.NotifyTask]bool{}
 	for _, f := range failures {
 		if total >= most || f.At.Before(since) {
 			break
@@ -134,7 +135,7 @@ func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, a
 		return err
 	}
 	alone := d.deliveryOf(f)
-	for _, t := range []campaign.NotifyTask{f.Task, alone.Task()} {
+	for _, t := range []delivery.NotifyTask{f.Task, alone.Task()} {
 		if _, err := d.Store.Deliveries.Delivery(ctx, t); !errors.Is(err, campaign.ErrNotFound) {
 			if err == nil {
 				_, err = d.again(ctx, t)
@@ -142,12 +143,12 @@ func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, a
 			return err
 		}
 	}
-	return d.Store.Deliveries.AddDeliveries(ctx, []campaign.WebhookDelivery{alone})
+	return d.Store.Deliveries.AddDeliveries(ctx, []delivery.Delivery{alone})
 }
 
 // deliveryOf returns a delivery of the one webhook that failed.
-func (d *Service) deliveryOf(f campaign.WebhookFailure) campaign.WebhookDelivery {
-	n := campaign.WebhookDelivery{
+func (d *Service) deliveryOf(f delivery.Failure) delivery.Delivery {
+	n := delivery.Delivery{
 		Tenant: f.Tenant, EndpointID: f.EndpointID, Entries: f.Entry, Next: d.Now(), ExpiresAt: d.Now().Add(campaign.FailureLife),
 	}
 	if f.Blob != "" {
@@ -170,7 +171,7 @@ func (d *Service) requireOn(ctx context.Context, tenant, id string) error {
 
 // again schedules a dead or waiting delivery for soon; a dead one starts from its first
 // attempt. It reports whether the delivery was dead or waiting.
-func (d *Service) again(ctx context.Context, t campaign.NotifyTask) (bool, error) {
+func (d *Service) again(ctx context.Context, t delivery.NotifyTask) (bool, error) {
 	read, err := d.Store.Deliveries.Delivery(ctx, t)
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && read.Parked {
 		return false, nil
@@ -182,7 +183,7 @@ func (d *Service) again(ctx context.Context, t campaign.NotifyTask) (bool, error
 		if !read.Next.After(d.Now()) {
 			return false, nil
 		}
-		return d.Store.Deliveries.MoveDelivery(ctx, t, read.Next, d.Now())
+		return d.Store.Deliveries.PostponeDelivery(ctx, t, read.Next, d.Now())
 	}
 	alive := read
 	alive.Dead, alive.Attempt, alive.Next = false, 0, d.Now()

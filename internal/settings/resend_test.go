@@ -8,6 +8,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 func entries(indices ...int) []byte {
@@ -22,9 +23,9 @@ func entries(indices ...int) []byte {
 // delivery if that is dead.
 func TestResendOne_ContentOfDelivery(t *testing.T) {
 	t.Parallel()
-	for name, what := range map[string]struct{ whole, alone campaign.WebhookDelivery }{
-		"an entry":    {campaign.WebhookDelivery{Entries: entries(1, 2, 3)}, campaign.WebhookDelivery{Entries: entries(2)}},
-		"a happening": {campaign.WebhookDelivery{Kind: campaign.KindReplied, Blob: "events/a/b"}, campaign.WebhookDelivery{Kind: campaign.KindReplied, Blob: "events/a/b"}},
+	for name, what := range map[string]struct{ whole, alone delivery.Delivery }{
+		"an entry":    {delivery.Delivery{Entries: entries(1, 2, 3)}, delivery.Delivery{Entries: entries(2)}},
+		"a happening": {delivery.Delivery{Kind: delivery.KindReplied, Blob: "events/a/b"}, delivery.Delivery{Kind: delivery.KindReplied, Blob: "events/a/b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,19 +34,19 @@ func TestResendOne_ContentOfDelivery(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			delivery := func(n campaign.WebhookDelivery) campaign.WebhookDelivery {
+			newDelivery := func(n delivery.Delivery) delivery.Delivery {
 				n.Tenant, n.EndpointID, n.Next, n.ExpiresAt = b.tenant, made.ID, now, now.Add(campaign.FailureLife)
 				return n.Identified()
 			}
-			whole, alone := delivery(what.whole), delivery(what.alone)
-			err = b.store.RecordFailure(ctx, campaign.WebhookFailure{
+			whole, alone := newDelivery(what.whole), newDelivery(what.alone)
+			err = b.store.RecordFailure(ctx, delivery.Failure{
 				Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: what.whole.Kind, At: now, Task: whole.Task(),
 				Entry: what.alone.Entries, Blob: what.alone.Blob,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			resent := func(want campaign.WebhookDelivery) {
+			resent := func(want delivery.Delivery) {
 				t.Helper()
 				if waiting, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); err != nil || waiting {
 					t.Fatal(waiting, err)
@@ -67,7 +68,7 @@ func TestResendOne_ContentOfDelivery(t *testing.T) {
 			}
 			dead = whole
 			dead.Dead, dead.Attempt = true, 10
-			if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{dead}); err != nil {
+			if err := b.store.AddDeliveries(ctx, []delivery.Delivery{dead}); err != nil {
 				t.Fatal(err)
 			}
 			resent(whole)
@@ -83,20 +84,20 @@ func TestResendFailed_DeadAndWaiting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tasks []campaign.NotifyTask
-	for i, n := range []campaign.WebhookDelivery{
+	var tasks []delivery.NotifyTask
+	for i, n := range []delivery.Delivery{
 		{Entries: entries(1)},
 		{Entries: entries(2), Attempt: 3},
 		{Entries: entries(3), Attempt: 1},
-		{Kind: campaign.KindReplied, Blob: "events/a/b", Attempt: 10, Dead: true},
+		{Kind: delivery.KindReplied, Blob: "events/a/b", Attempt: 10, Dead: true},
 	} {
 		n.Tenant, n.EndpointID, n.Next = b.tenant, made.ID, now.Add(time.Hour)
 		n = n.Identified()
-		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []delivery.Delivery{n}); err != nil {
 			t.Fatal(err)
 		}
 		tasks = append(tasks, n.Task())
-		err := b.store.RecordFailure(ctx, campaign.WebhookFailure{
+		err := b.store.RecordFailure(ctx, delivery.Failure{
 			Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_" + string(rune('a'+i)), At: now.Add(time.Duration(i) * time.Second), Task: n.Task(),
 		})
 		if err != nil {
@@ -104,7 +105,7 @@ func TestResendFailed_DeadAndWaiting(t *testing.T) {
 		}
 	}
 	sent, err := b.ResendFailed(ctx, b.tenant, made.ID, now.Add(-time.Hour), 100)
-	if diff := cmp.Diff(campaign.Resent{Deliveries: 4}, sent); diff != "" || err != nil {
+	if diff := cmp.Diff(delivery.Resent{Deliveries: 4}, sent); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	for _, task := range tasks {

@@ -11,10 +11,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/httpapi/inputerr"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Service carries out the operator's commands. Its errors are one line, name the
@@ -62,7 +64,7 @@ type Store struct {
 
 // Auth writes credentials and ends the sessions of people.
 type Auth interface {
-	CreateCredential(ctx context.Context, c campaign.Credential) error
+	CreateCredential(ctx context.Context, c account.Credential) error
 	RotateCredential(ctx context.Context, clientID string, secretHash []byte, previousUntil time.Time) error
 	RevokeCredential(ctx context.Context, clientID string) error
 	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
@@ -71,8 +73,8 @@ type Auth interface {
 // TenantStore reads and writes tenants with their agents, prices and pauses, and reads their
 // campaigns.
 type TenantStore interface {
-	SaveTenant(ctx context.Context, t campaign.Tenant, use campaign.AgentUse) error
-	SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent, use campaign.AgentUse) error
+	SaveTenant(ctx context.Context, t campaign.Tenant, use account.AgentUse) error
+	SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent, use account.AgentUse) error
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
 	// BatchAgents returns a campaign whose batches have only their agent and when they were closed.
 	BatchAgents(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
@@ -98,26 +100,26 @@ type TemplateStore interface {
 type EndpointStore interface {
 	// AddEndpoint writes a new endpoint unless its tenant has most endpoints. It
 	// returns the tenant's previous number of endpoints.
-	AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error)
-	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
-	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
+	AddEndpoint(ctx context.Context, e delivery.Endpoint, most int) (has int, err error)
+	Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error)
+	Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error)
 	SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error)
 	RotateEndpoint(ctx context.Context, tenant, id, secret string, previousUntil time.Time) error
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
-	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
-	SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
+	Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error)
+	SaveCircuit(ctx context.Context, c delivery.Circuit) (bool, error)
 }
 
 // DeliveryStore reads and writes webhook deliveries, and reads their failures.
 type DeliveryStore interface {
-	DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error)
-	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
-	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
-	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error)
-	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error)
-	SaveDelivery(ctx context.Context, read, n campaign.WebhookDelivery) (bool, error)
-	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
-	AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error
+	DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]delivery.NotifyTask, error)
+	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.NotifyTask, error)
+	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.Failure, error)
+	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.Failure, error)
+	Delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error)
+	SaveDelivery(ctx context.Context, read, n delivery.Delivery) (bool, error)
+	PostponeDelivery(ctx context.Context, t delivery.NotifyTask, read, next time.Time) (bool, error)
+	AddDeliveries(ctx context.Context, deliveries []delivery.Delivery) error
 }
 
 // missing is an error about something that does not exist. It is campaign.ErrNotFound.

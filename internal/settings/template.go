@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
-	"campaign-dispatch/internal/base/random"
 )
 
 // TemplateForm is a template as an operator enters it: a text or a card.

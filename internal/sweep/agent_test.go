@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 // moveTenant assigns another agent to the tenant.
@@ -24,9 +26,9 @@ func TestSend_AgentChangedAfterRelease(t *testing.T) {
 	w := withEndpoints(newPipeline(t))
 	w.provider.answers = false
 	failing := true
-	w.provider.refuse = func(campaign.OutgoingMessage) error {
+	w.provider.refuse = func(outgoing.Message) error {
 		if failing {
-			return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
+			return &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"}
 		}
 		return nil
 	}
@@ -49,8 +51,8 @@ func TestSend_AgentChangedAfterRelease(t *testing.T) {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 
-	w.event(campaign.EventTask{Kind: campaign.EventRead, MessageID: b.Key.MessageID(0), AgentID: present})
-	w.event(campaign.EventTask{Kind: campaign.EventRead, MessageID: b.Key.MessageID(1), AgentID: former})
+	w.event(reaction.EventTask{Kind: reaction.EventRead, MessageID: b.Key.MessageID(0), AgentID: present})
+	w.event(reaction.EventTask{Kind: reaction.EventRead, MessageID: b.Key.MessageID(1), AgentID: former})
 	w.deliver(w.events, w.applier(), 10)
 	if diff := cmp.Diff(map[string]int{"sent ": 102, "read ": 1}, w.outcomes(b)); diff != "" || len(w.events.held) > 0 {
 		t.Errorf("%d events are retried; outcomes (-want +got):\n%s", len(w.events.held), diff)

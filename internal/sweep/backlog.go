@@ -5,8 +5,9 @@ import (
 	"log/slog"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/pace"
 )
 
 const (
@@ -77,7 +78,7 @@ func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool)
 func (s *Sweeper) queueFrames(ctx context.Context, b heldBatch) error {
 	tasks := make([]any, len(b.frames))
 	for i, f := range b.frames {
-		tasks[i] = campaign.SendTask{BatchRef: b.BatchRef, Frame: f}
+		tasks[i] = pace.SendTask{BatchRef: b.BatchRef, Frame: f}
 	}
 	return s.queue(ctx, s.Frames, b.Batch, tasks)
 }

@@ -15,6 +15,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 func (w *pipeline) canceller() sqs.Handler {
@@ -31,7 +34,7 @@ func (w *pipeline) cancel(b campaign.Batch, query string) {
 	w.t.Helper()
 	mux := http.NewServeMux()
 	m := mortal{w}
-	service := &control.Service{Tokens: m, Store: m, Revokes: mortalQueue{m, w.revokes}, Now: w.clock, Grace: sweepAfter}
+	service := &control.Service{Tokens: m, Store: m, Revokes: mortalQueue{m, w.revokes}, Now: w.clock, SweepDelay: sweepAfter}
 	service.Register(mux)
 	for range 3 {
 		answer := httptest.NewRecorder()
@@ -78,7 +81,7 @@ func (w *pipeline) checkCancelled(sent, waiting campaign.Batch, end string) {
 	if n := len(w.provider.taken); n != 103 {
 		w.t.Errorf("the provider has %d messages", n)
 	}
-	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got > 0 {
+	if got := w.sink.posts["some"][string(delivery.KindCompleted)]; got > 0 {
 		w.t.Errorf("campaign.completed of a cancelled campaign was posted %d times", got)
 	}
 	w.checkNothingIsDue()
@@ -118,7 +121,7 @@ func TestSweep_LostCancelTask(t *testing.T) {
 	w.cancel(sent, "")
 	clear(w.revokes.held)
 	w.settle(time.Hour)
-	w.advance(campaign.MessageTTL + campaign.AnswerGrace)
+	w.advance(outgoing.MessageTTL + outgoing.AnswerGrace)
 	w.settle(time.Hour)
 	w.checkCancelled(sent, waiting, "expired no_answer")
 }
@@ -148,7 +151,7 @@ func TestCancel_LaterExpiry(t *testing.T) {
 			w.advance(time.Minute)
 			w.provider.forget = true // it revokes, but sends only a TTL event
 			for i := range b.Accepted {
-				w.event(campaign.EventTask{Kind: campaign.EventExpired, MessageID: b.Key.MessageID(i)})
+				w.event(reaction.EventTask{Kind: reaction.EventExpired, MessageID: b.Key.MessageID(i)})
 			}
 			w.settle(time.Hour)
 			if diff := cmp.Diff(map[string]int{test.want: 3}, w.outcomes(b)); diff != "" {
@@ -164,9 +167,9 @@ func TestCancel_StoppedMessageAtProvider(t *testing.T) {
 	t.Parallel()
 	w := newPipeline(t)
 	b := w.accept(3)
-	w.provider.refuse = func(d campaign.OutgoingMessage) error {
+	w.provider.refuse = func(d outgoing.Message) error {
 		w.provider.taken[d.ID], w.provider.phones[d.Phone] = d.Content.Text, d.ID
-		return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
+		return &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"}
 	}
 	w.handOff(b)
 	for w.deliver(w.releases, w.releaser(), 1) {
@@ -191,13 +194,13 @@ func TestCancel_NoCompletionWebhook(t *testing.T) {
 	w.run(b, time.Hour)
 	w.cancel(b, "")
 	for i := range b.Accepted {
-		w.event(campaign.EventTask{Kind: campaign.EventRead, MessageID: b.Key.MessageID(i)})
+		w.event(reaction.EventTask{Kind: reaction.EventRead, MessageID: b.Key.MessageID(i)})
 	}
 	w.settle(time.Hour)
 	if now := w.batch(b); now.State != campaign.BatchCompleted {
 		t.Errorf("the batch is %s", now.State)
 	}
-	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got > 0 {
+	if got := w.sink.posts["some"][string(delivery.KindCompleted)]; got > 0 {
 		t.Errorf("posted %d times", got)
 	}
 	w.checkNothingIsDue()
@@ -209,7 +212,7 @@ func (p *provider) Revoke(_ context.Context, agent campaign.Agent, messageID, _ 
 	defer p.mu.Unlock()
 	p.asked(agent)
 	if p.taken[messageID] == "" || p.revoked[messageID] {
-		return &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}
+		return &outgoing.Failure{Kind: outgoing.Permanent, Code: "unreachable"}
 	}
 	if p.revoked == nil {
 		p.revoked = map[string]bool{}
@@ -218,7 +221,7 @@ func (p *provider) Revoke(_ context.Context, agent campaign.Agent, messageID, _ 
 	if p.forget {
 		return nil
 	}
-	task := campaign.EventTask{Kind: campaign.EventExpired, AgentID: p.pipeline.agent, MessageID: messageID, At: p.pipeline.clock().Add(time.Second)}
+	task := reaction.EventTask{Kind: reaction.EventExpired, AgentID: p.pipeline.agent, MessageID: messageID, At: p.pipeline.clock().Add(time.Second)}
 	body, err := json.Marshal(task)
 	p.pipeline.events.add(body, time.Second)
 	return err
@@ -240,8 +243,8 @@ func (m mortal) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.
 	return m.w.death.call("CancelBatch", func() error { return m.w.store.CancelBatch(ctx, ref, at, revoke, next) })
 }
 
-func (m mortal) Reschedule(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {
-	return call(m, "Reschedule", func() (bool, error) { return m.w.store.Reschedule(ctx, b, due, next) })
+func (m mortal) RescheduleBatch(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {
+	return call(m, "RescheduleBatch", func() (bool, error) { return m.w.store.RescheduleBatch(ctx, b, due, next) })
 }
 
 func (m mortal) CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error {
@@ -252,6 +255,6 @@ func (m mortal) Revoke(ctx context.Context, agent campaign.Agent, messageID, pho
 	return m.w.death.call("revoke", func() error { return m.w.provider.Revoke(ctx, agent, messageID, phone) })
 }
 
-func (m mortal) SaveReply(ctx context.Context, tenant string, r campaign.Reply) error {
+func (m mortal) SaveReply(ctx context.Context, tenant string, r reaction.Reply) error {
 	return m.w.death.call("SaveReply", func() error { return m.w.store.SaveReply(ctx, tenant, r) })
 }

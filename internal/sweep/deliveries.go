@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"sync"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/sweep/overdue"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // sweepDeliveries starts to queue the due deliveries of the Webhooks table, all shards of
@@ -51,15 +53,15 @@ func (r *shardSweep) processDeliveries(ctx context.Context) error {
 type deliveries struct {
 	sweeper *Sweeper
 	actions map[action]int
-	held    map[string][]campaign.Due // by tenant
+	held    map[string][]overdue.Item // by tenant
 }
 
 // perCall is the number of messages per SQS call.
 const perCall = 10
 
-func (n *deliveries) add(ctx context.Context, due campaign.Due) {
+func (n *deliveries) add(ctx context.Context, due overdue.Item) {
 	if n.held == nil {
-		n.held = map[string][]campaign.Due{}
+		n.held = map[string][]overdue.Item{}
 	}
 	tenant := due.Delivery.Tenant
 	n.held[tenant] = append(n.held[tenant], due)
@@ -87,8 +89,8 @@ func (n *deliveries) queue(ctx context.Context, tenant string) {
 	n.actions[notified] += len(held)
 }
 
-func (s *Sweeper) queueDeliveries(ctx context.Context, tenant string, held []campaign.Due) error {
-	tasks := make([]campaign.NotifyTask, len(held))
+func (s *Sweeper) queueDeliveries(ctx context.Context, tenant string, held []overdue.Item) error {
+	tasks := make([]delivery.NotifyTask, len(held))
 	for i, due := range held {
 		tasks[i] = *due.Delivery
 	}
@@ -101,7 +103,7 @@ func (s *Sweeper) queueDeliveries(ctx context.Context, tenant string, held []cam
 	}
 	next := s.Now().Add(s.After)
 	for _, due := range held {
-		if _, err := s.Store.MoveDelivery(ctx, *due.Delivery, due.Check, next); err != nil {
+		if _, err := s.Store.PostponeDelivery(ctx, *due.Delivery, due.Check, next); err != nil {
 			return err
 		}
 	}

@@ -12,8 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/sweep"
+	"campaign-dispatch/internal/sweep/overdue"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // deliveryStore has three due deliveries in each shard of the Webhooks table and nothing
@@ -27,26 +28,26 @@ type deliveryStore struct {
 	queued  []string
 }
 
-func (*deliveryStore) Due(context.Context, int, time.Time) iter.Seq2[campaign.Due, error] {
-	return func(func(campaign.Due, error) bool) {}
+func (*deliveryStore) Due(context.Context, int, time.Time) iter.Seq2[overdue.Item, error] {
+	return func(func(overdue.Item, error) bool) {}
 }
 
-func (s *deliveryStore) DueDeliveries(_ context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
-	return func(yield func(campaign.Due, error) bool) {
+func (s *deliveryStore) DueDeliveries(_ context.Context, shard int, now time.Time) iter.Seq2[overdue.Item, error] {
+	return func(yield func(overdue.Item, error) bool) {
 		if s.indexes != nil && shard == 1 {
-			yield(campaign.Due{}, s.indexes)
+			yield(overdue.Item{}, s.indexes)
 			return
 		}
 		for i := range 3 {
-			t := campaign.NotifyTask{DeliveryID: fmt.Sprint(shard, "-", i), Tenant: "t", EndpointID: "e"}
-			if !yield(campaign.Due{Delivery: &t, Check: now.Add(-time.Minute)}, nil) {
+			t := delivery.NotifyTask{DeliveryID: fmt.Sprint(shard, "-", i), Tenant: "t", EndpointID: "e"}
+			if !yield(overdue.Item{Delivery: &t, Check: now.Add(-time.Minute)}, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (s *deliveryStore) MoveDelivery(_ context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
+func (s *deliveryStore) PostponeDelivery(_ context.Context, t delivery.NotifyTask, read, next time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.moved = append(s.moved, fmt.Sprint(t.DeliveryID, " by ", next.Sub(read)))

@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/sweep"
+	"campaign-dispatch/internal/sweep/overdue"
 )
 
 var errUnavailable = errors.New("unavailable")
@@ -24,10 +25,10 @@ type brokenStore struct {
 	index error
 }
 
-func (s brokenStore) Due(context.Context, int, time.Time) iter.Seq2[campaign.Due, error] {
-	return func(yield func(campaign.Due, error) bool) {
-		_ = yield(campaign.Due{Batch: campaign.BatchRef{BatchID: "b"}}, s.index) &&
-			yield(campaign.Due{Campaign: &campaign.ID{CampaignID: "c"}}, nil)
+func (s brokenStore) Due(context.Context, int, time.Time) iter.Seq2[overdue.Item, error] {
+	return func(yield func(overdue.Item, error) bool) {
+		_ = yield(overdue.Item{Batch: campaign.BatchRef{BatchID: "b"}}, s.index) &&
+			yield(overdue.Item{Campaign: &campaign.ID{CampaignID: "c"}}, nil)
 	}
 }
 

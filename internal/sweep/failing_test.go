@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/pace"
 	"campaign-dispatch/internal/sweep"
 )
 
@@ -22,8 +24,8 @@ func (w *pipeline) pass(d, step time.Duration) {
 	}
 }
 
-func unavailable(campaign.OutgoingMessage) error {
-	return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
+func unavailable(outgoing.Message) error {
+	return &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"}
 }
 
 // The batch has been failing for 60 hours. The tests of send cover all 72.
@@ -82,7 +84,7 @@ func TestFailingBatch_ScheduledIn5Days(t *testing.T) {
 	w := newPipeline(t)
 	due := w.clock().Add(120 * time.Hour)
 	b := w.accept(3, func(b *campaign.Batch) { b.Scheduled, b.Due, b.NextCheck = true, due, due.Add(2*time.Minute) })
-	w.provider.refuse = func(d campaign.OutgoingMessage) error {
+	w.provider.refuse = func(d outgoing.Message) error {
 		if w.clock().Before(due.Add(time.Hour)) {
 			return unavailable(d)
 		}
@@ -102,7 +104,7 @@ func TestFailingBatch_ConcurrentRuns(t *testing.T) {
 		b.Failing = campaign.Failing{For: campaign.MaxFailing - 30*time.Minute, At: w.clock().Add(-10 * time.Minute)}
 	})
 	var taken string
-	w.provider.refuse = func(d campaign.OutgoingMessage) error {
+	w.provider.refuse = func(d outgoing.Message) error {
 		if taken == "" || taken == d.ID {
 			taken = d.ID
 			return nil
@@ -110,7 +112,7 @@ func TestFailingBatch_ConcurrentRuns(t *testing.T) {
 		return unavailable(d)
 	}
 	for f := range b.Frames() {
-		body, err := json.Marshal(campaign.SendTask{BatchRef: b.BatchRef, Frame: f})
+		body, err := json.Marshal(pace.SendTask{BatchRef: b.BatchRef, Frame: f})
 		w.must(err)
 		w.frames.add(body, 0)
 	}

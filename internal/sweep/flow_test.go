@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/pace"
 	"campaign-dispatch/internal/sweep"
 )
 
@@ -88,9 +90,9 @@ func TestSend_LongOutage(t *testing.T) {
 	t.Parallel()
 	w := newPipeline(t)
 	up := w.clock().Add(2 * time.Hour)
-	w.provider.refuse = func(campaign.OutgoingMessage) error {
+	w.provider.refuse = func(outgoing.Message) error {
 		if w.clock().Before(up) {
-			return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
+			return &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"}
 		}
 		return nil
 	}
@@ -106,13 +108,13 @@ func TestSend_LongOutage(t *testing.T) {
 func TestSend_PermanentFailures(t *testing.T) {
 	t.Parallel()
 	w := newPipeline(t)
-	w.provider.refuse = func(d campaign.OutgoingMessage) error {
+	w.provider.refuse = func(d outgoing.Message) error {
 		switch d.Phone[len(d.Phone)-1] {
 		case '1':
-			return &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}
+			return &outgoing.Failure{Kind: outgoing.Permanent, Code: "unreachable"}
 		case '2':
 			if w.provider.calls <= 103 {
-				return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled", RetryAfter: time.Minute}
+				return &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled", RetryAfter: time.Minute}
 			}
 		}
 		return nil
@@ -131,14 +133,14 @@ func TestSend_NotAfterDuringOutage(t *testing.T) {
 	t.Parallel()
 	w := newPipeline(t)
 	b := w.accept(103, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(30 * time.Minute) })
-	w.provider.refuse = func(d campaign.OutgoingMessage) error {
+	w.provider.refuse = func(d outgoing.Message) error {
 		if d.TTL > 30*time.Minute {
 			t.Errorf("a message may live for %v, longer than the batch allows", d.TTL)
 		}
 		if d.Phone == "+5511900000007" {
 			return nil
 		}
-		return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
+		return &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"}
 	}
 	w.handOff(b)
 	if got := w.run(b, 2*time.Hour); got.State != campaign.BatchSent {
@@ -181,7 +183,7 @@ func TestResume_PausedDuringRelease(t *testing.T) {
 	b := w.accept(103)
 	_, err := w.store.StartRelease(t.Context(), b.BatchRef, w.agent, w.clock(), w.clock().Add(sweepAfter))
 	w.must(err)
-	body, err := json.Marshal(campaign.SendTask{BatchRef: b.BatchRef})
+	body, err := json.Marshal(pace.SendTask{BatchRef: b.BatchRef})
 	w.must(err)
 	w.frames.add(body, 0)
 	w.deliver(w.frames, w.sender(1), 1)
@@ -225,9 +227,9 @@ func TestSend_PoisonTask(t *testing.T) {
 	b := w.accept(103)
 	ref := fmt.Sprintf(`"tenant":%q,"campaignId":%q,"batchId":%q`, b.Tenant, b.CampaignID, b.BatchID)
 	poison := []string{`{`, `[]`, `{` + ref + `,"frame":2}`, `{` + ref + `,"frame":-1}`, `{` + ref + `,"frame":1,"only":[3]}`}
-	w.provider.refuse = func(d campaign.OutgoingMessage) error {
+	w.provider.refuse = func(d outgoing.Message) error {
 		if d.Phone == "+5511900000007" && len(w.frames.dead) < len(poison) { // the batch continues as long as the poison task
-			return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
+			return &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"}
 		}
 		return nil
 	}
@@ -305,7 +307,7 @@ func TestRelease_ScheduledBatch(t *testing.T) {
 	w := newPipeline(t)
 	due := w.clock().Add(40 * time.Minute)
 	b := w.accept(3, func(b *campaign.Batch) { b.Scheduled, b.Due = true, due })
-	w.provider.refuse = func(campaign.OutgoingMessage) error {
+	w.provider.refuse = func(outgoing.Message) error {
 		if w.clock().Before(due) {
 			t.Errorf("a message was sent %v before its time", due.Sub(w.clock()))
 		}

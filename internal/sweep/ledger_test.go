@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/feed"
 )
 
@@ -51,7 +52,7 @@ func (w *pipeline) feed() bool {
 }
 
 // postEntries posts the entries of a task; the endpoint accepts all.
-func (m mortal) postEntries(t campaign.NotifyTask) error {
+func (m mortal) postEntries(t delivery.NotifyTask) error {
 	packed, err := base64.StdEncoding.DecodeString(t.Entries)
 	if err != nil {
 		return err

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // manyVariable is the number of batches of the test below, default fewBatches.
@@ -45,7 +47,7 @@ func TestOutcomes_RepeatedCrashes(t *testing.T) {
 	for _, b := range batches {
 		w.checkRead(b)
 	}
-	if completed := w.sink.posts["some"][string(campaign.KindCompleted)]; completed < n {
+	if completed := w.sink.posts["some"][string(delivery.KindCompleted)]; completed < n {
 		t.Errorf("%d of %d campaigns got campaign.completed", completed, n)
 	}
 	w.checkNothingIsDue()
@@ -71,8 +73,8 @@ func (w *pipeline) tellOf(batches []campaign.Batch) {
 	var bodies [][]byte
 	for _, b := range batches {
 		for i := range b.Accepted {
-			for _, kind := range []campaign.EventKind{campaign.EventDelivered, campaign.EventRead} {
-				body, err := json.Marshal(campaign.EventTask{Kind: kind, AgentID: w.agent, MessageID: b.Key.MessageID(i), At: w.clock()})
+			for _, kind := range []reaction.EventKind{reaction.EventDelivered, reaction.EventRead} {
+				body, err := json.Marshal(reaction.EventTask{Kind: kind, AgentID: w.agent, MessageID: b.Key.MessageID(i), At: w.clock()})
 				w.must(err)
 				bodies = append(bodies, body, body, body)
 			}

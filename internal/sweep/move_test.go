@@ -10,9 +10,9 @@ import (
 	"campaign-dispatch/internal/sweep"
 )
 
-func (m mortal) MoveCampaign(ctx context.Context, c campaign.Campaign, due, next time.Time) (moved []campaign.Batch, ok bool, err error) {
-	err = m.w.death.call("MoveCampaign", func() error {
-		moved, ok, err = m.w.store.MoveCampaign(ctx, c, due, next)
+func (m mortal) RescheduleCampaign(ctx context.Context, c campaign.Campaign, due, next time.Time) (moved []campaign.Batch, ok bool, err error) {
+	err = m.w.death.call("RescheduleCampaign", func() error {
+		moved, ok, err = m.w.store.RescheduleCampaign(ctx, c, due, next)
 		return err
 	})
 	return moved, ok, err
@@ -44,7 +44,7 @@ func TestSweep_LostMoveTask(t *testing.T) {
 	}
 	c, err := w.store.Campaign(t.Context(), id)
 	w.must(err)
-	if _, ok, err := w.store.MoveCampaign(t.Context(), c, due, due); err != nil || !ok {
+	if _, ok, err := w.store.RescheduleCampaign(t.Context(), c, due, due); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 

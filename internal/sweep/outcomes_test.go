@@ -11,15 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/sweep"
+	"campaign-dispatch/internal/sweep/overdue"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // withEndpoints adds an endpoint for all message events, and one for read events and the
 // campaign's completion.
 func withEndpoints(w *pipeline) *pipeline {
 	w.provider.answers = true
-	for id, kinds := range map[string][]string{"all": nil, "some": {string(campaign.KindRead), string(campaign.KindCompleted)}} {
-		w.must(w.store.SaveEndpoint(w.t.Context(), campaign.Endpoint{ID: id, Tenant: w.tenant, URL: "https://example.com", Secret: "s", Kinds: kinds}))
+	for id, kinds := range map[string][]string{"all": nil, "some": {string(delivery.KindRead), string(delivery.KindCompleted)}} {
+		w.must(w.store.SaveEndpoint(w.t.Context(), delivery.Endpoint{ID: id, Tenant: w.tenant, URL: "https://example.com", Secret: "s", Kinds: kinds}))
 	}
 	return w
 }
@@ -51,10 +55,10 @@ func (w *pipeline) checkAnswered(b campaign.Batch) {
 			w.t.Errorf("a webhook was lost: %s", what)
 		}
 	}
-	if w.sink.posts["some"][string(campaign.KindCompleted)] == 0 {
+	if w.sink.posts["some"][string(delivery.KindCompleted)] == 0 {
 		w.t.Error("no webhook says that the campaign is completed")
 	}
-	if w.sink.posts["all"][string(campaign.KindCompleted)] > 0 {
+	if w.sink.posts["all"][string(delivery.KindCompleted)] > 0 {
 		w.t.Error("an endpoint got campaign.completed without its subscription")
 	}
 	w.checkNothingIsDue()
@@ -64,7 +68,7 @@ func (w *pipeline) checkAnswered(b campaign.Batch) {
 func (w *pipeline) checkNothingIsDue() {
 	w.t.Helper()
 	far := w.clock().Add(1000 * time.Hour)
-	for _, due := range []iter.Seq2[campaign.Due, error]{mortal{w}.Due(w.t.Context(), 0, far), mortal{w}.DueDeliveries(w.t.Context(), 0, far)} {
+	for _, due := range []iter.Seq2[overdue.Item, error]{mortal{w}.Due(w.t.Context(), 0, far), mortal{w}.DueDeliveries(w.t.Context(), 0, far)} {
 		for due, err := range due {
 			w.must(err)
 			w.t.Errorf("%+v is due still", due)
@@ -137,7 +141,7 @@ func TestSweep_UnansweredMessages(t *testing.T) {
 	w.handOff(b)
 	w.run(b, time.Hour)
 	w.checkSent(b)
-	w.advance(campaign.MessageTTL + campaign.AnswerGrace - time.Hour)
+	w.advance(outgoing.MessageTTL + outgoing.AnswerGrace - time.Hour)
 	w.settle(30 * time.Minute)
 	if diff := cmp.Diff(map[string]int{"sent ": 103}, w.outcomes(b)); diff != "" {
 		t.Errorf("outcomes before the time was over (-want +got):\n%s", diff)
@@ -153,7 +157,7 @@ func TestSweep_UnansweredMessages(t *testing.T) {
 		t.Errorf("its end was posted %d times", got)
 	}
 	// It was delivered after all: a delivery receipt overrides the expiry.
-	w.event(campaign.EventTask{Kind: campaign.EventDelivered, MessageID: b.Key.MessageID(7)})
+	w.event(reaction.EventTask{Kind: reaction.EventDelivered, MessageID: b.Key.MessageID(7)})
 	w.settle(10 * time.Minute)
 	if diff := cmp.Diff(map[string]int{"expired no_answer": 102, "delivered ": 1}, w.outcomes(b)); diff != "" {
 		t.Errorf("outcomes after a late delivery (-want +got):\n%s", diff)
@@ -162,7 +166,7 @@ func TestSweep_UnansweredMessages(t *testing.T) {
 }
 
 // event queues a provider event of the given agent, by default the tenant's.
-func (w *pipeline) event(e campaign.EventTask) {
+func (w *pipeline) event(e reaction.EventTask) {
 	w.t.Helper()
 	e.At = w.clock()
 	if e.AgentID == "" {
@@ -178,9 +182,9 @@ func TestEvents_UnknownMessages(t *testing.T) {
 	w := newPipeline(t)
 	b := w.accept(3)
 	for _, id := range []string{"", "unknown", uuid(), b.Key.MessageID(3)} {
-		w.event(campaign.EventTask{Kind: campaign.EventRead, MessageID: id})
+		w.event(reaction.EventTask{Kind: reaction.EventRead, MessageID: id})
 	}
-	w.event(campaign.EventTask{Kind: campaign.EventDelivered, MessageID: b.Key.MessageID(1)}) // it arrives before its message is recorded
+	w.event(reaction.EventTask{Kind: reaction.EventDelivered, MessageID: b.Key.MessageID(1)}) // it arrives before its message is recorded
 	for w.deliver(w.events, w.applier(), 500) {
 	}
 	if len(w.events.held) != 5 {
@@ -198,13 +202,13 @@ func TestEvents_UnknownMessages(t *testing.T) {
 }
 
 // answer is an event sent by a recipient.
-func (w *pipeline) answer(kind campaign.EventKind, phone, text string) {
+func (w *pipeline) answer(kind reaction.EventKind, phone, text string) {
 	w.t.Helper()
-	body, err := json.Marshal(campaign.EventContent{Phone: phone, Text: text})
+	body, err := json.Marshal(reaction.EventContent{Phone: phone, Text: text})
 	w.must(err)
 	key := fmt.Sprintf("events/%s/%s%s%s%d", w.agent, kind, phone, text, w.clock().Unix())
 	w.blobs[key] = body
-	w.event(campaign.EventTask{Kind: kind, Blob: key})
+	w.event(reaction.EventTask{Kind: kind, Blob: key})
 }
 
 func TestOptOuts(t *testing.T) {
@@ -221,7 +225,7 @@ func TestOptOuts(t *testing.T) {
 			t.Parallel()
 			w := withEndpoints(newPipeline(t))
 			w.provider.answers = false
-			w.answer(campaign.EventKind(tt.out[0]), "+5511900000001", tt.out[1])
+			w.answer(reaction.EventKind(tt.out[0]), "+5511900000001", tt.out[1])
 			stale := w.events.held["000001"].body
 			w.settle(time.Minute)
 			first := w.accept(3)
@@ -230,7 +234,7 @@ func TestOptOuts(t *testing.T) {
 			if diff := cmp.Diff(map[string]int{"sent ": 2, "failed opted_out": 1}, w.outcomes(first)); diff != "" {
 				t.Errorf("outcomes after the opt-out (-want +got):\n%s", diff)
 			}
-			w.answer(campaign.EventKind(tt.in[0]), "+5511900000001", tt.in[1])
+			w.answer(reaction.EventKind(tt.in[0]), "+5511900000001", tt.in[1])
 			w.settle(time.Minute)
 			w.events.add([]byte(stale), 0) // the provider repeats the opt-out
 			w.settle(time.Minute)
@@ -258,7 +262,7 @@ func TestCampaign_CompletedWithLastBatch(t *testing.T) {
 	w := withEndpoints(newPipeline(t))
 	first := w.accept(3)
 	w.live(first)
-	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got != 1 {
+	if got := w.sink.posts["some"][string(delivery.KindCompleted)]; got != 1 {
 		t.Fatalf("campaign.completed was posted %d times after the only batch", got)
 	}
 	var more [2]campaign.Batch
@@ -268,13 +272,13 @@ func TestCampaign_CompletedWithLastBatch(t *testing.T) {
 		})
 	}
 	w.live(more[0])
-	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got != 1 {
+	if got := w.sink.posts["some"][string(delivery.KindCompleted)]; got != 1 {
 		tally, _ := w.store.Progress(t.Context(), first.ID)
 		t.Errorf("campaign.completed was posted %d times with a batch to come: %+v", got, tally)
 	}
 	w.advance(2 * time.Hour)
 	w.live(more[1])
-	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got != 2 {
+	if got := w.sink.posts["some"][string(delivery.KindCompleted)]; got != 2 {
 		t.Errorf("campaign.completed was posted %d times after two ends", got)
 	}
 	w.checkNothingIsDue()
@@ -291,7 +295,7 @@ func TestCampaign_CompletedWithLastPart(t *testing.T) {
 			totals := campaign.SubmissionTotals{Lines: 6, People: 6, Accepted: 3, PartsToCome: 1, Until: w.clock().AddDate(0, 0, 7)}
 			first := w.acceptPart(3, totals)
 			w.live(first)
-			if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got > 0 {
+			if got := w.sink.posts["some"][string(delivery.KindCompleted)]; got > 0 {
 				t.Errorf("campaign.completed was posted %d times with a part to come", got)
 			}
 			if discarded {
@@ -302,7 +306,7 @@ func TestCampaign_CompletedWithLastPart(t *testing.T) {
 				w.live(w.acceptPart(3, totals.WithPart(3, 3), func(b *campaign.Batch) { b.ID, b.Ordinal = first.ID, 2 }))
 				w.settle(time.Hour)
 			}
-			if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got != 1 {
+			if got := w.sink.posts["some"][string(delivery.KindCompleted)]; got != 1 {
 				t.Errorf("campaign.completed was posted %d times, want once", got)
 			}
 			w.checkNothingIsDue()

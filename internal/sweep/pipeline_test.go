@@ -25,13 +25,18 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/privacy/retention"
-	"campaign-dispatch/internal/send/release"
 	"campaign-dispatch/internal/send"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/release"
 	"campaign-dispatch/internal/sweep"
+	"campaign-dispatch/internal/sweep/overdue"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -149,7 +154,7 @@ func (w *pipeline) acceptPart(messages int, totals campaign.SubmissionTotals, ed
 		w.must(err)
 		b.AgentID = tenant.AgentID // as its release records it
 	}
-	a := campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: max(b.Ordinal, 1), Packed: []byte{0}, Submission: totals}
+	a := acceptance.Command{Batch: b, Campaign: rand.Text(), Ordinal: max(b.Ordinal, 1), Packed: []byte{0}, Submission: totals}
 	if a.Ordinal > 1 {
 		c, err := w.store.Dispatched(w.t.Context(), b.ID)
 		w.must(err)
@@ -195,7 +200,7 @@ func (w *pipeline) applier() sqs.Handler {
 		Store: m, Contents: m, Recorder: w.recorder(),
 		OptOuts: &optout.Book{Store: m, Now: w.clock, MaxRow: 10, MaxPart: 10}, // every opt-out splits its shard
 	}
-	return sqs.CountingBatchHandler(a.Handle, (*campaign.EventTask).Received)
+	return sqs.CountingBatchHandler(a.Handle, (*reaction.EventTask).Received)
 }
 
 func (w *pipeline) sweeper() *sweep.Sweeper {
@@ -375,7 +380,7 @@ func (w *pipeline) checkReasons(head campaign.LedgerSummary) {
 // checkSent checks that each message of the batch was sent once.
 func (w *pipeline) checkSent(b campaign.Batch) {
 	w.t.Helper()
-	if now, soon := w.batch(b), w.clock().Add(campaign.MessageTTL); now.State != campaign.BatchSent || !now.NextCheck.After(soon) {
+	if now, soon := w.batch(b), w.clock().Add(outgoing.MessageTTL); now.State != campaign.BatchSent || !now.NextCheck.After(soon) {
 		w.t.Errorf("the batch is %s, to be checked at %v; want it sent, and checked when no answer can come", now.State, now.NextCheck)
 	}
 	if diff := cmp.Diff(map[string]int{"sent ": b.Accepted}, w.outcomes(b)); diff != "" {
@@ -394,7 +399,7 @@ func uuid() string {
 type provider struct {
 	pipeline *pipeline
 	answers  bool // it sends delivered and read events for each message, three times, in a bad order
-	refuse   func(d campaign.OutgoingMessage) error
+	refuse   func(d outgoing.Message) error
 	forget   bool // it sends no events for revoked messages
 
 	mu      sync.Mutex
@@ -413,7 +418,7 @@ func (p *provider) asked(agent campaign.Agent) {
 	p.agents[agent.ID]++
 }
 
-func (p *provider) Send(_ context.Context, agent campaign.Agent, d campaign.OutgoingMessage) error {
+func (p *provider) Send(_ context.Context, agent campaign.Agent, d outgoing.Message) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls++
@@ -435,10 +440,10 @@ func (p *provider) Send(_ context.Context, agent campaign.Agent, d campaign.Outg
 
 func (p *provider) answer(id string) {
 	at := p.pipeline.clock()
-	for i, kind := range []campaign.EventKind{
-		campaign.EventDelivered, campaign.EventDelivered, campaign.EventRead, campaign.EventDelivered, campaign.EventRead, campaign.EventRead,
+	for i, kind := range []reaction.EventKind{
+		reaction.EventDelivered, reaction.EventDelivered, reaction.EventRead, reaction.EventDelivered, reaction.EventRead, reaction.EventRead,
 	} {
-		body, _ := json.Marshal(campaign.EventTask{Kind: kind, EventID: rand.Text(), AgentID: p.pipeline.agent, MessageID: id, At: at})
+		body, _ := json.Marshal(reaction.EventTask{Kind: kind, EventID: rand.Text(), AgentID: p.pipeline.agent, MessageID: id, At: at})
 		p.pipeline.events.add(body, time.Duration(i)*time.Second)
 	}
 }
@@ -625,8 +630,8 @@ func (m mortal) EndRelease(ctx context.Context, ref campaign.BatchRef, next time
 	return call(m, "EndRelease", func() (bool, error) { return m.w.store.EndRelease(ctx, ref, next) })
 }
 
-func (m mortal) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
-	return call(m, "MoveCheck", func() (bool, error) { return m.w.store.MoveCheck(ctx, b, next) })
+func (m mortal) PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
+	return call(m, "PostponeCheck", func() (bool, error) { return m.w.store.PostponeCheck(ctx, b, next) })
 }
 
 func (m mortal) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
@@ -641,29 +646,29 @@ func (m mortal) MarkSent(ctx context.Context, ref campaign.BatchRef, next time.T
 	return call(m, "MarkSent", func() (bool, error) { return m.w.store.MarkSent(ctx, ref, next) })
 }
 
-func (m mortal) RemoveFromDueIndex(ctx context.Context, b campaign.Batch, unused campaign.Money) error {
-	return m.w.death.call("RemoveFromDueIndex", func() error { return m.w.store.RemoveFromDueIndex(ctx, b, unused) })
+func (m mortal) CloseBatch(ctx context.Context, b campaign.Batch, unused campaign.Money) error {
+	return m.w.death.call("CloseBatch", func() error { return m.w.store.CloseBatch(ctx, b, unused) })
 }
 
-func (m mortal) Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error) {
-	return call(m, "Channel", func() (campaign.Channel, error) { return m.w.store.Channel(ctx, tenant, agentID) })
+func (m mortal) Route(ctx context.Context, tenant, agentID string) (pace.Route, error) {
+	return call(m, "Route", func() (pace.Route, error) { return m.w.store.Route(ctx, tenant, agentID) })
 }
 
 func (m mortal) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
 	return call(m, "TemplateVersion", func() (campaign.Template, error) { return m.w.store.TemplateVersion(ctx, id, version) })
 }
 
-func (m mortal) RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error) {
-	return call(m, "RateLimit", func() (campaign.RateLimit, error) { return m.w.store.RateLimit(ctx, agentID) })
+func (m mortal) RateLimit(ctx context.Context, agentID string) (pace.RateLimit, error) {
+	return call(m, "RateLimit", func() (pace.RateLimit, error) { return m.w.store.RateLimit(ctx, agentID) })
 }
 
-func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error) {
+func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit pace.RateLimit) (bool, error) {
 	return call(m, "SwapRateLimit", func() (bool, error) { return m.w.store.SwapRateLimit(ctx, agentID, old, rateLimit) })
 }
 
 // DueDeliveries omits batches of other tests, which share the table.
-func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
-	return func(yield func(campaign.Due, error) bool) {
+func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Seq2[overdue.Item, error] {
+	return func(yield func(overdue.Item, error) bool) {
 		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Tables().Client, m.w.store.Tables().Webhooks) { //nolint:contextcheck // the test looks, not the process
 			for due, err := range m.w.store.DueDeliveries(ctx, shard, now) {
 				if !yield(due, err) {
@@ -674,10 +679,10 @@ func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Se
 	}
 }
 
-func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
-	return func(yield func(campaign.Due, error) bool) {
+func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[overdue.Item, error] {
+	return func(yield func(overdue.Item, error) bool) {
 		if err := m.w.death.call("Due", func() error { return nil }); err != nil {
-			yield(campaign.Due{}, err)
+			yield(overdue.Item{}, err)
 			return
 		}
 		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Tables().Client, m.w.store.Tables().Campaigns) { //nolint:contextcheck // the test looks, not the process
@@ -690,7 +695,7 @@ func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[campaig
 	}
 }
 
-func (w *pipeline) owns(due campaign.Due) bool {
+func (w *pipeline) owns(due overdue.Item) bool {
 	return w.ours(due.Batch.Tenant) || due.Delivery != nil && w.ours(due.Delivery.Tenant) || due.Campaign != nil && w.ours(due.Campaign.Tenant)
 }
 
@@ -700,7 +705,7 @@ func (m mortal) GetRange(_ context.Context, key string, from, to int) ([]byte, e
 	return call(m, "GetRange", func() ([]byte, error) { return m.w.blobs[key][from:to], nil })
 }
 
-func (m mortal) Send(ctx context.Context, agent campaign.Agent, d campaign.OutgoingMessage) error {
+func (m mortal) Send(ctx context.Context, agent campaign.Agent, d outgoing.Message) error {
 	return m.w.death.call("provider", func() error { return m.w.provider.Send(ctx, agent, d) })
 }
 

@@ -16,8 +16,13 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/sweep"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -94,19 +99,19 @@ func (w *pipeline) leaveTraces(b campaign.Batch) {
 	ctx, now := w.t.Context(), w.clock()
 	w.must(w.store.Pause(ctx, "tenant#other"))
 	w.must(w.store.KeepResults(ctx, b.ID, campaign.Results{At: now, Batches: 1, ExpiresAt: b.ExpiresAt()}))
-	_, err := w.store.SwapRateLimit(ctx, w.agent, campaign.RateLimit{}, campaign.RateLimit{Every: time.Second, Next: now})
+	_, err := w.store.SwapRateLimit(ctx, w.agent, pace.RateLimit{}, pace.RateLimit{Every: time.Second, Next: now})
 	w.must(err)
 	w.must(w.store.AddPosts(ctx, w.tenant, now, map[string]poststats.Count{"all": {Taken: 1, Failed: 1}}))
-	w.must(w.store.RecordFailure(ctx, campaign.WebhookFailure{Tenant: w.tenant, EndpointID: "all", At: now, WebhookID: "msg_1"}))
-	_, err = w.store.SaveCircuit(ctx, campaign.Circuit{Tenant: w.tenant, EndpointID: "all", Since: now, Next: now.Add(2 * campaign.Retention)})
+	w.must(w.store.RecordFailure(ctx, delivery.Failure{Tenant: w.tenant, EndpointID: "all", At: now, WebhookID: "msg_1"}))
+	_, err = w.store.SaveCircuit(ctx, delivery.Circuit{Tenant: w.tenant, EndpointID: "all", Since: now, Next: now.Add(2 * campaign.Retention)})
 	w.must(err)
-	dead := campaign.WebhookDelivery{Tenant: w.tenant, EndpointID: "gone", Entries: []byte("entries"), Dead: true, Next: now, ExpiresAt: b.ExpiresAt()}.Identified()
-	w.must(w.store.AddDeliveries(ctx, []campaign.WebhookDelivery{dead}))
-	w.must(w.store.Audit(ctx, campaign.AuditEntry{Tenant: w.tenant, At: now, Who: "ana", Action: "a", Subject: "s"}))
+	dead := delivery.Delivery{Tenant: w.tenant, EndpointID: "gone", Entries: []byte("entries"), Dead: true, Next: now, ExpiresAt: b.ExpiresAt()}.Identified()
+	w.must(w.store.AddDeliveries(ctx, []delivery.Delivery{dead}))
+	w.must(w.store.Audit(ctx, account.AuditEntry{Tenant: w.tenant, At: now, Who: "ana", Action: "a", Subject: "s"}))
 	_, err = w.store.UseForm(ctx, w.tenant, rand.Text())
 	w.must(err)
 	auth := dynamo.NewAuthStore(w.store.Tables())
-	w.must(auth.CreateCredential(ctx, campaign.Credential{ClientID: rand.Text(), Tenant: w.tenant, SecretHash: []byte{1}, CreatedAt: now}))
+	w.must(auth.CreateCredential(ctx, account.Credential{ClientID: rand.Text(), Tenant: w.tenant, SecretHash: []byte{1}, CreatedAt: now}))
 	for _, window := range []string{authrow.ClientWindow("client"), "another"} {
 		_, _, err = auth.SwapWindow(ctx, window, nil, authrow.Window{{At: now, ID: 1}})
 		w.must(err)
@@ -121,9 +126,9 @@ func (w *pipeline) acceptKeyed(b campaign.Batch) {
 	w.t.Helper()
 	b.BatchID, b.Ordinal, b.State, b.NextCheck = campaign.BatchID("keyed"), 2, campaign.BatchCompleted, time.Time{}
 	_, _ = rand.Read(b.Key[:])
-	w.must(w.store.Accept(w.t.Context(), campaign.AcceptCommand{
+	w.must(w.store.Accept(w.t.Context(), acceptance.Command{
 		Batch: b, Ordinal: 2, Packed: []byte{0}, CreatedAt: b.AcceptedAt,
-		ClientID: "client", IdempotencyKey: "key", Answer: campaign.Answer{BodyHash: []byte{1}, Body: []byte("{}")}, AnswerUntil: w.clock().Add(campaign.AnswerLife),
+		ClientID: "client", IdempotencyKey: "key", Answer: acceptance.Answer{BodyHash: []byte{1}, Body: []byte("{}")}, AnswerUntil: w.clock().Add(campaign.AnswerLife),
 	}, rand.Text()))
 }
 
@@ -137,8 +142,8 @@ func TestRetention_EveryRowExpires(t *testing.T) {
 	b := w.accept(103)
 	w.acceptKeyed(b)
 	w.live(b)
-	w.answer(campaign.EventReply, "+5511900000001", "obrigado")
-	w.answer(campaign.EventOptOut, "+5511900000002", "")
+	w.answer(reaction.EventReply, "+5511900000001", "obrigado")
+	w.answer(reaction.EventOptOut, "+5511900000002", "")
 	for w.deliver(w.events, w.applier(), 500) { // its webhooks stay pending
 	}
 	w.leaveTraces(b)

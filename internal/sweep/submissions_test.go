@@ -14,6 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/sweep"
+	"campaign-dispatch/internal/sweep/overdue"
 )
 
 func (m mortal) Submission(ctx context.Context, id campaign.ID) (submission.Submission, error) {
@@ -34,8 +35,8 @@ type oneSubmission struct {
 	did     []string
 }
 
-func (s *oneSubmission) Due(context.Context, int, time.Time) iter.Seq2[campaign.Due, error] {
-	return func(yield func(campaign.Due, error) bool) { yield(campaign.Due{Submission: &s.stored.ID}, nil) }
+func (s *oneSubmission) Due(context.Context, int, time.Time) iter.Seq2[overdue.Item, error] {
+	return func(yield func(overdue.Item, error) bool) { yield(overdue.Item{Submission: &s.stored.ID}, nil) }
 }
 
 func (s *oneSubmission) Submission(context.Context, campaign.ID) (submission.Submission, error) {

@@ -13,26 +13,30 @@ import (
 	"sync/atomic"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/base/metrics"
-	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/sweep/overdue"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Store reads unfinished batches, deliveries and submissions, and changes when they are checked.
 type Store interface {
-	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
+	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[overdue.Item, error]
 	// DueDeliveries yields due deliveries of the Webhooks table, which has its own shards.
-	DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
+	DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[overdue.Item, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
-	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
+	Route(ctx context.Context, tenant, agentID string) (pace.Route, error)
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	// The following change a row if it is unchanged since it was read.
-	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
-	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
+	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
+	PostponeDelivery(ctx context.Context, t delivery.NotifyTask, read, next time.Time) (bool, error)
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	// SaveSubmission returns an error that wraps campaign.ErrLostRace after another write.
 	SaveSubmission(ctx context.Context, sub submission.Submission) (submission.Submission, error)
@@ -131,7 +135,7 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 	slots := make(semaphore, atOnce)
 	for shard := range s.Shards {
 		if part.has(shard) {
-			sweeps = append(sweeps, &shardSweep{sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, channels: map[channelKey]campaign.Channel{}})
+			sweeps = append(sweeps, &shardSweep{sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]pace.Route{}})
 		}
 	}
 	each(sweeps, func(r *shardSweep) { r.err = r.process(ctx) })
@@ -163,7 +167,7 @@ type shardSweep struct {
 	sweeper   *Sweeper
 	shard     int
 	semaphore semaphore
-	channels  map[channelKey]campaign.Channel
+	routes    map[routeKey]pace.Route
 	actions   map[action]int
 	held      []heldBatch
 	holding   *atomic.Bool  // set if any sweep holds a batch; all sweeps then stop early
@@ -358,7 +362,7 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 		return failed, err
 	}
 	if stopped {
-		return paused, s.check(ctx, b, s.Now().Add(campaign.PauseCheck))
+		return paused, s.check(ctx, b, s.Now().Add(pace.PauseCheck))
 	}
 	ahead, err := s.Waiting(ctx)
 	if err != nil {
@@ -387,26 +391,26 @@ func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, head ledger.Head
 	if head.Summary().Final() >= b.Accepted {
 		return completed, s.Recorder.Complete(ctx, b)
 	}
-	_, err := s.Store.MarkSent(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
+	_, err := s.Store.MarkSent(ctx, b.BatchRef, s.Now().Add(outgoing.MessageTTL+outgoing.AnswerGrace))
 	return finished, err
 }
 
-// channelKey identifies a channel. A batch keeps the agent of its release.
-type channelKey struct{ tenant, agentID string }
+// routeKey identifies a route. A batch keeps the agent of its release.
+type routeKey struct{ tenant, agentID string }
 
 // stopped reports whether sending of the batch is paused. Expired and cancelled batches are
 // queued nevertheless, so that their messages end.
 func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
-	key := channelKey{b.Tenant, b.AgentID}
-	channel, ok := r.channels[key]
+	key := routeKey{b.Tenant, b.AgentID}
+	route, ok := r.routes[key]
 	if !ok {
 		var err error
-		if channel, err = r.sweeper.Store.Channel(ctx, b.Tenant, b.AgentID); err != nil {
+		if route, err = r.sweeper.Store.Route(ctx, b.Tenant, b.AgentID); err != nil {
 			return false, err
 		}
-		r.channels[key] = channel
+		r.routes[key] = route
 	}
-	return channel.Pause != "" && !b.TooLate(r.sweeper.Now()) && !b.Cancelled(), nil
+	return route.Pause != "" && !b.TooLate(r.sweeper.Now()) && !b.Cancelled(), nil
 }
 
 // queue queues the tasks, then postpones the batch's next check. A crash in between
@@ -424,6 +428,6 @@ func (s *Sweeper) queue(ctx context.Context, q port.BatchQueue, b campaign.Batch
 
 // check sets the batch's next check, unless it was changed concurrently.
 func (s *Sweeper) check(ctx context.Context, b campaign.Batch, next time.Time) error {
-	_, err := s.Store.MoveCheck(ctx, b, next)
+	_, err := s.Store.PostponeCheck(ctx, b, next)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/sweep"
+	"campaign-dispatch/internal/sweep/overdue"
 )
 
 // busyStore has an endless number of batches in the first half of the shards, and one in
@@ -24,9 +25,9 @@ type busyStore struct {
 	looked        map[string]bool
 }
 
-func (s *busyStore) Due(_ context.Context, shard int, _ time.Time) iter.Seq2[campaign.Due, error] {
-	return func(yield func(campaign.Due, error) bool) {
-		due := campaign.Due{Batch: campaign.BatchRef{BatchID: strconv.Itoa(shard)}}
+func (s *busyStore) Due(_ context.Context, shard int, _ time.Time) iter.Seq2[overdue.Item, error] {
+	return func(yield func(overdue.Item, error) bool) {
+		due := overdue.Item{Batch: campaign.BatchRef{BatchID: strconv.Itoa(shard)}}
 		for yield(due, nil) && shard < dynamo.DueShards/2 {
 			continue
 		}
@@ -98,9 +99,9 @@ type countingStore struct {
 	looked map[int]int
 }
 
-func (s *countingStore) Due(_ context.Context, shard int, _ time.Time) iter.Seq2[campaign.Due, error] {
+func (s *countingStore) Due(_ context.Context, shard int, _ time.Time) iter.Seq2[overdue.Item, error] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looked[shard]++
-	return func(func(campaign.Due, error) bool) {}
+	return func(func(overdue.Item, error) bool) {}
 }

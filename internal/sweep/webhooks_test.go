@@ -8,6 +8,7 @@ import (
 
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // sink counts posts by endpoint, and by message and outcome, or by kind for webhooks
@@ -39,7 +40,7 @@ func (s *sink) post(endpoint, what string) {
 // notifier posts pending webhooks; all endpoints are healthy.
 func (w *pipeline) notifier() sqs.Handler {
 	m := mortal{w}
-	return sqs.BatchHandler(func(ctx context.Context, messages []campaign.NotifyMessage) []error {
+	return sqs.BatchHandler(func(ctx context.Context, messages []delivery.NotifyMessage) []error {
 		errs := make([]error, len(messages))
 		for i, message := range messages {
 			for _, t := range message.Tasks() {
@@ -50,11 +51,11 @@ func (w *pipeline) notifier() sqs.Handler {
 	})
 }
 
-func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
+func (m mortal) notify(ctx context.Context, t delivery.NotifyTask) error {
 	if t.Entries != "" {
 		return m.postEntries(t)
 	}
-	n, err := call(m, "Delivery", func() (campaign.WebhookDelivery, error) { return m.w.store.Delivery(ctx, t) })
+	n, err := call(m, "Delivery", func() (delivery.Delivery, error) { return m.w.store.Delivery(ctx, t) })
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
 	}
@@ -90,16 +91,16 @@ func (m mortal) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, e
 	return call(m, "Progress", func() (campaign.Tally, error) { return m.w.store.Progress(ctx, id) })
 }
 
-func (m mortal) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
-	return call(m, "Endpoints", func() ([]campaign.Endpoint, error) { return m.w.store.Endpoints(ctx, tenant) })
+func (m mortal) Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error) {
+	return call(m, "Endpoints", func() ([]delivery.Endpoint, error) { return m.w.store.Endpoints(ctx, tenant) })
 }
 
-func (m mortal) AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error {
+func (m mortal) AddDeliveries(ctx context.Context, deliveries []delivery.Delivery) error {
 	return m.w.death.call("AddDeliveries", func() error { return m.w.store.AddDeliveries(ctx, deliveries) })
 }
 
-func (m mortal) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
-	return call(m, "MoveDelivery", func() (bool, error) { return m.w.store.MoveDelivery(ctx, t, read, next) })
+func (m mortal) PostponeDelivery(ctx context.Context, t delivery.NotifyTask, read, next time.Time) (bool, error) {
+	return call(m, "PostponeDelivery", func() (bool, error) { return m.w.store.PostponeDelivery(ctx, t, read, next) })
 }
 
 func (m mortal) TenantOf(ctx context.Context, agentID string) (string, error) {

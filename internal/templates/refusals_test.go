@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/templates"
 )
 
@@ -36,7 +37,7 @@ func (f *fake) Authorize(*http.Request, string, string) (accesstoken.Claims, err
 	return accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1"}, f.unfit
 }
 
-func (f *fake) CreateTemplate(_ context.Context, t campaign.Template, _ int, _ campaign.AuditEntry) (campaign.Template, bool, error) {
+func (f *fake) CreateTemplate(_ context.Context, t campaign.Template, _ int, _ account.AuditEntry) (campaign.Template, bool, error) {
 	f.saved++
 	t.Version = 1
 	return t, f.full, nil
@@ -53,7 +54,7 @@ func (f *fake) Template(context.Context, string) (campaign.Template, error) {
 	return f.current, nil
 }
 
-func (f *fake) AddTemplateVersion(_ context.Context, t campaign.Template, _ campaign.AuditEntry) (campaign.Template, error) {
+func (f *fake) AddTemplateVersion(_ context.Context, t campaign.Template, _ account.AuditEntry) (campaign.Template, error) {
 	f.saved++
 	return t, nil
 }

@@ -14,6 +14,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // serveCreate creates a template. With an Idempotency-Key, the template's ID is derived
@@ -125,7 +126,7 @@ func (s *Service) serveChange(w http.ResponseWriter, r *http.Request) error {
 }
 
 // change saves t as the version after the current one.
-func (s *Service) change(ctx context.Context, current, t campaign.Template, e campaign.AuditEntry) (campaign.Template, error) {
+func (s *Service) change(ctx context.Context, current, t campaign.Template, e account.AuditEntry) (campaign.Template, error) {
 	switch {
 	case t.Version == current.Version && same(current, t):
 		return current, nil
@@ -179,8 +180,8 @@ func same(a, b campaign.Template) bool {
 	return errors.Join(err, otherErr) == nil && bytes.Equal(one, other)
 }
 
-func (s *Service) entry(claims accesstoken.Claims, action, name string) campaign.AuditEntry {
-	return campaign.AuditEntry{Tenant: claims.Tenant, At: s.Now(), Who: claims.ClientID, Action: action, Subject: name}
+func (s *Service) entry(claims accesstoken.Claims, action, name string) account.AuditEntry {
+	return account.AuditEntry{Tenant: claims.Tenant, At: s.Now(), Who: claims.ClientID, Action: action, Subject: name}
 }
 
 func answerSaved(ctx context.Context, w http.ResponseWriter, t campaign.Template) {

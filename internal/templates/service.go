@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads and writes templates. The error of a read wraps campaign.ErrNotFound if there
@@ -24,10 +25,10 @@ type Store interface {
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// CreateTemplate returns the first version of a template that exists. full reports that
 	// the tenant already has as many as most templates.
-	CreateTemplate(ctx context.Context, t campaign.Template, most int, e campaign.AuditEntry) (first campaign.Template, full bool, err error)
+	CreateTemplate(ctx context.Context, t campaign.Template, most int, e account.AuditEntry) (first campaign.Template, full bool, err error)
 	// AddTemplateVersion writes a version after the current one. The error wraps
 	// campaign.ErrLostRace if the current version is another than the one before.
-	AddTemplateVersion(ctx context.Context, t campaign.Template, e campaign.AuditEntry) (campaign.Template, error)
+	AddTemplateVersion(ctx context.Context, t campaign.Template, e account.AuditEntry) (campaign.Template, error)
 }
 
 // Media checks the media of templates.
@@ -69,7 +70,7 @@ var dryRun = httpapi.Parameters{"dryRun": "invalid_dry_run"}
 
 // open authorizes a request and reads its query.
 func (s *Service) open(r *http.Request, known httpapi.Parameters) (accesstoken.Claims, httpapi.Query, error) {
-	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), campaign.ScopeTemplates)
+	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeTemplates)
 	if err != nil {
 		return claims, httpapi.Query{}, err
 	}

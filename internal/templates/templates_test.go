@@ -12,9 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/media/mediafile"
+	"campaign-dispatch/internal/settings/account"
 )
 
 const (
@@ -191,14 +193,14 @@ func TestChange(t *testing.T) {
 func TestSave_UploadedFile(t *testing.T) {
 	t.Parallel()
 	d := newTenant(t)
-	f := campaign.MediaFile{Tenant: d.id, Hash: campaign.MediaHash(d.id, "a"), Name: "a.png", Type: "image/png", Size: 1}
+	f := mediafile.File{Tenant: d.id, Hash: mediafile.Hash(d.id, "a"), Name: "a.png", Type: "image/png", Size: 1}
 	if _, err := d.store.AddMedia(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
-	shows := func(f campaign.MediaFile) string { return `"file":{"url":"` + f.Link(mediaURL) + `"}` }
+	shows := func(f mediafile.File) string { return `"file":{"url":"` + f.Link(mediaURL) + `"}` }
 	id := d.create(named(shows(f))).ID
 	foreign := f
-	foreign.Hash = campaign.MediaHash("another", "a")
+	foreign.Hash = mediafile.Hash("another", "a")
 	d.send(http.MethodPost, "", named(shows(foreign))).want(t, http.StatusBadRequest, "unknown_value")
 	d.send(http.MethodPost, "/"+id+"/versions", named(`"version":1,"traffic":"transaction",`+shows(foreign))).want(t, http.StatusBadRequest, "unknown_value")
 	d.send(http.MethodPost, "/"+id+"/versions", named(`"version":1,"traffic":"transaction",`+shows(f))).want(t, http.StatusCreated, "")
@@ -303,7 +305,7 @@ func TestQuery(t *testing.T) {
 func TestLimits_Templates(t *testing.T) {
 	t.Parallel()
 	d := newTenant(t)
-	entry := campaign.AuditEntry{Tenant: d.id, At: noon}
+	entry := account.AuditEntry{Tenant: d.id, At: noon}
 	for i := range 3 {
 		made := campaign.Template{ID: random.UUID(), Tenant: d.id, Name: "n", Content: content.Content{Text: "a"}}
 		_, full, err := d.store.CreateTemplate(t.Context(), made, 2, entry)
@@ -321,7 +323,7 @@ func TestLimits_TemplatesConcurrently(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			made := campaign.Template{ID: random.UUID(), Tenant: d.id, Name: "n", Content: content.Content{Text: "a"}}
-			if _, _, err := d.store.CreateTemplate(t.Context(), made, 3, campaign.AuditEntry{Tenant: d.id, At: noon}); err != nil {
+			if _, _, err := d.store.CreateTemplate(t.Context(), made, 3, account.AuditEntry{Tenant: d.id, At: noon}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -14,10 +14,10 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/templates"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -35,7 +35,7 @@ type tenant struct {
 }
 
 func (d *tenant) Authorize(_ *http.Request, _, scope string) (accesstoken.Claims, error) {
-	if scope != campaign.ScopeTemplates {
+	if scope != account.ScopeTemplates {
 		d.t.Errorf("the scope %q is required", scope)
 	}
 	return accesstoken.Claims{Tenant: d.id, ClientID: d.clientID, Scope: scope}, nil

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 
 // readAnswer reads the start of an endpoint's answer and removes the secrets. It reads more
 // than it keeps, so that the end of the kept part contains no part of a secret.
-func readAnswer(body io.Reader, secrets []string) campaign.EndpointAnswer {
+func readAnswer(body io.Reader, secrets []string) delivery.EndpointAnswer {
 	start, _ := io.ReadAll(io.LimitReader(body, 2*maxAnswerBytes)) // an answer that breaks off is kept as far as it came
 	_, _ = io.CopyN(io.Discard, body, maxDrainBytes-2*maxAnswerBytes)
 	text := string(start)
@@ -27,12 +27,12 @@ func readAnswer(body io.Reader, secrets []string) campaign.EndpointAnswer {
 	return newAnswer(text)
 }
 
-func newAnswer(text string) campaign.EndpointAnswer {
+func newAnswer(text string) delivery.EndpointAnswer {
 	kept := withoutPartialRune(text[:min(len(text), maxAnswerBytes)])
 	if !utf8.ValidString(kept) {
-		return campaign.EndpointAnswer{NotText: true}
+		return delivery.EndpointAnswer{NotText: true}
 	}
-	return campaign.EndpointAnswer{Text: kept, Cut: len(kept) < len(text)}
+	return delivery.EndpointAnswer{Text: kept, Cut: len(kept) < len(text)}
 }
 
 // withoutPartialRune removes an incomplete character at the end of a text.
@@ -52,7 +52,7 @@ func withoutPartialRune(text string) string {
 
 // secretsOf returns what an endpoint may repeat from a post and nobody may read: its
 // signatures and its secrets, also as JSON with escaped slashes.
-func secretsOf(e campaign.Endpoint, signature string) (secrets []string) {
+func secretsOf(e delivery.Endpoint, signature string) (secrets []string) {
 	for _, s := range append(strings.Fields(signature), e.Secret, e.PreviousSecret) {
 		s = strings.TrimPrefix(strings.TrimPrefix(s, "v1,"), "whsec_")
 		if s != "" {

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // attempt is one post of each pending message of a delivery.
@@ -52,17 +52,17 @@ func (r *attempt) mustStop() bool {
 
 // countsTowardCircuit reports whether the delivery's failures can open the circuit. They
 // cannot if a part was posted: the rest may be invalid for a healthy endpoint.
-func countsTowardCircuit(d campaign.WebhookDelivery) bool { return len(d.Left) == 0 }
+func countsTowardCircuit(d delivery.Delivery) bool { return len(d.Left) == 0 }
 
 // postAll posts the messages until the endpoint fails too often or ctx nearly ends.
-func (n *Notifier) postAll(ctx context.Context, delivery campaign.WebhookDelivery, e campaign.Endpoint, messages []pendingMessage) *attempt {
+func (n *Notifier) postAll(ctx context.Context, d delivery.Delivery, e delivery.Endpoint, messages []pendingMessage) *attempt {
 	r := &attempt{codes: map[string]int{}}
 	l := n.limiters.of(endpointKey{e.Tenant, e.ID})
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	poster := n.poster()
 	var posts sync.WaitGroup
-	messages = shuffled(delivery, messages)
+	messages = shuffled(d, messages)
 	for i, m := range messages {
 		if !l.acquire(starting) {
 			r.unsent(messages[i:], true)
@@ -75,12 +75,12 @@ func (n *Notifier) postAll(ctx context.Context, delivery campaign.WebhookDeliver
 		}
 		posts.Go(func() {
 			result := poster.Post(ctx, e, m.Message)
-			r.note(m, result, l.record(result, n.Now(), countsTowardCircuit(delivery)))
+			r.note(m, result, l.record(result, n.Now(), countsTowardCircuit(d)))
 			l.release(result.Delivered)
 			if !result.Delivered {
 				metrics.Kind(ctx, result.Code, 1)
 			}
-			n.recordPost(ctx, delivery, e, m, result)
+			n.recordPost(ctx, d, e, m, result)
 		})
 	}
 	posts.Wait()
@@ -89,7 +89,7 @@ func (n *Notifier) postAll(ctx context.Context, delivery campaign.WebhookDeliver
 	r.open = l.isStopped()
 	if r.refused() {
 		slog.WarnContext(ctx, "posting webhooks failed", "tenant", e.Tenant, "endpoint_id", e.ID,
-			"attempt", delivery.Attempt, "left", len(r.pending), "codes", r.codes)
+			"attempt", d.Attempt, "left", len(r.pending), "codes", r.codes)
 	}
 	return r
 }
@@ -106,8 +106,8 @@ func (r *attempt) unsent(messages []pendingMessage, cut bool) {
 
 // shuffled returns the messages of a repeated attempt in random order, so that a few
 // messages that always fail do not block the others.
-func shuffled(delivery campaign.WebhookDelivery, messages []pendingMessage) []pendingMessage {
-	if delivery.Attempt == 0 {
+func shuffled(d delivery.Delivery, messages []pendingMessage) []pendingMessage {
+	if d.Attempt == 0 {
 		return messages
 	}
 	rand.Shuffle(len(messages), func(i, j int) { messages[i], messages[j] = messages[j], messages[i] }) //nolint:gosec // an order, no secret
@@ -118,11 +118,11 @@ func shuffled(delivery campaign.WebhookDelivery, messages []pendingMessage) []pe
 func (n *Notifier) randomIndex(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
 
 // recordFailure records a failed post. Its own errors are only logged.
-func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.WebhookDelivery, e campaign.Endpoint, m pendingMessage, result Result, at time.Time, kept bool) {
-	f := campaign.WebhookFailure{
+func (n *Notifier) recordFailure(ctx context.Context, d delivery.Delivery, e delivery.Endpoint, m pendingMessage, result Result, at time.Time, kept bool) {
+	f := delivery.Failure{
 		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, MessageID: m.MessageID,
-		Status: result.Status, Code: result.Code, Attempt: delivery.Attempt, At: at, Took: result.Took,
-		Task: delivery.Task(), Blob: delivery.Blob, Entry: selectEntries(delivery, []int{m.position}), Kept: kept,
+		Status: result.Status, Code: result.Code, Attempt: d.Attempt, At: at, Took: result.Took,
+		Task: d.Task(), Blob: d.Blob, Entry: selectEntries(d, []int{m.position}), Kept: kept,
 	}
 	err := n.Endpoints.RecordFailure(ctx, f)
 	if err != nil {
@@ -131,7 +131,7 @@ func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.WebhookD
 }
 
 // countPosts adds to the hourly post counts. Its own errors are only logged.
-func (n *Notifier) countPosts(ctx context.Context, e campaign.Endpoint, taken, failed int) {
+func (n *Notifier) countPosts(ctx context.Context, e delivery.Endpoint, taken, failed int) {
 	if taken+failed == 0 {
 		return
 	}
@@ -142,7 +142,7 @@ func (n *Notifier) countPosts(ctx context.Context, e campaign.Endpoint, taken, f
 	}
 }
 
-func (n *Notifier) countPost(ctx context.Context, e campaign.Endpoint, result Result) {
+func (n *Notifier) countPost(ctx context.Context, e delivery.Endpoint, result Result) {
 	if result.Delivered {
 		n.countPosts(ctx, e, 1, 0)
 		return

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 
 // openCircuit stops posts to an endpoint, except probes. The first probe is not earlier
 // than the hold requested by the endpoint.
-func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold time.Duration) error {
+func (n *Notifier) openCircuit(ctx context.Context, e delivery.Endpoint, hold time.Duration) error {
 	key := endpointKey{e.Tenant, e.ID}
 	for range circuitRaces {
 		c, err := n.Endpoints.Circuit(ctx, e.Tenant, e.ID)
@@ -37,7 +38,7 @@ func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold ti
 		}
 		opened := c
 		if !c.Open() {
-			opened = campaign.Circuit{
+			opened = delivery.Circuit{
 				Tenant: e.Tenant, EndpointID: e.ID, Since: n.Now(), Next: n.Now().Add(probeGap(0, n.Jitter())), Version: c.Version,
 			}
 		}
@@ -67,17 +68,17 @@ func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold ti
 }
 
 // probeLater queues the next check of the circuit if it is due before the next sweep.
-func (n *Notifier) probeLater(ctx context.Context, c campaign.Circuit) error {
+func (n *Notifier) probeLater(ctx context.Context, c delivery.Circuit) error {
 	delay := c.Next.Sub(n.Now())
 	if delay >= minSweepDelay {
 		return nil
 	}
 	// Delays are in whole seconds. Round up, so that the task is not early.
-	return n.queue(ctx, campaign.NotifyTask{Tenant: c.Tenant, EndpointID: c.EndpointID}, delay+time.Second)
+	return n.queue(ctx, delivery.NotifyTask{Tenant: c.Tenant, EndpointID: c.EndpointID}, delay+time.Second)
 }
 
 // checkCircuit processes an endpoint's circuit: it sends a probe or closes the circuit.
-func (n *Notifier) checkCircuit(ctx context.Context, t campaign.NotifyTask) error {
+func (n *Notifier) checkCircuit(ctx context.Context, t delivery.NotifyTask) error {
 	key := endpointKey{t.Tenant, t.EndpointID}
 	n.circuits.Drop(key)
 	n.endpoints.Drop(key)
@@ -109,7 +110,7 @@ func (n *Notifier) checkCircuit(ctx context.Context, t campaign.NotifyTask) erro
 }
 
 // deleteParked deletes the parked deliveries of a deleted endpoint, then its circuit.
-func (n *Notifier) deleteParked(ctx context.Context, c campaign.Circuit) error {
+func (n *Notifier) deleteParked(ctx context.Context, c delivery.Circuit) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	for starting.Err() == nil {
@@ -131,7 +132,7 @@ func (n *Notifier) deleteParked(ctx context.Context, c campaign.Circuit) error {
 }
 
 // probe posts one message of a parked delivery.
-func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) error {
+func (n *Notifier) probe(ctx context.Context, c delivery.Circuit, e delivery.Endpoint) error {
 	read, messages, err := n.sample(ctx, c, e)
 	if err != nil {
 		return err
@@ -173,7 +174,7 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 }
 
 // offReason returns why an endpoint is disabled after a failed probe, "" if it is not.
-func offReason(c campaign.Circuit, result Result, now time.Time) string {
+func offReason(c delivery.Circuit, result Result, now time.Time) string {
 	switch {
 	case result.Gone():
 		return "gone"
@@ -185,10 +186,10 @@ func offReason(c campaign.Circuit, result Result, now time.Time) string {
 
 // sample returns a parked delivery and its messages, or no messages if none is parked. It
 // deletes deliveries without pending messages.
-func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) (campaign.WebhookDelivery, []pendingMessage, error) {
+func (n *Notifier) sample(ctx context.Context, c delivery.Circuit, e delivery.Endpoint) (delivery.Delivery, []pendingMessage, error) {
 	tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perUnpark)
 	if err != nil {
-		return campaign.WebhookDelivery{}, nil, err
+		return delivery.Delivery{}, nil, err
 	}
 	for _, t := range tasks {
 		read, err := n.delivery(ctx, t)
@@ -209,11 +210,11 @@ func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.En
 			return read, nil, err
 		}
 	}
-	return campaign.WebhookDelivery{}, nil, nil
+	return delivery.Delivery{}, nil, nil
 }
 
 // recovered records that a message of the delivery was posted and closes the circuit.
-func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campaign.WebhookDelivery, rest []pendingMessage) error {
+func (n *Notifier) recovered(ctx context.Context, c delivery.Circuit, read delivery.Delivery, rest []pendingMessage) error {
 	n.limiters.of(endpointKey{c.Tenant, c.EndpointID}).reset(n.Now())
 	slog.InfoContext(ctx, "endpoint recovered, circuit closed", "tenant", c.Tenant, "endpoint_id", c.EndpointID, "probes", c.Probes)
 	if len(rest) == 0 {
@@ -235,7 +236,7 @@ func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campa
 
 // closeCircuit starts to unpark the endpoint's deliveries. Another check follows after
 // closingFor.
-func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
+func (n *Notifier) closeCircuit(ctx context.Context, c delivery.Circuit) error {
 	c.Closing, c.Next = true, n.Now()
 	ok, err := n.Endpoints.SaveCircuit(ctx, c)
 	n.circuits.Drop(endpointKey{c.Tenant, c.EndpointID})
@@ -248,10 +249,10 @@ func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
 
 // unparkAll unparks the deliveries of a closing circuit and queues their tasks. It deletes
 // the circuit when a later check finds no parked delivery.
-func (n *Notifier) unparkAll(ctx context.Context, c campaign.Circuit) error {
+func (n *Notifier) unparkAll(ctx context.Context, c delivery.Circuit) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
-	total, damaged := 0, map[campaign.NotifyTask]bool{}
+	total, damaged := 0, map[delivery.NotifyTask]bool{}
 	for starting.Err() == nil {
 		tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perUnpark)
 		if err != nil {
@@ -287,7 +288,7 @@ func (n *Notifier) unparkAll(ctx context.Context, c campaign.Circuit) error {
 
 // queueOnce queues the task of a damaged delivery once. The task ends in the dead-letter
 // queue.
-func (n *Notifier) queueOnce(ctx context.Context, t campaign.NotifyTask, queued map[campaign.NotifyTask]bool) error {
+func (n *Notifier) queueOnce(ctx context.Context, t delivery.NotifyTask, queued map[delivery.NotifyTask]bool) error {
 	if queued[t] {
 		return nil
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // A damaged parked delivery does not block the ones behind it. Its task is queued and ends
@@ -34,7 +34,7 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 	w.must(err)
 	w.takeTasks()
 
-	errs := process.Handle(t.Context(), []campaign.NotifyTask{{Tenant: w.tenant, EndpointID: w.endpoint.ID}})
+	errs := process.Handle(t.Context(), []delivery.NotifyTask{{Tenant: w.tenant, EndpointID: w.endpoint.ID}})
 	w.must(errs[0])
 	others, again := 0, 0
 	for _, task := range w.takeTasks() {
@@ -47,21 +47,21 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 	if others != 1 || again == 0 {
 		t.Errorf("%d healthy deliveries and %d damaged ones were queued, want one and at least one", others, again)
 	}
-	if errs := process.Handle(t.Context(), []campaign.NotifyTask{damaged}); errs[0] == nil {
+	if errs := process.Handle(t.Context(), []delivery.NotifyTask{damaged}); errs[0] == nil {
 		t.Error("the task of the damaged delivery is done")
 	}
 }
 
 // parkDamaged writes a parked delivery with a damaged row, before all others, and returns
 // its task.
-func (w *harness) parkDamaged() campaign.NotifyTask {
+func (w *harness) parkDamaged() delivery.NotifyTask {
 	w.t.Helper()
-	d := campaign.WebhookDelivery{
+	d := delivery.Delivery{
 		Tenant: w.tenant, EndpointID: w.endpoint.ID, Left: []int{0}, Parked: true,
 		Next: start.Add(-time.Hour), ExpiresAt: start.Add(time.Hour), Entries: []byte("any"),
 	}.Identified()
 	pk, sk := "W#"+d.ID, "DELIVERY#"+w.tenant+"#"+w.endpoint.ID
-	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.WebhookDelivery{d}))
+	w.must(w.store.AddDeliveries(w.t.Context(), []delivery.Delivery{d}))
 	_, err := w.store.Tables().Client.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
 		TableName:        aws.String(w.store.Tables().Webhooks),
 		Key:              dynamo.Item{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},
@@ -78,8 +78,8 @@ func TestHandle_BatchOfOtherTenant(t *testing.T) {
 	t.Parallel()
 	w, other := newHarness(t, 2), newHarness(t, 1)
 	entries := ledger.PackNewEntries([]ledger.NewEntries{w.fresh(sent(2)...), other.fresh(sent(1)...)})
-	task := campaign.NotifyTask{Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: base64.StdEncoding.EncodeToString(entries)}
-	for _, err := range w.notifier().Handle(t.Context(), []campaign.NotifyTask{task}) {
+	task := delivery.NotifyTask{Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: base64.StdEncoding.EncodeToString(entries)}
+	for _, err := range w.notifier().Handle(t.Context(), []delivery.NotifyTask{task}) {
 		w.must(err)
 	}
 	taken, _ := w.receiver.taken()
@@ -94,17 +94,17 @@ func TestHandleMessages_DamagedTask(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, 1)
 	w.record(sent(1)...)
-	damaged := campaign.NotifyTask{Tenant: w.tenant, EndpointID: "another", Entries: "%"}
-	message := campaign.NotifyMessage{NotifyTask: w.takeTasks()[0], Also: []campaign.NotifyTask{damaged}}
+	damaged := delivery.NotifyTask{Tenant: w.tenant, EndpointID: "another", Entries: "%"}
+	message := delivery.NotifyMessage{NotifyTask: w.takeTasks()[0], Also: []delivery.NotifyTask{damaged}}
 	process := w.notifier()
-	for _, err := range process.HandleMessages(t.Context(), []campaign.NotifyMessage{message}) {
+	for _, err := range process.HandleMessages(t.Context(), []delivery.NotifyMessage{message}) {
 		w.must(err)
 	}
 	left := w.takeTasks()
-	if diff := cmp.Diff([]campaign.NotifyTask{damaged}, left); diff != "" {
+	if diff := cmp.Diff([]delivery.NotifyTask{damaged}, left); diff != "" {
 		t.Fatalf("tasks that are retried (-want +got):\n%s", diff)
 	}
-	if errs := process.HandleMessages(t.Context(), []campaign.NotifyMessage{{NotifyTask: left[0]}}); errs[0] == nil {
+	if errs := process.HandleMessages(t.Context(), []delivery.NotifyMessage{{NotifyTask: left[0]}}); errs[0] == nil {
 		t.Error("the task that cannot be read is done")
 	}
 	if _, posts := w.receiver.taken(); posts != 1 {

@@ -7,6 +7,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // item is a log entry of a batch. A webhook message is built from it.
@@ -30,8 +31,8 @@ func unpack(entries []byte) (items []item, err error) {
 
 // selectEntries returns the delivery's entries at the positions, which ascend. It returns
 // nil for a delivery without entries.
-func selectEntries(delivery campaign.WebhookDelivery, positions []int) []byte {
-	items, err := unpack(delivery.Entries)
+func selectEntries(d delivery.Delivery, positions []int) []byte {
+	items, err := unpack(d.Entries)
 	if err != nil {
 		return nil
 	}
@@ -51,23 +52,23 @@ func selectEntries(delivery campaign.WebhookDelivery, positions []int) []byte {
 }
 
 // newDelivery returns the delivery of a task with entries. It has no row.
-func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.WebhookDelivery, error) {
+func (n *Notifier) newDelivery(t delivery.NotifyTask) (delivery.Delivery, error) {
 	entries, err := base64.StdEncoding.DecodeString(t.Entries)
 	if err != nil {
-		return campaign.WebhookDelivery{}, fmt.Errorf("decode entries of task: %w", err)
+		return delivery.Delivery{}, fmt.Errorf("decode entries of task: %w", err)
 	}
 	if _, err := unpack(entries); err != nil {
-		return campaign.WebhookDelivery{}, err
+		return delivery.Delivery{}, err
 	}
-	delivery := campaign.WebhookDelivery{
+	d := delivery.Delivery{
 		Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries, Unsaved: true, ExpiresAt: n.Now().Add(campaign.Retention),
 	}
-	return delivery.Identified(), nil
+	return d.Identified(), nil
 }
 
 // save replaces the delivery by next and reports whether it was unchanged since it was
 // read. The row of a new delivery contains only the pending entries.
-func (n *Notifier) save(ctx context.Context, read, next campaign.WebhookDelivery) (bool, error) {
+func (n *Notifier) save(ctx context.Context, read, next delivery.Delivery) (bool, error) {
 	if read.Unsaved && len(next.Left) > 0 {
 		next.Entries, next.Left = selectEntries(next, next.Left), upTo(len(next.Left))
 	}
@@ -84,17 +85,17 @@ func upTo(n int) []int {
 }
 
 // remove deletes the row of a completed delivery.
-func (n *Notifier) remove(ctx context.Context, delivery campaign.WebhookDelivery) error {
-	if delivery.Unsaved {
+func (n *Notifier) remove(ctx context.Context, d delivery.Delivery) error {
+	if d.Unsaved {
 		return nil
 	}
-	return n.Store.DeleteDelivery(ctx, delivery.Task())
+	return n.Store.DeleteDelivery(ctx, d.Task())
 }
 
 // markPartDead writes a dead delivery with some entries of a delivery.
-func (n *Notifier) markPartDead(ctx context.Context, delivery campaign.WebhookDelivery, positions []int) error {
-	part := campaign.WebhookDelivery{
-		Tenant: delivery.Tenant, EndpointID: delivery.EndpointID, Entries: selectEntries(delivery, positions), Unsaved: true, ExpiresAt: delivery.ExpiresAt,
+func (n *Notifier) markPartDead(ctx context.Context, d delivery.Delivery, positions []int) error {
+	part := delivery.Delivery{
+		Tenant: d.Tenant, EndpointID: d.EndpointID, Entries: selectEntries(d, positions), Unsaved: true, ExpiresAt: d.ExpiresAt,
 	}.Identified()
 	return n.markDead(ctx, part, part)
 }

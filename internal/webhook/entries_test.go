@@ -20,6 +20,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/lab/metering"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -50,7 +51,7 @@ func (w *harness) steps() func(step string) int {
 }
 
 // takeTasks receives all tasks, without sweep.
-func (w *harness) takeTasks() (tasks []campaign.NotifyTask) {
+func (w *harness) takeTasks() (tasks []delivery.NotifyTask) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, q := range w.queue {
@@ -120,7 +121,7 @@ func TestHandle_SuccessWritesNothing(t *testing.T) {
 type silent struct{}
 
 func (silent) CountPosts(context.Context, string, string, time.Time, int, int) error { return nil }
-func (silent) KeepPost(context.Context, campaign.KeptPost) error                     { return nil }
+func (silent) KeepPost(context.Context, delivery.KeptPost) error                     { return nil }
 
 // A failing endpoint costs one write per task, except for its probes.
 func TestHandle_FailingEndpointWrites(t *testing.T) {
@@ -191,7 +192,7 @@ func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 	tests := map[string]struct{ stop, start func(w *harness) }{
 		"the circuit closes": {
 			func(w *harness) {
-				_, err := w.store.SaveCircuit(w.t.Context(), campaign.Circuit{Tenant: w.tenant, EndpointID: w.endpoint.ID, Since: start, Next: start.Add(time.Hour)})
+				_, err := w.store.SaveCircuit(w.t.Context(), delivery.Circuit{Tenant: w.tenant, EndpointID: w.endpoint.ID, Since: start, Next: start.Add(time.Hour)})
 				w.must(err)
 			},
 			func(w *harness) {
@@ -238,7 +239,7 @@ func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 	}
 }
 
-func (w *harness) removeEndpoint(e campaign.Endpoint) error {
+func (w *harness) removeEndpoint(e delivery.Endpoint) error {
 	_, err := w.store.Tables().Client.DeleteItem(w.t.Context(), &dynamodb.DeleteItemInput{
 		TableName: aws.String(w.store.Tables().Campaigns), Key: dynamo.Item{
 			"pk": &types.AttributeValueMemberS{Value: "TEN#" + e.Tenant}, "sk": &types.AttributeValueMemberS{Value: "ENDPOINT#" + e.ID},
@@ -458,8 +459,8 @@ func TestHandle_DamagedTask(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, 1)
 	for _, entries := range []string{"%", "AAAA"} {
-		task := campaign.NotifyTask{Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: entries}
-		if errs := w.notifier().Handle(t.Context(), []campaign.NotifyTask{task}); errs[0] == nil {
+		task := delivery.NotifyTask{Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: entries}
+		if errs := w.notifier().Handle(t.Context(), []delivery.NotifyTask{task}); errs[0] == nil {
 			t.Errorf("the entries %q were handled", entries)
 		}
 	}

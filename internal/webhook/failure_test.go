@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // A post without a response has a code for its cause.
@@ -36,7 +36,7 @@ func TestPost_CauseOfFailure(t *testing.T) {
 			t.Parallel()
 			url, client := c.server(t)
 			poster := webhook.Poster{HTTP: client, Now: time.Now}
-			result := poster.Post(t.Context(), campaign.Endpoint{URL: url, Secret: newSecret()}, webhook.Message{ID: "msg_a", Body: []byte("{}")})
+			result := poster.Post(t.Context(), delivery.Endpoint{URL: url, Secret: newSecret()}, webhook.Message{ID: "msg_a", Body: []byte("{}")})
 			if result.Code != c.code || result.Delivered || !result.Fatal() {
 				t.Errorf("result %+v, want code %s", result, c.code)
 			}

@@ -22,8 +22,11 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/sweep/overdue"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/feed"
 	"campaign-dispatch/internal/webhook/netguard"
 	"campaign-dispatch/internal/webhook/poststats"
@@ -39,7 +42,7 @@ type harness struct {
 	store    *dynamotest.Store
 	blobs    *s3.Store
 	tenant   string
-	endpoint campaign.Endpoint
+	endpoint delivery.Endpoint
 	batch    campaign.Batch
 	receiver *receiver
 	entries  map[campaign.BatchKey]int // number of entries by batch
@@ -52,7 +55,7 @@ type harness struct {
 }
 
 type queued struct {
-	task campaign.NotifyTask
+	task delivery.NotifyTask
 	at   time.Time
 }
 
@@ -97,9 +100,9 @@ func newSecret() string {
 	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(rand.Text()+rand.Text()))
 }
 
-func (w *harness) newEndpoint(url string, kinds ...string) campaign.Endpoint {
+func (w *harness) newEndpoint(url string, kinds ...string) delivery.Endpoint {
 	w.t.Helper()
-	e := campaign.Endpoint{ID: rand.Text(), Tenant: w.tenant, URL: url, Secret: newSecret(), Kinds: kinds}
+	e := delivery.Endpoint{ID: rand.Text(), Tenant: w.tenant, URL: url, Secret: newSecret(), Kinds: kinds}
 	w.must(w.store.SaveEndpoint(w.t.Context(), e))
 	return e
 }
@@ -120,7 +123,7 @@ func (w *harness) newBatch(messages int) campaign.Batch {
 	}
 	_, _ = rand.Read(b.Key[:])
 	w.must(w.blobs.Put(w.t.Context(), b.Payload, content, "application/octet-stream"))
-	w.must(w.store.Accept(w.t.Context(), campaign.AcceptCommand{
+	w.must(w.store.Accept(w.t.Context(), acceptance.Command{
 		Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{1},
 	}, rand.Text()))
 	return b
@@ -196,10 +199,10 @@ func (w *harness) run(span time.Duration, process *webhook.Notifier) {
 }
 
 // arrived receives the tasks that are due, and those of sweep.
-func (w *harness) arrived() []campaign.NotifyTask {
+func (w *harness) arrived() []delivery.NotifyTask {
 	now := w.Now()
 	w.mu.Lock()
-	var tasks []campaign.NotifyTask
+	var tasks []delivery.NotifyTask
 	var later []queued
 	for _, q := range w.queue {
 		if q.at.After(now) {
@@ -211,7 +214,7 @@ func (w *harness) arrived() []campaign.NotifyTask {
 	w.queue = later
 	w.mu.Unlock()
 	for _, d := range w.due(now) {
-		_, err := w.store.MoveDelivery(w.t.Context(), *d.Delivery, d.Check, now.Add(10*time.Minute))
+		_, err := w.store.PostponeDelivery(w.t.Context(), *d.Delivery, d.Check, now.Add(10*time.Minute))
 		w.must(err)
 		tasks = append(tasks, *d.Delivery)
 	}
@@ -219,12 +222,12 @@ func (w *harness) arrived() []campaign.NotifyTask {
 }
 
 // delivery reads the delivery of a task, or the one created by a task with entries.
-func (w *harness) delivery(t campaign.NotifyTask) campaign.WebhookDelivery {
+func (w *harness) delivery(t delivery.NotifyTask) delivery.Delivery {
 	w.t.Helper()
 	if t.Entries != "" {
 		entries, err := base64.StdEncoding.DecodeString(t.Entries)
 		w.must(err)
-		t = campaign.WebhookDelivery{Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries}.Identified().Task()
+		t = delivery.Delivery{Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries}.Identified().Task()
 	}
 	d, err := w.store.Delivery(w.t.Context(), t)
 	w.must(err)
@@ -232,7 +235,7 @@ func (w *harness) delivery(t campaign.NotifyTask) campaign.WebhookDelivery {
 }
 
 // left returns the pending messages of a delivery, if not all are pending.
-func (w *harness) left(d campaign.WebhookDelivery) []int {
+func (w *harness) left(d delivery.Delivery) []int {
 	w.t.Helper()
 	var messages []int
 	fresh, err := ledger.UnpackNewEntries(d.Entries)
@@ -243,7 +246,7 @@ func (w *harness) left(d campaign.WebhookDelivery) []int {
 	return messages
 }
 
-func (w *harness) due(until time.Time) (found []campaign.Due) {
+func (w *harness) due(until time.Time) (found []overdue.Item) {
 	for _, shard := range stackenv.DueShards(w.t, w.store.Tables().Client, w.store.Tables().Webhooks) {
 		for d, err := range w.store.DueDeliveries(w.t.Context(), shard, until) {
 			w.must(err)
@@ -257,14 +260,14 @@ func (w *harness) due(until time.Time) (found []campaign.Due) {
 
 // dueCircuits returns the due circuits of the tenant's endpoints. Querying all shards of
 // the index is slow, because the emulator scans the whole table each time.
-func (w *harness) dueCircuits(until time.Time) (found []campaign.Due) {
+func (w *harness) dueCircuits(until time.Time) (found []overdue.Item) {
 	endpoints, err := w.store.Endpoints(w.t.Context(), w.tenant)
 	w.must(err)
 	for _, e := range endpoints {
 		c, err := w.store.Circuit(w.t.Context(), w.tenant, e.ID)
 		w.must(err)
 		if c.Version > 0 && !c.Next.After(until) {
-			found = append(found, campaign.Due{Delivery: &campaign.NotifyTask{Tenant: w.tenant, EndpointID: e.ID}, Check: c.Next})
+			found = append(found, overdue.Item{Delivery: &delivery.NotifyTask{Tenant: w.tenant, EndpointID: e.ID}, Check: c.Next})
 		}
 	}
 	return found
@@ -296,7 +299,7 @@ type harnessQueue struct{ *harness }
 // SendGroups queues the feeder's messages.
 func (q harnessQueue) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
 	for _, body := range bodies {
-		var m campaign.NotifyMessage
+		var m delivery.NotifyMessage
 		if err := json.Unmarshal(body, &m); err != nil {
 			return err
 		}
@@ -313,7 +316,7 @@ func (q harnessQueue) Send(_ context.Context, _ string, body []byte, delay time.
 	if err := q.fail("queue"); err != nil {
 		return err
 	}
-	var t campaign.NotifyTask
+	var t delivery.NotifyTask
 	if err := json.Unmarshal(body, &t); err != nil {
 		return err
 	}
@@ -340,7 +343,7 @@ func (b breaking) CountPosts(ctx context.Context, tenant, endpointID string, at 
 	return b.AddPosts(ctx, tenant, at, map[string]poststats.Count{endpointID: {Taken: taken, Failed: failed}})
 }
 
-func (b breaking) SaveDelivery(ctx context.Context, read, d campaign.WebhookDelivery) (bool, error) {
+func (b breaking) SaveDelivery(ctx context.Context, read, d delivery.Delivery) (bool, error) {
 	if err := b.w.fail("save delivery"); err != nil {
 		return false, err
 	}
@@ -351,7 +354,7 @@ func (b breaking) SaveDelivery(ctx context.Context, read, d campaign.WebhookDeli
 	return ok, err
 }
 
-func (b breaking) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
+func (b breaking) DeleteDelivery(ctx context.Context, t delivery.NotifyTask) error {
 	if err := b.w.fail("delete delivery"); err != nil {
 		return err
 	}
@@ -373,7 +376,7 @@ func (b breaking) SwitchEndpoint(ctx context.Context, tenant, id, offReason stri
 	return ok, err
 }
 
-func (b breaking) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
+func (b breaking) SaveCircuit(ctx context.Context, c delivery.Circuit) (bool, error) {
 	if err := b.w.fail("save circuit"); err != nil {
 		return false, err
 	}
@@ -384,7 +387,7 @@ func (b breaking) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, er
 	return ok, err
 }
 
-func (b breaking) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
+func (b breaking) EndCircuit(ctx context.Context, c delivery.Circuit) (bool, error) {
 	if err := b.w.fail("end circuit"); err != nil {
 		return false, err
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Each process keeps the first keptFirst posts to an endpoint in an hour, then one of
@@ -49,19 +49,19 @@ func (s *samples) next(of sampled, at time.Time) bool {
 }
 
 // recordPost keeps a sample of the posts, and records each failure.
-func (n *Notifier) recordPost(ctx context.Context, delivery campaign.WebhookDelivery, e campaign.Endpoint, m pendingMessage, result Result) {
+func (n *Notifier) recordPost(ctx context.Context, d delivery.Delivery, e delivery.Endpoint, m pendingMessage, result Result) {
 	at := n.Now()
-	kept := n.samples.next(sampled{endpointKey{e.Tenant, e.ID}, result.Delivered}, at) && n.keepPost(ctx, campaign.KeptPost{
-		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, Attempt: delivery.Attempt, At: at,
+	kept := n.samples.next(sampled{endpointKey{e.Tenant, e.ID}, result.Delivered}, at) && n.keepPost(ctx, delivery.KeptPost{
+		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, Attempt: d.Attempt, At: at,
 		Status: result.Status, Code: result.Code, Took: result.Took, Payload: m.Body, Answer: result.Answer,
 	})
 	if !result.Delivered {
-		n.recordFailure(ctx, delivery, e, m, result, at, kept)
+		n.recordFailure(ctx, d, e, m, result, at, kept)
 	}
 }
 
 // keepPost reports whether the post is kept. Its errors are only logged.
-func (n *Notifier) keepPost(ctx context.Context, p campaign.KeptPost) bool {
+func (n *Notifier) keepPost(ctx context.Context, p delivery.KeptPost) bool {
 	err := n.Kept.KeepPost(ctx, p)
 	if err != nil {
 		slog.WarnContext(ctx, "keeping post failed", "endpoint_id", p.EndpointID, "error", err)

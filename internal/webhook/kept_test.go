@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // kept returns the kept posts of the harness's endpoint, with their contents.
-func (w *harness) kept() (posts []campaign.KeptPost) {
+func (w *harness) kept() (posts []delivery.KeptPost) {
 	w.t.Helper()
 	for p, err := range w.store.AllKeptPosts(w.t.Context(), w.tenant) {
 		w.must(err)
@@ -55,15 +55,15 @@ func TestHandle_AnswersOfAttackers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		body string
-		want campaign.EndpointAnswer
+		want delivery.EndpointAnswer
 	}{
-		"long":                 {strings.Repeat("x", 1<<20), campaign.EndpointAnswer{Text: strings.Repeat("x", 1024), Cut: true}},
-		"cut within a letter":  {"x" + strings.Repeat("é", 2000), campaign.EndpointAnswer{Text: "x" + strings.Repeat("é", 511), Cut: true}},
-		"not UTF-8":            {"\xff\xfe", campaign.EndpointAnswer{NotText: true}},
-		"compressed file":      {"PK\x03\x04\x80\x81", campaign.EndpointAnswer{NotText: true}},
-		"an incomplete letter": {"ok\xc3", campaign.EndpointAnswer{Text: "ok", Cut: true}},
-		"empty":                {"", campaign.EndpointAnswer{}},
-		"exactly one kilobyte": {strings.Repeat("y", 1024), campaign.EndpointAnswer{Text: strings.Repeat("y", 1024)}},
+		"long":                 {strings.Repeat("x", 1<<20), delivery.EndpointAnswer{Text: strings.Repeat("x", 1024), Cut: true}},
+		"cut within a letter":  {"x" + strings.Repeat("é", 2000), delivery.EndpointAnswer{Text: "x" + strings.Repeat("é", 511), Cut: true}},
+		"not UTF-8":            {"\xff\xfe", delivery.EndpointAnswer{NotText: true}},
+		"compressed file":      {"PK\x03\x04\x80\x81", delivery.EndpointAnswer{NotText: true}},
+		"an incomplete letter": {"ok\xc3", delivery.EndpointAnswer{Text: "ok", Cut: true}},
+		"empty":                {"", delivery.EndpointAnswer{}},
+		"exactly one kilobyte": {strings.Repeat("y", 1024), delivery.EndpointAnswer{Text: strings.Repeat("y", 1024)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

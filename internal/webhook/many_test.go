@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 const deadEndpoint = "dead"
@@ -17,14 +17,14 @@ const deadEndpoint = "dead"
 // owing has a delivery for every task and stores nothing.
 type owing struct{ webhook.Store }
 
-func (owing) Delivery(_ context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error) {
-	return campaign.WebhookDelivery{ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Kind: campaign.KindOptedOut, Blob: "blob", ExpiresAt: start.Add(time.Hour)}, nil
+func (owing) Delivery(_ context.Context, t delivery.NotifyTask) (delivery.Delivery, error) {
+	return delivery.Delivery{ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Kind: delivery.KindOptedOut, Blob: "blob", ExpiresAt: start.Add(time.Hour)}, nil
 }
 
-func (owing) SaveDelivery(context.Context, campaign.WebhookDelivery, campaign.WebhookDelivery) (bool, error) {
+func (owing) SaveDelivery(context.Context, delivery.Delivery, delivery.Delivery) (bool, error) {
 	return true, nil
 }
-func (owing) DeleteDelivery(context.Context, campaign.NotifyTask) error { return nil }
+func (owing) DeleteDelivery(context.Context, delivery.NotifyTask) error { return nil }
 
 // circuits stores the circuits of any number of endpoints.
 type circuits struct {
@@ -33,19 +33,19 @@ type circuits struct {
 	opened atomic.Int32
 }
 
-func (*circuits) Endpoint(_ context.Context, tenant, id string) (campaign.Endpoint, error) {
-	return campaign.Endpoint{ID: id, Tenant: tenant, URL: "https://" + id + ".example", Secret: newSecret()}, nil
+func (*circuits) Endpoint(_ context.Context, tenant, id string) (delivery.Endpoint, error) {
+	return delivery.Endpoint{ID: id, Tenant: tenant, URL: "https://" + id + ".example", Secret: newSecret()}, nil
 }
 
-func (*circuits) Circuit(_ context.Context, tenant, id string) (campaign.Circuit, error) {
-	return campaign.Circuit{Tenant: tenant, EndpointID: id}, nil
+func (*circuits) Circuit(_ context.Context, tenant, id string) (delivery.Circuit, error) {
+	return delivery.Circuit{Tenant: tenant, EndpointID: id}, nil
 }
 
-func (c *circuits) SaveCircuit(context.Context, campaign.Circuit) (bool, error) {
+func (c *circuits) SaveCircuit(context.Context, delivery.Circuit) (bool, error) {
 	c.opened.Add(1)
 	return true, nil
 }
-func (*circuits) RecordFailure(context.Context, campaign.WebhookFailure) error { return nil }
+func (*circuits) RecordFailure(context.Context, delivery.Failure) error { return nil }
 
 type contents struct{ webhook.Blobs }
 
@@ -54,7 +54,7 @@ func (contents) Get(context.Context, string) ([]byte, error) { return []byte(`{"
 type nowhere struct{}
 
 func (nowhere) Send(context.Context, string, []byte, time.Duration) error { return nil }
-func (nowhere) KeepPost(context.Context, campaign.KeptPost) error         { return nil }
+func (nowhere) KeepPost(context.Context, delivery.KeptPost) error         { return nil }
 func (nowhere) CountPosts(context.Context, string, string, time.Time, int, int) error {
 	return nil
 }
@@ -80,11 +80,11 @@ func TestHandle_OneOfManyEndpointsFails(t *testing.T) {
 		Store: owing{}, Endpoints: at, Posts: nowhere{}, Kept: nowhere{}, Blobs: contents{}, Notify: nowhere{},
 		HTTP: &http.Client{Transport: oneDown{}}, Now: func() time.Time { return start }, Jitter: func() float64 { return 0 },
 	}
-	task := func(endpoint string) campaign.NotifyTask {
-		return campaign.NotifyTask{DeliveryID: "notice", Tenant: "tenant", EndpointID: endpoint}
+	task := func(endpoint string) delivery.NotifyTask {
+		return delivery.NotifyTask{DeliveryID: "notice", Tenant: "tenant", EndpointID: endpoint}
 	}
 	for range failures {
-		tasks := []campaign.NotifyTask{task(deadEndpoint)}
+		tasks := []delivery.NotifyTask{task(deadEndpoint)}
 		for i := range endpoints {
 			tasks = append(tasks, task(fmt.Sprintf("e%d", i)))
 		}

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Message is one webhook message.
 type Message struct {
 	ID        string // webhook-id, the same for all attempts
-	Kind      campaign.Kind
+	Kind      delivery.Kind
 	MessageID string
 	Body      []byte
 }
@@ -18,7 +19,7 @@ type Message struct {
 // document is the body of a webhook, as recommended by Standard Webhooks.
 type document struct {
 	ID        string        `json:"id"`
-	Type      campaign.Kind `json:"type"`
+	Type      delivery.Kind `json:"type"`
 	Timestamp string        `json:"timestamp"` // event time
 	Data      any           `json:"data"`      // Data, or erased
 }
@@ -47,8 +48,8 @@ type erased struct {
 	Phone string  `json:"phone"`
 }
 
-func erase(kind campaign.Kind, d Data) erased {
-	if kind == campaign.KindReplied || kind == campaign.KindOptedOut {
+func erase(kind delivery.Kind, d Data) erased {
+	if kind == delivery.KindReplied || kind == delivery.KindOptedOut {
 		return erased{Data: d}
 	}
 	return erased{Data: d, UID: new("")}
@@ -57,8 +58,8 @@ func erase(kind campaign.Kind, d Data) erased {
 const instant = "2006-01-02T15:04:05.000Z"
 
 // NewMessage builds a webhook message about the subject. It sets OccurredAt to at.
-func NewMessage(subject string, kind campaign.Kind, at time.Time, d Data) (Message, error) {
-	m := Message{ID: campaign.WebhookID(subject, kind), Kind: kind, MessageID: d.MessageID}
+func NewMessage(subject string, kind delivery.Kind, at time.Time, d Data) (Message, error) {
+	m := Message{ID: delivery.WebhookID(subject, kind), Kind: kind, MessageID: d.MessageID}
 	d.OccurredAt = at.UTC().Format(instant)
 	doc := document{ID: m.ID, Type: kind, Timestamp: d.OccurredAt, Data: d}
 	if d.Erased {

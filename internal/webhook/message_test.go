@@ -7,17 +7,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // The webhook of an erased recipient contains the required fields of its kind, empty, and
 // no others.
 func TestNewMessage_Erased(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[campaign.Kind]map[string]any{
-		campaign.KindReplied:  {"phone": "", "erased": true},
-		campaign.KindOptedOut: {"phone": "", "erased": true},
+	for kind, want := range map[delivery.Kind]map[string]any{
+		delivery.KindReplied:  {"phone": "", "erased": true},
+		delivery.KindOptedOut: {"phone": "", "erased": true},
 		"message.delivered":   {"phone": "", "uid": "", "erased": true},
 	} {
 		m, err := webhook.NewMessage("subject", kind, time.Now(), webhook.Data{Erased: true})

@@ -18,29 +18,30 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/cache"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Store stores deliveries and reads batches.
 type Store interface {
-	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error)
-	SaveDelivery(ctx context.Context, read, d campaign.WebhookDelivery) (bool, error)
-	DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error
+	Delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error)
+	SaveDelivery(ctx context.Context, read, d delivery.Delivery) (bool, error)
+	DeleteDelivery(ctx context.Context, t delivery.NotifyTask) error
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 }
 
 // Endpoints stores endpoints, their circuits and their failures.
 type Endpoints interface {
-	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
+	Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error)
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
-	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
-	SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
-	EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
-	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
-	RecordFailure(ctx context.Context, f campaign.WebhookFailure) error
+	Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error)
+	SaveCircuit(ctx context.Context, c delivery.Circuit) (bool, error)
+	EndCircuit(ctx context.Context, c delivery.Circuit) (bool, error)
+	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.NotifyTask, error)
+	RecordFailure(ctx context.Context, f delivery.Failure) error
 }
 
 // Posts counts posts by hour.
@@ -50,7 +51,7 @@ type Posts interface {
 
 // KeptPosts keeps posts with their payloads and answers.
 type KeptPosts interface {
-	KeepPost(ctx context.Context, p campaign.KeptPost) error
+	KeepPost(ctx context.Context, p delivery.KeptPost) error
 }
 
 // Blobs reads the bytes [from, to) of payloads, and webhook events.
@@ -74,8 +75,8 @@ type Notifier struct {
 	// Jitter returns a random number in [0, 1) to spread retries.
 	Jitter func() float64
 
-	endpoints      cache.Cache[endpointKey, campaign.Endpoint]
-	circuits       cache.Cache[endpointKey, campaign.Circuit]
+	endpoints      cache.Cache[endpointKey, delivery.Endpoint]
+	circuits       cache.Cache[endpointKey, delivery.Circuit]
 	batches        cache.Cache[campaign.BatchKey, campaign.Batch]
 	templates      cache.Cache[templateKey, campaign.Template]
 	recipientCache recipientCache
@@ -101,8 +102,8 @@ func (n *Notifier) poster() Poster { return Poster{HTTP: n.HTTP, Now: n.Now} }
 
 // HandleMessages processes the tasks of the messages. It returns an error by position for
 // each message to retry with all its tasks.
-func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.NotifyMessage) []error {
-	var tasks []campaign.NotifyTask
+func (n *Notifier) HandleMessages(ctx context.Context, messages []delivery.NotifyMessage) []error {
+	var tasks []delivery.NotifyTask
 	for _, m := range messages {
 		tasks = append(tasks, m.Tasks()...)
 	}
@@ -118,7 +119,7 @@ func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.Notif
 
 // requeueFailed returns the error of a message whose tasks all failed. If only some failed,
 // it queues these again as single tasks, so that completed tasks are not repeated.
-func (n *Notifier) requeueFailed(ctx context.Context, tasks []campaign.NotifyTask, errs []error) error {
+func (n *Notifier) requeueFailed(ctx context.Context, tasks []delivery.NotifyTask, errs []error) error {
 	failed := errors.Join(errs...)
 	if failed == nil || !slices.Contains(errs, nil) {
 		return failed
@@ -140,7 +141,7 @@ const aloneAfter = time.Minute
 
 // Handle processes the tasks concurrently. It returns an error by position for each task to
 // retry. A failing endpoint is not an error: its deliveries are kept.
-func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []error {
+func (n *Notifier) Handle(ctx context.Context, tasks []delivery.NotifyTask) []error {
 	errs := make([]error, len(tasks))
 	var all sync.WaitGroup
 	for i, t := range tasks {
@@ -161,34 +162,34 @@ const receivesBeforeDelivery = 3
 // handleOrSave processes a task. Entries that repeatedly cannot be posted because of
 // internal errors are written as a delivery: the queue drops a message after some receives,
 // sweep retries without limit.
-func (n *Notifier) handleOrSave(ctx context.Context, t campaign.NotifyTask) error {
+func (n *Notifier) handleOrSave(ctx context.Context, t delivery.NotifyTask) error {
 	err := n.handle(ctx, t)
 	if err == nil || t.Entries == "" || t.Receives < receivesBeforeDelivery {
 		return err
 	}
-	delivery, unreadable := n.newDelivery(t)
+	d, unreadable := n.newDelivery(t)
 	if unreadable != nil {
 		return err
 	}
 	slog.WarnContext(ctx, "posting webhooks failed; saved for retry by sweep", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
-	_, err = n.schedule(ctx, delivery, delivery, minSweepDelay)
+	_, err = n.schedule(ctx, d, d, minSweepDelay)
 	return err
 }
 
-func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
+func (n *Notifier) handle(ctx context.Context, t delivery.NotifyTask) error {
 	if t.OfCircuit() {
 		return n.checkCircuit(ctx, t)
 	}
-	delivery, err := n.delivery(ctx, t)
+	d, err := n.delivery(ctx, t)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil // delivered or expired
 	}
-	if err != nil || delivery.Dead {
+	if err != nil || d.Dead {
 		return err
 	}
 	e, err := n.endpoint(ctx, t.Tenant, t.EndpointID)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return n.remove(ctx, delivery)
+		return n.remove(ctx, d)
 	}
 	if err != nil {
 		return err
@@ -198,20 +199,20 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 		return err
 	}
 	if e.Off() || circuit.Open() {
-		return n.park(ctx, delivery, delivery)
+		return n.park(ctx, d, d)
 	}
 	n.limiters.of(endpointKey{t.Tenant, t.EndpointID}).circuitClosed()
-	messages, ok, err := n.readable(ctx, delivery, e)
+	messages, ok, err := n.readable(ctx, d, e)
 	if err != nil || !ok {
 		return err
 	}
-	return n.saveResult(ctx, delivery, e, n.postAll(ctx, delivery, e, messages))
+	return n.saveResult(ctx, d, e, n.postAll(ctx, d, e, messages))
 }
 
 // delivery reads the task's delivery, or creates it from the task's entries. An expired
 // delivery is deleted, because DynamoDB deletes it days later and sweep would find it
 // until then.
-func (n *Notifier) delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error) {
+func (n *Notifier) delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error) {
 	if t.Entries != "" {
 		return n.newDelivery(t)
 	}
@@ -224,20 +225,20 @@ func (n *Notifier) delivery(ctx context.Context, t campaign.NotifyTask) (campaig
 	return read, err
 }
 
-func (n *Notifier) endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
-	return n.endpoints.Get(endpointKey{tenant, id}, n.Now(), cache.Options{TTL: keptFor, MaxEntries: maxWarm}, func() (campaign.Endpoint, error) {
+func (n *Notifier) endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error) {
+	return n.endpoints.Get(endpointKey{tenant, id}, n.Now(), cache.Options{TTL: keptFor, MaxEntries: maxWarm}, func() (delivery.Endpoint, error) {
 		return n.Endpoints.Endpoint(ctx, tenant, id)
 	})
 }
 
-func (n *Notifier) circuit(ctx context.Context, t campaign.NotifyTask) (campaign.Circuit, error) {
-	return n.circuits.Get(endpointKey{t.Tenant, t.EndpointID}, n.Now(), cache.Options{TTL: keptFor, MaxEntries: maxWarm}, func() (campaign.Circuit, error) {
+func (n *Notifier) circuit(ctx context.Context, t delivery.NotifyTask) (delivery.Circuit, error) {
+	return n.circuits.Get(endpointKey{t.Tenant, t.EndpointID}, n.Now(), cache.Options{TTL: keptFor, MaxEntries: maxWarm}, func() (delivery.Circuit, error) {
 		return n.Endpoints.Circuit(ctx, t.Tenant, t.EndpointID)
 	})
 }
 
 // park saves next as parked. It stays parked until the circuit closes.
-func (n *Notifier) park(ctx context.Context, read, next campaign.WebhookDelivery) error {
+func (n *Notifier) park(ctx context.Context, read, next delivery.Delivery) error {
 	next.Parked, next.Next = true, n.Now()
 	if !read.Parked || next.Attempt != read.Attempt || !slices.Equal(next.Left, read.Left) {
 		if _, err := n.save(ctx, read, next); err != nil {
@@ -269,7 +270,7 @@ func (n *Notifier) park(ctx context.Context, read, next campaign.WebhookDelivery
 
 // unpark makes a delivery due again: after its retry delay, or at once. It reports whether
 // the delivery was parked or has expired.
-func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask, atOnce bool) (bool, error) {
+func (n *Notifier) unpark(ctx context.Context, t delivery.NotifyTask, atOnce bool) (bool, error) {
 	read, err := n.delivery(ctx, t)
 	if errors.Is(err, campaign.ErrExpired) {
 		return true, nil
@@ -294,7 +295,7 @@ const repair = 2 * time.Minute
 
 // schedule saves next with its next attempt after delay. It reports whether the delivery
 // was unchanged since it was read.
-func (n *Notifier) schedule(ctx context.Context, read, next campaign.WebhookDelivery, delay time.Duration) (bool, error) {
+func (n *Notifier) schedule(ctx context.Context, read, next delivery.Delivery, delay time.Duration) (bool, error) {
 	soon := delay < minSweepDelay
 	next.Next = n.Now().Add(delay)
 	if soon {
@@ -306,7 +307,7 @@ func (n *Notifier) schedule(ctx context.Context, read, next campaign.WebhookDeli
 	return true, n.queue(ctx, read.Task(), delay)
 }
 
-func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.Duration) error {
+func (n *Notifier) queue(ctx context.Context, t delivery.NotifyTask, delay time.Duration) error {
 	body, err := json.Marshal(t)
 	if err != nil {
 		return fmt.Errorf("encode task: %w", err)
@@ -316,7 +317,7 @@ func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.
 
 // saveResult saves the pending part of a delivery after an attempt. An attempt with failed
 // posts counts as failed.
-func (n *Notifier) saveResult(ctx context.Context, read campaign.WebhookDelivery, e campaign.Endpoint, r *attempt) error {
+func (n *Notifier) saveResult(ctx context.Context, read delivery.Delivery, e delivery.Endpoint, r *attempt) error {
 	if len(r.pending) == 0 {
 		return n.remove(ctx, read)
 	}
@@ -350,14 +351,14 @@ func (n *Notifier) saveResult(ctx context.Context, read campaign.WebhookDelivery
 // failures.
 const attemptsToOpen = 3
 
-func (n *Notifier) maybeOpenCircuit(read campaign.WebhookDelivery, r *attempt) bool {
+func (n *Notifier) maybeOpenCircuit(read delivery.Delivery, r *attempt) bool {
 	return r.refused() && r.taken == 0 && countsTowardCircuit(read) && read.Attempt+1 >= attemptsToOpen &&
 		n.limiters.of(endpointKey{read.Tenant, read.EndpointID}).stopIfUnhealthy(n.Now())
 }
 
 // retry schedules the next attempt of the pending messages, or abandons them after the last
 // one.
-func (n *Notifier) retry(ctx context.Context, read, next campaign.WebhookDelivery, r *attempt) error {
+func (n *Notifier) retry(ctx context.Context, read, next delivery.Delivery, r *attempt) error {
 	delay, ok := time.Duration(0), true
 	if r.refused() {
 		delay, ok = retryDelay(read.Attempt, n.Jitter())
@@ -372,7 +373,7 @@ func (n *Notifier) retry(ctx context.Context, read, next campaign.WebhookDeliver
 }
 
 // markDead abandons a delivery. It can be resent.
-func (n *Notifier) markDead(ctx context.Context, read, next campaign.WebhookDelivery) error {
+func (n *Notifier) markDead(ctx context.Context, read, next delivery.Delivery) error {
 	next.Dead, next.Parked, next.Next = true, false, n.Now()
 	_, err := n.save(ctx, read, next)
 	return err
@@ -386,7 +387,7 @@ func isUnreadable(err error) bool {
 // readable returns the messages of a delivery. If none can ever be read, it marks the
 // delivery dead and returns ok = false. If only some can be read, it moves the others to a
 // dead delivery.
-func (n *Notifier) readable(ctx context.Context, read campaign.WebhookDelivery, e campaign.Endpoint) (messages []pendingMessage, ok bool, err error) {
+func (n *Notifier) readable(ctx context.Context, read delivery.Delivery, e delivery.Endpoint) (messages []pendingMessage, ok bool, err error) {
 	messages, unreadable, err := n.messages(ctx, read, e)
 	if len(unreadable) > 0 {
 		metrics.Add(ctx, metrics.WebhooksGivenUp, len(unreadable))
@@ -402,7 +403,7 @@ func (n *Notifier) readable(ctx context.Context, read campaign.WebhookDelivery, 
 }
 
 // switchOff disables an endpoint.
-func (n *Notifier) switchOff(ctx context.Context, e campaign.Endpoint, reason string) error {
+func (n *Notifier) switchOff(ctx context.Context, e delivery.Endpoint, reason string) error {
 	if _, err := n.Endpoints.SwitchEndpoint(ctx, e.Tenant, e.ID, reason); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/netguard"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -94,14 +95,14 @@ func TestHandle_Reply(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, 1)
 	w.record(sent(1)...)
-	webhookEvent, err := json.Marshal(campaign.WebhookEvent{
-		Kind: campaign.KindReplied, EventID: "e", At: start, Phone: "+5511900000000", Text: "Oi", MessageID: w.batch.Key.MessageID(0),
+	webhookEvent, err := json.Marshal(delivery.Event{
+		Kind: delivery.KindReplied, EventID: "e", At: start, Phone: "+5511900000000", Text: "Oi", MessageID: w.batch.Key.MessageID(0),
 	})
 	w.must(err)
 	blob := "events/" + w.tenant + "/e"
 	w.must(w.blobs.Put(t.Context(), blob, webhookEvent, "application/json"))
-	delivery := campaign.WebhookDelivery{Tenant: w.tenant, EndpointID: w.endpoint.ID, Kind: campaign.KindReplied, Blob: blob, Next: start}.Identified()
-	w.must(w.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{delivery}))
+	d := delivery.Delivery{Tenant: w.tenant, EndpointID: w.endpoint.ID, Kind: delivery.KindReplied, Blob: blob, Next: start}.Identified()
+	w.must(w.store.AddDeliveries(t.Context(), []delivery.Delivery{d}))
 	w.run(time.Second, w.notifier())
 	var reply string
 	for _, p := range w.receiver.posts {
@@ -417,7 +418,7 @@ func TestSwitchOff_Crash(t *testing.T) {
 			w.receiver.set(nil)
 			_, err = w.store.SwitchEndpoint(t.Context(), w.tenant, w.endpoint.ID, "")
 			w.must(err)
-			_, err = w.store.SaveCircuit(t.Context(), campaign.Circuit{Tenant: w.tenant, EndpointID: w.endpoint.ID, Closing: true, Next: w.Now()})
+			_, err = w.store.SaveCircuit(t.Context(), delivery.Circuit{Tenant: w.tenant, EndpointID: w.endpoint.ID, Closing: true, Next: w.Now()})
 			w.must(err)
 			w.run(time.Hour, w.notifier())
 			if ids, _ := w.receiver.taken(); len(ids) != 20 {

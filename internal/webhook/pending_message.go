@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // pendingMessage is one webhook message of a delivery.
@@ -18,7 +19,7 @@ type pendingMessage struct {
 	position int // within the delivery's entries
 }
 
-func newMessage(position int, subject string, kind campaign.Kind, at time.Time, d Data) (pendingMessage, error) {
+func newMessage(position int, subject string, kind delivery.Kind, at time.Time, d Data) (pendingMessage, error) {
 	m, err := NewMessage(subject, kind, at, d)
 	if err != nil {
 		return pendingMessage{}, fmt.Errorf("encode webhook: %w", err)
@@ -28,17 +29,17 @@ func newMessage(position int, subject string, kind campaign.Kind, at time.Time, 
 
 // messages builds the pending messages of the delivery, for the kinds that the endpoint
 // wants. It also returns the positions of unreadable entries, if others are readable.
-func (n *Notifier) messages(ctx context.Context, delivery campaign.WebhookDelivery, e campaign.Endpoint) (messages []pendingMessage, unreadable []int, err error) {
-	if delivery.Blob != "" {
-		messages, err = n.webhookEvent(ctx, delivery)
+func (n *Notifier) messages(ctx context.Context, d delivery.Delivery, e delivery.Endpoint) (messages []pendingMessage, unreadable []int, err error) {
+	if d.Blob != "" {
+		messages, err = n.webhookEvent(ctx, d)
 		return messages, nil, err
 	}
-	items, err := unpack(delivery.Entries)
+	items, err := unpack(d.Entries)
 	if err != nil {
 		return nil, nil, err
 	}
-	positions := pendingFor(delivery, items, e)
-	batches, err := n.loadRecipients(ctx, delivery.Tenant, items, positions)
+	positions := pendingFor(d, items, e)
+	batches, err := n.loadRecipients(ctx, d.Tenant, items, positions)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,17 +79,17 @@ func (n *Notifier) messageOf(ctx context.Context, a *batchRecipients, i item, po
 			return pendingMessage{}, err
 		}
 	}
-	return newMessage(position, i.Subject(i.key), i.Outcome.Kind(), i.At, d)
+	return newMessage(position, delivery.Subject(i.Change, i.key), delivery.KindOf(i.Outcome), i.At, d)
 }
 
 // pendingFor returns the positions of the items that are pending for the endpoint.
-func pendingFor(delivery campaign.WebhookDelivery, items []item, e campaign.Endpoint) []int {
+func pendingFor(d delivery.Delivery, items []item, e delivery.Endpoint) []int {
 	var positions []int
 	for p, i := range items {
-		if len(delivery.Left) > 0 && !slices.Contains(delivery.Left, p) {
+		if len(d.Left) > 0 && !slices.Contains(d.Left, p) {
 			continue
 		}
-		if e.Subscribes(i.Outcome.Kind()) {
+		if e.Subscribes(delivery.KindOf(i.Outcome)) {
 			positions = append(positions, p)
 		}
 	}
@@ -96,27 +97,27 @@ func pendingFor(delivery campaign.WebhookDelivery, items []item, e campaign.Endp
 }
 
 // webhookEvent builds the message of a delivery of a webhook event.
-func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.WebhookDelivery) ([]pendingMessage, error) {
-	content, err := n.Blobs.Get(ctx, delivery.Blob)
+func (n *Notifier) webhookEvent(ctx context.Context, row delivery.Delivery) ([]pendingMessage, error) {
+	content, err := n.Blobs.Get(ctx, row.Blob)
 	if err != nil {
 		return nil, err
 	}
-	var h campaign.WebhookEvent
+	var h delivery.Event
 	if err := json.Unmarshal(content, &h); err != nil {
 		return nil, fmt.Errorf("decode webhook event: %w", campaign.ErrDamaged) // not the cause: it may contain personal data
 	}
 	d := Data{CampaignID: h.CampaignID, Phone: h.Phone, MessageID: h.MessageID, Erased: h.Erased}
-	if delivery.Kind == campaign.KindReplied {
+	if row.Kind == delivery.KindReplied {
 		d.Text = h.Text
 	}
-	if err := n.addSourceMessage(ctx, delivery.Tenant, &d); err != nil {
+	if err := n.addSourceMessage(ctx, row.Tenant, &d); err != nil {
 		return nil, err
 	}
 	subject := h.EventID
 	if subject == "" {
-		subject = delivery.Blob
+		subject = row.Blob
 	}
-	m, err := newMessage(0, subject, delivery.Kind, h.At, d)
+	m, err := newMessage(0, subject, row.Kind, h.At, d)
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Timeout is the maximum duration of a post.
@@ -30,7 +30,7 @@ type Result struct {
 	// RetryAfter is the endpoint's Retry-After.
 	RetryAfter time.Duration
 	Took       time.Duration
-	Answer     campaign.EndpointAnswer
+	Answer     delivery.EndpointAnswer
 }
 
 // Gone reports whether the endpoint asked for no further webhooks (410).
@@ -43,14 +43,14 @@ func (result Result) Fatal() bool {
 }
 
 // Post posts a message once. The result contains no address and no content but the answer's.
-func (p Poster) Post(ctx context.Context, e campaign.Endpoint, m Message) Result {
+func (p Poster) Post(ctx context.Context, e delivery.Endpoint, m Message) Result {
 	now := p.Now()
 	result := p.post(ctx, e, m, now)
 	result.Took = p.Now().Sub(now)
 	return result
 }
 
-func (p Poster) post(ctx context.Context, e campaign.Endpoint, m Message, now time.Time) Result {
+func (p Poster) post(ctx context.Context, e delivery.Endpoint, m Message, now time.Time) Result {
 	signature, err := sign(e, m.ID, now, m.Body)
 	if err != nil {
 		return Result{Code: "bad_secret"}
@@ -80,12 +80,12 @@ func (p Poster) post(ctx context.Context, e campaign.Endpoint, m Message, now ti
 }
 
 // Test posts an endpoint.test webhook once and returns the result.
-func (p Poster) Test(ctx context.Context, e campaign.Endpoint) (campaign.PostResult, error) {
+func (p Poster) Test(ctx context.Context, e delivery.Endpoint) (delivery.PostResult, error) {
 	began := p.Now()
-	m, err := NewMessage(e.ID+" "+strconv.FormatInt(began.UnixNano(), 10), campaign.KindTest, began, Data{})
+	m, err := NewMessage(e.ID+" "+strconv.FormatInt(began.UnixNano(), 10), delivery.KindTest, began, Data{})
 	if err != nil {
-		return campaign.PostResult{}, fmt.Errorf("encode test webhook: %w", err)
+		return delivery.PostResult{}, fmt.Errorf("encode test webhook: %w", err)
 	}
 	result := p.Post(ctx, e, m)
-	return campaign.PostResult{At: began, Status: result.Status, Code: result.Code, Took: result.Took}, nil
+	return delivery.PostResult{At: began, Status: result.Status, Code: result.Code, Took: result.Took}, nil
 }

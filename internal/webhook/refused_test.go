@@ -14,10 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
@@ -63,7 +64,7 @@ func (w *harness) isWell() {
 	}
 }
 
-func (w *harness) dead(want int) []campaign.NotifyTask {
+func (w *harness) dead(want int) []delivery.NotifyTask {
 	w.t.Helper()
 	dead, err := w.store.DeadDeliveries(w.t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
 	if err != nil || len(dead) != want {
@@ -182,36 +183,36 @@ func TestCircuit_LowTraffic(t *testing.T) {
 // An unreadable delivery is dead at once and does not block others.
 func TestHandle_Unreadable(t *testing.T) {
 	t.Parallel()
-	damages := map[string]func(w *harness) campaign.WebhookDelivery{
-		"no content": func(*harness) campaign.WebhookDelivery {
-			return campaign.WebhookDelivery{Kind: campaign.KindReplied, Blob: "events/gone/" + rand.Text()}
+	damages := map[string]func(w *harness) delivery.Delivery{
+		"no content": func(*harness) delivery.Delivery {
+			return delivery.Delivery{Kind: delivery.KindReplied, Blob: "events/gone/" + rand.Text()}
 		},
-		"damaged content": func(w *harness) campaign.WebhookDelivery {
+		"damaged content": func(w *harness) delivery.Delivery {
 			blob := "events/" + w.tenant + "/damaged"
 			w.must(w.blobs.Put(w.t.Context(), blob, []byte("{"), "application/json"))
-			return campaign.WebhookDelivery{Kind: campaign.KindReplied, Blob: blob}
+			return delivery.Delivery{Kind: delivery.KindReplied, Blob: blob}
 		},
-		"damaged entries": func(*harness) campaign.WebhookDelivery {
-			return campaign.WebhookDelivery{Entries: []byte{0x80}}
+		"damaged entries": func(*harness) delivery.Delivery {
+			return delivery.Delivery{Entries: []byte{0x80}}
 		},
-		"no batch": func(*harness) campaign.WebhookDelivery {
+		"no batch": func(*harness) delivery.Delivery {
 			var key campaign.BatchKey
 			_, _ = rand.Read(key[:])
-			return campaign.WebhookDelivery{Entries: ledger.PackNewEntries([]ledger.NewEntries{{Key: key, Entries: ledger.Numbered(1, sent(1))}})}
+			return delivery.Delivery{Entries: ledger.PackNewEntries([]ledger.NewEntries{{Key: key, Entries: ledger.Numbered(1, sent(1))}})}
 		},
-		"damaged payload": func(w *harness) campaign.WebhookDelivery {
+		"damaged payload": func(w *harness) delivery.Delivery {
 			well := w.batch
 			w.batch = w.newBatch(1)
 			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, make([]byte, 400), "application/octet-stream"))
-			d := campaign.WebhookDelivery{Entries: ledger.PackNewEntries([]ledger.NewEntries{w.fresh(sent(1)...)})}
+			d := delivery.Delivery{Entries: ledger.PackNewEntries([]ledger.NewEntries{w.fresh(sent(1)...)})}
 			w.batch = well
 			return d
 		},
-		"short payload": func(w *harness) campaign.WebhookDelivery {
+		"short payload": func(w *harness) delivery.Delivery {
 			well := w.batch
 			w.batch = w.newBatch(101)
 			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, nil, "application/octet-stream"))
-			d := campaign.WebhookDelivery{Entries: ledger.PackNewEntries([]ledger.NewEntries{
+			d := delivery.Delivery{Entries: ledger.PackNewEntries([]ledger.NewEntries{
 				w.fresh(campaign.Change{Index: 100, Outcome: campaign.OutcomeSent, At: start}),
 			})}
 			w.batch = well
@@ -262,11 +263,11 @@ func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	w.record(sent(20)...)
 	w.run(time.Minute, process)
 	for i := range ended {
-		d := campaign.WebhookDelivery{
+		d := delivery.Delivery{
 			Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: fmt.Append(nil, i), Left: []int{0},
 			Next: start.Add(-time.Hour), Parked: true, ExpiresAt: start.Add(-time.Second),
 		}.Identified()
-		w.must(w.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{d}))
+		w.must(w.store.AddDeliveries(t.Context(), []delivery.Delivery{d}))
 	}
 	w.receiver.set(nil)
 	w.run(10*time.Minute, process)
@@ -280,10 +281,10 @@ func TestCircuit_ExpiredDeliveries(t *testing.T) {
 }
 
 // enqueue writes a delivery, replacing the existing one.
-func (w *harness) enqueue(d campaign.WebhookDelivery) {
+func (w *harness) enqueue(d delivery.Delivery) {
 	w.t.Helper()
 	w.must(w.store.DeleteDelivery(w.t.Context(), d.Task()))
-	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.WebhookDelivery{d}))
+	w.must(w.store.AddDeliveries(w.t.Context(), []delivery.Delivery{d}))
 	w.queue = slices.DeleteFunc(w.queue, func(q queued) bool { return q.task == d.Task() })
 }
 
@@ -373,9 +374,9 @@ func TestHandle_DeadlineCountsAttempt(t *testing.T) {
 	for _, err := range w.notifier().Handle(ctx, tasks) {
 		w.must(err)
 	}
-	delivery := w.delivery(tasks[0])
-	if _, posts := w.receiver.taken(); delivery.Attempt != 1 || posts != 1 {
-		t.Errorf("delivery %+v, %d posts; want an attempt that was cut", delivery, posts)
+	d := w.delivery(tasks[0])
+	if _, posts := w.receiver.taken(); d.Attempt != 1 || posts != 1 {
+		t.Errorf("delivery %+v, %d posts; want an attempt that was cut", d, posts)
 	}
 	if len(w.queue) != 1 || w.queue[0].at.Before(start.Add(5*time.Second)) {
 		t.Errorf("queued %+v, want it in 5 seconds", w.queue)
@@ -389,7 +390,7 @@ func TestCircuit_LaterRetryAfter(t *testing.T) {
 	w.receiver.set(func(h http.ResponseWriter, _ string) int {
 		switch now := w.Now(); {
 		case now.Equal(start):
-			_, err := w.store.SaveCircuit(t.Context(), campaign.Circuit{
+			_, err := w.store.SaveCircuit(t.Context(), delivery.Circuit{
 				Tenant: w.tenant, EndpointID: w.endpoint.ID, Since: start, Next: start.Add(10 * time.Second),
 			})
 			if err != nil {

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 var errBadSecret = errors.New("invalid endpoint secret: want whsec_ and base64")
 
 // sign returns the webhook-signature header: a symmetric Standard Webhooks signature for
 // each valid secret.
-func sign(e campaign.Endpoint, id string, at time.Time, body []byte) (string, error) {
+func sign(e delivery.Endpoint, id string, at time.Time, body []byte) (string, error) {
 	secrets := []string{e.Secret}
 	if e.PreviousSecret != "" && at.Before(e.PreviousUntil) {
 		secrets = append(secrets, e.PreviousSecret)

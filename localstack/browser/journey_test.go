@@ -21,13 +21,13 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/seed"
 	"campaign-dispatch/localstack/testsize"
 )
@@ -72,7 +72,7 @@ func (j journey) newTenant() string {
 	j.must(err)
 	j.must(seed.Seeder{Env: j.env, Now: time.Now}.RegisterWebhooks(ctx))
 	pool, email := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(j.env.AWS()), ID: j.env["USER_POOL_ID"]}, id+"@example.com"
-	_, err = pool.Invite(ctx, campaign.Person{Email: email, Tenant: id, Role: "admin"}, j.env["DASHBOARD_PASSWORD"])
+	_, err = pool.Invite(ctx, account.Person{Email: email, Tenant: id, Role: "admin"}, j.env["DASHBOARD_PASSWORD"])
 	j.must(err)
 	j.must(pool.SetPassword(ctx, email, j.env["DASHBOARD_PASSWORD"]))
 	return email

@@ -11,8 +11,8 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/poststats"
 )
 
@@ -73,8 +73,8 @@ func (b *browser) fail(endpoint string) {
 		b.t.Fatal(err)
 	}
 	for i, status := range []int{0, 503} {
-		err := store.RecordFailure(b.t.Context(), campaign.WebhookFailure{
-			Tenant: tenant, EndpointID: endpoint, WebhookID: "msg_" + random.UUID(), Kind: campaign.KindDelivered, Status: status, Code: "timeout",
+		err := store.RecordFailure(b.t.Context(), delivery.Failure{
+			Tenant: tenant, EndpointID: endpoint, WebhookID: "msg_" + random.UUID(), Kind: delivery.KindDelivered, Status: status, Code: "timeout",
 			Attempt: i, At: now.Add(-time.Duration(i) * time.Minute),
 		})
 		if err != nil {

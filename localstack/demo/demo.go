@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/progress"
 	"campaign-dispatch/localstack/stackenv"
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/aws/dynamo"
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/progress"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -26,9 +26,9 @@ func demoEnv(t *testing.T) stackenv.Env {
 	env := maps.Clone(stackenv.Load(t))
 	secret := rand.Text()
 	sum := sha256.Sum256([]byte(secret))
-	c := campaign.Credential{
+	c := account.Credential{
 		ClientID: "rcs_" + rand.Text(), Tenant: env["TENANT"], Name: "demo", SecretHash: sum[:],
-		Scope: campaign.ScopeDispatch, CreatedAt: time.Now(),
+		Scope: account.ScopeDispatch, CreatedAt: time.Now(),
 	}
 	auth := dynamo.NewAuthStore(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now))
 	if err := auth.SaveCredential(t.Context(), c); err != nil {

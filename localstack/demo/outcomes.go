@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/httpjson"
 )
 

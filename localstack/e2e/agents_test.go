@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy/optout"
 )
 
@@ -38,8 +39,8 @@ func TestEvents_SignedForAnotherAgent(t *testing.T) {
 		return c.read(call).Counts["read"] == 1 && out("u-1")
 	})
 	// The outcomes function has processed the attacker's events, or does so with this task.
-	c.runTask("outcomes", campaign.EventTask{
-		Kind: campaign.EventRead, EventID: "e", AgentID: attacker.env["AGENT_ID"], MessageID: sent["u-0"].MessageID, At: time.Now(),
+	c.runTask("outcomes", reaction.EventTask{
+		Kind: reaction.EventRead, EventID: "e", AgentID: attacker.env["AGENT_ID"], MessageID: sent["u-0"].MessageID, At: time.Now(),
 	})
 	if diff := cmp.Diff(map[string]int{"sent": 1, "read": 1}, c.read(call).Counts); diff != "" || out("u-0") {
 		t.Errorf("opted out: %v, want false; counts (-want +got):\n%s", out("u-0"), diff)

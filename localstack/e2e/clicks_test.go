@@ -7,9 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/settings"
 )
 
 const counted = `{"text": "Olá {{nome}}", "suggestions": ["Sim",
@@ -33,16 +34,16 @@ func TestClicks(t *testing.T) {
 
 	batch := c.dispatched(call)
 	for range 3 {
-		if status, target := c.open(http.MethodGet, batch.LinkToken(1, 2), "Chrome"); status != http.StatusFound || target != "https://loja.example/?cliente=Ana" {
+		if status, target := c.open(http.MethodGet, reaction.LinkToken(batch, 1, 2), "Chrome"); status != http.StatusFound || target != "https://loja.example/?cliente=Ana" {
 			t.Errorf("the link answers %d and leads to %q", status, target)
 		}
 	}
 	for _, request := range [][2]string{{http.MethodHead, "Chrome"}, {http.MethodGet, "GoogleMessages/1"}, {http.MethodGet, "Google-PageRenderer"}} {
-		if status, _ := c.open(request[0], batch.LinkToken(2, 2), request[1]); status != http.StatusFound {
+		if status, _ := c.open(request[0], reaction.LinkToken(batch, 2, 2), request[1]); status != http.StatusFound {
 			t.Errorf("%v answers %d, want a redirect", request, status)
 		}
 	}
-	for name, token := range map[string]string{"forged": batch.LinkToken(1, 2)[:30] + "_", "a reply's": batch.LinkToken(1, 1), "unknown": "oferta"} {
+	for name, token := range map[string]string{"forged": reaction.LinkToken(batch, 1, 2)[:30] + "_", "a reply's": reaction.LinkToken(batch, 1, 1), "unknown": "oferta"} {
 		if status, target := c.open(http.MethodGet, token, "Chrome"); status != http.StatusNotFound || target != "" {
 			t.Errorf("the link %s answers %d and leads to %q, want 404", name, status, target)
 		}
@@ -54,7 +55,7 @@ func TestClicks(t *testing.T) {
 	}
 	_, err = person.Erase(t.Context(), c.env["TENANT"], all[3]["phone"].(string))
 	must(t, err)
-	if status, target := c.open(http.MethodGet, batch.LinkToken(3, 2), "Chrome"); status != http.StatusGone || target != "" {
+	if status, target := c.open(http.MethodGet, reaction.LinkToken(batch, 3, 2), "Chrome"); status != http.StatusGone || target != "" {
 		t.Errorf("the link of an erased number answers %d and leads to %q, want 410", status, target)
 	}
 

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/localstack/stackenv"
 )
 

@@ -17,11 +17,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -121,9 +121,9 @@ func (v *visitor) signIn(path, email, password string) page {
 
 // person creates a user of the demo tenant. A test that ends sessions must not use the
 // seeded users, whose sessions other tests share.
-func (v *visitor) person(role string) campaign.Person {
+func (v *visitor) person(role string) account.Person {
 	v.t.Helper()
-	person := campaign.Person{Email: strings.ToLower(rand.Text()) + "@loja-demo.example", Tenant: v.env["TENANT"], Role: role}
+	person := account.Person{Email: strings.ToLower(rand.Text()) + "@loja-demo.example", Tenant: v.env["TENANT"], Role: role}
 	pool := v.pool()
 	if _, err := pool.Invite(v.t.Context(), person, v.env["DASHBOARD_PASSWORD"]); err != nil {
 		v.t.Fatal(err)
@@ -222,21 +222,21 @@ func (v *visitor) statuses(csrf string) (page, update, change int) {
 func TestDashboard_EndedSessions(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		end   func(v *visitor, person campaign.Person, csrf string) error
+		end   func(v *visitor, person account.Person, csrf string) error
 		again bool // the user may sign in again
 		role  string
 	}{
-		"signed out": {func(v *visitor, _ campaign.Person, csrf string) error {
+		"signed out": {func(v *visitor, _ account.Person, csrf string) error {
 			if got := v.signOut(csrf); got.status != http.StatusOK {
 				return fmt.Errorf("sign-out: status %d", got.status)
 			}
 			return nil
 		}, true, "admin"},
-		"removed": {func(v *visitor, person campaign.Person, _ string) error {
+		"removed": {func(v *visitor, person account.Person, _ string) error {
 			_, err := v.operator().RemovePerson(v.t.Context(), person)
 			return err
 		}, false, ""},
-		"changed to viewer": {func(v *visitor, person campaign.Person, _ string) error {
+		"changed to viewer": {func(v *visitor, person account.Person, _ string) error {
 			person.Role = "viewer"
 			person.Email = strings.ToUpper(person.Email)
 			_, err := v.operator().InvitePerson(v.t.Context(), person)

@@ -23,8 +23,8 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/campaign"
 )
 
 const samples = "../../events/"

@@ -17,10 +17,11 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/base/random"
 )
 
 const (
@@ -41,7 +42,7 @@ func (c *client) sentCampaign(messages int, outcomes ...campaign.Outcome) string
 		n := min(messages, campaign.MaxMessages)
 		messages -= n
 		b, numbers := c.sentBatch(id, ordinal, n, now)
-		must(c.t, store.Accept(c.t.Context(), campaign.AcceptCommand{
+		must(c.t, store.Accept(c.t.Context(), acceptance.Command{
 			Batch: b, Campaign: "Export " + id.CampaignID, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: now,
 		}, random.Token(16)))
 		recording.Go(func() error {

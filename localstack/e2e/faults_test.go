@@ -22,9 +22,11 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/send/pace"
 )
 
 func TestSend_ProviderOutage(t *testing.T) { //nolint:paralleltest // the outage affects all tests
@@ -39,7 +41,7 @@ func TestSend_ProviderOutage(t *testing.T) { //nolint:paralleltest // the outage
 		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	for frame := range b.Frames() {
-		c.runTask("send", campaign.SendTask{BatchRef: b.BatchRef, Frame: frame, Attempt: lastAttempt})
+		c.runTask("send", pace.SendTask{BatchRef: b.BatchRef, Frame: frame, Attempt: lastAttempt})
 	}
 	c.eventually(3*time.Minute, "released", func() bool { return c.batch(c.ref(call)).State == campaign.BatchSending })
 	if n := c.accepted(append(queued, given...)); n > 0 {
@@ -92,8 +94,8 @@ func TestTasks_Repeated(t *testing.T) {
 
 	for range 3 {
 		c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: ref})
-		c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: ref})
-		c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: ref, Frame: 1, Only: []int{7}, Attempt: 3})
+		c.put("SEND_QUEUE_URL", pace.SendTask{BatchRef: ref})
+		c.put("SEND_QUEUE_URL", pace.SendTask{BatchRef: ref, Frame: 1, Only: []int{7}, Attempt: 3})
 	}
 	c.eventually(5*time.Minute, "release and send queues empty", func() bool { return c.empty("RELEASE_QUEUE_URL") && c.empty("SEND_QUEUE_URL") })
 	later := messages(1)
@@ -240,7 +242,7 @@ func TestSweep_ExpiredCampaign(t *testing.T) {
 	call := c.call(messages(1))
 	old := campaign.Batch{BatchRef: c.ref(call), AcceptedAt: time.Now().Add(-campaign.Retention), Accepted: 1, State: campaign.BatchCompleted}
 	_, _ = rand.Read(old.Key[:])
-	must(t, c.store().Accept(t.Context(), campaign.AcceptCommand{Batch: old, Campaign: call["name"].(string), Ordinal: 1, Packed: numberset.Set{}.Pack()}, rand.Text()))
+	must(t, c.store().Accept(t.Context(), acceptance.Command{Batch: old, Campaign: call["name"].(string), Ordinal: 1, Packed: numberset.Set{}.Pack()}, rand.Text()))
 	c.eventually(5*time.Minute, "campaign deleted", func() bool {
 		c.sweep()
 		_, err := c.store().Lifetime(t.Context(), old.ID)

@@ -13,10 +13,11 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/base/random"
 )
 
 // Lambda processes the records of a shard in order, and a failing record blocks the next
@@ -52,7 +53,7 @@ func acceptedFarAhead(t *testing.T, store *dynamotest.Store, tenant string) camp
 		TemplateID: random.UUID(), TemplateVersion: 1, Payload: rand.Text(), Accepted: 1, Key: newBatchKey(),
 		AcceptedAt: time.Now(), Due: far, NextCheck: far, Scheduled: true, State: campaign.BatchPending,
 	}
-	must(t, store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: numberset.Set{}.Pack()}, rand.Text()))
+	must(t, store.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: numberset.Set{}.Pack()}, rand.Text()))
 	return b
 }
 

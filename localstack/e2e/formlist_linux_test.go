@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/dashboard"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -214,8 +215,8 @@ var approvalForms = []sentForm{
 
 // addMedia stores a file of another host.
 func (w *formWalk) addMedia() {
-	f := campaign.MediaFile{Tenant: w.kept["tenant"], Name: "oferta.png", Type: "image/png", URL: "https://media.example/oferta.png", CreatedAt: time.Now()}
-	f.Hash = campaign.MediaHash(f.Tenant, f.URL)
+	f := mediafile.File{Tenant: w.kept["tenant"], Name: "oferta.png", Type: "image/png", URL: "https://media.example/oferta.png", CreatedAt: time.Now()}
+	f.Hash = mediafile.Hash(f.Tenant, f.URL)
 	_, err := w.c.store().AddMedia(w.t.Context(), f)
 	must(w.t, err)
 	w.kept["media"] = f.Hash

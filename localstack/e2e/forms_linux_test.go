@@ -21,9 +21,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/aws/dynamo"
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // sentForm is a form that is sent in the ways that people send one by mistake: by a double
@@ -68,8 +68,8 @@ func newFormWalk(t *testing.T) *formWalk {
 		w.people[role], w.visitor = v, v
 	}
 	w.kept["person"] = w.person("viewer").Email
-	must(t, c.store().SaveEndpoint(t.Context(), campaign.Endpoint{
-		ID: w.kept["endpoint"], Tenant: w.kept["tenant"], URL: "http://127.0.0.1:9/webhooks", Secret: "whsec_" + strings.Repeat("a", 44), Kinds: []string{string(campaign.KindSent)},
+	must(t, c.store().SaveEndpoint(t.Context(), delivery.Endpoint{
+		ID: w.kept["endpoint"], Tenant: w.kept["tenant"], URL: "http://127.0.0.1:9/webhooks", Secret: "whsec_" + strings.Repeat("a", 44), Kinds: []string{string(delivery.KindSent)},
 	}))
 	return w
 }

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/campaign"
 )
 
 // importMemory is the maximum memory of a process of the intake function in bytes. Its

@@ -24,6 +24,7 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy"
@@ -194,7 +195,7 @@ func (s erasure) ForgetFormerPayload(ctx context.Context, b campaign.Batch) erro
 	return s.write(func() error { return s.Store.ForgetFormerPayload(ctx, b) })
 }
 
-func (s erasure) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (ok bool, err error) {
+func (s erasure) ReplaceSet(ctx context.Context, id campaign.ID, read acceptance.PackedSet, packed []byte) (ok bool, err error) {
 	err = s.write(func() (err error) { ok, err = s.Store.ReplaceSet(ctx, id, read, packed); return err })
 	return ok, err
 }

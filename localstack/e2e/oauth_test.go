@@ -23,8 +23,8 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 	"golang.org/x/sync/errgroup"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/settings/account"
 )
 
 const tokenPath = "/api/v1/oauth/token"
@@ -42,7 +42,7 @@ func TestToken_StandardClient(t *testing.T) {
 			endpoint := oauth2.Endpoint{TokenURL: c.absolute(tokenPath), AuthStyle: style}
 			grant := clientcredentials.Config{
 				ClientID: c.env["CLIENT_ID"], ClientSecret: c.env["CLIENT_SECRET"], TokenURL: endpoint.TokenURL,
-				AuthStyle: style, Scopes: []string{campaign.ScopeDispatch},
+				AuthStyle: style, Scopes: []string{account.ScopeDispatch},
 			}
 			token, err := grant.Token(ctx)
 			must(t, err)
@@ -246,7 +246,7 @@ func TestJWKS_VerifyToken(t *testing.T) {
 		jwt.WithAudience(c.env["BASE_URL"]+"/api/v1"), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
 	must(t, err)
 	if token.Header["typ"] != "at+jwt" || claims.ClientID != c.env["CLIENT_ID"] || claims.Subject != claims.ClientID ||
-		claims.Scope != campaign.ScopeDispatch || claims.ID == "" || claims.ExpiresAt.Sub(claims.IssuedAt.Time) != time.Hour {
+		claims.Scope != account.ScopeDispatch || claims.ID == "" || claims.ExpiresAt.Sub(claims.IssuedAt.Time) != time.Hour {
 		t.Errorf("header %v, claims %+v", token.Header, claims)
 	}
 }
@@ -263,7 +263,7 @@ func TestMetadata(t *testing.T) {
 		"jwks_uri":                              base + "/.well-known/jwks.json",
 		"grant_types_supported":                 []any{"client_credentials", "refresh_token"},
 		"token_endpoint_auth_methods_supported": []any{"client_secret_basic", "client_secret_post"},
-		"scopes_supported":                      []any{campaign.ScopeDispatch, campaign.ScopeTemplates},
+		"scopes_supported":                      []any{account.ScopeDispatch, account.ScopeTemplates},
 		"response_types_supported":              []any{},
 		"service_documentation":                 base + "/api/v1/openapi.json",
 	}

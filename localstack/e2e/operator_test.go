@@ -19,7 +19,6 @@ import (
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
@@ -27,6 +26,8 @@ import (
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/operator/redrive"
+	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/settings"
 )
 
 func TestPause_Tenant(t *testing.T) {
@@ -117,7 +118,7 @@ func TestRedrive(t *testing.T) { //nolint:paralleltest // it sets a visibility t
 	must(t, err)
 	must(t, c.blobs().Put(t.Context(), b.Payload, []byte("damaged"), "application/octet-stream"))
 	hidden := c.setVisibilityTimeout("SEND_QUEUE_URL", "1")
-	c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: b.BatchRef})
+	c.put("SEND_QUEUE_URL", pace.SendTask{BatchRef: b.BatchRef})
 	c.eventually(5*time.Minute, "task in the dead-letter queue", func() bool { return c.queueContains("SEND_DEAD_LETTERS_URL", b.CampaignID) })
 	c.setVisibilityTimeout("SEND_QUEUE_URL", hidden)
 	if n := c.accepted(all); n > 0 {
@@ -244,7 +245,7 @@ func (c *client) sweepNow(ref campaign.BatchRef) {
 func (c *client) checkNow(b campaign.Batch) {
 	c.t.Helper()
 	if b.NextCheck.After(time.Now()) {
-		_, err := c.store().MoveCheck(c.t.Context(), b, time.Now())
+		_, err := c.store().PostponeCheck(c.t.Context(), b, time.Now())
 		must(c.t, err)
 	}
 }

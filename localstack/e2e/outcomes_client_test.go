@@ -10,8 +10,9 @@ import (
 	"net/url"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/sink"
 )
 
@@ -54,7 +55,7 @@ func (c *client) receiver(kinds ...string) receiver {
 	must(c.t, err)
 	server := httptest.NewServer(s)
 	c.t.Cleanup(server.Close)
-	e := campaign.Endpoint{ID: random.UUID(), Tenant: c.env["TENANT"], URL: server.URL + "/webhooks", Secret: secret, Kinds: kinds}
+	e := delivery.Endpoint{ID: random.UUID(), Tenant: c.env["TENANT"], URL: server.URL + "/webhooks", Secret: secret, Kinds: kinds}
 	must(c.t, c.store().SaveEndpoint(c.t.Context(), e))
 	return receiver{c, e.ID, server.URL}
 }

@@ -9,8 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Messages reach their outcomes in any order of the provider's events.
@@ -114,7 +115,7 @@ func TestWebhooks_EndpointOutage(t *testing.T) {
 	if got := down.dispatch(call); got.Accepted != total {
 		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
-	circuit := func() campaign.Circuit {
+	circuit := func() delivery.Circuit {
 		state, err := down.store().Circuit(t.Context(), down.env["TENANT"], failing.id)
 		must(t, err)
 		return state
@@ -164,7 +165,7 @@ func TestWebhooks_RefusedAddresses(t *testing.T) {
 		random.UUID(): "http://169.254.169.254/latest/meta-data", random.UUID(): "http://[::ffff:10.0.0.1]/", random.UUID(): "http://0.0.0.0:80/", random.UUID(): moved,
 	}
 	for id, address := range endpoints {
-		e := campaign.Endpoint{ID: id, Tenant: c.env["TENANT"], URL: address, Secret: "whsec_c2VjcmV0"}
+		e := delivery.Endpoint{ID: id, Tenant: c.env["TENANT"], URL: address, Secret: "whsec_c2VjcmV0"}
 		must(t, c.store().SaveEndpoint(t.Context(), e))
 	}
 	if got := c.dispatch(c.call(messages(1))); got.Accepted != 1 {
@@ -175,7 +176,7 @@ func TestWebhooks_RefusedAddresses(t *testing.T) {
 		if address == moved {
 			want = "status_307"
 		}
-		var failures []campaign.WebhookFailure
+		var failures []delivery.Failure
 		c.eventually(5*time.Minute, "a failure of "+address, func() bool {
 			var err error
 			failures, err = c.store().Failures(t.Context(), c.env["TENANT"], id, 10)

@@ -16,11 +16,11 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"campaign-dispatch/internal/settings"
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/dashboard/apidocs"
 	"campaign-dispatch/internal/dashboard/apidocs/apidocstest"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // The samples of the first call run with the documented commands and send a message.
@@ -50,7 +50,7 @@ func TestSamples_FirstCall(t *testing.T) {
 // OpenAPI document.
 func TestSamples_EveryOperation(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant().ownCredential(campaign.Scopes...)
+	c := newClient(t).ownTenant().ownCredential(account.Scopes...)
 	shared := c.sampleEnv()
 	for operation, success := range c.operations() {
 		for _, language := range apidocstest.Languages {
@@ -163,7 +163,7 @@ func (c *client) batchID(campaignID string) string {
 // Every operation rejects a repeated query parameter with a specific code.
 func TestQuery_RepeatedParameter(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant().ownCredential(campaign.Scopes...)
+	c := newClient(t).ownTenant().ownCredential(account.Scopes...)
 	checked := 0
 	for path, item := range c.document().Paths.Map() {
 		for method, operation := range item.Operations() {

@@ -18,9 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/kms"
-	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/lab/ephemeralstack"
 )
 
@@ -90,7 +90,7 @@ func (r *rotation) signed(keyID string, issued time.Time) string {
 		Now:    func() time.Time { return issued },
 	}
 	token, err := i.Issue(r.t.Context(), r.env["BASE_URL"], accesstoken.Claims{
-		Tenant: r.env["TENANT"], ClientID: r.env["CLIENT_ID"], Scope: campaign.ScopeDispatch,
+		Tenant: r.env["TENANT"], ClientID: r.env["CLIENT_ID"], Scope: account.ScopeDispatch,
 	})
 	must(r.t, err)
 	return token

@@ -7,8 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/settings"
 )
 
 // tapPage is a page of the log of taps.
@@ -42,7 +43,7 @@ func TestTaps(t *testing.T) {
 	batch := c.dispatched(call)
 	last := all[3]["phone"].(string)
 	tap := func(phone string) {
-		c.sendEvent(fields{"phone": phone, "suggestionResponse": fields{"text": "Ligar", "postbackData": batch.Postback(3, 3, last), "type": "ACTION"}})
+		c.sendEvent(fields{"phone": phone, "suggestionResponse": fields{"text": "Ligar", "postbackData": reaction.Postback(batch, 3, 3, last), "type": "ACTION"}})
 	}
 	tap(last)
 	c.eventually(5*time.Minute, "the fourth tap received", func() bool { return taps.kinds()["message.tapped"] == 4 })

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 const templatesPath = "/api/v1/external/templates"
@@ -35,7 +35,7 @@ func (c *client) saveTemplate(path, body string) template {
 // A template created and changed by the API is sent as it is at the time of the call.
 func TestTemplates_Dispatch(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant().ownCredential(campaign.Scopes...)
+	c := newClient(t).ownTenant().ownCredential(account.Scopes...)
 	made := c.saveTemplate("", `{"name":"Pedido","text":"Olá {{nome}}, pedido {{pedido}}",
 		"suggestions":[{"kind":"openUrl","text":"Ver","url":"https://loja.example/?p={{pedido}}"}]}`)
 	first, second := messages(1), messages(1)

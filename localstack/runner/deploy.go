@@ -15,12 +15,12 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/base/retry"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	cfn "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"campaign-dispatch/internal/base/retry"
 )
 
 // deployedFile holds the digest of the last deployment.

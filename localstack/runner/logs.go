@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/base/retry"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	logs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+
+	"campaign-dispatch/internal/base/retry"
 )
 
 // Logs writes the logs of all functions and follows them until ctx is done.

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 
 	"campaign-dispatch/internal/aws/cognito"
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -22,7 +22,7 @@ const (
 // people creates the dashboard users and sets their passwords.
 func (s Seeder) people(ctx context.Context, named stackenv.Env) error {
 	pool := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(s.Env.AWS()), ID: s.Env["USER_POOL_ID"]}
-	for _, person := range []campaign.Person{
+	for _, person := range []account.Person{
 		{Email: adminEmail, Tenant: tenant, Role: "admin"},
 		{Email: viewerEmail, Tenant: tenant, Role: "viewer"},
 		{Email: otherEmail, Tenant: otherTenant, Role: "admin"},

@@ -19,7 +19,6 @@ import (
 	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/kms"
@@ -28,6 +27,9 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -77,7 +79,7 @@ func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 			return nil, err
 		}
 	}
-	endpoint := campaign.Endpoint{ID: endpointID, Tenant: tenant, URL: s.Env["WEBHOOK_SINK_URL"] + "/webhooks", Secret: s.WebhookSecret}
+	endpoint := delivery.Endpoint{ID: endpointID, Tenant: tenant, URL: s.Env["WEBHOOK_SINK_URL"] + "/webhooks", Secret: s.WebhookSecret}
 	if err := s.store().Endpoints.SaveEndpoint(ctx, endpoint); err != nil {
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func (s Seeder) credentials(ctx context.Context, named stackenv.Env) error {
 // oldTokens creates an expired access token and an expired refresh token of the demo
 // tenant's credential.
 func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
-	token, err := s.accessToken(ctx, named["CLIENT_ID"], campaign.ScopeDispatch, s.Now().Add(-2*accesstoken.Lifetime))
+	token, err := s.accessToken(ctx, named["CLIENT_ID"], account.ScopeDispatch, s.Now().Add(-2*accesstoken.Lifetime))
 	if err != nil {
 		return err
 	}
@@ -145,7 +147,7 @@ func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
 		Hash:     hex.EncodeToString(sum[:]),
 		Family:   rand.Text(),
 		ClientID: named["CLIENT_ID"],
-		Scope:    campaign.ScopeDispatch,
+		Scope:    account.ScopeDispatch,
 		Expires:  s.Now().Add(-time.Hour),
 	})
 	maps.Copy(named, stackenv.Env{"EXPIRED_ACCESS_TOKEN": token, "EXPIRED_REFRESH_TOKEN": refresh})

@@ -24,6 +24,7 @@ import (
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/localstack/testsize"
 )
@@ -502,18 +503,18 @@ func (l *life) erasedOfLeft() (n int) {
 }
 
 // made makes the file of an export.
-func (l *life) made(exportID string) campaign.Export {
+func (l *life) made(exportID string) export.Export {
 	l.t.Helper()
 	run(l.company, &l.files, l.maker.Handle)
 	e, err := l.store.Export(l.t.Context(), exportID)
 	l.must(err)
-	if e.State != campaign.ExportCompleted {
+	if e.State != export.Completed {
 		l.t.Fatalf("the export is %s", e.State)
 	}
 	return e
 }
 
-func (l *life) read(e campaign.Export) [][]string {
+func (l *life) read(e export.Export) [][]string {
 	l.t.Helper()
 	body, err := l.blobs.Get(l.t.Context(), e.Blob())
 	l.must(err)

@@ -3,11 +3,9 @@ package dashboard
 import (
 	"time"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/settingsstore"
-	intakeapp "campaign-dispatch/internal/app/intake"
 	"campaign-dispatch/internal/app/releasescheduler"
+	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
@@ -32,6 +30,7 @@ import (
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/netguard"
 )
@@ -45,7 +44,7 @@ func campaignPages(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) ar
 		Store: campaignRows{rows.Campaigns, rows.Replies, rows.Templates}, Credentials: auth,
 		Messages: &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
 		Controls: &control.Service{
-			Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
+			Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c), Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 		},
 		OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now},
 		Now:     time.Now,
@@ -96,7 +95,7 @@ func sendingPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Servic
 	service := &intake.Service{
 		Store: store, Uploads: blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat, Budgets: rows.Budgets, Rules: rows.Tenants, AtOnce: intake.AtOnce,
 		Worker: &intake.Worker{
-			Store: store, Blobs: blobs, Open: intakeapp.Opener(blobs), Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
+			Store: store, Blobs: blobs, Open: blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
 			OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Dispatch: dispatcher,
 		},
 	}
@@ -114,7 +113,7 @@ func exportService(c app.Config, rows *dynamo.Stores) *exports.Service {
 func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 	dispatcher := &dispatch.Service{
 		Store: rows.Acceptance, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
-		Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
+		Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 	}
 	files := mediaPages(c, rows)
 	return []area{

@@ -22,10 +22,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	intakeapp "campaign-dispatch/internal/app/intake"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
@@ -38,16 +39,16 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/exports"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/privacy/retention"
 	"campaign-dispatch/internal/query"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -102,7 +103,7 @@ type company struct {
 
 	tasks   queue[submission.Task]
 	revokes queue[campaign.RevokeTask]
-	files   queue[campaign.ExportTask]
+	files   queue[export.Task]
 	notify  queue[json.RawMessage]
 
 	mu       sync.Mutex
@@ -119,11 +120,11 @@ func (c *company) Schedule(_ context.Context, b campaign.Batch) error {
 
 // Authorize accepts every token as the tenant's.
 func (c *company) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
-	return accesstoken.Claims{Tenant: c.tenant, ClientID: "rcs_1", Scope: campaign.ScopeDispatch}, nil
+	return accesstoken.Claims{Tenant: c.tenant, ClientID: "rcs_1", Scope: account.ScopeDispatch}, nil
 }
 
 // Credentials are none.
-func (*company) Credentials(context.Context, string) ([]campaign.Credential, error) { return nil, nil }
+func (*company) Credentials(context.Context, string) ([]account.Credential, error) { return nil, nil }
 
 // newCompany returns a company whose parts have as many messages, and whose requests do the steps of a
 // small file for atOnce.
@@ -159,9 +160,9 @@ func (c *company) must(err error) {
 // wire makes the services, as the functions do.
 func (c *company) wire(partLines int, atOnce time.Duration) {
 	c.worker = &intake.Worker{
-		Store: c.store, Blobs: c.blobs, Tasks: &c.tasks, Now: c.clock, PartLines: partLines, OptOuts: c.book, Open: intakeapp.Opener(c.blobs),
+		Store: c.store, Blobs: c.blobs, Tasks: &c.tasks, Now: c.clock, PartLines: partLines, OptOuts: c.book, Open: c.blobs.OpenFile,
 		Dispatch: &dispatch.Service{
-			Store: c.store, Blobs: c.blobs, Releases: c, SeenNumbers: &dispatch.SeenNumbers{Limit: 16 << 20}, Now: c.clock, Lead: 5 * time.Minute, Grace: time.Minute,
+			Store: c.store, Blobs: c.blobs, Releases: c, SeenNumbers: &dispatch.SeenNumbers{Limit: 16 << 20}, Now: c.clock, Lead: 5 * time.Minute, SweepDelay: time.Minute,
 		},
 	}
 	c.recorder = &outcome.Recorder{Store: c.store, Webhooks: c.store, Days: c.store, Blobs: c.blobs, Notify: &c.notify, SweepAfter: time.Minute, Now: c.clock}
@@ -188,7 +189,7 @@ func (c *company) wireSite(atOnce time.Duration) {
 		&sending.Pages{Store: c.store, Intake: service, Exports: files, Origin: c.blobs.Origin, Now: c.clock, Lead: 5 * time.Minute},
 		&campaigns.Pages{
 			Store: c.store, Credentials: c, OptOuts: c.book, Now: c.clock, Messages: messages,
-			Controls: &control.Service{Store: c.store, Revokes: &c.revokes, Releases: c, Now: c.clock, Lead: 5 * time.Minute, Grace: time.Minute},
+			Controls: &control.Service{Store: c.store, Revokes: &c.revokes, Releases: c, Now: c.clock, Lead: 5 * time.Minute, SweepDelay: time.Minute},
 		},
 		&overview.Pages{Store: c.store, Credentials: c, Now: c.clock},
 		&exportpages.Pages{Store: c.store, Exports: files},

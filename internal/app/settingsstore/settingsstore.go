@@ -3,8 +3,8 @@
 package settingsstore
 
 import (
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/settings"
 )
 
 // tenants has the tenants of package admin.

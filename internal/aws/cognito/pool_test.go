@@ -12,6 +12,7 @@ import (
 
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -29,8 +30,8 @@ func newPool(t *testing.T) pool {
 	return pool{&cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(env.AWS()), ID: env["USER_POOL_ID"]}, t}
 }
 
-func person(role string) campaign.Person {
-	return campaign.Person{Tenant: "a", Email: strings.ToLower(rand.Text()) + "@example.com", Role: role}
+func person(role string) account.Person {
+	return account.Person{Tenant: "a", Email: strings.ToLower(rand.Text()) + "@example.com", Role: role}
 }
 
 // groups returns the user's groups, in alphabetical order.
@@ -82,7 +83,7 @@ func TestInvite_OtherTenant(t *testing.T) {
 	if _, err := p.Invite(t.Context(), who, password); err != nil {
 		t.Fatal(err)
 	}
-	other := campaign.Person{Tenant: "b", Email: who.Email, Role: "admin"}
+	other := account.Person{Tenant: "b", Email: who.Email, Role: "admin"}
 	if _, err := p.Invite(t.Context(), other, password); !errors.Is(err, cognito.ErrOtherTenant) {
 		t.Errorf("invite the user of another tenant: %v", err)
 	}
@@ -112,9 +113,9 @@ func TestPeople(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	tenant := strings.ToLower(rand.Text())[:20]
-	want := []campaign.Person{}
+	want := []account.Person{}
 	for _, role := range []string{"admin", "author", "approver", "viewer"} {
-		who := campaign.Person{Tenant: tenant, Email: role + "-" + tenant + "@example.com", Role: role}
+		who := account.Person{Tenant: tenant, Email: role + "-" + tenant + "@example.com", Role: role}
 		if _, err := p.Invite(t.Context(), who, password); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +126,7 @@ func TestPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	want[0].Pending = false
-	slices.SortFunc(want, func(a, b campaign.Person) int { return strings.Compare(a.Email, b.Email) })
+	slices.SortFunc(want, func(a, b account.Person) int { return strings.Compare(a.Email, b.Email) })
 	got, complete, err := p.People(t.Context(), tenant)
 	if err != nil || !complete {
 		t.Fatalf("complete %t, %v", complete, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Pool is a user pool.
@@ -36,7 +37,7 @@ var ErrOtherTenant = errors.New("this address belongs to a user of another tenan
 
 // Invite creates a user with a role, or updates the role of an existing user (known). A new
 // user gets the temporary password, or one by email if it is empty.
-func (p *Pool) Invite(ctx context.Context, who campaign.Person, password string) (known bool, err error) {
+func (p *Pool) Invite(ctx context.Context, who account.Person, password string) (known bool, err error) {
 	if !slices.Contains(roles, who.Role) {
 		return false, fmt.Errorf("unknown role %q", who.Role)
 	}
@@ -63,7 +64,7 @@ func (p *Pool) Invite(ctx context.Context, who campaign.Person, password string)
 
 // Remove deletes a user: sign-in and session renewal fail from now on. The error wraps
 // campaign.ErrNotFound if the user does not exist.
-func (p *Pool) Remove(ctx context.Context, who campaign.Person) error {
+func (p *Pool) Remove(ctx context.Context, who account.Person) error {
 	err := p.sameTenant(ctx, who)
 	if err == nil {
 		_, err = p.Client.AdminDeleteUser(ctx, &cognitoidentityprovider.AdminDeleteUserInput{UserPoolId: &p.ID, Username: &who.Email})
@@ -77,7 +78,7 @@ func (p *Pool) Remove(ctx context.Context, who campaign.Person) error {
 	return nil
 }
 
-func (p *Pool) sameTenant(ctx context.Context, who campaign.Person) error {
+func (p *Pool) sameTenant(ctx context.Context, who account.Person) error {
 	out, err := p.Client.AdminGetUser(ctx, &cognitoidentityprovider.AdminGetUserInput{UserPoolId: &p.ID, Username: &who.Email})
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ func (p *Pool) sameTenant(ctx context.Context, who campaign.Person) error {
 	return ErrOtherTenant
 }
 
-func (p *Pool) setRole(ctx context.Context, who campaign.Person) error {
+func (p *Pool) setRole(ctx context.Context, who account.Person) error {
 	_, err := p.Client.AdminAddUserToGroup(ctx, &cognitoidentityprovider.AdminAddUserToGroupInput{
 		UserPoolId: &p.ID, Username: &who.Email, GroupName: &who.Role,
 	})
@@ -128,7 +129,7 @@ const maxListed = 100
 // People returns the users of a tenant, ordered by email address. A user in several groups has
 // the most powerful role. The pool is read for each call, because it has no index by tenant;
 // complete is false if it is too large to be read.
-func (p *Pool) People(ctx context.Context, tenant string) (people []campaign.Person, complete bool, err error) {
+func (p *Pool) People(ctx context.Context, tenant string) (people []account.Person, complete bool, err error) {
 	left, seen := maxListed, map[string]bool{}
 	for _, role := range roles {
 		pages := cognitoidentityprovider.NewListUsersInGroupPaginator(p.Client, &cognitoidentityprovider.ListUsersInGroupInput{
@@ -150,12 +151,12 @@ func (p *Pool) People(ctx context.Context, tenant string) (people []campaign.Per
 			}
 		}
 	}
-	slices.SortFunc(people, func(a, b campaign.Person) int { return strings.Compare(a.Email, b.Email) })
+	slices.SortFunc(people, func(a, b account.Person) int { return strings.Compare(a.Email, b.Email) })
 	return people, true, nil
 }
 
-func personOf(u types.UserType, role string) campaign.Person {
-	who := campaign.Person{Role: role, Pending: u.UserStatus == types.UserStatusTypeForceChangePassword}
+func personOf(u types.UserType, role string) account.Person {
+	who := account.Person{Role: role, Pending: u.UserStatus == types.UserStatusTypeForceChangePassword}
 	for _, a := range u.Attributes {
 		switch aws.ToString(a.Name) {
 		case emailAttribute:

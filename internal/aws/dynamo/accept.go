@@ -13,16 +13,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
 // Snapshot reads the rows needed to accept a dispatch call, in one round of concurrent
 // calls. All reads are consistent except those of the packed sets. Packed sets are
 // never extended, so the caller detects missing ones by their ordinals and repeats the query
 // with Consistent.
-func (s *AcceptanceStore) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
+func (s *AcceptanceStore) Snapshot(ctx context.Context, q acceptance.Query) (acceptance.State, error) {
 	keys := s.queryKeys(q)
 	var rows map[string]Item
-	var sets []campaign.PackedSet
+	var sets []acceptance.PackedSet
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		rows, err = s.batchGet(ctx, keys)
@@ -35,7 +36,7 @@ func (s *AcceptanceStore) Snapshot(ctx context.Context, q campaign.AcceptQuery) 
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return campaign.AcceptState{}, fmt.Errorf("read the rows of a dispatch call: %w", err)
+		return acceptance.State{}, fmt.Errorf("read the rows of a dispatch call: %w", err)
 	}
 	snapshot, err := s.readSnapshot(q, keys, rows)
 	snapshot.Sets = sets
@@ -43,7 +44,7 @@ func (s *AcceptanceStore) Snapshot(ctx context.Context, q campaign.AcceptQuery) 
 }
 
 // queryKeys returns the keys of the queried rows by part.
-func (s *AcceptanceStore) queryKeys(q campaign.AcceptQuery) map[string]rowKey {
+func (s *AcceptanceStore) queryKeys(q acceptance.Query) map[string]rowKey {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
 	keys := map[string]rowKey{}
 	if q.ClientID != "" {
@@ -74,14 +75,14 @@ func (s *AcceptanceStore) queryKeys(q campaign.AcceptQuery) map[string]rowKey {
 	return keys
 }
 
-func (s *AcceptanceStore) readSnapshot(q campaign.AcceptQuery, keys map[string]rowKey, rows map[string]Item) (snapshot campaign.AcceptState, err error) {
+func (s *AcceptanceStore) readSnapshot(q acceptance.Query, keys map[string]rowKey, rows map[string]Item) (snapshot acceptance.State, err error) {
 	row := func(part string) Item { return s.unexpiredRow(rows[keys[part].id()]) }
 	if r := row("credential"); r != nil {
 		credential := readCredential(q.ClientID, r)
 		snapshot.Credential = &credential
 	}
 	if r := row("answer"); r != nil {
-		snapshot.Answer = &campaign.Answer{
+		snapshot.Answer = &acceptance.Answer{
 			BodyHash: getBinary(r, "bodyHash"), Body: getBinary(r, "body"), BlobKey: getText(r, "blobKey"),
 		}
 	}
@@ -89,7 +90,7 @@ func (s *AcceptanceStore) readSnapshot(q campaign.AcceptQuery, keys map[string]r
 		if getBool(r, forgetting) {
 			return snapshot, fmt.Errorf("campaign %s is being deleted: %w", q.CampaignID, campaign.ErrLostRace)
 		}
-		snapshot.Meta = &campaign.Meta{
+		snapshot.Meta = &acceptance.Meta{
 			Name: getText(r, "name"), CreatedAt: getMillis(r, "createdAt"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
 			Move: readMove(r), Test: getBool(r, "test"), Submission: s.readTotals(r),
 		}
@@ -118,7 +119,7 @@ func (s *AcceptanceStore) readSnapshot(q campaign.AcceptQuery, keys map[string]r
 	return snapshot, nil
 }
 
-func (s *AcceptanceStore) packedSets(ctx context.Context, q campaign.AcceptQuery) ([]campaign.PackedSet, error) {
+func (s *AcceptanceStore) packedSets(ctx context.Context, q acceptance.Query) ([]acceptance.PackedSet, error) {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName:              &s.Campaigns,
@@ -129,7 +130,7 @@ func (s *AcceptanceStore) packedSets(ctx context.Context, q campaign.AcceptQuery
 		},
 		ProjectionExpression: aws.String("sk, packed"),
 	})
-	var sets []campaign.PackedSet
+	var sets []acceptance.PackedSet
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -140,7 +141,7 @@ func (s *AcceptanceStore) packedSets(ctx context.Context, q campaign.AcceptQuery
 			if err != nil {
 				return nil, fmt.Errorf("read the ordinal of a packed set: %w", err)
 			}
-			sets = append(sets, campaign.PackedSet{Ordinal: ordinal, Packed: getBinary(row, "packed")})
+			sets = append(sets, acceptance.PackedSet{Ordinal: ordinal, Packed: getBinary(row, "packed")})
 		}
 	}
 	return sets, nil
@@ -149,7 +150,7 @@ func (s *AcceptanceStore) packedSets(ctx context.Context, q campaign.AcceptQuery
 // Accept writes an accepted dispatch call in one transaction. The error wraps
 // campaign.ErrLostRace if a row changed since it was read, or if the budget has no room left:
 // the caller reads it again. After any other error, the transaction may have been committed.
-func (s *AcceptanceStore) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
+func (s *AcceptanceStore) Accept(ctx context.Context, a acceptance.Command, token string) error {
 	a.Batch.Ordinal = a.Ordinal
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
@@ -180,7 +181,7 @@ func (s *AcceptanceStore) Accept(ctx context.Context, a campaign.AcceptCommand, 
 }
 
 // metaWrite creates the campaign, or increments its batch count if it is unchanged.
-func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWriteItem {
+func (s *AcceptanceStore) metaWrite(a acceptance.Command) types.TransactWriteItem {
 	if a.Ordinal == 1 {
 		row := metaKey(a.Batch.ID)
 		row["name"] = text(a.Campaign)
@@ -232,7 +233,7 @@ func (s *AcceptanceStore) metaWrite(a campaign.AcceptCommand) types.TransactWrit
 }
 
 // answerWrite stores the response of an idempotency key.
-func (s *AcceptanceStore) answerWrite(a campaign.AcceptCommand) types.TransactWriteItem {
+func (s *AcceptanceStore) answerWrite(a acceptance.Command) types.TransactWriteItem {
 	row := idempotencyKey(a.Batch.Tenant, a.ClientID, a.IdempotencyKey)
 	row["bodyHash"] = bytesOf(a.Answer.BodyHash)
 	row[TTL] = number(a.AnswerUntil.Unix())

@@ -18,6 +18,8 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -42,8 +44,8 @@ func TestAdminRows_RoundTrip(t *testing.T) {
 	store, ctx := adminStore(t), t.Context()
 	agent := campaign.Agent{ID: randomID(), KeyParameter: "/p", WebhookToken: "w", Rate: 7}
 	tenant := campaign.Tenant{ID: randomID(), Name: "Ação & Filhos", AgentID: agent.ID}
-	all := campaign.Endpoint{ID: "a", Tenant: tenant.ID, URL: "https://a.example", Secret: "whsec_x"}
-	some := campaign.Endpoint{ID: "b", Tenant: tenant.ID, URL: "https://b.example", Secret: "whsec_y", Kinds: []string{"sent", "failed"}}
+	all := delivery.Endpoint{ID: "a", Tenant: tenant.ID, URL: "https://a.example", Secret: "whsec_x"}
+	some := delivery.Endpoint{ID: "b", Tenant: tenant.ID, URL: "https://b.example", Secret: "whsec_y", Kinds: []string{"sent", "failed"}}
 	for _, err := range []error{
 		store.SaveAgent(ctx, agent), store.SaveTenant(ctx, tenant, nil), store.SaveEndpoint(ctx, some), store.SaveEndpoint(ctx, all),
 	} {
@@ -56,7 +58,7 @@ func TestAdminRows_RoundTrip(t *testing.T) {
 	gotAgent, err := store.Agent(ctx, agent.ID)
 	equal(t, "agent", gotAgent, err, agent)
 	gotEndpoints, err := store.Endpoints(ctx, tenant.ID)
-	equal(t, "endpoints", gotEndpoints, err, []campaign.Endpoint{all, some})
+	equal(t, "endpoints", gotEndpoints, err, []delivery.Endpoint{all, some})
 	tenants, err := store.Tenants(ctx)
 	equal(t, "tenants list it", slices.Contains(tenants, tenant), err, true)
 	agents, err := store.Agents(ctx)
@@ -88,7 +90,7 @@ func TestAddEndpoint_LostResponses(t *testing.T) {
 				o.HTTPClient = &http.Client{Transport: transport}
 			})
 		})
-		e := campaign.Endpoint{ID: randomID(), Tenant: tenant, URL: "https://a.example", Secret: "whsec_x"}
+		e := delivery.Endpoint{ID: randomID(), Tenant: tenant, URL: "https://a.example", Secret: "whsec_x"}
 		has, err := s.AddEndpoint(ctx, e, 2)
 		equal(t, "endpoints before", has, err, i)
 	}
@@ -173,9 +175,9 @@ func TestPutTemplate_ConcurrentEdits(t *testing.T) {
 func TestRotateCredential(t *testing.T) {
 	t.Parallel()
 	store, ctx := adminAuth(adminStore(t)), t.Context()
-	c := campaign.Credential{
+	c := account.Credential{
 		ClientID: "rcs_" + randomID(), Tenant: randomID(), Name: "crm", SecretHash: []byte("first"),
-		Scope: campaign.ScopeDispatch, CreatedAt: adminNow,
+		Scope: account.ScopeDispatch, CreatedAt: adminNow,
 	}
 	if err := store.CreateCredential(ctx, c); err != nil {
 		t.Fatal(err)
@@ -191,7 +193,7 @@ func TestRotateCredential(t *testing.T) {
 	}
 	c.PreviousSecretHash, c.SecretHash, c.PreviousUntil = c.SecretHash, []byte("second"), until
 	got, err := store.Credentials(ctx, c.Tenant)
-	equal(t, "credentials", got, err, []campaign.Credential{c})
+	equal(t, "credentials", got, err, []account.Credential{c})
 
 	for range 2 {
 		if err := store.RotateCredential(ctx, c.ClientID, []byte("third"), time.Time{}); err != nil {
@@ -200,7 +202,7 @@ func TestRotateCredential(t *testing.T) {
 	}
 	c.PreviousSecretHash, c.SecretHash, c.PreviousUntil, c.RefreshGeneration = nil, []byte("third"), time.Time{}, 1
 	got, err = store.Credentials(ctx, c.Tenant)
-	equal(t, "credentials after a rotation without overlap", got, err, []campaign.Credential{c})
+	equal(t, "credentials after a rotation without overlap", got, err, []account.Credential{c})
 }
 
 func TestPause_Resume(t *testing.T) {

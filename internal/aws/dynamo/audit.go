@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // auditKey is the key of an audit log entry. place is the time in nanoseconds since 1970;
@@ -23,7 +24,7 @@ func auditKey(tenant, place string) Item {
 }
 
 // Audit writes an entry to its tenant's audit log.
-func (s *AuditStore) Audit(ctx context.Context, e campaign.AuditEntry) error {
+func (s *AuditStore) Audit(ctx context.Context, e account.AuditEntry) error {
 	const tries = 10 // entries with the same time
 	for i := range tries {
 		err := s.putAuditEntry(ctx, e, e.At.UnixNano()+int64(i))
@@ -38,7 +39,7 @@ func (s *AuditStore) Audit(ctx context.Context, e campaign.AuditEntry) error {
 	return errors.New("write audit log: too many entries with the same time")
 }
 
-func (s *AuditStore) putAuditEntry(ctx context.Context, e campaign.AuditEntry, nanos int64) error {
+func (s *AuditStore) putAuditEntry(ctx context.Context, e account.AuditEntry, nanos int64) error {
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.Campaigns, Item: auditRow(e, nanos), ConditionExpression: aws.String("attribute_not_exists(pk)"),
 	})
@@ -50,7 +51,7 @@ const doubleClick = 2 * time.Second
 
 // AuditForm writes an entry to its tenant's audit log, unless the same one was written in the
 // last two seconds: a double click sends a form twice.
-func (s *AuditStore) AuditForm(ctx context.Context, e campaign.AuditEntry) error {
+func (s *AuditStore) AuditForm(ctx context.Context, e account.AuditEntry) error {
 	const tries = 10 // entries with the same time
 	for i := range tries {
 		reasons, err := s.transact(ctx, []types.TransactWriteItem{
@@ -67,14 +68,14 @@ func (s *AuditStore) AuditForm(ctx context.Context, e campaign.AuditEntry) error
 }
 
 // auditWrite writes a new entry, some nanoseconds after its time.
-func (t *table) auditWrite(e campaign.AuditEntry, later int) types.TransactWriteItem {
+func (t *table) auditWrite(e account.AuditEntry, later int) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
 		TableName: &t.Campaigns, Item: auditRow(e, e.At.UnixNano()+int64(later)), ConditionExpression: aws.String("attribute_not_exists(pk)"),
 	}}
 }
 
 // lastEntryWrite writes the time of an entry, unless the same entry is recent.
-func (s *AuditStore) lastEntryWrite(e campaign.AuditEntry) types.TransactWriteItem {
+func (s *AuditStore) lastEntryWrite(e account.AuditEntry) types.TransactWriteItem {
 	entry := strings.Join(append([]string{"audit", e.Who, e.Action, e.Subject, e.Link}, e.Details...), "\x00")
 	row := Item{"pk": text("FORM#" + e.Tenant), "sk": text(campaign.Digest(entry)), "at": millis(e.At)}
 	row[TTL] = number(s.Now().Add(campaign.FormLife).Unix())
@@ -84,7 +85,7 @@ func (s *AuditStore) lastEntryWrite(e campaign.AuditEntry) types.TransactWriteIt
 	}}
 }
 
-func auditRow(e campaign.AuditEntry, nanos int64) Item {
+func auditRow(e account.AuditEntry, nanos int64) Item {
 	row := auditKey(e.Tenant, strconv.FormatInt(nanos, 10))
 	row["who"], row["action"], row["subject"] = text(e.Who), text(e.Action), text(e.Subject)
 	if len(e.Details) > 0 {
@@ -99,7 +100,7 @@ func auditRow(e campaign.AuditEntry, nanos int64) Item {
 
 // AuditLog returns up to limit entries of a tenant's audit log, newest first. older is the
 // next of the previous page, "" for the first page. next is "" after the last page.
-func (s *AuditStore) AuditLog(ctx context.Context, tenant, older string, limit int) (entries []campaign.AuditEntry, next string, err error) {
+func (s *AuditStore) AuditLog(ctx context.Context, tenant, older string, limit int) (entries []account.AuditEntry, next string, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: &s.Campaigns, KeyConditionExpression: aws.String("pk = :log"), ScanIndexForward: aws.Bool(false),
 		ExpressionAttributeValues: Item{":log": auditKey(tenant, "")["pk"]}, Limit: aws.Int32(int32(limit)), //nolint:gosec // a page's length
@@ -112,7 +113,7 @@ func (s *AuditStore) AuditLog(ctx context.Context, tenant, older string, limit i
 		return nil, "", fmt.Errorf("read audit log: %w", err)
 	}
 	for _, row := range s.unexpiredRows(out.Items) {
-		e := campaign.AuditEntry{
+		e := account.AuditEntry{
 			Tenant: tenant, At: getMillis(row, "at"), Who: getText(row, "who"),
 			Action: getText(row, "action"), Subject: getText(row, "subject"), Link: getText(row, "link"), Cursor: getText(row, "sk"),
 		}

@@ -10,7 +10,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -20,10 +20,10 @@ func TestAuditForm_DoubleClick(t *testing.T) {
 	env := stackenv.Load(t)
 	store := dynamotest.New(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: time.Now})
 	tenant, at := "t-"+rand.Text(), time.Now()
-	entry := func(after time.Duration, details ...string) campaign.AuditEntry {
-		return campaign.AuditEntry{Tenant: tenant, At: at.Add(after), Who: "ana@example.com", Action: "campaign.cancel", Subject: "Natal", Details: details}
+	entry := func(after time.Duration, details ...string) account.AuditEntry {
+		return account.AuditEntry{Tenant: tenant, At: at.Add(after), Who: "ana@example.com", Action: "campaign.cancel", Subject: "Natal", Details: details}
 	}
-	for _, pair := range [][2]campaign.AuditEntry{
+	for _, pair := range [][2]account.AuditEntry{
 		{entry(0), entry(300 * time.Millisecond)},
 		{entry(time.Second, "a"), entry(time.Second, "a")},
 		{entry(3 * time.Second), entry(4 * time.Second)},

@@ -15,6 +15,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/settings/account"
 )
 
 func refreshKey(hash string) Item { return Item{"pk": text("RT#" + hash)} }
@@ -25,7 +26,7 @@ func familyKey(family string) Item { return Item{"pk": text("FAM#" + family)} }
 func rateKey(key string) Item { return Item{"pk": text("RATE#" + campaign.Digest(key))} }
 
 // SaveCredential creates or replaces a credential.
-func (s *AuthStore) SaveCredential(ctx context.Context, c campaign.Credential) error {
+func (s *AuthStore) SaveCredential(ctx context.Context, c account.Credential) error {
 	if err := s.putAuth(ctx, credentialRow(c)); err != nil {
 		return fmt.Errorf("save credential %s: %w", c.ClientID, err)
 	}
@@ -34,15 +35,15 @@ func (s *AuthStore) SaveCredential(ctx context.Context, c campaign.Credential) e
 
 // Credential returns a credential. The error wraps campaign.ErrNotFound if it does not
 // exist.
-func (s *AuthStore) Credential(ctx context.Context, clientID string) (campaign.Credential, error) {
+func (s *AuthStore) Credential(ctx context.Context, clientID string) (account.Credential, error) {
 	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &s.Auth, Key: credentialKey(clientID), ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return campaign.Credential{}, fmt.Errorf("read credential %s: %w", clientID, err)
+		return account.Credential{}, fmt.Errorf("read credential %s: %w", clientID, err)
 	}
 	if out.Item == nil {
-		return campaign.Credential{}, fmt.Errorf("read credential %s: %w", clientID, campaign.ErrNotFound)
+		return account.Credential{}, fmt.Errorf("read credential %s: %w", clientID, campaign.ErrNotFound)
 	}
 	return readCredential(clientID, out.Item), nil
 }

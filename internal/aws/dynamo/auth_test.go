@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -32,12 +33,12 @@ func unique() string {
 	return hex.EncodeToString(b)
 }
 
-func savedCredential(t *testing.T, s *AuthStore) campaign.Credential {
+func savedCredential(t *testing.T, s *AuthStore) account.Credential {
 	t.Helper()
-	c := campaign.Credential{
+	c := account.Credential{
 		ClientID: "rcs_" + unique(), Tenant: "acme", Name: "back office", SecretHash: []byte{1},
 		PreviousSecretHash: []byte{2}, PreviousUntil: authNow.Add(time.Hour),
-		Scope: campaign.ScopeDispatch, CreatedAt: authNow,
+		Scope: account.ScopeDispatch, CreatedAt: authNow,
 	}
 	if err := s.SaveCredential(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -92,7 +93,7 @@ func TestCredential_NotFound(t *testing.T) {
 
 func refreshToken(clientID string) authrow.RefreshToken {
 	return authrow.RefreshToken{
-		Hash: unique(), Family: unique(), ClientID: clientID, Scope: campaign.ScopeDispatch, Expires: authNow.Add(time.Hour),
+		Hash: unique(), Family: unique(), ClientID: clientID, Scope: account.ScopeDispatch, Expires: authNow.Add(time.Hour),
 	}
 }
 

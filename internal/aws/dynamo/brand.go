@@ -8,22 +8,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 func brandKey(tenant string) Item { return Item{"pk": tenantKey(tenant)["pk"], "sk": text("BRAND")} }
 
 // Brand returns the brand of a tenant, with the tenant's name. A tenant without a brand has
 // revision 0.
-func (s *SettingStore) Brand(ctx context.Context, tenant string) (campaign.Brand, error) {
+func (s *SettingStore) Brand(ctx context.Context, tenant string) (account.Brand, error) {
 	rows, err := s.campaignRows(ctx, map[string]Item{"tenant": tenantKey(tenant), "brand": brandKey(tenant)})
 	if err != nil {
-		return campaign.Brand{}, fmt.Errorf("read the brand of tenant %s: %w", tenant, err)
+		return account.Brand{}, fmt.Errorf("read the brand of tenant %s: %w", tenant, err)
 	}
 	return readBrand(rows["tenant"], rows["brand"]), nil
 }
 
-func readBrand(tenant, brand Item) campaign.Brand {
-	return campaign.Brand{
+func readBrand(tenant, brand Item) account.Brand {
+	return account.Brand{
 		Tenant: getText(tenant, "name"), Sender: getText(brand, "sender"), Logo: getText(brand, "logo"),
 		Revision: int(getNumber(brand, "revision")),
 	}
@@ -31,7 +32,7 @@ func readBrand(tenant, brand Item) campaign.Brand {
 
 // SaveBrand writes the revision after that of b. The error wraps campaign.ErrLostRace if that
 // is not the stored one.
-func (s *SettingStore) SaveBrand(ctx context.Context, tenant string, b campaign.Brand) error {
+func (s *SettingStore) SaveBrand(ctx context.Context, tenant string, b account.Brand) error {
 	row := brandKey(tenant)
 	row["sender"], row["logo"], row["revision"] = text(b.Sender), text(b.Logo), number(b.Revision+1)
 	in := &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}

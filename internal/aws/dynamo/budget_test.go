@@ -180,7 +180,7 @@ func TestReschedule_Budget(t *testing.T) {
 			}
 			must(t, s.SaveBilling(t.Context(), b.Tenant, campaign.Billing{Prices: b.Prices, Limits: test.limits}))
 
-			moved, err := s.Reschedule(t.Context(), b, test.due, test.due)
+			moved, err := s.RescheduleBatch(t.Context(), b, test.due, test.due)
 
 			full, refused := errors.AsType[*campaign.BudgetError](err)
 			if refused != (test.refused != "") || refused == moved || refused && full.Used.Day.String() != test.refused {
@@ -207,7 +207,7 @@ func TestReschedule_CancelledConcurrently(t *testing.T) {
 		accept(t, s, b)
 		var calls sync.WaitGroup
 		calls.Go(func() {
-			if _, err := s.Reschedule(t.Context(), b, later.Add(31*24*time.Hour), later); err != nil {
+			if _, err := s.RescheduleBatch(t.Context(), b, later.Add(31*24*time.Hour), later); err != nil {
 				t.Error(err)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
 // callsKey is the row of a tenant's call bucket. Its only attribute beside the TTL is named
@@ -30,7 +31,7 @@ func periodName(n int) string { return periodPrefix + strconv.Itoa(n) }
 // A call that finds the bucket full starts the next period. Concurrent calls compute the
 // same period name: the first one creates the period, the others add to it, with one write
 // each.
-func (s *AuthStore) AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (current campaign.CallBucket, counted bool, err error) {
+func (s *AuthStore) AddCall(ctx context.Context, tenant string, read acceptance.CallBucket, l acceptance.CallLimit, now time.Time) (current acceptance.CallBucket, counted bool, err error) {
 	update := &dynamodb.UpdateItemInput{
 		TableName: &s.Auth, Key: callsKey(tenant),
 		UpdateExpression:         aws.String("SET #period = #period + :every, " + TTL + " = :ttl"),
@@ -53,16 +54,16 @@ func (s *AuthStore) AddCall(ctx context.Context, tenant string, read campaign.Ca
 		return readCalls(failed.Item), false, nil
 	}
 	if err != nil {
-		return campaign.CallBucket{}, false, fmt.Errorf("count a call of tenant %s: %w", tenant, err)
+		return acceptance.CallBucket{}, false, fmt.Errorf("count a call of tenant %s: %w", tenant, err)
 	}
-	return campaign.CallBucket{}, true, nil
+	return acceptance.CallBucket{}, true, nil
 }
 
-func readCalls(row Item) campaign.CallBucket {
+func readCalls(row Item) acceptance.CallBucket {
 	for name := range row {
 		if n, err := strconv.Atoi(strings.TrimPrefix(name, periodPrefix)); err == nil {
-			return campaign.CallBucket{Period: n, Next: time.UnixMicro(getNumber(row, name)).UTC()}
+			return acceptance.CallBucket{Period: n, Next: time.UnixMicro(getNumber(row, name)).UTC()}
 		}
 	}
-	return campaign.CallBucket{}
+	return acceptance.CallBucket{}
 }

@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
-func callsOf(t *testing.T, s *AuthStore, tenant string) campaign.CallBucket {
+func callsOf(t *testing.T, s *AuthStore, tenant string) acceptance.CallBucket {
 	t.Helper()
-	snapshot, err := New(s.Tables).Acceptance.Snapshot(t.Context(), campaign.AcceptQuery{Tenant: tenant, Calls: true})
+	snapshot, err := New(s.Tables).Acceptance.Snapshot(t.Context(), acceptance.Query{Tenant: tenant, Calls: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,16 +22,16 @@ func callsOf(t *testing.T, s *AuthStore, tenant string) campaign.CallBucket {
 func TestAddCall(t *testing.T) {
 	t.Parallel()
 	s, tenant := authStore(t), unique()
-	l := campaign.CallLimit{Rate: 10, Burst: 2}
-	bucket := func(period int, next time.Duration) campaign.CallBucket {
-		return campaign.CallBucket{Period: period, Next: authNow.Add(next)}
+	l := acceptance.CallLimit{Rate: 10, Burst: 2}
+	bucket := func(period int, next time.Duration) acceptance.CallBucket {
+		return acceptance.CallBucket{Period: period, Next: authNow.Add(next)}
 	}
-	none := campaign.CallBucket{}
+	none := acceptance.CallBucket{}
 	for i, step := range []struct {
 		now     time.Duration
-		read    campaign.CallBucket
+		read    acceptance.CallBucket
 		counted bool
-		after   campaign.CallBucket
+		after   acceptance.CallBucket
 	}{
 		{0, none, true, bucket(1, 100*time.Millisecond)},
 		{0, none, true, bucket(1, 200*time.Millisecond)},                             // read at the same time as the first
@@ -62,8 +62,8 @@ func TestAddCall(t *testing.T) {
 func TestAddCall_ConcurrentFromFull(t *testing.T) {
 	t.Parallel()
 	s, tenant := authStore(t), unique()
-	l := campaign.CallLimit{Rate: 25, Burst: 50}
-	read := campaign.CallBucket{}
+	l := acceptance.CallLimit{Rate: 25, Burst: 50}
+	read := acceptance.CallBucket{}
 	for round := range 2 {
 		now := authNow.Add(time.Duration(round) * time.Hour)
 		counted := make([]bool, 80)

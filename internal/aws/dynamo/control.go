@@ -144,11 +144,11 @@ const (
 	reschedulable = "#state = :pending AND dueAt = :read"
 )
 
-// Reschedule changes the due time of a pending batch if it is unchanged since it was read,
+// RescheduleBatch changes the due time of a pending batch if it is unchanged since it was read,
 // and reports whether it did. After a lost response, it can report false although it
 // succeeded. A reservation moves to the day of the due time: the error is a
 // *campaign.BudgetError if there is no room.
-func (s *BatchStore) Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error) {
+func (s *BatchStore) RescheduleBatch(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error) {
 	values := Item{
 		":pending": text(string(campaign.BatchPending)), ":read": millis(b.Due), ":to": millis(due),
 		":true": boolean(true), ":shard": text(s.dueShard(b.BatchRef)), ":next": millis(nextCheck),

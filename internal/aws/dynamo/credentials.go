@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // perBatchGet is the maximum number of rows of a BatchGetItem call.
@@ -21,7 +22,7 @@ const perBatchGet = 100
 
 // CreateCredential writes a new credential and its list entry. The error wraps
 // campaign.ErrLostRace if the client ID exists.
-func (s *AuthStore) CreateCredential(ctx context.Context, c campaign.Credential) error {
+func (s *AuthStore) CreateCredential(ctx context.Context, c account.Credential) error {
 	row := s.putNew(credentialRow(c))
 	row.Put.TableName = &s.Auth
 	entry := s.put(withValue(entryKey(c.Tenant, "CREDENTIAL#", c.ClientID), "name", text(c.Name)))
@@ -59,12 +60,12 @@ func (s *AuthStore) RotateCredential(ctx context.Context, clientID string, secre
 }
 
 // Credentials returns a tenant's credentials, revoked ones included, ordered by client ID.
-func (s *AuthStore) Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error) {
+func (s *AuthStore) Credentials(ctx context.Context, tenant string) ([]account.Credential, error) {
 	ids, err := list(ctx, &s.table, "TEN#"+tenant, "CREDENTIAL#", func(id string, _ Item) string { return id })
 	if err != nil {
 		return nil, err
 	}
-	credentials := make([]campaign.Credential, 0, len(ids))
+	credentials := make([]account.Credential, 0, len(ids))
 	err = s.authRowsOf(ctx, ids, credentialKey, func(id string, row Item) {
 		credentials = append(credentials, readCredential(id, row))
 	})

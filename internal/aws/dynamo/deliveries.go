@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 var errDamagedDelivery = fmt.Errorf("delivery: %w", campaign.ErrDamaged)
@@ -22,23 +23,23 @@ const (
 
 // deliveryKey contains all fields of the delivery's task, so that tasks can be created from
 // the index.
-func deliveryKey(t campaign.NotifyTask) Item {
+func deliveryKey(t delivery.NotifyTask) Item {
 	return Item{"pk": text(deliveryIDPrefix + t.DeliveryID), "sk": text(deliveryPrefix + t.Tenant + "#" + t.EndpointID)}
 }
 
 // readDeliveryKey decodes a key of deliveryKey. Endpoint IDs contain no #. ok is false for
 // other rows.
-func readDeliveryKey(row Item) (t campaign.NotifyTask, ok bool) {
+func readDeliveryKey(row Item) (t delivery.NotifyTask, ok bool) {
 	id, hasID := strings.CutPrefix(getText(row, "pk"), deliveryIDPrefix)
 	owner, isDelivery := strings.CutPrefix(getText(row, "sk"), deliveryPrefix)
 	at := strings.LastIndexByte(owner, '#')
 	if !hasID || !isDelivery || at < 0 {
 		return t, false
 	}
-	return campaign.NotifyTask{DeliveryID: id, Tenant: owner[:at], EndpointID: owner[at+1:]}, true
+	return delivery.NotifyTask{DeliveryID: id, Tenant: owner[:at], EndpointID: owner[at+1:]}, true
 }
 
-func deliveryRow(n campaign.WebhookDelivery) Item {
+func deliveryRow(n delivery.Delivery) Item {
 	row := deliveryKey(n.Task())
 	if n.Blob != "" {
 		row["kind"], row["blob"] = text(string(n.Kind)), text(n.Blob)
@@ -62,11 +63,11 @@ func deliveryRow(n campaign.WebhookDelivery) Item {
 	return row
 }
 
-func readDelivery(t campaign.NotifyTask, row Item) (campaign.WebhookDelivery, error) {
+func readDelivery(t delivery.NotifyTask, row Item) (delivery.Delivery, error) {
 	left, err := unpackLeft(getBinary(row, "left"))
-	return campaign.WebhookDelivery{
+	return delivery.Delivery{
 		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Left: left,
-		Kind: campaign.Kind(getText(row, "kind")), Blob: getText(row, "blob"), Entries: getBinary(row, "entries"),
+		Kind: delivery.Kind(getText(row, "kind")), Blob: getText(row, "blob"), Entries: getBinary(row, "entries"),
 		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
 		ExpiresAt: getEnd(row),
 	}, err
@@ -98,10 +99,10 @@ func unpackLeft(b []byte) ([]int, error) {
 
 // Delivery reads a delivery consistently. The error wraps campaign.ErrNotFound if it does
 // not exist.
-func (s *DeliveryStore) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error) {
+func (s *DeliveryStore) Delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error) {
 	row, err := s.getFrom(ctx, s.Webhooks, deliveryKey(t))
 	if err != nil {
-		return campaign.WebhookDelivery{}, fmt.Errorf("read delivery to endpoint %s: %w", t.EndpointID, err)
+		return delivery.Delivery{}, fmt.Errorf("read delivery to endpoint %s: %w", t.EndpointID, err)
 	}
 	return readDelivery(t, row)
 }
@@ -109,7 +110,7 @@ func (s *DeliveryStore) Delivery(ctx context.Context, t campaign.NotifyTask) (ca
 // SaveDelivery replaces the delivery if Left and Attempt are unchanged since it was read,
 // and reports whether it did. For an Unsaved delivery, it writes n if there is no row. After a
 // lost response, it can report false although it succeeded. Left must ascend.
-func (s *DeliveryStore) SaveDelivery(ctx context.Context, read, n campaign.WebhookDelivery) (bool, error) {
+func (s *DeliveryStore) SaveDelivery(ctx context.Context, read, n delivery.Delivery) (bool, error) {
 	if read.Unsaved {
 		return s.addDelivery(ctx, n)
 	}
@@ -122,16 +123,16 @@ func (s *DeliveryStore) SaveDelivery(ctx context.Context, read, n campaign.Webho
 }
 
 // DeleteDelivery deletes a completed delivery.
-func (s *DeliveryStore) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
+func (s *DeliveryStore) DeleteDelivery(ctx context.Context, t delivery.NotifyTask) error {
 	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Webhooks, Key: deliveryKey(t)}); err != nil {
 		return fmt.Errorf("delete delivery to endpoint %s: %w", t.EndpointID, err)
 	}
 	return nil
 }
 
-// MoveDelivery sets a delivery's next check if it is unchanged since it was read, and
+// PostponeDelivery sets a delivery's next check if it is unchanged since it was read, and
 // reports whether it did.
-func (s *DeliveryStore) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
+func (s *DeliveryStore) PostponeDelivery(ctx context.Context, t delivery.NotifyTask, read, next time.Time) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Webhooks, Key: deliveryKey(t),
 		UpdateExpression:          aws.String("SET nextCheck = :next"),
@@ -142,7 +143,7 @@ func (s *DeliveryStore) MoveDelivery(ctx context.Context, t campaign.NotifyTask,
 }
 
 // AddDeliveries writes deliveries. Existing ones are not changed.
-func (s *DeliveryStore) AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error {
+func (s *DeliveryStore) AddDeliveries(ctx context.Context, deliveries []delivery.Delivery) error {
 	for _, n := range deliveries {
 		if _, err := s.addDelivery(ctx, n); err != nil {
 			return err
@@ -152,7 +153,7 @@ func (s *DeliveryStore) AddDeliveries(ctx context.Context, deliveries []campaign
 }
 
 // addDelivery writes a delivery if there is no row, and reports whether it did.
-func (s *DeliveryStore) addDelivery(ctx context.Context, n campaign.WebhookDelivery) (bool, error) {
+func (s *DeliveryStore) addDelivery(ctx context.Context, n delivery.Delivery) (bool, error) {
 	put := s.putIfAbsentOrExpired(deliveryRow(n)).Put
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.Webhooks, Item: put.Item,
@@ -161,7 +162,7 @@ func (s *DeliveryStore) addDelivery(ctx context.Context, n campaign.WebhookDeliv
 	return conditionHeld(err, "add delivery to endpoint "+n.EndpointID)
 }
 
-func sameDelivery(n campaign.WebhookDelivery) (string, Item) {
+func sameDelivery(n delivery.Delivery) (string, Item) {
 	condition, values := "attribute_exists(pk)", Item{}
 	if n.Attempt > 0 {
 		condition += " AND attempt = :attempt"

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/sweep/overdue"
 )
 
 // duePage is the page size. Many shards are read concurrently.
@@ -25,18 +26,18 @@ var errBadKey = errors.New("not a batch key")
 // Due yields the due batches, circuits, campaigns and submissions of one of DueShards, the
 // longest overdue first. The index is eventually consistent, so items may have changed. The
 // sequence ends at the first error.
-func (s *BatchStore) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
+func (s *BatchStore) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[overdue.Item, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, IndexName: aws.String(DueIndex), Limit: aws.Int32(duePage),
 		KeyConditionExpression:    aws.String("#due = :shard AND nextCheck <= :now"),
 		ExpressionAttributeNames:  map[string]string{"#due": "due"},
 		ExpressionAttributeValues: Item{":shard": text(strconv.Itoa(shard)), ":now": millis(now)},
 	})
-	return func(yield func(campaign.Due, error) bool) {
+	return func(yield func(overdue.Item, error) bool) {
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(campaign.Due{}, fmt.Errorf("read due items of shard %d: %w", shard, err))
+				yield(overdue.Item{}, fmt.Errorf("read due items of shard %d: %w", shard, err))
 				return
 			}
 			for _, row := range page.Items {
@@ -48,19 +49,19 @@ func (s *BatchStore) Due(ctx context.Context, shard int, now time.Time) iter.Seq
 	}
 }
 
-func readDue(row Item) (campaign.Due, error) {
+func readDue(row Item) (overdue.Item, error) {
 	check := getMillis(row, "nextCheck")
 	if task, ok := readCircuitKey(row); ok {
-		return campaign.Due{Delivery: &task, Check: check}, nil
+		return overdue.Item{Delivery: &task, Check: check}, nil
 	}
 	if id, ok := campaignOf(row); ok && getText(row, "sk") == metaSK {
-		return campaign.Due{Campaign: &id, Check: check}, nil
+		return overdue.Item{Campaign: &id, Check: check}, nil
 	}
 	if id, ok := submissionOf(row); ok {
-		return campaign.Due{Submission: &id, Check: check}, nil
+		return overdue.Item{Submission: &id, Check: check}, nil
 	}
 	ref, err := batchRef(row)
-	return campaign.Due{Batch: ref, Check: check}, err
+	return overdue.Item{Batch: ref, Check: check}, err
 }
 
 // batchRef decodes a key of batchKey. Campaign IDs contain no #.
@@ -112,7 +113,7 @@ func (s *BatchStore) MarkSent(ctx context.Context, ref campaign.BatchRef, nextCh
 
 // CompleteBatch moves a batch whose messages all have final outcomes to completed and
 // counts it in its campaign, and reports whether it did. Sweep keeps checking it until
-// RemoveFromDueIndex, because the campaign may be complete too.
+// CloseBatch, because the campaign may be complete too.
 func (s *BatchStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	now := millis(s.Now()) // the batch that was completed last has the time of its campaign
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
@@ -157,9 +158,9 @@ func (s *BatchStore) Progress(ctx context.Context, id campaign.ID) (campaign.Tal
 	}, nil
 }
 
-// MoveCheck sets a batch's next check if it is unchanged since it was read, and reports
+// PostponeCheck sets a batch's next check if it is unchanged since it was read, and reports
 // whether it did.
-func (s *BatchStore) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
+func (s *BatchStore) PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	return s.updateBatch(ctx, b.BatchRef, "SET nextCheck = :next", "attribute_exists(#due) AND nextCheck = :read",
 		Item{":next": millis(next), ":read": millis(b.NextCheck)})
 }
@@ -179,10 +180,10 @@ func (s *BatchStore) SetFailing(ctx context.Context, b campaign.Batch, failing c
 	return s.updateBatch(ctx, b.BatchRef, "SET failingMillis = :for, failedAt = :at", condition, values)
 }
 
-// RemoveFromDueIndex removes a completed or cancelled batch from DueIndex. It also removes the
+// CloseBatch removes a completed or cancelled batch from DueIndex. It also removes the
 // batch's reservation and releases the unused part of it. The error wraps
 // campaign.ErrLostRace if the reservation has changed since the batch was read.
-func (s *BatchStore) RemoveFromDueIndex(ctx context.Context, b campaign.Batch, unused campaign.Money) error {
+func (s *BatchStore) CloseBatch(ctx context.Context, b campaign.Batch, unused campaign.Money) error {
 	const update, condition = "REMOVE #due, nextCheck", "#state IN (:completed, :cancelled)"
 	values := func() Item {
 		return Item{":completed": text(string(campaign.BatchCompleted)), ":cancelled": text(string(campaign.BatchCancelled))}

@@ -15,6 +15,8 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 func newBatch(tenant string, state campaign.BatchState, due, check time.Time) campaign.Batch {
@@ -26,7 +28,7 @@ func newBatch(tenant string, state campaign.BatchState, due, check time.Time) ca
 
 func accept(t *testing.T, store *dynamotest.Store, b campaign.Batch) {
 	t.Helper()
-	err := store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text())
+	err := store.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,13 +77,13 @@ func TestBatch_StateChanges(t *testing.T) {
 			[]campaign.BatchState{campaign.BatchReleasing, campaign.BatchSending, campaign.BatchSent},
 			campaign.BatchCompleted, next,
 		},
-		"MoveCheck": {
-			func(b campaign.Batch) (bool, error) { return store.MoveCheck(t.Context(), b, next) }, states, "", next,
+		"PostponeCheck": {
+			func(b campaign.Batch) (bool, error) { return store.PostponeCheck(t.Context(), b, next) }, states, "", next,
 		},
-		"MoveCheck of another": {
+		"PostponeCheck of another": {
 			func(b campaign.Batch) (bool, error) {
 				b.NextCheck = b.NextCheck.Add(time.Second)
-				return store.MoveCheck(t.Context(), b, next)
+				return store.PostponeCheck(t.Context(), b, next)
 			},
 			nil, "",
 			time.Time{},
@@ -129,8 +131,8 @@ func TestBatch_NotFound(t *testing.T) {
 		t.Errorf("error %v, want not found", err)
 	}
 	for name, move := range map[string]func() (bool, error){
-		"StartRelease": func() (bool, error) { return store.StartRelease(t.Context(), b.BatchRef, "", later, later) },
-		"MoveCheck":    func() (bool, error) { return store.MoveCheck(t.Context(), b, later) },
+		"StartRelease":  func() (bool, error) { return store.StartRelease(t.Context(), b.BatchRef, "", later, later) },
+		"PostponeCheck": func() (bool, error) { return store.PostponeCheck(t.Context(), b, later) },
 	} {
 		if moved, err := move(); moved || err != nil {
 			t.Errorf("%s: moved %v, error %v", name, moved, err)
@@ -237,7 +239,7 @@ func TestDue_OnePart(t *testing.T) {
 			t.Fatalf("started %v: %v", started, err)
 		}
 	}
-	circuit := campaign.Circuit{Tenant: tenant, EndpointID: "e", Since: later, Next: later}
+	circuit := delivery.Circuit{Tenant: tenant, EndpointID: "e", Since: later, Next: later}
 	if saved, err := store.SaveCircuit(t.Context(), circuit); !saved || err != nil {
 		t.Fatalf("saved %v: %v", saved, err)
 	}

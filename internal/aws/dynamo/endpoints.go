@@ -11,8 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // maxAdditions is the maximum number of attempts after concurrent additions.
@@ -20,7 +21,7 @@ const maxAdditions = 100
 
 // AddEndpoint writes a new endpoint if its tenant has fewer than most, disabled ones
 // included. It returns their number before the addition.
-func (s *EndpointStore) AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
+func (s *EndpointStore) AddEndpoint(ctx context.Context, e delivery.Endpoint, most int) (has int, err error) {
 	for try := range maxAdditions {
 		if err := retry.Wait(ctx, try); err != nil {
 			return has, fmt.Errorf("add endpoint %s: %w", e.ID, err)
@@ -35,7 +36,7 @@ func (s *EndpointStore) AddEndpoint(ctx context.Context, e campaign.Endpoint, mo
 
 // addEndpoint makes one attempt. The error wraps campaign.ErrLostRace after a concurrent
 // addition.
-func (s *EndpointStore) addEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
+func (s *EndpointStore) addEndpoint(ctx context.Context, e delivery.Endpoint, most int) (has int, err error) {
 	guard, err := s.get(ctx, endpointGuardKey(e.Tenant))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return 0, fmt.Errorf("add endpoint %s: %w", e.ID, err)
@@ -61,23 +62,23 @@ func (t *table) nextAddition(guard Item, before int64) types.TransactWriteItem {
 }
 
 // SaveEndpoint creates or replaces an endpoint.
-func (s *EndpointStore) SaveEndpoint(ctx context.Context, e campaign.Endpoint) error {
+func (s *EndpointStore) SaveEndpoint(ctx context.Context, e delivery.Endpoint) error {
 	return s.writeAll(ctx, "save endpoint "+e.ID, s.put(endpointRow(e)))
 }
 
 // Endpoint reads an endpoint consistently. The error wraps campaign.ErrNotFound if it does
 // not exist.
-func (s *EndpointStore) Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
+func (s *EndpointStore) Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error) {
 	row, err := s.get(ctx, endpointKey(tenant, id))
 	if err != nil {
-		return campaign.Endpoint{}, fmt.Errorf("read endpoint %s: %w", id, err)
+		return delivery.Endpoint{}, fmt.Errorf("read endpoint %s: %w", id, err)
 	}
 	return readEndpoint(tenant, id, row), nil
 }
 
 // Endpoints returns a tenant's endpoints, disabled ones included, ordered by ID.
-func (s *EndpointStore) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
-	return list(ctx, &s.table, "TEN#"+tenant, "ENDPOINT#", func(id string, row Item) campaign.Endpoint {
+func (s *EndpointStore) Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error) {
+	return list(ctx, &s.table, "TEN#"+tenant, "ENDPOINT#", func(id string, row Item) delivery.Endpoint {
 		return readEndpoint(tenant, id, row)
 	})
 }
@@ -132,7 +133,7 @@ func (s *EndpointStore) SetKinds(ctx context.Context, tenant, id string, kinds [
 	return conditionHeld(err, "change the kinds of endpoint "+id)
 }
 
-func endpointRow(e campaign.Endpoint) Item {
+func endpointRow(e delivery.Endpoint) Item {
 	row := endpointKey(e.Tenant, e.ID)
 	row["url"], row["secret"] = text(e.URL), text(e.Secret)
 	row["kinds"] = text(strings.Join(e.Kinds, ","))
@@ -145,8 +146,8 @@ func endpointRow(e campaign.Endpoint) Item {
 	return row
 }
 
-func readEndpoint(tenant, id string, row Item) campaign.Endpoint {
-	e := campaign.Endpoint{
+func readEndpoint(tenant, id string, row Item) delivery.Endpoint {
+	e := delivery.Endpoint{
 		ID: id, Tenant: tenant, URL: getText(row, "url"),
 		Secret: getText(row, "secret"), PreviousSecret: getText(row, "previousSecret"), PreviousUntil: getMillis(row, "previousUntil"),
 		OffReason: getText(row, "offReason"), OffAt: getMillis(row, "offAt"),

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/privacy/keptanswer"
 )
 
@@ -36,7 +37,7 @@ func (s *ErasureStore) ForgetFormerPayload(ctx context.Context, b campaign.Batch
 
 // ReplaceSet replaces a campaign's packed set if it is unchanged since it was read, and
 // reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *ErasureStore) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error) {
+func (s *ErasureStore) ReplaceSet(ctx context.Context, id campaign.ID, read acceptance.PackedSet, packed []byte) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: setKey(id, read.Ordinal),
 		UpdateExpression: aws.String("SET packed = :new"), ConditionExpression: aws.String("packed = :read"),

@@ -15,6 +15,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/packed"
+	"campaign-dispatch/internal/exports/export"
 )
 
 // slotLife is how long an unfinished export uses one of its tenant's slots.
@@ -24,7 +25,7 @@ func exportKey(id string) Item { return Item{"pk": text("EXPORT#" + id), "sk": t
 
 func snapshotKey(id string) Item { return Item{"pk": text("EXPORT#" + id), "sk": text("SNAPSHOT")} }
 
-func exportEntryKey(e campaign.Export) Item {
+func exportEntryKey(e export.Export) Item {
 	return Item{"pk": text("EXPORTS#" + e.Tenant), "sk": text(e.CampaignID + "#" + e.ExportID)}
 }
 
@@ -34,12 +35,12 @@ func exportSlotKey(tenant string, slot int) Item {
 
 // CreateExport writes a new export with its snapshot, in a free slot of the tenant. If the
 // export exists, it returns the existing one. full reports that all slots are in use.
-func (s *ExportStore) CreateExport(ctx context.Context, e campaign.Export, snapshot []campaign.ExportedBatch) (first campaign.Export, full bool, err error) {
+func (s *ExportStore) CreateExport(ctx context.Context, e export.Export, snapshot []export.Batch) (first export.Export, full bool, err error) {
 	there, err := s.Export(ctx, e.ExportID)
 	if !errors.Is(err, campaign.ErrNotFound) {
 		return there, false, err
 	}
-	for e.Slot = range campaign.MaxExports {
+	for e.Slot = range export.MaxOpen {
 		switch err := s.createExportIn(ctx, e, snapshot); {
 		case err == nil:
 			return e, false, nil
@@ -54,12 +55,12 @@ func (s *ExportStore) CreateExport(ctx context.Context, e campaign.Export, snaps
 	return there, false, err
 }
 
-func (s *ExportStore) createExportIn(ctx context.Context, e campaign.Export, snapshot []campaign.ExportedBatch) error {
+func (s *ExportStore) createExportIn(ctx context.Context, e export.Export, snapshot []export.Batch) error {
 	batches := snapshotKey(e.ExportID)
 	batches["batches"] = bytesOf(packSnapshot(snapshot))
-	setEnd(batches, e.ExpiresAt.Add(campaign.ExportLife)) // a completed export lives longer
+	setEnd(batches, e.ExpiresAt.Add(export.Life)) // a completed export lives longer
 	entry := exportEntryKey(e)
-	setEnd(entry, e.ExpiresAt.Add(campaign.ExportLife))
+	setEnd(entry, e.ExpiresAt.Add(export.Life))
 	slot := exportSlotKey(e.Tenant, e.Slot)
 	slot["exportId"] = text(e.ExportID)
 	setEnd(slot, s.Now().Add(slotLife))
@@ -67,16 +68,16 @@ func (s *ExportStore) createExportIn(ctx context.Context, e campaign.Export, sna
 }
 
 // Export reads an export. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *ExportStore) Export(ctx context.Context, id string) (campaign.Export, error) {
+func (s *ExportStore) Export(ctx context.Context, id string) (export.Export, error) {
 	row, err := s.get(ctx, exportKey(id))
 	if err != nil {
-		return campaign.Export{}, fmt.Errorf("read export %s: %w", id, err)
+		return export.Export{}, fmt.Errorf("read export %s: %w", id, err)
 	}
 	return readExport(row), nil
 }
 
 // ExportSnapshot reads the snapshot of an export, by ordinal.
-func (s *ExportStore) ExportSnapshot(ctx context.Context, id string) ([]campaign.ExportedBatch, error) {
+func (s *ExportStore) ExportSnapshot(ctx context.Context, id string) ([]export.Batch, error) {
 	row, err := s.get(ctx, snapshotKey(id))
 	if err != nil {
 		return nil, fmt.Errorf("read the snapshot of export %s: %w", id, err)
@@ -89,14 +90,14 @@ func (s *ExportStore) ExportSnapshot(ctx context.Context, id string) ([]campaign
 }
 
 // Exports returns the exports of a campaign, in no particular order.
-func (s *ExportStore) Exports(ctx context.Context, id campaign.ID) ([]campaign.Export, error) {
+func (s *ExportStore) Exports(ctx context.Context, id campaign.ID) ([]export.Export, error) {
 	entries, err := s.query(ctx, "pk = :pk AND begins_with(sk, :prefix)", Item{
 		":pk": text("EXPORTS#" + id.Tenant), ":prefix": text(id.CampaignID + "#"),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the exports of campaign %s: %w", id.CampaignID, err)
 	}
-	var all []campaign.Export
+	var all []export.Export
 	for _, entry := range entries {
 		_, exportID, _ := strings.Cut(getText(entry, "sk"), "#")
 		e, err := s.Export(ctx, exportID)
@@ -113,7 +114,7 @@ func (s *ExportStore) Exports(ctx context.Context, id campaign.ID) ([]campaign.E
 
 // SaveExport replaces an export if it is unchanged since it was read. The error wraps
 // campaign.ErrLostRace if it changed.
-func (s *ExportStore) SaveExport(ctx context.Context, e campaign.Export) (campaign.Export, error) {
+func (s *ExportStore) SaveExport(ctx context.Context, e export.Export) (export.Export, error) {
 	was := e.Version
 	e.Version, e.UpdatedAt = was+1, s.Now()
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
@@ -134,12 +135,12 @@ func (s *ExportStore) SaveExport(ctx context.Context, e campaign.Export) (campai
 }
 
 // sameWrite reports whether a write has been made already.
-func sameWrite(a, b campaign.Export) bool {
+func sameWrite(a, b export.Export) bool {
 	return a.Version == b.Version && a.State == b.State && a.Upload == b.Upload && a.Parts == b.Parts
 }
 
 // FreeExportSlot frees the slot of an export for the tenant's next one. It can be repeated.
-func (s *ExportStore) FreeExportSlot(ctx context.Context, e campaign.Export) error {
+func (s *ExportStore) FreeExportSlot(ctx context.Context, e export.Export) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: exportSlotKey(e.Tenant, e.Slot),
 		UpdateExpression: aws.String("SET " + TTL + " = :now"), ConditionExpression: aws.String("exportId = :id"),
@@ -149,7 +150,7 @@ func (s *ExportStore) FreeExportSlot(ctx context.Context, e campaign.Export) err
 	return err
 }
 
-func exportRow(e campaign.Export) Item {
+func exportRow(e export.Export) Item {
 	row := exportKey(e.ExportID)
 	for name, value := range map[string]string{
 		"tenant": e.Tenant, "campaignId": e.CampaignID, "secret": e.Secret, "kind": string(e.Kind), "format": string(e.Format),
@@ -168,14 +169,14 @@ func exportRow(e campaign.Export) Item {
 	return row
 }
 
-func readExport(row Item) campaign.Export {
+func readExport(row Item) export.Export {
 	count := func(name string) int { return int(getNumber(row, name)) }
-	return campaign.Export{
+	return export.Export{
 		ID:       campaign.ID{Tenant: getText(row, "tenant"), CampaignID: getText(row, "campaignId")},
 		ExportID: strings.TrimPrefix(getText(row, "pk"), "EXPORT#"), Secret: getText(row, "secret"),
-		Kind: campaign.ExportKind(getText(row, "kind")), Format: campaign.ExportFormat(getText(row, "format")),
+		Kind: export.Kind(getText(row, "kind")), Format: export.Format(getText(row, "format")),
 		Language: getText(row, "language"), Statuses: strings.Fields(getText(row, "statuses")),
-		Audience: campaign.Audience(getText(row, "audience")), State: campaign.ExportState(getText(row, "state")), Upload: getText(row, "upload"),
+		Audience: export.Audience(getText(row, "audience")), State: export.State(getText(row, "state")), Upload: getText(row, "upload"),
 		CreatedAt: getMillis(row, "createdAt"), UpdatedAt: getMillis(row, "updatedAt"), ExpiresAt: getEnd(row),
 		Slot: count("slot"), Total: count("total"), Checked: count("checked"), Shown: count("shown"), Lines: count("lines"),
 		Parts: count("parts"), Next: count("next"), Rest: count("rest"), Version: count("version"),
@@ -184,7 +185,7 @@ func readExport(row Item) campaign.Export {
 
 // packSnapshot encodes a snapshot: for each batch the difference of its ordinal from the
 // previous one, its sequences, and the number of the part if it is one.
-func packSnapshot(batches []campaign.ExportedBatch) []byte {
+func packSnapshot(batches []export.Batch) []byte {
 	var b []byte
 	last := 0
 	for _, e := range batches {
@@ -196,11 +197,11 @@ func packSnapshot(batches []campaign.ExportedBatch) []byte {
 	return b
 }
 
-func unpackSnapshot(value []byte) (batches []campaign.ExportedBatch, err error) {
+func unpackSnapshot(value []byte) (batches []export.Batch, err error) {
 	r := packed.Reader{Rest: value}
 	next := func() int { return int(min(r.Uvarint(), 1<<32)) }
 	for last := 0; r.More(); {
-		e := campaign.ExportedBatch{Ordinal: last + next(), Sequence: next(), Taps: next(), Clicks: next(), Part: next()}
+		e := export.Batch{Ordinal: last + next(), Sequence: next(), Taps: next(), Clicks: next(), Part: next()}
 		batches, last = append(batches, e), e.Ordinal
 	}
 	return batches, r.Err

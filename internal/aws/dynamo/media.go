@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/media/mediafile"
 )
 
 const mediaPrefix = "MEDIA#"
@@ -18,7 +19,7 @@ func mediaKey(tenant, hash string) Item { return entryKey(tenant, mediaPrefix, h
 
 // AddMedia writes a new file, or keeps the existing one of the same hash, and returns it.
 // The error wraps campaign.ErrLostRace while the existing one is being deleted.
-func (s *MediaStore) AddMedia(ctx context.Context, f campaign.MediaFile) (campaign.MediaFile, error) {
+func (s *MediaStore) AddMedia(ctx context.Context, f mediafile.File) (mediafile.File, error) {
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.Campaigns, Item: mediaRow(f), ConditionExpression: aws.String("attribute_not_exists(pk)"),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
@@ -36,17 +37,17 @@ func (s *MediaStore) AddMedia(ctx context.Context, f campaign.MediaFile) (campai
 }
 
 // Media returns a file. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *MediaStore) Media(ctx context.Context, tenant, hash string) (campaign.MediaFile, error) {
+func (s *MediaStore) Media(ctx context.Context, tenant, hash string) (mediafile.File, error) {
 	row, err := s.get(ctx, mediaKey(tenant, hash))
 	if err != nil {
-		return campaign.MediaFile{}, fmt.Errorf("read media file %s: %w", hash, err)
+		return mediafile.File{}, fmt.Errorf("read media file %s: %w", hash, err)
 	}
 	return readMedia(tenant, hash, row), nil
 }
 
 // MediaFiles returns a tenant's files, ordered by hash.
-func (s *MediaStore) MediaFiles(ctx context.Context, tenant string) ([]campaign.MediaFile, error) {
-	return list(ctx, &s.table, "TEN#"+tenant, mediaPrefix, func(hash string, row Item) campaign.MediaFile {
+func (s *MediaStore) MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error) {
+	return list(ctx, &s.table, "TEN#"+tenant, mediaPrefix, func(hash string, row Item) mediafile.File {
 		return readMedia(tenant, hash, row)
 	})
 }
@@ -84,7 +85,7 @@ func (s *MediaStore) DeleteMedia(ctx context.Context, tenant, hash string) error
 func (s *TemplateStore) shownMedia(ctx context.Context, t campaign.Template) (map[string]Item, error) {
 	keys := map[string]Item{}
 	for m := range t.MediaURLs() {
-		if hash, uploaded := campaign.UploadedMedia(s.MediaURL, m.URL); uploaded {
+		if hash, uploaded := mediafile.Uploaded(s.MediaURL, m.URL); uploaded {
 			keys[hash] = mediaKey(t.Tenant, hash)
 		}
 	}
@@ -110,7 +111,7 @@ func (s *TemplateStore) requireMedia(key Item) types.TransactWriteItem {
 	}}
 }
 
-func mediaRow(f campaign.MediaFile) Item {
+func mediaRow(f mediafile.File) Item {
 	row := mediaKey(f.Tenant, f.Hash)
 	row["name"], row["type"], row["size"] = text(f.Name), text(f.Type), number(f.Size)
 	row["createdAt"] = millis(f.CreatedAt)
@@ -126,8 +127,8 @@ func mediaRow(f campaign.MediaFile) Item {
 	return row
 }
 
-func readMedia(tenant, hash string, row Item) campaign.MediaFile {
-	return campaign.MediaFile{
+func readMedia(tenant, hash string, row Item) mediafile.File {
+	return mediafile.File{
 		Tenant: tenant, Hash: hash, Name: getText(row, "name"), Type: getText(row, "type"), Size: getNumber(row, "size"),
 		Width: int(getNumber(row, "width")), Height: int(getNumber(row, "height")), Thumbnail: getBool(row, "thumbnail"),
 		URL: getText(row, "url"), CreatedAt: getMillis(row, "createdAt"), Deleting: getBool(row, "deleting"),

@@ -38,11 +38,11 @@ func (s *MoveStore) Move(ctx context.Context, id campaign.ID) (campaign.Move, er
 	return readMove(meta), nil
 }
 
-// MoveCampaign changes the due time of all waiting batches if the campaign is unchanged since
+// RescheduleCampaign changes the due time of all waiting batches if the campaign is unchanged since
 // it was read, and reports whether it did. The batches that it returns have the new time. If
 // the Move of the campaign is open then, FinishMove changes the other batches. The error is
 // a *campaign.BudgetError if the new day has no room: then nothing was changed.
-func (s *MoveStore) MoveCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error) {
+func (s *MoveStore) RescheduleCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error) {
 	err = untilDecided(ctx, func() error {
 		moved, ok, err = s.tryMove(ctx, c, due, nextCheck)
 		return err
@@ -133,7 +133,7 @@ func (s *MoveStore) batchMoves(batches []campaign.Batch, to campaign.Move, nextC
 	return items
 }
 
-// CheckMove returns the *campaign.BudgetError with which MoveCampaign would refuse the campaign
+// CheckMove returns the *campaign.BudgetError with which RescheduleCampaign would refuse the campaign
 // at present, or nil.
 func (s *MoveStore) CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error {
 	limits, err := s.moveLimits(ctx, c)

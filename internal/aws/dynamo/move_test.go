@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -60,7 +61,7 @@ func TestMoveCampaign_Requests(t *testing.T) {
 			AcceptedAt: now, Due: now.Add(time.Hour), Scheduled: true, State: campaign.BatchPending, NextCheck: now,
 		}
 		_, _ = rand.Read(b.Key[:])
-		if err := store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: "c", Ordinal: ordinal + 1, CreatedAt: now}, rand.Text()); err != nil {
+		if err := store.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: "c", Ordinal: ordinal + 1, CreatedAt: now}, rand.Text()); err != nil {
 			t.Fatal(err)
 		}
 		refs = append(refs, b.BatchRef)
@@ -90,7 +91,7 @@ func TestMoveCampaign_Requests(t *testing.T) {
 	wire.take()
 	later := now.Add(5 * time.Hour)
 	check("a move", func(ctx context.Context) error {
-		_, _, err := store.MoveCampaign(ctx, c, later, later)
+		_, _, err := store.RescheduleCampaign(ctx, c, later, later)
 		return err
 	}, "TransactWriteItems")
 	finish := func(ctx context.Context) error {

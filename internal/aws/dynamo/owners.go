@@ -8,24 +8,25 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is
 // a *campaign.AgentTakenError if the agent belongs to another tenant. The tenant's former
 // agent stays reserved for it, as released. use is called only for an agent that another
 // tenant released.
-func (s *TenantStore) SaveTenant(ctx context.Context, t campaign.Tenant, use campaign.AgentUse) error {
+func (s *TenantStore) SaveTenant(ctx context.Context, t campaign.Tenant, use account.AgentUse) error {
 	return s.saveTenant(ctx, t, use)
 }
 
 // SaveTenantAndAgent is SaveTenant that also writes the tenant's agent, in one transaction.
-func (s *TenantStore) SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent, use campaign.AgentUse) error {
+func (s *TenantStore) SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent, use account.AgentUse) error {
 	return s.saveTenant(ctx, t, use, s.agentItems(a)...)
 }
 
-func (s *TenantStore) saveTenant(ctx context.Context, t campaign.Tenant, use campaign.AgentUse, more ...types.TransactWriteItem) error {
+func (s *TenantStore) saveTenant(ctx context.Context, t campaign.Tenant, use account.AgentUse, more ...types.TransactWriteItem) error {
 	for try := range maxEdits {
 		if err := retry.Wait(ctx, try); err != nil {
 			return fmt.Errorf("save tenant %s: %w", t.ID, err)
@@ -42,7 +43,7 @@ func (s *TenantStore) saveTenant(ctx context.Context, t campaign.Tenant, use cam
 }
 
 // tenantItems returns the writes of a tenant, conditional on the rows read here.
-func (s *TenantStore) tenantItems(ctx context.Context, t campaign.Tenant, use campaign.AgentUse) ([]types.TransactWriteItem, error) {
+func (s *TenantStore) tenantItems(ctx context.Context, t campaign.Tenant, use account.AgentUse) ([]types.TransactWriteItem, error) {
 	before, err := s.Tenant(ctx, t.ID)
 	created := errors.Is(err, campaign.ErrNotFound)
 	if err != nil && !created {
@@ -80,10 +81,10 @@ func (s *TenantStore) putTenant(t, before campaign.Tenant, created bool) types.T
 }
 
 // assignAgent returns the write that makes the tenant the owner of its agent.
-func (s *TenantStore) assignAgent(ctx context.Context, t campaign.Tenant, use campaign.AgentUse) (types.TransactWriteItem, error) {
+func (s *TenantStore) assignAgent(ctx context.Context, t campaign.Tenant, use account.AgentUse) (types.TransactWriteItem, error) {
 	o, err := s.Owner(ctx, t.AgentID)
 	if err == nil {
-		err = o.Refuse(t.ID, s.Now(), func(tenant string) (campaign.Use, error) { return use(ctx, tenant, t.AgentID) })
+		err = o.Refuse(t.ID, s.Now(), func(tenant string) (account.Use, error) { return use(ctx, tenant, t.AgentID) })
 	}
 	if err != nil {
 		return types.TransactWriteItem{}, err
@@ -92,7 +93,7 @@ func (s *TenantStore) assignAgent(ctx context.Context, t campaign.Tenant, use ca
 	if o.Tenant == t.ID {
 		since = o.Since
 	}
-	return s.replaceOwner(o, campaign.Owner{AgentID: t.AgentID, Tenant: t.ID, Since: since}), nil
+	return s.replaceOwner(o, account.Owner{AgentID: t.AgentID, Tenant: t.ID, Since: since}), nil
 }
 
 // giveUp returns the write that releases the tenant's agent.
@@ -107,12 +108,12 @@ func (s *TenantStore) giveUp(ctx context.Context, t campaign.Tenant) (types.Tran
 }
 
 // Owner reads the owner of an agent consistently.
-func (s *TenantStore) Owner(ctx context.Context, agentID string) (campaign.Owner, error) {
+func (s *TenantStore) Owner(ctx context.Context, agentID string) (account.Owner, error) {
 	row, err := s.get(ctx, ownerKey(agentID))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Owner{}, fmt.Errorf("read the owner of agent %s: %w", agentID, err)
+		return account.Owner{}, fmt.Errorf("read the owner of agent %s: %w", agentID, err)
 	}
-	return campaign.Owner{
+	return account.Owner{
 		AgentID: agentID, Tenant: getText(row, "tenant"), Since: getMillis(row, "since"), GivenUpAt: getMillis(row, "givenUpAt"),
 	}, nil
 }
@@ -144,7 +145,7 @@ func (s *TenantStore) AgentsOf(ctx context.Context, tenant string) ([]string, er
 }
 
 // replaceOwner writes the owner of an agent if it is unchanged since it was read.
-func (s *TenantStore) replaceOwner(read, o campaign.Owner) types.TransactWriteItem {
+func (s *TenantStore) replaceOwner(read, o account.Owner) types.TransactWriteItem {
 	row := ownerKey(o.AgentID)
 	row["tenant"], row["since"], row["givenUpAt"] = text(o.Tenant), millis(o.Since), millis(o.GivenUpAt)
 	put := &types.Put{TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}

@@ -11,11 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -60,7 +61,7 @@ func (a *agency) refuses(tenant, agent, says string) {
 	a.t.Helper()
 	before, _ := a.Tenant(a.t.Context(), tenant)
 	err := a.assign(tenant, agent)
-	if _, ok := errors.AsType[*campaign.AgentTakenError](err); !ok || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
+	if _, ok := errors.AsType[*account.AgentTakenError](err); !ok || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
 		a.t.Errorf("error %v, want one that says %q", err, says)
 	}
 	if after, _ := a.Tenant(a.t.Context(), tenant); after != before {
@@ -68,7 +69,7 @@ func (a *agency) refuses(tenant, agent, says string) {
 	}
 }
 
-func (a *agency) wantOwner(want campaign.Owner) {
+func (a *agency) wantOwner(want account.Owner) {
 	a.t.Helper()
 	want.AgentID = a.agent
 	got, err := a.Owner(a.t.Context(), a.agent)
@@ -91,7 +92,7 @@ func TestSaveTenant_AgentTaken(t *testing.T) {
 	a.must(a.assign(owner, a.agent), a.assign(owner, a.agent), a.assign(other, "agent-"+rand.Text()))
 	a.refuses(a.tenant(), a.agent, "belongs to tenant "+owner)
 	a.refuses(other, a.agent, "belongs to tenant "+owner)
-	a.wantOwner(campaign.Owner{Tenant: owner, Since: a.now})
+	a.wantOwner(account.Owner{Tenant: owner, Since: a.now})
 	a.hears(owner)
 }
 
@@ -113,7 +114,7 @@ func TestSaveTenant_ConcurrentTenants(t *testing.T) {
 				winners = append(winners, tenants[i])
 				continue
 			}
-			if _, ok := errors.AsType[*campaign.AgentTakenError](err); !ok {
+			if _, ok := errors.AsType[*account.AgentTakenError](err); !ok {
 				t.Errorf("a loser got %v", err)
 			}
 			if _, err := a.Tenant(t.Context(), tenants[i]); !errors.Is(err, campaign.ErrNotFound) {
@@ -161,20 +162,20 @@ func TestSaveTenant_ReleasedAgent(t *testing.T) {
 	a := newAgency(t)
 	former, next, began := a.tenant(), a.tenant(), a.now
 	a.must(a.assign(former, a.agent), a.assign(former, "agent-"+rand.Text()))
-	a.wantOwner(campaign.Owner{Tenant: former, Since: began, GivenUpAt: began})
+	a.wantOwner(account.Owner{Tenant: former, Since: began, GivenUpAt: began})
 	a.hears(former)
-	a.now = began.Add(campaign.AgentRest - time.Millisecond)
-	a.refuses(next, a.agent, began.Add(campaign.AgentRest).Format(time.RFC3339))
+	a.now = began.Add(account.AgentRest - time.Millisecond)
+	a.refuses(next, a.agent, began.Add(account.AgentRest).Format(time.RFC3339))
 
 	a.must(a.assign(former, a.agent)) // it can be reassigned to its former tenant at any time
-	a.wantOwner(campaign.Owner{Tenant: former, Since: began})
-	a.now = a.now.Add(10 * campaign.AgentRest)
+	a.wantOwner(account.Owner{Tenant: former, Since: began})
+	a.now = a.now.Add(10 * account.AgentRest)
 	a.refuses(next, a.agent, "belongs to tenant "+former)
 
 	a.must(a.assign(former, "agent-"+rand.Text()))
-	a.now = a.now.Add(campaign.AgentRest)
+	a.now = a.now.Add(account.AgentRest)
 	a.must(a.assign(next, a.agent))
-	a.wantOwner(campaign.Owner{Tenant: next, Since: a.now})
+	a.wantOwner(account.Owner{Tenant: next, Since: a.now})
 	a.hears(next)
 	a.refuses(former, a.agent, "belongs to tenant "+next)
 }
@@ -199,15 +200,15 @@ func TestSaveTenant_AgentWithOpenBatches(t *testing.T) {
 		a.now = a.now.Add(time.Millisecond)
 		a.batch(former, campaign.BatchSent, "another")
 	}
-	a.now = a.now.Add(3 * campaign.AgentRest)
+	a.now = a.now.Add(3 * account.AgentRest)
 	a.refuses(next, a.agent, "1 open batches with it")
 	if _, err := a.CompleteBatch(t.Context(), open.BatchRef, a.now); err != nil {
 		t.Fatal(err)
 	}
 	closed := a.now
-	a.now = closed.Add(campaign.AgentRest - time.Millisecond)
-	a.refuses(next, a.agent, closed.Add(campaign.AgentRest).Format(time.RFC3339))
-	a.now = closed.Add(campaign.AgentRest)
+	a.now = closed.Add(account.AgentRest - time.Millisecond)
+	a.refuses(next, a.agent, closed.Add(account.AgentRest).Format(time.RFC3339))
+	a.now = closed.Add(account.AgentRest)
 	a.must(a.assign(next, a.agent))
 	a.hears(next)
 }

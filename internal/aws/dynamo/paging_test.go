@@ -18,7 +18,11 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/privacy/keptanswer"
+	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/sweep/overdue"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -93,8 +97,8 @@ func TestPages_Tenant(t *testing.T) {
 		must(t, s.SaveAgent(ctx, campaign.Agent{ID: "a" + one(i)}))
 		must(t, s.SaveTenant(ctx, campaign.Tenant{ID: "t" + one(i), AgentID: "a" + one(i)}, nil))
 		must(t, s.Pause(ctx, "tenant#t"+one(i)))
-		must(t, s.SaveEndpoint(ctx, campaign.Endpoint{ID: one(i), Tenant: tenant, URL: "https://e.example", Secret: "s"}))
-		must(t, adminAuth(s).CreateCredential(ctx, campaign.Credential{ClientID: clients + one(i), Tenant: tenant, Name: "n", SecretHash: []byte("h")}))
+		must(t, s.SaveEndpoint(ctx, delivery.Endpoint{ID: one(i), Tenant: tenant, URL: "https://e.example", Secret: "s"}))
+		must(t, adminAuth(s).CreateCredential(ctx, account.Credential{ClientID: clients + one(i), Tenant: tenant, Name: "n", SecretHash: []byte("h")}))
 		_, err := s.PutTemplate(ctx, campaign.Template{ID: one(i), Tenant: tenant, Name: "n", Content: content.Content{Text: "t"}})
 		must(t, err)
 		must(t, s.AddPosts(ctx, tenant, later.Add(time.Duration(i)*time.Hour), map[string]poststats.Count{"e": {Taken: 1}}))
@@ -108,9 +112,9 @@ func TestPages_Tenant(t *testing.T) {
 	pauses, err := s.Pauses(ctx)
 	whole(t, "pauses", slices.Collect(maps.Keys(pauses)), err, last2)
 	endpoints, err := s.Endpoints(ctx, tenant)
-	whole(t, "endpoints", endpoints, err, func(e campaign.Endpoint) string { return e.ID })
+	whole(t, "endpoints", endpoints, err, func(e delivery.Endpoint) string { return e.ID })
 	credentials, err := adminAuth(s).Credentials(ctx, tenant)
-	whole(t, "credentials", credentials, err, func(c campaign.Credential) string { return last2(c.ClientID) })
+	whole(t, "credentials", credentials, err, func(c account.Credential) string { return last2(c.ClientID) })
 	templates, err := s.Templates(ctx, tenant)
 	whole(t, "templates", templates, err, func(t campaign.Template) string { return t.ID })
 	posts, err := s.HourlyPosts(ctx, tenant, "e", later)
@@ -138,7 +142,7 @@ func TestPages_Campaign(t *testing.T) {
 	for i := range several {
 		b := first
 		b.Ordinal, b.BatchID, b.Key, b.Accepted = i+1, campaign.BatchID(one(i)), newKey(), 2
-		must(t, s.Accept(ctx, campaign.AcceptCommand{
+		must(t, s.Accept(ctx, acceptance.Command{
 			Batch: b, Campaign: "Natal", Ordinal: i + 1, Packed: []byte{byte(i)}, CreatedAt: later,
 		}, rand.Text()))
 	}
@@ -149,8 +153,8 @@ func TestPages_Campaign(t *testing.T) {
 		whole(t, name, c.Batches, err, func(p campaign.Progress) string { return one(p.Ordinal - 1) })
 	}
 	sets, err := s.PackedSets(ctx, first.ID)
-	whole(t, "numbers", sets, err, func(p campaign.PackedSet) string { return one(p.Ordinal - 1) })
-	var due []campaign.Due
+	whole(t, "numbers", sets, err, func(p acceptance.PackedSet) string { return one(p.Ordinal - 1) })
+	var due []overdue.Item
 	for shard := range dynamo.DueShards {
 		for d, err := range s.Due(ctx, shard, later) {
 			must(t, err)
@@ -174,17 +178,17 @@ func TestPages_FailuresAndDeliveries(t *testing.T) {
 	s, tenant := pagedStore(t)
 	ctx := t.Context()
 	for i := range several {
-		must(t, s.AddDeliveries(ctx, []campaign.WebhookDelivery{{
-			ID: "d" + one(i), Tenant: tenant, EndpointID: "e", Kind: campaign.KindReplied, Blob: "events/a/b", Dead: true, Left: []int{0}, Next: later.Add(time.Duration(i) * time.Minute),
+		must(t, s.AddDeliveries(ctx, []delivery.Delivery{{
+			ID: "d" + one(i), Tenant: tenant, EndpointID: "e", Kind: delivery.KindReplied, Blob: "events/a/b", Dead: true, Left: []int{0}, Next: later.Add(time.Duration(i) * time.Minute),
 		}}))
-		must(t, s.RecordFailure(ctx, campaign.WebhookFailure{
-			Tenant: tenant, EndpointID: "e", WebhookID: "msg_" + one(i), At: later.Add(time.Duration(i) * time.Minute), Kind: campaign.KindReplied,
+		must(t, s.RecordFailure(ctx, delivery.Failure{
+			Tenant: tenant, EndpointID: "e", WebhookID: "msg_" + one(i), At: later.Add(time.Duration(i) * time.Minute), Kind: delivery.KindReplied,
 		}))
 	}
 	dead, err := s.DeadDeliveries(ctx, tenant, "e", time.Time{}, 100)
-	whole(t, "dead", dead, err, func(n campaign.NotifyTask) string { return last2(n.DeliveryID) })
+	whole(t, "dead", dead, err, func(n delivery.NotifyTask) string { return last2(n.DeliveryID) })
 	failures, err := s.Failures(ctx, tenant, "e", 100)
-	whole(t, "failures", failures, err, func(f campaign.WebhookFailure) string { return last2(f.WebhookID) })
+	whole(t, "failures", failures, err, func(f delivery.Failure) string { return last2(f.WebhookID) })
 }
 
 func TestPages_KeptAnswers(t *testing.T) {
@@ -192,9 +196,9 @@ func TestPages_KeptAnswers(t *testing.T) {
 	s, tenant := pagedStore(t)
 	for i := range several {
 		b := newBatch(tenant, campaign.BatchSending, later, later)
-		must(t, s.Accept(t.Context(), campaign.AcceptCommand{
+		must(t, s.Accept(t.Context(), acceptance.Command{
 			Batch: b, Campaign: "c" + one(i), Ordinal: 1, Packed: []byte{0},
-			ClientID: "rcs_1", IdempotencyKey: "k" + one(i), Answer: campaign.Answer{Body: []byte(one(i))}, AnswerUntil: later.Add(time.Hour),
+			ClientID: "rcs_1", IdempotencyKey: "k" + one(i), Answer: acceptance.Answer{Body: []byte(one(i))}, AnswerUntil: later.Add(time.Hour),
 		}, rand.Text()))
 	}
 	var answers []keptanswer.Answer

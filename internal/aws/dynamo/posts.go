@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/poststats"
 )
 
@@ -78,7 +79,7 @@ func (s *DayStore) HourlyPosts(ctx context.Context, tenant, endpointID string, s
 }
 
 // RecordFailure records a failed webhook.
-func (s *FailureStore) RecordFailure(ctx context.Context, f campaign.WebhookFailure) error {
+func (s *FailureStore) RecordFailure(ctx context.Context, f delivery.Failure) error {
 	row := failureKey(f)
 	row["kind"], row["messageId"], row["status"] = text(string(f.Kind)), text(f.MessageID), number(f.Status)
 	row["code"], row["attempt"] = text(f.Code), number(f.Attempt)
@@ -100,7 +101,7 @@ func (s *FailureStore) RecordFailure(ctx context.Context, f campaign.WebhookFail
 	return nil
 }
 
-func failureKey(f campaign.WebhookFailure) Item {
+func failureKey(f delivery.Failure) Item {
 	return Item{"pk": text(failuresPK(f.Tenant, f.EndpointID)), "sk": text(f.At.UTC().Format(failureForm) + "#" + f.WebhookID)}
 }
 
@@ -108,17 +109,17 @@ func failuresPK(tenant, endpointID string) string { return "FAILURES#" + tenant 
 
 // Failure reads the failure of a webhook at an instant. The error wraps
 // campaign.ErrNotFound if it does not exist.
-func (s *FailureStore) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error) {
-	key := failureKey(campaign.WebhookFailure{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
+func (s *FailureStore) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.Failure, error) {
+	key := failureKey(delivery.Failure{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
 	row, err := s.getFrom(ctx, s.Webhooks, key)
 	if err != nil {
-		return campaign.WebhookFailure{}, fmt.Errorf("read a failure of endpoint %s: %w", endpointID, err)
+		return delivery.Failure{}, fmt.Errorf("read a failure of endpoint %s: %w", endpointID, err)
 	}
 	return readFailure(tenant, endpointID, row), nil
 }
 
 // Failures returns up to limit failures of an endpoint, newest first.
-func (s *FailureStore) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error) {
+func (s *FailureStore) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.Failure, error) {
 	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
 		TableName: &s.Webhooks, ScanIndexForward: aws.Bool(false), Limit: aws.Int32(int32(limit)), //nolint:gosec // some hundreds
 		KeyConditionExpression:    aws.String("pk = :pk"),
@@ -127,21 +128,21 @@ func (s *FailureStore) Failures(ctx context.Context, tenant, endpointID string, 
 	if err != nil {
 		return nil, fmt.Errorf("read the failures of endpoint %s: %w", endpointID, err)
 	}
-	var failures []campaign.WebhookFailure
+	var failures []delivery.Failure
 	for _, row := range s.unexpiredRows(out.Items) {
 		failures = append(failures, readFailure(tenant, endpointID, row))
 	}
 	return failures, nil
 }
 
-func readFailure(tenant, endpointID string, row Item) campaign.WebhookFailure {
+func readFailure(tenant, endpointID string, row Item) delivery.Failure {
 	at, id, _ := strings.Cut(getText(row, "sk"), "#")
 	when, _ := time.Parse(time.RFC3339, at) // in the format of failureKey
-	return campaign.WebhookFailure{
-		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: when, Kind: campaign.Kind(getText(row, "kind")),
+	return delivery.Failure{
+		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: when, Kind: delivery.Kind(getText(row, "kind")),
 		MessageID: getText(row, "messageId"), Status: int(getNumber(row, "status")), Code: getText(row, "code"),
 		Attempt: int(getNumber(row, "attempt")), Took: time.Duration(getNumber(row, "took")) * time.Millisecond, Kept: getBool(row, "kept"),
-		Task:  campaign.NotifyTask{DeliveryID: getText(row, "deliveryId"), Tenant: tenant, EndpointID: endpointID},
+		Task:  delivery.NotifyTask{DeliveryID: getText(row, "deliveryId"), Tenant: tenant, EndpointID: endpointID},
 		Entry: getBinary(row, "entry"), Blob: getText(row, "blob"),
 	}
 }

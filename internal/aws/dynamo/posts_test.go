@@ -10,6 +10,8 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/poststats"
 )
 
@@ -37,22 +39,22 @@ func TestAddPosts(t *testing.T) {
 func TestRecordFailure(t *testing.T) {
 	t.Parallel()
 	store, ctx, tenant := adminStore(t), t.Context(), randomID()
-	entry := campaign.WebhookFailure{
-		Tenant: tenant, EndpointID: "e", WebhookID: "msg_a", Kind: campaign.KindRead, MessageID: "m", Status: 500, Code: "status_500",
+	entry := delivery.Failure{
+		Tenant: tenant, EndpointID: "e", WebhookID: "msg_a", Kind: delivery.KindRead, MessageID: "m", Status: 500, Code: "status_500",
 		Attempt: 2, At: adminNow, Took: 1200 * time.Millisecond, Entry: []byte("entry"),
-		Task: campaign.NotifyTask{Tenant: tenant, EndpointID: "e", DeliveryID: "n"},
+		Task: delivery.NotifyTask{Tenant: tenant, EndpointID: "e", DeliveryID: "n"},
 	}
-	reply := campaign.WebhookFailure{
-		Tenant: tenant, EndpointID: "e", WebhookID: "msg_b", Kind: campaign.KindReplied, Code: "timeout", At: adminNow.Add(time.Second),
-		Task: campaign.NotifyTask{Tenant: tenant, EndpointID: "e", DeliveryID: "m"}, Blob: "events/x", Kept: true,
+	reply := delivery.Failure{
+		Tenant: tenant, EndpointID: "e", WebhookID: "msg_b", Kind: delivery.KindReplied, Code: "timeout", At: adminNow.Add(time.Second),
+		Task: delivery.NotifyTask{Tenant: tenant, EndpointID: "e", DeliveryID: "m"}, Blob: "events/x", Kept: true,
 	}
-	for _, f := range []campaign.WebhookFailure{entry, reply} {
+	for _, f := range []delivery.Failure{entry, reply} {
 		if err := store.RecordFailure(ctx, f); err != nil {
 			t.Fatal(err)
 		}
 	}
 	all, err := store.Failures(ctx, tenant, "e", 10)
-	if diff := cmp.Diff([]campaign.WebhookFailure{reply, entry}, all); diff != "" || err != nil {
+	if diff := cmp.Diff([]delivery.Failure{reply, entry}, all); diff != "" || err != nil {
 		t.Errorf("failures %v (-want +got):\n%s", err, diff)
 	}
 	one, err := store.Failure(ctx, tenant, "e", "msg_a", adminNow)
@@ -82,7 +84,7 @@ func TestLastUsed(t *testing.T) {
 	store, ctx, tenant := adminAuth(adminStore(t)), t.Context(), randomID()
 	var ids []string
 	for range 130 { // more rows than one read returns
-		c := campaign.Credential{ClientID: "rcs_" + randomID(), Tenant: tenant, Name: "crm", SecretHash: []byte("hash"), CreatedAt: adminNow, CreatedBy: "a@example.com"}
+		c := account.Credential{ClientID: "rcs_" + randomID(), Tenant: tenant, Name: "crm", SecretHash: []byte("hash"), CreatedAt: adminNow, CreatedBy: "a@example.com"}
 		if err := store.CreateCredential(ctx, c); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +107,7 @@ func TestLastUsed(t *testing.T) {
 func TestSetKinds(t *testing.T) {
 	t.Parallel()
 	store, ctx, tenant := adminStore(t), t.Context(), randomID()
-	e := campaign.Endpoint{ID: "a", Tenant: tenant, URL: "https://a.example", Secret: "whsec_x", Kinds: []string{"message.read"}}
+	e := delivery.Endpoint{ID: "a", Tenant: tenant, URL: "https://a.example", Secret: "whsec_x", Kinds: []string{"message.read"}}
 	if err := store.SaveEndpoint(ctx, e); err != nil {
 		t.Fatal(err)
 	}

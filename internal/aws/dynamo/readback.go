@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
 const (
@@ -201,8 +202,8 @@ func (t *table) readSomeHeads(ctx context.Context, r *headReader, some []*campai
 }
 
 // PackedSets reads the packed sets of all batches of a campaign.
-func (s *AcceptanceStore) PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error) {
-	sets, err := s.packedSets(ctx, campaign.AcceptQuery{Tenant: id.Tenant, CampaignID: id.CampaignID, Consistent: true})
+func (s *AcceptanceStore) PackedSets(ctx context.Context, id campaign.ID) ([]acceptance.PackedSet, error) {
+	sets, err := s.packedSets(ctx, acceptance.Query{Tenant: id.Tenant, CampaignID: id.CampaignID, Consistent: true})
 	if err != nil {
 		return nil, fmt.Errorf("read packed sets of campaign %s: %w", id.CampaignID, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 func replyKey(tenant, id string) Item {
@@ -16,7 +17,7 @@ func replyKey(tenant, id string) Item {
 }
 
 // SaveReply stores a reply to a tenant. The same reply can be stored again.
-func (s *ReplyStore) SaveReply(ctx context.Context, tenant string, r campaign.Reply) error {
+func (s *ReplyStore) SaveReply(ctx context.Context, tenant string, r reaction.Reply) error {
 	row := replyKey(tenant, r.ID)
 	row["phone"], row["text"], row["at"] = text(r.Phone), text(r.Text), millis(r.At)
 	setEnd(row, r.At.Add(campaign.EventLife))
@@ -28,12 +29,12 @@ func (s *ReplyStore) SaveReply(ctx context.Context, tenant string, r campaign.Re
 
 // Replies returns the newest replies to a tenant between two times, up to limit, the newest
 // first. It is eventually consistent.
-func (s *ReplyStore) Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]campaign.Reply, error) {
+func (s *ReplyStore) Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error) {
 	query := &dynamodb.QueryInput{
 		TableName: &s.Campaigns, ScanIndexForward: aws.Bool(false), Limit: aws.Int32(int32(limit)), //nolint:gosec // a few thousand
 		KeyConditionExpression: aws.String("pk = :pk AND sk BETWEEN :from AND :to"),
 		ExpressionAttributeValues: Item{
-			":pk": replyKey(tenant, "")["pk"], ":from": text(campaign.ReplyFrom(from)), ":to": text(campaign.ReplyFrom(to)),
+			":pk": replyKey(tenant, "")["pk"], ":from": text(reaction.ReplyFrom(from)), ":to": text(reaction.ReplyFrom(to)),
 		},
 	}
 	return s.replies(ctx, tenant, query, limit)
@@ -41,7 +42,7 @@ func (s *ReplyStore) Replies(ctx context.Context, tenant string, from, to time.T
 
 // RepliesOf returns the replies of a phone number to a tenant, the newest first. It reads all
 // replies to the tenant, consistently.
-func (s *ReplyStore) RepliesOf(ctx context.Context, tenant, phone string) ([]campaign.Reply, error) {
+func (s *ReplyStore) RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error) {
 	return s.replies(ctx, tenant, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, ScanIndexForward: aws.Bool(false), ConsistentRead: aws.Bool(true),
 		KeyConditionExpression: aws.String("pk = :pk"), FilterExpression: aws.String("phone = :phone"),
@@ -50,7 +51,7 @@ func (s *ReplyStore) RepliesOf(ctx context.Context, tenant, phone string) ([]cam
 }
 
 // replies returns the unexpired replies of a query, each event once. A limit of 0 is none.
-func (s *ReplyStore) replies(ctx context.Context, tenant string, query *dynamodb.QueryInput, limit int) (found []campaign.Reply, err error) {
+func (s *ReplyStore) replies(ctx context.Context, tenant string, query *dynamodb.QueryInput, limit int) (found []reaction.Reply, err error) {
 	known := map[string]bool{}
 	for pages := dynamodb.NewQueryPaginator(s.Client, query); pages.HasMorePages() && (limit == 0 || len(found) < limit); {
 		page, err := pages.NextPage(ctx)
@@ -58,7 +59,7 @@ func (s *ReplyStore) replies(ctx context.Context, tenant string, query *dynamodb
 			return nil, fmt.Errorf("read the replies to tenant %s: %w", tenant, err)
 		}
 		for _, row := range s.unexpiredRows(page.Items) {
-			r := campaign.Reply{ID: getText(row, "sk"), Phone: getText(row, "phone"), Text: getText(row, "text"), At: getMillis(row, "at")}
+			r := reaction.Reply{ID: getText(row, "sk"), Phone: getText(row, "phone"), Text: getText(row, "text"), At: getMillis(row, "at")}
 			if !known[r.Event()] {
 				found = append(found, r)
 			}

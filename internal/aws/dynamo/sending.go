@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/pace"
 )
 
 // Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it does not
@@ -39,13 +40,13 @@ func (s *TemplateStore) TemplateVersion(ctx context.Context, id string, version 
 	return readTemplate(id, row)
 }
 
-// Channel reads a tenant's channel for an agent. Without an existing agent, it is paused.
-func (s *LaneStore) Channel(ctx context.Context, tenantID, agentID string) (campaign.Channel, error) {
+// Route reads a tenant's route for an agent. Without an existing agent, it is paused.
+func (s *LaneStore) Route(ctx context.Context, tenantID, agentID string) (pace.Route, error) {
 	rows, err := s.campaignRows(ctx, channelKeys(tenantID, agentID))
 	if err != nil {
-		return campaign.Channel{}, fmt.Errorf("read agent %s of tenant %s: %w", agentID, tenantID, err)
+		return pace.Route{}, fmt.Errorf("read agent %s of tenant %s: %w", agentID, tenantID, err)
 	}
-	return readChannel(agentID, rows), nil
+	return readRoute(agentID, rows), nil
 }
 
 func channelKeys(tenantID, agentID string) map[string]Item {
@@ -56,39 +57,39 @@ func channelKeys(tenantID, agentID string) map[string]Item {
 	return keys
 }
 
-// readChannel reads the rows of channelKeys.
-func readChannel(agentID string, rows map[string]Item) campaign.Channel {
-	channel := campaign.Channel{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["pace"])}
+// readRoute reads the rows of channelKeys.
+func readRoute(agentID string, rows map[string]Item) pace.Route {
+	route := pace.Route{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["pace"])}
 	for _, subject := range []string{"agent", "tenant", "all"} {
 		if rows[subject] != nil {
-			channel.Pause = subject
+			route.Pause = subject
 		}
 	}
-	if channel.Pause == "" && rows["row"] == nil {
-		channel.Pause = "no_agent"
+	if route.Pause == "" && rows["row"] == nil {
+		route.Pause = "no_agent"
 	}
-	return channel
+	return route
 }
 
 // RateLimit reads an agent's rate limit consistently.
-func (s *LaneStore) RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error) {
+func (s *LaneStore) RateLimit(ctx context.Context, agentID string) (pace.RateLimit, error) {
 	row, err := s.get(ctx, rateLimitKey(agentID))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return campaign.RateLimit{}, fmt.Errorf("read rate limit of agent %s: %w", agentID, err)
+		return pace.RateLimit{}, fmt.Errorf("read rate limit of agent %s: %w", agentID, err)
 	}
 	return readRateLimit(row), nil
 }
 
 // SwapRateLimit replaces an agent's rate limit if it is unchanged since it was read, and
 // reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *LaneStore) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error) {
+func (s *LaneStore) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit pace.RateLimit) (bool, error) {
 	condition := "everyMicros = :every AND nextAt = :next AND attribute_not_exists(lanes)"
 	values := Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
 	if old.Lanes != "" {
 		condition = "everyMicros = :every AND nextAt = :next AND lanes = :lanes"
 		values[":lanes"] = bytesOf([]byte(old.Lanes))
 	}
-	if old == (campaign.RateLimit{}) {
+	if old == (pace.RateLimit{}) {
 		condition += " OR attribute_not_exists(pk)"
 	}
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
@@ -98,7 +99,7 @@ func (s *LaneStore) SwapRateLimit(ctx context.Context, agentID string, old, rate
 	return conditionHeld(err, "write rate limit of agent "+agentID)
 }
 
-func rateLimitRow(agentID string, p campaign.RateLimit) Item {
+func rateLimitRow(agentID string, p pace.RateLimit) Item {
 	row := rateLimitKey(agentID)
 	row["everyMicros"] = number(p.Every.Microseconds())
 	row["nextAt"] = millis(p.Next)
@@ -109,11 +110,11 @@ func rateLimitRow(agentID string, p campaign.RateLimit) Item {
 	return row
 }
 
-func readRateLimit(row Item) campaign.RateLimit {
-	return campaign.RateLimit{
+func readRateLimit(row Item) pace.RateLimit {
+	return pace.RateLimit{
 		Every:    time.Duration(getNumber(row, "everyMicros")) * time.Microsecond,
 		Next:     getMillis(row, "nextAt"),
 		SlowedAt: getMillis(row, "slowedAt"),
-		Lanes:    campaign.Lanes(getBinary(row, "lanes")),
+		Lanes:    pace.Lanes(getBinary(row, "lanes")),
 	}
 }

@@ -9,29 +9,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/pace"
 )
 
 func TestSwapRateLimit(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	agent := "agent-" + rand.Text()
-	first := campaign.RateLimit{Every: 10 * time.Millisecond, Next: later, SlowedAt: later.Add(-time.Second)}
-	second := campaign.RateLimit{Every: 20 * time.Millisecond, Next: later}
+	first := pace.RateLimit{Every: 10 * time.Millisecond, Next: later, SlowedAt: later.Add(-time.Second)}
+	second := pace.RateLimit{Every: 20 * time.Millisecond, Next: later}
 	shared, sharedByMore := second, second
 	shared.Lanes, sharedByMore.Lanes = "\x01\x00\xff", "\x01\x02"
 	swaps := []struct {
-		old, rateLimit campaign.RateLimit
+		old, rateLimit pace.RateLimit
 		want           bool
 	}{
 		{first, second, false}, // there is none yet
-		{campaign.RateLimit{}, first, true},
-		{campaign.RateLimit{}, second, false},
-		{second, campaign.RateLimit{}, false},
+		{pace.RateLimit{}, first, true},
+		{pace.RateLimit{}, second, false},
+		{second, pace.RateLimit{}, false},
 		{first, second, true},
-		{second, campaign.RateLimit{}, true},
-		{campaign.RateLimit{}, first, true},
+		{second, pace.RateLimit{}, true},
+		{pace.RateLimit{}, first, true},
 		{first, shared, true},
 		{second, first, false},       // it has lanes
 		{sharedByMore, first, false}, // and others
@@ -40,7 +41,7 @@ func TestSwapRateLimit(t *testing.T) {
 		{sharedByMore, second, true},
 		{sharedByMore, shared, false},
 	}
-	now := campaign.RateLimit{}
+	now := pace.RateLimit{}
 	for i, swap := range swaps {
 		got, err := store.SwapRateLimit(t.Context(), agent, swap.old, swap.rateLimit)
 		if err != nil {
@@ -66,11 +67,11 @@ func TestSwapRateLimit_Concurrent(t *testing.T) {
 	store := newStore(t)
 	const functions, rate = 100, 50
 	agent, now := "agent-"+rand.Text(), time.Now().Truncate(time.Millisecond)
-	grants := make([]campaign.Grant, functions)
+	grants := make([]pace.Grant, functions)
 	var running sync.WaitGroup
 	for i := range functions {
 		running.Go(func() {
-			claim := campaign.Claim{ID: campaign.ID{Tenant: "t", CampaignID: strconv.Itoa(i % 3)}, Messages: 10}
+			claim := pace.Claim{ID: campaign.ID{Tenant: "t", CampaignID: strconv.Itoa(i % 3)}, Messages: 10}
 			swapped := false
 			for try := 0; !swapped; try++ {
 				if err := retry.Wait(t.Context(), try); err != nil {
@@ -82,7 +83,7 @@ func TestSwapRateLimit_Concurrent(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				var rateLimit campaign.RateLimit
+				var rateLimit pace.RateLimit
 				grants[i], rateLimit = old.Claim(now, claim, rate)
 				if swapped, err = store.SwapRateLimit(t.Context(), agent, old, rateLimit); err != nil {
 					t.Error(err)
@@ -92,7 +93,7 @@ func TestSwapRateLimit_Concurrent(t *testing.T) {
 		})
 	}
 	running.Wait()
-	turns, tickets := map[time.Time]bool{}, map[campaign.Ticket]bool{}
+	turns, tickets := map[time.Time]bool{}, map[pace.Ticket]bool{}
 	for _, grant := range grants {
 		if grant.Wait > 0 {
 			tickets[grant.Ticket] = true
@@ -115,8 +116,8 @@ func TestChannel(t *testing.T) {
 	ctx := t.Context()
 	tenant := campaign.Tenant{ID: "tenant-" + rand.Text(), Name: "A", AgentID: "agent-" + rand.Text()}
 	agent := campaign.Agent{ID: tenant.AgentID, KeyParameter: "/key", WebhookToken: "token", Rate: 7}
-	rateLimit := campaign.RateLimit{Every: time.Second, Next: later}
-	want := campaign.Channel{Agent: campaign.Agent{ID: agent.ID}, Pause: "no_agent"}
+	rateLimit := pace.RateLimit{Every: time.Second, Next: later}
+	want := pace.Route{Agent: campaign.Agent{ID: agent.ID}, Pause: "no_agent"}
 	steps := []struct {
 		name string
 		do   func() error
@@ -125,7 +126,7 @@ func TestChannel(t *testing.T) {
 		{"unknown agent", func() error { return nil }, func() {}},
 		{"ready", func() error { return store.SaveAgent(ctx, agent) }, func() { want.Agent, want.Pause = agent, "" }},
 		{"slow", func() error {
-			_, err := store.SwapRateLimit(ctx, agent.ID, campaign.RateLimit{}, rateLimit)
+			_, err := store.SwapRateLimit(ctx, agent.ID, pace.RateLimit{}, rateLimit)
 			return err
 		}, func() { want.RateLimit = rateLimit }},
 		{"agent paused", func() error { return store.Pause(ctx, "agent#"+agent.ID) }, func() { want.Pause = "agent" }},
@@ -138,7 +139,7 @@ func TestChannel(t *testing.T) {
 			t.Fatal(err)
 		}
 		step.then()
-		got, err := store.Channel(ctx, tenant.ID, agent.ID)
+		got, err := store.Route(ctx, tenant.ID, agent.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

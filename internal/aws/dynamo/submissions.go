@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/settings/account"
 )
 
 const submissionPrefix = "SUBMISSION#"
@@ -82,7 +83,7 @@ func (s *SubmissionStore) SaveSubmission(ctx context.Context, sub submission.Sub
 }
 
 // SaveDecision is SaveSubmission with an entry of the audit log: both are written, or nothing.
-func (s *SubmissionStore) SaveDecision(ctx context.Context, sub submission.Submission, e campaign.AuditEntry) (submission.Submission, error) {
+func (s *SubmissionStore) SaveDecision(ctx context.Context, sub submission.Submission, e account.AuditEntry) (submission.Submission, error) {
 	sub, put, err := s.submissionPut(sub)
 	if err != nil {
 		return sub, err

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
 )
 
 type attribute = types.AttributeValue

@@ -10,8 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // TemplatePage returns up to limit of a tenant's templates, ordered by ID, as Templates
@@ -39,7 +40,7 @@ func (s *TemplateStore) TemplatePage(ctx context.Context, tenant, after string, 
 // exists, it returns its version 1 and writes nothing. If the tenant has as many as
 // most templates, full is true and nothing is written. It counts the rows on each call, because templates
 // of the dashboard are created without the guard row.
-func (s *TemplateStore) CreateTemplate(ctx context.Context, t campaign.Template, most int, e campaign.AuditEntry) (first campaign.Template, full bool, err error) {
+func (s *TemplateStore) CreateTemplate(ctx context.Context, t campaign.Template, most int, e account.AuditEntry) (first campaign.Template, full bool, err error) {
 	t.Version, t.CreatedAt = 1, s.Now().UTC().Truncate(time.Millisecond)
 	for try := range maxAdditions {
 		if err := retry.Wait(ctx, try); err != nil {
@@ -78,7 +79,7 @@ func (s *TemplateStore) createTemplate(ctx context.Context, t campaign.Template,
 
 // AddTemplateVersion writes a version and an audit log entry if the version before is the
 // current one, and returns the version. Otherwise the error wraps campaign.ErrLostRace.
-func (s *TemplateStore) AddTemplateVersion(ctx context.Context, t campaign.Template, e campaign.AuditEntry) (campaign.Template, error) {
+func (s *TemplateStore) AddTemplateVersion(ctx context.Context, t campaign.Template, e account.AuditEntry) (campaign.Template, error) {
 	t.CreatedAt = s.Now().UTC().Truncate(time.Millisecond)
 	var err error
 	for try := range maxAdditions {

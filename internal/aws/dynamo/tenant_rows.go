@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 func tenantRow(t campaign.Tenant) Item {
@@ -32,7 +33,7 @@ func readAgent(id string, row Item) campaign.Agent {
 	}
 }
 
-func credentialRow(c campaign.Credential) Item {
+func credentialRow(c account.Credential) Item {
 	row := credentialKey(c.ClientID)
 	row["tenant"] = text(c.Tenant)
 	row["name"] = text(c.Name)
@@ -55,8 +56,8 @@ func credentialRow(c campaign.Credential) Item {
 	return row
 }
 
-func readCredential(clientID string, row Item) campaign.Credential {
-	return campaign.Credential{
+func readCredential(clientID string, row Item) account.Credential {
+	return account.Credential{
 		ClientID:           clientID,
 		Tenant:             getText(row, "tenant"),
 		Name:               getText(row, "name"),

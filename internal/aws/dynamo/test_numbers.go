@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 func testNumbersKey(tenant string) Item {
@@ -17,7 +18,7 @@ func testNumbersKey(tenant string) Item {
 }
 
 // TestNumbers returns the saved numbers for tests of a tenant.
-func (s *SettingStore) TestNumbers(ctx context.Context, tenant string) (n campaign.TestNumbers, err error) {
+func (s *SettingStore) TestNumbers(ctx context.Context, tenant string) (n account.TestNumbers, err error) {
 	row, err := s.get(ctx, testNumbersKey(tenant))
 	if errors.Is(err, campaign.ErrNotFound) {
 		return n, nil
@@ -34,7 +35,7 @@ func (s *SettingStore) TestNumbers(ctx context.Context, tenant string) (n campai
 
 // SaveTestNumbers writes the revision after that of n. The error wraps campaign.ErrLostRace if
 // that is not the stored one.
-func (s *SettingStore) SaveTestNumbers(ctx context.Context, tenant string, n campaign.TestNumbers) error {
+func (s *SettingStore) SaveTestNumbers(ctx context.Context, tenant string, n account.TestNumbers) error {
 	data, err := json.Marshal(n.All)
 	if err != nil {
 		return fmt.Errorf("encode the test numbers of tenant %s: %w", tenant, err)

@@ -13,7 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"golang.org/x/sync/errgroup"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/sweep/overdue"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // The Webhooks table contains:
@@ -30,7 +31,7 @@ const DeliveryShards = 16
 
 // deliveryDue returns the DueIndex partition key of a delivery: a shard, or a key of its
 // endpoint.
-func deliveryDue(n campaign.WebhookDelivery) string {
+func deliveryDue(n delivery.Delivery) string {
 	shard := int(hashOf(n.ID) % DeliveryShards)
 	switch {
 	case n.Dead:
@@ -49,18 +50,18 @@ func shardOf(prefix, tenant, endpointID string, shard int) string {
 // DueDeliveries yields the due deliveries of one of DeliveryShards, the longest overdue
 // first. The index is eventually consistent, so items may have changed. The sequence ends
 // at the first error.
-func (s *DeliveryStore) DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
+func (s *DeliveryStore) DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[overdue.Item, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, s.deliveriesQuery(strconv.Itoa(shard), "#due = :due AND nextCheck <= :at", now))
-	return func(yield func(campaign.Due, error) bool) {
+	return func(yield func(overdue.Item, error) bool) {
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(campaign.Due{}, fmt.Errorf("read due deliveries of shard %d: %w", shard, err))
+				yield(overdue.Item{}, fmt.Errorf("read due deliveries of shard %d: %w", shard, err))
 				return
 			}
 			for _, row := range page.Items {
 				task, ok := readDeliveryKey(row)
-				if ok && !yield(campaign.Due{Delivery: &task, Check: getMillis(row, "nextCheck")}, nil) {
+				if ok && !yield(overdue.Item{Delivery: &task, Check: getMillis(row, "nextCheck")}, nil) {
 					return
 				}
 			}
@@ -78,7 +79,7 @@ func (s *DeliveryStore) deliveriesQuery(due, condition string, at time.Time) *dy
 
 // deliveriesUnder returns up to limit deliveries of an endpoint whose index key has the
 // prefix and whose next check is at or after since, ordered by next check.
-func (s *DeliveryStore) deliveriesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
+func (s *DeliveryStore) deliveriesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]delivery.NotifyTask, error) {
 	var found [DeliveryShards][]Item
 	group, ctx := errgroup.WithContext(ctx)
 	for shard := range found {
@@ -99,9 +100,9 @@ func (s *DeliveryStore) deliveriesUnder(ctx context.Context, prefix, tenant, end
 }
 
 // firstTasks returns the tasks with the earliest next checks.
-func firstTasks(rows []Item, limit int) []campaign.NotifyTask {
+func firstTasks(rows []Item, limit int) []delivery.NotifyTask {
 	slices.SortStableFunc(rows, func(a, b Item) int { return cmp.Compare(getNumber(a, "nextCheck"), getNumber(b, "nextCheck")) })
-	tasks := make([]campaign.NotifyTask, 0, min(limit, len(rows)))
+	tasks := make([]delivery.NotifyTask, 0, min(limit, len(rows)))
 	for _, row := range rows[:min(limit, len(rows))] {
 		if task, ok := readDeliveryKey(row); ok {
 			tasks = append(tasks, task)

@@ -11,11 +11,12 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // identified returns a delivery with entries, or of a webhook event if it has a blob.
-func identified(tenant string, n campaign.WebhookDelivery) campaign.WebhookDelivery {
+func identified(tenant string, n delivery.Delivery) delivery.Delivery {
 	n.Tenant, n.EndpointID = tenant, "e"
 	if n.Blob == "" {
 		n.Entries = []byte(rand.Text())
@@ -23,9 +24,9 @@ func identified(tenant string, n campaign.WebhookDelivery) campaign.WebhookDeliv
 	return n.Identified()
 }
 
-func dueByID(t *testing.T, store *dynamotest.Store, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
+func dueByID(t *testing.T, store *dynamotest.Store, tenant string, at time.Time) map[delivery.NotifyTask]time.Time {
 	t.Helper()
-	due := map[campaign.NotifyTask]time.Time{}
+	due := map[delivery.NotifyTask]time.Time{}
 	for shard := range dynamo.DeliveryShards {
 		for d, err := range store.DueDeliveries(t.Context(), shard, at) {
 			must(t, err)
@@ -39,8 +40,8 @@ func dueByID(t *testing.T, store *dynamotest.Store, tenant string, at time.Time)
 
 func TestDelivery_Life(t *testing.T) {
 	t.Parallel()
-	for name, n := range map[string]campaign.WebhookDelivery{
-		"of entries": {}, "of an event": {Kind: campaign.KindReplied, Blob: "events/agent/" + rand.Text()},
+	for name, n := range map[string]delivery.Delivery{
+		"of entries": {}, "of an event": {Kind: delivery.KindReplied, Blob: "events/agent/" + rand.Text()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,13 +50,13 @@ func TestDelivery_Life(t *testing.T) {
 			n.Next = later
 			unwritten := n
 			unwritten.Unsaved = true
-			save := func(read, next campaign.WebhookDelivery, want bool) {
+			save := func(read, next delivery.Delivery, want bool) {
 				t.Helper()
 				if saved, err := store.SaveDelivery(t.Context(), read, next); saved != want || err != nil {
 					t.Errorf("saved %v, error %v; want %v", saved, err, want)
 				}
 			}
-			is := func(want campaign.WebhookDelivery, due time.Time) {
+			is := func(want delivery.Delivery, due time.Time) {
 				t.Helper()
 				got, err := store.Delivery(t.Context(), n.Task())
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -70,7 +71,7 @@ func TestDelivery_Life(t *testing.T) {
 			other := unwritten
 			other.Attempt = 3
 			save(unwritten, other, false) // the existing row is kept
-			must(t, store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{other}))
+			must(t, store.AddDeliveries(t.Context(), []delivery.Delivery{other}))
 			is(n, later)
 			if early := dueByID(t, store, tenant, later.Add(-time.Millisecond)); len(early) > 0 {
 				t.Errorf("due before its time: %v", early)
@@ -79,11 +80,11 @@ func TestDelivery_Life(t *testing.T) {
 			tried.Attempt, tried.Left, tried.Next, tried.ExpiresAt = 1, []int{0, 5}, later.Add(time.Hour), later.Add(2000*time.Hour)
 			save(n, tried, true)
 			save(n, tried, false)
-			moved, err := store.MoveDelivery(t.Context(), n.Task(), later, later.Add(2*time.Hour))
+			moved, err := store.PostponeDelivery(t.Context(), n.Task(), later, later.Add(2*time.Hour))
 			if moved || err != nil {
 				t.Errorf("moved from a time that it has not: %v, error %v", moved, err)
 			}
-			moved, err = store.MoveDelivery(t.Context(), n.Task(), tried.Next, later.Add(2*time.Hour))
+			moved, err = store.PostponeDelivery(t.Context(), n.Task(), tried.Next, later.Add(2*time.Hour))
 			tried.Next = later.Add(2 * time.Hour)
 			if !moved || err != nil {
 				t.Errorf("moved %v, error %v", moved, err)
@@ -98,7 +99,7 @@ func TestDelivery_Life(t *testing.T) {
 				t.Errorf("error %v, want not found", err)
 			}
 			save(dead, n, false)
-			if moved, err = store.MoveDelivery(t.Context(), n.Task(), tried.Next, later); moved || err != nil {
+			if moved, err = store.PostponeDelivery(t.Context(), n.Task(), tried.Next, later); moved || err != nil {
 				t.Errorf("moved what is not there: %v, error %v", moved, err)
 			}
 		})
@@ -109,16 +110,16 @@ func TestDelivery_Life(t *testing.T) {
 func TestDeliveriesOfAnEndpoint(t *testing.T) {
 	t.Parallel()
 	store, tenant, ctx := newStore(t), "tenant#"+rand.Text(), t.Context()
-	var want []campaign.NotifyTask
+	var want []delivery.NotifyTask
 	for i := range 40 {
-		n := identified(tenant, campaign.WebhookDelivery{})
+		n := identified(tenant, delivery.Delivery{})
 		n.Next, n.Parked, n.Dead = later.Add(time.Duration(i)*time.Minute), true, i >= 20
-		must(t, store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}))
+		must(t, store.AddDeliveries(ctx, []delivery.Delivery{n}))
 		want = append(want, n.Task())
 	}
 	for _, other := range []string{"e#1", "f"} {
-		n := campaign.WebhookDelivery{Tenant: tenant, EndpointID: other, Entries: []byte(other), Parked: true, Next: later}.Identified()
-		must(t, store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}))
+		n := delivery.Delivery{Tenant: tenant, EndpointID: other, Entries: []byte(other), Parked: true, Next: later}.Identified()
+		must(t, store.AddDeliveries(ctx, []delivery.Delivery{n}))
 	}
 	parked, err := store.ParkedDeliveries(ctx, tenant, "e", 7)
 	if diff := cmp.Diff(want[:7], parked); diff != "" || err != nil {
@@ -143,9 +144,9 @@ func TestDueDeliveries_Shards(t *testing.T) {
 	store, tenant := newStore(t), "tenant#"+rand.Text()
 	const many = 200
 	for range many {
-		n := identified(tenant, campaign.WebhookDelivery{})
+		n := identified(tenant, delivery.Delivery{})
 		n.Next = later
-		must(t, store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{n}))
+		must(t, store.AddDeliveries(t.Context(), []delivery.Delivery{n}))
 	}
 	shards := map[int]int{}
 	for shard := range dynamo.DeliveryShards {

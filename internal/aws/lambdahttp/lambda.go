@@ -18,9 +18,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/jsonscan"
-	"campaign-dispatch/internal/base/metrics"
 )
 
 // shutdownMargin is the time between the handler's deadline and Lambda's, so that a late

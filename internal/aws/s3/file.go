@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -71,12 +72,11 @@ func (s *Store) SignedURL(ctx context.Context, key string, life time.Duration) (
 	return signed.URL, nil
 }
 
-// File is an object that is read in ranges. Its content does not change: after a change, reads
+// rangedFile is an object that is read in ranges. Its content does not change: after a change, reads
 // fail with an error that wraps campaign.ErrNotFound.
-type File struct {
-	Size int64
-	Tag  string // ETag
-
+type rangedFile struct {
+	size   int64
+	tag    string // ETag
 	store  *Store
 	ctx    context.Context //nolint:containedctx // io.ReaderAt has no context
 	key    string
@@ -89,20 +89,20 @@ type block struct {
 	body []byte
 }
 
-// blockSize is the size in bytes of the ranges of a File.
+// blockSize is the size in bytes of the ranges of a file.
 const blockSize = 4 << 20
 
-// OpenFile opens an object that has the tag. The error wraps campaign.ErrNotFound if there is
-// none.
-func (s *Store) OpenFile(ctx context.Context, key, tag string) (*File, error) {
+// OpenFile opens an object that has the tag, and returns its size in bytes. The error wraps
+// campaign.ErrNotFound if there is none.
+func (s *Store) OpenFile(ctx context.Context, key, tag string) (file port.File, size int64, err error) {
 	is, size, err := s.Stat(ctx, key)
 	if err == nil && is != tag {
 		err = campaign.ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open file: %w", err)
+		return nil, 0, fmt.Errorf("open file: %w", err)
 	}
-	return &File{Size: size, Tag: tag, store: s, ctx: ctx, key: key}, nil
+	return &rangedFile{size: size, tag: tag, store: s, ctx: ctx, key: key}, size, nil
 }
 
 // Stat returns the ETag and the size of an object. The error wraps campaign.ErrNotFound if
@@ -119,9 +119,9 @@ func (s *Store) Stat(ctx context.Context, key string) (tag string, size int64, e
 }
 
 // ReadAt reads from the object. Calls must not be concurrent.
-func (f *File) ReadAt(p []byte, offset int64) (n int, err error) {
+func (f *rangedFile) ReadAt(p []byte, offset int64) (n int, err error) {
 	for n < len(p) {
-		if offset >= f.Size {
+		if offset >= f.size {
 			return n, io.EOF
 		}
 		b, err := f.blockAt(offset / blockSize * blockSize)
@@ -134,16 +134,16 @@ func (f *File) ReadAt(p []byte, offset int64) (n int, err error) {
 	return n, nil
 }
 
-func (f *File) blockAt(from int64) (block, error) {
+func (f *rangedFile) blockAt(from int64) (block, error) {
 	for i, b := range f.blocks {
 		if b.body != nil && b.from == from {
 			f.blocks[0], f.blocks[i] = b, f.blocks[0]
 			return b, nil
 		}
 	}
-	to := min(from+blockSize, f.Size)
+	to := min(from+blockSize, f.size)
 	out, err := f.store.Client.GetObject(f.ctx, &s3.GetObjectInput{
-		Bucket: &f.store.Bucket, Key: &f.key, Range: aws.String(fmt.Sprintf("bytes=%d-%d", from, to-1)), IfMatch: &f.Tag,
+		Bucket: &f.store.Bucket, Key: &f.key, Range: aws.String(fmt.Sprintf("bytes=%d-%d", from, to-1)), IfMatch: &f.tag,
 	})
 	if hasCode(err, "NoSuchKey", "PreconditionFailed") {
 		err = campaign.ErrNotFound
@@ -162,4 +162,4 @@ func (f *File) blockAt(from int64) (block, error) {
 }
 
 // BytesRead returns the number of bytes read so far.
-func (f *File) BytesRead() int64 { return f.read }
+func (f *rangedFile) BytesRead() int64 { return f.read }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/sqs"
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 type task struct {
@@ -74,13 +74,13 @@ func TestBatchHandler(t *testing.T) {
 func TestCountingBatchHandler(t *testing.T) {
 	t.Parallel()
 	var got []int
-	handle := func(_ context.Context, tasks []campaign.EventTask) []error {
+	handle := func(_ context.Context, tasks []reaction.EventTask) []error {
 		for _, task := range tasks {
 			got = append(got, task.Receives)
 		}
 		return nil
 	}
-	handler := sqs.CountingBatchHandler(handle, (*campaign.EventTask).Received)
+	handler := sqs.CountingBatchHandler(handle, (*reaction.EventTask).Received)
 	event := events.SQSEvent{Records: []events.SQSMessage{
 		{MessageId: "1", Body: `{}`, Attributes: map[string]string{"ApproximateReceiveCount": "3"}}, {MessageId: "2", Body: `{}`},
 	}}

@@ -4,6 +4,7 @@ package port
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -33,6 +34,13 @@ type Blobs interface {
 	Delete(ctx context.Context, key string) error
 }
 
+// File is a file that is read in ranges.
+type File interface {
+	io.ReaderAt
+	// BytesRead returns the number of bytes read so far.
+	BytesRead() int64
+}
+
 // OptOuts reads which phone numbers of a tenant opted out.
 type OptOuts interface {
 	// Of returns a function that reports whether an E.164 number opted out of the tenant's
@@ -48,9 +56,4 @@ type Releases interface {
 // Recorder records outcomes of a batch. Recording an outcome twice has no effect.
 type Recorder interface {
 	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
-}
-
-// Credentials reads the credentials of a tenant.
-type Credentials interface {
-	Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error)
 }

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Log reads audit logs.
 type Log interface {
 	// AuditLog returns up to limit entries, newest first, from the cursor older. The
 	// next cursor is "" at the end of the log.
-	AuditLog(ctx context.Context, tenant, older string, limit int) ([]campaign.AuditEntry, string, error)
+	AuditLog(ctx context.Context, tenant, older string, limit int) ([]account.AuditEntry, string, error)
 }
 
 // Pages are the pages of the audit log.
@@ -45,7 +45,7 @@ const pageLength = 50
 // page is the data of the page: entries, and the cursor of older ones.
 type page struct {
 	filter
-	Entries []campaign.AuditEntry
+	Entries []account.AuditEntry
 	Areas   []string
 	Export  string // path of the matching entries as a file
 	Older   string
@@ -53,9 +53,9 @@ type page struct {
 }
 
 // On returns the subject of an entry in the reader's language.
-func (page) On(p *web.Page, e campaign.AuditEntry) string { return on(p, e) }
+func (page) On(p *web.Page, e account.AuditEntry) string { return on(p, e) }
 
-func on(p *web.Page, e campaign.AuditEntry) string {
+func on(p *web.Page, e account.AuditEntry) string {
 	details := make([]string, len(e.Details))
 	for i, detail := range e.Details {
 		details[i] = p.Detail(detail)
@@ -89,7 +89,7 @@ const (
 
 // find returns up to limit matching entries among the next looked ones, and the cursor of
 // older ones.
-func (s *Pages) find(p *web.Page, f filter, older string, limit, looked int) (found []campaign.AuditEntry, next string, err error) {
+func (s *Pages) find(p *web.Page, f filter, older string, limit, looked int) (found []account.AuditEntry, next string, err error) {
 	if older == "" {
 		older = f.newest()
 	}
@@ -122,7 +122,7 @@ func (s *Pages) find(p *web.Page, f filter, older string, limit, looked int) (fo
 const repeatedWithin = time.Minute
 
 // repeats reports whether an entry of a campaign is about the same change as an older one.
-func repeats(e, older campaign.AuditEntry) bool {
+func repeats(e, older account.AuditEntry) bool {
 	return strings.HasPrefix(e.Action, "campaign.") && e.Action == older.Action && e.Who == older.Who &&
 		e.Subject == older.Subject && e.Link == older.Link && e.At.Sub(older.At) < repeatedWithin
 }

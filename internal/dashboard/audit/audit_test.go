@@ -17,10 +17,10 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/audit"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -42,7 +42,7 @@ func newBench(t *testing.T) bench {
 	return bench{webtest.New(t, audit.Area(), &audit.Pages{Log: store}, clock), store, strings.ToLower(rand.Text())}
 }
 
-func (b bench) write(t *testing.T, e campaign.AuditEntry) {
+func (b bench) write(t *testing.T, e account.AuditEntry) {
 	t.Helper()
 	if err := b.store.Audit(t.Context(), e); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestPage_NewestFirst(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i := range 120 {
-		b.write(t, campaign.AuditEntry{
+		b.write(t, account.AuditEntry{
 			Tenant: b.tenant, At: noon.Add(time.Duration(i) * time.Minute), Who: "ana@acme.example", Action: "note.write",
 			Subject: fmt.Sprintf("note-%03d.", i),
 		})
@@ -94,7 +94,7 @@ func TestRecord_SameInstant(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i := range 5 {
-		b.write(t, campaign.AuditEntry{Tenant: b.tenant, At: noon, Who: "ana@acme.example", Action: "note.write", Subject: fmt.Sprint("n", i)})
+		b.write(t, account.AuditEntry{Tenant: b.tenant, At: noon, Who: "ana@acme.example", Action: "note.write", Subject: fmt.Sprint("n", i)})
 	}
 	got := b.SignIn(b.tenant, web.RoleAdmin).Get(audit.Path)
 	for i := range 5 {
@@ -107,7 +107,7 @@ func TestRecord_SameInstant(t *testing.T) {
 func TestPage_Roles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.write(t, campaign.AuditEntry{Tenant: b.tenant, At: noon, Who: "ana@acme.example", Action: "note.write", Subject: "<b>Black</b> Friday"})
+	b.write(t, account.AuditEntry{Tenant: b.tenant, At: noon, Who: "ana@acme.example", Action: "note.write", Subject: "<b>Black</b> Friday"})
 	got := b.SignIn(b.tenant, web.RoleAdmin).Get(audit.Path)
 	if !strings.Contains(got.Body, "&lt;b&gt;Black&lt;/b&gt; Friday") || !strings.Contains(got.Body, "4 May 2026, 09:00") {
 		t.Errorf("the entry is not shown as it is:\n%s", got.Body)
@@ -127,7 +127,7 @@ func TestPage_Roles(t *testing.T) {
 func TestPage_Details(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for i, e := range []campaign.AuditEntry{
+	for i, e := range []account.AuditEntry{
 		{Action: "endpoint.rotate", Subject: "crm.example.com (e)", Details: []string{"audit.kept_24h"}},
 		{Action: "session.sign_in", Details: []string{"audit.kept_1h", "audit.kept_7d"}},
 		{Action: "note.write", Subject: "no details"},
@@ -170,9 +170,9 @@ func TestPage_Size(t *testing.T) {
 	for range 7 {
 		details = append(details, "Mensagem com falha de envio") // as long as any kind's text
 	}
-	entries := make([]campaign.AuditEntry, 50)
+	entries := make([]account.AuditEntry, 50)
 	for i := range entries {
-		entries[i] = campaign.AuditEntry{
+		entries[i] = account.AuditEntry{
 			At: noon, Who: "ana@acme.example", Action: "endpoint.kinds", Subject: "webhooks.crm.example.com (0123456789abcdef0123456789)", Details: details,
 		}
 	}
@@ -181,9 +181,9 @@ func TestPage_Size(t *testing.T) {
 
 // BenchmarkPage reports the CPU time of the largest page.
 func BenchmarkPage(b *testing.B) {
-	entries := make([]campaign.AuditEntry, 50)
+	entries := make([]account.AuditEntry, 50)
 	for i := range entries {
-		entries[i] = campaign.AuditEntry{At: noon, Who: "ana@acme.example", Action: "credential.create", Subject: "rcs_0123456789"}
+		entries[i] = account.AuditEntry{At: noon, Who: "ana@acme.example", Action: "credential.create", Subject: "rcs_0123456789"}
 	}
 	ana := webtest.New(b, audit.Area(), &audit.Pages{Log: fixed(entries)}, clock).SignIn("acme", web.RoleAdmin)
 	for b.Loop() {
@@ -192,9 +192,9 @@ func BenchmarkPage(b *testing.B) {
 }
 
 // fixed is a log with fixed entries.
-type fixed []campaign.AuditEntry
+type fixed []account.AuditEntry
 
-func (f fixed) AuditLog(context.Context, string, string, int) ([]campaign.AuditEntry, string, error) {
+func (f fixed) AuditLog(context.Context, string, string, int) ([]account.AuditEntry, string, error) {
 	return f, "1", nil
 }
 
@@ -203,7 +203,7 @@ func TestSearch(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i := range 260 {
-		e := campaign.AuditEntry{
+		e := account.AuditEntry{
 			Tenant: b.tenant, At: noon.Add(time.Duration(i) * time.Hour), Who: "Ana@acme.example", Action: "campaign.cancel", Subject: fmt.Sprintf("=note-%03d.", i),
 		}
 		if i%4 == 0 {
@@ -250,7 +250,7 @@ func TestPage_DoubleConfirmation(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i, subject := range []string{"Natal", "Natal", "Outra"} {
-		b.write(t, campaign.AuditEntry{Tenant: b.tenant, At: noon.Add(time.Duration(i) * time.Second), Who: "ana@acme.example", Action: "campaign.dispatch", Subject: subject})
+		b.write(t, account.AuditEntry{Tenant: b.tenant, At: noon.Add(time.Duration(i) * time.Second), Who: "ana@acme.example", Action: "campaign.dispatch", Subject: subject})
 	}
 	page := b.SignIn(b.tenant, web.RoleAdmin).Get(audit.Path)
 	if n, others := strings.Count(page.Body, ">Natal<"), strings.Count(page.Body, ">Outra<"); n != 1 || others != 1 {

@@ -9,6 +9,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // areas are the first parts of the actions, such as campaign of campaign.cancel.
@@ -61,7 +62,7 @@ func (f filter) newest() string {
 	return strconv.FormatInt(f.until.UnixNano(), 10)
 }
 
-func (f filter) matches(e campaign.AuditEntry) bool {
+func (f filter) matches(e account.AuditEntry) bool {
 	area, _, _ := strings.Cut(e.Action, ".")
 	return (f.Area == "" || area == f.Area) && strings.Contains(strings.ToLower(e.Who), strings.ToLower(f.Who))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
@@ -19,6 +18,8 @@ import (
 	"campaign-dispatch/internal/dashboard/billing"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -179,7 +180,7 @@ func TestShow_Reserved(t *testing.T) {
 		Offsets:  []int{0}, Accepted: 1, Due: now, AcceptedAt: now, State: campaign.BatchPending,
 		Reserved: 1_250_000, ReservedOn: "2026-02-28",
 	}
-	if err := o.store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: "c", Ordinal: 1}, rand.Text()); err != nil {
+	if err := o.store.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: "c", Ordinal: 1}, rand.Text()); err != nil {
 		t.Fatal(err)
 	}
 	o.admin.Post(billing.Path, amounts("1", "2", "10", "2000"))

@@ -18,15 +18,17 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/media/mediafile"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads and writes brands, and reads files.
 type Store interface {
-	Brand(ctx context.Context, tenant string) (campaign.Brand, error)
+	Brand(ctx context.Context, tenant string) (account.Brand, error)
 	// SaveBrand writes the revision after that of b. The error wraps campaign.ErrLostRace if
 	// that is not the stored one.
-	SaveBrand(ctx context.Context, tenant string, b campaign.Brand) error
-	MediaFiles(ctx context.Context, tenant string) ([]campaign.MediaFile, error)
+	SaveBrand(ctx context.Context, tenant string, b account.Brand) error
+	MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error)
 }
 
 // Pages are the pages of the brand.
@@ -53,7 +55,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 
 // view is the data of the page.
 type view struct {
-	campaign.Brand
+	account.Brand
 	Logos []logo
 	Fault string // the key of a text
 	Phone preview.Phone
@@ -86,7 +88,7 @@ func (s *Pages) show(p *web.Page) error {
 }
 
 // render shows the page. fault is the key of the form's error, or "".
-func (s *Pages) render(p *web.Page, status int, b campaign.Brand, fault string) error {
+func (s *Pages) render(p *web.Page, status int, b account.Brand, fault string) error {
 	logos, err := s.logos(p, b.Logo)
 	if err != nil {
 		return err
@@ -99,7 +101,7 @@ func (s *Pages) render(p *web.Page, status int, b campaign.Brand, fault string) 
 // logos returns the newest images of the tenant, and the one of the key.
 func (s *Pages) logos(p *web.Page, key string) (logos []logo, err error) {
 	all, err := s.Store.MediaFiles(p.R.Context(), p.Session.Tenant)
-	slices.SortFunc(all, func(a, b campaign.MediaFile) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	slices.SortFunc(all, func(a, b mediafile.File) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	for _, f := range all {
 		chosen := logoKey(f) == key
 		if usable(f) && (chosen || len(logos) < mostLogos) {
@@ -112,12 +114,12 @@ func (s *Pages) logos(p *web.Page, key string) (logos []logo, err error) {
 
 // usable reports whether a file can be a logo: an image that is small or has a thumbnail, and
 // is not being deleted.
-func usable(f campaign.MediaFile) bool {
+func usable(f mediafile.File) bool {
 	return f.URL == "" && !f.Deleting && strings.HasPrefix(f.Type, "image/") && (f.Thumbnail || f.Size <= mostLogo)
 }
 
 // logoKey returns the key of the image that pages load: a thumbnail in place of a large one.
-func logoKey(f campaign.MediaFile) string {
+func logoKey(f mediafile.File) string {
 	if f.Thumbnail && f.Size > mostLogo {
 		return f.ThumbnailKey()
 	}
@@ -156,12 +158,12 @@ func (s *Pages) change(p *web.Page) error {
 }
 
 // read returns the brand of the form, and the key of what is wrong with it.
-func (s *Pages) read(p *web.Page) (b campaign.Brand, fault string, err error) {
+func (s *Pages) read(p *web.Page) (b account.Brand, fault string, err error) {
 	revision, err := strconv.ParseUint(p.Field("revision"), 10, 31)
 	if err != nil {
 		return b, "", &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
-	b = campaign.Brand{Sender: p.Field("sender"), Revision: int(revision)}
+	b = account.Brand{Sender: p.Field("sender"), Revision: int(revision)}
 	if hash := p.Field("logo"); hash != "" {
 		if b.Logo, err = s.key(p, hash); err != nil {
 			return b, "", err
@@ -171,7 +173,7 @@ func (s *Pages) read(p *web.Page) (b campaign.Brand, fault string, err error) {
 		}
 	}
 	if !validName(b.Sender) {
-		b.Sender, fault = web.Short(b.Sender, 4*campaign.MaxSenderName), "brand.fault.sender"
+		b.Sender, fault = web.Short(b.Sender, 4*account.MaxSenderName), "brand.fault.sender"
 	}
 	return b, fault, nil
 }
@@ -188,11 +190,11 @@ func (s *Pages) key(p *web.Page, hash string) (string, error) {
 }
 
 func validName(name string) bool {
-	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= campaign.MaxSenderName && !strings.ContainsFunc(name, unicode.IsControl)
+	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= account.MaxSenderName && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
 // refuseStale shows the form, which says that there is a newer brand, unless that is the same.
-func (s *Pages) refuseStale(p *web.Page, b campaign.Brand) error {
+func (s *Pages) refuseStale(p *web.Page, b account.Brand) error {
 	newest, err := s.Store.Brand(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/dashboard/brand"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -26,7 +27,7 @@ type office struct {
 	*webtest.Dashboard
 	store         *dynamotest.Store
 	tenant        string
-	logo          campaign.MediaFile
+	logo          mediafile.File
 	admin, viewer webtest.Person
 }
 
@@ -50,14 +51,14 @@ func newOffice(t *testing.T) office {
 }
 
 // addMedia adds a file to the media of a tenant.
-func (o office) addMedia(t *testing.T, tenant, kind string) campaign.MediaFile {
+func (o office) addMedia(t *testing.T, tenant, kind string) mediafile.File {
 	t.Helper()
-	return o.addFile(t, campaign.MediaFile{Tenant: tenant, Name: "logo", Type: kind})
+	return o.addFile(t, mediafile.File{Tenant: tenant, Name: "logo", Type: kind})
 }
 
-func (o office) addFile(t *testing.T, f campaign.MediaFile) campaign.MediaFile {
+func (o office) addFile(t *testing.T, f mediafile.File) mediafile.File {
 	t.Helper()
-	f.Hash = campaign.MediaHash(f.Tenant, rand.Text())
+	f.Hash = mediafile.Hash(f.Tenant, rand.Text())
 	saved, err := o.store.AddMedia(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func TestChange(t *testing.T) {
 func TestChange_LargeImage(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	large := campaign.MediaFile{Tenant: o.tenant, Name: "large", Type: "image/png", Size: 1 << 20}
+	large := mediafile.File{Tenant: o.tenant, Name: "large", Type: "image/png", Size: 1 << 20}
 	plain := o.addFile(t, large)
 	large.Thumbnail = true
 	thumb := o.addFile(t, large)

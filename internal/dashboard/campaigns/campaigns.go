@@ -13,8 +13,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/start"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query"
 )
@@ -39,7 +40,7 @@ type Store interface {
 	// TemplateVersion returns a version of a template of any tenant.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// Replies returns the newest replies to a tenant between two times, the newest first.
-	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]campaign.Reply, error)
+	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error)
 	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 }
@@ -47,7 +48,7 @@ type Store interface {
 // Pages are the pages of campaigns.
 type Pages struct {
 	Store       Store
-	Credentials port.Credentials
+	Credentials start.Credentials
 	Messages    *query.Service
 	Controls    *control.Service
 	OptOuts     *optout.Book

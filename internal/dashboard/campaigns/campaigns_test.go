@@ -29,11 +29,13 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -55,7 +57,7 @@ type service struct {
 	asker  string                    // who asked for the approval of the next campaigns
 	totals campaign.SubmissionTotals // of the file of the next campaigns
 
-	credentials []campaign.Credential // of any tenant
+	credentials []account.Credential // of any tenant
 }
 
 func (d *service) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
@@ -72,7 +74,7 @@ func (d *service) Schedule(_ context.Context, b campaign.Batch) error {
 	return nil
 }
 
-func (d *service) Credentials(context.Context, string) ([]campaign.Credential, error) {
+func (d *service) Credentials(context.Context, string) ([]account.Credential, error) {
 	return d.credentials, nil
 }
 
@@ -86,7 +88,7 @@ func newService(tb testing.TB) *service {
 	d.Dashboard = webtest.New(tb, campaigns.Area(), &campaigns.Pages{
 		Store: d.store, Credentials: d, OptOuts: &optout.Book{Store: d.store, Now: now}, Now: now,
 		Messages: &query.Service{Store: d.store, Blobs: d.blobs},
-		Controls: &control.Service{Store: d.store, Revokes: d, Releases: d, Now: now, Lead: 5 * time.Minute, Grace: time.Minute},
+		Controls: &control.Service{Store: d.store, Revokes: d, Releases: d, Now: now, Lead: 5 * time.Minute, SweepDelay: time.Minute},
 	}, now)
 	return d
 }
@@ -129,7 +131,7 @@ func (d *service) accept(id, name string, ordinal, n int, change func(b *campaig
 		change(&b)
 	}
 	d.must(d.blobs.Put(context.Background(), b.Payload, body, "application/octet-stream"))
-	d.must(d.store.Accept(context.Background(), campaign.AcceptCommand{
+	d.must(d.store.Accept(context.Background(), acceptance.Command{
 		Batch: b, Campaign: name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon.Add(-2 * time.Hour), AskedBy: d.asker, Submission: d.totals,
 	}, rand.Text()))
 	return b

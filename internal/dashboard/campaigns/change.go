@@ -146,7 +146,7 @@ func (s *Pages) reschedule(p *web.Page) error {
 
 // moveBatch reschedules the batch to the time in the form.
 func (s *Pages) moveBatch(p *web.Page, b campaign.Batch, c campaign.Campaign) error {
-	moved, err := s.Controls.MayReschedule(p.R.Context(), c, b.BatchID, p.Field("schedule"))
+	moved, err := s.Controls.MayRescheduleBatch(p.R.Context(), c, b.BatchID, p.Field("schedule"))
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (s *Pages) moveBatch(p *web.Page, b campaign.Batch, c campaign.Campaign) er
 		return err
 	}
 	defer s.large.Drop(c.ID)
-	_, err = s.Controls.Reschedule(p.R.Context(), c.ID, b.BatchID, p.Field("schedule"))
+	_, err = s.Controls.RescheduleBatch(p.R.Context(), c.ID, b.BatchID, p.Field("schedule"))
 	return err
 }
 

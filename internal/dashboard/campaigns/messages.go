@@ -9,6 +9,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/query/search"
 )
 
 // messagesShown is the number of messages per page.
@@ -25,7 +26,7 @@ type messagesPage struct {
 }
 
 type foundView struct {
-	campaign.FoundMessage
+	search.Message
 	ID     string
 	Status string
 	Code   string
@@ -34,7 +35,7 @@ type foundView struct {
 var messageStatuses = []string{"pending", "sent", "delivered", "read", "failed", "expired", "revoked", "stopped", "tapped", "opted_out"}
 
 // reactions are the statuses of the form that are no status of a message.
-var reactions = []campaign.Reaction{campaign.ReactionTapped, campaign.ReactionOptedOut}
+var reactions = []search.Reaction{search.ReactionTapped, search.ReactionOptedOut}
 
 func (s *Pages) messages(p *web.Page) error {
 	read := s.Store.Dispatched
@@ -68,18 +69,18 @@ func (s *Pages) messages(p *web.Page) error {
 	return p.RenderStatus(status, "campaigns.messages", "campaigns_messages.html", m)
 }
 
-func (s *Pages) find(p *web.Page, m messagesPage) (campaign.Found, error) {
+func (s *Pages) find(p *web.Page, m messagesPage) (search.Page, error) {
 	asked := m.asked(p.Query("cursor"))
 	if asked.Phone != nil && *asked.Phone == "" {
-		return campaign.Found{}, &httpapi.Problem{Status: http.StatusBadRequest, Code: "invalid_phone", Detail: "Invalid phone number."}
+		return search.Page{}, &httpapi.Problem{Status: http.StatusBadRequest, Code: "invalid_phone", Detail: "Invalid phone number."}
 	}
 	return s.Messages.Find(p.R.Context(), m.Campaign, asked)
 }
 
 // asked returns the search. A number may contain separators, and the batch is optional.
-func (m messagesPage) asked(cursor string) campaign.Search {
-	asked := campaign.Search{Status: m.Status, Cursor: cursor, Limit: messagesShown, AllBatches: true}
-	if reaction := campaign.Reaction(m.Status); slices.Contains(reactions, reaction) {
+func (m messagesPage) asked(cursor string) search.Query {
+	asked := search.Query{Status: m.Status, Cursor: cursor, Limit: messagesShown, AllBatches: true}
+	if reaction := search.Reaction(m.Status); slices.Contains(reactions, reaction) {
 		asked.Status, asked.Reaction = "", reaction
 	}
 	if m.Phone != "" {
@@ -124,8 +125,8 @@ const batchesToChoose = 100
 // Choose reports whether the page offers a selection list of batches.
 func (m messagesPage) Choose() bool { return len(m.Batches) <= batchesToChoose }
 
-func newFoundView(f campaign.FoundMessage) foundView {
-	v := foundView{FoundMessage: f, ID: f.Batch.Key.MessageID(f.Index), Status: "pending"}
+func newFoundView(f search.Message) foundView {
+	v := foundView{Message: f, ID: f.Batch.Key.MessageID(f.Index), Status: "pending"}
 	if f.Latest.Outcome != "" {
 		v.Status = string(f.Latest.Outcome)
 		v.Code, _ = f.Latest.Why()

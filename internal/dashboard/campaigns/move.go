@@ -91,7 +91,7 @@ func immovable(p *web.Page, c campaign.Campaign) error {
 
 // move reschedules all that waits of a campaign, or nothing.
 func (s *Pages) move(p *web.Page, c campaign.Campaign) error {
-	due, err := s.Controls.MayMove(p.R.Context(), c, p.Field("schedule"), p.Field("plan"))
+	due, err := s.Controls.MayRescheduleCampaign(p.R.Context(), c, p.Field("schedule"), p.Field("plan"))
 	if err == nil && !c.WaitsFor(due) { // a form that is sent twice changes nothing
 		err = s.moveTo(p, c, due)
 	}
@@ -106,7 +106,7 @@ func (s *Pages) moveTo(p *web.Page, c campaign.Campaign, due time.Time) error {
 		return err
 	}
 	defer s.large.Drop(c.ID)
-	_, err := s.Controls.Move(p.R.Context(), c.ID, p.Field("schedule"), p.Field("plan"))
+	_, err := s.Controls.RescheduleCampaign(p.R.Context(), c.ID, p.Field("schedule"), p.Field("plan"))
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 const (
@@ -24,7 +25,7 @@ type repliesPage struct {
 	People  int
 	N       int
 	More    bool // there may be more than N
-	Replies []campaign.Reply
+	Replies []reaction.Reply
 	Next    string // cursor of the next page
 	Later   bool   // there is a previous page
 }
@@ -63,7 +64,7 @@ func (s *Pages) addReplies(p *web.Page, l *repliesPage) error {
 	return err
 }
 
-func peopleOf(replies []campaign.Reply) int {
+func peopleOf(replies []reaction.Reply) int {
 	people := map[string]bool{}
 	for _, r := range replies {
 		people[r.Phone] = true
@@ -72,10 +73,10 @@ func peopleOf(replies []campaign.Reply) int {
 }
 
 // page sets the replies that are older than a cursor.
-func (l *repliesPage) page(found []campaign.Reply, after string) {
+func (l *repliesPage) page(found []reaction.Reply, after string) {
 	first := 0
 	if after != "" {
-		first = slices.IndexFunc(found, func(r campaign.Reply) bool { return r.ID < after })
+		first = slices.IndexFunc(found, func(r reaction.Reply) bool { return r.ID < after })
 	}
 	if first < 0 {
 		return

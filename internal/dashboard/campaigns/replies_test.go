@@ -8,12 +8,13 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // wrote stores a reply to the tenant.
 func (d *service) wrote(phone, text string, at time.Time) {
 	d.tb.Helper()
-	reply := campaign.NewReply(at, fmt.Sprint("events/agent/", phone, text), phone, text)
+	reply := reaction.NewReply(at, fmt.Sprint("events/agent/", phone, text), phone, text)
 	for range 2 { // everything may arrive twice
 		d.must(d.store.SaveReply(d.tb.Context(), d.tenant, reply))
 	}

@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // stepsOf returns which steps the list shows, with "+" for those that are done.
@@ -38,7 +39,7 @@ func TestList_FirstSteps(t *testing.T) {
 			t.Errorf("the list shows the steps %q, want %q, and a search: %t", got, want, !search)
 		}
 	}
-	d.credentials = []campaign.Credential{{RevokedAt: noon}}
+	d.credentials = []account.Credential{{RevokedAt: noon}}
 	see("template test campaign credential", false)
 	_, err := d.store.PutTemplate(t.Context(), campaign.Template{
 		ID: "template-" + d.tenant, Tenant: d.tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi"},
@@ -46,7 +47,7 @@ func TestList_FirstSteps(t *testing.T) {
 	d.must(err)
 	see("template+ test campaign credential", false)
 	d.accept(uuid(), "Prova da vitrine", 1, 1, func(b *campaign.Batch) { b.Test = true })
-	d.credentials = append(d.credentials, campaign.Credential{})
+	d.credentials = append(d.credentials, account.Credential{})
 	see("template+ test+ campaign credential+", false)
 	d.accept(uuid(), "Natal", 1, 1, nil)
 	see("", true)

@@ -11,16 +11,17 @@ import (
 	"slices"
 	"time"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads credentials.
 type Store interface {
-	Credential(ctx context.Context, clientID string) (campaign.Credential, error)
-	Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error)
+	Credential(ctx context.Context, clientID string) (account.Credential, error)
+	Credentials(ctx context.Context, tenant string) ([]account.Credential, error)
 	// LastUsed returns the last token requests of clients.
 	LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error)
 }
@@ -71,7 +72,7 @@ type view struct {
 	TwoUntil           time.Time // until then two secrets are valid
 }
 
-func (s *Pages) view(c campaign.Credential) view {
+func (s *Pages) view(c account.Credential) view {
 	v := view{ClientID: c.ClientID, Name: c.Name, By: c.CreatedBy, Scope: c.Scope, Created: c.CreatedAt, Revoked: c.RevokedAt}
 	if len(c.PreviousSecretHash) > 0 && c.PreviousUntil.After(s.Now()) {
 		v.TwoUntil = c.PreviousUntil
@@ -96,11 +97,11 @@ func (s *Pages) list(p *web.Page) error {
 		return err
 	}
 	l := listing{OfRevoked: p.Query("revoked") != ""}
-	shown := slices.DeleteFunc(slices.Clone(all), func(c campaign.Credential) bool { return c.Revoked() != l.OfRevoked })
+	shown := slices.DeleteFunc(slices.Clone(all), func(c account.Credential) bool { return c.Revoked() != l.OfRevoked })
 	if l.Revoked = len(shown); !l.OfRevoked {
 		l.Revoked = len(all) - len(shown)
 	}
-	slices.SortFunc(shown, func(a, b campaign.Credential) int {
+	slices.SortFunc(shown, func(a, b account.Credential) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ClientID, b.ClientID))
 	})
 	part, err := web.PartOf(p, shown, pageLength)
@@ -115,7 +116,7 @@ func (s *Pages) list(p *web.Page) error {
 }
 
 // views returns the credentials with their last use.
-func (s *Pages) views(ctx context.Context, all []campaign.Credential) ([]view, error) {
+func (s *Pages) views(ctx context.Context, all []account.Credential) ([]view, error) {
 	ids := make([]string, len(all))
 	for i, c := range all {
 		ids[i] = c.ClientID
@@ -133,11 +134,11 @@ func (s *Pages) views(ctx context.Context, all []campaign.Credential) ([]view, e
 }
 
 // find returns the tenant's credential in the path.
-func (s *Pages) find(p *web.Page) (campaign.Credential, error) {
+func (s *Pages) find(p *web.Page) (account.Credential, error) {
 	const maxID = 128
 	id := p.R.PathValue("id")
 	if len(id) > maxID {
-		return campaign.Credential{}, campaign.ErrNotFound
+		return account.Credential{}, campaign.ErrNotFound
 	}
 	c, err := s.Store.Credential(p.R.Context(), id)
 	if err == nil && c.Tenant != p.Session.Tenant {
@@ -147,7 +148,7 @@ func (s *Pages) find(p *web.Page) (campaign.Credential, error) {
 }
 
 // live returns the tenant's credential in the path if it is not revoked.
-func (s *Pages) live(p *web.Page) (campaign.Credential, error) {
+func (s *Pages) live(p *web.Page) (account.Credential, error) {
 	c, err := s.find(p)
 	if err == nil && c.Revoked() {
 		err = &web.Refusal{Status: http.StatusConflict, Key: "credentials.was_revoked"}
@@ -170,12 +171,12 @@ type scope struct {
 }
 
 func (s *Pages) ask(p *web.Page) error {
-	return s.showForm(p, http.StatusOK, "", []string{campaign.ScopeDispatch}, "")
+	return s.showForm(p, http.StatusOK, "", []string{account.ScopeDispatch}, "")
 }
 
 func (s *Pages) showForm(p *web.Page, status int, name string, chosen []string, fault string) error {
 	f := form{Once: s.Once.Token(), Name: name, Fault: fault}
-	for _, each := range campaign.Scopes {
+	for _, each := range account.Scopes {
 		f.Scopes = append(f.Scopes, scope{each, slices.Contains(chosen, each)})
 	}
 	return p.RenderStatus(status, "credentials.new_title", "credentials_new.html", f)
@@ -186,7 +187,7 @@ func (s *Pages) faultOf(name string, scopes []string) string {
 	if wrong, ok := errors.AsType[*inputerr.Error](s.Admin.CheckCredential(name)); ok {
 		return "credentials.fault." + wrong.Code
 	}
-	unknown := func(each string) bool { return !slices.Contains(campaign.Scopes, each) }
+	unknown := func(each string) bool { return !slices.Contains(account.Scopes, each) }
 	if len(scopes) == 0 || slices.ContainsFunc(scopes, unknown) {
 		return "credentials.fault.scopes"
 	}
@@ -220,7 +221,7 @@ func (s *Pages) create(p *web.Page) error {
 
 // details are the audit log's keys of texts for scopes other than the default.
 func details(scopes []string) (keys []string) {
-	if slices.Contains(scopes, campaign.ScopeTemplates) {
+	if slices.Contains(scopes, account.ScopeTemplates) {
 		for _, each := range scopes {
 			keys = append(keys, "credentials.scope."+each)
 		}
@@ -236,7 +237,7 @@ type question struct {
 }
 
 // secretOf returns what identifies the secret of a credential in a form.
-func secretOf(c campaign.Credential) string { return campaign.Digest(string(c.SecretHash)) }
+func secretOf(c account.Credential) string { return campaign.Digest(string(c.SecretHash)) }
 
 func (s *Pages) askRotation(p *web.Page) error {
 	c, err := s.live(p)
@@ -272,7 +273,7 @@ func (s *Pages) rotate(p *web.Page) error {
 		issued{Name: c.Name, ClientID: c.ClientID, Secret: r.Secret, PreviousUntil: r.PreviousUntil, Ended: keep == 0})
 }
 
-func subject(c campaign.Credential) string { return c.Name + " (" + c.ClientID + ")" }
+func subject(c account.Credential) string { return c.Name + " (" + c.ClientID + ")" }
 
 func (s *Pages) askRevocation(p *web.Page) error {
 	c, err := s.live(p)

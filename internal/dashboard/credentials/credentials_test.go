@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
@@ -20,6 +19,8 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -55,7 +56,7 @@ func newTenantFixture(tb testing.TB) tenantFixture {
 }
 
 // generate creates a credential with the form. It returns the credential and the response.
-func (o tenantFixture) generate(tb testing.TB, name string) (campaign.Credential, webtest.Answer) {
+func (o tenantFixture) generate(tb testing.TB, name string) (account.Credential, webtest.Answer) {
 	tb.Helper()
 	form := o.admin.Get(credentials.Path + "/new")
 	answer := o.admin.Post(credentials.Path, url.Values{"name": {name}, "once": {form.Value("once")}, "scope": {"campaigns:dispatch"}})
@@ -66,7 +67,7 @@ func (o tenantFixture) generate(tb testing.TB, name string) (campaign.Credential
 }
 
 // named returns the tenant's credential with the name.
-func (o tenantFixture) named(tb testing.TB, name string) campaign.Credential {
+func (o tenantFixture) named(tb testing.TB, name string) account.Credential {
 	tb.Helper()
 	all, err := o.store.Credentials(tb.Context(), o.tenant)
 	if err != nil {
@@ -78,7 +79,7 @@ func (o tenantFixture) named(tb testing.TB, name string) campaign.Credential {
 		}
 	}
 	tb.Fatalf("there is no credential %q", name)
-	return campaign.Credential{}
+	return account.Credential{}
 }
 
 // secret returns the secret on a page, or "".
@@ -96,7 +97,7 @@ func TestGenerate(t *testing.T) {
 	if len(shown) != 43 || !strings.Contains(answer.Body, c.ClientID) || answer.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("the page shows the secret %q, and the client id: %s", shown, answer.Text())
 	}
-	if c.CreatedBy != "admin@example.com" || !c.CreatedAt.Equal(now) || c.Scope != campaign.ScopeDispatch {
+	if c.CreatedBy != "admin@example.com" || !c.CreatedAt.Equal(now) || c.Scope != account.ScopeDispatch {
 		t.Errorf("made %+v", c)
 	}
 	list := o.admin.Get(credentials.Path)

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/credentials"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/settings/account"
 )
 
 func TestList_Pages(t *testing.T) {
@@ -20,7 +20,7 @@ func TestList_Pages(t *testing.T) {
 	const live, revoked = 23, 12
 	var ids []string
 	for i := range live + revoked {
-		c := campaign.Credential{
+		c := account.Credential{
 			ClientID: strings.ToLower(rand.Text()), Tenant: o.tenant, Name: strings.Repeat("&", 195) + fmt.Sprintf("%05d", i),
 			CreatedBy: strings.Repeat("a", 64) + "@example.com", CreatedAt: now.Add(-time.Duration(i) * time.Hour), SecretHash: []byte("x"),
 			PreviousSecretHash: []byte("y"), PreviousUntil: now.Add(time.Hour),

@@ -10,10 +10,11 @@ import (
 	"slices"
 	"strconv"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/base/random"
 )
 
 // Store reads campaigns.
@@ -25,9 +26,9 @@ type Store interface {
 // Exports starts and lists exports. A refused request returns a *httpapi.Problem.
 type Exports interface {
 	// Create returns the existing export if the ID is used.
-	Create(ctx context.Context, id campaign.ID, exportID string, asked campaign.ExportRequest) (campaign.Export, error)
+	Create(ctx context.Context, id campaign.ID, exportID string, asked export.Request) (export.Export, error)
 	// Of returns the exports of a campaign, newest first.
-	Of(ctx context.Context, id campaign.ID) ([]campaign.Export, error)
+	Of(ctx context.Context, id campaign.ID) ([]export.Export, error)
 }
 
 // Pages are the pages of exports.
@@ -65,13 +66,13 @@ const shownExports = 20
 type page struct {
 	campaign.Campaign
 	Messages, Rejected int
-	Exports            []campaign.Export
+	Exports            []export.Export
 	Running            int    // exports in progress
 	News               string // what has changed since the last update, or ""
 
 	// The form.
 	Once     string // the ID of the next export
-	Asked    campaign.ExportRequest
+	Asked    export.Request
 	Statuses []string
 	Refusal  *web.Refusal
 }
@@ -127,7 +128,7 @@ func (s *Pages) read(p *web.Page) (page, error) {
 		return page{}, err
 	}
 	v := page{Campaign: c, Once: random.UUID(), Statuses: statuses, Messages: c.Submission.NeverAccepted()}
-	v.Asked.Kind, v.Asked.Format = campaign.ExportOutcomes, campaign.ExportExcel
+	v.Asked.Kind, v.Asked.Format = export.Outcomes, export.Excel
 	for _, b := range c.Batches {
 		v.Messages += b.Accepted
 		v.Rejected += b.Rejected
@@ -153,7 +154,7 @@ func (s *Pages) create(p *web.Page) error {
 	}
 	v.Asked, p.Title = asked(p), v.title(p)
 	done := func() error { return p.Done(web.Root+"/campaigns/"+v.CampaignID+"/exports", "exports.started") }
-	if slices.ContainsFunc(v.Exports, func(e campaign.Export) bool { return e.ExportID == exportID }) { // the form was sent twice
+	if slices.ContainsFunc(v.Exports, func(e export.Export) bool { return e.ExportID == exportID }) { // the form was sent twice
 		return done()
 	}
 	if err := p.AuditOn(web.Root+"/campaigns/"+v.CampaignID, "campaign.export", v.Name); err != nil {
@@ -171,11 +172,11 @@ func (s *Pages) create(p *web.Page) error {
 }
 
 // asked reads the form.
-func asked(p *web.Page) campaign.ExportRequest {
-	q := campaign.ExportRequest{
-		Kind: campaign.ExportKind(p.Field("kind")), Format: campaign.ExportFormat(p.Field("format")), Language: p.Lang(),
+func asked(p *web.Page) export.Request {
+	q := export.Request{
+		Kind: export.Kind(p.Field("kind")), Format: export.Format(p.Field("format")), Language: p.Lang(),
 	}
-	if q.Kind != campaign.ExportRejected {
+	if q.Kind != export.Rejected {
 		q.Statuses = slices.Clone(p.R.PostForm["status"])
 	}
 	return q

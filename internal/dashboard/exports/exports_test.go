@@ -12,12 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/exports"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/base/random"
 )
 
 var now = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -26,7 +27,7 @@ var now = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 type office struct {
 	*webtest.Dashboard
 	campaign      campaign.Campaign
-	all           []campaign.Export
+	all           []export.Export
 	refusal       error
 	admin, viewer webtest.Person
 }
@@ -49,17 +50,17 @@ func (o *office) Dispatched(_ context.Context, id campaign.ID) (campaign.Campaig
 	return o.campaign, nil
 }
 
-func (o *office) Of(context.Context, campaign.ID) ([]campaign.Export, error) { return o.all, nil }
+func (o *office) Of(context.Context, campaign.ID) ([]export.Export, error) { return o.all, nil }
 
-func (o *office) Create(_ context.Context, id campaign.ID, exportID string, asked campaign.ExportRequest) (campaign.Export, error) {
+func (o *office) Create(_ context.Context, id campaign.ID, exportID string, asked export.Request) (export.Export, error) {
 	if o.refusal != nil {
-		return campaign.Export{}, o.refusal
+		return export.Export{}, o.refusal
 	}
-	e := campaign.Export{
+	e := export.Export{
 		ID: id, ExportID: exportID, Kind: asked.Kind, Statuses: asked.Statuses, Format: asked.Format, Language: asked.Language,
-		State: campaign.ExportPending, CreatedAt: now, Total: 150,
+		State: export.Pending, CreatedAt: now, Total: 150,
 	}
-	if !slices.ContainsFunc(o.all, func(old campaign.Export) bool { return old.ExportID == exportID }) {
+	if !slices.ContainsFunc(o.all, func(old export.Export) bool { return old.ExportID == exportID }) {
 		o.all = append(o.all, e)
 	}
 	return e, nil
@@ -81,8 +82,8 @@ func TestPages_StartOnce(t *testing.T) {
 	if len(o.all) != 1 {
 		t.Fatalf("%d exports, want 1", len(o.all))
 	}
-	got := campaign.ExportRequest{Kind: o.all[0].Kind, Statuses: o.all[0].Statuses, Format: o.all[0].Format, Language: o.all[0].Language}
-	want := campaign.ExportRequest{Kind: campaign.ExportOutcomes, Statuses: []string{"read", "failed"}, Format: campaign.ExportExcel, Language: "en"}
+	got := export.Request{Kind: o.all[0].Kind, Statuses: o.all[0].Statuses, Format: o.all[0].Format, Language: o.all[0].Language}
+	want := export.Request{Kind: export.Outcomes, Statuses: []string{"read", "failed"}, Format: export.Excel, Language: "en"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the request (-want +got):\n%s", diff)
 	}
@@ -91,10 +92,10 @@ func TestPages_StartOnce(t *testing.T) {
 func TestPages_Progress(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	o.all = []campaign.Export{
-		{ExportID: "a", Secret: "s", Kind: campaign.ExportRejected, State: campaign.ExportCompleted, Lines: 2, ExpiresAt: now},
-		{ExportID: "b", Kind: campaign.ExportOutcomes, State: campaign.ExportRunning, Checked: 30, Total: 150},
-		{ExportID: "c", Kind: campaign.ExportOutcomes, Statuses: []string{"read"}, State: campaign.ExportDeleted},
+	o.all = []export.Export{
+		{ExportID: "a", Secret: "s", Kind: export.Rejected, State: export.Completed, Lines: 2, ExpiresAt: now},
+		{ExportID: "b", Kind: export.Outcomes, State: export.Running, Checked: 30, Total: 150},
+		{ExportID: "c", Kind: export.Outcomes, Statuses: []string{"read"}, State: export.Deleted},
 	}
 	page := o.viewer.Get(o.path())
 	for _, want := range []string{"20%", "30 of 150", "Download the file", "Deleted, because", "2 lines."} {
@@ -154,7 +155,7 @@ func TestPages_Light(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	for range 30 {
-		o.all = append(o.all, campaign.Export{ExportID: random.UUID(), Secret: rand.Text() + rand.Text(), Kind: campaign.ExportOutcomes, State: campaign.ExportCompleted})
+		o.all = append(o.all, export.Export{ExportID: random.UUID(), Secret: rand.Text() + rand.Text(), Kind: export.Outcomes, State: export.Completed})
 	}
 	webtest.Light(t, o.viewer, o.path())
 }

@@ -14,12 +14,13 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/media"
+	"campaign-dispatch/internal/media/mediafile"
 )
 
 // Store reads files.
 type Store interface {
-	MediaFiles(ctx context.Context, tenant string) ([]campaign.MediaFile, error)
-	Media(ctx context.Context, tenant, hash string) (campaign.MediaFile, error)
+	MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error)
+	Media(ctx context.Context, tenant, hash string) (mediafile.File, error)
 }
 
 // Pages are the pages of the files.
@@ -68,7 +69,7 @@ type listing struct {
 
 // view is a file of the list.
 type view struct {
-	campaign.MediaFile
+	mediafile.File
 	Short     string // name
 	Link      string
 	Picture   string // URL of the thumbnail, or ""
@@ -83,9 +84,9 @@ const (
 	recommendedVideo = 10 << 20
 )
 
-func (s *Pages) view(f campaign.MediaFile) view {
+func (s *Pages) view(f mediafile.File) view {
 	return view{
-		MediaFile: f, Short: web.Short(f.Name, nameWeight), Link: f.Link(s.URL), Picture: f.ThumbnailLink(s.URL),
+		File: f, Short: web.Short(f.Name, nameWeight), Link: f.Link(s.URL), Picture: f.ThumbnailLink(s.URL),
 		Kilobytes: int((f.Size + 1023) >> 10), Kind: "media.type." + f.Type,
 		Large: (f.Width > 0 && f.Size > recommendedImage) || (f.Type == "video/mp4" && f.Size > recommendedVideo),
 	}
@@ -100,7 +101,7 @@ func (s *Pages) show(p *web.Page, status int, l listing) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(all, func(a, b campaign.MediaFile) int {
+	slices.SortFunc(all, func(a, b mediafile.File) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Hash, b.Hash))
 	})
 	part, err := web.PartOf(p, all, pageLength)
@@ -148,10 +149,10 @@ func refusal(err error) error {
 }
 
 // find returns the tenant's file in the path.
-func (s *Pages) find(p *web.Page) (campaign.MediaFile, error) {
+func (s *Pages) find(p *web.Page) (mediafile.File, error) {
 	hash := p.R.PathValue("hash")
-	if !campaign.IsMediaHash(hash) {
-		return campaign.MediaFile{}, campaign.ErrNotFound
+	if !mediafile.IsHash(hash) {
+		return mediafile.File{}, campaign.ErrNotFound
 	}
 	return s.Store.Media(p.R.Context(), p.Session.Tenant, hash)
 }

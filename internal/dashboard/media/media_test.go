@@ -27,15 +27,16 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	pages "campaign-dispatch/internal/dashboard/media"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/media"
+	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/media/mediatest"
-	"campaign-dispatch/internal/base/port"
-	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -187,7 +188,7 @@ func (o office) show(link string) (campaign.Template, error) {
 
 // hash returns the hash in the link of an uploaded file.
 func (o office) hash(link string) string {
-	hash, _ := campaign.UploadedMedia(o.UI.MediaURL, link)
+	hash, _ := mediafile.Uploaded(o.UI.MediaURL, link)
 	return hash
 }
 
@@ -290,7 +291,7 @@ func TestUpload_Limits(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	for name, form := range map[string]url.Values{
-		"too large": {"fileName": {"a.mp4"}, "size": {strconv.Itoa(campaign.MaxMediaSize + 1)}},
+		"too large": {"fileName": {"a.mp4"}, "size": {strconv.Itoa(mediafile.MaxSize + 1)}},
 		"empty":     {"fileName": {"a.mp4"}, "size": {"0"}},
 		"no name":   {"fileName": {" "}, "size": {"1"}},
 	} {
@@ -583,7 +584,7 @@ func TestAddURL(t *testing.T) {
 		"/private.png":  redirect("http://169.254.169.254/latest/meta-data"),
 		"/page.png":     func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<!doctype html>")) },
 		"/mislabelled":  typed("text/plain", body),
-		"/large.png":    sized(strconv.Itoa(campaign.MaxMediaSize+1), body),
+		"/large.png":    sized(strconv.Itoa(mediafile.MaxSize+1), body),
 		"/gone.png":     http.NotFound,
 		"/unsized.png":  typedStream("image/png", body),
 		"/thumbs/a.gif": redirect("/moved.png"),
@@ -640,7 +641,7 @@ func TestDelete_ShownURL(t *testing.T) {
 	if _, err := o.show(link); err != nil {
 		t.Fatal(err)
 	}
-	if a := o.admin.Post(pages.Path+"/"+campaign.MediaHash(o.tenant, link)+"/delete", nil); a.Status != http.StatusConflict {
+	if a := o.admin.Post(pages.Path+"/"+mediafile.Hash(o.tenant, link)+"/delete", nil); a.Status != http.StatusConflict {
 		t.Errorf("deleting answers %d, want 409", a.Status)
 	}
 }
@@ -651,8 +652,8 @@ func TestList_Pages(t *testing.T) {
 	const files = 12
 	for i := range files {
 		address := "https://loja.example/" + strings.Repeat("a", 400) + strconv.Itoa(i)
-		f := campaign.MediaFile{
-			Tenant: o.tenant, Hash: campaign.MediaHash(o.tenant, address), URL: address, Name: strings.Repeat("&", 199) + "x",
+		f := mediafile.File{
+			Tenant: o.tenant, Hash: mediafile.Hash(o.tenant, address), URL: address, Name: strings.Repeat("&", 199) + "x",
 			Type: "image/png", Size: 3 << 20, Width: 4000, Height: 4000, CreatedAt: now.Add(-time.Duration(i) * time.Hour),
 		}
 		if _, err := o.store.AddMedia(t.Context(), f); err != nil {

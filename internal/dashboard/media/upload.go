@@ -1,9 +1,9 @@
 package media
 
 import (
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/upload"
+	"campaign-dispatch/internal/media/mediafile"
 )
 
 func (s *Pages) uploads() upload.Uploads {
@@ -32,7 +32,7 @@ func (s *Pages) end(p *web.Page, id string) (upload.Ended, error) {
 	return upload.Ended{Path: Path}, p.Notify("upload.sent")
 }
 
-func (s *Pages) publish(p *web.Page, id string) (campaign.MediaFile, error) {
+func (s *Pages) publish(p *web.Page, id string) (mediafile.File, error) {
 	f, err := s.Library.Check(p.R.Context(), p.Session.Tenant, p.Field("fileName"), id)
 	if err != nil {
 		return f, err

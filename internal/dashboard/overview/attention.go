@@ -8,6 +8,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // alert is something that needs attention. Its texts are "overview.alert." and its key.
@@ -19,7 +21,7 @@ type alert struct {
 }
 
 // endpoints returns alerts for those that the service has disabled, or that keep failing.
-func endpoints(all []campaign.WatchedEndpoint) (alerts []alert) {
+func endpoints(all []delivery.WatchedEndpoint) (alerts []alert) {
 	for _, e := range all {
 		one := alert{Name: named(e.URL), Path: web.Root + "/settings/webhooks/" + e.ID}
 		switch {
@@ -60,7 +62,7 @@ const noAgent = "no_agent"
 const nearly = 9
 
 // alerts returns what needs attention, the most important first.
-func alerts(a campaign.Attention, waiting int) (alerts []alert) {
+func alerts(a account.Attention, watched []delivery.WatchedEndpoint, waiting int) (alerts []alert) {
 	switch a.Pause {
 	case "":
 	case noAgent:
@@ -79,5 +81,5 @@ func alerts(a campaign.Attention, waiting int) (alerts []alert) {
 	if near(a.Used.Month, a.Limits.Month) {
 		alerts = append(alerts, alert{Key: "budget_month", Path: path})
 	}
-	return append(alerts, endpoints(a.Endpoints)...)
+	return append(alerts, endpoints(watched)...)
 }

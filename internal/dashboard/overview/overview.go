@@ -17,7 +17,8 @@ import (
 	"campaign-dispatch/internal/dashboard/web/results"
 	"campaign-dispatch/internal/dashboard/web/start"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Store reads counts, campaigns, and what can need attention.
@@ -32,15 +33,15 @@ type Store interface {
 	StandingsAndResults(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, map[string]campaign.Results, error)
 	results.Store
 	start.Templates
-	// Attention returns what can need attention on a date.
-	Attention(ctx context.Context, tenant, date string) (campaign.Attention, error)
+	// Attention returns what can need attention on a date, and the endpoints.
+	Attention(ctx context.Context, tenant, date string) (account.Attention, []delivery.WatchedEndpoint, error)
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 }
 
 // Pages are the page of the overview.
 type Pages struct {
 	Store       Store
-	Credentials port.Credentials
+	Credentials start.Credentials
 	Now         func() time.Time
 }
 
@@ -81,11 +82,12 @@ func (s *Pages) show(p *web.Page) error {
 	tenant := p.Session.Tenant
 	var stored []campaign.Day
 	var listed found
-	var attention campaign.Attention
+	var attention account.Attention
+	var watched []delivery.WatchedEndpoint
 	group.Go(func() (err error) { stored, err = s.days(ctx, tenant, v.Length); return err })
 	group.Go(func() (err error) { listed, err = s.find(ctx, tenant); return err })
 	group.Go(func() (err error) {
-		attention, err = s.Store.Attention(ctx, tenant, localtime.Day(s.Now()))
+		attention, watched, err = s.Store.Attention(ctx, tenant, localtime.Day(s.Now()))
 		return err
 	})
 	var waiting int
@@ -95,7 +97,7 @@ func (s *Pages) show(p *web.Page) error {
 	}
 	p.UseBrand(attention.Brand)
 	s.addDays(p, stored, &v)
-	v.Next, v.Alerts = listed.next, append(alerts(attention, waiting), listed.stalled...)
+	v.Next, v.Alerts = listed.next, append(alerts(attention, watched, waiting), listed.stalled...)
 	if listed.campaigns == 0 {
 		var err error
 		if v.Steps, err = start.Steps(p.R.Context(), s.Store, s.Credentials, tenant, listed.tested); err != nil {

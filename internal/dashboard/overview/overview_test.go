@@ -16,7 +16,10 @@ import (
 	"campaign-dispatch/internal/dashboard/overview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -35,7 +38,7 @@ type shop struct {
 // noCredentials are the credentials of a tenant without any.
 type noCredentials struct{}
 
-func (noCredentials) Credentials(context.Context, string) ([]campaign.Credential, error) {
+func (noCredentials) Credentials(context.Context, string) ([]account.Credential, error) {
 	return nil, nil
 }
 
@@ -69,7 +72,7 @@ func (s shop) accept(name string, change func(b *campaign.Batch)) {
 	}
 	_, _ = rand.Read(b.Key[:])
 	change(&b)
-	s.must(s.store.Accept(s.t.Context(), campaign.AcceptCommand{Batch: b, Campaign: name, Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+	s.must(s.store.Accept(s.t.Context(), acceptance.Command{Batch: b, Campaign: name, Ordinal: 1, Packed: []byte{0}}, rand.Text()))
 }
 
 // figure returns the text of a figure.
@@ -179,11 +182,11 @@ func TestShow_Attention(t *testing.T) {
 	}
 	see("Nothing needs attention")
 	s.must(s.store.Pause(t.Context(), "tenant#"+s.tenant))
-	s.must(s.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "ep_" + rand.Text(), Tenant: s.tenant, URL: "https://off.example/?key=secret", OffReason: "failing"}))
+	s.must(s.store.SaveEndpoint(t.Context(), delivery.Endpoint{ID: "ep_" + rand.Text(), Tenant: s.tenant, URL: "https://off.example/?key=secret", OffReason: "failing"}))
 	s.must(s.store.SaveBilling(t.Context(), s.tenant, campaign.Billing{Prices: campaign.Prices{Basic: 1, Single: 1}, Limits: campaign.Spending{Day: 10, Month: 1000}}))
 	failing := "ep_" + rand.Text()
-	s.must(s.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: failing, Tenant: s.tenant, URL: "https://failing.example/hook"}))
-	_, err := s.store.SaveCircuit(t.Context(), campaign.Circuit{Tenant: s.tenant, EndpointID: failing, Since: now, Next: now.Add(time.Hour)})
+	s.must(s.store.SaveEndpoint(t.Context(), delivery.Endpoint{ID: failing, Tenant: s.tenant, URL: "https://failing.example/hook"}))
+	_, err := s.store.SaveCircuit(t.Context(), delivery.Circuit{Tenant: s.tenant, EndpointID: failing, Since: now, Next: now.Add(time.Hour)})
 	s.must(err)
 	s.accept("Failing", func(b *campaign.Batch) { b.Failing = campaign.Failing{At: now} })
 	see("Sending is paused", "off.example", "failing.example/hook", "does not progress", "Failing")
@@ -199,7 +202,7 @@ func TestShow_RescheduledCampaign(t *testing.T) {
 	s.must(err)
 	c, err := s.store.Campaign(t.Context(), next[0].ID)
 	s.must(err)
-	_, moved, err := s.store.MoveCampaign(t.Context(), c, now.Add(48*time.Hour), now.Add(49*time.Hour))
+	_, moved, err := s.store.RescheduleCampaign(t.Context(), c, now.Add(48*time.Hour), now.Add(49*time.Hour))
 	s.must(err)
 	again := s.admin.Get(overview.Path)
 	if at := `datetime="` + now.Add(time.Hour).Format(time.RFC3339); !moved || !strings.Contains(first.Body, at) || strings.Contains(again.Body, at) {

@@ -13,8 +13,10 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/query/search"
 )
 
 const (
@@ -40,14 +42,14 @@ type history struct {
 	Since    time.Time        // zero if unknown
 	Origin   campaign.Origin  // of the opt-out
 	Messages []message        // newest campaign first
-	Replies  []campaign.Reply // newest first, on the first page
+	Replies  []reaction.Reply // newest first, on the first page
 	Next     string           // cursor of older campaigns
 	Later    bool             // newer campaigns were shown before
 }
 
 // message is a message with its changes.
 type message struct {
-	campaign.FoundMessage
+	search.Message
 	CampaignID, Campaign, Template string
 	Changes                        []change
 }
@@ -156,7 +158,7 @@ func (s *Pages) searchOne(ctx context.Context, l campaign.Listed, phone string) 
 	if err != nil {
 		return nil, err
 	}
-	asked := campaign.Search{Phone: &phone, AllBatches: true, Limit: messagesShown}
+	asked := search.Query{Phone: &phone, AllBatches: true, Limit: messagesShown}
 	for {
 		found, err := s.Messages.Find(ctx, c, asked)
 		if expired(err) {
@@ -185,8 +187,8 @@ func expired(err error) bool {
 }
 
 // explain adds the changes of a message, and the name of its template, which may be missing.
-func (s *Pages) explain(ctx context.Context, c campaign.Campaign, f campaign.FoundMessage) (message, error) {
-	m := message{FoundMessage: f, CampaignID: c.CampaignID, Campaign: c.Name}
+func (s *Pages) explain(ctx context.Context, c campaign.Campaign, f search.Message) (message, error) {
+	m := message{Message: f, CampaignID: c.CampaignID, Campaign: c.Name}
 	template, err := s.Store.TemplateVersion(ctx, f.Batch.TemplateID, f.Batch.TemplateVersion)
 	if err != nil && !missing(err) {
 		return m, err

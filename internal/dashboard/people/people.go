@@ -12,6 +12,8 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/query/search"
 )
 
 // Store reads campaigns and the outcomes of their messages.
@@ -23,13 +25,13 @@ type Store interface {
 	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
 	// RepliesOf returns what a phone number wrote to a tenant, the newest first.
-	RepliesOf(ctx context.Context, tenant, phone string) ([]campaign.Reply, error)
+	RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
 // Messages finds messages of a campaign.
 type Messages interface {
-	Find(ctx context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error)
+	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)
 }
 
 // OptOuts reads and changes a tenant's opt-outs.

@@ -21,6 +21,8 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/query/search"
 )
 
 var noon = time.Date(2026, 5, 4, 15, 0, 0, 0, time.UTC)
@@ -121,25 +123,25 @@ func (sent) Changes(context.Context, campaign.Batch, int, int) ([]campaign.Chang
 	}, nil
 }
 
-func (sent) RepliesOf(_ context.Context, tenant, phone string) ([]campaign.Reply, error) {
+func (sent) RepliesOf(_ context.Context, tenant, phone string) ([]reaction.Reply, error) {
 	if tenant != "acme" || phone != ana {
 		return nil, nil
 	}
-	return []campaign.Reply{{Phone: ana, At: noon}, {Phone: ana, Text: "Que horas <abre>?", At: noon.Add(-time.Hour)}}, nil
+	return []reaction.Reply{{Phone: ana, At: noon}, {Phone: ana, Text: "Que horas <abre>?", At: noon.Add(-time.Hour)}}, nil
 }
 
 func (sent) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
 	return campaign.Template{Name: "Oferta <b>"}, nil
 }
 
-func (sent) Find(_ context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error) {
+func (sent) Find(_ context.Context, c campaign.Campaign, asked search.Query) (search.Page, error) {
 	if c.CampaignID == "c0001" {
-		return campaign.Found{}, &httpapi.Problem{Status: http.StatusGone, Code: "contents_expired"}
+		return search.Page{}, &httpapi.Problem{Status: http.StatusGone, Code: "contents_expired"}
 	}
 	if *asked.Phone != ana {
-		return campaign.Found{}, nil
+		return search.Page{}, nil
 	}
-	return campaign.Found{Messages: []campaign.FoundMessage{{
+	return search.Page{Messages: []search.Message{{
 		Message: campaign.Message{Phone: ana, UID: "a-1"}, Index: 3, Latest: campaign.Change{Outcome: campaign.OutcomeRead, At: noon},
 	}}}, nil
 }

@@ -3,8 +3,8 @@ package sending
 import (
 	"slices"
 
-	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // current returns the columns of a submission's variables as the template has them now. New

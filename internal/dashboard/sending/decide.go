@@ -9,8 +9,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
-	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // chooseColumns sets the columns and begins the check of the file. The columns of a checked file can

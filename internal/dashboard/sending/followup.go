@@ -7,24 +7,25 @@ import (
 	"net/url"
 	"slices"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/base/random"
 )
 
 // question is the data of the question.
 type question struct {
 	campaign.Campaign
 	Audiences []audience
-	Chosen    campaign.Audience
+	Chosen    export.Audience
 	Once      string // the ID of the export
 	Refusal   *web.Refusal
 }
 
 // audience is a group of recipients, with the number of people in it at the moment.
 type audience struct {
-	Key campaign.Audience
+	Key export.Audience
 	N   int
 }
 
@@ -70,17 +71,17 @@ func campaignOf(p *web.Page, id string, read func(context.Context, campaign.ID) 
 
 // audiencesOf counts the audiences of a campaign.
 func audiencesOf(c campaign.Campaign) []audience {
-	n := map[campaign.Audience]int{campaign.AudienceMissed: c.Submission.NeverAccepted()}
+	n := map[export.Audience]int{export.AudienceMissed: c.Submission.NeverAccepted()}
 	for _, b := range c.Batches {
 		counts := b.Head.Counts
-		n[campaign.AudienceUnread] += counts[campaign.OutcomeDelivered]
-		n[campaign.AudienceMissed] += counts[campaign.OutcomeFailed] + counts[campaign.OutcomeExpired] +
+		n[export.AudienceUnread] += counts[campaign.OutcomeDelivered]
+		n[export.AudienceMissed] += counts[campaign.OutcomeFailed] + counts[campaign.OutcomeExpired] +
 			counts[campaign.OutcomeRevoked] + counts[campaign.OutcomeStopped] -
 			b.Head.Reasons[campaign.Reason{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}]
-		n[campaign.AudienceTapped] += max(b.Head.Tapped, b.Head.Clicked)
+		n[export.AudienceTapped] += max(b.Head.Tapped, b.Head.Clicked)
 	}
 	var all []audience
-	for _, key := range campaign.Audiences() {
+	for _, key := range export.Audiences() {
 		all = append(all, audience{key, n[key]})
 	}
 	return all
@@ -93,8 +94,8 @@ func (s *Pages) chooseAudience(p *web.Page) error {
 		return err
 	}
 	exportID, ok := campaign.ParseUUID(p.Field("once"))
-	q.Chosen = campaign.Audience(p.Field("audience"))
-	if !ok || !slices.Contains(campaign.Audiences(), q.Chosen) {
+	q.Chosen = export.Audience(p.Field("audience"))
+	if !ok || !slices.Contains(export.Audiences(), q.Chosen) {
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
 	to := followUpPath(q.Campaign) + "/" + exportID
@@ -121,12 +122,12 @@ func followUpPath(c campaign.Campaign) string {
 
 // audienceList is the data of the page on the progress of an audience's list.
 type audienceList struct {
-	campaign.Export
+	export.Export
 	Campaign campaign.Campaign
 }
 
 // Ready reports whether the new campaign can begin.
-func (l audienceList) Ready() bool { return l.State == campaign.ExportCompleted && l.Lines > 0 }
+func (l audienceList) Ready() bool { return l.State == export.Completed && l.Lines > 0 }
 
 // Self returns the path of the page.
 func (l audienceList) Self() string { return followUpPath(l.Campaign) + "/" + l.ExportID }
@@ -152,7 +153,7 @@ func (s *Pages) audienceList(p *web.Page, campaignID, exportID string) (audience
 		return audienceList{}, err
 	}
 	e, err := s.Exports.Find(p.R.Context(), c.ID, exportID)
-	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && problem.Status == http.StatusNotFound || err == nil && e.Kind != campaign.ExportRecipients {
+	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && problem.Status == http.StatusNotFound || err == nil && e.Kind != export.Recipients {
 		return audienceList{}, campaign.ErrNotFound
 	}
 	return audienceList{Campaign: c, Export: e}, err

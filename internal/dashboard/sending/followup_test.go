@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/base/random"
 )
 
 var formerNow = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -26,7 +27,7 @@ type former struct {
 	*webtest.Dashboard
 	sending.Store
 	campaign      campaign.Campaign
-	list          campaign.Export
+	list          export.Export
 	refusal       error
 	admin, viewer webtest.Person
 }
@@ -58,17 +59,17 @@ func (o *former) Dispatched(ctx context.Context, id campaign.ID) (campaign.Campa
 	return o.Overview(ctx, id)
 }
 
-func (o *former) CreateRecipients(_ context.Context, id campaign.ID, exportID string, who campaign.Audience) (campaign.Export, error) {
+func (o *former) CreateRecipients(_ context.Context, id campaign.ID, exportID string, who export.Audience) (export.Export, error) {
 	if o.refusal != nil {
-		return campaign.Export{}, o.refusal
+		return export.Export{}, o.refusal
 	}
-	o.list = campaign.Export{ID: id, ExportID: exportID, Kind: campaign.ExportRecipients, Audience: who, State: campaign.ExportRunning, Total: 100, Checked: 40}
+	o.list = export.Export{ID: id, ExportID: exportID, Kind: export.Recipients, Audience: who, State: export.Running, Total: 100, Checked: 40}
 	return o.list, nil
 }
 
-func (o *former) Find(_ context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
+func (o *former) Find(_ context.Context, id campaign.ID, exportID string) (export.Export, error) {
 	if o.list.ID != id || o.list.ExportID != exportID {
-		return campaign.Export{}, &httpapi.Problem{Status: http.StatusNotFound}
+		return export.Export{}, &httpapi.Problem{Status: http.StatusNotFound}
 	}
 	return o.list, nil
 }
@@ -107,7 +108,7 @@ func TestFollowUp(t *testing.T) {
 		t.Errorf("before the list is ready: %d to %s", early.Status, early.Location)
 	}
 
-	o.list.State, o.list.Lines, o.list.Parts = campaign.ExportCompleted, 30, 1
+	o.list.State, o.list.Lines, o.list.Parts = export.Completed, 30, 1
 	lacks(t, o.admin.Get(a.Location), "The list is ready: 30 people.")
 	if ready := o.admin.Post(a.Location, nil); ready.Location != o.form() {
 		t.Fatalf("ready: %d to %s", ready.Status, ready.Location)
@@ -131,7 +132,7 @@ func TestFollowUp_NotAccepted(t *testing.T) {
 	page := o.admin.Get(o.path())
 	lacks(t, page, "did not get it 140")
 	a := o.admin.Post(o.path(), url.Values{"once": {page.Value("once")}, "audience": {"missed"}})
-	o.list.State, o.list.Lines, o.list.Parts = campaign.ExportCompleted, 140, 1
+	o.list.State, o.list.Lines, o.list.Parts = export.Completed, 140, 1
 	ready := o.admin.Post(a.Location, nil)
 	want := url.Values{"list": {o.campaign.CampaignID + "/" + o.list.ExportID}}
 	if ready.Location != web.Root+"/campaigns/new?"+want.Encode() {
@@ -142,19 +143,19 @@ func TestFollowUp_NotAccepted(t *testing.T) {
 func TestFollowUp_Ends(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		state        campaign.ExportState
+		state        export.State
 		lines, parts int
 		want         string
 	}{
-		"nobody": {campaign.ExportCompleted, 0, 1, "Nobody is on the list."},
-		"failed": {campaign.ExportFailed, 0, 0, "could not be prepared"},
-		"erased": {campaign.ExportDeleted, 10, 1, "could not be prepared"},
+		"nobody": {export.Completed, 0, 1, "Nobody is on the list."},
+		"failed": {export.Failed, 0, 0, "could not be prepared"},
+		"erased": {export.Deleted, 10, 1, "could not be prepared"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := newFormer(t)
-			o.list = campaign.Export{
-				ID: o.campaign.ID, ExportID: random.UUID(), Kind: campaign.ExportRecipients, Audience: campaign.AudienceMissed,
+			o.list = export.Export{
+				ID: o.campaign.ID, ExportID: random.UUID(), Kind: export.Recipients, Audience: export.AudienceMissed,
 				State: test.state, Lines: test.lines, Parts: test.parts,
 			}
 			path := o.path() + "/" + o.list.ExportID

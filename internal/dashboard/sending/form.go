@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/base/random"
 )
 
 // entry is what a person enters in the form.

@@ -21,7 +21,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	intakeapp "campaign-dispatch/internal/app/intake"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
@@ -31,6 +30,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
@@ -138,14 +138,14 @@ func newBench(t *testing.T) *bench {
 	b.template = b.putTemplate(b.tenant, "Olá {{nome}}")
 	b.dispatch = &flaky{Service: &dispatch.Service{
 		Store: store, Blobs: blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
-		Now: clock, Lead: 5 * time.Minute, Grace: time.Minute,
+		Now: clock, Lead: 5 * time.Minute, SweepDelay: time.Minute,
 	}, left: -1}
 	book := &optout.Book{Store: store, Now: clock}
 	b.intake = &intake.Service{
 		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: b.tasks, Now: clock, Lead: 5 * time.Minute, AtOnce: time.Minute, Budgets: store, Rules: store,
 		Worker: &intake.Worker{
 			Store: store, Blobs: blobs, Tasks: b.tasks, Now: clock, PartLines: campaign.MaxMessages, OptOuts: book, Dispatch: b.dispatch,
-			Open: intakeapp.Opener(blobs),
+			Open: blobs.OpenFile,
 		},
 	}
 	b.pages = &sending.Pages{
@@ -243,12 +243,12 @@ func campaignOf(address string) string {
 // exports has one list of recipients.
 type exports struct {
 	sending.Exports
-	list campaign.Export
+	list export.Export
 }
 
-func (e *exports) Find(_ context.Context, id campaign.ID, exportID string) (campaign.Export, error) {
+func (e *exports) Find(_ context.Context, id campaign.ID, exportID string) (export.Export, error) {
 	if id != e.list.ID || exportID != e.list.ExportID {
-		return campaign.Export{}, &httpapi.Problem{Status: http.StatusNotFound}
+		return export.Export{}, &httpapi.Problem{Status: http.StatusNotFound}
 	}
 	return e.list, nil
 }
@@ -273,9 +273,9 @@ func TestList(t *testing.T) {
 	b := newBench(t)
 	page, address := b.review(file, fields{"name": "Natal"})
 	b.confirm(page, address)
-	list := campaign.Export{
-		ID: b.handoffs.batches[0].ID, ExportID: uuid(), Secret: uuid(), Kind: campaign.ExportRecipients, Audience: campaign.AudienceUnread,
-		State: campaign.ExportCompleted, Lines: 2, Parts: 1,
+	list := export.Export{
+		ID: b.handoffs.batches[0].ID, ExportID: uuid(), Secret: uuid(), Kind: export.Recipients, Audience: export.AudienceUnread,
+		State: export.Completed, Lines: 2, Parts: 1,
 	}
 	b.pages.Exports.(*exports).list = list
 	if err := b.blobs.Put(t.Context(), list.Blob(), []byte(file), "text/csv"); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
 )
 
@@ -52,7 +53,7 @@ func (s *Pages) formOf(p *web.Page, id string) (f form, err error) {
 func (s *Pages) recipients(p *web.Page, list string) (object, name string, err error) {
 	campaignID, exportID, _ := strings.Cut(list, "/")
 	l, err := s.audienceList(p, campaignID, exportID)
-	if err == nil && l.State != campaign.ExportCompleted {
+	if err == nil && l.State != export.Completed {
 		err = campaign.ErrNotFound
 	}
 	if err != nil {

@@ -12,9 +12,11 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake"
-	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads campaigns, submissions, templates and agents. The error wraps campaign.ErrNotFound if
@@ -50,10 +52,10 @@ type Intake interface {
 	ChunkURL(ctx context.Context, sub submission.Submission, chunk int) (string, error)
 	Finish(ctx context.Context, sub submission.Submission) error
 	// FinishDraft ends an upload whose file is kept as a draft.
-	FinishDraft(ctx context.Context, sub submission.Submission, entry campaign.AuditEntry) error
+	FinishDraft(ctx context.Context, sub submission.Submission, entry account.AuditEntry) error
 	Take(ctx context.Context, asked submission.Submission, from intake.FormFile) (submission.Submission, error)
 	// SaveDraft returns intake.ErrState if the submission is no draft any more and cannot become one.
-	SaveDraft(ctx context.Context, asked submission.Submission, from intake.FormFile, entry campaign.AuditEntry) (submission.Submission, error)
+	SaveDraft(ctx context.Context, asked submission.Submission, from intake.FormFile, entry account.AuditEntry) (submission.Submission, error)
 	// HasFile reports whether the file of a submission is stored.
 	HasFile(ctx context.Context, sub submission.Submission) (bool, error)
 	// DiscardDraft returns intake.ErrState if the submission is not a draft.
@@ -80,8 +82,8 @@ type Intake interface {
 // *httpapi.Problem.
 type Exports interface {
 	// CreateRecipients returns the existing export if the ID is used.
-	CreateRecipients(ctx context.Context, id campaign.ID, exportID string, who campaign.Audience) (campaign.Export, error)
-	Find(ctx context.Context, id campaign.ID, exportID string) (campaign.Export, error)
+	CreateRecipients(ctx context.Context, id campaign.ID, exportID string, who export.Audience) (export.Export, error)
+	Find(ctx context.Context, id campaign.ID, exportID string) (export.Export, error)
 }
 
 // Pages serves the pages that make a campaign.

@@ -20,8 +20,9 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake"
-	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/settings/account"
 )
 
 const (
@@ -119,7 +120,7 @@ func (c *company) ChunkURL(_ context.Context, _ submission.Submission, chunk int
 }
 func (c *company) Finish(context.Context, submission.Submission) error { return nil }
 
-func (c *company) FinishDraft(_ context.Context, sub submission.Submission, e campaign.AuditEntry) error {
+func (c *company) FinishDraft(_ context.Context, sub submission.Submission, e account.AuditEntry) error {
 	c.steps = append(c.steps, "draft "+e.Who+" "+e.Action+" "+sub.Name)
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // Paths besides web.SignInPath.

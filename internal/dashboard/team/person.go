@@ -8,13 +8,14 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/settings/account"
 )
 
 func equal(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) }
 
 // question is the data of a user's page.
 type question struct {
-	campaign.Person
+	account.Person
 	Roles []web.Role
 	Self  bool   // the user is the one who asks
 	Last  bool   // the user is the only admin
@@ -37,16 +38,16 @@ func (s *Pages) question(p *web.Page) (q question, err error) {
 	if err != nil {
 		return q, err
 	}
-	at := slices.IndexFunc(people, func(who campaign.Person) bool { return equal(who.Email, p.Field("email")) })
+	at := slices.IndexFunc(people, func(who account.Person) bool { return equal(who.Email, p.Field("email")) })
 	if at < 0 {
 		return q, campaign.ErrNotFound
 	}
 	q = question{Person: people[at], Roles: web.Roles(), Was: people[at].Role, Self: equal(people[at].Email, p.Session.Email)}
-	q.Last = isAdmin(q.Person) && !slices.ContainsFunc(people, func(who campaign.Person) bool { return isAdmin(who) && who.Email != q.Email })
+	q.Last = isAdmin(q.Person) && !slices.ContainsFunc(people, func(who account.Person) bool { return isAdmin(who) && who.Email != q.Email })
 	return q, nil
 }
 
-func isAdmin(who campaign.Person) bool { return web.Role(who.Role) == web.RoleAdmin }
+func isAdmin(who account.Person) bool { return web.Role(who.Role) == web.RoleAdmin }
 
 // lastAdmin refuses to leave a tenant without an admin.
 func lastAdmin() error { return &web.Refusal{Status: http.StatusConflict, Key: "team.last_admin"} }
@@ -80,7 +81,7 @@ func (s *Pages) changeRole(p *web.Page) error {
 // setRole changes the role of a user. If no admin is left, because another request removed one
 // at the same time, it gives the role back and refuses. Each request changes first and checks
 // afterwards, so that the last one of several sees the changes of the others.
-func (s *Pages) setRole(p *web.Page, who campaign.Person, role web.Role) error {
+func (s *Pages) setRole(p *web.Page, who account.Person, role web.Role) error {
 	changed := who
 	changed.Role = string(role)
 	if _, err := s.Admin.Invite(p.R.Context(), changed); err != nil || !isAdmin(who) {

@@ -9,23 +9,23 @@ import (
 	"net/http"
 	"slices"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Users lists the users of a tenant. complete is false if there are too many in all tenants.
 type Users interface {
-	People(ctx context.Context, tenant string) (people []campaign.Person, complete bool, err error)
+	People(ctx context.Context, tenant string) (people []account.Person, complete bool, err error)
 }
 
 // Admin changes users. Invalid input returns a *inputerr.Error.
 type Admin interface {
 	// Invite adds a user, or changes the role of an existing one and ends the sessions. It
 	// returns a temporary password unless it was mailed.
-	Invite(ctx context.Context, who campaign.Person) (password string, err error)
+	Invite(ctx context.Context, who account.Person) (password string, err error)
 	// RemovePerson returns an error that wraps campaign.ErrNotFound if there is no such user.
-	RemovePerson(ctx context.Context, who campaign.Person) (campaign.Person, error)
+	RemovePerson(ctx context.Context, who account.Person) (account.Person, error)
 }
 
 // Pages are the pages of the team.
@@ -60,7 +60,7 @@ func first(p *web.Page) error { return p.Redirect(Path) }
 
 // list is the data of the page.
 type list struct {
-	People   []campaign.Person
+	People   []account.Person
 	Complete bool
 	Roles    []web.Role
 	Email    string // entered
@@ -84,7 +84,7 @@ func (s *Pages) render(p *web.Page, status int, l list) (err error) {
 type invited struct{ Email, Password string }
 
 func (s *Pages) invite(p *web.Page) error {
-	who := campaign.Person{Tenant: p.Session.Tenant, Email: p.Field("email"), Role: p.Field("role")}
+	who := account.Person{Tenant: p.Session.Tenant, Email: p.Field("email"), Role: p.Field("role")}
 	if !slices.Contains(web.Roles(), web.Role(who.Role)) {
 		return s.render(p, http.StatusUnprocessableEntity, list{Email: who.Email, Fault: "team.fault.role_unknown"})
 	}
@@ -124,12 +124,12 @@ func faultOf(p *web.Page, err error) (key string, ok bool) {
 }
 
 // known returns the tenant's user with an address, or the zero Person.
-func (s *Pages) known(p *web.Page, email string) (campaign.Person, error) {
+func (s *Pages) known(p *web.Page, email string) (account.Person, error) {
 	people, _, err := s.Users.People(p.R.Context(), p.Session.Tenant)
 	for _, who := range people {
 		if equal(who.Email, email) {
 			return who, err
 		}
 	}
-	return campaign.Person{}, err
+	return account.Person{}, err
 }

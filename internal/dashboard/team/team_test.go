@@ -14,18 +14,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/team"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // office is a tenant with its users in memory.
 type office struct {
 	*webtest.Dashboard
 	mu       sync.Mutex
-	people   []campaign.Person
+	people   []account.Person
 	read     func() // called after each list of users
 	password string
 	fault    error
@@ -34,7 +34,7 @@ type office struct {
 
 func newOffice(t *testing.T) *office {
 	t.Helper()
-	o := &office{people: []campaign.Person{
+	o := &office{people: []account.Person{
 		{Tenant: "acme", Email: "admin@example.com", Role: "admin"},
 		{Tenant: "acme", Email: "ana@acme.example", Role: "author", Pending: true},
 		{Tenant: "other", Email: "otto@other.example", Role: "admin"},
@@ -45,29 +45,29 @@ func newOffice(t *testing.T) *office {
 	return o
 }
 
-func (o *office) People(_ context.Context, tenant string) ([]campaign.Person, bool, error) {
+func (o *office) People(_ context.Context, tenant string) ([]account.Person, bool, error) {
 	if o.read != nil {
 		defer o.read()
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(o.people), func(p campaign.Person) bool { return p.Tenant != tenant }), true, nil
+	return slices.DeleteFunc(slices.Clone(o.people), func(p account.Person) bool { return p.Tenant != tenant }), true, nil
 }
 
-func (o *office) Invite(_ context.Context, who campaign.Person) (string, error) {
+func (o *office) Invite(_ context.Context, who account.Person) (string, error) {
 	if o.fault != nil {
 		return "", o.fault
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.people = append(slices.DeleteFunc(o.people, func(p campaign.Person) bool { return p.Email == who.Email }), who)
+	o.people = append(slices.DeleteFunc(o.people, func(p account.Person) bool { return p.Email == who.Email }), who)
 	return o.password, nil
 }
 
-func (o *office) RemovePerson(_ context.Context, who campaign.Person) (campaign.Person, error) {
+func (o *office) RemovePerson(_ context.Context, who account.Person) (account.Person, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.people = slices.DeleteFunc(o.people, func(p campaign.Person) bool { return p.Email == who.Email })
+	o.people = slices.DeleteFunc(o.people, func(p account.Person) bool { return p.Email == who.Email })
 	return who, nil
 }
 
@@ -124,7 +124,7 @@ func TestTeam_LastAdminRaces(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/role", "/remove"} {
 		o := newOffice(t)
-		o.people = append(o.people, campaign.Person{Tenant: "acme", Email: "bia@acme.example", Role: "admin"})
+		o.people = append(o.people, account.Person{Tenant: "acme", Email: "bia@acme.example", Role: "admin"})
 		o.read = meeting(2)
 		var all sync.WaitGroup
 		for _, email := range []string{"admin@example.com", "bia@acme.example"} {

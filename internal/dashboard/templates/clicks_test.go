@@ -3,9 +3,9 @@ package templates_test
 import (
 	"testing"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
-	"campaign-dispatch/internal/base/random"
 )
 
 // Counting clicks is offered where the stack has an address for links. A choice that was

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/templates"
+	"campaign-dispatch/internal/media/mediafile"
 )
 
 // The fields of files offer the tenant's own files, also after a part is added.
 func TestEditor_Files(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, f := range []campaign.MediaFile{
+	for _, f := range []mediafile.File{
 		{Tenant: b.tenant, Hash: "aa", Name: "tênis.png", Type: "image/png"},
 		{Tenant: b.tenant, Hash: "bb", Name: "velho.png", Type: "image/png"},
 		{Tenant: b.tenant + "-other", Hash: "cc", Name: "alheio.png", Type: "image/png"},

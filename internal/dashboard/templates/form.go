@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/media/mediafile"
 )
 
 // form is the data of the template form.
@@ -50,7 +51,7 @@ const mostFiles = 8
 // files returns the newest files of the tenant.
 func (s *Pages) files(p *web.Page) (newest []file, err error) {
 	all, err := s.Store.MediaFiles(p.R.Context(), p.Session.Tenant)
-	slices.SortFunc(all, func(a, b campaign.MediaFile) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	slices.SortFunc(all, func(a, b mediafile.File) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	for _, f := range all[:min(len(all), mostFiles)] {
 		if !f.Deleting {
 			newest = append(newest, file{web.Short(f.Name, nameWeight), f.Link(s.MediaURL)})

@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/settings/account"
 )
 
 const numbersPath = Path + "/test-numbers"
@@ -20,13 +21,13 @@ const maxNumberName = 60
 
 // numbers is the data of the page of saved numbers.
 type numbers struct {
-	All         []campaign.TestNumber
+	All         []account.TestNumber
 	Name, Phone string // entered
 	Fault       string // the reason for a refusal
 }
 
 // Full reports whether no further number can be saved.
-func (n numbers) Full() bool { return len(n.All) >= campaign.MaxTestNumbers }
+func (n numbers) Full() bool { return len(n.All) >= account.MaxTestNumbers }
 
 func (s *Pages) numbers(p *web.Page) error { return s.showNumbers(p, http.StatusOK, numbers{}) }
 
@@ -52,16 +53,16 @@ func (s *Pages) saveNumber(p *web.Page) error {
 	if n.Fault != "" {
 		return s.showNumbers(p, http.StatusUnprocessableEntity, n)
 	}
-	one := campaign.TestNumber{Name: n.Name, Phone: "+" + strconv.FormatUint(uint64(number), 10)}
-	done, err := s.changeNumbers(p, "template.number_save", one.Name, func(all []campaign.TestNumber) []campaign.TestNumber {
-		at := slices.IndexFunc(all, func(t campaign.TestNumber) bool { return t.Phone == one.Phone })
+	one := account.TestNumber{Name: n.Name, Phone: "+" + strconv.FormatUint(uint64(number), 10)}
+	done, err := s.changeNumbers(p, "template.number_save", one.Name, func(all []account.TestNumber) []account.TestNumber {
+		at := slices.IndexFunc(all, func(t account.TestNumber) bool { return t.Phone == one.Phone })
 		switch {
 		case at >= 0 && all[at] == one: // a repeated form
 			return all
 		case at >= 0:
 			n.Fault = p.T("templates.number_known", all[at].Name)
-		case len(all) >= campaign.MaxTestNumbers:
-			n.Fault = p.T("templates.number_many", p.Number(campaign.MaxTestNumbers))
+		case len(all) >= account.MaxTestNumbers:
+			n.Fault = p.T("templates.number_many", p.Number(account.MaxTestNumbers))
 		default:
 			return append(all, one)
 		}
@@ -76,15 +77,15 @@ func (s *Pages) saveNumber(p *web.Page) error {
 // deleteNumber deletes a saved number. It can be repeated.
 func (s *Pages) deleteNumber(p *web.Page) error {
 	gone := p.Field("phone")
-	_, err := s.changeNumbers(p, "template.number_delete", p.Field("name"), func(all []campaign.TestNumber) []campaign.TestNumber {
-		return append([]campaign.TestNumber{}, slices.DeleteFunc(all, func(t campaign.TestNumber) bool { return t.Phone == gone })...)
+	_, err := s.changeNumbers(p, "template.number_delete", p.Field("name"), func(all []account.TestNumber) []account.TestNumber {
+		return append([]account.TestNumber{}, slices.DeleteFunc(all, func(t account.TestNumber) bool { return t.Phone == gone })...)
 	})
 	return err
 }
 
 // changeNumbers changes the saved numbers, again after a concurrent change, and redirects. It
 // returns false if change returns nil.
-func (s *Pages) changeNumbers(p *web.Page, action, name string, change func(all []campaign.TestNumber) []campaign.TestNumber) (bool, error) {
+func (s *Pages) changeNumbers(p *web.Page, action, name string, change func(all []account.TestNumber) []account.TestNumber) (bool, error) {
 	for {
 		saved, err := s.Store.TestNumbers(p.R.Context(), p.Session.Tenant)
 		if err != nil {
@@ -114,7 +115,7 @@ func (s *Pages) changeNumbers(p *web.Page, action, name string, change func(all 
 
 // savedNumber is a saved number in the form of a test.
 type savedNumber struct {
-	campaign.TestNumber
+	account.TestNumber
 	Chosen bool
 }
 

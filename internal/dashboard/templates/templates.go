@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/media"
+	"campaign-dispatch/internal/media/mediafile"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads templates. The error wraps campaign.ErrNotFound if there is none.
@@ -23,16 +25,16 @@ type Store interface {
 	// TemplateVersions returns all versions, newest first.
 	TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
-	MediaFiles(ctx context.Context, tenant string) ([]campaign.MediaFile, error)
+	MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error)
 	ArchiveTemplate(ctx context.Context, tenant, id string) error
 	RestoreTemplate(ctx context.Context, tenant, id string) error
 	TemplateArchived(ctx context.Context, tenant, id string) (bool, error)
 	// ArchivedTemplates returns the IDs of the archived templates.
 	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
-	TestNumbers(ctx context.Context, tenant string) (campaign.TestNumbers, error)
+	TestNumbers(ctx context.Context, tenant string) (account.TestNumbers, error)
 	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace if n.Revision is not the
 	// stored one.
-	SaveTestNumbers(ctx context.Context, tenant string, n campaign.TestNumbers) error
+	SaveTestNumbers(ctx context.Context, tenant string, n account.TestNumbers) error
 }
 
 // Pages are the pages of templates.

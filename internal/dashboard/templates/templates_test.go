@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
@@ -25,6 +24,7 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/localstack/stackenv"
 )
 

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/base/random"
 )
 
 // testForm is the form of a test message.

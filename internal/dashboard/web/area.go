@@ -60,7 +60,7 @@ func (ui *UI) Load(areas ...Area) error {
 	if err != nil {
 		return err
 	}
-	ui.tongues, ui.pages, ui.texts = newTongues(), map[string]page{}, map[string][]areaTexts{}
+	ui.translations, ui.pages, ui.texts = newTongues(), map[string]page{}, map[string][]areaTexts{}
 	for _, a := range append([]Area{shared}, areas...) {
 		if err := ui.load(a); err != nil {
 			return err
@@ -159,7 +159,7 @@ func wordOf(key string) string {
 }
 
 // text returns the text of a key in the language, "" if there is none.
-func (ui *UI) text(in *tongue, key string) string {
+func (ui *UI) text(in *translation, key string) string {
 	for _, read := range ui.texts[wordOf(key)] {
 		texts, err := read()
 		if err != nil {

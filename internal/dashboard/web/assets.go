@@ -94,7 +94,7 @@ func (p *Page) Immutable(contentType string, content []byte) error {
 
 // chooseLanguage stores the language in a cookie for a year, and redirects back.
 func (ui *UI) chooseLanguage(p *Page) error {
-	for _, t := range ui.tongues {
+	for _, t := range ui.translations {
 		if t.code == p.R.PathValue("code") {
 			http.SetCookie(p.W, &http.Cookie{ //nolint:gosec // Secure wherever there is HTTPS
 				Name: langCookie, Value: t.code, Path: "/", MaxAge: 365 * 24 * 3600,

@@ -4,18 +4,18 @@ import (
 	"context"
 	"log/slog"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/preview"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Brands reads how tenants are shown.
 type Brands interface {
-	Brand(ctx context.Context, tenant string) (campaign.Brand, error)
+	Brand(ctx context.Context, tenant string) (account.Brand, error)
 }
 
 // Brand returns the brand of the person's tenant, which it reads once. A page is shown
 // without it if it cannot be read.
-func (p *Page) Brand() campaign.Brand {
+func (p *Page) Brand() account.Brand {
 	if p.brand == nil {
 		b := p.readBrand()
 		p.brand = &b
@@ -23,9 +23,9 @@ func (p *Page) Brand() campaign.Brand {
 	return *p.brand
 }
 
-func (p *Page) readBrand() campaign.Brand {
+func (p *Page) readBrand() account.Brand {
 	if p.ui.Brands == nil || !p.SignedIn() {
-		return campaign.Brand{}
+		return account.Brand{}
 	}
 	b, err := p.ui.Brands.Brand(p.R.Context(), p.Session.Tenant)
 	if err != nil {
@@ -35,16 +35,16 @@ func (p *Page) readBrand() campaign.Brand {
 }
 
 // UseBrand sets the brand of the person's tenant, if the page has read it with other rows.
-func (p *Page) UseBrand(b campaign.Brand) { p.brand = &b }
+func (p *Page) UseBrand(b account.Brand) { p.brand = &b }
 
 // Sender returns who sends the tenant's messages, as phones show it.
 func (p *Page) Sender() preview.Sender {
 	b := p.Brand()
-	return preview.Sender{Name: b.SenderName(), Initials: campaign.Initials(b.SenderName()), Logo: b.LogoLink(p.ui.MediaURL)}
+	return preview.Sender{Name: b.SenderName(), Initials: account.Initials(b.SenderName()), Logo: b.LogoLink(p.ui.MediaURL)}
 }
 
 // Company returns the name and the logo of the tenant.
 func (p *Page) Company() preview.Sender {
 	b := p.Brand()
-	return preview.Sender{Name: b.Tenant, Initials: campaign.Initials(b.Tenant), Logo: b.LogoLink(p.ui.MediaURL)}
+	return preview.Sender{Name: b.Tenant, Initials: account.Initials(b.Tenant), Logo: b.LogoLink(p.ui.MediaURL)}
 }

@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Page is one request for a page with its answer. It is the dot of the HTML templates:
@@ -30,9 +31,9 @@ type Page struct {
 	Refresh int           // refresh interval in seconds without scripts, 0 for none
 	Notice  string        // what the last change did, "" for nothing; shown once
 
-	ui     *UI
-	tongue *tongue
-	brand  *campaign.Brand // nil until it is read
+	ui          *UI
+	translation *translation
+	brand       *account.Brand // nil until it is read
 }
 
 // Render answers with a page. name is its file, titleKey the text key of its title.
@@ -101,11 +102,11 @@ func (p *Page) Redirect(path string) error {
 }
 
 // Lang is the reader's language for the lang attribute.
-func (p *Page) Lang() string { return p.tongue.tag.String() }
+func (p *Page) Lang() string { return p.translation.tag.String() }
 
 // T returns a text in the reader's language, or the key if there is no text.
 func (p *Page) T(key string, args ...any) string {
-	text := p.ui.text(p.tongue, key)
+	text := p.ui.text(p.translation, key)
 	if text == "" {
 		return key
 	}
@@ -127,7 +128,7 @@ func (p *Page) KeyFor(key string, n int) string {
 }
 
 // Has reports whether the key has a text.
-func (p *Page) Has(key string) bool { return p.ui.text(p.tongue, key) != "" }
+func (p *Page) Has(key string) bool { return p.ui.text(p.translation, key) != "" }
 
 // Known returns the text of the key, or otherwise if there is none.
 func (p *Page) Known(key, otherwise string) string {
@@ -140,7 +141,7 @@ func (p *Page) Known(key, otherwise string) string {
 // Reason returns why messages with a code ended undelivered, in the reader's language.
 func (p *Page) Reason(code string) string {
 	row, _ := campaign.DescribeCode(code)
-	if p.tongue.code == "pt" {
+	if p.translation.code == "pt" {
 		return row.Reason.Portuguese
 	}
 	return cmp.Or(row.OnPage, row.Reason.English)
@@ -153,7 +154,7 @@ func (p *Page) HasReason(code string) bool {
 }
 
 // Number returns a whole number in the reader's format.
-func (p *Page) Number(n int) string { return p.tongue.numbers.Sprint(number.Decimal(n)) }
+func (p *Page) Number(n int) string { return p.translation.numbers.Sprint(number.Decimal(n)) }
 
 // Percent returns part of whole as a percentage in the reader's format, or "" if whole
 // is 0.
@@ -161,13 +162,13 @@ func (p *Page) Percent(part, whole int) string {
 	if whole == 0 {
 		return ""
 	}
-	return p.tongue.numbers.Sprint(number.Percent(float64(part)/float64(whole), number.MaxFractionDigits(1)))
+	return p.translation.numbers.Sprint(number.Percent(float64(part)/float64(whole), number.MaxFractionDigits(1)))
 }
 
 // Money returns an amount in the reader's format.
 func (p *Page) Money(m campaign.Money) string {
 	const millionths = 1e6
-	return "R$\u00a0" + p.tongue.numbers.Sprint(number.Decimal(float64(m)/millionths, number.MinFractionDigits(2), number.MaxFractionDigits(6)))
+	return "R$\u00a0" + p.translation.numbers.Sprint(number.Decimal(float64(m)/millionths, number.MinFractionDigits(2), number.MaxFractionDigits(6)))
 }
 
 // When returns a time as date and time in São Paulo, or "" for the zero time.
@@ -175,7 +176,7 @@ func (p *Page) When(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return at.In(localtime.SaoPaulo()).Format(p.tongue.instant)
+	return at.In(localtime.SaoPaulo()).Format(p.translation.instant)
 }
 
 // Local returns a time in São Paulo as the value of a datetime-local field.
@@ -266,12 +267,12 @@ func (p *Page) AuditOf(session Session, action, subject string, details ...strin
 }
 
 // AuditEntry returns what AuditOn writes, for a change that writes it together with what it changes.
-func (p *Page) AuditEntry(link, action, subject string) campaign.AuditEntry {
+func (p *Page) AuditEntry(link, action, subject string) account.AuditEntry {
 	return p.entry(p.Session, link, action, subject, nil)
 }
 
-func (p *Page) entry(session Session, link, action, subject string, details []string) campaign.AuditEntry {
-	return campaign.AuditEntry{
+func (p *Page) entry(session Session, link, action, subject string, details []string) account.AuditEntry {
+	return account.AuditEntry{
 		Tenant: session.Tenant, At: p.ui.Now(), Who: session.Email, Link: link, Action: action, Subject: subject, Details: details,
 	}
 }

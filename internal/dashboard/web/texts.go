@@ -14,8 +14,8 @@ var languages = []language.Tag{language.BrazilianPortuguese, language.English}
 
 var matcher = language.NewMatcher(languages)
 
-// tongue is a language of the dashboard.
-type tongue struct {
+// translation is a language of the dashboard.
+type translation struct {
 	code    string // "pt" or "en", as in texts.json
 	tag     language.Tag
 	of      func(text) string
@@ -24,15 +24,15 @@ type tongue struct {
 	day     string
 }
 
-func newTongues() []*tongue {
-	tongues := []*tongue{
+func newTongues() []*translation {
+	translations := []*translation{
 		{code: "pt", tag: languages[0], of: func(t text) string { return t.PT }, instant: "02/01/2006 15:04", day: "02/01/2006"},
 		{code: "en", tag: languages[1], of: func(t text) string { return t.EN }, instant: "2 Jan 2006, 15:04", day: "2 Jan 2006"},
 	}
-	for _, t := range tongues {
+	for _, t := range translations {
 		t.numbers = message.NewPrinter(t.tag)
 	}
-	return tongues
+	return translations
 }
 
 // fill inserts the arguments into a text.

@@ -21,6 +21,8 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/media/mediafile"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Root is the path of the dashboard.
@@ -28,9 +30,9 @@ const Root = "/dashboard"
 
 // Auditor stores audit log entries.
 type Auditor interface {
-	Audit(ctx context.Context, e campaign.AuditEntry) error
+	Audit(ctx context.Context, e account.AuditEntry) error
 	// AuditForm is Audit for a sent form. A double click writes one entry.
-	AuditForm(ctx context.Context, e campaign.AuditEntry) error
+	AuditForm(ctx context.Context, e account.AuditEntry) error
 }
 
 // UI serves the areas' pages.
@@ -46,10 +48,10 @@ type UI struct {
 	// Brands are shown at the top of the pages and in previews. It can be nil.
 	Brands Brands
 
-	forms   []string // paths of the forms
-	tongues []*tongue
-	pages   map[string]page        // by file name
-	texts   map[string][]areaTexts // by the word before the keys' first dot
+	forms        []string // paths of the forms
+	translations []*translation
+	pages        map[string]page        // by file name
+	texts        map[string][]areaTexts // by the word before the keys' first dot
 }
 
 // Handler serves a request for a page. It returns errors: a *Refusal, a
@@ -239,7 +241,7 @@ func (ui *UI) page(w http.ResponseWriter, r *http.Request) *Page {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.Header().Set("Cache-Control", "no-store")
-	return &Page{W: w, R: r, Base: httpapi.BaseURL(r, ui.BaseURL), ui: ui, tongue: ui.tongueOf(r)}
+	return &Page{W: w, R: r, Base: httpapi.BaseURL(r, ui.BaseURL), ui: ui, translation: ui.tongueOf(r)}
 }
 
 // Sources of a page's images and connections.
@@ -261,7 +263,7 @@ func (ui *UI) ownImages() string {
 	if ui.MediaURL == "" {
 		return ownFiles
 	}
-	return ownFiles + " " + ui.MediaURL + "/" + campaign.MediaPrefix
+	return ownFiles + " " + ui.MediaURL + "/" + mediafile.Prefix
 }
 
 // mediaImages returns the sources of the images that messages show. A local stack serves
@@ -276,9 +278,9 @@ func (ui *UI) mediaImages() string {
 // langCookie holds the person's language.
 const langCookie = "lang"
 
-func (ui *UI) tongueOf(r *http.Request) *tongue {
+func (ui *UI) tongueOf(r *http.Request) *translation {
 	if chosen, err := r.Cookie(langCookie); err == nil {
-		for _, t := range ui.tongues {
+		for _, t := range ui.translations {
 			if t.code == chosen.Value {
 				return t
 			}
@@ -286,10 +288,10 @@ func (ui *UI) tongueOf(r *http.Request) *tongue {
 	}
 	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if err != nil {
-		return ui.tongues[0]
+		return ui.translations[0]
 	}
 	_, i, _ := matcher.Match(tags...)
-	return ui.tongues[i]
+	return ui.translations[i]
 }
 
 // reads reports whether the request is read-only.
@@ -424,7 +426,7 @@ func (p *Page) render(status int, name string, fragment bool) error {
 		}
 	}
 	p.W.Header().Set("Content-Type", "text/html; charset=utf-8")
-	p.W.Header().Set("Content-Language", p.tongue.tag.String())
+	p.W.Header().Set("Content-Language", p.translation.tag.String())
 	p.W.WriteHeader(status)
 	_, err = p.W.Write(out.Bytes()) //nolint:gosec // html/template made it
 	return err

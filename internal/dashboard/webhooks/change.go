@@ -11,19 +11,20 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // kinds returns the event kinds in display order.
-func kinds() []campaign.Kind {
-	return []campaign.Kind{
-		campaign.KindSent, campaign.KindDelivered, campaign.KindRead, campaign.KindFailed, campaign.KindExpired,
-		campaign.KindReplied, campaign.KindOptedOut, campaign.KindTapped, campaign.KindCompleted,
+func kinds() []delivery.Kind {
+	return []delivery.Kind{
+		delivery.KindSent, delivery.KindDelivered, delivery.KindRead, delivery.KindFailed, delivery.KindExpired,
+		delivery.KindReplied, delivery.KindOptedOut, delivery.KindTapped, delivery.KindCompleted,
 	}
 }
 
 // mustBeNamed reports whether a kind is sent only to endpoints that name it.
-func mustBeNamed(k campaign.Kind) bool {
-	return k == campaign.KindTapped || k == campaign.KindCompleted
+func mustBeNamed(k delivery.Kind) bool {
+	return k == delivery.KindTapped || k == delivery.KindCompleted
 }
 
 // allOfMessages reports whether the kinds are the default of an endpoint that names
@@ -39,7 +40,7 @@ func allOfMessages(named []string) bool {
 
 // choice is a kind in a form.
 type choice struct {
-	Kind   campaign.Kind
+	Kind   delivery.Kind
 	Chosen bool
 }
 
@@ -61,7 +62,7 @@ type form struct {
 }
 
 // stateOf returns the kinds of an endpoint as text.
-func stateOf(e campaign.Endpoint) string { return "kinds " + strings.Join(e.Kinds, " ") }
+func stateOf(e delivery.Endpoint) string { return "kinds " + strings.Join(e.Kinds, " ") }
 
 func (s *Pages) ask(p *web.Page) error {
 	return s.showForm(p, http.StatusOK, form{Kinds: choices(nil)})
@@ -137,7 +138,7 @@ func (s *Pages) askKinds(p *web.Page) error {
 	return s.showKinds(p, http.StatusOK, e, choices(e.Kinds), "")
 }
 
-func (s *Pages) showKinds(p *web.Page, status int, e campaign.Endpoint, all []choice, fault string) error {
+func (s *Pages) showKinds(p *web.Page, status int, e delivery.Endpoint, all []choice, fault string) error {
 	_, visible := shown(e.URL)
 	return p.RenderStatus(status, "webhooks.kinds_title", "webhooks_kinds.html", form{ID: e.ID, URL: visible, Kinds: all, Fault: fault, Was: stateOf(e)})
 }
@@ -163,7 +164,7 @@ func (s *Pages) changeKinds(p *web.Page) error {
 }
 
 // change changes an endpoint, and shows its page with a confirmation.
-func (s *Pages) change(p *web.Page, e campaign.Endpoint, action, done string, do func(ctx context.Context) error, details ...string) error {
+func (s *Pages) change(p *web.Page, e delivery.Endpoint, action, done string, do func(ctx context.Context) error, details ...string) error {
 	if err := p.AuditOn(Path+"/"+e.ID, action, subject(e), details...); err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func (s *Pages) question(p *web.Page, title, page string) error {
 	if err != nil {
 		return err
 	}
-	return p.Render(title, page, question{s.view(e, campaign.Circuit{}), s.Once.Token(), campaign.Digest(e.Secret)})
+	return p.Render(title, page, question{s.view(e, delivery.Circuit{}), s.Once.Token(), campaign.Digest(e.Secret)})
 }
 
 func (s *Pages) rotate(p *web.Page) error {

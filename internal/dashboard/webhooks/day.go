@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/poststats"
 )
 
@@ -36,7 +36,7 @@ const (
 func (d day) Any() bool { return d.Taken+d.Failed > 0 }
 
 // day reads the last 24 hours, including the current one.
-func (s *Pages) day(ctx context.Context, e campaign.Endpoint) (day, error) {
+func (s *Pages) day(ctx context.Context, e delivery.Endpoint) (day, error) {
 	first := s.Now().Truncate(time.Hour).Add(-(hours - 1) * time.Hour)
 	posts, err := s.Store.HourlyPosts(ctx, e.Tenant, e.ID, first)
 	if err != nil {

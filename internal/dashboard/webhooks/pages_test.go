@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dashboard/webhooks"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/poststats"
 )
 
@@ -28,10 +28,10 @@ func TestFailures_Pages(t *testing.T) {
 	const all = 50
 	want := map[string]bool{}
 	for i := range all {
-		f := campaign.WebhookFailure{
-			Tenant: o.tenant, EndpointID: e.ID, WebhookID: fmt.Sprintf("msg_%039d%02d", 7, i), Kind: campaign.KindCompleted,
+		f := delivery.Failure{
+			Tenant: o.tenant, EndpointID: e.ID, WebhookID: fmt.Sprintf("msg_%039d%02d", 7, i), Kind: delivery.KindCompleted,
 			Status: http.StatusNetworkAuthenticationRequired, At: now.Add(-time.Duration(i) * time.Minute),
-			Task: campaign.NotifyTask{Tenant: o.tenant, EndpointID: e.ID, DeliveryID: randomKey()},
+			Task: delivery.NotifyTask{Tenant: o.tenant, EndpointID: e.ID, DeliveryID: randomKey()},
 		}
 		if err := o.store.RecordFailure(t.Context(), f); err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestList_Size(t *testing.T) {
 	t.Parallel()
 	o := newTenantFixture(t, false)
 	for i := range 20 {
-		e := campaign.Endpoint{
+		e := delivery.Endpoint{
 			ID: strings.ToLower(rand.Text()), Tenant: o.tenant, Secret: "s",
 			URL: fmt.Sprintf("https://crm.example.com/%02d/%s", i, strings.Repeat("&", 1900)),
 		}

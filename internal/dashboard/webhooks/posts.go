@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // shownPosts is the number of kept posts on an endpoint's page.
@@ -17,14 +18,14 @@ const shownPosts = 20
 
 // kept is a kept post in the reader's language.
 type kept struct {
-	campaign.KeptPost
+	delivery.KeptPost
 	Reason string
 	Number int    // of the attempt, from 1
 	Millis int    // duration of the attempt
 	Path   string // of its page
 }
 
-func newKept(p *web.Page, post campaign.KeptPost) kept {
+func newKept(p *web.Page, post delivery.KeptPost) kept {
 	return kept{
 		post, reason(p, post.Status, post.Code), post.Attempt + 1, int(post.Took.Milliseconds()),
 		postPath(post.EndpointID, post.WebhookID, post.At),
@@ -37,7 +38,7 @@ func postPath(endpointID, webhookID string, at time.Time) string {
 }
 
 // posts returns the last kept posts to an endpoint.
-func (s *Pages) posts(p *web.Page, e campaign.Endpoint) (shown []kept, err error) {
+func (s *Pages) posts(p *web.Page, e delivery.Endpoint) (shown []kept, err error) {
 	posts, err := s.Store.KeptPosts(p.R.Context(), e.Tenant, e.ID, shownPosts)
 	for _, post := range posts {
 		shown = append(shown, newKept(p, post))
@@ -69,7 +70,7 @@ func (s *Pages) showPost(p *web.Page) error {
 		return err
 	}
 	return p.Render("webhooks.post", "webhooks_post.html", postDetails{
-		s.view(e, campaign.Circuit{}), newKept(p, post), indented(post.Payload), printable(post.Answer.Text),
+		s.view(e, delivery.Circuit{}), newKept(p, post), indented(post.Payload), printable(post.Answer.Text),
 	})
 }
 

@@ -9,13 +9,14 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/webhooks"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // keep keeps a post to an endpoint.
-func (o tenantFixture) keep(t *testing.T, e campaign.Endpoint, at time.Time, answer campaign.EndpointAnswer) campaign.KeptPost {
+func (o tenantFixture) keep(t *testing.T, e delivery.Endpoint, at time.Time, answer delivery.EndpointAnswer) delivery.KeptPost {
 	t.Helper()
-	p := campaign.KeptPost{
-		Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: campaign.KindDelivered, At: at, Status: http.StatusOK,
+	p := delivery.KeptPost{
+		Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: delivery.KindDelivered, At: at, Status: http.StatusOK,
 		Took: 1234 * time.Millisecond, Payload: []byte(`{"type":"message.delivered","data":{"phone":"+5511900000000"}}`), Answer: answer,
 	}
 	if err := o.store.KeepPost(t.Context(), p); err != nil {
@@ -30,7 +31,7 @@ func TestPost(t *testing.T) {
 	e, _ := o.add(t, "https://crm.example.com/", "message.delivered")
 	path := webhooks.Path + "/" + e.ID
 	lacks(t, o.viewer.Get(path), "No delivery kept in the 7 days before")
-	p := o.keep(t, e, now.Add(-time.Hour), campaign.EndpointAnswer{Text: "<script>alert(1)</script> \u202e", Cut: true})
+	p := o.keep(t, e, now.Add(-time.Hour), delivery.EndpointAnswer{Text: "<script>alert(1)</script> \u202e", Cut: true})
 	page := o.viewer.Get(path)
 	lacks(t, page, "Message delivered", "Delivered")
 	_, rest, _ := strings.Cut(page.Body, `href="`+path+`/posts/`)
@@ -58,7 +59,7 @@ func TestPost_Expired(t *testing.T) {
 	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.delivered")
 	at := now.Add(-campaign.KeptPostLife)
-	o.keep(t, e, at, campaign.EndpointAnswer{Text: "old"})
+	o.keep(t, e, at, delivery.EndpointAnswer{Text: "old"})
 	f := o.fail(t, e, 500)
 	f.At, f.Kept = at, true
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
@@ -73,8 +74,8 @@ func TestPost_NotText(t *testing.T) {
 	t.Parallel()
 	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.delivered")
-	p := o.keep(t, e, now.Add(-time.Hour), campaign.EndpointAnswer{NotText: true})
-	f := campaign.WebhookFailure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: p.WebhookID, Kind: p.Kind, Status: 500, At: p.At, Kept: true}
+	p := o.keep(t, e, now.Add(-time.Hour), delivery.EndpointAnswer{NotText: true})
+	f := delivery.Failure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: p.WebhookID, Kind: p.Kind, Status: 500, At: p.At, Kept: true}
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // mostAtOnce is the maximum number of deliveries resent by one request. A delivery may
@@ -53,7 +54,7 @@ func (s *Pages) resendOne(p *web.Page) error {
 }
 
 // resendable refuses to resend to a disabled endpoint, before the audit log is written.
-func resendable(e campaign.Endpoint) error {
+func resendable(e delivery.Endpoint) error {
 	if e.Off() {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.endpoint_off"}
 	}
@@ -61,7 +62,7 @@ func resendable(e campaign.Endpoint) error {
 }
 
 // useResend marks the resend of a webhook, or of all with "", as requested on this page.
-func (s *Pages) useResend(p *web.Page, e campaign.Endpoint, webhookID string) error {
+func (s *Pages) useResend(p *web.Page, e delivery.Endpoint, webhookID string) error {
 	return s.Once.UseFor(p, webhookID, "webhooks.resend_used", Path+"/"+e.ID, "webhooks.endpoint")
 }
 
@@ -102,7 +103,7 @@ func (s *Pages) resendFailed(p *web.Page) error {
 }
 
 // resent shows the endpoint's page, which says what was resent and when it is attempted.
-func (s *Pages) resent(p *web.Page, e campaign.Endpoint, done string, n int) error {
+func (s *Pages) resent(p *web.Page, e delivery.Endpoint, done string, n int) error {
 	c, err := s.Store.Circuit(p.R.Context(), e.Tenant, e.ID)
 	if err != nil {
 		return err

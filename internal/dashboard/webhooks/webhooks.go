@@ -11,30 +11,31 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // Store reads endpoints, their state and their failures.
 type Store interface {
-	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
-	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
-	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
+	Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error)
+	Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error)
+	Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error)
 	HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]poststats.Hourly, error)
 	// Failures returns the last failures, newest first.
-	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error)
+	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.Failure, error)
 	// KeptPosts returns the last kept posts, newest first, without payloads and answers.
-	KeptPosts(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.KeptPost, error)
+	KeptPosts(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.KeptPost, error)
 	// KeptPost returns the kept post of a webhook at a time. The error wraps
 	// campaign.ErrNotFound if there is none.
-	KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.KeptPost, error)
+	KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.KeptPost, error)
 	// Failure returns the failure of a webhook at a time. The error wraps
 	// campaign.ErrNotFound if there is none.
-	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
+	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.Failure, error)
 }
 
 // Pages are the pages of the webhook endpoints.
@@ -87,7 +88,7 @@ type view struct {
 	NextProbe    time.Time
 }
 
-func (s *Pages) view(e campaign.Endpoint, c campaign.Circuit) view {
+func (s *Pages) view(e delivery.Endpoint, c delivery.Circuit) view {
 	v := view{ID: e.ID, Kinds: e.Kinds, Off: e.OffReason, OffAt: e.OffAt}
 	if allOfMessages(e.Kinds) {
 		v.Kinds = nil
@@ -146,11 +147,11 @@ func (s *Pages) list(p *web.Page) error {
 }
 
 // find returns the tenant's endpoint in the path.
-func (s *Pages) find(p *web.Page) (campaign.Endpoint, error) {
+func (s *Pages) find(p *web.Page) (delivery.Endpoint, error) {
 	const maxID = 128
 	id := p.R.PathValue("id")
 	if len(id) > maxID {
-		return campaign.Endpoint{}, campaign.ErrNotFound
+		return delivery.Endpoint{}, campaign.ErrNotFound
 	}
 	return s.Store.Endpoint(p.R.Context(), p.Session.Tenant, id)
 }
@@ -186,7 +187,7 @@ type tested struct {
 
 // failure is a webhook whose delivery failed.
 type failure struct {
-	campaign.WebhookFailure
+	delivery.Failure
 	Reason  string // in the reader's language
 	Attempt int    // from 1
 	Millis  int    // duration of the attempt, 0 if unknown
@@ -195,7 +196,7 @@ type failure struct {
 }
 
 // failures returns the last failures.
-func (s *Pages) failures(p *web.Page, e campaign.Endpoint) (shown web.Part[failure], err error) {
+func (s *Pages) failures(p *web.Page, e delivery.Endpoint) (shown web.Part[failure], err error) {
 	from, err := web.From(p)
 	if err != nil {
 		return shown, err
@@ -213,7 +214,7 @@ func (s *Pages) failures(p *web.Page, e campaign.Endpoint) (shown web.Part[failu
 }
 
 // pathOf returns the path of the page of a failure's kept post, or "" if there is none.
-func (s *Pages) pathOf(f campaign.WebhookFailure) string {
+func (s *Pages) pathOf(f delivery.Failure) string {
 	if !f.Kept || !f.At.Add(campaign.KeptPostLife).After(s.Now()) {
 		return ""
 	}
@@ -260,7 +261,7 @@ func (s *Pages) show(p *web.Page) error {
 	return s.showEndpoint(p, e, nil)
 }
 
-func (s *Pages) showEndpoint(p *web.Page, e campaign.Endpoint, test *tested) error {
+func (s *Pages) showEndpoint(p *web.Page, e delivery.Endpoint, test *tested) error {
 	ctx := p.R.Context()
 	c, err := s.Store.Circuit(ctx, e.Tenant, e.ID)
 	if err != nil {
@@ -303,7 +304,7 @@ func (s *Pages) test(p *web.Page) error {
 
 // subject names an endpoint in the audit log without its path: a path may be a secret,
 // and the log is kept for longer.
-func subject(e campaign.Endpoint) string { return host(e.URL) + " (" + e.ID + ")" }
+func subject(e delivery.Endpoint) string { return host(e.URL) + " (" + e.ID + ")" }
 
 func host(address string) string {
 	u, err := url.Parse(address)

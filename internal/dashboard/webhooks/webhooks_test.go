@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
@@ -25,7 +24,9 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dashboard/webhooks"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/netguard"
 	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
@@ -65,7 +66,7 @@ func newTenantFixture(tb testing.TB, local bool) tenantFixture {
 }
 
 // add creates an endpoint with the form. It returns the endpoint and the response.
-func (o tenantFixture) add(tb testing.TB, address string, kinds ...string) (campaign.Endpoint, webtest.Answer) {
+func (o tenantFixture) add(tb testing.TB, address string, kinds ...string) (delivery.Endpoint, webtest.Answer) {
 	tb.Helper()
 	form := o.admin.Get(webhooks.Path + "/new")
 	answer := o.admin.Post(webhooks.Path, url.Values{"url": {address}, "kind": kinds, "once": {form.Value("once")}})
@@ -76,14 +77,14 @@ func (o tenantFixture) add(tb testing.TB, address string, kinds ...string) (camp
 	if err != nil {
 		tb.Fatal(err)
 	}
-	i := slices.IndexFunc(all, func(e campaign.Endpoint) bool { return e.URL == address })
+	i := slices.IndexFunc(all, func(e delivery.Endpoint) bool { return e.URL == address })
 	if i < 0 {
 		tb.Fatal("there is no such endpoint")
 	}
 	return all[i], answer
 }
 
-func (o tenantFixture) endpoint(t *testing.T, id string) campaign.Endpoint {
+func (o tenantFixture) endpoint(t *testing.T, id string) delivery.Endpoint {
 	t.Helper()
 	e, err := o.store.Endpoint(t.Context(), o.tenant, id)
 	if err != nil {
@@ -277,7 +278,7 @@ func TestTestWebhook_SignedAndAnswered(t *testing.T) {
 	t.Parallel()
 	o := newTenantFixture(t, true)
 	status, verified := http.StatusNoContent, make(chan error, 10)
-	var e campaign.Endpoint
+	var e delivery.Endpoint
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		hook, err := standardwebhooks.NewWebhook(e.Secret)
@@ -314,7 +315,7 @@ func TestTestWebhook_PrivateAddress(t *testing.T) {
 	o := newTenantFixture(t, false)
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was posted") }))
 	t.Cleanup(receiver.Close)
-	e := campaign.Endpoint{ID: rand.Text(), Tenant: o.tenant, URL: receiver.URL, Secret: "whsec_c2VjcmV0"}
+	e := delivery.Endpoint{ID: rand.Text(), Tenant: o.tenant, URL: receiver.URL, Secret: "whsec_c2VjcmV0"}
 	if err := o.store.SaveEndpoint(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
@@ -322,12 +323,12 @@ func TestTestWebhook_PrivateAddress(t *testing.T) {
 }
 
 // fail records a webhook that failed an hour ago and returns it.
-func (o tenantFixture) fail(t *testing.T, e campaign.Endpoint, status int) campaign.WebhookFailure {
+func (o tenantFixture) fail(t *testing.T, e delivery.Endpoint, status int) delivery.Failure {
 	t.Helper()
-	f := campaign.WebhookFailure{
-		Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: campaign.KindRead, Status: status,
+	f := delivery.Failure{
+		Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: delivery.KindRead, Status: status,
 		Code: "timeout", Attempt: 2, At: now.Add(-time.Hour), Took: 15 * time.Second, Entry: []byte("entry"),
-		Task: campaign.NotifyTask{Tenant: o.tenant, EndpointID: e.ID, DeliveryID: randomKey()},
+		Task: delivery.NotifyTask{Tenant: o.tenant, EndpointID: e.ID, DeliveryID: randomKey()},
 	}
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
 		t.Fatal(err)
@@ -358,7 +359,7 @@ func TestResend_One(t *testing.T) {
 	if a := o.admin.Post(path+"/resend", form); a.Location != path {
 		t.Fatalf("resending answers %d to %q: %s", a.Status, a.Location, a.Text())
 	}
-	alone := campaign.WebhookDelivery{Tenant: o.tenant, EndpointID: e.ID, Entries: f.Entry}.Identified()
+	alone := delivery.Delivery{Tenant: o.tenant, EndpointID: e.ID, Entries: f.Entry}.Identified()
 	n, err := o.store.Delivery(t.Context(), alone.Task())
 	if err != nil || !slices.Equal(n.Entries, f.Entry) || n.Next.After(now) || n.Dead {
 		t.Errorf("the notice is %+v, %v", n, err)
@@ -377,19 +378,19 @@ func TestResend_All(t *testing.T) {
 	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	path := webhooks.Path + "/" + e.ID
-	put := func(n campaign.WebhookDelivery) campaign.WebhookDelivery {
+	put := func(n delivery.Delivery) delivery.Delivery {
 		t.Helper()
 		n.Tenant, n.EndpointID, n.Entries = o.tenant, e.ID, []byte(randomKey())
 		n = n.Identified()
-		if err := o.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{n}); err != nil {
+		if err := o.store.AddDeliveries(t.Context(), []delivery.Delivery{n}); err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	dead := put(campaign.WebhookDelivery{Dead: true, Attempt: 9, Next: now.Add(-time.Hour), Left: []int{1}})
-	old := put(campaign.WebhookDelivery{Dead: true, Attempt: 9, Next: now.Add(-48 * time.Hour), Left: []int{1}})
-	waiting := put(campaign.WebhookDelivery{Attempt: 4, Next: now.Add(5 * time.Hour), Left: []int{1}})
-	f := campaign.WebhookFailure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", At: now.Add(-time.Hour), Task: waiting.Task()}
+	dead := put(delivery.Delivery{Dead: true, Attempt: 9, Next: now.Add(-time.Hour), Left: []int{1}})
+	old := put(delivery.Delivery{Dead: true, Attempt: 9, Next: now.Add(-48 * time.Hour), Left: []int{1}})
+	waiting := put(delivery.Delivery{Attempt: 4, Next: now.Add(5 * time.Hour), Left: []int{1}})
+	f := delivery.Failure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", At: now.Add(-time.Hour), Task: waiting.Task()}
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
@@ -398,10 +399,10 @@ func TestResend_All(t *testing.T) {
 		t.Fatalf("it answers %d to %q", answer.Status, answer.Location)
 	}
 	lacks(t, o.admin.Follow(answer), "2 deliveries resent. They")
-	for name, want := range map[string]campaign.WebhookDelivery{
+	for name, want := range map[string]delivery.Delivery{
 		"dead": {Attempt: 0, Next: now}, "old": {Attempt: 9, Next: old.Next, Dead: true}, "waiting": {Attempt: 4, Next: now},
 	} {
-		n := map[string]campaign.WebhookDelivery{"dead": dead, "old": old, "waiting": waiting}[name]
+		n := map[string]delivery.Delivery{"dead": dead, "old": old, "waiting": waiting}[name]
 		got, err := o.store.Delivery(t.Context(), n.Task())
 		if err != nil || got.Attempt != want.Attempt || !got.Next.Equal(want.Next) || got.Dead != want.Dead {
 			t.Errorf("the %s notice is %+v, %v", name, got, err)
@@ -436,7 +437,7 @@ func TestPage_States(t *testing.T) {
 	t.Parallel()
 	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
-	c := campaign.Circuit{Tenant: o.tenant, EndpointID: e.ID, Since: now.Add(-time.Hour), Next: now.Add(time.Minute)}
+	c := delivery.Circuit{Tenant: o.tenant, EndpointID: e.ID, Since: now.Add(-time.Hour), Next: now.Add(time.Minute)}
 	if ok, err := o.store.SaveCircuit(t.Context(), c); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
@@ -458,7 +459,7 @@ func TestPage_CauseOfFailure(t *testing.T) {
 	t.Parallel()
 	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
-	f := campaign.WebhookFailure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", Kind: campaign.KindRead, Code: "certificate_expired", At: now}
+	f := delivery.Failure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", Kind: delivery.KindRead, Code: "certificate_expired", At: now}
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
@@ -512,8 +513,8 @@ func BenchmarkEndpoint(b *testing.B) {
 	o := newTenantFixture(b, false)
 	e, _ := o.add(b, "https://crm.example.com/", "message.read")
 	for i := range 60 {
-		f := campaign.WebhookFailure{
-			Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: campaign.KindRead, Status: 500,
+		f := delivery.Failure{
+			Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: delivery.KindRead, Status: 500,
 			At: now.Add(-time.Duration(i) * time.Minute),
 		}
 		if err := o.store.RecordFailure(b.Context(), f); err != nil {
@@ -535,17 +536,17 @@ func TestResend_EndpointKeepsFailing(t *testing.T) {
 	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	path := webhooks.Path + "/" + e.ID
-	parked := campaign.WebhookDelivery{
+	parked := delivery.Delivery{
 		Tenant: o.tenant, EndpointID: e.ID, Entries: []byte("entries"), Parked: true, Next: now.Add(-time.Hour), Left: []int{1},
 	}.Identified()
-	if err := o.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{parked}); err != nil {
+	if err := o.store.AddDeliveries(t.Context(), []delivery.Delivery{parked}); err != nil {
 		t.Fatal(err)
 	}
-	f := campaign.WebhookFailure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", At: now.Add(-time.Hour), Task: parked.Task()}
+	f := delivery.Failure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", At: now.Add(-time.Hour), Task: parked.Task()}
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
-	c := campaign.Circuit{Tenant: o.tenant, EndpointID: e.ID, Since: now.Add(-time.Hour), Next: now.Add(3 * time.Hour)}
+	c := delivery.Circuit{Tenant: o.tenant, EndpointID: e.ID, Since: now.Add(-time.Hour), Next: now.Add(3 * time.Hour)}
 	if ok, err := o.store.SaveCircuit(t.Context(), c); !ok || err != nil {
 		t.Fatal(ok, err)
 	}

@@ -7,11 +7,12 @@ import (
 	"net/http"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Credentials reads credentials. The error wraps campaign.ErrNotFound if there is none.
 type Credentials interface {
-	Credential(ctx context.Context, clientID string) (campaign.Credential, error)
+	Credential(ctx context.Context, clientID string) (account.Credential, error)
 }
 
 // ActiveVerifier authorizes requests as Verifier does. It also refuses tokens of a

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 )
 
 const activeIssuer = "https://api.example.com"
@@ -33,9 +34,9 @@ func (k activeKey) Sign(_ context.Context, _ string, input []byte) ([]byte, erro
 	return jwt.SigningMethodES256.Sign(string(input), k.PrivateKey)
 }
 
-type credentials func() (campaign.Credential, error)
+type credentials func() (account.Credential, error)
 
-func (c credentials) Credential(context.Context, string) (campaign.Credential, error) { return c() }
+func (c credentials) Credential(context.Context, string) (account.Credential, error) { return c() }
 
 func activeClock() time.Time { return activeNow }
 
@@ -67,19 +68,19 @@ func (k activeKey) authorize(t *testing.T, header string, stored credentials) (a
 	if header != "" {
 		r.Header.Set("Authorization", header)
 	}
-	return v.Authorize(r, activeIssuer, campaign.ScopeDispatch)
+	return v.Authorize(r, activeIssuer, account.ScopeDispatch)
 }
 
 func TestActiveVerifier(t *testing.T) {
 	t.Parallel()
 	k := newActiveKey(t)
-	good, unscoped := k.token(t, campaign.ScopeDispatch), k.token(t, "")
-	stored := campaign.Credential{ClientID: "rcs_1", Tenant: "acme"}
+	good, unscoped := k.token(t, account.ScopeDispatch), k.token(t, "")
+	stored := account.Credential{ClientID: "rcs_1", Tenant: "acme"}
 	revoked := stored
 	revoked.RevokedAt = activeNow
 	tests := map[string]struct {
 		header string
-		stored campaign.Credential
+		stored account.Credential
 		err    error
 		status int // 0 for authorized
 		code   string
@@ -91,12 +92,12 @@ func TestActiveVerifier(t *testing.T) {
 		"revoked":                         {header: good, stored: revoked, status: 401, code: "invalid_token"},
 		"revoked comes before no scope":   {header: unscoped, stored: revoked, status: 401, code: "invalid_token"},
 		"a credential that is gone":       {header: good, err: campaign.ErrNotFound, status: 401, code: "invalid_token"},
-		"a credential of another company": {header: good, stored: campaign.Credential{Tenant: "other"}, status: 401, code: "invalid_token"},
+		"a credential of another company": {header: good, stored: account.Credential{Tenant: "other"}, status: 401, code: "invalid_token"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			claims, err := k.authorize(t, test.header, func() (campaign.Credential, error) { return test.stored, test.err })
+			claims, err := k.authorize(t, test.header, func() (account.Credential, error) { return test.stored, test.err })
 			if test.status == 0 {
 				if err != nil || claims.Tenant != "acme" {
 					t.Errorf("%+v, %v", claims, err)
@@ -116,7 +117,7 @@ func TestActiveVerifier(t *testing.T) {
 func TestActiveVerifier_StoreFails(t *testing.T) {
 	t.Parallel()
 	k, broken := newActiveKey(t), errors.New("throttled")
-	_, err := k.authorize(t, k.token(t, campaign.ScopeDispatch), func() (campaign.Credential, error) { return campaign.Credential{}, broken })
+	_, err := k.authorize(t, k.token(t, account.ScopeDispatch), func() (account.Credential, error) { return account.Credential{}, broken })
 	if _, refused := errors.AsType[*httpapi.Problem](err); refused || !errors.Is(err, broken) {
 		t.Errorf("%v, want the failure", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // RefreshToken is the stored form of a refresh token. All tokens that descend from one
@@ -66,7 +66,7 @@ type Query struct {
 
 // Rows is the result of an Query. Rows that do not exist are nil.
 type Rows struct {
-	Credential    *campaign.Credential
+	Credential    *account.Credential
 	Token         *RefreshToken
 	FamilyRevoked bool
 	Windows       map[string]Window

@@ -12,8 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
 )
 
 func commands() []command {
@@ -211,7 +212,7 @@ func templateCommand(flags *flag.FlagSet) action {
 func credentialCommand(flags *flag.FlagSet) action {
 	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
 	name := flags.String("name", "", "`NAME` of the application that uses the credential (default: \"default\")")
-	scopes := flags.String("scopes", "", "`SCOPES` with spaces between them: "+strings.Join(campaign.Scopes, ", ")+" (default: "+campaign.ScopeDispatch+")")
+	scopes := flags.String("scopes", "", "`SCOPES` with spaces between them: "+strings.Join(account.Scopes, ", ")+" (default: "+account.ScopeDispatch+")")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--tenant", *tenant); err != nil {
 			return answer{}, err
@@ -257,7 +258,7 @@ func rotateCommand(flags *flag.FlagSet) action {
 	}
 }
 
-func rotatedCredential(r campaign.RotatedSecret) answer {
+func rotatedCredential(r account.RotatedSecret) answer {
 	lines := []string{"client_id:\t" + r.ID, "client_secret:\t" + r.Secret + "\t(shown only once: store it now)"}
 	data := map[string]any{"clientId": r.ID, "clientSecret": r.Secret}
 	if r.PreviousUntil.IsZero() {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/settings"
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 func endpointCommand(flags *flag.FlagSet) action {
@@ -178,7 +178,7 @@ func failuresCommand(flags *flag.FlagSet) action {
 }
 
 // health returns the state of an endpoint in a few words.
-func (s *stack) health(ctx context.Context, e campaign.Endpoint) (string, error) {
+func (s *stack) health(ctx context.Context, e delivery.Endpoint) (string, error) {
 	if e.Off() {
 		return "off since " + instant(e.OffAt) + ": " + e.OffReason, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 func listCommand(flags *flag.FlagSet) action {
@@ -59,7 +60,7 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 }
 
 // belongsTo returns the owner of an agent.
-func belongsTo(o campaign.Owner) string {
+func belongsTo(o account.Owner) string {
 	switch {
 	case o.Tenant == "":
 		return "none"
@@ -114,7 +115,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 	return sections(next, named{"tenants", tenants}, named{"templates", t}, named{"credentials", c}, named{"endpoints", e}), nil
 }
 
-func (s *stack) status(c campaign.Credential) string {
+func (s *stack) status(c account.Credential) string {
 	switch {
 	case c.Revoked():
 		return "revoked " + instant(c.RevokedAt)

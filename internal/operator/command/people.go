@@ -5,11 +5,11 @@ import (
 	"flag"
 	"fmt"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 func userCommand(flags *flag.FlagSet) action {
-	who := campaign.Person{}
+	who := account.Person{}
 	flags.StringVar(&who.Tenant, "tenant", "", "`ID` of the tenant, cannot be changed later (required)")
 	flags.StringVar(&who.Email, "email", "", "`ADDRESS` of the person, for signing in (required)")
 	flags.StringVar(&who.Role, "role", "viewer", "`ROLE`: viewer reads, author sends campaigns, approver approves them, admin does everything, none removes the person")
@@ -44,7 +44,7 @@ func userCommand(flags *flag.FlagSet) action {
 	}
 }
 
-func removePerson(ctx context.Context, s *stack, who campaign.Person) (answer, error) {
+func removePerson(ctx context.Context, s *stack, who account.Person) (answer, error) {
 	gone, err := s.service.RemovePerson(ctx, who)
 	if err != nil {
 		return answer{}, err

@@ -15,8 +15,10 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Nothing is queued without --confirm. Outcomes written before the time are not
@@ -29,11 +31,11 @@ func TestReplayWebhooks(t *testing.T) {
 	c.env["NOTIFY_QUEUE_URL"] = newQueue(t, queues)
 	since := time.Now().Add(-2 * time.Hour)
 	store := dynamotest.New(dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now))
-	if err := store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "endpoint", Tenant: "acme"}); err != nil {
+	if err := store.SaveEndpoint(t.Context(), delivery.Endpoint{ID: "endpoint", Tenant: "acme"}); err != nil {
 		t.Fatal(err)
 	}
 	tapped := recorded(t, store, time.Now(), 3)
-	if err := store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "taps", Tenant: "acme", Kinds: []string{"message.tapped"}}); err != nil {
+	if err := store.SaveEndpoint(t.Context(), delivery.Endpoint{ID: "taps", Tenant: "acme", Kinds: []string{"message.tapped"}}); err != nil {
 		t.Fatal(err)
 	}
 	tap := campaign.Change{Index: 1, Outcome: campaign.OutcomeTapped, Suggestion: 2, At: time.Now()}
@@ -88,7 +90,7 @@ func recorded(t *testing.T, store *dynamotest.Store, at time.Time, messages int)
 		Payload:  rand.Text(), Accepted: messages, AcceptedAt: at, Due: at, NextCheck: at, State: campaign.BatchSending,
 	}
 	_, _ = rand.Read(b.Key[:])
-	if err := then.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
+	if err := then.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
 		t.Fatal(err)
 	}
 	var changes []campaign.Change
@@ -102,14 +104,14 @@ func recorded(t *testing.T, store *dynamotest.Store, at time.Time, messages int)
 }
 
 // received returns the tasks of a queue.
-func received(t *testing.T, queues *sqs.Client, url string) (tasks []campaign.NotifyTask) {
+func received(t *testing.T, queues *sqs.Client, url string) (tasks []delivery.NotifyTask) {
 	t.Helper()
 	out, err := queues.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: aws.String(url), MaxNumberOfMessages: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range out.Messages {
-		var message campaign.NotifyMessage
+		var message delivery.NotifyMessage
 		if err := json.Unmarshal([]byte(*m.Body), &message); err != nil {
 			t.Fatal(err)
 		}

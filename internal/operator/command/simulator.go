@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings"
 )
 
 // simulator is the local stack's provider, which creates agents.

@@ -26,7 +26,6 @@ import (
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/smithy-go"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/config"
@@ -36,6 +35,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/operator/redrive"
 	"campaign-dispatch/internal/operator/restore"
+	"campaign-dispatch/internal/settings"
 )
 
 // localStack is the file with the settings of the local stack.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/operator/drift"
 	"campaign-dispatch/internal/operator/restore"
+	"campaign-dispatch/internal/settings"
 )
 
 // everyLook is the polling interval for slow operations.

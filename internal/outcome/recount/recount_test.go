@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/recount"
 	"campaign-dispatch/localstack/stackenv"
@@ -64,7 +65,7 @@ func (b books) add(name string, created, due time.Duration, test bool, outcomes 
 		State: campaign.BatchSending, AgentID: "agent", NextCheck: now.Add(time.Hour), Test: test,
 	}
 	_, _ = rand.Read(batch.Key[:])
-	b.must(b.store.Accept(b.t.Context(), campaign.AcceptCommand{Batch: batch, Campaign: name, Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+	b.must(b.store.Accept(b.t.Context(), acceptance.Command{Batch: batch, Campaign: name, Ordinal: 1, Packed: []byte{0}}, rand.Text()))
 	var changes []campaign.Change
 	for i, o := range outcomes {
 		changes = append(changes, campaign.Change{Index: i, Outcome: o, At: now})

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/base/retry"
 )
 
 const (

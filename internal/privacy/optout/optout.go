@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
 )
 
 // Store reads and writes the shards.

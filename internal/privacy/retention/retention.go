@@ -11,8 +11,8 @@ import (
 	"log/slog"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
 )
 
 // Store reads and deletes campaigns.

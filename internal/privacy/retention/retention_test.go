@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/privacy/retention"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -59,7 +60,7 @@ func (a *archive) accept(ordinal int, batch string) error {
 		AcceptedAt: a.now, Due: a.now, State: campaign.BatchCompleted,
 	}
 	_, _ = rand.Read(b.Key[:])
-	return a.store.Accept(a.t.Context(), campaign.AcceptCommand{
+	return a.store.Accept(a.t.Context(), acceptance.Command{
 		Batch: b, Campaign: a.name, Ordinal: ordinal, Packed: []byte{1}, CreatedAt: beginning,
 	}, rand.Text())
 }
@@ -164,7 +165,7 @@ func TestStore_ExpiredBatch(t *testing.T) {
 	if _, err := a.store.Batch(t.Context(), first); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("the batch is read: %v", err)
 	}
-	q := campaign.AcceptQuery{Tenant: a.id.Tenant, CampaignID: a.id.CampaignID, BatchID: first.BatchID, Name: a.name}
+	q := acceptance.Query{Tenant: a.id.Tenant, CampaignID: a.id.CampaignID, BatchID: first.BatchID, Name: a.name}
 	snapshot, err := a.store.Snapshot(t.Context(), q)
 	if err != nil || snapshot.Batch != nil || len(snapshot.Sets) != 2 || snapshot.Meta.Batches != 2 {
 		t.Errorf("a dispatch call sees %+v, %v; want no such batch, and the numbers of both", snapshot, err)
@@ -245,7 +246,7 @@ func (a *archive) try(doing string) error {
 	case "creating":
 		return a.accept(1, "first")
 	case "judging":
-		_, err := a.store.Snapshot(ctx, campaign.AcceptQuery{Tenant: a.id.Tenant, CampaignID: a.id.CampaignID})
+		_, err := a.store.Snapshot(ctx, acceptance.Query{Tenant: a.id.Tenant, CampaignID: a.id.CampaignID})
 		return err
 	case "reading":
 		_, err := a.store.Campaign(ctx, a.id)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // event is an event of the provider: about a person or from its server, a text, or a
@@ -36,39 +36,39 @@ func readEvent(data []byte) (e event, ok bool) {
 }
 
 // kinds maps the provider's event types. Other types, such as IS_TYPING, are ignored.
-var kinds = map[string]campaign.EventKind{
-	"DELIVERED":                    campaign.EventDelivered,
-	"READ":                         campaign.EventRead,
-	"TTL_EXPIRATION_REVOKED":       campaign.EventExpired,
-	"TTL_EXPIRATION_REVOKE_FAILED": campaign.EventRevokeFailed,
-	"UNSUBSCRIBE":                  campaign.EventOptOut,
-	"SUBSCRIBE":                    campaign.EventOptIn,
+var kinds = map[string]reaction.EventKind{
+	"DELIVERED":                    reaction.EventDelivered,
+	"READ":                         reaction.EventRead,
+	"TTL_EXPIRATION_REVOKED":       reaction.EventExpired,
+	"TTL_EXPIRATION_REVOKE_FAILED": reaction.EventRevokeFailed,
+	"UNSUBSCRIBE":                  reaction.EventOptOut,
+	"SUBSCRIBE":                    reaction.EventOptIn,
 }
 
 // personal holds the kinds that are about a person rather than a message. They need the
 // number, which is stored in a blob.
-var personal = map[campaign.EventKind]bool{
-	campaign.EventReply:  true,
-	campaign.EventOptOut: true,
-	campaign.EventOptIn:  true,
+var personal = map[reaction.EventKind]bool{
+	reaction.EventReply:  true,
+	reaction.EventOptOut: true,
+	reaction.EventOptIn:  true,
 }
 
 // task returns the task for the event and the content of its blob, if it names one. It
 // returns false if the event is ignored.
-func (e event) task(agent string, now time.Time) (campaign.EventTask, campaign.EventContent, bool) {
+func (e event) task(agent string, now time.Time) (reaction.EventTask, reaction.EventContent, bool) {
 	phone := international(cmp.Or(e.SenderPhoneNumber, e.PhoneNumber))
-	t := campaign.EventTask{Kind: kinds[e.EventType], AgentID: agent, EventID: e.EventID, MessageID: e.MessageID, At: e.at(now)}
+	t := reaction.EventTask{Kind: kinds[e.EventType], AgentID: agent, EventID: e.EventID, MessageID: e.MessageID, At: e.at(now)}
 	text := e.words()
 	if e.EventType == "" && (text != "" || e.UserFile != nil || e.Location != nil) {
-		t.Kind = campaign.EventReply
+		t.Kind = reaction.EventReply
 		t.EventID, t.MessageID = cmp.Or(e.EventID, e.MessageID), ""
 	}
 	if !personal[t.Kind] {
-		return t, campaign.EventContent{}, t.Kind != "" && t.MessageID != ""
+		return t, reaction.EventContent{}, t.Kind != "" && t.MessageID != ""
 	}
 	t.EventID = cmp.Or(t.EventID, e.SendTime)
 	t.Blob = blobKey(agent, t.EventID, phone)
-	content := campaign.EventContent{Phone: phone, Text: text}
+	content := reaction.EventContent{Phone: phone, Text: text}
 	if e.SuggestionResponse != nil {
 		content.Postback = e.SuggestionResponse.PostbackData
 	}

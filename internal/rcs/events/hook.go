@@ -18,11 +18,11 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/cache"
+	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/phone/e164"
-	"campaign-dispatch/internal/base/port"
 )
 
 // Agents reads the provider's agents. Agent returns an error that wraps

@@ -18,6 +18,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/rcs/events"
 )
 
@@ -36,7 +37,7 @@ type hookFixture struct {
 	reads   int
 	lists   int
 	blobs   map[string]string
-	queued  []campaign.EventTask
+	queued  []reaction.EventTask
 	groups  []string
 	broken  error // of the bucket and the queue
 	listErr error
@@ -78,7 +79,7 @@ func (w *hookFixture) Put(_ context.Context, key string, body []byte, _ string) 
 }
 
 func (w *hookFixture) Send(_ context.Context, group string, body []byte, _ time.Duration) error {
-	var task campaign.EventTask
+	var task reaction.EventTask
 	if err := json.Unmarshal(body, &task); err != nil {
 		return err
 	}
@@ -181,16 +182,16 @@ func TestServeEvent_Kinds(t *testing.T) {
 	user := func(members string) string {
 		return `{"senderPhoneNumber":"` + phone + `","sendTime":"` + sent + `","agentId":"` + agent + `",` + members + `}`
 	}
-	task := func(kind campaign.EventKind, id string) campaign.EventTask {
-		return campaign.EventTask{Kind: kind, EventID: id, AgentID: agent, MessageID: message, At: at}
+	task := func(kind reaction.EventKind, id string) reaction.EventTask {
+		return reaction.EventTask{Kind: kind, EventID: id, AgentID: agent, MessageID: message, At: at}
 	}
-	without := func(kind campaign.EventKind, id string) campaign.EventTask {
-		return campaign.EventTask{Kind: kind, EventID: id, AgentID: agent, At: at}
+	without := func(kind reaction.EventKind, id string) reaction.EventTask {
+		return reaction.EventTask{Kind: kind, EventID: id, AgentID: agent, At: at}
 	}
 	const itsMessage = `"messageId":"` + message + `"`
 	tests := []struct {
 		name, data string
-		want       campaign.EventTask // without its blob
+		want       reaction.EventTask // without its blob
 		content    string             // of the blob
 	}{
 		{"delivered", user(`"eventType":"DELIVERED","eventId":"e1",` + itsMessage), task("delivered", "e1"), ""},
@@ -226,7 +227,7 @@ func TestServeEvent_Kinds(t *testing.T) {
 			}
 			blob := w.queued[0].Blob
 			test.want.Blob = blob
-			if diff := cmp.Diff([]campaign.EventTask{test.want, test.want}, w.queued); diff != "" {
+			if diff := cmp.Diff([]reaction.EventTask{test.want, test.want}, w.queued); diff != "" {
 				t.Errorf("tasks (-want +got):\n%s", diff)
 			}
 			if w.groups[0] != agent {

@@ -10,8 +10,9 @@ import (
 	"log/slog"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/pace"
 )
 
 // Store reads and updates batches.
@@ -115,9 +116,9 @@ func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, 
 }
 
 func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
-	tasks := make([]campaign.SendTask, b.Frames())
+	tasks := make([]pace.SendTask, b.Frames())
 	for frame := range tasks {
-		tasks[frame] = campaign.SendTask{BatchRef: b.BatchRef, Frame: frame}
+		tasks[frame] = pace.SendTask{BatchRef: b.BatchRef, Frame: frame}
 	}
 	bodies, err := campaign.Bodies(tasks)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/campaign"
 )
 
 // Schedules sends a message to the release queue at an instant.

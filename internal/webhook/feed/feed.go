@@ -20,12 +20,13 @@ import (
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Store reads the batches of log entries and the endpoints of tenants.
 type Store interface {
 	Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error)
-	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
+	Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error)
 }
 
 // Queue is the notify queue.
@@ -41,7 +42,7 @@ type Feeder struct {
 	Now   func() time.Time
 
 	batches   cache.Cache[campaign.BatchKey, campaign.BatchRef]
-	endpoints cache.Cache[string, []campaign.Endpoint]
+	endpoints cache.Cache[string, []delivery.Endpoint]
 }
 
 const (
@@ -121,15 +122,15 @@ func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[ca
 }
 
 // endpointsOf returns the endpoints of the batches' tenants.
-func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]identity) (map[string][]campaign.Endpoint, error) {
+func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]identity) (map[string][]delivery.Endpoint, error) {
 	tenants := map[string]bool{}
 	for _, b := range batches {
 		if b.damaged == nil {
 			tenants[b.Tenant] = true
 		}
 	}
-	return readAll(ctx, slices.Collect(maps.Keys(tenants)), func(ctx context.Context, tenant string) (endpoints []campaign.Endpoint, known bool, err error) {
-		endpoints, err = f.endpoints.Get(tenant, f.Now(), cache.Options{TTL: endpointsFor, MaxEntries: maxKnown}, func() ([]campaign.Endpoint, error) {
+	return readAll(ctx, slices.Collect(maps.Keys(tenants)), func(ctx context.Context, tenant string) (endpoints []delivery.Endpoint, known bool, err error) {
+		endpoints, err = f.endpoints.Get(tenant, f.Now(), cache.Options{TTL: endpointsFor, MaxEntries: maxKnown}, func() ([]delivery.Endpoint, error) {
 			return f.Store.Endpoints(ctx, tenant)
 		})
 		if err != nil {
@@ -165,7 +166,7 @@ func readAll[K comparable, V any](ctx context.Context, keys []K, read func(conte
 // message group.
 func (f *Feeder) queue(ctx context.Context, pending map[target][]ledger.NewEntries) error {
 	var groups []string
-	var messages []campaign.NotifyMessage
+	var messages []delivery.NotifyMessage
 	for tenant, endpoints := range byTenant(pending) {
 		for _, m := range messagesOf(tenant, endpoints) {
 			groups, messages = append(groups, tenant), append(messages, m)
@@ -195,9 +196,9 @@ func byTenant(pending map[target][]ledger.NewEntries) map[string]map[string][]le
 
 // messagesOf returns messages with tasks for up to maxEndpoints endpoints each. The tasks
 // of one message are about the same batches.
-func messagesOf(tenant string, endpoints map[string][]ledger.NewEntries) (messages []campaign.NotifyMessage) {
+func messagesOf(tenant string, endpoints map[string][]ledger.NewEntries) (messages []delivery.NotifyMessage) {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(endpoints)), maxEndpoints) {
-		var parts [][]campaign.NotifyTask
+		var parts [][]delivery.NotifyTask
 		for _, id := range some {
 			for i, task := range tasksOf(target{tenant, id}, endpoints[id]) {
 				if i == len(parts) {
@@ -207,7 +208,7 @@ func messagesOf(tenant string, endpoints map[string][]ledger.NewEntries) (messag
 			}
 		}
 		for _, tasks := range parts {
-			messages = append(messages, campaign.NotifyMessage{NotifyTask: tasks[0], Also: tasks[1:]})
+			messages = append(messages, delivery.NotifyMessage{NotifyTask: tasks[0], Also: tasks[1:]})
 		}
 	}
 	return messages
@@ -218,14 +219,14 @@ type target struct{ tenant, endpointID string }
 
 // tasksOf returns tasks of up to maxEntries entries each. A task can contain entries of
 // several batches, because SQS bills per message.
-func tasksOf(t target, fresh []ledger.NewEntries) (tasks []campaign.NotifyTask) {
+func tasksOf(t target, fresh []ledger.NewEntries) (tasks []delivery.NotifyTask) {
 	slices.SortFunc(fresh, func(a, b ledger.NewEntries) int { return bytes.Compare(a.Key[:], b.Key[:]) })
 	var part []ledger.NewEntries
 	room := maxEntries
 	end := func() {
 		if len(part) > 0 {
 			packed := base64.StdEncoding.EncodeToString(ledger.PackNewEntries(part))
-			tasks = append(tasks, campaign.NotifyTask{Tenant: t.tenant, EndpointID: t.endpointID, Entries: packed})
+			tasks = append(tasks, delivery.NotifyTask{Tenant: t.tenant, EndpointID: t.endpointID, Entries: packed})
 		}
 		part, room = nil, maxEntries
 	}
@@ -250,7 +251,7 @@ func distinct(entries []ledger.Entry) []ledger.Entry {
 }
 
 // address adds a batch's entries to the pending entries of each endpoint that wants them.
-func address(batch campaign.BatchRef, fresh ledger.NewEntries, endpoints []campaign.Endpoint, pending map[target][]ledger.NewEntries) {
+func address(batch campaign.BatchRef, fresh ledger.NewEntries, endpoints []delivery.Endpoint, pending map[target][]ledger.NewEntries) {
 	for _, e := range endpoints {
 		if some := subscribed(e, fresh.Entries); len(some) > 0 {
 			t := target{batch.Tenant, e.ID}
@@ -259,9 +260,9 @@ func address(batch campaign.BatchRef, fresh ledger.NewEntries, endpoints []campa
 	}
 }
 
-func subscribed(e campaign.Endpoint, entries []ledger.Entry) (subscribed []ledger.Entry) {
+func subscribed(e delivery.Endpoint, entries []ledger.Entry) (subscribed []ledger.Entry) {
 	for _, entry := range entries {
-		if e.Subscribes(entry.Outcome.Kind()) {
+		if e.Subscribes(delivery.KindOf(entry.Outcome)) {
 			subscribed = append(subscribed, entry)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/feed"
 )
 
@@ -31,8 +32,8 @@ var (
 
 // feederFixture contains a feeder's dependencies and records what it queues.
 type feederFixture struct {
-	endpoints []campaign.Endpoint
-	queued    []campaign.NotifyTask
+	endpoints []delivery.Endpoint
+	queued    []delivery.NotifyTask
 	messages  int
 	queueErr  error
 	readErr   error
@@ -58,14 +59,14 @@ func (r *feederFixture) Identity(_ context.Context, key campaign.BatchKey) (camp
 	return campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}, nil
 }
 
-func (r *feederFixture) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
+func (r *feederFixture) Endpoints(context.Context, string) ([]delivery.Endpoint, error) {
 	r.count()
 	return r.endpoints, r.readErr
 }
 
 func (r *feederFixture) SendGroups(_ context.Context, groups []string, bodies [][]byte) error {
 	for i, b := range bodies {
-		var m campaign.NotifyMessage
+		var m delivery.NotifyMessage
 		if err := json.Unmarshal(b, &m); err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func (r *feederFixture) sequences(t *testing.T) map[string][][]int {
 	return got
 }
 
-func unpack(t *testing.T, task campaign.NotifyTask) []ledger.NewEntries {
+func unpack(t *testing.T, task delivery.NotifyTask) []ledger.NewEntries {
 	t.Helper()
 	packed, err := base64.StdEncoding.DecodeString(task.Entries)
 	if err != nil {
@@ -124,18 +125,18 @@ func unpack(t *testing.T, task campaign.NotifyTask) []ledger.NewEntries {
 
 func TestHandle(t *testing.T) {
 	t.Parallel()
-	all := campaign.Endpoint{ID: "all"}
-	reads := campaign.Endpoint{ID: "reads", Kinds: []string{string(campaign.KindRead)}}
-	off := campaign.Endpoint{ID: "off", OffReason: "gone"}
+	all := delivery.Endpoint{ID: "all"}
+	reads := delivery.Endpoint{ID: "reads", Kinds: []string{string(delivery.KindRead)}}
+	off := delivery.Endpoint{ID: "off", OffReason: "gone"}
 	tests := map[string]struct {
-		endpoints []campaign.Endpoint
+		endpoints []delivery.Endpoint
 		fresh     []ledger.NewEntries
 		want      map[string][][]int
 	}{
 		"no endpoint": {nil, []ledger.NewEntries{fresh(first, 1, campaign.OutcomeSent)}, map[string][][]int{}},
-		"all off":     {[]campaign.Endpoint{off}, []ledger.NewEntries{fresh(first, 1, campaign.OutcomeSent)}, map[string][][]int{}},
+		"all off":     {[]delivery.Endpoint{off}, []ledger.NewEntries{fresh(first, 1, campaign.OutcomeSent)}, map[string][][]int{}},
 		"by batch, endpoint and kind": {
-			[]campaign.Endpoint{all, reads, off},
+			[]delivery.Endpoint{all, reads, off},
 			[]ledger.NewEntries{
 				fresh(first, 7, campaign.OutcomeRead), fresh(second, 1, campaign.OutcomeSent),
 				fresh(first, 5, campaign.OutcomeRead, campaign.OutcomeSent), fresh(first, 5, campaign.OutcomeRead, campaign.OutcomeSent),
@@ -143,7 +144,7 @@ func TestHandle(t *testing.T) {
 			map[string][][]int{"all 01": {{5, 6, 7}}, "reads 01": {{5, 7}}, "all 02": {{1}}},
 		},
 		"a batch that has ended": {
-			[]campaign.Endpoint{all},
+			[]delivery.Endpoint{all},
 			[]ledger.NewEntries{fresh(ended, 1, campaign.OutcomeSent), fresh(first, 1, campaign.OutcomeSent)},
 			map[string][][]int{"all 01": {{1}}},
 		},
@@ -164,7 +165,7 @@ func TestHandle(t *testing.T) {
 
 func TestHandle_LargeGroup(t *testing.T) {
 	t.Parallel()
-	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	r := &feederFixture{endpoints: []delivery.Endpoint{{ID: "all"}}}
 	outcomes := make([]campaign.Outcome, 501)
 	for i := range outcomes {
 		outcomes[i] = campaign.OutcomeRead
@@ -183,7 +184,7 @@ func TestHandle_LargeGroup(t *testing.T) {
 
 func TestHandle_ReadsOnce(t *testing.T) {
 	t.Parallel()
-	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	r := &feederFixture{endpoints: []delivery.Endpoint{{ID: "all"}}}
 	f := r.feeder()
 	for sequence := range 3 {
 		news := fresh(first, sequence+1, campaign.OutcomeSent)
@@ -206,7 +207,7 @@ func (s slow) Identity(_ context.Context, key campaign.BatchKey) (campaign.Batch
 	return campaign.BatchRef{ID: campaign.ID{Tenant: strconv.Itoa(int(key[0]))}}, nil
 }
 
-func (s slow) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
+func (s slow) Endpoints(context.Context, string) ([]delivery.Endpoint, error) {
 	time.Sleep(roundTrip)
 	return s.endpoints, nil
 }
@@ -217,7 +218,7 @@ func TestHandle_UnknownBatches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const records, tenants = 1000, 100
-		s := slow{&feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}}
+		s := slow{&feederFixture{endpoints: []delivery.Endpoint{{ID: "all"}}}}
 		f := &feed.Feeder{Store: s, Queue: s, Now: time.Now}
 		var news []ledger.NewEntries
 		for i := range records {
@@ -238,7 +239,7 @@ func TestHandle_UnknownBatches(t *testing.T) {
 
 func TestHandle_QueueFails(t *testing.T) {
 	t.Parallel()
-	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}, queueErr: errors.New("broken")}
+	r := &feederFixture{endpoints: []delivery.Endpoint{{ID: "all"}}, queueErr: errors.New("broken")}
 	if err := r.feeder().Handle(t.Context(), []ledger.NewEntries{fresh(first, 1, campaign.OutcomeSent)}); !errors.Is(err, r.queueErr) {
 		t.Errorf("error %v, want that of the queue: the call has to be repeated", err)
 	}
@@ -246,7 +247,7 @@ func TestHandle_QueueFails(t *testing.T) {
 
 func TestHandle_EndpointsUnreadable(t *testing.T) {
 	t.Parallel()
-	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}, readErr: errors.New("throttled")}
+	r := &feederFixture{endpoints: []delivery.Endpoint{{ID: "all"}}, readErr: errors.New("throttled")}
 	err := r.feeder().Handle(t.Context(), []ledger.NewEntries{fresh(first, 1, campaign.OutcomeSent), fresh(ended, 1, campaign.OutcomeSent)})
 	if !errors.Is(err, r.readErr) || r.messages > 0 {
 		t.Errorf("error %v and %d messages, want that of the read and none: the call has to be repeated", err, r.messages)
@@ -264,7 +265,7 @@ func TestHandle_EndpointsShareMessages(t *testing.T) {
 			t.Parallel()
 			r := &feederFixture{}
 			for i := range tt.endpoints {
-				r.endpoints = append(r.endpoints, campaign.Endpoint{ID: strconv.Itoa(i)})
+				r.endpoints = append(r.endpoints, delivery.Endpoint{ID: strconv.Itoa(i)})
 			}
 			outcomes := slices.Repeat([]campaign.Outcome{campaign.OutcomeRead}, tt.entries)
 			if err := r.feeder().Handle(t.Context(), []ledger.NewEntries{fresh(first, 1, outcomes...)}); err != nil {
@@ -290,7 +291,7 @@ func TestHandle_EndpointsShareMessages(t *testing.T) {
 // are queued.
 func TestHandle_DamagedBatch(t *testing.T) {
 	t.Parallel()
-	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	r := &feederFixture{endpoints: []delivery.Endpoint{{ID: "all"}}}
 	err := r.feeder().Handle(t.Context(), []ledger.NewEntries{fresh(damaged, 1, campaign.OutcomeSent), fresh(first, 1, campaign.OutcomeSent)})
 	unfed, ok := errors.AsType[*ledger.UnqueuedError](err)
 	if !ok || !slices.Equal(unfed.Keys, []campaign.BatchKey{damaged}) {
@@ -316,7 +317,7 @@ func (s *sizes) SendGroups(_ context.Context, _ []string, bodies [][]byte) error
 func TestHandle_LargestCall(t *testing.T) {
 	t.Parallel()
 	const batches, most = 2500, 256 << 10
-	r, queue := &feederFixture{endpoints: []campaign.Endpoint{{ID: "AAAAAAAAAAAAAAAAAAAAAAAAAA"}, {ID: "BBBBBBBBBBBBBBBBBBBBBBBBBB"}, {ID: "CCCCCCCCCCCCCCCCCCCCCCCCCC"}}}, &sizes{}
+	r, queue := &feederFixture{endpoints: []delivery.Endpoint{{ID: "AAAAAAAAAAAAAAAAAAAAAAAAAA"}, {ID: "BBBBBBBBBBBBBBBBBBBBBBBBBB"}, {ID: "CCCCCCCCCCCCCCCCCCCCCCCCCC"}}}, &sizes{}
 	var news []ledger.NewEntries
 	for i := range batches {
 		c := campaign.Change{Index: campaign.MaxMessages - 1, Outcome: campaign.OutcomeFailed, Code: "unreachable", At: at}

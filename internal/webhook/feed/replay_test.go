@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/feed"
 )
 
@@ -67,7 +68,7 @@ func TestReplay(t *testing.T) {
 			second: logOf(-240*time.Hour, -239*time.Hour),
 		},
 	}
-	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	r := &feederFixture{endpoints: []delivery.Endpoint{{ID: "all"}}}
 	done, err := feed.Replayer{Logs: l, Feeder: r.feeder()}.Replay(t.Context(), at, func(feed.Replayed) {})
 	if want := (feed.Replayed{Batches: 1, Entries: 2}); err != nil || done != want {
 		t.Errorf("replayed %+v, %v, want %+v", done, err, want)
@@ -82,7 +83,7 @@ func TestReplay_LongLogs(t *testing.T) {
 	t.Parallel()
 	long := logOf(make([]time.Duration, 12_000)...)
 	l := logs{keys: []campaign.BatchKey{first, second}, entries: map[campaign.BatchKey][]ledger.Entry{first: long, second: logOf(0)}}
-	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	r := &feederFixture{endpoints: []delivery.Endpoint{{ID: "all"}}}
 	var progress []feed.Replayed
 	_, err := feed.Replayer{Logs: l, Feeder: r.feeder()}.Replay(t.Context(), at, func(done feed.Replayed) { progress = append(progress, done) })
 	if err != nil {
@@ -107,7 +108,7 @@ func TestReplay_Failures(t *testing.T) {
 	t.Parallel()
 	many := logOf(make([]time.Duration, 6000)...)
 	l := logs{keys: []campaign.BatchKey{first}, entries: map[campaign.BatchKey][]ledger.Entry{first: many}, err: errLost}
-	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	r := &feederFixture{endpoints: []delivery.Endpoint{{ID: "all"}}}
 	done, err := feed.Replayer{Logs: l, Feeder: r.feeder()}.Replay(t.Context(), at, func(feed.Replayed) {})
 	if want := (feed.Replayed{Batches: 1, Entries: 6000}); !errors.Is(err, errLost) || done != want {
 		t.Errorf("the logs: replayed %+v, %v", done, err)
@@ -129,7 +130,7 @@ func TestReplay_DamagedBatch(t *testing.T) {
 		keys:    []campaign.BatchKey{first, damaged, second},
 		entries: map[campaign.BatchKey][]ledger.Entry{first: logOf(0), second: logOf(0, 0)},
 	}
-	r := &feederFixture{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	r := &feederFixture{endpoints: []delivery.Endpoint{{ID: "all"}}}
 	done, err := feed.Replayer{Logs: l, Feeder: r.feeder()}.Replay(t.Context(), at, func(feed.Replayed) {})
 	if want := (feed.Replayed{Batches: 2, Entries: 3}); !errors.Is(err, campaign.ErrDamaged) || !strings.Contains(err.Error(), damaged.String()) || done != want {
 		t.Errorf("replayed %+v, %v, want %+v and the damaged batch", done, err, want)

@@ -26,7 +26,9 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -154,11 +156,11 @@ func (w *streamStack) batch(t *testing.T, endpoints ...string) campaign.Batch {
 	b := campaign.Batch{Accepted: 300, AcceptedAt: time.Now(), State: campaign.BatchSending}
 	b.Tenant, b.CampaignID, b.BatchID = "tenant-"+rand.Text(), "campaign", "batch"
 	_, _ = rand.Read(b.Key[:])
-	if err := w.store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
+	if err := w.store.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range endpoints {
-		if err := w.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: id, Tenant: b.Tenant}); err != nil {
+		if err := w.store.SaveEndpoint(t.Context(), delivery.Endpoint{ID: id, Tenant: b.Tenant}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -267,7 +269,7 @@ func (w *streamStack) await(t *testing.T, entries map[string]int) {
 
 func (w *streamStack) note(t *testing.T, body string) {
 	t.Helper()
-	var message campaign.NotifyMessage
+	var message delivery.NotifyMessage
 	if err := json.Unmarshal([]byte(body), &message); err != nil {
 		t.Fatal(err)
 	}

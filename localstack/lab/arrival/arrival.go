@@ -2,13 +2,13 @@
 // meter their cost for each order.
 package arrival
 
-import "campaign-dispatch/internal/campaign"
+import "campaign-dispatch/internal/outcome/reaction"
 
 // Event is an event of one message.
 type Event struct {
 	Batch   int // 0 for the original batch, from 1 on for its copies
 	Message int // index in the batch
-	Kind    campaign.EventKind
+	Kind    reaction.EventKind
 }
 
 // Call holds the events of one invocation of the outcomes function.
@@ -43,7 +43,7 @@ func Clustered(s Size) Shape {
 	messages := 2 * s.isolated()
 	return Shape{
 		Name: "clustered", Messages: messages,
-		First: append(s.together(campaign.EventDelivered, messages), s.together(campaign.EventRead, messages)...),
+		First: append(s.together(reaction.EventDelivered, messages), s.together(reaction.EventRead, messages)...),
 	}
 }
 
@@ -51,7 +51,7 @@ func Clustered(s Size) Shape {
 func Interleaved(s Size) Shape {
 	return Shape{
 		Name: "interleaved", Messages: s.isolated(), Copies: s.Batches,
-		Then: append(s.alone(campaign.EventDelivered), s.alone(campaign.EventRead)...),
+		Then: append(s.alone(reaction.EventDelivered), s.alone(reaction.EventRead)...),
 	}
 }
 
@@ -61,15 +61,15 @@ func DayMix(s Size) Shape {
 	half := s.isolated()
 	return Shape{
 		Name: "a day's mix", Messages: 2 * half, Copies: s.Batches,
-		First: s.together(campaign.EventDelivered, 2*half),
-		Then:  append(s.together(campaign.EventRead, half), s.alone(campaign.EventRead)...),
+		First: s.together(reaction.EventDelivered, 2*half),
+		Then:  append(s.together(reaction.EventRead, half), s.alone(reaction.EventRead)...),
 	}
 }
 
 func (s Size) isolated() int { return s.Batches * s.Rounds }
 
 // together returns events of the original batch's first messages.
-func (s Size) together(kind campaign.EventKind, messages int) (calls []Call) {
+func (s Size) together(kind reaction.EventKind, messages int) (calls []Call) {
 	for first := 0; first < messages; first += s.PerCall {
 		var call Call
 		for i := first; i < min(first+s.PerCall, messages); i++ {
@@ -81,7 +81,7 @@ func (s Size) together(kind campaign.EventKind, messages int) (calls []Call) {
 }
 
 // alone returns calls whose events belong to different batches.
-func (s Size) alone(kind campaign.EventKind) (calls []Call) {
+func (s Size) alone(kind reaction.EventKind) (calls []Call) {
 	for round := range s.Rounds {
 		for first := 1; first <= s.Batches; first += s.PerCall {
 			var call Call

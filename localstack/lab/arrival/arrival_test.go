@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // figures are the numbers of events and batches of a shape.
@@ -28,7 +28,7 @@ func figuresOf(s Shape) figures {
 			if ofBatch[e.Batch] == 1 {
 				alone = 1
 			}
-			if e.Kind == campaign.EventRead {
+			if e.Kind == reaction.EventRead {
 				f.Read, f.ReadAlone = f.Read+1, f.ReadAlone+alone
 			} else {
 				f.Delivered, f.DeliveredAlone = f.Delivered+1, f.DeliveredAlone+alone
@@ -71,12 +71,12 @@ func TestShapes_NoRepeatedEvents(t *testing.T) {
 						t.Fatalf("%s: event %+v is repeated, or precedes its batch", s.Name, e)
 					}
 					seen[e] = true
-					before := Event{Batch: e.Batch, Message: e.Message, Kind: campaign.EventDelivered}
-					original := Event{Message: e.Message, Kind: campaign.EventDelivered}
-					if e.Kind == campaign.EventRead && !delivered[before] && !delivered[original] {
+					before := Event{Batch: e.Batch, Message: e.Message, Kind: reaction.EventDelivered}
+					original := Event{Message: e.Message, Kind: reaction.EventDelivered}
+					if e.Kind == reaction.EventRead && !delivered[before] && !delivered[original] {
 						t.Fatalf("%s: event %+v precedes its delivery", s.Name, e)
 					}
-					if e.Kind == campaign.EventDelivered {
+					if e.Kind == reaction.EventDelivered {
 						delivered[e] = true
 					}
 				}

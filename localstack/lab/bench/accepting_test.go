@@ -25,9 +25,11 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/settings/account"
 )
 
 const (
@@ -44,34 +46,34 @@ const (
 type instant struct {
 	template campaign.Template
 	name     string
-	sets     []campaign.PackedSet
+	sets     []acceptance.PackedSet
 	forget   bool // every call is the first of its campaign
 	stored   int  // bytes of the payloads
 }
 
-func (a *instant) Snapshot(_ context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
-	s := campaign.AcceptState{
-		Credential: &campaign.Credential{ClientID: q.ClientID, Tenant: q.Tenant, Scope: campaign.ScopeDispatch},
+func (a *instant) Snapshot(_ context.Context, q acceptance.Query) (acceptance.State, error) {
+	s := acceptance.State{
+		Credential: &account.Credential{ClientID: q.ClientID, Tenant: q.Tenant, Scope: account.ScopeDispatch},
 		Template:   &a.template,
 	}
 	if len(a.sets) > 0 {
-		s.Meta = &campaign.Meta{Name: a.name, Batches: len(a.sets)}
+		s.Meta = &acceptance.Meta{Name: a.name, Batches: len(a.sets)}
 		s.Sets = a.sets[q.KnownSets:]
 	}
 	return s, nil
 }
 
-func (a *instant) Accept(_ context.Context, acceptance campaign.AcceptCommand, _ string) error {
+func (a *instant) Accept(_ context.Context, cmd acceptance.Command, _ string) error {
 	if !a.forget {
-		a.name = acceptance.Campaign
-		a.sets = append(a.sets, campaign.PackedSet{Ordinal: acceptance.Ordinal, Packed: acceptance.Packed})
+		a.name = cmd.Campaign
+		a.sets = append(a.sets, acceptance.PackedSet{Ordinal: cmd.Ordinal, Packed: cmd.Packed})
 	}
 	return nil
 }
 
 // AddCall counts every call.
-func (*instant) AddCall(context.Context, string, campaign.CallBucket, campaign.CallLimit, time.Time) (campaign.CallBucket, bool, error) {
-	return campaign.CallBucket{}, true, nil
+func (*instant) AddCall(context.Context, string, acceptance.CallBucket, acceptance.CallLimit, time.Time) (acceptance.CallBucket, bool, error) {
+	return acceptance.CallBucket{}, true, nil
 }
 
 func (a *instant) Put(_ context.Context, _ string, payload []byte, _ string) error {
@@ -106,7 +108,7 @@ func (k benchKey) token(b *testing.B) string {
 	now := time.Now()
 	t := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{
 		"iss": baseURL, "aud": accesstoken.Audience(baseURL), "sub": clientID, "client_id": clientID, "jti": "1",
-		"scope": campaign.ScopeDispatch, "tenant": tenantID, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"scope": account.ScopeDispatch, "tenant": tenantID, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
 	})
 	t.Header["kid"], t.Header["typ"] = k.key.ID, "at+jwt"
 	signed, err := t.SignedString(k.private)
@@ -120,7 +122,7 @@ func handler(aws *instant, key benchKey) lambda.Handler {
 		Tokens: &accesstoken.Verifier{Keys: key, Now: time.Now},
 		Store:  aws, Blobs: aws, Releases: aws,
 		SeenNumbers: &dispatch.SeenNumbers{Limit: 128 << 20}, Now: time.Now,
-		BaseURL: baseURL, Lead: 5 * time.Minute, Grace: 2 * time.Minute, Limiter: unreached(aws),
+		BaseURL: baseURL, Lead: 5 * time.Minute, SweepDelay: 2 * time.Minute, Limiter: unreached(aws),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(service.ServeDispatch))
@@ -130,7 +132,7 @@ func handler(aws *instant, key benchKey) lambda.Handler {
 // unreached returns a limiter that counts calls as the deployed one does, and is
 // never reached.
 func unreached(calls dispatch.Calls) *dispatch.Limiter {
-	return &dispatch.Limiter{Limit: campaign.CallLimit{Rate: 100_000, Burst: 100_000}, Calls: calls, Timeout: 5 * time.Second}
+	return &dispatch.Limiter{Limit: acceptance.CallLimit{Rate: 100_000, Burst: 100_000}, Calls: calls, Timeout: 5 * time.Second}
 }
 
 // newInstant returns an AWS whose template needs four variables.
@@ -271,7 +273,7 @@ func grow(numbers []uint64) (aws *instant, bytes int) {
 	for part := range slices.Chunk(numbers, campaign.MaxMessages) {
 		packed := numberset.New(part).Pack()
 		bytes += len(packed)
-		aws.sets = append(aws.sets, campaign.PackedSet{Ordinal: len(aws.sets) + 1, Packed: packed})
+		aws.sets = append(aws.sets, acceptance.PackedSet{Ordinal: len(aws.sets) + 1, Packed: packed})
 	}
 	return aws, bytes
 }

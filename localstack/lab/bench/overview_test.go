@@ -14,11 +14,13 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -104,7 +106,7 @@ func (m manyOf) writeTenant(ctx context.Context) error {
 	if err := m.store.SaveTenant(ctx, campaign.Tenant{ID: m.tenant, Name: "Loja", AgentID: agent.ID}, nil); err != nil {
 		return err
 	}
-	if err := m.store.SaveEndpoint(ctx, campaign.Endpoint{ID: random.UUID(), Tenant: m.tenant, URL: "https://loja.example/hook"}); err != nil {
+	if err := m.store.SaveEndpoint(ctx, delivery.Endpoint{ID: random.UUID(), Tenant: m.tenant, URL: "https://loja.example/hook"}); err != nil {
 		return err
 	}
 	billing := campaign.Billing{Prices: campaign.Prices{Basic: 50_000, Single: 100_000}, Limits: campaign.Spending{Day: 1e9, Month: 1e10}}
@@ -124,7 +126,7 @@ func (m manyOf) writeTenant(ctx context.Context) error {
 func (m manyOf) writeCampaign(ctx context.Context, i int) error {
 	b := m.batch(i)
 	name := fmt.Sprintf("Campanha %d", i)
-	if err := m.store.Accept(ctx, campaign.AcceptCommand{Batch: b, Campaign: name, Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
+	if err := m.store.Accept(ctx, acceptance.Command{Batch: b, Campaign: name, Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
 		return err
 	}
 	if i < waitingOfMany+sendingOfMany {

@@ -21,13 +21,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
+	"campaign-dispatch/internal/send/pace"
 	"campaign-dispatch/localstack/lab/metering"
 )
 
@@ -125,9 +126,9 @@ func (r *sendRows) sendAll(ctx context.Context, sender *send.Sender) error {
 	_, _ = rand.Read(r.batch.Key[:])
 	r.recorded.Store(0)
 	for start := 0; start < r.batch.Frames(); start += tasksAtOnce {
-		tasks := make([]campaign.SendTask, 0, tasksAtOnce)
+		tasks := make([]pace.SendTask, 0, tasksAtOnce)
 		for f := start; f < min(start+tasksAtOnce, r.batch.Frames()); f++ {
-			tasks = append(tasks, campaign.SendTask{BatchRef: r.batch.BatchRef, Frame: f})
+			tasks = append(tasks, pace.SendTask{BatchRef: r.batch.BatchRef, Frame: f})
 		}
 		if err := errors.Join(sender.Handle(ctx, tasks)...); err != nil {
 			return err
@@ -151,23 +152,23 @@ func (r *sendRows) SetFailing(context.Context, campaign.Batch, campaign.Failing)
 	return true, nil
 }
 
-func (r *sendRows) MoveCheck(context.Context, campaign.Batch, time.Time) (bool, error) {
+func (r *sendRows) PostponeCheck(context.Context, campaign.Batch, time.Time) (bool, error) {
 	return true, nil
 }
 
-func (r *sendRows) Channel(context.Context, string, string) (campaign.Channel, error) {
-	return campaign.Channel{Agent: campaign.Agent{ID: "agent"}}, nil
+func (r *sendRows) Route(context.Context, string, string) (pace.Route, error) {
+	return pace.Route{Agent: campaign.Agent{ID: "agent"}}, nil
 }
 
 func (r *sendRows) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
 	return campaign.Template{Content: content.Content{Text: "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."}}, nil
 }
 
-func (r *sendRows) RateLimit(context.Context, string) (campaign.RateLimit, error) {
-	return campaign.RateLimit{}, nil
+func (r *sendRows) RateLimit(context.Context, string) (pace.RateLimit, error) {
+	return pace.RateLimit{}, nil
 }
 
-func (r *sendRows) SwapRateLimit(context.Context, string, campaign.RateLimit, campaign.RateLimit) (bool, error) {
+func (r *sendRows) SwapRateLimit(context.Context, string, pace.RateLimit, pace.RateLimit) (bool, error) {
 	return true, nil
 }
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/localstack/httpjson"
 	"campaign-dispatch/localstack/stackenv"
 )

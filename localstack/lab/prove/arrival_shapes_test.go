@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/localstack/lab/arrival"
 	"campaign-dispatch/localstack/lab/metering"
 )
@@ -57,7 +58,7 @@ func batchesOf(t *testing.T, payload []byte) map[campaign.BatchKey]int {
 	}
 	touched := map[campaign.BatchKey]int{}
 	for _, r := range event.Records {
-		var task campaign.EventTask
+		var task reaction.EventTask
 		if err := json.Unmarshal([]byte(r.Body), &task); err != nil {
 			t.Fatal(err)
 		}

@@ -19,11 +19,15 @@ import (
 	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 
 	"campaign-dispatch/internal/aws/kms"
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -47,7 +51,7 @@ func missing() resourceIDs {
 	return resourceIDs{
 		campaign: random.UUID(), name: "n" + rand.Text(), batch: "b" + rand.Text(), template: random.UUID(), credential: "rcs_" + rand.Text(),
 		endpoint: random.UUID(), post: "1-msg_" + rand.Text(), upload: random.UUID(), export: random.UUID(), list: random.UUID(), draft: random.UUID(),
-		media: campaign.MediaHash("", rand.Text()),
+		media: mediafile.Hash("", rand.Text()),
 	}
 }
 
@@ -73,7 +77,7 @@ type tenantFixture struct {
 }
 
 func (p tenantFixture) claims() accesstoken.Claims {
-	return accesstoken.Claims{Tenant: p.id, ClientID: p.credential, Scope: strings.Join(campaign.Scopes, " ")}
+	return accesstoken.Claims{Tenant: p.id, ClientID: p.credential, Scope: strings.Join(account.Scopes, " ")}
 }
 
 // authzFixture is two tenants of a running stack: the attacker requests the owner's resources.
@@ -143,15 +147,15 @@ func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 		}
 		return same > 12, err
 	}))
-	_, _, err := storeOf(w.env).CreateExport(ctx, campaign.Export{
-		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, ExportID: v.export, Secret: rand.Text(), State: campaign.ExportCompleted,
+	_, _, err := storeOf(w.env).CreateExport(ctx, export.Export{
+		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, ExportID: v.export, Secret: rand.Text(), State: export.Completed,
 		CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
 	}, nil)
 	check(t, err)
 	w.fillDashboard(ctx, t)
 	name := "f" + rand.Text()
 	v.private = append([]string{name}, v.private...) // upload sends the last one
-	_, err = storeOf(w.env).AddMedia(ctx, campaign.MediaFile{Tenant: v.id, Hash: v.media, Name: name, Type: "image/png", Size: 1, CreatedAt: time.Now()})
+	_, err = storeOf(w.env).AddMedia(ctx, mediafile.File{Tenant: v.id, Hash: v.media, Name: name, Type: "image/png", Size: 1, CreatedAt: time.Now()})
 	check(t, err)
 	w.keepPost(ctx, t)
 	w.upload(ctx, t)
@@ -162,9 +166,9 @@ func (w *authzFixture) keepPost(ctx context.Context, t *testing.T) {
 	t.Helper()
 	v, payload, text := &w.owner, "p"+rand.Text(), "r"+rand.Text()
 	v.private = append([]string{payload, text}, v.private...)
-	kept := campaign.KeptPost{
-		Tenant: v.id, EndpointID: v.endpoint, WebhookID: "msg_" + rand.Text(), Kind: campaign.KindDelivered, At: time.Now(), Status: http.StatusOK,
-		Payload: []byte(`{"uid":"` + payload + `"}`), Answer: campaign.EndpointAnswer{Text: text},
+	kept := delivery.KeptPost{
+		Tenant: v.id, EndpointID: v.endpoint, WebhookID: "msg_" + rand.Text(), Kind: delivery.KindDelivered, At: time.Now(), Status: http.StatusOK,
+		Payload: []byte(`{"uid":"` + payload + `"}`), Answer: delivery.EndpointAnswer{Text: text},
 	}
 	check(t, storeOf(w.env).KeepPost(ctx, kept))
 	v.post = fmt.Sprintf("%d-%s", kept.At.UnixMilli(), kept.WebhookID)
@@ -175,9 +179,9 @@ func (w *authzFixture) keepPost(ctx context.Context, t *testing.T) {
 func (w *authzFixture) fillDashboard(ctx context.Context, t *testing.T) {
 	t.Helper()
 	v, store, now := &w.owner, storeOf(w.env), time.Now()
-	_, _, err := store.CreateExport(ctx, campaign.Export{
-		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, ExportID: v.list, Kind: campaign.ExportRecipients,
-		Audience: campaign.AudienceUnread, State: campaign.ExportCompleted, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+	_, _, err := store.CreateExport(ctx, export.Export{
+		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, ExportID: v.list, Kind: export.Recipients,
+		Audience: export.AudienceUnread, State: export.Completed, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 	}, nil)
 	check(t, err)
 	draft, large := "d"+rand.Text(), "l"+rand.Text()

@@ -22,9 +22,9 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"campaign-dispatch/internal/aws/kms"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // credential is an Authorization header without a right to the owner's resourceIDs, and the
@@ -64,7 +64,7 @@ func (w *authzFixture) wrongCredentials(ctx context.Context, t *testing.T, jwks 
 	}{ // signed by the service's own key
 		{"no scope", base, now, scope(""), http.StatusForbidden},
 		{"another scope", base, now, scope("campaigns:read"), http.StatusForbidden},
-		{"a longer scope", base, now, scope(campaign.ScopeDispatch + "er"), http.StatusForbidden},
+		{"a longer scope", base, now, scope(account.ScopeDispatch + "er"), http.StatusForbidden},
 		{"a part of the scope", base, now, scope("campaigns"), http.StatusForbidden},
 		{"expired", base, now.Add(-accesstoken.Lifetime - time.Minute), own, 0},
 		{"of tomorrow", base, now.Add(24 * time.Hour), own, 0},

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // knownClients are the credentials of a token endpoint without a database, whose time
@@ -25,7 +25,7 @@ import (
 type knownClients struct {
 	oauth.Store
 
-	byID map[string]campaign.Credential
+	byID map[string]account.Credential
 }
 
 // AuthRows returns the credential, and no window.
@@ -74,11 +74,11 @@ const unknownClient = "rcs_unknown00"
 func timeRefusals(ctx context.Context, t *testing.T, rounds int) map[string][]time.Duration {
 	t.Helper()
 	now, sum := time.Now(), sha256.Sum256([]byte("secret"))
-	known := campaign.Credential{Tenant: "t", Scope: campaign.ScopeDispatch, SecretHash: sum[:]}
+	known := account.Credential{Tenant: "t", Scope: account.ScopeDispatch, SecretHash: sum[:]}
 	rotated, revoked := known, known
 	rotated.PreviousSecretHash, rotated.PreviousUntil = sum[:], now.Add(time.Hour)
 	revoked.RevokedAt = now
-	store := knownClients{byID: map[string]campaign.Credential{"rcs_known0001": known, "rcs_rotated01": rotated, "rcs_revoked01": revoked}}
+	store := knownClients{byID: map[string]account.Credential{"rcs_known0001": known, "rcs_rotated01": rotated, "rcs_revoked01": revoked}}
 	server := oauth.Server{Store: store, Now: time.Now, BaseURL: "https://api.example.com"}
 	handler, took := server.Handler(), map[string][]time.Duration{}
 	ids := []string{unknownClient, "rcs_known0001", "rcs_rotated01", "rcs_revoked01"}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/lab/badinput"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -20,7 +20,7 @@ import (
 func badInput(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	fuzzParsers(ctx, t, durationOf(t, "FUZZ_TIME", "10m"))
-	credential, err := adminOf(env).CreateCredential(ctx, env["TENANT"], "bad input", "", campaign.Scopes...)
+	credential, err := adminOf(env).CreateCredential(ctx, env["TENANT"], "bad input", "", account.Scopes...)
 	check(t, err)
 	env = maps.Clone(env)
 	env["CLIENT_ID"], env["CLIENT_SECRET"] = credential.ClientID, credential.Secret

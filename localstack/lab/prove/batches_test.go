@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/localstack/lab/arrival"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -94,7 +95,7 @@ func (b *batches) event(call arrival.Call, keys []campaign.BatchKey) ([]byte, er
 	var event struct{ Records []record }
 	for i, e := range call {
 		id := keys[e.Batch].MessageID(e.Message)
-		task, err := json.Marshal(campaign.EventTask{Kind: e.Kind, EventID: string(e.Kind) + " of " + id, AgentID: b.agent, MessageID: id, At: time.Now().UTC()})
+		task, err := json.Marshal(reaction.EventTask{Kind: e.Kind, EventID: string(e.Kind) + " of " + id, AgentID: b.agent, MessageID: id, At: time.Now().UTC()})
 		if err != nil {
 			return nil, err
 		}

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/localstack/lab/clients"
 	"campaign-dispatch/localstack/stackenv"
 )

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/lab/arrival"
 	"campaign-dispatch/localstack/lab/bill"
 	"campaign-dispatch/localstack/lab/metering"
@@ -168,7 +169,7 @@ func (m *metered) silenceSink(ctx context.Context) error {
 	}
 	for _, e := range endpoints {
 		if strings.HasPrefix(e.URL, m.env["WEBHOOK_SINK_URL"]) {
-			_, failed := store.SetKinds(ctx, e.Tenant, e.ID, []string{string(campaign.KindOptedOut)})
+			_, failed := store.SetKinds(ctx, e.Tenant, e.ID, []string{string(delivery.KindOptedOut)})
 			err = errors.Join(err, failed)
 		}
 	}

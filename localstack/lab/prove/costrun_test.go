@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/lab/arrival"
 	"campaign-dispatch/localstack/lab/baseline"
 	"campaign-dispatch/localstack/lab/bill"

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -30,7 +30,7 @@ func crowd(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	s, err := newService(ctx, env)
 	check(t, err)
-	heard, err := listenForWebhooks(ctx, env, campaign.KindRead)
+	heard, err := listenForWebhooks(ctx, env, delivery.KindRead)
 	check(t, errors.Join(err, s.disableRateLimit(ctx), s.behave(ctx, map[string]any{})))
 	numbers, begun := someNumbers(min(crowdMessages, loadMessages())), time.Now()
 	each := len(numbers) / crowdCampaigns
@@ -59,7 +59,7 @@ func crowd(ctx context.Context, t *testing.T, env stackenv.Env) {
 
 // webhooks is an endpoint that counts its webhooks.
 type webhooks struct {
-	awaited campaign.Kind
+	awaited delivery.Kind
 
 	mu   sync.Mutex
 	seen map[string]int // of the awaited kind, by the webhook's id
@@ -67,11 +67,11 @@ type webhooks struct {
 }
 
 // anyKind stands for all kinds.
-const anyKind campaign.Kind = ""
+const anyKind delivery.Kind = ""
 
 // listenForWebhooks registers an endpoint of the demo tenant for the awaited kind. It ends
 // with the program.
-func listenForWebhooks(ctx context.Context, env stackenv.Env, awaited campaign.Kind) (*webhooks, error) {
+func listenForWebhooks(ctx context.Context, env stackenv.Env, awaited delivery.Kind) (*webhooks, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -83,8 +83,8 @@ func listenForWebhooks(ctx context.Context, env stackenv.Env, awaited campaign.K
 }
 
 // endpointAt is an endpoint for a kind, or for all kinds.
-func endpointAt(tenant, url string, kind campaign.Kind) campaign.Endpoint {
-	e := campaign.Endpoint{ID: random.UUID(), Tenant: tenant, URL: url, Secret: "whsec_" + "cHJvdmVwcm92ZXByb3ZlcHJvdmVwcm92ZXByb3Zl"}
+func endpointAt(tenant, url string, kind delivery.Kind) delivery.Endpoint {
+	e := delivery.Endpoint{ID: random.UUID(), Tenant: tenant, URL: url, Secret: "whsec_" + "cHJvdmVwcm92ZXByb3ZlcHJvdmVwcm92ZXByb3Zl"}
 	if kind != anyKind {
 		e.Kinds = []string{string(kind)}
 	}
@@ -92,7 +92,7 @@ func endpointAt(tenant, url string, kind campaign.Kind) campaign.Endpoint {
 }
 
 func (w *webhooks) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
-	var said struct{ Type campaign.Kind }
+	var said struct{ Type delivery.Kind }
 	if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
 		answer.WriteHeader(http.StatusBadRequest)
 		return

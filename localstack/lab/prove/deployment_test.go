@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"campaign-dispatch/internal/operator/drift"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/operator/drift"
 	"campaign-dispatch/localstack/lab/ephemeralstack"
 	"campaign-dispatch/localstack/stackenv"
 )

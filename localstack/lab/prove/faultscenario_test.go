@@ -16,8 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/sink"
 )
 
@@ -117,8 +118,8 @@ func (repeating) RoundTrip(r *http.Request) (*http.Response, error) {
 // sends events.
 func (c *scenario) makeTenant(ctx context.Context) (err error) {
 	var kinds []string
-	for _, kind := range []campaign.Kind{
-		campaign.KindSent, campaign.KindDelivered, campaign.KindRead, campaign.KindFailed, campaign.KindExpired, campaign.KindCompleted,
+	for _, kind := range []delivery.Kind{
+		delivery.KindSent, delivery.KindDelivered, delivery.KindRead, delivery.KindFailed, delivery.KindExpired, delivery.KindCompleted,
 	} {
 		kinds = append(kinds, string(kind))
 	}
@@ -354,7 +355,7 @@ func (c *scenario) endTime(ctx context.Context, id, batch string) {
 	store := storeOf(c.env)
 	b, err := store.Batch(ctx, campaign.BatchRef{ID: campaign.ID{Tenant: c.tenant.id, CampaignID: id}, BatchID: batch})
 	if err == nil && b.State == campaign.BatchSent && b.NextCheck.After(time.Now()) {
-		_, _ = store.MoveCheck(ctx, b, time.Now())
+		_, _ = store.PostponeCheck(ctx, b, time.Now())
 	}
 }
 
@@ -436,7 +437,7 @@ func (c *scenario) awaitWebhooks(ctx context.Context, changes map[string]string,
 		ends, missing, unknown := 0, 0, 0
 		for id, kind := range taken {
 			switch {
-			case kind == string(campaign.KindCompleted):
+			case kind == string(delivery.KindCompleted):
 				ends++
 			case changes[id] != kind:
 				unknown++

@@ -18,8 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"golang.org/x/sync/errgroup"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/stackenv"
 )
 

@@ -18,9 +18,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -207,7 +207,7 @@ func (w *watch) endpointAnswers(status int) func(context.Context, *testing.T) {
 		t.Helper()
 		server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) { answer.WriteHeader(status) }))
 		t.Cleanup(server.Close)
-		e := endpointAt(w.env["TENANT"], server.URL, campaign.KindSent)
+		e := endpointAt(w.env["TENANT"], server.URL, delivery.KindSent)
 		check(t, storeOf(w.env).SaveEndpoint(ctx, e))
 		t.Cleanup(func() {
 			if _, err := storeOf(w.env).SwitchEndpoint(context.WithoutCancel(ctx), e.Tenant, e.ID, "switched off by an operator"); err != nil {

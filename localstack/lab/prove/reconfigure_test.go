@@ -26,7 +26,7 @@ func reconfigure(ctx context.Context, t *testing.T, env stackenv.Env, function s
 		_, err := client.UpdateAlias(ctx, &lambda.UpdateAliasInput{FunctionName: &function, Name: aws.String(alias), FunctionVersion: version})
 		return err
 	}
-	was, to := settings(is), settings(is)
+	was, to := configurationOf(is), configurationOf(is)
 	t.Cleanup(func() {
 		undoing := context.WithoutCancel(ctx)
 		_, err := client.UpdateFunctionConfiguration(undoing, was)
@@ -42,8 +42,8 @@ func reconfigure(ctx context.Context, t *testing.T, env stackenv.Env, function s
 	check(t, point(ctx, published.Version))
 }
 
-// settings returns the update that sets the timeout and the environment that a function has.
-func settings(of *lambda.GetFunctionConfigurationOutput) *lambda.UpdateFunctionConfigurationInput {
+// configurationOf returns the update that sets the timeout and the environment that a function has.
+func configurationOf(of *lambda.GetFunctionConfigurationOutput) *lambda.UpdateFunctionConfigurationInput {
 	return &lambda.UpdateFunctionConfigurationInput{
 		FunctionName: of.FunctionName, Timeout: of.Timeout, Environment: &types.Environment{Variables: maps.Clone(of.Environment.Variables)},
 	}

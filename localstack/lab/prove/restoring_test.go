@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"campaign-dispatch/internal/operator/restore"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/operator/restore"
 	"campaign-dispatch/localstack/lab/ephemeralstack"
 	"campaign-dispatch/localstack/stackenv"
 )

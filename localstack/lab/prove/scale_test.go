@@ -15,8 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/lab/arrival"
 	"campaign-dispatch/localstack/lab/metering"
 	"campaign-dispatch/localstack/lab/scale"
@@ -189,7 +191,7 @@ func (l *smallLoad) prepareEndpoints(ctx context.Context) (err error) {
 	if err := l.silenceSink(ctx); err != nil {
 		return err
 	}
-	if l.heard, err = listenForWebhooks(ctx, l.env, campaign.KindDelivered); err != nil {
+	if l.heard, err = listenForWebhooks(ctx, l.env, delivery.KindDelivered); err != nil {
 		return err
 	}
 	store := storeOf(l.env)
@@ -197,7 +199,7 @@ func (l *smallLoad) prepareEndpoints(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(all, func(e campaign.Endpoint) bool { return e.Subscribes(campaign.KindDelivered) })
+	at := slices.IndexFunc(all, func(e delivery.Endpoint) bool { return e.Subscribes(delivery.KindDelivered) })
 	second := all[at]
 	second.ID = random.UUID()
 	if err := store.SaveEndpoint(ctx, second); err != nil {
@@ -337,7 +339,7 @@ func (l *smallLoad) together(ctx context.Context, ids []string) error {
 		}
 		key, index, _ := campaign.ParseMessageID(id)
 		keys = append(keys, key)
-		call = append(call, arrival.Event{Batch: i, Message: index, Kind: campaign.EventDelivered})
+		call = append(call, arrival.Event{Batch: i, Message: index, Kind: reaction.EventDelivered})
 	}
 	if err := trigger.arrive(ctx, []arrival.Call{call}, keys); err != nil {
 		return err

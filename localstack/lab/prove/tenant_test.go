@@ -9,12 +9,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/dynamo"
 	awsssm "campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/localstack/stackenv"
 )
 

@@ -8,12 +8,17 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Templates reads a tenant's templates.
 type Templates interface {
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+}
+
+// Credentials reads the credentials of a tenant.
+type Credentials interface {
+	Credentials(ctx context.Context, tenant string) ([]account.Credential, error)
 }
 
 // Step is a step of a tenant's start.
@@ -25,7 +30,7 @@ type Step struct {
 
 // Steps returns the steps of a tenant without campaigns. tested reports whether it has sent a
 // test message.
-func Steps(ctx context.Context, t Templates, c port.Credentials, tenant string, tested bool) ([]Step, error) {
+func Steps(ctx context.Context, t Templates, c Credentials, tenant string, tested bool) ([]Step, error) {
 	templates, err := t.Templates(ctx, tenant)
 	if err != nil {
 		return nil, err
@@ -34,7 +39,7 @@ func Steps(ctx context.Context, t Templates, c port.Credentials, tenant string, 
 	if err != nil {
 		return nil, err
 	}
-	valid := func(c campaign.Credential) bool { return c.RevokedAt.IsZero() }
+	valid := func(c account.Credential) bool { return c.RevokedAt.IsZero() }
 	return []Step{
 		{"template", web.Root + "/templates", len(templates) > 0},
 		{"test", web.Root + "/templates", tested},

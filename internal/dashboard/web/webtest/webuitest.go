@@ -21,10 +21,10 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Base is the address of the service under test.
@@ -42,7 +42,7 @@ type Dashboard struct {
 	tb  testing.TB
 
 	mu     sync.Mutex
-	audit  []campaign.AuditEntry
+	audit  []account.AuditEntry
 	refuse error
 }
 
@@ -129,7 +129,7 @@ func Serve(tb testing.TB, ui *web.UI, area web.Area, pages Pages, others ...web.
 }
 
 // Audit keeps an entry of the audit log.
-func (d *Dashboard) Audit(_ context.Context, e campaign.AuditEntry) error {
+func (d *Dashboard) Audit(_ context.Context, e account.AuditEntry) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.refuse == nil {
@@ -139,7 +139,7 @@ func (d *Dashboard) Audit(_ context.Context, e campaign.AuditEntry) error {
 }
 
 // AuditForm is Audit.
-func (d *Dashboard) AuditForm(ctx context.Context, e campaign.AuditEntry) error {
+func (d *Dashboard) AuditForm(ctx context.Context, e account.AuditEntry) error {
 	return d.Audit(ctx, e)
 }
 

@@ -1,0 +1,46 @@
+// Package reaction has what recipients do: the events of the provider, taps, clicks and replies.
+package reaction
+
+import "time"
+
+// EventTask is an event on the events queue: of the provider, or a click. It contains no
+// phone number and no text; those are stored in a blob. It can arrive more than once.
+type EventTask struct {
+	Kind      EventKind `json:"kind"`
+	EventID   string    `json:"eventId"`
+	AgentID   string    `json:"agentId"`
+	MessageID string    `json:"messageId,omitempty"` // if the provider sent one
+	At        time.Time `json:"at"`
+	Blob      string    `json:"blob,omitempty"` // key of the event's content
+	// Suggestion is the suggestion of EventClick. It counts from 1.
+	Suggestion int `json:"suggestion,omitempty"`
+	// Receives is the number of times the task was received, including this one.
+	Receives int `json:"-"`
+}
+
+// Received sets the number of times the task was received.
+func (t *EventTask) Received(times int) { t.Receives = times }
+
+// EventKind is the type of a provider event.
+type EventKind string
+
+// The types of provider events.
+const (
+	EventDelivered    EventKind = "delivered"
+	EventRead         EventKind = "read"
+	EventExpired      EventKind = "expired"       // the TTL passed and the message was revoked
+	EventRevokeFailed EventKind = "revoke_failed" // the TTL passed and the message could not be revoked
+	EventReply        EventKind = "reply"         // a text or a tap
+	EventOptOut       EventKind = "opt_out"       // UNSUBSCRIBE
+	EventOptIn        EventKind = "opt_in"        // SUBSCRIBE
+	EventClick        EventKind = "click"         // a click on a link, from this service
+)
+
+// EventContent is the blob of a provider event. It contains the personal data that must not
+// enter a queue.
+type EventContent struct {
+	Phone string `json:"phone"`          // E.164, with the leading +
+	Text  string `json:"text,omitempty"` // the text that the recipient wrote or tapped
+	// Postback is the postback data of the tapped suggestion.
+	Postback string `json:"postback,omitempty"`
+}

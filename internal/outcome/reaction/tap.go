@@ -1,0 +1,89 @@
+package reaction
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// TapKeySize is the size of a batch's TapKey in bytes.
+const TapKeySize = 16
+
+// postbackVersion starts the postback data of this service. No suggestion's text has the
+// form of Postback, because a text has at most 25 characters.
+const postbackVersion = "t"
+
+// The sizes of the parts of postback data: key, index and suggestion, then their MAC.
+const (
+	tapSize = len(campaign.BatchKey{}) + 2 + 1
+	macSize = 8
+)
+
+// Tap identifies a suggestion of a message. Suggestion counts from 1, see
+// content.AllSuggestions.
+type Tap struct {
+	Key        campaign.BatchKey
+	Index      int
+	Suggestion int
+}
+
+// TapProof authenticates a Tap, see ProvesTap.
+type TapProof [macSize]byte
+
+// Postback returns the postback data of a suggestion of the batch's message to a phone
+// number. A recipient can send any postback data, so a MAC covers all of it and the number.
+// It is ASCII of 29 characters.
+func Postback(b campaign.Batch, index, suggestion int, phone string) string {
+	tap := Tap{b.Key, index, suggestion}
+	proof := tap.proof(b.TapKey, phone)
+	return postbackVersion + base64.RawURLEncoding.EncodeToString(append(tap.pack(), proof[:]...))
+}
+
+// Postbacks returns the function for OutgoingMessage.Postback, nil if the batch has no
+// TapKey.
+func Postbacks(b campaign.Batch, index int, phone string) func(suggestion int) string {
+	if len(b.TapKey) == 0 {
+		return nil
+	}
+	return func(suggestion int) string { return Postback(b, index, suggestion, phone) }
+}
+
+func (t Tap) pack() []byte {
+	packed := append(make([]byte, 0, tapSize+macSize), t.Key[:]...)
+	packed = binary.BigEndian.AppendUint16(packed, uint16(t.Index)) //nolint:gosec // below MaxMessages
+	return append(packed, byte(t.Suggestion))                       //nolint:gosec // fewer than 64
+}
+
+func (t Tap) proof(key []byte, phone string) (proof TapProof) {
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write(t.pack())
+	_, _ = mac.Write([]byte(phone))
+	copy(proof[:], mac.Sum(nil))
+	return proof
+}
+
+// ParsePostback parses the result of Postback. It returns false for other postback data.
+func ParsePostback(postback string) (tap Tap, proof TapProof, ok bool) {
+	if len(postback) != len(postbackVersion)+base64.RawURLEncoding.EncodedLen(tapSize+macSize) || postback[:1] != postbackVersion {
+		return tap, proof, false
+	}
+	packed, err := base64.RawURLEncoding.DecodeString(postback[1:])
+	if err != nil || len(packed) != tapSize+macSize { // the decoder ignores line breaks
+		return tap, proof, false
+	}
+	copy(tap.Key[:], packed)
+	tap.Index = int(binary.BigEndian.Uint16(packed[len(tap.Key):]))
+	tap.Suggestion = int(packed[tapSize-1])
+	copy(proof[:], packed[tapSize:])
+	return tap, proof, true
+}
+
+// ProvesTap reports whether the batch's sender made the postback data for a message to the
+// phone number.
+func ProvesTap(b campaign.Batch, tap Tap, proof TapProof, phone string) bool {
+	want := tap.proof(b.TapKey, phone)
+	return len(b.TapKey) > 0 && tap.Key == b.Key && tap.Index < b.Accepted && hmac.Equal(proof[:], want[:])
+}
