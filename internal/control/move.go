@@ -41,7 +41,7 @@ func (s *Service) MayRescheduleCampaign(ctx context.Context, c campaign.Campaign
 	return due, err
 }
 
-// Move reschedules all waiting batches of a campaign, or none. plan is the campaign.Plan that
+// RescheduleCampaign reschedules all waiting batches of a campaign, or none. plan is the campaign.Plan that
 // the caller has seen. schedule has the format of a dispatch call. A refused call returns a
 // *httpapi.Problem.
 func (s *Service) RescheduleCampaign(ctx context.Context, id campaign.ID, schedule, plan string) (time.Time, error) {

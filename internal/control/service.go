@@ -30,7 +30,7 @@ type Store interface {
 	// none.
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
-	// Reschedule returns a *campaign.BudgetError if the budget of the new day has no room.
+	// RescheduleBatch returns a *campaign.BudgetError if the budget of the new day has no room.
 	RescheduleBatch(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error)
 	// CheckReservation returns the *campaign.BudgetError of Reschedule and changes nothing.
 	CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error
