@@ -49,7 +49,7 @@ type AcceptState struct {
 	Answer     *Answer
 	Meta       *Meta
 	Batch      *Batch // the batch with the queried BatchID
-	NameTaken  bool   // the tenant already has a campaign with this name
+	NameOwner  string // ID of the tenant's campaign with this name, or ""
 	Calls      CallBucket
 	Billing    Billing
 	Reserved   Spending    // what the tenant's batches have reserved for the Date
