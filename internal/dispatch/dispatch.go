@@ -150,6 +150,9 @@ func (s *Service) loadState(ctx context.Context, c *call) (acceptance.State, num
 			q.Date = day
 			continue
 		}
+		if state.Meta == nil && state.NameOwner != "" && state.NameOwner == q.CampaignID {
+			continue // the campaign was created between the reads of its rows
+		}
 		if state.Meta == nil {
 			return state, nil, nil
 		}

@@ -211,6 +211,33 @@ func TestServeDispatch_UnknownOutcome(t *testing.T) {
 	}
 }
 
+// behind is a store whose first read saw the name of a campaign that was being created, but not yet
+// its other rows.
+type behind struct {
+	dispatch.Store
+	read *bool
+}
+
+func (b behind) Snapshot(ctx context.Context, q acceptance.Query) (acceptance.State, error) {
+	snapshot, err := b.Store.Snapshot(ctx, q)
+	if !*b.read {
+		*b.read, snapshot.Meta, snapshot.Sets = true, nil, nil
+	}
+	return snapshot, err
+}
+
+// A campaign's own name is not another campaign's, however its rows are read.
+func TestServeDispatch_CampaignCreatedMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	call := fields{"campaignId": newUUID(), "name": "n", "batch": "1"}
+	b.post(b.body(call)).accepted(t)
+	b.Store = behind{b.store, new(bool)}
+	b.post(b.body(merge(call, fields{"batch": "2", "messages": messages(21987654321, 1)}))).accepted(t)
+	b.Store = behind{b.store, new(bool)}
+	b.post(b.body(merge(call, fields{"campaignId": newUUID()}))).want(t, http.StatusConflict, "campaign_name_taken")
+}
+
 // lossy is a store that has lost its packed sets.
 type lossy struct{ dispatch.Store }
 

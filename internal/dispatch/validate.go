@@ -63,7 +63,7 @@ func find(vars []variable, name string) *variable {
 
 func (f *faults) checkCampaign(c *call, s acceptance.State, earlier numberset.Set) {
 	if s.Meta == nil {
-		if s.NameTaken {
+		if s.NameOwner != "" {
 			f.add("name", codeNameTaken, "another campaign already has this name")
 		}
 		return

@@ -95,7 +95,7 @@ func (s *AcceptanceStore) readSnapshot(q acceptance.Query, keys map[string]rowKe
 			Move: readMove(r), Test: getBool(r, "test"), Submission: s.readTotals(r),
 		}
 	}
-	snapshot.NameTaken = row("name") != nil
+	snapshot.NameOwner = getText(row("name"), "campaignId")
 	snapshot.Calls = readCalls(rows[keys["calls"].id()]) // expired rows too, so that the period does not restart
 	if r := row("billing"); r != nil {
 		snapshot.Billing = readBilling(r)

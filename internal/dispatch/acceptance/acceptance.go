@@ -48,14 +48,14 @@ type Query struct {
 	Calls          bool   // read the tenant's call bucket
 }
 
-// State is the result of an Query. Rows that do not exist are nil or empty.
+// State is the result of a Query. Rows that do not exist are nil or empty.
 type State struct {
 	Credential *account.Credential
 	Template   *campaign.Template
 	Answer     *Answer
 	Meta       *Meta
 	Batch      *campaign.Batch // the batch with the queried BatchID
-	NameTaken  bool            // the tenant already has a campaign with this name
+	NameOwner  string          // ID of the tenant's campaign with this name, or ""
 	Calls      CallBucket
 	Billing    campaign.Billing
 	Reserved   campaign.Spending // what the tenant's batches have reserved for the Date
