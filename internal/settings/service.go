@@ -1,4 +1,4 @@
-// Package admin implements the operator's commands: agents, templates, credentials,
+// Package settings implements the operator's commands: agents, templates, credentials,
 // webhook endpoints, dashboard users and pauses.
 package settings
 

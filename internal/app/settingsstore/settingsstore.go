@@ -1,4 +1,4 @@
-// Package adminstore joins stores of package dynamo for package admin. It is a package of its
+// Package settingsstore joins stores of package dynamo for package settings. It is a package of its
 // own, so that only functions with the operator's commands link them.
 package settingsstore
 
@@ -7,26 +7,26 @@ import (
 	"campaign-dispatch/internal/settings"
 )
 
-// tenants has the tenants of package admin.
+// tenants has the tenants of package settings.
 type tenants struct {
 	*dynamo.BudgetStore
 	*dynamo.CampaignStore
 	*dynamo.TenantStore
 }
 
-// endpoints has the endpoints of package admin.
+// endpoints has the endpoints of package settings.
 type endpoints struct {
 	*dynamo.CircuitStore
 	*dynamo.EndpointStore
 }
 
-// deliveries has the deliveries of package admin.
+// deliveries has the deliveries of package settings.
 type deliveries struct {
 	*dynamo.DeliveryStore
 	*dynamo.FailureStore
 }
 
-// New returns the store of package admin.
+// New returns the store of package settings.
 func New(s *dynamo.Stores) settings.Store {
 	return settings.Store{
 		Tenants:    tenants{s.Budgets, s.Campaigns, s.Tenants},

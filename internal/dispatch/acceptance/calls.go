@@ -26,8 +26,8 @@ func (l CallLimit) Every() time.Duration {
 	if l.Rate <= 0 {
 		return 0
 	}
-	rate := time.Duration(l.Rate)
-	return (time.Second + (rate-1)*time.Microsecond) / (rate * time.Microsecond) * time.Microsecond
+	micros := (1_000_000 + l.Rate - 1) / l.Rate
+	return time.Duration(micros) * time.Microsecond
 }
 
 // Refill returns the time in which an empty bucket becomes full.

@@ -1,4 +1,4 @@
-// Package recipients reads files of recipients: CSV files and Excel workbooks. It reads them
+// Package sheet reads files of recipients: CSV files and Excel workbooks. It reads them
 // as a stream, so that its memory does not grow with the file.
 package sheet
 
