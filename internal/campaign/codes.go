@@ -112,7 +112,7 @@ var MessageCodes = []MessageCode{
 			"The number has no RCS, or its network does not serve your agent.",
 			"O número não tem RCS, ou a rede dele não atende o seu agente.",
 		},
-		Action: Text{"Use another route.", "Use outro canal."},
+		Action: Text{"Use another channel.", "Use outro canal."},
 	},
 	{
 		Code: CodeUnsupported, Number: 8, Outcome: OutcomeFailed,
