@@ -302,7 +302,7 @@ func TestUses_NamesOfTests(t *testing.T) {
 	t.Parallel()
 	var source []byte
 	for _, folder := range []string{"e2e", "browser"} {
-		files, err := filepath.Glob("../" + folder + "/*_test.go")
+		files, err := filepath.Glob("../../" + folder + "/*_test.go")
 		check(t, err)
 		for _, file := range files {
 			text, err := os.ReadFile(file)
