@@ -1,5 +1,6 @@
 // Package campaign defines the domain types of the service: campaigns, batches, templates,
-// messages, queue tasks and message outcomes. It imports only the standard library.
+// messages, queue tasks and message outcomes. It imports only the standard library and packages
+// below it.
 package campaign
 
 import (
@@ -39,8 +40,8 @@ type BatchRef struct {
 // for byte and can be long. The identifier has 43 URL-safe characters.
 func BatchID(name string) string { return Digest(name) }
 
-// BatchIDs returns the identifiers that a client's name can refer to, in order: the batch
-// with that name, then the batch with that batchId.
+// BatchIDs returns the identifiers to look for, in order. A client may pass a batch's name or its
+// batchId; the name wins.
 func BatchIDs(name string) []string { return []string{BatchID(name), name} }
 
 // Digest returns the SHA-256 of a text as 43 URL-safe characters, for use in keys.
