@@ -12,7 +12,8 @@ import (
 var (
 	code = regexp.MustCompile("`([^`\n]+)`")
 	// path matches files by their extensions, and folders of the repository by the first name.
-	path = regexp.MustCompile(`^(?:[\w.-]+/)*[\w.-]+\.(?:go|json|md|yaml|html|py|toml|mk|csv)$|^(?:internal|functions|localstack|events|docs)/[\w./-]+$`)
+	path = regexp.MustCompile(`^(?:[\w.-]+/)*[\w.-]+\.(?:go|json|md|yaml|html|py|toml|mk|csv)$|` +
+		`^(?:internal|functions|localstack|events|docs)/[\w./-]+$`)
 )
 
 // Every file and folder that a page names exists. A name may lack the first folders.

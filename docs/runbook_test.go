@@ -28,6 +28,25 @@ func TestRunbook_QuotedLogMessages(t *testing.T) {
 	}
 }
 
+// Every queue that operations.md names has dead letters that the operator's command moves.
+func TestRunbook_Queues(t *testing.T) {
+	t.Parallel()
+	const command = root + "/internal/operator/command/sending.go"
+	known := regexp.MustCompile(`return \[\]string\{("release", [^}]+)\}`).FindStringSubmatch(read(t, command))
+	if known == nil {
+		t.Fatalf("%s lists no queues", command)
+	}
+	named := regexp.MustCompile(`QUEUE=([a-z-]+)`).FindAllStringSubmatch(read(t, "operations.md"), -1)
+	if len(named) < 7 {
+		t.Errorf("operations.md names %d queues, want 7 or more", len(named))
+	}
+	for _, queue := range named {
+		if !strings.Contains(known[1], `"`+queue[1]+`"`) {
+			t.Errorf("no queue %s: want one of %s", queue[1], known[1])
+		}
+	}
+}
+
 // sources returns the Go code of internal, tests left out.
 func sources(t *testing.T) string {
 	t.Helper()

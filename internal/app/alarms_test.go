@@ -12,25 +12,49 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The runbook says what each alarm requires of the operator.
+// The runbook says what each alarm means, whether it can wait until morning, what to do, and
+// what makes the alarm green.
 func TestRunbook_ListsEveryAlarm(t *testing.T) {
 	t.Parallel()
+	if diff := cmp.Diff(alarms(t), slices.Sorted(maps.Keys(runbook(t)))); diff != "" {
+		t.Errorf("alarms and the runbook's lines differ (-template +runbook):\n%s", diff)
+	}
+}
+
+// Dead letters stay until a command moves or deletes them.
+func TestRunbook_CommandsForDeadLetters(t *testing.T) {
+	t.Parallel()
+	for name, green := range runbook(t) {
+		queue, ofDeadLetters := strings.CutSuffix(name, "DeadLettersAlarm")
+		command := "`make redrive ENV=… QUEUE=" + strings.ToLower(queue) + "`"
+		switch {
+		case queue == "Feed":
+			command = "`aws sqs purge-queue --queue-url` of `FeedDeadLettersUrl`"
+		case !ofDeadLetters:
+			command = "By itself, "
+		}
+		if !strings.Contains(green, command) {
+			t.Errorf("%s: green by %q, want %q", name, green, command)
+		}
+	}
+}
+
+const alarmRow = "(?m)^\\| `([A-Za-z]+Alarm)` \\| [^|]+ \\| (?:Yes:|No:|No, unless )[^|]+ \\| [^|]+ \\| ([^|]+) \\|$"
+
+// runbook returns what makes each alarm of the runbook green.
+func runbook(t *testing.T) map[string]string {
+	t.Helper()
 	text, err := os.ReadFile(root + "docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, runbook, _ := strings.Cut(string(text), "\n## Runbook\n")
-	runbook, _, _ = strings.Cut(runbook, "\n## ")
-	var documented []string
-	for _, row := range regexp.MustCompile(`(?m)^\| ((?:.[A-Za-z]+Alarm.(?:, )?)+) \| [^|]+ \| [^|]+ \|$`).FindAllStringSubmatch(runbook, -1) {
-		for name := range strings.SplitSeq(row[1], ", ") {
-			documented = append(documented, strings.Trim(name, "`"))
-		}
+	_, section, _ := strings.Cut(string(text), "\n## Runbook\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	green := map[string]string{}
+	for _, row := range regexp.MustCompile(alarmRow).FindAllStringSubmatch(section, -1) {
+		green[row[1]] = row[2]
 	}
-	slices.Sort(documented)
-	if diff := cmp.Diff(alarms(t), documented); diff != "" {
-		t.Errorf("alarms and the runbook's lines differ (-template +runbook):\n%s", diff)
-	}
+	return green
 }
 
 func alarms(t *testing.T) []string {
@@ -94,7 +118,8 @@ func TestCostAlarm_CountsEveryIndex(t *testing.T) {
 	var counted []string
 	for _, query := range member(member(section(t, "Resources")["CostAlarm"], "Properties"), "Metrics").Content {
 		metric := member(member(query, "MetricStat"), "Metric")
-		if dimensions := member(metric, "Dimensions"); dimensions != nil && value(member(metric, "MetricName")) == "ConsumedWriteCapacityUnits" && len(dimensions.Content) == 2 {
+		dimensions, writes := member(metric, "Dimensions"), value(member(metric, "MetricName")) == "ConsumedWriteCapacityUnits"
+		if dimensions != nil && writes && len(dimensions.Content) == 2 {
 			counted = append(counted, value(member(dimensions.Content[1], "Value")))
 		}
 	}
@@ -120,7 +145,8 @@ func TestAlarms_OfTenMetricsAtMost(t *testing.T) {
 // Dashboards of all regions of an account share one namespace.
 func TestDashboard_IsNamedByItsRegion(t *testing.T) {
 	t.Parallel()
-	if name := value(member(member(section(t, "Resources")["ServiceDashboard"], "Properties"), "DashboardName")); !strings.Contains(name, "${AWS::Region}") {
+	name := value(member(member(section(t, "Resources")["ServiceDashboard"], "Properties"), "DashboardName"))
+	if !strings.Contains(name, "${AWS::Region}") {
 		t.Errorf("the dashboard is %s, want its region in the name", name)
 	}
 }
