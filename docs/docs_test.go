@@ -36,6 +36,20 @@ func TestPages_LineLength(t *testing.T) {
 	}
 }
 
+// A cell is not a paragraph.
+func TestPages_CellLength(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"dashboard.md", "development.md", "operations.md"} {
+		for i, line := range strings.Split(read(t, page), "\n") {
+			for cell := range strings.SplitSeq(line, " | ") {
+				if n := len(strings.Fields(cell)); n > 40 && strings.HasPrefix(line, "|") {
+					t.Errorf("%s:%d has a cell of %d words, want 40 at most", page, i+1, n)
+				}
+			}
+		}
+	}
+}
+
 func TestPages_RelativeLinks(t *testing.T) {
 	t.Parallel()
 	checked := 0
