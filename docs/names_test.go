@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -56,9 +57,11 @@ func tracked(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := strings.Fields(string(out))
-	for i, file := range files {
-		files[i] = "/" + file
+	var files []string
+	for file := range strings.FieldsSeq(string(out)) {
+		if _, err := os.Stat(filepath.Join(root, file)); err == nil { // not just deleted
+			files = append(files, "/"+file)
+		}
 	}
 	return files
 }
@@ -69,7 +72,7 @@ func exists(files []string, name string) bool {
 	})
 }
 
-// Every make target that a page or a program's message names exists.
+// Every make target that a page names exists.
 func TestPages_MakeTargets(t *testing.T) {
 	t.Parallel()
 	targets := map[string]bool{}
@@ -84,5 +87,35 @@ func TestPages_MakeTargets(t *testing.T) {
 				t.Errorf("%s: no target %s of make", page, match[1])
 			}
 		}
+	}
+}
+
+// Every Go name, attribute and variable that the pages for developers name occurs in the code.
+func TestPages_Names(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, file := range tracked(t) {
+		if !strings.HasSuffix(file, ".go") && file != "/template.yaml" && file != "/localstack/browser/tools.sh" {
+			continue
+		}
+		for _, word := range regexp.MustCompile(`\w+`).FindAllString(read(t, root+file), -1) {
+			known[word] = true
+		}
+	}
+	name, checked := regexp.MustCompile(`^(?:[a-z]+\.)*(\w*[A-Z]\w*)$`), 0
+	for _, page := range []string{"architecture.md", "development.md"} {
+		for _, word := range codeWords(read(t, page)) {
+			match := name.FindStringSubmatch(word)
+			if match == nil {
+				continue
+			}
+			checked++
+			if !known[match[1]] {
+				t.Errorf("%s: %s does not occur in the code", page, word)
+			}
+		}
+	}
+	if checked < 40 {
+		t.Errorf("found %d names, want 40 or more", checked)
 	}
 }
