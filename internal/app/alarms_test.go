@@ -28,6 +28,8 @@ func TestRunbook_CommandsForDeadLetters(t *testing.T) {
 		queue, ofDeadLetters := strings.CutSuffix(name, "DeadLettersAlarm")
 		command := "`make redrive ENV=… QUEUE=" + strings.ToLower(queue) + "`"
 		switch {
+		case queue == "Outcomes": // outcomes reads the queue events
+			command = "`make redrive ENV=… QUEUE=events`"
 		case queue == "Feed":
 			command = "`aws sqs purge-queue --queue-url` of `FeedDeadLettersUrl`"
 		case !ofDeadLetters:
