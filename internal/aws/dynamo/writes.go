@@ -57,13 +57,15 @@ func (t *table) remove(key Item) types.TransactWriteItem { return t.removeIf(key
 
 func (t *table) removeIf(key Item, condition string, values Item) types.TransactWriteItem {
 	return types.TransactWriteItem{Delete: &types.Delete{
-		TableName: &t.Campaigns, Key: key, ConditionExpression: unlessEmpty(condition), ExpressionAttributeValues: used(values),
+		TableName: &t.Campaigns, Key: key, ConditionExpression: unlessEmpty(condition),
+		ExpressionAttributeNames: namesIn(condition), ExpressionAttributeValues: used(values),
 	}}
 }
 
 func (t *table) check(key Item, condition string, values Item) types.TransactWriteItem {
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: &t.Campaigns, Key: key, ConditionExpression: &condition, ExpressionAttributeValues: used(values),
+		TableName: &t.Campaigns, Key: key, ConditionExpression: &condition,
+		ExpressionAttributeNames: namesIn(condition), ExpressionAttributeValues: used(values),
 	}}
 }
 
@@ -159,7 +161,7 @@ func (t *table) repeatWrite(ctx context.Context, doing string, w types.TransactW
 func (t *table) send(
 	ctx context.Context, w types.TransactWriteItem, failed types.ReturnValuesOnConditionCheckFailure, options ...func(*dynamodb.Options),
 ) (err error) {
-	switch put, update := w.Put, w.Update; {
+	switch put, update, remove := w.Put, w.Update, w.Delete; {
 	case put != nil:
 		_, err = t.Client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
@@ -175,9 +177,10 @@ func (t *table) send(
 		}, options...)
 	default:
 		_, err = t.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-			TableName: w.Delete.TableName, Key: w.Delete.Key, ConditionExpression: w.Delete.ConditionExpression,
-			ExpressionAttributeValues: w.Delete.ExpressionAttributeValues,
-		})
+			TableName: remove.TableName, Key: remove.Key, ConditionExpression: remove.ConditionExpression,
+			ExpressionAttributeNames: remove.ExpressionAttributeNames, ExpressionAttributeValues: remove.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: failed,
+		}, options...)
 	}
 	return err
 }
