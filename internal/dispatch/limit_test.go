@@ -111,7 +111,7 @@ func TestLimit_Order(t *testing.T) {
 func TestLimit_RevokedCredentialIsNotCounted(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, acceptance.CallLimit{Rate: 1, Burst: 1})
-	b.must(b.auth.SaveCredential(t.Context(), account.Credential{
+	b.must(b.auth.CreateCredential(t.Context(), account.Credential{
 		ClientID: b.clientID + "-leaked", Tenant: b.tenant, SecretHash: []byte{1}, RevokedAt: b.now,
 	}))
 	own, claims := b.Tokens, b.Tokens.(holder).claims

@@ -100,7 +100,7 @@ func (b *bench) seed() {
 	b.t.Helper()
 	ctx := b.t.Context()
 	secret := sha256.Sum256([]byte("secret"))
-	b.must(b.auth.SaveCredential(ctx, account.Credential{
+	b.must(b.auth.CreateCredential(ctx, account.Credential{
 		ClientID: b.clientID, Tenant: b.tenant, SecretHash: secret[:], Scope: account.ScopeDispatch, CreatedAt: b.now,
 	}))
 	b.putTemplate(b.tenant, b.template, "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega.")

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/google/go-cmp/cmp"
 
@@ -71,7 +72,9 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	env := stackenv.Load(t)
 	clock := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	store := dynamo.NewAuthStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: clock.Now})
+	store := dynamo.NewAuthStore(dynamo.Tables{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock.Now,
+	})
 	keys := &kms.Signer{Client: awskms.NewFromConfig(env.AWS()), KeyID: env["SIGNING_KEY_ID"]}
 	b := &bench{
 		server:   &oauth.Server{Store: store, Signer: keys, Now: clock.Now, BaseURL: baseURL},
@@ -104,9 +107,17 @@ func hash(secret string) []byte {
 	return sum[:]
 }
 
+// save creates or replaces a credential.
 func (b *bench) save(t *testing.T, c account.Credential) {
 	t.Helper()
-	if err := b.store.SaveCredential(t.Context(), c); err != nil {
+	_, err := b.store.Client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+		TableName: &b.store.Auth,
+		Key:       dynamo.Item{"pk": &types.AttributeValueMemberS{Value: "CRED#" + c.ClientID}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.store.CreateCredential(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -31,7 +31,7 @@ func demoEnv(t *testing.T) stackenv.Env {
 		Scope: account.ScopeDispatch, CreatedAt: time.Now(),
 	}
 	auth := dynamo.NewAuthStore(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now))
-	if err := auth.SaveCredential(t.Context(), c); err != nil {
+	if err := auth.CreateCredential(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	env["CLIENT_ID"], env["CLIENT_SECRET"] = c.ClientID, secret

@@ -3,12 +3,10 @@ package dynamo
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
 
@@ -25,15 +23,9 @@ func (s *AcceptanceStore) Snapshot(ctx context.Context, q acceptance.Query) (acc
 	var rows map[string]Item
 	var sets []acceptance.PackedSet
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		rows, err = s.batchGet(ctx, keys)
-		return err
-	})
+	group.Go(func() (err error) { rows, err = s.batchGet(ctx, keys); return err })
 	if q.CampaignID != "" {
-		group.Go(func() (err error) {
-			sets, err = s.packedSets(ctx, q)
-			return err
-		})
+		group.Go(func() (err error) { sets, err = s.packedSets(ctx, q); return err })
 	}
 	if err := group.Wait(); err != nil {
 		return acceptance.State{}, fmt.Errorf("read the rows of a dispatch call: %w", err)
@@ -43,39 +35,25 @@ func (s *AcceptanceStore) Snapshot(ctx context.Context, q acceptance.Query) (acc
 	return snapshot, err
 }
 
-// queryKeys returns the keys of the queried rows by part.
 func (s *AcceptanceStore) queryKeys(q acceptance.Query) map[string]rowKey {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
-	keys := map[string]rowKey{}
-	if q.ClientID != "" {
-		keys["credential"] = rowKey{s.Auth, credentialKey(q.ClientID)}
-	}
-	if q.Calls {
-		keys["calls"] = rowKey{s.Auth, callsKey(q.Tenant)}
-	}
-	if q.IdempotencyKey != "" {
-		keys["answer"] = rowKey{s.Campaigns, idempotencyKey(q.Tenant, q.ClientID, q.IdempotencyKey)}
-	}
-	if q.TemplateID != "" && q.Tenant != "" {
-		keys["billing"] = rowKey{s.Campaigns, billingKey(q.Tenant)}
-		keys["budget"] = rowKey{s.Campaigns, budgetKey(q.Tenant, campaign.MonthOf(q.Date))}
-	}
-	if q.TemplateID != "" {
-		keys["template"] = rowKey{s.Campaigns, templateKey(q.TemplateID)}
-	}
-	if q.Name != "" {
-		keys["name"] = rowKey{s.Campaigns, nameKey(q.Tenant, q.Name)}
-	}
-	if q.CampaignID != "" {
-		keys["meta"] = rowKey{s.Campaigns, metaKey(id)}
-	}
-	if q.CampaignID != "" && q.BatchID != "" {
-		keys["batch"] = rowKey{s.Campaigns, batchKey(campaign.BatchRef{ID: id, BatchID: q.BatchID})}
-	}
-	return keys
+	priced := q.TemplateID != "" && q.Tenant != ""
+	return wantedKeys([]wantedKey{
+		{"credential", q.ClientID != "", s.Auth, credentialKey(q.ClientID)},
+		{"calls", q.Calls, s.Auth, callsKey(q.Tenant)},
+		{"answer", q.IdempotencyKey != "", s.Campaigns, idempotencyKey(q.Tenant, q.ClientID, q.IdempotencyKey)},
+		{"billing", priced, s.Campaigns, billingKey(q.Tenant)},
+		{"budget", priced, s.Campaigns, budgetKey(q.Tenant, campaign.MonthOf(q.Date))},
+		{"template", q.TemplateID != "", s.Campaigns, templateKey(q.TemplateID)},
+		{"name", q.Name != "", s.Campaigns, nameKey(q.Tenant, q.Name)},
+		{"meta", q.CampaignID != "", s.Campaigns, metaKey(id)},
+		{"batch", q.CampaignID != "" && q.BatchID != "", s.Campaigns, batchKey(campaign.BatchRef{ID: id, BatchID: q.BatchID})},
+	})
 }
 
-func (s *AcceptanceStore) readSnapshot(q acceptance.Query, keys map[string]rowKey, rows map[string]Item) (snapshot acceptance.State, err error) {
+func (s *AcceptanceStore) readSnapshot(
+	q acceptance.Query, keys map[string]rowKey, rows map[string]Item,
+) (snapshot acceptance.State, err error) {
 	row := func(part string) Item { return s.unexpiredRow(rows[keys[part].id()]) }
 	if r := row("credential"); r != nil {
 		credential := readCredential(q.ClientID, r)
@@ -91,15 +69,13 @@ func (s *AcceptanceStore) readSnapshot(q acceptance.Query, keys map[string]rowKe
 			return snapshot, fmt.Errorf("campaign %s is being deleted: %w", q.CampaignID, campaign.ErrLostRace)
 		}
 		snapshot.Meta = &acceptance.Meta{
-			Name: getText(r, "name"), CreatedAt: getMillis(r, "createdAt"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
-			Move: readMove(r), Test: getBool(r, "test"), Submission: s.readTotals(r),
+			Name: getText(r, "name"), CreatedAt: getMillis(r, "createdAt"), Batches: getInt(r, "batches"),
+			Cancelled: getBool(r, "cancelled"), Move: readMove(r), Test: getBool(r, "test"), Submission: s.readTotals(r),
 		}
 	}
 	snapshot.NameOwner = getText(row("name"), "campaignId")
 	snapshot.Calls = readCalls(rows[keys["calls"].id()]) // expired rows too, so that the period does not restart
-	if r := row("billing"); r != nil {
-		snapshot.Billing = readBilling(r)
-	}
+	snapshot.Billing = readBilling(row("billing"))
 	snapshot.Reserved = readSpending(row("budget"), q.Date)
 	if r := row("batch"); r != nil {
 		ref := campaign.BatchRef{ID: campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}, BatchID: q.BatchID}
@@ -121,30 +97,27 @@ func (s *AcceptanceStore) readSnapshot(q acceptance.Query, keys map[string]rowKe
 
 func (s *AcceptanceStore) packedSets(ctx context.Context, q acceptance.Query) ([]acceptance.PackedSet, error) {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
-	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
-		TableName:              &s.Campaigns,
-		ConsistentRead:         aws.Bool(q.Consistent),
-		KeyConditionExpression: aws.String("pk = :pk AND sk BETWEEN :from AND :to"),
-		ExpressionAttributeValues: Item{
-			":pk": metaKey(id)["pk"], ":from": text(setSK(q.KnownSets + 1)), ":to": text("SET#~"),
-		},
-		ProjectionExpression: aws.String("sk, packed"),
-	})
+	in := queryOf(s.Campaigns, "pk = :pk AND sk BETWEEN :from AND :to", Item{
+		":pk": metaKey(id)["pk"], ":from": text(setSK(q.KnownSets + 1)), ":to": text(setPrefix + "~"),
+	}, "sk", "packed")
+	in.ConsistentRead = aws.Bool(q.Consistent)
 	var sets []acceptance.PackedSet
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for row, err := range s.each(ctx, "read packed sets of campaign "+id.CampaignID, in) {
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range page.Items {
-			ordinal, err := strconv.Atoi(strings.TrimPrefix(getText(row, "sk"), "SET#"))
-			if err != nil {
-				return nil, fmt.Errorf("read the ordinal of a packed set: %w", err)
-			}
-			sets = append(sets, acceptance.PackedSet{Ordinal: ordinal, Packed: getBinary(row, "packed")})
+		ordinal, err := strconv.Atoi(strings.TrimPrefix(getText(row, "sk"), setPrefix))
+		if err != nil {
+			return nil, fmt.Errorf("read the ordinal of a packed set: %w", err)
 		}
+		sets = append(sets, acceptance.PackedSet{Ordinal: ordinal, Packed: getBinary(row, "packed")})
 	}
 	return sets, nil
+}
+
+// PackedSets reads the packed sets of all batches of a campaign.
+func (s *AcceptanceStore) PackedSets(ctx context.Context, id campaign.ID) ([]acceptance.PackedSet, error) {
+	return s.packedSets(ctx, acceptance.Query{Tenant: id.Tenant, CampaignID: id.CampaignID, Consistent: true})
 }
 
 // Accept writes an accepted dispatch call in one transaction. The error wraps
@@ -155,14 +128,13 @@ func (s *AcceptanceStore) Accept(ctx context.Context, a acceptance.Command, toke
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
 		s.putIfAbsentOrExpired(s.batchRow(a.Batch)),
-		s.putNew(withValue(setKey(a.Batch.ID, a.Ordinal), "packed", bytesOf(a.Packed))),
+		s.putNew(with(setKey(a.Batch.ID, a.Ordinal), Item{"packed": bytesOf(a.Packed)})),
 	}
 	if a.Batch.Accepted > 0 { // the first events can arrive before the first message is recorded
 		items = append(items, s.putNew(identityRow(a.Batch)))
 	}
 	if a.Ordinal == 1 {
-		row := nameKey(a.Batch.Tenant, a.Campaign)
-		items = append(items, s.putNew(withValue(row, "campaignId", text(a.Batch.CampaignID))))
+		items = append(items, s.putNew(with(nameKey(a.Batch.Tenant, a.Campaign), Item{"campaignId": text(a.Batch.CampaignID)})))
 	}
 	if a.IdempotencyKey != "" {
 		items = append(items, s.answerWrite(a))
@@ -170,37 +142,21 @@ func (s *AcceptanceStore) Accept(ctx context.Context, a acceptance.Command, toke
 	if b := a.Batch; b.Reserved > 0 {
 		items = append(items, s.changeBudgets(b.Tenant, campaign.Reserve(b.ReservedOn, b.Reserved, a.Limits))...)
 	}
-	reasons, err := s.transact(ctx, items, token)
-	if err != nil {
-		return fmt.Errorf("accept batch %s: %w", a.Batch.BatchID, err)
-	}
-	if len(reasons) > 0 {
-		return fmt.Errorf("accept batch %s: %w", a.Batch.BatchID, campaign.ErrLostRace)
-	}
-	return nil
+	return s.writeAllAs(ctx, "accept batch "+a.Batch.BatchID, token, items...)
+}
+
+func identityRow(b campaign.Batch) Item {
+	row := with(identityKey(b.Key), Item{
+		"tenant": text(b.Tenant), "campaignId": text(b.CampaignID), "batchId": text(b.BatchID), "accepted": number(b.Accepted),
+	})
+	setEnd(row, b.ExpiresAt())
+	return row
 }
 
 // metaWrite creates the campaign, or increments its batch count if it is unchanged.
 func (s *AcceptanceStore) metaWrite(a acceptance.Command) types.TransactWriteItem {
 	if a.Ordinal == 1 {
-		row := metaKey(a.Batch.ID)
-		row["name"] = text(a.Campaign)
-		row["batches"] = number(1)
-		row["accepted"] = number(a.Batch.Accepted)
-		row["listOf"], row["listAs"] = text(a.Batch.Tenant), text(listAs(listedAt(a.Batch), a.Batch.CampaignID))
-		row["createdAt"], row["lastAt"] = millis(a.Batch.AcceptedAt), millis(a.Batch.AcceptedAt)
-		row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: a.Batch.ID})), millis(a.Batch.ExpiresAt())
-		if a.Batch.Scheduled {
-			row["anyScheduled"] = boolean(true)
-		}
-		if a.AskedBy != "" {
-			row["askedBy"] = text(a.AskedBy)
-		}
-		if a.Batch.Test {
-			row["test"] = boolean(true)
-		}
-		maps.Copy(row, totalsItem(a.Submission))
-		return s.putNew(row)
+		return s.putNew(s.newMeta(a))
 	}
 	update, values := "SET batches = :new, lastAt = :at", Item{
 		":new": number(a.Ordinal), ":read": number(a.Ordinal - 1), ":more": number(a.Batch.Accepted),
@@ -216,27 +172,28 @@ func (s *AcceptanceStore) metaWrite(a acceptance.Command) types.TransactWriteIte
 	if a.Batch.Part != "" {
 		condition += " AND " + unmoved(a.Moves, values)
 	}
-	var names map[string]string
 	if a.Submission.Known() {
-		var totals string
-		totals, names = assign(totalsItem(a.Submission), values)
-		update, condition = update+", "+totals, condition+" AND "+takesPart
+		update, condition = update+", "+assign(totalsItem(a.Submission), values), condition+" AND "+takesPart
 	}
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName:                 &s.Campaigns,
-		Key:                       metaKey(a.Batch.ID),
-		UpdateExpression:          aws.String(update + " ADD accepted :more"),
-		ConditionExpression:       &condition,
-		ExpressionAttributeNames:  names,
-		ExpressionAttributeValues: values,
-	}}
+	return s.update(metaKey(a.Batch.ID), update+" ADD accepted :more", condition, values)
 }
 
-// answerWrite stores the response of an idempotency key.
+func (s *AcceptanceStore) newMeta(a acceptance.Command) Item {
+	b := a.Batch
+	row := with(metaKey(b.ID), Item{
+		"name": text(a.Campaign), "batches": number(1), "accepted": number(b.Accepted),
+		"listOf": text(b.Tenant), "listAs": text(listAs(listedAt(b), b.CampaignID)),
+		"createdAt": millis(b.AcceptedAt), "lastAt": millis(b.AcceptedAt),
+		"due": text(s.dueShard(campaign.BatchRef{ID: b.ID})), "nextCheck": millis(b.ExpiresAt()),
+	})
+	with(row, some(Item{"anyScheduled": boolean(b.Scheduled), "askedBy": text(a.AskedBy), "test": boolean(b.Test)}))
+	return with(row, totalsItem(a.Submission))
+}
+
 func (s *AcceptanceStore) answerWrite(a acceptance.Command) types.TransactWriteItem {
-	row := idempotencyKey(a.Batch.Tenant, a.ClientID, a.IdempotencyKey)
-	row["bodyHash"] = bytesOf(a.Answer.BodyHash)
-	row[TTL] = number(a.AnswerUntil.Unix())
+	row := with(idempotencyKey(a.Batch.Tenant, a.ClientID, a.IdempotencyKey), Item{
+		"bodyHash": bytesOf(a.Answer.BodyHash), TTL: number(a.AnswerUntil.Unix()),
+	})
 	if a.Answer.BlobKey != "" {
 		row["blobKey"] = text(a.Answer.BlobKey)
 	} else {

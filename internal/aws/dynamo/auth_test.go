@@ -23,7 +23,8 @@ func authStore(t *testing.T) *AuthStore {
 	t.Helper()
 	env := stackenv.Load(t)
 	return NewAuthStore(Tables{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: func() time.Time { return authNow },
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"],
+		Now: func() time.Time { return authNow },
 	})
 }
 
@@ -40,7 +41,7 @@ func savedCredential(t *testing.T, s *AuthStore) account.Credential {
 		PreviousSecretHash: []byte{2}, PreviousUntil: authNow.Add(time.Hour),
 		Scope: account.ScopeDispatch, CreatedAt: authNow,
 	}
-	if err := s.SaveCredential(t.Context(), c); err != nil {
+	if err := s.CreateCredential(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -10,83 +11,104 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// batchRow returns the BATCH row of a batch.
+// Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it does not
+// exist. Only a waiting batch above campaign.MovedAtOnce also reads its campaign.
+func (s *BatchStore) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
+	return s.batch(ctx, ref)
+}
+
+func (t *table) batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
+	row, err := t.get(ctx, "read batch "+ref.BatchID, batchKey(ref))
+	if err != nil {
+		return campaign.Batch{}, err
+	}
+	b, err := readBatch(ref, row)
+	if err != nil || b.State != campaign.BatchPending || b.Ordinal <= campaign.MovedAtOnce {
+		return b, err
+	}
+	meta, err := t.find(ctx, "read the campaign of batch "+ref.BatchID, metaKey(ref.ID))
+	if err != nil {
+		return b, err
+	}
+	return readMove(meta).Applied(b), nil
+}
+
+// Identity returns the batch with the key. The error wraps campaign.ErrNotFound if there is
+// none, and campaign.ErrDamaged if the row is incomplete.
+func (s *BatchStore) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
+	doing := fmt.Sprintf("find batch %s", key)
+	row, err := s.get(ctx, doing, identityKey(key))
+	if err != nil {
+		return campaign.BatchRef{}, err
+	}
+	ref := campaign.BatchRef{
+		ID:      campaign.ID{Tenant: getText(row, "tenant"), CampaignID: getText(row, "campaignId")},
+		BatchID: getText(row, "batchId"),
+	}
+	if ref.Tenant == "" || ref.CampaignID == "" || ref.BatchID == "" {
+		return ref, fmt.Errorf("%s: %w", doing, campaign.ErrDamaged)
+	}
+	return ref, nil
+}
+
+// FindBatch reads the batch with the key. The error wraps campaign.ErrNotFound if there is
+// none.
+func (s *BatchStore) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
+	ref, err := s.Identity(ctx, key)
+	if err != nil {
+		return campaign.Batch{}, err
+	}
+	return s.Batch(ctx, ref)
+}
+
 func (s *AcceptanceStore) batchRow(b campaign.Batch) Item {
-	row := batchKey(b.BatchRef)
-	row["name"] = text(b.Name)
-	row["ordinal"] = number(b.Ordinal)
-	row["key"] = text(b.Key.String())
-	row["templateId"] = text(b.TemplateID)
-	row["templateVersion"] = number(b.TemplateVersion)
-	row["payload"] = text(b.Payload)
-	row["offsets"] = packOffsets(b.Offsets)
-	if b.ErrorFile != "" {
-		row["errorFile"] = text(b.ErrorFile)
+	row := with(batchKey(b.BatchRef), Item{
+		"name": text(b.Name), "ordinal": number(b.Ordinal), "key": text(b.Key.String()),
+		"templateId": text(b.TemplateID), "templateVersion": number(b.TemplateVersion),
+		"payload": text(b.Payload), "offsets": packOffsets(b.Offsets),
+		"accepted": number(b.Accepted), "rejected": number(b.Rejected),
+		"acceptedAt": millis(b.AcceptedAt), "dueAt": millis(b.Due), "notAfter": millis(b.NotAfter),
+		"scheduled": boolean(b.Scheduled), "state": text(b.State),
+	})
+	with(row, some(Item{
+		"errorFile": text(b.ErrorFile), "cancelledAt": millis(b.CancelledAt), "revoke": boolean(b.Revoke),
+		"failingMillis": number(b.Failing.For.Milliseconds()), "failedAt": millis(b.Failing.At),
+		"agentId": text(b.AgentID), "tapKey": bytesOf(b.TapKey), "countsClicks": boolean(b.CountsClicks),
+		"test": boolean(b.Test), "part": text(b.Part), "basics": number(b.Classes.Basic), "classes": bytesOf(b.Classes.Bits),
+	}))
+	if b.Prices.Set() {
+		row["basicPrice"], row["singlePrice"] = number(b.Prices.Basic), number(b.Prices.Single)
 	}
-	row["accepted"] = number(b.Accepted)
-	row["rejected"] = number(b.Rejected)
-	row["acceptedAt"] = millis(b.AcceptedAt)
-	row["dueAt"] = millis(b.Due)
-	row["notAfter"] = millis(b.NotAfter)
-	row["scheduled"] = boolean(b.Scheduled)
-	row["state"] = text(string(b.State))
-	if b.Cancelled() {
-		row["cancelledAt"] = millis(b.CancelledAt)
+	if b.Reserved > 0 {
+		row["reserved"], row["reservedOn"] = number(b.Reserved), text(b.ReservedOn)
 	}
-	if b.Revoke {
-		row["revoke"] = boolean(true)
-	}
-	if !b.Failing.At.IsZero() {
-		row["failingMillis"] = number(b.Failing.For.Milliseconds())
-		row["failedAt"] = millis(b.Failing.At)
-	}
-	if b.AgentID != "" {
-		row["agentId"] = text(b.AgentID)
-	}
-	if len(b.TapKey) > 0 {
-		row["tapKey"] = bytesOf(b.TapKey)
-	}
-	if b.CountsClicks {
-		row["countsClicks"] = boolean(true)
-	}
-	setOrigin(row, b)
-	setBilling(row, b)
-	setEnd(row, b.ExpiresAt())
 	if !b.NextCheck.IsZero() {
-		row["due"] = text(s.dueShard(b.BatchRef))
-		row["nextCheck"] = millis(b.NextCheck)
+		row["due"], row["nextCheck"] = text(s.dueShard(b.BatchRef)), millis(b.NextCheck)
 	}
+	setEnd(row, b.ExpiresAt())
 	return row
 }
 
-// readBatch decodes a BATCH row.
 func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 	key, err := campaign.ParseBatchKey(getText(row, "key"))
 	if err != nil {
 		return campaign.Batch{}, fmt.Errorf("read batch %s: %w", ref.BatchID, err)
 	}
 	return campaign.Batch{
-		BatchRef:        ref,
-		Name:            getText(row, "name"),
-		Ordinal:         int(getNumber(row, "ordinal")),
-		Key:             key,
-		TemplateID:      getText(row, "templateId"),
-		TemplateVersion: int(getNumber(row, "templateVersion")),
-		Payload:         getText(row, "payload"),
-		FormerPayload:   getText(row, "formerPayload"),
-		ErrorFile:       getText(row, "errorFile"),
-		Offsets:         unpackOffsets(getBinary(row, "offsets")),
-		Accepted:        int(getNumber(row, "accepted")),
-		Rejected:        int(getNumber(row, "rejected")),
-		AcceptedAt:      getMillis(row, "acceptedAt"),
-		Due:             getMillis(row, "dueAt"),
-		NotAfter:        getMillis(row, "notAfter"),
-		Scheduled:       getBool(row, "scheduled"),
-		Moves:           int(getNumber(row, "moves")),
-		State:           campaign.BatchState(getText(row, "state")),
-		NextCheck:       getMillis(row, "nextCheck"),
-		CancelledAt:     getMillis(row, "cancelledAt"),
-		Revoke:          getBool(row, "revoke"),
+		BatchRef:   ref,
+		Name:       getText(row, "name"),
+		Ordinal:    getInt(row, "ordinal"),
+		Key:        key,
+		TemplateID: getText(row, "templateId"), TemplateVersion: getInt(row, "templateVersion"),
+		Payload: getText(row, "payload"), FormerPayload: getText(row, "formerPayload"), ErrorFile: getText(row, "errorFile"),
+		Offsets:  unpackOffsets(getBinary(row, "offsets")),
+		Accepted: getInt(row, "accepted"), Rejected: getInt(row, "rejected"),
+		AcceptedAt: getMillis(row, "acceptedAt"), Due: getMillis(row, "dueAt"), NotAfter: getMillis(row, "notAfter"),
+		Scheduled:   getBool(row, "scheduled"),
+		Moves:       getInt(row, "moves"),
+		State:       campaign.BatchState(getText(row, "state")),
+		NextCheck:   getMillis(row, "nextCheck"),
+		CancelledAt: getMillis(row, "cancelledAt"), Revoke: getBool(row, "revoke"),
 		Failing: campaign.Failing{
 			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,
 			At:  getMillis(row, "failedAt"),
@@ -94,37 +116,11 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		AgentID:  getText(row, "agentId"),
 		TapKey:   getBinary(row, "tapKey"),
 		ClosedAt: getMillis(row, "closedAt"),
-		Classes:  campaign.Classes{Basic: int(getNumber(row, "basics")), Bits: getBinary(row, "classes")},
+		Classes:  campaign.Classes{Basic: getInt(row, "basics"), Bits: getBinary(row, "classes")},
 		Prices:   readPrices(row),
 		Reserved: getMoney(row, "reserved"), ReservedOn: getText(row, "reservedOn"),
 		CountsClicks: getBool(row, "countsClicks"), Test: getBool(row, "test"), Part: getText(row, "part"),
 	}, nil
-}
-
-// setOrigin sets what some batches have because of where they come from.
-func setOrigin(row Item, b campaign.Batch) {
-	if b.Test {
-		row["test"] = boolean(true)
-	}
-	if b.Part != "" {
-		row["part"] = text(b.Part)
-	}
-}
-
-// setBilling sets the billing classes of a batch, its prices and its reservation.
-func setBilling(row Item, b campaign.Batch) {
-	if b.Classes.Basic > 0 {
-		row["basics"] = number(b.Classes.Basic)
-	}
-	if b.Classes.Mixed() {
-		row["classes"] = bytesOf(b.Classes.Bits)
-	}
-	if b.Prices.Set() {
-		row["basicPrice"], row["singlePrice"] = number(b.Prices.Basic), number(b.Prices.Single)
-	}
-	if b.Reserved > 0 {
-		row["reserved"], row["reservedOn"] = number(b.Reserved), text(b.ReservedOn)
-	}
 }
 
 func (t *table) dueShard(ref campaign.BatchRef) string {

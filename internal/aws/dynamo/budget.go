@@ -4,18 +4,14 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 )
@@ -25,14 +21,6 @@ import (
 // does not write it. The BATCH row contains its own reservation, which the transaction that
 // releases it removes, so that it is released once.
 
-func billingKey(tenant string) Item {
-	return Item{"pk": text("TEN#" + tenant), "sk": text("BILLING")}
-}
-
-func budgetKey(tenant, month string) Item {
-	return Item{"pk": text("BUDGET#" + tenant), "sk": text(month)}
-}
-
 // total is the attribute of the reservations of the whole month.
 const total = "total"
 
@@ -41,22 +29,20 @@ func dayOf(date string) string { return "d" + strings.TrimPrefix(date, campaign.
 
 // SaveBilling replaces the prices and limits of a tenant.
 func (s *BudgetStore) SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error {
-	row := billingKey(tenant)
-	row["basicPrice"], row["singlePrice"] = number(b.Basic), number(b.Single)
-	row["dayLimit"], row["monthLimit"] = number(b.Limits.Day), number(b.Limits.Month)
-	if _, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}); err != nil {
-		return fmt.Errorf("save the prices of tenant %s: %w", tenant, err)
-	}
-	return nil
+	return s.tryWrite(ctx, "save the prices of tenant "+tenant, s.put(with(billingKey(tenant), Item{
+		"basicPrice": number(b.Basic), "singlePrice": number(b.Single),
+		"dayLimit": number(b.Limits.Day), "monthLimit": number(b.Limits.Month),
+	})))
 }
 
 // Billing reads the prices and limits of a tenant consistently.
 func (s *BudgetStore) Billing(ctx context.Context, tenant string) (campaign.Billing, error) {
-	row, err := s.get(ctx, billingKey(tenant))
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Billing{}, fmt.Errorf("read the prices of tenant %s: %w", tenant, err)
-	}
-	return readBilling(row), nil
+	return s.billing(ctx, tenant)
+}
+
+func (t *table) billing(ctx context.Context, tenant string) (campaign.Billing, error) {
+	row, err := t.find(ctx, "read the prices of tenant "+tenant, billingKey(tenant))
+	return readBilling(row), err
 }
 
 func readBilling(row Item) campaign.Billing {
@@ -70,15 +56,15 @@ func readPrices(row Item) campaign.Prices {
 	return campaign.Prices{Basic: getMoney(row, "basicPrice"), Single: getMoney(row, "singlePrice")}
 }
 
-func getMoney(row Item, name string) campaign.Money { return campaign.Money(getNumber(row, name)) }
-
 // Spending reads consistently what a tenant's batches have reserved for a date.
 func (s *BudgetStore) Spending(ctx context.Context, tenant, date string) (campaign.Spending, error) {
-	rows, err := s.campaignRows(ctx, map[string]Item{"budget": budgetKey(tenant, campaign.MonthOf(date))})
-	if err != nil {
-		return campaign.Spending{}, fmt.Errorf("read the budget of tenant %s: %w", tenant, err)
-	}
-	return readSpending(rows["budget"], date), nil
+	return s.spending(ctx, tenant, date)
+}
+
+func (t *table) spending(ctx context.Context, tenant, date string) (campaign.Spending, error) {
+	keys := map[string]Item{"budget": budgetKey(tenant, campaign.MonthOf(date))}
+	rows, err := t.rows(ctx, "read the budget of tenant "+tenant, keys)
+	return readSpending(rows["budget"], date), err
 }
 
 func readSpending(row Item, date string) campaign.Spending {
@@ -102,10 +88,10 @@ func (t *table) changeBudgets(tenant string, changes []campaign.BudgetChange) []
 
 func (t *table) changeBudget(tenant, month string, changes []campaign.BudgetChange) types.TransactWriteItem {
 	var adds, conditions []string
-	names, values := map[string]string{}, Item{":end": number(budgetEnd(month).Unix())}
+	values := Item{":end": number(budgetEnd(month).Unix())}
 	for _, c := range changes {
 		attribute := amountOf(c)
-		names["#"+attribute], values[":"+attribute] = attribute, number(c.By)
+		values[":"+attribute] = number(c.By)
 		adds = append(adds, "#"+attribute+" :"+attribute)
 		if c.Limit > 0 {
 			condition, most := limitCondition(attribute, c)
@@ -113,18 +99,10 @@ func (t *table) changeBudget(tenant, month string, changes []campaign.BudgetChan
 			conditions = append(conditions, condition)
 		}
 	}
-	update := &types.Update{
-		TableName: &t.Campaigns, Key: budgetKey(tenant, month),
-		UpdateExpression:         aws.String("SET " + TTL + " = :end ADD " + strings.Join(adds, ", ")),
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	}
-	if len(conditions) > 0 {
-		update.ConditionExpression = aws.String(strings.Join(conditions, " AND "))
-	}
-	return types.TransactWriteItem{Update: update}
+	update := "SET " + TTL + " = :end ADD " + strings.Join(adds, ", ")
+	return t.update(budgetKey(tenant, month), update, strings.Join(conditions, " AND "), values)
 }
 
-// amountOf returns the attribute that a change changes.
 func amountOf(c campaign.BudgetChange) string {
 	if c.Date == "" {
 		return total
@@ -152,61 +130,42 @@ const unreserved = "attribute_not_exists(reserved)"
 
 // updateUnreserved is updateBatch for a batch without a reservation. If the
 // batch has one, nothing is changed and the batch is returned.
-func (s *BatchStore) updateUnreserved(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, *campaign.Batch, error) {
-	in := s.batchUpdate(ref, update, condition+" AND "+unreserved, values)
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: in.TableName, Key: in.Key, UpdateExpression: in.UpdateExpression, ConditionExpression: in.ConditionExpression,
-		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	})
-	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) && failed.Item["reserved"] != nil {
-		b, err := readBatch(ref, failed.Item)
-		return false, &b, err
+func (s *BatchStore) updateUnreserved(
+	ctx context.Context, ref campaign.BatchRef, update, condition string, values Item,
+) (bool, *campaign.Batch, error) {
+	w := s.update(batchKey(ref), update, condition+" AND "+unreserved, values)
+	there, updated, err := s.writeOrRead(ctx, "update batch "+ref.BatchID, w)
+	if there["reserved"] == nil {
+		return updated, nil, err
 	}
-	updated, err := conditionHeld(err, "update batch "+ref.BatchID)
-	return updated, nil, err
-}
-
-// updateReserved updates a batch in one transaction with the BUDGET row, if its reservation
-// is unchanged since it was read. The error wraps campaign.ErrLostRace if a condition failed.
-func (s *BatchStore) updateReserved(ctx context.Context, b campaign.Batch, update, condition string, values Item, budget ...types.TransactWriteItem) error {
-	in := s.batchUpdate(b.BatchRef, update, condition+" AND reserved = :reserved AND reservedOn = :reservedOn", withValues(values, Item{
-		":reserved": number(b.Reserved), ":reservedOn": text(b.ReservedOn),
-	}))
-	return s.writeAll(ctx, "update batch "+b.BatchID, append([]types.TransactWriteItem{{Update: in}}, budget...)...)
+	b, err := readBatch(ref, there)
+	return false, &b, err
 }
 
 // releaseWith updates a batch, removes its reservation, and releases the unused part of it.
-func (s *BatchStore) releaseWith(ctx context.Context, b campaign.Batch, unused campaign.Money, update, condition string, values Item) error {
+// The error wraps campaign.ErrLostRace if a condition failed, or if the reservation has changed since it
+// was read.
+func (s *BatchStore) releaseWith(
+	ctx context.Context, b campaign.Batch, unused campaign.Money, update, condition string, values Item,
+) error {
 	remove := " REMOVE "
 	if _, after, removes := strings.Cut(update, "REMOVE "); removes {
 		update, remove = strings.TrimSuffix(update, "REMOVE "+after), "REMOVE "+after+", "
 	}
-	var budget []types.TransactWriteItem
+	values = with(Item{":reserved": number(b.Reserved), ":reservedOn": text(b.ReservedOn)}, values)
+	condition += " AND reserved = :reserved AND reservedOn = :reservedOn"
+	items := []types.TransactWriteItem{s.update(batchKey(b.BatchRef), update+remove+"reserved, reservedOn", condition, values)}
 	if unused > 0 {
-		budget = s.changeBudgets(b.Tenant, campaign.Release(b.ReservedOn, unused))
+		items = append(items, s.changeBudgets(b.Tenant, campaign.Release(b.ReservedOn, unused))...)
 	}
-	return s.updateReserved(ctx, b, update+remove+"reserved, reservedOn", condition, values, budget...)
-}
-
-// untilDecided repeats a change of a batch with a reservation while it loses races.
-func untilDecided(ctx context.Context, change func() error) error {
-	for try := range maxEdits {
-		if err := retry.Wait(ctx, try); err != nil {
-			return err
-		}
-		if err := change(); !errors.Is(err, campaign.ErrLostRace) {
-			return err
-		}
-	}
-	return campaign.ErrLostRace
+	return s.writeAll(ctx, "update batch "+b.BatchID, items...)
 }
 
 // rescheduleReserved is Reschedule for a batch with a reservation. It moves the reservation
 // to the day of the due time. The error is a *campaign.BudgetError if there is no room.
 func (s *BatchStore) rescheduleReserved(ctx context.Context, b campaign.Batch, due time.Time, values Item) (moved bool, err error) {
 	day := localtime.Day(due)
-	err = untilDecided(ctx, func() error {
+	err = untilDecided(ctx, "reschedule batch "+b.BatchID, maxEdits, func(int) error {
 		moved, err = s.tryReschedule(ctx, b, day, values)
 		return err
 	})
@@ -216,7 +175,7 @@ func (s *BatchStore) rescheduleReserved(ctx context.Context, b campaign.Batch, d
 // tryReschedule returns false if the batch has changed. The error wraps
 // campaign.ErrLostRace after conflicts.
 func (s *BatchStore) tryReschedule(ctx context.Context, b campaign.Batch, day string, values Item) (bool, error) {
-	billing, err := (&BudgetStore{s.table}).Billing(ctx, b.Tenant)
+	billing, err := s.billing(ctx, b.Tenant)
 	if err != nil {
 		return false, err
 	}
@@ -224,15 +183,16 @@ func (s *BatchStore) tryReschedule(ctx context.Context, b campaign.Batch, day st
 		billing.Limits = campaign.Spending{}
 	}
 	budget := s.changeBudgets(b.Tenant, b.ReserveOn(day, billing.Limits))
-	in := s.batchUpdate(b.BatchRef, rescheduling+", reservedOn = :day", reschedulable+" AND reserved = :reserved AND reservedOn = :on",
-		withValues(values, Item{":day": text(day), ":reserved": number(b.Reserved), ":on": text(b.ReservedOn)}))
-	reasons, err := s.transact(ctx, append([]types.TransactWriteItem{{Update: in}}, budget...), rand.Text())
+	const condition = reschedulable + " AND reserved = :reserved AND reservedOn = :on"
+	moved := s.update(batchKey(b.BatchRef), rescheduling+", reservedOn = :day", condition,
+		with(Item{":day": text(day), ":reserved": number(b.Reserved), ":on": text(b.ReservedOn)}, values))
+	reasons, err := s.transact(ctx, append([]types.TransactWriteItem{moved}, budget...), rand.Text())
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("reschedule batch %s: %w", b.BatchID, err)
 	case len(reasons) == 0:
 		return true, nil
-	case aws.ToString(reasons[0].Code) == reasonCondition:
+	case failedCondition(reasons[0]):
 		return false, nil
 	}
 	return false, cmp.Or(s.room(ctx, b, day, billing.Limits), campaign.ErrLostRace)
@@ -255,7 +215,7 @@ func (s *BudgetStore) CheckReservation(ctx context.Context, b campaign.Batch, du
 // room returns a *campaign.BudgetError if there is no room for a batch's reservation on
 // another day.
 func (t *table) room(ctx context.Context, b campaign.Batch, day string, limits campaign.Spending) error {
-	used, err := (&BudgetStore{*t}).Spending(ctx, b.Tenant, day)
+	used, err := t.spending(ctx, b.Tenant, day)
 	if err != nil {
 		return err
 	}

@@ -3,13 +3,9 @@ package dynamo
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"maps"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
@@ -23,19 +19,8 @@ func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time
 	if revoke {
 		update += ", #revoke = :true"
 	}
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.Campaigns, Key: metaKey(id), UpdateExpression: &update,
-		ConditionExpression:       aws.String("attribute_exists(pk) AND " + notForgetting),
-		ExpressionAttributeNames:  reservedNames(update),
-		ExpressionAttributeValues: Item{":true": boolean(true), ":at": millis(at), ":none": number(0)},
-	})
-	if _, absent := errors.AsType[*types.ConditionalCheckFailedException](err); absent {
-		return fmt.Errorf("cancel campaign %s: %w", id.CampaignID, campaign.ErrNotFound)
-	}
-	if err != nil {
-		return fmt.Errorf("cancel campaign %s: %w", id.CampaignID, err)
-	}
-	return nil
+	w := s.update(metaKey(id), update, present+" AND "+notForgetting, Item{":true": boolean(true), ":at": millis(at), ":none": number(0)})
+	return s.mustWrite(ctx, "cancel campaign "+id.CampaignID, w, campaign.ErrNotFound)
 }
 
 // CreateCancelled creates a cancelled campaign without batches, so that it is listed and none of its
@@ -44,49 +29,37 @@ func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time
 func (s *BatchStore) CreateCancelled(ctx context.Context, c campaign.Campaign) error {
 	meta := s.create(metaKey(c.ID), s.cancelledMeta(c))
 	name := s.create(nameKey(c.Tenant, c.Name), Item{"campaignId": text(c.CampaignID)})
+	doing := "create cancelled campaign " + c.CampaignID
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{meta, name}, rand.Text())
-	if err == nil && len(reasons) > 0 && !failedCondition(reasons[0]) && failedCondition(reasons[1]) {
-		reasons, err = s.transact(ctx, []types.TransactWriteItem{meta}, rand.Text())
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", doing, err)
+	case len(reasons) == 0:
+		return nil
+	case !failedCondition(reasons[0]) && failedCondition(reasons[1]):
+		return s.writeAll(ctx, doing, meta)
 	}
-	if err == nil && len(reasons) > 0 {
-		err = campaign.ErrLostRace
-	}
-	if err != nil {
-		return fmt.Errorf("create cancelled campaign %s: %w", c.CampaignID, err)
-	}
-	return nil
+	return fmt.Errorf("%s: %w", doing, campaign.ErrLostRace)
 }
 
 // create returns the write of a new row by an update: the campaigns function may not put rows of
 // campaigns.
 func (s *BatchStore) create(key, attributes Item) types.TransactWriteItem {
 	values := Item{}
-	assignments, names := assign(attributes, values)
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName: &s.Campaigns, Key: key, UpdateExpression: aws.String("SET " + assignments),
-		ConditionExpression:      aws.String("attribute_not_exists(pk)"),
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	}}
+	return s.update(key, "SET "+assign(attributes, values), absent, values)
 }
 
-// cancelledMeta returns the attributes of META of a cancelled campaign without batches.
 func (s *BatchStore) cancelledMeta(c campaign.Campaign) Item {
 	none := c.Submission
 	none.PartsToCome = 0
-	row := totalsItem(none)
-	row["name"], row["batches"], row["accepted"] = text(c.Name), number(0), number(0)
-	row["listOf"], row["listAs"] = text(c.Tenant), text(listAs(c.CancelledAt, c.CampaignID))
-	row["createdAt"], row["lastAt"] = millis(c.CancelledAt), millis(c.CancelledAt)
-	row["cancelled"], row["cancelledAt"] = boolean(true), millis(c.CancelledAt)
-	expiry := campaign.Lifetime{LastAt: c.CancelledAt}.ExpiresAt()
-	row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: c.ID})), millis(expiry)
-	if c.AskedBy != "" {
-		row["askedBy"] = text(c.AskedBy)
-	}
-	if c.Revoke {
-		row["revoke"] = boolean(true)
-	}
-	return row
+	at, expiry := c.CancelledAt, campaign.Lifetime{LastAt: c.CancelledAt}.ExpiresAt()
+	row := with(Item{
+		"name": text(c.Name), "batches": number(0), "accepted": number(0),
+		"listOf": text(c.Tenant), "listAs": text(listAs(at, c.CampaignID)),
+		"createdAt": millis(at), "lastAt": millis(at), "cancelled": boolean(true), "cancelledAt": millis(at),
+		"due": text(s.dueShard(campaign.BatchRef{ID: c.ID})), "nextCheck": millis(expiry),
+	}, totalsItem(none))
+	return with(row, some(Item{"askedBy": text(c.AskedBy), "revoke": boolean(c.Revoke)}))
 }
 
 // CancelBatch cancels a batch. A pending batch is never released, and sweep checks it
@@ -99,15 +72,12 @@ func (s *BatchStore) CancelBatch(ctx context.Context, ref campaign.BatchRef, at 
 		update, open = update+", #revoke = :true", "attribute_not_exists(#revoke)"
 		values[":true"] = boolean(true)
 	}
-	cancelled, err := s.cancelPending(ctx, ref, update, withValues(values, Item{":next": millis(nextCheck)}))
+	cancelled, err := s.cancelPending(ctx, ref, update, with(Item{":next": millis(nextCheck)}, values))
 	if cancelled || err != nil {
 		return err
 	}
-	_, err = s.updateBatch(ctx, ref, update, "#state IN (:releasing, :sending, :sent) AND "+open,
-		withValues(values, Item{
-			":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
-			":sent": text(string(campaign.BatchSent)),
-		}))
+	condition := stateIn(values, campaign.BatchReleasing, campaign.BatchSending, campaign.BatchSent) + " AND " + open
+	_, err = s.updateBatch(ctx, ref, update, condition, values)
 	return err
 }
 
@@ -116,27 +86,20 @@ func (s *BatchStore) CancelBatch(ctx context.Context, ref campaign.BatchRef, at 
 func (s *BatchStore) cancelPending(ctx context.Context, ref campaign.BatchRef, update string, values Item) (cancelled bool, err error) {
 	const condition = "#state = :pending"
 	update += ", #state = :cancelled, #due = :shard, nextCheck = :next"
-	all := func() Item {
-		return withValues(values, Item{
-			":pending": text(string(campaign.BatchPending)), ":cancelled": text(string(campaign.BatchCancelled)), ":shard": text(s.dueShard(ref)),
-		})
-	}
-	err = untilDecided(ctx, func() error {
+	with(values, Item{
+		":pending": text(campaign.BatchPending), ":cancelled": text(campaign.BatchCancelled), ":shard": text(s.dueShard(ref)),
+	})
+	err = untilDecided(ctx, "cancel batch "+ref.BatchID, maxEdits, func(int) error {
 		var reserved *campaign.Batch
-		cancelled, reserved, err = s.updateUnreserved(ctx, ref, update, condition, all())
+		cancelled, reserved, err = s.updateUnreserved(ctx, ref, update, condition, values)
 		if err != nil || reserved == nil || reserved.State != campaign.BatchPending {
 			return err
 		}
-		err = s.releaseWith(ctx, *reserved, reserved.Reserved, update, condition, all()) // nothing was sent
+		err = s.releaseWith(ctx, *reserved, reserved.Reserved, update, condition, values) // nothing was sent
 		cancelled = err == nil
 		return err
 	})
 	return cancelled, err
-}
-
-func withValues(values, more Item) Item {
-	maps.Copy(more, values)
-	return more
 }
 
 const (
@@ -150,7 +113,7 @@ const (
 // *campaign.BudgetError if there is no room.
 func (s *BatchStore) RescheduleBatch(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error) {
 	values := Item{
-		":pending": text(string(campaign.BatchPending)), ":read": millis(b.Due), ":to": millis(due),
+		":pending": text(campaign.BatchPending), ":read": millis(b.Due), ":to": millis(due),
 		":true": boolean(true), ":shard": text(s.dueShard(b.BatchRef)), ":next": millis(nextCheck),
 	}
 	if b.Reserved > 0 {

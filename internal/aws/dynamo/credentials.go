@@ -3,13 +3,10 @@ package dynamo
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
@@ -17,16 +14,28 @@ import (
 	"campaign-dispatch/internal/settings/account"
 )
 
-// perBatchGet is the maximum number of rows of a BatchGetItem call.
 const perBatchGet = 100
 
 // CreateCredential writes a new credential and its list entry. The error wraps
 // campaign.ErrLostRace if the client ID exists.
 func (s *AuthStore) CreateCredential(ctx context.Context, c account.Credential) error {
-	row := s.putNew(credentialRow(c))
-	row.Put.TableName = &s.Auth
-	entry := s.put(withValue(entryKey(c.Tenant, "CREDENTIAL#", c.ClientID), "name", text(c.Name)))
-	return s.writeAll(ctx, "create credential "+c.ClientID, row, entry)
+	entry := with(credentialEntryKey(c.Tenant, c.ClientID), Item{"name": text(c.Name)})
+	return s.writeAll(ctx, "create credential "+c.ClientID, inTable(s.Auth, s.putNew(credentialRow(c))), s.put(entry))
+}
+
+// Credential returns a credential. The error wraps campaign.ErrNotFound if it does not
+// exist.
+func (s *AuthStore) Credential(ctx context.Context, clientID string) (account.Credential, error) {
+	row, err := s.getFrom(ctx, "read credential "+clientID, s.Auth, credentialKey(clientID))
+	return readCredential(clientID, row), err
+}
+
+// RevokeCredential revokes a credential. It can be repeated and keeps the first time. The
+// error wraps campaign.ErrNotFound if the credential does not exist.
+func (s *AuthStore) RevokeCredential(ctx context.Context, clientID string) error {
+	const update = "SET revokedAt = if_not_exists(revokedAt, :now)"
+	w := inTable(s.Auth, s.update(credentialKey(clientID), update, present, Item{":now": millis(s.Now())}))
+	return s.mustWrite(ctx, "revoke credential "+clientID, w, campaign.ErrNotFound)
 }
 
 // RotateCredential replaces the secret of a valid credential. The previous secret stays
@@ -40,28 +49,26 @@ func (s *AuthStore) RotateCredential(ctx context.Context, clientID string, secre
 		update = "SET secretHash = :new REMOVE previousSecretHash, previousUntil ADD refreshGeneration :one"
 		values = Item{":new": bytesOf(secretHash), ":one": number(1)}
 	}
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.Auth, Key: credentialKey(clientID), UpdateExpression: &update,
-		ConditionExpression:                 aws.String("attribute_exists(pk) AND attribute_not_exists(revokedAt) AND secretHash <> :new"),
-		ExpressionAttributeValues:           values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	const condition = present + " AND attribute_not_exists(revokedAt) AND secretHash <> :new"
+	w := inTable(s.Auth, s.update(credentialKey(clientID), update, condition, values))
+	return s.rotate(ctx, "rotate credential "+clientID, w, func(there Item) bool {
+		return bytes.Equal(getBinary(there, "secretHash"), secretHash)
 	})
-	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		// The SDK repeats updates without a response: the first one succeeded.
-		if bytes.Equal(getBinary(refused.Item, "secretHash"), secretHash) {
-			return nil
-		}
-		err = campaign.ErrNotFound
+}
+
+// rotate writes a new secret. The error wraps campaign.ErrNotFound if the condition failed, unless
+// the row has the new secret already: the SDK repeats updates without a response.
+func (t *table) rotate(ctx context.Context, doing string, w types.TransactWriteItem, done func(there Item) bool) error {
+	there, held, err := t.writeOrRead(ctx, doing, w)
+	if err == nil && !held && !done(there) {
+		err = fmt.Errorf("%s: %w", doing, campaign.ErrNotFound)
 	}
-	if err != nil {
-		return fmt.Errorf("rotate credential %s: %w", clientID, err)
-	}
-	return nil
+	return err
 }
 
 // Credentials returns a tenant's credentials, revoked ones included, ordered by client ID.
 func (s *AuthStore) Credentials(ctx context.Context, tenant string) ([]account.Credential, error) {
-	ids, err := list(ctx, &s.table, "TEN#"+tenant, "CREDENTIAL#", func(id string, _ Item) string { return id })
+	ids, err := list(ctx, &s.table, tenantPrefix+tenant, credentialPrefix, func(id string, _ Item) string { return id })
 	if err != nil {
 		return nil, err
 	}
@@ -99,11 +106,7 @@ func (s *AuthStore) authRowsOf(ctx context.Context, ids []string, key func(id st
 		for _, id := range part {
 			keys[id] = rowKey{s.Auth, key(id)}
 		}
-		var rows map[string]Item
-		err := repeat(ctx, func() (err error) {
-			rows, err = s.batchGet(ctx, keys)
-			return err
-		})
+		rows, err := s.authRows(ctx, keys)
 		if err != nil {
 			return err
 		}
@@ -114,4 +117,24 @@ func (s *AuthStore) authRowsOf(ctx context.Context, ids []string, key func(id st
 		}
 	}
 	return nil
+}
+
+func credentialRow(c account.Credential) Item {
+	row := with(credentialKey(c.ClientID), Item{
+		"tenant": text(c.Tenant), "name": text(c.Name), "secretHash": bytesOf(c.SecretHash), "scope": text(c.Scope),
+		"createdAt": millis(c.CreatedAt),
+	})
+	return with(row, some(Item{
+		"createdBy": text(c.CreatedBy), "previousSecretHash": bytesOf(c.PreviousSecretHash), "previousUntil": millis(c.PreviousUntil),
+		"refreshGeneration": number(c.RefreshGeneration), "revokedAt": millis(c.RevokedAt),
+	}))
+}
+
+func readCredential(clientID string, row Item) account.Credential {
+	return account.Credential{
+		ClientID: clientID, Tenant: getText(row, "tenant"), Name: getText(row, "name"), Scope: getText(row, "scope"),
+		SecretHash: getBinary(row, "secretHash"), RefreshGeneration: getInt(row, "refreshGeneration"),
+		PreviousSecretHash: getBinary(row, "previousSecretHash"), PreviousUntil: getMillis(row, "previousUntil"),
+		CreatedAt: getMillis(row, "createdAt"), CreatedBy: getText(row, "createdBy"), RevokedAt: getMillis(row, "revokedAt"),
+	}
 }

@@ -2,12 +2,8 @@ package dynamo
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -15,11 +11,6 @@ import (
 // The DAYS rows of a tenant contain the results of its messages by day. Every write of a row
 // raises its version.
 
-func dayKey(tenant, date string) Item {
-	return Item{"pk": text("DAYS#" + tenant), "sk": text(date)}
-}
-
-// dayNames are the names of the attributes of a day's counts and what they count.
 var dayNames = []struct {
 	name string
 	of   func(c *campaign.DayCounts) *int
@@ -33,25 +24,17 @@ var dayNames = []struct {
 
 // AddDay adds counts to those of a tenant's day.
 func (s *DayStore) AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error {
-	add, names, values := []string{"#version :one"}, map[string]string{"#version": "version", "#ttl": TTL}, Item{":one": number(1), ":ttl": s.dayEnd(date)}
+	add, values := []string{"#version :one"}, Item{":one": number(1), ":ttl": s.dayEnd(date)}
 	for _, n := range dayNames {
 		if change := *n.of(&counts); change != 0 {
 			add = append(add, "#"+n.name+" :"+n.name)
-			names["#"+n.name], values[":"+n.name] = n.name, number(change)
+			values[":"+n.name] = number(change)
 		}
 	}
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.Campaigns, Key: dayKey(tenant, date),
-		UpdateExpression:         aws.String("ADD " + strings.Join(add, ", ") + " SET #ttl = :ttl"),
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	})
-	if err != nil {
-		return fmt.Errorf("count the results of tenant %s: %w", tenant, err)
-	}
-	return nil
+	w := s.update(dayKey(tenant, date), "ADD "+strings.Join(add, ", ")+" SET "+TTL+" = :ttl", "", values)
+	return s.tryWrite(ctx, "count the results of tenant "+tenant, w)
 }
 
-// dayEnd returns the TTL of a day's row.
 func (s *DayStore) dayEnd(date string) attribute {
 	day, err := time.Parse(time.DateOnly, date)
 	if err != nil {
@@ -63,15 +46,16 @@ func (s *DayStore) dayEnd(date string) attribute {
 // Days returns the days of a tenant between two dates that have counts, in order, both
 // dates included.
 func (s *DayStore) Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error) {
-	rows, err := s.query(ctx, "pk = :pk AND sk BETWEEN :from AND :to", Item{":pk": dayKey(tenant, from)["pk"], ":from": text(from), ":to": text(to)})
+	rows, err := s.query(ctx, "read the days of tenant "+tenant, "pk = :pk AND sk BETWEEN :from AND :to",
+		Item{":pk": dayKey(tenant, from)["pk"], ":from": text(from), ":to": text(to)})
 	if err != nil {
-		return nil, fmt.Errorf("read the days of tenant %s: %w", tenant, err)
+		return nil, err
 	}
 	days := make([]campaign.Day, len(rows))
 	for i, row := range rows {
-		days[i] = campaign.Day{Date: getText(row, "sk"), Version: int(getNumber(row, "version"))}
+		days[i] = campaign.Day{Date: getText(row, "sk"), Version: getInt(row, "version")}
 		for _, n := range dayNames {
-			*n.of(&days[i].DayCounts) = int(getNumber(row, n.name))
+			*n.of(&days[i].DayCounts) = getInt(row, n.name)
 		}
 	}
 	return days, nil
@@ -85,11 +69,5 @@ func (s *DayStore) SetDay(ctx context.Context, tenant string, d campaign.Day) (b
 		row[n.name] = number(*n.of(&d.DayCounts))
 	}
 	row["version"], row[TTL] = number(d.Version+1), s.dayEnd(d.Date)
-	put := &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}
-	if d.Version > 0 {
-		put.ConditionExpression = aws.String("version = :version")
-		put.ExpressionAttributeValues = Item{":version": number(d.Version)}
-	}
-	_, err := s.Client.PutItem(ctx, put)
-	return conditionHeld(err, "set the results of a day")
+	return s.write(ctx, "set the results of a day", s.putAfter(row, "version", d.Version))
 }

@@ -1,31 +1,26 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"iter"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/sweep/overdue"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
 var errDamagedDelivery = fmt.Errorf("delivery: %w", campaign.ErrDamaged)
-
-const (
-	deliveryIDPrefix = "W#"
-	deliveryPrefix   = "DELIVERY#"
-)
-
-// deliveryKey contains all fields of the delivery's task, so that tasks can be created from
-// the index.
-func deliveryKey(t delivery.NotifyTask) Item {
-	return Item{"pk": text(deliveryIDPrefix + t.DeliveryID), "sk": text(deliveryPrefix + t.Tenant + "#" + t.EndpointID)}
-}
 
 // readDeliveryKey decodes a key of deliveryKey. Endpoint IDs contain no #. ok is false for
 // other rows.
@@ -40,23 +35,13 @@ func readDeliveryKey(row Item) (t delivery.NotifyTask, ok bool) {
 }
 
 func deliveryRow(n delivery.Delivery) Item {
-	row := deliveryKey(n.Task())
+	row := with(deliveryKey(n.Task()), some(Item{
+		"attempt": number(n.Attempt), "left": packLeft(n.Left), "dead": boolean(n.Dead), "parked": boolean(n.Parked),
+	}))
 	if n.Blob != "" {
-		row["kind"], row["blob"] = text(string(n.Kind)), text(n.Blob)
+		row["kind"], row["blob"] = text(n.Kind), text(n.Blob)
 	} else {
 		row["entries"] = bytesOf(n.Entries)
-	}
-	if n.Attempt > 0 {
-		row["attempt"] = number(n.Attempt)
-	}
-	if len(n.Left) > 0 {
-		row["left"] = packLeft(n.Left)
-	}
-	if n.Dead {
-		row["dead"] = boolean(true)
-	}
-	if n.Parked {
-		row["parked"] = boolean(true)
 	}
 	row["due"], row["nextCheck"] = text(deliveryDue(n)), millis(n.Next)
 	setEnd(row, n.ExpiresAt)
@@ -68,8 +53,8 @@ func readDelivery(t delivery.NotifyTask, row Item) (delivery.Delivery, error) {
 	return delivery.Delivery{
 		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Left: left,
 		Kind: delivery.Kind(getText(row, "kind")), Blob: getText(row, "blob"), Entries: getBinary(row, "entries"),
-		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
-		ExpiresAt: getEnd(row),
+		Attempt: getInt(row, "attempt"), Next: getMillis(row, "nextCheck"), ExpiresAt: getEnd(row),
+		Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
 	}, err
 }
 
@@ -100,9 +85,9 @@ func unpackLeft(b []byte) ([]int, error) {
 // Delivery reads a delivery consistently. The error wraps campaign.ErrNotFound if it does
 // not exist.
 func (s *DeliveryStore) Delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error) {
-	row, err := s.getFrom(ctx, s.Webhooks, deliveryKey(t))
+	row, err := s.getFrom(ctx, "read delivery to endpoint "+t.EndpointID, s.Webhooks, deliveryKey(t))
 	if err != nil {
-		return delivery.Delivery{}, fmt.Errorf("read delivery to endpoint %s: %w", t.EndpointID, err)
+		return delivery.Delivery{}, err
 	}
 	return readDelivery(t, row)
 }
@@ -115,31 +100,20 @@ func (s *DeliveryStore) SaveDelivery(ctx context.Context, read, n delivery.Deliv
 		return s.addDelivery(ctx, n)
 	}
 	condition, values := sameDelivery(read)
-	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: &s.Webhooks, Item: deliveryRow(n),
-		ConditionExpression: &condition, ExpressionAttributeNames: map[string]string{"#left": "left"}, ExpressionAttributeValues: values,
-	})
-	return conditionHeld(err, "save delivery to endpoint "+n.EndpointID)
+	return s.write(ctx, "save delivery to endpoint "+n.EndpointID, inTable(s.Webhooks, s.putIf(deliveryRow(n), condition, values)))
 }
 
 // DeleteDelivery deletes a completed delivery.
 func (s *DeliveryStore) DeleteDelivery(ctx context.Context, t delivery.NotifyTask) error {
-	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Webhooks, Key: deliveryKey(t)}); err != nil {
-		return fmt.Errorf("delete delivery to endpoint %s: %w", t.EndpointID, err)
-	}
-	return nil
+	return s.tryWrite(ctx, "delete delivery to endpoint "+t.EndpointID, inTable(s.Webhooks, s.remove(deliveryKey(t))))
 }
 
 // PostponeDelivery sets a delivery's next check if it is unchanged since it was read, and
 // reports whether it did.
 func (s *DeliveryStore) PostponeDelivery(ctx context.Context, t delivery.NotifyTask, read, next time.Time) (bool, error) {
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.Webhooks, Key: deliveryKey(t),
-		UpdateExpression:          aws.String("SET nextCheck = :next"),
-		ConditionExpression:       aws.String("nextCheck = :read"),
-		ExpressionAttributeValues: Item{":next": millis(next), ":read": millis(read)},
-	})
-	return conditionHeld(err, "postpone delivery to endpoint "+t.EndpointID)
+	values := Item{":next": millis(next), ":read": millis(read)}
+	w := s.update(deliveryKey(t), "SET nextCheck = :next", "nextCheck = :read", values)
+	return s.write(ctx, "postpone delivery to endpoint "+t.EndpointID, inTable(s.Webhooks, w))
 }
 
 // AddDeliveries writes deliveries. Existing ones are not changed.
@@ -152,59 +126,117 @@ func (s *DeliveryStore) AddDeliveries(ctx context.Context, deliveries []delivery
 	return nil
 }
 
-// addDelivery writes a delivery if there is no row, and reports whether it did.
 func (s *DeliveryStore) addDelivery(ctx context.Context, n delivery.Delivery) (bool, error) {
-	put := s.putIfAbsentOrExpired(deliveryRow(n)).Put
-	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: &s.Webhooks, Item: put.Item,
-		ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
-	})
-	return conditionHeld(err, "add delivery to endpoint "+n.EndpointID)
+	return s.write(ctx, "add delivery to endpoint "+n.EndpointID, inTable(s.Webhooks, s.putIfAbsentOrExpired(deliveryRow(n))))
 }
 
-func sameDelivery(n delivery.Delivery) (string, Item) {
-	condition, values := "attribute_exists(pk)", Item{}
-	if n.Attempt > 0 {
-		condition += " AND attempt = :attempt"
-		values[":attempt"] = number(n.Attempt)
-	} else {
-		condition += " AND attribute_not_exists(attempt)"
-	}
-	if len(n.Left) > 0 {
-		condition += " AND #left = :left"
-		values[":left"] = packLeft(n.Left)
-	} else {
-		condition += " AND attribute_not_exists(#left)"
-	}
-	if len(values) == 0 {
-		return condition, nil
+func sameDelivery(n delivery.Delivery) (condition string, values Item) {
+	values = some(Item{":attempt": number(n.Attempt), ":left": packLeft(n.Left)})
+	condition = present
+	for _, name := range []string{"attempt", "left"} {
+		if values[":"+name] == nil {
+			condition += " AND attribute_not_exists(#" + name + ")"
+		} else {
+			condition += " AND #" + name + " = :" + name
+		}
 	}
 	return condition, values
 }
 
-// Identity returns the batch with the key. The error wraps campaign.ErrNotFound if there is
-// none, and campaign.ErrDamaged if the row is incomplete.
-func (s *BatchStore) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
-	row, err := s.get(ctx, identityKey(key))
-	if err != nil {
-		return campaign.BatchRef{}, fmt.Errorf("find batch %s: %w", key, err)
+// DueIndex partition keys of parked and dead deliveries. Sweep does not read them.
+const (
+	parkedPrefix = "PARKED#"
+	deadPrefix   = "DEAD#"
+)
+
+// DeliveryShards is the number of DueIndex shards of the Webhooks table. The parked and
+// dead deliveries of each endpoint use as many, so that an endpoint that is down causes no
+// hot partition.
+const DeliveryShards = 16
+
+// deliveryDue returns the DueIndex partition key of a delivery: a shard, or a key of its
+// endpoint.
+func deliveryDue(n delivery.Delivery) string {
+	shard := int(hashOf(n.ID) % DeliveryShards)
+	switch {
+	case n.Dead:
+		return shardOf(deadPrefix, n.Tenant, n.EndpointID, shard)
+	case n.Parked:
+		return shardOf(parkedPrefix, n.Tenant, n.EndpointID, shard)
 	}
-	ref := campaign.BatchRef{
-		ID:      campaign.ID{Tenant: getText(row, "tenant"), CampaignID: getText(row, "campaignId")},
-		BatchID: getText(row, "batchId"),
-	}
-	if ref.Tenant == "" || ref.CampaignID == "" || ref.BatchID == "" {
-		return ref, fmt.Errorf("find batch %s: %w", key, campaign.ErrDamaged)
-	}
-	return ref, nil
+	return strconv.Itoa(shard)
 }
 
-// FindBatch reads the batch with the key. The error wraps campaign.ErrNotFound if there is
-// none.
-func (s *BatchStore) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
-	ref, err := s.Identity(ctx, key)
-	if err != nil {
-		return campaign.Batch{}, err
+func shardOf(prefix, tenant, endpointID string, shard int) string {
+	return prefix + tenant + "#" + endpointID + "#" + strconv.Itoa(shard)
+}
+
+// DueDeliveries yields the due deliveries of one of DeliveryShards, the longest overdue
+// first. The index is eventually consistent, so items may have changed. The sequence ends
+// at the first error.
+func (s *DeliveryStore) DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[overdue.Item, error] {
+	in := s.deliveriesQuery(strconv.Itoa(shard), "#due = :due AND nextCheck <= :at", now)
+	return func(yield func(overdue.Item, error) bool) {
+		for row, err := range s.each(ctx, fmt.Sprintf("read due deliveries of shard %d", shard), in) {
+			task, ok := readDeliveryKey(row)
+			if (ok || err != nil) && !yield(overdue.Item{Delivery: &task, Check: getMillis(row, "nextCheck")}, err) {
+				return
+			}
+		}
 	}
-	return s.Batch(ctx, ref)
+}
+
+func (s *DeliveryStore) deliveriesQuery(due, condition string, at time.Time) *dynamodb.QueryInput {
+	in := queryOf(s.Webhooks, condition, Item{":due": text(due), ":at": millis(at)})
+	in.IndexName = aws.String(DueIndex)
+	return in
+}
+
+// ParkedDeliveries returns up to limit parked deliveries of an endpoint, oldest first. The
+// index is eventually consistent.
+func (s *DeliveryStore) ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.NotifyTask, error) {
+	return s.deliveriesUnder(ctx, parkedPrefix, tenant, endpointID, time.Time{}, limit)
+}
+
+// DeadDeliveries returns up to limit deliveries of an endpoint that were abandoned at or
+// after since, oldest first.
+func (s *DeliveryStore) DeadDeliveries(
+	ctx context.Context, tenant, endpointID string, since time.Time, limit int,
+) ([]delivery.NotifyTask, error) {
+	return s.deliveriesUnder(ctx, deadPrefix, tenant, endpointID, since, limit)
+}
+
+// deliveriesUnder returns up to limit deliveries of an endpoint whose index key has the
+// prefix and whose next check is at or after since, ordered by next check.
+func (s *DeliveryStore) deliveriesUnder(
+	ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int,
+) ([]delivery.NotifyTask, error) {
+	var found [DeliveryShards][]Item
+	group, ctx := errgroup.WithContext(ctx)
+	for shard := range found {
+		group.Go(func() error {
+			query := s.deliveriesQuery(shardOf(prefix, tenant, endpointID, shard), "#due = :due AND nextCheck >= :at", since)
+			query.Limit = aws.Int32(int32(limit)) //nolint:gosec // some hundreds
+			out, err := s.Client.Query(ctx, query)
+			if err == nil {
+				found[shard] = out.Items
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("read deliveries of endpoint %s: %w", endpointID, err)
+	}
+	return firstTasks(slices.Concat(found[:]...), limit), nil
+}
+
+func firstTasks(rows []Item, limit int) []delivery.NotifyTask {
+	slices.SortStableFunc(rows, func(a, b Item) int { return cmp.Compare(getNumber(a, "nextCheck"), getNumber(b, "nextCheck")) })
+	tasks := make([]delivery.NotifyTask, 0, min(limit, len(rows)))
+	for _, row := range rows[:min(limit, len(rows))] {
+		if task, ok := readDeliveryKey(row); ok {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
 }

@@ -2,63 +2,43 @@ package dynamo
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"campaign-dispatch/internal/base/retry"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook/delivery"
 )
-
-// maxAdditions is the maximum number of attempts after concurrent additions.
-const maxAdditions = 100
 
 // AddEndpoint writes a new endpoint if its tenant has fewer than most, disabled ones
 // included. It returns their number before the addition.
 func (s *EndpointStore) AddEndpoint(ctx context.Context, e delivery.Endpoint, most int) (has int, err error) {
-	for try := range maxAdditions {
-		if err := retry.Wait(ctx, try); err != nil {
-			return has, fmt.Errorf("add endpoint %s: %w", e.ID, err)
-		}
+	err = untilDecided(ctx, "add endpoint "+e.ID, maxAdditions, func(int) error {
 		has, err = s.addEndpoint(ctx, e, most)
-		if !errors.Is(err, campaign.ErrLostRace) {
-			return has, err
-		}
-	}
+		return err
+	})
 	return has, err
 }
 
 // addEndpoint makes one attempt. The error wraps campaign.ErrLostRace after a concurrent
 // addition.
 func (s *EndpointStore) addEndpoint(ctx context.Context, e delivery.Endpoint, most int) (has int, err error) {
-	guard, err := s.get(ctx, endpointGuardKey(e.Tenant))
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return 0, fmt.Errorf("add endpoint %s: %w", e.ID, err)
+	doing := "add endpoint " + e.ID
+	guard, err := s.find(ctx, doing, endpointGuardKey(e.Tenant))
+	if err != nil {
+		return 0, err
 	}
-	all, err := s.Endpoints(ctx, e.Tenant)
+	all, err := s.endpoints(ctx, e.Tenant)
 	if err != nil || len(all) >= most {
 		return len(all), err
 	}
-	additions := getNumber(guard, "additions")
-	return len(all), s.writeAll(ctx, "add endpoint "+e.ID, s.nextAddition(endpointGuardKey(e.Tenant), additions), s.putNew(endpointRow(e)))
+	addition := s.nextAddition(endpointGuardKey(e.Tenant), getInt(guard, "additions"))
+	return len(all), s.writeAll(ctx, doing, addition, s.putNew(endpointRow(e)))
 }
 
 // nextAddition increments a guard row if it is unchanged.
-func (t *table) nextAddition(guard Item, before int64) types.TransactWriteItem {
-	row := withValue(guard, "additions", number(before+1))
-	if before == 0 {
-		return t.putNew(row)
-	}
-	return types.TransactWriteItem{Put: &types.Put{
-		TableName: &t.Campaigns, Item: row, ConditionExpression: aws.String("additions = :before"),
-		ExpressionAttributeValues: Item{":before": number(before)},
-	}}
+func (t *table) nextAddition(guard Item, before int) types.TransactWriteItem {
+	return t.putAfter(with(guard, Item{"additions": number(before + 1)}), "additions", before)
 }
 
 // SaveEndpoint creates or replaces an endpoint.
@@ -69,16 +49,17 @@ func (s *EndpointStore) SaveEndpoint(ctx context.Context, e delivery.Endpoint) e
 // Endpoint reads an endpoint consistently. The error wraps campaign.ErrNotFound if it does
 // not exist.
 func (s *EndpointStore) Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error) {
-	row, err := s.get(ctx, endpointKey(tenant, id))
-	if err != nil {
-		return delivery.Endpoint{}, fmt.Errorf("read endpoint %s: %w", id, err)
-	}
-	return readEndpoint(tenant, id, row), nil
+	row, err := s.get(ctx, "read endpoint "+id, endpointKey(tenant, id))
+	return readEndpoint(tenant, id, row), err
 }
 
 // Endpoints returns a tenant's endpoints, disabled ones included, ordered by ID.
 func (s *EndpointStore) Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error) {
-	return list(ctx, &s.table, "TEN#"+tenant, "ENDPOINT#", func(id string, row Item) delivery.Endpoint {
+	return s.endpoints(ctx, tenant)
+}
+
+func (t *table) endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error) {
+	return list(ctx, t, tenantPrefix+tenant, endpointPrefix, func(id string, row Item) delivery.Endpoint {
 		return readEndpoint(tenant, id, row)
 	})
 }
@@ -86,64 +67,36 @@ func (s *EndpointStore) Endpoints(ctx context.Context, tenant string) ([]deliver
 // RotateEndpoint replaces an endpoint's signing secret. The previous secret also signs
 // until previousUntil. The error wraps campaign.ErrNotFound if the endpoint does not exist.
 func (s *EndpointStore) RotateEndpoint(ctx context.Context, tenant, id, secret string, previousUntil time.Time) error {
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
-		UpdateExpression:                    aws.String("SET previousSecret = secret, previousUntil = :until, secret = :new"),
-		ConditionExpression:                 aws.String("attribute_exists(pk) AND secret <> :new"),
-		ExpressionAttributeValues:           Item{":until": millis(previousUntil), ":new": text(secret)},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	})
-	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		// The SDK repeats updates without a response: the first one succeeded.
-		if getText(refused.Item, "secret") == secret {
-			return nil
-		}
-		err = campaign.ErrNotFound
-	}
-	if err != nil {
-		return fmt.Errorf("rotate the secret of endpoint %s: %w", id, err)
-	}
-	return nil
+	w := s.update(endpointKey(tenant, id), "SET previousSecret = secret, previousUntil = :until, secret = :new",
+		present+" AND secret <> :new", Item{":until": millis(previousUntil), ":new": text(secret)})
+	return s.rotate(ctx, "rotate the secret of endpoint "+id, w, func(there Item) bool { return getText(there, "secret") == secret })
 }
 
 // SwitchEndpoint disables an endpoint for a reason, or enables it if the reason is empty.
 // It reports whether the endpoint exists.
 func (s *EndpointStore) SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
-	in := &dynamodb.UpdateItemInput{
-		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
-		UpdateExpression:    aws.String("REMOVE offReason, offAt"),
-		ConditionExpression: aws.String("attribute_exists(pk)"),
-	}
+	update, values := "REMOVE offReason, offAt", Item(nil)
 	if offReason != "" {
-		in.UpdateExpression = aws.String("SET offReason = :reason, offAt = :at")
-		in.ExpressionAttributeValues = Item{":reason": text(offReason), ":at": millis(s.Now())}
+		update, values = "SET offReason = :reason, offAt = :at", Item{":reason": text(offReason), ":at": millis(s.Now())}
 	}
-	_, err := s.Client.UpdateItem(ctx, in)
-	return conditionHeld(err, "switch endpoint "+id)
+	return s.write(ctx, "switch endpoint "+id, s.update(endpointKey(tenant, id), update, present, values))
 }
 
 // SetKinds sets the webhook event types of an endpoint, none for the default. It reports
 // whether the endpoint exists.
 func (s *EndpointStore) SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error) {
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
-		UpdateExpression: aws.String("SET kinds = :kinds"), ConditionExpression: aws.String("attribute_exists(pk)"),
-		ExpressionAttributeValues: Item{":kinds": text(strings.Join(kinds, ","))},
-	})
-	return conditionHeld(err, "change the kinds of endpoint "+id)
+	values := Item{":kinds": text(strings.Join(kinds, ","))}
+	return s.write(ctx, "change the kinds of endpoint "+id, s.update(endpointKey(tenant, id), "SET kinds = :kinds", present, values))
 }
 
 func endpointRow(e delivery.Endpoint) Item {
-	row := endpointKey(e.Tenant, e.ID)
-	row["url"], row["secret"] = text(e.URL), text(e.Secret)
-	row["kinds"] = text(strings.Join(e.Kinds, ","))
-	if e.PreviousSecret != "" {
-		row["previousSecret"], row["previousUntil"] = text(e.PreviousSecret), millis(e.PreviousUntil)
-	}
-	if e.Off() {
-		row["offReason"], row["offAt"] = text(e.OffReason), millis(e.OffAt)
-	}
-	return row
+	row := with(endpointKey(e.Tenant, e.ID), Item{
+		"url": text(e.URL), "secret": text(e.Secret), "kinds": text(strings.Join(e.Kinds, ",")),
+	})
+	return with(row, some(Item{
+		"previousSecret": text(e.PreviousSecret), "previousUntil": millis(e.PreviousUntil),
+		"offReason": text(e.OffReason), "offAt": millis(e.OffAt),
+	}))
 }
 
 func readEndpoint(tenant, id string, row Item) delivery.Endpoint {
@@ -156,4 +109,46 @@ func readEndpoint(tenant, id string, row Item) delivery.Endpoint {
 		e.Kinds = strings.Split(kinds, ",")
 	}
 	return e
+}
+
+func readCircuitKey(row Item) (t delivery.NotifyTask, ok bool) {
+	tenant, ofTenant := strings.CutPrefix(getText(row, "pk"), tenantPrefix)
+	id, isCircuit := strings.CutPrefix(getText(row, "sk"), circuitPrefix)
+	return delivery.NotifyTask{Tenant: tenant, EndpointID: id}, ofTenant && isCircuit
+}
+
+// Circuit reads an endpoint's circuit consistently. Without a circuit, only Tenant and
+// EndpointID are set.
+func (s *CircuitStore) Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error) {
+	row, err := s.find(ctx, "read the circuit of endpoint "+endpointID, circuitKey(tenant, endpointID))
+	return readCircuit(tenant, endpointID, row), err
+}
+
+func readCircuit(tenant, endpointID string, row Item) delivery.Circuit {
+	return delivery.Circuit{
+		Tenant: tenant, EndpointID: endpointID, Since: getMillis(row, "since"), Probes: getInt(row, "probes"),
+		Next: getMillis(row, "nextCheck"), Closing: getBool(row, "closing"), Drained: getBool(row, "drained"),
+		Version: getInt(row, "version"),
+	}
+}
+
+// SaveCircuit writes the circuit if it is unchanged since it was read, and reports whether
+// it did. Sweep checks the circuit at its Next.
+func (s *CircuitStore) SaveCircuit(ctx context.Context, c delivery.Circuit) (bool, error) {
+	row := with(circuitKey(c.Tenant, c.EndpointID), Item{
+		"since": millis(c.Since), "probes": number(c.Probes), "closing": boolean(c.Closing), "drained": boolean(c.Drained),
+		"version": number(c.Version + 1), "nextCheck": millis(c.Next),
+	})
+	row["due"] = text(s.dueKey(c.Tenant, getText(row, "pk")+getText(row, "sk")))
+	return s.write(ctx, "write the circuit of endpoint "+c.EndpointID, s.putAfter(row, "version", c.Version))
+}
+
+// EndCircuit deletes the circuit if it is unchanged since it was read, and reports whether
+// it did.
+func (s *CircuitStore) EndCircuit(ctx context.Context, c delivery.Circuit) (bool, error) {
+	w := s.removeIf(circuitKey(c.Tenant, c.EndpointID), absent, nil)
+	if c.Version > 0 {
+		w = s.removeIf(circuitKey(c.Tenant, c.EndpointID), "#version = :read", Item{":read": number(c.Version)})
+	}
+	return s.write(ctx, "end the circuit of endpoint "+c.EndpointID, w)
 }

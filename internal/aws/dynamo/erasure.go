@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/privacy/keptanswer"
@@ -25,7 +28,7 @@ func (s *ErasureStore) ReplacePayload(ctx context.Context, b campaign.Batch, key
 		return replaced, err
 	}
 	// The SDK repeats updates without a response: the first one may have succeeded.
-	latest, err := (&BatchStore{s.table}).Batch(ctx, b.BatchRef)
+	latest, err := s.batch(ctx, b.BatchRef)
 	return latest.Payload == key, err
 }
 
@@ -38,38 +41,25 @@ func (s *ErasureStore) ForgetFormerPayload(ctx context.Context, b campaign.Batch
 // ReplaceSet replaces a campaign's packed set if it is unchanged since it was read, and
 // reports whether it did. After a lost response, it can report false although it succeeded.
 func (s *ErasureStore) ReplaceSet(ctx context.Context, id campaign.ID, read acceptance.PackedSet, packed []byte) (bool, error) {
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.Campaigns, Key: setKey(id, read.Ordinal),
-		UpdateExpression: aws.String("SET packed = :new"), ConditionExpression: aws.String("packed = :read"),
-		ExpressionAttributeValues: Item{":new": bytesOf(packed), ":read": bytesOf(read.Packed)},
-	})
-	return conditionHeld(err, fmt.Sprintf("write packed set %d of campaign %s", read.Ordinal, id.CampaignID))
+	w := s.update(setKey(id, read.Ordinal), "SET packed = :new", "packed = :read",
+		Item{":new": bytesOf(packed), ":read": bytesOf(read.Packed)})
+	return s.write(ctx, fmt.Sprintf("write packed set %d of campaign %s", read.Ordinal, id.CampaignID), w)
 }
 
 // KeptAnswers yields the stored responses of all idempotency keys. It scans the table and
 // calls progress with the number of scanned rows after each page.
 func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error] {
-	return func(yield func(keptanswer.Answer, error) bool) {
-		pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
-			TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
-			FilterExpression: aws.String("begins_with(pk, :prefix)"), ExpressionAttributeValues: Item{":prefix": text("I#")},
-		})
-		rows := 0
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
-			if err != nil {
-				yield(keptanswer.Answer{}, fmt.Errorf("read stored responses: %w", err))
-				return
-			}
-			rows += int(page.ScannedCount)
-			progress(rows)
-			for _, row := range page.Items {
-				if !yield(readKeptAnswer(row), nil) {
-					return
-				}
-			}
-		}
-	}
+	pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
+		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
+		FilterExpression: aws.String("begins_with(pk, :prefix)"), ExpressionAttributeValues: Item{":prefix": text("I#")},
+	})
+	scanned := 0
+	rows := eachIn(ctx, "read stored responses", pages, func(page *dynamodb.ScanOutput) []Item {
+		scanned += int(page.ScannedCount)
+		progress(scanned)
+		return page.Items
+	})
+	return decoded(rows, func(row Item) (keptanswer.Answer, error) { return readKeptAnswer(row), nil })
 }
 
 func readKeptAnswer(row Item) keptanswer.Answer {
@@ -83,10 +73,98 @@ func readKeptAnswer(row Item) keptanswer.Answer {
 // ReplaceAnswer replaces the body of a stored response if it is unchanged since it was
 // read, and reports whether it did.
 func (s *ErasureStore) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error) {
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.Campaigns, Key: Item{"pk": text(a.Key[0]), "sk": text(a.Key[1])},
-		UpdateExpression: aws.String("SET body = :new"), ConditionExpression: aws.String("body = :read"),
-		ExpressionAttributeValues: Item{":new": bytesOf(body), ":read": bytesOf(a.Body)},
+	w := s.update(keyOf(a.Key[0], a.Key[1]), "SET body = :new", "body = :read", Item{":new": bytesOf(body), ":read": bytesOf(a.Body)})
+	return s.write(ctx, "write stored response", w)
+}
+
+// forgetting is the attribute of the META row of a campaign that is being deleted. Such a
+// campaign cannot be read or extended.
+const (
+	forgetting    = "forgetting"
+	notForgetting = "attribute_not_exists(" + forgetting + ")"
+)
+
+const perWrite = 25
+
+// Lifetime reads a campaign's lifetime consistently. The error wraps campaign.ErrNotFound
+// if the campaign does not exist.
+func (s *ErasureStore) Lifetime(ctx context.Context, id campaign.ID) (campaign.Lifetime, error) {
+	row, err := s.get(ctx, "read the lifetime of campaign "+id.CampaignID, metaKey(id))
+	return campaign.Lifetime{
+		ID: id, Name: getText(row, "name"), Batches: getInt(row, "batches"), LastAt: getMillis(row, "lastAt"),
+		Check: getMillis(row, "nextCheck"), Forgetting: getBool(row, forgetting),
+	}, err
+}
+
+// MoveLifetime sets a campaign's next check if it is unchanged since it was read.
+func (s *ErasureStore) MoveLifetime(ctx context.Context, l campaign.Lifetime, next time.Time) error {
+	_, err := s.updateLifetime(ctx, l, "SET nextCheck = :next", Item{":next": millis(next)})
+	return err
+}
+
+// StartForgetting marks a campaign as being deleted if it is unchanged since it was read,
+// and reports whether it did. The caller may delete its rows until lease. Then sweep
+// checks it again, and another caller continues.
+func (s *ErasureStore) StartForgetting(ctx context.Context, l campaign.Lifetime, lease time.Time) (bool, error) {
+	return s.updateLifetime(ctx, l, "SET nextCheck = :next, "+forgetting+" = :true REMOVE listOf, listAs", Item{
+		":next": millis(lease), ":true": boolean(true),
 	})
-	return conditionHeld(err, "write stored response")
+}
+
+func (s *ErasureStore) updateLifetime(ctx context.Context, l campaign.Lifetime, update string, values Item) (bool, error) {
+	values[":read"], values[":batches"] = millis(l.Check), number(l.Batches)
+	w := s.update(metaKey(l.ID), update, "nextCheck = :read AND batches = :batches", values)
+	return s.write(ctx, "change the lifetime of campaign "+l.CampaignID, w)
+}
+
+// ForgetSome deletes up to 25 rows of a campaign that is being deleted. It reports whether
+// only META and the name are left.
+func (s *ErasureStore) ForgetSome(ctx context.Context, id campaign.ID) (done bool, err error) {
+	in := queryOf(s.Campaigns, "pk = :pk", Item{":pk": metaKey(id)["pk"]}, "pk", "sk")
+	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(perWrite+1) // plus META
+	out, err := s.Client.Query(ctx, in)
+	if err != nil {
+		return false, fmt.Errorf("read the rows of campaign %s: %w", id.CampaignID, err)
+	}
+	var deletes []types.WriteRequest
+	for _, key := range out.Items {
+		if getText(key, "sk") != metaSK && len(deletes) < perWrite {
+			deletes = append(deletes, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}})
+		}
+	}
+	if len(deletes) == 0 {
+		return true, nil
+	}
+	if err := s.deleteAll(ctx, deletes); err != nil {
+		return false, fmt.Errorf("delete rows of campaign %s: %w", id.CampaignID, err)
+	}
+	return false, nil
+}
+
+func (s *ErasureStore) deleteAll(ctx context.Context, deletes []types.WriteRequest) error {
+	for attempt := 0; ; attempt++ {
+		out, err := s.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+			RequestItems: map[string][]types.WriteRequest{s.Campaigns: deletes},
+		})
+		if err != nil {
+			return err
+		}
+		if deletes = out.UnprocessedItems[s.Campaigns]; len(deletes) == 0 {
+			return nil
+		}
+		if err := retry.Wait(ctx, attempt+1); err != nil {
+			return err
+		}
+	}
+}
+
+// EndForgetting deletes the campaign's name, unless another campaign uses it, and its META
+// row. The name and the ID can be used again.
+func (s *ErasureStore) EndForgetting(ctx context.Context, l campaign.Lifetime) error {
+	doing := "delete campaign " + l.CampaignID
+	err := s.tryWrite(ctx, doing, s.removeIf(nameKey(l.Tenant, l.Name), "campaignId = :id", Item{":id": text(l.CampaignID)}))
+	if err != nil {
+		return err
+	}
+	return s.tryWrite(ctx, doing, s.removeIf(metaKey(l.ID), forgetting+" = :true", Item{":true": boolean(true)}))
 }

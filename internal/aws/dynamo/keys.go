@@ -3,17 +3,12 @@ package dynamo
 import (
 	"fmt"
 	"strconv"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports/export"
+	"campaign-dispatch/internal/webhook/delivery"
 )
-
-// TTL is the expiry attribute of all tables, in seconds since 1970. DynamoDB deletes
-// expired rows with a delay of days. Reads of the Campaigns table omit expired rows, see
-// table.unexpiredRows.
-const TTL = "expiresAt"
 
 // DueIndex is a sparse index of the Campaigns table: partition key "due" (shard number),
 // sort key "nextCheck" (milliseconds since 1970). It contains unfinished batches, circuits,
@@ -33,141 +28,201 @@ const (
 // test message. Its attributes are immutable, so further batches cause no index writes.
 const CampaignsIndex = "campaigns"
 
-func campaignKey(id campaign.ID, sk string) Item {
-	return Item{"pk": text("C#" + id.Tenant + "#" + id.CampaignID), "sk": text(sk)}
-}
+// Sort keys, and prefixes of keys that are also read back.
+const (
+	metaSK            = "META"
+	headSK            = "HEAD"
+	batchPrefix       = "BATCH#"
+	setPrefix         = "SET#"
+	versionPrefix     = "V#"
+	templatePrefix    = "TEMPLATE#"
+	archivePrefix     = "ARCHIVED#"
+	credentialPrefix  = "CREDENTIAL#"
+	mediaPrefix       = "MEDIA#"
+	endpointPrefix    = "ENDPOINT#"
+	circuitPrefix     = "CIRCUIT#"
+	tenantPrefix      = "TEN#"
+	exportPrefix      = "EXPORT#"
+	exportsPrefix     = "EXPORTS#"
+	submissionsPrefix = "SUBMISSIONS#"
+	submissionPrefix  = "SUBMISSION#"
+	deliveryIDPrefix  = "W#"
+	deliveryPrefix    = "DELIVERY#"
+)
 
-func metaKey(id campaign.ID) Item { return campaignKey(id, "META") }
+// listPK is the partition key of the rows that list tenants, agents and pauses. Without
+// it, listing would need a table scan.
+const listPK = "DIRECTORY"
 
-func batchKey(ref campaign.BatchRef) Item { return campaignKey(ref.ID, "BATCH#"+ref.BatchID) }
+// Sortable time formats.
+const (
+	hourForm    = "2006-01-02T15"
+	instantForm = "2006-01-02T15:04:05.000Z"
+)
 
-func setKey(id campaign.ID, ordinal int) Item { return campaignKey(id, setSK(ordinal)) }
+func keyOf(pk, sk string) Item { return Item{"pk": text(pk), "sk": text(sk)} }
 
-func setSK(ordinal int) string { return fmt.Sprintf("SET#%08d", ordinal) }
-
-// progressKey is the row that counts a campaign's completed batches.
-func progressKey(id campaign.ID) Item { return campaignKey(id, "PROGRESS") }
-
-// resultsKey is the row with a campaign's results.
-func resultsKey(id campaign.ID) Item { return campaignKey(id, "RESULTS") }
-
-func nameKey(tenant, name string) Item {
-	return Item{"pk": text("N#" + tenant + "#" + campaign.Digest(name)), "sk": text("NAME")}
-}
-
-func idempotencyKey(tenant, clientID, key string) Item {
-	return Item{"pk": text("I#" + tenant + "#" + clientID + "#" + campaign.Digest(key)), "sk": text("IDEM")}
-}
-
-func templateKey(id string) Item { return Item{"pk": text("T#" + id), "sk": text("CURRENT")} }
-
-func templateVersionKey(id string, version int) Item {
-	return Item{"pk": text("T#" + id), "sk": text(fmt.Sprintf("V#%06d", version))}
-}
-
-// identityKey is the key of the row that identifies the batch of a message ID.
-func identityKey(key campaign.BatchKey) Item {
-	return Item{"pk": text("B#" + key.String()), "sk": text(headSK)}
-}
+// The Auth table has no sort keys.
 
 func credentialKey(clientID string) Item { return Item{"pk": text("CRED#" + clientID)} }
 
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func refreshKey(hash string) Item { return Item{"pk": text("RT#" + hash)} }
 
-func number[T ~int | ~int64](n T) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(int64(n), 10)}
+// familyKey is the row that revokes a family of refresh tokens.
+func familyKey(family string) Item { return Item{"pk": text("FAM#" + family)} }
+
+func rateKey(key string) Item { return Item{"pk": text("RATE#" + campaign.Digest(key))} }
+
+// callsKey is the row of a tenant's call bucket. Its only attribute beside the TTL is named
+// after the bucket's period and contains Next, in microseconds since 1970.
+func callsKey(tenant string) Item { return Item{"pk": text("CALLS#" + tenant)} }
+
+// personKey is the row of a dashboard user. It contains no email address and ignores case,
+// like the user pool.
+func personKey(tenant, email string) Item {
+	return Item{"pk": text("PERSON#" + tenant + "#" + campaign.Digest(strings.ToLower(email)))}
 }
 
-// bytesOf converts nil to an empty value, because DynamoDB rejects nil.
-func bytesOf(b []byte) types.AttributeValue {
-	if b == nil {
-		b = []byte{}
-	}
-	return &types.AttributeValueMemberB{Value: b}
+// The Campaigns table.
+
+func ofCampaign(id campaign.ID, sk string) Item { return keyOf("C#"+id.Tenant+"#"+id.CampaignID, sk) }
+
+func metaKey(id campaign.ID) Item { return ofCampaign(id, metaSK) }
+
+func batchKey(ref campaign.BatchRef) Item { return ofCampaign(ref.ID, batchPrefix+ref.BatchID) }
+
+func setKey(id campaign.ID, ordinal int) Item { return ofCampaign(id, setSK(ordinal)) }
+
+func setSK(ordinal int) string { return fmt.Sprintf("%s%08d", setPrefix, ordinal) }
+
+func progressKey(id campaign.ID) Item { return ofCampaign(id, "PROGRESS") }
+
+func resultsKey(id campaign.ID) Item { return ofCampaign(id, "RESULTS") }
+
+func nameKey(tenant, name string) Item { return keyOf("N#"+tenant+"#"+campaign.Digest(name), "NAME") }
+
+func idempotencyKey(tenant, clientID, key string) Item {
+	return keyOf("I#"+tenant+"#"+clientID+"#"+campaign.Digest(key), "IDEM")
 }
 
-func boolean(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
+func identityKey(key campaign.BatchKey) Item { return keyOf("B#"+key.String(), headSK) }
 
-func getText(item Item, name string) string {
-	if v, ok := item[name].(*types.AttributeValueMemberS); ok {
-		return v.Value
-	}
-	return ""
-}
+func ofTenant(tenant, sk string) Item { return keyOf(tenantPrefix+tenant, sk) }
 
-func getNumber(item Item, name string) int64 {
-	if v, ok := item[name].(*types.AttributeValueMemberN); ok {
-		n, _ := strconv.ParseInt(v.Value, 10, 64)
-		return n
-	}
-	return 0
-}
+func tenantKey(id string) Item { return ofTenant(id, "TENANT") }
 
-func getBinary(item Item, name string) []byte {
-	if v, ok := item[name].(*types.AttributeValueMemberB); ok {
-		return v.Value
-	}
-	return nil
-}
+func billingKey(tenant string) Item { return ofTenant(tenant, "BILLING") }
 
-func getBool(item Item, name string) bool {
-	v, ok := item[name].(*types.AttributeValueMemberBOOL)
-	return ok && v.Value
-}
+func brandKey(tenant string) Item { return ofTenant(tenant, "BRAND") }
 
-// millis converts a time to milliseconds since 1970. The zero time is 0.
-func millis(t time.Time) types.AttributeValue {
-	if t.IsZero() {
-		return number(0)
-	}
-	return number(t.UnixMilli())
-}
+func approvalRuleKey(tenant string) Item { return ofTenant(tenant, "APPROVAL") }
 
-func getMillis(item Item, name string) time.Time {
-	ms := getNumber(item, name)
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
-
-func tenantKey(id string) Item { return Item{"pk": text("TEN#" + id), "sk": text("TENANT")} }
-
-func endpointKey(tenant, id string) Item {
-	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINT#" + id)}
-}
+func testNumbersKey(tenant string) Item { return ofTenant(tenant, "TESTNUMBERS") }
 
 // templateGuardKey is a row that every template created by the API changes, so that
 // concurrent calls cannot exceed the maximum.
-func templateGuardKey(tenant string) Item {
-	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("TEMPLATES")}
-}
+func templateGuardKey(tenant string) Item { return ofTenant(tenant, "TEMPLATES") }
 
 // endpointGuardKey is a row that every addition of an endpoint changes, so that concurrent
 // additions cannot exceed the limit.
-func endpointGuardKey(tenant string) Item {
-	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINTS")}
+func endpointGuardKey(tenant string) Item { return ofTenant(tenant, "ENDPOINTS") }
+
+func templateEntryKey(tenant, id string) Item { return ofTenant(tenant, templatePrefix+id) }
+
+// archivedKey is the row of an archived template. It is a row of its own, because saving a
+// version replaces the row of a template.
+func archivedKey(tenant, id string) Item { return ofTenant(tenant, archivePrefix+id) }
+
+func credentialEntryKey(tenant, clientID string) Item {
+	return ofTenant(tenant, credentialPrefix+clientID)
 }
 
-func agentKey(id string) Item { return Item{"pk": text("A#" + id), "sk": text("AGENT")} }
+func mediaKey(tenant, hash string) Item { return ofTenant(tenant, mediaPrefix+hash) }
+
+func endpointKey(tenant, id string) Item { return ofTenant(tenant, endpointPrefix+id) }
+
+func circuitKey(tenant, endpointID string) Item { return ofTenant(tenant, circuitPrefix+endpointID) }
+
+func budgetKey(tenant, month string) Item { return keyOf("BUDGET#"+tenant, month) }
+
+func dayKey(tenant, date string) Item { return keyOf("DAYS#"+tenant, date) }
+
+func templateKey(id string) Item { return keyOf("T#"+id, "CURRENT") }
+
+func templateVersionKey(id string, version int) Item {
+	return keyOf("T#"+id, fmt.Sprintf("%s%06d", versionPrefix, version))
+}
+
+func agentKey(id string) Item { return keyOf("A#"+id, "AGENT") }
 
 // ownerKey is the row with the owner of an agent. It does not expire, so that a released
 // agent keeps its history.
-func ownerKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("OWNER")} }
+func ownerKey(agentID string) Item { return keyOf("A#"+agentID, "OWNER") }
 
-// optOutKey is the row of a shard of a tenant's opt-outs.
+func rateLimitKey(agentID string) Item { return keyOf("A#"+agentID, "RATE") }
+
+// pauseKey is the row that pauses sending for "all", "tenant#id" or "agent#id".
+func pauseKey(subject string) Item { return keyOf("PAUSE#"+subject, "PAUSE") }
+
+func directoryKey(kind, id string) Item { return keyOf(listPK, kind+"#"+id) }
+
 func optOutKey(tenant string, shard int) Item {
-	return Item{"pk": text("OPT#" + tenant), "sk": text(fmt.Sprintf("%02d", shard))}
+	return keyOf("OPT#"+tenant, fmt.Sprintf("%02d", shard))
 }
 
 // optOutPartKey is the row of a part of a shard. Each shard has its own partition for
 // parts, so that reading the shards does not read the parts.
 func optOutPartKey(tenant string, shard int, id string) Item {
-	return Item{"pk": text(fmt.Sprintf("OPT#%s#%02d", tenant, shard)), "sk": text(id)}
+	return keyOf(fmt.Sprintf("OPT#%s#%02d", tenant, shard), id)
 }
 
-// rateLimitKey is the row with the shared rate limit of an agent.
-func rateLimitKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("RATE")} }
+func replyKey(tenant, id string) Item { return keyOf("REPLIES#"+tenant, id) }
 
-// pauseKey is the row that pauses sending for "all", "tenant#id" or "agent#id".
-func pauseKey(subject string) Item { return Item{"pk": text("PAUSE#" + subject), "sk": text("PAUSE")} }
+// auditKey is the key of an audit log entry. place is the time in nanoseconds since 1970;
+// until the year 2286, all have 19 digits.
+func auditKey(tenant, place string) Item { return keyOf("AUDIT#"+tenant, place) }
+
+// formKey is the row of a form token, or of an entry of the audit log.
+func formKey(tenant, token string) Item { return keyOf("FORM#"+tenant, campaign.Digest(token)) }
+
+func submissionKey(id campaign.ID) Item {
+	return keyOf(submissionsPrefix+id.Tenant, submissionPrefix+id.CampaignID)
+}
+
+func columnsKey(tenant string) Item { return keyOf(submissionsPrefix+tenant, "COLUMNS") }
+
+func exportKey(id string) Item { return keyOf(exportPrefix+id, "EXPORT") }
+
+func snapshotKey(id string) Item { return keyOf(exportPrefix+id, "SNAPSHOT") }
+
+func exportEntryKey(e export.Export) Item {
+	return keyOf(exportsPrefix+e.Tenant, e.CampaignID+"#"+e.ExportID)
+}
+
+func exportSlotKey(tenant string, slot int) Item {
+	return keyOf(exportsPrefix+tenant, "SLOT#"+strconv.Itoa(slot))
+}
+
+// The Outcomes table.
+
+// ledgerKey is a row of a batch: sk is headSK, tapsSK, clicksSK or a pageSK.
+func ledgerKey(key campaign.BatchKey, sk string) Item { return keyOf(key.String(), sk) }
+
+// The Webhooks table.
+
+// deliveryKey contains all fields of the delivery's task, so that tasks can be created from
+// the index.
+func deliveryKey(t delivery.NotifyTask) Item {
+	return keyOf(deliveryIDPrefix+t.DeliveryID, deliveryPrefix+t.Tenant+"#"+t.EndpointID)
+}
+
+func failureKey(f delivery.Failure) Item {
+	return keyOf("FAILURES#"+f.Tenant+"#"+f.EndpointID, f.At.UTC().Format(instantForm)+"#"+f.WebhookID)
+}
+
+func keptPostKey(p delivery.KeptPost) Item {
+	return keyOf("POSTS#"+p.Tenant+"#"+p.EndpointID, p.At.UTC().Format(instantForm)+"#"+p.WebhookID)
+}
+
+// hourKey is the row with the counts of posts in an hour, in hourForm.
+func hourKey(tenant, hour string) Item { return keyOf("STATS#"+tenant, hour) }

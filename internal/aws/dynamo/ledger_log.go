@@ -22,30 +22,65 @@ func (s *LedgerStore) Entries(ctx context.Context, key campaign.BatchKey, after,
 	if err != nil {
 		return nil, err
 	}
-	last := min(after+limit, head.Sequence)
-	entries, err := s.moved(ctx, key, logPages, after, min(last, head.First()-1))
-	if err != nil {
-		return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
-	}
-	return follow(entries, ledger.Numbered(head.First(), head.Tail), after, last)
+	return s.entries(ctx, key, headSK, head.Sequence, head.Tail, after, limit)
 }
 
-// moved returns the entries of the pages with the prefix that overlap (after, last].
-func (t *table) moved(ctx context.Context, key campaign.BatchKey, prefix string, after, last int) ([]ledger.Entry, error) {
+// TapEntries returns up to limit entries of a batch's log of taps after a sequence, in
+// order.
+func (s *TapStore) TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error) {
+	entries, err := s.tapEntries(ctx, key, tapsSK, after, limit)
+	return changesIn(entries), err
+}
+
+// ClickEntries returns up to limit entries of a batch's log of clicks after a sequence, in
+// order.
+func (s *TapStore) ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error) {
+	entries, err := s.tapEntries(ctx, key, clicksSK, after, limit)
+	return changesIn(entries), err
+}
+
+// Entries returns up to limit taps of a batch after a sequence.
+func (s *TapLogStore) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
+	return s.tapEntries(ctx, key, tapsSK, after, limit)
+}
+
+func (t *table) tapEntries(ctx context.Context, key campaign.BatchKey, sk string, after, limit int) ([]ledger.Entry, error) {
+	taps, err := readLog(ctx, t, key, sk, readTaps)
+	if err != nil {
+		return nil, err
+	}
+	return t.entries(ctx, key, sk, taps.Sequence, taps.Tail, after, limit)
+}
+
+// entries returns up to limit entries of a log after a sequence, in order: those of its pages, and
+// those of the tail that ends with the last sequence.
+func (t *table) entries(
+	ctx context.Context, key campaign.BatchKey, sk string, sequence int, tail []campaign.Change, after, limit int,
+) ([]ledger.Entry, error) {
+	last, first := min(after+limit, sequence), sequence-len(tail)+1
+	moved, err := t.moved(ctx, key, sk, after, min(last, first-1))
+	if err != nil {
+		return nil, fmt.Errorf("read the log %s of batch %s: %w", sk, key, err)
+	}
+	return follow(moved, ledger.Numbered(first, tail), after, last)
+}
+
+// moved returns the entries of the pages that overlap (after, last].
+func (t *table) moved(ctx context.Context, key campaign.BatchKey, sk string, after, last int) ([]ledger.Entry, error) {
 	if last <= after {
 		return nil, nil
 	}
-	rows, err := t.queryIn(ctx, t.Outcomes, "pk = :pk AND sk BETWEEN :from AND :to", Item{
-		":pk": text(key.String()), ":from": text(pageSK(prefix, max(1, after+2-ledger.MaxPage))), ":to": text(pageSK(prefix, last)),
+	rows, err := t.queryIn(ctx, "read its pages", t.Outcomes, "pk = :pk AND sk BETWEEN :from AND :to", Item{
+		":pk": text(key.String()), ":from": text(pageSK(sk, max(1, after+2-ledger.MaxPage))), ":to": text(pageSK(sk, last)),
 	})
 	if err != nil {
 		return nil, err
 	}
 	var entries []ledger.Entry
 	for _, row := range rows {
-		first, err := firstOf(row, prefix)
+		first, err := strconv.Atoi(strings.TrimPrefix(getText(row, "sk"), pagesOf(sk)))
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the sequence of a page: %w", campaign.ErrDamaged)
 		}
 		changes, err := ledger.Unpack(getBinary(row, "entries"))
 		if err != nil {
@@ -56,20 +91,31 @@ func (t *table) moved(ctx context.Context, key campaign.BatchKey, prefix string,
 	return entries, nil
 }
 
+// Changes returns up to limit changes of a batch's log after a sequence, in order.
+func (s *LedgerStore) Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error) {
+	entries, err := s.Entries(ctx, b.Key, after, limit)
+	return changesIn(entries), err
+}
+
+// Latest returns the last change of each message by index. It is the zero Change for
+// messages without an outcome.
+func (s *LedgerStore) Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
+	latest := make([]campaign.Change, b.Accepted)
+	entries, err := s.Entries(ctx, b.Key, 0, campaign.MaxChanges)
+	for _, e := range entries {
+		if e.Index < len(latest) {
+			latest[e.Index] = e.Change
+		}
+	}
+	return latest, err
+}
+
 func changesIn(entries []ledger.Entry) []campaign.Change {
 	changes := make([]campaign.Change, len(entries))
 	for i, e := range entries {
 		changes[i] = e.Change
 	}
 	return changes
-}
-
-func firstOf(row Item, prefix string) (int, error) {
-	first, err := strconv.Atoi(strings.TrimPrefix(getText(row, "sk"), prefix))
-	if err != nil {
-		return 0, fmt.Errorf("read the sequence of a page: %w", campaign.ErrDamaged)
-	}
-	return first, nil
 }
 
 // follow returns the entries in (after, last] without duplicates. A gap is an error.
@@ -100,6 +146,11 @@ func (s *LedgerStore) LedgersSince(ctx context.Context, since time.Time) iter.Se
 	return s.writtenSince(ctx, headSK, since)
 }
 
+// LedgersSince yields the batches whose taps were written since the instant.
+func (s *TapLogStore) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
+	return s.writtenSince(ctx, tapsSK, since)
+}
+
 // writtenSince is LedgersSince for the rows with a sort key.
 func (t *table) writtenSince(ctx context.Context, sk string, since time.Time) iter.Seq2[campaign.BatchKey, error] {
 	pages := dynamodb.NewScanPaginator(t.Client, &dynamodb.ScanInput{
@@ -108,18 +159,7 @@ func (t *table) writtenSince(ctx context.Context, sk string, since time.Time) it
 		ProjectionExpression: aws.String("pk"), ExpressionAttributeNames: map[string]string{"#at": "at"},
 		ExpressionAttributeValues: Item{":sk": text(sk), ":since": number(since.Unix()), ":now": number(t.Now().Unix())},
 	})
-	return func(yield func(campaign.BatchKey, error) bool) {
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
-			if err != nil {
-				yield(campaign.BatchKey{}, fmt.Errorf("find ledgers written since %s: %w", since, err))
-				return
-			}
-			for _, row := range page.Items {
-				if key, err := campaign.ParseBatchKey(getText(row, "pk")); !yield(key, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
+	doing := fmt.Sprintf("find ledgers written since %s", since)
+	rows := eachIn(ctx, doing, pages, func(page *dynamodb.ScanOutput) []Item { return page.Items })
+	return decoded(rows, func(row Item) (campaign.BatchKey, error) { return campaign.ParseBatchKey(getText(row, "pk")) })
 }

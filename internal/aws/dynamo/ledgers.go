@@ -2,138 +2,186 @@ package dynamo
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
 )
 
-// The rows of the Outcomes table, by batch key:
+// A batch has three logs, each with a row of the Outcomes table and its pages: HEAD and LOG# of
+// outcomes, TAPS and TAPS# of taps on suggestions, CLICKS and CLICKS# of clicks on links.
 //
-//	HEAD       states, tally and the newest entries of the log (the tail)
-//	LOG#first  the entries from a sequence on; immutable
-//	TAPS       taps and the newest entries of their log
-//	TAPS#first the entries of the log of taps from a sequence on; immutable
-//	CLICKS, CLICKS#first the same for clicks on links
-//
-// All entries up to HEAD's sequence are stored, in the tail or in a LOG row. No
-// LOG row contains later entries. A row with new entries has the attribute
-// "was": the sequence before the first of them. The tenant and the campaign are
-// in the batch's HEAD row of the Campaigns table, see Identity.
+// All entries up to the row's sequence are stored, in its tail or in a page. No page contains later
+// entries, and pages are immutable. A row of the log of outcomes with new entries has the attribute
+// "was": the sequence before the first of them. The rows of the other logs have none, so the table's
+// stream does not feed them. The tenant and the campaign are in the batch's HEAD row of the
+// Campaigns table, see Identity.
+const (
+	tapsSK   = "TAPS"
+	clicksSK = "CLICKS"
+)
 
-func logSK(first int) string { return pageSK(logPages, first) }
+func pagesOf(sk string) string {
+	if sk == headSK {
+		return "LOG#"
+	}
+	return sk + "#"
+}
 
-func ledgerKey(key campaign.BatchKey, sk string) Item {
-	return Item{"pk": text(key.String()), "sk": text(sk)}
+func pageSK(sk string, first int) string { return fmt.Sprintf("%s%08d", pagesOf(sk), first) }
+
+func skOf(changes []campaign.Change) string {
+	if len(changes) > 0 && changes[0].Outcome == campaign.OutcomeClicked {
+		return clicksSK
+	}
+	return tapsSK
 }
 
 // LedgerHead reads the head of a batch's ledger consistently, the zero Head if there is
 // none. The error wraps campaign.ErrExpired for an expired batch.
 func (s *LedgerStore) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
-	row, err := s.getFrom(ctx, s.Outcomes, ledgerKey(key, headSK))
+	return readLog(ctx, &s.table, key, headSK, readLedgerHead)
+}
+
+// Taps reads the taps of a batch consistently, the zero Taps if there are none.
+func (s *TapStore) Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
+	return readLog(ctx, &s.table, key, tapsSK, readTaps)
+}
+
+// Clicks reads the clicks of a batch consistently, the zero Taps if there are none.
+func (s *TapStore) Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
+	return readLog(ctx, &s.table, key, clicksSK, readTaps)
+}
+
+// readLog reads the row of a log. A row that does not exist is empty.
+func readLog[T any](ctx context.Context, t *table, key campaign.BatchKey, sk string, read func(row Item) (T, error)) (log T, err error) {
+	doing := fmt.Sprintf("read the %s of batch %s", sk, key)
+	row, err := t.getFrom(ctx, doing, t.Outcomes, ledgerKey(key, sk))
 	if err != nil && (errors.Is(err, campaign.ErrExpired) || !errors.Is(err, campaign.ErrNotFound)) {
-		return ledger.Head{}, fmt.Errorf("read the outcomes of batch %s: %w", key, err)
+		return log, err
 	}
-	head, err := readLedgerHead(row)
-	if err != nil {
-		return head, fmt.Errorf("read the outcomes of batch %s: %w", key, err)
+	if log, err = read(row); err != nil {
+		return log, fmt.Errorf("%s: %w", doing, err)
 	}
-	return head, nil
+	return log, nil
 }
 
 func readLedgerHead(row Item) (ledger.Head, error) {
 	packed := ledger.Packed{States: getBinary(row, "states"), Tally: getBinary(row, "tally"), Tail: getBinary(row, "tail")}
-	return packed.Head(int(getNumber(row, "seq")))
+	return packed.Head(getInt(row, "seq"))
+}
+
+func readTaps(row Item) (ledger.Taps, error) {
+	packed := ledger.PackedTaps{Tapped: getBinary(row, "tapped"), Tail: getBinary(row, "tail")}
+	return packed.Taps(getInt(row, "seq"))
 }
 
 // AppendLedger appends news (see Head.NewChanges) to a batch's ledger if the head is unchanged
 // since it was read. It returns the new head. A full tail is moved to a LOG row first. The
 // error wraps campaign.ErrLostRace if the head changed, possibly by a repeated call of the
 // SDK. After any other error, news may have been written: read the head again.
-func (s *LedgerStore) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
+func (s *LedgerStore) AppendLedger(
+	ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change,
+) (ledger.Head, error) {
 	w := head.Plan(b.Accepted, news)
 	for w.Move {
-		moved, err := s.movePage(ctx, b, logSK(head.First()), head.Tail)
+		moved, err := s.movePage(ctx, b, pageSK(headSK, head.First()), head.Tail)
 		if err != nil {
-			return head, fmt.Errorf("move log entries of batch %s: %w", b.BatchID, err)
+			return head, err
 		}
 		head = head.Drop(moved)
 		w = head.Plan(b.Accepted, news)
 	}
-	write := s.putHead
-	if len(w.Pages) > 0 {
-		write = s.putPages
-	}
-	if err := write(ctx, b, w); err != nil {
-		return head, fmt.Errorf("append %d changes to ledger of batch %s: %w", len(news), b.BatchID, err)
+	put := s.putLog(b, headSK, w.Was, Item{
+		"was": number(w.Was), "seq": number(w.Head.Sequence), "states": bytesOf(w.Packed.States),
+		"tally": bytesOf(w.Packed.Tally), "tail": bytesOf(w.Packed.Tail),
+	})
+	doing := fmt.Sprintf("append %d changes to ledger of batch %s", len(news), b.BatchID)
+	if err := s.appendLog(ctx, doing, put, s.pagePuts(b, w)); err != nil {
+		return head, err
 	}
 	return w.Head, nil
 }
 
-// putFirst writes a row if there is none. Otherwise it returns the existing row.
-func (t *table) putFirst(ctx context.Context, row Item) (there Item, err error) {
-	err = repeat(ctx, func() error {
-		_, err := t.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &t.Outcomes, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		})
-		return err
-	})
-	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
-		return failed.Item, nil
-	}
-	return nil, err
-}
-
-// putHead replaces the head.
-func (s *LedgerStore) putHead(ctx context.Context, b campaign.Batch, w ledger.Write) error {
-	put := s.headPut(b, w)
-	err := repeat(ctx, func() error {
-		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: put.TableName, Item: put.Item,
-			ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
-		})
-		return err
-	})
-	if ok, err := conditionHeld(err, "write the head"); err != nil || ok {
-		return err
-	}
-	return campaign.ErrLostRace
-}
-
-// putPages replaces the head and writes news as LOG rows, in one transaction.
-func (s *LedgerStore) putPages(ctx context.Context, b campaign.Batch, w ledger.Write) error {
-	items := []types.TransactWriteItem{{Put: s.headPut(b, w)}}
+// pagePuts write news as LOG rows.
+func (s *LedgerStore) pagePuts(b campaign.Batch, w ledger.Write) []types.TransactWriteItem {
+	items := make([]types.TransactWriteItem, len(w.Pages))
 	first := w.Was + 1
-	for _, page := range w.Pages {
-		row := pageRow(b, logSK(first), page)
-		row["was"] = number(first - 1)
-		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.Outcomes, Item: row}})
+	for i, page := range w.Pages {
+		items[i] = inTable(s.Outcomes, s.put(with(pageRow(b, pageSK(headSK, first), page), Item{"was": number(first - 1)})))
 		first += len(page)
 	}
-	reasons, err := s.transact(ctx, items, rand.Text())
-	if err == nil && len(reasons) > 0 {
-		err = campaign.ErrLostRace
+	return items
+}
+
+// AppendTaps appends news (see Taps.NewTaps) to the taps of a batch if they are unchanged
+// since they were read. If news are clicks, taps are the batch's clicks. Its errors are those
+// of AppendLedger.
+func (s *TapStore) AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, news []campaign.Change) (ledger.Taps, error) {
+	sk := skOf(news)
+	if taps.Full(news) {
+		moved, err := s.movePage(ctx, b, pageSK(sk, taps.First()), taps.Tail)
+		if err != nil {
+			return taps, err
+		}
+		taps = taps.Drop(moved)
+	}
+	next := taps.After(news)
+	packed := next.Pack()
+	put := s.putLog(b, sk, taps.Sequence, Item{
+		"seq": number(next.Sequence), "tapped": bytesOf(packed.Tapped), "tail": bytesOf(packed.Tail),
+	})
+	if err := s.appendLog(ctx, fmt.Sprintf("append %d taps to batch %s", len(news), b.BatchID), put, nil); err != nil {
+		return taps, err
+	}
+	return next, nil
+}
+
+// putLog replaces the row of a log if its sequence is the one that was read.
+func (t *table) putLog(b campaign.Batch, sk string, was int, attributes Item) types.TransactWriteItem {
+	row := with(ledgerKey(b.Key, sk), attributes)
+	row["at"] = number(t.Now().Unix())
+	setEnd(row, b.ExpiresAt())
+	return inTable(t.Outcomes, t.putAfter(row, "seq", was))
+}
+
+// appendLog writes the row of a log and its pages, in one transaction if there are pages.
+func (t *table) appendLog(ctx context.Context, doing string, put types.TransactWriteItem, pages []types.TransactWriteItem) error {
+	if len(pages) > 0 {
+		return t.writeAll(ctx, doing, append([]types.TransactWriteItem{put}, pages...)...)
+	}
+	var held bool
+	err := repeat(ctx, func() (err error) { held, err = t.write(ctx, doing, put); return err })
+	if err == nil && !held {
+		err = fmt.Errorf("%s: %w", doing, campaign.ErrLostRace)
 	}
 	return err
 }
 
-func (s *LedgerStore) headPut(b campaign.Batch, w ledger.Write) *types.Put {
-	row := ledgerKey(b.Key, headSK)
-	row["was"], row["seq"] = number(w.Was), number(w.Head.Sequence)
-	row["states"], row["tally"], row["tail"] = bytesOf(w.Packed.States), bytesOf(w.Packed.Tally), bytesOf(w.Packed.Tail)
-	row["at"] = number(s.Now().Unix())
-	setEnd(row, b.ExpiresAt())
-	put := &types.Put{TableName: &s.Outcomes, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}
-	if w.Was > 0 {
-		put.ConditionExpression = aws.String("seq = :was")
-		put.ExpressionAttributeValues = Item{":was": number(w.Was)}
+// movePage writes the tail of a log as a page and returns the number of entries in that page.
+// The page may already exist with fewer entries, written by a call that did not update the row
+// of the tail.
+func (t *table) movePage(ctx context.Context, b campaign.Batch, sk string, tail []campaign.Change) (int, error) {
+	doing := "move log entries of batch " + b.BatchID
+	there, _, err := t.repeatWrite(ctx, doing, inTable(t.Outcomes, t.putNew(pageRow(b, sk, tail))))
+	if err != nil || there == nil {
+		return len(tail), err
 	}
-	return put
+	changes, err := ledger.Unpack(getBinary(there, "entries"))
+	if err == nil && (len(changes) == 0 || len(changes) > len(tail)) {
+		err = campaign.ErrLostRace // the tail changed since it was read
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", doing, err)
+	}
+	return len(changes), nil
+}
+
+func pageRow(b campaign.Batch, sk string, changes []campaign.Change) Item {
+	row := with(ledgerKey(b.Key, sk), Item{"entries": bytesOf(ledger.Pack(changes))})
+	setEnd(row, b.ExpiresAt())
+	return row
 }

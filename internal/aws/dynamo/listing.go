@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -23,7 +22,6 @@ func listedAt(first campaign.Batch) time.Time {
 	return first.AcceptedAt
 }
 
-// listAs is a sort key by time.
 func listAs(at time.Time, campaignID string) string {
 	return fmt.Sprintf("%014d#%s", at.UnixMilli(), campaignID)
 }
@@ -50,11 +48,12 @@ func (s *CampaignStore) NextCampaigns(ctx context.Context, tenant string, from t
 	return s.listCampaigns(ctx, tenant, "listOf = :tenant AND listAs >= :from", values, true, limit)
 }
 
-func (s *CampaignStore) listCampaigns(ctx context.Context, tenant, condition string, values Item, forward bool, limit int32) ([]campaign.Listed, error) {
-	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
-		TableName: &s.Campaigns, IndexName: aws.String(CampaignsIndex), KeyConditionExpression: &condition,
-		ExpressionAttributeValues: values, ScanIndexForward: &forward, Limit: &limit,
-	})
+func (s *CampaignStore) listCampaigns(
+	ctx context.Context, tenant, condition string, values Item, forward bool, limit int32,
+) ([]campaign.Listed, error) {
+	in := queryOf(s.Campaigns, condition, values)
+	in.IndexName, in.ScanIndexForward, in.Limit = aws.String(CampaignsIndex), &forward, &limit
+	out, err := s.Client.Query(ctx, in)
 	if err != nil {
 		return nil, fmt.Errorf("list campaigns: %w", err)
 	}
@@ -81,7 +80,9 @@ func (s *CampaignStore) Standings(ctx context.Context, tenant string, campaignID
 }
 
 // StandingsAndResults is Standings with the stored results, for up to 33 campaigns.
-func (s *CampaignStore) StandingsAndResults(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, map[string]campaign.Results, error) {
+func (s *CampaignStore) StandingsAndResults(
+	ctx context.Context, tenant string, campaignIDs []string,
+) (map[string]campaign.Summary, map[string]campaign.Results, error) {
 	rows, err := s.summaryRows(ctx, tenant, campaignIDs, true)
 	standings, results := map[string]campaign.Summary{}, map[string]campaign.Results{}
 	for id, r := range rows {
@@ -93,14 +94,15 @@ func (s *CampaignStore) StandingsAndResults(ctx context.Context, tenant string, 
 	return standings, results, err
 }
 
-// summaryRows are rows of a campaign, nil for those that do not exist.
 type summaryRows struct{ meta, progress, results Item }
 
-// summaryAttributes are the attributes of META and PROGRESS rows in a summary.
-var summaryAttributes = slices.Concat(totalsAttributes, []string{"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves"})
+var summaryAttributes = slices.Concat(totalsAttributes, []string{
+	"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves",
+})
 
-// summaryRows reads the rows of campaigns by ID.
-func (s *CampaignStore) summaryRows(ctx context.Context, tenant string, campaignIDs []string, withResults bool) (map[string]summaryRows, error) {
+func (s *CampaignStore) summaryRows(
+	ctx context.Context, tenant string, campaignIDs []string, withResults bool,
+) (map[string]summaryRows, error) {
 	if len(campaignIDs) == 0 {
 		return nil, nil
 	}
@@ -115,9 +117,9 @@ func (s *CampaignStore) summaryRows(ctx context.Context, tenant string, campaign
 			keys[c+" results"] = resultsKey(id)
 		}
 	}
-	rows, err := s.rowsFrom(ctx, s.Campaigns, keys, attributes...)
+	rows, err := s.rowsFrom(ctx, fmt.Sprintf("read the progress of %d campaigns", len(campaignIDs)), s.Campaigns, keys, attributes...)
 	if err != nil {
-		return nil, fmt.Errorf("read the progress of %d campaigns: %w", len(campaignIDs), err)
+		return nil, err
 	}
 	found := make(map[string]summaryRows, len(campaignIDs))
 	for _, c := range campaignIDs {
@@ -128,10 +130,74 @@ func (s *CampaignStore) summaryRows(ctx context.Context, tenant string, campaign
 
 func (t *table) summary(r summaryRows) campaign.Summary {
 	return campaign.Summary{
-		Batches: int(getNumber(r.meta, "batches")), Accepted: int(getNumber(r.meta, "accepted")),
-		Completed: int(getNumber(r.progress, "completed")),
+		Batches: getInt(r.meta, "batches"), Accepted: getInt(r.meta, "accepted"),
+		Completed: getInt(r.progress, "completed"),
 		Scheduled: getBool(r.meta, "anyScheduled"), CancelledAt: getMillis(r.meta, "cancelledAt"),
-		Name: getText(r.meta, "name"), Moves: int(getNumber(r.meta, "moves")),
+		Name: getText(r.meta, "name"), Moves: getInt(r.meta, "moves"),
 		Submission: t.readTotals(r.meta),
 	}
+}
+
+// Results returns the stored results of up to 50 campaigns by ID.
+func (s *CampaignStore) Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error) {
+	results := map[string]campaign.Results{}
+	if len(campaignIDs) == 0 {
+		return results, nil
+	}
+	keys := map[string]Item{}
+	for _, id := range campaignIDs {
+		keys[id] = resultsKey(campaign.ID{Tenant: tenant, CampaignID: id})
+	}
+	rows, err := s.rows(ctx, fmt.Sprintf("read the results of %d campaigns", len(campaignIDs)), keys)
+	if err != nil {
+		return nil, err
+	}
+	for id, row := range rows {
+		results[id] = readResults(row)
+	}
+	return results, nil
+}
+
+// KeepResults stores results, unless newer ones are stored. It stores none of a campaign
+// without batches.
+func (s *CampaignStore) KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error {
+	if r.ExpiresAt.IsZero() {
+		return nil
+	}
+	w := s.putIf(resultsRow(id, r), absent+" OR readAt < :at", Item{":at": millis(r.At)})
+	return s.tryWrite(ctx, "store the results of campaign "+id.CampaignID, w)
+}
+
+func resultNumbers(r *campaign.Results) map[string]*int {
+	return map[string]*int{
+		"batches": &r.Batches, "moves": &r.Moves, "templates": &r.Templates, "accepted": &r.Accepted, "sent": &r.Sent,
+		"delivered": &r.Delivered, "read": &r.Read, "lost": &r.Lost, "optedOut": &r.OptedOut, "tapped": &r.Tapped, "clicked": &r.Clicked,
+		"waiting": &r.Waiting, "stopped": &r.Stopped, "notAccepted": &r.NotAccepted, "neverAccepted": &r.NeverAccepted,
+	}
+}
+
+func resultsRow(id campaign.ID, r campaign.Results) Item {
+	row := with(resultsKey(id), Item{
+		"status": text(r.Status), "templateId": text(r.TemplateID), "readAt": millis(r.At), "cancelledAt": millis(r.CancelledAt),
+		"first": millis(r.First), "last": millis(r.Last), "next": millis(r.Next), "stalled": boolean(r.Stalled),
+		"tappable": boolean(r.Tappable), "clickable": boolean(r.Clickable),
+	})
+	for name, n := range resultNumbers(&r) {
+		row[name] = number(*n)
+	}
+	setEnd(row, r.ExpiresAt)
+	return row
+}
+
+func readResults(row Item) campaign.Results {
+	r := campaign.Results{
+		Status: campaign.Status(getText(row, "status")), TemplateID: getText(row, "templateId"),
+		At: getMillis(row, "readAt"), CancelledAt: getMillis(row, "cancelledAt"), First: getMillis(row, "first"),
+		Last: getMillis(row, "last"), Next: getMillis(row, "next"), Stalled: getBool(row, "stalled"),
+		Tappable: getBool(row, "tappable"), Clickable: getBool(row, "clickable"), ExpiresAt: getEnd(row),
+	}
+	for name, n := range resultNumbers(&r) {
+		*n = getInt(row, name)
+	}
+	return r
 }

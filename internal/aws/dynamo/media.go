@@ -2,52 +2,38 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/media/mediafile"
 )
 
-const mediaPrefix = "MEDIA#"
-
-func mediaKey(tenant, hash string) Item { return entryKey(tenant, mediaPrefix, hash) }
-
 // AddMedia writes a new file, or keeps the existing one of the same hash, and returns it.
 // The error wraps campaign.ErrLostRace while the existing one is being deleted.
 func (s *MediaStore) AddMedia(ctx context.Context, f mediafile.File) (mediafile.File, error) {
-	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: &s.Campaigns, Item: mediaRow(f), ConditionExpression: aws.String("attribute_not_exists(pk)"),
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	})
-	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		f, err = readMedia(f.Tenant, f.Hash, refused.Item), nil
-		if f.Deleting {
-			err = campaign.ErrLostRace
-		}
+	doing := "add media file " + f.Hash
+	there, held, err := s.writeOrRead(ctx, doing, s.putNew(mediaRow(f)))
+	if held || err != nil {
+		return f, err
 	}
-	if err != nil {
-		return f, fmt.Errorf("add media file %s: %w", f.Hash, err)
+	f = readMedia(f.Tenant, f.Hash, there)
+	if f.Deleting {
+		err = fmt.Errorf("%s: %w", doing, campaign.ErrLostRace)
 	}
-	return f, nil
+	return f, err
 }
 
 // Media returns a file. The error wraps campaign.ErrNotFound if it does not exist.
 func (s *MediaStore) Media(ctx context.Context, tenant, hash string) (mediafile.File, error) {
-	row, err := s.get(ctx, mediaKey(tenant, hash))
-	if err != nil {
-		return mediafile.File{}, fmt.Errorf("read media file %s: %w", hash, err)
-	}
-	return readMedia(tenant, hash, row), nil
+	row, err := s.get(ctx, "read media file "+hash, mediaKey(tenant, hash))
+	return readMedia(tenant, hash, row), err
 }
 
 // MediaFiles returns a tenant's files, ordered by hash.
 func (s *MediaStore) MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error) {
-	return list(ctx, &s.table, "TEN#"+tenant, mediaPrefix, func(hash string, row Item) mediafile.File {
+	return list(ctx, &s.table, tenantPrefix+tenant, mediaPrefix, func(hash string, row Item) mediafile.File {
 		return readMedia(tenant, hash, row)
 	})
 }
@@ -55,29 +41,17 @@ func (s *MediaStore) MediaFiles(ctx context.Context, tenant string) ([]mediafile
 // MarkMedia sets or removes the mark that a file is being deleted. From then on, no template
 // that shows the file can be saved. The error wraps campaign.ErrNotFound if it does not exist.
 func (s *MediaStore) MarkMedia(ctx context.Context, tenant, hash string, deleting bool) error {
-	in := &dynamodb.UpdateItemInput{
-		TableName: &s.Campaigns, Key: mediaKey(tenant, hash), ConditionExpression: aws.String("attribute_exists(pk)"),
-		UpdateExpression: aws.String("REMOVE deleting"),
-	}
+	w := s.update(mediaKey(tenant, hash), "REMOVE deleting", present, nil)
 	if deleting {
-		in.UpdateExpression, in.ExpressionAttributeValues = aws.String("SET deleting = :yes"), Item{":yes": boolean(true)}
+		w = s.update(mediaKey(tenant, hash), "SET deleting = :yes", present, Item{":yes": boolean(true)})
 	}
-	_, err := s.Client.UpdateItem(ctx, in)
-	held, err := conditionHeld(err, "mark media file "+hash)
-	if err == nil && !held {
-		err = fmt.Errorf("mark media file %s: %w", hash, campaign.ErrNotFound)
-	}
-	return err
+	return s.mustWrite(ctx, "mark media file "+hash, w, campaign.ErrNotFound)
 }
 
 // DeleteMedia deletes a file if it is marked, and otherwise does nothing.
 func (s *MediaStore) DeleteMedia(ctx context.Context, tenant, hash string) error {
-	_, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-		TableName: &s.Campaigns, Key: mediaKey(tenant, hash), ConditionExpression: aws.String("deleting = :yes"),
-		ExpressionAttributeValues: Item{":yes": boolean(true)},
-	})
-	_, err = conditionHeld(err, "delete media file "+hash)
-	return err
+	w := s.removeIf(mediaKey(tenant, hash), "deleting = :yes", Item{":yes": boolean(true)})
+	return s.tryWrite(ctx, "delete media file "+hash, w)
 }
 
 // shownMedia returns the keys of the uploaded files that a template shows. The error wraps
@@ -92,9 +66,9 @@ func (s *TemplateStore) shownMedia(ctx context.Context, t campaign.Template) (ma
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	rows, err := s.campaignRows(ctx, keys)
+	rows, err := s.rows(ctx, "read the media of template "+t.ID, keys)
 	if err != nil {
-		return nil, fmt.Errorf("read the media of template %s: %w", t.ID, err)
+		return nil, err
 	}
 	for hash := range keys {
 		if rows[hash] == nil || getBool(rows[hash], "deleting") {
@@ -106,31 +80,22 @@ func (s *TemplateStore) shownMedia(ctx context.Context, t campaign.Template) (ma
 
 // requireMedia makes a transaction fail if the file does not exist or is being deleted.
 func (s *TemplateStore) requireMedia(key Item) types.TransactWriteItem {
-	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: &s.Campaigns, Key: key, ConditionExpression: aws.String("attribute_exists(pk) AND attribute_not_exists(deleting)"),
-	}}
+	return s.check(key, present+" AND attribute_not_exists(deleting)", nil)
 }
 
 func mediaRow(f mediafile.File) Item {
-	row := mediaKey(f.Tenant, f.Hash)
-	row["name"], row["type"], row["size"] = text(f.Name), text(f.Type), number(f.Size)
-	row["createdAt"] = millis(f.CreatedAt)
-	if f.Width > 0 {
-		row["width"], row["height"] = number(f.Width), number(f.Height)
-	}
-	if f.Thumbnail {
-		row["thumbnail"] = boolean(true)
-	}
-	if f.URL != "" {
-		row["url"] = text(f.URL)
-	}
-	return row
+	row := with(mediaKey(f.Tenant, f.Hash), Item{
+		"name": text(f.Name), "type": text(f.Type), "size": number(f.Size), "createdAt": millis(f.CreatedAt),
+	})
+	return with(row, some(Item{
+		"width": number(f.Width), "height": number(f.Height), "thumbnail": boolean(f.Thumbnail), "url": text(f.URL),
+	}))
 }
 
 func readMedia(tenant, hash string, row Item) mediafile.File {
 	return mediafile.File{
 		Tenant: tenant, Hash: hash, Name: getText(row, "name"), Type: getText(row, "type"), Size: getNumber(row, "size"),
-		Width: int(getNumber(row, "width")), Height: int(getNumber(row, "height")), Thumbnail: getBool(row, "thumbnail"),
+		Width: getInt(row, "width"), Height: getInt(row, "height"), Thumbnail: getBool(row, "thumbnail"),
 		URL: getText(row, "url"), CreatedAt: getMillis(row, "createdAt"), Deleting: getBool(row, "deleting"),
 	}
 }

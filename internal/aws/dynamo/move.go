@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
@@ -23,7 +22,7 @@ import (
 
 func readMove(meta Item) campaign.Move {
 	return campaign.Move{
-		Due: getMillis(meta, "movedTo"), Revision: int(getNumber(meta, "moves")), Batches: int(getNumber(meta, "movesUpTo")),
+		Due: getMillis(meta, "movedTo"), Revision: getInt(meta, "moves"), Batches: getInt(meta, "movesUpTo"),
 		Open: getBool(meta, "moving"), Held: getMoney(meta, "movingHeld"),
 	}
 }
@@ -31,19 +30,18 @@ func readMove(meta Item) campaign.Move {
 // Move returns the last change of a campaign's due time. The error wraps campaign.ErrNotFound
 // if the campaign does not exist.
 func (s *MoveStore) Move(ctx context.Context, id campaign.ID) (campaign.Move, error) {
-	meta, err := s.get(ctx, metaKey(id))
-	if err != nil {
-		return campaign.Move{}, fmt.Errorf("read the due time of campaign %s: %w", id.CampaignID, err)
-	}
-	return readMove(meta), nil
+	meta, err := s.get(ctx, "read the due time of campaign "+id.CampaignID, metaKey(id))
+	return readMove(meta), err
 }
 
 // RescheduleCampaign changes the due time of all waiting batches if the campaign is unchanged since
 // it was read, and reports whether it did. The batches that it returns have the new time. If
 // the Move of the campaign is open then, FinishMove changes the other batches. The error is
 // a *campaign.BudgetError if the new day has no room: then nothing was changed.
-func (s *MoveStore) RescheduleCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error) {
-	err = untilDecided(ctx, func() error {
+func (s *MoveStore) RescheduleCampaign(
+	ctx context.Context, c campaign.Campaign, due, nextCheck time.Time,
+) (moved []campaign.Batch, ok bool, err error) {
+	err = untilDecided(ctx, "reschedule campaign "+c.CampaignID, maxEdits, func(int) error {
 		moved, ok, err = s.tryMove(ctx, c, due, nextCheck)
 		return err
 	})
@@ -70,14 +68,12 @@ func (s *MoveStore) tryMove(ctx context.Context, c campaign.Campaign, due, nextC
 	return nil, false, cmp.Or(s.room(ctx, c.Tenant, plan), campaign.ErrLostRace)
 }
 
-func failedCondition(r types.CancellationReason) bool { return aws.ToString(r.Code) == reasonCondition }
-
 // moveLimits returns the tenant's limits, zero if no waiting batch has a reservation.
 func (s *MoveStore) moveLimits(ctx context.Context, c campaign.Campaign) (campaign.Spending, error) {
 	if !slices.ContainsFunc(c.Waiting(), func(b campaign.Batch) bool { return b.Reserved > 0 }) {
 		return campaign.Spending{}, nil
 	}
-	billing, err := (&BudgetStore{s.table}).Billing(ctx, c.Tenant)
+	billing, err := s.billing(ctx, c.Tenant)
 	if err != nil || !billing.Limited() {
 		return campaign.Spending{}, err
 	}
@@ -87,20 +83,13 @@ func (s *MoveStore) moveLimits(ctx context.Context, c campaign.Campaign) (campai
 // metaMove writes the move if no batch was added, and no other move was made.
 func (s *MoveStore) metaMove(c campaign.Campaign, to campaign.Move) types.TransactWriteItem {
 	update := "SET movedTo = :due, moves = :revision, movesUpTo = :batches, anyScheduled = :true"
+	values := Item{":due": millis(to.Due), ":revision": number(to.Revision), ":batches": number(to.Batches), ":true": boolean(true)}
 	if to.Open {
-		update += ", moving = :true, movingHeld = :held"
-	}
-	values := Item{
-		":due": millis(to.Due), ":revision": number(to.Revision), ":batches": number(to.Batches), ":true": boolean(true),
-	}
-	if to.Open {
-		values[":held"] = number(to.Held)
+		update, values[":held"] = update+", moving = :true, movingHeld = :held", number(to.Held)
 	}
 	condition := "batches = :batches AND attribute_not_exists(cancelled) AND attribute_not_exists(moving) AND " + notForgetting +
 		" AND " + unmoved(c.Move.Revision, values)
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName: &s.Campaigns, Key: metaKey(c.ID), UpdateExpression: &update, ConditionExpression: &condition, ExpressionAttributeValues: values,
-	}}
+	return s.update(metaKey(c.ID), update, condition, values)
 }
 
 // unmoved returns the condition that the revision of META's move is the one that was read, and
@@ -118,17 +107,19 @@ func (s *MoveStore) batchMoves(batches []campaign.Batch, to campaign.Move, nextC
 	items := make([]types.TransactWriteItem, len(batches))
 	for i, b := range batches {
 		update := rescheduling + ", moves = :moves"
-		condition := "#state = :pending AND (attribute_not_exists(moves) OR moves < :moves) AND " + unreserved
+		condition := "#state = :pending AND (attribute_not_exists(moves) OR moves < :moves) AND "
 		values := Item{
-			":pending": text(string(campaign.BatchPending)), ":to": millis(to.Due), ":true": boolean(true), ":moves": number(to.Revision),
+			":pending": text(campaign.BatchPending), ":to": millis(to.Due), ":true": boolean(true), ":moves": number(to.Revision),
 			":shard": text(s.dueShard(b.BatchRef)), ":next": millis(nextCheck),
 		}
-		if b.Reserved > 0 {
+		if b.Reserved == 0 {
+			condition += unreserved
+		} else {
 			update += ", reservedOn = :day"
-			condition = "#state = :pending AND (attribute_not_exists(moves) OR moves < :moves) AND reserved = :reserved AND reservedOn = :on"
-			values[":day"], values[":on"], values[":reserved"] = text(localtime.Day(to.Due)), text(b.ReservedOn), number(b.Reserved)
+			condition += "reserved = :reserved AND reservedOn = :on"
+			with(values, Item{":day": text(localtime.Day(to.Due)), ":on": text(b.ReservedOn), ":reserved": number(b.Reserved)})
 		}
-		items[i] = types.TransactWriteItem{Update: s.batchUpdate(b.BatchRef, update, condition, values)}
+		items[i] = s.update(batchKey(b.BatchRef), update, condition, values)
 	}
 	return items
 }
@@ -143,9 +134,8 @@ func (s *MoveStore) CheckMove(ctx context.Context, c campaign.Campaign, due time
 	return s.room(ctx, c.Tenant, campaign.PlanMove(c, due, limits))
 }
 
-// room returns a *campaign.BudgetError if the new day or its month has no room.
 func (s *MoveStore) room(ctx context.Context, tenant string, plan campaign.MovePlan) error {
-	used, err := (&BudgetStore{s.table}).Spending(ctx, tenant, localtime.Day(plan.Move.Due))
+	used, err := s.spending(ctx, tenant, localtime.Day(plan.Move.Due))
 	if err != nil {
 		return err
 	}
@@ -154,9 +144,11 @@ func (s *MoveStore) room(ctx context.Context, tenant string, plan campaign.MoveP
 
 // FinishMove changes the rows that an open move has left, and returns their batches. It can be
 // repeated, also concurrently. Sweep checks the batches at nextCheck.
-func (s *MoveStore) FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) (moved []campaign.Batch, err error) {
-	err = untilDecided(ctx, func() error {
-		c, err := (&CampaignStore{s.table}).Dispatched(ctx, id)
+func (s *MoveStore) FinishMove(
+	ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time,
+) (moved []campaign.Batch, err error) {
+	err = untilDecided(ctx, "reschedule campaign "+id.CampaignID, maxEdits, func(int) error {
+		c, err := s.campaign(ctx, id, nil, false)
 		if err != nil || !c.Move.Open {
 			return err
 		}
@@ -176,15 +168,15 @@ func (s *MoveStore) FinishMove(ctx context.Context, id campaign.ID, nextCheck fu
 func (s *MoveStore) moveUnmoved(ctx context.Context, c campaign.Campaign, some []campaign.Batch, nextCheck time.Time) error {
 	items := s.batchMoves(some, c.Move, nextCheck)
 	if sum := campaign.SumReserved(some); sum > 0 {
-		items = append(append(items, s.metaOfMove(c, "SET movingHeld = movingHeld - :sum", "movingHeld >= :sum", Item{":sum": number(sum)})),
-			s.changeBudgets(c.Tenant, campaign.ReleaseAll(some))...)
+		items = append(items, s.metaOfMove(c, "SET movingHeld = movingHeld - :sum", "movingHeld >= :sum", Item{":sum": number(sum)}))
+		items = append(items, s.changeBudgets(c.Tenant, campaign.ReleaseAll(some))...)
 	}
 	return s.writeAll(ctx, "reschedule campaign "+c.CampaignID, items...)
 }
 
 // closeMove ends a move without unmoved batches, and releases the rest of movingHeld.
 func (s *MoveStore) closeMove(ctx context.Context, id campaign.ID) error {
-	c, err := (&CampaignStore{s.table}).Dispatched(ctx, id)
+	c, err := s.campaign(ctx, id, nil, false)
 	if err != nil || !c.Move.Open {
 		return err
 	}
@@ -193,14 +185,13 @@ func (s *MoveStore) closeMove(ctx context.Context, id campaign.ID) error {
 	}
 	rest := campaign.ReleaseAll([]campaign.Batch{{Reserved: c.Move.Held, ReservedOn: localtime.Day(c.Move.Due)}})
 	end := s.metaOfMove(c, "REMOVE moving, movingHeld", "movingHeld = :held", Item{":held": number(c.Move.Held)})
-	return s.writeAll(ctx, "reschedule campaign "+id.CampaignID, append([]types.TransactWriteItem{end}, s.changeBudgets(c.Tenant, rest)...)...)
+	items := append([]types.TransactWriteItem{end}, s.changeBudgets(c.Tenant, rest)...)
+	return s.writeAll(ctx, "reschedule campaign "+id.CampaignID, items...)
 }
 
 // metaOfMove updates META while a move is open.
 func (s *MoveStore) metaOfMove(c campaign.Campaign, update, condition string, values Item) types.TransactWriteItem {
 	condition += " AND attribute_exists(moving) AND moves = :revision"
 	values[":revision"] = number(c.Move.Revision)
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName: &s.Campaigns, Key: metaKey(c.ID), UpdateExpression: &update, ConditionExpression: &condition, ExpressionAttributeValues: values,
-	}}
+	return s.update(metaKey(c.ID), update, condition, values)
 }

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -27,19 +25,14 @@ func (s *TenantStore) SaveTenantAndAgent(ctx context.Context, t campaign.Tenant,
 }
 
 func (s *TenantStore) saveTenant(ctx context.Context, t campaign.Tenant, use account.AgentUse, more ...types.TransactWriteItem) error {
-	for try := range maxEdits {
-		if err := retry.Wait(ctx, try); err != nil {
-			return fmt.Errorf("save tenant %s: %w", t.ID, err)
-		}
+	doing := "save tenant " + t.ID
+	return untilDecided(ctx, doing, maxEdits, func(int) error {
 		items, err := s.tenantItems(ctx, t, use)
 		if err != nil {
-			return err
+			return final{err}
 		}
-		if err := s.writeAll(ctx, "save tenant "+t.ID, append(items, more...)...); !errors.Is(err, campaign.ErrLostRace) {
-			return err
-		}
-	}
-	return fmt.Errorf("save tenant %s: %w", t.ID, campaign.ErrLostRace)
+		return s.writeAll(ctx, doing, append(items, more...)...)
+	})
 }
 
 // tenantItems returns the writes of a tenant, conditional on the rows read here.
@@ -49,8 +42,7 @@ func (s *TenantStore) tenantItems(ctx context.Context, t campaign.Tenant, use ac
 	if err != nil && !created {
 		return nil, err
 	}
-	entry := directoryKey("TENANT", t.ID)
-	entry["name"], entry["agentId"] = text(t.Name), text(t.AgentID)
+	entry := with(directoryKey("TENANT", t.ID), Item{"name": text(t.Name), "agentId": text(t.AgentID)})
 	items := []types.TransactWriteItem{s.putTenant(t, before, created), s.put(entry)}
 	if t.AgentID != "" {
 		claim, err := s.assignAgent(ctx, t, use)
@@ -74,13 +66,9 @@ func (s *TenantStore) putTenant(t, before campaign.Tenant, created bool) types.T
 	if created {
 		return s.putNew(tenantRow(t))
 	}
-	return types.TransactWriteItem{Put: &types.Put{
-		TableName: &s.Campaigns, Item: tenantRow(t), ConditionExpression: aws.String("agentId = :before"),
-		ExpressionAttributeValues: Item{":before": text(before.AgentID)},
-	}}
+	return s.putIf(tenantRow(t), "agentId = :before", Item{":before": text(before.AgentID)})
 }
 
-// assignAgent returns the write that makes the tenant the owner of its agent.
 func (s *TenantStore) assignAgent(ctx context.Context, t campaign.Tenant, use account.AgentUse) (types.TransactWriteItem, error) {
 	o, err := s.Owner(ctx, t.AgentID)
 	if err == nil {
@@ -96,7 +84,6 @@ func (s *TenantStore) assignAgent(ctx context.Context, t campaign.Tenant, use ac
 	return s.replaceOwner(o, account.Owner{AgentID: t.AgentID, Tenant: t.ID, Since: since}), nil
 }
 
-// giveUp returns the write that releases the tenant's agent.
 func (s *TenantStore) giveUp(ctx context.Context, t campaign.Tenant) (types.TransactWriteItem, error) {
 	o, err := s.Owner(ctx, t.AgentID)
 	if err == nil && o.Tenant != t.ID {
@@ -109,13 +96,10 @@ func (s *TenantStore) giveUp(ctx context.Context, t campaign.Tenant) (types.Tran
 
 // Owner reads the owner of an agent consistently.
 func (s *TenantStore) Owner(ctx context.Context, agentID string) (account.Owner, error) {
-	row, err := s.get(ctx, ownerKey(agentID))
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return account.Owner{}, fmt.Errorf("read the owner of agent %s: %w", agentID, err)
-	}
+	row, err := s.find(ctx, "read the owner of agent "+agentID, ownerKey(agentID))
 	return account.Owner{
 		AgentID: agentID, Tenant: getText(row, "tenant"), Since: getMillis(row, "since"), GivenUpAt: getMillis(row, "givenUpAt"),
-	}, nil
+	}, err
 }
 
 // TenantOf returns the tenant that receives the replies to an agent: its owner, also after it
@@ -146,12 +130,10 @@ func (s *TenantStore) AgentsOf(ctx context.Context, tenant string) ([]string, er
 
 // replaceOwner writes the owner of an agent if it is unchanged since it was read.
 func (s *TenantStore) replaceOwner(read, o account.Owner) types.TransactWriteItem {
-	row := ownerKey(o.AgentID)
-	row["tenant"], row["since"], row["givenUpAt"] = text(o.Tenant), millis(o.Since), millis(o.GivenUpAt)
-	put := &types.Put{TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}
-	if read.Tenant != "" {
-		put.ConditionExpression = aws.String("tenant = :tenant AND since = :since AND givenUpAt = :givenUp")
-		put.ExpressionAttributeValues = Item{":tenant": text(read.Tenant), ":since": millis(read.Since), ":givenUp": millis(read.GivenUpAt)}
+	row := with(ownerKey(o.AgentID), Item{"tenant": text(o.Tenant), "since": millis(o.Since), "givenUpAt": millis(o.GivenUpAt)})
+	if read.Tenant == "" {
+		return s.putNew(row)
 	}
-	return types.TransactWriteItem{Put: put}
+	return s.putIf(row, "tenant = :tenant AND since = :since AND givenUpAt = :givenUp",
+		Item{":tenant": text(read.Tenant), ":since": millis(read.Since), ":givenUp": millis(read.GivenUpAt)})
 }

@@ -2,23 +2,16 @@ package dynamo
 
 import (
 	"context"
-	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/poststats"
-)
-
-const (
-	// Sortable time formats.
-	hourForm    = "2006-01-02T15"
-	failureForm = "2006-01-02T15:04:05.000Z"
 )
 
 // Attribute name prefixes of a tenant's hourly post counts, followed by the endpoint ID.
@@ -30,7 +23,8 @@ const (
 // AddPosts adds posts to the hourly counts of a tenant's endpoints, by endpoint ID, with
 // one write.
 func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]poststats.Count) error {
-	names, values, add := map[string]string{"#ttl": TTL}, Item{":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix())}, []string{}
+	var add []string
+	names, values := map[string]string{}, Item{":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix())}
 	count := func(name string, n int) {
 		if n > 0 {
 			i := strconv.Itoa(len(add))
@@ -45,32 +39,24 @@ func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, po
 	if len(add) == 0 {
 		return nil
 	}
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.Webhooks, Key: Item{"pk": text(tenantPostsPK(tenant)), "sk": text(at.UTC().Format(hourForm))},
-		UpdateExpression:         aws.String("ADD " + strings.Join(add, ", ") + " SET #ttl = :ttl"),
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	})
-	if err != nil {
-		return fmt.Errorf("count the posts of tenant %s: %w", tenant, err)
-	}
-	return nil
+	w := s.update(hourKey(tenant, at.UTC().Format(hourForm)), "ADD "+strings.Join(add, ", ")+" SET "+TTL+" = :ttl", "", values)
+	w.Update.ExpressionAttributeNames = names // an endpoint's ID is no placeholder
+	return s.tryWrite(ctx, "count the posts of tenant "+tenant, inTable(s.Webhooks, w))
 }
-
-func tenantPostsPK(tenant string) string { return "STATS#" + tenant }
 
 // HourlyPosts returns the posts to an endpoint per hour since an instant, in order. Hours
 // without posts are omitted.
 func (s *DayStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]poststats.Hourly, error) {
-	rows, err := s.queryIn(ctx, s.Webhooks, "pk = :pk AND sk >= :since", Item{
-		":pk": text(tenantPostsPK(tenant)), ":since": text(since.UTC().Format(hourForm)),
-	})
+	from := hourKey(tenant, since.UTC().Format(hourForm))
+	rows, err := s.queryIn(ctx, "read the posts to endpoint "+endpointID, s.Webhooks, "pk = :pk AND sk >= :since",
+		Item{":pk": from["pk"], ":since": from["sk"]})
 	if err != nil {
-		return nil, fmt.Errorf("read the posts to endpoint %s: %w", endpointID, err)
+		return nil, err
 	}
 	posts := make([]poststats.Hourly, 0, len(rows))
 	for _, row := range rows {
 		hour, _ := time.Parse(hourForm, getText(row, "sk")) // in the format of the key
-		p := poststats.Hourly{Hour: hour, Taken: int(getNumber(row, takenPrefix+endpointID)), Failed: int(getNumber(row, failedPrefix+endpointID))}
+		p := poststats.Hourly{Hour: hour, Taken: getInt(row, takenPrefix+endpointID), Failed: getInt(row, failedPrefix+endpointID)}
 		if p.Taken+p.Failed > 0 {
 			posts = append(posts, p)
 		}
@@ -80,59 +66,32 @@ func (s *DayStore) HourlyPosts(ctx context.Context, tenant, endpointID string, s
 
 // RecordFailure records a failed webhook.
 func (s *FailureStore) RecordFailure(ctx context.Context, f delivery.Failure) error {
-	row := failureKey(f)
-	row["kind"], row["messageId"], row["status"] = text(string(f.Kind)), text(f.MessageID), number(f.Status)
-	row["code"], row["attempt"] = text(f.Code), number(f.Attempt)
-	row["deliveryId"], row["blob"] = text(f.Task.DeliveryID), text(f.Blob)
-	if len(f.Entry) > 0 {
-		row["entry"] = bytesOf(f.Entry)
-	}
-	if took := int(f.Took.Milliseconds()); took > 0 {
-		row["took"] = number(took)
-	}
-	if f.Kept {
-		row["kept"] = boolean(true)
-	}
-	row[TTL] = number(f.At.Add(campaign.FailureLife).Unix())
-	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Webhooks, Item: row})
-	if err != nil {
-		return fmt.Errorf("record a failure of endpoint %s: %w", f.EndpointID, err)
-	}
-	return nil
+	row := with(failureKey(f), Item{
+		"kind": text(f.Kind), "messageId": text(f.MessageID), "status": number(f.Status), "code": text(f.Code),
+		"attempt": number(f.Attempt), "deliveryId": text(f.Task.DeliveryID), "blob": text(f.Blob),
+		TTL: number(f.At.Add(campaign.FailureLife).Unix()),
+	})
+	with(row, some(Item{"entry": bytesOf(f.Entry), "took": number(f.Took.Milliseconds()), "kept": boolean(f.Kept)}))
+	return s.tryWrite(ctx, "record a failure of endpoint "+f.EndpointID, inTable(s.Webhooks, s.put(row)))
 }
-
-func failureKey(f delivery.Failure) Item {
-	return Item{"pk": text(failuresPK(f.Tenant, f.EndpointID)), "sk": text(f.At.UTC().Format(failureForm) + "#" + f.WebhookID)}
-}
-
-func failuresPK(tenant, endpointID string) string { return "FAILURES#" + tenant + "#" + endpointID }
 
 // Failure reads the failure of a webhook at an instant. The error wraps
 // campaign.ErrNotFound if it does not exist.
 func (s *FailureStore) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.Failure, error) {
 	key := failureKey(delivery.Failure{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
-	row, err := s.getFrom(ctx, s.Webhooks, key)
-	if err != nil {
-		return delivery.Failure{}, fmt.Errorf("read a failure of endpoint %s: %w", endpointID, err)
-	}
-	return readFailure(tenant, endpointID, row), nil
+	row, err := s.getFrom(ctx, "read a failure of endpoint "+endpointID, s.Webhooks, key)
+	return readFailure(tenant, endpointID, row), err
 }
 
 // Failures returns up to limit failures of an endpoint, newest first.
 func (s *FailureStore) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.Failure, error) {
-	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
-		TableName: &s.Webhooks, ScanIndexForward: aws.Bool(false), Limit: aws.Int32(int32(limit)), //nolint:gosec // some hundreds
-		KeyConditionExpression:    aws.String("pk = :pk"),
-		ExpressionAttributeValues: Item{":pk": text(failuresPK(tenant, endpointID))},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the failures of endpoint %s: %w", endpointID, err)
-	}
+	pk := failureKey(delivery.Failure{Tenant: tenant, EndpointID: endpointID})["pk"]
+	rows, err := s.newest(ctx, "read the failures of endpoint "+endpointID, s.Webhooks, pk, limit)
 	var failures []delivery.Failure
-	for _, row := range s.unexpiredRows(out.Items) {
+	for _, row := range rows {
 		failures = append(failures, readFailure(tenant, endpointID, row))
 	}
-	return failures, nil
+	return failures, err
 }
 
 func readFailure(tenant, endpointID string, row Item) delivery.Failure {
@@ -140,9 +99,80 @@ func readFailure(tenant, endpointID string, row Item) delivery.Failure {
 	when, _ := time.Parse(time.RFC3339, at) // in the format of failureKey
 	return delivery.Failure{
 		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: when, Kind: delivery.Kind(getText(row, "kind")),
-		MessageID: getText(row, "messageId"), Status: int(getNumber(row, "status")), Code: getText(row, "code"),
-		Attempt: int(getNumber(row, "attempt")), Took: time.Duration(getNumber(row, "took")) * time.Millisecond, Kept: getBool(row, "kept"),
+		MessageID: getText(row, "messageId"), Status: getInt(row, "status"), Code: getText(row, "code"),
+		Attempt: getInt(row, "attempt"), Took: time.Duration(getNumber(row, "took")) * time.Millisecond, Kept: getBool(row, "kept"),
 		Task:  delivery.NotifyTask{DeliveryID: getText(row, "deliveryId"), Tenant: tenant, EndpointID: endpointID},
 		Entry: getBinary(row, "entry"), Blob: getText(row, "blob"),
+	}
+}
+
+// KeepPost writes a post with its payload and its answer. A repeated call changes nothing.
+func (s *KeptPostStore) KeepPost(ctx context.Context, p delivery.KeptPost) error {
+	row := with(keptPostKey(p), Item{
+		"kind": text(p.Kind), "attempt": number(p.Attempt), "status": number(p.Status), "code": text(p.Code),
+		"took": number(p.Took.Milliseconds()), "payload": bytesOf(p.Payload), "answer": text(p.Answer.Text),
+		"cut": boolean(p.Answer.Cut), "notText": boolean(p.Answer.NotText), TTL: number(p.At.Add(campaign.KeptPostLife).Unix()),
+	})
+	return s.tryWrite(ctx, "keep a post to endpoint "+p.EndpointID, inTable(s.Webhooks, s.put(row)))
+}
+
+// KeptPost reads the kept post of a webhook at an instant. The error wraps
+// campaign.ErrNotFound if there is none.
+func (s *KeptPostStore) KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.KeptPost, error) {
+	key := keptPostKey(delivery.KeptPost{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
+	row, err := s.getFrom(ctx, "read a post to endpoint "+endpointID, s.Webhooks, key)
+	return readKeptPost(tenant, endpointID, row), err
+}
+
+// KeptPosts returns up to limit kept posts of an endpoint, newest first, without their
+// payloads and answers.
+func (s *KeptPostStore) KeptPosts(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.KeptPost, error) {
+	rows, err := s.newest(ctx, "read the posts to endpoint "+endpointID, s.Webhooks, keptPostsPK(tenant, endpointID), limit,
+		"pk", "sk", "kind", "attempt", "status", "code", "took")
+	var posts []delivery.KeptPost
+	for _, row := range rows {
+		posts = append(posts, readKeptPost(tenant, endpointID, row))
+	}
+	return posts, err
+}
+
+func keptPostsPK(tenant, endpointID string) attribute {
+	return keptPostKey(delivery.KeptPost{Tenant: tenant, EndpointID: endpointID})["pk"]
+}
+
+// AllKeptPosts yields the kept posts of all endpoints of a tenant. Expired posts that are not
+// deleted yet are included.
+func (s *KeptPostStore) AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[delivery.KeptPost, error] {
+	return func(yield func(delivery.KeptPost, error) bool) {
+		endpoints, err := s.endpoints(ctx, tenant)
+		if err != nil {
+			yield(delivery.KeptPost{}, err)
+			return
+		}
+		for _, e := range endpoints {
+			in := queryOf(s.Webhooks, "pk = :pk", Item{":pk": keptPostsPK(e.Tenant, e.ID)})
+			in.ConsistentRead = aws.Bool(true)
+			for row, err := range s.each(ctx, "read the posts to endpoint "+e.ID, in) {
+				if !yield(readKeptPost(e.Tenant, e.ID, row), err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// DeleteKeptPost deletes a kept post. A deleted one is not an error.
+func (s *KeptPostStore) DeleteKeptPost(ctx context.Context, p delivery.KeptPost) error {
+	return s.tryWrite(ctx, "delete a post to endpoint "+p.EndpointID, inTable(s.Webhooks, s.remove(keptPostKey(p))))
+}
+
+func readKeptPost(tenant, endpointID string, row Item) delivery.KeptPost {
+	at, id, _ := strings.Cut(getText(row, "sk"), "#")
+	when, _ := time.Parse(time.RFC3339, at) // in the format of keptPostKey
+	return delivery.KeptPost{
+		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: when, Kind: delivery.Kind(getText(row, "kind")),
+		Attempt: getInt(row, "attempt"), Status: getInt(row, "status"), Code: getText(row, "code"),
+		Took: time.Duration(getNumber(row, "took")) * time.Millisecond, Payload: getBinary(row, "payload"),
+		Answer: delivery.EndpointAnswer{Text: getText(row, "answer"), Cut: getBool(row, "cut"), NotText: getBool(row, "notText")},
 	}
 }

@@ -9,12 +9,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
 const (
-	metaSK      = "META"
-	batchPrefix = "BATCH#"
 	// headsAtOnce is the number of rows per BatchGetItem call, at most 100.
 	headsAtOnce = 100
 	// headReads is the number of concurrent calls.
@@ -27,11 +24,10 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 	return s.campaign(ctx, id, nil, true)
 }
 
-// overview are the attributes of META and BATCH rows that Overview reads.
 var overview = slices.Concat(totalsAttributes, []string{
 	"sk", "name", "askedBy", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
-	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "revoke", "tapKey", "countsClicks", "nextCheck", "failedAt", forgetting,
-	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "revoke", "tapKey", "countsClicks", "nextCheck",
+	"failedAt", forgetting, "basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld",
 })
 
@@ -45,7 +41,6 @@ func (s *CampaignStore) Dispatched(ctx context.Context, id campaign.ID) (campaig
 	return s.campaign(ctx, id, nil, false)
 }
 
-// batchAgents are the attributes of META and BATCH rows that BatchAgents reads.
 var batchAgents = []string{"sk", "key", "agentId", "closedAt", forgetting}
 
 // BatchAgents is Dispatched with fewer fields: batches have only their agent and when they were
@@ -58,19 +53,20 @@ func (s *CampaignStore) BatchAgents(ctx context.Context, id campaign.ID) (campai
 // set, the heads of its batches.
 func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, heads bool) (campaign.Campaign, error) {
 	// The sort keys are BATCH#..., META and SET#..., in this order.
-	rows, err := t.queryFor(ctx, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)}, rowsFor...)
+	doing := "read campaign " + id.CampaignID
+	rows, err := t.query(ctx, doing, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)}, rowsFor...)
 	if err != nil {
-		return campaign.Campaign{}, fmt.Errorf("read campaign %s: %w", id.CampaignID, err)
+		return campaign.Campaign{}, err
 	}
 	if len(rows) == 0 || getText(rows[len(rows)-1], "sk") != metaSK || getBool(rows[len(rows)-1], forgetting) {
-		return campaign.Campaign{}, fmt.Errorf("read campaign %s: %w", id.CampaignID, campaign.ErrNotFound)
+		return campaign.Campaign{}, fmt.Errorf("%s: %w", doing, campaign.ErrNotFound)
 	}
 	meta := rows[len(rows)-1]
 	c := campaign.Campaign{
 		ID: id, Name: getText(meta, "name"), AskedBy: getText(meta, "askedBy"), CreatedAt: getMillis(meta, "createdAt"),
-		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "revoke"), Move: readMove(meta), BatchCount: int(getNumber(meta, "batches")),
-		Submission: t.readTotals(meta),
-		Batches:    make([]campaign.Progress, len(rows)-1),
+		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "revoke"), Move: readMove(meta),
+		BatchCount: getInt(meta, "batches"), Submission: t.readTotals(meta),
+		Batches: make([]campaign.Progress, len(rows)-1),
 	}
 	for i, row := range rows[:len(rows)-1] {
 		ref := campaign.BatchRef{ID: id, BatchID: strings.TrimPrefix(getText(row, "sk"), batchPrefix)}
@@ -88,19 +84,22 @@ func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, 
 
 // BatchProgress reads a batch consistently: the first existing one of the identifiers. The
 // error wraps campaign.ErrNotFound if the campaign does not exist.
-func (s *CampaignStore) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error) {
+func (s *CampaignStore) BatchProgress(
+	ctx context.Context, id campaign.ID, batchIDs ...string,
+) (p campaign.Progress, found bool, err error) {
 	keys := map[string]Item{metaSK: metaKey(id)}
 	for _, batchID := range batchIDs {
 		if len(batchID) == len(campaign.BatchID("")) { // the length of every batch ID; longer texts may exceed the key size
 			keys[batchPrefix+batchID] = batchKey(campaign.BatchRef{ID: id, BatchID: batchID})
 		}
 	}
-	rows, err := s.campaignRows(ctx, keys)
-	if err == nil && (rows[metaSK] == nil || getBool(rows[metaSK], forgetting)) {
-		err = campaign.ErrNotFound
-	}
+	doing := "read a batch of campaign " + id.CampaignID
+	rows, err := s.rows(ctx, doing, keys)
 	if err != nil {
-		return p, false, fmt.Errorf("read a batch of campaign %s: %w", id.CampaignID, err)
+		return p, false, err
+	}
+	if rows[metaSK] == nil || getBool(rows[metaSK], forgetting) {
+		return p, false, fmt.Errorf("%s: %w", doing, campaign.ErrNotFound)
 	}
 	for _, batchID := range batchIDs {
 		row := rows[batchPrefix+batchID]
@@ -151,7 +150,6 @@ func (t *table) readRows(ctx context.Context, byReader map[*headReader][]*campai
 	return group.Wait()
 }
 
-// headReader describes which rows of the Outcomes table are read, and how.
 type headReader struct {
 	sk         string
 	attributes []string
@@ -189,9 +187,9 @@ func (t *table) readSomeHeads(ctx context.Context, r *headReader, some []*campai
 	for _, b := range some {
 		keys[b.BatchID] = ledgerKey(b.Key, r.sk)
 	}
-	rows, err := t.rowsFrom(ctx, t.Outcomes, keys, r.attributes...)
+	rows, err := t.rowsFrom(ctx, fmt.Sprintf("read the heads of %d batches", len(some)), t.Outcomes, keys, r.attributes...)
 	if err != nil {
-		return fmt.Errorf("read the heads of %d batches: %w", len(some), err)
+		return err
 	}
 	for _, b := range some {
 		if err := r.set(b, rows[b.BatchID]); err != nil {
@@ -199,13 +197,4 @@ func (t *table) readSomeHeads(ctx context.Context, r *headReader, some []*campai
 		}
 	}
 	return nil
-}
-
-// PackedSets reads the packed sets of all batches of a campaign.
-func (s *AcceptanceStore) PackedSets(ctx context.Context, id campaign.ID) ([]acceptance.PackedSet, error) {
-	sets, err := s.packedSets(ctx, acceptance.Query{Tenant: id.Tenant, CampaignID: id.CampaignID, Consistent: true})
-	if err != nil {
-		return nil, fmt.Errorf("read packed sets of campaign %s: %w", id.CampaignID, err)
-	}
-	return sets, nil
 }

@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,62 +11,47 @@ import (
 	"campaign-dispatch/internal/outcome/reaction"
 )
 
-func replyKey(tenant, id string) Item {
-	return Item{"pk": text("REPLIES#" + tenant), "sk": text(id)}
-}
-
 // SaveReply stores a reply to a tenant. The same reply can be stored again.
 func (s *ReplyStore) SaveReply(ctx context.Context, tenant string, r reaction.Reply) error {
-	row := replyKey(tenant, r.ID)
-	row["phone"], row["text"], row["at"] = text(r.Phone), text(r.Text), millis(r.At)
+	row := with(replyKey(tenant, r.ID), Item{"phone": text(r.Phone), "text": text(r.Text), "at": millis(r.At)})
 	setEnd(row, r.At.Add(campaign.EventLife))
-	if _, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}); err != nil {
-		return fmt.Errorf("store a reply to tenant %s: %w", tenant, err)
-	}
-	return nil
+	return s.tryWrite(ctx, "store a reply to tenant "+tenant, s.put(row))
 }
 
 // Replies returns the newest replies to a tenant between two times, up to limit, the newest
 // first. It is eventually consistent.
 func (s *ReplyStore) Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error) {
-	query := &dynamodb.QueryInput{
-		TableName: &s.Campaigns, ScanIndexForward: aws.Bool(false), Limit: aws.Int32(int32(limit)), //nolint:gosec // a few thousand
-		KeyConditionExpression: aws.String("pk = :pk AND sk BETWEEN :from AND :to"),
-		ExpressionAttributeValues: Item{
-			":pk": replyKey(tenant, "")["pk"], ":from": text(reaction.ReplyFrom(from)), ":to": text(reaction.ReplyFrom(to)),
-		},
-	}
-	return s.replies(ctx, tenant, query, limit)
+	in := queryOf(s.Campaigns, "pk = :pk AND sk BETWEEN :from AND :to", Item{
+		":pk": replyKey(tenant, "")["pk"], ":from": text(reaction.ReplyFrom(from)), ":to": text(reaction.ReplyFrom(to)),
+	})
+	in.Limit = aws.Int32(int32(limit)) //nolint:gosec // a few thousand
+	return s.replies(ctx, tenant, in, limit)
 }
 
 // RepliesOf returns the replies of a phone number to a tenant, the newest first. It reads all
 // replies to the tenant, consistently.
 func (s *ReplyStore) RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error) {
-	return s.replies(ctx, tenant, &dynamodb.QueryInput{
-		TableName: &s.Campaigns, ScanIndexForward: aws.Bool(false), ConsistentRead: aws.Bool(true),
-		KeyConditionExpression: aws.String("pk = :pk"), FilterExpression: aws.String("phone = :phone"),
-		ExpressionAttributeValues: Item{":pk": replyKey(tenant, "")["pk"], ":phone": text(phone)},
-	}, 0)
+	in := queryOf(s.Campaigns, "pk = :pk", Item{":pk": replyKey(tenant, "")["pk"], ":phone": text(phone)})
+	in.FilterExpression, in.ConsistentRead = aws.String("phone = :phone"), aws.Bool(true)
+	return s.replies(ctx, tenant, in, 0)
 }
 
 // replies returns the unexpired replies of a query, each event once. A limit of 0 is none.
-func (s *ReplyStore) replies(ctx context.Context, tenant string, query *dynamodb.QueryInput, limit int) (found []reaction.Reply, err error) {
+func (s *ReplyStore) replies(ctx context.Context, tenant string, in *dynamodb.QueryInput, limit int) (found []reaction.Reply, err error) {
+	in.ScanIndexForward = aws.Bool(false)
 	known := map[string]bool{}
-	for pages := dynamodb.NewQueryPaginator(s.Client, query); pages.HasMorePages() && (limit == 0 || len(found) < limit); {
-		page, err := pages.NextPage(ctx)
+	for row, err := range s.each(ctx, "read the replies to tenant "+tenant, in) {
 		if err != nil {
-			return nil, fmt.Errorf("read the replies to tenant %s: %w", tenant, err)
+			return nil, err
 		}
-		for _, row := range s.unexpiredRows(page.Items) {
-			r := reaction.Reply{ID: getText(row, "sk"), Phone: getText(row, "phone"), Text: getText(row, "text"), At: getMillis(row, "at")}
-			if !known[r.Event()] {
-				found = append(found, r)
-			}
-			known[r.Event()] = true
+		r := reaction.Reply{ID: getText(row, "sk"), Phone: getText(row, "phone"), Text: getText(row, "text"), At: getMillis(row, "at")}
+		if s.unexpiredRow(row) == nil || known[r.Event()] {
+			continue
 		}
-	}
-	if limit > 0 {
-		found = found[:min(len(found), limit)]
+		known[r.Event()] = true
+		if found = append(found, r); len(found) == limit {
+			break
+		}
 	}
 	return found, nil
 }
@@ -82,8 +66,8 @@ func (s *ReplyStore) DeleteReplies(ctx context.Context, tenant, phone string) (d
 			return deleted, err
 		}
 		for _, r := range found {
-			if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Campaigns, Key: replyKey(tenant, r.ID)}); err != nil {
-				return deleted, fmt.Errorf("delete a reply to tenant %s: %w", tenant, err)
+			if err := s.tryWrite(ctx, "delete a reply to tenant "+tenant, s.remove(replyKey(tenant, r.ID))); err != nil {
+				return deleted, err
 			}
 			deleted++
 		}

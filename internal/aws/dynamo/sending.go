@@ -2,51 +2,15 @@ package dynamo
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/pace"
 )
 
-// Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it does not
-// exist. Only a waiting batch above campaign.MovedAtOnce also reads its campaign.
-func (s *BatchStore) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
-	row, err := s.get(ctx, batchKey(ref))
-	if err != nil {
-		return campaign.Batch{}, fmt.Errorf("read batch %s: %w", ref.BatchID, err)
-	}
-	b, err := readBatch(ref, row)
-	if err != nil || b.State != campaign.BatchPending || b.Ordinal <= campaign.MovedAtOnce {
-		return b, err
-	}
-	meta, err := s.get(ctx, metaKey(ref.ID))
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return b, fmt.Errorf("read the campaign of batch %s: %w", ref.BatchID, err)
-	}
-	return readMove(meta).Applied(b), nil
-}
-
-// TemplateVersion reads a template version, which is immutable. The error wraps
-// campaign.ErrNotFound if it does not exist.
-func (s *TemplateStore) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
-	row, err := s.get(ctx, templateVersionKey(id, version))
-	if err != nil {
-		return campaign.Template{}, fmt.Errorf("read version %d of template %s: %w", version, id, err)
-	}
-	return readTemplate(id, row)
-}
-
 // Route reads a tenant's route for an agent. Without an existing agent, it is paused.
 func (s *LaneStore) Route(ctx context.Context, tenantID, agentID string) (pace.Route, error) {
-	rows, err := s.campaignRows(ctx, channelKeys(tenantID, agentID))
-	if err != nil {
-		return pace.Route{}, fmt.Errorf("read agent %s of tenant %s: %w", agentID, tenantID, err)
-	}
-	return readRoute(agentID, rows), nil
+	rows, err := s.rows(ctx, "read agent "+agentID+" of tenant "+tenantID, channelKeys(tenantID, agentID))
+	return readRoute(agentID, rows), err
 }
 
 func channelKeys(tenantID, agentID string) map[string]Item {
@@ -73,48 +37,36 @@ func readRoute(agentID string, rows map[string]Item) pace.Route {
 
 // RateLimit reads an agent's rate limit consistently.
 func (s *LaneStore) RateLimit(ctx context.Context, agentID string) (pace.RateLimit, error) {
-	row, err := s.get(ctx, rateLimitKey(agentID))
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return pace.RateLimit{}, fmt.Errorf("read rate limit of agent %s: %w", agentID, err)
-	}
-	return readRateLimit(row), nil
+	row, err := s.find(ctx, "read rate limit of agent "+agentID, rateLimitKey(agentID))
+	return readRateLimit(row), err
 }
 
 // SwapRateLimit replaces an agent's rate limit if it is unchanged since it was read, and
 // reports whether it did. After a lost response, it can report false although it succeeded.
 func (s *LaneStore) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit pace.RateLimit) (bool, error) {
-	condition := "everyMicros = :every AND nextAt = :next AND attribute_not_exists(lanes)"
+	condition := "everyMicros = :every AND nextAt = :next AND "
 	values := Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
-	if old.Lanes != "" {
-		condition = "everyMicros = :every AND nextAt = :next AND lanes = :lanes"
-		values[":lanes"] = bytesOf([]byte(old.Lanes))
+	if old.Lanes == "" {
+		condition += "attribute_not_exists(lanes)"
+	} else {
+		condition, values[":lanes"] = condition+"lanes = :lanes", bytesOf([]byte(old.Lanes))
 	}
 	if old == (pace.RateLimit{}) {
-		condition += " OR attribute_not_exists(pk)"
+		condition += " OR " + absent
 	}
-	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: &s.Campaigns, Item: rateLimitRow(agentID, rateLimit),
-		ConditionExpression: &condition, ExpressionAttributeValues: values,
-	})
-	return conditionHeld(err, "write rate limit of agent "+agentID)
+	return s.write(ctx, "write rate limit of agent "+agentID, s.putIf(rateLimitRow(agentID, rateLimit), condition, values))
 }
 
 func rateLimitRow(agentID string, p pace.RateLimit) Item {
-	row := rateLimitKey(agentID)
-	row["everyMicros"] = number(p.Every.Microseconds())
-	row["nextAt"] = millis(p.Next)
-	row["slowedAt"] = millis(p.SlowedAt)
-	if p.Lanes != "" {
-		row["lanes"] = bytesOf([]byte(p.Lanes))
-	}
-	return row
+	row := with(rateLimitKey(agentID), Item{
+		"everyMicros": number(p.Every.Microseconds()), "nextAt": millis(p.Next), "slowedAt": millis(p.SlowedAt),
+	})
+	return with(row, some(Item{"lanes": bytesOf([]byte(p.Lanes))}))
 }
 
 func readRateLimit(row Item) pace.RateLimit {
 	return pace.RateLimit{
-		Every:    time.Duration(getNumber(row, "everyMicros")) * time.Microsecond,
-		Next:     getMillis(row, "nextAt"),
-		SlowedAt: getMillis(row, "slowedAt"),
-		Lanes:    pace.Lanes(getBinary(row, "lanes")),
+		Every: time.Duration(getNumber(row, "everyMicros")) * time.Microsecond,
+		Next:  getMillis(row, "nextAt"), SlowedAt: getMillis(row, "slowedAt"), Lanes: pace.Lanes(getBinary(row, "lanes")),
 	}
 }

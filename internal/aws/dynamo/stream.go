@@ -26,14 +26,17 @@ type UnreadRecord struct {
 // all records to handle. Unreadable records and the batches of a ledger.UnqueuedError are
 // sent to unread, so that they do not block later records. Other errors fail the whole
 // call.
-func OfStream(handle func(ctx context.Context, fresh []ledger.NewEntries) error, unread port.BatchQueue) func(context.Context, events.DynamoDBEvent) error {
+func OfStream(
+	handle func(ctx context.Context, fresh []ledger.NewEntries) error, unread port.BatchQueue,
+) func(context.Context, events.DynamoDBEvent) error {
 	return func(ctx context.Context, event events.DynamoDBEvent) error {
 		var fresh []ledger.NewEntries
 		var damaged []UnreadRecord
 		for _, r := range event.Records {
 			n, err := freshOf(r.Change)
 			if err != nil {
-				damaged = append(damaged, UnreadRecord{streamText(r.Change.Keys, "pk"), streamText(r.Change.Keys, "sk"), r.Change.SequenceNumber})
+				pk, sk := streamText(r.Change.Keys, "pk"), streamText(r.Change.Keys, "sk")
+				damaged = append(damaged, UnreadRecord{pk, sk, r.Change.SequenceNumber})
 				slog.ErrorContext(ctx, "reading stream record failed", "sequence_number", r.Change.SequenceNumber, "error", err)
 			}
 			if len(n.Entries) > 0 {

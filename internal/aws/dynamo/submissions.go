@@ -4,12 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
@@ -17,25 +15,10 @@ import (
 	"campaign-dispatch/internal/settings/account"
 )
 
-const submissionPrefix = "SUBMISSION#"
-
-// submissionsPrefix begins the partition keys.
-const submissionsPrefix = "SUBMISSIONS#"
-
-func submissionKey(id campaign.ID) Item {
-	return Item{"pk": text(submissionsPrefix + id.Tenant), "sk": text(submissionPrefix + id.CampaignID)}
-}
-
-// submissionOf returns the ID of a submission's row, false for other rows.
 func submissionOf(row Item) (id campaign.ID, ok bool) {
 	tenant, ofTenant := strings.CutPrefix(getText(row, "pk"), submissionsPrefix)
 	campaignID, isSubmission := strings.CutPrefix(getText(row, "sk"), submissionPrefix)
 	return campaign.ID{Tenant: tenant, CampaignID: campaignID}, ofTenant && isSubmission
-}
-
-// columnsKey is the row of the columns that a tenant has confirmed.
-func columnsKey(tenant string) Item {
-	return Item{"pk": text(submissionsPrefix + tenant), "sk": text("COLUMNS")}
 }
 
 // Submissions returns a tenant's submissions, ordered by ID.
@@ -56,9 +39,9 @@ func (s *SubmissionStore) Submissions(ctx context.Context, tenant string) ([]sub
 
 // Submission returns a submission. The error wraps campaign.ErrNotFound if it does not exist.
 func (s *SubmissionStore) Submission(ctx context.Context, id campaign.ID) (submission.Submission, error) {
-	row, err := s.get(ctx, submissionKey(id))
+	row, err := s.get(ctx, "read submission "+id.CampaignID, submissionKey(id))
 	if err != nil {
-		return submission.Submission{}, fmt.Errorf("read submission %s: %w", id.CampaignID, err)
+		return submission.Submission{}, err
 	}
 	return readSubmission(id, row)
 }
@@ -71,59 +54,46 @@ func (s *SubmissionStore) SaveSubmission(ctx context.Context, sub submission.Sub
 	if err != nil {
 		return sub, err
 	}
-	_, err = s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
-		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
-	})
-	held, err := conditionHeld(err, "save submission "+sub.CampaignID)
-	if err == nil && !held {
-		err = fmt.Errorf("save submission %s: %w", sub.CampaignID, campaign.ErrLostRace)
-	}
-	return sub, err
+	return sub, s.mustWrite(ctx, "save submission "+sub.CampaignID, put, campaign.ErrLostRace)
 }
 
 // SaveDecision is SaveSubmission with an entry of the audit log: both are written, or nothing.
-func (s *SubmissionStore) SaveDecision(ctx context.Context, sub submission.Submission, e account.AuditEntry) (submission.Submission, error) {
+func (s *SubmissionStore) SaveDecision(
+	ctx context.Context, sub submission.Submission, e account.AuditEntry,
+) (submission.Submission, error) {
 	sub, put, err := s.submissionPut(sub)
 	if err != nil {
 		return sub, err
 	}
-	const tries = 10 // entries with the same time
-	for i := range tries {
-		reasons, err := s.transact(ctx, []types.TransactWriteItem{{Put: put}, s.auditWrite(e, i)}, rand.Text())
-		switch {
-		case err != nil:
-			return sub, fmt.Errorf("save the decision about submission %s: %w", sub.CampaignID, err)
-		case len(reasons) == 0:
-			return sub, nil
-		case aws.ToString(reasons[0].Code) != reasonNone:
-			return sub, fmt.Errorf("save the decision about submission %s: %w", sub.CampaignID, campaign.ErrLostRace)
+	return sub, untilFree(func(later int) (bool, error) {
+		reasons, err := s.transact(ctx, []types.TransactWriteItem{put, s.auditWrite(e, later)}, rand.Text())
+		if err == nil && len(reasons) > 0 && aws.ToString(reasons[0].Code) != reasonNone {
+			err = campaign.ErrLostRace
 		}
-	}
-	return sub, errors.New("write audit log: too many entries with the same time")
+		if err != nil {
+			return false, fmt.Errorf("save the decision about submission %s: %w", sub.CampaignID, err)
+		}
+		return len(reasons) == 0, nil
+	})
 }
 
 // submissionPut returns the next version of a submission, and its write.
-func (s *SubmissionStore) submissionPut(sub submission.Submission) (submission.Submission, *types.Put, error) {
+func (s *SubmissionStore) submissionPut(sub submission.Submission) (submission.Submission, types.TransactWriteItem, error) {
 	was := sub.Version
 	sub.Version, sub.UpdatedAt = was+1, s.Now()
 	data, err := json.Marshal(sub)
 	if err != nil {
-		return sub, nil, fmt.Errorf("encode submission %s: %w", sub.CampaignID, err)
+		return sub, types.TransactWriteItem{}, fmt.Errorf("encode submission %s: %w", sub.CampaignID, err)
 	}
-	row := submissionKey(sub.ID)
-	row["data"], row["version"] = bytesOf(data), number(sub.Version)
+	row := with(submissionKey(sub.ID), Item{
+		"data": bytesOf(data), "version": number(sub.Version), "write": text(rand.Text()), // the SDK repeats puts without a response
+	})
 	if next := sub.NextCheck(sub.UpdatedAt); !next.IsZero() {
 		row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: sub.ID})), millis(next)
 	}
-	row["write"] = text(rand.Text()) // the SDK repeats puts without a response
 	setEnd(row, sub.ExpiresAt())
-	return sub, &types.Put{
-		TableName: &s.Campaigns, Item: row,
-		ConditionExpression:       aws.String("version = :was OR (attribute_not_exists(pk) AND :was = :none) OR #write = :write"),
-		ExpressionAttributeNames:  map[string]string{"#write": "write"},
-		ExpressionAttributeValues: Item{":was": number(was), ":none": number(0), ":write": row["write"]},
-	}, nil
+	const condition = "version = :was OR (attribute_not_exists(pk) AND :was = :none) OR #write = :write"
+	return sub, s.putIf(row, condition, Item{":was": number(was), ":none": number(0), ":write": row["write"]}), nil
 }
 
 func readSubmission(id campaign.ID, row Item) (submission.Submission, error) {
@@ -131,21 +101,22 @@ func readSubmission(id campaign.ID, row Item) (submission.Submission, error) {
 	if err := json.Unmarshal(getBinary(row, "data"), &sub); err != nil {
 		return sub, fmt.Errorf("read submission %s: %w", id.CampaignID, campaign.ErrDamaged)
 	}
-	sub.ID, sub.Version = id, int(getNumber(row, "version"))
+	sub.ID, sub.Version = id, getInt(row, "version")
 	return sub, nil
 }
 
 // KnownColumns returns the names of columns that the tenant has confirmed, by value: phone, uid
 // or the name of a variable.
 func (s *SubmissionStore) KnownColumns(ctx context.Context, tenant string) (map[string]string, error) {
-	row, err := s.get(ctx, columnsKey(tenant))
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return nil, fmt.Errorf("read the columns of tenant %s: %w", tenant, err)
+	doing := "read the columns of tenant " + tenant
+	row, err := s.find(ctx, doing, columnsKey(tenant))
+	if err != nil {
+		return nil, err
 	}
 	names := map[string]string{}
 	if data := getBinary(row, "data"); len(data) > 0 {
 		if err := json.Unmarshal(data, &names); err != nil {
-			return nil, fmt.Errorf("read the columns of tenant %s: %w", tenant, campaign.ErrDamaged)
+			return nil, fmt.Errorf("%s: %w", doing, campaign.ErrDamaged)
 		}
 	}
 	return names, nil
@@ -157,9 +128,70 @@ func (s *SubmissionStore) SaveKnownColumns(ctx context.Context, tenant string, n
 	if err != nil {
 		return fmt.Errorf("encode the columns of tenant %s: %w", tenant, err)
 	}
-	_, err = s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: withValue(columnsKey(tenant), "data", bytesOf(data))})
-	if err != nil {
-		return fmt.Errorf("save the columns of tenant %s: %w", tenant, err)
+	return s.tryWrite(ctx, "save the columns of tenant "+tenant, s.put(with(columnsKey(tenant), Item{"data": bytesOf(data)})))
+}
+
+// totalsAttributes are the attributes of META that hold the totals of the campaign's file.
+var totalsAttributes = []string{
+	"lines", "invalid", "faulty", "repeated", "people", "erasedOfParts", "acceptedOfParts", "partsToCome", "partsUntil",
+	"partsCheck", "parts", "partsDone",
+}
+
+func totalsNumbers(t *campaign.SubmissionTotals) map[string]*int {
+	return map[string]*int{
+		"lines": &t.Lines, "invalid": &t.Invalid, "faulty": &t.Faulty, "repeated": &t.Repeated, "people": &t.People,
+		"erasedOfParts": &t.Erased, "acceptedOfParts": &t.Accepted, "partsToCome": &t.PartsToCome,
+		"partsCheck": &t.Check, "parts": &t.Parts, "partsDone": &t.PartsDone,
 	}
-	return nil
+}
+
+// totalsItem returns the attributes of totals, none for a campaign without a file.
+func totalsItem(t campaign.SubmissionTotals) Item {
+	if !t.Known() {
+		return nil
+	}
+	row := Item{"partsUntil": millis(t.Until)}
+	for name, n := range totalsNumbers(&t) {
+		row[name] = number(*n)
+	}
+	return row
+}
+
+// readTotals returns the totals in a META row, as of now.
+func (t *table) readTotals(meta Item) (totals campaign.SubmissionTotals) {
+	for name, n := range totalsNumbers(&totals) {
+		*n = getInt(meta, name)
+	}
+	if !totals.Known() {
+		return totals
+	}
+	totals.Until = getMillis(meta, "partsUntil")
+	return totals.At(t.Now())
+}
+
+// takesPart is the condition of campaign.SubmissionTotals.Takes on the assigned totalsItem.
+const takesPart = "(attribute_not_exists(partsToCome) OR partsToCome > :partsToCome)"
+
+// SkipPart counts a part that erasures have left empty. totals are those after it. It can be
+// repeated, and changes nothing before the first part is accepted.
+func (s *SubmissionStore) SkipPart(ctx context.Context, id campaign.ID, totals campaign.SubmissionTotals) error {
+	return s.updateTotals(ctx, id, "SET erasedOfParts = :erased, partsToCome = :left, partsDone = :done", Item{
+		":erased": number(totals.Erased), ":left": number(totals.PartsToCome), ":done": number(totals.PartsDone),
+	})
+}
+
+// EndParts ends the acceptance of parts: none is to come. It can be repeated. What it returns is zero
+// if the campaign does not exist.
+func (s *SubmissionStore) EndParts(ctx context.Context, id campaign.ID) (campaign.EndedParts, error) {
+	if err := s.updateTotals(ctx, id, "SET partsToCome = :left", Item{":left": number(0)}); err != nil {
+		return campaign.EndedParts{}, err
+	}
+	meta, err := s.find(ctx, "read the totals of campaign "+id.CampaignID, metaKey(id))
+	return campaign.EndedParts{SubmissionTotals: s.readTotals(meta), CreatedAt: getMillis(meta, "createdAt")}, err
+}
+
+// updateTotals changes the totals of a campaign if it lowers the number of parts to come.
+func (s *SubmissionStore) updateTotals(ctx context.Context, id campaign.ID, update string, values Item) error {
+	w := s.update(metaKey(id), update, "partsToCome > :left AND "+notForgetting, values)
+	return s.tryWrite(ctx, "change the totals of campaign "+id.CampaignID, w)
 }

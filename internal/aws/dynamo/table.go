@@ -2,15 +2,15 @@ package dynamo
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
+	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	sdkretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -18,16 +18,38 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-type attribute = types.AttributeValue
+// Tables are the names of the tables, and the client that reads and writes them.
+type Tables struct {
+	Client    *dynamodb.Client
+	Auth      string
+	Campaigns string
+	Outcomes  string
+	Webhooks  string
+	// MediaURL is the address of uploaded files, without a trailing slash. If it is empty,
+	// templates are saved without a check of the files that they show.
+	MediaURL string
+	Now      func() time.Time
+}
 
-// Item is a row or its key.
-type Item = map[string]types.AttributeValue
+// FromEnv returns the tables AUTH_TABLE, CAMPAIGNS_TABLE, OUTCOMES_TABLE and
+// WEBHOOKS_TABLE. MEDIA_URL is the address of uploaded files.
+func FromEnv(client *dynamodb.Client, env func(string) string, now func() time.Time) Tables {
+	return Tables{
+		Client: dynamodb.New(client.Options(), retryConflicts), Auth: env("AUTH_TABLE"), Campaigns: env("CAMPAIGNS_TABLE"),
+		Outcomes: env("OUTCOMES_TABLE"), Webhooks: env("WEBHOOKS_TABLE"),
+		MediaURL: env("MEDIA_URL"), Now: now,
+	}
+}
+
+// retryConflicts repeats a write of one row that a transaction changes at the same time. The SDK does not.
+func retryConflicts(o *dynamodb.Options) {
+	o.Retryer = sdkretry.AddWithErrorCodes(o.Retryer, (*types.TransactionConflictException)(nil).ErrorCode())
+}
 
 // table has the operations that the stores share. Those without a table name are on the
-// Campaigns table.
+// Campaigns table. "doing" is what the error begins with.
 type table struct{ Tables }
 
-// rowKey is the key of a row and its table.
 type rowKey struct {
 	table string
 	key   Item
@@ -36,43 +58,68 @@ type rowKey struct {
 // id identifies a row in the response of BatchGetItem.
 func (k rowKey) id() string { return k.table + "|" + getText(k.key, "pk") + "|" + getText(k.key, "sk") }
 
-// get reads a row of the Campaigns table consistently. The error is campaign.ErrNotFound if
-// it does not exist, and campaign.ErrExpired if it has expired.
-func (t *table) get(ctx context.Context, key Item) (Item, error) {
-	return t.getFrom(ctx, t.Campaigns, key)
+// wantedKey is the key of a part of a query that is wanted or not.
+type wantedKey struct {
+	part   string
+	wanted bool
+	table  string
+	key    Item
 }
 
-// getFrom is get for another table.
-func (t *table) getFrom(ctx context.Context, table string, key Item) (Item, error) {
-	out, err := t.Client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &table, Key: key, ConsistentRead: aws.Bool(true),
-	})
-	if err != nil {
-		return nil, err
+func wantedKeys(all []wantedKey) map[string]rowKey {
+	keys := map[string]rowKey{}
+	for _, k := range all {
+		if k.wanted {
+			keys[k.part] = rowKey{k.table, k.key}
+		}
 	}
-	if len(out.Item) == 0 {
-		return nil, campaign.ErrNotFound
-	}
-	if t.unexpiredRow(out.Item) == nil {
-		return nil, campaign.ErrExpired
+	return keys
+}
+
+// get reads a row consistently. The error wraps campaign.ErrNotFound if it does not exist, and
+// campaign.ErrExpired if it has expired.
+func (t *table) get(ctx context.Context, doing string, key Item) (Item, error) {
+	return t.getFrom(ctx, doing, t.Campaigns, key)
+}
+
+func (t *table) getFrom(ctx context.Context, doing, table string, key Item) (Item, error) {
+	out, err := t.Client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: aws.Bool(true)})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	case len(out.Item) == 0:
+		return nil, fmt.Errorf("%s: %w", doing, campaign.ErrNotFound)
+	case t.unexpiredRow(out.Item) == nil:
+		return nil, fmt.Errorf("%s: %w", doing, campaign.ErrExpired)
 	}
 	return out.Item, nil
 }
 
-// campaignRows reads rows of the Campaigns table consistently, by name, see batchGet.
-func (t *table) campaignRows(ctx context.Context, keys map[string]Item) (map[string]Item, error) {
-	return t.rowsFrom(ctx, t.Campaigns, keys)
+// find is get for a row that need not exist: it is nil then.
+func (t *table) find(ctx context.Context, doing string, key Item) (Item, error) {
+	row, err := t.get(ctx, doing, key)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil, nil
+	}
+	return row, err
 }
 
-// rowsFrom is campaignRows for any table and for the given attributes.
-func (t *table) rowsFrom(ctx context.Context, table string, keys map[string]Item, attributes ...string) (map[string]Item, error) {
+// rows reads rows consistently, by name, see batchGet.
+func (t *table) rows(ctx context.Context, doing string, keys map[string]Item) (map[string]Item, error) {
+	return t.rowsFrom(ctx, doing, t.Campaigns, keys)
+}
+
+// rowsFrom is rows for any table and for the given attributes.
+func (t *table) rowsFrom(
+	ctx context.Context, doing, table string, keys map[string]Item, attributes ...string,
+) (map[string]Item, error) {
 	wanted := make(map[string]rowKey, len(keys))
 	for name, key := range keys {
 		wanted[name] = rowKey{table, key}
 	}
 	rows, err := t.batchGet(ctx, wanted, withEnd(attributes)...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
 	named := make(map[string]Item, len(rows))
 	for name, key := range wanted {
@@ -91,7 +138,8 @@ func (t *table) batchGet(ctx context.Context, keys map[string]rowKey, attributes
 	if len(attributes) > 0 {
 		attributes = append([]string{"pk", "sk"}, attributes...) // which identify the row
 	}
-	expression, names := projection(attributes)
+	expression := projection(attributes)
+	names := namesIn(aws.ToString(expression))
 	for _, k := range keys {
 		w := wanted[k.table]
 		w.ConsistentRead, w.ProjectionExpression, w.ExpressionAttributeNames = aws.Bool(true), expression, names
@@ -119,140 +167,116 @@ func (t *table) batchGet(ctx context.Context, keys map[string]rowKey, attributes
 	return rows, nil
 }
 
-// query reads all rows of the Campaigns table that match a key condition, consistently and
-// in order.
-func (t *table) query(ctx context.Context, condition string, values Item) ([]Item, error) {
-	return t.queryFor(ctx, condition, values)
+// query reads all rows that match a key condition, consistently and in order. If attributes are
+// given, it reads only these.
+func (t *table) query(ctx context.Context, doing, condition string, values Item, attributes ...string) ([]Item, error) {
+	return t.queryIn(ctx, doing, t.Campaigns, condition, values, attributes...)
 }
 
-// queryFor is query for the given attributes.
-func (t *table) queryFor(ctx context.Context, condition string, values Item, attributes ...string) ([]Item, error) {
-	return t.queryIn(ctx, t.Campaigns, condition, values, attributes...)
-}
-
-// queryIn is queryFor for another table.
-func (t *table) queryIn(ctx context.Context, table, condition string, values Item, attributes ...string) ([]Item, error) {
-	expression, names := projection(withEnd(attributes))
-	pages := dynamodb.NewQueryPaginator(t.Client, &dynamodb.QueryInput{
-		TableName: &table, ConsistentRead: aws.Bool(true),
-		KeyConditionExpression: &condition, ExpressionAttributeValues: values,
-		ProjectionExpression: expression, ExpressionAttributeNames: names,
-	})
+func (t *table) queryIn(ctx context.Context, doing, table, condition string, values Item, attributes ...string) ([]Item, error) {
+	in := queryOf(table, condition, values, withEnd(attributes)...)
+	in.ConsistentRead = aws.Bool(true)
 	var rows []Item
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for row, err := range t.each(ctx, doing, in) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, t.unexpiredRows(page.Items)...)
+		if t.unexpiredRow(row) != nil {
+			rows = append(rows, row)
+		}
 	}
 	return rows, nil
 }
 
-// projection returns a projection expression of the attributes, nil for none: nil reads
-// all.
-func projection(attributes []string) (*string, map[string]string) {
-	if len(attributes) == 0 {
-		return nil, nil
+// newest reads up to limit rows of a partition, those with the last sort keys first.
+func (t *table) newest(ctx context.Context, doing, table string, pk attribute, limit int, attributes ...string) ([]Item, error) {
+	in := queryOf(table, "pk = :pk", Item{":pk": pk}, withEnd(attributes)...)
+	in.ScanIndexForward, in.Limit = aws.Bool(false), aws.Int32(int32(limit)) //nolint:gosec // some hundreds
+	out, err := t.Client.Query(ctx, in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
-	names := make(map[string]string, len(attributes))
-	for _, a := range attributes {
-		names["#"+a] = a
-	}
-	return aws.String(strings.Join(slices.Sorted(maps.Keys(names)), ", ")), names
+	return t.unexpiredRows(out.Items), nil
 }
 
-// list reads the rows of a partition whose sort keys have the prefix. It passes each row
-// and the rest of its sort key to read.
+// queryOf returns a query of the given attributes, of all if there are none.
+func queryOf(table, condition string, values Item, attributes ...string) *dynamodb.QueryInput {
+	expression := projection(attributes)
+	return &dynamodb.QueryInput{
+		TableName: &table, KeyConditionExpression: &condition, ExpressionAttributeValues: values,
+		ProjectionExpression: expression, ExpressionAttributeNames: namesIn(condition, aws.ToString(expression)),
+	}
+}
+
+// each yields the rows of a query. The sequence ends at the first error.
+func (t *table) each(ctx context.Context, doing string, in *dynamodb.QueryInput) iter.Seq2[Item, error] {
+	return eachIn(ctx, doing, dynamodb.NewQueryPaginator(t.Client, in), func(page *dynamodb.QueryOutput) []Item { return page.Items })
+}
+
+// pager is a paginator of the SDK.
+type pager[P any] interface {
+	HasMorePages() bool
+	NextPage(ctx context.Context, options ...func(*dynamodb.Options)) (P, error)
+}
+
+func eachIn[P any](ctx context.Context, doing string, pages pager[P], rows func(page P) []Item) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				yield(nil, fmt.Errorf("%s: %w", doing, err))
+				return
+			}
+			for _, row := range rows(page) {
+				if !yield(row, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// decoded decodes the rows of a sequence. It ends at the first error.
+func decoded[T any](rows iter.Seq2[Item, error], read func(row Item) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for row, err := range rows {
+			var value T
+			if err == nil {
+				value, err = read(row)
+			}
+			if !yield(value, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// projection returns a projection expression of the attributes, nil for none: nil reads
+// all.
+func projection(attributes []string) *string {
+	if len(attributes) == 0 {
+		return nil
+	}
+	return aws.String("#" + strings.Join(slices.Compact(slices.Sorted(slices.Values(attributes))), ", #"))
+}
+
+// under reads the rows of a partition whose sort keys have the prefix.
+func (t *table) under(ctx context.Context, pk, prefix string) ([]Item, error) {
+	return t.query(ctx, fmt.Sprintf("list the rows %s*", prefix), "pk = :pk AND begins_with(sk, :prefix)",
+		Item{":pk": text(pk), ":prefix": text(prefix)})
+}
+
+// list is under that passes each row and the rest of its sort key to read.
 func list[T any](ctx context.Context, t *table, pk, prefix string, read func(id string, row Item) T) ([]T, error) {
-	rows, err := t.query(ctx, "pk = :pk AND begins_with(sk, :prefix)", Item{":pk": text(pk), ":prefix": text(prefix)})
+	rows, err := t.under(ctx, pk, prefix)
 	if err != nil {
-		return nil, fmt.Errorf("list the rows %s*: %w", prefix, err)
+		return nil, err
 	}
 	found := make([]T, 0, len(rows))
 	for _, row := range rows {
 		found = append(found, read(strings.TrimPrefix(getText(row, "sk"), prefix), row))
 	}
 	return found, nil
-}
-
-func (t *table) put(row Item) types.TransactWriteItem {
-	return types.TransactWriteItem{Put: &types.Put{TableName: &t.Campaigns, Item: row}}
-}
-
-// assign returns the assignments of attributes in an update expression, with the names that they use,
-// and adds their values.
-func assign(attributes, values Item) (string, map[string]string) {
-	sets, names := make([]string, 0, len(attributes)), make(map[string]string, len(attributes))
-	for name, value := range attributes {
-		sets = append(sets, "#"+name+" = :"+name)
-		names["#"+name], values[":"+name] = name, value
-	}
-	return strings.Join(sets, ", "), names
-}
-
-func (t *table) putNew(row Item) types.TransactWriteItem {
-	return types.TransactWriteItem{Put: &types.Put{
-		TableName: &t.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
-	}}
-}
-
-// putIfAbsentOrExpired puts a row if there is none or if the existing one has expired.
-func (t *table) putIfAbsentOrExpired(row Item) types.TransactWriteItem {
-	return types.TransactWriteItem{Put: &types.Put{
-		TableName:                 &t.Campaigns,
-		Item:                      row,
-		ConditionExpression:       aws.String("attribute_not_exists(pk) OR " + TTL + " <= :now"),
-		ExpressionAttributeValues: Item{":now": number(t.Now().Unix())},
-	}}
-}
-
-func (t *table) remove(key Item) types.TransactWriteItem {
-	return types.TransactWriteItem{Delete: &types.Delete{TableName: &t.Campaigns, Key: key}}
-}
-
-// writeAll commits the items in one transaction. The error wraps campaign.ErrLostRace if a
-// condition failed.
-func (t *table) writeAll(ctx context.Context, doing string, items ...types.TransactWriteItem) error {
-	reasons, err := t.transact(ctx, items, rand.Text())
-	if err == nil && len(reasons) > 0 {
-		err = campaign.ErrLostRace
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return nil
-}
-
-// conditionHeld reports whether the condition of a write held. Errors other than a failed
-// condition are returned with the operation.
-func conditionHeld(err error, doing string) (bool, error) {
-	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", doing, err)
-	}
-	return true, nil
-}
-
-func withValue(row Item, name string, value attribute) Item {
-	row[name] = value
-	return row
-}
-
-// setEnd sets the TTL of a row. The zero time means no expiry.
-func setEnd(row Item, at time.Time) {
-	if !at.IsZero() {
-		row[TTL] = number(at.Unix())
-	}
-}
-
-func getEnd(row Item) time.Time {
-	if row[TTL] == nil {
-		return time.Time{}
-	}
-	return time.Unix(getNumber(row, TTL), 0).UTC()
 }
 
 // unexpiredRow returns the row, or nil if it has expired.
@@ -263,15 +287,8 @@ func (t *table) unexpiredRow(row Item) Item {
 	return row
 }
 
-// unexpiredRows removes expired rows.
 func (t *table) unexpiredRows(rows []Item) []Item {
-	kept := rows[:0]
-	for _, row := range rows {
-		if t.unexpiredRow(row) != nil {
-			kept = append(kept, row)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(rows, func(row Item) bool { return t.unexpiredRow(row) == nil })
 }
 
 // withEnd adds the TTL to the attributes to read. No attributes mean all.

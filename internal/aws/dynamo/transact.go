@@ -24,7 +24,13 @@ const (
 	reasonConflict  = "TransactionConflict"
 )
 
-// maxConflicts is the maximum number of retries after transaction conflicts.
+func failedCondition(r types.CancellationReason) bool { return aws.ToString(r.Code) == reasonCondition }
+
+// isConflict reports whether a write was cancelled without a failed condition of its own.
+func isConflict(r types.CancellationReason) bool {
+	return !failedCondition(r) && aws.ToString(r.Code) != reasonNone
+}
+
 const maxConflicts = 8
 
 // transact commits all items or none. It returns nil, nil after a commit. If the
@@ -67,7 +73,6 @@ func (t *transaction) send(ctx context.Context, client *dynamodb.Client) error {
 
 func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 
-// classify classifies the result of an attempt. again reports whether to retry.
 func (t *transaction) classify(err error) (reasons []types.CancellationReason, again bool) {
 	var cancelled *types.TransactionCanceledException
 	switch {
@@ -114,7 +119,6 @@ func (t *transaction) classifyCancelled(reasons []types.CancellationReason, err 
 	return nil, true
 }
 
-// maxRepeats is the maximum number of retries of repeat.
 const maxRepeats = 4
 
 // repeat retries a call after a lost response, beyond the SDK's retries. The call must be
@@ -152,7 +156,6 @@ func permanent(err error) bool {
 	return errors.As(err, &response) && response.HTTPStatusCode() < http.StatusInternalServerError
 }
 
-// throttled reports whether DynamoDB throttled the request.
 func throttled(err error) bool {
 	var api smithy.APIError
 	if !errors.As(err, &api) {

@@ -17,7 +17,31 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/campaign"
 )
+
+// EndSessions revokes all sessions of a user that started at or before the instant. It
+// never moves the instant back.
+func (s *AuthStore) EndSessions(ctx context.Context, tenant, email string, until time.Time) error {
+	w := s.update(personKey(tenant, email), "SET sessionsVoidUntil = :until, "+TTL+" = :ttl",
+		"attribute_not_exists(sessionsVoidUntil) OR sessionsVoidUntil < :until",
+		Item{":until": millis(until), ":ttl": number(until.Add(campaign.SessionEndLife).Unix())})
+	return s.tryWrite(ctx, "revoke sessions of user", inTable(s.Auth, w))
+}
+
+// SessionsEnded reads consistently the instant up to which a user's sessions are revoked,
+// zero for none.
+func (s *AuthStore) SessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
+	if until, err := s.fastSessionsEnded(ctx, tenant, email); err == nil {
+		return until, nil
+	}
+	row, err := s.getFrom(ctx, "read session revocation of user", s.Auth, personKey(tenant, email))
+	if errors.Is(err, campaign.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	return getMillis(row, "sessionsVoidUntil"), err
+}
 
 // errFastReadFailed reports a failed fast read. The caller falls back to the SDK.
 var errFastReadFailed = errors.New("not read")
@@ -25,7 +49,6 @@ var errFastReadFailed = errors.New("not read")
 // maxSessionEndRow is the maximum response size in bytes.
 const maxSessionEndRow = 4 << 10
 
-// sessionEndRow is the JSON form of a user's row.
 type sessionEndRow struct {
 	Item struct {
 		Until struct{ N string } `json:"sessionsVoidUntil"`
@@ -66,11 +89,8 @@ func (s *AuthStore) untilOf(row sessionEndRow) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	until, err := strconv.ParseInt(row.Item.Until.N, 10, 64)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%w: %w", errFastReadFailed, err)
-	}
-	end, err := strconv.ParseInt(row.Item.TTL.N, 10, 64)
-	if err != nil {
+	end, endErr := strconv.ParseInt(row.Item.TTL.N, 10, 64)
+	if err := errors.Join(err, endErr); err != nil {
 		return time.Time{}, fmt.Errorf("%w: %w", errFastReadFailed, err)
 	}
 	if end <= s.Now().Unix() {
