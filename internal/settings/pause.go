@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"campaign-dispatch/internal/campaign"
 )
 
 // Subject is the scope of a pause: everything, a tenant or an agent. Exactly one field
@@ -55,8 +53,5 @@ func (d *Service) requireAgent(ctx context.Context, id string) error {
 		return fmt.Errorf("agent id %q: %s", shorten(id), agentIDRule)
 	}
 	_, err := d.Store.Tenants.Agent(ctx, id)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return missing("agent " + id + " does not exist: list the agents")
-	}
-	return err
+	return explain(err, "agent %s does not exist: list the agents", id)
 }

@@ -1,4 +1,4 @@
-// Package admin implements the operator's commands: agents, templates, credentials,
+// Package settings changes what belongs to tenants: agents, templates, credentials,
 // webhook endpoints, dashboard users and pauses.
 package settings
 
@@ -129,6 +129,14 @@ func (m missing) Error() string { return string(m) }
 
 func (m missing) Unwrap() error { return campaign.ErrNotFound }
 
+// explain returns err, or if it is campaign.ErrNotFound, an error that says what is missing.
+func explain(err error, format string, args ...any) error {
+	if errors.Is(err, campaign.ErrNotFound) {
+		return missing(fmt.Sprintf(format, args...))
+	}
+	return err
+}
+
 const maxName = 200
 
 func checkName(what, name string) error {
@@ -156,10 +164,7 @@ func (d *Service) requireTenant(ctx context.Context, id string) error {
 		return fmt.Errorf("tenant id %q: %s", shorten(id), tenantIDRule)
 	}
 	_, err := d.Store.Tenants.Tenant(ctx, id)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return missing("tenant " + id + " does not exist: create it first")
-	}
-	return err
+	return explain(err, "tenant %s does not exist: create it first", id)
 }
 
 // newSecret returns 256 random bits, URL-safe.

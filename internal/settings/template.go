@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,26 +42,33 @@ func (d *Service) SaveTemplate(ctx context.Context, form TemplateForm) (campaign
 
 // KeepTemplate is SaveTemplate for a parsed card. It sets Version and CreatedAt.
 func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
-	return d.keepTemplate(ctx, t, d.Store.Templates.PutTemplate)
+	if err := d.prepare(ctx, &t); err != nil {
+		return t, err
+	}
+	return d.Store.Templates.PutTemplate(ctx, t)
 }
 
 // KeepTemplateVersion is KeepTemplate for the version of t. The error wraps
 // campaign.ErrLostRace if another version is next.
 func (d *Service) KeepTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error) {
-	return d.keepTemplate(ctx, t, d.Store.Templates.PutTemplateVersion)
+	if err := d.prepare(ctx, &t); err != nil {
+		return t, err
+	}
+	return d.Store.Templates.PutTemplateVersion(ctx, t)
 }
 
-func (d *Service) keepTemplate(ctx context.Context, t campaign.Template, put func(context.Context, campaign.Template) (campaign.Template, error)) (campaign.Template, error) {
+// prepare identifies a template and checks it.
+func (d *Service) prepare(ctx context.Context, t *campaign.Template) error {
 	if err := d.requireTenant(ctx, t.Tenant); err != nil {
-		return t, err
+		return err
 	}
-	if err := d.identify(ctx, &t); err != nil {
-		return t, err
+	if err := d.identify(ctx, t); err != nil {
+		return err
 	}
-	if err := checkTemplate(t); err != nil {
-		return t, err
+	for _, flaw := range t.Flaws() {
+		return errors.New(describe(flaw))
 	}
-	return put(ctx, t)
+	return nil
 }
 
 // identify sets the ID of a new template, and a default name. For an existing template
@@ -68,22 +76,18 @@ func (d *Service) keepTemplate(ctx context.Context, t campaign.Template, put fun
 func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
 	if t.ID == "" {
 		t.ID = random.UUID()
-		if t.Name == "" {
-			t.Name = "Template " + t.ID[:8]
-		}
+		t.Name = cmp.Or(t.Name, "Template "+t.ID[:8])
 		return nil
 	}
 	if !uuidForm().MatchString(t.ID) {
 		return fmt.Errorf("template id %q is not a UUID: give the id of a template, or none to make a new one", shorten(t.ID))
 	}
 	current, err := d.Store.Templates.Template(ctx, t.ID)
-	if errors.Is(err, campaign.ErrNotFound) || (err == nil && current.Tenant != t.Tenant) {
-		return missing("tenant " + t.Tenant + " has no template " + t.ID + ": leave out the id to make a new one")
+	if err == nil && current.Tenant != t.Tenant {
+		err = campaign.ErrNotFound
 	}
-	if t.Name == "" {
-		t.Name = current.Name
-	}
-	return err
+	t.Name = cmp.Or(t.Name, current.Name)
+	return explain(err, "tenant %s has no template %s: leave out the id to make a new one", t.Tenant, t.ID)
 }
 
 // plainCard is a vertical card as --card takes it.
@@ -144,14 +148,6 @@ func readObject[T any](what, shape string, document []byte, value **T) error {
 	}
 	if *value == nil {
 		return errors.New("the " + what + " is null: it must be " + shape)
-	}
-	return nil
-}
-
-// checkTemplate returns the first error of a template.
-func checkTemplate(t campaign.Template) error {
-	for _, flaw := range t.Flaws() {
-		return errors.New(describe(flaw))
 	}
 	return nil
 }

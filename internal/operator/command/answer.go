@@ -1,9 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"text/tabwriter"
 )
@@ -19,10 +19,7 @@ type answer struct {
 
 func (a answer) print(w io.Writer, asJSON bool) error {
 	if asJSON {
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(a.Data)
+		return encode(w, a.Data)
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, line := range a.Lines {
@@ -46,4 +43,28 @@ func printable(line string) string {
 		}
 		return r
 	}, line)
+}
+
+// calledByMake is set by the Makefile to the start of its command line, so that
+// messages name make's commands and variables.
+const calledByMake = "BY_MAKE"
+
+// variables maps flags to the Makefile's variables.
+var variables = map[string]string{
+	"id": "TENANT", "tenant": "TENANT", "name": "NAME", "agent": "AGENT", "agent-id": "AGENT", "key-file": "KEY",
+	"all": "ALL", "text": "TEXT", "card": "CARD", "rate": "RATE", "keep": "KEEP", "queue": "QUEUE", "email": "EMAIL", "role": "ROLE",
+	"phone": "PHONE", "file": "FILE", "at": "AT", "since": "SINCE", "confirm": "CONFIRM",
+}
+
+// flagName matches a flag in a message.
+var flagName = regexp.MustCompile(`(?:\bflag |-)-([a-z-]+)`)
+
+// asVariables replaces flags in a message with the Makefile's variables.
+func asVariables(message string) string {
+	return flagName.ReplaceAllStringFunc(message, func(found string) string {
+		if name := variables[flagName.FindStringSubmatch(found)[1]]; name != "" {
+			return name
+		}
+		return found
+	})
 }

@@ -50,7 +50,7 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(owner)}})
 	}
 	for _, subject := range slices.Sorted(maps.Keys(pauses)) {
-		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", instant(pauses[subject])}})
+		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", formatTime(pauses[subject])}})
 	}
 	next := s.next("list", "tenant", "ID") + " shows the resources of a tenant"
 	if len(tenants) == 0 {
@@ -59,13 +59,12 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 	return sections(next, named{"tenants", t}, named{"agents", a}, named{"pauses", p}), nil
 }
 
-// belongsTo returns the owner of an agent.
 func belongsTo(o account.Owner) string {
 	switch {
 	case o.Tenant == "":
 		return "none"
 	case !o.GivenUpAt.IsZero():
-		return o.Tenant + " (until " + instant(o.GivenUpAt) + ")"
+		return o.Tenant + " (until " + formatTime(o.GivenUpAt) + ")"
 	}
 	return o.Tenant
 }
@@ -100,7 +99,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 		c.add(row{
 			{"clientId", credential.ClientID},
 			{"name", credential.Name},
-			{"created", instant(credential.CreatedAt)},
+			{"created", formatTime(credential.CreatedAt)},
 			{"status", s.status(credential)},
 		})
 	}
@@ -118,14 +117,14 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 func (s *stack) status(c account.Credential) string {
 	switch {
 	case c.Revoked():
-		return "revoked " + instant(c.RevokedAt)
+		return "revoked " + formatTime(c.RevokedAt)
 	case s.service.Now().Before(c.PreviousUntil):
-		return "active, previous secret until " + instant(c.PreviousUntil)
+		return "active, previous secret until " + formatTime(c.PreviousUntil)
 	}
 	return "live"
 }
 
-func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // row holds the columns of one resource.
 type row []struct {
@@ -133,7 +132,6 @@ type row []struct {
 	value any
 }
 
-// head returns the column names.
 func (r row) head() string {
 	cells := []string{""}
 	for _, cell := range r {
@@ -145,12 +143,12 @@ func (r row) head() string {
 // section lists resources of one kind.
 type section []row
 
+func (s *section) add(r row) { *s = append(*s, r) }
+
 type named struct {
 	name string
 	section
 }
-
-func (s *section) add(r row) { *s = append(*s, r) }
 
 // sections returns an answer with resources of several kinds.
 func sections(next string, kinds ...named) answer {

@@ -19,7 +19,7 @@ func deployedWith(c tool, use, switchAt string) string {
 	return name
 }
 
-func ago(d time.Duration) string { return instant(time.Now().Add(-d)) }
+func ago(d time.Duration) string { return formatTime(time.Now().Add(-d)) }
 
 func TestRotateSigningKeys_Steps(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,8 @@ func supported(err error) error {
 // else "".
 func (d Detector) await(ctx context.Context, id *string, waiting func()) (failed string, err error) {
 	for {
-		is, err := d.Client.DescribeStackDriftDetectionStatus(ctx, &cloudformation.DescribeStackDriftDetectionStatusInput{StackDriftDetectionId: id})
+		in := &cloudformation.DescribeStackDriftDetectionStatusInput{StackDriftDetectionId: id}
+		is, err := d.Client.DescribeStackDriftDetectionStatus(ctx, in)
 		if err != nil {
 			return "", err
 		}

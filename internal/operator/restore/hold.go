@@ -28,8 +28,8 @@ func (g Maintenance) Enter(ctx context.Context) error {
 		return err
 	}
 	for _, name := range g.HTTPFunctions {
-		_, err := g.Client.PutFunctionConcurrency(ctx, &lambda.PutFunctionConcurrencyInput{FunctionName: &name, ReservedConcurrentExecutions: aws.Int32(0)})
-		if err != nil {
+		in := &lambda.PutFunctionConcurrencyInput{FunctionName: &name, ReservedConcurrentExecutions: aws.Int32(0)}
+		if _, err := g.Client.PutFunctionConcurrency(ctx, in); err != nil {
 			return fmt.Errorf("stop the function %s: %w", name, err)
 		}
 	}

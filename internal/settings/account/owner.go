@@ -76,8 +76,8 @@ func (o Owner) Refuse(tenant string, now time.Time, use func(tenant string) (Use
 			return err
 		}
 		if used.Open > 0 {
-			return taken("agent %s was released by tenant %s, which has %d open batches with it: use another agent, or cancel the batches and retry %d days after the last one is closed",
-				o.AgentID, o.Tenant, used.Open, AgentRest/day)
+			return taken("agent %s was released by tenant %s, which has %d open batches with it: use another agent, "+
+				"or cancel the batches and retry %d days after the last one is closed", o.AgentID, o.Tenant, used.Open, AgentRest/day)
 		}
 		if closed := used.ClosedAt; !closed.IsZero() {
 			free = closed.Add(AgentRest)
