@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/outcome/reaction"
 )
 
@@ -61,7 +62,8 @@ func (s *Service) accept(ctx context.Context, c *call, state acceptance.State) e
 	if a.Batch.Accepted > 0 {
 		if err := s.Releases.Schedule(ctx, a.Batch); err != nil {
 			metrics.Add(ctx, metrics.HandoffsFailed, 1)
-			slog.WarnContext(ctx, "scheduling the release failed; sweep will release the batch", "batch_id", a.Batch.BatchID, "error", err)
+			slog.WarnContext(ctx, "scheduling the release failed; sweep will release the batch",
+				"batch_id", a.Batch.BatchID, "error", err)
 		}
 	}
 	return nil
@@ -165,7 +167,7 @@ func (c *call) stageAnswer(put func(key string, body []byte, contentType string)
 	if answer.Rejected >= errorFileFrom {
 		answer.Feedback.ErrorFileURL = c.client.base + "/api/v1/error-files/" + c.staged.errorsName
 	}
-	if c.staged.answer, err = encodeJSON(answer); err != nil {
+	if c.staged.answer, err = httpapi.EncodeJSON(answer); err != nil {
 		return err
 	}
 	if c.client.key != "" && len(c.staged.answer) > maxInlineAnswer {

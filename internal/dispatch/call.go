@@ -168,7 +168,8 @@ func (asked Call) request() (*request, faults) {
 	q := &request{
 		campaignID: textOf(asked.CampaignID), name: textOf(asked.Name), templateID: textOf(asked.TemplateID),
 		batch: textOf(asked.Batch), schedule: textOf(asked.Schedule), notAfter: textOf(asked.NotAfter),
-		kind: jsonscan.Array, messages: make([]message, 0, len(messages)), vars: make([]variable, 0, variables), lines: make([]int, 0, len(messages)),
+		kind: jsonscan.Array, messages: make([]message, 0, len(messages)), vars: make([]variable, 0, variables),
+		lines: make([]int, 0, len(messages)),
 	}
 	var found faults
 	for i, m := range messages {

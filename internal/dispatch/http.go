@@ -40,10 +40,7 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c := &call{tenant: claims.Tenant, now: s.Now(), req: &request{}, client: &client{id: claims.ClientID, base: base, scopeErr: err}}
-	if c.client.scopeErr == nil {
-		c.client.dryRun, c.client.precheckErr = isDryRun(r)
-	}
-	if c.client.scopeErr == nil && c.client.precheckErr == nil {
+	if err == nil {
 		s.receive(c, r)
 	}
 	body, status, err := s.serve(r.Context(), c)
@@ -56,19 +53,17 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-var parameters = httpapi.Parameters{"dryRun": "invalid_dry_run"}
-
-func isDryRun(r *http.Request) (bool, error) {
-	query, err := parameters.Read(r)
-	if err != nil {
-		return false, err
-	}
-	return query.Switch("dryRun")
-}
-
 // receive reads a client's call. It stores the faults in c; they are reported later
 // because a revoked credential takes precedence and its row is not read yet.
 func (s *Service) receive(c *call, r *http.Request) {
+	query, err := httpapi.DryRun.Read(r)
+	if err == nil {
+		c.client.dryRun, err = query.Switch("dryRun")
+	}
+	if err != nil {
+		c.client.precheckErr = err
+		return
+	}
 	var ok bool
 	if c.client.key, ok = httpapi.IdempotencyKey(r.Header); !ok {
 		c.faults.add("", "invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters")
@@ -132,7 +127,7 @@ func (s *Service) answer(ctx context.Context, c *call, state acceptance.State, e
 		body, err = s.repeat(ctx, c, *state.Answer)
 		return body, http.StatusAccepted, err
 	case c.client.dryRun:
-		body, err = encodeJSON(newDryAnswer(c, state.Template, c.check(state, earlier)))
+		body, err = httpapi.EncodeJSON(newDryAnswer(c, state.Template, c.check(state, earlier)))
 		return body, http.StatusOK, err
 	}
 	err = s.decide(ctx, c, state, earlier)
@@ -145,10 +140,7 @@ func (s *Service) answer(ctx context.Context, c *call, state acceptance.State, e
 // repeat returns the stored answer of an idempotency key.
 func (s *Service) repeat(ctx context.Context, c *call, a acceptance.Answer) ([]byte, error) {
 	if !bytes.Equal(a.BodyHash, c.client.bodyHash[:]) {
-		return nil, &httpapi.Problem{
-			Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",
-			Detail: "This Idempotency-Key was used with another body. Use a new key for a new call.",
-		}
+		return nil, httpapi.KeyReused("body", "call")
 	}
 	if a.BlobKey == "" {
 		return a.Body, nil

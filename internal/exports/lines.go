@@ -2,6 +2,7 @@ package exports
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -46,10 +47,7 @@ func (h *history) add(c campaign.Change) {
 }
 
 func (h history) status() string {
-	if h.latest.Outcome == "" {
-		return statusPending
-	}
-	return string(h.latest.Outcome)
+	return cmp.Or(string(h.latest.Outcome), statusPending)
 }
 
 // addBatch adds the lines of a batch as of its snapshot.
@@ -65,15 +63,7 @@ func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at exp
 }
 
 func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
-	histories, err := m.histories(ctx, b, at.Sequence)
-	if err != nil {
-		return err
-	}
-	messages, err := m.messages(ctx, b)
-	if err != nil {
-		return err
-	}
-	taps, err := m.taps(ctx, b, at, messages)
+	histories, messages, taps, err := m.read(ctx, b, at)
 	if err != nil {
 		return err
 	}
@@ -89,6 +79,18 @@ func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at 
 		)
 	}
 	return nil
+}
+
+// read returns what the lines of a batch are made of.
+func (m *Maker) read(ctx context.Context, b campaign.Batch, at export.Batch) (h []history, messages []campaign.Message, t tapped, err error) {
+	if h, err = m.histories(ctx, b, at.Sequence); err != nil {
+		return h, messages, t, err
+	}
+	if messages, err = m.messages(ctx, b); err != nil {
+		return h, messages, t, err
+	}
+	t, err = m.taps(ctx, b, at, messages)
+	return h, messages, t, err
 }
 
 // histories returns what happened to each message of a batch up to a sequence.

@@ -198,7 +198,8 @@ func (w *writer) finish(ctx context.Context) error {
 		return err
 	}
 	metrics.Add(ctx, metrics.ExportsCompleted, 1)
-	slog.InfoContext(ctx, "export completed", "tenant", w.Tenant, "campaign_id", w.CampaignID, "export_id", w.ExportID, "lines", w.Lines, "parts", w.Parts)
+	slog.InfoContext(ctx, "export completed",
+		"tenant", w.Tenant, "campaign_id", w.CampaignID, "export_id", w.ExportID, "lines", w.Lines, "parts", w.Parts)
 	return w.settle(ctx, w.Export)
 }
 
@@ -213,5 +214,5 @@ func (w *writer) restart(ctx context.Context) error {
 	if err := w.save(ctx, next); err != nil {
 		return err
 	}
-	return w.queue(ctx, w.Export)
+	return queueTask(ctx, w.Tasks, w.Export)
 }

@@ -39,7 +39,7 @@ type caller struct {
 
 // clientCredentials handles the grant of RFC 6749 §4.4.
 func (s *Server) clientCredentials(ctx context.Context, c caller) (tokenResponse, error) {
-	proven := clientKey(c.ClientID)
+	proven := authrow.ClientWindow(c.ClientID)
 	q := authrow.Query{Windows: []string{proven, c.claimedKey()}, Places: c.failuresKey()}
 	if len(c.ClientID) <= maxClientID {
 		q.ClientID = c.ClientID
@@ -104,7 +104,7 @@ func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, err
 	if !token.Used.IsZero() {
 		return tokenResponse{}, s.reused(ctx, c, read)
 	}
-	proven := clientKey(token.ClientID)
+	proven := authrow.ClientWindow(token.ClientID)
 	rows, err := s.Store.AuthRows(ctx, authrow.Query{
 		ClientID: token.ClientID, Family: token.Family, Windows: []string{proven},
 	})

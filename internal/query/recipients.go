@@ -52,30 +52,35 @@ func recipients(ctx context.Context, store Store, id campaign.ID, numbers map[ui
 	if len(numbers) == 0 {
 		return in, nil
 	}
-	sets, err := store.PackedSets(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("read number sets: %w", err)
-	}
-	for _, set := range sets {
-		all, err := numberset.Unpack(set.Packed)
-		if err != nil {
-			return nil, fmt.Errorf("read the numbers of batch %d: %w", set.Ordinal, err)
-		}
+	err := eachSet(ctx, store, id, func(_ int, all numberset.Set) {
 		for number := range numbers {
 			if _, ok := slices.BinarySearch(all, number); ok {
 				in[number] = true
 				delete(numbers, number)
 			}
 		}
+	})
+	return in, err
+}
+
+// eachSet calls do with the numbers of each batch of a campaign.
+func eachSet(ctx context.Context, store Store, id campaign.ID, do func(ordinal int, numbers numberset.Set)) error {
+	sets, err := store.PackedSets(ctx, id)
+	if err != nil {
+		return fmt.Errorf("read number sets: %w", err)
 	}
-	return in, nil
+	for _, set := range sets {
+		numbers, err := numberset.Unpack(set.Packed)
+		if err != nil {
+			return fmt.Errorf("read the numbers of batch %d: %w", set.Ordinal, err)
+		}
+		do(set.Ordinal, numbers)
+	}
+	return nil
 }
 
 // numberOf returns the digits of a phone number, 0 if it has others.
 func numberOf(phone string) uint64 {
-	number, err := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64)
-	if err != nil {
-		return 0
-	}
+	number, _ := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64)
 	return number
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
@@ -58,11 +57,11 @@ func (s *Service) open(r *http.Request, known httpapi.Parameters) (campaign.Camp
 		return campaign.Campaign{}, query, err
 	}
 	c, err := s.Store.Campaign(r.Context(), id)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Campaign{}, query, noCampaign()
-	}
-	if err != nil {
-		return campaign.Campaign{}, query, fmt.Errorf("read campaign: %w", err)
+	switch {
+	case errors.Is(err, campaign.ErrNotFound):
+		return c, query, httpapi.NoCampaign()
+	case err != nil:
+		return c, query, fmt.Errorf("read campaign: %w", err)
 	}
 	return c, query, nil
 }
@@ -79,7 +78,7 @@ func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign
 	}
 	id, ok := campaign.ParseUUID(r.PathValue("campaignId"))
 	if !ok {
-		return campaign.ID{}, query, noCampaign()
+		return campaign.ID{}, query, httpapi.NoCampaign()
 	}
 	return campaign.ID{Tenant: claims.Tenant, CampaignID: id}, query, nil
 }
@@ -93,40 +92,11 @@ func (s *Service) openBatch(r *http.Request, known httpapi.Parameters) (campaign
 	b, found, err := s.Store.BatchProgress(r.Context(), id, campaign.BatchIDs(r.PathValue("batch"))...)
 	switch {
 	case errors.Is(err, campaign.ErrNotFound):
-		return b, query, noCampaign()
+		return b, query, httpapi.NoCampaign()
 	case err != nil:
 		return b, query, fmt.Errorf("read batch: %w", err)
 	case !found:
-		return b, query, noBatch()
+		return b, query, httpapi.NoBatch()
 	}
 	return b, query, nil
-}
-
-func noCampaign() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign with this ID."}
-}
-
-func noBatch() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The batch does not exist."}
-}
-
-func badRequest(code, detail string) *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
-}
-
-const (
-	usualLimit = 100 // default items per page
-	maxLimit   = 500
-)
-
-func limitOf(query httpapi.Query) (int, error) {
-	text := query.Get("limit")
-	if text == "" {
-		return usualLimit, nil
-	}
-	limit, err := strconv.Atoi(text)
-	if err != nil || limit < 1 || limit > maxLimit {
-		return 0, badRequest("invalid_limit", fmt.Sprintf("limit must be a number from 1 to %d.", maxLimit))
-	}
-	return limit, nil
 }

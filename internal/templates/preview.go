@@ -27,11 +27,7 @@ type previewAnswer struct {
 
 // servePreviewOf renders a version of a template.
 func (s *Service) servePreviewOf(w http.ResponseWriter, r *http.Request) error {
-	claims, err := s.openChange(r)
-	if err != nil {
-		return err
-	}
-	newest, err := s.own(r, claims.Tenant)
+	_, t, err := s.openOwnChange(r)
 	if err != nil {
 		return err
 	}
@@ -42,9 +38,8 @@ func (s *Service) servePreviewOf(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(r, &in); err != nil {
 		return err
 	}
-	t := newest
 	if in.Version != nil {
-		if t, err = s.version(r.Context(), newest, *in.Version); err != nil {
+		if t, err = s.version(r.Context(), t, *in.Version); err != nil {
 			return err
 		}
 	}
@@ -68,7 +63,7 @@ func (s *Service) servePreview(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if in.Template == nil {
-		return refuse(http.StatusBadRequest, "/template", "missing_field", "is required")
+		return httpapi.Refuse(http.StatusBadRequest, "/template", "missing_field", "is required")
 	}
 	t := in.Template.template(claims.Tenant)
 	answer := preview(t, in.Vars)

@@ -51,10 +51,7 @@ func (s *Service) ServeDocument(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) ServeUnknown(_ http.ResponseWriter, r *http.Request) error {
 	route, ok := Find(r.URL.Path)
 	if !ok || slices.Contains(route.Methods, r.Method) {
-		return &httpapi.Problem{
-			Status: http.StatusNotFound, Code: "not_found",
-			Detail: "Unknown path. See /api/v1/openapi.json.",
-		}
+		return httpapi.NotFound("not_found", "Unknown path. See /api/v1/openapi.json.")
 	}
 	allow := strings.Join(route.Methods, ", ")
 	return &httpapi.Problem{
