@@ -16,10 +16,8 @@ import (
 	"campaign-dispatch/internal/send/pace"
 )
 
-// batchesAtOnce is the number of batches cancelled concurrently.
 const batchesAtOnce = 16
 
-// cancelBatch is the method CancelBatch of a store.
 type cancelBatch func(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 
 // cancelBatches cancels the unfinished batches of a cancelled campaign. An error in one

@@ -121,7 +121,6 @@ func (s *Service) finishMove(ctx context.Context, c campaign.Campaign, moved []c
 	s.scheduleAll(ctx, moved)
 }
 
-// scheduleAll schedules the releases of batches. Sweep releases those that fail.
 func (s *Service) scheduleAll(ctx context.Context, batches []campaign.Batch) {
 	var group errgroup.Group
 	group.SetLimit(batchesAtOnce)

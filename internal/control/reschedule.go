@@ -12,7 +12,6 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// maxBody is the maximum size of a request body in bytes.
 const maxBody = 64 << 10
 
 type rescheduleAnswer struct {
@@ -109,7 +108,6 @@ func checkReschedule(c campaign.Campaign, name string, due time.Time) (campaign.
 	return b.Batch, released(b.Batch)
 }
 
-// checkDue refuses a due time that the batch cannot have.
 func checkDue(b campaign.Batch, due time.Time) error {
 	if !b.NotAfter.IsZero() && !b.NotAfter.After(due) {
 		return fault("/schedule", "schedule_after_not_after", "schedule must be earlier than the notAfter of the batch")
@@ -120,7 +118,6 @@ func checkDue(b campaign.Batch, due time.Time) error {
 	return nil
 }
 
-// released refuses a batch that was released or cancelled.
 func released(b campaign.Batch) error {
 	switch {
 	case b.State == campaign.BatchCancelled:

@@ -23,11 +23,9 @@ type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error
-	// CreateCancelled creates a campaign without batches. The error wraps campaign.ErrLostRace if it
-	// exists.
+	// CreateCancelled returns an error that wraps campaign.ErrLostRace if the campaign exists.
 	CreateCancelled(ctx context.Context, c campaign.Campaign) error
-	// Submission returns the submission of a campaign. The error wraps campaign.ErrNotFound if there is
-	// none.
+	// Submission returns an error that wraps campaign.ErrNotFound if there is none.
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// RescheduleBatch returns a *campaign.BudgetError if the budget of the new day has no room.
@@ -36,7 +34,6 @@ type Store interface {
 	CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error
 	// RescheduleCampaign returns the batches that it moved, and whether the campaign was unchanged.
 	RescheduleCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error)
-	// FinishMove returns the batches that it moved.
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
 	// CheckMove returns the *campaign.BudgetError of RescheduleCampaign and changes nothing.
 	CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error
@@ -63,7 +60,6 @@ func (s *Service) Register(mux *http.ServeMux) {
 	mux.Handle(path+"/reschedule", httpapi.HandlerFunc(s.ServeReschedule))
 }
 
-// tenant authorizes a request and returns its tenant.
 func (s *Service) tenant(r *http.Request) (string, error) {
 	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
 	return claims.Tenant, err

@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/phone/numberset"
 )
 
 // Dispatcher is the Service for the pages and workers of the service itself.
@@ -81,11 +82,7 @@ func (r *Refusal) Error() string { return "dispatch call refused: " + r.Faults[0
 // before has no faults.
 func (s *Service) Check(ctx context.Context, asked Call) (v Verdict, err error) {
 	c := s.newCall(asked)
-	err = s.settle(ctx, c, func() error {
-		state, earlier, err := s.loadState(ctx, c)
-		if err != nil {
-			return err
-		}
+	err = s.settle(ctx, c, func(state acceptance.State, earlier numberset.Set) error {
 		if r, done := c.receipt(state); done {
 			v = Verdict{Accepted: r.Accepted}
 			return nil
@@ -103,20 +100,13 @@ func (s *Service) Check(ctx context.Context, asked Call) (v Verdict, err error) 
 // been accepted.
 func (s *Service) Accept(ctx context.Context, asked Call) (r Receipt, err error) {
 	c := s.newCall(asked)
-	err = s.settle(ctx, c, func() error {
-		state, earlier, err := s.loadState(ctx, c)
-		if err != nil {
-			return err
-		}
+	err = s.settle(ctx, c, func(state acceptance.State, earlier numberset.Set) (err error) {
 		var done bool
-		if r, done = c.receipt(state); done {
-			return nil
+		if r, done = c.receipt(state); !done {
+			err = s.decide(ctx, c, state, earlier)
+			r = Receipt{c.staged.accepted, len(c.req.messages) - c.staged.accepted}
 		}
-		if err := s.decide(ctx, c, state, earlier); err != nil {
-			return err
-		}
-		r = Receipt{c.staged.accepted, len(c.req.messages) - c.staged.accepted}
-		return nil
+		return err
 	})
 	if err != nil {
 		return Receipt{}, fmt.Errorf("accept a batch of campaign %s: %w", asked.CampaignID, err)

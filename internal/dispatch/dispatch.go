@@ -44,7 +44,6 @@ type Service struct {
 	Limiter *Limiter
 }
 
-// call is the state of one dispatch call.
 type call struct {
 	tenant     string
 	client     *client // nil for a call of a page or a worker
@@ -72,17 +71,25 @@ func (s *Service) take(c *call, req *request, found faults) {
 	c.numbers = req.numbers()
 }
 
-// maxRaces is the maximum number of attempts after lost races.
 const maxRaces = 40
 
-// settle repeats an attempt at a call while it loses races, at most maxRaces times. It deletes
-// the objects of a call that was not accepted.
-func (s *Service) settle(ctx context.Context, c *call, attempt func() error) (err error) {
+// attempt is an attempt at a call. earlier is the subset of the call's numbers that earlier batches
+// contain.
+type attempt func(state acceptance.State, earlier numberset.Set) error
+
+// settle reads the rows of a call and attempts it while it loses races, at most maxRaces times. It
+// deletes the objects of a call that was not accepted.
+func (s *Service) settle(ctx context.Context, c *call, try attempt) (err error) {
 	for race := range maxRaces {
 		if err = retry.Wait(ctx, race); err != nil {
 			break
 		}
-		if err = attempt(); !errors.Is(err, campaign.ErrLostRace) {
+		var state acceptance.State
+		var earlier numberset.Set
+		if state, earlier, err = s.loadState(ctx, c); err == nil {
+			err = try(state, earlier)
+		}
+		if !errors.Is(err, campaign.ErrLostRace) {
 			break
 		}
 	}
@@ -117,7 +124,6 @@ func (c *call) check(state acceptance.State, earlier numberset.Set) faults {
 	return append(validate(c, state, earlier), c.bill.faults()...)
 }
 
-// query returns the query for the rows that the call depends on.
 func (c *call) query() acceptance.Query {
 	q := acceptance.Query{
 		Tenant: c.tenant, TemplateID: c.req.template(), CampaignID: c.req.id(), Name: c.req.name.value,

@@ -7,7 +7,6 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// dryAnswer is the body of a dry run's 200 response.
 type dryAnswer struct {
 	answer
 	DryRun bool `json:"dryRun"`
@@ -58,7 +57,6 @@ func newDryAnswer(c *call, t *campaign.Template, found faults) dryAnswer {
 	return a
 }
 
-// findingsAt returns the findings in the messages with these indexes.
 func findingsAt(messages []int) findings {
 	p := findings{Pointers: []string{}}
 	for _, i := range messages {

@@ -85,8 +85,8 @@ func (s *Service) receive(c *call, r *http.Request) {
 
 // serve answers a call. Its error is a *httpapi.Problem.
 func (s *Service) serve(ctx context.Context, c *call) (body []byte, status int, err error) {
-	err = s.settle(ctx, c, func() (err error) {
-		body, status, err = s.attempt(ctx, c)
+	err = s.settle(ctx, c, func(state acceptance.State, earlier numberset.Set) (err error) {
+		body, status, err = s.attempt(ctx, c, state, earlier)
 		return err
 	})
 	if problem := (*httpapi.Problem)(nil); err != nil && !errors.As(err, &problem) {
@@ -96,12 +96,8 @@ func (s *Service) serve(ctx context.Context, c *call) (body []byte, status int, 
 	return body, status, err
 }
 
-// attempt reads the rows of a client's call and answers it.
-func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int, err error) {
-	state, earlier, err := s.loadState(ctx, c)
-	if err != nil {
-		return nil, 0, err
-	}
+// attempt answers a client's call.
+func (s *Service) attempt(ctx context.Context, c *call, state acceptance.State, earlier numberset.Set) ([]byte, int, error) {
 	if k := state.Credential; k == nil || k.Revoked() || k.Tenant != c.tenant {
 		return nil, 0, accesstoken.InvalidToken()
 	}
@@ -111,7 +107,7 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 	if err := s.limit(ctx, c, state.Calls); err != nil {
 		return nil, 0, err
 	}
-	body, status, err = s.answer(ctx, c, state, earlier)
+	body, status, err := s.answer(ctx, c, state, earlier)
 	if limited := c.client.waitForCount(); limited != nil {
 		return nil, 0, limited
 	}
@@ -137,7 +133,6 @@ func (s *Service) answer(ctx context.Context, c *call, state acceptance.State, e
 	return c.staged.answer, http.StatusAccepted, err
 }
 
-// repeat returns the stored answer of an idempotency key.
 func (s *Service) repeat(ctx context.Context, c *call, a acceptance.Answer) ([]byte, error) {
 	if !bytes.Equal(a.BodyHash, c.client.bodyHash[:]) {
 		return nil, httpapi.KeyReused("body", "call")

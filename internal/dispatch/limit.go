@@ -96,7 +96,6 @@ func (s *Service) count(ctx context.Context, tenant string, bucket acceptance.Ca
 	return nil
 }
 
-// passUncounted records that a call passes without being counted.
 func (s *Service) passUncounted(ctx context.Context, failure error) {
 	metrics.Add(ctx, metrics.CallsUncounted, 1)
 	if _, warned := s.Limiter.warned.Peek(struct{}{}, s.Now(), warnEvery); !warned {

@@ -7,7 +7,6 @@ import (
 	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
-// bill is the cost of a call's messages.
 type bill struct {
 	known   bool // false if the template cannot be used
 	classes campaign.Classes
@@ -16,7 +15,6 @@ type bill struct {
 	budget  *campaign.Budget // nil without a limit
 }
 
-// cost returns the price of all messages.
 func (b bill) cost() campaign.Money { return b.prices.Of(b.counts) }
 
 // faults returns the fault of a call that exceeds the budget.
@@ -79,7 +77,6 @@ func (q *request) classes(t campaign.Template) campaign.Classes {
 	return campaign.NewClasses(classes)
 }
 
-// dryPrice is the cost of a call's messages, as a dry run shows it.
 type dryPrice struct {
 	Currency string         `json:"currency"`
 	Basic    campaign.Money `json:"basic"`

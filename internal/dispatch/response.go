@@ -10,7 +10,6 @@ import (
 // written.
 const errorFileFrom = 6
 
-// answer is the body of a 202 response.
 type answer struct {
 	CampaignID string   `json:"campaignId"`
 	Status     string   `json:"status"`

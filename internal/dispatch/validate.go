@@ -99,7 +99,6 @@ func (c *call) batchUsed() string {
 	return codeBatchUsed
 }
 
-// messagesWith returns the indexes of the accepted messages to any of the numbers.
 func messagesWith(q *request, numbers numberset.Set) (indexes []int) {
 	if len(numbers) == 0 {
 		return nil

@@ -15,7 +15,6 @@ import (
 	"campaign-dispatch/internal/settings/account"
 )
 
-// maxBody is the maximum size of a request body in bytes.
 const maxBody = 4 << 10
 
 // Register adds the service's routes to the mux.
@@ -26,7 +25,6 @@ func (s *Service) Register(mux *http.ServeMux) {
 	mux.Handle("GET "+export.Path+"{file}", httpapi.HandlerFunc(s.ServeFile))
 }
 
-// answer is an export as clients see it.
 type answer struct {
 	ExportID   string        `json:"exportId"`
 	CampaignID string        `json:"campaignId"`
@@ -59,7 +57,6 @@ func (s *Service) newAnswer(r *http.Request, e export.Export) answer {
 	return a
 }
 
-// open authorizes a request and reads its query and the ID of its campaign.
 func (s *Service) open(r *http.Request, known httpapi.Parameters) (accesstoken.Claims, campaign.ID, error) {
 	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
 	if err != nil {

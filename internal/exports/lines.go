@@ -25,7 +25,6 @@ const (
 	statusNotAccepted = "not_accepted"
 )
 
-// history is what happened to a message up to the snapshot.
 type history struct {
 	latest                       campaign.Change // the zero Change without an outcome
 	sent, delivered, read, ended time.Time
@@ -50,7 +49,6 @@ func (h history) status() string {
 	return cmp.Or(string(h.latest.Outcome), statusPending)
 }
 
-// addBatch adds the lines of a batch as of its snapshot.
 func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
 	switch t.Kind {
 	case export.Rejected:
@@ -63,37 +61,42 @@ func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at exp
 }
 
 func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
-	histories, messages, taps, err := m.read(ctx, b, at)
+	r, err := m.read(ctx, b, at)
 	if err != nil {
 		return err
 	}
-	for i, h := range histories {
+	for i, h := range r.histories {
 		status := h.status()
 		if len(t.Statuses) > 0 && !slices.Contains(t.Statuses, status) {
 			continue
 		}
 		t.add(
-			messages[i].Phone, messages[i].UID, t.translate(texts().Statuses, status, status), t.reason(h.latest),
+			r.messages[i].Phone, r.messages[i].UID, t.translate(texts().Statuses, status, status), t.reason(h.latest),
 			t.time(h.sent), t.time(h.delivered), t.time(h.read), t.time(h.ended),
-			strings.Join(taps.tapped[i], " | "), strings.Join(taps.clicked[i], " | "),
+			strings.Join(r.taps.tapped[i], " | "), strings.Join(r.taps.clicked[i], " | "),
 		)
 	}
 	return nil
 }
 
-// read returns what the lines of a batch are made of.
-func (m *Maker) read(ctx context.Context, b campaign.Batch, at export.Batch) (h []history, messages []campaign.Message, t tapped, err error) {
-	if h, err = m.histories(ctx, b, at.Sequence); err != nil {
-		return h, messages, t, err
-	}
-	if messages, err = m.messages(ctx, b); err != nil {
-		return h, messages, t, err
-	}
-	t, err = m.taps(ctx, b, at, messages)
-	return h, messages, t, err
+// batchRead is what the lines of a batch are made of.
+type batchRead struct {
+	histories []history
+	messages  []campaign.Message
+	taps      tapped
 }
 
-// histories returns what happened to each message of a batch up to a sequence.
+func (m *Maker) read(ctx context.Context, b campaign.Batch, at export.Batch) (r batchRead, err error) {
+	if r.histories, err = m.histories(ctx, b, at.Sequence); err != nil {
+		return r, err
+	}
+	if r.messages, err = m.messages(ctx, b); err != nil {
+		return r, err
+	}
+	r.taps, err = m.taps(ctx, b, at, r.messages)
+	return r, err
+}
+
 func (m *Maker) histories(ctx context.Context, b campaign.Batch, sequence int) ([]history, error) {
 	all := make([]history, b.Accepted)
 	if sequence == 0 {

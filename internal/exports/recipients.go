@@ -15,7 +15,6 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// templateVersion identifies a version of a template.
 type templateVersion struct {
 	id      string
 	version int
@@ -29,7 +28,6 @@ type variables struct {
 	positions map[templateVersion][]int
 }
 
-// variables reads the variables of a campaign's templates.
 func (m *Maker) variables(ctx context.Context, c campaign.Campaign) (variables, error) {
 	v, of := variables{positions: map[templateVersion][]int{}}, map[templateVersion][]string{}
 	for _, b := range c.Batches {
@@ -84,14 +82,14 @@ func (t *table) addRaw(cells []string) {
 // addRecipients adds the audience's recipients of a batch as of its snapshot. Recipients that
 // were erased, or whose messages have expired, are left out.
 func (m *Maker) addRecipients(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
-	histories, messages, taps, err := m.read(ctx, b, at)
+	r, err := m.read(ctx, b, at)
 	if err != nil {
 		return err
 	}
-	for i, h := range histories {
-		touched := len(taps.tapped[i])+len(taps.clicked[i]) > 0
-		if messages[i].Phone != "" && belongs(t.Audience, h.latest, touched) {
-			t.addRaw(append([]string{messages[i].Phone, messages[i].UID}, t.columns.of(b, messages[i])...))
+	for i, message := range r.messages[:len(r.histories)] {
+		touched := len(r.taps.tapped[i])+len(r.taps.clicked[i]) > 0
+		if message.Phone != "" && belongs(t.Audience, r.histories[i].latest, touched) {
+			t.addRaw(append([]string{message.Phone, message.UID}, t.columns.of(b, message)...))
 			t.lines++
 		}
 	}

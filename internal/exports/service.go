@@ -55,7 +55,6 @@ type Service struct {
 	BaseURL string // configured base URL, or ""
 }
 
-// unknownValue is the code of a value that is none of the allowed ones.
 const unknownValue = "unknown_value"
 
 // statuses are the statuses of messages, and of people without one.
@@ -88,7 +87,6 @@ func (s *Service) CreateRecipients(ctx context.Context, id campaign.ID, exportID
 	})
 }
 
-// start creates an export of a campaign and queues its task.
 func (s *Service) start(ctx context.Context, id campaign.ID, e export.Export) (export.Export, error) {
 	c, err := s.Store.Campaign(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -153,13 +151,11 @@ func listsNotAccepted(e export.Export) bool {
 	return len(e.Statuses) == 0 || slices.Contains(e.Statuses, statusNotAccepted)
 }
 
-// same reports whether two exports are of the same request.
 func same(a, b export.Export) bool {
 	return a.ID == b.ID && a.Kind == b.Kind && a.Format == b.Format && a.Language == b.Language && a.Audience == b.Audience &&
 		slices.Equal(a.Statuses, b.Statuses)
 }
 
-// complete sets the defaults and checks the values.
 func complete(q export.Request) (export.Request, error) {
 	q.Kind, q.Format, q.Language = cmp.Or(q.Kind, export.Outcomes), cmp.Or(q.Format, export.Plain), cmp.Or(q.Language, english)
 	slices.Sort(q.Statuses)
@@ -259,7 +255,6 @@ func (s *Service) Open(ctx context.Context, name string) (string, error) {
 	return s.Files.SignedURL(ctx, e.Blob(), urlLife)
 }
 
-// newID returns the ID of a new export.
 func newID(h http.Header, claims accesstoken.Claims) (string, error) {
 	id, ok := httpapi.NewID(h, "export", claims.Tenant, claims.ClientID)
 	if !ok {

@@ -57,7 +57,6 @@ func (t *table) separator() byte {
 	return ','
 }
 
-// addHeading begins the file.
 func (t *table) addHeading() {
 	if t.Kind == export.Recipients {
 		t.addRaw(append([]string{"phone", "uid"}, t.columns.names...))

@@ -30,7 +30,6 @@ func (h HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// problem maps an error to the Problem to answer, and logs unexpected errors.
 func problem(r *http.Request, err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		if p.Status >= http.StatusInternalServerError {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 )
 
-// maxViolations is the maximum number of violations in an answer.
 const maxViolations = 100
 
 // Problem is an error that is sent to the client as an RFC 9457 problem.

@@ -46,7 +46,6 @@ func (p Parameters) Read(r *http.Request) (Query, error) {
 	return q, nil
 }
 
-// decodeField returns the name and value of a query field.
 func decodeField(field string) (name, value string, ok bool) {
 	name, value, _ = strings.Cut(field, "=")
 	name, wrongName := url.QueryUnescape(name)

@@ -30,7 +30,6 @@ const reuseGrace = time.Minute
 // maxClientID exceeds the length of every issued client ID.
 const maxClientID = 256
 
-// caller is a token request with its source address.
 type caller struct {
 	tokenRequest
 	address string

@@ -185,7 +185,6 @@ func unescape(s string) string {
 	return plain
 }
 
-// validate returns a *failure for a missing parameter or an unknown grant type.
 func (q *tokenRequest) validate() error {
 	needed := map[string][]string{
 		"": {"grant_type"}, grantClientCredentials: {"client_id", "client_secret"}, grantRefreshToken: {"refresh_token"},

@@ -9,7 +9,6 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// maxBatches is the maximum number of batches in one answer.
 const maxBatches = 500
 
 type campaignAnswer struct {
@@ -55,7 +54,6 @@ type counts struct {
 	Stopped   int `json:"stopped"`
 }
 
-// cancellation is the progress of a cancellation.
 type cancellation struct {
 	RequestedAt time.Time `json:"requestedAt"`
 	Revoke      bool      `json:"revoke"`

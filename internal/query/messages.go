@@ -45,7 +45,6 @@ type messageAnswer struct {
 	Clicks []search.Tap `json:"clicks,omitempty"`
 }
 
-// scanRequest is a parsed request for messages.
 type scanRequest struct {
 	batches []campaign.Progress // batches to read, in order
 	status  string
@@ -199,7 +198,6 @@ func (s *Service) scan(ctx context.Context, q scanRequest) (found search.Page, e
 	return found, nil
 }
 
-// mayMatch reports whether a batch may contain a message with the requested status.
 func (q scanRequest) mayMatch(b campaign.Progress) bool {
 	if !q.mayReact(b) {
 		return false

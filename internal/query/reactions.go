@@ -10,8 +10,9 @@ import (
 
 // matcher returns the latest change of each message of a batch, and whether a message has the
 // searched status and reaction.
-func (s *Service) matcher(ctx context.Context, q scanRequest, b campaign.Batch) (latest []campaign.Change, matches func(index int) bool, err error) {
-	if latest, err = s.Store.Latest(ctx, b); err != nil {
+func (s *Service) matcher(ctx context.Context, q scanRequest, b campaign.Batch) ([]campaign.Change, func(index int) bool, error) {
+	latest, err := s.Store.Latest(ctx, b)
+	if err != nil {
 		return nil, nil, fmt.Errorf("read outcomes: %w", err)
 	}
 	tapped := map[int]bool{}
@@ -38,7 +39,6 @@ func (s *Service) matcher(ctx context.Context, q scanRequest, b campaign.Batch) 
 	}, nil
 }
 
-// readTaps returns the taps and the clicks of a batch.
 func (s *Service) readTaps(ctx context.Context, b campaign.Batch) (taps, clicks []campaign.Change, err error) {
 	if len(b.TapKey) == 0 {
 		return nil, nil, nil
@@ -54,7 +54,6 @@ func (s *Service) readTaps(ctx context.Context, b campaign.Batch) (taps, clicks 
 	return taps, clicks, nil
 }
 
-// mayReact reports whether a batch may contain a message with the searched reaction.
 func (q scanRequest) mayReact(b campaign.Progress) bool {
 	switch q.reaction {
 	case search.ReactionTapped:
@@ -82,7 +81,6 @@ func (s *Service) addTaps(ctx context.Context, found []search.Message) error {
 	return nil
 }
 
-// addTapsOf adds the taps and the clicks of messages of one batch.
 func (s *Service) addTapsOf(ctx context.Context, b campaign.Batch, messages []*search.Message) error {
 	taps, clicks, err := s.readTaps(ctx, b)
 	if err != nil || len(taps)+len(clicks) == 0 {
@@ -98,7 +96,6 @@ func (s *Service) addTapsOf(ctx context.Context, b campaign.Batch, messages []*s
 	return nil
 }
 
-// tapsOf returns the entries of a message.
 func tapsOf(t campaign.Template, m *search.Message, log []campaign.Change) (all []search.Tap) {
 	for _, c := range log {
 		if c.Index == m.Index {

@@ -16,7 +16,8 @@ import (
 	"campaign-dispatch/internal/settings/account"
 )
 
-// Store reads campaigns and their ledger.
+// Store reads campaigns and their ledger. Changes, TapEntries and ClickEntries return up to limit
+// entries after a sequence of their log.
 type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
@@ -25,11 +26,8 @@ type Store interface {
 	// Latest returns the last change of each message of a batch, by index. A message
 	// without changes has the zero Change.
 	Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error)
-	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
-	// TapEntries returns up to limit taps of a batch after a sequence of its log of taps.
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
-	// ClickEntries returns up to limit clicks of a batch after a sequence of its log of clicks.
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
@@ -50,7 +48,6 @@ func (s *Service) Register(mux *http.ServeMux) {
 	mux.Handle(path+"/batches/{batch}/events", httpapi.HandlerFunc(s.ServeEvents))
 }
 
-// open authorizes a request and reads its query and its campaign.
 func (s *Service) open(r *http.Request, known httpapi.Parameters) (campaign.Campaign, httpapi.Query, error) {
 	id, query, err := s.authorize(r, known)
 	if err != nil {
@@ -66,7 +63,6 @@ func (s *Service) open(r *http.Request, known httpapi.Parameters) (campaign.Camp
 	return c, query, nil
 }
 
-// authorize authorizes a request and reads its query and the ID of its campaign.
 func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign.ID, httpapi.Query, error) {
 	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
 	if err != nil {
@@ -83,7 +79,6 @@ func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign
 	return campaign.ID{Tenant: claims.Tenant, CampaignID: id}, query, nil
 }
 
-// openBatch authorizes a request and reads its query and its batch.
 func (s *Service) openBatch(r *http.Request, known httpapi.Parameters) (campaign.Progress, httpapi.Query, error) {
 	id, query, err := s.authorize(r, known)
 	if err != nil {

@@ -95,7 +95,6 @@ func explainCredential(id string, err error) error {
 	return explain(err, "active credential %s not found: list the tenant's credentials", id)
 }
 
-// checkKeep validates how long a previous secret stays valid.
 func checkKeep(keep time.Duration) error {
 	if keep < 0 || keep > MaxKeep {
 		return fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)

@@ -53,7 +53,6 @@ func endpointsFull(has int) error {
 	return input("endpoints_full", "the tenant has %d endpoints, the maximum: disabled endpoints count too", has)
 }
 
-// newSigningSecret returns a new secret in the format of Standard Webhooks.
 func newSigningSecret() string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(random.Bytes(32))
 }
@@ -86,7 +85,6 @@ func (d *Service) CheckKinds(kinds []string) error {
 	return nil
 }
 
-// ordered returns the kinds sorted and without duplicates.
 func ordered(kinds []string) []string { return slices.Compact(slices.Sorted(slices.Values(kinds))) }
 
 // ChangeKinds changes the event kinds of an endpoint for future events. Without kinds,

@@ -143,7 +143,6 @@ func (d *Service) deliveryOf(f delivery.Failure) delivery.Delivery {
 	return n.Identified()
 }
 
-// requireOn returns an error if the tenant has no such endpoint, or if it is disabled.
 func (d *Service) requireOn(ctx context.Context, tenant, id string) error {
 	e, err := d.Store.Endpoints.Endpoint(ctx, tenant, id)
 	if err == nil && e.Off() {

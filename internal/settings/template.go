@@ -152,76 +152,17 @@ func readObject[T any](what, shape string, document []byte, value **T) error {
 	return nil
 }
 
-// describe returns a one-line error for a flaw.
+// describe returns a one-line error for a flaw, such as "title of card 1: must not be blank".
 func describe(f content.Flaw) string {
-	what := place(f)
-	switch f.Code {
-	case content.FlawBlank:
-		return blank(f.Part, what)
-	case content.FlawSeveral:
-		return "the template has more than one of text, card, carousel and file: keep one"
-	case content.FlawTooLong:
-		return fmt.Sprintf("%s has %d characters without its variables: %d at most", what, f.Have, f.Most)
-	case content.FlawTooWordy:
-		return fmt.Sprintf("%s has %d characters with its variables: %d at most", what, f.Have, f.Most)
-	case content.FlawTooMany:
-		return fmt.Sprintf("there are %d %s: %d at most", f.Have, plurals[f.Part], f.Most)
-	case content.FlawTooFew:
-		return fmt.Sprintf("there are %d %s: %d at least", f.Have, plurals[f.Part], f.Most)
-	case content.FlawBraces:
-		return what + " contains {{ or }} outside a variable: write {{name}} with letters, digits and . _ - only"
-	case content.FlawNotHTTPS:
-		return what + " is not a URL that starts with https://"
-	case content.FlawControl:
-		return what + " contains NUL or another control character: remove it"
-	case content.FlawEncoding:
-		return what + " is not valid UTF-8"
-	case content.FlawUnknown:
-		return what + " is not one of the known values"
-	case content.FlawMixed:
-		return "the cards of a carousel have media of different heights: use one height"
-	case content.FlawInvalid:
-		return what + " is invalid"
-	case content.FlawUnusable:
-		return what + " cannot be fetched: " + f.Detail
-	}
-	return what + " cannot be used"
-}
-
-// place names the field of a flaw, such as "suggestion 2 of card 1".
-func place(f content.Flaw) string {
-	what := "the " + parts[f.Part]
-	if f.Part == content.PartSuggestion && f.Suggestion > 0 {
-		what = fmt.Sprintf("suggestion %d", f.Suggestion)
-	} else if f.Suggestion > 0 {
-		what += fmt.Sprintf(" of suggestion %d", f.Suggestion)
+	place := string(f.Part)
+	switch {
+	case f.Suggestion > 0 && f.Part == content.PartSuggestion:
+		place += fmt.Sprintf(" %d", f.Suggestion)
+	case f.Suggestion > 0:
+		place += fmt.Sprintf(" of suggestion %d", f.Suggestion)
 	}
 	if f.Card > 0 {
-		what += fmt.Sprintf(" of card %d", f.Card)
+		place += fmt.Sprintf(" of card %d", f.Card)
 	}
-	return what
-}
-
-func blank(part content.Part, what string) string {
-	switch part { //nolint:exhaustive // no other part has a text of its own
-	case content.PartText:
-		return "the template is blank: give it a text, a card, a carousel or a file"
-	case content.PartCard:
-		return what + " is blank: give it a title, a description or media"
-	}
-	return what + " is blank"
-}
-
-var parts = map[content.Part]string{
-	campaign.PartName: "template's name", campaign.PartVariables: "variable", campaign.PartTraffic: "traffic",
-	content.PartContent: "content", content.PartText: "text", content.PartCard: "card", content.PartTitle: "title",
-	content.PartDescription: "description", content.PartMedia: "media URL", content.PartThumbnail: "thumbnail URL",
-	content.PartHeight: "media height", content.PartWidth: "carousel width", content.PartFile: "file URL",
-	content.PartSuggestion: "suggestion", content.PartURL: "URL", content.PartWebview: "webview", content.PartPhone: "phone number",
-	content.PartLocation: "location", content.PartLabel: "location's label", content.PartQuery: "location's query",
-	content.PartEventTitle: "event's title", content.PartEventText: "event's description", content.PartEventDuration: "event's end",
-}
-
-var plurals = map[content.Part]string{
-	content.PartCards: "cards", content.PartSuggestion: "suggestions", campaign.PartVariables: "variables",
+	return place + ": " + campaign.FlawDetail(f)
 }

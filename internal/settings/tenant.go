@@ -9,14 +9,16 @@ import (
 	"fmt"
 	"net/url"
 
+	"golang.org/x/sync/errgroup"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // KeepRate leaves an agent's rate unchanged. A new agent then has no limit.
 const KeepRate = -1
 
-// maxKeyDocument is the maximum size of an SSM parameter in bytes.
 const maxKeyDocument = 8 << 10
 
 const maxRate = 100_000
@@ -234,4 +236,47 @@ func checkKey(document []byte) error {
 		return errors.New("the key file has no client_email or token_uri: download the key again")
 	}
 	return nil
+}
+
+const (
+	campaignsAPage  = 100
+	campaignsAtOnce = 8
+)
+
+// AgentUse summarizes the batches that a tenant sent with an agent. It reads all campaigns of
+// the tenant.
+func (d *Service) AgentUse(ctx context.Context, tenant, agentID string) (account.Use, error) {
+	var use account.Use
+	for after := ""; ; {
+		page, err := d.Store.Tenants.ListCampaigns(ctx, tenant, after, campaignsAPage)
+		if err != nil || len(page) == 0 {
+			return use, err
+		}
+		of, err := d.useBy(ctx, page, agentID)
+		if err != nil {
+			return use, err
+		}
+		use, after = use.Add(of), page[len(page)-1].Cursor
+	}
+}
+
+func (d *Service) useBy(ctx context.Context, campaigns []campaign.Listed, agentID string) (use account.Use, err error) {
+	uses := make([]account.Use, len(campaigns))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(campaignsAtOnce)
+	for i, listed := range campaigns {
+		group.Go(func() error {
+			c, err := d.Store.Tenants.BatchAgents(groupCtx, listed.ID)
+			if errors.Is(err, campaign.ErrNotFound) {
+				return nil // deleted concurrently
+			}
+			uses[i] = account.UseOf(c.Batches, agentID)
+			return err
+		})
+	}
+	err = group.Wait()
+	for _, u := range uses {
+		use = use.Add(u)
+	}
+	return use, err
 }

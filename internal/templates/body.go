@@ -18,7 +18,6 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// maxBody is the maximum size of a request body in bytes.
 const maxBody = 256 << 10
 
 // input is a template as a client sends it. It takes the JSON of an answer as well: the
@@ -69,7 +68,6 @@ func readBody(r *http.Request, value any) error {
 	return nil
 }
 
-// checker compares a decoded JSON value with a Go type.
 type checker struct{ found []httpapi.Violation }
 
 func (c *checker) add(at []string, code, detail string) {
@@ -182,7 +180,6 @@ func (c *checker) checkPair(at []string, members map[string]any, one, other stri
 	}
 }
 
-// fieldsOf returns the types of a struct's JSON fields that clients may send.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	known := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {

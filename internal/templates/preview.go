@@ -25,7 +25,6 @@ type previewAnswer struct {
 	Errors []httpapi.Violation `json:"errors"`
 }
 
-// servePreviewOf renders a version of a template.
 func (s *Service) servePreviewOf(w http.ResponseWriter, r *http.Request) error {
 	_, t, err := s.openOwnChange(r)
 	if err != nil {
@@ -78,7 +77,6 @@ func (s *Service) servePreview(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// maxErrors is the maximum number of errors in an answer.
 const maxErrors = 100
 
 func preview(t campaign.Template, vars values) previewAnswer {

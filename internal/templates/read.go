@@ -12,7 +12,6 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// templateAnswer is a version of a template.
 type templateAnswer struct {
 	ID      string `json:"id"`
 	Version int    `json:"version"`

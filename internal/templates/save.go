@@ -89,7 +89,6 @@ func readTemplate(r *http.Request, tenant string) (t campaign.Template, base *in
 	return t, in.Version, nil
 }
 
-// newID returns the ID of a new template.
 func newID(h http.Header, claims accesstoken.Claims) (string, error) {
 	id, ok := httpapi.NewID(h, "template", claims.Tenant, claims.ClientID)
 	if !ok {
@@ -168,7 +167,6 @@ func conflict() *httpapi.Problem {
 		"the template has a newer version, or not this one: read it and apply the change to it")
 }
 
-// same reports whether two templates have the same name, traffic and content.
 func same(a, b campaign.Template) bool {
 	one, err := json.Marshal(savedOf(a))
 	other, otherErr := json.Marshal(savedOf(b))

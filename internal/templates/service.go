@@ -65,7 +65,6 @@ func (s *Service) Register(mux *http.ServeMux) {
 	}
 }
 
-// open authorizes a request and reads its query.
 func (s *Service) open(r *http.Request, known httpapi.Parameters) (accesstoken.Claims, httpapi.Query, error) {
 	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeTemplates)
 	if err != nil {
@@ -84,7 +83,6 @@ func (s *Service) openChange(r *http.Request) (accesstoken.Claims, error) {
 	return claims, query.RefuseDryRun("This call has no dry run: preview the template instead. Nothing was changed.")
 }
 
-// openOwn is open for a request about a template.
 func (s *Service) openOwn(r *http.Request) (campaign.Template, error) {
 	claims, _, err := s.open(r, nil)
 	if err != nil {

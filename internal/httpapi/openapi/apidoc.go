@@ -96,7 +96,6 @@ func match(template, path string) (params map[string]string, ok bool) {
 	return params, true
 }
 
-// paths returns the document's path templates with their methods.
 var paths = sync.OnceValue(func() map[string][]string {
 	var d struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`

@@ -16,7 +16,6 @@ import (
 	"campaign-dispatch/internal/settings/account"
 )
 
-// skew is the tolerated clock difference between issuer and verifier.
 const skew = 5 * time.Second
 
 // maxLength is the maximum length of a token in bytes. Longer ones are not decoded.
@@ -143,7 +142,6 @@ func find(keys []Key, header map[string]any) (Key, error) {
 	return Key{}, fmt.Errorf("%w: unknown key", ErrInvalid)
 }
 
-// judge checks the claims that the JWT parser does not check.
 func (v *Verifier) judge(c wireClaims, k Key) error {
 	switch {
 	case c.IssuedAt == nil || c.IssuedAt.After(v.Now().Add(skew)):

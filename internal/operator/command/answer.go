@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 )
 
-// answer is the result of a command.
 type answer struct {
 	Lines []string // text output; tabs separate columns
 	Next  string   // a next step
@@ -56,10 +55,8 @@ var variables = map[string]string{
 	"phone": "PHONE", "file": "FILE", "at": "AT", "since": "SINCE", "confirm": "CONFIRM",
 }
 
-// flagName matches a flag in a message.
 var flagName = regexp.MustCompile(`(?:\bflag |-)-([a-z-]+)`)
 
-// asVariables replaces flags in a message with the Makefile's variables.
 func asVariables(message string) string {
 	return flagName.ReplaceAllStringFunc(message, func(found string) string {
 		if name := variables[flagName.FindStringSubmatch(found)[1]]; name != "" {
@@ -67,4 +64,44 @@ func asVariables(message string) string {
 		}
 		return found
 	})
+}
+
+type row []struct {
+	name  string
+	value any
+}
+
+type section []row
+
+func (s *section) add(r row) { *s = append(*s, r) }
+
+type named struct {
+	name string
+	section
+}
+
+func sections(next string, kinds ...named) answer {
+	data := map[string]any{}
+	a := answer{Next: next, Data: data}
+	for i, kind := range kinds {
+		if i > 0 {
+			a.Lines = append(a.Lines, "")
+		}
+		a.Lines = append(a.Lines, fmt.Sprintf("%s: %d", kind.name, len(kind.section)))
+		objects := make([]map[string]any, 0, len(kind.section))
+		for i, r := range kind.section {
+			object, head, cells := map[string]any{}, "", ""
+			for _, cell := range r {
+				object[cell.name] = cell.value
+				head, cells = head+"\t"+cell.name, cells+"\t"+fmt.Sprint(cell.value)
+			}
+			if i == 0 {
+				a.Lines = append(a.Lines, head)
+			}
+			objects = append(objects, object)
+			a.Lines = append(a.Lines, cells)
+		}
+		data[kind.name] = objects
+	}
+	return a
 }

@@ -113,7 +113,6 @@ func agentCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// agentFlags declares the flags of an agent.
 func agentFlags(flags *flag.FlagSet, idFlag, idUsage string) func() (settings.AgentForm, error) {
 	id := flags.String(idFlag, "", idUsage)
 	keyFile := flags.String("key-file", "", "`FILE` with the JSON key of the agent's service account (required for a new agent)")
@@ -243,7 +242,6 @@ func rotatedCredential(r account.RotatedSecret) answer {
 	}
 }
 
-// keepFlag declares the flag for how long a previous secret stays valid.
 func keepFlag(flags *flag.FlagSet, usage string) *time.Duration {
 	keep := 24 * time.Hour
 	flags.Func("keep", usage, func(text string) (err error) {
@@ -300,7 +298,6 @@ func (t *pastTime) check(name string) error {
 	return nil
 }
 
-// largestFile is the maximum size of an input file in bytes.
 const largestFile = 1 << 20
 
 // readFile reads the file that a flag names, "-" for standard input. It returns nothing

@@ -43,7 +43,6 @@ func kindNames(kinds []string) string {
 	return strings.Join(kinds, ", ")
 }
 
-// endpointFlags declares the flags that name an endpoint.
 func endpointFlags(flags *flag.FlagSet) (tenant, id *string) {
 	return flags.String("tenant", "", "`ID` of the tenant (required)"), flags.String("id", "", "`ID` of the endpoint (required)")
 }
@@ -107,7 +106,6 @@ func resendCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// maxFailures is the maximum number of failures shown.
 const maxFailures = 100
 
 func failuresCommand(flags *flag.FlagSet) action {

@@ -24,7 +24,6 @@ func listCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// listAll shows tenants, agents and pauses.
 func (s *stack) listAll(ctx context.Context) (answer, error) {
 	tenants, err := s.store.Tenants.Tenants(ctx)
 	if err != nil {
@@ -69,7 +68,6 @@ func belongsTo(o account.Owner) string {
 	return o.Tenant
 }
 
-// listTenant shows the resources of a tenant.
 func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 	tenant, err := s.store.Tenants.Tenant(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -125,54 +123,3 @@ func (s *stack) status(c account.Credential) string {
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// row holds the columns of one resource.
-type row []struct {
-	name  string
-	value any
-}
-
-func (r row) head() string {
-	cells := []string{""}
-	for _, cell := range r {
-		cells = append(cells, cell.name)
-	}
-	return strings.Join(cells, "\t")
-}
-
-// section lists resources of one kind.
-type section []row
-
-func (s *section) add(r row) { *s = append(*s, r) }
-
-type named struct {
-	name string
-	section
-}
-
-// sections returns an answer with resources of several kinds.
-func sections(next string, kinds ...named) answer {
-	data := map[string]any{}
-	a := answer{Next: next, Data: data}
-	for i, kind := range kinds {
-		if i > 0 {
-			a.Lines = append(a.Lines, "")
-		}
-		a.Lines = append(a.Lines, fmt.Sprintf("%s: %d", kind.name, len(kind.section)))
-		objects := make([]map[string]any, 0, len(kind.section))
-		if len(kind.section) > 0 {
-			a.Lines = append(a.Lines, kind.section[0].head())
-		}
-		for _, r := range kind.section {
-			object, cells := map[string]any{}, []string{""}
-			for _, cell := range r {
-				object[cell.name] = cell.value
-				cells = append(cells, fmt.Sprint(cell.value))
-			}
-			objects = append(objects, object)
-			a.Lines = append(a.Lines, strings.Join(cells, "\t"))
-		}
-		data[kind.name] = objects
-	}
-	return a
-}

@@ -48,7 +48,6 @@ type command struct {
 // action runs a command on a stack. The answer is printed if there is no error.
 type action func(ctx context.Context, s *stack) (answer, error)
 
-// usageError is an invalid command line.
 type usageError struct{ error }
 
 func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {

@@ -20,7 +20,6 @@ import (
 // exports is the default folder of exports. Git ignores it.
 const exports = ".local"
 
-// numberFlags declares the flags that name a tenant's number.
 func numberFlags(flags *flag.FlagSet) (tenant, phone *string) {
 	return flags.String("tenant", "", "`ID` of the tenant (required)"),
 		flags.String("phone", "", "`NUMBER` in E.164, such as +55 and its digits (required)")
@@ -138,7 +137,6 @@ func (s *stack) requireAppliedEvents(ctx context.Context) error {
 	return err
 }
 
-// count returns the approximate number of messages in a queue of the stack.
 func (s *stack) count(ctx context.Context, queue string) (int, error) {
 	url := s.env(queue)
 	if url == "" {
@@ -189,7 +187,6 @@ func erasedData(e privacy.Erased) map[string]any {
 	}
 }
 
-// people returns the service that exports and erases personal data.
 func (s *stack) people() (*privacy.Service, error) {
 	if s.blobs.Bucket == "" {
 		return nil, errors.New("the stack has no BUCKET: is it a stack of this service, fully deployed?")

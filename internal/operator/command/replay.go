@@ -42,7 +42,6 @@ func (s *stack) replayers() (changes, taps feed.Replayer, err error) {
 	return feed.Replayer{Logs: s.store.Ledgers, Feeder: feeder}, feed.Replayer{Logs: s.store.TapLogs, Feeder: feeder}, nil
 }
 
-// replayPlan shows what a replay would do.
 func (s *stack) replayPlan(ctx context.Context, changes, taps feed.Replayer, since time.Time) (answer, error) {
 	s.say("counting the batches: this reads all outcomes")
 	batches, err := changes.Count(ctx, since)

@@ -88,7 +88,6 @@ func redriveCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// queues returns the queues with dead-letter queues.
 func queues() []string {
 	return []string{"release", "send", "events", "notify", "revoke", "exports", "intake"}
 }

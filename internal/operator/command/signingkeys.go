@@ -68,7 +68,6 @@ func (s *stack) nextSigningKeys(keys keyrotation.Keys, now time.Time) (answer, e
 	}, nil
 }
 
-// parameters returns the deployed parameters of the stack.
 func (s *stack) parameters(ctx context.Context) (map[string]string, error) {
 	name := s.env("STACK_NAME")
 	out, err := s.formation.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})

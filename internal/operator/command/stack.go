@@ -113,7 +113,6 @@ func answers(ctx context.Context, endpoint string) error {
 	return connection.Close()
 }
 
-// readEnv reads the KEY=value lines of the local stack's file.
 func readEnv(path string) (map[string]string, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // always the same file
 	if errors.Is(err, fs.ErrNotExist) {
@@ -281,7 +280,6 @@ func advice(err error) string {
 	return ""
 }
 
-// personCampaigns has the campaigns of a tenant.
 type personCampaigns struct {
 	*dynamo.AcceptanceStore
 	*dynamo.BatchStore
@@ -291,7 +289,6 @@ type personCampaigns struct {
 	*dynamo.TenantStore
 }
 
-// personOutcomes has what became of messages.
 type personOutcomes struct {
 	*dynamo.KeptPostStore
 	*dynamo.LedgerStore
@@ -299,7 +296,6 @@ type personOutcomes struct {
 	*dynamo.TapStore
 }
 
-// newPersonRows returns the rows with personal data.
 func newPersonRows(s *dynamo.Stores) privacy.Store {
 	return privacy.Store{
 		Campaigns:   personCampaigns{s.Acceptance, s.Batches, s.Campaigns, s.Settings, s.Templates, s.Tenants},
@@ -308,7 +304,6 @@ func newPersonRows(s *dynamo.Stores) privacy.Store {
 	}
 }
 
-// optOutBook has the opt-outs of all tenants.
 type optOutBook struct {
 	*dynamo.OptOutStore
 	*dynamo.TenantStore

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/operator/drift"
 	"campaign-dispatch/internal/operator/restore"
 	"campaign-dispatch/internal/settings"
 )
 
-// everyLook is the polling interval for slow operations.
 const everyLook = 5 * time.Second
 
 // waiting returns a function that reports that a command is still waiting.
@@ -220,10 +220,8 @@ func (s *stack) readyWayBack(ctx context.Context) error {
 		return nil
 	}
 	s.say("waiting for running tasks to end, which takes " + begun.String())
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(begun):
+	if err := retry.Sleep(ctx, begun); err != nil {
+		return err
 	}
 	return s.carryOptOuts(ctx, s.rows, own)
 }

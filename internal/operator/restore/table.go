@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"campaign-dispatch/internal/base/retry"
 )
 
 // Tables restores tables as new tables.
@@ -20,7 +22,6 @@ type Tables struct {
 	Tick   time.Duration // polling interval
 }
 
-// mark separates a table's name from the time that it was restored to.
 const mark = "-at-"
 
 // Origin returns the name of the table that a restored one was made from, or the name
@@ -95,10 +96,8 @@ func (t Tables) Await(ctx context.Context, table string, waiting func()) error {
 			return nil
 		}
 		waiting()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(t.Tick):
+		if err := retry.Sleep(ctx, t.Tick); err != nil {
+			return err
 		}
 	}
 }
