@@ -76,15 +76,15 @@ func (s *Service) acceptance(c *call, state acceptance.State) acceptance.Command
 		Ordinal:   1,
 		Packed:    c.numbers.Pack(),
 		CreatedAt: c.now,
-		AskedBy:   c.askedBy,
+		AskedBy:   c.asked.AskedBy,
 	}
 	if len(state.Template.AllSuggestions()) > 0 {
 		a.Batch.TapKey = random.Bytes(reaction.TapKeySize)
 		a.Batch.CountsClicks = state.Template.CountsClicks()
 	}
 	a.Limits = c.bill.reserve(&a.Batch)
-	if c.totals.Known() {
-		a.Submission = c.totals.WithPart(c.people, a.Batch.Accepted)
+	if c.asked.Totals.Known() {
+		a.Submission = c.asked.Totals.WithPart(c.asked.People, a.Batch.Accepted)
 	}
 	if state.Meta != nil {
 		a.Ordinal, a.CreatedAt, a.Moves = state.Meta.Batches+1, state.Meta.CreatedAt, state.Meta.Move.Revision
@@ -118,8 +118,8 @@ func (s *Service) batch(c *call) campaign.Batch {
 		Scheduled:       c.times.scheduled,
 		State:           campaign.BatchPending,
 		NextCheck:       c.times.due.Add(s.SweepDelay),
-		Test:            c.test,
-		Part:            c.part,
+		Test:            c.asked.Test,
+		Part:            c.asked.Part,
 	}
 	if b.Rejected > 0 {
 		b.ErrorFile = c.staged.errorsName

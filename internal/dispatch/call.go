@@ -116,10 +116,7 @@ func (s *Service) Accept(ctx context.Context, asked Call) (r Receipt, err error)
 
 // newCall returns a call with the faults found in it alone.
 func (s *Service) newCall(asked Call) *call {
-	c := &call{
-		tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, totals: asked.Totals, people: asked.People,
-		askedBy: asked.AskedBy, test: asked.Test, now: s.Now(),
-	}
+	c := &call{tenant: asked.Tenant, asked: asked, now: s.Now()}
 	req, found := asked.request()
 	s.take(c, req, found)
 	return c
@@ -128,7 +125,7 @@ func (s *Service) newCall(asked Call) *call {
 // receipt returns the receipt of a part that was accepted before.
 func (c *call) receipt(state acceptance.State) (r Receipt, done bool) {
 	b := state.Batch
-	if c.part == "" || b == nil || b.Part != c.part {
+	if c.asked.Part == "" || b == nil || b.Part != c.asked.Part {
 		return r, false
 	}
 	return Receipt{b.Accepted, b.Rejected}, true

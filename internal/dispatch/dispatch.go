@@ -47,12 +47,7 @@ type Service struct {
 type call struct {
 	tenant     string
 	client     *client // nil for a call of a page or a worker
-	version    int     // of the template that the call needs, 0 for any
-	part       string  // see Call.Part
-	totals     campaign.SubmissionTotals
-	people     int    // see Call.Totals
-	askedBy    string // see Call.AskedBy
-	test       bool   // see Call.Test
+	asked      Call    // of a page or a worker
 	now        time.Time
 	req        *request
 	faults     faults // found in the request alone
@@ -149,7 +144,7 @@ func (s *Service) loadState(ctx context.Context, c *call) (acceptance.State, num
 		if err != nil {
 			return state, nil, err
 		}
-		if c.part != "" {
+		if c.asked.Part != "" {
 			s.setTimes(c, state.Meta)
 		}
 		if day := localtime.Day(c.times.due); day != q.Date { // the campaign was rescheduled

@@ -158,8 +158,8 @@ func input(code, format string, args ...any) error {
 }
 
 func (d *Service) requireTenant(ctx context.Context, id string) error {
-	if !tenantID().MatchString(id) {
-		return fmt.Errorf("tenant id %q: %s", shorten(id), tenantIDRule)
+	if err := checkTenantID(id); err != nil {
+		return err
 	}
 	_, err := d.Store.Tenants.Tenant(ctx, id)
 	return explain(err, "tenant %s does not exist: create it first", id)
@@ -222,8 +222,8 @@ func (d *Service) subjectKey(ctx context.Context, s Subject) (string, error) {
 }
 
 func (d *Service) requireAgent(ctx context.Context, id string) error {
-	if !agentID().MatchString(id) {
-		return fmt.Errorf("agent id %q: %s", shorten(id), agentIDRule)
+	if err := checkAgentID(id); err != nil {
+		return err
 	}
 	_, err := d.Store.Tenants.Agent(ctx, id)
 	return explain(err, "agent %s does not exist: list the agents", id)

@@ -28,10 +28,19 @@ var (
 	agentID  = pattern.AtFirstUse(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 )
 
-const (
-	tenantIDRule = "use 1 to 63 lower-case letters, digits and hyphens, a letter or digit first"
-	agentIDRule  = "use 1 to 100 letters, digits and . _ -, a letter or digit first"
-)
+func checkTenantID(id string) error {
+	if !tenantID().MatchString(id) {
+		return fmt.Errorf("tenant id %q: use 1 to 63 lower-case letters, digits and hyphens, a letter or digit first", shorten(id))
+	}
+	return nil
+}
+
+func checkAgentID(id string) error {
+	if !agentID().MatchString(id) {
+		return fmt.Errorf("agent id %q: use 1 to 100 letters, digits and . _ -, a letter or digit first", shorten(id))
+	}
+	return nil
+}
 
 // AgentForm is an agent as an operator enters it.
 type AgentForm struct {
@@ -74,8 +83,8 @@ type SavedTenant struct {
 // empty do not change. An agent belongs to one tenant: if another tenant owns it,
 // nothing is changed.
 func (d *Service) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant, error) {
-	if !tenantID().MatchString(form.ID) {
-		return SavedTenant{}, fmt.Errorf("tenant id %q: %s", shorten(form.ID), tenantIDRule)
+	if err := checkTenantID(form.ID); err != nil {
+		return SavedTenant{}, err
 	}
 	old, err := d.Store.Tenants.Tenant(ctx, form.ID)
 	created := errors.Is(err, campaign.ErrNotFound)
@@ -175,8 +184,8 @@ func (d *Service) putKey(ctx context.Context, a campaign.Agent, document []byte)
 }
 
 func (d *Service) checkAgent(form AgentForm) error {
-	if !agentID().MatchString(form.ID) {
-		return fmt.Errorf("agent id %q: %s", shorten(form.ID), agentIDRule)
+	if err := checkAgentID(form.ID); err != nil {
+		return err
 	}
 	if form.Rate < KeepRate || form.Rate > maxRate {
 		return fmt.Errorf("rate %d: use 1 to %d messages per second, or 0 for no limit", form.Rate, maxRate)

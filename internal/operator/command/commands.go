@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -233,7 +234,7 @@ func rotatedCredential(r account.RotatedSecret) answer {
 			Next:  "give the client its new secret now; to invalidate access tokens too, revoke the credential",
 		}
 	}
-	until := formatTime(r.PreviousUntil)
+	until := localtime.FormatUTC(r.PreviousUntil)
 	data["previousUntil"] = until
 	return answer{
 		Lines: append(lines, "the previous secret is accepted until "+until),
@@ -279,7 +280,7 @@ func (t *pastTime) String() string {
 	if t.IsZero() {
 		return ""
 	}
-	return formatTime(t.Time)
+	return localtime.FormatUTC(t.Time)
 }
 
 // Set parses a time with its zone.

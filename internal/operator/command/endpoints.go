@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -52,7 +53,7 @@ func rotateEndpointCommand(flags *flag.FlagSet) action {
 	keep := keepFlag(flags, "`TIME` for which webhooks are signed with the previous secret too, like 0s, 30m or 24h (default: 24h)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		r, err := s.service.RotateEndpoint(ctx, *tenant, *id, *keep)
-		until := formatTime(r.PreviousUntil)
+		until := localtime.FormatUTC(r.PreviousUntil)
 		return answer{
 			Lines: []string{
 				"endpoint:\t" + r.ID,
@@ -118,7 +119,7 @@ func failuresCommand(flags *flag.FlagSet) action {
 		var failures section
 		for _, f := range found {
 			failures.add(row{
-				{"at", formatTime(f.At)}, {"code", f.Code}, {"kind", f.Kind},
+				{"at", localtime.FormatUTC(f.At)}, {"code", f.Code}, {"kind", f.Kind},
 				{"webhookId", f.WebhookID}, {"messageId", f.MessageID}, {"attempt", f.Attempt},
 			})
 		}
@@ -129,11 +130,11 @@ func failuresCommand(flags *flag.FlagSet) action {
 // health returns the state of an endpoint in a few words.
 func (s *stack) health(ctx context.Context, e delivery.Endpoint) (string, error) {
 	if e.Off() {
-		return "off since " + formatTime(e.OffAt) + ": " + e.OffReason, nil
+		return "off since " + localtime.FormatUTC(e.OffAt) + ": " + e.OffReason, nil
 	}
 	c, err := s.store.Circuits.Circuit(ctx, e.Tenant, e.ID)
 	if err != nil || !c.Open() {
 		return "on", err
 	}
-	return fmt.Sprintf("failing since %s, next probe %s", formatTime(c.Since), formatTime(c.Next)), nil
+	return fmt.Sprintf("failing since %s, next probe %s", localtime.FormatUTC(c.Since), localtime.FormatUTC(c.Next)), nil
 }

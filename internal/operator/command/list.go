@@ -8,9 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -49,7 +49,7 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(owner)}})
 	}
 	for _, subject := range slices.Sorted(maps.Keys(pauses)) {
-		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", formatTime(pauses[subject])}})
+		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", localtime.FormatUTC(pauses[subject])}})
 	}
 	next := s.next("list", "tenant", "ID") + " shows the resources of a tenant"
 	if len(tenants) == 0 {
@@ -63,7 +63,7 @@ func belongsTo(o account.Owner) string {
 	case o.Tenant == "":
 		return "none"
 	case !o.GivenUpAt.IsZero():
-		return o.Tenant + " (until " + formatTime(o.GivenUpAt) + ")"
+		return o.Tenant + " (until " + localtime.FormatUTC(o.GivenUpAt) + ")"
 	}
 	return o.Tenant
 }
@@ -97,7 +97,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 		c.add(row{
 			{"clientId", credential.ClientID},
 			{"name", credential.Name},
-			{"created", formatTime(credential.CreatedAt)},
+			{"created", localtime.FormatUTC(credential.CreatedAt)},
 			{"status", s.status(credential)},
 		})
 	}
@@ -115,11 +115,9 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 func (s *stack) status(c account.Credential) string {
 	switch {
 	case c.Revoked():
-		return "revoked " + formatTime(c.RevokedAt)
+		return "revoked " + localtime.FormatUTC(c.RevokedAt)
 	case s.service.Now().Before(c.PreviousUntil):
-		return "active, previous secret until " + formatTime(c.PreviousUntil)
+		return "active, previous secret until " + localtime.FormatUTC(c.PreviousUntil)
 	}
 	return "live"
 }
-
-func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

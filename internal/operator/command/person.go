@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
 )
@@ -110,9 +111,9 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 		}
 		switch {
 		case done.Early > 0:
-			result.Next = again + " after " + formatTime(done.Again)
+			result.Next = again + " after " + localtime.FormatUTC(done.Again)
 		case done.Young > 0:
-			result.Next = again + " after " + formatTime(done.YoungUntil)
+			result.Next = again + " after " + localtime.FormatUTC(done.YoungUntil)
 		}
 		return result, err
 	}
@@ -167,11 +168,11 @@ func erasedLines(e privacy.Erased) []string {
 	deleted(e.Remains, "orphaned payloads of failed calls")
 	if e.Young > 0 {
 		lines = append(lines, fmt.Sprintf("kept until %s: %d orphaned payloads of failed calls, which may contain anybody's data: "+
-			"a restored table may need them", formatTime(e.YoungUntil), e.Young))
+			"a restored table may need them", localtime.FormatUTC(e.YoungUntil), e.Young))
 	}
 	if e.Early > 0 {
 		lines = append(lines, fmt.Sprintf("kept until %s: %d replies or opt-outs of the last hour, which may not be applied yet",
-			formatTime(e.Again), e.Early))
+			localtime.FormatUTC(e.Again), e.Early))
 	}
 	if e.OptedOut {
 		return append(lines, "kept: the number's opt-out, which is needed to honor it")

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/operator/keyrotation"
 )
 
@@ -55,7 +56,7 @@ func (s *stack) nextSigningKeys(keys keyrotation.Keys, now time.Time) (answer, e
 			Next: "set it in parameter_overrides of samconfig.toml, remove SigningKeysSwitchAt, and `make deploy`",
 		}, nil
 	}
-	switchAt, deployBy, end := formatTime(next.SwitchAt), formatTime(next.SwitchAt.Add(-keyrotation.Delivery)), formatTime(next.End())
+	switchAt, deployBy, end := localtime.FormatUTC(next.SwitchAt), localtime.FormatUTC(next.SwitchAt.Add(-keyrotation.Delivery)), localtime.FormatUTC(next.End())
 	return answer{
 		Lines: []string{
 			"key " + keys.Use + " signs access tokens and sessions; these parameters replace it by key " + next.Current() + ":",

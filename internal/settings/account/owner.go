@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 )
 
 const day = 24 * time.Hour
@@ -85,7 +86,7 @@ func (o Owner) Refuse(tenant string, now time.Time, use func(tenant string) (Use
 	}
 	if now.Before(free) {
 		return taken("agent %s was released by tenant %s, and events of its messages can arrive until %s: use another agent, or retry then",
-			o.AgentID, o.Tenant, free.UTC().Format(time.RFC3339))
+			o.AgentID, o.Tenant, localtime.FormatUTC(free))
 	}
 	return nil
 }
