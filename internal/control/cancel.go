@@ -16,10 +16,8 @@ import (
 	"campaign-dispatch/internal/send/pace"
 )
 
-// batchesAtOnce is the number of batches cancelled concurrently.
 const batchesAtOnce = 16
 
-// cancelBatch is the method CancelBatch of a store.
 type cancelBatch func(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 
 // cancelBatches cancels the unfinished batches of a cancelled campaign. An error in one
@@ -57,8 +55,8 @@ type Ledger interface {
 
 // Tasks queues revoke tasks.
 type Tasks interface {
-	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
-	SendAll(ctx context.Context, group string, bodies [][]byte) error
+	port.Queue
+	port.BatchQueue
 }
 
 // Provider revokes undelivered messages. An error that is not a campaign.Failure is
@@ -67,8 +65,8 @@ type Provider interface {
 	Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error
 }
 
-// Canceller completes the cancellation and the reschedule of a campaign. A task may be repeated: after a
-// crash, the next attempt does the remaining steps.
+// Canceller completes the cancellation and the reschedule of a campaign. A task may be
+// repeated: after a crash, the next attempt does the remaining steps.
 type Canceller struct {
 	Ledger   Ledger
 	Recorder port.Recorder
@@ -92,7 +90,8 @@ func (c *Canceller) Handle(ctx context.Context, tasks []campaign.RevokeTask) []e
 			errs[i] = c.revoke(ctx, t)
 		}
 		if errors.Is(errs[i], campaign.ErrNotFound) {
-			slog.WarnContext(ctx, "task dropped: campaign or batch not found", "campaign_id", t.CampaignID, "batch_id", t.BatchID, "error", errs[i])
+			slog.WarnContext(ctx, "task dropped: campaign or batch not found",
+				"campaign_id", t.CampaignID, "batch_id", t.BatchID, "error", errs[i])
 			errs[i] = nil
 		}
 	}

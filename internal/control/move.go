@@ -2,8 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -12,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/httpapi"
 )
 
@@ -24,30 +21,26 @@ const (
 	moveDelay = 30 * time.Second
 )
 
-// MayRescheduleCampaign returns the time to which Move would reschedule the campaign, and changes nothing. A
-// call that Move would refuse returns its *httpapi.Problem.
+// MayRescheduleCampaign returns the time to which RescheduleCampaign would reschedule the
+// campaign, and changes nothing. A call that it would refuse returns its *httpapi.Problem.
 func (s *Service) MayRescheduleCampaign(ctx context.Context, c campaign.Campaign, schedule, plan string) (time.Time, error) {
-	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
-	if wrong != nil {
-		return due, fault("/schedule", wrong.Code, wrong.Detail)
+	due, err := s.parseSchedule(schedule)
+	if err == nil {
+		err = s.checkMove(c, due, plan)
 	}
-	if err := s.checkMove(c, due, plan); err != nil {
-		return due, err
-	}
-	err := s.Store.CheckMove(ctx, c, due)
-	if full, ok := errors.AsType[*campaign.BudgetError](err); ok {
-		return due, budgetExceeded(full.Budget)
+	if err == nil {
+		err = explain(s.Store.CheckMove(ctx, c, due))
 	}
 	return due, err
 }
 
-// RescheduleCampaign reschedules all waiting batches of a campaign, or none. plan is the campaign.Plan that
-// the caller has seen. schedule has the format of a dispatch call. A refused call returns a
-// *httpapi.Problem.
+// RescheduleCampaign reschedules all waiting batches of a campaign, or none. plan is the
+// campaign.Plan that the caller has seen. schedule has the format of a dispatch call. A refused
+// call returns a *httpapi.Problem.
 func (s *Service) RescheduleCampaign(ctx context.Context, id campaign.ID, schedule, plan string) (time.Time, error) {
-	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
-	if wrong != nil {
-		return due, fault("/schedule", wrong.Code, wrong.Detail)
+	due, err := s.parseSchedule(schedule)
+	if err != nil {
+		return due, err
 	}
 	c, err := s.findMoved(ctx, id)
 	if err != nil {
@@ -56,18 +49,14 @@ func (s *Service) RescheduleCampaign(ctx context.Context, id campaign.ID, schedu
 	if err := s.checkMove(c, due, plan); err != nil || c.WaitsFor(due) {
 		return due, err
 	}
-	if err := s.queueMove(ctx, c); err != nil {
-		return due, err
+	if len(c.Waiting()) > campaign.MovedAtOnce { // a task finishes the move if this call does not
+		if err := s.queue(ctx, c.ID, moveDelay); err != nil {
+			return due, err
+		}
 	}
 	moved, ok, err := s.Store.RescheduleCampaign(ctx, c, due, due.Add(s.SweepDelay))
-	if full, exceeded := errors.AsType[*campaign.BudgetError](err); exceeded {
-		return due, budgetExceeded(full.Budget)
-	}
-	if errors.Is(err, campaign.ErrLostRace) {
-		return due, httpapi.TryAgain()
-	}
 	if err != nil {
-		return due, fmt.Errorf("control: %w", err)
+		return due, explain(err)
 	}
 	if !ok {
 		return due, s.whyUnmoved(ctx, id, due, plan)
@@ -102,35 +91,19 @@ func (s *Service) checkMove(c campaign.Campaign, due time.Time, plan string) err
 	waiting := c.Waiting()
 	switch {
 	case !c.CancelledAt.IsZero():
-		return refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
+		return cancelled()
 	case c.Started(), len(waiting) == 0:
-		return refuse(http.StatusConflict, "/campaignId", "campaign_started", "the campaign is already being sent")
+		return httpapi.Refuse(http.StatusConflict, "/campaignId", "campaign_started", "the campaign is already being sent")
 	case plan != c.Plan() && !c.WaitsFor(due): // a repeated call changes nothing
-		return refuse(http.StatusConflict, "/campaignId", "campaign_changed", "the campaign was changed in between")
+		return httpapi.Refuse(http.StatusConflict, "/campaignId", "campaign_changed", "the campaign was changed in between")
 	}
 	for i, b := range waiting {
 		if err := checkDue(b, due); err != nil {
 			return err
 		}
 		if i >= campaign.MovedAtOnce && b.Due.Before(s.Now().Add(moveMargin)) {
-			return refuse(http.StatusConflict, "/campaignId", "campaign_starting", "the campaign starts within a minute")
+			return httpapi.Refuse(http.StatusConflict, "/campaignId", "campaign_starting", "the campaign starts within a minute")
 		}
-	}
-	return nil
-}
-
-// queueMove queues a task that finishes the move if this call does not. A campaign whose
-// rows all change at once needs none.
-func (s *Service) queueMove(ctx context.Context, c campaign.Campaign) error {
-	if len(c.Waiting()) <= campaign.MovedAtOnce {
-		return nil
-	}
-	body, err := json.Marshal(campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: c.ID}})
-	if err != nil {
-		return fmt.Errorf("encode revoke task: %w", err)
-	}
-	if err := s.Revokes.Send(ctx, c.Tenant, body, moveDelay); err != nil {
-		return fmt.Errorf("queue the move of campaign %s: %w", c.CampaignID, err)
 	}
 	return nil
 }
@@ -148,7 +121,6 @@ func (s *Service) finishMove(ctx context.Context, c campaign.Campaign, moved []c
 	s.scheduleAll(ctx, moved)
 }
 
-// scheduleAll schedules the releases of batches. Sweep releases those that fail.
 func (s *Service) scheduleAll(ctx context.Context, batches []campaign.Batch) {
 	var group errgroup.Group
 	group.SetLimit(batchesAtOnce)

@@ -3,10 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -15,7 +12,6 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// maxBody is the maximum size of a request body in bytes.
 const maxBody = 64 << 10
 
 type rescheduleAnswer struct {
@@ -57,9 +53,9 @@ func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error 
 // batch names it; schedule has the format of a dispatch call. A refused call returns a
 // *httpapi.Problem.
 func (s *Service) RescheduleBatch(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error) {
-	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
-	if wrong != nil {
-		return campaign.Batch{}, fault("/schedule", wrong.Code, wrong.Detail)
+	due, err := s.parseSchedule(schedule)
+	if err != nil {
+		return campaign.Batch{}, err
 	}
 	c, err := s.findMoved(ctx, id)
 	if err != nil {
@@ -76,23 +72,28 @@ func (s *Service) RescheduleBatch(ctx context.Context, id campaign.ID, batch, sc
 	return b, nil
 }
 
-// MayRescheduleBatch returns the batch that Reschedule would return, and changes nothing. A
-// call that Reschedule would refuse returns its *httpapi.Problem.
+// MayRescheduleBatch returns the batch that RescheduleBatch would return, and changes nothing.
+// A call that it would refuse returns its *httpapi.Problem.
 func (s *Service) MayRescheduleBatch(ctx context.Context, c campaign.Campaign, batch, schedule string) (campaign.Batch, error) {
-	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
-	if wrong != nil {
-		return campaign.Batch{}, fault("/schedule", wrong.Code, wrong.Detail)
+	due, err := s.parseSchedule(schedule)
+	if err != nil {
+		return campaign.Batch{}, err
 	}
 	b, err := checkReschedule(c, batch, due)
 	if err != nil {
 		return b, err
 	}
-	err = s.Store.CheckReservation(ctx, b, due)
-	if full, ok := errors.AsType[*campaign.BudgetError](err); ok {
-		return b, budgetExceeded(full.Budget)
-	}
+	err = explain(s.Store.CheckReservation(ctx, b, due))
 	b.Due, b.Scheduled = due, true
 	return b, err
+}
+
+func (s *Service) parseSchedule(schedule string) (time.Time, error) {
+	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
+	if wrong != nil {
+		return due, fault("/schedule", wrong.Code, wrong.Detail)
+	}
+	return due, nil
 }
 
 // checkReschedule returns the unchanged batch if it may be sent at due.
@@ -107,7 +108,6 @@ func checkReschedule(c campaign.Campaign, name string, due time.Time) (campaign.
 	return b.Batch, released(b.Batch)
 }
 
-// checkDue refuses a due time that the batch cannot have.
 func checkDue(b campaign.Batch, due time.Time) error {
 	if !b.NotAfter.IsZero() && !b.NotAfter.After(due) {
 		return fault("/schedule", "schedule_after_not_after", "schedule must be earlier than the notAfter of the batch")
@@ -118,21 +118,20 @@ func checkDue(b campaign.Batch, due time.Time) error {
 	return nil
 }
 
-// released refuses a batch that was released or cancelled.
 func released(b campaign.Batch) error {
 	switch {
 	case b.State == campaign.BatchCancelled:
-		return refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
+		return cancelled()
 	case b.State != campaign.BatchPending:
-		return refuse(http.StatusConflict, "/batch", "batch_released", "the batch is already being sent")
+		return httpapi.Refuse(http.StatusConflict, "/batch", "batch_released", "the batch is already being sent")
 	}
 	return nil
 }
 
 // readReschedule parses a body. batch and schedule are strings; batch is optional.
 func readReschedule(body []byte) (batch, schedule string, err error) {
-	if err := strict(body); err != nil {
-		return "", "", err
+	if malformed := jsonscan.Check(body); malformed != nil {
+		return "", "", fault("", malformed.Code, malformed.Located())
 	}
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -149,32 +148,16 @@ func readReschedule(body []byte) (batch, schedule string, err error) {
 	return batch, schedule, nil
 }
 
-// strict refuses malformed JSON that encoding/json accepts.
-func strict(body []byte) error {
-	scan := jsonscan.New(body)
-	_, err := scan.Raw()
-	if err == nil {
-		err = scan.End()
-	}
-	if malformed, ok := errors.AsType[*jsonscan.Error](err); ok {
-		return fault("", malformed.Code, malformed.Detail+" (at byte "+strconv.Itoa(malformed.Offset)+")")
-	}
-	return err
-}
-
 func fault(pointer, code, detail string) *httpapi.Problem {
-	return refuse(http.StatusBadRequest, pointer, code, detail)
+	return httpapi.Refuse(http.StatusBadRequest, pointer, code, detail)
 }
 
-func refuse(status int, pointer, code, detail string) *httpapi.Problem {
-	return &httpapi.Problem{
-		Status: status, Code: code, Detail: detail,
-		Errors: []httpapi.Violation{{Pointer: pointer, Code: code, Detail: detail}},
-	}
+func cancelled() *httpapi.Problem {
+	return httpapi.Refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
 }
 
 func budgetExceeded(b campaign.Budget) *httpapi.Problem {
-	problem := refuse(http.StatusConflict, "/schedule", campaign.CodeBudgetExceeded,
+	problem := httpapi.Refuse(http.StatusConflict, "/schedule", campaign.CodeBudgetExceeded,
 		"the batch comes to "+campaign.Currency+" "+b.Cost.String()+", which the budget of the new day has no room for")
 	problem.Budget = b.Figures()
 	return problem
@@ -186,68 +169,42 @@ func choose(c campaign.Campaign, name string) (campaign.Progress, error) {
 	b, ok := c.Find(name)
 	switch {
 	case !ok:
-		return b, &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The batch does not exist."}
+		return b, httpapi.NoBatch()
 	case !c.CancelledAt.IsZero():
-		return b, refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
+		return b, cancelled()
 	}
 	return b, nil
 }
 
 // move changes the due time and schedules the release. After a crash in between, sweep
-// releases the batch.
+// releases the batch. If another call rescheduled the batch concurrently, it tries once more.
 func (s *Service) move(ctx context.Context, b campaign.Batch, due time.Time) error {
-	err := s.swap(ctx, b, due)
-	if lost, ok := errors.AsType[*raceLost](err); ok {
-		err = s.swap(ctx, lost.now, due) // retry with the batch as the other call left it
+	for range 2 {
+		moved, err := s.Store.RescheduleBatch(ctx, b, due, due.Add(s.SweepDelay))
+		if err == nil && !moved {
+			b, moved, err = s.readUnmoved(ctx, b, due)
+		}
+		if err != nil {
+			return explain(err)
+		}
+		if moved {
+			b.Due, b.Scheduled = due, true
+			s.schedule(ctx, b)
+			return nil
+		}
 	}
-	if _, ok := errors.AsType[*raceLost](err); ok {
-		return httpapi.TryAgain()
-	}
-	if err != nil {
-		return err
-	}
-	b.Due, b.Scheduled = due, true
-	s.schedule(ctx, b)
-	return nil
+	return httpapi.TryAgain()
 }
 
-// raceLost means that another call rescheduled the batch concurrently. now is the batch
-// as that call left it.
-type raceLost struct{ now campaign.Batch }
-
-func (*raceLost) Error() string { return "the batch was rescheduled concurrently" }
-
-// swap reschedules a batch if it is still as it was read.
-func (s *Service) swap(ctx context.Context, b campaign.Batch, due time.Time) error {
-	moved, err := s.Store.RescheduleBatch(ctx, b, due, due.Add(s.SweepDelay))
-	if full, ok := errors.AsType[*campaign.BudgetError](err); ok {
-		return budgetExceeded(full.Budget)
-	}
-	if errors.Is(err, campaign.ErrLostRace) {
-		return httpapi.TryAgain()
-	}
-	if err != nil {
-		return fmt.Errorf("reschedule: %w", err)
-	}
-	if moved {
-		return nil
-	}
-	return s.checkUnmoved(ctx, b, due)
-}
-
-// checkUnmoved returns the reason why swap changed nothing: the batch was released,
-// cancelled, or rescheduled by another call. It returns nil if an earlier attempt of
-// this call succeeded, even if the batch was released since.
-func (s *Service) checkUnmoved(ctx context.Context, b campaign.Batch, due time.Time) error {
-	now, err := s.Store.Batch(ctx, b.BatchRef)
-	if err != nil {
-		return fmt.Errorf("reschedule: %w", err)
+// readUnmoved returns a batch that was not moved as it is now. moved reports that an earlier
+// attempt of this call moved it, even if the batch was released since. A batch that was
+// released or cancelled is a *httpapi.Problem.
+func (s *Service) readUnmoved(ctx context.Context, b campaign.Batch, due time.Time) (now campaign.Batch, moved bool, err error) {
+	if now, err = s.Store.Batch(ctx, b.BatchRef); err != nil {
+		return b, false, err
 	}
 	if now.State != campaign.BatchCancelled && now.Due.UnixMilli() == due.UnixMilli() {
-		return nil
+		return b, true, nil
 	}
-	if err := released(now); err != nil {
-		return err
-	}
-	return &raceLost{now}
+	return now, false, released(now)
 }

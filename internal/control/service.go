@@ -23,11 +23,9 @@ type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error
-	// CreateCancelled creates a campaign without batches. The error wraps campaign.ErrLostRace if it
-	// exists.
+	// CreateCancelled returns an error that wraps campaign.ErrLostRace if the campaign exists.
 	CreateCancelled(ctx context.Context, c campaign.Campaign) error
-	// Submission returns the submission of a campaign. The error wraps campaign.ErrNotFound if there is
-	// none.
+	// Submission returns an error that wraps campaign.ErrNotFound if there is none.
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// RescheduleBatch returns a *campaign.BudgetError if the budget of the new day has no room.
@@ -36,7 +34,6 @@ type Store interface {
 	CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error
 	// RescheduleCampaign returns the batches that it moved, and whether the campaign was unchanged.
 	RescheduleCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error)
-	// FinishMove returns the batches that it moved.
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
 	// CheckMove returns the *campaign.BudgetError of RescheduleCampaign and changes nothing.
 	CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error
@@ -63,7 +60,6 @@ func (s *Service) Register(mux *http.ServeMux) {
 	mux.Handle(path+"/reschedule", httpapi.HandlerFunc(s.ServeReschedule))
 }
 
-// tenant authorizes a request and returns its tenant.
 func (s *Service) tenant(r *http.Request) (string, error) {
 	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
 	return claims.Tenant, err
@@ -73,21 +69,14 @@ func (s *Service) tenant(r *http.Request) (string, error) {
 func (s *Service) find(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	canonical, ok := campaign.ParseUUID(id.CampaignID)
 	if !ok {
-		return campaign.Campaign{}, noCampaign()
+		return campaign.Campaign{}, httpapi.NoCampaign()
 	}
 	id.CampaignID = canonical
 	c, err := s.Store.Campaign(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return s.Unsent(ctx, id)
 	}
-	if err != nil {
-		return campaign.Campaign{}, fmt.Errorf("control: %w", err)
-	}
-	return c, nil
-}
-
-func noCampaign() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign with this ID."}
+	return c, explain(err)
 }
 
 type cancelAnswer struct {
@@ -153,14 +142,8 @@ func readSwitches(r *http.Request) (revoke bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	dryRun, err := query.Switch("dryRun")
-	if err != nil {
+	if err := query.RefuseDryRun("This call has no dry run. Nothing was changed."); err != nil {
 		return false, err
-	}
-	if dryRun {
-		return false, &httpapi.Problem{
-			Status: http.StatusBadRequest, Code: "invalid_dry_run", Detail: "This call has no dry run. Nothing was changed.",
-		}
 	}
 	return query.Switch("revoke")
 }
@@ -173,15 +156,75 @@ func (s *Service) cancel(ctx context.Context, c campaign.Campaign, revoke bool) 
 	if err := s.mark(ctx, c, revoke); err != nil {
 		return fmt.Errorf("control: %w", err)
 	}
-	body, err := json.Marshal(campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: c.ID}})
+	if err := s.queue(ctx, c.ID, 0); err != nil {
+		return err
+	}
+	c, err := s.Store.Campaign(ctx, c.ID)
 	if err != nil {
-		return fmt.Errorf("encode revoke task: %w", err)
-	}
-	if err := s.Revokes.Send(ctx, c.Tenant, body, 0); err != nil {
-		return fmt.Errorf("queue the cancellation of campaign %s: %w", c.CampaignID, err)
-	}
-	if c, err = s.Store.Campaign(ctx, c.ID); err != nil {
 		return fmt.Errorf("control: %w", err)
 	}
 	return cancelBatches(ctx, s.Store.CancelBatch, c, s.Now().Add(s.SweepDelay))
+}
+
+// queue queues the task that completes what is open of a campaign.
+func (s *Service) queue(ctx context.Context, id campaign.ID, delay time.Duration) error {
+	body, err := json.Marshal(campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: id}})
+	if err != nil {
+		return fmt.Errorf("encode revoke task: %w", err)
+	}
+	if err := s.Revokes.Send(ctx, id.Tenant, body, delay); err != nil {
+		return fmt.Errorf("queue the task of campaign %s: %w", id.CampaignID, err)
+	}
+	return nil
+}
+
+// explain returns a *httpapi.Problem for an exceeded budget and a lost race.
+func explain(err error) error {
+	full, exceeded := errors.AsType[*campaign.BudgetError](err)
+	switch {
+	case err == nil:
+		return nil
+	case exceeded:
+		return budgetExceeded(full.Budget)
+	case errors.Is(err, campaign.ErrLostRace):
+		return httpapi.TryAgain()
+	}
+	return fmt.Errorf("control: %w", err)
+}
+
+// Unsent returns the campaign of a file that is to be sent, before its first part is accepted. A
+// missing one returns a *httpapi.Problem.
+func (s *Service) Unsent(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	sub, err := s.Store.Submission(ctx, id)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && sub.State != submission.StateSending && sub.State != submission.StateInterrupted {
+		return campaign.Campaign{}, httpapi.NoCampaign()
+	}
+	if err != nil {
+		return campaign.Campaign{}, fmt.Errorf("control: %w", err)
+	}
+	return campaign.Campaign{ID: id, Name: sub.Name, AskedBy: sub.Approval.Asker(), Submission: sub.Totals()}, nil
+}
+
+// accepted refuses a new time for a campaign before its first part is accepted.
+func accepted(c campaign.Campaign) error {
+	if !c.Unsent() {
+		return nil
+	}
+	problem := httpapi.Refuse(http.StatusConflict, "/campaignId", "campaign_not_accepted",
+		"the campaign's file is not accepted yet: try again in a minute")
+	problem.Header = http.Header{"Retry-After": {"60"}}
+	return problem
+}
+
+// mark marks a campaign as cancelled, and creates it if its file was not sent. If the first part is
+// accepted at the same time, the campaign is there.
+func (s *Service) mark(ctx context.Context, c campaign.Campaign, revoke bool) error {
+	at := s.Now()
+	if c.Unsent() {
+		c.CancelledAt, c.Revoke = at, revoke
+		if err := s.Store.CreateCancelled(ctx, c); !errors.Is(err, campaign.ErrLostRace) {
+			return err
+		}
+	}
+	return s.Store.CancelCampaign(ctx, c.ID, at, revoke)
 }

@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/outcome/reaction"
 )
 
@@ -61,7 +62,8 @@ func (s *Service) accept(ctx context.Context, c *call, state acceptance.State) e
 	if a.Batch.Accepted > 0 {
 		if err := s.Releases.Schedule(ctx, a.Batch); err != nil {
 			metrics.Add(ctx, metrics.HandoffsFailed, 1)
-			slog.WarnContext(ctx, "scheduling the release failed; sweep will release the batch", "batch_id", a.Batch.BatchID, "error", err)
+			slog.WarnContext(ctx, "scheduling the release failed; sweep will release the batch",
+				"batch_id", a.Batch.BatchID, "error", err)
 		}
 	}
 	return nil
@@ -74,15 +76,15 @@ func (s *Service) acceptance(c *call, state acceptance.State) acceptance.Command
 		Ordinal:   1,
 		Packed:    c.numbers.Pack(),
 		CreatedAt: c.now,
-		AskedBy:   c.askedBy,
+		AskedBy:   c.asked.AskedBy,
 	}
 	if len(state.Template.AllSuggestions()) > 0 {
 		a.Batch.TapKey = random.Bytes(reaction.TapKeySize)
 		a.Batch.CountsClicks = state.Template.CountsClicks()
 	}
 	a.Limits = c.bill.reserve(&a.Batch)
-	if c.totals.Known() {
-		a.Submission = c.totals.WithPart(c.people, a.Batch.Accepted)
+	if c.asked.Totals.Known() {
+		a.Submission = c.asked.Totals.WithPart(c.asked.People, a.Batch.Accepted)
 	}
 	if state.Meta != nil {
 		a.Ordinal, a.CreatedAt, a.Moves = state.Meta.Batches+1, state.Meta.CreatedAt, state.Meta.Move.Revision
@@ -116,8 +118,8 @@ func (s *Service) batch(c *call) campaign.Batch {
 		Scheduled:       c.times.scheduled,
 		State:           campaign.BatchPending,
 		NextCheck:       c.times.due.Add(s.SweepDelay),
-		Test:            c.test,
-		Part:            c.part,
+		Test:            c.asked.Test,
+		Part:            c.asked.Part,
 	}
 	if b.Rejected > 0 {
 		b.ErrorFile = c.staged.errorsName
@@ -165,7 +167,7 @@ func (c *call) stageAnswer(put func(key string, body []byte, contentType string)
 	if answer.Rejected >= errorFileFrom {
 		answer.Feedback.ErrorFileURL = c.client.base + "/api/v1/error-files/" + c.staged.errorsName
 	}
-	if c.staged.answer, err = encodeJSON(answer); err != nil {
+	if c.staged.answer, err = httpapi.EncodeJSON(answer); err != nil {
 		return err
 	}
 	if c.client.key != "" && len(c.staged.answer) > maxInlineAnswer {

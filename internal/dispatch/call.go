@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/phone/numberset"
 )
 
 // Dispatcher is the Service for the pages and workers of the service itself.
@@ -81,11 +82,7 @@ func (r *Refusal) Error() string { return "dispatch call refused: " + r.Faults[0
 // before has no faults.
 func (s *Service) Check(ctx context.Context, asked Call) (v Verdict, err error) {
 	c := s.newCall(asked)
-	err = s.settle(ctx, c, func() error {
-		state, earlier, err := s.loadState(ctx, c)
-		if err != nil {
-			return err
-		}
+	err = s.settle(ctx, c, func(state acceptance.State, earlier numberset.Set) error {
 		if r, done := c.receipt(state); done {
 			v = Verdict{Accepted: r.Accepted}
 			return nil
@@ -103,20 +100,13 @@ func (s *Service) Check(ctx context.Context, asked Call) (v Verdict, err error) 
 // been accepted.
 func (s *Service) Accept(ctx context.Context, asked Call) (r Receipt, err error) {
 	c := s.newCall(asked)
-	err = s.settle(ctx, c, func() error {
-		state, earlier, err := s.loadState(ctx, c)
-		if err != nil {
-			return err
-		}
+	err = s.settle(ctx, c, func(state acceptance.State, earlier numberset.Set) (err error) {
 		var done bool
-		if r, done = c.receipt(state); done {
-			return nil
+		if r, done = c.receipt(state); !done {
+			err = s.decide(ctx, c, state, earlier)
+			r = Receipt{c.staged.accepted, len(c.req.messages) - c.staged.accepted}
 		}
-		if err := s.decide(ctx, c, state, earlier); err != nil {
-			return err
-		}
-		r = Receipt{c.staged.accepted, len(c.req.messages) - c.staged.accepted}
-		return nil
+		return err
 	})
 	if err != nil {
 		return Receipt{}, fmt.Errorf("accept a batch of campaign %s: %w", asked.CampaignID, err)
@@ -126,10 +116,7 @@ func (s *Service) Accept(ctx context.Context, asked Call) (r Receipt, err error)
 
 // newCall returns a call with the faults found in it alone.
 func (s *Service) newCall(asked Call) *call {
-	c := &call{
-		tenant: asked.Tenant, version: asked.TemplateVersion, part: asked.Part, totals: asked.Totals, people: asked.People,
-		askedBy: asked.AskedBy, test: asked.Test, now: s.Now(),
-	}
+	c := &call{tenant: asked.Tenant, asked: asked, now: s.Now()}
 	req, found := asked.request()
 	s.take(c, req, found)
 	return c
@@ -138,7 +125,7 @@ func (s *Service) newCall(asked Call) *call {
 // receipt returns the receipt of a part that was accepted before.
 func (c *call) receipt(state acceptance.State) (r Receipt, done bool) {
 	b := state.Batch
-	if c.part == "" || b == nil || b.Part != c.part {
+	if c.asked.Part == "" || b == nil || b.Part != c.asked.Part {
 		return r, false
 	}
 	return Receipt{b.Accepted, b.Rejected}, true
@@ -168,7 +155,8 @@ func (asked Call) request() (*request, faults) {
 	q := &request{
 		campaignID: textOf(asked.CampaignID), name: textOf(asked.Name), templateID: textOf(asked.TemplateID),
 		batch: textOf(asked.Batch), schedule: textOf(asked.Schedule), notAfter: textOf(asked.NotAfter),
-		kind: jsonscan.Array, messages: make([]message, 0, len(messages)), vars: make([]variable, 0, variables), lines: make([]int, 0, len(messages)),
+		kind: jsonscan.Array, messages: make([]message, 0, len(messages)), vars: make([]variable, 0, variables),
+		lines: make([]int, 0, len(messages)),
 	}
 	var found faults
 	for i, m := range messages {

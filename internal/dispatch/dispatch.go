@@ -44,16 +44,10 @@ type Service struct {
 	Limiter *Limiter
 }
 
-// call is the state of one dispatch call.
 type call struct {
 	tenant     string
 	client     *client // nil for a call of a page or a worker
-	version    int     // of the template that the call needs, 0 for any
-	part       string  // see Call.Part
-	totals     campaign.SubmissionTotals
-	people     int    // see Call.Totals
-	askedBy    string // see Call.AskedBy
-	test       bool   // see Call.Test
+	asked      Call    // of a page or a worker
 	now        time.Time
 	req        *request
 	faults     faults // found in the request alone
@@ -72,17 +66,25 @@ func (s *Service) take(c *call, req *request, found faults) {
 	c.numbers = req.numbers()
 }
 
-// maxRaces is the maximum number of attempts after lost races.
 const maxRaces = 40
 
-// settle repeats an attempt at a call while it loses races, at most maxRaces times. It deletes
-// the objects of a call that was not accepted.
-func (s *Service) settle(ctx context.Context, c *call, attempt func() error) (err error) {
+// attempt is an attempt at a call. earlier is the subset of the call's numbers that earlier batches
+// contain.
+type attempt func(state acceptance.State, earlier numberset.Set) error
+
+// settle reads the rows of a call and attempts it while it loses races, at most maxRaces times. It
+// deletes the objects of a call that was not accepted.
+func (s *Service) settle(ctx context.Context, c *call, try attempt) (err error) {
 	for race := range maxRaces {
 		if err = retry.Wait(ctx, race); err != nil {
 			break
 		}
-		if err = attempt(); !errors.Is(err, campaign.ErrLostRace) {
+		var state acceptance.State
+		var earlier numberset.Set
+		if state, earlier, err = s.loadState(ctx, c); err == nil {
+			err = try(state, earlier)
+		}
+		if !errors.Is(err, campaign.ErrLostRace) {
 			break
 		}
 	}
@@ -117,7 +119,6 @@ func (c *call) check(state acceptance.State, earlier numberset.Set) faults {
 	return append(validate(c, state, earlier), c.bill.faults()...)
 }
 
-// query returns the query for the rows that the call depends on.
 func (c *call) query() acceptance.Query {
 	q := acceptance.Query{
 		Tenant: c.tenant, TemplateID: c.req.template(), CampaignID: c.req.id(), Name: c.req.name.value,
@@ -143,7 +144,7 @@ func (s *Service) loadState(ctx context.Context, c *call) (acceptance.State, num
 		if err != nil {
 			return state, nil, err
 		}
-		if c.part != "" {
+		if c.asked.Part != "" {
 			s.setTimes(c, state.Meta)
 		}
 		if day := localtime.Day(c.times.due); day != q.Date { // the campaign was rescheduled

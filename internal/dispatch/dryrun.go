@@ -7,7 +7,6 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// dryAnswer is the body of a dry run's 200 response.
 type dryAnswer struct {
 	answer
 	DryRun bool `json:"dryRun"`
@@ -58,7 +57,6 @@ func newDryAnswer(c *call, t *campaign.Template, found faults) dryAnswer {
 	return a
 }
 
-// findingsAt returns the findings in the messages with these indexes.
 func findingsAt(messages []int) findings {
 	p := findings{Pointers: []string{}}
 	for _, i := range messages {
@@ -97,7 +95,7 @@ func (c *call) unsendable(t *campaign.Template) (tooLong, invalidURL []int) {
 		}
 		longest := 0
 		for n, name := range variables {
-			values[n] = find(c.req.vars[m.vars[0]:m.vars[1]], name).text()
+			values[n] = string(find(c.req.vars[m.vars[0]:m.vars[1]], name).shown())
 			longest = max(longest, len(values[n]))
 		}
 		if longest <= safe && !valueURLs {
@@ -113,12 +111,12 @@ func (c *call) unsendable(t *campaign.Template) (tooLong, invalidURL []int) {
 	return tooLong, invalidURL
 }
 
-// text returns the value as a message shows it, or "" for null, an array or an object.
-func (v *variable) text() string {
+// shown returns the value as a message shows it: nothing for null, an array or an object.
+func (v *variable) shown() []byte {
 	if v == nil || v.kind == jsonscan.Null || v.kind == jsonscan.Array || v.kind == jsonscan.Object {
-		return ""
+		return nil
 	}
-	return string(v.value)
+	return v.value
 }
 
 func (p *findings) add(pointer string) {

@@ -23,10 +23,8 @@ const whole = -1
 // faults are in the order of the rules.
 type faults []Fault
 
-// add appends a fault of the whole call.
 func (f *faults) add(field, code, detail string) { f.addTo(whole, field, code, detail) }
 
-// addTo appends a fault of a message.
 func (f *faults) addTo(message int, field, code, detail string) {
 	*f = append(*f, Fault{message, field, code, detail})
 }
@@ -49,7 +47,6 @@ const (
 	codeInvalidVariable  = "invalid_variable"
 )
 
-// status returns the status of the answer to a client.
 func (f Fault) status() int {
 	switch f.Code {
 	case codeTemplateNotFound:
@@ -62,7 +59,6 @@ func (f Fault) status() int {
 	return http.StatusBadRequest
 }
 
-// pointer returns the JSON pointer to what the fault is about.
 func (f Fault) pointer() string {
 	variable := f.Code == codeMissingVariable || f.Code == codeInvalidVariable
 	switch {

@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/httpapi"
 )
 
 // Every body has an encodable answer, and a request without violations can be stored.
@@ -28,7 +29,7 @@ func FuzzReadRequest(f *testing.F) {
 				t.Errorf("a violation without detail: %+v", v)
 			}
 		}
-		if text, err := encodeJSON(newDryAnswer(&call{req: q, client: &client{unknown: unknown}}, &campaign.Template{Content: content.Content{Text: "{{a}} {{c}}"}}, found)); err != nil || !json.Valid(text) {
+		if text, err := httpapi.EncodeJSON(newDryAnswer(&call{req: q, client: &client{unknown: unknown}}, &campaign.Template{Content: content.Content{Text: "{{a}} {{c}}"}}, found)); err != nil || !json.Valid(text) {
 			t.Errorf("encode answer: %v", err)
 		}
 		if lines, err := csv.NewReader(bytes.NewReader(errorFile(q))).ReadAll(); err != nil || len(lines) > 1+len(q.messages) {

@@ -40,10 +40,7 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c := &call{tenant: claims.Tenant, now: s.Now(), req: &request{}, client: &client{id: claims.ClientID, base: base, scopeErr: err}}
-	if c.client.scopeErr == nil {
-		c.client.dryRun, c.client.precheckErr = isDryRun(r)
-	}
-	if c.client.scopeErr == nil && c.client.precheckErr == nil {
+	if err == nil {
 		s.receive(c, r)
 	}
 	body, status, err := s.serve(r.Context(), c)
@@ -56,19 +53,17 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-var parameters = httpapi.Parameters{"dryRun": "invalid_dry_run"}
-
-func isDryRun(r *http.Request) (bool, error) {
-	query, err := parameters.Read(r)
-	if err != nil {
-		return false, err
-	}
-	return query.Switch("dryRun")
-}
-
 // receive reads a client's call. It stores the faults in c; they are reported later
 // because a revoked credential takes precedence and its row is not read yet.
 func (s *Service) receive(c *call, r *http.Request) {
+	query, err := httpapi.DryRun.Read(r)
+	if err == nil {
+		c.client.dryRun, err = query.Switch("dryRun")
+	}
+	if err != nil {
+		c.client.precheckErr = err
+		return
+	}
 	var ok bool
 	if c.client.key, ok = httpapi.IdempotencyKey(r.Header); !ok {
 		c.faults.add("", "invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters")
@@ -90,8 +85,8 @@ func (s *Service) receive(c *call, r *http.Request) {
 
 // serve answers a call. Its error is a *httpapi.Problem.
 func (s *Service) serve(ctx context.Context, c *call) (body []byte, status int, err error) {
-	err = s.settle(ctx, c, func() (err error) {
-		body, status, err = s.attempt(ctx, c)
+	err = s.settle(ctx, c, func(state acceptance.State, earlier numberset.Set) (err error) {
+		body, status, err = s.attempt(ctx, c, state, earlier)
 		return err
 	})
 	if problem := (*httpapi.Problem)(nil); err != nil && !errors.As(err, &problem) {
@@ -101,12 +96,8 @@ func (s *Service) serve(ctx context.Context, c *call) (body []byte, status int, 
 	return body, status, err
 }
 
-// attempt reads the rows of a client's call and answers it.
-func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int, err error) {
-	state, earlier, err := s.loadState(ctx, c)
-	if err != nil {
-		return nil, 0, err
-	}
+// attempt answers a client's call.
+func (s *Service) attempt(ctx context.Context, c *call, state acceptance.State, earlier numberset.Set) ([]byte, int, error) {
 	if k := state.Credential; k == nil || k.Revoked() || k.Tenant != c.tenant {
 		return nil, 0, accesstoken.InvalidToken()
 	}
@@ -116,7 +107,7 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 	if err := s.limit(ctx, c, state.Calls); err != nil {
 		return nil, 0, err
 	}
-	body, status, err = s.answer(ctx, c, state, earlier)
+	body, status, err := s.answer(ctx, c, state, earlier)
 	if limited := c.client.waitForCount(); limited != nil {
 		return nil, 0, limited
 	}
@@ -132,7 +123,7 @@ func (s *Service) answer(ctx context.Context, c *call, state acceptance.State, e
 		body, err = s.repeat(ctx, c, *state.Answer)
 		return body, http.StatusAccepted, err
 	case c.client.dryRun:
-		body, err = encodeJSON(newDryAnswer(c, state.Template, c.check(state, earlier)))
+		body, err = httpapi.EncodeJSON(newDryAnswer(c, state.Template, c.check(state, earlier)))
 		return body, http.StatusOK, err
 	}
 	err = s.decide(ctx, c, state, earlier)
@@ -142,13 +133,9 @@ func (s *Service) answer(ctx context.Context, c *call, state acceptance.State, e
 	return c.staged.answer, http.StatusAccepted, err
 }
 
-// repeat returns the stored answer of an idempotency key.
 func (s *Service) repeat(ctx context.Context, c *call, a acceptance.Answer) ([]byte, error) {
 	if !bytes.Equal(a.BodyHash, c.client.bodyHash[:]) {
-		return nil, &httpapi.Problem{
-			Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",
-			Detail: "This Idempotency-Key was used with another body. Use a new key for a new call.",
-		}
+		return nil, httpapi.KeyReused("body", "call")
 	}
 	if a.BlobKey == "" {
 		return a.Body, nil

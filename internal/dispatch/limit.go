@@ -19,7 +19,9 @@ import (
 type Calls interface {
 	// AddCall counts a call in the tenant's bucket if the bucket is still as read.
 	// Otherwise it returns the current bucket.
-	AddCall(ctx context.Context, tenant string, read acceptance.CallBucket, l acceptance.CallLimit, now time.Time) (current acceptance.CallBucket, counted bool, err error)
+	AddCall(
+		ctx context.Context, tenant string, read acceptance.CallBucket, l acceptance.CallLimit, now time.Time,
+	) (current acceptance.CallBucket, counted bool, err error)
 }
 
 // Limiter limits the dispatch calls of each tenant's clients.
@@ -94,7 +96,6 @@ func (s *Service) count(ctx context.Context, tenant string, bucket acceptance.Ca
 	return nil
 }
 
-// passUncounted records that a call passes without being counted.
 func (s *Service) passUncounted(ctx context.Context, failure error) {
 	metrics.Add(ctx, metrics.CallsUncounted, 1)
 	if _, warned := s.Limiter.warned.Peek(struct{}{}, s.Now(), warnEvery); !warned {

@@ -5,10 +5,8 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dispatch/acceptance"
-	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// bill is the cost of a call's messages.
 type bill struct {
 	known   bool // false if the template cannot be used
 	classes campaign.Classes
@@ -17,7 +15,6 @@ type bill struct {
 	budget  *campaign.Budget // nil without a limit
 }
 
-// cost returns the price of all messages.
 func (b bill) cost() campaign.Money { return b.prices.Of(b.counts) }
 
 // faults returns the fault of a call that exceeds the budget.
@@ -39,7 +36,9 @@ func price(c *call, snapshot acceptance.State) bill {
 	accepted := len(c.req.messages) - c.req.rejected()
 	b.counts = campaign.ClassCounts{Basic: b.classes.Basic, Single: accepted - b.classes.Basic}
 	if snapshot.Billing.Limited() && b.cost() > 0 {
-		b.budget = &campaign.Budget{Date: localtime.Day(c.times.due), Cost: b.cost(), Limits: snapshot.Billing.Limits, Used: snapshot.Reserved}
+		b.budget = &campaign.Budget{
+			Date: localtime.Day(c.times.due), Cost: b.cost(), Limits: snapshot.Billing.Limits, Used: snapshot.Reserved,
+		}
 	}
 	return b
 }
@@ -69,7 +68,7 @@ func (q *request) classes(t campaign.Template) campaign.Classes {
 		class := fixed
 		if class == "" {
 			for n, name := range variables {
-				sizes[n] = find(q.vars[m.vars[0]:m.vars[1]], name).size()
+				sizes[n] = len(find(q.vars[m.vars[0]:m.vars[1]], name).shown())
 			}
 			class = classifier.Class(sizes)
 		}
@@ -78,15 +77,6 @@ func (q *request) classes(t campaign.Template) campaign.Classes {
 	return campaign.NewClasses(classes)
 }
 
-// size returns the size of the value in bytes, as a message shows it.
-func (v *variable) size() int {
-	if v == nil || v.kind == jsonscan.Null || v.kind == jsonscan.Array || v.kind == jsonscan.Object {
-		return 0
-	}
-	return len(v.value)
-}
-
-// dryPrice is the cost of a call's messages, as a dry run shows it.
 type dryPrice struct {
 	Currency string         `json:"currency"`
 	Basic    campaign.Money `json:"basic"`

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"errors"
-	"strconv"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi/jsonscan"
@@ -43,11 +42,9 @@ func readRequest(body []byte, unknown *unknownNames) (*request, faults) {
 }
 
 func syntaxFault(err error) Fault {
-	malformed := &jsonscan.Error{}
-	if !errors.As(err, &malformed) {
-		malformed = &jsonscan.Error{Code: "malformed_json", Detail: "the body is not JSON"}
-	}
-	return Fault{whole, "", malformed.Code, malformed.Detail + " (at byte " + strconv.Itoa(malformed.Offset) + ")"}
+	malformed := &jsonscan.Error{Code: "malformed_json", Detail: "the body is not JSON"}
+	_ = errors.As(err, &malformed)
+	return Fault{whole, "", malformed.Code, malformed.Located()}
 }
 
 func (r *reader) document(isObject bool) (err error) {

@@ -2,15 +2,17 @@ package dispatch
 
 import (
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-// maxText is the maximum number of characters of a name, batch or uid.
 const maxText = 1000
 
 // request is a dispatch call in the form in which it is judged. Its byte slices may point into
@@ -39,7 +41,6 @@ func (t text) present() bool { return t.kind == jsonscan.String }
 
 func absent(kind jsonscan.Kind) bool { return kind == jsonscan.Invalid || kind == jsonscan.Null }
 
-// message is one item of messages.
 type message struct {
 	phone     []byte
 	uid       []byte
@@ -48,7 +49,6 @@ type message struct {
 	vars      [2]int          // range in request.vars
 }
 
-// variable is one member of a message's vars.
 type variable struct {
 	name  []byte
 	value []byte
@@ -86,7 +86,6 @@ func (q *request) rejected() (n int) {
 	return n
 }
 
-// checkCount adds the fault of a call with no message or too many.
 func (f *faults) checkCount(messages int) {
 	if messages == 0 {
 		f.add("messages", "messages_empty", "messages must hold at least one message")
@@ -97,7 +96,6 @@ func (f *faults) checkCount(messages int) {
 	}
 }
 
-// checkUID adds the fault of a uid that is absent, blank or too long.
 func (f *faults) checkUID(message int, uid []byte) {
 	switch {
 	case blank(uid):
@@ -146,4 +144,54 @@ func (f *faults) checkText(field string, t text) {
 	if utf8.RuneCountInString(t.value) > maxText {
 		f.add(field, codeTooLong, tooLong)
 	}
+}
+
+// times are the instants of a call.
+type times struct {
+	due       time.Time // now if there is no schedule
+	scheduled bool
+	notAfter  time.Time // zero if absent
+}
+
+// setTimes sets the times of a call, with their faults. If meta is that of a rescheduled
+// campaign, the call has its due time.
+func (s *Service) setTimes(c *call, meta *acceptance.Meta) {
+	var moved time.Time
+	if meta != nil {
+		moved = meta.Move.Due
+	}
+	c.times, c.timeFaults = c.req.checkTimes(c.now, s.Lead, moved)
+}
+
+// checkTimes parses schedule and notAfter and validates them at now. moved is the time that
+// replaces the schedule, zero for none. A request without a schedule is due now, or at moved if
+// that is later.
+func (q *request) checkTimes(now time.Time, lead time.Duration, moved time.Time) (t times, found faults) {
+	t.due, t.scheduled = now, q.schedule.present()
+	if t.scheduled {
+		schedule := q.schedule.value
+		if !moved.IsZero() {
+			schedule = moved.Format(time.RFC3339Nano)
+		}
+		due, fault := localtime.ParseSchedule(schedule, now, lead)
+		if fault != nil {
+			found.add("schedule", fault.Code, fault.Detail)
+		} else {
+			t.due = due
+		}
+	} else if moved.After(now) {
+		t.due, t.scheduled = moved, true
+	}
+	if q.notAfter.present() {
+		until, err := localtime.Parse(q.notAfter.value)
+		switch {
+		case err != nil:
+			found.add("notAfter", "invalid_not_after", "notAfter "+err.Error())
+		case !until.After(t.due):
+			found.add("notAfter", "invalid_not_after", "notAfter must be later than the time of sending")
+		default:
+			t.notAfter = until
+		}
+	}
+	return t, found
 }

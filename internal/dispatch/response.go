@@ -1,9 +1,6 @@
 package dispatch
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"strconv"
 
 	"campaign-dispatch/internal/campaign"
@@ -13,7 +10,6 @@ import (
 // written.
 const errorFileFrom = 6
 
-// answer is the body of a 202 response.
 type answer struct {
 	CampaignID string   `json:"campaignId"`
 	Status     string   `json:"status"`
@@ -58,18 +54,6 @@ func newAnswer(q *request) answer {
 			invalidPhone{echo(m.phone), m.rejection.Reason, m.rejection.Code})
 	}
 	return a
-}
-
-// encodeJSON encodes an answer without escaping < and >: no browser renders it as a
-// page, and the escapes are six times as long.
-func encodeJSON(v any) ([]byte, error) {
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode the answer: %w", err)
-	}
-	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
 }
 
 // errorFile returns the rejected messages as CSV. A row starts with the message's line in the

@@ -52,14 +52,16 @@ func (e *SeenNumbers) Known(id campaign.ID) int {
 // return it, or the cached sets belong to a deleted campaign with the same id. It is also
 // false if numbers were found and a set is newer than meta: a batch was accepted between the
 // reads, and the other rows of the call, read with meta, may not show what it did.
-func (e *SeenNumbers) Find(id campaign.ID, meta acceptance.Meta, sets []acceptance.PackedSet, numbers numberset.Set) (numberset.Set, bool, error) {
+func (e *SeenNumbers) Find(
+	id campaign.ID, meta acceptance.Meta, sets []acceptance.PackedSet, numbers numberset.Set,
+) (found numberset.Set, complete bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r, err := e.remember(id, meta.CreatedAt, sets)
 	if err != nil || r.ordinal < meta.Batches {
 		return nil, false, err
 	}
-	found := r.numbers.Intersect(numbers)
+	found = r.numbers.Intersect(numbers)
 	return found, len(found) == 0 || r.ordinal == meta.Batches, nil
 }
 

@@ -29,7 +29,7 @@ func (f *faults) checkTemplate(c *call, t *campaign.Template) {
 		f.add("templateId", codeTemplateNotFound, "the template does not exist")
 	case t.Tenant != c.tenant:
 		f.add("templateId", codeForeignTemplate, "the template belongs to another tenant")
-	case c.version != 0 && t.Version != c.version: // else the batch fixes this version
+	case c.asked.TemplateVersion != 0 && t.Version != c.asked.TemplateVersion: // else the batch fixes this version
 		f.add("templateId", campaign.CodeTemplateChanged, "the template has another version than the checked one")
 	default:
 		f.checkVariables(c.req, t.Variables())
@@ -87,19 +87,18 @@ func (f *faults) checkCampaign(c *call, s acceptance.State, earlier numberset.Se
 
 // discarded reports whether the part of the call may not come any more.
 func (c *call) discarded(stored campaign.SubmissionTotals) bool {
-	return c.totals.Known() && !stored.Takes(c.totals.WithPart(0, 0))
+	return c.asked.Totals.Known() && !stored.Takes(c.asked.Totals.WithPart(0, 0))
 }
 
 // batchUsed returns the code of a fault. A part was not accepted by the call that has used its
 // batch.
 func (c *call) batchUsed() string {
-	if c.part != "" {
+	if c.asked.Part != "" {
 		return CodeBatchTaken
 	}
 	return codeBatchUsed
 }
 
-// messagesWith returns the indexes of the accepted messages to any of the numbers.
 func messagesWith(q *request, numbers numberset.Set) (indexes []int) {
 	if len(numbers) == 0 {
 		return nil

@@ -3,20 +3,18 @@ package exports
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/jsonscan"
+	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/settings/account"
 )
 
-// maxBody is the maximum size of a request body in bytes.
 const maxBody = 4 << 10
 
 // Register adds the service's routes to the mux.
@@ -27,7 +25,6 @@ func (s *Service) Register(mux *http.ServeMux) {
 	mux.Handle("GET "+export.Path+"{file}", httpapi.HandlerFunc(s.ServeFile))
 }
 
-// answer is an export as clients see it.
 type answer struct {
 	ExportID   string        `json:"exportId"`
 	CampaignID string        `json:"campaignId"`
@@ -60,18 +57,27 @@ func (s *Service) newAnswer(r *http.Request, e export.Export) answer {
 	return a
 }
 
-// ServeCreate starts an export of a campaign.
-func (s *Service) ServeCreate(w http.ResponseWriter, r *http.Request) error {
+func (s *Service) open(r *http.Request, known httpapi.Parameters) (accesstoken.Claims, campaign.ID, error) {
 	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
 	if err != nil {
-		return err
+		return claims, campaign.ID{}, err
 	}
-	if err := refuseDryRun(r); err != nil {
-		return err
+	query, err := known.Read(r)
+	if err == nil {
+		err = query.RefuseDryRun("This call has no dry run. Nothing was changed.")
 	}
 	id, ok := campaign.ParseUUID(r.PathValue("campaignId"))
-	if !ok {
-		return noCampaign()
+	if err == nil && !ok {
+		err = httpapi.NoCampaign()
+	}
+	return claims, campaign.ID{Tenant: claims.Tenant, CampaignID: id}, err
+}
+
+// ServeCreate starts an export of a campaign.
+func (s *Service) ServeCreate(w http.ResponseWriter, r *http.Request) error {
+	claims, id, err := s.open(r, httpapi.DryRun)
+	if err != nil {
+		return err
 	}
 	exportID, err := newID(r.Header, claims)
 	if err != nil {
@@ -81,27 +87,12 @@ func (s *Service) ServeCreate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := s.Create(r.Context(), campaign.ID{Tenant: claims.Tenant, CampaignID: id}, exportID, asked)
+	e, err := s.Create(r.Context(), id, exportID, asked)
 	if err != nil {
 		return err
 	}
 	httpapi.WriteJSON(w, http.StatusAccepted, s.newAnswer(r, e))
 	return nil
-}
-
-// dryRun is a parameter of other calls. It is known only to refuse it.
-var dryRun = httpapi.Parameters{"dryRun": "invalid_dry_run"}
-
-func refuseDryRun(r *http.Request) error {
-	query, err := dryRun.Read(r)
-	if err != nil {
-		return err
-	}
-	dry, err := query.Switch("dryRun")
-	if err == nil && dry {
-		err = &httpapi.Problem{Status: http.StatusBadRequest, Code: "invalid_dry_run", Detail: "This call has no dry run. Nothing was changed."}
-	}
-	return err
 }
 
 // readRequest reads the body of a request, which may be empty.
@@ -110,12 +101,8 @@ func readRequest(r *http.Request) (q export.Request, err error) {
 	if err != nil || len(body) == 0 {
 		return q, err
 	}
-	scan := jsonscan.New(body)
-	if _, err = scan.Raw(); err == nil {
-		err = scan.End()
-	}
-	if malformed, ok := errors.AsType[*jsonscan.Error](err); ok {
-		return q, invalid("", malformed.Code, malformed.Detail+" (at byte "+strconv.Itoa(malformed.Offset)+").")
+	if malformed := jsonscan.Check(body); malformed != nil {
+		return q, invalid("", malformed.Code, malformed.Located()+".")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
@@ -129,15 +116,11 @@ func notSpace(c rune) bool { return c != ' ' && c != '\t' && c != '\r' && c != '
 
 // ServeStatus returns the progress of an export.
 func (s *Service) ServeStatus(w http.ResponseWriter, r *http.Request) error {
-	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
+	_, id, err := s.open(r, nil)
 	if err != nil {
 		return err
 	}
-	id, ok := campaign.ParseUUID(r.PathValue("campaignId"))
-	if !ok {
-		return noCampaign()
-	}
-	e, err := s.find(r.Context(), campaign.ID{Tenant: claims.Tenant, CampaignID: id}, r.PathValue("exportId"))
+	e, err := s.find(r.Context(), id, r.PathValue("exportId"))
 	if err != nil {
 		return err
 	}
@@ -160,16 +143,12 @@ func (s *Service) ServeFile(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func noCampaign() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign with this ID."}
-}
-
 func noExport() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "export_not_found", Detail: "There is no such export. Exports are kept for 24 hours."}
+	return httpapi.NotFound("export_not_found", "There is no such export. Exports are kept for 24 hours.")
 }
 
 func noFile() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "not_found", Detail: "There is no such file. Files of exports are kept for 24 hours."}
+	return httpapi.NotFound("not_found", "There is no such file. Files of exports are kept for 24 hours.")
 }
 
 func tooMany() *httpapi.Problem {
@@ -187,15 +166,6 @@ func tooLarge() *httpapi.Problem {
 	}
 }
 
-func keyReused() *httpapi.Problem {
-	return &httpapi.Problem{
-		Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",
-		Detail: "This Idempotency-Key was used with another export. Use a new key for a new export.",
-	}
-}
-
 func invalid(pointer, code, detail string) *httpapi.Problem {
-	return &httpapi.Problem{
-		Status: http.StatusBadRequest, Code: code, Detail: detail, Errors: []httpapi.Violation{{Pointer: pointer, Code: code, Detail: detail}},
-	}
+	return httpapi.Refuse(http.StatusBadRequest, pointer, code, detail)
 }

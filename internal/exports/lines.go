@@ -2,6 +2,7 @@ package exports
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -24,7 +25,6 @@ const (
 	statusNotAccepted = "not_accepted"
 )
 
-// history is what happened to a message up to the snapshot.
 type history struct {
 	latest                       campaign.Change // the zero Change without an outcome
 	sent, delivered, read, ended time.Time
@@ -46,13 +46,9 @@ func (h *history) add(c campaign.Change) {
 }
 
 func (h history) status() string {
-	if h.latest.Outcome == "" {
-		return statusPending
-	}
-	return string(h.latest.Outcome)
+	return cmp.Or(string(h.latest.Outcome), statusPending)
 }
 
-// addBatch adds the lines of a batch as of its snapshot.
 func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
 	switch t.Kind {
 	case export.Rejected:
@@ -65,33 +61,42 @@ func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at exp
 }
 
 func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
-	histories, err := m.histories(ctx, b, at.Sequence)
+	r, err := m.read(ctx, b, at)
 	if err != nil {
 		return err
 	}
-	messages, err := m.messages(ctx, b)
-	if err != nil {
-		return err
-	}
-	taps, err := m.taps(ctx, b, at, messages)
-	if err != nil {
-		return err
-	}
-	for i, h := range histories {
+	for i, h := range r.histories {
 		status := h.status()
 		if len(t.Statuses) > 0 && !slices.Contains(t.Statuses, status) {
 			continue
 		}
 		t.add(
-			messages[i].Phone, messages[i].UID, t.translate(texts().Statuses, status, status), t.reason(h.latest),
+			r.messages[i].Phone, r.messages[i].UID, t.translate(texts().Statuses, status, status), t.reason(h.latest),
 			t.time(h.sent), t.time(h.delivered), t.time(h.read), t.time(h.ended),
-			strings.Join(taps.tapped[i], " | "), strings.Join(taps.clicked[i], " | "),
+			strings.Join(r.taps.tapped[i], " | "), strings.Join(r.taps.clicked[i], " | "),
 		)
 	}
 	return nil
 }
 
-// histories returns what happened to each message of a batch up to a sequence.
+// batchRead is what the lines of a batch are made of.
+type batchRead struct {
+	histories []history
+	messages  []campaign.Message
+	taps      tapped
+}
+
+func (m *Maker) read(ctx context.Context, b campaign.Batch, at export.Batch) (r batchRead, err error) {
+	if r.histories, err = m.histories(ctx, b, at.Sequence); err != nil {
+		return r, err
+	}
+	if r.messages, err = m.messages(ctx, b); err != nil {
+		return r, err
+	}
+	r.taps, err = m.taps(ctx, b, at, r.messages)
+	return r, err
+}
+
 func (m *Maker) histories(ctx context.Context, b campaign.Batch, sequence int) ([]history, error) {
 	all := make([]history, b.Accepted)
 	if sequence == 0 {

@@ -40,7 +40,6 @@ type MakerStore interface {
 	FreeExportSlot(ctx context.Context, e export.Export) error
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
@@ -115,16 +114,16 @@ func (m *Maker) cleanUp(ctx context.Context, id string) error {
 
 // settle repeats the last steps of a closed export.
 func (m *Maker) settle(ctx context.Context, e export.Export) error {
-	if e.State != export.Completed {
-		if e.Upload != "" {
-			if err := m.Blobs.AbortFile(ctx, e.Blob(), e.Upload); err != nil {
-				return err
-			}
-		}
-		if err := m.Blobs.Delete(ctx, e.Blob()); err != nil {
+	if e.State == export.Completed {
+		return m.Store.FreeExportSlot(ctx, e)
+	}
+	if e.Upload != "" {
+		if err := m.Blobs.AbortFile(ctx, e.Blob(), e.Upload); err != nil {
 			return err
 		}
-		if err := m.Blobs.Delete(ctx, e.RestBlob()); err != nil {
+	}
+	for _, key := range []string{e.Blob(), e.RestBlob()} {
+		if err := m.Blobs.Delete(ctx, key); err != nil {
 			return err
 		}
 	}
@@ -158,11 +157,11 @@ func (m *Maker) run(ctx context.Context, e export.Export) error {
 	defer cancel()
 	for began := false; w.Next < len(w.snapshot) || w.Parts == 0; began = true {
 		if began && starting.Err() != nil {
-			return m.queue(ctx, w.Export)
+			return queueTask(ctx, m.Tasks, w.Export)
 		}
 		switch err := w.writePart(ctx, starting); {
 		case errors.Is(err, errTimeOver):
-			return m.queue(ctx, w.Export)
+			return queueTask(ctx, m.Tasks, w.Export)
 		case errors.Is(err, errNoUpload):
 			return w.restart(ctx)
 		case err != nil:
@@ -170,10 +169,6 @@ func (m *Maker) run(ctx context.Context, e export.Export) error {
 		}
 	}
 	return w.finish(ctx)
-}
-
-func (m *Maker) queue(ctx context.Context, e export.Export) error {
-	return queueTask(ctx, m.Tasks, e)
 }
 
 func queueTask(ctx context.Context, tasks port.Queue, e export.Export) error {

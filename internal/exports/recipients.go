@@ -5,14 +5,16 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/exports/export"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/phone/e164"
 )
 
-// templateVersion identifies a version of a template.
 type templateVersion struct {
 	id      string
 	version int
@@ -26,7 +28,6 @@ type variables struct {
 	positions map[templateVersion][]int
 }
 
-// variables reads the variables of a campaign's templates.
 func (m *Maker) variables(ctx context.Context, c campaign.Campaign) (variables, error) {
 	v, of := variables{positions: map[templateVersion][]int{}}, map[templateVersion][]string{}
 	for _, b := range c.Batches {
@@ -69,10 +70,6 @@ func (v *variables) of(b campaign.Batch, m campaign.Message) []string {
 	return cells
 }
 
-func (t *table) addRecipientsHeading() {
-	t.addRaw(append([]string{"phone", "uid"}, t.columns.names...))
-}
-
 // addRaw adds a line with the cells as they are. Programs read the file, no spreadsheets.
 func (t *table) addRaw(cells []string) {
 	var line strings.Builder
@@ -85,22 +82,14 @@ func (t *table) addRaw(cells []string) {
 // addRecipients adds the audience's recipients of a batch as of its snapshot. Recipients that
 // were erased, or whose messages have expired, are left out.
 func (m *Maker) addRecipients(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
-	histories, err := m.histories(ctx, b, at.Sequence)
+	r, err := m.read(ctx, b, at)
 	if err != nil {
 		return err
 	}
-	messages, err := m.messages(ctx, b)
-	if err != nil {
-		return err
-	}
-	taps, err := m.taps(ctx, b, at, messages)
-	if err != nil {
-		return err
-	}
-	for i, h := range histories {
-		touched := len(taps.tapped[i])+len(taps.clicked[i]) > 0
-		if messages[i].Phone != "" && belongs(t.Audience, h.latest, touched) {
-			t.addRaw(append([]string{messages[i].Phone, messages[i].UID}, t.columns.of(b, messages[i])...))
+	for i, message := range r.messages[:len(r.histories)] {
+		touched := len(r.taps.tapped[i])+len(r.taps.clicked[i]) > 0
+		if message.Phone != "" && belongs(t.Audience, r.histories[i].latest, touched) {
+			t.addRaw(append([]string{message.Phone, message.UID}, t.columns.of(b, message)...))
 			t.lines++
 		}
 	}
@@ -119,4 +108,65 @@ func belongs(who export.Audience, latest campaign.Change, touched bool) bool {
 	}
 	lost := []campaign.Outcome{campaign.OutcomeFailed, campaign.OutcomeExpired, campaign.OutcomeRevoked, campaign.OutcomeStopped}
 	return slices.Contains(lost, latest.Outcome) && latest.Code != campaign.CodeOptedOut
+}
+
+// left reads a part of the campaign's file that is not accepted any more, and the number of people
+// that it had when it was checked. An expired part is empty.
+func (w *writer) left(ctx context.Context, part int) ([]submission.Message, int, error) {
+	file, err := w.Blobs.Get(ctx, submission.LeftKey(w.ID, w.totals, part))
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("read a part that is not accepted: %w", err)
+	}
+	return submission.DecodePart(file)
+}
+
+// addLeft adds the people of a part that is not accepted any more. Invalid numbers, which count as
+// such, and people who were erased are left out.
+func (w *writer) addLeft(ctx context.Context, t *table, part int) (people int, err error) {
+	messages, people, err := w.left(ctx, part)
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range messages {
+		number := e164.Number(m.Number)
+		switch {
+		case number == 0:
+		case t.Kind == export.Recipients:
+			t.addRaw(append([]string{number.String(), m.UID}, t.columns.ofLeft(m)...))
+			t.lines++
+		default:
+			t.add(number.String(), m.UID, t.translate(texts().Statuses, statusNotAccepted, statusNotAccepted), "", "", "", "", "", "", "")
+		}
+	}
+	return people, nil
+}
+
+// ofLeft returns the cells of the variables of a message that is not accepted any more.
+func (v *variables) ofLeft(m submission.Message) []string {
+	cells := make([]string, len(v.names))
+	for i, name := range v.names {
+		cells[i] = m.Vars[name]
+	}
+	return cells
+}
+
+// readColumns reads the columns of a list of recipients: the variables of the campaign's templates. A
+// campaign that was cancelled before its first batch has those of its parts.
+func (w *writer) readColumns(ctx context.Context, c campaign.Campaign) (err error) {
+	if w.columns, err = w.variables(ctx, c); err != nil || len(c.Batches) > 0 {
+		return err
+	}
+	for _, at := range w.snapshot {
+		messages, _, err := w.left(ctx, at.Part)
+		if err != nil || len(messages) > 0 {
+			if len(messages) > 0 {
+				w.columns.addNames(slices.Sorted(maps.Keys(messages[0].Vars)))
+			}
+			return err
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package exports
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -54,7 +55,6 @@ type Service struct {
 	BaseURL string // configured base URL, or ""
 }
 
-// unknownValue is the code of a value that is none of the allowed ones.
 const unknownValue = "unknown_value"
 
 // statuses are the statuses of messages, and of people without one.
@@ -71,14 +71,7 @@ func (s *Service) Create(ctx context.Context, id campaign.ID, exportID string, a
 	if err != nil {
 		return export.Export{}, err
 	}
-	c, err := s.Store.Campaign(ctx, id)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return export.Export{}, noCampaign()
-	}
-	if err != nil {
-		return export.Export{}, fmt.Errorf("export: %w", err)
-	}
-	return s.start(ctx, c, export.Export{
+	return s.start(ctx, id, export.Export{
 		ExportID: exportID, Kind: asked.Kind, Statuses: asked.Statuses, Format: asked.Format, Language: asked.Language,
 	})
 }
@@ -89,20 +82,19 @@ func (s *Service) CreateRecipients(ctx context.Context, id campaign.ID, exportID
 	if !slices.Contains(export.Audiences(), who) {
 		return export.Export{}, invalid("/audience", unknownValue, "audience must be unread, missed or tapped.")
 	}
-	c, err := s.Store.Campaign(ctx, id)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return export.Export{}, noCampaign()
-	}
-	if err != nil {
-		return export.Export{}, fmt.Errorf("export recipients: %w", err)
-	}
-	return s.start(ctx, c, export.Export{
+	return s.start(ctx, id, export.Export{
 		ExportID: exportID, Kind: export.Recipients, Audience: who, Format: export.Plain, Language: english,
 	})
 }
 
-// start creates an export of a campaign and queues its task.
-func (s *Service) start(ctx context.Context, c campaign.Campaign, e export.Export) (export.Export, error) {
+func (s *Service) start(ctx context.Context, id campaign.ID, e export.Export) (export.Export, error) {
+	c, err := s.Store.Campaign(ctx, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return e, httpapi.NoCampaign()
+	}
+	if err != nil {
+		return e, fmt.Errorf("export: %w", err)
+	}
 	now := s.Now()
 	e.ID, e.Secret, e.State = c.ID, random.Token(secretSize), export.Pending
 	e.CreatedAt, e.UpdatedAt, e.ExpiresAt = now, now, now.Add(export.Life)
@@ -117,7 +109,7 @@ func (s *Service) start(ctx context.Context, c campaign.Campaign, e export.Expor
 	case full:
 		return e, tooMany()
 	case !same(first, e):
-		return e, keyReused()
+		return e, httpapi.KeyReused("export", "export")
 	case first.Closed():
 		return first, nil
 	}
@@ -159,22 +151,13 @@ func listsNotAccepted(e export.Export) bool {
 	return len(e.Statuses) == 0 || slices.Contains(e.Statuses, statusNotAccepted)
 }
 
-// same reports whether two exports are of the same request.
 func same(a, b export.Export) bool {
-	return a.ID == b.ID && a.Kind == b.Kind && a.Format == b.Format && a.Language == b.Language && a.Audience == b.Audience && slices.Equal(a.Statuses, b.Statuses)
+	return a.ID == b.ID && a.Kind == b.Kind && a.Format == b.Format && a.Language == b.Language && a.Audience == b.Audience &&
+		slices.Equal(a.Statuses, b.Statuses)
 }
 
-// complete sets the defaults and checks the values.
 func complete(q export.Request) (export.Request, error) {
-	if q.Kind == "" {
-		q.Kind = export.Outcomes
-	}
-	if q.Format == "" {
-		q.Format = export.Plain
-	}
-	if q.Language == "" {
-		q.Language = english
-	}
+	q.Kind, q.Format, q.Language = cmp.Or(q.Kind, export.Outcomes), cmp.Or(q.Format, export.Plain), cmp.Or(q.Language, english)
 	slices.Sort(q.Statuses)
 	q.Statuses = slices.Compact(q.Statuses)
 	switch {
@@ -262,9 +245,9 @@ func (s *Service) Open(ctx context.Context, name string) (string, error) {
 		return "", noFile()
 	}
 	e, err := s.Store.Export(ctx, id)
+	foreign := subtle.ConstantTimeCompare([]byte(secret), []byte(e.Secret)) == 0
 	switch {
-	case errors.Is(err, campaign.ErrNotFound),
-		err == nil && (e.State != export.Completed || e.Kind == export.Recipients || subtle.ConstantTimeCompare([]byte(secret), []byte(e.Secret)) == 0):
+	case errors.Is(err, campaign.ErrNotFound), err == nil && (e.State != export.Completed || e.Kind == export.Recipients || foreign):
 		return "", noFile()
 	case err != nil:
 		return "", err
@@ -272,13 +255,10 @@ func (s *Service) Open(ctx context.Context, name string) (string, error) {
 	return s.Files.SignedURL(ctx, e.Blob(), urlLife)
 }
 
-// newID returns the ID of a new export.
 func newID(h http.Header, claims accesstoken.Claims) (string, error) {
 	id, ok := httpapi.NewID(h, "export", claims.Tenant, claims.ClientID)
 	if !ok {
-		return "", &httpapi.Problem{
-			Status: http.StatusBadRequest, Code: "invalid_idempotency_key", Detail: "Idempotency-Key must have 1 to 255 visible ASCII characters.",
-		}
+		return "", httpapi.BadRequest("invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters.")
 	}
 	return id, nil
 }

@@ -57,10 +57,9 @@ func (t *table) separator() byte {
 	return ','
 }
 
-// addHeading begins the file.
 func (t *table) addHeading() {
 	if t.Kind == export.Recipients {
-		t.addRecipientsHeading()
+		t.addRaw(append([]string{"phone", "uid"}, t.columns.names...))
 		return
 	}
 	if t.Format == export.Excel {

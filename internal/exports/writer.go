@@ -61,7 +61,6 @@ func (m *Maker) open(ctx context.Context, e export.Export) (*writer, error) {
 	return w, err
 }
 
-// fileName is the name under which a browser saves the file.
 func fileName(e export.Export) string {
 	names := map[export.Kind]string{export.Outcomes: "results", export.Rejected: "rejected", export.Recipients: "recipients"}
 	if e.Language == portuguese {
@@ -183,7 +182,6 @@ func countOf(kind export.Kind, b campaign.Batch) int {
 	return b.Accepted
 }
 
-// finish makes the file of its parts.
 func (w *writer) finish(ctx context.Context) error {
 	err := noUpload(w.Blobs.FinishUpload(ctx, w.Blob(), w.Upload))
 	if errors.Is(err, errNoUpload) {
@@ -198,7 +196,8 @@ func (w *writer) finish(ctx context.Context) error {
 		return err
 	}
 	metrics.Add(ctx, metrics.ExportsCompleted, 1)
-	slog.InfoContext(ctx, "export completed", "tenant", w.Tenant, "campaign_id", w.CampaignID, "export_id", w.ExportID, "lines", w.Lines, "parts", w.Parts)
+	slog.InfoContext(ctx, "export completed",
+		"tenant", w.Tenant, "campaign_id", w.CampaignID, "export_id", w.ExportID, "lines", w.Lines, "parts", w.Parts)
 	return w.settle(ctx, w.Export)
 }
 
@@ -213,5 +212,5 @@ func (w *writer) restart(ctx context.Context) error {
 	if err := w.save(ctx, next); err != nil {
 		return err
 	}
-	return w.queue(ctx, w.Export)
+	return queueTask(ctx, w.Tasks, w.Export)
 }

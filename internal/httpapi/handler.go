@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"path"
@@ -29,7 +30,6 @@ func (h HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// problem maps an error to the Problem to answer, and logs unexpected errors.
 func problem(r *http.Request, err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		if p.Status >= http.StatusInternalServerError {
@@ -56,11 +56,7 @@ func TryAgain() *Problem {
 }
 
 func internalError() *Problem {
-	return &Problem{
-		Status: http.StatusInternalServerError,
-		Code:   "internal_error",
-		Detail: "The service failed. Retry later.",
-	}
+	return &Problem{Status: http.StatusInternalServerError, Code: "internal_error", Detail: "The service failed. Retry later."}
 }
 
 func logError(r *http.Request, level slog.Level, err error) {
@@ -90,15 +86,25 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	body, err := EncodeJSON(v)
+	if err != nil {
 		panic(err) // a type that JSON cannot encode; HandlerFunc recovers
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes())
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// EncodeJSON encodes an answer without escaping < and >: no browser renders it as a
+// page, and the escapes are six times as long.
+func EncodeJSON(v any) ([]byte, error) {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode the answer: %w", err)
+	}
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
 }
 
 // Exact serves paths in canonical form only. Other paths go to unknown, where a
@@ -111,4 +117,27 @@ func Exact(h, unknown http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// Recorder is a http.ResponseWriter that keeps the response in memory.
+type Recorder struct {
+	Fields http.Header
+	Status int // 0 until the header is written
+	Body   bytes.Buffer
+}
+
+// Header returns Fields.
+func (r *Recorder) Header() http.Header { return r.Fields }
+
+// WriteHeader sets the status. Later calls change nothing.
+func (r *Recorder) WriteHeader(status int) {
+	if r.Status == 0 {
+		r.Status = status
+	}
+}
+
+// Write appends to the body.
+func (r *Recorder) Write(b []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.Body.Write(b)
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 )
 
-// maxViolations is the maximum number of violations in an answer.
 const maxViolations = 100
 
 // Problem is an error that is sent to the client as an RFC 9457 problem.
@@ -55,4 +54,44 @@ func (p *Problem) Write(w http.ResponseWriter) {
 		Errors: p.Errors[:min(len(p.Errors), maxViolations)],
 		Budget: p.Budget,
 	})
+}
+
+// NotFound returns the problem of something that does not exist.
+func NotFound(code, detail string) *Problem {
+	return &Problem{Status: http.StatusNotFound, Code: code, Detail: detail}
+}
+
+// NoCampaign returns the problem of a campaign that does not exist.
+func NoCampaign() *Problem {
+	return NotFound("campaign_not_found", "There is no campaign with this ID.")
+}
+
+// NoBatch returns the problem of a batch that does not exist.
+func NoBatch() *Problem { return NotFound("batch_not_found", "The batch does not exist.") }
+
+// KeyReused returns the problem of an Idempotency-Key that was used with another one of what.
+func KeyReused(what, call string) *Problem {
+	return &Problem{
+		Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",
+		Detail: "This Idempotency-Key was used with another " + what + ". Use a new key for a new " + call + ".",
+	}
+}
+
+// BadRequest returns the problem of an invalid request.
+func BadRequest(code, detail string) *Problem {
+	return &Problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
+}
+
+// Refuse returns a problem with one violation.
+func Refuse(status int, pointer, code, detail string) *Problem {
+	p := RefuseAll([]Violation{{Pointer: pointer, Code: code, Detail: detail}})
+	p.Status = status
+	return p
+}
+
+// RefuseAll returns the problem of a body with violations.
+func RefuseAll(found []Violation) *Problem {
+	p := BadRequest(found[0].Code, found[0].Detail)
+	p.Errors = found
+	return p
 }

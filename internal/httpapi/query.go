@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -44,7 +46,6 @@ func (p Parameters) Read(r *http.Request) (Query, error) {
 	return q, nil
 }
 
-// decodeField returns the name and value of a query field.
 func decodeField(field string) (name, value string, ok bool) {
 	name, value, _ = strings.Cut(field, "=")
 	name, wrongName := url.QueryUnescape(name)
@@ -75,6 +76,9 @@ func (p Parameters) meant(field string) string {
 
 // dryRun is the parameter whose absence lets a call take effect.
 const dryRun = "dryRun"
+
+// DryRun are the parameters of a call without others.
+var DryRun = Parameters{dryRun: "invalid_dry_run"}
 
 // namesDryRun reports whether dryRun is a word of a field's name, as in dryRun:true.
 func namesDryRun(field string) bool {
@@ -107,7 +111,7 @@ func lettersOf(s string) string {
 }
 
 func (q Query) problem(name, detail string) *Problem {
-	return &Problem{Status: http.StatusBadRequest, Code: q.codes[name], Detail: detail}
+	return BadRequest(q.codes[name], detail)
 }
 
 // Has reports whether the query contains the parameter.
@@ -126,4 +130,46 @@ func (q Query) Switch(name string) (on bool, err error) {
 		return false, q.problem(name, name+" must be true or false.")
 	}
 	return q.Get(name) == "true", nil
+}
+
+// RefuseDryRun returns the problem of a dry run of a call that has none.
+func (q Query) RefuseDryRun(detail string) error {
+	dry, err := q.Switch(dryRun)
+	if err == nil && dry {
+		err = q.problem(dryRun, detail)
+	}
+	return err
+}
+
+// Number returns a parameter that is a number from 0 on, 0 if it is absent.
+func (q Query) Number(name, detail string) (n int, err error) {
+	if text := q.Get(name); text != "" {
+		if n, err = strconv.Atoi(text); err != nil || n < 0 {
+			return 0, q.problem(name, detail)
+		}
+	}
+	return n, nil
+}
+
+// BadCursor is the detail of a cursor that is not from an answer.
+const BadCursor = "cursor must be the nextCursor of an answer to this request."
+
+const (
+	usualLimit = 100 // default items per page
+	maxLimit   = 500
+)
+
+// Limit returns the number of items on a page.
+func (q Query) Limit() (int, error) {
+	detail := fmt.Sprintf("limit must be a number from 1 to %d.", maxLimit)
+	n, err := q.Number("limit", detail)
+	switch {
+	case err != nil:
+		return 0, err
+	case q.Get("limit") == "":
+		return usualLimit, nil
+	case n < 1 || n > maxLimit:
+		return 0, q.problem("limit", detail)
+	}
+	return n, nil
 }

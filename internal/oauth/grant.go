@@ -30,7 +30,6 @@ const reuseGrace = time.Minute
 // maxClientID exceeds the length of every issued client ID.
 const maxClientID = 256
 
-// caller is a token request with its source address.
 type caller struct {
 	tokenRequest
 	address string
@@ -39,7 +38,7 @@ type caller struct {
 
 // clientCredentials handles the grant of RFC 6749 §4.4.
 func (s *Server) clientCredentials(ctx context.Context, c caller) (tokenResponse, error) {
-	proven := clientKey(c.ClientID)
+	proven := authrow.ClientWindow(c.ClientID)
 	q := authrow.Query{Windows: []string{proven, c.claimedKey()}, Places: c.failuresKey()}
 	if len(c.ClientID) <= maxClientID {
 		q.ClientID = c.ClientID
@@ -74,18 +73,9 @@ func (s *Server) startFamily(ctx context.Context, c caller, credential account.C
 	if err != nil {
 		return tokenResponse{}, err
 	}
-	refresh, kept := s.newRefreshToken(authrow.RefreshToken{
+	return s.issue(ctx, c, credential, scope, authrow.RefreshToken{
 		Family: random.Hex(16), ClientID: credential.ClientID, Scope: scope, Generation: credential.RefreshGeneration,
-	})
-	answer, err := s.sign(ctx, c, credential, scope)
-	if err != nil {
-		return tokenResponse{}, err
-	}
-	if err := s.Store.PutRefreshToken(ctx, kept); err != nil {
-		return tokenResponse{}, err
-	}
-	answer.RefreshToken = refresh
-	return answer, nil
+	}, s.Store.PutRefreshToken)
 }
 
 // refreshToken handles the grant of RFC 6749 §6.
@@ -104,7 +94,7 @@ func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, err
 	if !token.Used.IsZero() {
 		return tokenResponse{}, s.reused(ctx, c, read)
 	}
-	proven := clientKey(token.ClientID)
+	proven := authrow.ClientWindow(token.ClientID)
 	rows, err := s.Store.AuthRows(ctx, authrow.Query{
 		ClientID: token.ClientID, Family: token.Family, Windows: []string{proven},
 	})
@@ -156,39 +146,40 @@ func (s *Server) judgeRefresh(c caller, token authrow.RefreshToken, rows authrow
 	return nil
 }
 
-// rotate exchanges the token. It signs the access token first, so that a signing
-// failure leaves the refresh token valid.
+// rotate exchanges the token.
 func (s *Server) rotate(ctx context.Context, c caller, token authrow.RefreshToken, credential account.Credential) (tokenResponse, error) {
 	scope, err := narrow(common(token.Scope, credential.Scope), c.Scope)
 	if err != nil {
 		return tokenResponse{}, err
 	}
-	refresh, next := s.newRefreshToken(token)
-	answer, err := s.sign(ctx, c, credential, scope)
-	if err != nil {
-		return tokenResponse{}, err
-	}
-	err = s.Store.RotateRefreshToken(ctx, token, next, s.Now())
-	if errors.Is(err, campaign.ErrLostRace) {
-		return tokenResponse{}, invalidGrant()
-	}
-	if err != nil {
-		return tokenResponse{}, err
-	}
-	answer.RefreshToken = refresh
-	return answer, nil
+	return s.issue(ctx, c, credential, scope, token, func(ctx context.Context, next authrow.RefreshToken) error {
+		err := s.Store.RotateRefreshToken(ctx, token, next, s.Now())
+		if errors.Is(err, campaign.ErrLostRace) {
+			return invalidGrant()
+		}
+		return err
+	})
 }
 
-func (s *Server) sign(ctx context.Context, c caller, credential account.Credential, scope string) (tokenResponse, error) {
+// issue issues an access token and a refresh token like from. It stores the refresh token last, so
+// that a signing failure leaves the previous one valid.
+func (s *Server) issue(
+	ctx context.Context, c caller, credential account.Credential, scope string, from authrow.RefreshToken,
+	store func(context.Context, authrow.RefreshToken) error,
+) (tokenResponse, error) {
+	refresh, kept := s.newRefreshToken(from)
 	issuer := accesstoken.Issuer{Signer: s.Signer, Now: s.Now}
 	token, err := issuer.Issue(ctx, c.baseURL, accesstoken.Claims{
 		Tenant: credential.Tenant, ClientID: credential.ClientID, Scope: scope,
 	})
+	if err == nil {
+		err = store(ctx, kept)
+	}
 	if err != nil {
 		return tokenResponse{}, err
 	}
 	return tokenResponse{
-		AccessToken: token, TokenType: "Bearer", ExpiresIn: int(accesstoken.Lifetime / time.Second), Scope: scope,
+		AccessToken: token, TokenType: "Bearer", ExpiresIn: int(accesstoken.Lifetime / time.Second), RefreshToken: refresh, Scope: scope,
 	}, nil
 }
 

@@ -22,9 +22,6 @@ const (
 // another request, so the window is full before that.
 const maxSwaps = 4 * limit
 
-// clientKey is the window of requests that the client authenticated.
-func clientKey(clientID string) string { return authrow.ClientWindow(clientID) }
-
 // claimedKey is the limit for failures from an address with one client ID.
 //
 // Neither it nor failuresKey limits authenticated requests, so nobody can lock a client

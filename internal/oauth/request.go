@@ -127,15 +127,14 @@ func readForm(body []byte) (tokenRequest, error) {
 		if field == nil {
 			continue
 		}
-		if len(sent) > 1 {
+		switch {
+		case len(sent) > 1:
 			err = invalidRequest("The parameter " + name + " was sent more than once.")
-			continue
-		}
-		if !utf8.ValidString(sent[0]) {
+		case !utf8.ValidString(sent[0]):
 			err = invalidRequest("The parameter " + name + " is not valid UTF-8.")
-			continue
+		default:
+			*field = sent[0]
 		}
-		*field = sent[0]
 	}
 	return q, err
 }
@@ -186,29 +185,21 @@ func unescape(s string) string {
 	return plain
 }
 
-// validate returns a *failure for a missing parameter or an unknown grant type.
 func (q *tokenRequest) validate() error {
-	switch q.GrantType {
-	case "":
-		return missing("grant_type")
-	case grantClientCredentials:
-		if q.ClientID == "" {
-			return missing("client_id")
-		}
-		if q.ClientSecret == "" {
-			return missing("client_secret")
-		}
-	case grantRefreshToken:
-		if q.RefreshToken == "" {
-			return missing("refresh_token")
-		}
-	default:
+	needed := map[string][]string{
+		"": {"grant_type"}, grantClientCredentials: {"client_id", "client_secret"}, grantRefreshToken: {"refresh_token"},
+	}
+	names, known := needed[q.GrantType]
+	if !known {
 		return &failure{
 			status: http.StatusBadRequest, code: "unsupported_grant_type",
 			description: "The grant_type must be client_credentials or refresh_token.",
 		}
 	}
+	for _, name := range names {
+		if *q.parameter(name) == "" {
+			return invalidRequest("The parameter " + name + " is missing.")
+		}
+	}
 	return nil
 }
-
-func missing(name string) *failure { return invalidRequest("The parameter " + name + " is missing.") }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/oauth/authrow"
@@ -69,7 +70,7 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) error {
 		})
 		return nil
 	}
-	ctx, cancel := withMargin(r.Context())
+	ctx, cancel := retry.WithMargin(r.Context(), settleMargin)
 	defer cancel()
 	answer, err := s.token(ctx, r)
 	if err != nil {
@@ -79,14 +80,6 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) error {
 	metrics.Add(ctx, metrics.TokensIssued, 1)
 	httpapi.WriteJSON(w, http.StatusOK, answer)
 	return nil
-}
-
-func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, deadline.Add(-settleMargin))
 }
 
 func (s *Server) token(ctx context.Context, r *http.Request) (tokenResponse, error) {

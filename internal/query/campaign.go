@@ -9,7 +9,6 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// maxBatches is the maximum number of batches in one answer.
 const maxBatches = 500
 
 type campaignAnswer struct {
@@ -34,8 +33,8 @@ type batchAnswer struct {
 	Status     campaign.Status `json:"status"`
 	TemplateID string          `json:"templateId"`
 	AcceptedAt time.Time       `json:"acceptedAt"`
-	Schedule   *time.Time      `json:"schedule,omitempty"`
-	NotAfter   *time.Time      `json:"notAfter,omitempty"`
+	Schedule   time.Time       `json:"schedule,omitzero"`
+	NotAfter   time.Time       `json:"notAfter,omitzero"`
 	Accepted   int             `json:"accepted"`
 	Rejected   int             `json:"rejected"`
 	Counts     counts          `json:"counts"`
@@ -55,7 +54,6 @@ type counts struct {
 	Stopped   int `json:"stopped"`
 }
 
-// cancellation is the progress of a cancellation.
 type cancellation struct {
 	RequestedAt time.Time `json:"requestedAt"`
 	Revoke      bool      `json:"revoke"`
@@ -84,7 +82,7 @@ func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	after, err := batchCursor(query)
+	after, err := query.Number("cursor", httpapi.BadCursor)
 	if err != nil {
 		return err
 	}
@@ -92,21 +90,6 @@ func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
 	answer.CampaignID = r.PathValue("campaignId") // in the case that the client used
 	httpapi.WriteJSON(w, http.StatusOK, answer)
 	return nil
-}
-
-func batchCursor(query httpapi.Query) (after int, err error) {
-	text := query.Get("cursor")
-	if text == "" {
-		return 0, nil
-	}
-	if after, err = strconv.Atoi(text); err != nil || after < 0 {
-		return 0, badCursor()
-	}
-	return after, nil
-}
-
-func badCursor() error {
-	return badRequest("invalid_cursor", "cursor must be the nextCursor of an answer to this request.")
 }
 
 func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
@@ -142,11 +125,11 @@ func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
 func newBatchAnswer(b campaign.Progress) batchAnswer {
 	a := batchAnswer{
 		BatchID: b.BatchID, Batch: b.Name, Status: b.Status(), TemplateID: b.TemplateID, AcceptedAt: b.AcceptedAt,
-		NotAfter: instant(b.NotAfter), Accepted: b.Accepted, Rejected: b.Rejected,
+		NotAfter: b.NotAfter, Accepted: b.Accepted, Rejected: b.Rejected,
 		Tapped: b.Head.Tapped, Clicked: b.Head.Clicked,
 	}
 	if b.Scheduled {
-		a.Schedule = instant(b.Due)
+		a.Schedule = b.Due
 	}
 	a.Counts.add(b)
 	return a
@@ -161,12 +144,4 @@ func (c *counts) add(b campaign.Progress) {
 	} {
 		*n += b.Head.Counts[outcome]
 	}
-}
-
-// instant returns nil for the zero time.
-func instant(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }

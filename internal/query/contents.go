@@ -13,10 +13,8 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// framesAtOnce is the number of frames read concurrently.
 const framesAtOnce = 8
 
-// contents returns the batch's messages at the indexes.
 func (s *Service) contents(ctx context.Context, b campaign.Batch, indexes []int) (map[int]campaign.Message, error) {
 	frames := map[int]bool{}
 	for _, i := range indexes {
@@ -62,7 +60,6 @@ func (s *Service) Sample(ctx context.Context, ref campaign.BatchRef) (campaign.M
 	return found[0], err
 }
 
-// whole returns all messages of a batch in one read.
 func (s *Service) whole(ctx context.Context, b campaign.Batch) (messages []campaign.Message, err error) {
 	err = payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
 		messages, err = payload.ReadAll(ctx, s.Blobs, b)

@@ -52,9 +52,5 @@ func (f *ErrorFiles) ServeFile(w http.ResponseWriter, r *http.Request) error {
 }
 
 func notFound() error {
-	return &httpapi.Problem{
-		Status: http.StatusNotFound,
-		Code:   "not_found",
-		Detail: "There is no such error file. Error files are kept for 30 days.",
-	}
+	return httpapi.NotFound("not_found", "There is no such error file. Error files are kept for 30 days.")
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -47,11 +46,11 @@ func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := limitOf(query)
+	limit, err := query.Limit()
 	if err != nil {
 		return err
 	}
-	after, err := afterOf(query)
+	after, err := query.Number("after", "after must be the sequence of an event, or 0.")
 	if err != nil {
 		return err
 	}
@@ -67,18 +66,6 @@ func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	httpapi.WriteJSON(w, http.StatusOK, a)
 	return nil
-}
-
-func afterOf(query httpapi.Query) (int, error) {
-	text := query.Get("after")
-	if text == "" {
-		return 0, nil
-	}
-	after, err := strconv.Atoi(text)
-	if err != nil || after < 0 {
-		return 0, badRequest("invalid_after", "after must be the sequence of an event, or 0.")
-	}
-	return after, nil
 }
 
 // eventLog is a log of a batch. read returns up to limit entries after a sequence.
@@ -99,7 +86,7 @@ func (s *Service) logOf(query httpapi.Query, b campaign.Progress) (eventLog, err
 			return s.Store.TapEntries(ctx, b.Key, after, limit)
 		}}, nil
 	}
-	return eventLog{}, badRequest("invalid_log", "log must be changes or taps.")
+	return eventLog{}, httpapi.BadRequest("invalid_log", "log must be changes or taps.")
 }
 
 func (s *Service) fillEvents(ctx context.Context, a *eventsAnswer, b campaign.Batch, log eventLog, after, limit int) error {

@@ -24,12 +24,12 @@ func FuzzQuery(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, err := batchCursor(read)
+		after, err := read.Number("cursor", "")
 		refusedOr(t, err, after >= 0)
-		after, err = afterOf(read)
+		after, err = read.Number("after", "")
 		refusedOr(t, err, after >= 0)
-		limit, err := limitOf(read)
-		refusedOr(t, err, limit >= 1 && limit <= maxLimit)
+		limit, err := read.Limit()
+		refusedOr(t, err, limit >= 1 && limit <= 500)
 		for _, asked := range []search.Query{{Cursor: value}, {Status: value}} {
 			q, err := (&Service{}).readSearch(t.Context(), campaign.Campaign{}, asked)
 			refusedOr(t, err, q.from.ordinal >= 0 && q.from.index >= 0)

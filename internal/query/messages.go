@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -29,22 +30,21 @@ type messagesAnswer struct {
 }
 
 type messageAnswer struct {
-	MessageID string     `json:"messageId"`
-	BatchID   string     `json:"batchId"`
-	Batch     string     `json:"batch,omitempty"`
-	UID       string     `json:"uid"`
-	Phone     string     `json:"phone"`
-	Status    string     `json:"status"`
-	UpdatedAt *time.Time `json:"updatedAt,omitempty"`
-	Code      string     `json:"code,omitempty"`
-	Reason    string     `json:"reason,omitempty"`
-	Erased    bool       `json:"erased,omitempty"`
+	MessageID string    `json:"messageId"`
+	BatchID   string    `json:"batchId"`
+	Batch     string    `json:"batch,omitempty"`
+	UID       string    `json:"uid"`
+	Phone     string    `json:"phone"`
+	Status    string    `json:"status"`
+	UpdatedAt time.Time `json:"updatedAt,omitzero"`
+	Code      string    `json:"code,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+	Erased    bool      `json:"erased,omitempty"`
 
 	Taps   []search.Tap `json:"taps,omitempty"`
 	Clicks []search.Tap `json:"clicks,omitempty"`
 }
 
-// scanRequest is a parsed request for messages.
 type scanRequest struct {
 	batches []campaign.Progress // batches to read, in order
 	status  string
@@ -72,7 +72,7 @@ func (s *Service) ServeMessages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := limitOf(query)
+	limit, err := query.Limit()
 	if err != nil {
 		return err
 	}
@@ -119,12 +119,12 @@ func (s *Service) Find(ctx context.Context, c campaign.Campaign, asked search.Qu
 func (s *Service) readSearch(ctx context.Context, c campaign.Campaign, asked search.Query) (scanRequest, error) {
 	q := scanRequest{batches: c.Batches, status: asked.Status, reaction: asked.Reaction, uid: asked.UID, limit: asked.Limit}
 	if !slices.Contains(statuses, q.status) {
-		return q, badRequest("invalid_status", "status must be one of "+strings.Join(statuses[1:], ", ")+".")
+		return q, httpapi.BadRequest("invalid_status", "status must be one of "+strings.Join(statuses[1:], ", ")+".")
 	}
 	if asked.Cursor != "" {
 		_, err := fmt.Sscanf(asked.Cursor, "%d.%d", &q.from.ordinal, &q.from.index)
 		if err != nil || q.from.String() != asked.Cursor || q.from.ordinal < 0 || q.from.index < 0 {
-			return q, badCursor()
+			return q, httpapi.BadRequest("invalid_cursor", httpapi.BadCursor)
 		}
 	}
 	err := s.narrow(ctx, c, asked, &q)
@@ -141,11 +141,11 @@ func (s *Service) narrow(ctx context.Context, c campaign.Campaign, asked search.
 	if asked.Batch != nil {
 		b, ok := c.Find(*asked.Batch)
 		if !ok {
-			return noBatch()
+			return httpapi.NoBatch()
 		}
 		q.batches = []campaign.Progress{b}
 	} else if asked.UID != nil && !asked.AllBatches {
-		return badRequest("batch_required", "uid requires batch: a uid is looked up within one batch.")
+		return httpapi.BadRequest("batch_required", "uid requires batch: a uid is looked up within one batch.")
 	}
 	if asked.Phone != nil {
 		return s.narrowByPhone(ctx, c.ID, *asked.Phone, q)
@@ -160,23 +160,15 @@ func (s *Service) narrowByPhone(ctx context.Context, id campaign.ID, text string
 	}
 	number, rejection := e164.Parse([]byte(text), e164.AsWritten)
 	if rejection != nil {
-		return badRequest("invalid_phone", rejection.Reason)
+		return httpapi.BadRequest("invalid_phone", rejection.Reason)
 	}
 	q.phone = number.String()
-	sets, err := s.Store.PackedSets(ctx, id)
-	if err != nil {
-		return fmt.Errorf("read number sets: %w", err)
-	}
 	holds := map[int]bool{}
-	for _, set := range sets {
-		numbers, err := numberset.Unpack(set.Packed)
-		if err != nil {
-			return fmt.Errorf("read the numbers of batch %d: %w", set.Ordinal, err)
-		}
-		_, holds[set.Ordinal] = slices.BinarySearch(numbers, uint64(number))
-	}
+	err := eachSet(ctx, s.Store, id, func(ordinal int, numbers numberset.Set) {
+		_, holds[ordinal] = slices.BinarySearch(numbers, uint64(number))
+	})
 	q.batches = slices.DeleteFunc(slices.Clone(q.batches), func(b campaign.Progress) bool { return !holds[b.Ordinal] })
-	return nil
+	return err
 }
 
 // scan reads batches until the page is full or maxScan batches are read.
@@ -206,7 +198,6 @@ func (s *Service) scan(ctx context.Context, q scanRequest) (found search.Page, e
 	return found, nil
 }
 
-// mayMatch reports whether a batch may contain a message with the requested status.
 func (q scanRequest) mayMatch(b campaign.Progress) bool {
 	if !q.mayReact(b) {
 		return false
@@ -226,17 +217,13 @@ func (s *Service) scanBatch(ctx context.Context, q scanRequest, b campaign.Batch
 	if q.phone != "" || q.uid != nil {
 		return s.scanContents(ctx, q, b, start, found)
 	}
-	latest, err := s.Store.Latest(ctx, b)
-	if err != nil {
-		return start, fmt.Errorf("read outcomes: %w", err)
-	}
-	matches, err := s.matcher(ctx, q, b)
+	latest, matches, err := s.matcher(ctx, q, b)
 	if err != nil {
 		return start, err
 	}
 	var indexes []int
 	for next = start; next < b.Accepted && len(found.Messages)+len(indexes) < q.limit; next++ {
-		if matches(next, latest[next]) {
+		if matches(next) {
 			indexes = append(indexes, next)
 		}
 	}
@@ -266,16 +253,12 @@ func (s *Service) scanContents(ctx context.Context, q scanRequest, b campaign.Ba
 	if len(indexes) == 0 {
 		return b.Accepted, nil
 	}
-	latest, err := s.Store.Latest(ctx, b)
-	if err != nil {
-		return start, fmt.Errorf("read outcomes: %w", err)
-	}
-	matches, err := s.matcher(ctx, q, b)
+	latest, matches, err := s.matcher(ctx, q, b)
 	if err != nil {
 		return start, err
 	}
 	for _, i := range indexes {
-		if !matches(i, latest[i]) {
+		if !matches(i) {
 			continue
 		}
 		if len(found.Messages) == q.limit {
@@ -287,16 +270,13 @@ func (s *Service) scanContents(ctx context.Context, q scanRequest, b campaign.Ba
 }
 
 func statusOf(c campaign.Change) string {
-	if c.Outcome == "" {
-		return statusPending
-	}
-	return string(c.Outcome)
+	return cmp.Or(string(c.Outcome), statusPending)
 }
 
 func newMessageAnswer(m search.Message) messageAnswer {
 	a := messageAnswer{
 		MessageID: m.Batch.Key.MessageID(m.Index), BatchID: m.Batch.BatchID, Batch: m.Batch.Name, UID: m.UID, Phone: m.Phone,
-		Status: statusOf(m.Latest), UpdatedAt: instant(m.Latest.At), Erased: m.Erased(),
+		Status: statusOf(m.Latest), UpdatedAt: m.Latest.At, Erased: m.Erased(),
 		Taps: m.Taps, Clicks: m.Clicks,
 	}
 	if m.Latest.Outcome != "" {

@@ -8,54 +8,52 @@ import (
 	"campaign-dispatch/internal/query/search"
 )
 
-// matcher returns whether a message of the batch, with its latest change, has the searched
-// status and reaction.
-func (s *Service) matcher(ctx context.Context, q scanRequest, b campaign.Batch) (func(index int, latest campaign.Change) bool, error) {
+// matcher returns the latest change of each message of a batch, and whether a message has the
+// searched status and reaction.
+func (s *Service) matcher(ctx context.Context, q scanRequest, b campaign.Batch) ([]campaign.Change, func(index int) bool, error) {
+	latest, err := s.Store.Latest(ctx, b)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read outcomes: %w", err)
+	}
 	tapped := map[int]bool{}
 	if q.reaction == search.ReactionTapped {
-		var err error
-		if tapped, err = s.tapped(ctx, b); err != nil {
-			return nil, err
+		taps, clicks, err := s.readTaps(ctx, b)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, c := range append(taps, clicks...) {
+			tapped[c.Index] = true
 		}
 	}
-	return func(index int, latest campaign.Change) bool {
-		if q.status != "" && q.status != statusOf(latest) {
+	return latest, func(index int) bool {
+		if q.status != "" && q.status != statusOf(latest[index]) {
 			return false
 		}
 		switch q.reaction {
 		case search.ReactionTapped:
 			return tapped[index]
 		case search.ReactionOptedOut:
-			return latest.OptedOut()
+			return latest[index].OptedOut()
 		}
 		return true
 	}, nil
 }
 
-// tapped returns the messages of a batch with a tapped suggestion or a clicked link.
-func (s *Service) tapped(ctx context.Context, b campaign.Batch) (map[int]bool, error) {
-	found := map[int]bool{}
+func (s *Service) readTaps(ctx context.Context, b campaign.Batch) (taps, clicks []campaign.Change, err error) {
 	if len(b.TapKey) == 0 {
-		return found, nil
+		return nil, nil, nil
 	}
-	taps, err := s.Store.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
-	if err != nil {
-		return nil, fmt.Errorf("read taps: %w", err)
+	if taps, err = s.Store.TapEntries(ctx, b.Key, 0, campaign.MaxTaps); err != nil {
+		return nil, nil, fmt.Errorf("read taps: %w", err)
 	}
 	if b.CountsClicks {
-		clicks, err := s.Store.ClickEntries(ctx, b.Key, 0, campaign.MaxTaps)
-		if err != nil {
-			return nil, fmt.Errorf("read clicks: %w", err)
+		if clicks, err = s.Store.ClickEntries(ctx, b.Key, 0, campaign.MaxTaps); err != nil {
+			return nil, nil, fmt.Errorf("read clicks: %w", err)
 		}
-		taps = append(taps, clicks...)
 	}
-	for _, c := range taps {
-		found[c.Index] = true
-	}
-	return found, nil
+	return taps, clicks, nil
 }
 
-// mayReact reports whether a batch may contain a message with the searched reaction.
 func (q scanRequest) mayReact(b campaign.Progress) bool {
 	switch q.reaction {
 	case search.ReactionTapped:
@@ -64,4 +62,45 @@ func (q scanRequest) mayReact(b campaign.Progress) bool {
 		return b.Head.OptedOut() > 0
 	}
 	return true
+}
+
+// addTaps adds the taps and the clicks of the messages. It reads the logs of each batch that
+// can have some.
+func (s *Service) addTaps(ctx context.Context, found []search.Message) error {
+	byBatch := map[campaign.BatchKey][]*search.Message{}
+	for i := range found {
+		if m := &found[i]; len(m.Batch.TapKey) > 0 {
+			byBatch[m.Batch.Key] = append(byBatch[m.Batch.Key], m)
+		}
+	}
+	for _, messages := range byBatch {
+		if err := s.addTapsOf(ctx, messages[0].Batch, messages); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) addTapsOf(ctx context.Context, b campaign.Batch, messages []*search.Message) error {
+	taps, clicks, err := s.readTaps(ctx, b)
+	if err != nil || len(taps)+len(clicks) == 0 {
+		return err
+	}
+	template, err := s.template(ctx, b)
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		m.Taps, m.Clicks = tapsOf(template, m, taps), tapsOf(template, m, clicks)
+	}
+	return nil
+}
+
+func tapsOf(t campaign.Template, m *search.Message, log []campaign.Change) (all []search.Tap) {
+	for _, c := range log {
+		if c.Index == m.Index {
+			all = append(all, search.Tap{At: c.At, TappedSuggestion: t.Tapped(c.Suggestion, m.Message)})
+		}
+	}
+	return all
 }

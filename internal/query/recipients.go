@@ -14,7 +14,9 @@ import (
 )
 
 // OptedOutSince returns the opt-outs since a time of numbers in the campaign, the newest first.
-func (s *Service) OptedOutSince(ctx context.Context, id campaign.ID, since time.Time, recent []campaign.OptChange) ([]campaign.OptChange, error) {
+func (s *Service) OptedOutSince(
+	ctx context.Context, id campaign.ID, since time.Time, recent []campaign.OptChange,
+) ([]campaign.OptChange, error) {
 	recent = slices.DeleteFunc(slices.Clone(recent), func(c campaign.OptChange) bool { return c.At.Before(since) })
 	found, err := ofRecipients(ctx, s.Store, id, recent, func(c campaign.OptChange) string { return c.Phone })
 	slices.SortFunc(found, func(a, b campaign.OptChange) int { return b.At.Compare(a.At) })
@@ -52,30 +54,35 @@ func recipients(ctx context.Context, store Store, id campaign.ID, numbers map[ui
 	if len(numbers) == 0 {
 		return in, nil
 	}
-	sets, err := store.PackedSets(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("read number sets: %w", err)
-	}
-	for _, set := range sets {
-		all, err := numberset.Unpack(set.Packed)
-		if err != nil {
-			return nil, fmt.Errorf("read the numbers of batch %d: %w", set.Ordinal, err)
-		}
+	err := eachSet(ctx, store, id, func(_ int, all numberset.Set) {
 		for number := range numbers {
 			if _, ok := slices.BinarySearch(all, number); ok {
 				in[number] = true
 				delete(numbers, number)
 			}
 		}
+	})
+	return in, err
+}
+
+// eachSet calls do with the numbers of each batch of a campaign.
+func eachSet(ctx context.Context, store Store, id campaign.ID, do func(ordinal int, numbers numberset.Set)) error {
+	sets, err := store.PackedSets(ctx, id)
+	if err != nil {
+		return fmt.Errorf("read number sets: %w", err)
 	}
-	return in, nil
+	for _, set := range sets {
+		numbers, err := numberset.Unpack(set.Packed)
+		if err != nil {
+			return fmt.Errorf("read the numbers of batch %d: %w", set.Ordinal, err)
+		}
+		do(set.Ordinal, numbers)
+	}
+	return nil
 }
 
 // numberOf returns the digits of a phone number, 0 if it has others.
 func numberOf(phone string) uint64 {
-	number, err := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64)
-	if err != nil {
-		return 0
-	}
+	number, _ := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64)
 	return number
 }

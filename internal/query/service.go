@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
@@ -17,7 +16,8 @@ import (
 	"campaign-dispatch/internal/settings/account"
 )
 
-// Store reads campaigns and their ledger.
+// Store reads campaigns and their ledger. Changes, TapEntries and ClickEntries return up to limit
+// entries after a sequence of their log.
 type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
@@ -26,11 +26,8 @@ type Store interface {
 	// Latest returns the last change of each message of a batch, by index. A message
 	// without changes has the zero Change.
 	Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error)
-	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
-	// TapEntries returns up to limit taps of a batch after a sequence of its log of taps.
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
-	// ClickEntries returns up to limit clicks of a batch after a sequence of its log of clicks.
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
@@ -51,23 +48,21 @@ func (s *Service) Register(mux *http.ServeMux) {
 	mux.Handle(path+"/batches/{batch}/events", httpapi.HandlerFunc(s.ServeEvents))
 }
 
-// open authorizes a request and reads its query and its campaign.
 func (s *Service) open(r *http.Request, known httpapi.Parameters) (campaign.Campaign, httpapi.Query, error) {
 	id, query, err := s.authorize(r, known)
 	if err != nil {
 		return campaign.Campaign{}, query, err
 	}
 	c, err := s.Store.Campaign(r.Context(), id)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Campaign{}, query, noCampaign()
-	}
-	if err != nil {
-		return campaign.Campaign{}, query, fmt.Errorf("read campaign: %w", err)
+	switch {
+	case errors.Is(err, campaign.ErrNotFound):
+		return c, query, httpapi.NoCampaign()
+	case err != nil:
+		return c, query, fmt.Errorf("read campaign: %w", err)
 	}
 	return c, query, nil
 }
 
-// authorize authorizes a request and reads its query and the ID of its campaign.
 func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign.ID, httpapi.Query, error) {
 	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
 	if err != nil {
@@ -79,12 +74,11 @@ func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign
 	}
 	id, ok := campaign.ParseUUID(r.PathValue("campaignId"))
 	if !ok {
-		return campaign.ID{}, query, noCampaign()
+		return campaign.ID{}, query, httpapi.NoCampaign()
 	}
 	return campaign.ID{Tenant: claims.Tenant, CampaignID: id}, query, nil
 }
 
-// openBatch authorizes a request and reads its query and its batch.
 func (s *Service) openBatch(r *http.Request, known httpapi.Parameters) (campaign.Progress, httpapi.Query, error) {
 	id, query, err := s.authorize(r, known)
 	if err != nil {
@@ -93,40 +87,11 @@ func (s *Service) openBatch(r *http.Request, known httpapi.Parameters) (campaign
 	b, found, err := s.Store.BatchProgress(r.Context(), id, campaign.BatchIDs(r.PathValue("batch"))...)
 	switch {
 	case errors.Is(err, campaign.ErrNotFound):
-		return b, query, noCampaign()
+		return b, query, httpapi.NoCampaign()
 	case err != nil:
 		return b, query, fmt.Errorf("read batch: %w", err)
 	case !found:
-		return b, query, noBatch()
+		return b, query, httpapi.NoBatch()
 	}
 	return b, query, nil
-}
-
-func noCampaign() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign with this ID."}
-}
-
-func noBatch() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The batch does not exist."}
-}
-
-func badRequest(code, detail string) *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
-}
-
-const (
-	usualLimit = 100 // default items per page
-	maxLimit   = 500
-)
-
-func limitOf(query httpapi.Query) (int, error) {
-	text := query.Get("limit")
-	if text == "" {
-		return usualLimit, nil
-	}
-	limit, err := strconv.Atoi(text)
-	if err != nil || limit < 1 || limit > maxLimit {
-		return 0, badRequest("invalid_limit", fmt.Sprintf("limit must be a number from 1 to %d.", maxLimit))
-	}
-	return limit, nil
 }

@@ -3,14 +3,12 @@ package settings
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"campaign-dispatch/internal/base/random"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -65,8 +63,8 @@ func (d *Service) RotateCredential(ctx context.Context, id string, keep time.Dur
 	if err := checkClientID(id); err != nil {
 		return account.RotatedSecret{}, err
 	}
-	if keep < 0 || keep > MaxKeep {
-		return account.RotatedSecret{}, fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)
+	if err := checkKeep(keep); err != nil {
+		return account.RotatedSecret{}, err
 	}
 	secret := newSecret()
 	rotated := account.RotatedSecret{ID: id, Secret: secret}
@@ -94,10 +92,14 @@ func checkClientID(id string) error {
 }
 
 func explainCredential(id string, err error) error {
-	if errors.Is(err, campaign.ErrNotFound) {
-		return missing("active credential " + id + " not found: list the tenant's credentials")
+	return explain(err, "active credential %s not found: list the tenant's credentials", id)
+}
+
+func checkKeep(keep time.Duration) error {
+	if keep < 0 || keep > MaxKeep {
+		return fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)
 	}
-	return err
+	return nil
 }
 
 func hash(secret string) []byte {

@@ -3,7 +3,6 @@ package settings
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -34,8 +33,8 @@ const maxURL = 2000
 const MaxEndpoints = 20
 
 // CreateEndpoint registers a webhook URL of a tenant for the event kinds, or for all
-// kinds but message.tapped and campaign.completed if none is named. The endpoint's Secret verifies webhook
-// signatures (Standard Webhooks); it is not shown again. A private host name or address
+// kinds but message.tapped and campaign.completed if none is named. The endpoint's Secret
+// verifies webhook signatures (Standard Webhooks); it is not shown again. A private host name or address
 // is refused. The addresses that a public name resolves to are checked at every
 // delivery.
 func (d *Service) CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (delivery.Endpoint, error) {
@@ -54,17 +53,8 @@ func endpointsFull(has int) error {
 	return input("endpoints_full", "the tenant has %d endpoints, the maximum: disabled endpoints count too", has)
 }
 
-// newSigningSecret returns a new secret in the format of Standard Webhooks.
 func newSigningSecret() string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(random.Bytes(32))
-}
-
-func (d *Service) requireRoom(ctx context.Context, tenant string) error {
-	all, err := d.Store.Endpoints.Endpoints(ctx, tenant)
-	if err == nil && len(all) >= MaxEndpoints {
-		err = endpointsFull(len(all))
-	}
-	return err
 }
 
 // CheckNewEndpoint validates a new endpoint of a tenant.
@@ -78,7 +68,11 @@ func (d *Service) CheckNewEndpoint(ctx context.Context, tenant, address string, 
 	if err := d.requireTenant(ctx, tenant); err != nil {
 		return err
 	}
-	return d.requireRoom(ctx, tenant)
+	all, err := d.Store.Endpoints.Endpoints(ctx, tenant)
+	if err == nil && len(all) >= MaxEndpoints {
+		err = endpointsFull(len(all))
+	}
+	return err
 }
 
 // CheckKinds validates the event kinds of an endpoint.
@@ -91,7 +85,6 @@ func (d *Service) CheckKinds(kinds []string) error {
 	return nil
 }
 
-// ordered returns the kinds sorted and without duplicates.
 func ordered(kinds []string) []string { return slices.Compact(slices.Sorted(slices.Values(kinds))) }
 
 // ChangeKinds changes the event kinds of an endpoint for future events. Without kinds,
@@ -102,23 +95,19 @@ func (d *Service) ChangeKinds(ctx context.Context, tenant, id string, kinds []st
 	}
 	ok, err := d.Store.Endpoints.SetKinds(ctx, tenant, id, ordered(kinds))
 	if err == nil && !ok {
-		err = noEndpoint(tenant, id)
+		err = campaign.ErrNotFound
 	}
-	return err
+	return explainEndpoint(tenant, id, err)
 }
 
 // RotateEndpoint replaces an endpoint's signing secret. Webhooks carry the signatures
 // of both secrets for keep, at most MaxKeep.
 func (d *Service) RotateEndpoint(ctx context.Context, tenant, id string, keep time.Duration) (account.RotatedSecret, error) {
-	if keep < 0 || keep > MaxKeep {
-		return account.RotatedSecret{}, fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)
+	if err := checkKeep(keep); err != nil {
+		return account.RotatedSecret{}, err
 	}
 	r := account.RotatedSecret{ID: id, Secret: newSigningSecret(), PreviousUntil: d.Now().Add(keep)}
-	err := d.Store.Endpoints.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil)
-	if errors.Is(err, campaign.ErrNotFound) {
-		err = noEndpoint(tenant, id)
-	}
-	return r, err
+	return r, explainEndpoint(tenant, id, d.Store.Endpoints.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil))
 }
 
 // DisableEndpoint disables an endpoint. It receives no new deliveries; pending
@@ -133,17 +122,24 @@ func (d *Service) EnableEndpoint(ctx context.Context, tenant, id string) error {
 	if err := d.switchEndpoint(ctx, tenant, id, ""); err != nil {
 		return err
 	}
+	return d.changeCircuit(ctx, tenant, id, func(c *delivery.Circuit) bool {
+		c.Closing, c.Drained, c.Probes, c.Next, c.Since = true, false, 0, d.Now(), time.Time{}
+		return true
+	})
+}
+
+// changeCircuit writes the changed circuit of an endpoint, unless change returns false.
+func (d *Service) changeCircuit(ctx context.Context, tenant, id string, change func(*delivery.Circuit) bool) error {
 	for range maxRaces {
 		c, err := d.Store.Endpoints.Circuit(ctx, tenant, id)
-		if err != nil {
+		if err != nil || !change(&c) {
 			return err
 		}
-		c.Closing, c.Drained, c.Probes, c.Next, c.Since = true, false, 0, d.Now(), time.Time{}
 		if ok, err := d.Store.Endpoints.SaveCircuit(ctx, c); err != nil || ok {
 			return err
 		}
 	}
-	return fmt.Errorf("enable endpoint %s: %w", id, campaign.ErrLostRace)
+	return fmt.Errorf("change the circuit of endpoint %s: %w", id, campaign.ErrLostRace)
 }
 
 // maxRaces is the maximum number of attempts to write a circuit that changes
@@ -153,28 +149,20 @@ const maxRaces = 20
 func (d *Service) switchEndpoint(ctx context.Context, tenant, id, offReason string) error {
 	ok, err := d.Store.Endpoints.SwitchEndpoint(ctx, tenant, id, offReason)
 	if err == nil && !ok {
-		err = noEndpoint(tenant, id)
+		err = campaign.ErrNotFound
 	}
-	return err
+	return explainEndpoint(tenant, id, err)
 }
 
 // CheckEndpoint returns an error that wraps campaign.ErrNotFound if the tenant has no
 // such endpoint.
 func (d *Service) CheckEndpoint(ctx context.Context, tenant, id string) error {
-	_, err := d.endpoint(ctx, tenant, id)
-	return err
+	_, err := d.Store.Endpoints.Endpoint(ctx, tenant, id)
+	return explainEndpoint(tenant, id, err)
 }
 
-func (d *Service) endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error) {
-	e, err := d.Store.Endpoints.Endpoint(ctx, tenant, id)
-	if errors.Is(err, campaign.ErrNotFound) {
-		err = noEndpoint(tenant, id)
-	}
-	return e, err
-}
-
-func noEndpoint(tenant, id string) error {
-	return missing(fmt.Sprintf("tenant %s has no endpoint %s: list what it has", shorten(tenant), shorten(id)))
+func explainEndpoint(tenant, id string, err error) error {
+	return explain(err, "tenant %s has no endpoint %s: list what it has", shorten(tenant), shorten(id))
 }
 
 // checkAddress validates an endpoint's URL. Its errors never contain the URL, which may

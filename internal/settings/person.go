@@ -2,12 +2,10 @@ package settings
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -47,7 +45,8 @@ func (d *Service) InvitePerson(ctx context.Context, who account.Person) (Invited
 		return Invited{}, err
 	}
 	if !slices.Contains(personRoles, who.Role) {
-		return Invited{}, input("role_unknown", "unknown role %q: use admin, author, approver or viewer, or none to remove the person", shorten(who.Role))
+		return Invited{}, input("role_unknown", "unknown role %q: use admin, author, approver or viewer, or none to remove the person",
+			shorten(who.Role))
 	}
 	if err := d.requireTenant(ctx, who.Tenant); err != nil {
 		return Invited{}, err
@@ -88,10 +87,7 @@ func (d *Service) RemovePerson(ctx context.Context, who account.Person) (account
 		return who, err
 	}
 	err = d.withSessionsEnded(ctx, who, func() error { return d.People.Remove(ctx, who) })
-	if errors.Is(err, campaign.ErrNotFound) {
-		return who, missing(who.Email + " has no account and cannot be removed")
-	}
-	return who, err
+	return who, explain(err, "%s has no account and cannot be removed", who.Email)
 }
 
 // withSessionsEnded changes a person's access. It ends the sessions before the change,
@@ -99,11 +95,10 @@ func (d *Service) RemovePerson(ctx context.Context, who account.Person) (account
 // between. After an error, repeat it.
 func (d *Service) withSessionsEnded(ctx context.Context, who account.Person, change func() error) error {
 	end := func() error {
-		err := d.Auth.EndSessions(ctx, who.Tenant, who.Email, d.Now())
-		if err != nil {
-			err = fmt.Errorf("%w: run the command again", err)
+		if err := d.Auth.EndSessions(ctx, who.Tenant, who.Email, d.Now()); err != nil {
+			return fmt.Errorf("%w: run the command again", err)
 		}
-		return err
+		return nil
 	}
 	if err := end(); err != nil {
 		return err

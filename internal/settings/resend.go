@@ -3,7 +3,6 @@ package settings
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -31,24 +30,29 @@ func (d *Service) ResendDead(ctx context.Context, tenant, id string, since time.
 		if err != nil {
 			return total, err
 		}
-		found := 0
-		for _, t := range tasks {
-			if tried[t] {
-				continue
-			}
-			tried[t] = true
-			ok, err := d.again(ctx, t)
-			if err != nil {
-				return total + found, err
-			}
-			if ok {
-				found++
-			}
-		}
-		if total += found; found == 0 || total >= most {
-			return total, nil
+		found, err := d.retry(ctx, tasks, tried, most-total)
+		if total += found; err != nil || found == 0 || total >= most {
+			return total, err
 		}
 	}
+}
+
+// retry schedules those deliveries for soon that were not tried before, up to most.
+func (d *Service) retry(ctx context.Context, tasks []delivery.NotifyTask, tried map[delivery.NotifyTask]bool, most int) (n int, err error) {
+	for _, t := range tasks {
+		if tried[t] || n >= most {
+			continue
+		}
+		tried[t] = true
+		ok, err := d.again(ctx, t)
+		if err != nil {
+			return n, err
+		}
+		if ok {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // ResendFailed is ResendDead, and also retries deliveries that failed at since or later
@@ -76,24 +80,14 @@ func (d *Service) resendFailed(ctx context.Context, tenant, id string, since tim
 	if err != nil {
 		return total, err
 	}
-	seen := map[delivery.NotifyTask]bool{}
-	for _, f := range failures {
-		if total >= most || f.At.Before(since) {
-			break
-		}
-		if seen[f.Task] {
-			continue
-		}
-		seen[f.Task] = true
-		ok, err := d.again(ctx, f.Task)
-		if err != nil {
-			return total, err
-		}
-		if ok {
-			total++
+	var tasks []delivery.NotifyTask
+	for _, f := range failures { // newest first
+		if !f.At.Before(since) {
+			tasks = append(tasks, f.Task)
 		}
 	}
-	return total, nil
+	n, err := d.retry(ctx, tasks, map[delivery.NotifyTask]bool{}, most-total)
+	return total + n, err
 }
 
 // ResendOne posts a webhook that failed at a time again, within a minute or two, even
@@ -110,20 +104,12 @@ func (d *Service) ResendOne(ctx context.Context, tenant, id, webhookID string, a
 // ProbeSoon schedules a probe of a failing endpoint within a minute or two. It reports
 // whether the endpoint is failing. Its pending deliveries wait for the probe.
 func (d *Service) ProbeSoon(ctx context.Context, tenant, id string) (failing bool, err error) {
-	for range maxRaces {
-		c, err := d.Store.Endpoints.Circuit(ctx, tenant, id)
-		if err != nil || !c.Open() {
-			return false, err
-		}
-		if !c.Next.After(d.Now()) {
-			return true, nil
-		}
-		c.Next = d.Now()
-		if ok, err := d.Store.Endpoints.SaveCircuit(ctx, c); err != nil || ok {
-			return true, err
-		}
-	}
-	return false, fmt.Errorf("probe endpoint %s: %w", id, campaign.ErrLostRace)
+	err = d.changeCircuit(ctx, tenant, id, func(c *delivery.Circuit) bool {
+		late := c.Next.After(d.Now())
+		failing, c.Next = c.Open(), d.Now()
+		return failing && late
+	})
+	return failing, err
 }
 
 func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) error {
@@ -157,16 +143,12 @@ func (d *Service) deliveryOf(f delivery.Failure) delivery.Delivery {
 	return n.Identified()
 }
 
-// requireOn returns an error if the tenant has no such endpoint, or if it is disabled.
 func (d *Service) requireOn(ctx context.Context, tenant, id string) error {
 	e, err := d.Store.Endpoints.Endpoint(ctx, tenant, id)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return noEndpoint(tenant, id)
-	}
 	if err == nil && e.Off() {
 		err = input("endpoint_off", "endpoint %s is disabled: enable it first", id)
 	}
-	return err
+	return explainEndpoint(tenant, id, err)
 }
 
 // again schedules a dead or waiting delivery for soon; a dead one starts from its first

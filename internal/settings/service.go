@@ -129,6 +129,14 @@ func (m missing) Error() string { return string(m) }
 
 func (m missing) Unwrap() error { return campaign.ErrNotFound }
 
+// explain returns err, or if it is campaign.ErrNotFound, an error that says what is missing.
+func explain(err error, format string, args ...any) error {
+	if errors.Is(err, campaign.ErrNotFound) {
+		return missing(fmt.Sprintf(format, args...))
+	}
+	return err
+}
+
 const maxName = 200
 
 func checkName(what, name string) error {
@@ -145,21 +153,16 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// input returns an error about an invalid input, with its code.
 func input(code, format string, args ...any) error {
 	return &inputerr.Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// requireTenant returns an error if the tenant does not exist.
 func (d *Service) requireTenant(ctx context.Context, id string) error {
-	if !tenantID().MatchString(id) {
-		return fmt.Errorf("tenant id %q: %s", shorten(id), tenantIDRule)
+	if err := checkTenantID(id); err != nil {
+		return err
 	}
 	_, err := d.Store.Tenants.Tenant(ctx, id)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return missing("tenant " + id + " does not exist: create it first")
-	}
-	return err
+	return explain(err, "tenant %s does not exist: create it first", id)
 }
 
 // newSecret returns 256 random bits, URL-safe.
@@ -174,4 +177,54 @@ func shorten(s string) string {
 		return string(runes[:most]) + "…"
 	}
 	return s
+}
+
+// Subject is the scope of a pause: everything, a tenant or an agent. Exactly one field
+// is set.
+type Subject struct {
+	All    bool
+	Tenant string
+	Agent  string
+}
+
+// Pause pauses sending for the subject. Messages accepted during the pause wait.
+func (d *Service) Pause(ctx context.Context, s Subject) error {
+	key, err := d.subjectKey(ctx, s)
+	if err != nil {
+		return err
+	}
+	return d.Store.Tenants.Pause(ctx, key)
+}
+
+// Resume ends a pause. Other pauses of the same messages remain.
+func (d *Service) Resume(ctx context.Context, s Subject) error {
+	key, err := d.subjectKey(ctx, s)
+	if err != nil {
+		return err
+	}
+	return d.Store.Tenants.Resume(ctx, key)
+}
+
+// subjectKey checks that the subject exists, so that a misspelt pause is not silently
+// ignored.
+func (d *Service) subjectKey(ctx context.Context, s Subject) (string, error) {
+	switch s {
+	case Subject{All: true}:
+		return "all", nil
+	case Subject{Tenant: s.Tenant}:
+		if s.Tenant != "" {
+			return "tenant#" + s.Tenant, d.requireTenant(ctx, s.Tenant)
+		}
+	case Subject{Agent: s.Agent}:
+		return "agent#" + s.Agent, d.requireAgent(ctx, s.Agent)
+	}
+	return "", errors.New("give exactly one of: all, a tenant, an agent")
+}
+
+func (d *Service) requireAgent(ctx context.Context, id string) error {
+	if err := checkAgentID(id); err != nil {
+		return err
+	}
+	_, err := d.Store.Tenants.Agent(ctx, id)
+	return explain(err, "agent %s does not exist: list the agents", id)
 }

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,26 +42,33 @@ func (d *Service) SaveTemplate(ctx context.Context, form TemplateForm) (campaign
 
 // KeepTemplate is SaveTemplate for a parsed card. It sets Version and CreatedAt.
 func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
-	return d.keepTemplate(ctx, t, d.Store.Templates.PutTemplate)
+	if err := d.prepare(ctx, &t); err != nil {
+		return t, err
+	}
+	return d.Store.Templates.PutTemplate(ctx, t)
 }
 
 // KeepTemplateVersion is KeepTemplate for the version of t. The error wraps
 // campaign.ErrLostRace if another version is next.
 func (d *Service) KeepTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error) {
-	return d.keepTemplate(ctx, t, d.Store.Templates.PutTemplateVersion)
+	if err := d.prepare(ctx, &t); err != nil {
+		return t, err
+	}
+	return d.Store.Templates.PutTemplateVersion(ctx, t)
 }
 
-func (d *Service) keepTemplate(ctx context.Context, t campaign.Template, put func(context.Context, campaign.Template) (campaign.Template, error)) (campaign.Template, error) {
+// prepare identifies a template and checks it.
+func (d *Service) prepare(ctx context.Context, t *campaign.Template) error {
 	if err := d.requireTenant(ctx, t.Tenant); err != nil {
-		return t, err
+		return err
 	}
-	if err := d.identify(ctx, &t); err != nil {
-		return t, err
+	if err := d.identify(ctx, t); err != nil {
+		return err
 	}
-	if err := checkTemplate(t); err != nil {
-		return t, err
+	for _, flaw := range t.Flaws() {
+		return errors.New(describe(flaw))
 	}
-	return put(ctx, t)
+	return nil
 }
 
 // identify sets the ID of a new template, and a default name. For an existing template
@@ -68,22 +76,18 @@ func (d *Service) keepTemplate(ctx context.Context, t campaign.Template, put fun
 func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
 	if t.ID == "" {
 		t.ID = random.UUID()
-		if t.Name == "" {
-			t.Name = "Template " + t.ID[:8]
-		}
+		t.Name = cmp.Or(t.Name, "Template "+t.ID[:8])
 		return nil
 	}
 	if !uuidForm().MatchString(t.ID) {
 		return fmt.Errorf("template id %q is not a UUID: give the id of a template, or none to make a new one", shorten(t.ID))
 	}
 	current, err := d.Store.Templates.Template(ctx, t.ID)
-	if errors.Is(err, campaign.ErrNotFound) || (err == nil && current.Tenant != t.Tenant) {
-		return missing("tenant " + t.Tenant + " has no template " + t.ID + ": leave out the id to make a new one")
+	if err == nil && current.Tenant != t.Tenant {
+		err = campaign.ErrNotFound
 	}
-	if t.Name == "" {
-		t.Name = current.Name
-	}
-	return err
+	t.Name = cmp.Or(t.Name, current.Name)
+	return explain(err, "tenant %s has no template %s: leave out the id to make a new one", t.Tenant, t.ID)
 }
 
 // plainCard is a vertical card as --card takes it.
@@ -148,84 +152,17 @@ func readObject[T any](what, shape string, document []byte, value **T) error {
 	return nil
 }
 
-// checkTemplate returns the first error of a template.
-func checkTemplate(t campaign.Template) error {
-	for _, flaw := range t.Flaws() {
-		return errors.New(describe(flaw))
-	}
-	return nil
-}
-
-// describe returns a one-line error for a flaw.
+// describe returns a one-line error for a flaw, such as "title of card 1: must not be blank".
 func describe(f content.Flaw) string {
-	what := place(f)
-	switch f.Code {
-	case content.FlawBlank:
-		return blank(f.Part, what)
-	case content.FlawSeveral:
-		return "the template has more than one of text, card, carousel and file: keep one"
-	case content.FlawTooLong:
-		return fmt.Sprintf("%s has %d characters without its variables: %d at most", what, f.Have, f.Most)
-	case content.FlawTooWordy:
-		return fmt.Sprintf("%s has %d characters with its variables: %d at most", what, f.Have, f.Most)
-	case content.FlawTooMany:
-		return fmt.Sprintf("there are %d %s: %d at most", f.Have, plurals[f.Part], f.Most)
-	case content.FlawTooFew:
-		return fmt.Sprintf("there are %d %s: %d at least", f.Have, plurals[f.Part], f.Most)
-	case content.FlawBraces:
-		return what + " contains {{ or }} outside a variable: write {{name}} with letters, digits and . _ - only"
-	case content.FlawNotHTTPS:
-		return what + " is not a URL that starts with https://"
-	case content.FlawControl:
-		return what + " contains NUL or another control character: remove it"
-	case content.FlawEncoding:
-		return what + " is not valid UTF-8"
-	case content.FlawUnknown:
-		return what + " is not one of the known values"
-	case content.FlawMixed:
-		return "the cards of a carousel have media of different heights: use one height"
-	case content.FlawInvalid:
-		return what + " is invalid"
-	case content.FlawUnusable:
-		return what + " cannot be fetched: " + f.Detail
-	}
-	return what + " cannot be used"
-}
-
-// place names the field of a flaw, such as "suggestion 2 of card 1".
-func place(f content.Flaw) string {
-	what := "the " + parts[f.Part]
-	if f.Part == content.PartSuggestion && f.Suggestion > 0 {
-		what = fmt.Sprintf("suggestion %d", f.Suggestion)
-	} else if f.Suggestion > 0 {
-		what += fmt.Sprintf(" of suggestion %d", f.Suggestion)
+	place := string(f.Part)
+	switch {
+	case f.Suggestion > 0 && f.Part == content.PartSuggestion:
+		place += fmt.Sprintf(" %d", f.Suggestion)
+	case f.Suggestion > 0:
+		place += fmt.Sprintf(" of suggestion %d", f.Suggestion)
 	}
 	if f.Card > 0 {
-		what += fmt.Sprintf(" of card %d", f.Card)
+		place += fmt.Sprintf(" of card %d", f.Card)
 	}
-	return what
-}
-
-func blank(part content.Part, what string) string {
-	switch part { //nolint:exhaustive // no other part has a text of its own
-	case content.PartText:
-		return "the template is blank: give it a text, a card, a carousel or a file"
-	case content.PartCard:
-		return what + " is blank: give it a title, a description or media"
-	}
-	return what + " is blank"
-}
-
-var parts = map[content.Part]string{
-	campaign.PartName: "template's name", campaign.PartVariables: "variable", campaign.PartTraffic: "traffic",
-	content.PartContent: "content", content.PartText: "text", content.PartCard: "card", content.PartTitle: "title",
-	content.PartDescription: "description", content.PartMedia: "media URL", content.PartThumbnail: "thumbnail URL",
-	content.PartHeight: "media height", content.PartWidth: "carousel width", content.PartFile: "file URL",
-	content.PartSuggestion: "suggestion", content.PartURL: "URL", content.PartWebview: "webview", content.PartPhone: "phone number",
-	content.PartLocation: "location", content.PartLabel: "location's label", content.PartQuery: "location's query",
-	content.PartEventTitle: "event's title", content.PartEventText: "event's description", content.PartEventDuration: "event's end",
-}
-
-var plurals = map[content.Part]string{
-	content.PartCards: "cards", content.PartSuggestion: "suggestions", campaign.PartVariables: "variables",
+	return place + ": " + campaign.FlawDetail(f)
 }

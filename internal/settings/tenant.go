@@ -9,14 +9,16 @@ import (
 	"fmt"
 	"net/url"
 
+	"golang.org/x/sync/errgroup"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // KeepRate leaves an agent's rate unchanged. A new agent then has no limit.
 const KeepRate = -1
 
-// maxKeyDocument is the maximum size of an SSM parameter in bytes.
 const maxKeyDocument = 8 << 10
 
 const maxRate = 100_000
@@ -26,10 +28,19 @@ var (
 	agentID  = pattern.AtFirstUse(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 )
 
-const (
-	tenantIDRule = "use 1 to 63 lower-case letters, digits and hyphens, a letter or digit first"
-	agentIDRule  = "use 1 to 100 letters, digits and . _ -, a letter or digit first"
-)
+func checkTenantID(id string) error {
+	if !tenantID().MatchString(id) {
+		return fmt.Errorf("tenant id %q: use 1 to 63 lower-case letters, digits and hyphens, a letter or digit first", shorten(id))
+	}
+	return nil
+}
+
+func checkAgentID(id string) error {
+	if !agentID().MatchString(id) {
+		return fmt.Errorf("agent id %q: use 1 to 100 letters, digits and . _ -, a letter or digit first", shorten(id))
+	}
+	return nil
+}
 
 // AgentForm is an agent as an operator enters it.
 type AgentForm struct {
@@ -72,8 +83,8 @@ type SavedTenant struct {
 // empty do not change. An agent belongs to one tenant: if another tenant owns it,
 // nothing is changed.
 func (d *Service) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant, error) {
-	if !tenantID().MatchString(form.ID) {
-		return SavedTenant{}, fmt.Errorf("tenant id %q: %s", shorten(form.ID), tenantIDRule)
+	if err := checkTenantID(form.ID); err != nil {
+		return SavedTenant{}, err
 	}
 	old, err := d.Store.Tenants.Tenant(ctx, form.ID)
 	created := errors.Is(err, campaign.ErrNotFound)
@@ -173,8 +184,8 @@ func (d *Service) putKey(ctx context.Context, a campaign.Agent, document []byte)
 }
 
 func (d *Service) checkAgent(form AgentForm) error {
-	if !agentID().MatchString(form.ID) {
-		return fmt.Errorf("agent id %q: %s", shorten(form.ID), agentIDRule)
+	if err := checkAgentID(form.ID); err != nil {
+		return err
 	}
 	if form.Rate < KeepRate || form.Rate > maxRate {
 		return fmt.Errorf("rate %d: use 1 to %d messages per second, or 0 for no limit", form.Rate, maxRate)
@@ -234,4 +245,47 @@ func checkKey(document []byte) error {
 		return errors.New("the key file has no client_email or token_uri: download the key again")
 	}
 	return nil
+}
+
+const (
+	campaignsAPage  = 100
+	campaignsAtOnce = 8
+)
+
+// AgentUse summarizes the batches that a tenant sent with an agent. It reads all campaigns of
+// the tenant.
+func (d *Service) AgentUse(ctx context.Context, tenant, agentID string) (account.Use, error) {
+	var use account.Use
+	for after := ""; ; {
+		page, err := d.Store.Tenants.ListCampaigns(ctx, tenant, after, campaignsAPage)
+		if err != nil || len(page) == 0 {
+			return use, err
+		}
+		of, err := d.useBy(ctx, page, agentID)
+		if err != nil {
+			return use, err
+		}
+		use, after = use.Add(of), page[len(page)-1].Cursor
+	}
+}
+
+func (d *Service) useBy(ctx context.Context, campaigns []campaign.Listed, agentID string) (use account.Use, err error) {
+	uses := make([]account.Use, len(campaigns))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(campaignsAtOnce)
+	for i, listed := range campaigns {
+		group.Go(func() error {
+			c, err := d.Store.Tenants.BatchAgents(groupCtx, listed.ID)
+			if errors.Is(err, campaign.ErrNotFound) {
+				return nil // deleted concurrently
+			}
+			uses[i] = account.UseOf(c.Batches, agentID)
+			return err
+		})
+	}
+	err = group.Wait()
+	for _, u := range uses {
+		use = use.Add(u)
+	}
+	return use, err
 }

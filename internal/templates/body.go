@@ -3,7 +3,6 @@ package templates
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -19,7 +18,6 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// maxBody is the maximum size of a request body in bytes.
 const maxBody = 256 << 10
 
 // input is a template as a client sends it. It takes the JSON of an answer as well: the
@@ -47,8 +45,8 @@ func readBody(r *http.Request, value any) error {
 	if err != nil {
 		return err
 	}
-	if err := strict(body); err != nil {
-		return err
+	if malformed := jsonscan.Check(body); malformed != nil {
+		return httpapi.Refuse(http.StatusBadRequest, "", malformed.Code, malformed.Located())
 	}
 	var tree any
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -62,28 +60,14 @@ func readBody(r *http.Request, value any) error {
 	}
 	c.check(nil, tree, reflect.TypeOf(value).Elem())
 	if len(c.found) > 0 {
-		return refuseAll(c.found)
+		return httpapi.RefuseAll(c.found)
 	}
 	if err := json.Unmarshal(body, value); err != nil {
-		return refuse(http.StatusBadRequest, "", jsonscan.InvalidType, "a value is out of range")
+		return httpapi.Refuse(http.StatusBadRequest, "", jsonscan.InvalidType, "a value is out of range")
 	}
 	return nil
 }
 
-// strict refuses malformed JSON that encoding/json accepts.
-func strict(body []byte) error {
-	scan := jsonscan.New(body)
-	_, err := scan.Raw()
-	if err == nil {
-		err = scan.End()
-	}
-	if malformed, ok := errors.AsType[*jsonscan.Error](err); ok {
-		return refuse(http.StatusBadRequest, "", malformed.Code, malformed.Detail+" (at byte "+strconv.Itoa(malformed.Offset)+")")
-	}
-	return err
-}
-
-// checker compares a decoded JSON value with a Go type.
 type checker struct{ found []httpapi.Violation }
 
 func (c *checker) add(at []string, code, detail string) {
@@ -93,9 +77,8 @@ func (c *checker) add(at []string, code, detail string) {
 func (c *checker) wrongType(at []string, detail string) { c.add(at, jsonscan.InvalidType, detail) }
 
 var (
-	instantType = reflect.TypeFor[time.Time]()
-	valuesType  = reflect.TypeFor[values]()
-
+	timeType     = reflect.TypeFor[time.Time]()
+	valuesType   = reflect.TypeFor[values]()
 	locationType = reflect.TypeFor[content.Location]()
 )
 
@@ -106,8 +89,8 @@ func (c *checker) check(at []string, value any, t reflect.Type) {
 	}
 	switch {
 	case value == nil, t.Kind() == reflect.Interface:
-	case t == instantType:
-		c.checkInstant(at, value)
+	case t == timeType:
+		c.checkTime(at, value)
 	case t == valuesType:
 		if _, ok := value.(map[string]any); !ok {
 			c.wrongType(at, "must be an object")
@@ -121,7 +104,7 @@ func (c *checker) check(at []string, value any, t reflect.Type) {
 	}
 }
 
-func (c *checker) checkInstant(at []string, value any) {
+func (c *checker) checkTime(at []string, value any) {
 	text, ok := value.(string)
 	if !ok {
 		c.wrongType(at, "must be a string")
@@ -197,7 +180,6 @@ func (c *checker) checkPair(at []string, members map[string]any, one, other stri
 	}
 }
 
-// fieldsOf returns the types of a struct's JSON fields that clients may send.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	known := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {

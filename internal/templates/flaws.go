@@ -20,14 +20,15 @@ const maxStored = 350 << 10
 func violations(t campaign.Template) (found []httpapi.Violation) {
 	found = violationsOf(placedFlaws(t))
 	if stored, err := json.Marshal(t.Content); len(found) == 0 && (err != nil || len(stored) > maxStored) {
-		found = append(found, httpapi.Violation{Code: codes[content.FlawTooLong], Detail: fmt.Sprintf("the content has more than %d bytes as JSON", maxStored)})
+		detail := fmt.Sprintf("the content has more than %d bytes as JSON", maxStored)
+		found = append(found, httpapi.Violation{Code: codes[content.FlawTooLong], Detail: detail})
 	}
 	return found
 }
 
 func violationsOf(flaws []placedFlaw) (found []httpapi.Violation) {
 	for _, f := range flaws {
-		found = append(found, httpapi.Violation{Pointer: f.pointer(), Code: codes[f.Code], Detail: f.detail()})
+		found = append(found, httpapi.Violation{Pointer: f.pointer(), Code: codes[f.Code], Detail: campaign.FlawDetail(f.Flaw)})
 	}
 	return found
 }
@@ -79,7 +80,6 @@ func place(flaws []content.Flaw, object string) (all []placedFlaw) {
 	return all
 }
 
-// codes are the published codes of flaws.
 var codes = map[content.FlawCode]string{
 	content.FlawBlank: "blank", content.FlawSeveral: "several_contents",
 	content.FlawTooLong: "too_long", content.FlawTooWordy: "too_long_with_variables",
@@ -88,86 +88,6 @@ var codes = map[content.FlawCode]string{
 	content.FlawControl: "control_character", content.FlawEncoding: "invalid_utf8",
 	content.FlawUnknown: "unknown_value", content.FlawMixed: "mixed_heights", content.FlawInvalid: "invalid_value",
 	content.FlawUnusable: "unusable_media",
-}
-
-func (f placedFlaw) detail() string {
-	switch f.Code {
-	case content.FlawBlank:
-		if f.Part == content.PartText {
-			return "the template has no text, card, carousel or file"
-		}
-		return blanks.of(f.Part, "must not be blank")
-	case content.FlawSeveral:
-		return "the template has more than one of text, card, carousel and file"
-	case content.FlawTooLong:
-		return tooLong(f)
-	case content.FlawTooWordy:
-		return fmt.Sprintf("has %d characters with the names of its variables, at most %d are allowed", f.Have, f.Most)
-	case content.FlawTooMany:
-		return fmt.Sprintf("there are %d %s, at most %d are allowed", f.Have, plurals[f.Part], f.Most)
-	case content.FlawTooFew:
-		return fmt.Sprintf("there are %d %s, at least %d are required", f.Have, plurals[f.Part], f.Most)
-	case content.FlawBraces:
-		return "contains {{ or }} outside a variable: write {{name}} with letters, digits and . _ - only"
-	case content.FlawNotHTTPS:
-		return "must be a URL that starts with https://"
-	case content.FlawControl:
-		return "contains a control character"
-	case content.FlawEncoding:
-		return "is not valid UTF-8"
-	case content.FlawUnknown:
-		return "must be one of: " + listed.of(f.Part, "the known values")
-	case content.FlawMixed:
-		return "the media of all cards must have one height"
-	case content.FlawInvalid:
-		return invalids.of(f.Part, "is invalid")
-	case content.FlawUnusable:
-		return f.Detail
-	}
-	return "cannot be used"
-}
-
-func tooLong(f placedFlaw) string {
-	if f.Most == 0 {
-		return "the content exceeds the provider's limit of 250 kB"
-	}
-	return fmt.Sprintf("has %d characters without its variables, at most %d are allowed", f.Have, f.Most)
-}
-
-// sentences are the details of parts.
-type sentences map[content.Part]string
-
-func (s sentences) of(part content.Part, other string) string {
-	if detail, ok := s[part]; ok {
-		return detail
-	}
-	return other
-}
-
-var blanks = sentences{
-	content.PartCard:     "must have a title, a description or media",
-	content.PartLocation: "must have latitude and longitude, or query",
-}
-
-// listed has the values of the parts with listed values.
-var listed = sentences{
-	campaign.PartTraffic:   "promotion, transaction, authentication, serviceRequest",
-	content.PartHeight:     "short, medium, tall",
-	content.PartWidth:      "small, medium",
-	content.PartWebview:    "full, half, tall",
-	content.PartSuggestion: "reply, openUrl, dial, showLocation, requestLocation, calendarEvent",
-}
-
-var invalids = sentences{
-	content.PartCard:          "must not be horizontal in a carousel",
-	content.PartHeight:        "tall media need a carousel of medium width",
-	content.PartPhone:         "must be + and 7 to 15 digits, such as +551133334444",
-	content.PartLocation:      "latitude must be from -90 to 90, longitude from -180 to 180",
-	content.PartEventDuration: "must be later than start, and start is required",
-}
-
-var plurals = map[content.Part]string{
-	content.PartCards: "cards", content.PartSuggestion: "suggestions", campaign.PartVariables: "variables",
 }
 
 // tokens are the places of parts within the object or the suggestion that has them.
@@ -181,7 +101,6 @@ var tokens = map[content.Part][]string{
 	content.PartEventDuration: {"event", "end"},
 }
 
-// pointer returns the JSON pointer of a flaw.
 func (f placedFlaw) pointer() string {
 	switch {
 	case f.Part == content.PartContent, f.Part == campaign.PartVariables, f.Part == content.PartText && f.Code == content.FlawBlank:

@@ -25,13 +25,8 @@ type previewAnswer struct {
 	Errors []httpapi.Violation `json:"errors"`
 }
 
-// servePreviewOf renders a version of a template.
 func (s *Service) servePreviewOf(w http.ResponseWriter, r *http.Request) error {
-	claims, err := s.openChange(r)
-	if err != nil {
-		return err
-	}
-	newest, err := s.own(r, claims.Tenant)
+	_, t, err := s.openOwnChange(r)
 	if err != nil {
 		return err
 	}
@@ -42,9 +37,8 @@ func (s *Service) servePreviewOf(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(r, &in); err != nil {
 		return err
 	}
-	t := newest
 	if in.Version != nil {
-		if t, err = s.version(r.Context(), newest, *in.Version); err != nil {
+		if t, err = s.version(r.Context(), t, *in.Version); err != nil {
 			return err
 		}
 	}
@@ -68,7 +62,7 @@ func (s *Service) servePreview(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if in.Template == nil {
-		return refuse(http.StatusBadRequest, "/template", "missing_field", "is required")
+		return httpapi.Refuse(http.StatusBadRequest, "/template", "missing_field", "is required")
 	}
 	t := in.Template.template(claims.Tenant)
 	answer := preview(t, in.Vars)
@@ -83,7 +77,6 @@ func (s *Service) servePreview(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// maxErrors is the maximum number of errors in an answer.
 const maxErrors = 100
 
 func preview(t campaign.Template, vars values) previewAnswer {

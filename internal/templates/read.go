@@ -12,13 +12,12 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// templateAnswer is a version of a template.
 type templateAnswer struct {
 	ID      string `json:"id"`
 	Version int    `json:"version"`
 	saved
-	Variables []string   `json:"variables"`
-	CreatedAt *time.Time `json:"createdAt,omitempty"`
+	Variables []string  `json:"variables"`
+	CreatedAt time.Time `json:"createdAt,omitzero"`
 }
 
 // saved is what a client saves of a template.
@@ -31,7 +30,7 @@ type saved struct {
 func newAnswer(t campaign.Template) templateAnswer {
 	return templateAnswer{
 		ID: t.ID, Version: t.Version, saved: savedOf(t),
-		Variables: append([]string{}, t.Variables()...), CreatedAt: instant(t.CreatedAt),
+		Variables: append([]string{}, t.Variables()...), CreatedAt: t.CreatedAt.UTC(),
 	}
 }
 
@@ -47,9 +46,9 @@ func published(c content.Content) content.Content {
 		c.Card = &card
 	}
 	if c.Carousel != nil {
-		carousel := content.Carousel{Width: cmp.Or(c.Carousel.Width, content.MediumWidth), Cards: make([]content.Card, len(c.Carousel.Cards))}
-		for i, card := range c.Carousel.Cards {
-			carousel.Cards[i] = publishedCard(card)
+		carousel := content.Carousel{Width: cmp.Or(c.Carousel.Width, content.MediumWidth), Cards: []content.Card{}}
+		for _, card := range c.Carousel.Cards {
+			carousel.Cards = append(carousel.Cards, publishedCard(card))
 		}
 		c.Carousel = &carousel
 	}
@@ -66,20 +65,8 @@ func publishedCard(c content.Card) content.Card {
 	return c
 }
 
-func instant(at time.Time) *time.Time {
-	if at.IsZero() {
-		return nil
-	}
-	at = at.UTC()
-	return &at
-}
-
 func (s *Service) serveTemplate(w http.ResponseWriter, r *http.Request) error {
-	claims, _, err := s.open(r, nil)
-	if err != nil {
-		return err
-	}
-	t, err := s.own(r, claims.Tenant)
+	t, err := s.openOwn(r)
 	if err != nil {
 		return err
 	}
@@ -88,11 +75,7 @@ func (s *Service) serveTemplate(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Service) serveVersion(w http.ResponseWriter, r *http.Request) error {
-	claims, _, err := s.open(r, nil)
-	if err != nil {
-		return err
-	}
-	newest, err := s.own(r, claims.Tenant)
+	newest, err := s.openOwn(r)
 	if err != nil {
 		return err
 	}
@@ -108,11 +91,6 @@ func (s *Service) serveVersion(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-const (
-	usualLimit = 100 // default templates per page
-	maxLimit   = 500
-)
-
 var listing = httpapi.Parameters{"limit": "invalid_limit", "cursor": "invalid_cursor"}
 
 type pageAnswer struct {
@@ -122,10 +100,10 @@ type pageAnswer struct {
 
 // entryAnswer is the newest version of a template, without its content.
 type entryAnswer struct {
-	ID        string     `json:"id"`
-	Name      string     `json:"name"`
-	Version   int        `json:"version"`
-	CreatedAt *time.Time `json:"createdAt,omitempty"`
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Version   int       `json:"version"`
+	CreatedAt time.Time `json:"createdAt,omitzero"`
 }
 
 func (s *Service) serveList(w http.ResponseWriter, r *http.Request) error {
@@ -143,7 +121,7 @@ func (s *Service) serveList(w http.ResponseWriter, r *http.Request) error {
 	}
 	answer := pageAnswer{Templates: make([]entryAnswer, len(page))}
 	for i, t := range page {
-		answer.Templates[i] = entryAnswer{t.ID, t.Name, t.Version, instant(t.CreatedAt)}
+		answer.Templates[i] = entryAnswer{t.ID, t.Name, t.Version, t.CreatedAt.UTC()}
 	}
 	if more {
 		answer.NextCursor = page[len(page)-1].ID
@@ -154,12 +132,12 @@ func (s *Service) serveList(w http.ResponseWriter, r *http.Request) error {
 
 // readListing returns the ID after which the page starts, and the page's length.
 func readListing(query httpapi.Query) (after string, limit int, err error) {
-	if limit, err = strconv.Atoi(cmp.Or(query.Get("limit"), strconv.Itoa(usualLimit))); err != nil || limit < 1 || limit > maxLimit {
-		return "", 0, badRequest("invalid_limit", fmt.Sprintf("limit must be a number from 1 to %d.", maxLimit))
+	if limit, err = query.Limit(); err != nil {
+		return "", 0, err
 	}
 	after, ok := campaign.ParseUUID(query.Get("cursor"))
 	if !ok && query.Get("cursor") != "" {
-		return "", 0, badRequest("invalid_cursor", "cursor must be the nextCursor of an answer to this request.")
+		return "", 0, httpapi.BadRequest("invalid_cursor", httpapi.BadCursor)
 	}
 	return after, limit, nil
 }

@@ -43,12 +43,10 @@ func (s *Service) serveCreate(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return fmt.Errorf("create template: %w", err)
 	case full:
-		return refuse(http.StatusConflict, "", "too_many_templates", fmt.Sprintf("the tenant has %d templates, the maximum", campaign.MaxTemplates))
+		detail := fmt.Sprintf("the tenant has %d templates, the maximum", campaign.MaxTemplates)
+		return httpapi.Refuse(http.StatusConflict, "", "too_many_templates", detail)
 	case !same(first, t):
-		return &httpapi.Problem{
-			Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",
-			Detail: "This Idempotency-Key was used with another template. Use a new key for a new template.",
-		}
+		return httpapi.KeyReused("template", "template")
 	}
 	answerSaved(r.Context(), w, first)
 	return nil
@@ -60,10 +58,10 @@ func (s *Service) checkNew(ctx context.Context, t campaign.Template) error {
 		return nil
 	}
 	_, err := s.Store.Template(ctx, t.ID)
-	if errors.Is(err, campaign.ErrNotFound) {
+	switch {
+	case errors.Is(err, campaign.ErrNotFound):
 		return s.checkMedia(ctx, t, content.Content{})
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("read template: %w", err)
 	}
 	return nil
@@ -75,7 +73,7 @@ func (s *Service) checkMedia(ctx context.Context, t campaign.Template, before co
 	if len(flaws) == 0 {
 		return nil
 	}
-	return refuseAll(violationsOf(placed(t, flaws)))
+	return httpapi.RefuseAll(violationsOf(placed(t, flaws)))
 }
 
 // readTemplate reads a template and the version that it is based on, nil for none.
@@ -86,27 +84,23 @@ func readTemplate(r *http.Request, tenant string) (t campaign.Template, base *in
 	}
 	t = in.template(tenant)
 	if found := violations(t); len(found) > 0 {
-		return t, nil, refuseAll(found)
+		return t, nil, httpapi.RefuseAll(found)
 	}
 	return t, in.Version, nil
 }
 
-// newID returns the ID of a new template.
 func newID(h http.Header, claims accesstoken.Claims) (string, error) {
 	id, ok := httpapi.NewID(h, "template", claims.Tenant, claims.ClientID)
 	if !ok {
-		return "", refuse(http.StatusBadRequest, "", "invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters")
+		return "", httpapi.Refuse(http.StatusBadRequest, "", "invalid_idempotency_key",
+			"Idempotency-Key must have 1 to 255 visible ASCII characters")
 	}
 	return id, nil
 }
 
 // serveChange saves a new version. A repeated call finds its own version and returns it.
 func (s *Service) serveChange(w http.ResponseWriter, r *http.Request) error {
-	claims, err := s.openChange(r)
-	if err != nil {
-		return err
-	}
-	current, err := s.own(r, claims.Tenant)
+	claims, current, err := s.openOwnChange(r)
 	if err != nil {
 		return err
 	}
@@ -115,7 +109,7 @@ func (s *Service) serveChange(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if base == nil {
-		return refuse(http.StatusBadRequest, "/version", "missing_field", "is required: the version that the change is based on")
+		return httpapi.Refuse(http.StatusBadRequest, "/version", "missing_field", "is required: the version that the change is based on")
 	}
 	t.ID, t.Version = current.ID, *base+1
 	if t, err = s.change(r.Context(), current, t, s.entry(claims, "template.change", t.Name)); err != nil {
@@ -133,19 +127,19 @@ func (s *Service) change(ctx context.Context, current, t campaign.Template, e ac
 	case t.Version != current.Version+1:
 		return t, conflict()
 	case t.Version > campaign.MaxTemplateVersions:
-		return t, refuse(http.StatusConflict, "", "too_many_versions", fmt.Sprintf("the template has %d versions, the maximum", current.Version))
+		detail := fmt.Sprintf("the template has %d versions, the maximum", current.Version)
+		return t, httpapi.Refuse(http.StatusConflict, "", "too_many_versions", detail)
 	}
 	if err := s.checkMedia(ctx, t, current.Content); err != nil {
 		return t, err
 	}
 	saved, err := s.Store.AddTemplateVersion(ctx, t, e)
-	if errors.Is(err, campaign.ErrLostRace) {
+	switch {
+	case errors.Is(err, campaign.ErrLostRace):
 		return s.repeated(ctx, t)
-	}
-	if errors.Is(err, campaign.ErrNoMedia) {
+	case errors.Is(err, campaign.ErrNoMedia):
 		return t, noMedia()
-	}
-	if err != nil {
+	case err != nil:
 		return t, fmt.Errorf("save template: %w", err)
 	}
 	return saved, nil
@@ -165,15 +159,14 @@ func (s *Service) repeated(ctx context.Context, t campaign.Template) (campaign.T
 
 // noMedia refuses a URL that only uploaded files have.
 func noMedia() *httpapi.Problem {
-	return refuse(http.StatusBadRequest, "", codes[content.FlawUnknown], "shows a file that was not uploaded, or was deleted")
+	return httpapi.Refuse(http.StatusBadRequest, "", codes[content.FlawUnknown], "shows a file that was not uploaded, or was deleted")
 }
 
 func conflict() *httpapi.Problem {
-	return refuse(http.StatusConflict, jsonscan.Pointer("version"), "version_conflict",
+	return httpapi.Refuse(http.StatusConflict, jsonscan.Pointer("version"), "version_conflict",
 		"the template has a newer version, or not this one: read it and apply the change to it")
 }
 
-// same reports whether two templates have the same name, traffic and content.
 func same(a, b campaign.Template) bool {
 	one, err := json.Marshal(savedOf(a))
 	other, otherErr := json.Marshal(savedOf(b))

@@ -65,10 +65,6 @@ func (s *Service) Register(mux *http.ServeMux) {
 	}
 }
 
-// dryRun is a parameter of other calls. It is known only to refuse it.
-var dryRun = httpapi.Parameters{"dryRun": "invalid_dry_run"}
-
-// open authorizes a request and reads its query.
 func (s *Service) open(r *http.Request, known httpapi.Parameters) (accesstoken.Claims, httpapi.Query, error) {
 	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeTemplates)
 	if err != nil {
@@ -80,15 +76,29 @@ func (s *Service) open(r *http.Request, known httpapi.Parameters) (accesstoken.C
 
 // openChange is open for a request that changes something.
 func (s *Service) openChange(r *http.Request) (accesstoken.Claims, error) {
-	claims, query, err := s.open(r, dryRun)
+	claims, query, err := s.open(r, httpapi.DryRun)
 	if err != nil {
 		return claims, err
 	}
-	dry, err := query.Switch("dryRun")
-	if err == nil && dry {
-		err = badRequest("invalid_dry_run", "This call has no dry run: preview the template instead. Nothing was changed.")
+	return claims, query.RefuseDryRun("This call has no dry run: preview the template instead. Nothing was changed.")
+}
+
+func (s *Service) openOwn(r *http.Request) (campaign.Template, error) {
+	claims, _, err := s.open(r, nil)
+	if err != nil {
+		return campaign.Template{}, err
 	}
-	return claims, err
+	return s.own(r, claims.Tenant)
+}
+
+// openOwnChange is openChange for a request about a template.
+func (s *Service) openOwnChange(r *http.Request) (accesstoken.Claims, campaign.Template, error) {
+	claims, err := s.openChange(r)
+	if err != nil {
+		return claims, campaign.Template{}, err
+	}
+	t, err := s.own(r, claims.Tenant)
+	return claims, t, err
 }
 
 // own returns the tenant's template that the path names.
@@ -126,27 +136,9 @@ func (s *Service) version(ctx context.Context, newest campaign.Template, version
 }
 
 func noTemplate() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "template_not_found", Detail: "There is no template with this ID."}
+	return httpapi.NotFound("template_not_found", "There is no template with this ID.")
 }
 
 func noVersion() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "version_not_found", Detail: "The template has no such version."}
-}
-
-func badRequest(code, detail string) *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
-}
-
-// refuse returns a problem with one violation.
-func refuse(status int, pointer, code, detail string) *httpapi.Problem {
-	p := refuseAll([]httpapi.Violation{{Pointer: pointer, Code: code, Detail: detail}})
-	p.Status = status
-	return p
-}
-
-// refuseAll returns the problem of a body with violations.
-func refuseAll(found []httpapi.Violation) *httpapi.Problem {
-	p := badRequest(found[0].Code, found[0].Detail)
-	p.Errors = found
-	return p
+	return httpapi.NotFound("version_not_found", "The template has no such version.")
 }

@@ -109,3 +109,6 @@ func toInt(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n
 }
+
+// FormatUTC returns a time in UTC as RFC 3339.
+func FormatUTC(t time.Time) string { return t.UTC().Format(time.RFC3339) }

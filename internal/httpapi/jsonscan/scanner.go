@@ -15,7 +15,12 @@
 //	err = s.End()
 package jsonscan
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // MaxDepth is the maximum nesting depth of objects and arrays.
 const MaxDepth = 64
@@ -38,6 +43,31 @@ type Error struct {
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s at byte %d: %s", e.Code, e.Offset, e.Detail)
+}
+
+// Located returns the detail with the position.
+func (e *Error) Located() string { return e.Detail + " (at byte " + strconv.Itoa(e.Offset) + ")" }
+
+// Check returns the error of a text that is not one JSON value, or nil.
+func Check(data []byte) *Error {
+	s := New(data)
+	_, err := s.Raw()
+	if err == nil {
+		err = s.End()
+	}
+	malformed, _ := errors.AsType[*Error](err)
+	return malformed
+}
+
+// Pointer returns the JSON pointer (RFC 6901) of the reference tokens. Without tokens
+// it is "", the whole document.
+func Pointer(tokens ...string) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteByte('/')
+		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(t, "~", "~0"), "/", "~1"))
+	}
+	return b.String()
 }
 
 // Kind is the kind of a JSON value.

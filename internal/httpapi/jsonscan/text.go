@@ -196,7 +196,6 @@ func (s *Scanner) unterminated() error {
 	return &Error{len(s.data), Malformed, "unterminated string"}
 }
 
-// number reads a number.
 func (s *Scanner) number() error {
 	if s.data[s.pos] == '-' {
 		s.pos++
@@ -226,7 +225,6 @@ func (s *Scanner) number() error {
 
 func (s *Scanner) at(c byte) bool { return s.pos < len(s.data) && s.data[s.pos] == c }
 
-// digits reads one or more digits.
 func (s *Scanner) digits() bool {
 	start := s.pos
 	for s.pos < len(s.data) && isDigit(s.data[s.pos]) {
@@ -237,7 +235,6 @@ func (s *Scanner) digits() bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// literal reads true, false or null.
 func (s *Scanner) literal() error {
 	for _, word := range [...]string{"true", "false", "null"} {
 		if rest := s.data[s.pos:]; len(rest) >= len(word) && string(rest[:len(word)]) == word {

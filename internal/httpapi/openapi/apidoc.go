@@ -51,10 +51,7 @@ func (s *Service) ServeDocument(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) ServeUnknown(_ http.ResponseWriter, r *http.Request) error {
 	route, ok := Find(r.URL.Path)
 	if !ok || slices.Contains(route.Methods, r.Method) {
-		return &httpapi.Problem{
-			Status: http.StatusNotFound, Code: "not_found",
-			Detail: "Unknown path. See /api/v1/openapi.json.",
-		}
+		return httpapi.NotFound("not_found", "Unknown path. See /api/v1/openapi.json.")
 	}
 	allow := strings.Join(route.Methods, ", ")
 	return &httpapi.Problem{
@@ -99,7 +96,6 @@ func match(template, path string) (params map[string]string, ok bool) {
 	return params, true
 }
 
-// paths returns the document's path templates with their methods.
 var paths = sync.OnceValue(func() map[string][]string {
 	var d struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`

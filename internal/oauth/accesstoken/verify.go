@@ -11,10 +11,11 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/settings/account"
 )
 
-// skew is the tolerated clock difference between issuer and verifier.
 const skew = 5 * time.Second
 
 // maxLength is the maximum length of a token in bytes. Longer ones are not decoded.
@@ -22,6 +23,12 @@ const maxLength = 8 << 10
 
 // ErrInvalid means that a token is malformed, expired or not issued by this service.
 var ErrInvalid = errors.New("invalid access token")
+
+// Authorizer verifies the access token of a request. The claims are returned beside the
+// error of a token that lacks the scope.
+type Authorizer interface {
+	Authorize(r *http.Request, issuer, scope string) (Claims, error)
+}
 
 // Verifier verifies access tokens.
 type Verifier struct {
@@ -135,7 +142,6 @@ func find(keys []Key, header map[string]any) (Key, error) {
 	return Key{}, fmt.Errorf("%w: unknown key", ErrInvalid)
 }
 
-// judge checks the claims that the JWT parser does not check.
 func (v *Verifier) judge(c wireClaims, k Key) error {
 	switch {
 	case c.IssuedAt == nil || c.IssuedAt.After(v.Now().Add(skew)):
@@ -146,4 +152,34 @@ func (v *Verifier) judge(c wireClaims, k Key) error {
 		return fmt.Errorf("%w: client or tenant missing", ErrInvalid)
 	}
 	return nil
+}
+
+// Credentials reads credentials. The error wraps campaign.ErrNotFound if there is none.
+type Credentials interface {
+	Credential(ctx context.Context, clientID string) (account.Credential, error)
+}
+
+// ActiveVerifier authorizes requests as Verifier does. It also refuses tokens of a
+// revoked credential.
+type ActiveVerifier struct {
+	Tokens      *Verifier
+	Credentials Credentials
+}
+
+// Authorize returns the claims of the request's access token, which must have the
+// scope. A refused request returns a *httpapi.Problem. A revoked credential takes
+// precedence over a missing scope.
+func (v *ActiveVerifier) Authorize(r *http.Request, issuer, scope string) (Claims, error) {
+	claims, unfit := v.Tokens.Authorize(r, issuer, scope)
+	if claims.ClientID == "" {
+		return Claims{}, unfit
+	}
+	credential, err := v.Credentials.Credential(r.Context(), claims.ClientID)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return Claims{}, fmt.Errorf("authorize: %w", err)
+	}
+	if err != nil || credential.Revoked() || credential.Tenant != claims.Tenant {
+		return Claims{}, InvalidToken()
+	}
+	return claims, unfit
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -28,13 +29,13 @@ func commands() []command {
 		{name: "revoke", summary: "revoke a credential permanently", prepare: revokeCommand},
 		{name: "endpoint", summary: "register a webhook endpoint for a tenant", prepare: endpointCommand},
 		{name: "rotate-endpoint", summary: "give an endpoint a new signing secret", prepare: rotateEndpointCommand},
-		{name: "enable-endpoint", summary: "enable an endpoint and post its pending webhooks", prepare: enableEndpointCommand},
-		{name: "disable-endpoint", summary: "disable an endpoint", prepare: disableEndpointCommand},
+		{name: "enable-endpoint", summary: "enable an endpoint and post its pending webhooks", prepare: switchEndpointCommand(true)},
+		{name: "disable-endpoint", summary: "disable an endpoint", prepare: switchEndpointCommand(false)},
 		{name: "resend", summary: "retry failed webhooks", prepare: resendCommand, endless: true},
 		{name: "failures", summary: "show an endpoint's last failures", prepare: failuresCommand},
 		{name: "user", summary: "let a person sign in to a tenant's dashboard, change their role or remove them", prepare: userCommand},
-		{name: "pause", summary: "stop sending for all, a tenant or an agent", prepare: pauseCommand},
-		{name: "resume", summary: "end a pause", prepare: resumeCommand},
+		{name: "pause", summary: "stop sending for all, a tenant or an agent", prepare: pauseCommand(true)},
+		{name: "resume", summary: "end a pause", prepare: pauseCommand(false)},
 		{name: "redrive", summary: "move dead letters back to their queues", prepare: redriveCommand, endless: true},
 		{name: "replay-webhooks", summary: "queue the webhooks of recorded outcomes again, since a time", prepare: replayCommand, endless: true},
 		{name: "export-number", summary: "export a tenant's data about a phone number to a file", prepare: exportNumberCommand, endless: true},
@@ -43,7 +44,10 @@ func commands() []command {
 		{name: "restore", summary: "stop traffic and restore the tables to a point in time", prepare: restoreCommand, endless: true},
 		{name: "hold", summary: "pause sending and stop the functions", prepare: holdCommand, endless: true},
 		{name: "reopen", summary: "resume functions stopped by hold or restore", prepare: reopenCommand},
-		{name: "rotate-signing-keys", summary: "show the next step of rotating the signing keys of access tokens and sessions", prepare: rotateSigningKeysCommand},
+		{
+			name: "rotate-signing-keys", summary: "show the next step of rotating the signing keys of access tokens and sessions",
+			prepare: rotateSigningKeysCommand,
+		},
 		{name: "list", summary: "show tenants, agents and pauses, or the resources of a tenant", prepare: listCommand},
 	}
 }
@@ -51,22 +55,17 @@ func commands() []command {
 func tenantCommand(flags *flag.FlagSet) action {
 	id := flags.String("id", "", "`ID` of the tenant, new or existing (required)")
 	name := flags.String("name", "", "`NAME` of the tenant (default: its id)")
-	agent := agentFlags(flags, "agent-id", "`ID` of the agent it sends through (a new tenant needs one; default on the local stack: an agent of its own at the simulator)")
+	agent := agentFlags(flags, "agent-id", "`ID` of the agent it sends through "+
+		"(a new tenant needs one; default on the local stack: an agent of its own at the simulator)")
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := required("--id", *id); err != nil {
-			return answer{}, err
-		}
 		form, err := agent()
 		if err != nil {
 			return answer{}, err
 		}
 		saved, err := s.service.SaveTenant(ctx, settings.TenantForm{ID: *id, Name: *name, Agent: form})
-		if err != nil {
-			return answer{}, err
-		}
 		data := map[string]any{"id": saved.ID, "name": saved.Name, "created": saved.Created, "agent": agentData(saved.Agent)}
 		lines := append([]string{fmt.Sprintf("tenant %s (%s) %s", saved.ID, saved.Name, verb(saved.Created))}, agentLines(saved.Agent)...)
-		return answer{Lines: lines, Data: data, Next: s.next("template", "tenant", saved.ID, "text", "'Olá {{nome}}!'")}, nil
+		return answer{Lines: lines, Data: data, Next: s.next("template", "tenant", saved.ID, "text", "'Olá {{nome}}!'")}, err
 	}
 }
 
@@ -78,14 +77,8 @@ func pricesCommand(flags *flag.FlagSet) action {
 	flags.StringVar(&form.Day, "day", "", "limit in `BRL` for a day, 0 for none (default: unchanged)")
 	flags.StringVar(&form.Month, "month", "", "limit in `BRL` for a month, 0 for none (default: unchanged)")
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := required("--tenant", *tenant); err != nil {
-			return answer{}, err
-		}
 		b, err := s.service.ChangeBilling(ctx, *tenant, form)
-		if err != nil {
-			return answer{}, err
-		}
-		return billingAnswer(*tenant, b), nil
+		return billingAnswer(*tenant, b), err
 	}
 }
 
@@ -116,18 +109,11 @@ func agentCommand(flags *flag.FlagSet) action {
 		if err != nil {
 			return answer{}, err
 		}
-		if err := required("--id", form.ID); err != nil {
-			return answer{}, err
-		}
 		saved, err := s.service.SaveAgent(ctx, form)
-		if err != nil {
-			return answer{}, err
-		}
-		return answer{Lines: agentLines(saved), Data: agentData(saved), Next: s.next("list")}, nil
+		return answer{Lines: agentLines(saved), Data: agentData(saved), Next: s.next("list")}, err
 	}
 }
 
-// agentFlags declares the flags of an agent.
 func agentFlags(flags *flag.FlagSet, idFlag, idUsage string) func() (settings.AgentForm, error) {
 	id := flags.String(idFlag, "", idUsage)
 	keyFile := flags.String("key-file", "", "`FILE` with the JSON key of the agent's service account (required for a new agent)")
@@ -177,9 +163,6 @@ func templateCommand(flags *flag.FlagSet) action {
 	content := flags.String("content", "", "`FILE` with any content instead: JSON with text, card, carousel or file, and suggestions")
 	traffic := flags.String("traffic", "", "`PURPOSE`: promotion, transaction, authentication or serviceRequest (default: promotion)")
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := required("--tenant", form.Tenant); err != nil {
-			return answer{}, err
-		}
 		if form.Text != "" && *card != "" {
 			return answer{}, usageError{errors.New("give --text or --card, not both")}
 		}
@@ -192,35 +175,25 @@ func templateCommand(flags *flag.FlagSet) action {
 			return answer{}, err
 		}
 		t, err := s.service.SaveTemplate(ctx, form)
-		if err != nil {
-			return answer{}, err
-		}
-		variables := "none"
-		if names := t.Variables(); len(names) > 0 {
-			variables = strings.Join(names, ", ")
-		}
+		names := append([]string{}, t.Variables()...)
 		return answer{
-			Lines: []string{fmt.Sprintf("template %s (%s), version %d", t.ID, t.Name, t.Version), "variables: " + variables},
-			Data: map[string]any{
-				"id": t.ID, "tenant": t.Tenant, "name": t.Name, "version": t.Version, "variables": append([]string{}, t.Variables()...),
+			Lines: []string{
+				fmt.Sprintf("template %s (%s), version %d", t.ID, t.Name, t.Version),
+				"variables: " + cmp.Or(strings.Join(names, ", "), "none"),
 			},
+			Data: map[string]any{"id": t.ID, "tenant": t.Tenant, "name": t.Name, "version": t.Version, "variables": names},
 			Next: "dispatch with \"templateId\": \"" + t.ID + "\"; a credential for it: " + s.next("credential", "tenant", t.Tenant),
-		}, nil
+		}, err
 	}
 }
 
 func credentialCommand(flags *flag.FlagSet) action {
 	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
 	name := flags.String("name", "", "`NAME` of the application that uses the credential (default: \"default\")")
-	scopes := flags.String("scopes", "", "`SCOPES` with spaces between them: "+strings.Join(account.Scopes, ", ")+" (default: "+account.ScopeDispatch+")")
+	scopes := flags.String("scopes", "",
+		"`SCOPES` with spaces between them: "+strings.Join(account.Scopes, ", ")+" (default: "+account.ScopeDispatch+")")
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := required("--tenant", *tenant); err != nil {
-			return answer{}, err
-		}
 		c, err := s.service.CreateCredential(ctx, *tenant, cmp.Or(*name, "default"), "", strings.Fields(*scopes)...)
-		if err != nil {
-			return answer{}, err
-		}
 		return answer{
 			Lines: []string{
 				fmt.Sprintf("credential %q of tenant %s", c.Name, c.Tenant),
@@ -231,30 +204,22 @@ func credentialCommand(flags *flag.FlagSet) action {
 				"clientId": c.ClientID, "clientSecret": c.Secret, "tenant": c.Tenant, "name": c.Name, "scope": c.Scope,
 			},
 			Next: tokenCall(s.env("BASE_URL")),
-		}, nil
+		}, err
 	}
 }
 
 func tokenCall(base string) string {
-	if base == "" {
-		base = "$BASE_URL"
-	}
-	return "get a token: curl " + base + `/api/v1/oauth/token -H 'Content-Type: application/json' ` +
+	return "get a token: curl " + cmp.Or(base, "$BASE_URL") + `/api/v1/oauth/token -H 'Content-Type: application/json' ` +
 		`-d '{"grant_type":"client_credentials","client_id":"...","client_secret":"..."}'`
 }
 
 func rotateCommand(flags *flag.FlagSet) action {
 	id := flags.String("client-id", "", "`ID` of the credential, starts with rcs_ (required)")
-	keep := keepFlag(flags, "`TIME` for which the previous secret stays valid, like 0s, 30m or 24h (default: 24h); 0s revokes it and all refresh tokens at once")
+	keep := keepFlag(flags, "`TIME` for which the previous secret stays valid, like 0s, 30m or 24h (default: 24h); "+
+		"0s revokes it and all refresh tokens at once")
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := required("--client-id", *id); err != nil {
-			return answer{}, err
-		}
 		r, err := s.service.RotateCredential(ctx, *id, *keep)
-		if err != nil {
-			return answer{}, err
-		}
-		return rotatedCredential(r), nil
+		return rotatedCredential(r), err
 	}
 }
 
@@ -269,7 +234,7 @@ func rotatedCredential(r account.RotatedSecret) answer {
 			Next:  "give the client its new secret now; to invalidate access tokens too, revoke the credential",
 		}
 	}
-	until := r.PreviousUntil.UTC().Format(time.RFC3339)
+	until := localtime.FormatUTC(r.PreviousUntil)
 	data["previousUntil"] = until
 	return answer{
 		Lines: append(lines, "the previous secret is accepted until "+until),
@@ -278,7 +243,6 @@ func rotatedCredential(r account.RotatedSecret) answer {
 	}
 }
 
-// keepFlag declares the flag for how long a previous secret stays valid.
 func keepFlag(flags *flag.FlagSet, usage string) *time.Duration {
 	keep := 24 * time.Hour
 	flags.Func("keep", usage, func(text string) (err error) {
@@ -294,29 +258,12 @@ func keepFlag(flags *flag.FlagSet, usage string) *time.Duration {
 func revokeCommand(flags *flag.FlagSet) action {
 	id := flags.String("client-id", "", "`ID` of the credential, starts with rcs_ (required)")
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := required("--client-id", *id); err != nil {
-			return answer{}, err
-		}
-		if err := s.service.RevokeCredential(ctx, *id); err != nil {
-			return answer{}, err
-		}
 		return answer{
 			Lines: []string{"credential " + *id + " is revoked: its secrets and tokens are no longer valid"},
 			Data:  map[string]any{"clientId": *id, "revoked": true},
 			Next:  s.next("credential", "tenant", "ID") + " creates another",
-		}, nil
+		}, s.service.RevokeCredential(ctx, *id)
 	}
-}
-
-// split returns the names in a comma-separated list.
-func split(list string) []string {
-	var names []string
-	for name := range strings.SplitSeq(list, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 func verb(created bool) string {
@@ -326,14 +273,32 @@ func verb(created bool) string {
 	return "saved"
 }
 
-func required(name, value string) error {
-	if value == "" {
-		return usageError{errors.New(name + " is missing")}
+// pastTime is a flag for a time that is over.
+type pastTime struct{ time.Time }
+
+func (t *pastTime) String() string {
+	if t.IsZero() {
+		return ""
+	}
+	return localtime.FormatUTC(t.Time)
+}
+
+// Set parses a time with its zone.
+func (t *pastTime) Set(text string) (err error) {
+	if t.Time, err = time.Parse(time.RFC3339, text); err != nil {
+		return errors.New("use a time with its zone, like 2026-11-20T12:00:00-03:00")
 	}
 	return nil
 }
 
-// largestFile is the maximum size of an input file in bytes.
+// check returns an error if the time of the flag with the name is in the future.
+func (t *pastTime) check(name string) error {
+	if t.After(time.Now()) {
+		return usageError{errors.New("--" + name + " is in the future")}
+	}
+	return nil
+}
+
 const largestFile = 1 << 20
 
 // readFile reads the file that a flag names, "-" for standard input. It returns nothing
@@ -360,4 +325,43 @@ func readFile(name, path string) (content []byte, err error) {
 		return nil, fmt.Errorf("%s: %s has more than %d bytes", name, path, largestFile)
 	}
 	return content, nil
+}
+
+func userCommand(flags *flag.FlagSet) action {
+	who := account.Person{}
+	flags.StringVar(&who.Tenant, "tenant", "", "`ID` of the tenant, cannot be changed later (required)")
+	flags.StringVar(&who.Email, "email", "", "`ADDRESS` of the person, for signing in (required)")
+	flags.StringVar(&who.Role, "role", "viewer",
+		"`ROLE`: viewer reads, author sends campaigns, approver approves them, admin does everything, none removes the person")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if who.Role == "none" {
+			return removePerson(ctx, s, who)
+		}
+		invited, err := s.service.InvitePerson(ctx, who)
+		lines := []string{fmt.Sprintf("%s of tenant %s may sign in as %s", invited.Email, invited.Tenant, invited.Role)}
+		switch {
+		case invited.Known:
+			lines = append(lines, "the password is unchanged; open sessions have ended: the role applies from the next sign-in")
+		case invited.Password != "":
+			lines = append(lines, "temporary password:\t"+invited.Password)
+		default:
+			lines = append(lines, "a temporary password was sent by mail")
+		}
+		return answer{
+			Lines: lines,
+			Data: map[string]any{
+				"email": invited.Email, "tenant": invited.Tenant, "role": invited.Role, "known": invited.Known, "password": invited.Password,
+			},
+			Next: "sign in at " + s.env("DASHBOARD_URL"),
+		}, err
+	}
+}
+
+func removePerson(ctx context.Context, s *stack, who account.Person) (answer, error) {
+	gone, err := s.service.RemovePerson(ctx, who)
+	return answer{
+		Lines: []string{gone.Email + " of tenant " + gone.Tenant + " is removed and can no longer sign in", "open sessions have ended"},
+		Data:  map[string]any{"email": gone.Email, "tenant": gone.Tenant, "removed": true},
+		Next:  s.next("user", "tenant", gone.Tenant, "email", gone.Email) + " invites them again, with a new password",
+	}, err
 }

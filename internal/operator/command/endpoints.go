@@ -8,7 +8,9 @@ import (
 	"math"
 	"strings"
 	"time"
+	"unicode"
 
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -16,22 +18,14 @@ import (
 func endpointCommand(flags *flag.FlagSet) action {
 	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
 	url := flags.String("url", "", "`URL` that receives the webhooks, https:// (required)")
-	kinds := flags.String("kinds", "", "`KINDS` of events, comma-separated: "+strings.Join(settings.Kinds(), ",")+" (default: all but message.tapped and campaign.completed, which have to be named)")
+	kinds := flags.String("kinds", "", "`KINDS` of events, comma-separated: "+strings.Join(settings.Kinds(), ",")+
+		" (default: all but message.tapped and campaign.completed, which have to be named)")
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := required("--tenant", *tenant); err != nil {
-			return answer{}, err
-		}
-		if err := required("--url", *url); err != nil {
-			return answer{}, err
-		}
-		named := split(*kinds)
+		named := strings.FieldsFunc(*kinds, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 		if *kinds != "" && len(named) == 0 {
 			return answer{}, usageError{errors.New("--kinds names no kind: omit it for all message events")}
 		}
 		e, err := s.service.CreateEndpoint(ctx, *tenant, *url, named)
-		if err != nil {
-			return answer{}, err
-		}
 		return answer{
 			Lines: []string{
 				fmt.Sprintf("endpoint %s of tenant %s, for %s", e.ID, e.Tenant, kindNames(e.Kinds)),
@@ -39,7 +33,7 @@ func endpointCommand(flags *flag.FlagSet) action {
 			},
 			Data: map[string]any{"id": e.ID, "tenant": e.Tenant, "url": e.URL, "kinds": append([]string{}, e.Kinds...), "secret": e.Secret},
 			Next: "verify the webhooks with the secret and a Standard Webhooks library (https://www.standardwebhooks.com)",
-		}, nil
+		}, err
 	}
 }
 
@@ -50,30 +44,16 @@ func kindNames(kinds []string) string {
 	return strings.Join(kinds, ", ")
 }
 
-// endpointFlags declares the flags that name an endpoint.
-func endpointFlags(flags *flag.FlagSet) (tenant, id *string, check func() error) {
-	tenant = flags.String("tenant", "", "`ID` of the tenant (required)")
-	id = flags.String("id", "", "`ID` of the endpoint (required)")
-	return tenant, id, func() error {
-		if err := required("--tenant", *tenant); err != nil {
-			return err
-		}
-		return required("--id", *id)
-	}
+func endpointFlags(flags *flag.FlagSet) (tenant, id *string) {
+	return flags.String("tenant", "", "`ID` of the tenant (required)"), flags.String("id", "", "`ID` of the endpoint (required)")
 }
 
 func rotateEndpointCommand(flags *flag.FlagSet) action {
-	tenant, id, check := endpointFlags(flags)
+	tenant, id := endpointFlags(flags)
 	keep := keepFlag(flags, "`TIME` for which webhooks are signed with the previous secret too, like 0s, 30m or 24h (default: 24h)")
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := check(); err != nil {
-			return answer{}, err
-		}
 		r, err := s.service.RotateEndpoint(ctx, *tenant, *id, *keep)
-		if err != nil {
-			return answer{}, err
-		}
-		until := instant(r.PreviousUntil)
+		until := localtime.FormatUTC(r.PreviousUntil)
 		return answer{
 			Lines: []string{
 				"endpoint:\t" + r.ID,
@@ -82,55 +62,36 @@ func rotateEndpointCommand(flags *flag.FlagSet) action {
 			},
 			Data: map[string]any{"id": r.ID, "secret": r.Secret, "previousUntil": until},
 			Next: "give the receiver its new secret before " + until,
-		}, nil
+		}, err
 	}
 }
 
-func enableEndpointCommand(flags *flag.FlagSet) action {
-	tenant, id, check := endpointFlags(flags)
-	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := check(); err != nil {
-			return answer{}, err
+// switchEndpointCommand enables or disables an endpoint.
+func switchEndpointCommand(on bool) func(*flag.FlagSet) action {
+	return func(flags *flag.FlagSet) action {
+		tenant, id := endpointFlags(flags)
+		return func(ctx context.Context, s *stack) (answer, error) {
+			result := answer{Data: map[string]any{"id": *id, "enabled": on}}
+			if on {
+				result.Lines = []string{"endpoint " + *id + " is enabled: pending webhooks are posted within a few minutes"}
+				result.Next = s.next("resend --tenant "+*tenant+" --id "+*id) + " retries failed webhooks"
+				return result, s.service.EnableEndpoint(ctx, *tenant, *id)
+			}
+			result.Lines = []string{"endpoint " + *id + " is disabled: it receives no new webhooks, and pending ones wait"}
+			result.Next = s.next("enable-endpoint --tenant "+*tenant+" --id "+*id) + " enables it again"
+			return result, s.service.DisableEndpoint(ctx, *tenant, *id)
 		}
-		if err := s.service.EnableEndpoint(ctx, *tenant, *id); err != nil {
-			return answer{}, err
-		}
-		return answer{
-			Lines: []string{"endpoint " + *id + " is enabled: pending webhooks are posted within a few minutes"},
-			Data:  map[string]any{"id": *id, "enabled": true},
-			Next:  s.next("resend --tenant "+*tenant+" --id "+*id) + " retries failed webhooks",
-		}, nil
-	}
-}
-
-func disableEndpointCommand(flags *flag.FlagSet) action {
-	tenant, id, check := endpointFlags(flags)
-	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := check(); err != nil {
-			return answer{}, err
-		}
-		if err := s.service.DisableEndpoint(ctx, *tenant, *id); err != nil {
-			return answer{}, err
-		}
-		return answer{
-			Lines: []string{"endpoint " + *id + " is disabled: it receives no new webhooks, and pending ones wait"},
-			Data:  map[string]any{"id": *id, "enabled": false},
-			Next:  s.next("enable-endpoint --tenant "+*tenant+" --id "+*id) + " enables it again",
-		}, nil
 	}
 }
 
 func resendCommand(flags *flag.FlagSet) action {
-	tenant, id, check := endpointFlags(flags)
+	tenant, id := endpointFlags(flags)
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := check(); err != nil {
-			return answer{}, err
-		}
 		n, err := s.service.ResendDead(ctx, *tenant, *id, time.Time{}, math.MaxInt)
-		if err != nil {
-			return answer{}, fmt.Errorf("after %d deliveries: %w", n, err)
+		failing := false
+		if err == nil {
+			failing, err = s.service.ProbeSoon(ctx, *tenant, *id)
 		}
-		failing, err := s.service.ProbeSoon(ctx, *tenant, *id)
 		if err != nil {
 			return answer{}, fmt.Errorf("after %d deliveries: %w", n, err)
 		}
@@ -146,45 +107,34 @@ func resendCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// maxFailures is the maximum number of failures shown.
 const maxFailures = 100
 
 func failuresCommand(flags *flag.FlagSet) action {
-	tenant, id, check := endpointFlags(flags)
+	tenant, id := endpointFlags(flags)
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := check(); err != nil {
-			return answer{}, err
-		}
 		if err := s.service.CheckEndpoint(ctx, *tenant, *id); err != nil {
 			return answer{}, err
 		}
 		found, err := s.store.Failures.Failures(ctx, *tenant, *id, maxFailures)
-		if err != nil {
-			return answer{}, err
-		}
 		var failures section
 		for _, f := range found {
 			failures.add(row{
-				{"at", instant(f.At)},
-				{"code", f.Code},
-				{"kind", f.Kind},
-				{"webhookId", f.WebhookID},
-				{"messageId", f.MessageID},
-				{"attempt", f.Attempt},
+				{"at", localtime.FormatUTC(f.At)}, {"code", f.Code}, {"kind", f.Kind},
+				{"webhookId", f.WebhookID}, {"messageId", f.MessageID}, {"attempt", f.Attempt},
 			})
 		}
-		return sections(s.next("list --tenant "+*tenant)+" shows the state of its endpoints", named{"failures", failures}), nil
+		return sections(s.next("list --tenant "+*tenant)+" shows the state of its endpoints", named{"failures", failures}), err
 	}
 }
 
 // health returns the state of an endpoint in a few words.
 func (s *stack) health(ctx context.Context, e delivery.Endpoint) (string, error) {
 	if e.Off() {
-		return "off since " + instant(e.OffAt) + ": " + e.OffReason, nil
+		return "off since " + localtime.FormatUTC(e.OffAt) + ": " + e.OffReason, nil
 	}
 	c, err := s.store.Circuits.Circuit(ctx, e.Tenant, e.ID)
 	if err != nil || !c.Open() {
 		return "on", err
 	}
-	return fmt.Sprintf("failing since %s, next probe %s", instant(c.Since), instant(c.Next)), nil
+	return fmt.Sprintf("failing since %s, next probe %s", localtime.FormatUTC(c.Since), localtime.FormatUTC(c.Next)), nil
 }

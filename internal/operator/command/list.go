@@ -8,9 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -24,7 +24,6 @@ func listCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// listAll shows tenants, agents and pauses.
 func (s *stack) listAll(ctx context.Context) (answer, error) {
 	tenants, err := s.store.Tenants.Tenants(ctx)
 	if err != nil {
@@ -50,7 +49,7 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(owner)}})
 	}
 	for _, subject := range slices.Sorted(maps.Keys(pauses)) {
-		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", instant(pauses[subject])}})
+		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", localtime.FormatUTC(pauses[subject])}})
 	}
 	next := s.next("list", "tenant", "ID") + " shows the resources of a tenant"
 	if len(tenants) == 0 {
@@ -59,18 +58,16 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 	return sections(next, named{"tenants", t}, named{"agents", a}, named{"pauses", p}), nil
 }
 
-// belongsTo returns the owner of an agent.
 func belongsTo(o account.Owner) string {
 	switch {
 	case o.Tenant == "":
 		return "none"
 	case !o.GivenUpAt.IsZero():
-		return o.Tenant + " (until " + instant(o.GivenUpAt) + ")"
+		return o.Tenant + " (until " + localtime.FormatUTC(o.GivenUpAt) + ")"
 	}
 	return o.Tenant
 }
 
-// listTenant shows the resources of a tenant.
 func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 	tenant, err := s.store.Tenants.Tenant(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -100,7 +97,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 		c.add(row{
 			{"clientId", credential.ClientID},
 			{"name", credential.Name},
-			{"created", instant(credential.CreatedAt)},
+			{"created", localtime.FormatUTC(credential.CreatedAt)},
 			{"status", s.status(credential)},
 		})
 	}
@@ -118,63 +115,9 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 func (s *stack) status(c account.Credential) string {
 	switch {
 	case c.Revoked():
-		return "revoked " + instant(c.RevokedAt)
+		return "revoked " + localtime.FormatUTC(c.RevokedAt)
 	case s.service.Now().Before(c.PreviousUntil):
-		return "active, previous secret until " + instant(c.PreviousUntil)
+		return "active, previous secret until " + localtime.FormatUTC(c.PreviousUntil)
 	}
 	return "live"
-}
-
-func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// row holds the columns of one resource.
-type row []struct {
-	name  string
-	value any
-}
-
-// head returns the column names.
-func (r row) head() string {
-	cells := []string{""}
-	for _, cell := range r {
-		cells = append(cells, cell.name)
-	}
-	return strings.Join(cells, "\t")
-}
-
-// section lists resources of one kind.
-type section []row
-
-type named struct {
-	name string
-	section
-}
-
-func (s *section) add(r row) { *s = append(*s, r) }
-
-// sections returns an answer with resources of several kinds.
-func sections(next string, kinds ...named) answer {
-	data := map[string]any{}
-	a := answer{Next: next, Data: data}
-	for i, kind := range kinds {
-		if i > 0 {
-			a.Lines = append(a.Lines, "")
-		}
-		a.Lines = append(a.Lines, fmt.Sprintf("%s: %d", kind.name, len(kind.section)))
-		objects := make([]map[string]any, 0, len(kind.section))
-		if len(kind.section) > 0 {
-			a.Lines = append(a.Lines, kind.section[0].head())
-		}
-		for _, r := range kind.section {
-			object, cells := map[string]any{}, []string{""}
-			for _, cell := range r {
-				object[cell.name] = cell.value
-				cells = append(cells, fmt.Sprint(cell.value))
-			}
-			objects = append(objects, object)
-			a.Lines = append(a.Lines, strings.Join(cells, "\t"))
-		}
-		data[kind.name] = objects
-	}
-	return a
 }

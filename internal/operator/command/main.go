@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -44,10 +45,9 @@ type command struct {
 	endless bool // no time limit
 }
 
-// action runs a command on a stack.
+// action runs a command on a stack. The answer is printed if there is no error.
 type action func(ctx context.Context, s *stack) (answer, error)
 
-// usageError is an invalid command line.
 type usageError struct{ error }
 
 func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
@@ -105,6 +105,9 @@ func (c command) execute(ctx context.Context, args []string, env func(string) st
 		return err
 	}
 	s.progress = stderr
+	if err := missing(flags); err != nil {
+		return err
+	}
 	result, err := act(ctx, s)
 	if err != nil {
 		return err
@@ -113,6 +116,26 @@ func (c command) execute(ctx context.Context, args []string, env func(string) st
 		return err
 	}
 	return result.Failure
+}
+
+// required ends the usage of a flag that must be set.
+const required = "(required)"
+
+// missing returns an error for a required flag that is not set.
+func missing(flags *flag.FlagSet) error {
+	var names []string
+	flags.VisitAll(func(f *flag.Flag) {
+		if f.Value.String() == "" && strings.HasSuffix(f.Usage, required) {
+			names = append(names, f.Name)
+		}
+	})
+	switch {
+	case len(names) == 0:
+		return nil
+	case slices.Contains(names, "tenant"):
+		names[0] = "tenant"
+	}
+	return usageError{errors.New("--" + names[0] + " is missing")}
 }
 
 // unexpected returns an error for an argument that is not a flag. It does not repeat an

@@ -273,7 +273,7 @@ func TestRun_Errors(t *testing.T) {
 		"folder":            {"tenant --id new-one --agent-id x --key-file " + t.TempDir(), 1, "is a directory"},
 		"empty file":        {"template --tenant " + id + " --card " + c.file(""), 1, "is empty"},
 		"huge file":         {"template --tenant " + id + " --card " + c.file(strings.Repeat(" ", 2<<20)), 1, "more than"},
-		"no template":       {"template --tenant " + id, 1, "blank"},
+		"no template":       {"template --tenant " + id, 1, "no text, card"},
 		"unknown tenant":    {"credential --tenant nobody-here", 1, "does not exist"},
 		"list nobody":       {"list --tenant nobody-here", 1, "list shows all"},
 		"unknown client":    {"revoke --client-id rcs_nobody", 1, "active credential"},

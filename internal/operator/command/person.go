@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
 )
@@ -19,26 +21,15 @@ import (
 // exports is the default folder of exports. Git ignores it.
 const exports = ".local"
 
-// numberFlags declares the flags that name a tenant's number, and returns a function
-// that checks that they are set.
-func numberFlags(flags *flag.FlagSet) (tenant, phone *string, check func() error) {
-	tenant = flags.String("tenant", "", "`ID` of the tenant (required)")
-	phone = flags.String("phone", "", "`NUMBER` in E.164, such as +55 and its digits (required)")
-	return tenant, phone, func() error {
-		if err := required("--tenant", *tenant); err != nil {
-			return err
-		}
-		return required("--phone", *phone)
-	}
+func numberFlags(flags *flag.FlagSet) (tenant, phone *string) {
+	return flags.String("tenant", "", "`ID` of the tenant (required)"),
+		flags.String("phone", "", "`NUMBER` in E.164, such as +55 and its digits (required)")
 }
 
 func exportNumberCommand(flags *flag.FlagSet) action {
-	tenant, phone, check := numberFlags(flags)
+	tenant, phone := numberFlags(flags)
 	file := flags.String("file", "", "`FILE` to write (default: in "+exports+", named for the time)")
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := check(); err != nil {
-			return answer{}, err
-		}
 		service, err := s.people()
 		if err != nil {
 			return answer{}, err
@@ -47,13 +38,7 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 		if err != nil {
 			return answer{}, err
 		}
-		path := *file
-		if path == "" {
-			path = filepath.Join(exports, "export-"+x.ExportedAt.Format("20060102T150405Z")+".json")
-		}
-		if err := writePrivate(path, x); err != nil {
-			return answer{}, err
-		}
+		path := cmp.Or(*file, filepath.Join(exports, "export-"+x.ExportedAt.Format("20060102T150405Z")+".json"))
 		result := answer{
 			Lines: []string{
 				fmt.Sprintf("%d messages, %d rejected lines, %d stored answers, %d replies and opt-outs, %d uploads, %d webhooks",
@@ -62,7 +47,8 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 			},
 			Data: map[string]any{
 				"file": path, "messages": len(x.Messages), "rejected": len(x.Rejected), "answers": len(x.Answers),
-				"events": len(x.Events), "replies": len(x.Replies), "uploads": len(x.Uploads), "posts": len(x.Posts), "testNumbers": len(x.TestNumbers), "optedOut": x.OptOut.OptedOut,
+				"events": len(x.Events), "replies": len(x.Replies), "uploads": len(x.Uploads), "posts": len(x.Posts),
+				"testNumbers": len(x.TestNumbers), "optedOut": x.OptOut.OptedOut,
 			},
 			Next: "give the file to the person, and delete it; " + s.next("erase-number", "tenant", *tenant, "phone", "…") + " erases this data",
 		}
@@ -73,7 +59,7 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 		if x.OptOut.OptedOut {
 			result.Lines[0] += "; it is opted out"
 		}
-		return result, nil
+		return result, writePrivate(path, x)
 	}
 }
 
@@ -108,11 +94,8 @@ func encode(w io.Writer, document any) error {
 }
 
 func eraseNumberCommand(flags *flag.FlagSet) action {
-	tenant, phone, check := numberFlags(flags)
+	tenant, phone := numberFlags(flags)
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := check(); err != nil {
-			return answer{}, err
-		}
 		if err := s.requireAppliedEvents(ctx); err != nil {
 			return answer{}, err
 		}
@@ -121,9 +104,6 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 			return answer{}, err
 		}
 		done, err := service.Erase(ctx, *tenant, *phone)
-		if err != nil {
-			return answer{}, err
-		}
 		again := s.next("erase-number", "tenant", *tenant, "phone", "…")
 		result := answer{
 			Lines: erasedLines(done), Data: erasedData(done),
@@ -131,11 +111,11 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 		}
 		switch {
 		case done.Early > 0:
-			result.Next = again + " after " + instant(done.Again)
+			result.Next = again + " after " + localtime.FormatUTC(done.Again)
 		case done.Young > 0:
-			result.Next = again + " after " + instant(done.YoungUntil)
+			result.Next = again + " after " + localtime.FormatUTC(done.YoungUntil)
 		}
-		return result, nil
+		return result, err
 	}
 }
 
@@ -147,7 +127,8 @@ func (s *stack) requireAppliedEvents(ctx context.Context) error {
 		return err
 	}
 	if dead > 0 {
-		return fmt.Errorf("%d provider events are dead letters and may contain this number's opt-out: run %s first", dead, s.next("redrive", "queue", "events"))
+		return fmt.Errorf("%d provider events are dead letters and may contain this number's opt-out: run %s first",
+			dead, s.next("redrive", "queue", "events"))
 	}
 	waiting, err := s.count(ctx, "EVENTS_QUEUE_URL")
 	if err == nil && waiting > 0 {
@@ -157,7 +138,6 @@ func (s *stack) requireAppliedEvents(ctx context.Context) error {
 	return err
 }
 
-// count returns the approximate number of messages in a queue of the stack.
 func (s *stack) count(ctx context.Context, queue string) (int, error) {
 	url := s.env(queue)
 	if url == "" {
@@ -178,21 +158,21 @@ func erasedLines(e privacy.Erased) []string {
 	if e.TestNumbers > 0 {
 		lines = append(lines, "deleted: the saved number for tests")
 	}
-	if e.Posts > 0 {
-		lines = append(lines, fmt.Sprintf("deleted: %d webhooks that were kept with the answers of endpoints", e.Posts))
+	deleted := func(n int, what string) {
+		if n > 0 {
+			lines = append(lines, fmt.Sprintf("deleted: %d %s", n, what))
+		}
 	}
-	if e.Exports > 0 {
-		lines = append(lines, fmt.Sprintf("deleted: %d exports of campaigns with the number", e.Exports))
-	}
-	if e.Remains > 0 {
-		lines = append(lines, fmt.Sprintf("deleted: %d orphaned payloads of failed calls", e.Remains))
-	}
+	deleted(e.Posts, "webhooks that were kept with the answers of endpoints")
+	deleted(e.Exports, "exports of campaigns with the number")
+	deleted(e.Remains, "orphaned payloads of failed calls")
 	if e.Young > 0 {
 		lines = append(lines, fmt.Sprintf("kept until %s: %d orphaned payloads of failed calls, which may contain anybody's data: "+
-			"a restored table may need them", instant(e.YoungUntil), e.Young))
+			"a restored table may need them", localtime.FormatUTC(e.YoungUntil), e.Young))
 	}
 	if e.Early > 0 {
-		lines = append(lines, fmt.Sprintf("kept until %s: %d replies or opt-outs of the last hour, which may not be applied yet", instant(e.Again), e.Early))
+		lines = append(lines, fmt.Sprintf("kept until %s: %d replies or opt-outs of the last hour, which may not be applied yet",
+			localtime.FormatUTC(e.Again), e.Early))
 	}
 	if e.OptedOut {
 		return append(lines, "kept: the number's opt-out, which is needed to honor it")
@@ -202,12 +182,12 @@ func erasedLines(e privacy.Erased) []string {
 
 func erasedData(e privacy.Erased) map[string]any {
 	return map[string]any{
-		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "replies": e.Replies, "uploads": e.Uploads, "posts": e.Posts, "testNumbers": e.TestNumbers, "exports": e.Exports,
+		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "replies": e.Replies,
+		"uploads": e.Uploads, "posts": e.Posts, "testNumbers": e.TestNumbers, "exports": e.Exports,
 		"remains": e.Remains, "optedOut": e.OptedOut, "complete": e.Complete(), "early": e.Early, "young": e.Young,
 	}
 }
 
-// people returns the service that exports and erases personal data.
 func (s *stack) people() (*privacy.Service, error) {
 	if s.blobs.Bucket == "" {
 		return nil, errors.New("the stack has no BUCKET: is it a stack of this service, fully deployed?")

@@ -14,29 +14,21 @@ import (
 )
 
 func replayCommand(flags *flag.FlagSet) action {
-	var since time.Time
-	flags.Func("since", "`INSTANT` of the first outcomes whose webhooks are queued again, like 2026-11-20T12:00:00-03:00 (required)", func(text string) (err error) {
-		if since, err = time.Parse(time.RFC3339, text); err != nil {
-			return errors.New("use a time with its zone, like 2026-11-20T12:00:00-03:00")
-		}
-		return nil
-	})
+	var since pastTime
+	flags.Var(&since, "since", "`INSTANT` of the first outcomes whose webhooks are queued again, like 2026-11-20T12:00:00-03:00 (required)")
 	confirmed := flags.Bool("confirm", false, "queue them; without it, the batches are only counted")
 	return func(ctx context.Context, s *stack) (answer, error) {
-		switch {
-		case since.IsZero():
-			return answer{}, usageError{errors.New("--since is missing")}
-		case since.After(time.Now()):
-			return answer{}, usageError{errors.New("--since is in the future")}
+		if err := since.check("since"); err != nil {
+			return answer{}, err
 		}
 		changes, taps, err := s.replayers()
 		if err != nil {
 			return answer{}, err
 		}
 		if !*confirmed {
-			return s.replayPlan(ctx, changes, taps, since)
+			return s.replayPlan(ctx, changes, taps, since.Time)
 		}
-		return s.replay(ctx, changes, taps, since)
+		return s.replay(ctx, changes, taps, since.Time)
 	}
 }
 
@@ -50,7 +42,6 @@ func (s *stack) replayers() (changes, taps feed.Replayer, err error) {
 	return feed.Replayer{Logs: s.store.Ledgers, Feeder: feeder}, feed.Replayer{Logs: s.store.TapLogs, Feeder: feeder}, nil
 }
 
-// replayPlan shows what a replay would do.
 func (s *stack) replayPlan(ctx context.Context, changes, taps feed.Replayer, since time.Time) (answer, error) {
 	s.say("counting the batches: this reads all outcomes")
 	batches, err := changes.Count(ctx, since)
@@ -58,31 +49,27 @@ func (s *stack) replayPlan(ctx context.Context, changes, taps feed.Replayer, sin
 		return answer{}, err
 	}
 	tapped, err := taps.Count(ctx, since)
-	if err != nil {
-		return answer{}, err
-	}
+	line := fmt.Sprintf("%d batches have outcomes since %s, and %d have taps; nothing was queued", batches, since.Format(time.RFC3339), tapped)
 	result := answer{
-		Lines: []string{fmt.Sprintf("%d batches have outcomes since %s, and %d have taps; nothing was queued", batches, since.Format(time.RFC3339), tapped)},
+		Lines: []string{line},
 		Data:  map[string]any{"batches": batches, "entries": 0, "taps": 0, "queued": false},
 	}
 	if batches+tapped > 0 {
 		result.Lines = append(result.Lines, "endpoints receive webhooks again that they have already accepted, with the same ids")
 		result.Next = s.next("replay-webhooks", "since", since.Format(time.RFC3339), "confirm", "1") + " queues them"
 	}
-	return result, nil
+	return result, err
 }
 
 func (s *stack) replay(ctx context.Context, changes, taps feed.Replayer, since time.Time) (answer, error) {
 	done, err := s.replayLogs(ctx, changes, "outcomes", since)
 	tapped, tapsErr := s.replayLogs(ctx, taps, "taps", since) // also if batches are damaged
-	if err := errors.Join(err, tapsErr); err != nil {
-		return answer{}, err
-	}
 	return answer{
-		Lines: []string{fmt.Sprintf("the webhooks of %d outcomes of %d batches and of %d taps since %s are queued", done.Entries, done.Batches, tapped.Entries, since.Format(time.RFC3339))},
-		Data:  map[string]any{"batches": done.Batches, "entries": done.Entries, "taps": tapped.Entries, "queued": true},
-		Next:  "the alarms FeedAgeAlarm and NotifyAgeAlarm end when the queue is empty; purge the queue FeedDeadLetters if it has older messages",
-	}, nil
+		Lines: []string{fmt.Sprintf("the webhooks of %d outcomes of %d batches and of %d taps since %s are queued",
+			done.Entries, done.Batches, tapped.Entries, since.Format(time.RFC3339))},
+		Data: map[string]any{"batches": done.Batches, "entries": done.Entries, "taps": tapped.Entries, "queued": true},
+		Next: "the alarms FeedAgeAlarm and NotifyAgeAlarm end when the queue is empty; purge the queue FeedDeadLetters if it has older messages",
+	}, errors.Join(err, tapsErr)
 }
 
 // replayLogs queues the webhooks of logs with entries of a kind.
@@ -91,7 +78,8 @@ func (s *stack) replayLogs(ctx context.Context, r feed.Replayer, kind string, si
 		s.say(fmt.Sprintf("%d batches, %d %s so far", done.Batches, done.Entries, kind))
 	})
 	if errors.Is(err, campaign.ErrDamaged) {
-		return done, fmt.Errorf("queued the webhooks of %d %s of %d batches, but not those of damaged batches: %w", done.Entries, kind, done.Batches, err)
+		return done, fmt.Errorf("queued the webhooks of %d %s of %d batches, but not those of damaged batches: %w",
+			done.Entries, kind, done.Batches, err)
 	}
 	if err != nil {
 		return done, fmt.Errorf("after %d batches: %w; run the command again: repeated webhooks have the same ids", done.Batches, err)

@@ -11,39 +11,25 @@ import (
 	"campaign-dispatch/internal/settings"
 )
 
-func pauseCommand(flags *flag.FlagSet) action {
-	subject := subjectFlags(flags)
-	return func(ctx context.Context, s *stack) (answer, error) {
-		name, err := subjectName(*subject)
-		if err != nil {
-			return answer{}, err
+// pauseCommand pauses sending, or ends a pause.
+func pauseCommand(pause bool) func(*flag.FlagSet) action {
+	return func(flags *flag.FlagSet) action {
+		subject := subjectFlags(flags)
+		return func(ctx context.Context, s *stack) (answer, error) {
+			name, err := subjectName(*subject)
+			if err != nil {
+				return answer{}, err
+			}
+			result := answer{Data: map[string]any{"paused": pause, "subject": name}}
+			if pause {
+				result.Lines = []string{"sending is paused for " + name + ": accepted messages wait"}
+				result.Next = s.next("resume", subjectFlag(*subject)...) + " ends it"
+				return result, s.service.Pause(ctx, *subject)
+			}
+			result.Lines = []string{"sending is no longer paused for " + name}
+			result.Next = s.next("list") + " shows the remaining pauses"
+			return result, s.service.Resume(ctx, *subject)
 		}
-		if err := s.service.Pause(ctx, *subject); err != nil {
-			return answer{}, err
-		}
-		return answer{
-			Lines: []string{"sending is paused for " + name + ": accepted messages wait"},
-			Data:  map[string]any{"paused": true, "subject": name},
-			Next:  s.next("resume", subjectFlag(*subject)...) + " ends it",
-		}, nil
-	}
-}
-
-func resumeCommand(flags *flag.FlagSet) action {
-	subject := subjectFlags(flags)
-	return func(ctx context.Context, s *stack) (answer, error) {
-		name, err := subjectName(*subject)
-		if err != nil {
-			return answer{}, err
-		}
-		if err := s.service.Resume(ctx, *subject); err != nil {
-			return answer{}, err
-		}
-		return answer{
-			Lines: []string{"sending is no longer paused for " + name},
-			Data:  map[string]any{"paused": false, "subject": name},
-			Next:  s.next("list") + " shows the remaining pauses",
-		}, nil
 	}
 }
 
@@ -102,7 +88,6 @@ func redriveCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// queues returns the queues with dead-letter queues.
 func queues() []string {
 	return []string{"release", "send", "events", "notify", "revoke", "exports", "intake"}
 }

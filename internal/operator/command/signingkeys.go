@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/operator/keyrotation"
 )
 
@@ -34,10 +35,8 @@ func rotateSigningKeysCommand(flags *flag.FlagSet) action {
 		if err != nil {
 			return answer{}, usageError{err}
 		}
-		if err := keyrotation.Check(keys, wanted, time.Now()); err != nil {
-			return answer{}, err
-		}
-		return answer{Lines: []string{"all valid tokens stay valid after this deployment"}, Data: map[string]any{"signingKeys": wanted.Use}}, nil
+		err = keyrotation.Check(keys, wanted, time.Now())
+		return answer{Lines: []string{"all valid tokens stay valid after this deployment"}, Data: map[string]any{"signingKeys": wanted.Use}}, err
 	}
 }
 
@@ -49,24 +48,27 @@ func (s *stack) nextSigningKeys(keys keyrotation.Keys, now time.Time) (answer, e
 	}
 	if next.SwitchAt.IsZero() {
 		return answer{
-			Lines: []string{"key " + next.Current() + " has replaced key " + keys.Previous() + ", whose tokens have expired; this parameter removes key " + keys.Previous() + ":", "  SigningKeys=" + next.Use},
-			Data:  map[string]any{"signingKeys": next.Use},
-			Next:  "set it in parameter_overrides of samconfig.toml, remove SigningKeysSwitchAt, and `make deploy`",
+			Lines: []string{
+				"key " + next.Current() + " has replaced key " + keys.Previous() + ", whose tokens have expired; this parameter removes key " +
+					keys.Previous() + ":", "  SigningKeys=" + next.Use,
+			},
+			Data: map[string]any{"signingKeys": next.Use},
+			Next: "set it in parameter_overrides of samconfig.toml, remove SigningKeysSwitchAt, and `make deploy`",
 		}, nil
 	}
-	switchAt, deployBy := instant(next.SwitchAt), instant(next.SwitchAt.Add(-keyrotation.Delivery))
+	switchAt, deployBy, end := localtime.FormatUTC(next.SwitchAt), localtime.FormatUTC(next.SwitchAt.Add(-keyrotation.Delivery)), localtime.FormatUTC(next.End())
 	return answer{
 		Lines: []string{
 			"key " + keys.Use + " signs access tokens and sessions; these parameters replace it by key " + next.Current() + ":",
 			"  SigningKeys=" + next.Use,
 			"  SigningKeysSwitchAt=" + switchAt,
 		},
-		Data: map[string]any{"signingKeys": next.Use, "switchAt": switchAt, "deployBy": deployBy, "endsAt": instant(next.End())},
-		Next: "set them in parameter_overrides of samconfig.toml and `make deploy` before " + deployBy + "; after " + instant(next.End()) + ", " + s.next("rotate-signing-keys") + " shows the last step",
+		Data: map[string]any{"signingKeys": next.Use, "switchAt": switchAt, "deployBy": deployBy, "endsAt": end},
+		Next: "set them in parameter_overrides of samconfig.toml and `make deploy` before " + deployBy + "; after " + end + ", " +
+			s.next("rotate-signing-keys") + " shows the last step",
 	}, nil
 }
 
-// parameters returns the deployed parameters of the stack.
 func (s *stack) parameters(ctx context.Context) (map[string]string, error) {
 	name := s.env("STACK_NAME")
 	out, err := s.formation.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})

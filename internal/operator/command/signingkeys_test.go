@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"campaign-dispatch/internal/campaign/localtime"
 )
 
 // deployedWith creates a stack with the signing key parameters, and returns its name.
@@ -19,7 +21,7 @@ func deployedWith(c tool, use, switchAt string) string {
 	return name
 }
 
-func ago(d time.Duration) string { return instant(time.Now().Add(-d)) }
+func ago(d time.Duration) string { return localtime.FormatUTC(time.Now().Add(-d)) }
 
 func TestRotateSigningKeys_Steps(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,6 @@ import (
 // simulator is the local stack's provider, which creates agents.
 type simulator struct{ url, eventsURL string }
 
-// simulatorOf returns the simulator of a local stack, or nil for another stack.
 func simulatorOf(env func(string) string) settings.Simulator {
 	if env("LOCAL_WEBHOOKS") != "1" || env("RCS_URL") == "" || env("EVENTS_URL") == "" {
 		return nil

@@ -35,6 +35,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/operator/redrive"
 	"campaign-dispatch/internal/operator/restore"
+	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/settings"
 )
 
@@ -78,13 +79,12 @@ func open(ctx context.Context, env func(string) string, name string) (*stack, er
 		return nil, err
 	}
 	if name == "" {
-		if err := answers(ctx, env("AWS_ENDPOINT_URL")); err != nil {
-			return nil, err
-		}
+		err = answers(ctx, env("AWS_ENDPOINT_URL"))
 	} else {
-		if env, err = outputs(ctx, config, name); err != nil {
-			return nil, err
-		}
+		env, err = outputs(ctx, config, name)
+	}
+	if err != nil {
+		return nil, err
 	}
 	for _, key := range []string{"AUTH_TABLE", "CAMPAIGNS_TABLE"} {
 		if env(key) == "" {
@@ -113,7 +113,6 @@ func answers(ctx context.Context, endpoint string) error {
 	return connection.Close()
 }
 
-// readEnv reads the KEY=value lines of the local stack's file.
 func readEnv(path string) (map[string]string, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // always the same file
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,7 +153,8 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 		gate: restore.Maintenance{
 			Client:        lambda.NewFromConfig(config),
 			HTTPFunctions: values(env, "TOKEN_FUNCTION", "DISPATCH_FUNCTION", "CAMPAIGNS_FUNCTION", "DASHBOARD_FUNCTION"),
-			Consumers:     values(env, "RELEASE_FUNCTION", "SEND_FUNCTION", "OUTCOMES_FUNCTION", "NOTIFY_FUNCTION", "REVOKE_FUNCTION", "EXPORTS_FUNCTION"),
+			Consumers: values(env, "RELEASE_FUNCTION", "SEND_FUNCTION", "OUTCOMES_FUNCTION", "NOTIFY_FUNCTION", "REVOKE_FUNCTION",
+				"EXPORTS_FUNCTION"),
 		},
 	}
 }
@@ -235,8 +235,9 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 		"TOKEN_FUNCTION": "TokenFunctionName", "DISPATCH_FUNCTION": "DispatchFunctionName",
 		"CAMPAIGNS_FUNCTION": "CampaignsFunctionName", "DASHBOARD_FUNCTION": "DashboardFunctionName",
 		"RELEASE_FUNCTION": "ReleaseFunctionName", "SEND_FUNCTION": "SendFunctionName", "OUTCOMES_FUNCTION": "OutcomesFunctionName",
-		"NOTIFY_FUNCTION": "NotifyFunctionName", "REVOKE_FUNCTION": "RevokeFunctionName", "EXPORTS_FUNCTION": "ExportsFunctionName", "INTAKE_FUNCTION": "IntakeFunctionName",
-		"SEND_QUEUE_URL": "SendQueueUrl", "SEND_DEAD_LETTERS_URL": "SendDeadLettersUrl",
+		"NOTIFY_FUNCTION": "NotifyFunctionName", "REVOKE_FUNCTION": "RevokeFunctionName", "EXPORTS_FUNCTION": "ExportsFunctionName",
+		"INTAKE_FUNCTION": "IntakeFunctionName",
+		"SEND_QUEUE_URL":  "SendQueueUrl", "SEND_DEAD_LETTERS_URL": "SendDeadLettersUrl",
 		"EVENTS_QUEUE_URL": "EventsQueueUrl", "EVENTS_DEAD_LETTERS_URL": "EventsDeadLettersUrl",
 		"NOTIFY_QUEUE_URL": "NotifyQueueUrl", "NOTIFY_DEAD_LETTERS_URL": "NotifyDeadLettersUrl",
 		"REVOKE_QUEUE_URL": "RevokeQueueUrl", "REVOKE_DEAD_LETTERS_URL": "RevokeDeadLettersUrl",
@@ -277,4 +278,38 @@ func advice(err error) string {
 		return " (the stack is gone: `make up` starts a local one, --stack names one on AWS)"
 	}
 	return ""
+}
+
+type personCampaigns struct {
+	*dynamo.AcceptanceStore
+	*dynamo.BatchStore
+	*dynamo.CampaignStore
+	*dynamo.SettingStore
+	*dynamo.TemplateStore
+	*dynamo.TenantStore
+}
+
+type personOutcomes struct {
+	*dynamo.KeptPostStore
+	*dynamo.LedgerStore
+	*dynamo.ReplyStore
+	*dynamo.TapStore
+}
+
+func newPersonRows(s *dynamo.Stores) privacy.Store {
+	return privacy.Store{
+		Campaigns:   personCampaigns{s.Acceptance, s.Batches, s.Campaigns, s.Settings, s.Templates, s.Tenants},
+		Outcomes:    personOutcomes{s.KeptPosts, s.Ledgers, s.Replies, s.Taps},
+		Submissions: s.Submissions, Exports: s.Exports, Erasure: s.Erasure,
+	}
+}
+
+type optOutBook struct {
+	*dynamo.OptOutStore
+	*dynamo.TenantStore
+}
+
+func newOptOutBook(t dynamo.Tables) optOutBook {
+	s := dynamo.New(t)
+	return optOutBook{s.OptOuts, s.Tenants}
 }

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/operator/drift"
 	"campaign-dispatch/internal/operator/restore"
 	"campaign-dispatch/internal/settings"
 )
 
-// everyLook is the polling interval for slow operations.
 const everyLook = 5 * time.Second
 
 // waiting returns a function that reports that a command is still waiting.
@@ -27,22 +27,22 @@ func driftCommand(*flag.FlagSet) action {
 	return func(ctx context.Context, s *stack) (answer, error) {
 		detector := drift.Detector{Client: s.formation, Stack: s.env("STACK_NAME"), Tick: everyLook}
 		found, err := detector.Detect(ctx, s.waiting("waiting for CloudFormation"))
-		if err != nil {
-			return answer{}, err
-		}
-		return driftAnswer(found), nil
+		return driftAnswer(found), err
 	}
 }
 
 func driftAnswer(found drift.Report) answer {
 	result := answer{
 		Lines: []string{fmt.Sprintf("%d resources were compared with the template", found.Checked)},
-		Data:  map[string]any{"checked": found.Checked, "differences": append([]drift.Difference{}, found.Differences...), "failed": found.Failed},
+		Data: map[string]any{
+			"checked": found.Checked, "differences": append([]drift.Difference{}, found.Differences...), "failed": found.Failed,
+		},
 	}
 	drifted := map[string]bool{}
 	for _, d := range found.Differences {
 		drifted[d.Resource] = true
-		result.Lines = append(result.Lines, fmt.Sprintf("%s\t%s\texpected %s\tis %s", d.Resource, d.Property, shown(d.Expected), shown(d.Actual)))
+		line := fmt.Sprintf("%s\t%s\texpected %s\tis %s", d.Resource, d.Property, shown(d.Expected), shown(d.Actual))
+		result.Lines = append(result.Lines, line)
 	}
 	if len(drifted) > 0 {
 		result.Next = "update the template and deploy it, or reset the listed properties by hand"
@@ -65,21 +65,13 @@ func shown(value string) string {
 }
 
 func restoreCommand(flags *flag.FlagSet) action {
-	var at time.Time
-	flags.Func("at", "`INSTANT` to restore the tables to, like 2026-11-20T12:00:00-03:00 (required)", func(text string) (err error) {
-		if at, err = time.Parse(time.RFC3339, text); err != nil {
-			return errors.New("use a time with its zone, like 2026-11-20T12:00:00-03:00")
-		}
-		return nil
-	})
+	var at pastTime
+	flags.Var(&at, "at", "`INSTANT` to restore the tables to, like 2026-11-20T12:00:00-03:00 (required)")
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if at.IsZero() {
-			return answer{}, usageError{errors.New("--at is missing")}
+		if err := at.check("at"); err != nil {
+			return answer{}, err
 		}
-		if at.After(time.Now()) {
-			return answer{}, usageError{errors.New("--at is in the future")}
-		}
-		return s.restore(ctx, at)
+		return s.restore(ctx, at.Time)
 	}
 }
 
@@ -118,7 +110,8 @@ const recordedLate = time.Hour
 
 func (s *stack) restored(at time.Time, parameters map[string]string) answer {
 	data := map[string]any{"at": at.Format(time.RFC3339), "outcomesStream": parameters[outcomesStream]}
-	lines := []string{"the tables are restored to " + at.Format(time.RFC3339) + " with the current opt-outs; the service is stopped; these parameters switch to the restored tables:"}
+	lines := []string{"the tables are restored to " + at.Format(time.RFC3339) +
+		" with the current opt-outs; the service is stopped; these parameters switch to the restored tables:"}
 	for _, r := range restorable {
 		data[r.answer] = parameters[r.parameter]
 		lines = append(lines, "  "+r.parameter+"="+parameters[r.parameter])
@@ -132,7 +125,8 @@ func (s *stack) restored(at time.Time, parameters map[string]string) answer {
 	}
 }
 
-const doAgain = "before you resume sending, repeat what was done after that time: campaigns cancelled or rescheduled, numbers erased, credentials revoked"
+const doAgain = "before you resume sending, repeat what was done after that time: " +
+	"campaigns cancelled or rescheduled, numbers erased, credentials revoked"
 
 // outcomesStream is the parameter for the stream of the restored outcomes table.
 const outcomesStream = "RestoredOutcomesStream"
@@ -167,7 +161,6 @@ func (s *stack) restoreAll(ctx context.Context, at time.Time) (parameters map[st
 	return parameters, dynamo.New(restored).Tenants.Pause(ctx, "all") // sending was not paused at that time
 }
 
-// tablesWith returns another Campaigns table.
 func (s *stack) tablesWith(campaigns string) dynamo.Tables {
 	return dynamo.Tables{Client: s.rows.Client, Campaigns: campaigns, Now: s.rows.Now}
 }
@@ -196,7 +189,8 @@ func (s *stack) hold(ctx context.Context) error {
 
 // held adds to an error that the service is stopped, completely or in part.
 func (s *stack) held(err error) error {
-	return fmt.Errorf("%w; the service is stopped, completely or in part: repeat this command, or resume with `%s` and `%s`", err, s.next("reopen"), s.next("resume", "all", "1"))
+	return fmt.Errorf("%w; the service is stopped, completely or in part: repeat this command, or resume with `%s` and `%s`",
+		err, s.next("reopen"), s.next("resume", "all", "1"))
 }
 
 func holdCommand(*flag.FlagSet) action {
@@ -226,10 +220,8 @@ func (s *stack) readyWayBack(ctx context.Context) error {
 		return nil
 	}
 	s.say("waiting for running tasks to end, which takes " + begun.String())
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(begun):
+	if err := retry.Sleep(ctx, begun); err != nil {
+		return err
 	}
 	return s.carryOptOuts(ctx, s.rows, own)
 }
@@ -238,13 +230,10 @@ func (s *stack) say(line string) { fmt.Fprintln(s.progress, line) }
 
 func reopenCommand(*flag.FlagSet) action {
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := s.gate.Exit(ctx); err != nil {
-			return answer{}, err
-		}
 		return answer{
 			Lines: []string{"the functions are running again, with the table " + s.env("CAMPAIGNS_TABLE")},
 			Data:  map[string]any{"authTable": s.env("AUTH_TABLE"), "campaignsTable": s.env("CAMPAIGNS_TABLE")},
 			Next:  "check a few campaigns, then " + s.next("resume", "all", "1") + " resumes sending; after a restore,  " + doAgain,
-		}, nil
+		}, s.gate.Exit(ctx)
 	}
 }

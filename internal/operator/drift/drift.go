@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/smithy-go"
+
+	"campaign-dispatch/internal/base/retry"
 )
 
 // Detector detects drift of one stack.
@@ -74,7 +76,8 @@ func supported(err error) error {
 // else "".
 func (d Detector) await(ctx context.Context, id *string, waiting func()) (failed string, err error) {
 	for {
-		is, err := d.Client.DescribeStackDriftDetectionStatus(ctx, &cloudformation.DescribeStackDriftDetectionStatusInput{StackDriftDetectionId: id})
+		in := &cloudformation.DescribeStackDriftDetectionStatusInput{StackDriftDetectionId: id}
+		is, err := d.Client.DescribeStackDriftDetectionStatus(ctx, in)
 		if err != nil {
 			return "", err
 		}
@@ -86,10 +89,8 @@ func (d Detector) await(ctx context.Context, id *string, waiting func()) (failed
 		case types.StackDriftDetectionStatusDetectionInProgress:
 		}
 		waiting()
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(d.Tick):
+		if err := retry.Sleep(ctx, d.Tick); err != nil {
+			return "", err
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
@@ -67,7 +68,7 @@ func (k Keys) Next(now time.Time) (Keys, error) {
 	}
 	if !k.alone(now) {
 		return Keys{}, fmt.Errorf("key %s signs from %s, and tokens of key %s are valid until %s: retry after that",
-			k.Current(), instant(k.SwitchAt), k.Previous(), instant(k.End()))
+			k.Current(), localtime.FormatUTC(k.SwitchAt), k.Previous(), localtime.FormatUTC(k.End()))
 	}
 	return Keys{Use: k.Current()}, nil
 }
@@ -82,14 +83,17 @@ func Check(deployed, wanted Keys, now time.Time) error {
 		return nil
 	case begins, moves && now.Before(deployed.SwitchAt.Add(-Delivery)):
 		if wanted.changes() && wanted.SwitchAt.Before(now.Add(Delivery)) {
-			return fmt.Errorf("SigningKeysSwitchAt is %s: it must be at least %s after the start of the deployment", instant(wanted.SwitchAt), Delivery)
+			return fmt.Errorf("SigningKeysSwitchAt is %s: it must be at least %s after the start of the deployment",
+				localtime.FormatUTC(wanted.SwitchAt), Delivery)
 		}
 		return nil
 	case deployed.changes():
 		return fmt.Errorf("key %s replaces key %s at %s: until %s deploy SigningKeys=%s and SigningKeysSwitchAt=%s, then SigningKeys=%s",
-			deployed.Current(), deployed.Previous(), instant(deployed.SwitchAt), instant(deployed.End()), deployed.Use, instant(deployed.SwitchAt), deployed.Current())
+			deployed.Current(), deployed.Previous(), localtime.FormatUTC(deployed.SwitchAt), localtime.FormatUTC(deployed.End()),
+			deployed.Use, localtime.FormatUTC(deployed.SwitchAt), deployed.Current())
 	}
-	return fmt.Errorf("key %s signs, and SigningKeys=%s would refuse its tokens: replace it with SigningKeys=%s", deployed.Use, wanted.Use, replacing(deployed.Use))
+	return fmt.Errorf("key %s signs, and SigningKeys=%s would refuse its tokens: replace it with SigningKeys=%s",
+		deployed.Use, wanted.Use, replacing(deployed.Use))
 }
 
 // replacing returns the use in which the other key replaces the key.
@@ -99,5 +103,3 @@ func replacing(key string) string {
 	}
 	return "BtoA"
 }
-
-func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }

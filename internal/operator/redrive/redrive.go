@@ -38,11 +38,13 @@ type Mover struct {
 // Count returns the approximate number of messages in a queue, including those in
 // flight.
 func (m Mover) Count(ctx context.Context, queue string) (int, error) {
-	out, err := m.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &queue, AttributeNames: []types.QueueAttributeName{
-			types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
-		},
-	})
+	return m.count(ctx, queue, types.QueueAttributeNameApproximateNumberOfMessages, hidden)
+}
+
+const hidden = types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
+
+func (m Mover) count(ctx context.Context, queue string, of ...types.QueueAttributeName) (int, error) {
+	out, err := m.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: of})
 	if err != nil {
 		return 0, fmt.Errorf("count the messages of a queue: %w", err)
 	}
@@ -71,7 +73,7 @@ func (m Mover) Move(ctx context.Context, from, to string, progress func(moved in
 			return moved, fmt.Errorf("receive dead letters: %w", err)
 		}
 		if len(letters) == 0 {
-			if held, err := m.held(ctx, from); err != nil || !held {
+			if held, err := m.count(ctx, from, hidden); err != nil || held == 0 {
 				return moved, err
 			}
 			waited += wait
@@ -85,18 +87,6 @@ func (m Mover) Move(ctx context.Context, from, to string, progress func(moved in
 		}
 	}
 	return moved, ErrLeft
-}
-
-// held reports whether the queue has messages in flight.
-func (m Mover) held(ctx context.Context, from string) (bool, error) {
-	const hidden = types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
-	out, err := m.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &from, AttributeNames: []types.QueueAttributeName{hidden},
-	})
-	if err != nil {
-		return false, fmt.Errorf("count the dead letters in flight: %w", err)
-	}
-	return out.Attributes[string(hidden)] != "0", nil
 }
 
 func (m Mover) receive(ctx context.Context, from string) ([]types.Message, error) {

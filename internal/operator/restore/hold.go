@@ -23,31 +23,39 @@ const alias = "live"
 
 // Enter stops the functions. It has no effect on stopped functions.
 func (g Maintenance) Enter(ctx context.Context) error {
-	queues, err := g.queues(ctx)
-	if err != nil {
+	return g.change(ctx, false, "stop", func(name *string) error {
+		in := &lambda.PutFunctionConcurrencyInput{FunctionName: name, ReservedConcurrentExecutions: aws.Int32(0)}
+		_, err := g.Client.PutFunctionConcurrency(ctx, in)
 		return err
-	}
-	for _, name := range g.HTTPFunctions {
-		_, err := g.Client.PutFunctionConcurrency(ctx, &lambda.PutFunctionConcurrencyInput{FunctionName: &name, ReservedConcurrentExecutions: aws.Int32(0)})
-		if err != nil {
-			return fmt.Errorf("stop the function %s: %w", name, err)
-		}
-	}
-	return g.take(ctx, queues, false)
+	})
 }
 
 // Exit resumes the functions.
 func (g Maintenance) Exit(ctx context.Context) error {
+	return g.change(ctx, true, "resume", func(name *string) error {
+		_, err := g.Client.DeleteFunctionConcurrency(ctx, &lambda.DeleteFunctionConcurrencyInput{FunctionName: name})
+		return err
+	})
+}
+
+// change changes the functions that serve HTTP, then enables or disables the queues of the
+// others.
+func (g Maintenance) change(ctx context.Context, enabled bool, verb string, function func(name *string) error) error {
 	queues, err := g.queues(ctx)
 	if err != nil {
 		return err
 	}
 	for _, name := range g.HTTPFunctions {
-		if _, err := g.Client.DeleteFunctionConcurrency(ctx, &lambda.DeleteFunctionConcurrencyInput{FunctionName: &name}); err != nil {
-			return fmt.Errorf("resume the function %s: %w", name, err)
+		if err := function(&name); err != nil {
+			return fmt.Errorf("%s the function %s: %w", verb, name, err)
 		}
 	}
-	return g.take(ctx, queues, true)
+	for i, id := range queues {
+		if _, err := g.Client.UpdateEventSourceMapping(ctx, &lambda.UpdateEventSourceMappingInput{UUID: &id, Enabled: &enabled}); err != nil {
+			return fmt.Errorf("stop or resume the queue of %s: %w", g.Consumers[i], err)
+		}
+	}
+	return nil
 }
 
 // queues returns the event source mapping of each consumer. It fails before anything is
@@ -67,13 +75,4 @@ func (g Maintenance) queues(ctx context.Context) (mappings []string, err error) 
 		mappings = append(mappings, aws.ToString(found.EventSourceMappings[0].UUID))
 	}
 	return mappings, nil
-}
-
-func (g Maintenance) take(ctx context.Context, queues []string, enabled bool) error {
-	for i, id := range queues {
-		if _, err := g.Client.UpdateEventSourceMapping(ctx, &lambda.UpdateEventSourceMappingInput{UUID: &id, Enabled: &enabled}); err != nil {
-			return fmt.Errorf("stop or resume the queue of %s: %w", g.Consumers[i], err)
-		}
-	}
-	return nil
 }

@@ -55,7 +55,6 @@ func carryTenant(ctx context.Context, tenant string, from, into OptOutBook) (tak
 	return taken, nil
 }
 
-// partsARead is the number of parts read in one call.
 const partsARead = 32
 
 // loadParts reads the numbers of a shard's parts into it.

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"campaign-dispatch/internal/base/retry"
 )
 
 // Tables restores tables as new tables.
@@ -20,7 +22,6 @@ type Tables struct {
 	Tick   time.Duration // polling interval
 }
 
-// mark separates a table's name from the time that it was restored to.
 const mark = "-at-"
 
 // Origin returns the name of the table that a restored one was made from, or the name
@@ -35,10 +36,18 @@ func Name(table string, at time.Time) string {
 	return Origin(table) + mark + at.UTC().Format("20060102T150405Z")
 }
 
+func (t Tables) describe(ctx context.Context, table string) (*types.TableDescription, error) {
+	out, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+	if err != nil {
+		return nil, err
+	}
+	return out.Table, nil
+}
+
 // Check returns an error if a table cannot be restored to a time. A restore that is
 // done or in progress is no error.
 func (t Tables) Check(ctx context.Context, table string, at time.Time) error {
-	_, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(Name(table, at))})
+	_, err := t.describe(ctx, Name(table, at))
 	if err == nil {
 		return nil
 	}
@@ -78,19 +87,17 @@ func (t Tables) Begin(ctx context.Context, table string, at time.Time) error {
 // Await waits until a table is active. It calls waiting before each poll.
 func (t Tables) Await(ctx context.Context, table string, waiting func()) error {
 	for {
-		found, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+		found, err := t.describe(ctx, table)
 		if err != nil {
 			return fmt.Errorf("wait for the table %s: %w", table, err)
 		}
-		restoring := found.Table.RestoreSummary != nil && aws.ToBool(found.Table.RestoreSummary.RestoreInProgress)
-		if found.Table.TableStatus == types.TableStatusActive && !restoring {
+		restoring := found.RestoreSummary != nil && aws.ToBool(found.RestoreSummary.RestoreInProgress)
+		if found.TableStatus == types.TableStatusActive && !restoring {
 			return nil
 		}
 		waiting()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(t.Tick):
+		if err := retry.Sleep(ctx, t.Tick); err != nil {
+			return err
 		}
 	}
 }
@@ -98,12 +105,12 @@ func (t Tables) Await(ctx context.Context, table string, waiting func()) error {
 // Equip copies the settings that a restore does not: stream, TTL, backups, tags and
 // deletion protection.
 func (t Tables) Equip(ctx context.Context, source, target string) error {
-	of, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &source})
+	of, err := t.describe(ctx, source)
 	if err != nil {
 		return fmt.Errorf("describe the table %s: %w", source, err)
 	}
 	for _, equip := range []func(context.Context, *types.TableDescription, string) error{t.stream, t.expire, t.backUp, t.tag, t.protect} {
-		if err := equip(ctx, of.Table, target); err != nil {
+		if err := equip(ctx, of, target); err != nil {
 			return fmt.Errorf("copy settings to the table %s: %w", target, err)
 		}
 	}
@@ -115,12 +122,9 @@ func (t Tables) stream(ctx context.Context, source *types.TableDescription, targ
 	if source.StreamSpecification == nil || !aws.ToBool(source.StreamSpecification.StreamEnabled) {
 		return nil
 	}
-	has, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &target})
-	if err != nil {
+	has, err := t.describe(ctx, target)
+	if err != nil || has.StreamSpecification != nil && aws.ToBool(has.StreamSpecification.StreamEnabled) {
 		return err
-	}
-	if of := has.Table.StreamSpecification; of != nil && aws.ToBool(of.StreamEnabled) {
-		return nil
 	}
 	_, err = t.Client.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &target, StreamSpecification: source.StreamSpecification})
 	if err != nil {
@@ -131,11 +135,11 @@ func (t Tables) stream(ctx context.Context, source *types.TableDescription, targ
 
 // Stream returns the ARN of a table's stream.
 func (t Tables) Stream(ctx context.Context, table string) (string, error) {
-	of, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+	of, err := t.describe(ctx, table)
 	if err != nil {
 		return "", fmt.Errorf("describe the stream of the table %s: %w", table, err)
 	}
-	arn := aws.ToString(of.Table.LatestStreamArn)
+	arn := aws.ToString(of.LatestStreamArn)
 	if arn == "" {
 		return "", fmt.Errorf("the table %s has no stream", table)
 	}
@@ -151,9 +155,8 @@ func (t Tables) expire(ctx context.Context, source *types.TableDescription, targ
 	if err != nil || aws.ToString(has.TimeToLiveDescription.AttributeName) == *of.TimeToLiveDescription.AttributeName {
 		return err
 	}
-	_, err = t.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &target, TimeToLiveSpecification: &types.TimeToLiveSpecification{
-		AttributeName: of.TimeToLiveDescription.AttributeName, Enabled: aws.Bool(true),
-	}})
+	life := &types.TimeToLiveSpecification{AttributeName: of.TimeToLiveDescription.AttributeName, Enabled: aws.Bool(true)}
+	_, err = t.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &target, TimeToLiveSpecification: life})
 	return err
 }
 
@@ -165,7 +168,7 @@ func (t Tables) backUp(ctx context.Context, _ *types.TableDescription, target st
 }
 
 func (t Tables) tag(ctx context.Context, source *types.TableDescription, target string) error {
-	has, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &target})
+	has, err := t.describe(ctx, target)
 	if err != nil {
 		return err
 	}
@@ -182,15 +185,16 @@ func (t Tables) tag(ctx context.Context, source *types.TableDescription, target 
 	if len(own) == 0 {
 		return nil
 	}
-	_, err = t.Client.TagResource(ctx, &dynamodb.TagResourceInput{ResourceArn: has.Table.TableArn, Tags: own})
+	_, err = t.Client.TagResource(ctx, &dynamodb.TagResourceInput{ResourceArn: has.TableArn, Tags: own})
 	return err
 }
 
 func (t Tables) protect(ctx context.Context, source *types.TableDescription, target string) error {
-	has, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &target})
-	if err != nil || aws.ToBool(has.Table.DeletionProtectionEnabled) == aws.ToBool(source.DeletionProtectionEnabled) {
+	has, err := t.describe(ctx, target)
+	if err != nil || aws.ToBool(has.DeletionProtectionEnabled) == aws.ToBool(source.DeletionProtectionEnabled) {
 		return err
 	}
-	_, err = t.Client.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &target, DeletionProtectionEnabled: source.DeletionProtectionEnabled})
+	in := &dynamodb.UpdateTableInput{TableName: &target, DeletionProtectionEnabled: source.DeletionProtectionEnabled}
+	_, err = t.Client.UpdateTable(ctx, in)
 	return err
 }

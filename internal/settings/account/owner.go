@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 )
 
 const day = 24 * time.Hour
@@ -76,8 +77,8 @@ func (o Owner) Refuse(tenant string, now time.Time, use func(tenant string) (Use
 			return err
 		}
 		if used.Open > 0 {
-			return taken("agent %s was released by tenant %s, which has %d open batches with it: use another agent, or cancel the batches and retry %d days after the last one is closed",
-				o.AgentID, o.Tenant, used.Open, AgentRest/day)
+			return taken("agent %s was released by tenant %s, which has %d open batches with it: use another agent, "+
+				"or cancel the batches and retry %d days after the last one is closed", o.AgentID, o.Tenant, used.Open, AgentRest/day)
 		}
 		if closed := used.ClosedAt; !closed.IsZero() {
 			free = closed.Add(AgentRest)
@@ -85,7 +86,7 @@ func (o Owner) Refuse(tenant string, now time.Time, use func(tenant string) (Use
 	}
 	if now.Before(free) {
 		return taken("agent %s was released by tenant %s, and events of its messages can arrive until %s: use another agent, or retry then",
-			o.AgentID, o.Tenant, free.UTC().Format(time.RFC3339))
+			o.AgentID, o.Tenant, localtime.FormatUTC(free))
 	}
 	return nil
 }
