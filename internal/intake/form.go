@@ -121,36 +121,27 @@ func roomForDraft(all []submission.Submission, next submission.Submission) error
 // the former one. The error is ErrStale if somebody has saved the draft meanwhile, and wraps
 // campaign.ErrNotFound if the file does not exist. Invalid input returns a *inputerr.Error.
 func (s *Service) Take(ctx context.Context, asked submission.Submission, from FormFile) (submission.Submission, error) {
-	return s.settle(ctx, asked, from, s.take)
+	return again(func() (submission.Submission, error) {
+		a, err := s.answer(ctx, asked, from)
+		if err != nil {
+			return asked, err
+		}
+		return s.take(ctx, a)
+	})
 }
 
 // SaveDraft keeps what is entered in a form, with its file. A form without a name or a file is kept
 // too. It returns the errors of Take, and ErrState if somebody has sent, asked for approval of, or
 // discarded the submission.
 func (s *Service) SaveDraft(ctx context.Context, asked submission.Submission, from FormFile, entry account.AuditEntry) (submission.Submission, error) {
-	return s.settle(ctx, asked, from, func(ctx context.Context, a answered) (submission.Submission, error) {
-		return s.saveDraft(ctx, a, entry)
-	})
-}
-
-// settle does what a form asks for. If somebody else saves the submission meanwhile, the form is judged
-// again.
-func (s *Service) settle(ctx context.Context, asked submission.Submission, from FormFile, do decision) (submission.Submission, error) {
-	for range maxRaces {
+	return again(func() (submission.Submission, error) {
 		a, err := s.answer(ctx, asked, from)
 		if err != nil {
 			return asked, err
 		}
-		sub, err := do(ctx, a)
-		if !errors.Is(err, campaign.ErrLostRace) {
-			return sub, err
-		}
-	}
-	return asked, campaign.ErrLostRace
+		return s.saveDraft(ctx, a, entry)
+	})
 }
-
-// decision is what a form asks for.
-type decision func(ctx context.Context, a answered) (submission.Submission, error)
 
 // save writes the row of a submission.
 type save func(ctx context.Context, sub submission.Submission) (submission.Submission, error)

@@ -36,7 +36,8 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 		return sub, &fault{code: faultNoHeader}
 	}
 	t, err := w.Store.Template(ctx, sub.TemplateID)
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && t.Tenant != sub.Tenant { // an upload that began as a draft's chose any
+	t, err = campaign.OwnTemplate(sub.Tenant, t, err)
+	if errors.Is(err, campaign.ErrNotFound) { // an upload that began as a draft's chose any
 		return sub, &fault{code: faultTemplateGone}
 	}
 	if err != nil {
@@ -52,7 +53,7 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 	}
 	match(&next, rows.Columns, t.Variables(), known)
 	next.State = submission.StateColumns
-	if len(columnsOf(next).Missing()) == 0 {
+	if len(next.Columns.Missing()) == 0 {
 		beginCheck(&next, t.Version)
 	}
 	return w.save(ctx, next)
@@ -65,10 +66,7 @@ func beginCheck(sub *submission.Submission, version int) {
 }
 
 // isNumber reports whether a column's name is a phone number: the file begins with a person.
-func isNumber(name string) bool {
-	_, rejection := phone.Parse([]byte(phone.Tidy(name)))
-	return rejection == nil
-}
+func isNumber(name string) bool { return numberOf(phone.Tidy(name)) != 0 }
 
 // first returns the first lines of a file.
 func first(rows *sheet.File) (lines [][]string, err error) {
@@ -111,11 +109,11 @@ func match(sub *submission.Submission, header, variables []string, known map[str
 		}
 		return column
 	}
-	sub.Columns.Phone, sub.Columns.UID, sub.Columns.Values = knownOr("phone", found.Phone), knownOr("uid", found.UID), nil
-	for _, v := range found.Values {
-		sub.Columns.Values = append(sub.Columns.Values, submission.Column{Name: v.Name, Column: knownOr(v.Name, v.Column)})
+	found.Phone, found.UID = knownOr("phone", found.Phone), knownOr("uid", found.UID)
+	for n, v := range found.Values {
+		found.Values[n].Column = knownOr(v.Name, v.Column)
 	}
-	sub.Columns.Header = nil
+	sub.Columns.Chosen, sub.Columns.Header = found, nil
 	for _, name := range header {
 		sub.Columns.Header = append(sub.Columns.Header, cut(name, maxHeader))
 	}

@@ -27,7 +27,6 @@ type reader struct {
 	*Worker
 	submission.Submission
 	source   port.File
-	columns  sheet.Columns
 	seen     map[uint64]struct{} // the numbers so far
 	optedOut func(phone string) bool
 }
@@ -72,7 +71,7 @@ func readFault(ctx, starting context.Context, err error) error {
 
 // open opens the file of a submission after the lines that are in its parts.
 func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) (*reader, *sheet.File, error) {
-	r := &reader{Worker: w, Submission: sub, seen: map[uint64]struct{}{}, columns: columnsOf(sub)}
+	r := &reader{Worker: w, Submission: sub, seen: map[uint64]struct{}{}}
 	file, size, err := w.Open(ctx, sub.FileKey(), sub.File.Tag)
 	if err != nil {
 		return nil, nil, err
@@ -104,8 +103,8 @@ func (r *reader) skip(ctx context.Context, rows *sheet.File) error {
 		}
 		if len(out) > 0 && out[0] == row.Line {
 			out = out[1:]
-		} else if number := r.messageOf(row).Number; number != 0 {
-			r.seen[number] = struct{}{}
+		} else {
+			r.see(numberOf(phone.Tidy(row.Cell(r.Columns.Phone))))
 		}
 	}
 	return nil
@@ -122,19 +121,30 @@ func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
 	return lines, nil
 }
 
+// see remembers a number that gets a message. 0 is none.
+func (r *reader) see(number uint64) {
+	if number != 0 {
+		r.seen[number] = struct{}{}
+	}
+}
+
+// messageOf returns the message of a line. Empty cells are left out of its variables: an empty value
+// would break the greeting.
 func (r *reader) messageOf(row sheet.Row) submission.Message {
-	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), Vars: r.columns.Variables(row)}
-	number, _ := phone.Parse([]byte(m.Phone))
-	m.Number = uint64(number)
+	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), Vars: map[string]string{}}
+	m.Number = numberOf(m.Phone)
+	for _, v := range r.Columns.Values {
+		if text := row.Cell(v.Column); text != "" {
+			m.Vars[v.Name] = text
+		}
+	}
 	return m
 }
 
-func columnsOf(sub submission.Submission) sheet.Columns {
-	c := sheet.Columns{Phone: sub.Columns.Phone, UID: sub.Columns.UID}
-	for _, v := range sub.Columns.Values {
-		c.Values = append(c.Values, sheet.Value(v))
-	}
-	return c
+// numberOf returns a tidy phone number, 0 if it is invalid.
+func numberOf(tidy string) uint64 {
+	number, _ := phone.Parse([]byte(tidy))
+	return uint64(number)
 }
 
 // fileFault returns the fault of an invalid file, or the error.
@@ -171,9 +181,7 @@ func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err
 		return false, err
 	}
 	for _, m := range j.part {
-		if m.Number != 0 {
-			r.seen[m.Number] = struct{}{}
-		}
+		r.see(m.Number)
 	}
 	r.Submission, err = r.save(ctx, next)
 	return more, err

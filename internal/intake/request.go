@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 )
@@ -67,6 +68,7 @@ func (s *Service) correct(ctx context.Context, sub, to submission.Submission) er
 		return nil
 	}
 	t, err := s.Store.Template(ctx, to.TemplateID)
+	t, err = campaign.OwnTemplate(sub.Tenant, t, err)
 	if err != nil {
 		return err
 	}

@@ -189,15 +189,12 @@ func (s *Service) work(ctx context.Context, sub submission.Submission) error {
 }
 
 // Check begins to read a file with the columns. A file that is read already is read again.
-func (s *Service) Check(ctx context.Context, sub submission.Submission, columns sheet.Columns, t campaign.Template) error {
+func (s *Service) Check(ctx context.Context, sub submission.Submission, columns submission.Chosen, t campaign.Template) error {
 	if !sub.Editable() {
 		return nil
 	}
 	beginCheck(&sub, t.Version)
-	sub.Columns.Phone, sub.Columns.UID, sub.Columns.Values = columns.Phone, columns.UID, nil
-	for _, v := range columns.Values {
-		sub.Columns.Values = append(sub.Columns.Values, submission.Column(v))
-	}
+	sub.Columns.Chosen = columns
 	if err := s.remember(ctx, sub); err != nil {
 		return err
 	}

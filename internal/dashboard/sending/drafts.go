@@ -9,7 +9,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 )
@@ -67,17 +66,14 @@ func (s *Pages) saveDraft(p *web.Page) error {
 	asked := f.asked(p)
 	asked.Name = cmp.Or(f.Name, p.T("sending.untitled"))
 	sub, err := s.Intake.SaveDraft(p.R.Context(), asked, from.FormFile, p.AuditEntry("", "campaign.draft", asked.Name))
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return s.draftRefused(p, f, from, p.T("imports.fault."+wrong.Code))
-	}
-	switch {
+	switch why := fileFault(p, err); {
+	case why != "":
+		return s.draftRefused(p, f, from, why)
 	case errors.Is(err, intake.ErrStale):
 		return s.draftChanged(p, f, from, sub)
 	case errors.Is(err, intake.ErrState):
 		f.From, f.Version = "", 0
 		return s.draftRefused(p, f, from, p.T("sending.draft_gone"))
-	case errors.Is(err, campaign.ErrNotFound):
-		return s.draftRefused(p, f, from, p.T("imports.fault.file_gone"))
 	case err != nil:
 		return err
 	}
@@ -123,7 +119,9 @@ func (s *Pages) draftRefused(p *web.Page, f form, from source, why string) error
 func (s *Pages) deleteDraft(p *web.Page) error {
 	sub, err := s.find(p, p.R.PathValue("id"))
 	if err == nil {
-		sub, err = s.Intake.DiscardDraft(p.R.Context(), intake.Step{ID: sub.ID, Audit: p.AuditEntry("", "campaign.draft_delete", sub.Name)})
+		sub, err = s.Intake.Decide(p.R.Context(), intake.Step{
+			ID: sub.ID, Choice: intake.DiscardDraft, Audit: p.AuditEntry("", "campaign.draft_delete", sub.Name),
+		})
 	}
 	if errors.Is(err, campaign.ErrNotFound) || errors.Is(err, intake.ErrState) {
 		return p.Redirect(DraftsPath)

@@ -1,11 +1,11 @@
 package sending
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -120,21 +120,16 @@ func (f *form) choices(all []campaign.Template) {
 	}
 }
 
-// Columns returns the columns of the template's variables that the page shows.
-func (f form) Columns() []string {
-	few, _ := f.columns()
-	return few
-}
-
-// MoreColumns returns the number of columns that Columns omits.
-func (f form) MoreColumns() int {
-	_, more := f.columns()
-	return more
-}
-
-func (f form) columns() (few []string, more int) {
+// Columns returns the columns of the template's variables that the page shows, and the number of others.
+func (f form) Columns() (c shownColumns) {
 	const tag, most = len(` <code class="column"></code>`), 3000
-	return web.Few(f.Template.Variables(), tag, most)
+	c.Few, c.More = web.Few(f.Template.Variables(), tag, most)
+	return c
+}
+
+type shownColumns struct {
+	Few  []string
+	More int
 }
 
 // template returns a template of the person's tenant.
@@ -144,10 +139,7 @@ func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
 	t, err := s.Store.Template(p.R.Context(), id)
-	if err == nil && t.Tenant != p.Session.Tenant {
-		return campaign.Template{}, campaign.ErrNotFound
-	}
-	return t, err
+	return campaign.OwnTemplate(p.Session.Tenant, t, err)
 }
 
 // lead returns the minimum time from now to a schedule, as a text.
@@ -201,17 +193,16 @@ func (s *Pages) example(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T("sending.example_name")+`"`)
-	if _, err := io.WriteString(p.W, "\ufeff"); err != nil {
-		return fmt.Errorf("write an example: %w", err)
-	}
-	w := csv.NewWriter(p.W)
+	file := bytes.NewBufferString("\ufeff")
+	w := csv.NewWriter(file)
 	w.Comma, w.UseCRLF = ';', true
 	more := moreColumns(t)
-	return w.WriteAll([][]string{
+	if err := w.WriteAll([][]string{
 		append([]string{"phone", "uid"}, more...), append([]string{exampleNumber, p.T("sending.example_uid")}, more...),
-	})
+	}); err != nil {
+		return fmt.Errorf("encode an example: %w", err)
+	}
+	return download(p, "sending.example_name", file.Bytes())
 }
 
 // exampleNumber is a valid number that belongs to nobody: numbers that begin with 90000

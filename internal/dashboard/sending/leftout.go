@@ -16,14 +16,15 @@ const maxDownload = 4_000_000
 
 // leftOut downloads the lines that get no message, in the CSV format of Brazilian spreadsheets.
 func (s *Pages) leftOut(p *web.Page) error {
-	sub, err := s.find(p, p.R.PathValue("campaignId"))
+	sub, err := s.inPath(p)
 	if err != nil {
 		return err
 	}
 	if !(view{Submission: sub}).Reviewed() || sub.Check.Findings.LeftOut() == 0 { // the columns may be those of another check
 		return campaign.ErrNotFound
 	}
-	file := campaign.AppendRow([]byte("\ufeff"), ';', slices.Concat([]string{p.T("sending.line"), p.T("sending.problem")}, usedColumns(sub))...)
+	header := append([]string{p.T("sending.line"), p.T("sending.problem")}, usedColumns(sub)...)
+	file := campaign.AppendRow([]byte("\ufeff"), ';', header...)
 	for l, err := range s.Intake.LeftOut(p.R.Context(), sub) {
 		if err != nil {
 			return err
@@ -35,10 +36,15 @@ func (s *Pages) leftOut(p *web.Page) error {
 		}
 		file = append(file, row...)
 	}
+	return download(p, "imports.left_out_file", file)
+}
+
+// download answers with a CSV file.
+func download(p *web.Page, nameKey string, file []byte) error {
 	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T("imports.left_out_file")+`"`)
+	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T(nameKey)+`"`)
 	if _, err := p.W.Write(file); err != nil {
-		return fmt.Errorf("write the lines that were left out: %w", err)
+		return fmt.Errorf("write a CSV file: %w", err)
 	}
 	return nil
 }

@@ -46,10 +46,7 @@ func (s *Pages) sample(p *web.Page, sub submission.Submission) (shown sample, er
 		return shown, err
 	}
 	t, err := s.Store.TemplateVersion(p.R.Context(), sub.TemplateID, sub.TemplateVersion)
-	if err == nil && t.Tenant != sub.Tenant {
-		err = campaign.ErrNotFound
-	}
-	if err != nil {
+	if t, err = campaign.OwnTemplate(sub.Tenant, t, err); err != nil {
 		return shown, err
 	}
 	shown.Trial = web.NewTrial(sub.TemplateID, vars)
@@ -66,7 +63,7 @@ func (s *Pages) showSample(p *web.Page) error {
 	if !p.Partial() {
 		return s.show(p)
 	}
-	sub, err := s.find(p, p.R.PathValue("campaignId"))
+	sub, err := s.inPath(p)
 	if err != nil {
 		return err
 	}

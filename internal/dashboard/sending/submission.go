@@ -41,7 +41,12 @@ func (s *Pages) listSubmissions(p *web.Page) error {
 	return p.Render("imports.title", "imports.html", all)
 }
 
-// find returns the tenant's submission in the path.
+// inPath returns the tenant's submission in the path.
+func (s *Pages) inPath(p *web.Page) (submission.Submission, error) {
+	return s.find(p, p.R.PathValue("campaignId"))
+}
+
+// find returns a submission of the tenant.
 func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
 	id, ok := campaign.ParseUUID(id)
 	if !ok {
@@ -54,7 +59,7 @@ func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
 const refreshSeconds = 5
 
 func (s *Pages) show(p *web.Page) error {
-	sub, err := s.find(p, p.R.PathValue("campaignId"))
+	sub, err := s.inPath(p)
 	if err != nil {
 		return err
 	}
@@ -105,7 +110,7 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 	v.Columns.Values = current(sub, v.Template.Variables())
 	v.Own = sub.Approval.AskedBy == p.Session.Email
 	if notice == "approval.decided_before" {
-		v.Unheard = cmp.Or(web.Short(p.Field("reason"), maxReason), "–")
+		v.Unheard = cmp.Or(reason(p), "–")
 	}
 	if v.Reviewed() {
 		if err := s.complete(p, &v); err != nil {
@@ -119,13 +124,8 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 
 // Reviewed reports whether the page shows what would be sent.
 func (v view) Reviewed() bool {
-	switch v.State {
-	case submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted:
-		return true
-	case submission.StateDraft, submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateSending,
-		submission.StateSent, submission.StateFailed, submission.StateDiscarded:
-	}
-	return false
+	reviewed := []submission.State{submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted}
+	return slices.Contains(reviewed, v.State)
 }
 
 // complete adds what a person needs for the decision to send.

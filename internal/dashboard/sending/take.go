@@ -35,20 +35,27 @@ func (s *Pages) take(p *web.Page) error {
 		return s.again(p, http.StatusUnprocessableEntity, f, from)
 	}
 	sub, err := s.Intake.Take(p.R.Context(), f.asked(p), from.FormFile)
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		f.Notes = []note{{"file", p.T("imports.fault." + wrong.Code)}}
+	switch why := fileFault(p, err); {
+	case why != "":
+		f.Notes = []note{{"file", why}}
 		return s.again(p, http.StatusUnprocessableEntity, f, from)
-	}
-	switch {
 	case errors.Is(err, intake.ErrStale):
 		return s.draftChanged(p, f, from, sub)
-	case errors.Is(err, campaign.ErrNotFound):
-		f.Notes = []note{{"file", p.T("imports.fault.file_gone")}}
-		return s.again(p, http.StatusUnprocessableEntity, f, from)
 	case err != nil:
 		return err
 	}
-	return p.Redirect(SubmissionsPath + "/" + sub.CampaignID)
+	return p.Redirect(pathOf(sub))
+}
+
+// fileFault returns why the intake refuses the file of a form, or "".
+func fileFault(p *web.Page, err error) string {
+	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
+		return p.T("imports.fault." + wrong.Code)
+	}
+	if errors.Is(err, campaign.ErrNotFound) {
+		return p.T("imports.fault.file_gone")
+	}
+	return ""
 }
 
 // asked returns the submission that a form asks for.

@@ -6,48 +6,9 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"campaign-dispatch/internal/intake/submission"
 )
-
-// Columns says which column of a file has which value. A column is an index, -1 for none.
-type Columns struct {
-	Phone  int     `json:"phone"`
-	UID    int     `json:"uid"`
-	Values []Value `json:"values"` // by variable of the template
-}
-
-// Value is the column of a template's variable.
-type Value struct {
-	Name   string `json:"name"`
-	Column int    `json:"column"`
-}
-
-// Missing returns the names of the values without a column.
-func (c Columns) Missing() (names []string) {
-	if c.Phone < 0 {
-		names = append(names, "phone")
-	}
-	if c.UID < 0 {
-		names = append(names, "uid")
-	}
-	for _, v := range c.Values {
-		if v.Column < 0 && !slices.Contains(names, v.Name) {
-			names = append(names, v.Name)
-		}
-	}
-	return names
-}
-
-// Variables returns the values of a row by variable. Empty cells are left out: an empty value
-// would break the greeting.
-func (c Columns) Variables(r Row) map[string]string {
-	vars := map[string]string{}
-	for _, v := range c.Values {
-		if text := r.Cell(v.Column); text != "" {
-			vars[v.Name] = text
-		}
-	}
-	return vars
-}
 
 // phoneNames and uidNames are the folded names of a column, the most certain first. A
 // name is used only if no name of an earlier group is in the file.
@@ -57,10 +18,10 @@ var (
 )
 
 // Match finds the columns of a file by their names.
-func Match(columns, variables []string) Columns {
-	c := Columns{Phone: named(columns, phoneNames), UID: named(columns, uidNames)}
+func Match(columns, variables []string) submission.Chosen {
+	c := submission.Chosen{Phone: named(columns, phoneNames), UID: named(columns, uidNames)}
 	for _, name := range variables {
-		c.Values = append(c.Values, Value{name, columnOf(columns, name, variables)})
+		c.Values = append(c.Values, submission.Column{Name: name, Column: columnOf(columns, name, variables)})
 	}
 	return c
 }

@@ -3,6 +3,7 @@
 package submission
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -93,14 +94,35 @@ type File struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// Columns are the columns of the file, and which of them are used, by index.
+// Columns are the columns of the file, and which of them are used.
 type Columns struct {
 	Header []string `json:"header,omitempty"`
+	Chosen
+	// First holds the cells of the first lines, shortened, while the columns can be chosen.
+	First [][]string `json:"first,omitempty"`
+}
+
+// Chosen says which column of a file has which value. A column is an index, -1 for none.
+type Chosen struct {
 	Phone  int      `json:"phone"`
 	UID    int      `json:"uid"`
 	Values []Column `json:"values,omitempty"` // by variable of the template
-	// First holds the cells of the first lines, shortened, while the columns can be chosen.
-	First [][]string `json:"first,omitempty"`
+}
+
+// Missing returns the names of the values without a column.
+func (c Chosen) Missing() (names []string) {
+	if c.Phone < 0 {
+		names = append(names, "phone")
+	}
+	if c.UID < 0 {
+		names = append(names, "uid")
+	}
+	for _, v := range c.Values {
+		if v.Column < 0 && !slices.Contains(names, v.Name) {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 // Column is the column of a template's variable.
