@@ -282,3 +282,53 @@ func newBatchView(b campaign.Progress, now time.Time) batchView {
 	}
 	return v
 }
+
+// bill is the cost of the messages of a campaign.
+type bill struct {
+	Classes   campaign.ClassCounts // of accepted messages
+	Billed    campaign.ClassCounts // of delivered messages
+	ClassesOf int                  // messages
+	Priced    bool                 // some batches have prices
+	Cost      campaign.Money       // of delivered messages, in batches with prices
+	Unpriced  int                  // delivered messages in batches without prices
+}
+
+// addBatch adds the messages of a batch.
+func (v *bill) addBatch(b campaign.Progress) {
+	delivered := b.Head.Counts[campaign.OutcomeDelivered] + b.Head.Counts[campaign.OutcomeRead]
+	if !b.Prices.Set() {
+		v.Unpriced += delivered
+	}
+	v.ClassesOf += b.Accepted
+	v.Classes.Add(b.ClassCounts())
+	v.Billed.Add(b.Billed())
+	if b.Prices.Set() {
+		v.Priced = true
+		v.Cost += b.Prices.Of(b.Billed())
+	}
+}
+
+// waiting is what a campaign waits for after its last message was sent.
+type waiting struct {
+	N     int       // sent messages without a delivery status
+	Until time.Time // when they end at the latest, zero if unknown
+}
+
+// waitingOf returns what a sending campaign waits for. It is zero while messages wait to
+// be sent or to be accepted.
+func waitingOf(v view, now time.Time) waiting {
+	if v.Status != campaign.StatusSending || v.Pending > 0 || v.Submission.ToCome() > 0 {
+		return waiting{}
+	}
+	w := waiting{N: v.Counts[campaign.OutcomeSent]}
+	for _, b := range v.Campaign.Batches {
+		switch {
+		case b.Done():
+		case b.State != campaign.BatchSent || !b.NextCheck.After(now):
+			return waiting{N: w.N}
+		case b.NextCheck.After(w.Until):
+			w.Until = b.NextCheck
+		}
+	}
+	return w
+}
