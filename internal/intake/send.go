@@ -88,15 +88,19 @@ func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submi
 		return sub, err
 	}
 	sent, err := w.accept(ctx, part(p).call(sub, number, people))
-	if wrong, ok := errors.AsType[*fault](err); ok && wrong.code == codeTooSoon && !sub.Sending.RestAtOnce && (sub.Sending.Parts > 0 || w.untilDue(sub) > 0) {
-		sub.Sending.RestAtOnce = true
-		return w.save(ctx, sub)
-	}
-	if err != nil {
+	progress := &sub.Sending
+	wrong, ok := errors.AsType[*fault](err)
+	switch {
+	case ok && wrong.code == codeTooSoon && !progress.RestAtOnce && (progress.Parts > 0 || w.untilDue(sub) > 0):
+		progress.RestAtOnce = true
+	case err != nil:
 		return sub, err
+	default:
+		progress.Parts = number
+		progress.Accepted += sent.Accepted
+		progress.Rejected += sent.Rejected
+		progress.Erased += people - sent.Accepted
 	}
-	sub.Sending.Parts, sub.Sending.Accepted, sub.Sending.Rejected = number, sub.Sending.Accepted+sent.Accepted, sub.Sending.Rejected+sent.Rejected
-	sub.Sending.Erased += people - sent.Accepted
 	return w.save(ctx, sub)
 }
 
@@ -154,32 +158,21 @@ func (p part) call(sub submission.Submission, number, people int) dispatch.Call 
 	return c
 }
 
-// saveClosed saves a submission that has ended, and deletes its files. Sweep repeats a deletion
-// that was interrupted.
-func saveClosed(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
-	sub, err := store.SaveSubmission(ctx, sub.Close(sub.State))
-	if err != nil {
-		return err
-	}
-	return clean(ctx, store, blobs, sub)
-}
-
-// clean closes the parts of a closed submission, and saves that no files are left. It can be repeated.
+// clean closes the parts of a closed submission, and saves that no files are left. It can be repeated:
+// sweep does so after a death.
 func clean(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
 	ended, err := closeParts(ctx, store, blobs, sub)
 	if err != nil || !sub.FilesLeft {
 		return err
 	}
 	sub.FilesLeft = false
-	_, err = store.SaveSubmission(ctx, sub)
-	if errors.Is(err, campaign.ErrLostRace) { // another one has cleaned up
+	switch _, err = store.SaveSubmission(ctx, sub); {
+	case errors.Is(err, campaign.ErrLostRace): // another one has cleaned up
 		return nil
+	case err == nil:
+		countNeverAccepted(ctx, store, sub, ended)
 	}
-	if err != nil {
-		return err
-	}
-	countNeverAccepted(ctx, store, sub, ended)
-	return nil
+	return err
 }
 
 // closeParts deletes the files of a closed submission, after its campaign expects no more parts of a
@@ -213,7 +206,9 @@ func countNeverAccepted(ctx context.Context, store Store, sub submission.Submiss
 		err = store.AddDay(ctx, sub.Tenant, localtime.Day(at), campaign.DayCounts{Failed: ended.NeverAccepted()})
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "counting people failed; the recount corrects the day", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "error", err)
+		slog.WarnContext(
+			ctx, "counting people failed; the recount corrects the day", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "error", err,
+		)
 	}
 }
 

@@ -84,7 +84,7 @@ func (s *Service) create(ctx context.Context, a answered) (submission.Submission
 		return a.stored, ErrStale
 	}
 	sub := s.next(a, submission.StateUploading)
-	if err := a.room(sub); err != nil {
+	if err := room(a.all, sub); err != nil {
 		return sub, err
 	}
 	sub.File.Object, sub.File.Digest = random.UUID(), ""
@@ -105,8 +105,9 @@ func (s *Service) create(ctx context.Context, a answered) (submission.Submission
 // continues reports whether an upload is the unfinished one of the same file. That of another form
 // does not become the one of a saved form.
 func (s *Service) continues(sub, asked submission.Submission) bool {
-	return (sub.ID == asked.ID || asked.Version == 0) && sub.State == submission.StateUploading && sub.By == asked.By && sub.File.Name == asked.File.Name && sub.File.Size == asked.File.Size &&
-		sub.File.Modified == asked.File.Modified && s.Now().Sub(sub.CreatedAt) < uploadLife
+	was, is := sub.File, asked.File
+	return (sub.ID == asked.ID || asked.Version == 0) && sub.State == submission.StateUploading && sub.By == asked.By &&
+		was.Name == is.Name && was.Size == is.Size && was.Modified == is.Modified && s.Now().Sub(sub.CreatedAt) < uploadLife
 }
 
 // Submission returns a submission. The rest of an interrupted one has the time to which its
@@ -148,9 +149,10 @@ func (s *Service) FinishDraft(ctx context.Context, sub submission.Submission, en
 	if sub.State != submission.StateUploading {
 		return nil
 	}
+	sub.State, sub.SavedAt = submission.StateDraft, s.Now()
 	all, err := s.Store.Submissions(ctx, sub.Tenant)
 	if err == nil {
-		err = roomForDraft(all, sub)
+		err = room(all, sub)
 	}
 	if err == nil {
 		err = s.end(ctx, &sub)
@@ -158,7 +160,6 @@ func (s *Service) FinishDraft(ctx context.Context, sub submission.Submission, en
 	if err != nil {
 		return err
 	}
-	sub.State, sub.SavedAt = submission.StateDraft, s.Now()
 	_, err = s.Store.SaveDecision(ctx, sub, entry)
 	if errors.Is(err, campaign.ErrLostRace) { // another request was faster
 		return nil

@@ -111,7 +111,7 @@ func (w *Worker) handle(ctx context.Context, t submission.Task) error {
 	if sub.Repairs > submission.MaxRepairs && sub.Working() {
 		return w.end(ctx, sub, &fault{code: faultDamaged})
 	}
-	starting, cancel := withMargin(ctx)
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	err = w.run(ctx, starting, sub, true)
 	if err != nil && t.Receives >= maxReceives { // so that the page does not show it as in progress
@@ -151,7 +151,8 @@ func (w *Worker) step(ctx, starting context.Context, sub submission.Submission) 
 		return sub, w.send(ctx, starting, sub)
 	case submission.StateSent, submission.StateFailed, submission.StateDiscarded: // the deletion was interrupted
 		return sub, clean(ctx, w.Store, w.Blobs, sub)
-	case submission.StateDraft, submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted:
+	case submission.StateDraft, submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval,
+		submission.StateRefused, submission.StateInterrupted:
 	}
 	return sub, nil
 }
@@ -186,16 +187,21 @@ func (w *Worker) end(ctx context.Context, read submission.Submission, why *fault
 	if err != nil || !sub.Working() || sub.State != read.State || sub.Check.Number != read.Check.Number || sub.File.Object != read.File.Object {
 		return err
 	}
-	slog.WarnContext(ctx, "submission ended", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "state", sub.State, "code", why.code)
+	slog.WarnContext(
+		ctx, "submission ended", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "state", sub.State, "code", why.code,
+	)
 	sub.State, sub.Fault, sub.Columns.First = ended(sub, why), submission.Fault{Code: why.code, Args: why.args}, nil
 	if sub.State == submission.StateFailed {
 		metrics.Add(ctx, metrics.SubmissionsFailed, 1)
 	}
-	if sub.Closed() {
-		return saveClosed(ctx, w.Store, w.Blobs, sub)
+	if !sub.Closed() {
+		_, err = w.save(ctx, sub)
+		return err
 	}
-	_, err = w.save(ctx, sub)
-	return err
+	if sub, err = w.Store.SaveSubmission(ctx, sub.Close(sub.State)); err != nil {
+		return err
+	}
+	return clean(ctx, w.Store, w.Blobs, sub)
 }
 
 // ended returns the state of a submission after a fault.
@@ -216,9 +222,4 @@ func queue(ctx context.Context, tasks port.Queue, id campaign.ID, after time.Dur
 		return fmt.Errorf("encode submission task: %w", err)
 	}
 	return tasks.Send(ctx, id.Tenant, body, after)
-}
-
-// withMargin returns a context that ends when no further part may begin.
-func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
-	return retry.WithMargin(ctx, shutdownMargin)
 }

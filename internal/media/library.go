@@ -4,7 +4,6 @@
 package media
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -12,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"path"
 	"slices"
 	"strconv"
@@ -297,19 +297,15 @@ const headSize = 512
 // it. It does not use the name: browsers and phones trust the content type, so a page named
 // .png must not be stored.
 func kind(head []byte) string {
+	const video = "video/mp4"
+	found := http.DetectContentType(head)
 	switch {
-	case bytes.HasPrefix(head, []byte("\xff\xd8\xff")):
-		return "image/jpeg"
-	case bytes.HasPrefix(head, []byte("\x89PNG\r\n\x1a\n")):
-		return "image/png"
-	case bytes.HasPrefix(head, []byte("GIF87a")), bytes.HasPrefix(head, []byte("GIF89a")):
-		return "image/gif"
-	case bytes.HasPrefix(head, []byte("%PDF-")):
-		return "application/pdf"
 	case mp4(head):
-		return "video/mp4"
+		return video
+	case found == video || !mediafile.Type(found):
+		return ""
 	}
-	return ""
+	return found
 }
 
 // mp4Brands are the brands of MP4 files. Other files of the ISO format, such as HEIC images,

@@ -3,6 +3,7 @@ package sheet
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -49,16 +50,20 @@ type workbook struct {
 }
 
 func openWorkbook(ctx context.Context, file io.ReaderAt, size int64) (*workbook, error) {
-	w := &workbook{file: &storage{ctx: ctx, file: file, left: maxDirectory}}
-	archive, err := zip.NewReader(w.file, size)
+	content, archive, err := openArchive(ctx, file, size)
 	if err != nil {
-		return nil, w.file.fault(err)
+		return nil, err
 	}
-	w.file.left = math.MaxInt64
-	if err := w.open(archive); err != nil {
-		return nil, w.file.fault(err)
-	}
-	return w, nil
+	w := &workbook{file: content}
+	return w, content.fault(w.open(archive))
+}
+
+// openArchive opens the list of a workbook's parts, which is of limited size.
+func openArchive(ctx context.Context, file io.ReaderAt, size int64) (*storage, *zip.Reader, error) {
+	content := &storage{ctx: ctx, file: file, left: maxDirectory}
+	archive, err := zip.NewReader(content, size)
+	content.left = math.MaxInt64
+	return content, archive, content.fault(err)
 }
 
 // SharedSize returns the size in bytes of the texts that the cells of a workbook share, as its
@@ -71,10 +76,9 @@ func SharedSize(ctx context.Context, file io.ReaderAt, size int64) (int64, error
 	if !bytes.Equal(head, zipMagic) {
 		return 0, nil
 	}
-	content := &storage{ctx: ctx, file: file, left: maxDirectory}
-	archive, err := zip.NewReader(content, size)
+	content, archive, err := openArchive(ctx, file, size)
 	if err != nil {
-		return 0, content.fault(err)
+		return 0, err
 	}
 	info, err := fs.Stat(archive, sharedName) // as sharedTexts finds it: a part may be written as /xl/…
 	if errors.Is(err, fs.ErrNotExist) {
@@ -192,17 +196,15 @@ func (w *workbook) sharedTexts(archive *zip.Reader) (texts []string, err error) 
 		if errors.Is(err, io.EOF) {
 			return texts, nil
 		}
-		if err != nil {
-			return nil, err
-		}
 		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "si" {
-			text, err := content.text("si")
-			if err != nil {
-				return nil, err
-			}
+			var text string
+			text, err = content.text("si")
 			const header = 16 // of a string
 			size += len(text) + header
 			texts = append(texts, text)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return nil, broken("workbook_large")
@@ -241,24 +243,12 @@ func (w *workbook) endOfSheet(err error) error {
 
 func (w *workbook) readRow() error {
 	w.cells, w.size = w.cells[:0], 0
-	for {
-		token, err := w.sheet.next()
-		if err != nil {
-			return eofIsDamage(err)
+	return w.sheet.until("row", func(token xml.Token) error {
+		if t, ok := token.(xml.StartElement); ok && t.Name.Local == "c" {
+			return w.readCell(t)
 		}
-		switch t := token.(type) {
-		case xml.StartElement:
-			if t.Name.Local == "c" {
-				if err := w.readCell(t); err != nil {
-					return err
-				}
-			}
-		case xml.EndElement:
-			if t.Name.Local == "row" {
-				return nil
-			}
-		}
-	}
+		return nil
+	})
 }
 
 // readCell reads a cell into its column.
@@ -298,31 +288,23 @@ func columnNumber(cell string) int {
 func (w *workbook) cellText(kind, style string) (string, error) {
 	var value strings.Builder
 	inValue := false
-	for value.Len() <= maxRecord {
-		token, err := w.sheet.next()
-		if err != nil {
-			return "", eofIsDamage(err)
-		}
+	err := w.sheet.until("c", func(token xml.Token) error {
 		switch t := token.(type) {
 		case xml.StartElement:
+			inValue = t.Name.Local == "v"
 			if t.Name.Local == "is" {
 				text, err := w.sheet.text("is")
-				if err != nil {
-					return "", err
-				}
 				value.WriteString(text)
+				return cmp.Or(err, tooLong(&value))
 			}
-			inValue = t.Name.Local == "v"
 		case xml.CharData:
 			if inValue {
 				value.Write(t)
 			}
 		case xml.EndElement:
 			inValue = false
-			if t.Name.Local == "c" {
-				return w.shown(value.String(), kind, style), nil
-			}
 		}
-	}
-	return "", broken("workbook_large")
+		return tooLong(&value)
+	})
+	return w.shown(value.String(), kind, style), err
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -41,6 +40,9 @@ func (s *storage) ReadAt(p []byte, offset int64) (int, error) {
 // fault returns the error of an invalid workbook. Errors of the storage and of the context
 // remain.
 func (s *storage) fault(err error) error {
+	if err == nil {
+		return nil
+	}
 	if _, known := errors.AsType[*Error](err); known {
 		return err
 	}
@@ -87,16 +89,28 @@ func (t *tokens) next() (xml.Token, error) {
 	return t.decoder.RawToken()
 }
 
+// until passes the tokens up to the end of an element to a function.
+func (t *tokens) until(end string, see func(token xml.Token) error) error {
+	for {
+		token, err := t.next()
+		if err != nil {
+			return eofIsDamage(err)
+		}
+		if err := see(token); err != nil {
+			return err
+		}
+		if e, ok := token.(xml.EndElement); ok && e.Name.Local == end {
+			return nil
+		}
+	}
+}
+
 // text returns the texts of the elements t up to the end of an element. Phonetic hints are
 // left out.
 func (t *tokens) text(end string) (string, error) {
 	var text strings.Builder
 	inText, hints := false, 0
-	for text.Len() <= maxRecord {
-		token, err := t.next()
-		if err != nil {
-			return "", eofIsDamage(err)
-		}
+	err := t.until(end, func(token xml.Token) error {
 		switch e := token.(type) {
 		case xml.StartElement:
 			inText = e.Name.Local == "t"
@@ -112,12 +126,18 @@ func (t *tokens) text(end string) (string, error) {
 			if e.Name.Local == "rPh" {
 				hints--
 			}
-			if e.Name.Local == end {
-				return unescape(text.String()), nil
-			}
 		}
+		return tooLong(&text)
+	})
+	return unescape(text.String()), err
+}
+
+// tooLong refuses a text that would fill the memory.
+func tooLong(text *strings.Builder) error {
+	if text.Len() > maxRecord {
+		return broken("workbook_large")
 	}
-	return "", broken("workbook_large")
+	return nil
 }
 
 // escape matches a character that XML cannot hold, as workbooks write it: _x000D_ for a
@@ -157,13 +177,11 @@ func attribute(e xml.StartElement, name string) string {
 // sheets. The error is a *Error for an invalid workbook.
 func Texts(ctx context.Context, file io.ReaderAt, size int64) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		content := &storage{ctx: ctx, file: file, left: maxDirectory}
-		archive, err := zip.NewReader(content, size)
+		content, archive, err := openArchive(ctx, file, size)
 		if err != nil {
-			yield("", content.fault(err))
+			yield("", err)
 			return
 		}
-		content.left = math.MaxInt64
 		for _, part := range archive.File {
 			if !strings.HasSuffix(part.Name, ".xml") {
 				continue

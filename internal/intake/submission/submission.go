@@ -213,12 +213,7 @@ func (s Submission) Editable() bool { return s.State == StateColumns || s.State 
 // Replaceable reports whether nobody has decided about the submission: its form can have another file,
 // or become a draft.
 func (s Submission) Replaceable() bool {
-	switch s.State {
-	case StateDraft, StateUploading, StateOpening, StateColumns, StateChecking, StateReady:
-		return true
-	case StateApproval, StateRefused, StateSending, StateInterrupted, StateSent, StateFailed, StateDiscarded:
-	}
-	return false
+	return slices.Contains([]State{StateDraft, StateUploading, StateOpening, StateColumns, StateChecking, StateReady}, s.State)
 }
 
 // HasFile reports whether its form needs no other file.
@@ -229,7 +224,8 @@ func (s Submission) HasFile() bool {
 // Form returns the submission as what is entered in its form, with another file. The number of its
 // last check stays, because its functions may still work.
 func (s Submission) Form(asked Submission) Submission {
-	s.By, s.Name, s.TemplateID, s.Schedule, s.NotAfter, s.File = asked.By, asked.Name, asked.TemplateID, asked.Schedule, asked.NotAfter, asked.File
+	s.By, s.Name, s.TemplateID, s.File = asked.By, asked.Name, asked.TemplateID, asked.File
+	s.Schedule, s.NotAfter = asked.Schedule, asked.NotAfter
 	s.Columns, s.Check, s.Fault, s.Repairs = Columns{}, Check{Number: s.Check.Number}, Fault{}, 0
 	return s
 }
