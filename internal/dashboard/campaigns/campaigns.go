@@ -117,13 +117,22 @@ func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign
 	return c, err
 }
 
-// of reads the campaign in the path, which must be the tenant's.
-func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
+// inPath returns the ID of the tenant's campaign in the path.
+func inPath(p *web.Page) (campaign.ID, error) {
 	id, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
 	if !ok {
-		return campaign.Campaign{}, campaign.ErrNotFound
+		return campaign.ID{}, campaign.ErrNotFound
 	}
-	return read(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+	return campaign.ID{Tenant: p.Session.Tenant, CampaignID: id}, nil
+}
+
+// of reads the campaign in the path.
+func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
+	id, err := inPath(p)
+	if err != nil {
+		return campaign.Campaign{}, err
+	}
+	return read(p.R.Context(), id)
 }
 
 func pathOf(c campaign.Campaign) string { return Path + "/" + c.CampaignID }

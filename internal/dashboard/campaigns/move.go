@@ -75,15 +75,15 @@ func (s *Pages) askMove(p *web.Page, c campaign.Campaign) error {
 
 // immovable says why a campaign cannot be rescheduled, and how many people have the message.
 func immovable(p *web.Page, c campaign.Campaign) error {
-	refusal := &web.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.campaign_cancelled", To: pathOf(c), ToKey: "campaigns.back"}
+	refusal := &web.Refusal{
+		Status: http.StatusConflict, Key: "campaigns.problem.campaign_cancelled", To: pathOf(c), ToKey: "campaigns.back",
+	}
 	if !c.CancelledAt.IsZero() {
 		return refusal
 	}
 	reached := 0
 	for _, b := range c.Batches {
-		for _, outcome := range []campaign.Outcome{campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead} {
-			reached += b.Head.Counts[outcome]
-		}
+		reached += b.Head.Counts[campaign.OutcomeSent] + b.Head.DayCounts().Delivered
 	}
 	refusal.Key, refusal.Args = "campaigns.problem.campaign_started", []any{p.Number(reached)}
 	return refusal

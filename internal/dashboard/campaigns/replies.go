@@ -31,9 +31,7 @@ type repliesPage struct {
 }
 
 // countsReplies reports whether all replies since the campaign was sent are kept.
-func countsReplies(r campaign.Results, now time.Time) bool {
-	return !r.First.IsZero() && !r.First.After(now) && now.Sub(r.First) < campaign.EventLife
-}
+func countsReplies(r campaign.Results) bool { return begunWithin(r, campaign.EventLife) }
 
 func (s *Pages) replies(p *web.Page) error {
 	c, err := of(p, s.overview)
@@ -41,7 +39,7 @@ func (s *Pages) replies(p *web.Page) error {
 		return err
 	}
 	l := repliesPage{Campaign: c, Later: p.Query("after") != ""}
-	if countsReplies(c.Results(s.Now()), s.Now()) {
+	if countsReplies(c.Results(s.Now())) {
 		if err := s.addReplies(p, &l); err != nil {
 			return err
 		}
@@ -98,15 +96,17 @@ const (
 // leftPage lists the recipients of a campaign who opted out since it was sent.
 type leftPage struct {
 	campaign.Campaign
-	Known bool // they can be counted
-	N     int
-	Left  []campaign.OptChange // the newest
+	Known         bool // they can be counted
+	N             int
+	OptedOutSince []campaign.OptChange // the newest
 }
 
-// countsLeft reports whether opt-outs since the campaign was sent can be known.
-func countsLeft(c campaign.Campaign, now time.Time) bool {
-	first := c.Results(now).First
-	return !first.IsZero() && !first.After(now) && now.Sub(first) < leftUntil
+// countsOptOuts reports whether opt-outs since the campaign was sent can be known.
+func countsOptOuts(r campaign.Results) bool { return begunWithin(r, leftUntil) }
+
+// begunWithin reports whether a campaign was sent within a time before its results were read.
+func begunWithin(r campaign.Results, most time.Duration) bool {
+	return !r.First.IsZero() && !r.First.After(r.At) && r.At.Sub(r.First) < most
 }
 
 func (s *Pages) left(p *web.Page) error {
@@ -115,7 +115,7 @@ func (s *Pages) left(p *web.Page) error {
 		return err
 	}
 	l := leftPage{Campaign: c}
-	if countsLeft(c, s.Now()) {
+	if countsOptOuts(c.Results(s.Now())) {
 		if err := s.addLeft(p, &l); err != nil {
 			return err
 		}
@@ -127,12 +127,12 @@ func (s *Pages) left(p *web.Page) error {
 }
 
 func (s *Pages) addLeft(p *web.Page, l *leftPage) (err error) {
-	var recent, left []campaign.OptChange
+	var recent, since []campaign.OptChange
 	recent, l.Known, err = s.OptOuts.Recent(p.R.Context(), l.Tenant)
 	if err != nil || !l.Known {
 		return err
 	}
-	left, err = s.Messages.OptedOutSince(p.R.Context(), l.ID, l.Results(s.Now()).First, recent)
-	l.N, l.Left = len(left), left[:min(len(left), leftShown)]
+	since, err = s.Messages.OptedOutSince(p.R.Context(), l.ID, l.Results(s.Now()).First, recent)
+	l.N, l.OptedOutSince = len(since), since[:min(len(since), leftShown)]
 	return err
 }

@@ -77,7 +77,9 @@ func (r row) Touched() int {
 }
 
 // rows returns the rows of the campaigns. It reads some of those without current results.
-func (s *Pages) rows(ctx context.Context, tenant string, listed []campaign.Listed, standings map[string]campaign.Summary, l *listPage) ([]row, error) {
+func (s *Pages) rows(
+	ctx context.Context, tenant string, listed []campaign.Listed, standings map[string]campaign.Summary, l *listPage,
+) ([]row, error) {
 	stored, err := s.Store.Results(ctx, tenant, idsOf(listed))
 	if err != nil {
 		return nil, err
@@ -99,7 +101,8 @@ func (s *Pages) rows(ctx context.Context, tenant string, listed []campaign.Liste
 
 // newRow returns the row of a campaign with its stored results.
 func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored campaign.Results) row {
-	r := row{Listed: c, Results: stored, Messages: standing.Accepted + standing.Submission.NotAccepted(), Status: s.known(standing), Load: true}
+	messages := standing.Accepted + standing.Submission.NotAccepted()
+	r := row{Listed: c, Results: stored, Messages: messages, Status: s.known(standing), Load: true}
 	if stored.Current(standing, s.Now()) {
 		r.Status, r.Load = stored.Status, false
 	}
@@ -160,45 +163,43 @@ func (s *Pages) nameRows(ctx context.Context, tenant string, rows []row) error {
 // showRow answers with a row of the list. It reads the campaign if its stored results are not
 // current.
 func (s *Pages) showRow(p *web.Page) error {
-	uuid, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
-	if !ok {
-		return campaign.ErrNotFound
-	}
-	ctx, id := p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: uuid}
-	standings, err := s.Store.Standings(ctx, id.Tenant, []string{uuid})
+	id, err := inPath(p)
 	if err != nil {
 		return err
 	}
-	standing := standings[uuid]
+	ctx := p.R.Context()
+	standings, err := s.Store.Standings(ctx, id.Tenant, []string{id.CampaignID})
+	if err != nil {
+		return err
+	}
+	standing := standings[id.CampaignID]
 	if standing.Name == "" {
 		return campaign.ErrNotFound
 	}
-	stored, err := s.Store.Results(ctx, id.Tenant, []string{uuid})
+	stored, err := s.Store.Results(ctx, id.Tenant, []string{id.CampaignID})
 	if err != nil {
 		return err
 	}
-	r := s.newRow(campaign.Listed{ID: id, Name: standing.Name}, standing, stored[uuid])
+	r := s.newRow(campaign.Listed{ID: id, Name: standing.Name}, standing, stored[id.CampaignID])
 	if r.Load {
 		if err := s.readRow(ctx, &r); err != nil {
 			return err
 		}
 	}
-	if err := s.nameRow(ctx, &r); err != nil {
+	if r.Template, err = s.templateName(ctx, r.Tenant, r.TemplateID); err != nil {
 		return err
 	}
 	return p.Fragment("campaigns_row_update.html", r)
 }
 
-// nameRow is nameRows for one row.
-func (s *Pages) nameRow(ctx context.Context, r *row) error {
-	t, err := s.Store.Template(ctx, r.TemplateID)
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return err
+// templateName returns the name of a tenant's template, "" if it no longer exists.
+func (s *Pages) templateName(ctx context.Context, tenant, id string) (string, error) {
+	t, err := s.Store.Template(ctx, id)
+	t, err = campaign.OwnTemplate(tenant, t, err)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return "", nil
 	}
-	if t.Tenant == r.Tenant {
-		r.Template = t.Name
-	}
-	return nil
+	return t.Name, err
 }
 
 // Oldest returns when the oldest results of the page were read, the zero time if there are

@@ -3,7 +3,6 @@ package campaigns
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -18,19 +17,14 @@ const batchesShown = 20
 // view is the data of a campaign's page.
 type view struct {
 	campaign.Campaign
-	Status    campaign.Status
-	Counts    map[campaign.Outcome]int
-	Accepted  int
-	Rejected  int
-	Pending   int
-	Waiting   waiting
-	Tapped    int  // messages with a tapped suggestion
-	Tappable  bool // taps are counted
-	Clicked   int  // messages with a clicked link
-	Clickable bool // clicks on links are counted
-	Funnel    []step
-	Lost      []lost
-	Stopped   int // messages that were cancelled before sending, of a campaign with a file
+	Status   campaign.Status
+	Sum      campaign.Results
+	Rejected int
+	Pending  int
+	Waiting  waiting
+	Funnel   []step
+	Lost     []lost
+	Stopped  int // messages that were cancelled before sending, of a campaign with a file
 	// Recovered is the number of messages in Lost that were delivered later, if their
 	// reason is unknown.
 	Recovered int
@@ -50,7 +44,7 @@ type view struct {
 	CanMove   bool        // all that waits can be rescheduled
 	Details   bool        // the technical details are open
 	Message   *message    // nil in updates
-	Left      bool        // opt-outs since the campaign was sent can be counted
+	OptOuts   bool        // those since the campaign was sent can be counted
 	Replied   bool        // replies since the campaign was sent can be counted
 }
 
@@ -131,60 +125,46 @@ func refreshOf(v view) int {
 }
 
 func newView(c campaign.Campaign, after int, now time.Time) view {
-	v := view{Campaign: c, Status: c.Status(), Counts: map[campaign.Outcome]int{}, Total: len(c.Batches), Later: after > 0}
+	v := view{Campaign: c, Status: c.Status(), Sum: c.Results(now), Total: len(c.Batches), Later: after > 0}
 	reasons := map[campaign.Reason]int{}
 	for _, b := range c.Batches {
-		v.Accepted += b.Accepted
 		v.Rejected += b.Rejected
 		v.Pending += b.Pending()
-		v.Tapped += b.Head.Tapped
-		v.Tappable = v.Tappable || len(b.TapKey) > 0
-		v.Clicked += b.Head.Clicked
-		v.Clickable = v.Clickable || b.CountsClicks
 		v.addBatch(b)
-		for outcome, n := range b.Head.Counts {
-			v.Counts[outcome] += n
-		}
 		for reason, n := range b.Head.Reasons {
 			reasons[reason] += n
 		}
 	}
 	v.Waiting = waitingOf(v, now)
 	v.Every = map[campaign.Status]string{campaign.StatusSending: "2s", campaign.StatusScheduled: "10s"}[v.Status]
-	v.Funnel = funnel(v, reasons)
+	v.Funnel = funnel(v.Sum)
 	v.Lost, v.Recovered = losses(reasons)
 	if c.Submission.Known() {
 		v.Lost = slices.DeleteFunc(v.Lost, func(l lost) bool { return l.Outcome == campaign.OutcomeStopped })
-		v.Stopped = v.Counts[campaign.OutcomeStopped]
+		v.Stopped = v.Sum.Stopped
 	}
 	v.CanRevoke = !c.Revoke && revocable(c)
 	v.Departure, v.CanMove = departureOf(c), movable(c)
-	v.Left, v.Replied = countsLeft(c, now), countsReplies(c.Results(now), now)
-	v.Chart = newChart(c.Batches, neverSent(reasons), now)
+	v.OptOuts, v.Replied = countsOptOuts(v.Sum), countsReplies(v.Sum)
+	v.Chart = newChart(c.Batches, reasons[neverSent], now)
 	v.page(after, now)
 	return v
 }
 
-// neverSent returns how many of the expired messages were never sent.
-func neverSent(reasons map[campaign.Reason]int) int {
-	return reasons[campaign.Reason{Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed}]
-}
+// neverSent is the reason of expired messages that were never sent.
+var neverSent = campaign.Reason{Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed}
 
 // funnel returns the steps of a message's progress, each including the messages of
 // later steps, as shares of all people of the campaign.
-func funnel(v view, reasons map[campaign.Reason]int) []step {
-	n := v.Counts
-	read := n[campaign.OutcomeRead]
-	delivered := read + n[campaign.OutcomeDelivered]
-	sent := delivered + n[campaign.OutcomeSent] + n[campaign.OutcomeRevoked] + n[campaign.OutcomeExpired] - neverSent(reasons)
-	steps := []step{{Key: "accepted", N: v.Accepted}, {Key: "sent", N: sent}, {Key: "delivered", N: delivered}, {Key: "read", N: read}}
-	if v.Tappable {
-		steps = append(steps, step{Key: "tapped", N: v.Tapped})
+func funnel(r campaign.Results) []step {
+	steps := []step{{Key: "accepted", N: r.Accepted}, {Key: "sent", N: r.Sent}, {Key: "delivered", N: r.Delivered}, {Key: "read", N: r.Read}}
+	if r.Tappable {
+		steps = append(steps, step{Key: "tapped", N: r.Tapped})
 	}
-	if v.Clickable {
-		steps = append(steps, step{Key: "clicked", N: v.Clicked})
+	if r.Clickable {
+		steps = append(steps, step{Key: "clicked", N: r.Clicked})
 	}
-	people := v.Accepted + v.Submission.NotAccepted()
+	people := r.People()
 	for i := range steps {
 		steps[i].Of = people
 		if people > 0 {
@@ -245,18 +225,14 @@ func (s *Pages) nameTemplates(ctx context.Context, v *view) error {
 	named := map[string]string{}
 	for i := range v.Batches {
 		b := &v.Batches[i]
-		name, known := named[b.TemplateID]
-		if !known {
-			t, err := s.Store.Template(ctx, b.TemplateID)
-			if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		if _, known := named[b.TemplateID]; !known {
+			name, err := s.templateName(ctx, v.Tenant, b.TemplateID)
+			if err != nil {
 				return err
-			}
-			if t.Tenant == v.Tenant {
-				name = t.Name
 			}
 			named[b.TemplateID] = name
 		}
-		b.Template = &sentWith{b.TemplateID, b.TemplateVersion, name}
+		b.Template = &sentWith{b.TemplateID, b.TemplateVersion, named[b.TemplateID]}
 	}
 	if len(v.Batches) > 0 && sameTemplate(v.Campaign) {
 		v.Template = v.Batches[0].Template
@@ -271,10 +247,9 @@ func sameTemplate(c campaign.Campaign) bool {
 }
 
 func newBatchView(b campaign.Progress, now time.Time) batchView {
-	n := b.Head.Counts
+	n := b.Head.DayCounts()
 	v := batchView{
-		Progress: b, Status: b.Status(), Read: n[campaign.OutcomeRead], Delivered: n[campaign.OutcomeRead] + n[campaign.OutcomeDelivered],
-		Lost:    n[campaign.OutcomeFailed] + n[campaign.OutcomeExpired] + n[campaign.OutcomeRevoked] + n[campaign.OutcomeStopped],
+		Progress: b, Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed,
 		Movable: b.State == campaign.BatchPending && !b.Cancelled(),
 	}
 	if b.ErrorFile != "" && now.Before(b.AcceptedAt.Add(campaign.ErrorFileLife)) {
@@ -295,16 +270,14 @@ type bill struct {
 
 // addBatch adds the messages of a batch.
 func (v *bill) addBatch(b campaign.Progress) {
-	delivered := b.Head.Counts[campaign.OutcomeDelivered] + b.Head.Counts[campaign.OutcomeRead]
-	if !b.Prices.Set() {
-		v.Unpriced += delivered
-	}
 	v.ClassesOf += b.Accepted
 	v.Classes.Add(b.ClassCounts())
 	v.Billed.Add(b.Billed())
 	if b.Prices.Set() {
 		v.Priced = true
 		v.Cost += b.Prices.Of(b.Billed())
+	} else {
+		v.Unpriced += b.Head.DayCounts().Delivered
 	}
 }
 
@@ -320,15 +293,20 @@ func waitingOf(v view, now time.Time) waiting {
 	if v.Status != campaign.StatusSending || v.Pending > 0 || v.Submission.ToCome() > 0 {
 		return waiting{}
 	}
-	w := waiting{N: v.Counts[campaign.OutcomeSent]}
+	var w waiting
+	known := true
 	for _, b := range v.Campaign.Batches {
-		switch {
-		case b.Done():
-		case b.State != campaign.BatchSent || !b.NextCheck.After(now):
-			return waiting{N: w.N}
-		case b.NextCheck.After(w.Until):
+		w.N += b.Head.Counts[campaign.OutcomeSent]
+		if b.Done() {
+			continue
+		}
+		known = known && b.State == campaign.BatchSent && b.NextCheck.After(now)
+		if b.NextCheck.After(w.Until) {
 			w.Until = b.NextCheck
 		}
+	}
+	if !known {
+		w.Until = time.Time{}
 	}
 	return w
 }

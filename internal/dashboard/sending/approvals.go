@@ -98,7 +98,12 @@ func (s *Pages) showRule(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return p.Render("approval.rule_title", "approval_rule.html", rule{From: ruleText(from), Was: ruleState(from)})
+	return showRule(p, http.StatusOK, ruleText(from), from, "")
+}
+
+// showRule shows the form with what is entered. fault is the key of a text, or "".
+func showRule(p *web.Page, status int, text string, stored int, fault string) error {
+	return p.RenderStatus(status, "approval.rule_title", "approval_rule.html", rule{text, ruleState(stored), fault})
 }
 
 func ruleText(from int) string {
@@ -123,30 +128,25 @@ func (s *Pages) changeRule(p *web.Page) error {
 	case text == "":
 		from = 0
 	case err != nil || from < 1 || from > maxRule:
-		return p.RenderStatus(http.StatusUnprocessableEntity, "approval.rule_title", "approval_rule.html", rule{text, ruleState(old), "approval.rule_fault"})
+		return showRule(p, http.StatusUnprocessableEntity, text, old, "approval.rule_fault")
 	}
 	if from == old {
 		return p.Done(RulePath, "approval.rule_saved")
 	}
 	if p.Stale(ruleState(old)) {
-		return refuseStaleRule(p, text, old)
+		return showRule(p, http.StatusConflict, text, old, "approval.rule_stale")
 	}
 	if err := p.AuditOn(RulePath, "approval.rule", strconv.Itoa(old)+" → "+strconv.Itoa(from)); err != nil {
 		return err
 	}
-	switch err := s.Store.SaveApprovalFrom(p.R.Context(), p.Session.Tenant, old, from); {
-	case errors.Is(err, campaign.ErrLostRace):
-		if old, err = s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant); err != nil {
-			return err
+	err = s.Store.SaveApprovalFrom(p.R.Context(), p.Session.Tenant, old, from)
+	if errors.Is(err, campaign.ErrLostRace) {
+		if old, err = s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant); err == nil {
+			return showRule(p, http.StatusConflict, text, old, "approval.rule_stale")
 		}
-		return refuseStaleRule(p, text, old)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	return p.Done(RulePath, "approval.rule_saved")
-}
-
-// refuseStaleRule shows the form, which says that the stored setting has changed.
-func refuseStaleRule(p *web.Page, text string, stored int) error {
-	return p.RenderStatus(http.StatusConflict, "approval.rule_title", "approval_rule.html", rule{text, ruleState(stored), "approval.rule_stale"})
 }

@@ -73,11 +73,9 @@ func campaignOf(p *web.Page, id string, read func(context.Context, campaign.ID) 
 func audiencesOf(c campaign.Campaign) []audience {
 	n := map[export.Audience]int{export.AudienceMissed: c.Submission.NeverAccepted()}
 	for _, b := range c.Batches {
-		counts := b.Head.Counts
-		n[export.AudienceUnread] += counts[campaign.OutcomeDelivered]
-		n[export.AudienceMissed] += counts[campaign.OutcomeFailed] + counts[campaign.OutcomeExpired] +
-			counts[campaign.OutcomeRevoked] + counts[campaign.OutcomeStopped] -
-			b.Head.Reasons[campaign.Reason{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}]
+		counts := b.Head.DayCounts()
+		n[export.AudienceUnread] += counts.Delivered - counts.Read
+		n[export.AudienceMissed] += counts.Failed - b.Head.OptedOut()
 		n[export.AudienceTapped] += max(b.Head.Tapped, b.Head.Clicked)
 	}
 	var all []audience

@@ -54,10 +54,7 @@ func (s *Pages) baseVersion(p *web.Page, id, version string) (campaign.Template,
 		return campaign.Template{}, campaign.ErrNotFound
 	}
 	t, err := s.Store.TemplateVersion(p.R.Context(), id, int(n))
-	if err == nil && t.Tenant != p.Session.Tenant {
-		return campaign.Template{}, campaign.ErrNotFound
-	}
-	return t, err
+	return campaign.OwnTemplate(p.Session.Tenant, t, err)
 }
 
 func (f fields) draft(id string) draft {

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
-
-	"golang.org/x/text/unicode/norm"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 // pageLength is the number of templates per page. nameWeight is the maximum size in
@@ -63,22 +61,12 @@ func (l *listPage) matching(all []campaign.Template, archived map[string]bool) (
 		if archived[t.ID] {
 			l.InArchive++
 		}
-		if archived[t.ID] == l.Archived && strings.Contains(folded(t.Name), folded(l.Query)) {
+		if archived[t.ID] == l.Archived && strings.Contains(sheet.Fold(t.Name), sheet.Fold(l.Query)) {
 			shown = append(shown, t)
 		}
 	}
 	slices.SortStableFunc(shown, func(a, b campaign.Template) int {
-		return cmp.Compare(folded(a.Name), folded(b.Name))
+		return cmp.Compare(sheet.Fold(a.Name), sheet.Fold(b.Name))
 	})
 	return shown
-}
-
-// folded returns a name in lower case and without accents.
-func folded(name string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Mn, r) {
-			return -1
-		}
-		return r
-	}, norm.NFD.String(strings.ToLower(name)))
 }

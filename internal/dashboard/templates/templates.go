@@ -137,8 +137,5 @@ func (s *Pages) own(p *web.Page) (campaign.Template, error) {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
 	t, err := s.Store.Template(p.R.Context(), id)
-	if err == nil && t.Tenant != p.Session.Tenant {
-		return campaign.Template{}, campaign.ErrNotFound
-	}
-	return t, err
+	return campaign.OwnTemplate(p.Session.Tenant, t, err)
 }
