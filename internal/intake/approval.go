@@ -50,29 +50,19 @@ var judges = map[Choice]func(s *Service, ctx context.Context, d *decision) error
 
 // Why a step was not taken. Nothing was saved.
 var (
-	// ErrState means that the submission has a state without this step.
-	ErrState = errors.New("the submission has another state")
-	// ErrDecided means that another person or another decision was first.
-	ErrDecided = errors.New("the submission was decided before")
-	// ErrChanged means that the page showed something else than what would be sent.
-	ErrChanged = errors.New("the page showed another submission")
-	// ErrNeedsApproval means that a second person has to approve the campaign.
+	ErrState         = errors.New("the submission has another state")   // it has a state without this step
+	ErrDecided       = errors.New("the submission was decided before")  // by another person, or in another way
+	ErrChanged       = errors.New("the page showed another submission") // since the page was made
 	ErrNeedsApproval = errors.New("the campaign needs approval")
-	// ErrOwn means that the person asked for the approval.
-	ErrOwn = errors.New("the approval is of another person")
-	// ErrNotOwn means that another person asked for the approval.
-	ErrNotOwn = errors.New("another person asked for the approval")
-	// ErrTooLate means that the time of sending has passed or is too close.
-	ErrTooLate = errors.New("the time of sending has passed")
-	// ErrOverBudget means that the budget of now has no room for the campaign.
-	ErrOverBudget = errors.New("the budget has no room")
+	ErrOwn           = errors.New("the approval is of another person")
+	ErrNotOwn        = errors.New("another person asked for the approval")
+	ErrTooLate       = errors.New("the time of sending has passed") // or is too close
+	ErrOverBudget    = errors.New("the budget has no room")
 )
 
-// errRepeated means that the same person has taken the same step before.
 var errRepeated = errors.New("the step was taken before")
 
-// actionReturned is the action in the audit log of an approval that came too late.
-const actionReturned = "approval.return"
+const actionReturned = "approval.return" // in the audit log, of an approval that came too late
 
 // maxRaces is how often a step is judged again because somebody else saved the submission.
 const maxRaces = 8
@@ -143,7 +133,6 @@ func (s *Service) send(ctx context.Context, d *decision) error {
 	return nil
 }
 
-// allowed returns ErrNeedsApproval if one person may not send a checked submission.
 func (s *Service) allowed(ctx context.Context, sub submission.Submission) error {
 	if sub.State != submission.StateReady {
 		return nil
@@ -170,7 +159,6 @@ func (d *decision) ended(how submission.Decision) bool {
 	return d.sub.Approval.Decision == how && d.sub.Approval.DecidedBy == d.Audit.Who
 }
 
-// asked reports whether the person has asked for the approval.
 func (d *decision) asked() bool { return d.sub.Approval.AskedBy == d.Audit.Who }
 
 // sendable returns why a submission cannot be sent as a page showed it, or nil. The rest of an

@@ -21,10 +21,8 @@ type FormFile struct {
 	Kept   bool
 }
 
-// None reports whether the form has no file.
 func (f FormFile) None() bool { return f.Chosen == nil && f.Object == "" && !f.Kept }
 
-// digest identifies what a form sent.
 func (f FormFile) digest() string {
 	return campaign.Digest(cmp.Or(f.Object, string(f.Chosen)))
 }
@@ -39,7 +37,6 @@ type answered struct {
 	from          FormFile
 }
 
-// answer reads what is stored for a form.
 func (s *Service) answer(ctx context.Context, asked submission.Submission, from FormFile) (a answered, err error) {
 	a = answered{asked: asked, from: from}
 	if a.all, err = s.Store.Submissions(ctx, asked.Tenant); err != nil {
@@ -118,7 +115,9 @@ func (s *Service) Take(ctx context.Context, asked submission.Submission, from Fo
 // SaveDraft keeps what is entered in a form, with its file. A form without a name or a file is kept
 // too. It returns the errors of Take, and ErrState if somebody has sent, asked for approval of, or
 // discarded the submission.
-func (s *Service) SaveDraft(ctx context.Context, asked submission.Submission, from FormFile, entry account.AuditEntry) (submission.Submission, error) {
+func (s *Service) SaveDraft(
+	ctx context.Context, asked submission.Submission, from FormFile, entry account.AuditEntry,
+) (submission.Submission, error) {
 	return again(func() (submission.Submission, error) {
 		a, err := s.answer(ctx, asked, from)
 		if err != nil {
@@ -128,7 +127,6 @@ func (s *Service) SaveDraft(ctx context.Context, asked submission.Submission, fr
 	})
 }
 
-// save writes the row of a submission.
 type save func(ctx context.Context, sub submission.Submission) (submission.Submission, error)
 
 func (s *Service) take(ctx context.Context, a answered) (submission.Submission, error) {
@@ -224,7 +222,8 @@ func (s *Service) place(ctx context.Context, a answered, next *submission.Submis
 		return err
 	}
 	if next.File.Size > submission.MaxSize {
-		return errors.Join(&inputerr.Error{Code: "file_size", Detail: "the file is larger than 200 MB"}, s.Uploads.Delete(ctx, next.FileKey()))
+		tooLarge := &inputerr.Error{Code: "file_size", Detail: "the file is larger than 200 MB"}
+		return errors.Join(tooLarge, s.Uploads.Delete(ctx, next.FileKey()))
 	}
 	return nil
 }

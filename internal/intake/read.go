@@ -110,7 +110,6 @@ func (r *reader) skip(ctx context.Context, rows *sheet.File) error {
 	return nil
 }
 
-// leftOut returns the lines so far that were left out, in order.
 func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
 	for l, err := range eachLeftOut(ctx, r.Blobs, r.Submission) {
 		if err != nil {
@@ -131,8 +130,8 @@ func (r *reader) see(number uint64) {
 // messageOf returns the message of a line. Empty cells are left out of its variables: an empty value
 // would break the greeting.
 func (r *reader) messageOf(row sheet.Row) submission.Message {
-	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), Vars: map[string]string{}}
-	m.Number = numberOf(m.Phone)
+	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID)}
+	m.Number, m.Vars = numberOf(m.Phone), map[string]string{}
 	for _, v := range r.Columns.Values {
 		if text := row.Cell(v.Column); text != "" {
 			m.Vars[v.Name] = text
@@ -251,7 +250,6 @@ func clone(f submission.Findings) submission.Findings {
 	return f
 }
 
-// chain returns the hash of the parts so far.
 func chain(before string, body []byte) string {
 	sum := sha256.New()
 	sum.Write([]byte(before))
@@ -259,7 +257,6 @@ func chain(before string, body []byte) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// finish offers the campaign for confirmation.
 func (r *reader) finish(ctx context.Context) error {
 	if _, _, err := r.Open(ctx, r.FileKey(), r.File.Tag); err != nil { // an erasure deletes the file
 		return fileFault(err)
@@ -271,8 +268,7 @@ func (r *reader) finish(ctx context.Context) error {
 }
 
 const (
-	// firstLines is the number of lines that a person sees when they confirm the columns.
-	firstLines = 3
+	firstLines = 3 // that a person sees when they confirm the columns
 	// maxCell and maxHeader are the maximum number of characters of a cell and of a column's
 	// name that are stored.
 	maxCell   = 40
@@ -317,7 +313,6 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 	return w.save(ctx, next)
 }
 
-// beginCheck begins a further check of a file.
 func beginCheck(sub *submission.Submission, version int) {
 	sub.State, sub.TemplateVersion = submission.StateChecking, version
 	sub.Check = submission.Check{Number: sub.Check.Number + 1}
@@ -326,7 +321,6 @@ func beginCheck(sub *submission.Submission, version int) {
 // isNumber reports whether a column's name is a phone number: the file begins with a person.
 func isNumber(name string) bool { return numberOf(phone.Tidy(name)) != 0 }
 
-// first returns the first lines of a file.
 func first(rows *sheet.File) (lines [][]string, err error) {
 	for range firstLines {
 		row, err := rows.Next()

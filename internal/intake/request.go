@@ -13,9 +13,8 @@ import (
 
 const (
 	// AtOnce is the time in which a request does steps. API Gateway waits 30 s.
-	AtOnce = 8 * time.Second
-	// overtime is the time for the part that has begun.
-	overtime = 12 * time.Second
+	AtOnce   = 8 * time.Second
+	overtime = 12 * time.Second // for the part that has begun
 	// maxSmall is the maximum size in bytes of a file that a request reads, and maxShared that of the
 	// texts that the cells of a workbook share.
 	maxSmall  = 4 << 20

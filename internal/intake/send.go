@@ -19,8 +19,7 @@ import (
 
 const (
 	codeTooSoon = "schedule_too_soon"
-	// maxTries is the maximum number of attempts of a call that fails.
-	maxTries = 6
+	maxTries    = 6 // attempts of a call that fails
 )
 
 // send dispatches the remaining parts, until all are sent or the time is over.
@@ -123,7 +122,6 @@ func (w *Worker) accept(ctx context.Context, c dispatch.Call) (r dispatch.Receip
 	return r, err
 }
 
-// finish closes a submission whose parts are all dispatched.
 func (w *Worker) finish(ctx context.Context, sub submission.Submission) error {
 	if err := deleteFiles(ctx, w.Blobs, sub.Folders(), nil); err != nil {
 		return err
@@ -137,7 +135,6 @@ func (w *Worker) finish(ctx context.Context, sub submission.Submission) error {
 	return nil
 }
 
-// part is the messages of one dispatch call.
 type part []submission.Message
 
 // call returns the dispatch call of a part, by its number from 1, with the number of people when it
@@ -212,8 +209,7 @@ func countNeverAccepted(ctx context.Context, store Store, sub submission.Submiss
 	}
 }
 
-// atOnce is the number of files read or deleted at once.
-const atOnce = 8
+const atOnce = 8 // files that are read or deleted
 
 // deleteFiles deletes the objects of some folders, except for the kept ones. It can be repeated.
 func deleteFiles(ctx context.Context, blobs Blobs, folders []string, kept map[string]bool) error {

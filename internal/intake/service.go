@@ -27,7 +27,6 @@ type Uploads interface {
 
 	// AbortFile deletes the chunks of an upload. Missing uploads are not an error.
 	AbortFile(ctx context.Context, key, upload string) error
-	// Copy copies an object.
 	Copy(ctx context.Context, from, to string) error
 }
 
@@ -36,9 +35,8 @@ type Service struct {
 	Store   Store
 	Uploads Uploads
 	// Stat returns the ETag and the size of an uploaded file.
-	Stat  func(ctx context.Context, key string) (tag string, size int64, err error)
-	Tasks port.Queue
-	// Budgets are the prices and budgets of tenants.
+	Stat    func(ctx context.Context, key string) (tag string, size int64, err error)
+	Tasks   port.Queue
 	Budgets Budgets
 	Rules   Rules
 	Now     func() time.Time
@@ -167,7 +165,6 @@ func (s *Service) FinishDraft(ctx context.Context, sub submission.Submission, en
 	return err
 }
 
-// end makes the file of the chunks.
 func (s *Service) end(ctx context.Context, sub *submission.Submission) (err error) {
 	if err = uploadOf(*sub).Finish(ctx, s.Uploads); err == nil {
 		sub.File.Tag, _, err = s.Stat(ctx, sub.FileKey())
@@ -202,10 +199,8 @@ func (s *Service) Check(ctx context.Context, sub submission.Submission, columns 
 	return s.work(ctx, sub)
 }
 
-// maxKnown is the maximum number of names that are remembered.
-const maxKnown = 300
+const maxKnown = 300 // names that are remembered
 
-// remember stores the names of the columns for the tenant's next file.
 func (s *Service) remember(ctx context.Context, sub submission.Submission) error {
 	known, err := s.Store.KnownColumns(ctx, sub.Tenant)
 	if err != nil {

@@ -25,13 +25,10 @@ import (
 )
 
 const (
-	// shutdownMargin is the time reserved for the part that has begun.
-	shutdownMargin = 20 * time.Second
-	// maxReceives is how often the queue delivers a task before it becomes a dead letter.
-	maxReceives = 5
+	shutdownMargin = 20 * time.Second // for the part that has begun
+	maxReceives    = 5                // before a task becomes a dead letter
 )
 
-// The codes of faults.
 const (
 	faultFileGone     = "file_gone"
 	faultNoHeader     = "no_header"
@@ -62,7 +59,6 @@ type Store interface {
 	// EndParts ends the acceptance of a campaign's parts. It can be repeated. What it returns is zero
 	// if there is no campaign.
 	EndParts(ctx context.Context, id campaign.ID) (campaign.EndedParts, error)
-	// AddDay adds to the results of a tenant's day.
 	AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error
 }
 
@@ -81,13 +77,12 @@ type Worker struct {
 	Store Store
 	Blobs Blobs
 	// Open opens an uploaded file that still has the tag.
-	Open     func(ctx context.Context, key, tag string) (file port.File, size int64, err error)
-	Dispatch dispatch.Dispatcher
-	OptOuts  port.OptOuts
-	Tasks    port.Queue
-	Now      func() time.Time
-	// PartLines is the maximum number of messages of a part.
-	PartLines int
+	Open      func(ctx context.Context, key, tag string) (file port.File, size int64, err error)
+	Dispatch  dispatch.Dispatcher
+	OptOuts   port.OptOuts
+	Tasks     port.Queue
+	Now       func() time.Time
+	PartLines int // the most messages of a part
 }
 
 // Handle continues the submissions of the tasks, and returns an error by position.
@@ -166,13 +161,11 @@ func (w *Worker) deleteLeft(ctx context.Context, id campaign.ID) error {
 	return clean(ctx, w.Store, w.Blobs, sub)
 }
 
-// save saves what a step has done.
 func (w *Worker) save(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
 	sub.Repairs = 0
 	return w.Store.SaveSubmission(ctx, sub)
 }
 
-// fault is why a submission cannot continue.
 type fault struct {
 	code string
 	args []string
@@ -184,7 +177,8 @@ func (f *fault) Error() string { return "submission: " + f.code }
 // whose campaign was cancelled. What began since the submission was read goes on.
 func (w *Worker) end(ctx context.Context, read submission.Submission, why *fault) error {
 	sub, err := w.Store.Submission(ctx, read.ID)
-	if err != nil || !sub.Working() || sub.State != read.State || sub.Check.Number != read.Check.Number || sub.File.Object != read.File.Object {
+	same := sub.State == read.State && sub.Check.Number == read.Check.Number && sub.File.Object == read.File.Object
+	if err != nil || !sub.Working() || !same {
 		return err
 	}
 	slog.WarnContext(
@@ -204,7 +198,6 @@ func (w *Worker) end(ctx context.Context, read submission.Submission, why *fault
 	return clean(ctx, w.Store, w.Blobs, sub)
 }
 
-// ended returns the state of a submission after a fault.
 func ended(sub submission.Submission, why *fault) submission.State {
 	switch {
 	case sub.State != submission.StateSending:

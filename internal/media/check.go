@@ -24,7 +24,6 @@ type Checker struct {
 	URL string
 }
 
-// checkTimeout is the maximum time of a check.
 const checkTimeout = 8 * time.Second
 
 // Flaws returns the media that the provider could not fetch, in the order of the content. It
@@ -82,12 +81,12 @@ func (c Checker) why(ctx context.Context, m content.MediaURL) *inputerr.Error {
 	case cmp.Or(err, parseErr) != nil:
 		return errUnreachable
 	case f.URL != asked.String():
-		return &inputerr.Error{Code: "redirected", Detail: "the URL redirects: give the one that it leads to, because the provider follows no redirects"}
+		const detail = "the URL redirects: give the one that it leads to, because the provider follows no redirects"
+		return &inputerr.Error{Code: "redirected", Detail: detail}
 	case m.Part == content.PartThumbnail && !slices.Contains(thumbnailTypes, f.Type):
 		return &inputerr.Error{Code: "thumbnail", Detail: "the file is not a JPEG, PNG or GIF file"}
 	}
 	return nil
 }
 
-// thumbnailTypes are the types of files that can be thumbnails.
 var thumbnailTypes = []string{"image/jpeg", "image/png", "image/gif"}

@@ -155,7 +155,6 @@ func digest(r io.Reader) (f mediafile.File, err error) {
 	return f, checkSize(f.Size)
 }
 
-// describe returns the error for a person about an image.
 func describe(err error) error {
 	switch {
 	case errors.Is(err, errPixels):
@@ -266,7 +265,8 @@ func (l *Library) ShownIn(ctx context.Context, f mediafile.File) (*campaign.Temp
 const maxName = 200
 
 func checkName(name string) error {
-	if campaign.Blank(name) || utf8.RuneCountInString(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+	text := utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
+	if campaign.Blank(name) || utf8.RuneCountInString(name) > maxName || !text {
 		return &inputerr.Error{Code: "name", Detail: "the file's name is blank, too long or not text"}
 	}
 	return nil
@@ -290,8 +290,7 @@ func nameOf(host, urlPath string) string {
 	return host
 }
 
-// headSize is the number of bytes that kind examines.
-const headSize = 512
+const headSize = 512 // bytes that kind examines
 
 // kind returns the content type of a file by its first bytes, or "" if messages cannot show
 // it. It does not use the name: browsers and phones trust the content type, so a page named

@@ -26,8 +26,7 @@ type Prober struct {
 	Local bool
 }
 
-// probeTimeout is the maximum time of a request.
-const probeTimeout = 10 * time.Second
+const probeTimeout = 10 * time.Second // of a request
 
 // NewProber returns a Prober that connects to the public internet, or also to this machine
 // if local is set.
@@ -35,8 +34,7 @@ func NewProber(local bool) Prober {
 	return Prober{HTTP: netguard.Guard{Local: local}.Client(1, probeTimeout), Local: local}
 }
 
-// maxRedirects is the maximum number of redirects of a file of another host.
-const maxRedirects = 3
+const maxRedirects = 3 // of a file of another host
 
 // CheckURL requests a file of another host and returns the file that AddURL then adds. The
 // URL of the file is the one after all redirects, because the provider follows none. Only its
@@ -61,7 +59,6 @@ func (l *Library) AddURL(ctx context.Context, f mediafile.File) error {
 	return err
 }
 
-// probe returns what the response to a request for the file tells.
 func (p Prober) probe(ctx context.Context, address string) (mediafile.File, error) {
 	for range maxRedirects + 1 {
 		u, err := p.permitted(address)
@@ -100,7 +97,6 @@ func (p Prober) permitted(address string) (*url.URL, error) {
 	return nil, errPrivate
 }
 
-// Refusals of a URL.
 var (
 	errPrivate     = &inputerr.Error{Code: "private", Detail: "the URL's host is not on the public internet"}
 	errUnreachable = &inputerr.Error{Code: "unreachable", Detail: "the URL's host does not answer: check the URL, or try again"}
@@ -132,7 +128,8 @@ func (p Prober) examine(u *url.URL, response *http.Response) (f mediafile.File, 
 		}
 		return f, to.String(), nil
 	case http.StatusOK, http.StatusPartialContent:
-	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout:
 		return f, "", errUnreachable
 	default:
 		return f, "", &inputerr.Error{Code: "status", Detail: "the URL answers without a file"}

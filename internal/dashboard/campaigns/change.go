@@ -144,7 +144,6 @@ func (s *Pages) reschedule(p *web.Page) error {
 	return p.Done(pathOf(c), "campaigns.done.batch_moved", batchName(p, b.Batch))
 }
 
-// moveBatch reschedules the batch to the time in the form.
 func (s *Pages) moveBatch(p *web.Page, b campaign.Batch, c campaign.Campaign) error {
 	moved, err := s.Controls.MayRescheduleBatch(p.R.Context(), c, b.BatchID, p.Field("schedule"))
 	if err != nil {

@@ -21,8 +21,7 @@ type point struct {
 	campaign.DayCounts
 }
 
-// maxPoints is the approximate number of points of a line.
-const maxPoints = 48
+const maxPoints = 48 // of a line, about
 
 // newChart returns the chart of the batches. unsent is how many of the expired
 // messages were never sent.
@@ -47,7 +46,6 @@ func newChart(batches []campaign.Progress, unsent int, now time.Time) chart {
 	return c
 }
 
-// netsOf sums the changes of the batches' slots by end time.
 func netsOf(batches []campaign.Progress, now time.Time) map[time.Time]map[campaign.Outcome]int {
 	nets := map[time.Time]map[campaign.Outcome]int{}
 	for _, b := range batches {
@@ -94,7 +92,6 @@ func newPoint(at time.Time, n map[campaign.Outcome]int, unsent int) point {
 	return point{at, campaign.LedgerSummary{Counts: n, Reasons: expired}.DayCounts()}
 }
 
-// Shown returns the chart as the page shows it.
 func (c chart) Shown(p *web.Page) charts.Chart {
 	shown := charts.Chart{Title: p.T("campaigns.chart"), Time: p.T("campaigns.until"), AsTable: p.Query("chart") == "table"}
 	at := func(t time.Time) string { return p.When(t) + c.seconds(t) }

@@ -15,8 +15,7 @@ import (
 	"campaign-dispatch/internal/query/search"
 )
 
-// messagesShown is the number of messages per page.
-const messagesShown = 25
+const messagesShown = 25 // on a page
 
 // messagesPage is a search for messages with its result.
 type messagesPage struct {
@@ -99,8 +98,7 @@ func (m messagesPage) asked(cursor string) search.Query {
 	return asked
 }
 
-// shortest is the minimum number of digits with a country code.
-const shortest = 8
+const shortest = 8 // number of digits with a country code
 
 // international returns a number in E.164, Brazilian if it has no country code, and ""
 // if it is invalid.
@@ -122,10 +120,8 @@ func international(phone string) string {
 	return ""
 }
 
-// batchesToChoose is the maximum number of batches in the selection list.
-const batchesToChoose = 100
+const batchesToChoose = 100 // in the selection list
 
-// Choose reports whether the page offers a selection list of batches.
 func (m messagesPage) Choose() bool { return len(m.Batches) <= batchesToChoose }
 
 func newFoundView(f search.Message) foundView {
@@ -189,7 +185,6 @@ func (s *Pages) sent(ctx context.Context, b campaign.Batch) (t campaign.Template
 	return t, m.Values, err
 }
 
-// rendered returns the content with the values, or with the names of the variables.
 func rendered(t campaign.Template, values []string) content.Content {
 	if len(values) == 0 {
 		return t.Content

@@ -8,7 +8,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// movePage is the form for a campaign's new time.
 type movePage struct {
 	campaign.Campaign
 	departure
@@ -44,10 +43,8 @@ func departureOf(c campaign.Campaign) (d departure) {
 	return d
 }
 
-// Same reports whether all messages go out at the same time.
 func (d departure) Same() bool { return d.First.Equal(d.Last) }
 
-// movable reports whether the whole campaign can be rescheduled.
 func movable(c campaign.Campaign) bool {
 	return c.CancelledAt.IsZero() && !c.Started() && len(c.Waiting()) > 0
 }
@@ -89,7 +86,6 @@ func immovable(p *web.Page, c campaign.Campaign) error {
 	return refusal
 }
 
-// move reschedules all that waits of a campaign, or nothing.
 func (s *Pages) move(p *web.Page, c campaign.Campaign) error {
 	due, err := s.Controls.MayRescheduleCampaign(p.R.Context(), c, p.Field("schedule"), p.Field("plan"))
 	if err == nil && !c.WaitsFor(due) { // a form that is sent twice changes nothing

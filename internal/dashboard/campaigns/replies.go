@@ -11,11 +11,9 @@ import (
 
 const (
 	// repliesFor is how long after its last message replies count as replies to a campaign.
-	repliesFor = 8 * 24 * time.Hour
-	// repliesShown is the number of replies per page.
-	repliesShown = 50
-	// maxReplies is the maximum number of replies to the tenant that a page reads.
-	maxReplies = 10_000
+	repliesFor   = 8 * 24 * time.Hour
+	repliesShown = 50     // on a page
+	maxReplies   = 10_000 // to the tenant that a page reads
 )
 
 // repliesPage lists what the recipients of a campaign wrote after it was sent.
@@ -70,7 +68,6 @@ func peopleOf(replies []reaction.Reply) int {
 	return len(people)
 }
 
-// page sets the replies that are older than a cursor.
 func (l *repliesPage) page(found []reaction.Reply, after string) {
 	first := 0
 	if after != "" {
@@ -89,8 +86,7 @@ const (
 	// leftUntil is how long after its first message the opt-outs of a campaign's recipients
 	// are shown. The times of opt-outs are kept as long.
 	leftUntil = 8 * 24 * time.Hour
-	// leftShown is the maximum number of opt-outs on the page.
-	leftShown = 100
+	leftShown = 100 // opt-outs on the page
 )
 
 // leftPage lists the recipients of a campaign who opted out since it was sent.

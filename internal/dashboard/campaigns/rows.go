@@ -14,14 +14,12 @@ import (
 )
 
 const (
-	// readsAtOnce is the number of campaigns read concurrently.
 	readsAtOnce = 8
 	// readsAPage is the maximum number of small campaigns that are read to show their results
 	// on a page. The page requests the other rows one by one.
 	readsAPage = 8
 )
 
-// row is a campaign in the list.
 type row struct {
 	campaign.Listed
 	campaign.Results
@@ -32,7 +30,6 @@ type row struct {
 	Load     bool            // the page requests the row, because its results are missing or old
 }
 
-// When returns when the campaign goes or went.
 func (r row) When() time.Time {
 	if r.First.IsZero() {
 		return listedAt(r.Cursor)
@@ -40,20 +37,16 @@ func (r row) When() time.Time {
 	return r.First
 }
 
-// Counted reports whether the row has results to show.
 func (r row) Counted() bool { return !r.At.IsZero() && r.Status != campaign.StatusScheduled }
 
-// More returns the number of templates besides the first one.
 func (r row) More() int { return r.Templates - 1 }
 
-// rowView is a row on a page.
 type rowView struct {
 	*web.Page
 
 	Row row
 }
 
-// View returns the row on a page.
 func (r row) View(p *web.Page) rowView { return rowView{p, r} }
 
 // Every returns the interval in which the row requests itself, "" for never.
@@ -141,7 +134,6 @@ func (s *Pages) readRow(ctx context.Context, r *row) error {
 
 func (s *Pages) reader() results.Reader { return results.Reader{Store: s.Store, Now: s.Now} }
 
-// nameRows sets the names of the rows' templates.
 func (s *Pages) nameRows(ctx context.Context, tenant string, rows []row) error {
 	if !slices.ContainsFunc(rows, func(r row) bool { return r.TemplateID != "" }) {
 		return nil

@@ -11,10 +11,8 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// batchesShown is the number of batches per page.
-const batchesShown = 20
+const batchesShown = 20 // on a page
 
-// view is the data of a campaign's page.
 type view struct {
 	campaign.Campaign
 	Status   campaign.Status
@@ -63,7 +61,6 @@ type step struct {
 	PerMill int // of the people
 }
 
-// Width is the width of the step's bar.
 func (s step) Width() string { return strconv.FormatFloat(float64(s.PerMill)/10, 'f', 1, 64) + "%" }
 
 // lost is a reason why messages were not delivered.
@@ -157,7 +154,9 @@ var neverSent = campaign.Reason{Outcome: campaign.OutcomeExpired, Code: campaign
 // funnel returns the steps of a message's progress, each including the messages of
 // later steps, as shares of all people of the campaign.
 func funnel(r campaign.Results) []step {
-	steps := []step{{Key: "accepted", N: r.Accepted}, {Key: "sent", N: r.Sent}, {Key: "delivered", N: r.Delivered}, {Key: "read", N: r.Read}}
+	steps := []step{
+		{Key: "accepted", N: r.Accepted}, {Key: "sent", N: r.Sent}, {Key: "delivered", N: r.Delivered}, {Key: "read", N: r.Read},
+	}
 	if r.Tappable {
 		steps = append(steps, step{Key: "tapped", N: r.Tapped})
 	}
@@ -205,7 +204,6 @@ func losses(reasons map[campaign.Reason]int) (all []lost, recovered int) {
 	return all, recovered
 }
 
-// page sets the batches after an ordinal.
 func (v *view) page(after int, now time.Time) {
 	for _, b := range v.Campaign.Batches {
 		if b.Ordinal <= after {
@@ -268,7 +266,6 @@ type bill struct {
 	Unpriced  int                  // delivered messages in batches without prices
 }
 
-// addBatch adds the messages of a batch.
 func (v *bill) addBatch(b campaign.Progress) {
 	v.ClassesOf += b.Accepted
 	v.Classes.Add(b.ClassCounts())

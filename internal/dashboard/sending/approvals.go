@@ -25,8 +25,7 @@ type request struct {
 	At         time.Time
 }
 
-// mostRequests is the maximum number of requests on the page: the newest ones.
-const mostRequests = 100
+const mostRequests = 100 // on the page: the newest ones
 
 // approvals lists the requests for approval, those that wait first.
 func (s *Pages) approvals(p *web.Page) error {
@@ -63,7 +62,6 @@ func (s *Pages) requests(p *web.Page) (all []request, err error) {
 // waiting is the state of a request that nobody has decided.
 const waiting = "waiting"
 
-// stateOf returns the state of a submission's request.
 func stateOf(sub submission.Submission) string {
 	switch {
 	case sub.State == submission.StateApproval:
@@ -83,15 +81,13 @@ func stateOf(sub submission.Submission) string {
 // RulePath is the path of the setting from how many recipients a campaign needs approval.
 const RulePath = web.Root + "/settings/approval"
 
-// rule is the data of the setting.
 type rule struct {
 	From  string // number of recipients, "" for never
 	Was   string // the stored one
 	Fault string // the key of a text
 }
 
-// maxRule is the largest number of recipients of the setting.
-const maxRule = 100_000_000
+const maxRule = 100_000_000 // people
 
 func (s *Pages) showRule(p *web.Page) error {
 	from, err := s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant)

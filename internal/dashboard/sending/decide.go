@@ -41,7 +41,6 @@ func (s *Pages) chooseColumns(p *web.Page) error {
 	return p.Redirect(pathOf(sub))
 }
 
-// columns returns the columns of the form.
 func columns(p *web.Page, sub submission.Submission, t campaign.Template) submission.Chosen {
 	column := func(field string) int {
 		n, err := strconv.Atoi(p.Field(field))
@@ -74,7 +73,6 @@ func current(sub submission.Submission, variables []string) []submission.Column 
 // one.
 func (v view) PhoneIn() string { return v.renamed(v.Columns.Phone, "phone") }
 
-// UIDIn is described at PhoneIn.
 func (v view) UIDIn() string { return v.renamed(v.Columns.UID, "uid") }
 
 func (v view) renamed(column int, standard string) string {
@@ -84,7 +82,6 @@ func (v view) renamed(column int, standard string) string {
 	return v.Columns.Header[column]
 }
 
-// choice is the data of a field that chooses a column.
 type choice struct {
 	ID      string
 	Column  int // -1 for none
@@ -92,7 +89,6 @@ type choice struct {
 	Refused bool
 }
 
-// Choice returns the field with an ID for a column.
 func (v view) Choice(id string, column int) choice {
 	return choice{id, column, v.Columns.Header, v.Notice == "imports.columns_missing"}
 }
@@ -126,16 +122,16 @@ func (s *Pages) step(
 	return done(p, sub)
 }
 
-// stepInPath is step for the submission in the path.
 func (s *Pages) stepInPath(p *web.Page, choice intake.Choice, action string) error {
 	sub, err := s.inPath(p)
 	if err != nil {
 		return err
 	}
-	return s.step(p, sub, choice, pathOf(sub), action, func(p *web.Page, sub submission.Submission) error { return p.Redirect(pathOf(sub)) })
+	return s.step(p, sub, choice, pathOf(sub), action, func(p *web.Page, sub submission.Submission) error {
+		return p.Redirect(pathOf(sub))
+	})
 }
 
-// withdraw takes a request for approval back.
 func (s *Pages) withdraw(p *web.Page) error {
 	return s.stepInPath(p, intake.Withdraw, "approval.withdraw")
 }
@@ -160,7 +156,6 @@ func (s *Pages) confirm(p *web.Page) error {
 	return s.step(p, sub, intake.Send, web.Root+"/campaigns/"+sub.CampaignID, action, sent)
 }
 
-// sent shows a campaign that is being sent.
 func sent(p *web.Page, sub submission.Submission) error {
 	if due := sub.Due(); !due.IsZero() {
 		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(due))
@@ -168,8 +163,7 @@ func sent(p *web.Page, sub submission.Submission) error {
 	return p.Done(pathOf(sub), "sending.started", sub.Name)
 }
 
-// maxReason is the maximum size in bytes of the reason of a refusal.
-const maxReason = 1000
+const maxReason = 1000 // bytes
 
 func reason(p *web.Page) string { return web.Short(p.Field("reason"), maxReason) }
 

@@ -16,7 +16,6 @@ import (
 // DraftsPath is the path of the list of drafts.
 const DraftsPath = web.Root + "/drafts"
 
-// listedDraft is a draft in the list.
 type listedDraft struct {
 	submission.Submission
 	Template string // its name, "" if it does not exist
@@ -50,7 +49,6 @@ func (s *Pages) drafts(p *web.Page) error {
 	return p.Render("sending.drafts", "sending_drafts.html", shown)
 }
 
-// passed reports whether the time of a campaign has passed.
 func (s *Pages) passed(sub submission.Submission) bool {
 	due := sub.Due()
 	return !due.IsZero() && due.Before(s.Now())
@@ -105,7 +103,6 @@ func (s *Pages) draftChanged(p *web.Page, f form, from source, stored submission
 	return s.draftRefused(p, f, from, p.T("sending.draft_changed", stored.By, p.When(stored.UpdatedAt)))
 }
 
-// draftRefused shows the form again.
 func (s *Pages) draftRefused(p *web.Page, f form, from source, why string) error {
 	f.Notes = append(f.Notes, note{"name", why})
 	if from.chosen {

@@ -14,7 +14,6 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// question is the data of the question.
 type question struct {
 	campaign.Campaign
 	Audiences []audience
@@ -29,7 +28,6 @@ type audience struct {
 	N   int
 }
 
-// People returns the number of people in all audiences.
 func (q question) People() (n int) {
 	for _, a := range q.Audiences {
 		n += a.N
@@ -60,7 +58,6 @@ func (s *Pages) question(p *web.Page) (question, error) {
 	return q, nil
 }
 
-// campaignOf reads a campaign of the tenant.
 func campaignOf(p *web.Page, id string, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
 	id, ok := campaign.ParseUUID(id)
 	if !ok {
@@ -69,7 +66,6 @@ func campaignOf(p *web.Page, id string, read func(context.Context, campaign.ID) 
 	return read(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
 }
 
-// audiencesOf counts the audiences of a campaign.
 func audiencesOf(c campaign.Campaign) []audience {
 	n := map[export.Audience]int{export.AudienceMissed: c.Submission.NeverAccepted()}
 	for _, b := range c.Batches {
@@ -124,10 +120,8 @@ type audienceList struct {
 	Campaign campaign.Campaign
 }
 
-// Ready reports whether the new campaign can begin.
 func (l audienceList) Ready() bool { return l.State == export.Completed && l.Lines > 0 }
 
-// Self returns the path of the page.
 func (l audienceList) Self() string { return followUpPath(l.Campaign) + "/" + l.ExportID }
 
 func (s *Pages) listProgress(p *web.Page) error {
@@ -151,7 +145,8 @@ func (s *Pages) audienceList(p *web.Page, campaignID, exportID string) (audience
 		return audienceList{}, err
 	}
 	e, err := s.Exports.Find(p.R.Context(), c.ID, exportID)
-	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && problem.Status == http.StatusNotFound || err == nil && e.Kind != export.Recipients {
+	problem, refused := errors.AsType[*httpapi.Problem](err)
+	if refused && problem.Status == http.StatusNotFound || err == nil && e.Kind != export.Recipients {
 		return audienceList{}, campaign.ErrNotFound
 	}
 	return audienceList{Campaign: c, Export: e}, err

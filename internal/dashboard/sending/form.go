@@ -29,7 +29,6 @@ type entry struct {
 	List    string // the list of recipients that is the file, or ""
 }
 
-// form is the data of the form.
 type form struct {
 	entry
 	Templates []campaign.Template
@@ -43,7 +42,6 @@ type form struct {
 // note is an error of the form, and the name of the field to correct.
 type note struct{ Field, Text string }
 
-// Wrong reports whether a field is to be corrected.
 func (f form) Wrong(field string) bool {
 	return slices.ContainsFunc(f.Notes, func(n note) bool { return n.Field == field })
 }
@@ -95,7 +93,6 @@ const (
 	choiceWeight = 150
 )
 
-// choices sets the selection list of templates, including the selected one.
 func (f *form) choices(all []campaign.Template) {
 	slices.SortStableFunc(all, func(a, b campaign.Template) int {
 		switch f.TemplateID {
@@ -132,7 +129,6 @@ type shownColumns struct {
 	More int
 }
 
-// template returns a template of the person's tenant.
 func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
 	id, ok := campaign.ParseUUID(id)
 	if !ok {
@@ -177,7 +173,6 @@ func entered(p *web.Page) form {
 	}}
 }
 
-// columns shows the columns that a template's file needs.
 func (s *Pages) columns(p *web.Page) error {
 	t, err := s.template(p, p.Query("template"))
 	if err != nil {

@@ -39,7 +39,6 @@ func (s *Pages) leftOut(p *web.Page) error {
 	return download(p, "imports.left_out_file", file)
 }
 
-// download answers with a CSV file.
 func download(p *web.Page, nameKey string, file []byte) error {
 	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T(nameKey)+`"`)
@@ -58,7 +57,6 @@ func usedColumns(sub submission.Submission) []string {
 	return names
 }
 
-// cellsOf returns the cells of a line in these columns.
 func cellsOf(sub submission.Submission, l submission.LeftOut) []string {
 	cells := []string{l.Phone, l.UID}
 	for _, v := range sub.Columns.Values {
@@ -67,7 +65,6 @@ func cellsOf(sub submission.Submission, l submission.LeftOut) []string {
 	return cells
 }
 
-// problem returns why a line gets no message.
 func problem(p *web.Page, l submission.LeftOut) string {
 	switch l.Kind {
 	case submission.KindRepeated:
@@ -90,7 +87,6 @@ func shortened(number string) bool {
 	return found && strings.Trim(mantissa, digits+".,") == "" && exponent != "" && strings.Trim(exponent, digits) == ""
 }
 
-// Problem returns the text of a kind of fault.
 func (view) Problem(p *web.Page, f submission.LineFault) string { return faultOf(p, f.Code, f.Column) }
 
 func faultOf(p *web.Page, code, column string) string {

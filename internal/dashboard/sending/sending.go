@@ -23,12 +23,10 @@ import (
 type Store interface {
 	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
-	// ArchivedTemplates returns the IDs of the archived templates.
 	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Dispatched returns a campaign without its outcomes.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 	// ApprovalFrom returns 0 for never.
@@ -51,7 +49,9 @@ type Intake interface {
 	FinishDraft(ctx context.Context, sub submission.Submission, entry account.AuditEntry) error
 	Take(ctx context.Context, asked submission.Submission, from intake.FormFile) (submission.Submission, error)
 	// SaveDraft returns intake.ErrState if the submission is no draft any more and cannot become one.
-	SaveDraft(ctx context.Context, asked submission.Submission, from intake.FormFile, entry account.AuditEntry) (submission.Submission, error)
+	SaveDraft(
+		ctx context.Context, asked submission.Submission, from intake.FormFile, entry account.AuditEntry,
+	) (submission.Submission, error)
 	HasFile(ctx context.Context, sub submission.Submission) (bool, error)
 	Check(ctx context.Context, sub submission.Submission, columns submission.Chosen, t campaign.Template) error
 	TooLate(sub submission.Submission) bool

@@ -19,16 +19,13 @@ import (
 
 func pathOf(sub submission.Submission) string { return SubmissionsPath + "/" + sub.CampaignID }
 
-// formOf returns the path of the form of a submission.
 func formOf(sub submission.Submission) string {
 	return web.Root + "/campaigns/new?from=" + sub.CampaignID
 }
 
-// nameWeight is the maximum size in bytes of a name in a page.
-const nameWeight = 300
+const nameWeight = 300 // bytes of a name in a page
 
-// mostListed is the maximum number of submissions in the list: the newest ones.
-const mostListed = 50
+const mostListed = 50 // the newest ones
 
 func (s *Pages) listSubmissions(p *web.Page) error {
 	all, err := s.Store.Submissions(p.R.Context(), p.Session.Tenant)
@@ -44,12 +41,10 @@ func (s *Pages) listSubmissions(p *web.Page) error {
 	return p.Render("imports.title", "imports.html", all)
 }
 
-// inPath returns the tenant's submission in the path.
 func (s *Pages) inPath(p *web.Page) (submission.Submission, error) {
 	return s.find(p, p.R.PathValue("campaignId"))
 }
 
-// find returns a submission of the tenant.
 func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
 	id, ok := campaign.ParseUUID(id)
 	if !ok {
@@ -84,7 +79,6 @@ func (s *Pages) show(p *web.Page) error {
 	return s.render(p, http.StatusOK, sub, "")
 }
 
-// view is the data of a submission's page.
 type view struct {
 	submission.Submission
 	Notice   string // the key of a text, or ""
@@ -179,7 +173,6 @@ func (v view) OverBudget() bool {
 	return v.State != submission.StateInterrupted && v.Quote.Exceeded()
 }
 
-// Sendable reports whether the campaign may be sent as it was checked.
 func (v view) Sendable() bool {
 	return v.Check.Findings.Fits() && !v.Changed && !v.TooLate && !v.OverBudget()
 }
@@ -195,8 +188,7 @@ type sample struct {
 	Prior, Next, Random int
 }
 
-// phoneWeight is the size in bytes of a message's texts.
-const phoneWeight = 4000
+const phoneWeight = 4000 // bytes of a message's texts
 
 // sample returns the preview that the parameter "person" chooses, the first one without it. An
 // invalid position wraps campaign.ErrNotFound.
@@ -231,7 +223,6 @@ func (s *Pages) sample(p *web.Page, sub submission.Submission) (shown sample, er
 	return shown, nil
 }
 
-// showSample shows the preview of another person's message.
 func (s *Pages) showSample(p *web.Page) error {
 	if !p.Partial() {
 		return s.show(p)

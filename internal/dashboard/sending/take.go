@@ -62,7 +62,6 @@ func fileFault(p *web.Page, err error) string {
 	return ""
 }
 
-// asked returns the submission that a form asks for.
 func (f form) asked(p *web.Page) submission.Submission {
 	return submission.Submission{
 		ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: f.From}, Version: f.Version, By: p.Session.Email,
@@ -70,8 +69,7 @@ func (f form) asked(p *web.Page) submission.Submission {
 	}
 }
 
-// maxName is the maximum number of characters of a campaign's name.
-const maxName = 1000
+const maxName = 1000 // characters
 
 // fault is why a campaign cannot begin, and the field of the form to correct.
 type fault struct {
@@ -102,7 +100,6 @@ func (s *Pages) faults(p *web.Page, asked submission.Submission) (all []fault, e
 	return all, nil
 }
 
-// check adds the errors of the form.
 func (s *Pages) check(p *web.Page, f *form, from source) error {
 	all, err := s.faults(p, f.asked(p))
 	if err != nil {
@@ -219,13 +216,13 @@ func (s *Pages) recipients(p *web.Page, list string) (object, name string, err e
 	return l.Blob(), web.Short(p.T("followup.file."+string(l.Audience), l.Campaign.Name), nameWeight), nil
 }
 
-// otherFields is the space in bytes of the form for its other fields.
-const otherFields = 16 << 10
+const otherFields = 16 << 10 // bytes of the form
 
 // uploads receives the files of new campaigns that are too large for the form.
 func (s *Pages) uploads() upload.Uploads {
 	return upload.Uploads{
-		Path: SubmissionsPath, Faults: "imports.fault.", From: web.MaxForm - otherFields, Origin: s.Origin, Begin: s.beginUpload, ChunkURL: s.chunkURL, End: s.endUpload,
+		Path: SubmissionsPath, Faults: "imports.fault.", From: web.MaxForm - otherFields, Origin: s.Origin,
+		Begin: s.beginUpload, ChunkURL: s.chunkURL, End: s.endUpload,
 	}
 }
 
@@ -245,10 +242,8 @@ func (s *Pages) beginUpload(p *web.Page, f upload.File) (id string, sent []int, 
 	return sub.CampaignID + "." + sub.File.Object, sent, err
 }
 
-// keeps reports whether the file becomes a draft.
 func keeps(p *web.Page) bool { return p.Field("keep") != "" }
 
-// refusal returns why a campaign cannot begin, or nil.
 func (s *Pages) refusal(p *web.Page, asked submission.Submission) error {
 	all, err := s.faults(p, asked)
 	if err == nil && len(all) > 0 {
@@ -281,7 +276,8 @@ func (s *Pages) endUpload(p *web.Page, id string) (upload.Ended, error) {
 		return upload.Ended{}, err
 	}
 	if keeps(p) {
-		return upload.Ended{Path: web.Root + "/drafts"}, s.Intake.FinishDraft(p.R.Context(), sub, p.AuditEntry("", "campaign.draft", sub.Name))
+		entry := p.AuditEntry("", "campaign.draft", sub.Name)
+		return upload.Ended{Path: DraftsPath}, s.Intake.FinishDraft(p.R.Context(), sub, entry)
 	}
 	return upload.Ended{Path: pathOf(sub)}, s.Intake.Finish(p.R.Context(), sub)
 }

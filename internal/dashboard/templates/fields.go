@@ -23,7 +23,6 @@ type fields struct {
 // mark begins a field that names a part of the base version.
 const mark = "@"
 
-// read returns what was entered.
 func (s *Pages) read(p *web.Page, id string) (draft, error) {
 	f := fields{form: p.R.PostForm}
 	if f.namesBase() {
@@ -36,7 +35,6 @@ func (s *Pages) read(p *web.Page, id string) (draft, error) {
 	return f.draft(id), nil
 }
 
-// namesBase reports whether a field names a part of the base version.
 func (f fields) namesBase() bool {
 	for name, values := range f.form {
 		if place().MatchString(name) && strings.HasPrefix(values[0], mark) {
@@ -46,7 +44,6 @@ func (f fields) namesBase() bool {
 	return false
 }
 
-// baseVersion returns a version of a template of the tenant.
 func (s *Pages) baseVersion(p *web.Page, id, version string) (campaign.Template, error) {
 	n, err := strconv.ParseUint(version, 10, 31)
 	id, ok := campaign.ParseUUID(id)
@@ -89,7 +86,6 @@ func (f fields) line(name string) string { return strings.TrimSpace(f.form.Get(n
 // text returns a field with line ends normalised to \n.
 func (f fields) text(name string) string { return strings.ReplaceAll(f.line(name), "\r\n", "\n") }
 
-// cardOf returns a card of the carousel.
 func (f fields) cardOf(n int) (c draftCard) {
 	name := cardName(n)
 	closed := f.form.Get(name)

@@ -14,8 +14,7 @@ type hint struct {
 	Lines []string      // reasons, in the reader's language
 }
 
-// maxWide is the maximum number of characters of several bytes that a hint lists.
-const maxWide = 6
+const maxWide = 6 // characters of several bytes that a hint lists
 
 // hintOf returns the hint for a content. Empty contents have none.
 func hintOf(p *web.Page, c content.Content) hint {

@@ -17,7 +17,6 @@ const (
 	nameWeight = 250
 )
 
-// listPage is the data of the list.
 type listPage struct {
 	web.Part[campaign.Template]
 	Query      string
@@ -47,7 +46,6 @@ func (s *Pages) list(p *web.Page) error {
 	return p.Render(l.Title(), "templates.html", l)
 }
 
-// Title returns the key of the list's title.
 func (l listPage) Title() string {
 	if l.Archived {
 		return "templates.archived_title"

@@ -16,17 +16,14 @@ import (
 
 const numbersPath = Path + "/test-numbers"
 
-// maxNumberName is the maximum number of characters of a saved number's name.
-const maxNumberName = 60
+const maxNumberName = 60 // characters
 
-// numbers is the data of the page of saved numbers.
 type numbers struct {
 	All         []account.TestNumber
 	Name, Phone string // entered
 	Fault       string // the reason for a refusal
 }
 
-// Full reports whether no further number can be saved.
 func (n numbers) Full() bool { return len(n.All) >= account.MaxTestNumbers }
 
 func (s *Pages) numbers(p *web.Page) error { return s.showNumbers(p, http.StatusOK, numbers{}) }
@@ -113,19 +110,16 @@ func (s *Pages) changeNumbers(p *web.Page, action, name string, change func(all 
 	}
 }
 
-// savedNumber is a saved number in the form of a test.
 type savedNumber struct {
 	account.TestNumber
 	Chosen bool
 }
 
-// Ending returns the last digits of the number.
 func (n savedNumber) Ending() string {
 	const digits = 4
 	return n.Phone[max(0, len(n.Phone)-digits):]
 }
 
-// offerNumbers sets the saved numbers of the form.
 func (s *Pages) offerNumbers(p *web.Page, f *testForm) error {
 	saved, err := s.Store.TestNumbers(p.R.Context(), p.Session.Tenant)
 	for _, n := range saved.All {

@@ -29,7 +29,6 @@ type Store interface {
 	ArchiveTemplate(ctx context.Context, tenant, id string) error
 	RestoreTemplate(ctx context.Context, tenant, id string) error
 	TemplateArchived(ctx context.Context, tenant, id string) (bool, error)
-	// ArchivedTemplates returns the IDs of the archived templates.
 	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
 	TestNumbers(ctx context.Context, tenant string) (account.TestNumbers, error)
 	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace if n.Revision is not the
@@ -48,9 +47,8 @@ type Pages struct {
 	Once     web.SubmitToken
 	Now      func() time.Time
 	// LinkURL is the base URL of links that count clicks, "" if the stack has none.
-	LinkURL string
-	// MediaURL is the base URL of uploaded files.
-	MediaURL string
+	LinkURL  string
+	MediaURL string // of uploaded files
 }
 
 //go:embed *.html texts.json
@@ -130,7 +128,6 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	return p.RenderStatus(status, "", "template.html", view)
 }
 
-// own returns the template in the path if it is the tenant's.
 func (s *Pages) own(p *web.Page) (campaign.Template, error) {
 	id, ok := campaign.ParseUUID(p.R.PathValue("id"))
 	if !ok {

@@ -14,7 +14,6 @@ import (
 	"campaign-dispatch/internal/dispatch"
 )
 
-// testForm is the form of a test message.
 type testForm struct {
 	Once    string
 	Phone   string
@@ -39,7 +38,6 @@ const (
 	phoneNumberWeight = 60
 )
 
-// fill sets the fields of the form.
 func (f *testForm) fill(variables []string) {
 	f.Phone = web.Short(f.Phone, phoneNumberWeight)
 	room, left := fieldsWeight, valuesWeight
@@ -61,7 +59,6 @@ func (f testForm) empty(variables []string) []string {
 	return slices.DeleteFunc(slices.Clone(variables), func(name string) bool { return f.Values[name] != "" })
 }
 
-// test sends the template to an entered number and to saved ones.
 func (s *Pages) test(p *web.Page) error {
 	t, err := s.own(p)
 	if err != nil {
@@ -125,7 +122,6 @@ func sampleOf(p *web.Page, t campaign.Template, f testForm) sample {
 	return shown
 }
 
-// previewTest shows the test message with the entered values.
 func (s *Pages) previewTest(p *web.Page) error {
 	t, err := s.own(p)
 	if err != nil {

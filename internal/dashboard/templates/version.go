@@ -12,7 +12,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// version is a row in the list of a template's versions.
 type version struct {
 	campaign.Template
 	Renamed string // its name, if different from the current one
@@ -20,10 +19,8 @@ type version struct {
 }
 
 const (
-	// versionsLength is the number of versions per page.
-	versionsLength = 5
-	// beginsWeight is the maximum size in bytes of the start of a text.
-	beginsWeight = 120
+	versionsLength = 5   // on a page
+	beginsWeight   = 120 // bytes of the start of a text
 )
 
 func versionsOf(p *web.Page, now campaign.Template, all []campaign.Template) (web.Part[version], error) {
@@ -51,7 +48,6 @@ func begins(t campaign.Template) string {
 	return t.Text
 }
 
-// whole is the data of a version's page.
 type whole struct {
 	campaign.Template
 	Form  string // text, card, carousel or file
@@ -61,7 +57,6 @@ type whole struct {
 	Current bool
 }
 
-// showVersion shows the preview of one version.
 func (s *Pages) showVersion(p *web.Page) error {
 	t, err := s.own(p)
 	if err != nil {
@@ -88,8 +83,7 @@ type variables struct {
 	More      int
 }
 
-// variablesWeight is the maximum size in bytes of the variables' names.
-const variablesWeight = 2500
+const variablesWeight = 2500 // bytes of their names
 
 func variablesOf(t campaign.Template) (v variables) {
 	v.Variables, v.More = web.Few(t.Variables(), web.MarkWeight, variablesWeight)
@@ -110,7 +104,6 @@ const (
 	partWeight   = 500
 )
 
-// previewWeight returns the maximum size of the preview beside the form of a draft.
 func previewWeight(d draft) int {
 	parts := len(d.Suggestions) + len(d.Card.Suggestions) + len(d.Cards)
 	texts := []string{d.Name, d.Text, d.File, d.FileThumbnail}
@@ -194,7 +187,6 @@ func copyName(p *web.Page, name string, all []campaign.Template) string {
 	}
 }
 
-// cutTo returns the first most characters of a text.
 func cutTo(text string, most int) string {
 	runes := []rune(text)
 	return string(runes[:min(len(runes), most)])

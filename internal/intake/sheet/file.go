@@ -18,8 +18,7 @@ import (
 const (
 	// MaxColumns is the maximum number of columns.
 	MaxColumns = 100
-	// maxRecord is the maximum size of a line in bytes.
-	maxRecord = 1 << 20
+	maxRecord  = 1 << 20 // bytes of a line
 	// maxSeparators is the maximum number of separators in a line, including those in quotes.
 	// It limits memory before the cells are counted.
 	maxSeparators = 10_000
@@ -32,7 +31,6 @@ type Row struct {
 	Cells []string
 }
 
-// Cell returns the cell of a column, or "" if the row has none.
 func (r Row) Cell(column int) string {
 	if column >= 0 && column < len(r.Cells) {
 		return r.Cells[column]
@@ -62,7 +60,6 @@ type File struct {
 // io.EOF after the last line.
 type records interface {
 	next() (line int, cells []string, err error)
-	// ANSI reports whether the lines so far were written in Windows-1252.
 	ansi() bool
 }
 
@@ -71,8 +68,7 @@ var (
 	oldMagic = []byte("\xd0\xcf\x11\xe0") // of Excel 97
 )
 
-// headSize is the number of bytes from which the format is guessed.
-const headSize = 64 << 10
+const headSize = 64 << 10 // bytes from which the format is guessed
 
 // Open reads the header of a file of size bytes: an Excel workbook, or a CSV file with
 // commas, semicolons or tabs in UTF-8 or Windows-1252. Invalid files return a *Error. If ctx

@@ -20,24 +20,16 @@ import (
 // compressed parts. Libraries hold the whole file or sheet in memory, or write it to a disk.
 
 const (
-	// maxShared is the maximum size in bytes of the texts that the cells of a workbook share.
-	maxShared = 96 << 20
-	// maxSheet is the maximum size of a part of the workbook, decompressed.
-	maxSheet = 4 << 30
-	// maxStyles limits the part with the styles.
-	maxStyles = 16 << 20
-	// maxFormats is the maximum number of formats. Spreadsheets have at most 65,490 of them.
-	maxFormats = 1 << 16
-	// maxDirectory is the maximum size in bytes of the list of the workbook's parts.
-	maxDirectory = 4 << 20
-	// maxRow is the last number of a row that is believed. Rows have ascending numbers.
-	maxRow = 1 << 30
+	maxShared    = 96 << 20 // bytes of the texts that cells share
+	maxSheet     = 4 << 30  // bytes of a part, decompressed
+	maxStyles    = 16 << 20 // bytes of the part with the styles
+	maxFormats   = 1 << 16  // spreadsheets have at most 65,490 of them
+	maxDirectory = 4 << 20  // bytes of the list of parts
+	maxRow       = 1 << 30  // the last number that is believed; rows have ascending numbers
 )
 
-// sharedName is the name of the part with the shared texts.
 const sharedName = "xl/sharedStrings.xml"
 
-// workbook reads the rows of a sheet.
 type workbook struct {
 	file   *storage
 	sheet  *tokens
@@ -123,7 +115,6 @@ func (w *workbook) decode(archive *zip.Reader, name string, value any) error {
 	return w.file.tokens(part, maxStyles).decoder.Decode(value)
 }
 
-// book is the list of a workbook's sheets.
 type book struct {
 	Properties struct {
 		Date1904 string `xml:"date1904,attr"`
@@ -134,7 +125,6 @@ type book struct {
 	} `xml:"sheets>sheet"`
 }
 
-// first returns the ID of the first sheet that a person sees.
 func (b book) first() string {
 	for _, sheet := range b.Sheets {
 		if sheet.State != "hidden" && sheet.State != "veryHidden" {
@@ -144,7 +134,6 @@ func (b book) first() string {
 	return ""
 }
 
-// epoch returns day 0 of the workbook's dates.
 func (b book) epoch() time.Time {
 	if since1904 := b.Properties.Date1904; since1904 == "1" || since1904 == "true" {
 		return time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -212,7 +201,6 @@ func (w *workbook) sharedTexts(archive *zip.Reader) (texts []string, err error) 
 
 func (w *workbook) ansi() bool { return false }
 
-// next returns the cells of the next row.
 func (w *workbook) next() (int, []string, error) {
 	for {
 		token, err := w.sheet.next()
@@ -251,7 +239,6 @@ func (w *workbook) readRow() error {
 	})
 }
 
-// readCell reads a cell into its column.
 func (w *workbook) readCell(start xml.StartElement) error {
 	column := len(w.cells)
 	if name := attribute(start, "r"); name != "" {

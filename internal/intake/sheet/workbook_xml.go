@@ -15,7 +15,6 @@ import (
 	"campaign-dispatch/internal/campaign/pattern"
 )
 
-// storage is the file of a workbook.
 type storage struct {
 	ctx  context.Context //nolint:containedctx // io.ReaderAt has no context
 	file io.ReaderAt
@@ -198,7 +197,6 @@ func Texts(ctx context.Context, file io.ReaderAt, size int64) iter.Seq2[string, 
 
 var errStopped = errors.New("the reader stopped")
 
-// texts yields the texts of a part.
 func (s *storage) texts(part *zip.File, yield func(string, error) bool) error {
 	content, err := part.Open()
 	if err != nil {

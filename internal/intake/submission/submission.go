@@ -31,21 +31,15 @@ const (
 	StateDiscarded   State = "discarded"   // a person discarded it, or cancelled its campaign
 )
 
+// The limits of submissions.
 const (
-	// MaxSize is the maximum size of a file in bytes.
-	MaxSize = 200 << 20
-	// MaxLines is the maximum number of lines of a file.
-	MaxLines = 2_000_000
-	// MaxOpen is the maximum number of submissions of a tenant that are not closed.
-	MaxOpen = 20
-	// MaxDrafts is the maximum number of drafts of a tenant, which do not count for MaxOpen.
-	MaxDrafts = 50
-	// Life is the time in which a submission has to be sent. It is discarded afterwards.
-	Life = 7 * 24 * time.Hour
-	// DraftLife is the time in which a draft has to be sent or saved again.
-	DraftLife = 30 * 24 * time.Hour
-	// Kept is how long a submission is kept after its life, and after its campaign's time.
-	Kept = 30 * 24 * time.Hour
+	MaxSize   = 200 << 20           // bytes of a file
+	MaxLines  = 2_000_000           // of a file
+	MaxOpen   = 20                  // submissions of a tenant that are not closed, but for drafts
+	MaxDrafts = 50                  // of a tenant
+	Life      = 7 * 24 * time.Hour  // in which a submission has to be sent; it is discarded afterwards
+	DraftLife = 30 * 24 * time.Hour // in which a draft has to be sent or saved again
+	Kept      = 30 * 24 * time.Hour // after its life, and after its campaign's time
 )
 
 // Submission is a list of people that becomes a campaign. A function reads its file in parts of
@@ -245,8 +239,7 @@ const (
 	slot = 20 * time.Second
 	// MaxRepairs is how often in a row a task is queued again before the submission ends.
 	MaxRepairs = 8
-	// maxDoubled is how often the time until the next repair is doubled.
-	maxDoubled = 6
+	maxDoubled = 6 // how often the time until the next repair is
 )
 
 // NextCheck returns when the task of a submission that is written now counts as lost, or when a
