@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -126,22 +127,13 @@ func (s *Service) send(ctx context.Context, d *decision) error {
 	if err := s.sendable(ctx, d); err != nil {
 		return err
 	}
-	if err := s.allowed(ctx, d.sub); err != nil {
-		return err
+	if d.sub.State == submission.StateReady {
+		if needed, err := s.NeedsApproval(ctx, d.sub); err != nil || needed {
+			return cmp.Or(err, ErrNeedsApproval)
+		}
 	}
 	d.begin()
 	return nil
-}
-
-func (s *Service) allowed(ctx context.Context, sub submission.Submission) error {
-	if sub.State != submission.StateReady {
-		return nil
-	}
-	needed, err := s.NeedsApproval(ctx, sub)
-	if err == nil && needed {
-		return ErrNeedsApproval
-	}
-	return err
 }
 
 // begin makes the submission one whose parts are dispatched.

@@ -207,7 +207,6 @@ func (r *reader) readLines(rows *sheet.File, next *submission.Submission) (lines
 	return lines, true, nil
 }
 
-// write writes what was found in the lines of a part.
 func (r *reader) write(ctx context.Context, next *submission.Submission, j judged) error {
 	steps, ctx := errgroup.WithContext(ctx)
 	put := func(key string, body []byte) {

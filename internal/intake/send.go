@@ -72,7 +72,6 @@ func (w *Worker) untilDue(sub submission.Submission) time.Duration {
 	return sub.Due().Sub(w.Now())
 }
 
-// sendPart dispatches the next part and saves the progress.
 func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
 	number := sub.Sending.Parts + 1
 	file, err := w.Blobs.Get(ctx, sub.PartKey(number))

@@ -136,7 +136,7 @@ func (l *Library) inspect(ctx context.Context, key string) (f mediafile.File, er
 		return f, nil
 	}
 	err = l.read(ctx, key, func(r io.Reader) error { f.Width, f.Height, err = size(r); return err })
-	return f, describe(err)
+	return f, err
 }
 
 // digest reads a file. The type is "" if messages cannot show it.
@@ -153,16 +153,6 @@ func digest(r io.Reader) (f mediafile.File, err error) {
 	}
 	f.Hash, f.Type, f.Size = hex.EncodeToString(sum.Sum(nil)), kind(head[:n]), int64(n)+rest
 	return f, checkSize(f.Size)
-}
-
-func describe(err error) error {
-	switch {
-	case errors.Is(err, errPixels):
-		return &inputerr.Error{Code: "pixels", Detail: "the image has too many pixels"}
-	case errors.Is(err, errUnreadable):
-		return &inputerr.Error{Code: "unreadable", Detail: "the image cannot be read"}
-	}
-	return err
 }
 
 // Publish copies a checked file to its public key and adds its row. The upload is deleted
@@ -195,9 +185,8 @@ func (l *Library) addThumbnail(ctx context.Context, key string, f *mediafile.Fil
 		return nil
 	}
 	var small []byte
-	err := l.read(ctx, key, func(r io.Reader) (err error) { small, err = thumbnail(r); return err })
-	if err != nil {
-		return describe(err)
+	if err := l.read(ctx, key, func(r io.Reader) (err error) { small, err = thumbnail(r); return err }); err != nil {
+		return err
 	}
 	f.Thumbnail = true
 	return l.Bucket.PutImmutable(ctx, f.ThumbnailKey(), small, "image/jpeg")

@@ -9,13 +9,11 @@ import (
 	charts "campaign-dispatch/internal/dashboard/web/chart"
 )
 
-// chart shows a campaign's outcomes over time.
 type chart struct {
 	From, To time.Time
 	Points   []point // by time; the first is before any outcome
 }
 
-// point is the number of messages by progress at a time.
 type point struct {
 	At time.Time
 	campaign.DayCounts

@@ -17,7 +17,6 @@ import (
 
 const messagesShown = 25 // on a page
 
-// messagesPage is a search for messages with its result.
 type messagesPage struct {
 	campaign.Campaign
 	Phone, UID, Batch, Status string

@@ -93,7 +93,6 @@ func (l listPage) PartBefore() string { return strconv.Itoa(l.Part - 1) }
 
 func (l listPage) PartAfter() string { return strconv.Itoa(l.Part + 1) }
 
-// head is the head of a column by which the list can be sorted.
 type head struct {
 	Key  string // of its text
 	Link string
@@ -102,7 +101,8 @@ type head struct {
 
 func (o order) heads(p *web.Page) map[string]head {
 	heads := map[string]head{
-		"name": {Key: "campaigns.name"}, "time": {Key: "campaigns.goes"}, "delivered": {Key: "campaigns.step.delivered"}, "read": {Key: "campaigns.step.read"},
+		"name": {Key: "campaigns.name"}, "time": {Key: "campaigns.goes"},
+		"delivered": {Key: "campaigns.step.delivered"}, "read": {Key: "campaigns.step.read"},
 	}
 	for column, h := range heads {
 		heads[column] = head{h.Key, o.link(p, column), o.aria(column)}

@@ -16,7 +16,6 @@ const (
 	maxReplies   = 10_000 // to the tenant that a page reads
 )
 
-// repliesPage lists what the recipients of a campaign wrote after it was sent.
 type repliesPage struct {
 	campaign.Campaign
 	Known   bool // the replies are kept
@@ -28,7 +27,6 @@ type repliesPage struct {
 	Later   bool   // there is a previous page
 }
 
-// countsReplies reports whether all replies since the campaign was sent are kept.
 func countsReplies(r campaign.Results) bool { return begunWithin(r, campaign.EventLife) }
 
 func (s *Pages) replies(p *web.Page) error {
@@ -89,7 +87,6 @@ const (
 	leftShown = 100 // opt-outs on the page
 )
 
-// leftPage lists the recipients of a campaign who opted out since it was sent.
 type leftPage struct {
 	campaign.Campaign
 	Known         bool // they can be counted
@@ -97,7 +94,6 @@ type leftPage struct {
 	OptedOutSince []campaign.OptChange // the newest
 }
 
-// countsOptOuts reports whether opt-outs since the campaign was sent can be known.
 func countsOptOuts(r campaign.Results) bool { return begunWithin(r, leftUntil) }
 
 // begunWithin reports whether a campaign was sent within a time before its results were read.

@@ -92,7 +92,6 @@ func (s *Pages) rows(
 	return rows, group.Wait()
 }
 
-// newRow returns the row of a campaign with its stored results.
 func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored campaign.Results) row {
 	messages := standing.Accepted + standing.Submission.NotAccepted()
 	r := row{Listed: c, Results: stored, Messages: messages, Status: s.known(standing), Load: true}

@@ -63,7 +63,6 @@ type step struct {
 
 func (s step) Width() string { return strconv.FormatFloat(float64(s.PerMill)/10, 'f', 1, 64) + "%" }
 
-// lost is a reason why messages were not delivered.
 type lost struct {
 	campaign.Reason
 	N int
@@ -100,7 +99,10 @@ func (s *Pages) show(p *web.Page) error {
 	v.Self, v.AsTable = p.With("was", string(v.Status)), p.Query("chart") == "table"
 	v.Changed = p.Query("was") != string(v.Status)
 	v.Details = p.R.URL.Query().Has("batches")
-	p.Title, p.Refresh = c.Name+" – "+p.T("campaigns.status."+string(v.Status)), refreshOf(v)
+	p.Title = c.Name + " – " + p.T("campaigns.status."+string(v.Status))
+	if v.Every != "" {
+		p.Refresh = 10 // seconds, for browsers without scripts
+	}
 	if p.Partial() {
 		return p.Fragment("campaigns_update.html", v)
 	}
@@ -111,14 +113,6 @@ func (s *Pages) show(p *web.Page) error {
 		s.reader().Keep(p.R.Context(), c.ID, c.Results(s.Now().Add(-largeFor)))
 	}
 	return p.Render("", "campaigns_show.html", v)
-}
-
-// refreshOf returns the refresh interval in seconds for browsers without scripts.
-func refreshOf(v view) int {
-	if v.Every == "" {
-		return 0
-	}
-	return 10
 }
 
 func newView(c campaign.Campaign, after int, now time.Time) view {
@@ -256,7 +250,6 @@ func newBatchView(b campaign.Progress, now time.Time) batchView {
 	return v
 }
 
-// bill is the cost of the messages of a campaign.
 type bill struct {
 	Classes   campaign.ClassCounts // of accepted messages
 	Billed    campaign.ClassCounts // of delivered messages

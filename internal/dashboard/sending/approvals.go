@@ -16,7 +16,6 @@ import (
 // ApprovalsPath is the path of the requests for approval.
 const ApprovalsPath = web.Root + "/approvals"
 
-// request is a request for approval in the list.
 type request struct {
 	Name, Path string
 	State      string // ends the key of its text
@@ -29,9 +28,18 @@ const mostRequests = 100 // on the page: the newest ones
 
 // approvals lists the requests for approval, those that wait first.
 func (s *Pages) approvals(p *web.Page) error {
-	all, err := s.requests(p)
+	subs, err := s.Store.Submissions(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err
+	}
+	var all []request
+	for _, sub := range subs {
+		if sub.Approval.Asked() && sub.State != submission.StateDraft { // a draft is not what was decided about
+			all = append(all, request{
+				Name: web.Short(sub.Name, nameWeight), Path: pathOf(sub), State: stateOf(sub), People: sub.Check.Findings.People(),
+				By: sub.Approval.AskedBy, At: sub.Approval.AskedAt,
+			})
+		}
 	}
 	waits := func(r request) int {
 		if r.State == waiting {
@@ -41,22 +49,6 @@ func (s *Pages) approvals(p *web.Page) error {
 	}
 	slices.SortFunc(all, func(a, b request) int { return cmp.Or(waits(a)-waits(b), b.At.Compare(a.At)) })
 	return p.Render("approval.title", "approvals.html", all[:min(len(all), mostRequests)])
-}
-
-func (s *Pages) requests(p *web.Page) (all []request, err error) {
-	subs, err := s.Store.Submissions(p.R.Context(), p.Session.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	for _, sub := range subs {
-		if sub.Approval.Asked() && sub.State != submission.StateDraft { // a draft is not what was decided about
-			all = append(all, request{
-				Name: web.Short(sub.Name, nameWeight), Path: pathOf(sub), State: stateOf(sub), People: sub.Check.Findings.People(),
-				By: sub.Approval.AskedBy, At: sub.Approval.AskedAt,
-			})
-		}
-	}
-	return all, nil
 }
 
 // waiting is the state of a request that nobody has decided.

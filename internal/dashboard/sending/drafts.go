@@ -22,7 +22,6 @@ type listedDraft struct {
 	Late     bool   // the time has passed
 }
 
-// drafts lists the drafts, the newest ones first.
 func (s *Pages) drafts(p *web.Page) error {
 	ctx := p.R.Context()
 	all, err := s.Store.Submissions(ctx, p.Session.Tenant)

@@ -22,7 +22,6 @@ type question struct {
 	Refusal   *web.Refusal
 }
 
-// audience is a group of recipients, with the number of people in it at the moment.
 type audience struct {
 	Key export.Audience
 	N   int
@@ -81,7 +80,6 @@ func audiencesOf(c campaign.Campaign) []audience {
 	return all
 }
 
-// chooseAudience starts the export of the chosen audience.
 func (s *Pages) chooseAudience(p *web.Page) error {
 	q, err := s.question(p)
 	if err != nil {
@@ -114,7 +112,6 @@ func followUpPath(c campaign.Campaign) string {
 	return web.Root + "/campaigns/" + c.CampaignID + "/follow-up"
 }
 
-// audienceList is the data of the page on the progress of an audience's list.
 type audienceList struct {
 	export.Export
 	Campaign campaign.Campaign

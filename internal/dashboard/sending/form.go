@@ -17,7 +17,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// entry is what a person enters in the form.
 type entry struct {
 	Name, TemplateID, Schedule, NotAfter string
 	// FileName is the name of the file that is used if the person chooses none, "" without one.

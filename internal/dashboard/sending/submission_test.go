@@ -46,6 +46,7 @@ type company struct {
 	shown                   string   // what the page of the last one showed
 	fails                   error    // of every step
 	quote                   intake.Quote
+	owner                   string // of the template
 	late                    bool
 	leftOut                 []submission.LeftOut
 	admin, author, approver webtest.Person
@@ -53,7 +54,7 @@ type company struct {
 
 func newCompany(t *testing.T, state submission.State) *company {
 	t.Helper()
-	c := &company{version: 1, text: "Oi {{nome}}", stored: submission.Submission{
+	c := &company{owner: tenant, version: 1, text: "Oi {{nome}}", stored: submission.Submission{
 		ID: campaign.ID{Tenant: tenant, CampaignID: id}, State: state, Name: "Natal", TemplateID: template, TemplateVersion: 1, File: submission.File{Name: "lista.csv"},
 		Columns: submission.Columns{Header: []string{"Celular", "", "Nome"}, Chosen: submission.Chosen{Phone: 0, UID: -1, Values: []submission.Column{{Name: "nome", Column: 2}}}},
 		Check:   submission.Check{Rows: 5, Parts: 1, Hash: "0f0f", Findings: submission.Findings{Accepted: 3}},
@@ -77,7 +78,7 @@ func (c *company) Template(_ context.Context, of string) (campaign.Template, err
 	if of != template {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
-	return campaign.Template{ID: template, Tenant: tenant, Version: c.version, Name: "Oi", Content: content.Content{Text: c.text}}, nil
+	return campaign.Template{ID: template, Tenant: c.owner, Version: c.version, Name: "Oi", Content: content.Content{Text: c.text}}, nil
 }
 
 func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campaign.Template, error) {
@@ -556,6 +557,21 @@ func TestLeftOut_LongLines(t *testing.T) {
 	const lines, note = 4_000_000, 200
 	if got := c.author.Get(path + "/left-out"); got.Status != http.StatusOK || len(got.Body) > lines+note || !strings.Contains(got.Body, "\n\"6\";") {
 		t.Errorf("%d, %d bytes", got.Status, len(got.Body))
+	}
+}
+
+// The text of another tenant's template is never shown.
+func TestSample_ForeignTemplate(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateReady)
+	says(t, c.author.Get(path), http.StatusOK, "Oi Ana")
+	c.owner = "another"
+	part := c.SignIn(tenant, web.RoleAuthor)
+	part.Header.Set("HX-Request", "true")
+	for name, a := range map[string]webtest.Answer{"the page": c.author.Get(path), "another person": part.Get(path + "/sample?person=2")} {
+		if a.Status != http.StatusNotFound || strings.Contains(a.Text(), "Oi") {
+			t.Errorf("%s: %d\n%s", name, a.Status, a.Text())
+		}
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 )
 
-// source is the file of a form.
 type source struct {
 	intake.FormFile
 	chosen bool

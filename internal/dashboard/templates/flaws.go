@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"slices"
 	"strconv"
 
 	"campaign-dispatch/internal/campaign"
@@ -60,9 +61,13 @@ func (d draft) fieldOf(f content.Flaw) string {
 	return prefix + fieldNames[f.Part]
 }
 
+var wholeParts = []content.Part{
+	campaign.PartName, campaign.PartTraffic, campaign.PartVariables, content.PartContent, content.PartText, content.PartCards,
+	content.PartFile, content.PartWidth,
+}
+
 func (d draft) prefixOf(f content.Flaw) string {
-	switch f.Part { //nolint:exhaustive // the other parts can belong to a card
-	case campaign.PartName, campaign.PartTraffic, campaign.PartVariables, content.PartContent, content.PartText, content.PartCards, content.PartFile, content.PartWidth:
+	if slices.Contains(wholeParts, f.Part) {
 		return ""
 	}
 	ofCard := f.Card > 0 || f.Suggestion == 0 && f.Part != content.PartSuggestion

@@ -41,7 +41,6 @@ type count struct {
 	Have, Most int
 }
 
-// file is a file that a template can show.
 type file struct{ Name, Link string }
 
 const mostFiles = 8 // that the form offers; the page of media has all

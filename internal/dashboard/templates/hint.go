@@ -34,7 +34,6 @@ func hintOf(p *web.Page, c content.Content) hint {
 
 func (h *hint) add(line string) { h.Lines = append(h.Lines, line) }
 
-// ofText counts the bytes of a text without its variables.
 func (h *hint) ofText(p *web.Page, c content.Content, text string) {
 	h.add(p.T("templates.class.bytes", p.Number(len(text)), p.Number(content.BasicBytes)))
 	if before, crossing := crossing(text); crossing != "" {

@@ -77,7 +77,6 @@ func (s *Pages) showVersion(p *web.Page) error {
 	return p.Render("", "template_version.html", view)
 }
 
-// variables holds the names of a template's variables that a page shows.
 type variables struct {
 	Variables []string
 	More      int

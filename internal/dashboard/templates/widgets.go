@@ -220,7 +220,6 @@ func (f *form) item(name, what string, n, last int, shown shown, draft any) item
 	return it
 }
 
-// encode returns the JSON of a closed card or suggestion.
 func encode(draft any) string {
 	var encoded strings.Builder
 	encoder := json.NewEncoder(&encoded)

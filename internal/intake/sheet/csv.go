@@ -63,7 +63,7 @@ func (c *csvRecords) next() (int, []string, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	c.limit.begin(c.reader.InputOffset())
+	c.limit.begun = c.reader.InputOffset()
 	line, _ := c.reader.FieldPos(0)
 	return line + c.skipped, cells, nil
 }
@@ -111,8 +111,6 @@ type lineLimit struct {
 	begun      int64 // where the current record begins
 	separators int   // since the last line end
 }
-
-func (l *lineLimit) begin(offset int64) { l.begun = offset }
 
 func (l *lineLimit) Read(p []byte) (int, error) {
 	if l.offset-l.begun > maxRecord {
