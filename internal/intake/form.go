@@ -21,6 +21,7 @@ type FormFile struct {
 	Kept   bool
 }
 
+// None reports whether the form has no file.
 func (f FormFile) None() bool { return f.Chosen == nil && f.Object == "" && !f.Kept }
 
 func (f FormFile) digest() string {

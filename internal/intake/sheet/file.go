@@ -31,6 +31,7 @@ type Row struct {
 	Cells []string
 }
 
+// Cell returns the cell of a column, or "" if the row has none.
 func (r Row) Cell(column int) string {
 	if column >= 0 && column < len(r.Cells) {
 		return r.Cells[column]
