@@ -28,7 +28,7 @@ func (w *Worker) send(ctx, starting context.Context, sub submission.Submission) 
 		if sub, err = w.saveMoved(ctx, sub); err != nil {
 			return err
 		}
-		if wait := w.untilDue(sub); sub.Sending.RestAtOnce && wait > 0 { // what goes at once must not go before its time
+		if wait := sub.Due().Sub(w.Now()); sub.Sending.RestAtOnce && wait > 0 { // what goes at once must not go before its time
 			return queue(ctx, w.Tasks, sub.ID, wait+time.Second) // the queue counts in seconds
 		}
 		if sub, err = w.sendPart(ctx, sub); err != nil {
@@ -67,11 +67,6 @@ func moved(ctx context.Context, store Store, sub submission.Submission) (submiss
 	return sub, nil
 }
 
-// untilDue returns the time until the schedule, which is negative after it and without one.
-func (w *Worker) untilDue(sub submission.Submission) time.Duration {
-	return sub.Due().Sub(w.Now())
-}
-
 func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
 	number := sub.Sending.Parts + 1
 	file, err := w.Blobs.Get(ctx, sub.PartKey(number))
@@ -89,7 +84,7 @@ func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submi
 	progress := &sub.Sending
 	wrong, ok := errors.AsType[*fault](err)
 	switch {
-	case ok && wrong.code == codeTooSoon && !progress.RestAtOnce && (progress.Parts > 0 || w.untilDue(sub) > 0):
+	case ok && wrong.code == codeTooSoon && !progress.RestAtOnce && (progress.Parts > 0 || sub.Due().After(w.Now())):
 		progress.RestAtOnce = true
 	case err != nil:
 		return sub, err

@@ -264,10 +264,8 @@ func degrees(text string) float64 {
 	return n
 }
 
+// instant returns the time in a field, zero if it is none.
 func instant(text string) time.Time {
-	at, err := localtime.Parse(text)
-	if err != nil {
-		return time.Time{}
-	}
+	at, _ := localtime.Parse(text)
 	return at
 }
