@@ -46,6 +46,14 @@ type Template struct {
 	CreatedAt time.Time // when the version was saved
 }
 
+// OwnTemplate returns what was read for a tenant, and ErrNotFound for the template of another tenant.
+func OwnTemplate(tenant string, read Template, err error) (Template, error) {
+	if err == nil && read.Tenant != tenant {
+		return Template{}, ErrNotFound
+	}
+	return read, err
+}
+
 // Traffic is the purpose of a template's messages. The provider and the carriers apply
 // different rules to each.
 type Traffic string

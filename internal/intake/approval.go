@@ -1,77 +1,109 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/settings/account"
 )
 
-// Step is what a person decides about a submission.
+// Choice is what a person decides about a submission.
+type Choice string
+
+// The choices.
+const (
+	Send     Choice = "send" // begin to dispatch the parts, or continue after a stop
+	Ask      Choice = "ask"  // a second person to approve a checked submission
+	Approve  Choice = "approve"
+	Refuse   Choice = "refuse"
+	Withdraw Choice = "withdraw" // take a request back
+	Reopen   Choice = "reopen"   // take a refused submission back
+	Discard  Choice = "discard"
+	// DiscardDraft is Discard of a submission that is a draft.
+	DiscardDraft Choice = "discard draft"
+)
+
+// Step is a person's decision about a submission.
 type Step struct {
 	campaign.ID
-	Shown string             // Submission.Shown of the page that the person saw
-	Audit account.AuditEntry // with who decides
+	Choice Choice
+	Shown  string             // Submission.Shown of the page that the person saw
+	Reason string             // of a refusal
+	Audit  account.AuditEntry // with who decides
+}
+
+// decision is a step that is judged, with the submission as the step changes it.
+type decision struct {
+	Step
+	sub submission.Submission
+}
+
+// judges return why a choice is not taken, or change the submission.
+var judges = map[Choice]func(s *Service, ctx context.Context, d *decision) error{
+	Send: (*Service).send, Ask: (*Service).ask, Approve: (*Service).approve, Refuse: (*Service).refuse,
+	Withdraw: (*Service).withdraw, Reopen: (*Service).reopen, Discard: (*Service).discard, DiscardDraft: (*Service).discard,
 }
 
 // Why a step was not taken. Nothing was saved.
 var (
-	// ErrState means that the submission has a state without this step.
-	ErrState = errors.New("the submission has another state")
-	// ErrDecided means that another person or another decision was first.
-	ErrDecided = errors.New("the submission was decided before")
-	// ErrChanged means that the page showed something else than what would be sent.
-	ErrChanged = errors.New("the page showed another submission")
-	// ErrNeedsApproval means that a second person has to approve the campaign.
+	ErrState         = errors.New("the submission has another state")   // it has a state without this step
+	ErrDecided       = errors.New("the submission was decided before")  // by another person, or in another way
+	ErrChanged       = errors.New("the page showed another submission") // since the page was made
 	ErrNeedsApproval = errors.New("the campaign needs approval")
-	// ErrOwn means that the person asked for the approval.
-	ErrOwn = errors.New("the approval is of another person")
-	// ErrNotOwn means that another person asked for the approval.
-	ErrNotOwn = errors.New("another person asked for the approval")
-	// ErrTooLate means that the time of sending has passed or is too close.
-	ErrTooLate = errors.New("the time of sending has passed")
-	// ErrOverBudget means that the budget of now has no room for the campaign.
-	ErrOverBudget = errors.New("the budget has no room")
+	ErrOwn           = errors.New("the approval is of another person")
+	ErrNotOwn        = errors.New("another person asked for the approval")
+	ErrTooLate       = errors.New("the time of sending has passed") // or is too close
+	ErrOverBudget    = errors.New("the budget has no room")
 )
 
-// errRepeated means that the same person has taken the same step before.
 var errRepeated = errors.New("the step was taken before")
 
-// actionReturned is the action in the audit log of an approval that came too late.
-const actionReturned = "approval.return"
+const actionReturned = "approval.return" // in the audit log, of an approval that came too late
 
 // maxRaces is how often a step is judged again because somebody else saved the submission.
 const maxRaces = 8
 
-// decide saves what a step changes, as one write with its entry of the audit log. If somebody else
-// saves the submission meanwhile, the step is judged again. Work that is due afterwards is done; sweep
-// queues its task if the process dies in between.
-func (s *Service) decide(ctx context.Context, step Step, change func(sub *submission.Submission, entry *account.AuditEntry) error) (submission.Submission, error) {
-	for range maxRaces {
+// Decide takes a step, as one write with its entry of the audit log. It returns the submission as it is
+// then. Work that is due afterwards is done; sweep queues its task if the process dies in between. The
+// files of a discarded submission are deleted; batches that are dispatched remain.
+func (s *Service) Decide(ctx context.Context, step Step) (submission.Submission, error) {
+	sub, err := again(func() (submission.Submission, error) {
 		sub, err := s.Submission(ctx, step.ID)
 		if err != nil {
 			return sub, err
 		}
-		next, entry := sub, step.Audit
-		if err := change(&next, &entry); err != nil {
-			if errors.Is(err, errRepeated) {
-				err = nil
-			}
+		d := &decision{step, sub}
+		if err := judges[step.Choice](s, ctx, d); errors.Is(err, errRepeated) {
+			return sub, nil
+		} else if err != nil {
 			return sub, err
 		}
-		next.Repairs = 0
-		next, err = s.Store.SaveDecision(ctx, next, entry)
-		switch {
-		case errors.Is(err, campaign.ErrLostRace):
-			continue
-		case err == nil && next.Working():
-			err = s.proceed(ctx, next)
+		d.sub.Repairs = 0
+		sub, err = s.Store.SaveDecision(ctx, d.sub, d.Audit)
+		if err == nil && sub.Working() {
+			err = s.proceed(ctx, sub)
 		}
-		return next, err
+		return sub, err
+	})
+	if err == nil && sub.State == submission.StateDiscarded {
+		err = clean(ctx, s.Store, s.Uploads, sub)
 	}
-	return submission.Submission{}, campaign.ErrLostRace
+	return sub, err
+}
+
+// again repeats what is judged anew if somebody else saves the submission meanwhile.
+func again(do func() (submission.Submission, error)) (sub submission.Submission, err error) {
+	for range maxRaces {
+		if sub, err = do(); !errors.Is(err, campaign.ErrLostRace) {
+			break
+		}
+	}
+	return sub, err
 }
 
 // Rules reads when a campaign needs a second person.
@@ -87,45 +119,45 @@ func (s *Service) NeedsApproval(ctx context.Context, sub submission.Submission) 
 	return from > 0 && sub.Check.Findings.Accepted >= from, err
 }
 
-// Send begins to dispatch the parts, or continues after a stop. The rule of approval is judged about the
-// version that is saved.
-func (s *Service) Send(ctx context.Context, step Step) (submission.Submission, error) {
-	return s.decide(ctx, step, func(sub *submission.Submission, _ *account.AuditEntry) error {
-		if sub.State != submission.StateReady && sub.State != submission.StateInterrupted {
-			return ErrState
+// send judges the rule of approval about the version that is saved.
+func (s *Service) send(ctx context.Context, d *decision) error {
+	if d.sub.State != submission.StateReady && d.sub.State != submission.StateInterrupted {
+		return ErrState
+	}
+	if err := s.sendable(ctx, d); err != nil {
+		return err
+	}
+	if d.sub.State == submission.StateReady {
+		if needed, err := s.NeedsApproval(ctx, d.sub); err != nil || needed {
+			return cmp.Or(err, ErrNeedsApproval)
 		}
-		if err := s.sendable(ctx, *sub, step); err != nil {
-			return err
-		}
-		if err := s.allowed(ctx, *sub); err != nil {
-			return err
-		}
-		begin(sub)
-		return nil
-	})
+	}
+	d.begin()
+	return nil
 }
 
-// allowed returns ErrNeedsApproval if one person may not send a checked submission.
-func (s *Service) allowed(ctx context.Context, sub submission.Submission) error {
-	if sub.State != submission.StateReady {
-		return nil
-	}
-	needed, err := s.NeedsApproval(ctx, sub)
-	if err == nil && needed {
-		return ErrNeedsApproval
-	}
-	return err
+// begin makes the submission one whose parts are dispatched.
+func (d *decision) begin() {
+	d.sub.State, d.sub.Fault, d.sub.Columns.First = submission.StateSending, submission.Fault{}, nil
 }
 
-// begin makes a submission one whose parts are dispatched.
-func begin(sub *submission.Submission) {
-	sub.State, sub.Fault, sub.Columns.First = submission.StateSending, submission.Fault{}, nil
+// settle ends the request for approval.
+func (s *Service) settle(d *decision, how submission.Decision, next submission.State) {
+	d.sub.State, d.sub.Approval = next, d.sub.Approval.Decided(how, d.Audit.Who, s.Now())
 }
+
+// ended reports whether the person has ended the request in this way before.
+func (d *decision) ended(how submission.Decision) bool {
+	return d.sub.Approval.Decision == how && d.sub.Approval.DecidedBy == d.Audit.Who
+}
+
+func (d *decision) asked() bool { return d.sub.Approval.AskedBy == d.Audit.Who }
 
 // sendable returns why a submission cannot be sent as a page showed it, or nil. The rest of an
 // interrupted one may exceed the budget: what has room goes.
-func (s *Service) sendable(ctx context.Context, sub submission.Submission, step Step) error {
-	if step.Shown != sub.Shown() || !sub.Check.Findings.Fits() {
+func (s *Service) sendable(ctx context.Context, d *decision) error {
+	sub := d.sub
+	if d.Shown != sub.Shown() || !sub.Check.Findings.Fits() {
 		return ErrChanged
 	}
 	if err := s.current(ctx, sub); err != nil || sub.State == submission.StateInterrupted {
@@ -141,8 +173,9 @@ func (s *Service) sendable(ctx context.Context, sub submission.Submission, step 
 // current returns an error if the template or the time of a checked submission is no longer good.
 func (s *Service) current(ctx context.Context, sub submission.Submission) error {
 	t, err := s.Store.Template(ctx, sub.TemplateID)
+	t, err = campaign.OwnTemplate(sub.Tenant, t, err)
 	switch {
-	case errors.Is(err, campaign.ErrNotFound), err == nil && (t.Tenant != sub.Tenant || t.Version != sub.TemplateVersion):
+	case errors.Is(err, campaign.ErrNotFound), err == nil && t.Version != sub.TemplateVersion:
 		return ErrChanged
 	case err == nil && s.TooLate(sub):
 		return ErrTooLate
@@ -150,143 +183,149 @@ func (s *Service) current(ctx context.Context, sub submission.Submission) error 
 	return err
 }
 
-// Ask asks a second person to approve a checked submission.
-func (s *Service) Ask(ctx context.Context, step Step) (submission.Submission, error) {
-	return s.decide(ctx, step, func(sub *submission.Submission, _ *account.AuditEntry) error {
-		if sub.State == submission.StateApproval && sub.Approval.AskedBy == step.Audit.Who && step.Shown == sub.Shown() {
-			return errRepeated
-		}
-		if sub.State != submission.StateReady {
-			return ErrState
-		}
-		if err := s.sendable(ctx, *sub, step); err != nil {
-			return err
-		}
-		sub.State, sub.Approval = submission.StateApproval, submission.Approval{AskedBy: step.Audit.Who, AskedAt: s.Now()}
-		return nil
-	})
+func (s *Service) ask(ctx context.Context, d *decision) error {
+	if d.sub.State == submission.StateApproval && d.asked() && d.Shown == d.sub.Shown() {
+		return errRepeated
+	}
+	if d.sub.State != submission.StateReady {
+		return ErrState
+	}
+	if err := s.sendable(ctx, d); err != nil {
+		return err
+	}
+	d.sub.State, d.sub.Approval = submission.StateApproval, submission.Approval{AskedBy: d.Audit.Who, AskedAt: s.Now()}
+	return nil
 }
 
-// Approve approves a submission of another person, which begins to be sent by the same write. If its
+// approve approves a submission of another person, which begins to be sent by the same write. If its
 // template or its time is no longer good, it returns to who asked: the result is then ready.
-func (s *Service) Approve(ctx context.Context, step Step) (submission.Submission, error) {
-	return s.decide(ctx, step, func(sub *submission.Submission, entry *account.AuditEntry) error {
-		if err := decidable(*sub, step, submission.DecisionApproved, submission.DecisionReturned); err != nil {
-			return err
-		}
-		if sub.Approval.AskedBy == step.Audit.Who {
-			return ErrOwn
-		}
-		switch err := s.sendable(ctx, *sub, step); {
-		case errors.Is(err, ErrChanged), errors.Is(err, ErrTooLate):
-			sub.State, entry.Action = submission.StateReady, actionReturned
-			sub.Approval = sub.Approval.Decided(submission.DecisionReturned, step.Audit.Who, s.Now())
-			return nil
-		case err != nil:
-			return err
-		}
-		begin(sub)
-		sub.Approval = sub.Approval.Decided(submission.DecisionApproved, step.Audit.Who, s.Now())
+func (s *Service) approve(ctx context.Context, d *decision) error {
+	if err := d.decidable(submission.DecisionApproved, submission.DecisionReturned); err != nil {
+		return err
+	}
+	if d.asked() {
+		return ErrOwn
+	}
+	switch err := s.sendable(ctx, d); {
+	case errors.Is(err, ErrChanged), errors.Is(err, ErrTooLate):
+		d.Audit.Action = actionReturned
+		s.settle(d, submission.DecisionReturned, submission.StateReady)
 		return nil
-	})
+	case err != nil:
+		return err
+	}
+	d.begin()
+	s.settle(d, submission.DecisionApproved, d.sub.State)
+	return nil
 }
 
 // decidable returns why a request cannot be decided, or nil. A decision that the person made before
 // is repeated.
-func decidable(sub submission.Submission, step Step, same ...submission.Decision) error {
-	for _, d := range same {
-		if sub.Approval.Decision == d && sub.Approval.DecidedBy == step.Audit.Who {
-			return errRepeated
-		}
-	}
+func (d *decision) decidable(same ...submission.Decision) error {
 	switch {
-	case sub.State != submission.StateApproval && sub.Approval.Asked():
+	case slices.ContainsFunc(same, d.ended):
+		return errRepeated
+	case d.sub.State != submission.StateApproval && d.sub.Approval.Asked():
 		return ErrDecided
-	case sub.State != submission.StateApproval:
+	case d.sub.State != submission.StateApproval:
 		return ErrState
-	case step.Shown != sub.Shown():
+	case d.Shown != d.sub.Shown():
 		return ErrChanged
 	}
 	return nil
 }
 
-// Refuse refuses a submission. Who asked may reopen it.
-func (s *Service) Refuse(ctx context.Context, step Step, reason string) (submission.Submission, error) {
-	return s.decide(ctx, step, func(sub *submission.Submission, _ *account.AuditEntry) error {
-		if err := decidable(*sub, step, submission.DecisionRefused); err != nil {
+func (s *Service) refuse(_ context.Context, d *decision) error {
+	if err := d.decidable(submission.DecisionRefused); err != nil {
+		return err
+	}
+	d.sub.Approval.Reason = d.Reason
+	s.settle(d, submission.DecisionRefused, submission.StateRefused)
+	return nil
+}
+
+func (s *Service) withdraw(_ context.Context, d *decision) error {
+	switch {
+	case d.ended(submission.DecisionWithdrawn):
+		return errRepeated
+	case !d.asked():
+		return ErrNotOwn
+	case d.sub.State != submission.StateApproval:
+		return ErrDecided
+	}
+	s.settle(d, submission.DecisionWithdrawn, submission.StateReady)
+	return nil
+}
+
+// reopen keeps the reason of the refusal until the next request.
+func (*Service) reopen(_ context.Context, d *decision) error {
+	switch {
+	case !d.asked():
+		return ErrNotOwn
+	case d.sub.State == submission.StateReady && d.sub.Approval.Decision == submission.DecisionRefused:
+		return errRepeated
+	case d.sub.State != submission.StateRefused:
+		return ErrState
+	}
+	d.sub.State = submission.StateReady
+	return nil
+}
+
+// discard closes a submission. One that is being sent is not discarded: its campaign is cancelled.
+func (s *Service) discard(ctx context.Context, d *decision) error {
+	switch state := d.sub.State; {
+	case state == submission.StateDiscarded:
+		return errRepeated
+	case d.sub.Closed(), state == submission.StateSending, d.Choice == DiscardDraft && state != submission.StateDraft:
+		return ErrState
+	case state == submission.StateUploading:
+		if err := s.Uploads.AbortFile(ctx, d.sub.FileKey(), d.sub.File.Upload); err != nil {
 			return err
 		}
-		sub.State, sub.Approval.Reason = submission.StateRefused, reason
-		sub.Approval = sub.Approval.Decided(submission.DecisionRefused, step.Audit.Who, s.Now())
-		return nil
-	})
-}
-
-// Withdraw takes a request back, by who asked.
-func (s *Service) Withdraw(ctx context.Context, step Step) (submission.Submission, error) {
-	return s.decide(ctx, step, func(sub *submission.Submission, _ *account.AuditEntry) error {
-		switch {
-		case sub.Approval.Decision == submission.DecisionWithdrawn && sub.Approval.DecidedBy == step.Audit.Who:
-			return errRepeated
-		case sub.Approval.AskedBy != step.Audit.Who:
-			return ErrNotOwn
-		case sub.State != submission.StateApproval:
-			return ErrDecided
-		}
-		sub.State = submission.StateReady
-		sub.Approval = sub.Approval.Decided(submission.DecisionWithdrawn, step.Audit.Who, s.Now())
-		return nil
-	})
-}
-
-// Reopen takes a refused submission back, by who asked. The reason of the refusal stays until the
-// next request.
-func (s *Service) Reopen(ctx context.Context, step Step) (submission.Submission, error) {
-	return s.decide(ctx, step, func(sub *submission.Submission, _ *account.AuditEntry) error {
-		switch {
-		case sub.Approval.AskedBy != step.Audit.Who:
-			return ErrNotOwn
-		case sub.State == submission.StateReady && sub.Approval.Decision == submission.DecisionRefused:
-			return errRepeated
-		case sub.State != submission.StateRefused:
-			return ErrState
-		}
-		sub.State = submission.StateReady
-		return nil
-	})
-}
-
-// Discard closes a submission and deletes its files. Batches that are dispatched remain. It can
-// be repeated. A submission that is being sent is not discarded: its campaign is cancelled.
-func (s *Service) Discard(ctx context.Context, step Step) (submission.Submission, error) {
-	return s.discard(ctx, step, func(sub submission.Submission) bool { return !sub.Closed() && sub.State != submission.StateSending })
-}
-
-// DiscardDraft is Discard of a submission that is a draft. The error is ErrState for another one.
-func (s *Service) DiscardDraft(ctx context.Context, step Step) (submission.Submission, error) {
-	return s.discard(ctx, step, func(sub submission.Submission) bool { return sub.State == submission.StateDraft })
-}
-
-// discard closes a submission if it may be discarded.
-func (s *Service) discard(ctx context.Context, step Step, may func(sub submission.Submission) bool) (submission.Submission, error) {
-	sub, err := s.decide(ctx, step, func(sub *submission.Submission, _ *account.AuditEntry) error {
-		switch {
-		case sub.State == submission.StateDiscarded:
-			return errRepeated
-		case !may(*sub):
-			return ErrState
-		case sub.State == submission.StateUploading:
-			if err := s.Uploads.AbortFile(ctx, sub.FileKey(), sub.File.Upload); err != nil {
-				return err
-			}
-		case sub.State == submission.StateApproval:
-			sub.Approval = sub.Approval.Decided(submission.DecisionWithdrawn, step.Audit.Who, s.Now())
-		}
-		*sub = sub.Close(submission.StateDiscarded)
-		return nil
-	})
-	if err != nil {
-		return sub, err
+	case state == submission.StateApproval:
+		s.settle(d, submission.DecisionWithdrawn, state)
 	}
-	return sub, clean(ctx, s.Store, s.Uploads, sub)
+	d.sub = d.sub.Close(submission.StateDiscarded)
+	return nil
+}
+
+// Budgets reads the prices and budgets of tenants.
+type Budgets interface {
+	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
+	// Spending returns what a tenant's batches have reserved for a date.
+	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
+}
+
+// Quote is what a campaign costs at the prices of now.
+type Quote struct {
+	Priced   bool           // there are prices
+	Price    campaign.Money // of the messages to people who have not opted out
+	Reserves campaign.Money // of all accepted messages, which is what its acceptance reserves
+	// Budget is the budget of the day of sending, with Reserves as its cost; nil without limits.
+	Budget *campaign.BudgetFigures
+}
+
+// Exceeded reports whether the budget has no room for the campaign.
+func (q Quote) Exceeded() bool { return q.Budget != nil && q.Reserves > 0 && q.Budget.Exceeded() }
+
+// Quote returns what a checked campaign costs now.
+func (s *Service) Quote(ctx context.Context, sub submission.Submission) (q Quote, err error) {
+	billing, err := s.Budgets.Billing(ctx, sub.Tenant)
+	if err != nil || !billing.Set() {
+		return q, err
+	}
+	found := sub.Check.Findings
+	q = Quote{Priced: true, Price: billing.Of(found.SentClasses()), Reserves: billing.Of(found.Classes)}
+	if !billing.Limited() {
+		return q, nil
+	}
+	day := s.Now()
+	if due := sub.Due(); due.After(day) {
+		day = due
+	}
+	b := campaign.Budget{Date: localtime.Day(day), Cost: q.Reserves, Limits: billing.Limits}
+	if b.Used, err = s.Budgets.Spending(ctx, sub.Tenant, b.Date); err == nil {
+		q.Budget = b.Figures()
+	}
+	return q, err
 }

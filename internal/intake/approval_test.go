@@ -76,27 +76,8 @@ func newDesk(state submission.State, decision submission.Decision) *desk {
 	return d
 }
 
-// steps are the steps of a person.
-var steps = map[string]func(s *intake.Service, step intake.Step) (submission.Submission, error){
-	"send": func(s *intake.Service, step intake.Step) (submission.Submission, error) {
-		return s.Send(context.Background(), step)
-	},
-	"ask": func(s *intake.Service, step intake.Step) (submission.Submission, error) {
-		return s.Ask(context.Background(), step)
-	},
-	"approve": func(s *intake.Service, step intake.Step) (submission.Submission, error) {
-		return s.Approve(context.Background(), step)
-	},
-	"withdraw": func(s *intake.Service, step intake.Step) (submission.Submission, error) {
-		return s.Withdraw(context.Background(), step)
-	},
-	"reopen": func(s *intake.Service, step intake.Step) (submission.Submission, error) {
-		return s.Reopen(context.Background(), step)
-	},
-	"refuse": func(s *intake.Service, step intake.Step) (submission.Submission, error) {
-		return s.Refuse(context.Background(), step, "wrong")
-	},
-}
+// choices are the steps of a person.
+var choices = []intake.Choice{intake.Send, intake.Ask, intake.Approve, intake.Withdraw, intake.Reopen, intake.Refuse}
 
 var allStates = []submission.State{
 	submission.StateDraft,
@@ -123,16 +104,16 @@ func TestApproval_EveryStep(t *testing.T) {
 			if state == submission.StateApproval && decision != "" || state == submission.StateRefused && decision != submission.DecisionRefused {
 				continue // never stored
 			}
-			for name, take := range steps {
+			for _, choice := range choices {
 				for who, email := range map[string]string{"ana": ana, "bia": bia} {
 					for _, shown := range []bool{true, false} {
 						d := newDesk(state, decision)
-						step := stepOf(d.sub, email, name)
+						step := stepOf(choice, d.sub, email, string(choice))
 						if !shown {
 							step.Shown = "another"
 						}
-						_, err := take(d.service(), step)
-						key := fmt.Sprintf("%s %s %s %t", state, name, who, shown)
+						_, err := d.service().Decide(t.Context(), step)
+						key := fmt.Sprintf("%s %s %s %t", state, choice, who, shown)
 						want, ok := takes[key]
 						delete(left, key)
 						if !ok {
@@ -171,7 +152,7 @@ func TestSend_NeedsApproval(t *testing.T) {
 	} {
 		d := newDesk(test.state, submission.DecisionWithdrawn)
 		d.rule, d.sub.Check.Findings.Rejected = test.rule, []submission.LineFault{{Lines: submission.Lines{Count: 2}}}
-		if _, err := d.service().Send(t.Context(), stepOf(d.sub, ana, "campaign.dispatch")); !errors.Is(err, test.want) || (d.saved == 0) != (test.want != nil) {
+		if _, err := d.service().Decide(t.Context(), stepOf(intake.Send, d.sub, ana, "campaign.dispatch")); !errors.Is(err, test.want) || (d.saved == 0) != (test.want != nil) {
 			t.Errorf("%s: %v, saved %d times", name, err, d.saved)
 		}
 	}
@@ -180,25 +161,26 @@ func TestSend_NeedsApproval(t *testing.T) {
 // A form that is sent twice succeeds, and has one effect.
 func TestApproval_Repeated(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
+	for choice, test := range map[intake.Choice]struct {
 		state submission.State
 		who   string
 	}{
-		"ask": {submission.StateReady, ana}, "approve": {submission.StateApproval, bia}, "refuse": {submission.StateApproval, bia},
-		"withdraw": {submission.StateApproval, ana},
+		intake.Ask: {submission.StateReady, ana}, intake.Approve: {submission.StateApproval, bia}, intake.Refuse: {submission.StateApproval, bia},
+		intake.Withdraw: {submission.StateApproval, ana},
 	} {
 		d := newDesk(test.state, "")
-		step := stepOf(d.sub, test.who, name)
+		step := stepOf(choice, d.sub, test.who, string(choice))
 		for range 2 {
-			if _, err := steps[name](d.service(), step); err != nil {
-				t.Errorf("%s: %v", name, err)
+			if _, err := d.service().Decide(t.Context(), step); err != nil {
+				t.Errorf("%s: %v", choice, err)
 			}
 		}
 		if d.saved != 1 {
-			t.Errorf("%s is saved %d times", name, d.saved)
+			t.Errorf("%s is saved %d times", choice, d.saved)
 		}
-		if _, err := steps["approve"](d.service(), stepOf(d.sub, "caio@example.com", name)); test.state == submission.StateApproval && !errors.Is(err, intake.ErrDecided) {
-			t.Errorf("an approval after %s: %v", name, err)
+		again := stepOf(intake.Approve, d.sub, "caio@example.com", string(choice))
+		if _, err := d.service().Decide(t.Context(), again); test.state == submission.StateApproval && !errors.Is(err, intake.ErrDecided) {
+			t.Errorf("an approval after %s: %v", choice, err)
 		}
 	}
 }
@@ -218,17 +200,17 @@ func TestApproval_NoLongerGood(t *testing.T) {
 	} {
 		d := newDesk(submission.StateApproval, "")
 		test.change(d)
-		_, err := d.service().Approve(t.Context(), stepOf(d.sub, bia, "approval.approve"))
+		_, err := d.service().Decide(t.Context(), stepOf(intake.Approve, d.sub, bia, "approval.approve"))
 		if d.sub.State != test.state || (err == nil) != (test.state == submission.StateReady) {
 			t.Errorf("%s: approved, it is %s, %v", name, d.sub.State, err)
 		}
 		if diff := cmp.Diff([]string{"approval.return"}, d.actions); test.state == submission.StateReady && diff != "" {
 			t.Errorf("%s: audit log (-want +got):\n%s", name, diff)
 		}
-		for _, confirm := range []string{"send", "ask"} {
+		for _, confirm := range []intake.Choice{intake.Send, intake.Ask} {
 			d := newDesk(submission.StateReady, "")
 			test.change(d)
-			if _, err := steps[confirm](d.service(), stepOf(d.sub, ana, confirm)); !errors.Is(err, test.err) || d.saved > 0 {
+			if _, err := d.service().Decide(t.Context(), stepOf(confirm, d.sub, ana, string(confirm))); !errors.Is(err, test.err) || d.saved > 0 {
 				t.Errorf("%s: %s gets %v, saved %d times", name, confirm, err, d.saved)
 			}
 		}

@@ -27,7 +27,6 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake"
-	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/localstack/stackenv"
@@ -164,7 +163,7 @@ func (c *company) sweepOnly(sub submission.Submission) {
 const mixed = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n11988880001;again;Ana\n" +
 	"123;h;Gil\n11988880003;c;Caio\n11988880006;;Fay\n"
 
-var columns = sheet.Columns{Phone: 0, UID: 1, Values: []sheet.Value{{Name: "nome", Column: 2}}}
+var columns = submission.Chosen{Phone: 0, UID: 1, Values: []submission.Column{{Name: "nome", Column: 2}}}
 
 // uploaded returns a submission whose file is sent, but not opened.
 func (c *company) uploaded() submission.Submission { return c.uploadedFile(mixed) }
@@ -340,17 +339,17 @@ func check(ctx context.Context, s *intake.Service, sub submission.Submission) er
 }
 
 func send(ctx context.Context, s *intake.Service, sub submission.Submission) error {
-	_, err := s.Send(ctx, stepOf(sub, ana, "campaign.dispatch"))
+	_, err := s.Decide(ctx, stepOf(intake.Send, sub, ana, "campaign.dispatch"))
 	return err
 }
 
 func approve(ctx context.Context, s *intake.Service, sub submission.Submission) error {
-	_, err := s.Approve(ctx, stepOf(sub, bia, "approval.approve"))
+	_, err := s.Decide(ctx, stepOf(intake.Approve, sub, bia, "approval.approve"))
 	return err
 }
 
 func discard(ctx context.Context, s *intake.Service, sub submission.Submission) error {
-	_, err := s.Discard(ctx, stepOf(sub, ana, "campaign.import_discard"))
+	_, err := s.Decide(ctx, stepOf(intake.Discard, sub, ana, "campaign.import_discard"))
 	return err
 }
 
@@ -415,19 +414,19 @@ var deaths = map[string]death{
 	"a person discards an upload": {(*company).uploaded, request(discard), (*company).wantDiscarded, 5},
 	"a person discards the rest":  {(*company).interrupted, request(discard), (*company).wantRestDiscarded, 6},
 	"a person asks": {(*company).mixedReady, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
-		_, err := s.Ask(ctx, stepOf(sub, ana, "approval.ask"))
+		_, err := s.Decide(ctx, stepOf(intake.Ask, sub, ana, "approval.ask"))
 		return err
 	}), wantState(submission.StateApproval, whole...), 3},
 	"a person refuses": {(*company).asked, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
-		_, err := s.Refuse(ctx, stepOf(sub, bia, "approval.refuse"), "wrong")
+		_, err := s.Decide(ctx, stepOf(intake.Refuse, sub, bia, "approval.refuse"))
 		return err
 	}), wantState(submission.StateRefused, whole...), 2},
 	"a person withdraws": {(*company).asked, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
-		_, err := s.Withdraw(ctx, stepOf(sub, ana, "approval.withdraw"))
+		_, err := s.Decide(ctx, stepOf(intake.Withdraw, sub, ana, "approval.withdraw"))
 		return err
 	}), (*company).wantReady, 2},
 	"a person reopens": {(*company).refused, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
-		_, err := s.Reopen(ctx, stepOf(sub, ana, "approval.reopen"))
+		_, err := s.Decide(ctx, stepOf(intake.Reopen, sub, ana, "approval.reopen"))
 		return err
 	}), (*company).wantReady, 2},
 	"a person saves a draft again":    {func(c *company) submission.Submission { return c.draft(five) }, saveDraft(chosen(mixed)), (*company).wantDraft, 5},

@@ -26,7 +26,7 @@ var kept = intake.FormFile{Kept: true}
 
 // entryOf returns the entry of the audit log of a save by ana.
 func entryOf(sub submission.Submission) account.AuditEntry {
-	return stepOf(sub, ana, "campaign.draft").Audit
+	return stepOf("", sub, ana, "campaign.draft").Audit
 }
 
 // form is a new form.
@@ -71,7 +71,7 @@ var formSteps = map[string]func(c *company, form submission.Submission) error{
 		return err
 	},
 	"delete": func(c *company, form submission.Submission) error {
-		_, err := c.DiscardDraft(c.t.Context(), stepOf(form, ana, "campaign.draft_delete"))
+		_, err := c.Decide(c.t.Context(), stepOf(intake.DiscardDraft, form, ana, "campaign.draft_delete"))
 		return err
 	},
 }

@@ -1,9 +1,9 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"campaign-dispatch/internal/base/random"
@@ -24,12 +24,8 @@ type FormFile struct {
 // None reports whether the form has no file.
 func (f FormFile) None() bool { return f.Chosen == nil && f.Object == "" && !f.Kept }
 
-// digest identifies what a form sent.
 func (f FormFile) digest() string {
-	if f.Object != "" {
-		return campaign.Digest(f.Object)
-	}
-	return campaign.Digest(string(f.Chosen))
+	return campaign.Digest(cmp.Or(f.Object, string(f.Chosen)))
 }
 
 // ErrStale means that somebody saved the submission after the form was opened.
@@ -42,7 +38,6 @@ type answered struct {
 	from          FormFile
 }
 
-// answer reads what is stored for a form.
 func (s *Service) answer(ctx context.Context, asked submission.Submission, from FormFile) (a answered, err error) {
 	a = answered{asked: asked, from: from}
 	if a.all, err = s.Store.Submissions(ctx, asked.Tenant); err != nil {
@@ -85,35 +80,23 @@ func (s *Service) next(a answered, state submission.State) submission.Submission
 	return next.Form(a.asked)
 }
 
-// room returns an error if the tenant has too many unfinished submissions. Drafts and requests for
-// approval do not count.
-func (a answered) room(next submission.Submission) error {
-	open := 0
-	for _, sub := range a.all {
-		switch {
-		case sub.Closed(), sub.State == submission.StateApproval, sub.State == submission.StateRefused, sub.State == submission.StateDraft:
-		case sub.ID != next.ID:
-			open++
-		}
-	}
-	if open < submission.MaxOpen {
-		return nil
-	}
-	return &inputerr.Error{Code: "too_many_submissions", Detail: "the tenant has too many unfinished submissions"}
-}
-
-// roomForDraft returns an error if the tenant has too many other drafts.
-func roomForDraft(all []submission.Submission, next submission.Submission) error {
-	drafts := 0
+// room returns an error if the tenant has too many other drafts, or for another submission too many
+// unfinished ones. Requests for approval do not count.
+func room(all []submission.Submission, next submission.Submission) error {
+	others, draft := 0, next.State == submission.StateDraft
 	for _, sub := range all {
-		if sub.State == submission.StateDraft && sub.ID != next.ID {
-			drafts++
+		requested := sub.State == submission.StateApproval || sub.State == submission.StateRefused
+		if sub.ID != next.ID && !sub.Closed() && !requested && (sub.State == submission.StateDraft) == draft {
+			others++
 		}
 	}
-	if drafts < submission.MaxDrafts {
-		return nil
+	switch {
+	case draft && others >= submission.MaxDrafts:
+		return &inputerr.Error{Code: "too_many_drafts", Detail: "the tenant has too many drafts"}
+	case !draft && others >= submission.MaxOpen:
+		return &inputerr.Error{Code: "too_many_submissions", Detail: "the tenant has too many unfinished submissions"}
 	}
-	return &inputerr.Error{Code: "too_many_drafts", Detail: "the tenant has too many drafts"}
+	return nil
 }
 
 // Take begins to check the file of a form, which has the ID of its submission and the version with
@@ -121,38 +104,30 @@ func roomForDraft(all []submission.Submission, next submission.Submission) error
 // the former one. The error is ErrStale if somebody has saved the draft meanwhile, and wraps
 // campaign.ErrNotFound if the file does not exist. Invalid input returns a *inputerr.Error.
 func (s *Service) Take(ctx context.Context, asked submission.Submission, from FormFile) (submission.Submission, error) {
-	return s.settle(ctx, asked, from, s.take)
+	return again(func() (submission.Submission, error) {
+		a, err := s.answer(ctx, asked, from)
+		if err != nil {
+			return asked, err
+		}
+		return s.take(ctx, a)
+	})
 }
 
 // SaveDraft keeps what is entered in a form, with its file. A form without a name or a file is kept
 // too. It returns the errors of Take, and ErrState if somebody has sent, asked for approval of, or
 // discarded the submission.
-func (s *Service) SaveDraft(ctx context.Context, asked submission.Submission, from FormFile, entry account.AuditEntry) (submission.Submission, error) {
-	return s.settle(ctx, asked, from, func(ctx context.Context, a answered) (submission.Submission, error) {
-		return s.saveDraft(ctx, a, entry)
-	})
-}
-
-// settle does what a form asks for. If somebody else saves the submission meanwhile, the form is judged
-// again.
-func (s *Service) settle(ctx context.Context, asked submission.Submission, from FormFile, do decision) (submission.Submission, error) {
-	for range maxRaces {
+func (s *Service) SaveDraft(
+	ctx context.Context, asked submission.Submission, from FormFile, entry account.AuditEntry,
+) (submission.Submission, error) {
+	return again(func() (submission.Submission, error) {
 		a, err := s.answer(ctx, asked, from)
 		if err != nil {
 			return asked, err
 		}
-		sub, err := do(ctx, a)
-		if !errors.Is(err, campaign.ErrLostRace) {
-			return sub, err
-		}
-	}
-	return asked, campaign.ErrLostRace
+		return s.saveDraft(ctx, a, entry)
+	})
 }
 
-// decision is what a form asks for.
-type decision func(ctx context.Context, a answered) (submission.Submission, error)
-
-// save writes the row of a submission.
 type save func(ctx context.Context, sub submission.Submission) (submission.Submission, error)
 
 func (s *Service) take(ctx context.Context, a answered) (submission.Submission, error) {
@@ -168,7 +143,7 @@ func (s *Service) take(ctx context.Context, a answered) (submission.Submission, 
 		return a.stored, nil
 	}
 	next := s.next(a, submission.StateOpening)
-	if err := a.room(next); err != nil {
+	if err := room(a.all, next); err != nil {
 		return next, err
 	}
 	if a.from.Kept {
@@ -194,7 +169,7 @@ func (s *Service) saveDraft(ctx context.Context, a answered, entry account.Audit
 	}
 	next := s.next(a, submission.StateDraft)
 	next.SavedAt = s.Now()
-	if err := roomForDraft(a.all, next); err != nil {
+	if err := room(a.all, next); err != nil {
 		return next, err
 	}
 	return s.keep(ctx, a, next, func(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
@@ -248,7 +223,8 @@ func (s *Service) place(ctx context.Context, a answered, next *submission.Submis
 		return err
 	}
 	if next.File.Size > submission.MaxSize {
-		return errors.Join(&inputerr.Error{Code: "file_size", Detail: "the file is larger than 200 MB"}, s.Uploads.Delete(ctx, next.FileKey()))
+		tooLarge := &inputerr.Error{Code: "file_size", Detail: "the file is larger than 200 MB"}
+		return errors.Join(tooLarge, s.Uploads.Delete(ctx, next.FileKey()))
 	}
 	return nil
 }
@@ -292,18 +268,12 @@ func (s *Service) deleteFormer(ctx context.Context, former, next submission.Subm
 // HasFile reports whether the form of a submission needs no other file. An erasure deletes the one of a
 // draft.
 func (s *Service) HasFile(ctx context.Context, sub submission.Submission) (bool, error) {
-	if !sub.HasFile() {
-		return false, nil
-	}
-	if sub.State != submission.StateDraft { // what was read stays, also if an erasure deletes the file
-		return true, nil
+	if !sub.HasFile() || sub.State != submission.StateDraft { // what was read stays, also if an erasure deletes the file
+		return sub.HasFile(), nil
 	}
 	_, _, err := s.Stat(ctx, sub.FileKey())
 	if errors.Is(err, campaign.ErrNotFound) {
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("look for the file of %s: %w", sub.CampaignID, err)
-	}
-	return true, nil
+	return err == nil, err
 }

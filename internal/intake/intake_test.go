@@ -30,7 +30,6 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/intake"
-	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/recount"
 	"campaign-dispatch/internal/privacy/optout"
@@ -115,19 +114,22 @@ const (
 var entries atomic.Int64
 
 // stepOf returns the step of a person who sees a submission. No other one has its time.
-func stepOf(sub submission.Submission, who, action string) intake.Step {
+func stepOf(choice intake.Choice, sub submission.Submission, who, action string) intake.Step {
 	at := noon.Add(time.Duration(entries.Add(1)))
-	return intake.Step{ID: sub.ID, Shown: sub.Shown(), Audit: account.AuditEntry{Tenant: sub.Tenant, At: at, Who: who, Action: action, Subject: sub.Name}}
+	return intake.Step{
+		ID: sub.ID, Choice: choice, Shown: sub.Shown(), Reason: "wrong",
+		Audit: account.AuditEntry{Tenant: sub.Tenant, At: at, Who: who, Action: action, Subject: sub.Name},
+	}
 }
 
 // Send and Discard are what ana decides about a submission as she sees it.
 func (c *company) Send(ctx context.Context, sub submission.Submission) error {
-	_, err := c.Service.Send(ctx, stepOf(sub, ana, "campaign.dispatch"))
+	_, err := c.Service.Decide(ctx, stepOf(intake.Send, sub, ana, "campaign.dispatch"))
 	return err
 }
 
 func (c *company) Discard(ctx context.Context, sub submission.Submission) error {
-	_, err := c.Service.Discard(ctx, stepOf(sub, ana, "campaign.import_discard"))
+	_, err := c.Service.Decide(ctx, stepOf(intake.Discard, sub, ana, "campaign.import_discard"))
 	return err
 }
 
@@ -222,10 +224,7 @@ func (c *company) stored(sub submission.Submission) submission.Submission {
 // check reads the file of a submission.
 func (c *company) check(sub submission.Submission) submission.Submission {
 	c.t.Helper()
-	columns := sheet.Columns{Phone: sub.Columns.Phone, UID: sub.Columns.UID}
-	for _, v := range sub.Columns.Values {
-		columns.Values = append(columns.Values, sheet.Value(v))
-	}
+	columns := sub.Columns.Chosen
 	if missing := columns.Missing(); len(missing) > 0 {
 		c.t.Fatalf("no column for %v in %v", missing, sub.Columns.Header)
 	}
@@ -1008,7 +1007,7 @@ func TestDiscard_DeletesEarlierParts(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.ready(five, nil)
-	c.must(c.Check(t.Context(), sub, sheet.Columns{Phone: 0, UID: 1, Values: []sheet.Value{{Name: "nome", Column: 2}}}, c.t1))
+	c.must(c.Check(t.Context(), sub, submission.Chosen{Phone: 0, UID: 1, Values: []submission.Column{{Name: "nome", Column: 2}}}, c.t1))
 	c.must(c.Discard(t.Context(), c.stored(sub)))
 	if left := c.files(sub); len(left) > 0 {
 		t.Errorf("files are left: %v", left)
@@ -1030,7 +1029,7 @@ func TestDiscard_WhileReading(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.upload(five, nil)
-	c.must(c.Check(t.Context(), sub, sheet.Columns{Phone: 0, UID: 1, Values: []sheet.Value{{Name: "nome", Column: 2}}}, c.t1))
+	c.must(c.Check(t.Context(), sub, submission.Chosen{Phone: 0, UID: 1, Values: []submission.Column{{Name: "nome", Column: 2}}}, c.t1))
 	w := c.worker(c.store, c.blobs, c.queue)
 	w.Blobs = discarding{c.blobs, func() { _ = c.discard(sub) }}
 	c.must(w.Handle(t.Context(), c.queue.tasks)[0])
@@ -1056,7 +1055,7 @@ func TestCheck_LateWorker(t *testing.T) {
 	var approved []byte
 	w := c.late(func() {
 		c.run()
-		c.must(c.Check(t.Context(), c.stored(sub), sheet.Columns{Phone: 0, UID: 2, Values: []sheet.Value{{Name: "nome", Column: 1}}}, c.t1))
+		c.must(c.Check(t.Context(), c.stored(sub), submission.Chosen{Phone: 0, UID: 2, Values: []submission.Column{{Name: "nome", Column: 1}}}, c.t1))
 		c.run()
 		var err error
 		approved, err = c.blobs.Get(t.Context(), c.stored(sub).PartKey(1))

@@ -70,7 +70,6 @@ func (r *reader) sort(lines part, faulty map[int]bool, free bool) *sorter {
 	return s
 }
 
-// firstFaults returns the first fault of each message that has one.
 func firstFaults(v dispatch.Verdict) map[int]dispatch.Fault {
 	first := map[int]dispatch.Fault{}
 	for _, f := range v.Faults {
@@ -109,7 +108,6 @@ func (j *judged) silence(optedOut func(m submission.Message) bool) {
 	}
 }
 
-// addTo adds what was found to the findings of the file.
 func (j judged) addTo(f *submission.Findings) {
 	for _, l := range j.out {
 		f.Count(l)
@@ -164,7 +162,6 @@ func leftOut(m submission.Message, kind submission.Kind, code, column string) su
 	return submission.LeftOut{Line: m.Line, Kind: kind, Code: code, Column: column, Phone: m.Phone, UID: m.UID, Vars: m.Vars}
 }
 
-// encodeOut encodes lines that were left out, in JSON.
 func encodeOut(all []submission.LeftOut) []byte {
 	var b bytes.Buffer
 	lines := json.NewEncoder(&b)

@@ -134,8 +134,8 @@ func (c *company) control(store control.Store) *control.Service {
 	}
 }
 
-func (r *rival) by(who, action string) intake.Step {
-	step := stepOf(r.shown, who, action)
+func (r *rival) by(choice intake.Choice, who, action string) intake.Step {
+	step := stepOf(choice, r.shown, who, action)
 	step.Audit.Subject = r.shown.CampaignID
 	return step
 }
@@ -152,16 +152,20 @@ const patience = 30
 
 // rivals are all that can happen at once. What comes too early or too late is refused.
 var rivals = map[string]func(r *rival){
-	"approve":              func(r *rival) { _, _ = r.service.Approve(r.t.Context(), r.by(bia, "approve")) },
-	"approve, second tab":  func(r *rival) { _, _ = r.service.Approve(r.t.Context(), r.by(bia, "approve")) },
-	"another one approves": func(r *rival) { _, _ = r.atOnce().Approve(r.t.Context(), r.by("caio@example.com", "approve")) },
-	"refuse":               func(r *rival) { _, _ = r.service.Refuse(r.t.Context(), r.by("davi@example.com", "refuse"), "wrong") },
-	"withdraw":             func(r *rival) { _, _ = r.service.Withdraw(r.t.Context(), r.by(ana, "withdraw")) },
-	"reopen":               func(r *rival) { _, _ = r.service.Reopen(r.t.Context(), r.by(ana, "reopen")) },
-	"ask":                  func(r *rival) { _, _ = r.service.Ask(r.t.Context(), r.by(ana, "ask")) },
-	"send":                 func(r *rival) { _, _ = r.service.Send(r.t.Context(), r.by(ana, "send")) },
-	"send, second tab":     func(r *rival) { _, _ = r.atOnce().Send(r.t.Context(), r.by(ana, "send")) },
-	"discard":              func(r *rival) { _, _ = r.service.Discard(r.t.Context(), r.by(ana, "discard")) },
+	"approve":             func(r *rival) { _, _ = r.service.Decide(r.t.Context(), r.by(intake.Approve, bia, "approve")) },
+	"approve, second tab": func(r *rival) { _, _ = r.service.Decide(r.t.Context(), r.by(intake.Approve, bia, "approve")) },
+	"another one approves": func(r *rival) {
+		_, _ = r.atOnce().Decide(r.t.Context(), r.by(intake.Approve, "caio@example.com", "approve"))
+	},
+	"refuse": func(r *rival) {
+		_, _ = r.service.Decide(r.t.Context(), r.by(intake.Refuse, "davi@example.com", "refuse"))
+	},
+	"withdraw":         func(r *rival) { _, _ = r.service.Decide(r.t.Context(), r.by(intake.Withdraw, ana, "withdraw")) },
+	"reopen":           func(r *rival) { _, _ = r.service.Decide(r.t.Context(), r.by(intake.Reopen, ana, "reopen")) },
+	"ask":              func(r *rival) { _, _ = r.service.Decide(r.t.Context(), r.by(intake.Ask, ana, "ask")) },
+	"send":             func(r *rival) { _, _ = r.service.Decide(r.t.Context(), r.by(intake.Send, ana, "send")) },
+	"send, second tab": func(r *rival) { _, _ = r.atOnce().Decide(r.t.Context(), r.by(intake.Send, ana, "send")) },
+	"discard":          func(r *rival) { _, _ = r.service.Decide(r.t.Context(), r.by(intake.Discard, ana, "discard")) },
 	"other columns": func(r *rival) {
 		if now, err := r.service.Store.Submission(r.t.Context(), r.shown.ID); err == nil {
 			_ = r.service.Check(r.t.Context(), now, columns, r.t1)

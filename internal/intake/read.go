@@ -27,7 +27,6 @@ type reader struct {
 	*Worker
 	submission.Submission
 	source   port.File
-	columns  sheet.Columns
 	seen     map[uint64]struct{} // the numbers so far
 	optedOut func(phone string) bool
 }
@@ -72,7 +71,7 @@ func readFault(ctx, starting context.Context, err error) error {
 
 // open opens the file of a submission after the lines that are in its parts.
 func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) (*reader, *sheet.File, error) {
-	r := &reader{Worker: w, Submission: sub, seen: map[uint64]struct{}{}, columns: columnsOf(sub)}
+	r := &reader{Worker: w, Submission: sub, seen: map[uint64]struct{}{}}
 	file, size, err := w.Open(ctx, sub.FileKey(), sub.File.Tag)
 	if err != nil {
 		return nil, nil, err
@@ -104,14 +103,13 @@ func (r *reader) skip(ctx context.Context, rows *sheet.File) error {
 		}
 		if len(out) > 0 && out[0] == row.Line {
 			out = out[1:]
-		} else if number := r.messageOf(row).Number; number != 0 {
-			r.seen[number] = struct{}{}
+		} else {
+			r.see(numberOf(phone.Tidy(row.Cell(r.Columns.Phone))))
 		}
 	}
 	return nil
 }
 
-// leftOut returns the lines so far that were left out, in order.
 func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
 	for l, err := range eachLeftOut(ctx, r.Blobs, r.Submission) {
 		if err != nil {
@@ -122,19 +120,30 @@ func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
 	return lines, nil
 }
 
+// see remembers a number that gets a message. 0 is none.
+func (r *reader) see(number uint64) {
+	if number != 0 {
+		r.seen[number] = struct{}{}
+	}
+}
+
+// messageOf returns the message of a line. Empty cells are left out of its variables: an empty value
+// would break the greeting.
 func (r *reader) messageOf(row sheet.Row) submission.Message {
-	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), Vars: r.columns.Variables(row)}
-	number, _ := phone.Parse([]byte(m.Phone))
-	m.Number = uint64(number)
+	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID)}
+	m.Number, m.Vars = numberOf(m.Phone), map[string]string{}
+	for _, v := range r.Columns.Values {
+		if text := row.Cell(v.Column); text != "" {
+			m.Vars[v.Name] = text
+		}
+	}
 	return m
 }
 
-func columnsOf(sub submission.Submission) sheet.Columns {
-	c := sheet.Columns{Phone: sub.Columns.Phone, UID: sub.Columns.UID}
-	for _, v := range sub.Columns.Values {
-		c.Values = append(c.Values, sheet.Value(v))
-	}
-	return c
+// numberOf returns a tidy phone number, 0 if it is invalid.
+func numberOf(tidy string) uint64 {
+	number, _ := phone.Parse([]byte(tidy))
+	return uint64(number)
 }
 
 // fileFault returns the fault of an invalid file, or the error.
@@ -171,9 +180,7 @@ func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err
 		return false, err
 	}
 	for _, m := range j.part {
-		if m.Number != 0 {
-			r.seen[m.Number] = struct{}{}
-		}
+		r.see(m.Number)
 	}
 	r.Submission, err = r.save(ctx, next)
 	return more, err
@@ -200,7 +207,6 @@ func (r *reader) readLines(rows *sheet.File, next *submission.Submission) (lines
 	return lines, true, nil
 }
 
-// write writes what was found in the lines of a part.
 func (r *reader) write(ctx context.Context, next *submission.Submission, j judged) error {
 	steps, ctx := errgroup.WithContext(ctx)
 	put := func(key string, body []byte) {
@@ -243,7 +249,6 @@ func clone(f submission.Findings) submission.Findings {
 	return f
 }
 
-// chain returns the hash of the parts so far.
 func chain(before string, body []byte) string {
 	sum := sha256.New()
 	sum.Write([]byte(before))
@@ -251,7 +256,6 @@ func chain(before string, body []byte) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// finish offers the campaign for confirmation.
 func (r *reader) finish(ctx context.Context) error {
 	if _, _, err := r.Open(ctx, r.FileKey(), r.File.Tag); err != nil { // an erasure deletes the file
 		return fileFault(err)
@@ -260,4 +264,108 @@ func (r *reader) finish(ctx context.Context) error {
 	next.State, next.Check.Bytes, next.Check.At = submission.StateReady, next.File.Size, r.Now()
 	_, err := r.save(ctx, next)
 	return err
+}
+
+const (
+	firstLines = 3 // that a person sees when they confirm the columns
+	// maxCell and maxHeader are the maximum number of characters of a cell and of a column's
+	// name that are stored.
+	maxCell   = 40
+	maxHeader = 200
+)
+
+// readHeader reads the columns of a file and finds the values in them. It begins the check if all of
+// them are clear.
+func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submission) (submission.Submission, error) {
+	file, size, err := w.Open(ctx, sub.FileKey(), sub.File.Tag)
+	if err != nil {
+		return sub, fileFault(err)
+	}
+	rows, err := sheet.Open(starting, file, size)
+	if err != nil {
+		return sub, readFault(ctx, starting, err)
+	}
+	if slices.ContainsFunc(rows.Columns, isNumber) {
+		return sub, &fault{code: faultNoHeader}
+	}
+	t, err := w.Store.Template(ctx, sub.TemplateID)
+	t, err = campaign.OwnTemplate(sub.Tenant, t, err)
+	if errors.Is(err, campaign.ErrNotFound) { // an upload that began as a draft's chose any
+		return sub, &fault{code: faultTemplateGone}
+	}
+	if err != nil {
+		return sub, err
+	}
+	known, err := w.Store.KnownColumns(ctx, sub.Tenant)
+	if err != nil {
+		return sub, err
+	}
+	next := sub
+	if next.Columns.First, err = first(rows); err != nil {
+		return sub, readFault(ctx, starting, err)
+	}
+	match(&next, rows.Columns, t.Variables(), known)
+	next.State = submission.StateColumns
+	if len(next.Columns.Missing()) == 0 {
+		beginCheck(&next, t.Version)
+	}
+	return w.save(ctx, next)
+}
+
+func beginCheck(sub *submission.Submission, version int) {
+	sub.State, sub.TemplateVersion = submission.StateChecking, version
+	sub.Check = submission.Check{Number: sub.Check.Number + 1}
+}
+
+// isNumber reports whether a column's name is a phone number: the file begins with a person.
+func isNumber(name string) bool { return numberOf(phone.Tidy(name)) != 0 }
+
+func first(rows *sheet.File) (lines [][]string, err error) {
+	for range firstLines {
+		row, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		cells := make([]string, len(rows.Columns))
+		for i := range cells {
+			cells[i] = cut(row.Cell(i), maxCell)
+		}
+		lines = append(lines, cells)
+	}
+	return lines, nil
+}
+
+func cut(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// match sets the columns of a submission: those of a name that the tenant has confirmed before,
+// and else by their names.
+func match(sub *submission.Submission, header, variables []string, known map[string]string) {
+	found := sheet.Match(header, variables)
+	knownOr := func(value string, column int) int {
+		name, ok := known[value]
+		if !ok || slices.Contains(header, value) {
+			return column
+		}
+		if at := slices.IndexFunc(header, func(c string) bool { return sheet.Fold(c) == name }); at >= 0 {
+			return at
+		}
+		return column
+	}
+	found.Phone, found.UID = knownOr("phone", found.Phone), knownOr("uid", found.UID)
+	for n, v := range found.Values {
+		found.Values[n].Column = knownOr(v.Name, v.Column)
+	}
+	sub.Columns.Chosen, sub.Columns.Header = found, nil
+	for _, name := range header {
+		sub.Columns.Header = append(sub.Columns.Header, cut(name, maxHeader))
+	}
 }

@@ -3,19 +3,23 @@ package intake
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strconv"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/submission"
 )
 
 const (
 	codeTooSoon = "schedule_too_soon"
-	// maxTries is the maximum number of attempts of a call that fails.
-	maxTries = 6
+	maxTries    = 6 // attempts of a call that fails
 )
 
 // send dispatches the remaining parts, until all are sent or the time is over.
@@ -24,7 +28,7 @@ func (w *Worker) send(ctx, starting context.Context, sub submission.Submission) 
 		if sub, err = w.saveMoved(ctx, sub); err != nil {
 			return err
 		}
-		if wait := w.untilDue(sub); sub.Sending.RestAtOnce && wait > 0 { // what goes at once must not go before its time
+		if wait := sub.Due().Sub(w.Now()); sub.Sending.RestAtOnce && wait > 0 { // what goes at once must not go before its time
 			return queue(ctx, w.Tasks, sub.ID, wait+time.Second) // the queue counts in seconds
 		}
 		if sub, err = w.sendPart(ctx, sub); err != nil {
@@ -63,12 +67,6 @@ func moved(ctx context.Context, store Store, sub submission.Submission) (submiss
 	return sub, nil
 }
 
-// untilDue returns the time until the schedule, which is negative after it and without one.
-func (w *Worker) untilDue(sub submission.Submission) time.Duration {
-	return sub.Due().Sub(w.Now())
-}
-
-// sendPart dispatches the next part and saves the progress.
 func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
 	number := sub.Sending.Parts + 1
 	file, err := w.Blobs.Get(ctx, sub.PartKey(number))
@@ -83,15 +81,19 @@ func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submi
 		return sub, err
 	}
 	sent, err := w.accept(ctx, part(p).call(sub, number, people))
-	if wrong, ok := errors.AsType[*fault](err); ok && wrong.code == codeTooSoon && !sub.Sending.RestAtOnce && (sub.Sending.Parts > 0 || w.untilDue(sub) > 0) {
-		sub.Sending.RestAtOnce = true
-		return w.save(ctx, sub)
-	}
-	if err != nil {
+	progress := &sub.Sending
+	wrong, ok := errors.AsType[*fault](err)
+	switch {
+	case ok && wrong.code == codeTooSoon && !progress.RestAtOnce && (progress.Parts > 0 || sub.Due().After(w.Now())):
+		progress.RestAtOnce = true
+	case err != nil:
 		return sub, err
+	default:
+		progress.Parts = number
+		progress.Accepted += sent.Accepted
+		progress.Rejected += sent.Rejected
+		progress.Erased += people - sent.Accepted
 	}
-	sub.Sending.Parts, sub.Sending.Accepted, sub.Sending.Rejected = number, sub.Sending.Accepted+sent.Accepted, sub.Sending.Rejected+sent.Rejected
-	sub.Sending.Erased += people - sent.Accepted
 	return w.save(ctx, sub)
 }
 
@@ -114,7 +116,6 @@ func (w *Worker) accept(ctx context.Context, c dispatch.Call) (r dispatch.Receip
 	return r, err
 }
 
-// finish closes a submission whose parts are all dispatched.
 func (w *Worker) finish(ctx context.Context, sub submission.Submission) error {
 	if err := deleteFiles(ctx, w.Blobs, sub.Folders(), nil); err != nil {
 		return err
@@ -126,4 +127,97 @@ func (w *Worker) finish(ctx context.Context, sub submission.Submission) error {
 	}
 	metrics.Add(ctx, metrics.SubmissionsSent, 1)
 	return nil
+}
+
+type part []submission.Message
+
+// call returns the dispatch call of a part, by its number from 1, with the number of people when it
+// was checked.
+func (p part) call(sub submission.Submission, number, people int) dispatch.Call {
+	c := dispatch.Call{
+		ID: sub.ID, Name: sub.Name, TemplateID: sub.TemplateID, TemplateVersion: sub.TemplateVersion,
+		Batch: strconv.Itoa(number), Schedule: sub.Schedule, NotAfter: sub.NotAfter, AskedBy: sub.Approval.Asker(),
+		Part: sub.PartID(number), Totals: sub.Totals(), People: people,
+		Messages: make([]dispatch.Message, 0, len(p)),
+	}
+	if sub.Sending.RestAtOnce {
+		c.Schedule = ""
+	}
+	for _, m := range p {
+		c.Messages = append(c.Messages, dispatch.Message{Phone: m.Phone, UID: m.UID, Vars: m.Vars, Line: m.Line})
+	}
+	return c
+}
+
+// clean closes the parts of a closed submission, and saves that no files are left. It can be repeated:
+// sweep does so after a death.
+func clean(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
+	ended, err := closeParts(ctx, store, blobs, sub)
+	if err != nil || !sub.FilesLeft {
+		return err
+	}
+	sub.FilesLeft = false
+	switch _, err = store.SaveSubmission(ctx, sub); {
+	case errors.Is(err, campaign.ErrLostRace): // another one has cleaned up
+		return nil
+	case err == nil:
+		countNeverAccepted(ctx, store, sub, ended)
+	}
+	return err
+}
+
+// closeParts deletes the files of a closed submission, after its campaign expects no more parts of a
+// discarded one. Parts that a campaign has not accepted are kept: their people stand in its exports. A
+// part may have been accepted while the submission was discarded. It can be repeated.
+func closeParts(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) (ended campaign.EndedParts, err error) {
+	kept := map[string]bool{}
+	if sub.State == submission.StateDiscarded {
+		if ended, err = store.EndParts(ctx, sub.ID); err != nil {
+			return ended, err
+		}
+		for _, part := range ended.PartsLeft() {
+			kept[submission.LeftKey(sub.ID, ended.SubmissionTotals, part)] = true
+		}
+	}
+	return ended, deleteFiles(ctx, blobs, sub.Folders(), kept)
+}
+
+// countNeverAccepted counts the people who are not accepted any more on the day on which their campaign
+// went out. An error is only logged, and a death loses the count: the recount corrects the day.
+func countNeverAccepted(ctx context.Context, store Store, sub submission.Submission, ended campaign.EndedParts) {
+	if ended.NeverAccepted() == 0 {
+		return
+	}
+	sub, err := moved(ctx, store, sub)
+	if err == nil {
+		at := ended.CreatedAt
+		if due := sub.Due(); ended.PartsDone > 0 && !due.IsZero() {
+			at = due
+		}
+		err = store.AddDay(ctx, sub.Tenant, localtime.Day(at), campaign.DayCounts{Failed: ended.NeverAccepted()})
+	}
+	if err != nil {
+		slog.WarnContext(
+			ctx, "counting people failed; the recount corrects the day", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "error", err,
+		)
+	}
+}
+
+const atOnce = 8 // files that are read or deleted
+
+// deleteFiles deletes the objects of some folders, except for the kept ones. It can be repeated.
+func deleteFiles(ctx context.Context, blobs Blobs, folders []string, kept map[string]bool) error {
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(atOnce)
+	for _, folder := range folders {
+		for o, err := range blobs.List(ctx, folder) {
+			if err != nil {
+				return errors.Join(err, all.Wait())
+			}
+			if !kept[o.Key] {
+				all.Go(func() error { return blobs.Delete(ctx, o.Key) })
+			}
+		}
+	}
+	return all.Wait()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"time"
 
 	"campaign-dispatch/internal/base/port"
@@ -27,7 +28,6 @@ type Uploads interface {
 
 	// AbortFile deletes the chunks of an upload. Missing uploads are not an error.
 	AbortFile(ctx context.Context, key, upload string) error
-	// Copy copies an object.
 	Copy(ctx context.Context, from, to string) error
 }
 
@@ -36,9 +36,8 @@ type Service struct {
 	Store   Store
 	Uploads Uploads
 	// Stat returns the ETag and the size of an uploaded file.
-	Stat  func(ctx context.Context, key string) (tag string, size int64, err error)
-	Tasks port.Queue
-	// Budgets are the prices and budgets of tenants.
+	Stat    func(ctx context.Context, key string) (tag string, size int64, err error)
+	Tasks   port.Queue
 	Budgets Budgets
 	Rules   Rules
 	Now     func() time.Time
@@ -84,7 +83,7 @@ func (s *Service) create(ctx context.Context, a answered) (submission.Submission
 		return a.stored, ErrStale
 	}
 	sub := s.next(a, submission.StateUploading)
-	if err := a.room(sub); err != nil {
+	if err := room(a.all, sub); err != nil {
 		return sub, err
 	}
 	sub.File.Object, sub.File.Digest = random.UUID(), ""
@@ -105,8 +104,9 @@ func (s *Service) create(ctx context.Context, a answered) (submission.Submission
 // continues reports whether an upload is the unfinished one of the same file. That of another form
 // does not become the one of a saved form.
 func (s *Service) continues(sub, asked submission.Submission) bool {
-	return (sub.ID == asked.ID || asked.Version == 0) && sub.State == submission.StateUploading && sub.By == asked.By && sub.File.Name == asked.File.Name && sub.File.Size == asked.File.Size &&
-		sub.File.Modified == asked.File.Modified && s.Now().Sub(sub.CreatedAt) < uploadLife
+	was, is := sub.File, asked.File
+	return (sub.ID == asked.ID || asked.Version == 0) && sub.State == submission.StateUploading && sub.By == asked.By &&
+		was.Name == is.Name && was.Size == is.Size && was.Modified == is.Modified && s.Now().Sub(sub.CreatedAt) < uploadLife
 }
 
 // Submission returns a submission. The rest of an interrupted one has the time to which its
@@ -148,9 +148,10 @@ func (s *Service) FinishDraft(ctx context.Context, sub submission.Submission, en
 	if sub.State != submission.StateUploading {
 		return nil
 	}
+	sub.State, sub.SavedAt = submission.StateDraft, s.Now()
 	all, err := s.Store.Submissions(ctx, sub.Tenant)
 	if err == nil {
-		err = roomForDraft(all, sub)
+		err = room(all, sub)
 	}
 	if err == nil {
 		err = s.end(ctx, &sub)
@@ -158,7 +159,6 @@ func (s *Service) FinishDraft(ctx context.Context, sub submission.Submission, en
 	if err != nil {
 		return err
 	}
-	sub.State, sub.SavedAt = submission.StateDraft, s.Now()
 	_, err = s.Store.SaveDecision(ctx, sub, entry)
 	if errors.Is(err, campaign.ErrLostRace) { // another request was faster
 		return nil
@@ -166,7 +166,6 @@ func (s *Service) FinishDraft(ctx context.Context, sub submission.Submission, en
 	return err
 }
 
-// end makes the file of the chunks.
 func (s *Service) end(ctx context.Context, sub *submission.Submission) (err error) {
 	if err = uploadOf(*sub).Finish(ctx, s.Uploads); err == nil {
 		sub.File.Tag, _, err = s.Stat(ctx, sub.FileKey())
@@ -189,25 +188,20 @@ func (s *Service) work(ctx context.Context, sub submission.Submission) error {
 }
 
 // Check begins to read a file with the columns. A file that is read already is read again.
-func (s *Service) Check(ctx context.Context, sub submission.Submission, columns sheet.Columns, t campaign.Template) error {
+func (s *Service) Check(ctx context.Context, sub submission.Submission, columns submission.Chosen, t campaign.Template) error {
 	if !sub.Editable() {
 		return nil
 	}
 	beginCheck(&sub, t.Version)
-	sub.Columns.Phone, sub.Columns.UID, sub.Columns.Values = columns.Phone, columns.UID, nil
-	for _, v := range columns.Values {
-		sub.Columns.Values = append(sub.Columns.Values, submission.Column(v))
-	}
+	sub.Columns.Chosen = columns
 	if err := s.remember(ctx, sub); err != nil {
 		return err
 	}
 	return s.work(ctx, sub)
 }
 
-// maxKnown is the maximum number of names that are remembered.
-const maxKnown = 300
+const maxKnown = 300 // names that are remembered
 
-// remember stores the names of the columns for the tenant's next file.
 func (s *Service) remember(ctx context.Context, sub submission.Submission) error {
 	known, err := s.Store.KnownColumns(ctx, sub.Tenant)
 	if err != nil {
@@ -258,4 +252,103 @@ func (s *Service) Message(ctx context.Context, sub submission.Submission, at int
 // LeftOut yields the lines that get no message, in the order of the file.
 func (s *Service) LeftOut(ctx context.Context, sub submission.Submission) iter.Seq2[submission.LeftOut, error] {
 	return eachLeftOut(ctx, s.Uploads, sub)
+}
+
+const (
+	// AtOnce is the time in which a request does steps. API Gateway waits 30 s.
+	AtOnce   = 8 * time.Second
+	overtime = 12 * time.Second // for the part that has begun
+	// maxSmall is the maximum size in bytes of a file that a request reads, and maxShared that of the
+	// texts that the cells of a workbook share.
+	maxSmall  = 4 << 20
+	maxShared = 4 << 20
+)
+
+// proceed does the steps of a small file at once, and queues the task for the rest and for others.
+func (s *Service) proceed(ctx context.Context, sub submission.Submission) error {
+	if s.AtOnce == 0 || sub.File.Size > maxSmall {
+		return queue(ctx, s.Tasks, sub.ID, 0)
+	}
+	working, cancel := context.WithTimeout(ctx, s.AtOnce+overtime)
+	defer cancel()
+	starting, stop := context.WithTimeout(working, s.AtOnce)
+	defer stop()
+	heavy, err := s.heavy(working, sub)
+	if err == nil && !heavy {
+		if err = s.Worker.run(working, starting, sub, false); err == nil {
+			return nil
+		}
+	}
+	if err != nil {
+		slog.WarnContext(ctx, "submission left to its task", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "error", err)
+	}
+	return queue(ctx, s.Tasks, sub.ID, 0)
+}
+
+// heavy reports whether the file needs more memory than a request has.
+func (s *Service) heavy(ctx context.Context, sub submission.Submission) (bool, error) {
+	if sub.State == submission.StateSending {
+		return false, nil
+	}
+	file, size, err := s.Worker.Open(ctx, sub.FileKey(), sub.File.Tag)
+	if err != nil {
+		return false, err
+	}
+	shared, err := sheet.SharedSize(ctx, file, size)
+	if _, damaged := errors.AsType[*sheet.Error](err); damaged {
+		return false, nil
+	}
+	return shared > maxShared, err
+}
+
+// correct changes the name, the template and the times of a submission that nobody has sent. Another
+// template, or another version of it, needs another check. Of a checked file, the first part is
+// checked with the other name and times. A submission that cannot be changed any more stays as it is:
+// its page shows what it became.
+func (s *Service) correct(ctx context.Context, sub, to submission.Submission) error {
+	if !sub.Editable() {
+		return nil
+	}
+	t, err := s.Store.Template(ctx, to.TemplateID)
+	t, err = campaign.OwnTemplate(sub.Tenant, t, err)
+	if err != nil {
+		return err
+	}
+	same := sub.TemplateID == to.TemplateID && (sub.State == submission.StateColumns || sub.TemplateVersion == t.Version)
+	sub.Name, sub.TemplateID, sub.Schedule, sub.NotAfter = to.Name, to.TemplateID, to.Schedule, to.NotAfter
+	switch {
+	case !same:
+		sub.State = submission.StateOpening
+		return s.work(ctx, sub)
+	case sub.State == submission.StateReady:
+		if err := s.checkAgain(ctx, &sub); err != nil {
+			return err
+		}
+	}
+	_, err = s.Store.SaveSubmission(ctx, sub)
+	return err
+}
+
+// checkAgain checks the first part with another name and other times.
+func (s *Service) checkAgain(ctx context.Context, sub *submission.Submission) error {
+	if sub.Check.Parts == 0 {
+		return nil
+	}
+	body, err := s.Uploads.Get(ctx, sub.PartKey(1))
+	if err != nil {
+		return err
+	}
+	p, people, err := submission.DecodePart(body)
+	if err != nil {
+		return err
+	}
+	v, err := s.Worker.Dispatch.Check(ctx, part(p).call(*sub, 1, people))
+	if err != nil {
+		return err
+	}
+	f := clone(sub.Check.Findings)
+	f.General = nil
+	addGeneral(&f, v)
+	sub.Check.Findings = f
+	return nil
 }

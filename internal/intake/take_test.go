@@ -18,7 +18,6 @@ import (
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake"
-	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/privacy/optout"
 )
@@ -139,7 +138,7 @@ func TestTake_OneRule(t *testing.T) {
 			sub := c.take(asCSV(unclear, 0), time.Minute)
 			s := c.service(c.store, c.blobs)
 			s.Worker, s.AtOnce = c.worker(c.store, c.blobs, c.queue), time.Minute
-			c.must(s.Check(c.t.Context(), sub, sheet.Columns{Phone: 0, UID: 1, Values: []sheet.Value{{Name: "nome", Column: 2}}}, c.t1))
+			c.must(s.Check(c.t.Context(), sub, submission.Chosen{Phone: 0, UID: 1, Values: []submission.Column{{Name: "nome", Column: 2}}}, c.t1))
 			return c.stored(sub)
 		},
 	}

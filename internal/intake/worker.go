@@ -25,13 +25,10 @@ import (
 )
 
 const (
-	// shutdownMargin is the time reserved for the part that has begun.
-	shutdownMargin = 20 * time.Second
-	// maxReceives is how often the queue delivers a task before it becomes a dead letter.
-	maxReceives = 5
+	shutdownMargin = 20 * time.Second // for the part that has begun
+	maxReceives    = 5                // before a task becomes a dead letter
 )
 
-// The codes of faults.
 const (
 	faultFileGone     = "file_gone"
 	faultNoHeader     = "no_header"
@@ -62,7 +59,6 @@ type Store interface {
 	// EndParts ends the acceptance of a campaign's parts. It can be repeated. What it returns is zero
 	// if there is no campaign.
 	EndParts(ctx context.Context, id campaign.ID) (campaign.EndedParts, error)
-	// AddDay adds to the results of a tenant's day.
 	AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error
 }
 
@@ -81,13 +77,12 @@ type Worker struct {
 	Store Store
 	Blobs Blobs
 	// Open opens an uploaded file that still has the tag.
-	Open     func(ctx context.Context, key, tag string) (file port.File, size int64, err error)
-	Dispatch dispatch.Dispatcher
-	OptOuts  port.OptOuts
-	Tasks    port.Queue
-	Now      func() time.Time
-	// PartLines is the maximum number of messages of a part.
-	PartLines int
+	Open      func(ctx context.Context, key, tag string) (file port.File, size int64, err error)
+	Dispatch  dispatch.Dispatcher
+	OptOuts   port.OptOuts
+	Tasks     port.Queue
+	Now       func() time.Time
+	PartLines int // the most messages of a part
 }
 
 // Handle continues the submissions of the tasks, and returns an error by position.
@@ -111,7 +106,7 @@ func (w *Worker) handle(ctx context.Context, t submission.Task) error {
 	if sub.Repairs > submission.MaxRepairs && sub.Working() {
 		return w.end(ctx, sub, &fault{code: faultDamaged})
 	}
-	starting, cancel := withMargin(ctx)
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	err = w.run(ctx, starting, sub, true)
 	if err != nil && t.Receives >= maxReceives { // so that the page does not show it as in progress
@@ -151,7 +146,8 @@ func (w *Worker) step(ctx, starting context.Context, sub submission.Submission) 
 		return sub, w.send(ctx, starting, sub)
 	case submission.StateSent, submission.StateFailed, submission.StateDiscarded: // the deletion was interrupted
 		return sub, clean(ctx, w.Store, w.Blobs, sub)
-	case submission.StateDraft, submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted:
+	case submission.StateDraft, submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval,
+		submission.StateRefused, submission.StateInterrupted:
 	}
 	return sub, nil
 }
@@ -165,13 +161,11 @@ func (w *Worker) deleteLeft(ctx context.Context, id campaign.ID) error {
 	return clean(ctx, w.Store, w.Blobs, sub)
 }
 
-// save saves what a step has done.
 func (w *Worker) save(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
 	sub.Repairs = 0
 	return w.Store.SaveSubmission(ctx, sub)
 }
 
-// fault is why a submission cannot continue.
 type fault struct {
 	code string
 	args []string
@@ -183,22 +177,27 @@ func (f *fault) Error() string { return "submission: " + f.code }
 // whose campaign was cancelled. What began since the submission was read goes on.
 func (w *Worker) end(ctx context.Context, read submission.Submission, why *fault) error {
 	sub, err := w.Store.Submission(ctx, read.ID)
-	if err != nil || !sub.Working() || sub.State != read.State || sub.Check.Number != read.Check.Number || sub.File.Object != read.File.Object {
+	same := sub.State == read.State && sub.Check.Number == read.Check.Number && sub.File.Object == read.File.Object
+	if err != nil || !sub.Working() || !same {
 		return err
 	}
-	slog.WarnContext(ctx, "submission ended", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "state", sub.State, "code", why.code)
+	slog.WarnContext(
+		ctx, "submission ended", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "state", sub.State, "code", why.code,
+	)
 	sub.State, sub.Fault, sub.Columns.First = ended(sub, why), submission.Fault{Code: why.code, Args: why.args}, nil
 	if sub.State == submission.StateFailed {
 		metrics.Add(ctx, metrics.SubmissionsFailed, 1)
 	}
-	if sub.Closed() {
-		return saveClosed(ctx, w.Store, w.Blobs, sub)
+	if !sub.Closed() {
+		_, err = w.save(ctx, sub)
+		return err
 	}
-	_, err = w.save(ctx, sub)
-	return err
+	if sub, err = w.Store.SaveSubmission(ctx, sub.Close(sub.State)); err != nil {
+		return err
+	}
+	return clean(ctx, w.Store, w.Blobs, sub)
 }
 
-// ended returns the state of a submission after a fault.
 func ended(sub submission.Submission, why *fault) submission.State {
 	switch {
 	case sub.State != submission.StateSending:
@@ -216,9 +215,4 @@ func queue(ctx context.Context, tasks port.Queue, id campaign.ID, after time.Dur
 		return fmt.Errorf("encode submission task: %w", err)
 	}
 	return tasks.Send(ctx, id.Tenant, body, after)
-}
-
-// withMargin returns a context that ends when no further part may begin.
-func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
-	return retry.WithMargin(ctx, shutdownMargin)
 }

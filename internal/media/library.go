@@ -6,11 +6,14 @@ package media
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,7 +136,7 @@ func (l *Library) inspect(ctx context.Context, key string) (f mediafile.File, er
 		return f, nil
 	}
 	err = l.read(ctx, key, func(r io.Reader) error { f.Width, f.Height, err = size(r); return err })
-	return f, describe(err)
+	return f, err
 }
 
 // digest reads a file. The type is "" if messages cannot show it.
@@ -150,17 +153,6 @@ func digest(r io.Reader) (f mediafile.File, err error) {
 	}
 	f.Hash, f.Type, f.Size = hex.EncodeToString(sum.Sum(nil)), kind(head[:n]), int64(n)+rest
 	return f, checkSize(f.Size)
-}
-
-// describe returns the error for a person about an image.
-func describe(err error) error {
-	switch {
-	case errors.Is(err, errPixels):
-		return &inputerr.Error{Code: "pixels", Detail: "the image has too many pixels"}
-	case errors.Is(err, errUnreadable):
-		return &inputerr.Error{Code: "unreadable", Detail: "the image cannot be read"}
-	}
-	return err
 }
 
 // Publish copies a checked file to its public key and adds its row. The upload is deleted
@@ -193,9 +185,8 @@ func (l *Library) addThumbnail(ctx context.Context, key string, f *mediafile.Fil
 		return nil
 	}
 	var small []byte
-	err := l.read(ctx, key, func(r io.Reader) (err error) { small, err = thumbnail(r); return err })
-	if err != nil {
-		return describe(err)
+	if err := l.read(ctx, key, func(r io.Reader) (err error) { small, err = thumbnail(r); return err }); err != nil {
+		return err
 	}
 	f.Thumbnail = true
 	return l.Bucket.PutImmutable(ctx, f.ThumbnailKey(), small, "image/jpeg")
@@ -263,7 +254,8 @@ func (l *Library) ShownIn(ctx context.Context, f mediafile.File) (*campaign.Temp
 const maxName = 200
 
 func checkName(name string) error {
-	if campaign.Blank(name) || utf8.RuneCountInString(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+	text := utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
+	if campaign.Blank(name) || utf8.RuneCountInString(name) > maxName || !text {
 		return &inputerr.Error{Code: "name", Detail: "the file's name is blank, too long or not text"}
 	}
 	return nil
@@ -285,4 +277,43 @@ func nameOf(host, urlPath string) string {
 		return name
 	}
 	return host
+}
+
+const headSize = 512 // bytes that kind examines
+
+// kind returns the content type of a file by its first bytes, or "" if messages cannot show
+// it. It does not use the name: browsers and phones trust the content type, so a page named
+// .png must not be stored.
+func kind(head []byte) string {
+	const video = "video/mp4"
+	found := http.DetectContentType(head)
+	switch {
+	case mp4(head):
+		return video
+	case found == video || !mediafile.Type(found):
+		return ""
+	}
+	return found
+}
+
+// mp4Brands are the brands of MP4 files. Other files of the ISO format, such as HEIC images,
+// have other brands.
+var mp4Brands = []string{"isom", "iso2", "iso4", "iso5", "iso6", "mp41", "mp42", "avc1", "M4V ", "MSNV", "dash"}
+
+// mp4 reports whether a file begins with the ftyp box of an MP4 file.
+func mp4(head []byte) bool {
+	const fixed = 16 // size, "ftyp", major brand, version
+	if len(head) < fixed || string(head[4:8]) != "ftyp" {
+		return false
+	}
+	end := min(int(binary.BigEndian.Uint32(head)), len(head))
+	if slices.Contains(mp4Brands, string(head[8:12])) {
+		return true
+	}
+	for at := fixed; at+4 <= end; at += 4 {
+		if slices.Contains(mp4Brands, string(head[at:at+4])) {
+			return true
+		}
+	}
+	return false
 }

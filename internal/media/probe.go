@@ -1,6 +1,7 @@
 package media
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +9,14 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/webhook/netguard"
@@ -26,8 +30,7 @@ type Prober struct {
 	Local bool
 }
 
-// probeTimeout is the maximum time of a request.
-const probeTimeout = 10 * time.Second
+const probeTimeout = 10 * time.Second // of a request
 
 // NewProber returns a Prober that connects to the public internet, or also to this machine
 // if local is set.
@@ -35,8 +38,7 @@ func NewProber(local bool) Prober {
 	return Prober{HTTP: netguard.Guard{Local: local}.Client(1, probeTimeout), Local: local}
 }
 
-// maxRedirects is the maximum number of redirects of a file of another host.
-const maxRedirects = 3
+const maxRedirects = 3 // of a file of another host
 
 // CheckURL requests a file of another host and returns the file that AddURL then adds. The
 // URL of the file is the one after all redirects, because the provider follows none. Only its
@@ -61,7 +63,6 @@ func (l *Library) AddURL(ctx context.Context, f mediafile.File) error {
 	return err
 }
 
-// probe returns what the response to a request for the file tells.
 func (p Prober) probe(ctx context.Context, address string) (mediafile.File, error) {
 	for range maxRedirects + 1 {
 		u, err := p.permitted(address)
@@ -100,7 +101,6 @@ func (p Prober) permitted(address string) (*url.URL, error) {
 	return nil, errPrivate
 }
 
-// Refusals of a URL.
 var (
 	errPrivate     = &inputerr.Error{Code: "private", Detail: "the URL's host is not on the public internet"}
 	errUnreachable = &inputerr.Error{Code: "unreachable", Detail: "the URL's host does not answer: check the URL, or try again"}
@@ -132,7 +132,8 @@ func (p Prober) examine(u *url.URL, response *http.Response) (f mediafile.File, 
 		}
 		return f, to.String(), nil
 	case http.StatusOK, http.StatusPartialContent:
-	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout:
 		return f, "", errUnreachable
 	default:
 		return f, "", &inputerr.Error{Code: "status", Detail: "the URL answers without a file"}
@@ -176,3 +177,78 @@ func length(response *http.Response) int64 {
 	}
 	return n
 }
+
+// Checker checks the media of templates before they are saved.
+type Checker struct {
+	Prober
+
+	// URL is the base URL of uploaded files. They were checked before.
+	URL string
+}
+
+const checkTimeout = 8 * time.Second
+
+// Flaws returns the media that the provider could not fetch, in the order of the content. It
+// requests the URLs without variables that the version before did not have, concurrently. A
+// local stack, which may have no access to the internet, requests only URLs of its machine.
+func (c Checker) Flaws(ctx context.Context, saved, before content.Content) []content.Flaw {
+	ctx, stop := context.WithTimeout(ctx, checkTimeout)
+	defer stop()
+	all := c.toCheck(saved, before)
+	whys := make([]*inputerr.Error, len(all))
+	var group sync.WaitGroup
+	for i, m := range all {
+		group.Go(func() { whys[i] = c.why(ctx, m) })
+	}
+	group.Wait()
+	var flaws []content.Flaw
+	for i, m := range all {
+		if why := whys[i]; why != nil {
+			flaws = append(flaws, content.Flaw{Place: m.Place, Part: m.Part, Code: content.FlawUnusable, Why: why.Code, Detail: why.Detail})
+		}
+	}
+	return flaws
+}
+
+// toCheck returns the first place of each URL to request.
+func (c Checker) toCheck(saved, before content.Content) (all []content.MediaURL) {
+	known := map[string]bool{}
+	for m := range before.MediaURLs() {
+		known[m.URL] = true
+	}
+	for m := range saved.MediaURLs() {
+		_, own := mediafile.Uploaded(c.URL, m.URL)
+		if own || known[m.URL] || strings.Contains(m.URL, "{{") || c.Local && !ofThisMachine(m.URL) {
+			continue
+		}
+		known[m.URL] = true
+		all = append(all, m)
+	}
+	return all
+}
+
+func ofThisMachine(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && netguard.LoopbackHost(u.Hostname())
+}
+
+// why returns why the provider could not fetch a file, nil if it can.
+func (c Checker) why(ctx context.Context, m content.MediaURL) *inputerr.Error {
+	f, err := c.probe(ctx, m.URL)
+	if refused, ok := errors.AsType[*inputerr.Error](err); ok {
+		return refused
+	}
+	asked, parseErr := url.Parse(m.URL)
+	switch {
+	case cmp.Or(err, parseErr) != nil:
+		return errUnreachable
+	case f.URL != asked.String():
+		const detail = "the URL redirects: give the one that it leads to, because the provider follows no redirects"
+		return &inputerr.Error{Code: "redirected", Detail: detail}
+	case m.Part == content.PartThumbnail && !slices.Contains(thumbnailTypes, f.Type):
+		return &inputerr.Error{Code: "thumbnail", Detail: "the file is not a JPEG, PNG or GIF file"}
+	}
+	return nil
+}
+
+var thumbnailTypes = []string{"image/jpeg", "image/png", "image/gif"}

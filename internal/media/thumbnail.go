@@ -2,7 +2,6 @@ package media
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -12,6 +11,8 @@ import (
 	"io"
 
 	"golang.org/x/image/draw"
+
+	"campaign-dispatch/internal/httpapi/inputerr"
 )
 
 // maxPixels bounds the memory for decoding: a progressive JPEG takes 15 bytes a pixel, and
@@ -25,8 +26,8 @@ const maxThumbnail = 40 << 10
 var sizes = []struct{ side, quality int }{{770, 80}, {770, 60}, {512, 70}, {384, 60}, {256, 50}}
 
 var (
-	errPixels     = errors.New("too many pixels")
-	errUnreadable = errors.New("unreadable image")
+	errPixels     = &inputerr.Error{Code: "pixels", Detail: "the image has too many pixels"}
+	errUnreadable = &inputerr.Error{Code: "unreadable", Detail: "the image cannot be read"}
 )
 
 // size returns the size of an image in pixels. It reads the header only, so that a small

@@ -20,28 +20,21 @@ import (
 	"campaign-dispatch/internal/query"
 )
 
-// Store reads campaigns.
+// Store reads campaigns, the newest first, and templates of any tenant. It reads Standings and Results
+// of at most 50 campaigns.
 type Store interface {
-	// ListCampaigns returns a tenant's campaigns after a cursor, newest first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
-	// Standings returns the summaries of at most 50 campaigns.
 	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Dispatched returns a campaign without its outcomes.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Overview returns a campaign without the data that requires reading its messages.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Template returns the current version of a template of any tenant.
 	Template(ctx context.Context, id string) (campaign.Template, error)
-	// Results returns the stored results of at most 50 campaigns.
 	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error)
-	// KeepResults stores results, unless newer ones are stored.
 	KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error
-	// TemplateVersion returns a version of a template of any tenant.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
-	// Replies returns the newest replies to a tenant between two times, the newest first.
 	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error)
-	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 }
 
@@ -98,10 +91,8 @@ const (
 	// largeFrom is the number of batches from which an overview is cached: it reads two
 	// rows per batch.
 	largeFrom = 50
-	// largeFor is how long an overview is cached.
-	largeFor = 10 * time.Second
-	// maxLarge is the maximum number of cached overviews, of at most a megabyte each.
-	maxLarge = 20
+	largeFor  = 10 * time.Second
+	maxLarge  = 20 // overviews, of at most a megabyte each
 )
 
 // overview returns the overview of a campaign. It is up to largeFor old if the campaign
@@ -117,13 +108,20 @@ func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign
 	return c, err
 }
 
-// of reads the campaign in the path, which must be the tenant's.
-func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
+func inPath(p *web.Page) (campaign.ID, error) {
 	id, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
 	if !ok {
-		return campaign.Campaign{}, campaign.ErrNotFound
+		return campaign.ID{}, campaign.ErrNotFound
 	}
-	return read(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+	return campaign.ID{Tenant: p.Session.Tenant, CampaignID: id}, nil
+}
+
+func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
+	id, err := inPath(p)
+	if err != nil {
+		return campaign.Campaign{}, err
+	}
+	return read(p.R.Context(), id)
 }
 
 func pathOf(c campaign.Campaign) string { return Path + "/" + c.CampaignID }
@@ -140,7 +138,6 @@ func refusalOf(p *web.Page, err error) (*web.Refusal, bool) {
 	return &web.Refusal{Status: problem.Status, Key: "ui.problem", Args: []any{problem.Detail}}, true
 }
 
-// refused returns the error that the ui shows for a problem.
 func refused(p *web.Page, err error) error {
 	if refusal, ok := refusalOf(p, err); ok {
 		return refusal

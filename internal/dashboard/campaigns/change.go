@@ -3,12 +3,12 @@ package campaigns
 import (
 	"cmp"
 	"net/http"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// cancelPage shows the effect of a cancellation.
 type cancelPage struct {
 	campaign.Campaign
 	Scheduled int  // messages of scheduled batches
@@ -86,7 +86,6 @@ func (s *Pages) cancel(p *web.Page) error {
 	return p.Done(pathOf(c), "campaigns.done.cancelled", c.Name)
 }
 
-// reschedulePage is the form for a batch's new time.
 type reschedulePage struct {
 	campaign.Campaign
 	Batch   campaign.Batch
@@ -95,11 +94,8 @@ type reschedulePage struct {
 }
 
 func (s *Pages) askReschedule(p *web.Page) error {
-	c, err := of(p, s.begun)
+	c, err := s.timed(p)
 	if err != nil {
-		return err
-	}
-	if err := mayChangeTime(p, c); err != nil {
 		return err
 	}
 	if !p.R.URL.Query().Has("batch") {
@@ -118,11 +114,8 @@ func (s *Pages) askReschedule(p *web.Page) error {
 }
 
 func (s *Pages) reschedule(p *web.Page) error {
-	c, err := of(p, s.begun)
+	c, err := s.timed(p)
 	if err != nil {
-		return err
-	}
-	if err := mayChangeTime(p, c); err != nil {
 		return err
 	}
 	if !p.R.PostForm.Has("batch") {
@@ -144,7 +137,6 @@ func (s *Pages) reschedule(p *web.Page) error {
 	return p.Done(pathOf(c), "campaigns.done.batch_moved", batchName(p, b.Batch))
 }
 
-// moveBatch reschedules the batch to the time in the form.
 func (s *Pages) moveBatch(p *web.Page, b campaign.Batch, c campaign.Campaign) error {
 	moved, err := s.Controls.MayRescheduleBatch(p.R.Context(), c, b.BatchID, p.Field("schedule"))
 	if err != nil {
@@ -160,4 +152,122 @@ func (s *Pages) moveBatch(p *web.Page, b campaign.Batch, c campaign.Campaign) er
 
 func batchName(p *web.Page, b campaign.Batch) string {
 	return cmp.Or(b.Name, p.T("campaigns.unnamed"))
+}
+
+type movePage struct {
+	campaign.Campaign
+	departure
+
+	Value   string // of the field: a date and time in São Paulo
+	Refusal *web.Refusal
+}
+
+// departure is when the waiting messages of a campaign go out, and how many they are. The
+// times differ only if the API scheduled them for different times.
+type departure struct {
+	People      int
+	First, Last time.Time
+	NotAfter    time.Time // the earliest, zero if there is none
+}
+
+func departureOf(c campaign.Campaign) (d departure) {
+	for _, b := range c.Waiting() {
+		d.People += b.Accepted
+		if d.First.IsZero() || b.Due.Before(d.First) {
+			d.First = b.Due
+		}
+		if b.Due.After(d.Last) {
+			d.Last = b.Due
+		}
+		if !b.NotAfter.IsZero() && (d.NotAfter.IsZero() || b.NotAfter.Before(d.NotAfter)) {
+			d.NotAfter = b.NotAfter
+		}
+	}
+	if d.People > 0 {
+		d.People += c.Submission.ToCome()
+	}
+	return d
+}
+
+func (d departure) Same() bool { return d.First.Equal(d.Last) }
+
+func movable(c campaign.Campaign) bool {
+	return c.CancelledAt.IsZero() && !c.Started() && len(c.Waiting()) > 0
+}
+
+// timed returns the campaign in the path. It refuses a new time of an approved one: who approved it has
+// seen its time. Another admin than the one who asked may change it. It also refuses one of a campaign
+// whose first part is not accepted yet.
+func (s *Pages) timed(p *web.Page) (campaign.Campaign, error) {
+	c, err := of(p, s.begun)
+	switch {
+	case err != nil:
+		return c, err
+	case c.Unsent():
+		return c, &web.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.campaign_not_accepted"}
+	case c.AskedBy == "" || p.Session.Role == web.RoleAdmin && c.AskedBy != p.Session.Email:
+		return c, nil
+	}
+	return c, &web.Refusal{Status: http.StatusForbidden, Key: "campaigns.problem.approved", To: pathOf(c), ToKey: "campaigns.back"}
+}
+
+func (s *Pages) askMove(p *web.Page, c campaign.Campaign) error {
+	if !movable(c) {
+		return immovable(p, c)
+	}
+	d := departureOf(c)
+	return p.Render("campaigns.move_title", "campaigns_move.html", movePage{Campaign: c, departure: d, Value: p.Local(d.First)})
+}
+
+// immovable says why a campaign cannot be rescheduled, and how many people have the message.
+func immovable(p *web.Page, c campaign.Campaign) error {
+	refusal := &web.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.campaign_started", To: pathOf(c), ToKey: "campaigns.back"}
+	if !c.CancelledAt.IsZero() {
+		refusal.Key = "campaigns.problem.campaign_cancelled"
+		return refusal
+	}
+	reached := 0
+	for _, b := range c.Batches {
+		reached += b.Head.Counts[campaign.OutcomeSent] + b.Head.DayCounts().Delivered
+	}
+	refusal.Args = []any{p.Number(reached)}
+	return refusal
+}
+
+func (s *Pages) move(p *web.Page, c campaign.Campaign) error {
+	due, err := s.Controls.MayRescheduleCampaign(p.R.Context(), c, p.Field("schedule"), p.Field("plan"))
+	if err == nil && !c.WaitsFor(due) { // a form that is sent twice changes nothing
+		err = s.moveTo(p, c, due)
+	}
+	if err != nil {
+		return s.moveRefused(p, c, err)
+	}
+	return p.Done(pathOf(c), "campaigns.moved", c.Name, p.When(due))
+}
+
+func (s *Pages) moveTo(p *web.Page, c campaign.Campaign, due time.Time) error {
+	if err := p.AuditOn(pathOf(c), "campaign.move", c.Name, web.Moved(departureOf(c).First, due)); err != nil {
+		return err
+	}
+	defer s.large.Drop(c.ID)
+	_, err := s.Controls.RescheduleCampaign(p.R.Context(), c.ID, p.Field("schedule"), p.Field("plan"))
+	return err
+}
+
+// moveRefused shows the form again with the campaign as it is now, and with what was entered.
+func (s *Pages) moveRefused(p *web.Page, c campaign.Campaign, err error) error {
+	refusal, ok := refusalOf(p, err)
+	if !ok {
+		return err
+	}
+	now, err := s.Store.Overview(p.R.Context(), c.ID)
+	if err != nil {
+		return err
+	}
+	if !movable(now) {
+		return immovable(p, now)
+	}
+	return p.RenderStatus(refusal.Status, "campaigns.move_title", "campaigns_move.html", movePage{
+		Campaign: now, departure: departureOf(now), Value: p.Field("schedule"), Refusal: refusal,
+	})
 }

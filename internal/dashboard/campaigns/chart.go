@@ -9,24 +9,21 @@ import (
 	charts "campaign-dispatch/internal/dashboard/web/chart"
 )
 
-// chart shows a campaign's outcomes over time.
 type chart struct {
 	From, To time.Time
 	Points   []point // by time; the first is before any outcome
 }
 
-// point is the number of messages by progress at a time.
 type point struct {
-	At                          time.Time
-	Sent, Delivered, Read, Lost int
+	At time.Time
+	campaign.DayCounts
 }
 
-// maxPoints is the approximate number of points of a line.
-const maxPoints = 48
+const maxPoints = 48 // of a line, about
 
-// newChart returns the chart of the batches. neverSent is how many of the expired
+// newChart returns the chart of the batches. unsent is how many of the expired
 // messages were never sent.
-func newChart(batches []campaign.Progress, neverSent int, now time.Time) chart {
+func newChart(batches []campaign.Progress, unsent int, now time.Time) chart {
 	var c chart
 	for _, b := range batches {
 		start := b.Head.Timeline.Start
@@ -38,7 +35,7 @@ func newChart(batches []campaign.Progress, neverSent int, now time.Time) chart {
 		return c
 	}
 	nets := netsOf(batches, now)
-	c.Points = pointsOf(nets, c.From, neverSent)
+	c.Points = pointsOf(nets, c.From, unsent)
 	last := &c.Points[len(c.Points)-1]
 	if !last.At.After(c.From) {
 		last.At = c.From.Add(time.Second) // a chart needs a width
@@ -47,7 +44,6 @@ func newChart(batches []campaign.Progress, neverSent int, now time.Time) chart {
 	return c
 }
 
-// netsOf sums the changes of the batches' slots by end time.
 func netsOf(batches []campaign.Progress, now time.Time) map[time.Time]map[campaign.Outcome]int {
 	nets := map[time.Time]map[campaign.Outcome]int{}
 	for _, b := range batches {
@@ -68,7 +64,7 @@ func netsOf(batches []campaign.Progress, now time.Time) map[time.Time]map[campai
 }
 
 // pointsOf accumulates the changes, with one point per interval.
-func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, neverSent int) []point {
+func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, unsent int) []point {
 	ends := make([]time.Time, 0, len(nets))
 	for end := range nets {
 		ends = append(ends, end)
@@ -81,7 +77,7 @@ func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, never
 			counts[outcome] += n
 		}
 		if i == len(ends)-1 || ends[i+1].Sub(from)/span != end.Sub(from)/span {
-			points = append(points, newPoint(end, counts, neverSent))
+			points = append(points, newPoint(end, counts, unsent))
 		}
 	}
 	return points
@@ -89,15 +85,11 @@ func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, never
 
 // newPoint counts the first expired messages as never sent: a timeline does not
 // distinguish them.
-func newPoint(at time.Time, n map[campaign.Outcome]int, neverSent int) point {
-	p := point{At: at, Read: n[campaign.OutcomeRead]}
-	p.Delivered = p.Read + n[campaign.OutcomeDelivered]
-	p.Sent = p.Delivered + n[campaign.OutcomeSent] + n[campaign.OutcomeRevoked] + max(0, n[campaign.OutcomeExpired]-neverSent)
-	p.Lost = n[campaign.OutcomeFailed] + n[campaign.OutcomeExpired] + n[campaign.OutcomeRevoked] + n[campaign.OutcomeStopped]
-	return p
+func newPoint(at time.Time, n map[campaign.Outcome]int, unsent int) point {
+	expired := map[campaign.Reason]int{neverSent: min(unsent, n[campaign.OutcomeExpired])}
+	return point{at, campaign.LedgerSummary{Counts: n, Reasons: expired}.DayCounts()}
 }
 
-// Shown returns the chart as the page shows it.
 func (c chart) Shown(p *web.Page) charts.Chart {
 	shown := charts.Chart{Title: p.T("campaigns.chart"), Time: p.T("campaigns.until"), AsTable: p.Query("chart") == "table"}
 	at := func(t time.Time) string { return p.When(t) + c.seconds(t) }
@@ -105,7 +97,7 @@ func (c chart) Shown(p *web.Page) charts.Chart {
 	for _, point := range c.Points {
 		shown.Points = append(shown.Points, charts.Point{
 			X: float64(point.At.Sub(c.From)) / float64(max(c.To.Sub(c.From), 1)), Label: at(point.At), ISO: p.ISO(point.At),
-			Counts: []int{point.Sent, point.Delivered, point.Read, point.Lost},
+			Counts: []int{point.Sent, point.Delivered, point.Read, point.Failed},
 		})
 	}
 	shown.Says = p.T("campaigns.chart_says", shown.Ends[0], shown.Ends[2])

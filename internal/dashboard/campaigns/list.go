@@ -2,21 +2,22 @@ package campaigns
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/start"
 )
 
 const (
-	// pageLength is the number of campaigns per page.
-	pageLength = 20
-	// chunk is the number of campaigns read at once.
-	chunk = 50
+	pageLength = 20 // campaigns
+	chunk      = 50 // campaigns read at once
 	// maxLooked is the number of campaigns that one search request reads. The next
 	// request continues after them.
 	maxLooked = 500
@@ -26,7 +27,6 @@ const (
 	maxSending = 25
 )
 
-// listPage is the data of the list.
 type listPage struct {
 	Query    string
 	Status   campaign.Status
@@ -44,7 +44,6 @@ type listPage struct {
 	reads int // small campaigns that were read for this page
 }
 
-// Title returns the key of the list's title.
 func (l listPage) Title() string {
 	if l.Tests {
 		return "campaigns.tests"
@@ -52,14 +51,12 @@ func (l listPage) Title() string {
 	return "campaigns.title"
 }
 
-// Searched reports whether the list is filtered.
 func (l listPage) Searched() bool { return l.Query+string(l.Status)+l.From+l.To != "" }
 
 var statuses = []campaign.Status{
 	campaign.StatusSending, campaign.StatusScheduled, campaign.StatusCompleted, campaign.StatusCancelled,
 }
 
-// cursor matches a cursor of the list.
 var cursor = pattern.AtFirstUse(`^[0-9]{14}#[0-9a-f-]{36}$`)
 
 func (s *Pages) list(p *web.Page) (err error) {
@@ -88,7 +85,6 @@ func (s *Pages) list(p *web.Page) (err error) {
 	return p.Render(l.Title(), "campaigns_list.html", l)
 }
 
-// most is the maximum number of rows to read.
 func (l *listPage) most() int {
 	if l.Sorted() {
 		return maxLooked
@@ -111,7 +107,7 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 		size = pageLength + 1
 	}
 	if after == "" {
-		after = l.newest()
+		after = l.until
 	}
 	for looked := 0; looked < l.maxLooked(); {
 		listed, err := s.Store.ListCampaigns(ctx, tenant, after, size)
@@ -199,7 +195,6 @@ func (l *listPage) matching(listed []campaign.Listed) []campaign.Listed {
 	return found
 }
 
-// ofKind returns the campaigns, or the test messages.
 func (l *listPage) ofKind(listed []campaign.Listed) []campaign.Listed {
 	var found []campaign.Listed
 	for _, c := range listed {
@@ -224,7 +219,6 @@ func (s *Pages) ofStatus(status campaign.Status, listed []campaign.Listed, stand
 	})
 }
 
-// lastOf returns the cursor of the page's last row.
 func lastOf(listed []campaign.Listed, l listPage) string {
 	if len(listed) > 0 {
 		return listed[len(listed)-1].Cursor
@@ -232,9 +226,7 @@ func lastOf(listed []campaign.Listed, l listPage) string {
 	return l.Rows[len(l.Rows)-1].Cursor
 }
 
-// stopsWithin is the maximum time for which messages of a cancelled campaign may still
-// be sent.
-const stopsWithin = 24 * time.Hour
+const stopsWithin = 24 * time.Hour // messages of a cancelled campaign may still be sent
 
 // known completes a summary with the campaign, if the summary does not suffice: a
 // scheduled campaign may have several batches, and a recently cancelled one may still
@@ -265,4 +257,57 @@ func (s *Pages) waits(c campaign.Listed, standing campaign.Summary) bool {
 func folded(s string) string { return accents.Replace(strings.ToLower(s)) }
 
 var accents = strings.NewReplacer(
-	"á", "a", "à", "a", "â", "a", "ã", "a", "é", "e", "ê", "e", "í", "i", "ó", "o", "ô", "o", "õ", "o", "ú", "u", "ü", "u", "ç", "c")
+	"á", "a", "à", "a", "â", "a", "ã", "a", "é", "e", "ê", "e", "í", "i", "ó", "o", "ô", "o", "õ", "o",
+	"ú", "u", "ü", "u", "ç", "c",
+)
+
+// addSteps adds the first steps if the tenant has no campaigns, or only test messages.
+func (s *Pages) addSteps(ctx context.Context, tenant string, l *listPage) (err error) {
+	if l.Tests || l.Searched() || l.Later || l.Next != "" || len(l.Rows) > 0 {
+		return nil
+	}
+	l.Steps, err = start.Steps(ctx, s.Store, s.Credentials, tenant, l.Tested)
+	return err
+}
+
+// period filters the list by the time by which campaigns are listed.
+type period struct {
+	// From and To are dates such as 2026-11-23 in São Paulo, both included, or "".
+	From, To string
+
+	from, until string // the cursors before and after the period, or ""
+}
+
+// readPeriod reads the period of a request. An invalid date is campaign.ErrNotFound.
+func readPeriod(p *web.Page) (d period, err error) {
+	d.From, d.To = p.Query("from"), p.Query("to")
+	if d.from, err = cursorOf(d.From, 0); err != nil {
+		return d, err
+	}
+	d.until, err = cursorOf(d.To, 1)
+	return d, err
+}
+
+// cursorOf returns a cursor at the start of a date, some days later, "" for no date.
+func cursorOf(date string, days int) (string, error) {
+	if date == "" {
+		return "", nil
+	}
+	at, err := localtime.Parse(date + "T00:00:00")
+	if err != nil {
+		return "", campaign.ErrNotFound
+	}
+	return fmt.Sprintf("%014d#", max(0, at.AddDate(0, 0, days).UnixMilli())), nil
+}
+
+// before reports whether a campaign is listed before the period, as are all that follow it.
+func (d period) before(c campaign.Listed) bool { return d.from != "" && c.Cursor < d.from }
+
+func listedAt(cursor string) time.Time {
+	ms, _, _ := strings.Cut(cursor, "#")
+	n, err := strconv.ParseInt(ms, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(n)
+}

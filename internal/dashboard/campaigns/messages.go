@@ -1,21 +1,22 @@
 package campaigns
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/query/search"
 )
 
-// messagesShown is the number of messages per page.
-const messagesShown = 25
+const messagesShown = 25 // on a page
 
-// messagesPage is a search for messages with its result.
 type messagesPage struct {
 	campaign.Campaign
 	Phone, UID, Batch, Status string
@@ -96,8 +97,7 @@ func (m messagesPage) asked(cursor string) search.Query {
 	return asked
 }
 
-// shortest is the minimum number of digits with a country code.
-const shortest = 8
+const shortest = 8 // number of digits with a country code
 
 // international returns a number in E.164, Brazilian if it has no country code, and ""
 // if it is invalid.
@@ -119,10 +119,8 @@ func international(phone string) string {
 	return ""
 }
 
-// batchesToChoose is the maximum number of batches in the selection list.
-const batchesToChoose = 100
+const batchesToChoose = 100 // in the selection list
 
-// Choose reports whether the page offers a selection list of batches.
 func (m messagesPage) Choose() bool { return len(m.Batches) <= batchesToChoose }
 
 func newFoundView(f search.Message) foundView {
@@ -132,4 +130,63 @@ func newFoundView(f search.Message) foundView {
 		v.Code, _ = f.Latest.Why()
 	}
 	return v
+}
+
+// messageWeight and titleWeight are the maximum sizes in bytes of the shown message and of a
+// name.
+const (
+	messageWeight = 4000
+	titleWeight   = 250
+)
+
+// message is the message of a campaign as a phone shows it, with the values of its first
+// recipient, or with the names of the variables if the values are deleted.
+type message struct {
+	Phone  preview.Phone
+	Cut    bool // the preview is cut
+	Valued bool // it shows the values of a recipient
+	Named  bool // it shows the names of variables
+	Others bool // the campaign has further templates or versions
+}
+
+// message returns the message of the campaign's first batch, nil if its template is deleted
+// or not the tenant's.
+func (s *Pages) message(p *web.Page, c campaign.Campaign) (*message, error) {
+	if len(c.Batches) == 0 {
+		return nil, nil
+	}
+	first := c.Batches[0].Batch
+	t, values, err := s.sent(p.R.Context(), first)
+	if err != nil || t.Tenant != first.Tenant {
+		return nil, err
+	}
+	p.ShowMedia()
+	m := &message{Valued: len(values) > 0, Named: len(values) == 0 && len(t.Variables()) > 0, Others: !sameTemplate(c)}
+	label := p.T("campaigns.message_of", web.Short(t.Name, titleWeight))
+	m.Phone, m.Cut = web.Phone(p, rendered(t, values), label, messageWeight)
+	return m, nil
+}
+
+// sent returns the template version of a batch, and the values of its first message, if they
+// are kept. The template is empty if it is deleted.
+func (s *Pages) sent(ctx context.Context, b campaign.Batch) (t campaign.Template, values []string, err error) {
+	t, err = s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return t, nil, nil
+	}
+	if err != nil || len(t.Variables()) == 0 {
+		return t, nil, err
+	}
+	m, err := s.Messages.Sample(ctx, b.BatchRef)
+	if _, expired := errors.AsType[*httpapi.Problem](err); expired {
+		return t, nil, nil
+	}
+	return t, m.Values, err
+}
+
+func rendered(t campaign.Template, values []string) content.Content {
+	if len(values) == 0 {
+		return t.Content
+	}
+	return t.Render(values)
 }

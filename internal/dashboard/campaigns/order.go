@@ -20,12 +20,10 @@ type order struct {
 	All  int // rows of all pages, if Sort is set
 }
 
-// Orders returns the orders to choose from.
 func (order) Orders() []string {
 	return []string{"", "time", "name", "-name", "-delivered", "delivered", "-read", "read"}
 }
 
-// Sorted reports whether the list has another order than by time, the newest first.
 func (o order) Sorted() bool { return o.Sort != "" }
 
 // readOrder reads the order of a request. An unknown one is campaign.ErrNotFound.
@@ -73,7 +71,6 @@ func compare(column string, a, b row) (c int, known bool) {
 	return cmp.Compare(share(column, a), share(column, b)), true
 }
 
-// share returns the share of delivered or read messages.
 func share(column string, r row) float64 {
 	n := map[string]int{"delivered": r.Delivered, "read": r.Read}[column]
 	return float64(n) / float64(max(1, r.People()))
@@ -90,28 +87,25 @@ func (l *listPage) cut() {
 	l.Rows = l.Rows[from:min(from+pageLength, l.All)]
 }
 
-// LastPart reports whether the page is the last one of an ordered list.
 func (l listPage) LastPart() bool { return (l.Part+1)*pageLength >= l.All }
 
-// PartBefore returns the number of the page before.
 func (l listPage) PartBefore() string { return strconv.Itoa(l.Part - 1) }
 
-// PartAfter returns the number of the next page.
 func (l listPage) PartAfter() string { return strconv.Itoa(l.Part + 1) }
 
-// head is the head of a column by which the list can be sorted.
 type head struct {
 	Key  string // of its text
 	Link string
 	Aria string // the value of aria-sort, or ""
 }
 
-// heads returns the heads by column.
 func (o order) heads(p *web.Page) map[string]head {
-	keys := map[string]string{"name": "campaigns.name", "time": "campaigns.goes", "delivered": "campaigns.step.delivered", "read": "campaigns.step.read"}
-	heads := map[string]head{}
-	for column, key := range keys {
-		heads[column] = head{Key: key, Link: o.link(p, column), Aria: o.aria(column)}
+	heads := map[string]head{
+		"name": {Key: "campaigns.name"}, "time": {Key: "campaigns.goes"},
+		"delivered": {Key: "campaigns.step.delivered"}, "read": {Key: "campaigns.step.read"},
+	}
+	for column, h := range heads {
+		heads[column] = head{h.Key, o.link(p, column), o.aria(column)}
 	}
 	return heads
 }

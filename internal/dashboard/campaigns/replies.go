@@ -11,14 +11,11 @@ import (
 
 const (
 	// repliesFor is how long after its last message replies count as replies to a campaign.
-	repliesFor = 8 * 24 * time.Hour
-	// repliesShown is the number of replies per page.
-	repliesShown = 50
-	// maxReplies is the maximum number of replies to the tenant that a page reads.
-	maxReplies = 10_000
+	repliesFor   = 8 * 24 * time.Hour
+	repliesShown = 50     // on a page
+	maxReplies   = 10_000 // to the tenant that a page reads
 )
 
-// repliesPage lists what the recipients of a campaign wrote after it was sent.
 type repliesPage struct {
 	campaign.Campaign
 	Known   bool // the replies are kept
@@ -30,10 +27,7 @@ type repliesPage struct {
 	Later   bool   // there is a previous page
 }
 
-// countsReplies reports whether all replies since the campaign was sent are kept.
-func countsReplies(r campaign.Results, now time.Time) bool {
-	return !r.First.IsZero() && !r.First.After(now) && now.Sub(r.First) < campaign.EventLife
-}
+func countsReplies(r campaign.Results) bool { return begunWithin(r, campaign.EventLife) }
 
 func (s *Pages) replies(p *web.Page) error {
 	c, err := of(p, s.overview)
@@ -41,7 +35,7 @@ func (s *Pages) replies(p *web.Page) error {
 		return err
 	}
 	l := repliesPage{Campaign: c, Later: p.Query("after") != ""}
-	if countsReplies(c.Results(s.Now()), s.Now()) {
+	if countsReplies(c.Results(s.Now())) {
 		if err := s.addReplies(p, &l); err != nil {
 			return err
 		}
@@ -72,7 +66,6 @@ func peopleOf(replies []reaction.Reply) int {
 	return len(people)
 }
 
-// page sets the replies that are older than a cursor.
 func (l *repliesPage) page(found []reaction.Reply, after string) {
 	first := 0
 	if after != "" {
@@ -85,4 +78,53 @@ func (l *repliesPage) page(found []reaction.Reply, after string) {
 		l.Replies = l.Replies[:repliesShown]
 		l.Next = l.Replies[repliesShown-1].ID
 	}
+}
+
+const (
+	// leftUntil is how long after its first message the opt-outs of a campaign's recipients
+	// are shown. The times of opt-outs are kept as long.
+	leftUntil = 8 * 24 * time.Hour
+	leftShown = 100 // opt-outs on the page
+)
+
+type leftPage struct {
+	campaign.Campaign
+	Known         bool // they can be counted
+	N             int
+	OptedOutSince []campaign.OptChange // the newest
+}
+
+func countsOptOuts(r campaign.Results) bool { return begunWithin(r, leftUntil) }
+
+// begunWithin reports whether a campaign was sent within a time before its results were read.
+func begunWithin(r campaign.Results, most time.Duration) bool {
+	return !r.First.IsZero() && !r.First.After(r.At) && r.At.Sub(r.First) < most
+}
+
+func (s *Pages) left(p *web.Page) error {
+	c, err := of(p, s.overview)
+	if err != nil {
+		return err
+	}
+	l := leftPage{Campaign: c}
+	if countsOptOuts(c.Results(s.Now())) {
+		if err := s.addLeft(p, &l); err != nil {
+			return err
+		}
+	}
+	if p.Partial() {
+		return p.Fragment("campaigns_left_count.html", l)
+	}
+	return p.Render("campaigns.left", "campaigns_left.html", l)
+}
+
+func (s *Pages) addLeft(p *web.Page, l *leftPage) (err error) {
+	var recent, since []campaign.OptChange
+	recent, l.Known, err = s.OptOuts.Recent(p.R.Context(), l.Tenant)
+	if err != nil || !l.Known {
+		return err
+	}
+	since, err = s.Messages.OptedOutSince(p.R.Context(), l.ID, l.Results(s.Now()).First, recent)
+	l.N, l.OptedOutSince = len(since), since[:min(len(since), leftShown)]
+	return err
 }

@@ -14,14 +14,12 @@ import (
 )
 
 const (
-	// readsAtOnce is the number of campaigns read concurrently.
 	readsAtOnce = 8
 	// readsAPage is the maximum number of small campaigns that are read to show their results
 	// on a page. The page requests the other rows one by one.
 	readsAPage = 8
 )
 
-// row is a campaign in the list.
 type row struct {
 	campaign.Listed
 	campaign.Results
@@ -32,7 +30,6 @@ type row struct {
 	Load     bool            // the page requests the row, because its results are missing or old
 }
 
-// When returns when the campaign goes or went.
 func (r row) When() time.Time {
 	if r.First.IsZero() {
 		return listedAt(r.Cursor)
@@ -40,20 +37,16 @@ func (r row) When() time.Time {
 	return r.First
 }
 
-// Counted reports whether the row has results to show.
 func (r row) Counted() bool { return !r.At.IsZero() && r.Status != campaign.StatusScheduled }
 
-// More returns the number of templates besides the first one.
 func (r row) More() int { return r.Templates - 1 }
 
-// rowView is a row on a page.
 type rowView struct {
 	*web.Page
 
 	Row row
 }
 
-// View returns the row on a page.
 func (r row) View(p *web.Page) rowView { return rowView{p, r} }
 
 // Every returns the interval in which the row requests itself, "" for never.
@@ -77,7 +70,9 @@ func (r row) Touched() int {
 }
 
 // rows returns the rows of the campaigns. It reads some of those without current results.
-func (s *Pages) rows(ctx context.Context, tenant string, listed []campaign.Listed, standings map[string]campaign.Summary, l *listPage) ([]row, error) {
+func (s *Pages) rows(
+	ctx context.Context, tenant string, listed []campaign.Listed, standings map[string]campaign.Summary, l *listPage,
+) ([]row, error) {
 	stored, err := s.Store.Results(ctx, tenant, idsOf(listed))
 	if err != nil {
 		return nil, err
@@ -97,9 +92,9 @@ func (s *Pages) rows(ctx context.Context, tenant string, listed []campaign.Liste
 	return rows, group.Wait()
 }
 
-// newRow returns the row of a campaign with its stored results.
 func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored campaign.Results) row {
-	r := row{Listed: c, Results: stored, Messages: standing.Accepted + standing.Submission.NotAccepted(), Status: s.known(standing), Load: true}
+	messages := standing.Accepted + standing.Submission.NotAccepted()
+	r := row{Listed: c, Results: stored, Messages: messages, Status: s.known(standing), Load: true}
 	if stored.Current(standing, s.Now()) {
 		r.Status, r.Load = stored.Status, false
 	}
@@ -138,7 +133,6 @@ func (s *Pages) readRow(ctx context.Context, r *row) error {
 
 func (s *Pages) reader() results.Reader { return results.Reader{Store: s.Store, Now: s.Now} }
 
-// nameRows sets the names of the rows' templates.
 func (s *Pages) nameRows(ctx context.Context, tenant string, rows []row) error {
 	if !slices.ContainsFunc(rows, func(r row) bool { return r.TemplateID != "" }) {
 		return nil
@@ -160,45 +154,43 @@ func (s *Pages) nameRows(ctx context.Context, tenant string, rows []row) error {
 // showRow answers with a row of the list. It reads the campaign if its stored results are not
 // current.
 func (s *Pages) showRow(p *web.Page) error {
-	uuid, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
-	if !ok {
-		return campaign.ErrNotFound
-	}
-	ctx, id := p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: uuid}
-	standings, err := s.Store.Standings(ctx, id.Tenant, []string{uuid})
+	id, err := inPath(p)
 	if err != nil {
 		return err
 	}
-	standing := standings[uuid]
+	ctx := p.R.Context()
+	standings, err := s.Store.Standings(ctx, id.Tenant, []string{id.CampaignID})
+	if err != nil {
+		return err
+	}
+	standing := standings[id.CampaignID]
 	if standing.Name == "" {
 		return campaign.ErrNotFound
 	}
-	stored, err := s.Store.Results(ctx, id.Tenant, []string{uuid})
+	stored, err := s.Store.Results(ctx, id.Tenant, []string{id.CampaignID})
 	if err != nil {
 		return err
 	}
-	r := s.newRow(campaign.Listed{ID: id, Name: standing.Name}, standing, stored[uuid])
+	r := s.newRow(campaign.Listed{ID: id, Name: standing.Name}, standing, stored[id.CampaignID])
 	if r.Load {
 		if err := s.readRow(ctx, &r); err != nil {
 			return err
 		}
 	}
-	if err := s.nameRow(ctx, &r); err != nil {
+	if r.Template, err = s.templateName(ctx, r.Tenant, r.TemplateID); err != nil {
 		return err
 	}
 	return p.Fragment("campaigns_row_update.html", r)
 }
 
-// nameRow is nameRows for one row.
-func (s *Pages) nameRow(ctx context.Context, r *row) error {
-	t, err := s.Store.Template(ctx, r.TemplateID)
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return err
+// templateName returns the name of a tenant's template, "" if it no longer exists.
+func (s *Pages) templateName(ctx context.Context, tenant, id string) (string, error) {
+	t, err := s.Store.Template(ctx, id)
+	t, err = campaign.OwnTemplate(tenant, t, err)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return "", nil
 	}
-	if t.Tenant == r.Tenant {
-		r.Template = t.Name
-	}
-	return nil
+	return t.Name, err
 }
 
 // Oldest returns when the oldest results of the page were read, the zero time if there are

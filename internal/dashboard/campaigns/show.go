@@ -3,7 +3,6 @@ package campaigns
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -12,25 +11,18 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// batchesShown is the number of batches per page.
-const batchesShown = 20
+const batchesShown = 20 // on a page
 
-// view is the data of a campaign's page.
 type view struct {
 	campaign.Campaign
-	Status    campaign.Status
-	Counts    map[campaign.Outcome]int
-	Accepted  int
-	Rejected  int
-	Pending   int
-	Waiting   waiting
-	Tapped    int  // messages with a tapped suggestion
-	Tappable  bool // taps are counted
-	Clicked   int  // messages with a clicked link
-	Clickable bool // clicks on links are counted
-	Funnel    []step
-	Lost      []lost
-	Stopped   int // messages that were cancelled before sending, of a campaign with a file
+	Status   campaign.Status
+	Sum      campaign.Results
+	Rejected int
+	Pending  int
+	Waiting  waiting
+	Funnel   []step
+	Lost     []lost
+	Stopped  int // messages that were cancelled before sending, of a campaign with a file
 	// Recovered is the number of messages in Lost that were delivered later, if their
 	// reason is unknown.
 	Recovered int
@@ -50,7 +42,7 @@ type view struct {
 	CanMove   bool        // all that waits can be rescheduled
 	Details   bool        // the technical details are open
 	Message   *message    // nil in updates
-	Left      bool        // opt-outs since the campaign was sent can be counted
+	OptOuts   bool        // those since the campaign was sent can be counted
 	Replied   bool        // replies since the campaign was sent can be counted
 }
 
@@ -69,10 +61,8 @@ type step struct {
 	PerMill int // of the people
 }
 
-// Width is the width of the step's bar.
 func (s step) Width() string { return strconv.FormatFloat(float64(s.PerMill)/10, 'f', 1, 64) + "%" }
 
-// lost is a reason why messages were not delivered.
 type lost struct {
 	campaign.Reason
 	N int
@@ -109,7 +99,10 @@ func (s *Pages) show(p *web.Page) error {
 	v.Self, v.AsTable = p.With("was", string(v.Status)), p.Query("chart") == "table"
 	v.Changed = p.Query("was") != string(v.Status)
 	v.Details = p.R.URL.Query().Has("batches")
-	p.Title, p.Refresh = c.Name+" – "+p.T("campaigns.status."+string(v.Status)), refreshOf(v)
+	p.Title = c.Name + " – " + p.T("campaigns.status."+string(v.Status))
+	if v.Every != "" {
+		p.Refresh = 10 // seconds, for browsers without scripts
+	}
 	if p.Partial() {
 		return p.Fragment("campaigns_update.html", v)
 	}
@@ -122,69 +115,49 @@ func (s *Pages) show(p *web.Page) error {
 	return p.Render("", "campaigns_show.html", v)
 }
 
-// refreshOf returns the refresh interval in seconds for browsers without scripts.
-func refreshOf(v view) int {
-	if v.Every == "" {
-		return 0
-	}
-	return 10
-}
-
 func newView(c campaign.Campaign, after int, now time.Time) view {
-	v := view{Campaign: c, Status: c.Status(), Counts: map[campaign.Outcome]int{}, Total: len(c.Batches), Later: after > 0}
+	v := view{Campaign: c, Status: c.Status(), Sum: c.Results(now), Total: len(c.Batches), Later: after > 0}
 	reasons := map[campaign.Reason]int{}
 	for _, b := range c.Batches {
-		v.Accepted += b.Accepted
 		v.Rejected += b.Rejected
 		v.Pending += b.Pending()
-		v.Tapped += b.Head.Tapped
-		v.Tappable = v.Tappable || len(b.TapKey) > 0
-		v.Clicked += b.Head.Clicked
-		v.Clickable = v.Clickable || b.CountsClicks
 		v.addBatch(b)
-		for outcome, n := range b.Head.Counts {
-			v.Counts[outcome] += n
-		}
 		for reason, n := range b.Head.Reasons {
 			reasons[reason] += n
 		}
 	}
 	v.Waiting = waitingOf(v, now)
 	v.Every = map[campaign.Status]string{campaign.StatusSending: "2s", campaign.StatusScheduled: "10s"}[v.Status]
-	v.Funnel = funnel(v, reasons)
+	v.Funnel = funnel(v.Sum)
 	v.Lost, v.Recovered = losses(reasons)
 	if c.Submission.Known() {
 		v.Lost = slices.DeleteFunc(v.Lost, func(l lost) bool { return l.Outcome == campaign.OutcomeStopped })
-		v.Stopped = v.Counts[campaign.OutcomeStopped]
+		v.Stopped = v.Sum.Stopped
 	}
 	v.CanRevoke = !c.Revoke && revocable(c)
 	v.Departure, v.CanMove = departureOf(c), movable(c)
-	v.Left, v.Replied = countsLeft(c, now), countsReplies(c.Results(now), now)
-	v.Chart = newChart(c.Batches, neverSent(reasons), now)
+	v.OptOuts, v.Replied = countsOptOuts(v.Sum), countsReplies(v.Sum)
+	v.Chart = newChart(c.Batches, reasons[neverSent], now)
 	v.page(after, now)
 	return v
 }
 
-// neverSent returns how many of the expired messages were never sent.
-func neverSent(reasons map[campaign.Reason]int) int {
-	return reasons[campaign.Reason{Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed}]
-}
+// neverSent is the reason of expired messages that were never sent.
+var neverSent = campaign.Reason{Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed}
 
 // funnel returns the steps of a message's progress, each including the messages of
 // later steps, as shares of all people of the campaign.
-func funnel(v view, reasons map[campaign.Reason]int) []step {
-	n := v.Counts
-	read := n[campaign.OutcomeRead]
-	delivered := read + n[campaign.OutcomeDelivered]
-	sent := delivered + n[campaign.OutcomeSent] + n[campaign.OutcomeRevoked] + n[campaign.OutcomeExpired] - neverSent(reasons)
-	steps := []step{{Key: "accepted", N: v.Accepted}, {Key: "sent", N: sent}, {Key: "delivered", N: delivered}, {Key: "read", N: read}}
-	if v.Tappable {
-		steps = append(steps, step{Key: "tapped", N: v.Tapped})
+func funnel(r campaign.Results) []step {
+	steps := []step{
+		{Key: "accepted", N: r.Accepted}, {Key: "sent", N: r.Sent}, {Key: "delivered", N: r.Delivered}, {Key: "read", N: r.Read},
 	}
-	if v.Clickable {
-		steps = append(steps, step{Key: "clicked", N: v.Clicked})
+	if r.Tappable {
+		steps = append(steps, step{Key: "tapped", N: r.Tapped})
 	}
-	people := v.Accepted + v.Submission.NotAccepted()
+	if r.Clickable {
+		steps = append(steps, step{Key: "clicked", N: r.Clicked})
+	}
+	people := r.People()
 	for i := range steps {
 		steps[i].Of = people
 		if people > 0 {
@@ -225,7 +198,6 @@ func losses(reasons map[campaign.Reason]int) (all []lost, recovered int) {
 	return all, recovered
 }
 
-// page sets the batches after an ordinal.
 func (v *view) page(after int, now time.Time) {
 	for _, b := range v.Campaign.Batches {
 		if b.Ordinal <= after {
@@ -245,18 +217,14 @@ func (s *Pages) nameTemplates(ctx context.Context, v *view) error {
 	named := map[string]string{}
 	for i := range v.Batches {
 		b := &v.Batches[i]
-		name, known := named[b.TemplateID]
-		if !known {
-			t, err := s.Store.Template(ctx, b.TemplateID)
-			if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		if _, known := named[b.TemplateID]; !known {
+			name, err := s.templateName(ctx, v.Tenant, b.TemplateID)
+			if err != nil {
 				return err
-			}
-			if t.Tenant == v.Tenant {
-				name = t.Name
 			}
 			named[b.TemplateID] = name
 		}
-		b.Template = &sentWith{b.TemplateID, b.TemplateVersion, name}
+		b.Template = &sentWith{b.TemplateID, b.TemplateVersion, named[b.TemplateID]}
 	}
 	if len(v.Batches) > 0 && sameTemplate(v.Campaign) {
 		v.Template = v.Batches[0].Template
@@ -271,14 +239,64 @@ func sameTemplate(c campaign.Campaign) bool {
 }
 
 func newBatchView(b campaign.Progress, now time.Time) batchView {
-	n := b.Head.Counts
+	n := b.Head.DayCounts()
 	v := batchView{
-		Progress: b, Status: b.Status(), Read: n[campaign.OutcomeRead], Delivered: n[campaign.OutcomeRead] + n[campaign.OutcomeDelivered],
-		Lost:    n[campaign.OutcomeFailed] + n[campaign.OutcomeExpired] + n[campaign.OutcomeRevoked] + n[campaign.OutcomeStopped],
+		Progress: b, Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed,
 		Movable: b.State == campaign.BatchPending && !b.Cancelled(),
 	}
 	if b.ErrorFile != "" && now.Before(b.AcceptedAt.Add(campaign.ErrorFileLife)) {
 		v.ErrorFile = "/api/v1/error-files/" + b.ErrorFile
 	}
 	return v
+}
+
+type bill struct {
+	Classes   campaign.ClassCounts // of accepted messages
+	Billed    campaign.ClassCounts // of delivered messages
+	ClassesOf int                  // messages
+	Priced    bool                 // some batches have prices
+	Cost      campaign.Money       // of delivered messages, in batches with prices
+	Unpriced  int                  // delivered messages in batches without prices
+}
+
+func (v *bill) addBatch(b campaign.Progress) {
+	v.ClassesOf += b.Accepted
+	v.Classes.Add(b.ClassCounts())
+	v.Billed.Add(b.Billed())
+	if b.Prices.Set() {
+		v.Priced = true
+		v.Cost += b.Prices.Of(b.Billed())
+	} else {
+		v.Unpriced += b.Head.DayCounts().Delivered
+	}
+}
+
+// waiting is what a campaign waits for after its last message was sent.
+type waiting struct {
+	N     int       // sent messages without a delivery status
+	Until time.Time // when they end at the latest, zero if unknown
+}
+
+// waitingOf returns what a sending campaign waits for. It is zero while messages wait to
+// be sent or to be accepted.
+func waitingOf(v view, now time.Time) waiting {
+	if v.Status != campaign.StatusSending || v.Pending > 0 || v.Submission.ToCome() > 0 {
+		return waiting{}
+	}
+	var w waiting
+	known := true
+	for _, b := range v.Campaign.Batches {
+		w.N += b.Head.Counts[campaign.OutcomeSent]
+		if b.Done() {
+			continue
+		}
+		known = known && b.State == campaign.BatchSent && b.NextCheck.After(now)
+		if b.NextCheck.After(w.Until) {
+			w.Until = b.NextCheck
+		}
+	}
+	if !known {
+		w.Until = time.Time{}
+	}
+	return w
 }

@@ -105,7 +105,6 @@ func (c Card) empty() bool {
 	return len(c.Title)+len(c.Description)+len(c.Suggestions) == 0 && c.Media == nil
 }
 
-// writer writes the parts of a preview.
 type writer struct{ word func(key string) string }
 
 func (w writer) card(c content.Card) Card {

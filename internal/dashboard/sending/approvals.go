@@ -2,9 +2,13 @@ package sending
 
 import (
 	"cmp"
+	"errors"
+	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/submission"
 )
@@ -12,7 +16,6 @@ import (
 // ApprovalsPath is the path of the requests for approval.
 const ApprovalsPath = web.Root + "/approvals"
 
-// request is a request for approval in the list.
 type request struct {
 	Name, Path string
 	State      string // ends the key of its text
@@ -21,14 +24,22 @@ type request struct {
 	At         time.Time
 }
 
-// mostRequests is the maximum number of requests on the page: the newest ones.
-const mostRequests = 100
+const mostRequests = 100 // on the page: the newest ones
 
 // approvals lists the requests for approval, those that wait first.
 func (s *Pages) approvals(p *web.Page) error {
-	all, err := s.requests(p)
+	subs, err := s.Store.Submissions(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err
+	}
+	var all []request
+	for _, sub := range subs {
+		if sub.Approval.Asked() && sub.State != submission.StateDraft { // a draft is not what was decided about
+			all = append(all, request{
+				Name: web.Short(sub.Name, nameWeight), Path: pathOf(sub), State: stateOf(sub), People: sub.Check.Findings.People(),
+				By: sub.Approval.AskedBy, At: sub.Approval.AskedAt,
+			})
+		}
 	}
 	waits := func(r request) int {
 		if r.State == waiting {
@@ -40,26 +51,9 @@ func (s *Pages) approvals(p *web.Page) error {
 	return p.Render("approval.title", "approvals.html", all[:min(len(all), mostRequests)])
 }
 
-func (s *Pages) requests(p *web.Page) (all []request, err error) {
-	subs, err := s.Store.Submissions(p.R.Context(), p.Session.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	for _, sub := range subs {
-		if sub.Approval.Asked() && sub.State != submission.StateDraft { // a draft is not what was decided about
-			all = append(all, request{
-				Name: web.Short(sub.Name, nameWeight), Path: pathOf(sub), State: stateOf(sub), People: sub.Check.Findings.People(),
-				By: sub.Approval.AskedBy, At: sub.Approval.AskedAt,
-			})
-		}
-	}
-	return all, nil
-}
-
 // waiting is the state of a request that nobody has decided.
 const waiting = "waiting"
 
-// stateOf returns the state of a submission's request.
 func stateOf(sub submission.Submission) string {
 	switch {
 	case sub.State == submission.StateApproval:
@@ -74,4 +68,73 @@ func stateOf(sub submission.Submission) string {
 		return "ended"
 	}
 	return "approved"
+}
+
+// RulePath is the path of the setting from how many recipients a campaign needs approval.
+const RulePath = web.Root + "/settings/approval"
+
+type rule struct {
+	From  string // number of recipients, "" for never
+	Was   string // the stored one
+	Fault string // the key of a text
+}
+
+const maxRule = 100_000_000 // people
+
+func (s *Pages) showRule(p *web.Page) error {
+	from, err := s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	return showRule(p, http.StatusOK, ruleText(from), from, "")
+}
+
+// showRule shows the form with what is entered. fault is the key of a text, or "".
+func showRule(p *web.Page, status int, text string, stored int, fault string) error {
+	return p.RenderStatus(status, "approval.rule_title", "approval_rule.html", rule{text, ruleState(stored), fault})
+}
+
+func ruleText(from int) string {
+	if from == 0 {
+		return ""
+	}
+	return strconv.Itoa(from)
+}
+
+func ruleState(from int) string { return "from " + strconv.Itoa(from) }
+
+// changeRule saves the setting. What is not a number is refused, so that a mistyped one does
+// not switch approval off.
+func (s *Pages) changeRule(p *web.Page) error {
+	old, err := s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	text := p.Field("from")
+	from, err := strconv.Atoi(text)
+	switch {
+	case text == "":
+		from = 0
+	case err != nil || from < 1 || from > maxRule:
+		return showRule(p, http.StatusUnprocessableEntity, text, old, "approval.rule_fault")
+	}
+	if from == old {
+		return p.Done(RulePath, "approval.rule_saved")
+	}
+	if p.Stale(ruleState(old)) {
+		return showRule(p, http.StatusConflict, text, old, "approval.rule_stale")
+	}
+	if err := p.AuditOn(RulePath, "approval.rule", strconv.Itoa(old)+" → "+strconv.Itoa(from)); err != nil {
+		return err
+	}
+	err = s.Store.SaveApprovalFrom(p.R.Context(), p.Session.Tenant, old, from)
+	if errors.Is(err, campaign.ErrLostRace) {
+		if old, err = s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant); err == nil {
+			return showRule(p, http.StatusConflict, text, old, "approval.rule_stale")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return p.Done(RulePath, "approval.rule_saved")
 }

@@ -1,9 +1,9 @@
 package sending
 
 import (
-	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"campaign-dispatch/internal/campaign"
@@ -16,11 +16,15 @@ import (
 // chooseColumns sets the columns and begins the check of the file. The columns of a checked file can
 // be corrected.
 func (s *Pages) chooseColumns(p *web.Page) error {
-	sub, t, err := s.open(p)
+	sub, err := s.inPath(p)
 	if err != nil {
 		return err
 	}
-	if sub.State != submission.StateColumns && sub.State != submission.StateReady {
+	t, err := s.template(p, sub.TemplateID)
+	if err != nil {
+		return err
+	}
+	if !sub.Editable() {
 		return p.Redirect(pathOf(sub))
 	}
 	if p.Stale(strconv.Itoa(t.Version)) { // its variables are others, or in another order
@@ -28,11 +32,7 @@ func (s *Pages) chooseColumns(p *web.Page) error {
 	}
 	chosen := columns(p, sub, t)
 	if len(chosen.Missing()) > 0 {
-		sub.Columns.Phone, sub.Columns.UID, sub.Columns.Values = chosen.Phone, chosen.UID, nil
-		for _, v := range chosen.Values {
-			sub.Columns.Values = append(sub.Columns.Values, submission.Column(v))
-		}
-		sub.State = submission.StateColumns
+		sub.Columns.Chosen, sub.State = chosen, submission.StateColumns
 		return s.render(p, http.StatusUnprocessableEntity, sub, "imports.columns_missing")
 	}
 	if err := s.Intake.Check(p.R.Context(), sub, chosen, t); err != nil {
@@ -41,8 +41,7 @@ func (s *Pages) chooseColumns(p *web.Page) error {
 	return p.Redirect(pathOf(sub))
 }
 
-// columns returns the columns of the form.
-func columns(p *web.Page, sub submission.Submission, t campaign.Template) sheet.Columns {
+func columns(p *web.Page, sub submission.Submission, t campaign.Template) submission.Chosen {
 	column := func(field string) int {
 		n, err := strconv.Atoi(p.Field(field))
 		if err != nil || n < 0 || n >= len(sub.Columns.Header) {
@@ -50,66 +49,163 @@ func columns(p *web.Page, sub submission.Submission, t campaign.Template) sheet.
 		}
 		return n
 	}
-	c := sheet.Columns{Phone: column("phone"), UID: column("uid")}
+	c := submission.Chosen{Phone: column("phone"), UID: column("uid")}
 	for n, name := range t.Variables() {
-		c.Values = append(c.Values, sheet.Value{Name: name, Column: column("v" + strconv.Itoa(n))})
+		c.Values = append(c.Values, submission.Column{Name: name, Column: column("v" + strconv.Itoa(n))})
 	}
 	return c
 }
 
-// open returns the submission in the path with its template.
-func (s *Pages) open(p *web.Page) (sub submission.Submission, t campaign.Template, err error) {
-	if sub, err = s.find(p, p.R.PathValue("campaignId")); err != nil {
-		return sub, t, err
+// current returns the columns of a submission's variables as the template has them now. New
+// variables have the column with their name.
+func current(sub submission.Submission, variables []string) []submission.Column {
+	columns := sheet.Match(sub.Columns.Header, variables).Values
+	for n, v := range columns {
+		at := slices.IndexFunc(sub.Columns.Values, func(c submission.Column) bool { return c.Name == v.Name })
+		if at >= 0 {
+			columns[n] = sub.Columns.Values[at]
+		}
 	}
-	t, err = s.template(p, sub.TemplateID)
-	return sub, t, err
+	return columns
 }
 
-// step returns what the person decides about a submission, as the page showed it.
-func step(p *web.Page, sub submission.Submission, path, action string) intake.Step {
-	return intake.Step{ID: sub.ID, Shown: p.Field("hash"), Audit: p.AuditEntry(path, action, sub.Name)}
+// PhoneIn and UIDIn return the column of the numbers and of the uids, if its name is not the standard
+// one.
+func (v view) PhoneIn() string { return v.renamed(v.Columns.Phone, "phone") }
+
+func (v view) UIDIn() string { return v.renamed(v.Columns.UID, "uid") }
+
+func (v view) renamed(column int, standard string) string {
+	if column < 0 || column >= len(v.Columns.Header) || v.Columns.Header[column] == standard {
+		return ""
+	}
+	return v.Columns.Header[column]
 }
+
+type choice struct {
+	ID      string
+	Column  int // -1 for none
+	Header  []string
+	Refused bool
+}
+
+func (v view) Choice(id string, column int) choice {
+	return choice{id, column, v.Columns.Header, v.Notice == "imports.columns_missing"}
+}
+
+// Letter returns the letters of a column in a spreadsheet: A for 0, AA for 26.
+func (choice) Letter(column int) string {
+	const letters = 26
+	name := ""
+	for n := column + 1; n > 0; n = (n - 1) / letters {
+		name = string(rune('A'+(n-1)%letters)) + name
+	}
+	return name
+}
+
+// step takes a person's step about a submission, as the page showed it, and goes on with done. action is
+// that in the audit log, link the page of its entry.
+func (s *Pages) step(
+	p *web.Page, sub submission.Submission, choice intake.Choice, link, action string, done func(*web.Page, submission.Submission) error,
+) error {
+	sub, err := s.Intake.Decide(p.R.Context(), intake.Step{
+		ID: sub.ID, Choice: choice, Shown: p.Field("hash"), Reason: reason(p), Audit: p.AuditEntry(link, action, sub.Name),
+	})
+	switch {
+	case errors.Is(err, intake.ErrNeedsApproval):
+		return s.step(p, sub, intake.Ask, pathOf(sub), "approval.ask", func(p *web.Page, sub submission.Submission) error {
+			return p.Done(pathOf(sub), "approval.asked")
+		})
+	case err != nil:
+		return s.refused(p, sub, err)
+	}
+	return done(p, sub)
+}
+
+func (s *Pages) stepInPath(p *web.Page, choice intake.Choice, action string) error {
+	sub, err := s.inPath(p)
+	if err != nil {
+		return err
+	}
+	return s.step(p, sub, choice, pathOf(sub), action, func(p *web.Page, sub submission.Submission) error {
+		return p.Redirect(pathOf(sub))
+	})
+}
+
+func (s *Pages) withdraw(p *web.Page) error {
+	return s.stepInPath(p, intake.Withdraw, "approval.withdraw")
+}
+
+// reopen takes a refused campaign back, to correct it.
+func (s *Pages) reopen(p *web.Page) error { return s.stepInPath(p, intake.Reopen, "approval.reopen") }
 
 // confirm sends a checked campaign, asks for its approval, or sends the rest after a stop. A
 // repeated confirmation changes nothing.
 func (s *Pages) confirm(p *web.Page) error {
-	sub, err := s.find(p, p.R.PathValue("campaignId"))
+	sub, err := s.inPath(p)
 	if err != nil {
 		return err
 	}
 	if sub.State == submission.StateSending { // a repeated confirmation
-		return s.sent(p, sub)
+		return sent(p, sub)
 	}
 	action := "campaign.dispatch"
 	if sub.Schedule != "" {
 		action = "campaign.schedule"
 	}
-	sub, err = s.Intake.Send(p.R.Context(), step(p, sub, web.Root+"/campaigns/"+sub.CampaignID, action))
-	if errors.Is(err, intake.ErrNeedsApproval) {
-		return s.ask(p, sub)
-	}
-	if err != nil {
-		return s.refused(p, sub, err)
-	}
-	return s.sent(p, sub)
+	return s.step(p, sub, intake.Send, web.Root+"/campaigns/"+sub.CampaignID, action, sent)
 }
 
-// sent shows a campaign that is being sent.
-func (*Pages) sent(p *web.Page, sub submission.Submission) error {
+func sent(p *web.Page, sub submission.Submission) error {
 	if due := sub.Due(); !due.IsZero() {
 		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(due))
 	}
 	return p.Done(pathOf(sub), "sending.started", sub.Name)
 }
 
-// ask asks for the approval of a campaign.
-func (s *Pages) ask(p *web.Page, sub submission.Submission) error {
-	sub, err := s.Intake.Ask(p.R.Context(), step(p, sub, pathOf(sub), "approval.ask"))
+const maxReason = 1000 // bytes
+
+func reason(p *web.Page) string { return web.Short(p.Field("reason"), maxReason) }
+
+// decide approves or refuses a campaign. Who asked for it cannot approve it. Of several
+// decisions at once, one takes effect.
+func (s *Pages) decide(p *web.Page) error {
+	sub, err := s.inPath(p)
 	if err != nil {
-		return s.refused(p, sub, err)
+		return err
 	}
-	return p.Done(pathOf(sub), "approval.asked")
+	switch decision := p.Field("decision"); {
+	case decision == "approve":
+		return s.step(p, sub, intake.Approve, pathOf(sub), "approval.approve", s.approved)
+	case decision != "refuse":
+		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+	case reason(p) == "" && sub.State == submission.StateApproval:
+		return s.render(p, http.StatusUnprocessableEntity, sub, "approval.reason_missing")
+	}
+	return s.step(p, sub, intake.Refuse, pathOf(sub), "approval.refuse", func(p *web.Page, sub submission.Submission) error {
+		return p.Done(pathOf(sub), "approval.refused", sub.Name)
+	})
+}
+
+func (s *Pages) approved(p *web.Page, sub submission.Submission) error {
+	if sub.Approval.Decision == submission.DecisionReturned {
+		return s.render(p, http.StatusConflict, sub, "approval.returned")
+	}
+	if sub.State != submission.StateSending && sub.State != submission.StateSent { // a repeated approval
+		return p.Redirect(pathOf(sub))
+	}
+	return sent(p, sub)
+}
+
+// cancel discards a submission. Messages that are sent already remain.
+func (s *Pages) cancel(p *web.Page) error {
+	sub, err := s.inPath(p)
+	if err != nil {
+		return err
+	}
+	return s.step(p, sub, intake.Discard, "", "campaign.import_discard", func(p *web.Page, sub submission.Submission) error {
+		return p.Done(SubmissionsPath, "imports.cancelled", sub.Name)
+	})
 }
 
 // refusedSteps are the texts of the steps that are not taken. The page shows the campaign as it is now.
@@ -134,80 +230,4 @@ func (s *Pages) refused(p *web.Page, sub submission.Submission, err error) error
 		}
 	}
 	return err
-}
-
-// decide approves or refuses a campaign. Who asked for it cannot approve it. Of several
-// decisions at once, one takes effect.
-func (s *Pages) decide(p *web.Page) error {
-	sub, err := s.find(p, p.R.PathValue("campaignId"))
-	if err != nil {
-		return err
-	}
-	switch p.Field("decision") {
-	case "approve":
-		return s.approve(p, sub)
-	case "refuse":
-		return s.refuse(p, sub)
-	}
-	return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
-}
-
-func (s *Pages) approve(p *web.Page, sub submission.Submission) error {
-	sub, err := s.Intake.Approve(p.R.Context(), step(p, sub, pathOf(sub), "approval.approve"))
-	if err != nil {
-		return s.refused(p, sub, err)
-	}
-	if sub.Approval.Decision == submission.DecisionReturned {
-		return s.render(p, http.StatusConflict, sub, "approval.returned")
-	}
-	if sub.State != submission.StateSending && sub.State != submission.StateSent { // a repeated approval
-		return p.Redirect(pathOf(sub))
-	}
-	return s.sent(p, sub)
-}
-
-// maxReason is the maximum size in bytes of the reason of a refusal.
-const maxReason = 1000
-
-func (s *Pages) refuse(p *web.Page, sub submission.Submission) error {
-	reason := web.Short(p.Field("reason"), maxReason)
-	if reason == "" && sub.State == submission.StateApproval {
-		return s.render(p, http.StatusUnprocessableEntity, sub, "approval.reason_missing")
-	}
-	sub, err := s.Intake.Refuse(p.R.Context(), step(p, sub, pathOf(sub), "approval.refuse"), reason)
-	if err != nil {
-		return s.refused(p, sub, err)
-	}
-	return p.Done(pathOf(sub), "approval.refused", sub.Name)
-}
-
-// withdraw takes a request for approval back.
-func (s *Pages) withdraw(p *web.Page) error {
-	return s.takeBack(p, s.Intake.Withdraw, "approval.withdraw")
-}
-
-// reopen takes a refused campaign back, to correct it.
-func (s *Pages) reopen(p *web.Page) error { return s.takeBack(p, s.Intake.Reopen, "approval.reopen") }
-
-func (s *Pages) takeBack(p *web.Page, take func(context.Context, intake.Step) (submission.Submission, error), action string) error {
-	sub, err := s.find(p, p.R.PathValue("campaignId"))
-	if err != nil {
-		return err
-	}
-	if sub, err = take(p.R.Context(), step(p, sub, pathOf(sub), action)); err != nil {
-		return s.refused(p, sub, err)
-	}
-	return p.Redirect(pathOf(sub))
-}
-
-// cancel discards a submission. Messages that are sent already remain.
-func (s *Pages) cancel(p *web.Page) error {
-	sub, err := s.find(p, p.R.PathValue("campaignId"))
-	if err != nil {
-		return err
-	}
-	if sub, err = s.Intake.Discard(p.R.Context(), step(p, sub, "", "campaign.import_discard")); err != nil {
-		return s.refused(p, sub, err)
-	}
-	return p.Done(SubmissionsPath, "imports.cancelled", sub.Name)
 }

@@ -9,7 +9,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 )
@@ -17,14 +16,12 @@ import (
 // DraftsPath is the path of the list of drafts.
 const DraftsPath = web.Root + "/drafts"
 
-// listedDraft is a draft in the list.
 type listedDraft struct {
 	submission.Submission
 	Template string // its name, "" if it does not exist
 	Late     bool   // the time has passed
 }
 
-// drafts lists the drafts, the newest ones first.
 func (s *Pages) drafts(p *web.Page) error {
 	ctx := p.R.Context()
 	all, err := s.Store.Submissions(ctx, p.Session.Tenant)
@@ -51,7 +48,6 @@ func (s *Pages) drafts(p *web.Page) error {
 	return p.Render("sending.drafts", "sending_drafts.html", shown)
 }
 
-// passed reports whether the time of a campaign has passed.
 func (s *Pages) passed(sub submission.Submission) bool {
 	due := sub.Due()
 	return !due.IsZero() && due.Before(s.Now())
@@ -67,17 +63,14 @@ func (s *Pages) saveDraft(p *web.Page) error {
 	asked := f.asked(p)
 	asked.Name = cmp.Or(f.Name, p.T("sending.untitled"))
 	sub, err := s.Intake.SaveDraft(p.R.Context(), asked, from.FormFile, p.AuditEntry("", "campaign.draft", asked.Name))
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return s.draftRefused(p, f, from, p.T("imports.fault."+wrong.Code))
-	}
-	switch {
+	switch why := fileFault(p, err); {
+	case why != "":
+		return s.draftRefused(p, f, from, why)
 	case errors.Is(err, intake.ErrStale):
 		return s.draftChanged(p, f, from, sub)
 	case errors.Is(err, intake.ErrState):
 		f.From, f.Version = "", 0
 		return s.draftRefused(p, f, from, p.T("sending.draft_gone"))
-	case errors.Is(err, campaign.ErrNotFound):
-		return s.draftRefused(p, f, from, p.T("imports.fault.file_gone"))
 	case err != nil:
 		return err
 	}
@@ -109,7 +102,6 @@ func (s *Pages) draftChanged(p *web.Page, f form, from source, stored submission
 	return s.draftRefused(p, f, from, p.T("sending.draft_changed", stored.By, p.When(stored.UpdatedAt)))
 }
 
-// draftRefused shows the form again.
 func (s *Pages) draftRefused(p *web.Page, f form, from source, why string) error {
 	f.Notes = append(f.Notes, note{"name", why})
 	if from.chosen {
@@ -123,7 +115,9 @@ func (s *Pages) draftRefused(p *web.Page, f form, from source, why string) error
 func (s *Pages) deleteDraft(p *web.Page) error {
 	sub, err := s.find(p, p.R.PathValue("id"))
 	if err == nil {
-		sub, err = s.Intake.DiscardDraft(p.R.Context(), intake.Step{ID: sub.ID, Audit: p.AuditEntry("", "campaign.draft_delete", sub.Name)})
+		sub, err = s.Intake.Decide(p.R.Context(), intake.Step{
+			ID: sub.ID, Choice: intake.DiscardDraft, Audit: p.AuditEntry("", "campaign.draft_delete", sub.Name),
+		})
 	}
 	if errors.Is(err, campaign.ErrNotFound) || errors.Is(err, intake.ErrState) {
 		return p.Redirect(DraftsPath)

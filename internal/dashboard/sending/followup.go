@@ -14,7 +14,6 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// question is the data of the question.
 type question struct {
 	campaign.Campaign
 	Audiences []audience
@@ -23,13 +22,11 @@ type question struct {
 	Refusal   *web.Refusal
 }
 
-// audience is a group of recipients, with the number of people in it at the moment.
 type audience struct {
 	Key export.Audience
 	N   int
 }
 
-// People returns the number of people in all audiences.
 func (q question) People() (n int) {
 	for _, a := range q.Audiences {
 		n += a.N
@@ -60,7 +57,6 @@ func (s *Pages) question(p *web.Page) (question, error) {
 	return q, nil
 }
 
-// campaignOf reads a campaign of the tenant.
 func campaignOf(p *web.Page, id string, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
 	id, ok := campaign.ParseUUID(id)
 	if !ok {
@@ -69,15 +65,12 @@ func campaignOf(p *web.Page, id string, read func(context.Context, campaign.ID) 
 	return read(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
 }
 
-// audiencesOf counts the audiences of a campaign.
 func audiencesOf(c campaign.Campaign) []audience {
 	n := map[export.Audience]int{export.AudienceMissed: c.Submission.NeverAccepted()}
 	for _, b := range c.Batches {
-		counts := b.Head.Counts
-		n[export.AudienceUnread] += counts[campaign.OutcomeDelivered]
-		n[export.AudienceMissed] += counts[campaign.OutcomeFailed] + counts[campaign.OutcomeExpired] +
-			counts[campaign.OutcomeRevoked] + counts[campaign.OutcomeStopped] -
-			b.Head.Reasons[campaign.Reason{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}]
+		counts := b.Head.DayCounts()
+		n[export.AudienceUnread] += counts.Delivered - counts.Read
+		n[export.AudienceMissed] += counts.Failed - b.Head.OptedOut()
 		n[export.AudienceTapped] += max(b.Head.Tapped, b.Head.Clicked)
 	}
 	var all []audience
@@ -87,7 +80,6 @@ func audiencesOf(c campaign.Campaign) []audience {
 	return all
 }
 
-// chooseAudience starts the export of the chosen audience.
 func (s *Pages) chooseAudience(p *web.Page) error {
 	q, err := s.question(p)
 	if err != nil {
@@ -120,16 +112,13 @@ func followUpPath(c campaign.Campaign) string {
 	return web.Root + "/campaigns/" + c.CampaignID + "/follow-up"
 }
 
-// audienceList is the data of the page on the progress of an audience's list.
 type audienceList struct {
 	export.Export
 	Campaign campaign.Campaign
 }
 
-// Ready reports whether the new campaign can begin.
 func (l audienceList) Ready() bool { return l.State == export.Completed && l.Lines > 0 }
 
-// Self returns the path of the page.
 func (l audienceList) Self() string { return followUpPath(l.Campaign) + "/" + l.ExportID }
 
 func (s *Pages) listProgress(p *web.Page) error {
@@ -153,7 +142,8 @@ func (s *Pages) audienceList(p *web.Page, campaignID, exportID string) (audience
 		return audienceList{}, err
 	}
 	e, err := s.Exports.Find(p.R.Context(), c.ID, exportID)
-	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && problem.Status == http.StatusNotFound || err == nil && e.Kind != export.Recipients {
+	problem, refused := errors.AsType[*httpapi.Problem](err)
+	if refused && problem.Status == http.StatusNotFound || err == nil && e.Kind != export.Recipients {
 		return audienceList{}, campaign.ErrNotFound
 	}
 	return audienceList{Campaign: c, Export: e}, err

@@ -1,11 +1,11 @@
 package sending
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,7 +17,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// entry is what a person enters in the form.
 type entry struct {
 	Name, TemplateID, Schedule, NotAfter string
 	// FileName is the name of the file that is used if the person chooses none, "" without one.
@@ -29,7 +28,6 @@ type entry struct {
 	List    string // the list of recipients that is the file, or ""
 }
 
-// form is the data of the form.
 type form struct {
 	entry
 	Templates []campaign.Template
@@ -43,7 +41,6 @@ type form struct {
 // note is an error of the form, and the name of the field to correct.
 type note struct{ Field, Text string }
 
-// Wrong reports whether a field is to be corrected.
 func (f form) Wrong(field string) bool {
 	return slices.ContainsFunc(f.Notes, func(n note) bool { return n.Field == field })
 }
@@ -95,7 +92,6 @@ const (
 	choiceWeight = 150
 )
 
-// choices sets the selection list of templates, including the selected one.
 func (f *form) choices(all []campaign.Template) {
 	slices.SortStableFunc(all, func(a, b campaign.Template) int {
 		switch f.TemplateID {
@@ -120,34 +116,25 @@ func (f *form) choices(all []campaign.Template) {
 	}
 }
 
-// Columns returns the columns of the template's variables that the page shows.
-func (f form) Columns() []string {
-	few, _ := f.columns()
-	return few
-}
-
-// MoreColumns returns the number of columns that Columns omits.
-func (f form) MoreColumns() int {
-	_, more := f.columns()
-	return more
-}
-
-func (f form) columns() (few []string, more int) {
+// Columns returns the columns of the template's variables that the page shows, and the number of others.
+func (f form) Columns() (c shownColumns) {
 	const tag, most = len(` <code class="column"></code>`), 3000
-	return web.Few(f.Template.Variables(), tag, most)
+	c.Few, c.More = web.Few(f.Template.Variables(), tag, most)
+	return c
 }
 
-// template returns a template of the person's tenant.
+type shownColumns struct {
+	Few  []string
+	More int
+}
+
 func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
 	id, ok := campaign.ParseUUID(id)
 	if !ok {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
 	t, err := s.Store.Template(p.R.Context(), id)
-	if err == nil && t.Tenant != p.Session.Tenant {
-		return campaign.Template{}, campaign.ErrNotFound
-	}
-	return t, err
+	return campaign.OwnTemplate(p.Session.Tenant, t, err)
 }
 
 // lead returns the minimum time from now to a schedule, as a text.
@@ -185,7 +172,6 @@ func entered(p *web.Page) form {
 	}}
 }
 
-// columns shows the columns that a template's file needs.
 func (s *Pages) columns(p *web.Page) error {
 	t, err := s.template(p, p.Query("template"))
 	if err != nil {
@@ -201,17 +187,16 @@ func (s *Pages) example(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T("sending.example_name")+`"`)
-	if _, err := io.WriteString(p.W, "\ufeff"); err != nil {
-		return fmt.Errorf("write an example: %w", err)
-	}
-	w := csv.NewWriter(p.W)
+	file := bytes.NewBufferString("\ufeff")
+	w := csv.NewWriter(file)
 	w.Comma, w.UseCRLF = ';', true
 	more := moreColumns(t)
-	return w.WriteAll([][]string{
+	if err := w.WriteAll([][]string{
 		append([]string{"phone", "uid"}, more...), append([]string{exampleNumber, p.T("sending.example_uid")}, more...),
-	})
+	}); err != nil {
+		return fmt.Errorf("encode an example: %w", err)
+	}
+	return download(p, "sending.example_name", file.Bytes())
 }
 
 // exampleNumber is a valid number that belongs to nobody: numbers that begin with 90000

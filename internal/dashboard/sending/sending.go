@@ -14,7 +14,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake"
-	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -24,17 +23,13 @@ import (
 type Store interface {
 	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
-	// ArchivedTemplates returns the IDs of the archived templates.
 	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
-	// Overview returns a campaign with the counts of its outcomes.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Dispatched returns a campaign without its outcomes.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
-	// ApprovalFrom returns the number of recipients from which a campaign needs approval, 0
-	// for never.
+	// ApprovalFrom returns 0 for never.
 	ApprovalFrom(ctx context.Context, tenant string) (int, error)
 	// SaveApprovalFrom returns an error that wraps campaign.ErrLostRace if the stored number
 	// is neither was nor from.
@@ -51,29 +46,19 @@ type Intake interface {
 	Start(ctx context.Context, asked submission.Submission) (submission.Submission, []int, error)
 	ChunkURL(ctx context.Context, sub submission.Submission, chunk int) (string, error)
 	Finish(ctx context.Context, sub submission.Submission) error
-	// FinishDraft ends an upload whose file is kept as a draft.
 	FinishDraft(ctx context.Context, sub submission.Submission, entry account.AuditEntry) error
 	Take(ctx context.Context, asked submission.Submission, from intake.FormFile) (submission.Submission, error)
 	// SaveDraft returns intake.ErrState if the submission is no draft any more and cannot become one.
-	SaveDraft(ctx context.Context, asked submission.Submission, from intake.FormFile, entry account.AuditEntry) (submission.Submission, error)
-	// HasFile reports whether the file of a submission is stored.
+	SaveDraft(
+		ctx context.Context, asked submission.Submission, from intake.FormFile, entry account.AuditEntry,
+	) (submission.Submission, error)
 	HasFile(ctx context.Context, sub submission.Submission) (bool, error)
-	// DiscardDraft returns intake.ErrState if the submission is not a draft.
-	DiscardDraft(ctx context.Context, step intake.Step) (submission.Submission, error)
-	Check(ctx context.Context, sub submission.Submission, columns sheet.Columns, t campaign.Template) error
+	Check(ctx context.Context, sub submission.Submission, columns submission.Chosen, t campaign.Template) error
 	TooLate(sub submission.Submission) bool
 	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
-	// NeedsApproval reports whether a second person has to approve a campaign.
 	NeedsApproval(ctx context.Context, sub submission.Submission) (bool, error)
-	// Send returns intake.ErrNeedsApproval, with the submission, if one person may not send it.
-	Send(ctx context.Context, step intake.Step) (submission.Submission, error)
-	Ask(ctx context.Context, step intake.Step) (submission.Submission, error)
-	Approve(ctx context.Context, step intake.Step) (submission.Submission, error)
-	Refuse(ctx context.Context, step intake.Step, reason string) (submission.Submission, error)
-	Withdraw(ctx context.Context, step intake.Step) (submission.Submission, error)
-	Reopen(ctx context.Context, step intake.Step) (submission.Submission, error)
-	Discard(ctx context.Context, step intake.Step) (submission.Submission, error)
-	// LeftOut yields the lines that get no message, in the order of the file.
+	// Decide returns intake.ErrNeedsApproval, with the submission, if one person may not send it.
+	Decide(ctx context.Context, step intake.Step) (submission.Submission, error)
 	LeftOut(ctx context.Context, sub submission.Submission) iter.Seq2[submission.LeftOut, error]
 	Message(ctx context.Context, sub submission.Submission, at int) (line int, vars map[string]string, err error)
 }

@@ -3,12 +3,17 @@ package sending
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
@@ -16,16 +21,13 @@ import (
 
 func pathOf(sub submission.Submission) string { return SubmissionsPath + "/" + sub.CampaignID }
 
-// formOf returns the path of the form of a submission.
 func formOf(sub submission.Submission) string {
 	return web.Root + "/campaigns/new?from=" + sub.CampaignID
 }
 
-// nameWeight is the maximum size in bytes of a name in a page.
-const nameWeight = 300
+const nameWeight = 300 // bytes of a name in a page
 
-// mostListed is the maximum number of submissions in the list: the newest ones.
-const mostListed = 50
+const mostListed = 50 // the newest ones
 
 func (s *Pages) listSubmissions(p *web.Page) error {
 	all, err := s.Store.Submissions(p.R.Context(), p.Session.Tenant)
@@ -41,7 +43,10 @@ func (s *Pages) listSubmissions(p *web.Page) error {
 	return p.Render("imports.title", "imports.html", all)
 }
 
-// find returns the tenant's submission in the path.
+func (s *Pages) inPath(p *web.Page) (submission.Submission, error) {
+	return s.find(p, p.R.PathValue("campaignId"))
+}
+
 func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
 	id, ok := campaign.ParseUUID(id)
 	if !ok {
@@ -54,7 +59,7 @@ func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
 const refreshSeconds = 5
 
 func (s *Pages) show(p *web.Page) error {
-	sub, err := s.find(p, p.R.PathValue("campaignId"))
+	sub, err := s.inPath(p)
 	if err != nil {
 		return err
 	}
@@ -76,7 +81,6 @@ func (s *Pages) show(p *web.Page) error {
 	return s.render(p, http.StatusOK, sub, "")
 }
 
-// view is the data of a submission's page.
 type view struct {
 	submission.Submission
 	Notice   string // the key of a text, or ""
@@ -105,7 +109,7 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 	v.Columns.Values = current(sub, v.Template.Variables())
 	v.Own = sub.Approval.AskedBy == p.Session.Email
 	if notice == "approval.decided_before" {
-		v.Unheard = cmp.Or(web.Short(p.Field("reason"), maxReason), "–")
+		v.Unheard = cmp.Or(reason(p), "–")
 	}
 	if v.Reviewed() {
 		if err := s.complete(p, &v); err != nil {
@@ -119,13 +123,8 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 
 // Reviewed reports whether the page shows what would be sent.
 func (v view) Reviewed() bool {
-	switch v.State {
-	case submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted:
-		return true
-	case submission.StateDraft, submission.StateUploading, submission.StateOpening, submission.StateColumns, submission.StateChecking, submission.StateSending,
-		submission.StateSent, submission.StateFailed, submission.StateDiscarded:
-	}
-	return false
+	reviewed := []submission.State{submission.StateReady, submission.StateApproval, submission.StateRefused, submission.StateInterrupted}
+	return slices.Contains(reviewed, v.State)
 }
 
 // complete adds what a person needs for the decision to send.
@@ -176,7 +175,152 @@ func (v view) OverBudget() bool {
 	return v.State != submission.StateInterrupted && v.Quote.Exceeded()
 }
 
-// Sendable reports whether the campaign may be sent as it was checked.
 func (v view) Sendable() bool {
 	return v.Check.Findings.Fits() && !v.Changed && !v.TooLate && !v.OverBudget()
+}
+
+type sample struct {
+	Path                string
+	Phone               preview.Phone
+	Cut                 bool // the preview is cut
+	None                bool // there is no message at the position
+	Trial               web.Trial
+	At, Of              int // position from 1, and the number of messages
+	Prior, Next, Random int
+}
+
+const phoneWeight = 4000 // bytes of a message's texts
+
+// sample returns the preview that the parameter "person" chooses, the first one without it. An
+// invalid position wraps campaign.ErrNotFound.
+func (s *Pages) sample(p *web.Page, sub submission.Submission) (shown sample, err error) {
+	shown = sample{Path: pathOf(sub), At: 1, Of: sub.Check.Findings.Accepted + sub.Check.Findings.Invalid()}
+	if text := p.Query("person"); text != "" {
+		if shown.At, err = strconv.Atoi(text); err != nil || shown.At < 1 || shown.At > shown.Of {
+			return shown, campaign.ErrNotFound
+		}
+	}
+	of := max(1, shown.Of)
+	shown.Prior, shown.Next = shown.At-1, shown.At%of+1
+	shown.Random = (shown.At+rand.IntN(max(1, of-1)))%of + 1 //nolint:gosec // nobody gains from guessing it
+	line, vars, err := s.Intake.Message(p.R.Context(), sub, shown.At-1)
+	if errors.Is(err, campaign.ErrNotFound) { // sent already, or a part with fewer messages
+		shown.None = true
+		return shown, nil
+	}
+	if err != nil {
+		return shown, err
+	}
+	t, err := s.Store.TemplateVersion(p.R.Context(), sub.TemplateID, sub.TemplateVersion)
+	if t, err = campaign.OwnTemplate(sub.Tenant, t, err); err != nil {
+		return shown, err
+	}
+	shown.Trial = web.NewTrial(sub.TemplateID, vars)
+	var values []string
+	for _, name := range t.Variables() {
+		values = append(values, vars[name])
+	}
+	shown.Phone, shown.Cut = web.Phone(p, t.Render(values), p.T("sending.first_message", line), phoneWeight)
+	return shown, nil
+}
+
+func (s *Pages) showSample(p *web.Page) error {
+	if !p.Partial() {
+		return s.show(p)
+	}
+	sub, err := s.inPath(p)
+	if err != nil {
+		return err
+	}
+	shown, err := s.sample(p, sub)
+	if err != nil {
+		return err
+	}
+	p.ShowMedia()
+	return p.Fragment("import_sample.html", shown)
+}
+
+// maxDownload is the maximum size in bytes of the lines of a download. Lambda's limit is 6 MB in base64.
+const maxDownload = 4_000_000
+
+// leftOut downloads the lines that get no message, in the CSV format of Brazilian spreadsheets.
+func (s *Pages) leftOut(p *web.Page) error {
+	sub, err := s.inPath(p)
+	if err != nil {
+		return err
+	}
+	if !(view{Submission: sub}).Reviewed() || sub.Check.Findings.LeftOut() == 0 { // the columns may be those of another check
+		return campaign.ErrNotFound
+	}
+	header := append([]string{p.T("sending.line"), p.T("sending.problem")}, usedColumns(sub)...)
+	file := campaign.AppendRow([]byte("\ufeff"), ';', header...)
+	for l, err := range s.Intake.LeftOut(p.R.Context(), sub) {
+		if err != nil {
+			return err
+		}
+		row := campaign.AppendRow(nil, ';', slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
+		if len(file)+len(row) > maxDownload { // a line alone may have a megabyte
+			file = campaign.AppendRow(file, ';', "", p.T("imports.more_lines"))
+			break
+		}
+		file = append(file, row...)
+	}
+	return download(p, "imports.left_out_file", file)
+}
+
+func download(p *web.Page, nameKey string, file []byte) error {
+	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T(nameKey)+`"`)
+	if _, err := p.W.Write(file); err != nil {
+		return fmt.Errorf("write a CSV file: %w", err)
+	}
+	return nil
+}
+
+// usedColumns returns the names of the columns whose values the messages have.
+func usedColumns(sub submission.Submission) []string {
+	names := []string{sub.Columns.Header[sub.Columns.Phone], sub.Columns.Header[sub.Columns.UID]}
+	for _, v := range sub.Columns.Values {
+		names = append(names, sub.Columns.Header[v.Column])
+	}
+	return names
+}
+
+func cellsOf(sub submission.Submission, l submission.LeftOut) []string {
+	cells := []string{l.Phone, l.UID}
+	for _, v := range sub.Columns.Values {
+		cells = append(cells, l.Vars[v.Name])
+	}
+	return cells
+}
+
+func problem(p *web.Page, l submission.LeftOut) string {
+	switch l.Kind {
+	case submission.KindRepeated:
+		return p.T("imports.problem.repeated")
+	case submission.KindInvalid:
+		if shortened(l.Phone) {
+			return p.T("imports.problem.shortened")
+		}
+		return p.Known("rejection."+l.Code, l.Code)
+	case submission.KindFaulty:
+	}
+	return faultOf(p, l.Code, l.Column)
+}
+
+// shortened reports whether a spreadsheet has changed a number to a form like
+// 5,51199E+12.
+func shortened(number string) bool {
+	mantissa, exponent, found := strings.Cut(strings.ToUpper(number), "E+")
+	digits := "0123456789"
+	return found && strings.Trim(mantissa, digits+".,") == "" && exponent != "" && strings.Trim(exponent, digits) == ""
+}
+
+func (view) Problem(p *web.Page, f submission.LineFault) string { return faultOf(p, f.Code, f.Column) }
+
+func faultOf(p *web.Page, code, column string) string {
+	if key := "imports.problem." + code; p.Has(key) {
+		return p.T(key, column)
+	}
+	return p.Known("refusal."+code, code)
 }

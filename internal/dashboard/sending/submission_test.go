@@ -20,7 +20,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake"
-	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -42,11 +41,12 @@ type company struct {
 	stored                  submission.Submission
 	from, version           int
 	text                    string // of the template
-	checked                 sheet.Columns
+	checked                 submission.Chosen
 	steps                   []string // that were taken, with who and the action in the audit log
 	shown                   string   // what the page of the last one showed
 	fails                   error    // of every step
 	quote                   intake.Quote
+	owner                   string // of the template
 	late                    bool
 	leftOut                 []submission.LeftOut
 	admin, author, approver webtest.Person
@@ -54,9 +54,9 @@ type company struct {
 
 func newCompany(t *testing.T, state submission.State) *company {
 	t.Helper()
-	c := &company{version: 1, text: "Oi {{nome}}", stored: submission.Submission{
+	c := &company{owner: tenant, version: 1, text: "Oi {{nome}}", stored: submission.Submission{
 		ID: campaign.ID{Tenant: tenant, CampaignID: id}, State: state, Name: "Natal", TemplateID: template, TemplateVersion: 1, File: submission.File{Name: "lista.csv"},
-		Columns: submission.Columns{Header: []string{"Celular", "", "Nome"}, Phone: 0, UID: -1, Values: []submission.Column{{Name: "nome", Column: 2}}},
+		Columns: submission.Columns{Header: []string{"Celular", "", "Nome"}, Chosen: submission.Chosen{Phone: 0, UID: -1, Values: []submission.Column{{Name: "nome", Column: 2}}}},
 		Check:   submission.Check{Rows: 5, Parts: 1, Hash: "0f0f", Findings: submission.Findings{Accepted: 3}},
 	}}
 	c.Dashboard = webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), sending.Area(), &sending.Pages{
@@ -78,7 +78,7 @@ func (c *company) Template(_ context.Context, of string) (campaign.Template, err
 	if of != template {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
-	return campaign.Template{ID: template, Tenant: tenant, Version: c.version, Name: "Oi", Content: content.Content{Text: c.text}}, nil
+	return campaign.Template{ID: template, Tenant: c.owner, Version: c.version, Name: "Oi", Content: content.Content{Text: c.text}}, nil
 }
 
 func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campaign.Template, error) {
@@ -125,7 +125,7 @@ func (c *company) FinishDraft(_ context.Context, sub submission.Submission, e ac
 	return nil
 }
 
-func (c *company) Check(_ context.Context, _ submission.Submission, columns sheet.Columns, _ campaign.Template) error {
+func (c *company) Check(_ context.Context, _ submission.Submission, columns submission.Chosen, _ campaign.Template) error {
 	c.checked = columns
 	return nil
 }
@@ -135,53 +135,30 @@ func (c *company) Quote(context.Context, submission.Submission) (intake.Quote, e
 	return c.quote, nil
 }
 
-// take records a step, and makes the submission what the service would.
-func (c *company) take(name string, step intake.Step, state submission.State) (submission.Submission, error) {
-	if c.fails != nil {
-		return c.stored, c.fails
-	}
-	c.steps = append(c.steps, name+" "+step.Audit.Who+" "+step.Audit.Action)
-	c.shown, c.stored.State = step.Shown, state
-	return c.stored, nil
-}
-
 func (c *company) NeedsApproval(_ context.Context, sub submission.Submission) (bool, error) {
 	return c.from > 0 && sub.Check.Findings.Accepted >= c.from, nil
 }
 
-func (c *company) Send(ctx context.Context, step intake.Step) (submission.Submission, error) {
-	if needed, _ := c.NeedsApproval(ctx, c.stored); needed && c.stored.State == submission.StateReady && c.fails == nil {
+// Decide records a step, and makes the submission what the service would.
+func (c *company) Decide(ctx context.Context, step intake.Step) (submission.Submission, error) {
+	if c.fails != nil {
+		return c.stored, c.fails
+	}
+	switch needed, _ := c.NeedsApproval(ctx, c.stored); {
+	case step.Choice == intake.Send && needed && c.stored.State == submission.StateReady:
 		return c.stored, intake.ErrNeedsApproval
+	case step.Choice == intake.Ask:
+		c.stored.Approval = submission.Approval{AskedBy: step.Audit.Who, AskedAt: noon}
+	case step.Choice == intake.Refuse:
+		c.stored.Approval.Reason, c.stored.Approval.DecidedBy = step.Reason, step.Audit.Who
 	}
-	return c.take("send", step, submission.StateSending)
-}
-
-func (c *company) Ask(_ context.Context, step intake.Step) (submission.Submission, error) {
-	c.stored.Approval = submission.Approval{AskedBy: step.Audit.Who, AskedAt: noon}
-	return c.take("ask", step, submission.StateApproval)
-}
-
-func (c *company) Approve(_ context.Context, step intake.Step) (submission.Submission, error) {
-	return c.take("approve", step, submission.StateSending)
-}
-
-func (c *company) Refuse(_ context.Context, step intake.Step, reason string) (submission.Submission, error) {
-	if c.fails == nil {
-		c.stored.Approval.Reason, c.stored.Approval.DecidedBy = reason, step.Audit.Who
-	}
-	return c.take("refuse", step, submission.StateRefused)
-}
-
-func (c *company) Withdraw(_ context.Context, step intake.Step) (submission.Submission, error) {
-	return c.take("withdraw", step, submission.StateReady)
-}
-
-func (c *company) Reopen(_ context.Context, step intake.Step) (submission.Submission, error) {
-	return c.take("reopen", step, submission.StateReady)
-}
-
-func (c *company) Discard(_ context.Context, step intake.Step) (submission.Submission, error) {
-	return c.take("discard", step, submission.StateDiscarded)
+	c.steps = append(c.steps, string(step.Choice)+" "+step.Audit.Who+" "+step.Audit.Action)
+	c.shown = step.Shown
+	c.stored.State = map[intake.Choice]submission.State{
+		intake.Send: submission.StateSending, intake.Ask: submission.StateApproval, intake.Approve: submission.StateSending, intake.Refuse: submission.StateRefused,
+		intake.Withdraw: submission.StateReady, intake.Reopen: submission.StateReady, intake.Discard: submission.StateDiscarded,
+	}[step.Choice]
+	return c.stored, nil
 }
 
 func (c *company) LeftOut(context.Context, submission.Submission) iter.Seq2[submission.LeftOut, error] {
@@ -222,7 +199,7 @@ func TestColumns(t *testing.T) {
 	if a := c.author.Post(path+"/columns", url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}}); a.Location != path {
 		t.Errorf("chosen: %d to %q", a.Status, a.Location)
 	}
-	want := sheet.Columns{Phone: 0, UID: 1, Values: []sheet.Value{{Name: "nome", Column: 2}}}
+	want := submission.Chosen{Phone: 0, UID: 1, Values: []submission.Column{{Name: "nome", Column: 2}}}
 	if diff := cmp.Diff(want, c.checked); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
@@ -241,7 +218,7 @@ func TestColumns_TemplateChanged(t *testing.T) {
 	}
 	says(t, c.author.Get(path), http.StatusOK, "In the text: Celular", "In the text: nome")
 	c.author.Post(path+"/columns", url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"0"}, "v1": {"2"}, "was": {"2"}})
-	if diff := cmp.Diff([]sheet.Value{{Name: "Celular", Column: 0}, {Name: "nome", Column: 2}}, c.checked.Values); diff != "" {
+	if diff := cmp.Diff([]submission.Column{{Name: "Celular", Column: 0}, {Name: "nome", Column: 2}}, c.checked.Values); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
 }
@@ -580,6 +557,21 @@ func TestLeftOut_LongLines(t *testing.T) {
 	const lines, note = 4_000_000, 200
 	if got := c.author.Get(path + "/left-out"); got.Status != http.StatusOK || len(got.Body) > lines+note || !strings.Contains(got.Body, "\n\"6\";") {
 		t.Errorf("%d, %d bytes", got.Status, len(got.Body))
+	}
+}
+
+// The text of another tenant's template is never shown.
+func TestSample_ForeignTemplate(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateReady)
+	says(t, c.author.Get(path), http.StatusOK, "Oi Ana")
+	c.owner = "another"
+	part := c.SignIn(tenant, web.RoleAuthor)
+	part.Header.Set("HX-Request", "true")
+	for name, a := range map[string]webtest.Answer{"the page": c.author.Get(path), "another person": part.Get(path + "/sample?person=2")} {
+		if a.Status != http.StatusNotFound || strings.Contains(a.Text(), "Oi") {
+			t.Errorf("%s: %d\n%s", name, a.Status, a.Text())
+		}
 	}
 }
 

@@ -1,21 +1,24 @@
 package sending
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"path"
+	"strings"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/upload"
+	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 )
 
-// source is the file of a form.
 type source struct {
 	intake.FormFile
 	chosen bool
@@ -35,23 +38,29 @@ func (s *Pages) take(p *web.Page) error {
 		return s.again(p, http.StatusUnprocessableEntity, f, from)
 	}
 	sub, err := s.Intake.Take(p.R.Context(), f.asked(p), from.FormFile)
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		f.Notes = []note{{"file", p.T("imports.fault." + wrong.Code)}}
+	switch why := fileFault(p, err); {
+	case why != "":
+		f.Notes = []note{{"file", why}}
 		return s.again(p, http.StatusUnprocessableEntity, f, from)
-	}
-	switch {
 	case errors.Is(err, intake.ErrStale):
 		return s.draftChanged(p, f, from, sub)
-	case errors.Is(err, campaign.ErrNotFound):
-		f.Notes = []note{{"file", p.T("imports.fault.file_gone")}}
-		return s.again(p, http.StatusUnprocessableEntity, f, from)
 	case err != nil:
 		return err
 	}
-	return p.Redirect(SubmissionsPath + "/" + sub.CampaignID)
+	return p.Redirect(pathOf(sub))
 }
 
-// asked returns the submission that a form asks for.
+// fileFault returns why the intake refuses the file of a form, or "".
+func fileFault(p *web.Page, err error) string {
+	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
+		return p.T("imports.fault." + wrong.Code)
+	}
+	if errors.Is(err, campaign.ErrNotFound) {
+		return p.T("imports.fault.file_gone")
+	}
+	return ""
+}
+
 func (f form) asked(p *web.Page) submission.Submission {
 	return submission.Submission{
 		ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: f.From}, Version: f.Version, By: p.Session.Email,
@@ -59,8 +68,7 @@ func (f form) asked(p *web.Page) submission.Submission {
 	}
 }
 
-// maxName is the maximum number of characters of a campaign's name.
-const maxName = 1000
+const maxName = 1000 // characters
 
 // fault is why a campaign cannot begin, and the field of the form to correct.
 type fault struct {
@@ -91,7 +99,6 @@ func (s *Pages) faults(p *web.Page, asked submission.Submission) (all []fault, e
 	return all, nil
 }
 
-// check adds the errors of the form.
 func (s *Pages) check(p *web.Page, f *form, from source) error {
 	all, err := s.faults(p, f.asked(p))
 	if err != nil {
@@ -153,4 +160,123 @@ func (s *Pages) kept(p *web.Page, f *form) (from source, err error) {
 		return source{}, nil
 	}
 	return from, err
+}
+
+// copyOf returns the name and the template of a campaign, without its recipients.
+func (s *Pages) copyOf(p *web.Page, id string) (entry, error) {
+	c, err := campaignOf(p, id, s.Store.Dispatched)
+	return entry{Name: p.T("sending.copy_of", c.Name), TemplateID: templateOf(c)}, err
+}
+
+// templateOf returns the template of a campaign, "" if it was cancelled before its first batch.
+func templateOf(c campaign.Campaign) string {
+	if len(c.Batches) == 0 {
+		return ""
+	}
+	return c.Batches[0].TemplateID
+}
+
+// formOf returns the form of a submission. One that somebody has decided about is the beginning of
+// another campaign, without the file.
+func (s *Pages) formOf(p *web.Page, id string) (f form, err error) {
+	sub, err := s.find(p, id)
+	if err != nil {
+		return f, err
+	}
+	f.entry = entry{Name: sub.Name, TemplateID: sub.TemplateID, Schedule: sub.Schedule, NotAfter: sub.NotAfter}
+	if !sub.Replaceable() {
+		return f, nil
+	}
+	f.From, f.Version = sub.CampaignID, sub.Version
+	if sub.State == submission.StateDraft && s.passed(sub) {
+		f.Notes = append(f.Notes, note{"schedule", p.T("sending.draft_late", p.When(sub.Due()))})
+	}
+	kept, err := s.Intake.HasFile(p.R.Context(), sub)
+	switch {
+	case kept:
+		f.FileName = sub.File.Name
+	case err == nil && sub.HasFile(): // erased, because it had the number of a person
+		f.Notes = append(f.Notes, note{"file", p.T("sending.draft_file_gone")})
+	}
+	return f, err
+}
+
+// recipients returns the object of the list of recipients with the path campaign/export, and a name for
+// it.
+func (s *Pages) recipients(p *web.Page, list string) (object, name string, err error) {
+	campaignID, exportID, _ := strings.Cut(list, "/")
+	l, err := s.audienceList(p, campaignID, exportID)
+	if err == nil && l.State != export.Completed {
+		err = campaign.ErrNotFound
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return l.Blob(), web.Short(p.T("followup.file."+string(l.Audience), l.Campaign.Name), nameWeight), nil
+}
+
+const otherFields = 16 << 10 // bytes of the form
+
+// uploads receives the files of new campaigns that are too large for the form.
+func (s *Pages) uploads() upload.Uploads {
+	return upload.Uploads{
+		Path: SubmissionsPath, Faults: "imports.fault.", From: web.MaxForm - otherFields, Origin: s.Origin,
+		Begin: s.beginUpload, ChunkURL: s.chunkURL, End: s.endUpload,
+	}
+}
+
+// beginUpload begins the upload of a form's file, or continues the one of the same file.
+func (s *Pages) beginUpload(p *web.Page, f upload.File) (id string, sent []int, err error) {
+	asked := entered(p).asked(p)
+	asked.File = submission.File{Name: web.Short(path.Base(f.Name), nameWeight), Size: f.Size, Modified: web.Short(f.Modified, nameWeight)}
+	if keeps(p) {
+		asked.Name = cmp.Or(web.Short(asked.Name, maxName), p.T("sending.untitled"))
+	} else if err := s.refusal(p, asked); err != nil {
+		return "", nil, err
+	}
+	sub, sent, err := s.Intake.Start(p.R.Context(), asked)
+	if errors.Is(err, intake.ErrStale) {
+		return "", nil, &web.Refusal{Key: "sending.draft_stale", Args: []any{sub.By, p.When(sub.UpdatedAt)}}
+	}
+	return sub.CampaignID + "." + sub.File.Object, sent, err
+}
+
+func keeps(p *web.Page) bool { return p.Field("keep") != "" }
+
+func (s *Pages) refusal(p *web.Page, asked submission.Submission) error {
+	all, err := s.faults(p, asked)
+	if err == nil && len(all) > 0 {
+		err = &all[0].Refusal
+	}
+	return err
+}
+
+// uploading returns the submission of an upload, which another file may have replaced since.
+func (s *Pages) uploading(p *web.Page, id string) (submission.Submission, error) {
+	campaignID, object, _ := strings.Cut(id, ".")
+	sub, err := s.find(p, campaignID)
+	if err == nil && sub.File.Object != object {
+		err = campaign.ErrNotFound
+	}
+	return sub, err
+}
+
+func (s *Pages) chunkURL(p *web.Page, id string, chunk int) (string, error) {
+	sub, err := s.uploading(p, id)
+	if err != nil {
+		return "", err
+	}
+	return s.Intake.ChunkURL(p.R.Context(), sub, chunk)
+}
+
+func (s *Pages) endUpload(p *web.Page, id string) (upload.Ended, error) {
+	sub, err := s.uploading(p, id)
+	if err != nil {
+		return upload.Ended{}, err
+	}
+	if keeps(p) {
+		entry := p.AuditEntry("", "campaign.draft", sub.Name)
+		return upload.Ended{Path: DraftsPath}, s.Intake.FinishDraft(p.R.Context(), sub, entry)
+	}
+	return upload.Ended{Path: pathOf(sub)}, s.Intake.Finish(p.R.Context(), sub)
 }

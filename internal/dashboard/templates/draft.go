@@ -89,12 +89,10 @@ type draftSuggestion struct {
 // countClicks is the value of the field of links whose clicks are counted.
 const countClicks = "count"
 
-// newDraft returns the draft of a new template.
 func newDraft() draft {
 	return draft{Form: formText, Cards: []draftCard{{shown: shown{open: true}}, {}}}
 }
 
-// draftOf returns the draft of a saved template.
 func draftOf(p *web.Page, t campaign.Template) draft {
 	d := draft{Base: t.Version, Edited: t.Version}
 	d.ID, d.Name, d.Traffic, d.Form, d.Text = t.ID, t.Name, string(t.Traffic), formOf(t.Content), t.Text
@@ -115,7 +113,6 @@ func draftOf(p *web.Page, t campaign.Template) draft {
 	return d
 }
 
-// formOf returns the form of a message.
 func formOf(c content.Content) string {
 	switch {
 	case c.Card != nil:
@@ -156,7 +153,8 @@ func draftCardOf(p *web.Page, name string, c content.Card) draftCard {
 
 func draftSuggestions(p *web.Page, prefix string, all []content.Suggestion) (drafts []draftSuggestion) {
 	for i, s := range all {
-		d := draftSuggestion{shown: shown{base: suggestionName(prefix, i+1)}, Kind: string(s.Kind), Text: s.Text, URL: s.URL, Webview: string(s.Webview), Phone: s.Phone}
+		d := draftSuggestion{Kind: string(s.Kind), Text: s.Text, URL: s.URL, Webview: string(s.Webview), Phone: s.Phone}
+		d.base = suggestionName(prefix, i+1)
 		if s.CountClicks {
 			d.Clicks = countClicks
 		}
@@ -188,7 +186,6 @@ func localText(p *web.Page, at time.Time) string {
 	return p.Local(at)
 }
 
-// template returns the template of a tenant that a draft describes.
 func (d draft) template(tenant string) campaign.Template {
 	t := campaign.Template{ID: d.ID, Tenant: tenant, Name: d.Name, Traffic: campaign.Traffic(d.Traffic)}
 	t.Suggestions = suggestionsOf(d.Suggestions)
@@ -267,11 +264,8 @@ func degrees(text string) float64 {
 	return n
 }
 
-// instant returns a time of an event, or zero if it is none.
+// instant returns the time in a field, zero if it is none.
 func instant(text string) time.Time {
-	at, err := localtime.Parse(text)
-	if err != nil {
-		return time.Time{}
-	}
+	at, _ := localtime.Parse(text)
 	return at
 }

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"slices"
 	"strconv"
 
 	"campaign-dispatch/internal/campaign"
@@ -39,14 +40,12 @@ var fieldNames = map[content.Part]string{
 	content.PartMedia: "media", content.PartThumbnail: "thumbnail", content.PartSuggestion: "s",
 }
 
-// suggestionFields are the names of a suggestion's fields.
 var suggestionFields = map[content.Part]string{
 	content.PartSuggestion: "text", content.PartURL: "url", content.PartWebview: "webview", content.PartPhone: "phone",
 	content.PartLocation: "latitude", content.PartLabel: "label", content.PartQuery: "query",
 	content.PartEventTitle: "title", content.PartEventText: "details", content.PartEventDuration: "end",
 }
 
-// fieldOf returns the name of the field that a flaw concerns.
 func (d draft) fieldOf(f content.Flaw) string {
 	prefix := d.prefixOf(f)
 	switch {
@@ -62,10 +61,13 @@ func (d draft) fieldOf(f content.Flaw) string {
 	return prefix + fieldNames[f.Part]
 }
 
-// prefixOf returns the prefix of the fields of the flaw's card.
+var wholeParts = []content.Part{
+	campaign.PartName, campaign.PartTraffic, campaign.PartVariables, content.PartContent, content.PartText, content.PartCards,
+	content.PartFile, content.PartWidth,
+}
+
 func (d draft) prefixOf(f content.Flaw) string {
-	switch f.Part { //nolint:exhaustive // the other parts can belong to a card
-	case campaign.PartName, campaign.PartTraffic, campaign.PartVariables, content.PartContent, content.PartText, content.PartCards, content.PartFile, content.PartWidth:
+	if slices.Contains(wholeParts, f.Part) {
 		return ""
 	}
 	ofCard := f.Card > 0 || f.Suggestion == 0 && f.Part != content.PartSuggestion
@@ -95,7 +97,6 @@ func (d *draft) show(f content.Flaw) {
 	}
 }
 
-// describe returns the text of a flaw.
 func describe(p *web.Page, form string, f content.Flaw) string {
 	what := p.T("templates.part." + string(f.Part))
 	if f.Suggestion > 0 && f.Part == content.PartSuggestion {

@@ -14,7 +14,6 @@ import (
 	"campaign-dispatch/internal/media/mediafile"
 )
 
-// form is the data of the template form.
 type form struct {
 	draft
 	variables
@@ -42,13 +41,10 @@ type count struct {
 	Have, Most int
 }
 
-// file is a file that a template can show.
 type file struct{ Name, Link string }
 
-// mostFiles is the maximum number of files that the form offers. The page of media has all.
-const mostFiles = 8
+const mostFiles = 8 // that the form offers; the page of media has all
 
-// files returns the newest files of the tenant.
 func (s *Pages) files(p *web.Page) (newest []file, err error) {
 	all, err := s.Store.MediaFiles(p.R.Context(), p.Session.Tenant)
 	slices.SortFunc(all, func(a, b mediafile.File) int { return b.CreatedAt.Compare(a.CreatedAt) })
@@ -60,10 +56,10 @@ func (s *Pages) files(p *web.Page) (newest []file, err error) {
 	return newest, err
 }
 
-// newForm fills a form with a draft.
 func newForm(p *web.Page, d draft) *form {
 	t := d.template(p.Session.Tenant)
-	f := &form{draft: d, page: p, variables: variablesOf(t), Counts: counts(p, t), Hint: hintOf(p, t.Content), Newer: overwritten(p), errors: map[string]string{}}
+	f := &form{draft: d, page: p, variables: variablesOf(t), Counts: counts(p, t), Hint: hintOf(p, t.Content), errors: map[string]string{}}
+	f.Newer = overwritten(p)
 	f.Phone, f.Cut = web.Phone(p, t.Content, p.T("templates.preview"), previewWeight(d))
 	f.Before = content.Class(p.R.PostForm.Get("class"))
 	f.Phone.Dark = p.R.PostForm.Has("dark")
@@ -132,7 +128,6 @@ func (s *Pages) renderForm(p *web.Page, status int, f *form) error {
 	return p.RenderStatus(status, title, "template_form.html", f)
 }
 
-// preview shows the preview of the form's template.
 func (s *Pages) preview(p *web.Page) error {
 	d, err := s.read(p, p.Field("id"))
 	if err != nil {
@@ -201,7 +196,6 @@ func (s *Pages) refuseStale(p *web.Page, d draft, newest int) error {
 	return s.renderForm(p, http.StatusConflict, f)
 }
 
-// keep saves the template as a version.
 func (s *Pages) keep(p *web.Page, d draft, t campaign.Template, version int, action string) error {
 	to, toKey := Path, "templates.all"
 	if t.ID != "" {

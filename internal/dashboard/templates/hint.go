@@ -14,8 +14,7 @@ type hint struct {
 	Lines []string      // reasons, in the reader's language
 }
 
-// maxWide is the maximum number of characters of several bytes that a hint lists.
-const maxWide = 6
+const maxWide = 6 // characters of several bytes that a hint lists
 
 // hintOf returns the hint for a content. Empty contents have none.
 func hintOf(p *web.Page, c content.Content) hint {
@@ -35,7 +34,6 @@ func hintOf(p *web.Page, c content.Content) hint {
 
 func (h *hint) add(line string) { h.Lines = append(h.Lines, line) }
 
-// ofText counts the bytes of a text without its variables.
 func (h *hint) ofText(p *web.Page, c content.Content, text string) {
 	h.add(p.T("templates.class.bytes", p.Number(len(text)), p.Number(content.BasicBytes)))
 	if before, crossing := crossing(text); crossing != "" {

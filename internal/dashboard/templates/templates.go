@@ -3,14 +3,18 @@
 package templates
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/settings"
@@ -29,7 +33,6 @@ type Store interface {
 	ArchiveTemplate(ctx context.Context, tenant, id string) error
 	RestoreTemplate(ctx context.Context, tenant, id string) error
 	TemplateArchived(ctx context.Context, tenant, id string) (bool, error)
-	// ArchivedTemplates returns the IDs of the archived templates.
 	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
 	TestNumbers(ctx context.Context, tenant string) (account.TestNumbers, error)
 	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace if n.Revision is not the
@@ -48,9 +51,8 @@ type Pages struct {
 	Once     web.SubmitToken
 	Now      func() time.Time
 	// LinkURL is the base URL of links that count clicks, "" if the stack has none.
-	LinkURL string
-	// MediaURL is the base URL of uploaded files.
-	MediaURL string
+	LinkURL  string
+	MediaURL string // of uploaded files
 }
 
 //go:embed *.html texts.json
@@ -82,7 +84,6 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AuthorChange(mux, Path+"/{id}/preview", s.previewTest)
 }
 
-// page is the data of a template's page: the current version and the earlier ones.
 type page struct {
 	Now      campaign.Template
 	Form     string // text, card, carousel or file
@@ -130,15 +131,70 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	return p.RenderStatus(status, "", "template.html", view)
 }
 
-// own returns the template in the path if it is the tenant's.
 func (s *Pages) own(p *web.Page) (campaign.Template, error) {
 	id, ok := campaign.ParseUUID(p.R.PathValue("id"))
 	if !ok {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
 	t, err := s.Store.Template(p.R.Context(), id)
-	if err == nil && t.Tenant != p.Session.Tenant {
-		return campaign.Template{}, campaign.ErrNotFound
+	return campaign.OwnTemplate(p.Session.Tenant, t, err)
+}
+
+// pageLength is the number of templates per page. nameWeight is the maximum size in
+// bytes of a name in the list.
+const (
+	pageLength = 25
+	nameWeight = 250
+)
+
+type listPage struct {
+	web.Part[campaign.Template]
+	Query      string
+	Archived   bool // the list shows the archived templates
+	InArchive  int  // number of archived templates
+	Searchable bool // there is something to search
+}
+
+func (s *Pages) list(p *web.Page) error {
+	l := listPage{Query: strings.TrimSpace(p.Query("q")), Archived: p.Query("archived") != ""}
+	all, err := s.Store.Templates(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
 	}
-	return t, err
+	archived, err := s.Store.ArchivedTemplates(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	shown := l.matching(all, archived)
+	l.Searchable = l.Query != "" || len(shown) > 1
+	if l.Part, err = web.PartOf(p, shown, pageLength); err != nil {
+		return err
+	}
+	for i := range l.Items {
+		l.Items[i].Name = web.Short(l.Items[i].Name, nameWeight)
+	}
+	return p.Render(l.Title(), "templates.html", l)
+}
+
+func (l listPage) Title() string {
+	if l.Archived {
+		return "templates.archived_title"
+	}
+	return "templates.title"
+}
+
+// matching counts the archived templates, and returns those of the list in the order of their names.
+func (l *listPage) matching(all []campaign.Template, archived map[string]bool) (shown []campaign.Template) {
+	for _, t := range all {
+		if archived[t.ID] {
+			l.InArchive++
+		}
+		if archived[t.ID] == l.Archived && strings.Contains(sheet.Fold(t.Name), sheet.Fold(l.Query)) {
+			shown = append(shown, t)
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b campaign.Template) int {
+		return cmp.Compare(sheet.Fold(a.Name), sheet.Fold(b.Name))
+	})
+	return shown
 }

@@ -2,6 +2,8 @@ package templates
 
 import (
 	"cmp"
+	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +12,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// version is a row in the list of a template's versions.
 type version struct {
 	campaign.Template
 	Renamed string // its name, if different from the current one
@@ -18,10 +19,8 @@ type version struct {
 }
 
 const (
-	// versionsLength is the number of versions per page.
-	versionsLength = 5
-	// beginsWeight is the maximum size in bytes of the start of a text.
-	beginsWeight = 120
+	versionsLength = 5   // on a page
+	beginsWeight   = 120 // bytes of the start of a text
 )
 
 func versionsOf(p *web.Page, now campaign.Template, all []campaign.Template) (web.Part[version], error) {
@@ -49,7 +48,6 @@ func begins(t campaign.Template) string {
 	return t.Text
 }
 
-// whole is the data of a version's page.
 type whole struct {
 	campaign.Template
 	Form  string // text, card, carousel or file
@@ -59,7 +57,6 @@ type whole struct {
 	Current bool
 }
 
-// showVersion shows the preview of one version.
 func (s *Pages) showVersion(p *web.Page) error {
 	t, err := s.own(p)
 	if err != nil {
@@ -80,14 +77,12 @@ func (s *Pages) showVersion(p *web.Page) error {
 	return p.Render("", "template_version.html", view)
 }
 
-// variables holds the names of a template's variables that a page shows.
 type variables struct {
 	Variables []string
 	More      int
 }
 
-// variablesWeight is the maximum size in bytes of the variables' names.
-const variablesWeight = 2500
+const variablesWeight = 2500 // bytes of their names
 
 func variablesOf(t campaign.Template) (v variables) {
 	v.Variables, v.More = web.Few(t.Variables(), web.MarkWeight, variablesWeight)
@@ -108,7 +103,6 @@ const (
 	partWeight   = 500
 )
 
-// previewWeight returns the maximum size of the preview beside the form of a draft.
 func previewWeight(d draft) int {
 	parts := len(d.Suggestions) + len(d.Card.Suggestions) + len(d.Cards)
 	texts := []string{d.Name, d.Text, d.File, d.FileThumbnail}
@@ -120,4 +114,79 @@ func previewWeight(d draft) int {
 	}
 	left := editorWeight - parts*partWeight - web.Weight(strings.Join(texts, ""))
 	return min(phoneWeight, max(leastWeight, left))
+}
+
+func (s *Pages) archive(p *web.Page) error {
+	return s.move(p, true, "template.archive", "templates.done.archived", s.Store.ArchiveTemplate)
+}
+
+func (s *Pages) restore(p *web.Page) error {
+	return s.move(p, false, "template.restore", "templates.done.restored", s.Store.RestoreTemplate)
+}
+
+// move archives or restores a template. doneKey is the text of what was done. A repeated form
+// changes nothing.
+func (s *Pages) move(p *web.Page, archive bool, action, doneKey string, do func(ctx context.Context, tenant, id string) error) error {
+	t, err := s.own(p)
+	if err != nil {
+		return err
+	}
+	archived, err := s.Store.TemplateArchived(p.R.Context(), t.Tenant, t.ID)
+	if err != nil {
+		return err
+	}
+	if archived == archive {
+		return p.Done(linkOf(t), doneKey, t.Name)
+	}
+	if err := p.AuditOn(linkOf(t), action, t.Name); err != nil {
+		return err
+	}
+	if err := do(p.R.Context(), t.Tenant, t.ID); err != nil {
+		return err
+	}
+	return p.Done(linkOf(t), doneKey, t.Name)
+}
+
+// duplicate saves a new template with the content of the current version, and opens it in
+// the editor. A repeated submission has no effect.
+func (s *Pages) duplicate(p *web.Page) error {
+	t, err := s.own(p)
+	if err != nil {
+		return err
+	}
+	all, err := s.Store.Templates(p.R.Context(), t.Tenant)
+	if err != nil {
+		return err
+	}
+	if err := s.Once.Use(p, "templates.form_used", Path, "templates.all"); err != nil {
+		return err
+	}
+	original := t.Name
+	t = campaign.Template{Tenant: t.Tenant, Name: copyName(p, original, all), Traffic: t.Traffic, Content: t.Content}
+	if err := p.Audit("template.create", t.Name); err != nil {
+		return err
+	}
+	if t, err = s.Keeper.KeepTemplate(p.R.Context(), t); err != nil {
+		return err
+	}
+	return p.Done(linkOf(t)+"/edit", "templates.done.duplicated", original)
+}
+
+// copyName returns a name for a copy that no template of the tenant has.
+func copyName(p *web.Page, name string, all []campaign.Template) string {
+	for n := 1; ; n++ {
+		mark := p.T("templates.copy")
+		if n > 1 {
+			mark = p.T("templates.copy_n", p.Number(n))
+		}
+		copied := cutTo(name, campaign.MaxTemplateName-len([]rune(mark))-1) + " " + mark
+		if !slices.ContainsFunc(all, func(t campaign.Template) bool { return t.Name == copied }) {
+			return copied
+		}
+	}
+}
+
+func cutTo(text string, most int) string {
+	runes := []rune(text)
+	return string(runes[:min(len(runes), most)])
 }

@@ -10,16 +10,12 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// T returns a text in the reader's language.
 func (f *form) T(key string, args ...any) string { return f.page.T(key, args...) }
 
-// Focus reports whether the element of the name gets the focus.
 func (f *form) Focus(name string) bool { return f.focus == name }
 
-// Error returns the error of a field, or "".
 func (f *form) Error(name string) string { return f.errors[name] }
 
-// input is a field of the form.
 type input struct {
 	Name, Type, Label, Value string
 	Hint, Error              string
@@ -61,8 +57,7 @@ func (f *form) Select(name, label, value, prefix string, values ...string) input
 	return in
 }
 
-// mostInsertable is the maximum number of variables that have a button.
-const mostInsertable = 8
+const mostInsertable = 8 // variables that have a button
 
 // Insertable returns the variables that a button inserts: those of the template, or an
 // example.
@@ -73,12 +68,10 @@ func (f *form) Insertable() []string {
 	return f.Variables[:min(len(f.Variables), mostInsertable)]
 }
 
-// Forms returns the forms of a message.
 func (f *form) Forms() []option {
 	return f.Select("kind", "", f.Form, "templates.form.", formText, formCard, formCarousel, formFile).Options
 }
 
-// Fields returns the fields of a card without its suggestions.
 func (f *form) Fields(prefix string, c draftCard) []input {
 	return []input{
 		f.Input("text", prefix+"title", "templates.card_title", c.Title),
@@ -88,7 +81,6 @@ func (f *form) Fields(prefix string, c draftCard) []input {
 	}
 }
 
-// list is a list of cards or suggestions.
 type list struct {
 	Form       *form
 	Name       string // "c", "s", "card-s" or "c2-s"
@@ -101,7 +93,6 @@ type list struct {
 	Add        string // text of the button
 }
 
-// item is a card or a suggestion in a list.
 type item struct {
 	Form       *form
 	Name       string // "c2", "s1", "c2-s1"
@@ -117,7 +108,6 @@ type item struct {
 	suggestion draftSuggestion
 }
 
-// button is a button of an item.
 type button struct {
 	Command string
 	Text    string
@@ -128,7 +118,6 @@ type button struct {
 // Fields returns the fields of an open card.
 func (it item) Fields() []input { return it.Form.Fields(it.Name+"-", it.card) }
 
-// SuggestionList returns the suggestions of an open card.
 func (it item) SuggestionList() list { return it.Form.SuggestionList(it.Name+"-", it.card.Suggestions) }
 
 // kindInputs are the fields of a kind of suggestion, "" for all kinds.
@@ -137,7 +126,6 @@ type kindInputs struct {
 	Inputs []input
 }
 
-// Inputs returns the fields of an open suggestion.
 func (it item) Inputs() []kindInputs {
 	if !it.Open {
 		return nil
@@ -147,7 +135,10 @@ func (it item) Inputs() []kindInputs {
 	}
 	return []kindInputs{
 		{"", []input{
-			f.Select(it.Name+"-kind", "templates.field.kind", cmp.Or(s.Kind, "reply"), "templates.kind.", "reply", "openUrl", "dial", "showLocation", "requestLocation", "calendarEvent"),
+			f.Select(
+				it.Name+"-kind", "templates.field.kind", cmp.Or(s.Kind, "reply"), "templates.kind.",
+				"reply", "openUrl", "dial", "showLocation", "requestLocation", "calendarEvent",
+			),
 			in("text", "text", s.Text, "templates.field.text_hint"),
 		}},
 		{"openUrl", append([]input{
@@ -160,7 +151,8 @@ func (it item) Inputs() []kindInputs {
 			in("text", "label", s.Label), in("text", "query", s.Query, "templates.field.query_hint"),
 		}},
 		{"calendarEvent", []input{
-			in("text", "title", s.Title), in("textarea", "details", s.Details), in("datetime-local", "start", s.Start), in("datetime-local", "end", s.End),
+			in("text", "title", s.Title), in("textarea", "details", s.Details),
+			in("datetime-local", "start", s.Start), in("datetime-local", "end", s.End),
 		}},
 	}
 }
@@ -174,7 +166,6 @@ func (it item) clicks() []input {
 	return []input{it.Form.Select(it.Name+"-clicks", "templates.field.clicks", it.suggestion.Clicks, "templates.clicks.", "", countClicks)}
 }
 
-// CardList returns the list of a carousel's cards.
 func (f *form) CardList() list {
 	l := f.list("c", "templates.cards", "templates.cards_hint", "templates.add_card", len(f.Cards), content.MaxCards)
 	for i, c := range f.Cards {
@@ -195,7 +186,8 @@ func (f *form) SuggestionList(prefix string, all []draftSuggestion) list {
 	l := f.list(prefix+"s", title, "", "templates.add_suggestion", len(all), most)
 	for i, s := range all {
 		it := f.item(suggestionName(prefix, i+1), "templates.suggestion_n", i+1, len(all), s.shown, s)
-		it.suggestion, it.Summary, it.Kind = s, web.Short(s.Text, summaryWeight), f.T("templates.kind."+cmp.Or(s.Kind, string(content.Reply)))
+		it.suggestion, it.Summary = s, web.Short(s.Text, summaryWeight)
+		it.Kind = f.T("templates.kind." + cmp.Or(s.Kind, string(content.Reply)))
 		l.Items = append(l.Items, it)
 	}
 	return l
@@ -211,9 +203,9 @@ func (f *form) list(name, title, hint, add string, have, most int) list {
 }
 
 func (f *form) item(name, what string, n, last int, shown shown, draft any) item {
-	open := shown.open
-	it := item{Form: f, Name: name, N: f.page.Number(n), What: f.T(what, f.page.Number(n)), Open: open, Buttons: f.buttons(name, n, last, open)}
-	if open {
+	it := item{Form: f, Name: name, N: f.page.Number(n), What: f.T(what, f.page.Number(n)), Open: shown.open}
+	it.Buttons = f.buttons(name, n, last, shown.open)
+	if it.Open {
 		return it
 	}
 	if it.Value = mark + shown.base; shown.base == "" {
@@ -228,7 +220,6 @@ func (f *form) item(name, what string, n, last int, shown shown, draft any) item
 	return it
 }
 
-// encode returns the JSON of a closed card or suggestion.
 func encode(draft any) string {
 	var encoded strings.Builder
 	encoder := json.NewEncoder(&encoded)
@@ -239,7 +230,6 @@ func encode(draft any) string {
 	return strings.TrimSpace(encoded.String())
 }
 
-// buttons returns the buttons of an item.
 func (f *form) buttons(name string, n, last int, open bool) []button {
 	verbs := []string{"open"}
 	if open {
@@ -263,5 +253,4 @@ func (f *form) buttons(name string, n, last int, open bool) []button {
 	return buttons
 }
 
-// summaryWeight is the maximum size in bytes of a summary in a list.
-const summaryWeight = 60
+const summaryWeight = 60 // bytes

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// csvRecords reads a CSV file.
 type csvRecords struct {
 	reader  *csv.Reader
 	limit   *lineLimit
@@ -21,7 +20,6 @@ type csvRecords struct {
 	skipped int // lines before the header
 }
 
-// openCSV reads a CSV file that begins with head.
 func openCSV(file io.Reader, head []byte) (*csvRecords, error) {
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
 		return nil, broken("utf16")
@@ -65,7 +63,7 @@ func (c *csvRecords) next() (int, []string, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	c.limit.begin(c.reader.InputOffset())
+	c.limit.begun = c.reader.InputOffset()
 	line, _ := c.reader.FieldPos(0)
 	return line + c.skipped, cells, nil
 }
@@ -113,9 +111,6 @@ type lineLimit struct {
 	begun      int64 // where the current record begins
 	separators int   // since the last line end
 }
-
-// begin notes that a record ends at an offset.
-func (l *lineLimit) begin(offset int64) { l.begun = offset }
 
 func (l *lineLimit) Read(p []byte) (int, error) {
 	if l.offset-l.begun > maxRecord {

@@ -3,6 +3,7 @@ package sheet
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -19,24 +20,16 @@ import (
 // compressed parts. Libraries hold the whole file or sheet in memory, or write it to a disk.
 
 const (
-	// maxShared is the maximum size in bytes of the texts that the cells of a workbook share.
-	maxShared = 96 << 20
-	// maxSheet is the maximum size of a part of the workbook, decompressed.
-	maxSheet = 4 << 30
-	// maxStyles limits the part with the styles.
-	maxStyles = 16 << 20
-	// maxFormats is the maximum number of formats. Spreadsheets have at most 65,490 of them.
-	maxFormats = 1 << 16
-	// maxDirectory is the maximum size in bytes of the list of the workbook's parts.
-	maxDirectory = 4 << 20
-	// maxRow is the last number of a row that is believed. Rows have ascending numbers.
-	maxRow = 1 << 30
+	maxShared    = 96 << 20 // bytes of the texts that cells share
+	maxSheet     = 4 << 30  // bytes of a part, decompressed
+	maxStyles    = 16 << 20 // bytes of the part with the styles
+	maxFormats   = 1 << 16  // spreadsheets have at most 65,490 of them
+	maxDirectory = 4 << 20  // bytes of the list of parts
+	maxRow       = 1 << 30  // the last number that is believed; rows have ascending numbers
 )
 
-// sharedName is the name of the part with the shared texts.
 const sharedName = "xl/sharedStrings.xml"
 
-// workbook reads the rows of a sheet.
 type workbook struct {
 	file   *storage
 	sheet  *tokens
@@ -49,16 +42,20 @@ type workbook struct {
 }
 
 func openWorkbook(ctx context.Context, file io.ReaderAt, size int64) (*workbook, error) {
-	w := &workbook{file: &storage{ctx: ctx, file: file, left: maxDirectory}}
-	archive, err := zip.NewReader(w.file, size)
+	content, archive, err := openArchive(ctx, file, size)
 	if err != nil {
-		return nil, w.file.fault(err)
+		return nil, err
 	}
-	w.file.left = math.MaxInt64
-	if err := w.open(archive); err != nil {
-		return nil, w.file.fault(err)
-	}
-	return w, nil
+	w := &workbook{file: content}
+	return w, content.fault(w.open(archive))
+}
+
+// openArchive opens the list of a workbook's parts, which is of limited size.
+func openArchive(ctx context.Context, file io.ReaderAt, size int64) (*storage, *zip.Reader, error) {
+	content := &storage{ctx: ctx, file: file, left: maxDirectory}
+	archive, err := zip.NewReader(content, size)
+	content.left = math.MaxInt64
+	return content, archive, content.fault(err)
 }
 
 // SharedSize returns the size in bytes of the texts that the cells of a workbook share, as its
@@ -71,10 +68,9 @@ func SharedSize(ctx context.Context, file io.ReaderAt, size int64) (int64, error
 	if !bytes.Equal(head, zipMagic) {
 		return 0, nil
 	}
-	content := &storage{ctx: ctx, file: file, left: maxDirectory}
-	archive, err := zip.NewReader(content, size)
+	content, archive, err := openArchive(ctx, file, size)
 	if err != nil {
-		return 0, content.fault(err)
+		return 0, err
 	}
 	info, err := fs.Stat(archive, sharedName) // as sharedTexts finds it: a part may be written as /xl/…
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +115,6 @@ func (w *workbook) decode(archive *zip.Reader, name string, value any) error {
 	return w.file.tokens(part, maxStyles).decoder.Decode(value)
 }
 
-// book is the list of a workbook's sheets.
 type book struct {
 	Properties struct {
 		Date1904 string `xml:"date1904,attr"`
@@ -130,7 +125,6 @@ type book struct {
 	} `xml:"sheets>sheet"`
 }
 
-// first returns the ID of the first sheet that a person sees.
 func (b book) first() string {
 	for _, sheet := range b.Sheets {
 		if sheet.State != "hidden" && sheet.State != "veryHidden" {
@@ -140,7 +134,6 @@ func (b book) first() string {
 	return ""
 }
 
-// epoch returns day 0 of the workbook's dates.
 func (b book) epoch() time.Time {
 	if since1904 := b.Properties.Date1904; since1904 == "1" || since1904 == "true" {
 		return time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -192,17 +185,15 @@ func (w *workbook) sharedTexts(archive *zip.Reader) (texts []string, err error) 
 		if errors.Is(err, io.EOF) {
 			return texts, nil
 		}
-		if err != nil {
-			return nil, err
-		}
 		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "si" {
-			text, err := content.text("si")
-			if err != nil {
-				return nil, err
-			}
+			var text string
+			text, err = content.text("si")
 			const header = 16 // of a string
 			size += len(text) + header
 			texts = append(texts, text)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return nil, broken("workbook_large")
@@ -210,7 +201,6 @@ func (w *workbook) sharedTexts(archive *zip.Reader) (texts []string, err error) 
 
 func (w *workbook) ansi() bool { return false }
 
-// next returns the cells of the next row.
 func (w *workbook) next() (int, []string, error) {
 	for {
 		token, err := w.sheet.next()
@@ -241,27 +231,14 @@ func (w *workbook) endOfSheet(err error) error {
 
 func (w *workbook) readRow() error {
 	w.cells, w.size = w.cells[:0], 0
-	for {
-		token, err := w.sheet.next()
-		if err != nil {
-			return eofIsDamage(err)
+	return w.sheet.until("row", func(token xml.Token) error {
+		if t, ok := token.(xml.StartElement); ok && t.Name.Local == "c" {
+			return w.readCell(t)
 		}
-		switch t := token.(type) {
-		case xml.StartElement:
-			if t.Name.Local == "c" {
-				if err := w.readCell(t); err != nil {
-					return err
-				}
-			}
-		case xml.EndElement:
-			if t.Name.Local == "row" {
-				return nil
-			}
-		}
-	}
+		return nil
+	})
 }
 
-// readCell reads a cell into its column.
 func (w *workbook) readCell(start xml.StartElement) error {
 	column := len(w.cells)
 	if name := attribute(start, "r"); name != "" {
@@ -298,31 +275,23 @@ func columnNumber(cell string) int {
 func (w *workbook) cellText(kind, style string) (string, error) {
 	var value strings.Builder
 	inValue := false
-	for value.Len() <= maxRecord {
-		token, err := w.sheet.next()
-		if err != nil {
-			return "", eofIsDamage(err)
-		}
+	err := w.sheet.until("c", func(token xml.Token) error {
 		switch t := token.(type) {
 		case xml.StartElement:
+			inValue = t.Name.Local == "v"
 			if t.Name.Local == "is" {
 				text, err := w.sheet.text("is")
-				if err != nil {
-					return "", err
-				}
 				value.WriteString(text)
+				return cmp.Or(err, tooLong(&value))
 			}
-			inValue = t.Name.Local == "v"
 		case xml.CharData:
 			if inValue {
 				value.Write(t)
 			}
 		case xml.EndElement:
 			inValue = false
-			if t.Name.Local == "c" {
-				return w.shown(value.String(), kind, style), nil
-			}
 		}
-	}
-	return "", broken("workbook_large")
+		return tooLong(&value)
+	})
+	return w.shown(value.String(), kind, style), err
 }

@@ -16,7 +16,6 @@ type format struct {
 	decimals int // of a percentage
 }
 
-// readStyles returns the formats of the styles of cells.
 func (w *workbook) readStyles(archive *zip.Reader) (map[int]format, error) {
 	var styles struct {
 		Formats []struct {
@@ -85,7 +84,6 @@ func (w *workbook) shown(value, kind, style string) string {
 	return unescape(value)
 }
 
-// numberText returns a number in the format of a style.
 func (w *workbook) numberText(value, style string) string {
 	i, err := strconv.Atoi(style)
 	if err != nil {

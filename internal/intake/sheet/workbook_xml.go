@@ -1,11 +1,13 @@
 package sheet
 
 import (
+	"archive/zip"
 	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
 	"io"
+	"iter"
 	"strconv"
 	"strings"
 	"unicode"
@@ -13,7 +15,6 @@ import (
 	"campaign-dispatch/internal/campaign/pattern"
 )
 
-// storage is the file of a workbook.
 type storage struct {
 	ctx  context.Context //nolint:containedctx // io.ReaderAt has no context
 	file io.ReaderAt
@@ -38,6 +39,9 @@ func (s *storage) ReadAt(p []byte, offset int64) (int, error) {
 // fault returns the error of an invalid workbook. Errors of the storage and of the context
 // remain.
 func (s *storage) fault(err error) error {
+	if err == nil {
+		return nil
+	}
 	if _, known := errors.AsType[*Error](err); known {
 		return err
 	}
@@ -84,16 +88,28 @@ func (t *tokens) next() (xml.Token, error) {
 	return t.decoder.RawToken()
 }
 
+// until passes the tokens up to the end of an element to a function.
+func (t *tokens) until(end string, see func(token xml.Token) error) error {
+	for {
+		token, err := t.next()
+		if err != nil {
+			return eofIsDamage(err)
+		}
+		if err := see(token); err != nil {
+			return err
+		}
+		if e, ok := token.(xml.EndElement); ok && e.Name.Local == end {
+			return nil
+		}
+	}
+}
+
 // text returns the texts of the elements t up to the end of an element. Phonetic hints are
 // left out.
 func (t *tokens) text(end string) (string, error) {
 	var text strings.Builder
 	inText, hints := false, 0
-	for text.Len() <= maxRecord {
-		token, err := t.next()
-		if err != nil {
-			return "", eofIsDamage(err)
-		}
+	err := t.until(end, func(token xml.Token) error {
 		switch e := token.(type) {
 		case xml.StartElement:
 			inText = e.Name.Local == "t"
@@ -109,12 +125,18 @@ func (t *tokens) text(end string) (string, error) {
 			if e.Name.Local == "rPh" {
 				hints--
 			}
-			if e.Name.Local == end {
-				return unescape(text.String()), nil
-			}
 		}
+		return tooLong(&text)
+	})
+	return unescape(text.String()), err
+}
+
+// tooLong refuses a text that would fill the memory.
+func tooLong(text *strings.Builder) error {
+	if text.Len() > maxRecord {
+		return broken("workbook_large")
 	}
-	return "", broken("workbook_large")
+	return nil
 }
 
 // escape matches a character that XML cannot hold, as workbooks write it: _x000D_ for a
@@ -148,4 +170,50 @@ func attribute(e xml.StartElement, name string) string {
 		}
 	}
 	return ""
+}
+
+// Texts yields the texts and the numbers in all parts of a workbook, also those of its other
+// sheets. The error is a *Error for an invalid workbook.
+func Texts(ctx context.Context, file io.ReaderAt, size int64) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		content, archive, err := openArchive(ctx, file, size)
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for _, part := range archive.File {
+			if !strings.HasSuffix(part.Name, ".xml") {
+				continue
+			}
+			if err := content.texts(part, yield); err != nil {
+				if !errors.Is(err, errStopped) {
+					yield("", content.fault(err))
+				}
+				return
+			}
+		}
+	}
+}
+
+var errStopped = errors.New("the reader stopped")
+
+func (s *storage) texts(part *zip.File, yield func(string, error) bool) error {
+	content, err := part.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }() // read only
+	all := s.tokens(content, maxSheet)
+	for {
+		token, err := all.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if text, ok := token.(xml.CharData); ok && !yield(plainNumber(string(text)), nil) {
+			return errStopped
+		}
+	}
 }

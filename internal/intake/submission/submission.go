@@ -3,6 +3,7 @@
 package submission
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,21 +31,15 @@ const (
 	StateDiscarded   State = "discarded"   // a person discarded it, or cancelled its campaign
 )
 
+// The limits of submissions.
 const (
-	// MaxSize is the maximum size of a file in bytes.
-	MaxSize = 200 << 20
-	// MaxLines is the maximum number of lines of a file.
-	MaxLines = 2_000_000
-	// MaxOpen is the maximum number of submissions of a tenant that are not closed.
-	MaxOpen = 20
-	// MaxDrafts is the maximum number of drafts of a tenant, which do not count for MaxOpen.
-	MaxDrafts = 50
-	// Life is the time in which a submission has to be sent. It is discarded afterwards.
-	Life = 7 * 24 * time.Hour
-	// DraftLife is the time in which a draft has to be sent or saved again.
-	DraftLife = 30 * 24 * time.Hour
-	// Kept is how long a submission is kept after its life, and after its campaign's time.
-	Kept = 30 * 24 * time.Hour
+	MaxSize   = 200 << 20           // bytes of a file
+	MaxLines  = 2_000_000           // of a file
+	MaxOpen   = 20                  // submissions of a tenant that are not closed, but for drafts
+	MaxDrafts = 50                  // of a tenant
+	Life      = 7 * 24 * time.Hour  // in which a submission has to be sent; it is discarded afterwards
+	DraftLife = 30 * 24 * time.Hour // in which a draft has to be sent or saved again
+	Kept      = 30 * 24 * time.Hour // after its life, and after its campaign's time
 )
 
 // Submission is a list of people that becomes a campaign. A function reads its file in parts of
@@ -93,14 +88,35 @@ type File struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// Columns are the columns of the file, and which of them are used, by index.
+// Columns are the columns of the file, and which of them are used.
 type Columns struct {
 	Header []string `json:"header,omitempty"`
+	Chosen
+	// First holds the cells of the first lines, shortened, while the columns can be chosen.
+	First [][]string `json:"first,omitempty"`
+}
+
+// Chosen says which column of a file has which value. A column is an index, -1 for none.
+type Chosen struct {
 	Phone  int      `json:"phone"`
 	UID    int      `json:"uid"`
 	Values []Column `json:"values,omitempty"` // by variable of the template
-	// First holds the cells of the first lines, shortened, while the columns can be chosen.
-	First [][]string `json:"first,omitempty"`
+}
+
+// Missing returns the names of the values without a column.
+func (c Chosen) Missing() (names []string) {
+	if c.Phone < 0 {
+		names = append(names, "phone")
+	}
+	if c.UID < 0 {
+		names = append(names, "uid")
+	}
+	for _, v := range c.Values {
+		if v.Column < 0 && !slices.Contains(names, v.Name) {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 // Column is the column of a template's variable.
@@ -191,12 +207,7 @@ func (s Submission) Editable() bool { return s.State == StateColumns || s.State 
 // Replaceable reports whether nobody has decided about the submission: its form can have another file,
 // or become a draft.
 func (s Submission) Replaceable() bool {
-	switch s.State {
-	case StateDraft, StateUploading, StateOpening, StateColumns, StateChecking, StateReady:
-		return true
-	case StateApproval, StateRefused, StateSending, StateInterrupted, StateSent, StateFailed, StateDiscarded:
-	}
-	return false
+	return slices.Contains([]State{StateDraft, StateUploading, StateOpening, StateColumns, StateChecking, StateReady}, s.State)
 }
 
 // HasFile reports whether its form needs no other file.
@@ -207,7 +218,8 @@ func (s Submission) HasFile() bool {
 // Form returns the submission as what is entered in its form, with another file. The number of its
 // last check stays, because its functions may still work.
 func (s Submission) Form(asked Submission) Submission {
-	s.By, s.Name, s.TemplateID, s.Schedule, s.NotAfter, s.File = asked.By, asked.Name, asked.TemplateID, asked.Schedule, asked.NotAfter, asked.File
+	s.By, s.Name, s.TemplateID, s.File = asked.By, asked.Name, asked.TemplateID, asked.File
+	s.Schedule, s.NotAfter = asked.Schedule, asked.NotAfter
 	s.Columns, s.Check, s.Fault, s.Repairs = Columns{}, Check{Number: s.Check.Number}, Fault{}, 0
 	return s
 }
@@ -227,8 +239,7 @@ const (
 	slot = 20 * time.Second
 	// MaxRepairs is how often in a row a task is queued again before the submission ends.
 	MaxRepairs = 8
-	// maxDoubled is how often the time until the next repair is doubled.
-	maxDoubled = 6
+	maxDoubled = 6 // how often the time until the next repair is
 )
 
 // NextCheck returns when the task of a submission that is written now counts as lost, or when a
