@@ -35,8 +35,8 @@ const Path = web.Root + "/settings/audit"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.AdminView(mux, Path, s.show)
-	ui.AdminView(mux, Path+"/export", s.export)
+	ui.Get(mux, Path, web.RoleAdmin, s.show)
+	ui.Get(mux, Path+"/export", web.RoleAdmin, s.export)
 }
 
 // pageLength is the number of entries per page.

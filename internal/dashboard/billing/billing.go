@@ -40,8 +40,8 @@ const Path = web.Root + "/settings/billing"
 
 // Register serves the page.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.show)
-	ui.Change(mux, Path, s.change)
+	ui.Get(mux, Path, web.RoleViewer, s.show)
+	ui.Post(mux, Path, web.RoleAdmin, s.change)
 }
 
 // view is the data of the page.

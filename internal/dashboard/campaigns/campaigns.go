@@ -69,16 +69,16 @@ const Path = web.Root + "/campaigns"
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	const one = Path + "/{campaignId}"
-	ui.View(mux, Path, s.list)
-	ui.View(mux, one, s.show)
-	ui.View(mux, one+"/row", s.showRow)
-	ui.View(mux, one+"/messages", s.messages)
-	ui.View(mux, one+"/optouts", s.left)
-	ui.View(mux, one+"/replies", s.replies)
-	ui.AuthorView(mux, one+"/cancel", s.askCancel)
-	ui.AuthorChange(mux, one+"/cancel", s.cancel)
-	ui.AuthorView(mux, one+"/reschedule", s.askReschedule)
-	ui.AuthorChange(mux, one+"/reschedule", s.reschedule)
+	ui.Get(mux, Path, web.RoleViewer, s.list)
+	ui.Get(mux, one, web.RoleViewer, s.show)
+	ui.Get(mux, one+"/row", web.RoleViewer, s.showRow)
+	ui.Get(mux, one+"/messages", web.RoleViewer, s.messages)
+	ui.Get(mux, one+"/optouts", web.RoleViewer, s.left)
+	ui.Get(mux, one+"/replies", web.RoleViewer, s.replies)
+	ui.Get(mux, one+"/cancel", web.RoleAuthor, s.askCancel)
+	ui.Post(mux, one+"/cancel", web.RoleAuthor, s.cancel)
+	ui.Get(mux, one+"/reschedule", web.RoleAuthor, s.askReschedule)
+	ui.Post(mux, one+"/reschedule", web.RoleAuthor, s.reschedule)
 }
 
 // begun returns the overview of a campaign, also before the first part of its file is accepted.

@@ -45,14 +45,14 @@ const Path = web.Root + "/settings/credentials"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, web.Root+"/settings", firstSetting)
-	ui.AdminView(mux, Path, s.list)
-	ui.AdminView(mux, Path+"/new", s.ask)
-	ui.Change(mux, Path, s.create)
-	ui.AdminView(mux, Path+"/{id}/rotate", s.askRotation)
-	ui.Change(mux, Path+"/{id}/rotate", s.rotate)
-	ui.AdminView(mux, Path+"/{id}/revoke", s.askRevocation)
-	ui.Change(mux, Path+"/{id}/revoke", s.revoke)
+	ui.Get(mux, web.Root+"/settings", web.RoleViewer, firstSetting)
+	ui.Get(mux, Path, web.RoleAdmin, s.list)
+	ui.Get(mux, Path+"/new", web.RoleAdmin, s.ask)
+	ui.Post(mux, Path, web.RoleAdmin, s.create)
+	ui.Get(mux, Path+"/{id}/rotate", web.RoleAdmin, s.askRotation)
+	ui.Post(mux, Path+"/{id}/rotate", web.RoleAdmin, s.rotate)
+	ui.Get(mux, Path+"/{id}/revoke", web.RoleAdmin, s.askRevocation)
+	ui.Post(mux, Path+"/{id}/revoke", web.RoleAdmin, s.revoke)
 }
 
 // firstSetting leads to the first page of the settings that the person may see.

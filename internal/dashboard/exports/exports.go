@@ -48,8 +48,8 @@ const Path = web.Root + "/campaigns/{campaignId}/exports"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.show)
-	ui.AuthorChange(mux, Path, s.create)
+	ui.Get(mux, Path, web.RoleViewer, s.show)
+	ui.Post(mux, Path, web.RoleAuthor, s.create)
 }
 
 // statuses are the statuses of messages and of people without one, in the order of the form.

@@ -44,14 +44,14 @@ const Path = web.Root + "/media"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.list)
+	ui.Get(mux, Path, web.RoleViewer, s.list)
 	uploads := s.uploads()
-	ui.AuthorChange(mux, Path+"/uploads", uploads.Start)
-	ui.AuthorChange(mux, Path+"/uploads/chunk", uploads.Chunk)
-	ui.AuthorChange(mux, Path+"/uploads/finish", uploads.Finish)
-	ui.AuthorChange(mux, Path+"/urls", s.addURL)
-	ui.AuthorView(mux, Path+"/{hash}/delete", s.ask)
-	ui.AuthorChange(mux, Path+"/{hash}/delete", s.delete)
+	ui.Post(mux, Path+"/uploads", web.RoleAuthor, uploads.Start)
+	ui.Post(mux, Path+"/uploads/chunk", web.RoleAuthor, uploads.Chunk)
+	ui.Post(mux, Path+"/uploads/finish", web.RoleAuthor, uploads.Finish)
+	ui.Post(mux, Path+"/urls", web.RoleAuthor, s.addURL)
+	ui.Get(mux, Path+"/{hash}/delete", web.RoleAuthor, s.ask)
+	ui.Post(mux, Path+"/{hash}/delete", web.RoleAuthor, s.delete)
 }
 
 const (

@@ -56,7 +56,7 @@ const Path = web.Root + "/overview"
 
 // Register serves the page.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.show)
+	ui.Get(mux, Path, web.RoleViewer, s.show)
 }
 
 // view is the data of the page.

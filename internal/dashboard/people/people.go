@@ -67,20 +67,20 @@ const Path = web.Root + "/people"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.show)
-	ui.ViewerPost(mux, Path, s.show) // a further page of opt-outs
-	ui.ViewerPost(mux, Path+"/find", s.find)
-	ui.Change(mux, Path+"/opt-outs/add", s.add)
-	ui.Change(mux, Path+"/opt-outs/import", s.upload)
-	ui.Change(mux, Path+"/opt-outs/export", s.export) // POST: it writes the audit log
-	ui.Change(mux, Path+"/opt-outs/removal", s.confirm)
-	ui.Change(mux, Path+"/opt-outs/remove", s.remove)
+	ui.Get(mux, Path, web.RoleViewer, s.show)
+	ui.Post(mux, Path, web.RoleViewer, s.show) // a further page of opt-outs
+	ui.Post(mux, Path+"/find", web.RoleViewer, s.find)
+	ui.Post(mux, Path+"/opt-outs/add", web.RoleAdmin, s.add)
+	ui.Post(mux, Path+"/opt-outs/import", web.RoleAdmin, s.upload)
+	ui.Post(mux, Path+"/opt-outs/export", web.RoleAdmin, s.export) // POST: it writes the audit log
+	ui.Post(mux, Path+"/opt-outs/removal", web.RoleAdmin, s.confirm)
+	ui.Post(mux, Path+"/opt-outs/remove", web.RoleAdmin, s.remove)
 	// The link to the other language leads to the path of a form.
-	ui.View(mux, Path+"/find", first)
-	ui.View(mux, Path+"/opt-outs/add", first)
-	ui.View(mux, Path+"/opt-outs/import", first)
-	ui.View(mux, Path+"/opt-outs/removal", first)
-	ui.View(mux, Path+"/opt-outs/remove", first)
+	ui.Get(mux, Path+"/find", web.RoleViewer, first)
+	ui.Get(mux, Path+"/opt-outs/add", web.RoleViewer, first)
+	ui.Get(mux, Path+"/opt-outs/import", web.RoleViewer, first)
+	ui.Get(mux, Path+"/opt-outs/removal", web.RoleViewer, first)
+	ui.Get(mux, Path+"/opt-outs/remove", web.RoleViewer, first)
 }
 
 func first(p *web.Page) error { return p.Redirect(Path) }

@@ -43,7 +43,7 @@ func Area() web.Area { return web.Area{Files: files, Texts: []string{"signin", "
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, web.Root, func(p *web.Page) error { return p.Redirect(homePath) })
+	ui.Get(mux, web.Root, web.RoleViewer, func(p *web.Page) error { return p.Redirect(homePath) })
 	ui.WithoutSession(mux, "GET "+web.SignInPath, s.begin)
 	ui.WithoutSession(mux, "GET "+callbackPath, s.finish)
 	ui.WithoutSession(mux, "POST "+signOutPath, s.signOut)

@@ -45,15 +45,15 @@ const Path = web.Root + "/settings/team"
 
 // Register serves the pages. The addresses of users are in forms, never in URLs.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.AdminView(mux, Path, s.show)
-	ui.Change(mux, Path, s.invite)
-	ui.Change(mux, Path+"/person", s.ask)
-	ui.Change(mux, Path+"/role", s.changeRole)
-	ui.Change(mux, Path+"/remove", s.remove)
+	ui.Get(mux, Path, web.RoleAdmin, s.show)
+	ui.Post(mux, Path, web.RoleAdmin, s.invite)
+	ui.Post(mux, Path+"/person", web.RoleAdmin, s.ask)
+	ui.Post(mux, Path+"/role", web.RoleAdmin, s.changeRole)
+	ui.Post(mux, Path+"/remove", web.RoleAdmin, s.remove)
 	// The link to the other language leads to the path of a form.
-	ui.AdminView(mux, Path+"/person", first)
-	ui.AdminView(mux, Path+"/role", first)
-	ui.AdminView(mux, Path+"/remove", first)
+	ui.Get(mux, Path+"/person", web.RoleAdmin, first)
+	ui.Get(mux, Path+"/role", web.RoleAdmin, first)
+	ui.Get(mux, Path+"/remove", web.RoleAdmin, first)
 }
 
 func first(p *web.Page) error { return p.Redirect(Path) }

@@ -48,7 +48,7 @@ type UI struct {
 	// Brands are shown at the top of the pages and in previews. It can be nil.
 	Brands Brands
 
-	forms        []string // paths of the forms
+	routes       []Route
 	translations []*translation
 	pages        map[string]page        // by file name
 	texts        map[string][]areaTexts // by the word before the keys' first dot
@@ -58,56 +58,36 @@ type UI struct {
 // *httpapi.Problem, campaign.ErrNotFound, or a failure.
 type Handler func(p *Page) error
 
-// View serves a page to all signed-in people.
-func (ui *UI) View(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "GET "+path, RoleViewer, h)
+// Route is a route of the dashboard, with the role that it needs at least, or "" if it needs no session.
+type Route struct {
+	Pattern string // as in http.ServeMux
+	Role    Role
 }
 
-// AdminView serves a page to admins only.
-func (ui *UI) AdminView(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "GET "+path, RoleAdmin, h)
+// Get serves a page to people who have at least a role.
+func (ui *UI) Get(mux *http.ServeMux, path string, least Role, h Handler) {
+	ui.handle(mux, "GET "+path, least, ui.signedIn(least, h))
 }
 
-// AuthorView serves a page to authors and admins only.
-func (ui *UI) AuthorView(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "GET "+path, RoleAuthor, h)
+// Post serves a form that people send who have at least a role.
+func (ui *UI) Post(mux *http.ServeMux, path string, least Role, h Handler) {
+	ui.handle(mux, "POST "+path, least, ui.signedIn(least, h))
 }
 
-// AuthorChange serves a change that only authors and admins may make.
-func (ui *UI) AuthorChange(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "POST "+path, RoleAuthor, h)
-}
-
-// ApproverView serves a page to approvers and admins only.
-func (ui *UI) ApproverView(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "GET "+path, RoleApprover, h)
-}
-
-// ApproverChange serves a change that only approvers and admins may make.
-func (ui *UI) ApproverChange(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "POST "+path, RoleApprover, h)
-}
-
-// Change serves a change that only admins may make.
-func (ui *UI) Change(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "POST "+path, RoleAdmin, h)
-}
-
-// ViewerPost serves a change that all signed-in people may make.
-func (ui *UI) ViewerPost(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "POST "+path, RoleViewer, h)
-}
-
-// Forms returns the paths to which the registered areas' forms are sent.
-func (ui *UI) Forms() []string { return slices.Clone(ui.forms) }
+// Routes returns the routes that the areas have registered.
+func (ui *UI) Routes() []Route { return slices.Clone(ui.routes) }
 
 func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) {
-	if path, ok := strings.CutPrefix(pattern, "POST "); ok {
-		ui.forms = append(ui.forms, path)
-	}
+	ui.routes = append(ui.routes, Route{pattern, least})
 	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		p := ui.page(w, r)
-		session, err := ui.Sessions.Signed(r, p.Base)
+		return h(ui.page(w, r))
+	}))
+}
+
+// signedIn returns a handler that serves people whose session is valid and has at least a role.
+func (ui *UI) signedIn(least Role, h Handler) Handler {
+	return func(p *Page) error {
+		session, err := ui.Sessions.Signed(p.R, p.Base)
 		if err != nil {
 			return ui.noSession(p, err)
 		}
@@ -119,7 +99,7 @@ func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) 
 		}
 		p.Session = session
 		return p.serve(least, h)
-	}))
+	}
 }
 
 // alongside renders a page while its session is checked. It answers only if the session
@@ -173,8 +153,7 @@ func (ui *UI) noSession(p *Page, err error) error {
 
 // Public serves a page that needs no session. It shows the session if there is one.
 func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
-	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		p := ui.page(w, r)
+	ui.handle(mux, pattern, "", func(p *Page) error {
 		serve := func(p *Page) error { return p.refuse(h(p)) }
 		nobodys := func(p *Page, err error) error {
 			if errors.Is(err, ErrNoSession) {
@@ -182,20 +161,17 @@ func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
 			}
 			return p.refuse(p.Unavailable(err))
 		}
-		session, err := ui.Sessions.Signed(r, p.Base)
+		session, err := ui.Sessions.Signed(p.R, p.Base)
 		if err != nil {
 			return nobodys(p, err)
 		}
 		return ui.alongside(p, session, serve, nobodys)
-	}))
+	})
 }
 
 // WithoutSession serves a page without reading the session.
 func (ui *UI) WithoutSession(mux *http.ServeMux, pattern string, h Handler) {
-	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		p := ui.page(w, r)
-		return p.refuse(h(p))
-	}))
+	ui.handle(mux, pattern, "", func(p *Page) error { return p.refuse(h(p)) })
 }
 
 // signIn redirects to the sign-in, and afterwards back to the requested page. A

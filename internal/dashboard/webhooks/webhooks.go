@@ -58,21 +58,21 @@ const Path = web.Root + "/settings/webhooks"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.list)
-	ui.AdminView(mux, Path+"/new", s.ask)
-	ui.Change(mux, Path, s.create)
-	ui.View(mux, Path+"/{id}", s.show)
-	ui.View(mux, Path+"/{id}/posts/{post}", s.showPost)
-	ui.AdminView(mux, Path+"/{id}/kinds", s.askKinds)
-	ui.Change(mux, Path+"/{id}/kinds", s.changeKinds)
-	ui.AdminView(mux, Path+"/{id}/rotate", s.askRotation)
-	ui.Change(mux, Path+"/{id}/rotate", s.rotate)
-	ui.AdminView(mux, Path+"/{id}/off", s.askOff)
-	ui.Change(mux, Path+"/{id}/off", s.switchOff)
-	ui.Change(mux, Path+"/{id}/on", s.switchOn)
-	ui.Change(mux, Path+"/{id}/test", s.test)
-	ui.Change(mux, Path+"/{id}/resend", s.resendOne)
-	ui.Change(mux, Path+"/{id}/resend-failed", s.resendFailed)
+	ui.Get(mux, Path, web.RoleViewer, s.list)
+	ui.Get(mux, Path+"/new", web.RoleAdmin, s.ask)
+	ui.Post(mux, Path, web.RoleAdmin, s.create)
+	ui.Get(mux, Path+"/{id}", web.RoleViewer, s.show)
+	ui.Get(mux, Path+"/{id}/posts/{post}", web.RoleViewer, s.showPost)
+	ui.Get(mux, Path+"/{id}/kinds", web.RoleAdmin, s.askKinds)
+	ui.Post(mux, Path+"/{id}/kinds", web.RoleAdmin, s.changeKinds)
+	ui.Get(mux, Path+"/{id}/rotate", web.RoleAdmin, s.askRotation)
+	ui.Post(mux, Path+"/{id}/rotate", web.RoleAdmin, s.rotate)
+	ui.Get(mux, Path+"/{id}/off", web.RoleAdmin, s.askOff)
+	ui.Post(mux, Path+"/{id}/off", web.RoleAdmin, s.switchOff)
+	ui.Post(mux, Path+"/{id}/on", web.RoleAdmin, s.switchOn)
+	ui.Post(mux, Path+"/{id}/test", web.RoleAdmin, s.test)
+	ui.Post(mux, Path+"/{id}/resend", web.RoleAdmin, s.resendOne)
+	ui.Post(mux, Path+"/{id}/resend-failed", web.RoleAdmin, s.resendFailed)
 }
 
 // view is an endpoint without its secrets, and without the query of its URL, which may
