@@ -35,8 +35,8 @@ const Path = web.Root + "/settings/audit"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.Get(mux, Path, web.RoleAdmin, s.show)
-	ui.Get(mux, Path+"/export", web.RoleAdmin, s.export)
+	ui.Get(mux, Path, web.RoleAdmin, web.With(filterOf, s.show))
+	ui.Get(mux, Path+"/export", web.RoleAdmin, web.With(filterOf, s.export))
 }
 
 // pageLength is the number of entries per page.
@@ -66,11 +66,7 @@ func on(p *web.Page, e account.AuditEntry) string {
 	return e.Subject + ": " + strings.Join(details, ", ")
 }
 
-func (s *Pages) show(p *web.Page) error {
-	f, err := filterOf(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) show(p *web.Page, f filter) (err error) {
 	found := page{filter: f, Areas: areas, Export: Path + "/export?" + p.R.URL.RawQuery, Later: p.Query("older") != ""}
 	found.Entries, found.Older, err = s.find(p, f, p.Query("older"), pageLength, maxLooked)
 	if err != nil {

@@ -11,11 +11,7 @@ import (
 const maxExported = 10_000
 
 // export answers with the matching entries as a file that Brazilian spreadsheets open.
-func (s *Pages) export(p *web.Page) error {
-	f, err := filterOf(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) export(p *web.Page, f filter) error {
 	entries, _, err := s.find(p, f, "", maxExported, maxExported)
 	if err != nil {
 		return err

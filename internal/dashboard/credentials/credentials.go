@@ -49,10 +49,10 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, Path, web.RoleAdmin, s.list)
 	ui.Get(mux, Path+"/new", web.RoleAdmin, s.ask)
 	ui.Post(mux, Path, web.RoleAdmin, s.create)
-	ui.Get(mux, Path+"/{id}/rotate", web.RoleAdmin, s.askRotation)
-	ui.Post(mux, Path+"/{id}/rotate", web.RoleAdmin, s.rotate)
-	ui.Get(mux, Path+"/{id}/revoke", web.RoleAdmin, s.askRevocation)
-	ui.Post(mux, Path+"/{id}/revoke", web.RoleAdmin, s.revoke)
+	ui.Get(mux, Path+"/{id}/rotate", web.RoleAdmin, web.With(s.live, s.askRotation))
+	ui.Post(mux, Path+"/{id}/rotate", web.RoleAdmin, web.With(s.live, s.rotate))
+	ui.Get(mux, Path+"/{id}/revoke", web.RoleAdmin, web.With(s.live, s.askRevocation))
+	ui.Post(mux, Path+"/{id}/revoke", web.RoleAdmin, web.With(s.find, s.revoke))
 }
 
 // firstSetting leads to the first page of the settings that the person may see.
@@ -239,19 +239,11 @@ type question struct {
 // secretOf returns what identifies the secret of a credential in a form.
 func secretOf(c account.Credential) string { return campaign.Digest(string(c.SecretHash)) }
 
-func (s *Pages) askRotation(p *web.Page) error {
-	c, err := s.live(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) askRotation(p *web.Page, c account.Credential) error {
 	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c), s.Once.Token(), secretOf(c)})
 }
 
-func (s *Pages) rotate(p *web.Page) error {
-	c, err := s.live(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) rotate(p *web.Page, c account.Credential) error {
 	keep, ok := web.Keep(p)
 	if !ok && p.Field("keep") != web.None {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "credentials.fault.keep"}
@@ -275,11 +267,7 @@ func (s *Pages) rotate(p *web.Page) error {
 
 func subject(c account.Credential) string { return c.Name + " (" + c.ClientID + ")" }
 
-func (s *Pages) askRevocation(p *web.Page) error {
-	c, err := s.live(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) askRevocation(p *web.Page, c account.Credential) error {
 	used, err := s.Store.LastUsed(p.R.Context(), []string{c.ClientID})
 	if err != nil {
 		return err
@@ -289,11 +277,7 @@ func (s *Pages) askRevocation(p *web.Page) error {
 	return p.Render("credentials.revoke_title", "credentials_revoke.html", v)
 }
 
-func (s *Pages) revoke(p *web.Page) error {
-	c, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) revoke(p *web.Page, c account.Credential) error {
 	if !c.Revoked() {
 		if err := p.Audit("credential.revoke", subject(c)); err != nil {
 			return err

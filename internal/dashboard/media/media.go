@@ -50,7 +50,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, Path+"/uploads/chunk", web.RoleAuthor, uploads.Chunk)
 	ui.Post(mux, Path+"/uploads/finish", web.RoleAuthor, uploads.Finish)
 	ui.Post(mux, Path+"/urls", web.RoleAuthor, s.addURL)
-	ui.Get(mux, Path+"/{hash}/delete", web.RoleAuthor, s.ask)
+	ui.Get(mux, Path+"/{hash}/delete", web.RoleAuthor, web.With(s.find, s.ask))
 	ui.Post(mux, Path+"/{hash}/delete", web.RoleAuthor, s.delete)
 }
 
@@ -163,11 +163,7 @@ type deletion struct {
 	ShownIn *campaign.Template // nil if the file can be deleted
 }
 
-func (s *Pages) ask(p *web.Page) error {
-	f, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) ask(p *web.Page, f mediafile.File) error {
 	template, err := s.Library.ShownIn(p.R.Context(), f)
 	if err != nil {
 		return err

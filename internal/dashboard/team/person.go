@@ -23,11 +23,7 @@ type question struct {
 	Stale bool   // somebody else has changed the role since
 }
 
-func (s *Pages) ask(p *web.Page) error {
-	q, err := s.question(p)
-	if err != nil {
-		return err
-	}
+func (*Pages) ask(p *web.Page, q question) error {
 	return p.Render("team.person", "team_person.html", q)
 }
 
@@ -52,11 +48,7 @@ func isAdmin(who account.Person) bool { return web.Role(who.Role) == web.RoleAdm
 // lastAdmin refuses to leave a tenant without an admin.
 func lastAdmin() error { return &web.Refusal{Status: http.StatusConflict, Key: "team.last_admin"} }
 
-func (s *Pages) changeRole(p *web.Page) error {
-	q, err := s.question(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) changeRole(p *web.Page, q question) error {
 	role := web.Role(p.Field("role"))
 	switch {
 	case !slices.Contains(web.Roles(), role):

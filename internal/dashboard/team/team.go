@@ -47,8 +47,8 @@ const Path = web.Root + "/settings/team"
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, Path, web.RoleAdmin, s.show)
 	ui.Post(mux, Path, web.RoleAdmin, s.invite)
-	ui.Post(mux, Path+"/person", web.RoleAdmin, s.ask)
-	ui.Post(mux, Path+"/role", web.RoleAdmin, s.changeRole)
+	ui.Post(mux, Path+"/person", web.RoleAdmin, web.With(s.question, s.ask))
+	ui.Post(mux, Path+"/role", web.RoleAdmin, web.With(s.question, s.changeRole))
 	ui.Post(mux, Path+"/remove", web.RoleAdmin, s.remove)
 	// The link to the other language leads to the path of a form.
 	ui.Get(mux, Path+"/person", web.RoleAdmin, first)

@@ -64,6 +64,17 @@ type Route struct {
 	Role    Role
 }
 
+// With returns the handler of a page about what find reads, as by an ID in the path.
+func With[T any](find func(p *Page) (T, error), h func(p *Page, found T) error) Handler {
+	return func(p *Page) error {
+		found, err := find(p)
+		if err != nil {
+			return err
+		}
+		return h(p, found)
+	}
+}
+
 // Get serves a page to people who have at least a role.
 func (ui *UI) Get(mux *http.ServeMux, path string, least Role, h Handler) {
 	ui.handle(mux, "GET "+path, least, ui.signedIn(least, h))

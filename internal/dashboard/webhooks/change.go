@@ -130,11 +130,7 @@ func (s *Pages) create(p *web.Page) error {
 	return p.Render("webhooks.created", "webhooks_secret.html", issued{ID: e.ID, URL: visible, Secret: e.Secret})
 }
 
-func (s *Pages) askKinds(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) askKinds(p *web.Page, e delivery.Endpoint) error {
 	return s.showKinds(p, http.StatusOK, e, choices(e.Kinds), "")
 }
 
@@ -143,11 +139,7 @@ func (s *Pages) showKinds(p *web.Page, status int, e delivery.Endpoint, all []ch
 	return p.RenderStatus(status, "webhooks.kinds_title", "webhooks_kinds.html", form{ID: e.ID, URL: visible, Kinds: all, Fault: fault, Was: stateOf(e)})
 }
 
-func (s *Pages) changeKinds(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) changeKinds(p *web.Page, e delivery.Endpoint) error {
 	names, ok := chosen(p)
 	if !ok {
 		return s.showKinds(p, http.StatusUnprocessableEntity, e, choices([]string{"-"}), "webhooks.fault.kinds_none")
@@ -181,27 +173,19 @@ type question struct {
 	Was  string // identifies the secret
 }
 
-func (s *Pages) askRotation(p *web.Page) error {
-	return s.question(p, "webhooks.rotate_title", "webhooks_rotate.html")
+func (s *Pages) askRotation(p *web.Page, e delivery.Endpoint) error {
+	return p.Render("webhooks.rotate_title", "webhooks_rotate.html", s.question(e))
 }
 
-func (s *Pages) askOff(p *web.Page) error {
-	return s.question(p, "webhooks.off_title", "webhooks_off.html")
+func (s *Pages) askOff(p *web.Page, e delivery.Endpoint) error {
+	return p.Render("webhooks.off_title", "webhooks_off.html", s.question(e))
 }
 
-func (s *Pages) question(p *web.Page, title, page string) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
-	return p.Render(title, page, question{s.view(e, delivery.Circuit{}), s.Once.Token(), campaign.Digest(e.Secret)})
+func (s *Pages) question(e delivery.Endpoint) question {
+	return question{s.view(e, delivery.Circuit{}), s.Once.Token(), campaign.Digest(e.Secret)}
 }
 
-func (s *Pages) rotate(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) rotate(p *web.Page, e delivery.Endpoint) error {
 	keep, ok := web.Keep(p)
 	if !ok {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.keep"}
@@ -223,22 +207,14 @@ func (s *Pages) rotate(p *web.Page) error {
 	return p.Render("webhooks.rotated", "webhooks_secret.html", issued{e.ID, visible, r.Secret, r.PreviousUntil})
 }
 
-func (s *Pages) switchOff(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) switchOff(p *web.Page, e delivery.Endpoint) error {
 	if e.Off() { // the form was sent twice
 		return p.Done(Path+"/"+e.ID, "webhooks.done.off")
 	}
 	return s.change(p, e, "endpoint.off", "off", func(ctx context.Context) error { return s.Admin.DisableEndpoint(ctx, e.Tenant, e.ID) })
 }
 
-func (s *Pages) switchOn(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) switchOn(p *web.Page, e delivery.Endpoint) error {
 	if !e.Off() { // the form was sent twice
 		return p.Done(Path+"/"+e.ID, "webhooks.done.on")
 	}

@@ -55,11 +55,7 @@ type postDetails struct {
 }
 
 // showPost shows a kept post with its payload and its answer.
-func (s *Pages) showPost(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) showPost(p *web.Page, e delivery.Endpoint) error {
 	millis, id, _ := strings.Cut(p.R.PathValue("post"), "-")
 	at, err := strconv.ParseInt(millis, 10, 64)
 	if err != nil || len(id) > maxWebhookID {

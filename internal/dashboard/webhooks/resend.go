@@ -20,11 +20,7 @@ const maxWebhookID = len("msg_") + 64
 
 // resendOne resends the webhook in the form, given by its ID and the time of its
 // failure.
-func (s *Pages) resendOne(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) resendOne(p *web.Page, e delivery.Endpoint) error {
 	id := p.Field("webhook")
 	at, err := time.Parse(time.RFC3339, p.Field("at"))
 	if err != nil || !strings.HasPrefix(id, "msg_") || len(id) > maxWebhookID {
@@ -68,11 +64,7 @@ func (s *Pages) useResend(p *web.Page, e delivery.Endpoint, webhookID string) er
 
 // resendFailed resends all webhooks that failed since the time in the form, in São
 // Paulo's time zone.
-func (s *Pages) resendFailed(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) resendFailed(p *web.Page, e delivery.Endpoint) error {
 	since, err := localtime.Parse(p.Field("since"))
 	if err != nil {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.since"}

@@ -61,18 +61,18 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, Path, web.RoleViewer, s.list)
 	ui.Get(mux, Path+"/new", web.RoleAdmin, s.ask)
 	ui.Post(mux, Path, web.RoleAdmin, s.create)
-	ui.Get(mux, Path+"/{id}", web.RoleViewer, s.show)
-	ui.Get(mux, Path+"/{id}/posts/{post}", web.RoleViewer, s.showPost)
-	ui.Get(mux, Path+"/{id}/kinds", web.RoleAdmin, s.askKinds)
-	ui.Post(mux, Path+"/{id}/kinds", web.RoleAdmin, s.changeKinds)
-	ui.Get(mux, Path+"/{id}/rotate", web.RoleAdmin, s.askRotation)
-	ui.Post(mux, Path+"/{id}/rotate", web.RoleAdmin, s.rotate)
-	ui.Get(mux, Path+"/{id}/off", web.RoleAdmin, s.askOff)
-	ui.Post(mux, Path+"/{id}/off", web.RoleAdmin, s.switchOff)
-	ui.Post(mux, Path+"/{id}/on", web.RoleAdmin, s.switchOn)
-	ui.Post(mux, Path+"/{id}/test", web.RoleAdmin, s.test)
-	ui.Post(mux, Path+"/{id}/resend", web.RoleAdmin, s.resendOne)
-	ui.Post(mux, Path+"/{id}/resend-failed", web.RoleAdmin, s.resendFailed)
+	ui.Get(mux, Path+"/{id}", web.RoleViewer, web.With(s.find, s.show))
+	ui.Get(mux, Path+"/{id}/posts/{post}", web.RoleViewer, web.With(s.find, s.showPost))
+	ui.Get(mux, Path+"/{id}/kinds", web.RoleAdmin, web.With(s.find, s.askKinds))
+	ui.Post(mux, Path+"/{id}/kinds", web.RoleAdmin, web.With(s.find, s.changeKinds))
+	ui.Get(mux, Path+"/{id}/rotate", web.RoleAdmin, web.With(s.find, s.askRotation))
+	ui.Post(mux, Path+"/{id}/rotate", web.RoleAdmin, web.With(s.find, s.rotate))
+	ui.Get(mux, Path+"/{id}/off", web.RoleAdmin, web.With(s.find, s.askOff))
+	ui.Post(mux, Path+"/{id}/off", web.RoleAdmin, web.With(s.find, s.switchOff))
+	ui.Post(mux, Path+"/{id}/on", web.RoleAdmin, web.With(s.find, s.switchOn))
+	ui.Post(mux, Path+"/{id}/test", web.RoleAdmin, web.With(s.find, s.test))
+	ui.Post(mux, Path+"/{id}/resend", web.RoleAdmin, web.With(s.find, s.resendOne))
+	ui.Post(mux, Path+"/{id}/resend-failed", web.RoleAdmin, web.With(s.find, s.resendFailed))
 }
 
 // view is an endpoint without its secrets, and without the query of its URL, which may
@@ -253,11 +253,7 @@ func meaning(status int) string {
 	return "webhooks.answered"
 }
 
-func (s *Pages) show(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) show(p *web.Page, e delivery.Endpoint) error {
 	return s.showEndpoint(p, e, nil)
 }
 
@@ -281,11 +277,7 @@ func (s *Pages) showEndpoint(p *web.Page, e delivery.Endpoint, test *tested) err
 }
 
 // test posts a test event. It answers with a part of the page for scripts.
-func (s *Pages) test(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) test(p *web.Page, e delivery.Endpoint) error {
 	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.test", subject(e)); err != nil {
 		return err
 	}
