@@ -96,10 +96,9 @@ func (p *Page) Immutable(contentType string, content []byte) error {
 func (ui *UI) chooseLanguage(p *Page) error {
 	for _, t := range ui.translations {
 		if t.code == p.R.PathValue("code") {
-			http.SetCookie(p.W, &http.Cookie{ //nolint:gosec // Secure wherever there is HTTPS
-				Name: langCookie, Value: t.code, Path: "/", MaxAge: 365 * 24 * 3600,
-				HttpOnly: true, Secure: ui.Sessions.Secure, SameSite: http.SameSiteLaxMode,
-			})
+			c := ui.Sessions.NewCookie("", t.code, 365*24*3600)
+			c.Name = langCookie
+			http.SetCookie(p.W, c)
 			return p.Redirect(LocalPath(p.Query("to")))
 		}
 	}
