@@ -4,7 +4,6 @@ package billing
 import (
 	"context"
 	"embed"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/settings"
 )
 
@@ -106,8 +104,8 @@ func (s *Pages) change(p *web.Page) error {
 	}
 	form := campaign.BillingForm{Basic: p.Field("basic"), Single: p.Field("single"), Day: p.Field("day"), Month: p.Field("month")}
 	b, err := s.Admin.CheckBilling(form)
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return s.render(p, http.StatusUnprocessableEntity, old, form, wrong.Code)
+	if fault := web.FaultOf("", err); fault != "" {
+		return s.render(p, http.StatusUnprocessableEntity, old, form, fault)
 	}
 	if err != nil {
 		return err

@@ -6,14 +6,12 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -72,8 +70,9 @@ type view struct {
 	TwoUntil           time.Time // until then two secrets are valid
 }
 
-func (s *Pages) view(c account.Credential) view {
-	v := view{ClientID: c.ClientID, Name: c.Name, By: c.CreatedBy, Scope: c.Scope, Created: c.CreatedAt, Revoked: c.RevokedAt}
+// view returns a credential with its last use.
+func (s *Pages) view(c account.Credential, used map[string]time.Time) view {
+	v := view{ClientID: c.ClientID, Name: c.Name, By: c.CreatedBy, Scope: c.Scope, Created: c.CreatedAt, Used: used[c.ClientID], Revoked: c.RevokedAt}
 	if len(c.PreviousSecretHash) > 0 && c.PreviousUntil.After(s.Now()) {
 		v.TwoUntil = c.PreviousUntil
 	}
@@ -108,29 +107,16 @@ func (s *Pages) list(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	l.From, l.Next, l.Prior = part.From, part.Next, part.Prior
-	if l.Items, err = s.views(ctx, part.Items); err != nil {
-		return err
-	}
-	return p.Render("credentials.title", "credentials.html", l)
-}
-
-// views returns the credentials with their last use.
-func (s *Pages) views(ctx context.Context, all []account.Credential) ([]view, error) {
-	ids := make([]string, len(all))
-	for i, c := range all {
-		ids[i] = c.ClientID
+	var ids []string
+	for _, c := range part.Items {
+		ids = append(ids, c.ClientID)
 	}
 	used, err := s.Store.LastUsed(ctx, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	views := make([]view, len(all))
-	for i, c := range all {
-		views[i] = s.view(c)
-		views[i].Used = used[c.ClientID]
-	}
-	return views, nil
+	l.Part = web.Convert(part, func(c account.Credential) view { return s.view(c, used) })
+	return p.Render("credentials.title", "credentials.html", l)
 }
 
 // find returns the tenant's credential in the path.
@@ -184,14 +170,12 @@ func (s *Pages) showForm(p *web.Page, status int, name string, chosen []string, 
 
 // faultOf returns the key of the text of a form's first error, or "".
 func (s *Pages) faultOf(name string, scopes []string) string {
-	if wrong, ok := errors.AsType[*inputerr.Error](s.Admin.CheckCredential(name)); ok {
-		return "credentials.fault." + wrong.Code
-	}
+	fault := web.FaultOf("credentials.fault.", s.Admin.CheckCredential(name))
 	unknown := func(each string) bool { return !slices.Contains(account.Scopes, each) }
-	if len(scopes) == 0 || slices.ContainsFunc(scopes, unknown) {
+	if fault == "" && (len(scopes) == 0 || slices.ContainsFunc(scopes, unknown)) {
 		return "credentials.fault.scopes"
 	}
-	return ""
+	return fault
 }
 
 // issued is a new secret, which is shown only once.
@@ -240,7 +224,7 @@ type question struct {
 func secretOf(c account.Credential) string { return campaign.Digest(string(c.SecretHash)) }
 
 func (s *Pages) askRotation(p *web.Page, c account.Credential) error {
-	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c), s.Once.Token(), secretOf(c)})
+	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c, nil), s.Once.Token(), secretOf(c)})
 }
 
 func (s *Pages) rotate(p *web.Page, c account.Credential) error {
@@ -272,9 +256,7 @@ func (s *Pages) askRevocation(p *web.Page, c account.Credential) error {
 	if err != nil {
 		return err
 	}
-	v := s.view(c)
-	v.Used = used[c.ClientID]
-	return p.Render("credentials.revoke_title", "credentials_revoke.html", v)
+	return p.Render("credentials.revoke_title", "credentials_revoke.html", s.view(c, used))
 }
 
 func (s *Pages) revoke(p *web.Page, c account.Credential) error {

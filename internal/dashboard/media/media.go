@@ -12,7 +12,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/media/mediafile"
 )
@@ -108,10 +107,7 @@ func (s *Pages) show(p *web.Page, status int, l listing) error {
 	if err != nil {
 		return err
 	}
-	l.From, l.Next, l.Prior = part.From, part.Next, part.Prior
-	for _, f := range part.Items {
-		l.Items = append(l.Items, s.view(f))
-	}
+	l.Part = web.Convert(part, s.view)
 	p.ShowMedia()
 	if p.Author() {
 		if l.Upload, err = s.Upload(p); err != nil {
@@ -125,8 +121,8 @@ func (s *Pages) show(p *web.Page, status int, l listing) error {
 func (s *Pages) addURL(p *web.Page) error {
 	address := p.Field("address")
 	f, err := s.Library.CheckURL(p.R.Context(), p.Session.Tenant, address)
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return s.show(p, http.StatusUnprocessableEntity, listing{Address: address, Fault: "media.fault." + wrong.Code})
+	if fault := web.FaultOf("media.fault.", err); fault != "" {
+		return s.show(p, http.StatusUnprocessableEntity, listing{Address: address, Fault: fault})
 	}
 	if err != nil {
 		return err
@@ -134,18 +130,14 @@ func (s *Pages) addURL(p *web.Page) error {
 	if err := p.Audit("media.add", f.URL); err != nil {
 		return err
 	}
-	if err := refusal(s.Library.AddURL(p.R.Context(), f)); err != nil {
+	err = s.Library.AddURL(p.R.Context(), f)
+	if fault := web.FaultOf("media.fault.", err); fault != "" {
+		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: fault, To: Path, ToKey: "media.all"}
+	}
+	if err != nil {
 		return err
 	}
 	return p.Done(Path, "media.done.added")
-}
-
-// refusal returns the refusal of invalid input, or the error.
-func refusal(err error) error {
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "media.fault." + wrong.Code, To: Path, ToKey: "media.all"}
-	}
-	return err
 }
 
 // find returns the tenant's file in the path.

@@ -5,12 +5,10 @@ package team
 import (
 	"context"
 	"embed"
-	"errors"
 	"net/http"
 	"slices"
 
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -99,7 +97,10 @@ func (s *Pages) invite(p *web.Page) error {
 		return err
 	}
 	password, err := s.Admin.Invite(p.R.Context(), who)
-	if fault, ok := faultOf(p, err); ok {
+	if fault := web.FaultOf("team.fault.", err); fault != "" {
+		if !p.Has(fault) {
+			fault = "team.fault.other"
+		}
 		return s.render(p, http.StatusUnprocessableEntity, list{Email: who.Email, Role: web.Role(who.Role), Fault: fault})
 	}
 	if err != nil {
@@ -109,18 +110,6 @@ func (s *Pages) invite(p *web.Page) error {
 		return p.Render("team.invited_title", "team_invited.html", invited{who.Email, password})
 	}
 	return p.Done(Path, "team.invited", who.Email)
-}
-
-// faultOf returns the key of the text for an error that the person can resolve.
-func faultOf(p *web.Page, err error) (key string, ok bool) {
-	wrong, ok := errors.AsType[*inputerr.Error](err)
-	if !ok {
-		return "", false
-	}
-	if key = "team.fault." + wrong.Code; !p.Has(key) {
-		key = "team.fault.other"
-	}
-	return key, true
 }
 
 // known returns the tenant's user with an address, or the zero Person.

@@ -40,6 +40,15 @@ func PartOf[T any](p *Page, all []T, size int) (Part[T], error) {
 	return part, nil
 }
 
+// Convert returns a part with other items.
+func Convert[T, U any](part Part[T], as func(T) U) Part[U] {
+	converted := Part[U]{From: part.From, Next: part.Next, Prior: part.Prior}
+	for _, item := range part.Items {
+		converted.Items = append(converted.Items, as(item))
+	}
+	return converted
+}
+
 // From returns the parameter "from". The error wraps campaign.ErrNotFound if it is
 // invalid.
 func From(p *Page) (int, error) {

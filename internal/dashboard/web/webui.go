@@ -21,6 +21,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -365,6 +366,14 @@ type Refusal struct {
 	// To is the page that the refusal links to, "" for the first page. ToKey is the
 	// text key of the link.
 	To, ToKey string
+}
+
+// FaultOf returns the text key of invalid input, which begins with prefix, or "" for other errors.
+func FaultOf(prefix string, err error) (key string) {
+	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
+		return prefix + wrong.Code
+	}
+	return ""
 }
 
 // title returns the text key of the page's title.

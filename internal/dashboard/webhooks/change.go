@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,45 +9,29 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
-// kinds returns the event kinds in display order.
-func kinds() []delivery.Kind {
-	return []delivery.Kind{
-		delivery.KindSent, delivery.KindDelivered, delivery.KindRead, delivery.KindFailed, delivery.KindExpired,
-		delivery.KindReplied, delivery.KindOptedOut, delivery.KindTapped, delivery.KindCompleted,
-	}
-}
-
 // mustBeNamed reports whether a kind is sent only to endpoints that name it.
-func mustBeNamed(k delivery.Kind) bool {
-	return k == delivery.KindTapped || k == delivery.KindCompleted
-}
+func mustBeNamed(kind string) bool { return !delivery.Endpoint{}.Subscribes(delivery.Kind(kind)) }
 
 // allOfMessages reports whether the kinds are the default of an endpoint that names
 // none.
 func allOfMessages(named []string) bool {
-	for _, k := range kinds() {
-		if slices.Contains(named, string(k)) == mustBeNamed(k) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(settings.Kinds(), func(k string) bool { return slices.Contains(named, k) == mustBeNamed(k) })
 }
 
 // choice is a kind in a form.
 type choice struct {
-	Kind   delivery.Kind
+	Kind   string
 	Chosen bool
 }
 
 func choices(chosen []string) []choice {
 	var all []choice
-	for _, k := range kinds() {
-		none := len(chosen) == 0 && !mustBeNamed(k)
-		all = append(all, choice{k, none || slices.Contains(chosen, string(k))})
+	for _, k := range settings.Kinds() {
+		all = append(all, choice{k, delivery.Endpoint{Kinds: chosen}.Subscribes(delivery.Kind(k))})
 	}
 	return all
 }
@@ -82,16 +65,13 @@ func chosen(p *web.Page) (names []string, ok bool) {
 // textsOf returns the text keys of kinds in display order, without duplicates. All
 // message kinds together have one text.
 func textsOf(names []string) (keys []string) {
-	all := true
-	for _, k := range kinds() {
-		all = all && (mustBeNamed(k) || slices.Contains(names, string(k)))
-	}
+	all := !slices.ContainsFunc(settings.Kinds(), func(k string) bool { return !mustBeNamed(k) && !slices.Contains(names, k) })
 	if all {
 		keys = append(keys, "webhooks.kinds_all")
 	}
-	for _, k := range kinds() {
-		if slices.Contains(names, string(k)) && (!all || mustBeNamed(k)) {
-			keys = append(keys, "webhooks.kind."+string(k))
+	for _, k := range settings.Kinds() {
+		if slices.Contains(names, k) && (!all || mustBeNamed(k)) {
+			keys = append(keys, "webhooks.kind."+k)
 		}
 	}
 	return keys
@@ -106,10 +86,8 @@ type issued struct {
 func (s *Pages) create(p *web.Page) error {
 	ctx, address := p.R.Context(), p.Field("url")
 	names, ok := chosen(p)
-	fault := ""
-	if wrong, isInput := errors.AsType[*inputerr.Error](s.Admin.CheckNewEndpoint(ctx, p.Session.Tenant, address, names)); isInput {
-		fault = "webhooks.fault." + wrong.Code
-	} else if !ok {
+	fault := web.FaultOf("webhooks.fault.", s.Admin.CheckNewEndpoint(ctx, p.Session.Tenant, address, names))
+	if fault == "" && !ok {
 		fault = "webhooks.fault.kinds_none"
 	}
 	if fault != "" {

@@ -5,7 +5,6 @@ package webhooks
 import (
 	"context"
 	"embed"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -206,11 +204,11 @@ func (s *Pages) failures(p *web.Page, e delivery.Endpoint) (shown web.Part[failu
 		return shown, err
 	}
 	part, err := web.PartOf(p, found, pageLength)
-	shown.From, shown.Prior, shown.Next = part.From, part.Prior, part.Next
-	for _, f := range part.Items {
-		shown.Items = append(shown.Items, failure{f, reason(p, f.Status, f.Code), f.Attempt + 1, int(f.Took.Milliseconds()), f.At.UTC().Format(time.RFC3339Nano), s.pathOf(f)})
-	}
-	return shown, err
+	return web.Convert(part, func(f delivery.Failure) failure {
+		return failure{
+			f, reason(p, f.Status, f.Code), f.Attempt + 1, int(f.Took.Milliseconds()), f.At.UTC().Format(time.RFC3339Nano), s.pathOf(f),
+		}
+	}), err
 }
 
 // pathOf returns the path of the page of a failure's kept post, or "" if there is none.
@@ -308,8 +306,8 @@ func host(address string) string {
 
 // refusal returns the Refusal for a service's error.
 func refusal(err error) error {
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault." + wrong.Code}
+	if fault := web.FaultOf("webhooks.fault.", err); fault != "" {
+		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: fault}
 	}
 	return err
 }
