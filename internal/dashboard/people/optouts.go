@@ -3,7 +3,6 @@ package people
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -90,16 +89,12 @@ func (s *Pages) remove(p *web.Page) error {
 
 // upload records the numbers of a file as opt-outs, once for each form.
 func (s *Pages) upload(p *web.Page) error {
-	file, _, err := p.R.FormFile("file")
+	file, header, err := p.R.FormFile("file")
 	if err != nil {
 		return s.refused(p, faults{Import: "people.fault.file"})
 	}
 	defer file.Close()
-	content, err := io.ReadAll(file)
-	if err != nil {
-		return fmt.Errorf("read a file of opt-outs: %w", err)
-	}
-	numbers, skipped, fault := readNumbers(content)
+	numbers, skipped, fault := readNumbers(file, header.Size)
 	if fault != "" {
 		return s.refused(p, faults{Import: fault})
 	}
