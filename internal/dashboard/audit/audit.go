@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -121,4 +122,21 @@ const repeatedWithin = time.Minute
 func repeats(e, older account.AuditEntry) bool {
 	return strings.HasPrefix(e.Action, "campaign.") && e.Action == older.Action && e.Who == older.Who &&
 		e.Subject == older.Subject && e.Link == older.Link && e.At.Sub(older.At) < repeatedWithin
+}
+
+// maxExported is the maximum number of entries in a file.
+const maxExported = 10_000
+
+// export answers with the matching entries as a file that Brazilian spreadsheets open.
+func (s *Pages) export(p *web.Page, f filter) error {
+	entries, _, err := s.find(p, f, "", maxExported, maxExported)
+	if err != nil {
+		return err
+	}
+	const separator = ';'
+	file := campaign.AppendRow([]byte("\ufeff"), separator, p.T("audit.when"), p.T("audit.who"), p.T("audit.what"), p.T("audit.subject"))
+	for _, e := range entries {
+		file = campaign.AppendRow(file, separator, p.When(e.At), e.Who, p.T("audit."+e.Action), on(p, e))
+	}
+	return p.CSV("audit.file_name", file)
 }

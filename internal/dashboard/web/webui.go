@@ -5,7 +5,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"html/template"
@@ -299,57 +298,6 @@ func (p *Page) permit(least Role) error {
 		return nil
 	}
 	return p.FromOwnPage()
-}
-
-// FromOwnPage refuses a change without the CSRF token of the person's session. Only
-// handlers of Public have to call it.
-func (p *Page) FromOwnPage() error {
-	if site := p.R.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
-		return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
-	}
-	if err := p.readForm(); err != nil {
-		return err
-	}
-	token := p.R.Header.Get("X-CSRF-Token")
-	if token == "" {
-		token = p.R.PostFormValue("csrf")
-	}
-	if subtle.ConstantTimeCompare([]byte(token), []byte(p.Session.CSRF)) != 1 {
-		return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
-	}
-	return nil
-}
-
-// FromOwnSite refuses a request from another site. It is for requests without a
-// session, and so without a CSRF token. A browser that sends no origin is refused.
-func (p *Page) FromOwnSite() error {
-	site, origin := p.R.Header.Get("Sec-Fetch-Site"), p.R.Header.Get("Origin")
-	if site == "same-origin" || site == "" && origin == p.Base {
-		return nil
-	}
-	return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
-}
-
-// MaxForm is the maximum size of a form in bytes, including files. Lambda's limit is 6
-// MB in base64.
-const MaxForm = 4 << 20
-
-func (p *Page) readForm() error {
-	p.R.Body = http.MaxBytesReader(p.W, p.R.Body, MaxForm)
-	err := p.R.ParseForm()
-	if err == nil {
-		err = p.R.ParseMultipartForm(MaxForm) //nolint:gosec // the body is bounded
-	}
-	if errors.Is(err, http.ErrNotMultipart) {
-		err = nil
-	}
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return &Refusal{Status: http.StatusRequestEntityTooLarge, Key: "ui.too_large"}
-	}
-	if err != nil {
-		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
-	}
-	return nil
 }
 
 // Unavailable logs why a session could not be checked, and returns the Refusal to show.
