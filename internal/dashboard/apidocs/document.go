@@ -176,7 +176,6 @@ func (d *document) resolve(o *operation) {
 	}
 }
 
-// last returns the last element of a reference.
 func last(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
 // pretty formats JSON for readers. A text in a JSON string is shown without the
@@ -249,7 +248,6 @@ func (s Sample) Text() template.HTML { return verbatim(s.Code) }
 // element need not do, and code has many.
 var quotesStay = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// verbatim returns code as text of a page.
 func verbatim(code string) template.HTML {
 	return template.HTML(quotesStay.Replace(code)) //nolint:gosec // the text is escaped
 }

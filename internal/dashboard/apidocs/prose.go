@@ -26,7 +26,6 @@ var htmlOf = sync.OnceValue(func() (texts map[string]string) {
 	return texts
 })
 
-// lookUp returns the HTML of a text of the documentation.
 func lookUp(markdown string) string {
 	text, ok := htmlOf()[markdown]
 	if !ok {
@@ -85,7 +84,6 @@ const english = "en"
 //go:embed portuguese.json
 var portuguese []byte
 
-// translations returns the translations of English texts into a language.
 func translations(language string) (texts map[string]string, err error) {
 	if language == english {
 		return nil, nil

@@ -134,7 +134,6 @@ func (r *reference) program(language, base string) program {
 	return p
 }
 
-// samples returns the operation's programs in every language.
 func (r *reference) samples(base string) ([]Sample, error) {
 	all := slices.Clone(languages)
 	for i, s := range languages {
@@ -148,7 +147,6 @@ func (r *reference) samples(base string) ([]Sample, error) {
 	return all, nil
 }
 
-// env returns the environment variables that the operation's programs read.
 func (r *reference) env() []string { return r.program("", "").Env() }
 
 var (

@@ -95,7 +95,6 @@ func (d *document) target(s *schema) *schema {
 	return &described
 }
 
-// typeOf returns the type of a value.
 func (d *document) typeOf(s *schema) string {
 	if s.Items != nil {
 		inner := d.target(s.Items)
@@ -158,7 +157,6 @@ func (d *document) span(least, most *int, unit string) string {
 	}
 }
 
-// parameters lists parameters or headers.
 func (d *document) parameters(all []parameter) []field {
 	rows := make([]field, len(all))
 	for i, p := range all {

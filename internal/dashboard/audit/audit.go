@@ -40,10 +40,8 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, Path+"/export", web.RoleAdmin, web.With(filterOf, s.export))
 }
 
-// pageLength is the number of entries per page.
 const pageLength = 50
 
-// page is the data of the page: entries, and the cursor of older ones.
 type page struct {
 	filter
 	Entries []account.AuditEntry
@@ -124,10 +122,8 @@ func repeats(e, older account.AuditEntry) bool {
 		e.Subject == older.Subject && e.Link == older.Link && e.At.Sub(older.At) < repeatedWithin
 }
 
-// maxExported is the maximum number of entries in a file.
 const maxExported = 10_000
 
-// export answers with the matching entries as a file that Brazilian spreadsheets open.
 func (s *Pages) export(p *web.Page, f filter) error {
 	entries, _, err := s.find(p, f, "", maxExported, maxExported)
 	if err != nil {

@@ -42,7 +42,6 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, Path, web.RoleAdmin, s.change)
 }
 
-// view is the data of the page.
 type view struct {
 	campaign.Billing
 	Used   campaign.Spending // of today and of this month
@@ -54,7 +53,6 @@ type view struct {
 // Stale reports whether the amounts have changed since the form was shown.
 func (v view) Stale() bool { return v.Fault == "billing.fault.stale" }
 
-// field is a field of the form.
 type field struct {
 	Name, Value string
 	Amount      campaign.Money // stored

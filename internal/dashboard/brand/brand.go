@@ -53,7 +53,6 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, Path, web.RoleAdmin, s.change)
 }
 
-// view is the data of the page.
 type view struct {
 	account.Brand
 	Logos []logo
@@ -61,7 +60,6 @@ type view struct {
 	Phone preview.Phone
 }
 
-// logo is an image that the form offers.
 type logo struct {
 	Hash, Name string
 	Picture    string // URL

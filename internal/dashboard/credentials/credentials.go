@@ -79,7 +79,6 @@ func (s *Pages) view(c account.Credential, used map[string]time.Time) view {
 	return v
 }
 
-// pageLength is the number of credentials per page.
 const pageLength = 10
 
 // listing is the data of the list, newest first: active or revoked credentials.
@@ -119,7 +118,6 @@ func (s *Pages) list(p *web.Page) error {
 	return p.Render("credentials.title", "credentials.html", l)
 }
 
-// find returns the tenant's credential in the path.
 func (s *Pages) find(p *web.Page) (account.Credential, error) {
 	const maxID = 128
 	id := p.R.PathValue("id")
@@ -142,7 +140,6 @@ func (s *Pages) live(p *web.Page) (account.Credential, error) {
 	return c, err
 }
 
-// form is a form with its values and its error.
 type form struct {
 	Once   string
 	Name   string
@@ -150,7 +147,6 @@ type form struct {
 	Fault  string // the key of a text
 }
 
-// scope is a scope that a credential can have.
 type scope struct {
 	Name   string
 	Chosen bool
@@ -213,7 +209,6 @@ func details(scopes []string) (keys []string) {
 	return keys
 }
 
-// question is the data of the rotation form.
 type question struct {
 	view
 	Once string

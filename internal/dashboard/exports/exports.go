@@ -59,10 +59,8 @@ var statuses = []string{
 	"not_accepted",
 }
 
-// shownExports is the maximum number of exports on the page.
 const shownExports = 20
 
-// page is the data of the page.
 type page struct {
 	campaign.Campaign
 	Messages, Rejected int
@@ -163,7 +161,6 @@ func (s *Pages) create(p *web.Page, v page) error {
 	return done()
 }
 
-// asked reads the form.
 func asked(p *web.Page) export.Request {
 	q := export.Request{
 		Kind: export.Kind(p.Field("kind")), Format: export.Format(p.Field("format")), Language: p.Lang(),

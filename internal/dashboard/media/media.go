@@ -59,7 +59,6 @@ const (
 	nameWeight = 300 // bytes of a name in a page
 )
 
-// listing is the data of the list, newest first.
 type listing struct {
 	web.Part[view]
 	Upload  web.Upload
@@ -67,7 +66,6 @@ type listing struct {
 	Fault   string // text key of the refusal
 }
 
-// view is a file of the list.
 type view struct {
 	mediafile.File
 	Short     string // name
@@ -118,7 +116,6 @@ func (s *Pages) show(p *web.Page, status int, l listing) error {
 	return p.RenderStatus(status, "media.title", "media.html", l)
 }
 
-// addURL adds a file of another host.
 func (s *Pages) addURL(p *web.Page) error {
 	address := p.Field("address")
 	f, err := s.Library.CheckURL(p.R.Context(), p.Session.Tenant, address)
@@ -141,7 +138,6 @@ func (s *Pages) addURL(p *web.Page) error {
 	return p.Done(Path, "media.done.added")
 }
 
-// find returns the tenant's file in the path.
 func (s *Pages) find(p *web.Page) (mediafile.File, error) {
 	hash := p.R.PathValue("hash")
 	if !mediafile.IsHash(hash) {
@@ -150,7 +146,6 @@ func (s *Pages) find(p *web.Page) (mediafile.File, error) {
 	return s.Store.Media(p.R.Context(), p.Session.Tenant, hash)
 }
 
-// deletion is the data of the deletion form.
 type deletion struct {
 	view
 	ShownIn *campaign.Template // nil if the file can be deleted

@@ -8,7 +8,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web/chart"
 )
 
-// newChart returns the chart of days.
 func newChart(p *web.Page, days []campaign.Day) chart.Chart {
 	c := chart.Chart{Title: p.T("overview.trend"), Time: p.T("overview.day"), AsTable: p.Query("chart") == "table"}
 	for _, key := range []string{"sent", "delivered", "read", "lost", "opted_out"} {

@@ -59,7 +59,6 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, Path, web.RoleViewer, s.show)
 }
 
-// view is the data of the page.
 type view struct {
 	Length  int // days of the shown period
 	Lengths []int
@@ -115,7 +114,6 @@ func (s *Pages) days(ctx context.Context, tenant string, length int) ([]campaign
 	return s.Store.Days(ctx, tenant, s.date(2*length-1), s.date(0))
 }
 
-// addDays adds the figures and the chart of the period.
 func (s *Pages) addDays(p *web.Page, stored []campaign.Day, v *view) {
 	byDate := map[string]campaign.DayCounts{}
 	for _, d := range stored {

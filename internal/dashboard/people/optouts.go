@@ -17,7 +17,6 @@ import (
 
 func missing(err error) bool { return errors.Is(err, campaign.ErrNotFound) }
 
-// add records an opt-out by hand.
 func (s *Pages) add(p *web.Page) error {
 	number, rejection := parse(p.Field("phone"))
 	if rejection != nil {
@@ -44,14 +43,12 @@ func (s *Pages) change(p *web.Page, action string, number e164.Number, out bool)
 	return s.OptOuts.Record(p.R.Context(), p.Session.Tenant, []campaign.OptChange{{Phone: number.String(), Out: out, At: s.Now(), Origin: campaign.OriginHand}})
 }
 
-// removal is the data of the page that confirms a removal.
 type removal struct {
 	Phone string
 	Since time.Time
 	Fault string
 }
 
-// confirm says what the removal of an opt-out means.
 func (s *Pages) confirm(p *web.Page) error { return s.askRemoval(p, http.StatusOK, "") }
 
 func (s *Pages) askRemoval(p *web.Page, status int, fault string) error {
@@ -135,7 +132,6 @@ func (s *Pages) exportFiles(count int, exact bool) []int {
 	return files
 }
 
-// export answers with opt-outs as a file that Brazilian spreadsheets open.
 func (s *Pages) export(p *web.Page) error {
 	found, err := s.exported(p)
 	if err != nil {

@@ -85,10 +85,8 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 
 func first(p *web.Page) error { return p.Redirect(Path) }
 
-// pageLength is the number of opt-outs per page.
 const pageLength = 50
 
-// listPage is the data of the first page.
 type listPage struct {
 	Phone   string // as entered
 	OptOuts []campaign.OptedOut

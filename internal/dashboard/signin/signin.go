@@ -61,7 +61,6 @@ type attempt struct {
 	To       string `json:"to"` // the page to show after the sign-in
 }
 
-// attemptLife is the maximum duration of a sign-in.
 const attemptLife = 15 * time.Minute
 
 // begin renews the session of a person who has signed in recently, and redirects others

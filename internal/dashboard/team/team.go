@@ -59,7 +59,6 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 
 func first(p *web.Page) error { return p.Redirect(Path) }
 
-// list is the data of the page.
 type list struct {
 	People   []account.Person
 	Complete bool
@@ -128,7 +127,6 @@ func (s *Pages) known(p *web.Page, email string) (account.Person, error) {
 
 func equal(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) }
 
-// question is the data of a user's page.
 type question struct {
 	account.Person
 	Roles []web.Role

@@ -138,7 +138,6 @@ func (ui *UI) checkPage(name string) error {
 	return nil
 }
 
-// readTexts reads the texts of an area.
 func readTexts(a Area) (map[string]text, error) {
 	raw, err := fs.ReadFile(a.Files, "texts.json")
 	if err != nil {
@@ -264,7 +263,6 @@ func newTongues() []*translation {
 	return translations
 }
 
-// fill inserts the arguments into a text.
 func fill(text string, args []any) string {
 	for i, a := range args {
 		text = strings.ReplaceAll(text, "{"+strconv.Itoa(i)+"}", fmt.Sprint(a))

@@ -234,7 +234,6 @@ func EndedBy(signedIn, until time.Time) bool {
 	return !until.IsZero() && signedIn.UnixMilli() <= until.UnixMilli()
 }
 
-// token returns the session token of the request.
 func (s *Sessions) token(r *http.Request) (string, error) {
 	cookie, err := r.Cookie(s.CookieName(sessionCookie))
 	if err != nil || len(cookie.Value) > maxSession {

@@ -131,7 +131,6 @@ func (ui *UI) alongside(p *Page, session Session, serve func(*Page) error, other
 	return copyResponse(p.W, made)
 }
 
-// copyResponse writes the recorded response to w.
 func copyResponse(w http.ResponseWriter, r *httpapi.Recorder) error {
 	clear(w.Header())
 	maps.Copy(w.Header(), r.Fields)
@@ -262,7 +261,6 @@ func (ui *UI) mediaImages() string {
 	return allImages
 }
 
-// langCookie holds the person's language.
 const langCookie = "lang"
 
 func (ui *UI) tongueOf(r *http.Request) *translation {
@@ -324,7 +322,6 @@ func FaultOf(prefix string, err error) (key string) {
 	return ""
 }
 
-// title returns the text key of the page's title.
 func (r *Refusal) title() string {
 	if r.Status == http.StatusNotFound {
 		return "ui.not_found_title"

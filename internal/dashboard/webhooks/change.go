@@ -22,7 +22,6 @@ func allOfMessages(named []string) bool {
 	return !slices.ContainsFunc(settings.Kinds(), func(k string) bool { return slices.Contains(named, k) == mustBeNamed(k) })
 }
 
-// choice is a kind in a form.
 type choice struct {
 	Kind   string
 	Chosen bool
@@ -36,7 +35,6 @@ func choices(chosen []string) []choice {
 	return all
 }
 
-// form is the form of an endpoint with its values and its error.
 type form struct {
 	Once, ID, URL string
 	Kinds         []choice
@@ -144,7 +142,6 @@ func (s *Pages) change(p *web.Page, e delivery.Endpoint, action, done string, do
 	return p.Done(Path+"/"+e.ID, "webhooks.done."+done)
 }
 
-// question is the data of a confirmation page.
 type question struct {
 	view
 	Once string

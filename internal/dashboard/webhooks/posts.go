@@ -15,10 +15,8 @@ import (
 	"campaign-dispatch/internal/webhook/poststats"
 )
 
-// shownPosts is the number of kept posts on an endpoint's page.
 const shownPosts = 20
 
-// kept is a kept post in the reader's language.
 type kept struct {
 	delivery.KeptPost
 	Reason string
@@ -34,12 +32,10 @@ func newKept(p *web.Page, post delivery.KeptPost) kept {
 	}
 }
 
-// postPath returns the path of a kept post's page.
 func postPath(endpointID, webhookID string, at time.Time) string {
 	return Path + "/" + endpointID + "/posts/" + strconv.FormatInt(at.UnixMilli(), 10) + "-" + webhookID
 }
 
-// posts returns the last kept posts to an endpoint.
 func (s *Pages) posts(p *web.Page, e delivery.Endpoint) (shown []kept, err error) {
 	posts, err := s.Store.KeptPosts(p.R.Context(), e.Tenant, e.ID, shownPosts)
 	for _, post := range posts {
@@ -48,7 +44,6 @@ func (s *Pages) posts(p *web.Page, e delivery.Endpoint) (shown []kept, err error
 	return shown, err
 }
 
-// postDetails is the data of a kept post's page.
 type postDetails struct {
 	view
 	Post    kept
@@ -56,7 +51,6 @@ type postDetails struct {
 	Answer  string // without control characters
 }
 
-// showPost shows a kept post with its payload and its answer.
 func (s *Pages) showPost(p *web.Page, e delivery.Endpoint) error {
 	millis, id, _ := strings.Cut(p.R.PathValue("post"), "-")
 	at, err := strconv.ParseInt(millis, 10, 64)
@@ -72,7 +66,6 @@ func (s *Pages) showPost(p *web.Page, e delivery.Endpoint) error {
 	})
 }
 
-// indented formats JSON.
 func indented(payload []byte) string {
 	var out bytes.Buffer
 	if err := json.Indent(&out, payload, "", "  "); err != nil {

@@ -16,7 +16,6 @@ import (
 // hold some hundred webhooks.
 const mostAtOnce = 300
 
-// maxWebhookID is the maximum length of a webhook's ID.
 const maxWebhookID = len("msg_") + 64
 
 // resendOne resends the webhook in the form, given by its ID and the time of its

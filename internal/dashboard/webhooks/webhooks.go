@@ -144,7 +144,6 @@ func (s *Pages) list(p *web.Page) error {
 	return p.Render("webhooks.title", "webhooks.html", rows)
 }
 
-// find returns the tenant's endpoint in the path.
 func (s *Pages) find(p *web.Page) (delivery.Endpoint, error) {
 	const maxID = 128
 	id := p.R.PathValue("id")
@@ -164,7 +163,6 @@ const (
 	nameWeight    = 200
 )
 
-// details is the data of an endpoint's page.
 type details struct {
 	view
 	Day      day
@@ -175,7 +173,6 @@ type details struct {
 	Once     string
 }
 
-// tested is the result of a test.
 type tested struct {
 	Taken  bool
 	Reason string // in the reader's language
@@ -183,7 +180,6 @@ type tested struct {
 	At     time.Time
 }
 
-// failure is a webhook whose delivery failed.
 type failure struct {
 	delivery.Failure
 	Reason  string // in the reader's language
@@ -193,7 +189,6 @@ type failure struct {
 	Path    string // of the page of its kept post, "" for none
 }
 
-// failures returns the last failures.
 func (s *Pages) failures(p *web.Page, e delivery.Endpoint) (shown web.Part[failure], err error) {
 	from, err := web.From(p)
 	if err != nil {
@@ -304,7 +299,6 @@ func host(address string) string {
 	return u.Host
 }
 
-// refusal returns the Refusal for a service's error.
 func refusal(err error) error {
 	if fault := web.FaultOf("webhooks.fault.", err); fault != "" {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: fault}
