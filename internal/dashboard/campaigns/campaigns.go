@@ -13,7 +13,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/start"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy/optout"
@@ -48,7 +47,7 @@ type Store interface {
 // Pages are the pages of campaigns.
 type Pages struct {
 	Store       Store
-	Credentials start.Credentials
+	Credentials web.Credentials
 	Messages    *query.Service
 	Controls    *control.Service
 	OptOuts     *optout.Book

@@ -14,8 +14,6 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/chart"
-	"campaign-dispatch/internal/dashboard/web/results"
-	"campaign-dispatch/internal/dashboard/web/start"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -31,8 +29,8 @@ type Store interface {
 	NextCampaigns(ctx context.Context, tenant string, from time.Time, limit int32) ([]campaign.Listed, error)
 	// StandingsAndResults returns the summaries and the stored results of at most 33 campaigns.
 	StandingsAndResults(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, map[string]campaign.Results, error)
-	results.Store
-	start.Templates
+	web.ResultStore
+	web.Templates
 	// Attention returns what can need attention on a date, and the endpoints.
 	Attention(ctx context.Context, tenant, date string) (account.Attention, []delivery.WatchedEndpoint, error)
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
@@ -41,7 +39,7 @@ type Store interface {
 // Pages are the page of the overview.
 type Pages struct {
 	Store       Store
-	Credentials start.Credentials
+	Credentials web.Credentials
 	Now         func() time.Time
 }
 
@@ -66,7 +64,7 @@ type view struct {
 	Chart   chart.Chart
 	Next    []scheduled
 	Alerts  []alert
-	Steps   []start.Step
+	Steps   []web.Step
 }
 
 // lengths are the periods that can be shown, in days.
@@ -99,7 +97,7 @@ func (s *Pages) show(p *web.Page) error {
 	v.Next, v.Alerts = listed.next, append(alerts(attention, watched, waiting), listed.stalled...)
 	if listed.campaigns == 0 {
 		var err error
-		if v.Steps, err = start.Steps(p.R.Context(), s.Store, s.Credentials, tenant, listed.tested); err != nil {
+		if v.Steps, err = web.Steps(p.R.Context(), s.Store, s.Credentials, tenant, listed.tested); err != nil {
 			return err
 		}
 	}
