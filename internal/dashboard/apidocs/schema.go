@@ -131,7 +131,8 @@ func (d *document) limits(s *schema) string {
 		}
 		all = append(all, strings.Join(values, ", "))
 	}
-	all = append(all, d.span(s.Minimum, s.Maximum, ""), d.span(s.MinLength, s.MaxLength, " characters"), d.span(s.MinItems, s.MaxItems, " items"))
+	all = append(all, d.span(s.Minimum, s.Maximum, ""))
+	all = append(all, d.span(s.MinLength, s.MaxLength, " characters"), d.span(s.MinItems, s.MaxItems, " items"))
 	if s.Default != nil {
 		all = append(all, fmt.Sprintf(d.in("default %v"), s.Default))
 	}
@@ -162,7 +163,8 @@ func (d *document) parameters(all []parameter) []field {
 	for i, p := range all {
 		s := d.target(p.Schema)
 		rows[i] = field{
-			Name: p.Name, In: d.in(p.In), Type: d.typeOf(s), Limits: d.limits(s), Required: d.required(p.Required), Text: d.prose(p.Description),
+			Name: p.Name, In: d.in(p.In), Type: d.typeOf(s), Limits: d.limits(s),
+			Required: d.required(p.Required), Text: d.prose(p.Description),
 		}
 	}
 	return rows

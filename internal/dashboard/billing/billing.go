@@ -50,9 +50,6 @@ type view struct {
 	Was    string // the stored amounts, as text
 }
 
-// Stale reports whether the amounts have changed since the form was shown.
-func (v view) Stale() bool { return v.Fault == "billing.fault.stale" }
-
 type field struct {
 	Name, Value string
 	Amount      campaign.Money // stored

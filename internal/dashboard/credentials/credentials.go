@@ -72,7 +72,10 @@ type view struct {
 
 // view returns a credential with its last use.
 func (s *Pages) view(c account.Credential, used map[string]time.Time) view {
-	v := view{ClientID: c.ClientID, Name: c.Name, By: c.CreatedBy, Scope: c.Scope, Created: c.CreatedAt, Used: used[c.ClientID], Revoked: c.RevokedAt}
+	v := view{
+		ClientID: c.ClientID, Name: c.Name, By: c.CreatedBy, Scope: c.Scope,
+		Created: c.CreatedAt, Used: used[c.ClientID], Revoked: c.RevokedAt,
+	}
 	if len(c.PreviousSecretHash) > 0 && c.PreviousUntil.After(s.Now()) {
 		v.TwoUntil = c.PreviousUntil
 	}

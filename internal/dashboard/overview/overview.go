@@ -28,7 +28,7 @@ type Store interface {
 	// NextCampaigns returns campaigns that go from a time on, those that go first first.
 	NextCampaigns(ctx context.Context, tenant string, from time.Time, limit int32) ([]campaign.Listed, error)
 	// StandingsAndResults returns the summaries and the stored results of at most 33 campaigns.
-	StandingsAndResults(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, map[string]campaign.Results, error)
+	StandingsAndResults(ctx context.Context, tenant string, ids []string) (map[string]campaign.Summary, map[string]campaign.Results, error)
 	web.ResultStore
 	web.Templates
 	// Attention returns what can need attention on a date, and the endpoints.

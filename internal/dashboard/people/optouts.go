@@ -40,7 +40,8 @@ func (s *Pages) change(p *web.Page, action string, number e164.Number, out bool)
 	if err := p.Audit(action, masked(number)); err != nil {
 		return err
 	}
-	return s.OptOuts.Record(p.R.Context(), p.Session.Tenant, []campaign.OptChange{{Phone: number.String(), Out: out, At: s.Now(), Origin: campaign.OriginHand}})
+	change := campaign.OptChange{Phone: number.String(), Out: out, At: s.Now(), Origin: campaign.OriginHand}
+	return s.OptOuts.Record(p.R.Context(), p.Session.Tenant, []campaign.OptChange{change})
 }
 
 type removal struct {

@@ -88,12 +88,11 @@ func (s *Pages) invite(p *web.Page) error {
 	if !slices.Contains(web.Roles(), web.Role(who.Role)) {
 		return s.render(p, http.StatusUnprocessableEntity, list{Email: who.Email, Fault: "team.fault.role_unknown"})
 	}
-	known, err := s.known(p, who.Email)
-	if err != nil {
-		return err
-	}
-	if known.Email != "" { // a role is changed on the person's page, which says what it means
+	switch _, err := s.question(p); {
+	case err == nil: // a role is changed on the person's page, which says what it means
 		return s.render(p, http.StatusConflict, list{Email: who.Email, Role: web.Role(who.Role), Fault: "team.fault.known"})
+	case !errors.Is(err, campaign.ErrNotFound):
+		return err
 	}
 	if err := p.AuditOn(Path, "team.invite", who.Email, "ui.role."+who.Role); err != nil {
 		return err
@@ -112,17 +111,6 @@ func (s *Pages) invite(p *web.Page) error {
 		return p.Render("team.invited_title", "team_invited.html", invited{who.Email, password})
 	}
 	return p.Done(Path, "team.invited", who.Email)
-}
-
-// known returns the tenant's user with an address, or the zero Person.
-func (s *Pages) known(p *web.Page, email string) (account.Person, error) {
-	people, _, err := s.Users.People(p.R.Context(), p.Session.Tenant)
-	for _, who := range people {
-		if equal(who.Email, email) {
-			return who, err
-		}
-	}
-	return account.Person{}, err
 }
 
 func equal(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) }
@@ -152,7 +140,8 @@ func (s *Pages) question(p *web.Page) (q question, err error) {
 		return q, campaign.ErrNotFound
 	}
 	q = question{Person: people[at], Roles: web.Roles(), Was: people[at].Role, Self: equal(people[at].Email, p.Session.Email)}
-	q.Last = isAdmin(q.Person) && !slices.ContainsFunc(people, func(who account.Person) bool { return isAdmin(who) && who.Email != q.Email })
+	otherAdmin := func(who account.Person) bool { return isAdmin(who) && who.Email != q.Email }
+	q.Last = isAdmin(q.Person) && !slices.ContainsFunc(people, otherAdmin)
 	return q, nil
 }
 

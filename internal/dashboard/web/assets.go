@@ -5,7 +5,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"html/template"
-	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
@@ -33,31 +32,26 @@ const (
 	AssetsLimit = 90_000
 )
 
-// served are the assets as browsers receive them, by name.
-var served = func() map[string][]byte {
-	all := map[string][]byte{}
-	entries, err := fs.ReadDir(assets, "assets")
+// hashes are prefixes of the assets' SHA-256 hashes, by name.
+var hashes = func() map[string]string {
+	sums := map[string]string{}
+	entries, err := assets.ReadDir("assets")
 	if err != nil {
 		panic(err) // the assets are embedded in the binary
 	}
 	for _, e := range entries {
-		content, err := assets.ReadFile("assets/" + e.Name())
-		if err != nil {
-			panic(err)
-		}
-		all[e.Name()] = content
-	}
-	return all
-}()
-
-// hashes are prefixes of the assets' SHA-256 hashes, by name.
-var hashes = func() map[string]string {
-	sums := map[string]string{}
-	for name, content := range served {
-		sums[name] = HashOf(content)
+		sums[e.Name()] = HashOf(asset(e.Name()))
 	}
 	return sums
 }()
+
+func asset(name string) []byte {
+	content, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return content
+}
 
 // HashOf returns a prefix of a content's SHA-256 hash. In the path of a style or script, it lets
 // browsers keep the content.
@@ -80,11 +74,10 @@ func unknown(*Page) error { return campaign.ErrNotFound }
 
 func serveAsset(p *Page) error {
 	name := p.R.PathValue("name")
-	content, found := served[name]
-	if !found || p.R.PathValue("hash") != hashes[name] {
+	if hash, found := hashes[name]; !found || p.R.PathValue("hash") != hash {
 		return campaign.ErrNotFound
 	}
-	return p.Immutable(mime.TypeByExtension(path.Ext(name)), content)
+	return p.Immutable(mime.TypeByExtension(path.Ext(name)), asset(name))
 }
 
 // Immutable answers with a content that browsers can keep, because its path changes with it.
@@ -160,5 +153,6 @@ var icons = map[string]string{
 
 // Icon returns an icon in the color of the text beside it. It has no text of its own.
 func (*Page) Icon(name string) template.HTML {
-	return template.HTML(`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="` + icons[name] + `"/></svg> `) //nolint:gosec // constants
+	const start, end = `<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="`, `"/></svg> `
+	return template.HTML(start + icons[name] + end) //nolint:gosec // constants
 }

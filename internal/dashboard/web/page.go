@@ -176,7 +176,8 @@ func (p *Page) Percent(part, whole int) string {
 // Money returns an amount in the reader's format.
 func (p *Page) Money(m campaign.Money) string {
 	const millionths = 1e6
-	return "R$\u00a0" + p.translation.numbers.Sprint(number.Decimal(float64(m)/millionths, number.MinFractionDigits(2), number.MaxFractionDigits(6)))
+	amount := number.Decimal(float64(m)/millionths, number.MinFractionDigits(2), number.MaxFractionDigits(6))
+	return "R$\u00a0" + p.translation.numbers.Sprint(amount)
 }
 
 // When returns a time as date and time in São Paulo, or "" for the zero time.

@@ -46,7 +46,8 @@ type cutter struct {
 }
 
 func (c *cutter) card(t content.Card) content.Card {
-	card := content.Card{Title: c.cut(t.Title), Suggestions: c.suggestions(t.Suggestions), Horizontal: t.Horizontal, MediaRight: t.MediaRight}
+	card := content.Card{Title: c.cut(t.Title), Horizontal: t.Horizontal, MediaRight: t.MediaRight}
+	card.Suggestions = c.suggestions(t.Suggestions)
 	card.Description = c.cut(t.Description)
 	if t.Media != nil {
 		card.Media = &content.Media{URL: c.url(t.Media.URL), ThumbnailURL: c.url(t.Media.ThumbnailURL), Height: t.Media.Height}

@@ -77,12 +77,16 @@ func With[T any](find func(p *Page) (T, error), h func(p *Page, found T) error) 
 
 // Get serves a page to people who have at least a role.
 func (ui *UI) Get(mux *http.ServeMux, path string, least Role, h Handler) {
-	ui.handle(mux, "GET "+path, least, ui.signedIn(least, h))
+	ui.forRole(mux, "GET "+path, least, h)
 }
 
 // Post serves a form that people send who have at least a role.
 func (ui *UI) Post(mux *http.ServeMux, path string, least Role, h Handler) {
-	ui.handle(mux, "POST "+path, least, ui.signedIn(least, h))
+	ui.forRole(mux, "POST "+path, least, h)
+}
+
+func (ui *UI) forRole(mux *http.ServeMux, pattern string, least Role, h Handler) {
+	ui.handle(mux, pattern, least, ui.signedIn(func(p *Page) error { return p.serve(least, h) }, ui.noSession))
 }
 
 // Routes returns the routes that the areas have registered.
@@ -95,21 +99,21 @@ func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) 
 	}))
 }
 
-// signedIn returns a handler that serves people whose session is valid and has at least a role.
-func (ui *UI) signedIn(least Role, h Handler) Handler {
+// signedIn returns a handler that serves pages with a valid session. It calls otherwise without one.
+func (ui *UI) signedIn(serve func(*Page) error, otherwise func(*Page, error) error) Handler {
 	return func(p *Page) error {
 		session, err := ui.Sessions.Signed(p.R, p.Base)
 		if err != nil {
-			return ui.noSession(p, err)
+			return otherwise(p, err)
 		}
 		if p.reads() {
-			return ui.alongside(p, session, func(p *Page) error { return p.serve(least, h) }, ui.noSession)
+			return ui.alongside(p, session, serve, otherwise)
 		}
 		if err := ui.Sessions.Check(p.R.Context(), session); err != nil {
-			return ui.noSession(p, err)
+			return otherwise(p, err)
 		}
 		p.Session = session
-		return p.serve(least, h)
+		return serve(p)
 	}
 }
 
@@ -163,20 +167,15 @@ func (ui *UI) noSession(p *Page, err error) error {
 
 // Public serves a page that needs no session. It shows the session if there is one.
 func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
-	ui.handle(mux, pattern, "", func(p *Page) error {
-		serve := func(p *Page) error { return p.refuse(h(p)) }
-		nobodys := func(p *Page, err error) error {
+	ui.handle(mux, pattern, "", ui.signedIn(
+		func(p *Page) error { return p.refuse(h(p)) },
+		func(p *Page, err error) error {
 			if errors.Is(err, ErrNoSession) {
-				return serve(p)
+				return p.refuse(h(p))
 			}
 			return p.refuse(p.Unavailable(err))
-		}
-		session, err := ui.Sessions.Signed(p.R, p.Base)
-		if err != nil {
-			return nobodys(p, err)
-		}
-		return ui.alongside(p, session, serve, nobodys)
-	})
+		},
+	))
 }
 
 // WithoutSession serves a page without reading the session.

@@ -112,7 +112,8 @@ func (s *Pages) askKinds(p *web.Page, e delivery.Endpoint) error {
 
 func (s *Pages) showKinds(p *web.Page, status int, e delivery.Endpoint, all []choice, fault string) error {
 	_, visible := shown(e.URL)
-	return p.RenderStatus(status, "webhooks.kinds_title", "webhooks_kinds.html", form{ID: e.ID, URL: visible, Kinds: all, Fault: fault, Was: stateOf(e)})
+	f := form{ID: e.ID, URL: visible, Kinds: all, Fault: fault, Was: stateOf(e)}
+	return p.RenderStatus(status, "webhooks.kinds_title", "webhooks_kinds.html", f)
 }
 
 func (s *Pages) changeKinds(p *web.Page, e delivery.Endpoint) error {
