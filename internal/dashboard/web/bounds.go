@@ -2,6 +2,7 @@ package web
 
 import (
 	"maps"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -85,6 +86,20 @@ func Short(text string, most int) string {
 		}
 	}
 	return text
+}
+
+// Address returns a URL without its query, which may contain a key: the name, which is
+// host and path, and the whole URL.
+func Address(address string) (name, all string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", ""
+	}
+	all = u.Scheme + "://" + u.Host + u.Path
+	if u.RawQuery != "" {
+		all += "?…"
+	}
+	return u.Host + strings.TrimSuffix(u.Path, "/"), all
 }
 
 // Few returns the first names that fit into most bytes in a page, with each bytes of

@@ -95,7 +95,7 @@ func (s *Pages) create(p *web.Page) error {
 	if err := s.useForm(p); err != nil {
 		return err
 	}
-	_, visible := shown(address)
+	_, visible := web.Address(address)
 	if err := p.Audit("endpoint.create", host(address), textsOf(names)...); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (s *Pages) askKinds(p *web.Page, e delivery.Endpoint) error {
 }
 
 func (s *Pages) showKinds(p *web.Page, status int, e delivery.Endpoint, all []choice, fault string) error {
-	_, visible := shown(e.URL)
+	_, visible := web.Address(e.URL)
 	f := form{ID: e.ID, URL: visible, Kinds: all, Fault: fault, Was: stateOf(e)}
 	return p.RenderStatus(status, "webhooks.kinds_title", "webhooks_kinds.html", f)
 }
@@ -179,7 +179,7 @@ func (s *Pages) rotate(p *web.Page, e delivery.Endpoint) error {
 	if err != nil {
 		return err
 	}
-	_, visible := shown(e.URL)
+	_, visible := web.Address(e.URL)
 	return p.Render("webhooks.rotated", "webhooks_secret.html", issued{e.ID, visible, r.Secret, r.PreviousUntil})
 }
 

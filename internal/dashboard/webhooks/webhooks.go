@@ -6,7 +6,6 @@ import (
 	"context"
 	"embed"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -91,7 +90,7 @@ func (s *Pages) view(e delivery.Endpoint, c delivery.Circuit) view {
 	if allOfMessages(e.Kinds) {
 		v.Kinds = nil
 	}
-	v.Name, v.URL = shown(e.URL)
+	v.Name, v.URL = web.Address(e.URL)
 	v.Name, v.URL = web.Short(v.Name, nameWeight), web.Short(v.URL, addressWeight)
 	if e.PreviousSecret != "" && e.PreviousUntil.After(s.Now()) {
 		v.TwoUntil = e.PreviousUntil
@@ -100,20 +99,6 @@ func (s *Pages) view(e delivery.Endpoint, c delivery.Circuit) view {
 		v.FailingSince, v.NextProbe = c.Since, c.Next
 	}
 	return v
-}
-
-// shown returns a URL without its query, which may contain a key: the name, which is
-// host and path, and the whole URL.
-func shown(address string) (name, all string) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", ""
-	}
-	all = u.Scheme + "://" + u.Host + u.Path
-	if u.RawQuery != "" {
-		all += "?…"
-	}
-	return u.Host + strings.TrimSuffix(u.Path, "/"), all
 }
 
 // listed is an endpoint in the list, with its posts in the last 24 hours.
@@ -292,11 +277,9 @@ func (s *Pages) test(p *web.Page, e delivery.Endpoint) error {
 func subject(e delivery.Endpoint) string { return host(e.URL) + " (" + e.ID + ")" }
 
 func host(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Host
+	name, _ := web.Address(address)
+	host, _, _ := strings.Cut(name, "/")
+	return host
 }
 
 func refusal(err error) error {

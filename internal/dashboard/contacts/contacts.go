@@ -1,8 +1,8 @@
-// Package people shows the messages that a phone number got, and the numbers that opted
+// Package contacts shows the messages that a phone number got, and the numbers that opted
 // out of a tenant's messages. Admins can add and remove opt-outs.
 //
 // Phone numbers are sent in the bodies of forms only, because access logs contain URLs.
-package people
+package contacts
 
 import (
 	"context"
@@ -46,7 +46,7 @@ type OptOuts interface {
 	Record(ctx context.Context, tenant string, changes []campaign.OptChange) error
 }
 
-// Pages are the pages of people.
+// Pages are the pages of contacts.
 type Pages struct {
 	Store    Store
 	Messages Messages
@@ -59,7 +59,7 @@ type Pages struct {
 //go:embed *.html texts.json
 var files embed.FS
 
-// Area returns the pages and texts of people.
+// Area returns the pages and texts of contacts.
 func Area() web.Area { return web.Area{Files: files, Texts: []string{"people", "audit"}} }
 
 // Path is the path of the first page.
