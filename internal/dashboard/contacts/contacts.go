@@ -20,9 +20,7 @@ import (
 type Store interface {
 	// ListCampaigns returns a tenant's campaigns after a cursor, newest first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
-	// Dispatched returns a campaign without its outcomes.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
 	// RepliesOf returns what a phone number wrote to a tenant, the newest first.
 	RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error)
@@ -37,7 +35,6 @@ type Messages interface {
 // OptOuts reads and changes a tenant's opt-outs.
 type OptOuts interface {
 	Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error)
-	// Origin returns where the opt-out of a number comes from.
 	Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error)
 	List(ctx context.Context, tenant, cursor string, limit int) (found []campaign.OptedOut, next string, err error)
 	ListShard(ctx context.Context, tenant string, shard, limit int) ([]campaign.OptedOut, error)

@@ -20,7 +20,6 @@ import (
 type Store interface {
 	Credential(ctx context.Context, clientID string) (account.Credential, error)
 	Credentials(ctx context.Context, tenant string) ([]account.Credential, error)
-	// LastUsed returns the last token requests of clients.
 	LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error)
 }
 

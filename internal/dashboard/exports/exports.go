@@ -19,7 +19,6 @@ import (
 
 // Store reads campaigns.
 type Store interface {
-	// Dispatched returns a campaign without its outcomes.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 }
 

@@ -21,7 +21,6 @@ import (
 
 // Store reads counts, campaigns, and what can need attention.
 type Store interface {
-	// Days returns the days with counts between two dates, in order.
 	Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error)
 	// RecentCampaigns returns campaigns that go before a time, those that go last first.
 	RecentCampaigns(ctx context.Context, tenant string, before time.Time, limit int32) ([]campaign.Listed, error)
@@ -31,7 +30,6 @@ type Store interface {
 	StandingsAndResults(ctx context.Context, tenant string, ids []string) (map[string]campaign.Summary, map[string]campaign.Results, error)
 	web.ResultStore
 	web.Templates
-	// Attention returns what can need attention on a date, and the endpoints.
 	Attention(ctx context.Context, tenant, date string) (account.Attention, []delivery.WatchedEndpoint, error)
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 }

@@ -193,12 +193,12 @@ func (s *Pages) finish(p *web.Page) error {
 // enter begins the session of a person who has just signed in, unless their sessions
 // have ended since: that would cause a redirect loop.
 func (s *Pages) enter(p *web.Page, session web.Session) error {
-	void, err := s.Sessions.Void(p.R.Context(), session)
+	err := s.Sessions.Check(p.R.Context(), session)
+	if errors.Is(err, web.ErrNoSession) {
+		return &web.Refusal{Status: http.StatusForbidden, Key: "signin.ended", To: web.SignInPath, ToKey: "signin.again"}
+	}
 	if err != nil {
 		return p.Unavailable(err)
-	}
-	if void {
-		return &web.Refusal{Status: http.StatusForbidden, Key: "signin.ended", To: web.SignInPath, ToKey: "signin.again"}
 	}
 	if err := p.AuditOf(session, "session.sign_in", "", "signin.role_"+string(session.Role)); err != nil {
 		return err

@@ -202,11 +202,14 @@ func (s *Sessions) Signed(r *http.Request, base string) (Session, error) {
 // Check returns ErrNoSession for a void session. With any other error the state is
 // unknown.
 func (s *Sessions) Check(ctx context.Context, session Session) error {
-	void, err := s.Void(ctx, session)
-	if err == nil && void {
+	until, err := s.Ends.SessionsEnded(ctx, session.Tenant, session.Email)
+	if err != nil {
+		return fmt.Errorf("read a session: %w", err)
+	}
+	if EndedBy(session.SignedIn, until) {
 		return ErrNoSession
 	}
-	return err
+	return nil
 }
 
 // Last returns the browser's last session, even if it is expired or void. The error
@@ -217,15 +220,6 @@ func (s *Sessions) Last(r *http.Request, base string) (Session, error) {
 		return Session{}, err
 	}
 	return s.verify(r.Context(), base, token, func() time.Time { return time.Unix(0, 0) })
-}
-
-// Void reports whether a session was ended early.
-func (s *Sessions) Void(ctx context.Context, session Session) (bool, error) {
-	until, err := s.Ends.SessionsEnded(ctx, session.Tenant, session.Email)
-	if err != nil {
-		return false, fmt.Errorf("read a session: %w", err)
-	}
-	return EndedBy(session.SignedIn, until), nil
 }
 
 // EndedBy reports whether sessions of a sign-in are void if those up to until are. A
