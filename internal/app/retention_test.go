@@ -175,7 +175,7 @@ func TestTexts_Retention(t *testing.T) {
 			`kept for (\d+ days)`: campaign.Retention, `por (\d+ dias)`: campaign.Retention,
 			`shown for (\d+ days)`: campaign.EventLife, `respostas ficam (\d+ dias)`: campaign.EventLife,
 		},
-		"internal/dashboard/people/texts.json":    {`last (\d+ days)`: campaign.EventLife, `últimos (\d+ dias)`: campaign.EventLife},
+		"internal/dashboard/contacts/texts.json":  {`last (\d+ days)`: campaign.EventLife, `últimos (\d+ dias)`: campaign.EventLife},
 		"internal/dashboard/audit/texts.json":     {`last (\d+ days)`: campaign.AuditLife, `últimos (\d+ dias)`: campaign.AuditLife},
 		"internal/dashboard/webhooks/texts.json":  {`last (\d+ days)`: campaign.FailureLife, `últimos (\d+ dias)`: campaign.FailureLife},
 		"internal/privacy/retention/retention.go": {`deletes campaigns (\d+ days)`: campaign.Retention},

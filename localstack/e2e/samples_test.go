@@ -18,7 +18,7 @@ import (
 
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/dashboard/apidocs"
-	"campaign-dispatch/internal/dashboard/apidocs/apidocstest"
+	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -31,7 +31,7 @@ func TestSamples_FirstCall(t *testing.T) {
 		t.Run(sample.ID, func(t *testing.T) {
 			t.Parallel()
 			all := messages(1)
-			out := runSample(t, apidocstest.Sample{File: sample.File, Run: sample.Run, Code: sample.Code},
+			out := runSample(t, webtest.Sample{File: sample.File, Run: sample.Run, Code: sample.Code},
 				"CLIENT_ID="+c.env["CLIENT_ID"], "CLIENT_SECRET="+c.env["CLIENT_SECRET"],
 				"TEMPLATE_ID="+c.env["TEMPLATE_ID"], "PHONE="+all[0]["phone"].(string))
 			for _, want := range []string{"202", "accepted", "1"} {
@@ -53,7 +53,7 @@ func TestSamples_EveryOperation(t *testing.T) {
 	c := newClient(t).ownTenant().ownCredential(account.Scopes...)
 	shared := c.sampleEnv()
 	for operation, success := range c.operations() {
-		for _, language := range apidocstest.Languages {
+		for _, language := range webtest.SampleLanguages {
 			t.Run(operation+"/"+language, func(t *testing.T) {
 				t.Parallel()
 				own := *c
@@ -92,7 +92,7 @@ func (c *client) document() *openapi3.T {
 }
 
 // sample returns the sample of an operation that the documentation shows.
-func (c *client) sample(operation, language string) apidocstest.Sample {
+func (c *client) sample(operation, language string) webtest.Sample {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.absolute(apidocs.Root+"/"+operation+"?in="+language), http.NoBody)
 	must(c.t, err)
@@ -101,7 +101,7 @@ func (c *client) sample(operation, language string) apidocstest.Sample {
 	defer res.Body.Close()
 	page, err := io.ReadAll(res.Body)
 	must(c.t, err)
-	return apidocstest.Find(c.t, string(page))
+	return webtest.SampleOf(c.t, string(page))
 }
 
 // sampleEnv returns environment variables for the samples, with a dispatched campaign and
@@ -189,7 +189,7 @@ func TestQuery_RepeatedParameter(t *testing.T) {
 var anyPath = strings.NewReplacer("{campaignId}", "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10", "{batch}", "1")
 
 // runSample writes a sample to its file, runs the documented command and returns the output.
-func runSample(t *testing.T, sample apidocstest.Sample, env ...string) string {
+func runSample(t *testing.T, sample webtest.Sample, env ...string) string {
 	t.Helper()
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, sample.File), []byte(sample.Code), 0o600); err != nil {

@@ -43,7 +43,7 @@ func Site(c app.Config) (*web.UI, http.Handler) {
 		overviewPages(rows, auth),
 		campaignPages(c, rows, auth),
 		exportArea(c, rows),
-		peopleArea(c, rows),
+		contactArea(c, rows),
 		teamArea(c, rows, auth),
 	}
 	areas = append(areas, settingsAreas(c, rows, auth)...)

@@ -1,9 +1,13 @@
 package dashboard_test
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +15,7 @@ import (
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/dashboard"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 const base = "https://rcs.example.com"
@@ -28,6 +33,16 @@ func send(t *testing.T, site http.Handler, method, path string, header http.Head
 	return w
 }
 
+// forms returns the paths of the forms that need a session.
+func forms(ui *web.UI) (paths []string) {
+	for _, r := range ui.Routes() {
+		if path, ok := strings.CutPrefix(r.Pattern, "POST "); ok && r.Role != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // Every form that is sent after the end of the session says so, keeps what was entered, and
 // leads back to its page after the sign-in.
 func TestForms_SessionOver(t *testing.T) {
@@ -36,10 +51,11 @@ func TestForms_SessionOver(t *testing.T) {
 	const page, back = "/dashboard/campaigns/new?template=1", `href="/dashboard/sign-in?to=%2Fdashboard%2Fcampaigns%2Fnew%3Ftemplate%3D1"`
 	parameter := regexp.MustCompile(`{[^}]*}`)
 	const least = 40 // of forms, so that a lost registration is noticed
-	if n := len(ui.Forms()); n < least {
-		t.Errorf("%d forms, want at least %d", n, least)
+	sent := forms(ui)
+	if len(sent) < least {
+		t.Errorf("%d forms, want at least %d", len(sent), least)
 	}
-	for _, form := range ui.Forms() {
+	for _, form := range sent {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
 			path := parameter.ReplaceAllString(form, "0198d3a0-0000-4000-8000-000000000000")
@@ -55,3 +71,37 @@ func TestForms_SessionOver(t *testing.T) {
 		})
 	}
 }
+
+// docs/dashboard.md lists all routes with their roles.
+func TestRoutes_InPage(t *testing.T) {
+	t.Parallel()
+	ui, _ := dashboard.Site(app.Config{AWS: aws.Config{Region: "sa-east-1"}})
+	const heading = "| Route | Role |\n|---|---|\n"
+	page, err := os.ReadFile("../../../docs/dashboard.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(page), heading)
+	listed, _, _ := strings.Cut(after, "\n\n")
+	if want := strings.Join(routeRows(ui), "\n"); strings.TrimSpace(listed) != want {
+		t.Errorf("the table of docs/dashboard.md lists other routes. Replace it by:\n%s%s", heading, want)
+	}
+}
+
+// routeRows returns the rows of the table, by path and then by method.
+func routeRows(ui *web.UI) (rows []string) {
+	routes := ui.Routes()
+	slices.SortFunc(routes, func(a, b web.Route) int {
+		return cmp.Or(strings.Compare(pathOf(a), pathOf(b)), strings.Compare(a.Pattern, b.Pattern))
+	})
+	for _, r := range routes {
+		role := "no sign-in"
+		if r.Role != "" {
+			role = fmt.Sprintf("`%s`", r.Role)
+		}
+		rows = append(rows, fmt.Sprintf("| `%s` | %s |", r.Pattern, role))
+	}
+	return rows
+}
+
+func pathOf(r web.Route) string { return r.Pattern[strings.Index(r.Pattern, "/"):] }

@@ -63,8 +63,8 @@ type templateRows struct {
 	*dynamo.TemplateStore
 }
 
-// peopleRows has the rows of the pages of a person.
-type peopleRows struct {
+// contactRows has the rows of the pages of contacts.
+type contactRows struct {
 	*dynamo.CampaignStore
 	*dynamo.LedgerStore
 	*dynamo.ReplyStore

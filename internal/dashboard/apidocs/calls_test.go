@@ -9,20 +9,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/dashboard/apidocs"
-	"campaign-dispatch/internal/dashboard/apidocs/apidocstest"
+	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
 // everySample calls check with the sample of every operation in every language.
-func everySample(t *testing.T, check func(name, language string, s apidocstest.Sample)) {
+func everySample(t *testing.T, check func(name, language string, s webtest.Sample)) {
 	t.Helper()
 	h := handler(t)
 	for id := range operations(t) {
-		for _, language := range apidocstest.Languages {
+		for _, language := range webtest.SampleLanguages {
 			status, page := get(t, h, apidocs.Root+"/"+id+"?in="+language, "en")
 			if status != http.StatusOK {
 				t.Fatalf("%s in %s: status %d", id, language, status)
 			}
-			check(id+" in "+language, language, apidocstest.Find(t, page))
+			check(id+" in "+language, language, webtest.SampleOf(t, page))
 		}
 	}
 }
@@ -30,7 +30,7 @@ func everySample(t *testing.T, check func(name, language string, s apidocstest.S
 func TestSamples_EveryLanguage(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"curl": "call.sh", "go": "call.go", "python": "call.py", "javascript": "call.mjs"}
-	everySample(t, func(name, language string, s apidocstest.Sample) {
+	everySample(t, func(name, language string, s webtest.Sample) {
 		if s.File != files[language] {
 			t.Errorf("%s is saved as %s, want %s", name, s.File, files[language])
 		}
@@ -39,7 +39,7 @@ func TestSamples_EveryLanguage(t *testing.T) {
 
 func TestSamples_Environment(t *testing.T) {
 	t.Parallel()
-	everySample(t, func(name, _ string, s apidocstest.Sample) {
+	everySample(t, func(name, _ string, s webtest.Sample) {
 		for _, v := range s.Env {
 			if !strings.Contains(s.Code, v) {
 				t.Errorf("%s does not read %s", name, v)
@@ -53,7 +53,7 @@ func TestSamples_Environment(t *testing.T) {
 
 func TestSamples_GoIsFormatted(t *testing.T) {
 	t.Parallel()
-	everySample(t, func(name, language string, s apidocstest.Sample) {
+	everySample(t, func(name, language string, s webtest.Sample) {
 		if language != "go" {
 			return
 		}

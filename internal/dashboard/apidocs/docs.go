@@ -52,7 +52,6 @@ func (s *Pages) of(base, language string) (*documentation, error) {
 	return d, err
 }
 
-// view is the data of a documentation page.
 type view struct {
 	Docs      *documentation
 	Current   string // id of the page

@@ -26,7 +26,6 @@ type group struct {
 	Operations []*reference
 }
 
-// reference documents an operation.
 type reference struct {
 	ID, Method, Path string
 	Text             template.HTML
@@ -97,7 +96,6 @@ func (d *document) firstCall(base string) []Sample {
 	return all
 }
 
-// groups returns the operations by their tags.
 func (d *document) groups() (all []group) {
 	for _, t := range d.Tags {
 		if operations := d.tagged(t.Name); len(operations) > 0 {
@@ -114,7 +112,6 @@ func (d *document) webhooks() (all []webhook) {
 	return all
 }
 
-// signed returns the headers of a webhook.
 func (d *document) signed() (headers []field) {
 	for _, name := range []string{"WebhookId", "WebhookTimestamp", "WebhookSignature"} {
 		headers = append(headers, d.parameters([]parameter{d.Components.Parameters[name]})...)

@@ -95,7 +95,6 @@ func (d *document) target(s *schema) *schema {
 	return &described
 }
 
-// typeOf returns the type of a value.
 func (d *document) typeOf(s *schema) string {
 	if s.Items != nil {
 		inner := d.target(s.Items)
@@ -132,7 +131,8 @@ func (d *document) limits(s *schema) string {
 		}
 		all = append(all, strings.Join(values, ", "))
 	}
-	all = append(all, d.span(s.Minimum, s.Maximum, ""), d.span(s.MinLength, s.MaxLength, " characters"), d.span(s.MinItems, s.MaxItems, " items"))
+	all = append(all, d.span(s.Minimum, s.Maximum, ""))
+	all = append(all, d.span(s.MinLength, s.MaxLength, " characters"), d.span(s.MinItems, s.MaxItems, " items"))
 	if s.Default != nil {
 		all = append(all, fmt.Sprintf(d.in("default %v"), s.Default))
 	}
@@ -158,13 +158,13 @@ func (d *document) span(least, most *int, unit string) string {
 	}
 }
 
-// parameters lists parameters or headers.
 func (d *document) parameters(all []parameter) []field {
 	rows := make([]field, len(all))
 	for i, p := range all {
 		s := d.target(p.Schema)
 		rows[i] = field{
-			Name: p.Name, In: d.in(p.In), Type: d.typeOf(s), Limits: d.limits(s), Required: d.required(p.Required), Text: d.prose(p.Description),
+			Name: p.Name, In: d.in(p.In), Type: d.typeOf(s), Limits: d.limits(s),
+			Required: d.required(p.Required), Text: d.prose(p.Description),
 		}
 	}
 	return rows

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -35,14 +36,12 @@ const Path = web.Root + "/settings/audit"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.AdminView(mux, Path, s.show)
-	ui.AdminView(mux, Path+"/export", s.export)
+	ui.Get(mux, Path, web.RoleAdmin, web.With(filterOf, s.show))
+	ui.Get(mux, Path+"/export", web.RoleAdmin, web.With(filterOf, s.export))
 }
 
-// pageLength is the number of entries per page.
 const pageLength = 50
 
-// page is the data of the page: entries, and the cursor of older ones.
 type page struct {
 	filter
 	Entries []account.AuditEntry
@@ -66,11 +65,7 @@ func on(p *web.Page, e account.AuditEntry) string {
 	return e.Subject + ": " + strings.Join(details, ", ")
 }
 
-func (s *Pages) show(p *web.Page) error {
-	f, err := filterOf(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) show(p *web.Page, f filter) (err error) {
 	found := page{filter: f, Areas: areas, Export: Path + "/export?" + p.R.URL.RawQuery, Later: p.Query("older") != ""}
 	found.Entries, found.Older, err = s.find(p, f, p.Query("older"), pageLength, maxLooked)
 	if err != nil {
@@ -125,4 +120,19 @@ const repeatedWithin = time.Minute
 func repeats(e, older account.AuditEntry) bool {
 	return strings.HasPrefix(e.Action, "campaign.") && e.Action == older.Action && e.Who == older.Who &&
 		e.Subject == older.Subject && e.Link == older.Link && e.At.Sub(older.At) < repeatedWithin
+}
+
+const maxExported = 10_000
+
+func (s *Pages) export(p *web.Page, f filter) error {
+	entries, _, err := s.find(p, f, "", maxExported, maxExported)
+	if err != nil {
+		return err
+	}
+	const separator = ';'
+	file := campaign.AppendRow([]byte("\ufeff"), separator, p.T("audit.when"), p.T("audit.who"), p.T("audit.what"), p.T("audit.subject"))
+	for _, e := range entries {
+		file = campaign.AppendRow(file, separator, p.When(e.At), e.Who, p.T("audit."+e.Action), on(p, e))
+	}
+	return p.CSV("audit.file_name", file)
 }

@@ -4,7 +4,6 @@ package billing
 import (
 	"context"
 	"embed"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/settings"
 )
 
@@ -40,11 +38,10 @@ const Path = web.Root + "/settings/billing"
 
 // Register serves the page.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.show)
-	ui.Change(mux, Path, s.change)
+	ui.Get(mux, Path, web.RoleViewer, s.show)
+	ui.Post(mux, Path, web.RoleAdmin, s.change)
 }
 
-// view is the data of the page.
 type view struct {
 	campaign.Billing
 	Used   campaign.Spending // of today and of this month
@@ -53,10 +50,6 @@ type view struct {
 	Was    string // the stored amounts, as text
 }
 
-// Stale reports whether the amounts have changed since the form was shown.
-func (v view) Stale() bool { return v.Fault == "billing.fault.stale" }
-
-// field is a field of the form.
 type field struct {
 	Name, Value string
 	Amount      campaign.Money // stored
@@ -106,8 +99,8 @@ func (s *Pages) change(p *web.Page) error {
 	}
 	form := campaign.BillingForm{Basic: p.Field("basic"), Single: p.Field("single"), Day: p.Field("day"), Month: p.Field("month")}
 	b, err := s.Admin.CheckBilling(form)
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return s.render(p, http.StatusUnprocessableEntity, old, form, wrong.Code)
+	if fault := web.FaultOf("", err); fault != "" {
+		return s.render(p, http.StatusUnprocessableEntity, old, form, fault)
 	}
 	if err != nil {
 		return err

@@ -49,11 +49,10 @@ const Path = web.Root + "/settings/brand"
 
 // Register serves the page.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.show)
-	ui.Change(mux, Path, s.change)
+	ui.Get(mux, Path, web.RoleViewer, s.show)
+	ui.Post(mux, Path, web.RoleAdmin, s.change)
 }
 
-// view is the data of the page.
 type view struct {
 	account.Brand
 	Logos []logo
@@ -61,7 +60,6 @@ type view struct {
 	Phone preview.Phone
 }
 
-// logo is an image that the form offers.
 type logo struct {
 	Hash, Name string
 	Picture    string // URL

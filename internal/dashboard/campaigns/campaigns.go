@@ -13,7 +13,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/start"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy/optout"
@@ -41,7 +40,7 @@ type Store interface {
 // Pages are the pages of campaigns.
 type Pages struct {
 	Store       Store
-	Credentials start.Credentials
+	Credentials web.Credentials
 	Messages    *query.Service
 	Controls    *control.Service
 	OptOuts     *optout.Book
@@ -62,16 +61,16 @@ const Path = web.Root + "/campaigns"
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	const one = Path + "/{campaignId}"
-	ui.View(mux, Path, s.list)
-	ui.View(mux, one, s.show)
-	ui.View(mux, one+"/row", s.showRow)
-	ui.View(mux, one+"/messages", s.messages)
-	ui.View(mux, one+"/optouts", s.left)
-	ui.View(mux, one+"/replies", s.replies)
-	ui.AuthorView(mux, one+"/cancel", s.askCancel)
-	ui.AuthorChange(mux, one+"/cancel", s.cancel)
-	ui.AuthorView(mux, one+"/reschedule", s.askReschedule)
-	ui.AuthorChange(mux, one+"/reschedule", s.reschedule)
+	ui.Get(mux, Path, web.RoleViewer, s.list)
+	ui.Get(mux, one, web.RoleViewer, s.show)
+	ui.Get(mux, one+"/row", web.RoleViewer, s.showRow)
+	ui.Get(mux, one+"/messages", web.RoleViewer, s.messages)
+	ui.Get(mux, one+"/optouts", web.RoleViewer, s.left)
+	ui.Get(mux, one+"/replies", web.RoleViewer, s.replies)
+	ui.Get(mux, one+"/cancel", web.RoleAuthor, s.askCancel)
+	ui.Post(mux, one+"/cancel", web.RoleAuthor, s.cancel)
+	ui.Get(mux, one+"/reschedule", web.RoleAuthor, s.askReschedule)
+	ui.Post(mux, one+"/reschedule", web.RoleAuthor, s.reschedule)
 }
 
 // begun returns the overview of a campaign, also before the first part of its file is accepted.

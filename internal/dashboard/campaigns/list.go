@@ -12,7 +12,6 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/start"
 )
 
 const (
@@ -39,7 +38,7 @@ type listPage struct {
 	Later  bool   // there are newer campaigns
 	Tests  bool   // the list shows test messages instead of campaigns
 	Tested bool   // there are test messages
-	Steps  []start.Step
+	Steps  []web.Step
 
 	reads int // small campaigns that were read for this page
 }

@@ -10,7 +10,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/results"
 )
 
 const (
@@ -131,7 +130,7 @@ func (s *Pages) readRow(ctx context.Context, r *row) error {
 	return nil
 }
 
-func (s *Pages) reader() results.Reader { return results.Reader{Store: s.Store, Now: s.Now} }
+func (s *Pages) reader() web.ResultReader { return web.ResultReader{Store: s.Store, Now: s.Now} }
 
 func (s *Pages) nameRows(ctx context.Context, tenant string, rows []row) error {
 	if !slices.ContainsFunc(rows, func(r row) bool { return r.TemplateID != "" }) {

@@ -6,14 +6,12 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -22,7 +20,6 @@ import (
 type Store interface {
 	Credential(ctx context.Context, clientID string) (account.Credential, error)
 	Credentials(ctx context.Context, tenant string) ([]account.Credential, error)
-	// LastUsed returns the last token requests of clients.
 	LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error)
 }
 
@@ -45,14 +42,14 @@ const Path = web.Root + "/settings/credentials"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, web.Root+"/settings", firstSetting)
-	ui.AdminView(mux, Path, s.list)
-	ui.AdminView(mux, Path+"/new", s.ask)
-	ui.Change(mux, Path, s.create)
-	ui.AdminView(mux, Path+"/{id}/rotate", s.askRotation)
-	ui.Change(mux, Path+"/{id}/rotate", s.rotate)
-	ui.AdminView(mux, Path+"/{id}/revoke", s.askRevocation)
-	ui.Change(mux, Path+"/{id}/revoke", s.revoke)
+	ui.Get(mux, web.Root+"/settings", web.RoleViewer, firstSetting)
+	ui.Get(mux, Path, web.RoleAdmin, s.list)
+	ui.Get(mux, Path+"/new", web.RoleAdmin, s.ask)
+	ui.Post(mux, Path, web.RoleAdmin, s.create)
+	ui.Get(mux, Path+"/{id}/rotate", web.RoleAdmin, web.With(s.live, s.askRotation))
+	ui.Post(mux, Path+"/{id}/rotate", web.RoleAdmin, web.With(s.live, s.rotate))
+	ui.Get(mux, Path+"/{id}/revoke", web.RoleAdmin, web.With(s.live, s.askRevocation))
+	ui.Post(mux, Path+"/{id}/revoke", web.RoleAdmin, web.With(s.find, s.revoke))
 }
 
 // firstSetting leads to the first page of the settings that the person may see.
@@ -72,15 +69,18 @@ type view struct {
 	TwoUntil           time.Time // until then two secrets are valid
 }
 
-func (s *Pages) view(c account.Credential) view {
-	v := view{ClientID: c.ClientID, Name: c.Name, By: c.CreatedBy, Scope: c.Scope, Created: c.CreatedAt, Revoked: c.RevokedAt}
+// view returns a credential with its last use.
+func (s *Pages) view(c account.Credential, used map[string]time.Time) view {
+	v := view{
+		ClientID: c.ClientID, Name: c.Name, By: c.CreatedBy, Scope: c.Scope,
+		Created: c.CreatedAt, Used: used[c.ClientID], Revoked: c.RevokedAt,
+	}
 	if len(c.PreviousSecretHash) > 0 && c.PreviousUntil.After(s.Now()) {
 		v.TwoUntil = c.PreviousUntil
 	}
 	return v
 }
 
-// pageLength is the number of credentials per page.
 const pageLength = 10
 
 // listing is the data of the list, newest first: active or revoked credentials.
@@ -108,32 +108,18 @@ func (s *Pages) list(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	l.From, l.Next, l.Prior = part.From, part.Next, part.Prior
-	if l.Items, err = s.views(ctx, part.Items); err != nil {
-		return err
-	}
-	return p.Render("credentials.title", "credentials.html", l)
-}
-
-// views returns the credentials with their last use.
-func (s *Pages) views(ctx context.Context, all []account.Credential) ([]view, error) {
-	ids := make([]string, len(all))
-	for i, c := range all {
-		ids[i] = c.ClientID
+	var ids []string
+	for _, c := range part.Items {
+		ids = append(ids, c.ClientID)
 	}
 	used, err := s.Store.LastUsed(ctx, ids)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	views := make([]view, len(all))
-	for i, c := range all {
-		views[i] = s.view(c)
-		views[i].Used = used[c.ClientID]
-	}
-	return views, nil
+	l.Part = web.Convert(part, func(c account.Credential) view { return s.view(c, used) })
+	return p.Render("credentials.title", "credentials.html", l)
 }
 
-// find returns the tenant's credential in the path.
 func (s *Pages) find(p *web.Page) (account.Credential, error) {
 	const maxID = 128
 	id := p.R.PathValue("id")
@@ -156,7 +142,6 @@ func (s *Pages) live(p *web.Page) (account.Credential, error) {
 	return c, err
 }
 
-// form is a form with its values and its error.
 type form struct {
 	Once   string
 	Name   string
@@ -164,7 +149,6 @@ type form struct {
 	Fault  string // the key of a text
 }
 
-// scope is a scope that a credential can have.
 type scope struct {
 	Name   string
 	Chosen bool
@@ -184,14 +168,12 @@ func (s *Pages) showForm(p *web.Page, status int, name string, chosen []string, 
 
 // faultOf returns the key of the text of a form's first error, or "".
 func (s *Pages) faultOf(name string, scopes []string) string {
-	if wrong, ok := errors.AsType[*inputerr.Error](s.Admin.CheckCredential(name)); ok {
-		return "credentials.fault." + wrong.Code
-	}
+	fault := web.FaultOf("credentials.fault.", s.Admin.CheckCredential(name))
 	unknown := func(each string) bool { return !slices.Contains(account.Scopes, each) }
-	if len(scopes) == 0 || slices.ContainsFunc(scopes, unknown) {
+	if fault == "" && (len(scopes) == 0 || slices.ContainsFunc(scopes, unknown)) {
 		return "credentials.fault.scopes"
 	}
-	return ""
+	return fault
 }
 
 // issued is a new secret, which is shown only once.
@@ -229,7 +211,6 @@ func details(scopes []string) (keys []string) {
 	return keys
 }
 
-// question is the data of the rotation form.
 type question struct {
 	view
 	Once string
@@ -239,19 +220,11 @@ type question struct {
 // secretOf returns what identifies the secret of a credential in a form.
 func secretOf(c account.Credential) string { return campaign.Digest(string(c.SecretHash)) }
 
-func (s *Pages) askRotation(p *web.Page) error {
-	c, err := s.live(p)
-	if err != nil {
-		return err
-	}
-	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c), s.Once.Token(), secretOf(c)})
+func (s *Pages) askRotation(p *web.Page, c account.Credential) error {
+	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c, nil), s.Once.Token(), secretOf(c)})
 }
 
-func (s *Pages) rotate(p *web.Page) error {
-	c, err := s.live(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) rotate(p *web.Page, c account.Credential) error {
 	keep, ok := web.Keep(p)
 	if !ok && p.Field("keep") != web.None {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "credentials.fault.keep"}
@@ -275,25 +248,15 @@ func (s *Pages) rotate(p *web.Page) error {
 
 func subject(c account.Credential) string { return c.Name + " (" + c.ClientID + ")" }
 
-func (s *Pages) askRevocation(p *web.Page) error {
-	c, err := s.live(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) askRevocation(p *web.Page, c account.Credential) error {
 	used, err := s.Store.LastUsed(p.R.Context(), []string{c.ClientID})
 	if err != nil {
 		return err
 	}
-	v := s.view(c)
-	v.Used = used[c.ClientID]
-	return p.Render("credentials.revoke_title", "credentials_revoke.html", v)
+	return p.Render("credentials.revoke_title", "credentials_revoke.html", s.view(c, used))
 }
 
-func (s *Pages) revoke(p *web.Page) error {
-	c, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) revoke(p *web.Page, c account.Credential) error {
 	if !c.Revoked() {
 		if err := p.Audit("credential.revoke", subject(c)); err != nil {
 			return err

@@ -19,7 +19,6 @@ import (
 
 // Store reads campaigns.
 type Store interface {
-	// Dispatched returns a campaign without its outcomes.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 }
 
@@ -48,8 +47,8 @@ const Path = web.Root + "/campaigns/{campaignId}/exports"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.show)
-	ui.AuthorChange(mux, Path, s.create)
+	ui.Get(mux, Path, web.RoleViewer, web.With(s.read, s.show))
+	ui.Post(mux, Path, web.RoleAuthor, web.With(s.read, s.create))
 }
 
 // statuses are the statuses of messages and of people without one, in the order of the form.
@@ -59,10 +58,8 @@ var statuses = []string{
 	"not_accepted",
 }
 
-// shownExports is the maximum number of exports on the page.
 const shownExports = 20
 
-// page is the data of the page.
 type page struct {
 	campaign.Campaign
 	Messages, Rejected int
@@ -80,11 +77,7 @@ type page struct {
 // Has reports whether a status is chosen in the form.
 func (v page) Has(status string) bool { return slices.Contains(v.Asked.Statuses, status) }
 
-func (s *Pages) show(p *web.Page) error {
-	v, err := s.read(p)
-	if err != nil {
-		return err
-	}
+func (*Pages) show(p *web.Page, v page) error {
 	p.Title = v.title(p)
 	if p.Partial() {
 		v.News = v.news(p, p.Query("running"))
@@ -143,11 +136,7 @@ func (s *Pages) read(p *web.Page) (page, error) {
 	return v, err
 }
 
-func (s *Pages) create(p *web.Page) error {
-	v, err := s.read(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) create(p *web.Page, v page) error {
 	exportID, ok := campaign.ParseUUID(p.Field("once"))
 	if !ok {
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
@@ -160,7 +149,7 @@ func (s *Pages) create(p *web.Page) error {
 	if err := p.AuditOn(web.Root+"/campaigns/"+v.CampaignID, "campaign.export", v.Name); err != nil {
 		return err
 	}
-	_, err = s.Exports.Create(p.R.Context(), v.ID, exportID, v.Asked)
+	_, err := s.Exports.Create(p.R.Context(), v.ID, exportID, v.Asked)
 	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && p.Has("exports.problem."+problem.Code) {
 		v.Refusal = &web.Refusal{Status: problem.Status, Key: "exports.problem." + problem.Code}
 		return p.RenderStatus(problem.Status, "exports.title", "exports.html", v)
@@ -171,7 +160,6 @@ func (s *Pages) create(p *web.Page) error {
 	return done()
 }
 
-// asked reads the form.
 func asked(p *web.Page) export.Request {
 	q := export.Request{
 		Kind: export.Kind(p.Field("kind")), Format: export.Format(p.Field("format")), Language: p.Lang(),

@@ -12,7 +12,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/media/mediafile"
 )
@@ -44,14 +44,14 @@ const Path = web.Root + "/media"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.list)
+	ui.Get(mux, Path, web.RoleViewer, s.list)
 	uploads := s.uploads()
-	ui.AuthorChange(mux, Path+"/uploads", uploads.Start)
-	ui.AuthorChange(mux, Path+"/uploads/chunk", uploads.Chunk)
-	ui.AuthorChange(mux, Path+"/uploads/finish", uploads.Finish)
-	ui.AuthorChange(mux, Path+"/urls", s.addURL)
-	ui.AuthorView(mux, Path+"/{hash}/delete", s.ask)
-	ui.AuthorChange(mux, Path+"/{hash}/delete", s.delete)
+	ui.Post(mux, Path+"/uploads", web.RoleAuthor, uploads.Start)
+	ui.Post(mux, Path+"/uploads/chunk", web.RoleAuthor, uploads.Chunk)
+	ui.Post(mux, Path+"/uploads/finish", web.RoleAuthor, uploads.Finish)
+	ui.Post(mux, Path+"/urls", web.RoleAuthor, s.addURL)
+	ui.Get(mux, Path+"/{hash}/delete", web.RoleAuthor, web.With(s.find, s.ask))
+	ui.Post(mux, Path+"/{hash}/delete", web.RoleAuthor, s.delete)
 }
 
 const (
@@ -59,7 +59,6 @@ const (
 	nameWeight = 300 // bytes of a name in a page
 )
 
-// listing is the data of the list, newest first.
 type listing struct {
 	web.Part[view]
 	Upload  web.Upload
@@ -67,7 +66,6 @@ type listing struct {
 	Fault   string // text key of the refusal
 }
 
-// view is a file of the list.
 type view struct {
 	mediafile.File
 	Short     string // name
@@ -108,10 +106,7 @@ func (s *Pages) show(p *web.Page, status int, l listing) error {
 	if err != nil {
 		return err
 	}
-	l.From, l.Next, l.Prior = part.From, part.Next, part.Prior
-	for _, f := range part.Items {
-		l.Items = append(l.Items, s.view(f))
-	}
+	l.Part = web.Convert(part, s.view)
 	p.ShowMedia()
 	if p.Author() {
 		if l.Upload, err = s.Upload(p); err != nil {
@@ -121,12 +116,11 @@ func (s *Pages) show(p *web.Page, status int, l listing) error {
 	return p.RenderStatus(status, "media.title", "media.html", l)
 }
 
-// addURL adds a file of another host.
 func (s *Pages) addURL(p *web.Page) error {
 	address := p.Field("address")
 	f, err := s.Library.CheckURL(p.R.Context(), p.Session.Tenant, address)
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return s.show(p, http.StatusUnprocessableEntity, listing{Address: address, Fault: "media.fault." + wrong.Code})
+	if fault := web.FaultOf("media.fault.", err); fault != "" {
+		return s.show(p, http.StatusUnprocessableEntity, listing{Address: address, Fault: fault})
 	}
 	if err != nil {
 		return err
@@ -134,21 +128,16 @@ func (s *Pages) addURL(p *web.Page) error {
 	if err := p.Audit("media.add", f.URL); err != nil {
 		return err
 	}
-	if err := refusal(s.Library.AddURL(p.R.Context(), f)); err != nil {
+	err = s.Library.AddURL(p.R.Context(), f)
+	if fault := web.FaultOf("media.fault.", err); fault != "" {
+		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: fault, To: Path, ToKey: "media.all"}
+	}
+	if err != nil {
 		return err
 	}
 	return p.Done(Path, "media.done.added")
 }
 
-// refusal returns the refusal of invalid input, or the error.
-func refusal(err error) error {
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "media.fault." + wrong.Code, To: Path, ToKey: "media.all"}
-	}
-	return err
-}
-
-// find returns the tenant's file in the path.
 func (s *Pages) find(p *web.Page) (mediafile.File, error) {
 	hash := p.R.PathValue("hash")
 	if !mediafile.IsHash(hash) {
@@ -157,17 +146,12 @@ func (s *Pages) find(p *web.Page) (mediafile.File, error) {
 	return s.Store.Media(p.R.Context(), p.Session.Tenant, hash)
 }
 
-// deletion is the data of the deletion form.
 type deletion struct {
 	view
 	ShownIn *campaign.Template // nil if the file can be deleted
 }
 
-func (s *Pages) ask(p *web.Page) error {
-	f, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) ask(p *web.Page, f mediafile.File) error {
 	template, err := s.Library.ShownIn(p.R.Context(), f)
 	if err != nil {
 		return err
@@ -197,4 +181,41 @@ func (s *Pages) delete(p *web.Page) error {
 		}
 	}
 	return p.Done(Path, "media.done.deleted")
+}
+
+func (s *Pages) uploads() upload.Uploads {
+	return upload.Uploads{
+		Path: Path + "/uploads", Faults: "media.fault.", Origin: s.Origin, Begin: s.begin, ChunkURL: s.chunkURL, End: s.end,
+	}
+}
+
+// Upload returns the upload field, and allows the page to upload.
+func (s *Pages) Upload(p *web.Page) (web.Upload, error) { return s.uploads().Field(p) }
+
+func (s *Pages) begin(p *web.Page, f upload.File) (id string, sent []int, err error) {
+	return s.Library.Start(p.R.Context(), p.Session.Tenant, f.Name, f.Size, f.Unfinished)
+}
+
+func (s *Pages) chunkURL(p *web.Page, id string, chunk int) (string, error) {
+	return s.Library.ChunkURL(p.R.Context(), p.Session.Tenant, id, chunk)
+}
+
+// end checks and publishes a file whose chunks were sent. A page that stays gets its link.
+func (s *Pages) end(p *web.Page, id string) (upload.Ended, error) {
+	f, err := s.publish(p, id)
+	if err != nil || p.Field("stays") == "1" {
+		return upload.Ended{Link: f.Link(s.URL)}, err
+	}
+	return upload.Ended{Path: Path}, p.Notify("upload.sent")
+}
+
+func (s *Pages) publish(p *web.Page, id string) (mediafile.File, error) {
+	f, err := s.Library.Check(p.R.Context(), p.Session.Tenant, p.Field("fileName"), id)
+	if err != nil {
+		return f, err
+	}
+	if err := p.Audit("media.upload", f.Name); err != nil {
+		return f, err
+	}
+	return s.Library.Publish(p.R.Context(), id, f)
 }

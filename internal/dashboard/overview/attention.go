@@ -2,8 +2,6 @@ package overview
 
 import (
 	"context"
-	"net/url"
-	"strings"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -23,7 +21,8 @@ type alert struct {
 // endpoints returns alerts for those that the service has disabled, or that keep failing.
 func endpoints(all []delivery.WatchedEndpoint) (alerts []alert) {
 	for _, e := range all {
-		one := alert{Name: named(e.URL), Path: web.Root + "/settings/webhooks/" + e.ID}
+		name, _ := web.Address(e.URL)
+		one := alert{Name: name, Path: web.Root + "/settings/webhooks/" + e.ID}
 		switch {
 		case e.Off():
 			one.Key = "endpoint_off"
@@ -35,15 +34,6 @@ func endpoints(all []delivery.WatchedEndpoint) (alerts []alert) {
 		alerts = append(alerts, one)
 	}
 	return alerts
-}
-
-// named returns the host and the path of a URL. Its query may contain a secret.
-func named(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Host + strings.TrimSuffix(u.Path, "/")
 }
 
 // waiting returns the number of requests for approval that a person may decide.

@@ -10,7 +10,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/dashboard/web/results"
 )
 
 const (
@@ -106,7 +105,7 @@ func (s *Pages) open(ctx context.Context, tenant string, listed []campaign.Liste
 // read adds the scheduled and the stalled ones of the campaigns. It reads those without
 // current results.
 func (s *Pages) read(ctx context.Context, open []unfinished, f *found) error {
-	reader := results.Reader{Store: s.Store, Now: s.Now}
+	reader := web.ResultReader{Store: s.Store, Now: s.Now}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i, c := range open {

@@ -1,6 +1,34 @@
 package overview
 
-import "campaign-dispatch/internal/campaign"
+import (
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/chart"
+)
+
+func newChart(p *web.Page, days []campaign.Day) chart.Chart {
+	c := chart.Chart{Title: p.T("overview.trend"), Time: p.T("overview.day"), AsTable: p.Query("chart") == "table"}
+	for _, key := range []string{"sent", "delivered", "read", "lost", "opted_out"} {
+		c.Series = append(c.Series, chart.Series{Key: key, Name: p.T("overview." + key), TableOnly: key == "opted_out"})
+	}
+	for i, d := range days {
+		c.Points = append(c.Points, chart.Point{
+			X: (float64(i) + 0.5) / float64(len(days)), Label: label(p, d.Date), ISO: d.Date,
+			Counts: []int{d.Sent, d.Delivered, d.Read, d.Failed, d.OptedOut},
+		})
+	}
+	c.Ends = [3]string{label(p, days[0].Date), label(p, days[len(days)/2].Date), label(p, days[len(days)-1].Date)}
+	c.Says = p.T("overview.trend_says", c.Ends[0], c.Ends[2])
+	return c
+}
+
+// label shows a date without its year.
+func label(p *web.Page, date string) string {
+	at, _ := time.Parse(time.DateOnly, date) // a date of package localtime
+	return at.Format(p.T("overview.day_format"))
+}
 
 // figure is a number of the period with the one of the period before.
 type figure struct {

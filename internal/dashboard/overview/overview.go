@@ -14,8 +14,6 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/chart"
-	"campaign-dispatch/internal/dashboard/web/results"
-	"campaign-dispatch/internal/dashboard/web/start"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -23,17 +21,15 @@ import (
 
 // Store reads counts, campaigns, and what can need attention.
 type Store interface {
-	// Days returns the days with counts between two dates, in order.
 	Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error)
 	// RecentCampaigns returns campaigns that go before a time, those that go last first.
 	RecentCampaigns(ctx context.Context, tenant string, before time.Time, limit int32) ([]campaign.Listed, error)
 	// NextCampaigns returns campaigns that go from a time on, those that go first first.
 	NextCampaigns(ctx context.Context, tenant string, from time.Time, limit int32) ([]campaign.Listed, error)
 	// StandingsAndResults returns the summaries and the stored results of at most 33 campaigns.
-	StandingsAndResults(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, map[string]campaign.Results, error)
-	results.Store
-	start.Templates
-	// Attention returns what can need attention on a date, and the endpoints.
+	StandingsAndResults(ctx context.Context, tenant string, ids []string) (map[string]campaign.Summary, map[string]campaign.Results, error)
+	web.ResultStore
+	web.Templates
 	Attention(ctx context.Context, tenant, date string) (account.Attention, []delivery.WatchedEndpoint, error)
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 }
@@ -41,7 +37,7 @@ type Store interface {
 // Pages are the page of the overview.
 type Pages struct {
 	Store       Store
-	Credentials start.Credentials
+	Credentials web.Credentials
 	Now         func() time.Time
 }
 
@@ -56,10 +52,9 @@ const Path = web.Root + "/overview"
 
 // Register serves the page.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.show)
+	ui.Get(mux, Path, web.RoleViewer, s.show)
 }
 
-// view is the data of the page.
 type view struct {
 	Length  int // days of the shown period
 	Lengths []int
@@ -67,7 +62,7 @@ type view struct {
 	Chart   chart.Chart
 	Next    []scheduled
 	Alerts  []alert
-	Steps   []start.Step
+	Steps   []web.Step
 }
 
 // lengths are the periods that can be shown, in days.
@@ -100,7 +95,7 @@ func (s *Pages) show(p *web.Page) error {
 	v.Next, v.Alerts = listed.next, append(alerts(attention, watched, waiting), listed.stalled...)
 	if listed.campaigns == 0 {
 		var err error
-		if v.Steps, err = start.Steps(p.R.Context(), s.Store, s.Credentials, tenant, listed.tested); err != nil {
+		if v.Steps, err = web.Steps(p.R.Context(), s.Store, s.Credentials, tenant, listed.tested); err != nil {
 			return err
 		}
 	}
@@ -115,7 +110,6 @@ func (s *Pages) days(ctx context.Context, tenant string, length int) ([]campaign
 	return s.Store.Days(ctx, tenant, s.date(2*length-1), s.date(0))
 }
 
-// addDays adds the figures and the chart of the period.
 func (s *Pages) addDays(p *web.Page, stored []campaign.Day, v *view) {
 	byDate := map[string]campaign.DayCounts{}
 	for _, d := range stored {

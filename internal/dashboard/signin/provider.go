@@ -26,7 +26,6 @@ type Provider struct {
 	known *endpoints
 }
 
-// endpoints are the provider's endpoints.
 type endpoints struct {
 	provider *oidc.Provider
 	signOut  string
@@ -167,7 +166,6 @@ func (p *Provider) forget(ctx context.Context, renewal string) error {
 	return nil
 }
 
-// refusedBy wraps errRefused if the provider refused the request.
 func refusedBy(doing string, err error) error {
 	if said, ok := errors.AsType[*oauth2.RetrieveError](err); ok && said.Response.StatusCode < http.StatusInternalServerError {
 		return fmt.Errorf("%s: %w: %s", doing, errRefused, said.ErrorCode)

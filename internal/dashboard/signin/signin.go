@@ -43,7 +43,7 @@ func Area() web.Area { return web.Area{Files: files, Texts: []string{"signin", "
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, web.Root, func(p *web.Page) error { return p.Redirect(homePath) })
+	ui.Get(mux, web.Root, web.RoleViewer, func(p *web.Page) error { return p.Redirect(homePath) })
 	ui.WithoutSession(mux, "GET "+web.SignInPath, s.begin)
 	ui.WithoutSession(mux, "GET "+callbackPath, s.finish)
 	ui.WithoutSession(mux, "POST "+signOutPath, s.signOut)
@@ -61,7 +61,6 @@ type attempt struct {
 	To       string `json:"to"` // the page to show after the sign-in
 }
 
-// attemptLife is the maximum duration of a sign-in.
 const attemptLife = 15 * time.Minute
 
 // begin renews the session of a person who has signed in recently, and redirects others
@@ -96,7 +95,7 @@ func (s *Pages) renew(p *web.Page) (bool, error) {
 	}
 	session, err := s.renewed(p)
 	if errors.Is(err, errRefused) {
-		http.SetCookie(p.W, s.cookie(renewalCookie, "", -1))
+		http.SetCookie(p.W, s.Sessions.NewCookie(renewalCookie, "", -1))
 		return false, nil
 	}
 	if err != nil {
@@ -146,7 +145,7 @@ const maxAttempts = 4
 func (s *Pages) makeRoom(p *web.Page) {
 	var names []string
 	for _, c := range p.R.Cookies() {
-		if name, ok := strings.CutPrefix(c.Name, s.name("")); ok && strings.HasPrefix(name, attemptCookie) {
+		if name, ok := strings.CutPrefix(c.Name, s.Sessions.CookieName("")); ok && strings.HasPrefix(name, attemptCookie) {
 			names = append(names, name)
 		}
 	}
@@ -154,7 +153,7 @@ func (s *Pages) makeRoom(p *web.Page) {
 		return
 	}
 	for _, name := range names {
-		http.SetCookie(p.W, s.cookie(name, "", -1))
+		http.SetCookie(p.W, s.Sessions.NewCookie(name, "", -1))
 	}
 }
 
@@ -162,7 +161,7 @@ func (s *Pages) makeRoom(p *web.Page) {
 func (s *Pages) finish(p *web.Page) error {
 	a, ok := s.kept(p.R, p.Query("state"))
 	if ok {
-		http.SetCookie(p.W, s.cookie(attemptName(a.State), "", -1)) // single use
+		http.SetCookie(p.W, s.Sessions.NewCookie(attemptName(a.State), "", -1)) // single use
 	}
 	if !ok || subtle.ConstantTimeCompare([]byte(a.State), []byte(p.Query("state"))) != 1 {
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "signin.other_attempt"}
@@ -186,7 +185,7 @@ func (s *Pages) finish(p *web.Page) error {
 		return err
 	}
 	if renewal != "" && len(renewal) <= longestRenewal {
-		http.SetCookie(p.W, s.cookie(renewalCookie, renewal, int(web.RenewalLife.Seconds())))
+		http.SetCookie(p.W, s.Sessions.NewCookie(renewalCookie, renewal, int(web.RenewalLife.Seconds())))
 	}
 	return p.Redirect(a.To)
 }
@@ -194,12 +193,12 @@ func (s *Pages) finish(p *web.Page) error {
 // enter begins the session of a person who has just signed in, unless their sessions
 // have ended since: that would cause a redirect loop.
 func (s *Pages) enter(p *web.Page, session web.Session) error {
-	void, err := s.Sessions.Void(p.R.Context(), session)
+	err := s.Sessions.Check(p.R.Context(), session)
+	if errors.Is(err, web.ErrNoSession) {
+		return &web.Refusal{Status: http.StatusForbidden, Key: "signin.ended", To: web.SignInPath, ToKey: "signin.again"}
+	}
 	if err != nil {
 		return p.Unavailable(err)
-	}
-	if void {
-		return &web.Refusal{Status: http.StatusForbidden, Key: "signin.ended", To: web.SignInPath, ToKey: "signin.again"}
 	}
 	if err := p.AuditOf(session, "session.sign_in", "", "signin.role_"+string(session.Role)); err != nil {
 		return err
@@ -244,7 +243,7 @@ func (s *Pages) signOut(p *web.Page) error {
 		err = s.end(p, session)
 	}
 	http.SetCookie(p.W, s.Sessions.End())
-	http.SetCookie(p.W, s.cookie(renewalCookie, "", -1))
+	http.SetCookie(p.W, s.Sessions.NewCookie(renewalCookie, "", -1))
 	to := s.leave(p)
 	if err != nil {
 		slog.ErrorContext(p.R.Context(), "sign-out failed: other sessions remain valid", "error", err.Error())
@@ -302,7 +301,7 @@ func (s *Pages) leave(p *web.Page) (to string) {
 
 // renewal returns the refresh token in the browser's cookie, or "".
 func (s *Pages) renewal(p *web.Page) string {
-	if kept := p.R.CookiesNamed(s.name(renewalCookie)); len(kept) > 0 {
+	if kept := p.R.CookiesNamed(s.Sessions.CookieName(renewalCookie)); len(kept) > 0 {
 		return kept[0].Value
 	}
 	return ""
@@ -323,12 +322,12 @@ func (s *Pages) keep(a attempt) (*http.Cookie, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode a sign-in: %w", err)
 	}
-	return s.cookie(attemptName(a.State), base64.RawURLEncoding.EncodeToString(text), int(attemptLife.Seconds())), nil
+	return s.Sessions.NewCookie(attemptName(a.State), base64.RawURLEncoding.EncodeToString(text), int(attemptLife.Seconds())), nil
 }
 
 // kept returns the browser's attempt with the state.
 func (s *Pages) kept(r *http.Request, state string) (a attempt, ok bool) {
-	cookie, err := r.Cookie(s.name(attemptName(state)))
+	cookie, err := r.Cookie(s.Sessions.CookieName(attemptName(state)))
 	if err != nil {
 		return a, false
 	}
@@ -351,19 +350,4 @@ const (
 func attemptName(state string) string {
 	const enough = 16
 	return attemptCookie + state[:min(enough, len(state))]
-}
-
-// name adds the prefix __Host-, with which browsers require HTTPS and this host.
-func (s *Pages) name(cookie string) string {
-	if s.Sessions.Secure {
-		return "__Host-" + cookie
-	}
-	return cookie
-}
-
-func (s *Pages) cookie(name, value string, maxAge int) *http.Cookie {
-	return &http.Cookie{ //nolint:gosec // Secure wherever there is HTTPS
-		Name: s.name(name), Value: value, Path: "/", MaxAge: maxAge,
-		HttpOnly: true, Secure: s.Sessions.Secure, SameSite: http.SameSiteLaxMode, // the provider redirects back
-	}
 }

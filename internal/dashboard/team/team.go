@@ -8,9 +8,10 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -45,20 +46,19 @@ const Path = web.Root + "/settings/team"
 
 // Register serves the pages. The addresses of users are in forms, never in URLs.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.AdminView(mux, Path, s.show)
-	ui.Change(mux, Path, s.invite)
-	ui.Change(mux, Path+"/person", s.ask)
-	ui.Change(mux, Path+"/role", s.changeRole)
-	ui.Change(mux, Path+"/remove", s.remove)
+	ui.Get(mux, Path, web.RoleAdmin, s.show)
+	ui.Post(mux, Path, web.RoleAdmin, s.invite)
+	ui.Post(mux, Path+"/person", web.RoleAdmin, web.With(s.question, s.ask))
+	ui.Post(mux, Path+"/role", web.RoleAdmin, web.With(s.question, s.changeRole))
+	ui.Post(mux, Path+"/remove", web.RoleAdmin, s.remove)
 	// The link to the other language leads to the path of a form.
-	ui.AdminView(mux, Path+"/person", first)
-	ui.AdminView(mux, Path+"/role", first)
-	ui.AdminView(mux, Path+"/remove", first)
+	ui.Get(mux, Path+"/person", web.RoleAdmin, first)
+	ui.Get(mux, Path+"/role", web.RoleAdmin, first)
+	ui.Get(mux, Path+"/remove", web.RoleAdmin, first)
 }
 
 func first(p *web.Page) error { return p.Redirect(Path) }
 
-// list is the data of the page.
 type list struct {
 	People   []account.Person
 	Complete bool
@@ -88,18 +88,20 @@ func (s *Pages) invite(p *web.Page) error {
 	if !slices.Contains(web.Roles(), web.Role(who.Role)) {
 		return s.render(p, http.StatusUnprocessableEntity, list{Email: who.Email, Fault: "team.fault.role_unknown"})
 	}
-	known, err := s.known(p, who.Email)
-	if err != nil {
-		return err
-	}
-	if known.Email != "" { // a role is changed on the person's page, which says what it means
+	switch _, err := s.question(p); {
+	case err == nil: // a role is changed on the person's page, which says what it means
 		return s.render(p, http.StatusConflict, list{Email: who.Email, Role: web.Role(who.Role), Fault: "team.fault.known"})
+	case !errors.Is(err, campaign.ErrNotFound):
+		return err
 	}
 	if err := p.AuditOn(Path, "team.invite", who.Email, "ui.role."+who.Role); err != nil {
 		return err
 	}
 	password, err := s.Admin.Invite(p.R.Context(), who)
-	if fault, ok := faultOf(p, err); ok {
+	if fault := web.FaultOf("team.fault.", err); fault != "" {
+		if !p.Has(fault) {
+			fault = "team.fault.other"
+		}
 		return s.render(p, http.StatusUnprocessableEntity, list{Email: who.Email, Role: web.Role(who.Role), Fault: fault})
 	}
 	if err != nil {
@@ -111,25 +113,108 @@ func (s *Pages) invite(p *web.Page) error {
 	return p.Done(Path, "team.invited", who.Email)
 }
 
-// faultOf returns the key of the text for an error that the person can resolve.
-func faultOf(p *web.Page, err error) (key string, ok bool) {
-	wrong, ok := errors.AsType[*inputerr.Error](err)
-	if !ok {
-		return "", false
-	}
-	if key = "team.fault." + wrong.Code; !p.Has(key) {
-		key = "team.fault.other"
-	}
-	return key, true
+func equal(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) }
+
+type question struct {
+	account.Person
+	Roles []web.Role
+	Self  bool   // the user is the one who asks
+	Last  bool   // the user is the only admin
+	Was   string // the role when the page was shown
+	Stale bool   // somebody else has changed the role since
 }
 
-// known returns the tenant's user with an address, or the zero Person.
-func (s *Pages) known(p *web.Page, email string) (account.Person, error) {
+func (*Pages) ask(p *web.Page, q question) error {
+	return p.Render("team.person", "team_person.html", q)
+}
+
+// question reads the user in the form. The error wraps campaign.ErrNotFound if the tenant has
+// no such user.
+func (s *Pages) question(p *web.Page) (q question, err error) {
 	people, _, err := s.Users.People(p.R.Context(), p.Session.Tenant)
-	for _, who := range people {
-		if equal(who.Email, email) {
-			return who, err
+	if err != nil {
+		return q, err
+	}
+	at := slices.IndexFunc(people, func(who account.Person) bool { return equal(who.Email, p.Field("email")) })
+	if at < 0 {
+		return q, campaign.ErrNotFound
+	}
+	q = question{Person: people[at], Roles: web.Roles(), Was: people[at].Role, Self: equal(people[at].Email, p.Session.Email)}
+	otherAdmin := func(who account.Person) bool { return isAdmin(who) && who.Email != q.Email }
+	q.Last = isAdmin(q.Person) && !slices.ContainsFunc(people, otherAdmin)
+	return q, nil
+}
+
+func isAdmin(who account.Person) bool { return web.Role(who.Role) == web.RoleAdmin }
+
+// lastAdmin refuses to leave a tenant without an admin.
+func lastAdmin() error { return &web.Refusal{Status: http.StatusConflict, Key: "team.last_admin"} }
+
+func (s *Pages) changeRole(p *web.Page, q question) error {
+	role := web.Role(p.Field("role"))
+	switch {
+	case !slices.Contains(web.Roles(), role):
+		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "ui.bad_form"}
+	case string(role) == q.Role:
+		return p.Redirect(Path)
+	case q.Last:
+		return lastAdmin()
+	case p.Stale(q.Role):
+		q.Role, q.Stale = string(role), true
+		return p.RenderStatus(http.StatusConflict, "team.person", "team_person.html", q)
+	}
+	if err := p.AuditOn(Path, "team.role", q.Email, "ui.role."+q.Role, "ui.role."+string(role)); err != nil {
+		return err
+	}
+	if err := s.setRole(p, q.Person, role); err != nil {
+		return err
+	}
+	return p.Done(Path, "team.changed", q.Email)
+}
+
+// setRole changes the role of a user. If no admin is left, because another request removed one
+// at the same time, it gives the role back and refuses. Each request changes first and checks
+// afterwards, so that the last one of several sees the changes of the others.
+func (s *Pages) setRole(p *web.Page, who account.Person, role web.Role) error {
+	changed := who
+	changed.Role = string(role)
+	if _, err := s.Admin.Invite(p.R.Context(), changed); err != nil || !isAdmin(who) {
+		return err
+	}
+	people, _, err := s.Users.People(p.R.Context(), p.Session.Tenant)
+	if err != nil || slices.ContainsFunc(people, isAdmin) {
+		return err
+	}
+	if err := p.AuditOn(Path, "team.role", who.Email, "ui.role."+changed.Role, "ui.role."+who.Role); err != nil {
+		return err
+	}
+	if _, err := s.Admin.Invite(p.R.Context(), who); err != nil {
+		return err
+	}
+	return lastAdmin()
+}
+
+func (s *Pages) remove(p *web.Page) error {
+	q, err := s.question(p)
+	if errors.Is(err, campaign.ErrNotFound) { // removed by a former click
+		return p.Redirect(Path)
+	}
+	if err != nil {
+		return err
+	}
+	if q.Last {
+		return lastAdmin()
+	}
+	if err := p.AuditOn(Path, "team.remove", q.Email); err != nil {
+		return err
+	}
+	if isAdmin(q.Person) {
+		if err := s.setRole(p, q.Person, web.RoleViewer); err != nil {
+			return err
 		}
 	}
-	return account.Person{}, err
+	if _, err := s.Admin.RemovePerson(p.R.Context(), q.Person); err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return err
+	}
+	return p.Done(Path, "team.removed", q.Email)
 }

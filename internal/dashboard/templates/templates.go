@@ -66,22 +66,22 @@ const Path = web.Root + "/templates"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.list)
-	ui.AuthorView(mux, Path+"/new", s.blank)
-	ui.AuthorChange(mux, Path, s.create)
-	ui.AuthorChange(mux, Path+"/preview", s.preview)
-	ui.View(mux, Path+"/{id}", s.show)
-	ui.View(mux, Path+"/{id}/versions/{version}", s.showVersion)
-	ui.AuthorView(mux, Path+"/{id}/edit", s.edit)
-	ui.AuthorChange(mux, Path+"/{id}", s.change)
-	ui.AuthorChange(mux, Path+"/{id}/duplicate", s.duplicate)
-	ui.AuthorChange(mux, Path+"/{id}/archive", s.archive)
-	ui.AuthorChange(mux, Path+"/{id}/restore", s.restore)
-	ui.AuthorView(mux, numbersPath, s.numbers)
-	ui.AuthorChange(mux, numbersPath, s.saveNumber)
-	ui.AuthorChange(mux, numbersPath+"/delete", s.deleteNumber)
-	ui.AuthorChange(mux, Path+"/{id}/test", s.test)
-	ui.AuthorChange(mux, Path+"/{id}/preview", s.previewTest)
+	ui.Get(mux, Path, web.RoleViewer, s.list)
+	ui.Get(mux, Path+"/new", web.RoleAuthor, s.blank)
+	ui.Post(mux, Path, web.RoleAuthor, s.create)
+	ui.Post(mux, Path+"/preview", web.RoleAuthor, s.preview)
+	ui.Get(mux, Path+"/{id}", web.RoleViewer, s.show)
+	ui.Get(mux, Path+"/{id}/versions/{version}", web.RoleViewer, s.showVersion)
+	ui.Get(mux, Path+"/{id}/edit", web.RoleAuthor, s.edit)
+	ui.Post(mux, Path+"/{id}", web.RoleAuthor, s.change)
+	ui.Post(mux, Path+"/{id}/duplicate", web.RoleAuthor, s.duplicate)
+	ui.Post(mux, Path+"/{id}/archive", web.RoleAuthor, s.archive)
+	ui.Post(mux, Path+"/{id}/restore", web.RoleAuthor, s.restore)
+	ui.Get(mux, numbersPath, web.RoleAuthor, s.numbers)
+	ui.Post(mux, numbersPath, web.RoleAuthor, s.saveNumber)
+	ui.Post(mux, numbersPath+"/delete", web.RoleAuthor, s.deleteNumber)
+	ui.Post(mux, Path+"/{id}/test", web.RoleAuthor, s.test)
+	ui.Post(mux, Path+"/{id}/preview", web.RoleAuthor, s.previewTest)
 }
 
 type page struct {

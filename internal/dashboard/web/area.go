@@ -9,8 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 // Area is a part of the dashboard, with its files: pages *.html, and texts.json. A page and
@@ -134,7 +138,6 @@ func (ui *UI) checkPage(name string) error {
 	return nil
 }
 
-// readTexts reads the texts of an area.
 func readTexts(a Area) (map[string]text, error) {
 	raw, err := fs.ReadFile(a.Files, "texts.json")
 	if err != nil {
@@ -232,4 +235,37 @@ func unindented(page string) string {
 		b.WriteString(strings.TrimLeft(line, " \t"))
 	}
 	return b.String()
+}
+
+// Languages are the dashboard's languages. The first one is the default.
+var languages = []language.Tag{language.BrazilianPortuguese, language.English}
+
+var matcher = language.NewMatcher(languages)
+
+// translation is a language of the dashboard.
+type translation struct {
+	code    string // "pt" or "en", as in texts.json
+	tag     language.Tag
+	of      func(text) string
+	numbers *message.Printer
+	instant string // layout of a date and time
+	day     string
+}
+
+func newTongues() []*translation {
+	translations := []*translation{
+		{code: "pt", tag: languages[0], of: func(t text) string { return t.PT }, instant: "02/01/2006 15:04", day: "02/01/2006"},
+		{code: "en", tag: languages[1], of: func(t text) string { return t.EN }, instant: "2 Jan 2006, 15:04", day: "2 Jan 2006"},
+	}
+	for _, t := range translations {
+		t.numbers = message.NewPrinter(t.tag)
+	}
+	return translations
+}
+
+func fill(text string, args []any) string {
+	for i, a := range args {
+		text = strings.ReplaceAll(text, "{"+strconv.Itoa(i)+"}", fmt.Sprint(a))
+	}
+	return text
 }

@@ -4,11 +4,13 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"io/fs"
+	"html/template"
 	"mime"
 	"net/http"
 	"net/url"
 	"path"
+
+	"github.com/klauspost/compress/gzhttp"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -30,31 +32,26 @@ const (
 	AssetsLimit = 90_000
 )
 
-// served are the assets as browsers receive them, by name.
-var served = func() map[string][]byte {
-	all := map[string][]byte{}
-	entries, err := fs.ReadDir(assets, "assets")
+// hashes are prefixes of the assets' SHA-256 hashes, by name.
+var hashes = func() map[string]string {
+	sums := map[string]string{}
+	entries, err := assets.ReadDir("assets")
 	if err != nil {
 		panic(err) // the assets are embedded in the binary
 	}
 	for _, e := range entries {
-		content, err := assets.ReadFile("assets/" + e.Name())
-		if err != nil {
-			panic(err)
-		}
-		all[e.Name()] = content
-	}
-	return all
-}()
-
-// hashes are prefixes of the assets' SHA-256 hashes, by name.
-var hashes = func() map[string]string {
-	sums := map[string]string{}
-	for name, content := range served {
-		sums[name] = HashOf(content)
+		sums[e.Name()] = HashOf(asset(e.Name()))
 	}
 	return sums
 }()
+
+func asset(name string) []byte {
+	content, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return content
+}
 
 // HashOf returns a prefix of a content's SHA-256 hash. In the path of a style or script, it lets
 // browsers keep the content.
@@ -77,11 +74,10 @@ func unknown(*Page) error { return campaign.ErrNotFound }
 
 func serveAsset(p *Page) error {
 	name := p.R.PathValue("name")
-	content, found := served[name]
-	if !found || p.R.PathValue("hash") != hashes[name] {
+	if hash, found := hashes[name]; !found || p.R.PathValue("hash") != hash {
 		return campaign.ErrNotFound
 	}
-	return p.Immutable(mime.TypeByExtension(path.Ext(name)), content)
+	return p.Immutable(mime.TypeByExtension(path.Ext(name)), asset(name))
 }
 
 // Immutable answers with a content that browsers can keep, because its path changes with it.
@@ -96,10 +92,9 @@ func (p *Page) Immutable(contentType string, content []byte) error {
 func (ui *UI) chooseLanguage(p *Page) error {
 	for _, t := range ui.translations {
 		if t.code == p.R.PathValue("code") {
-			http.SetCookie(p.W, &http.Cookie{ //nolint:gosec // Secure wherever there is HTTPS
-				Name: langCookie, Value: t.code, Path: "/", MaxAge: 365 * 24 * 3600,
-				HttpOnly: true, Secure: ui.Sessions.Secure, SameSite: http.SameSiteLaxMode,
-			})
+			c := ui.Sessions.NewCookie("", t.code, 365*24*3600)
+			c.Name = langCookie
+			http.SetCookie(p.W, c)
 			return p.Redirect(LocalPath(p.Query("to")))
 		}
 	}
@@ -113,4 +108,51 @@ func LocalPath(to string) string {
 		return Root
 	}
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+}
+
+const (
+	// minCompressed is the size in bytes from which an answer is compressed.
+	minCompressed = 1400
+	// lengthJitter is the maximum number of random bytes that are added to a compressed
+	// answer. They hide its exact length: pages contain a secret (the CSRF token) and
+	// text of the request, so the length could reveal the secret (the BREACH attack).
+	lengthJitter = 64
+)
+
+// Compress returns a handler that compresses the answers of h for clients that accept
+// gzip.
+func Compress(h http.Handler) http.Handler {
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressed), gzhttp.EnableZstd(false), gzhttp.RandomJitter(lengthJitter, 0, false))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return wrap(h)
+}
+
+// icons are the lines of the icons, in a square of 24.
+var icons = map[string]string{
+	"add":       "M12 5v14M5 12h14",
+	"archive":   "M4 5h16v4H4ZM6 9v10h12V9M10 13h4",
+	"campaigns": "M21 3 3 10l7 4 4 7ZM10 14 21 3",
+	"cancel":    "M6 6l12 12M18 6 6 18",
+	"copy":      "M9 9h11v11H9ZM5 15H4V4h11v1",
+	"delete":    "M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13",
+	"docs":      "M12 6c-2-1.5-5-2-8-2v14c3 0 6 .5 8 2 2-1.5 5-2 8-2V4c-3 0-6 .5-8 2Zm0 0v14",
+	"download":  "M12 4v11M7 11l5 5 5-5M4 20h16",
+	"edit":      "M4 20h4L20 8l-4-4L4 16Z",
+	"media":     "M4 5h16v14H4ZM4 16l5-5 4 4 3-2 4 3M15.5 9.5h.01",
+	"overview":  "M4 20h16M7 20v-7M12 20V5M17 20v-10",
+	"people":    "M9 4a3.5 3.5 0 1 0 0 7 3.5 3.5 0 1 0 0-7ZM3 20c0-4 2.5-6 6-6s6 2 6 6M16 5a3 3 0 0 1 0 6M18 14c2 .8 3 3 3 6",
+	"restore":   "M4 12a8 8 0 1 0 3-6.2L4 8M4 4v4h4",
+	"search":    "M11 4a7 7 0 1 0 0 14 7 7 0 1 0 0-14ZM16 16l4 4",
+	"settings":  "M4 8h8M18 8h2M12 5h6v6h-6ZM4 16h2M12 16h8M6 13h6v6H6Z",
+	"templates": "M4 5h16v11H10l-5 4v-4H4ZM8 9h8M8 12.5h5",
+	"time":      "M12 4a8 8 0 1 0 0 16 8 8 0 1 0 0-16ZM12 8v4l3 2",
+	"upload":    "M12 16V5M7 9l5-5 5 5M4 20h16",
+}
+
+// Icon returns an icon in the color of the text beside it. It has no text of its own.
+func (*Page) Icon(name string) template.HTML {
+	const start, end = `<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="`, `"/></svg> `
+	return template.HTML(start + icons[name] + end) //nolint:gosec // constants
 }

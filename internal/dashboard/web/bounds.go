@@ -1,6 +1,8 @@
 package web
 
 import (
+	"maps"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -40,6 +42,15 @@ func PartOf[T any](p *Page, all []T, size int) (Part[T], error) {
 	return part, nil
 }
 
+// Convert returns a part with other items.
+func Convert[T, U any](part Part[T], as func(T) U) Part[U] {
+	converted := Part[U]{From: part.From, Next: part.Next, Prior: part.Prior}
+	for _, item := range part.Items {
+		converted.Items = append(converted.Items, as(item))
+	}
+	return converted
+}
+
 // From returns the parameter "from". The error wraps campaign.ErrNotFound if it is
 // invalid.
 func From(p *Page) (int, error) {
@@ -77,6 +88,20 @@ func Short(text string, most int) string {
 	return text
 }
 
+// Address returns a URL without its query, which may contain a key: the name, which is
+// host and path, and the whole URL.
+func Address(address string) (name, all string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", ""
+	}
+	all = u.Scheme + "://" + u.Host + u.Path
+	if u.RawQuery != "" {
+		all += "?…"
+	}
+	return u.Host + strings.TrimSuffix(u.Path, "/"), all
+}
+
 // Few returns the first names that fit into most bytes in a page, with each bytes of
 // markup per name, and the number of omitted names.
 func Few(names []string, each, most int) (few []string, more int) {
@@ -86,4 +111,25 @@ func Few(names []string, each, most int) (few []string, more int) {
 		}
 	}
 	return names, 0
+}
+
+// Trial is a form that opens a template's test with the values of a message.
+type Trial struct {
+	TemplateID string
+	Values     map[string]string // by variable
+}
+
+// maxTrial is the maximum size in bytes of the values in a page.
+const maxTrial = 6000
+
+// NewTrial returns the form for a message, or one without values if they are too large.
+func NewTrial(templateID string, values map[string]string) Trial {
+	size := 0
+	for name, value := range values {
+		size += Weight(name) + Weight(value)
+	}
+	if size > maxTrial {
+		return Trial{TemplateID: templateID}
+	}
+	return Trial{templateID, maps.Clone(values)}
 }

@@ -14,7 +14,7 @@ import (
 type details struct{ all []string }
 
 func (d details) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, web.Root+"/details", func(p *web.Page) error {
+	ui.Get(mux, web.Root+"/details", web.RoleViewer, func(p *web.Page) error {
 		for _, detail := range d.all {
 			if _, err := p.W.Write([]byte(p.Detail(detail) + "\n")); err != nil {
 				return err

@@ -16,6 +16,7 @@ const (
 	NoticeLife = time.Minute
 	// maxNoticeArg is the maximum size of a notice's argument in bytes.
 	maxNoticeArg = 300
+	noticeCookie = "notice"
 )
 
 // notice says what a change did, by a text key. It is kept in a cookie until the next page
@@ -44,7 +45,7 @@ func (p *Page) Notify(key string, args ...string) error {
 		return fmt.Errorf("encode a notice: %w", err)
 	}
 	text := base64.RawURLEncoding.EncodeToString(body)
-	http.SetCookie(p.W, p.noticeCookie(text+"."+p.noticeMAC(text), int(NoticeLife.Seconds())))
+	http.SetCookie(p.W, p.ui.Sessions.NewCookie(noticeCookie, text+"."+p.noticeMAC(text), int(NoticeLife.Seconds())))
 	return nil
 }
 
@@ -54,11 +55,11 @@ func (p *Page) takeNotice() string {
 	if !p.SignedIn() {
 		return ""
 	}
-	cookie, err := p.R.Cookie(p.noticeName())
+	cookie, err := p.R.Cookie(p.ui.Sessions.CookieName(noticeCookie))
 	if err != nil {
 		return ""
 	}
-	http.SetCookie(p.W, p.noticeCookie("", -1))
+	http.SetCookie(p.W, p.ui.Sessions.NewCookie(noticeCookie, "", -1))
 	text, mac, _ := strings.Cut(cookie.Value, ".")
 	if !hmac.Equal([]byte(mac), []byte(p.noticeMAC(text))) {
 		return ""
@@ -79,18 +80,4 @@ func (p *Page) noticeMAC(text string) string {
 	mac := hmac.New(sha256.New, []byte(p.Session.CSRF))
 	_, _ = mac.Write([]byte("notice " + text)) // never fails
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
-
-// noticeName has the same prefix as the name of the session's cookie.
-func (p *Page) noticeName() string {
-	if p.ui.Sessions.Secure {
-		return "__Host-notice"
-	}
-	return "notice"
-}
-
-func (p *Page) noticeCookie(value string, maxAge int) *http.Cookie {
-	return &http.Cookie{ //nolint:gosec // Secure wherever there is HTTPS
-		Name: p.noticeName(), Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: p.ui.Sessions.Secure, SameSite: http.SameSiteLaxMode,
-	}
 }

@@ -79,6 +79,14 @@ func (p *Page) JSON(status int, data any) error {
 	return err
 }
 
+// CSV answers with a file in the format of Brazilian spreadsheets. nameKey is the text key of its name.
+func (p *Page) CSV(nameKey string, file []byte) error {
+	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T(nameKey)+`"`)
+	_, err := p.W.Write(file)
+	return err
+}
+
 // Part returns the page with other data, for a part of it that is also a fragment.
 func (p *Page) Part(data any) *Page {
 	part := *p
@@ -168,7 +176,8 @@ func (p *Page) Percent(part, whole int) string {
 // Money returns an amount in the reader's format.
 func (p *Page) Money(m campaign.Money) string {
 	const millionths = 1e6
-	return "R$\u00a0" + p.translation.numbers.Sprint(number.Decimal(float64(m)/millionths, number.MinFractionDigits(2), number.MaxFractionDigits(6)))
+	amount := number.Decimal(float64(m)/millionths, number.MinFractionDigits(2), number.MaxFractionDigits(6))
+	return "R$\u00a0" + p.translation.numbers.Sprint(amount)
 }
 
 // When returns a time as date and time in São Paulo, or "" for the zero time.
@@ -275,4 +284,31 @@ func (p *Page) entry(session Session, link, action, subject string, details []st
 	return account.AuditEntry{
 		Tenant: session.Tenant, At: p.ui.Now(), Who: session.Email, Link: link, Action: action, Subject: subject, Details: details,
 	}
+}
+
+// moved begins the detail of an audit entry about a change of a time.
+const moved = "moved "
+
+// Moved returns the detail of an audit entry about a change of a time. Each reader sees it in
+// the own language.
+func Moved(from, to time.Time) string {
+	return moved + from.UTC().Format(time.RFC3339) + " " + to.UTC().Format(time.RFC3339)
+}
+
+// Detail returns the text of an audit entry's detail: the key of a text, or a result of Moved.
+func (p *Page) Detail(detail string) string {
+	times, ok := strings.CutPrefix(detail, moved)
+	if !ok {
+		return p.T(detail)
+	}
+	first, second, _ := strings.Cut(times, " ")
+	from, err := time.Parse(time.RFC3339, first)
+	if err != nil {
+		return detail
+	}
+	to, err := time.Parse(time.RFC3339, second)
+	if err != nil {
+		return detail
+	}
+	return p.When(from) + " → " + p.When(to)
 }

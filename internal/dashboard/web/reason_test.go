@@ -13,7 +13,7 @@ import (
 type reasons struct{}
 
 func (reasons) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, web.Root+"/reasons", func(p *web.Page) error { return p.Fragment("reason.html", p.Query("code")) })
+	ui.Get(mux, web.Root+"/reasons", web.RoleViewer, func(p *web.Page) error { return p.Fragment("reason.html", p.Query("code")) })
 }
 
 var reasonsFiles = fstest.MapFS{

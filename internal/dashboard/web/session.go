@@ -57,6 +57,7 @@ const (
 )
 
 const (
+	sessionCookie = "session"
 	// sessionType is the typ of a session's JWT. It distinguishes sessions from other
 	// tokens.
 	sessionType = "session+jwt"
@@ -111,34 +112,30 @@ func (s *Sessions) Cookie(ctx context.Context, base string, session Session) (*h
 	if err != nil {
 		return nil, fmt.Errorf("sign a session: %w", err)
 	}
-	c := s.cookie(token) //nolint:gosec // as cookie has it
 	kept := session.SignedIn.Add(RenewalLife)
 	if kept.Before(session.Expires) {
 		kept = session.Expires
 	}
-	c.MaxAge = int(kept.Sub(s.Now()).Seconds())
-	return c, nil
+	return s.NewCookie(sessionCookie, token, int(kept.Sub(s.Now()).Seconds())), nil
 }
 
 // End returns the cookie that deletes a session.
-func (s *Sessions) End() *http.Cookie {
-	c := s.cookie("") //nolint:gosec // as cookie has it
-	c.MaxAge = -1
-	return c
-}
+func (s *Sessions) End() *http.Cookie { return s.NewCookie(sessionCookie, "", -1) }
 
-// name adds the prefix __Host-, with which browsers require HTTPS and this host (RFC
+// CookieName adds the prefix __Host-, with which browsers require HTTPS and this host (RFC
 // 6265bis §4.1.3).
-func (s *Sessions) name() string {
+func (s *Sessions) CookieName(name string) string {
 	if s.Secure {
-		return "__Host-session"
+		return "__Host-" + name
 	}
-	return "session"
+	return name
 }
 
-func (s *Sessions) cookie(value string) *http.Cookie {
+// NewCookie returns a cookie of the dashboard for maxAge seconds. A negative maxAge deletes it.
+func (s *Sessions) NewCookie(name, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // Secure wherever there is HTTPS
-		Name: s.name(), Value: value, Path: "/", HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode,
+		Name: s.CookieName(name), Value: value, Path: "/", MaxAge: maxAge,
+		HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode, // the sign-in page redirects back
 	}
 }
 
@@ -205,11 +202,14 @@ func (s *Sessions) Signed(r *http.Request, base string) (Session, error) {
 // Check returns ErrNoSession for a void session. With any other error the state is
 // unknown.
 func (s *Sessions) Check(ctx context.Context, session Session) error {
-	void, err := s.Void(ctx, session)
-	if err == nil && void {
+	until, err := s.Ends.SessionsEnded(ctx, session.Tenant, session.Email)
+	if err != nil {
+		return fmt.Errorf("read a session: %w", err)
+	}
+	if EndedBy(session.SignedIn, until) {
 		return ErrNoSession
 	}
-	return err
+	return nil
 }
 
 // Last returns the browser's last session, even if it is expired or void. The error
@@ -222,24 +222,14 @@ func (s *Sessions) Last(r *http.Request, base string) (Session, error) {
 	return s.verify(r.Context(), base, token, func() time.Time { return time.Unix(0, 0) })
 }
 
-// Void reports whether a session was ended early.
-func (s *Sessions) Void(ctx context.Context, session Session) (bool, error) {
-	until, err := s.Ends.SessionsEnded(ctx, session.Tenant, session.Email)
-	if err != nil {
-		return false, fmt.Errorf("read a session: %w", err)
-	}
-	return EndedBy(session.SignedIn, until), nil
-}
-
 // EndedBy reports whether sessions of a sign-in are void if those up to until are. A
 // zero until voids none.
 func EndedBy(signedIn, until time.Time) bool {
 	return !until.IsZero() && signedIn.UnixMilli() <= until.UnixMilli()
 }
 
-// token returns the session token of the request.
 func (s *Sessions) token(r *http.Request) (string, error) {
-	cookie, err := r.Cookie(s.name())
+	cookie, err := r.Cookie(s.CookieName(sessionCookie))
 	if err != nil || len(cookie.Value) > maxSession {
 		return "", ErrNoSession
 	}

@@ -5,7 +5,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"html/template"
@@ -21,6 +20,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -48,7 +48,7 @@ type UI struct {
 	// Brands are shown at the top of the pages and in previews. It can be nil.
 	Brands Brands
 
-	forms        []string // paths of the forms
+	routes       []Route
 	translations []*translation
 	pages        map[string]page        // by file name
 	texts        map[string][]areaTexts // by the word before the keys' first dot
@@ -58,68 +58,63 @@ type UI struct {
 // *httpapi.Problem, campaign.ErrNotFound, or a failure.
 type Handler func(p *Page) error
 
-// View serves a page to all signed-in people.
-func (ui *UI) View(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "GET "+path, RoleViewer, h)
+// Route is a route of the dashboard, with the role that it needs at least, or "" if it needs no session.
+type Route struct {
+	Pattern string // as in http.ServeMux
+	Role    Role
 }
 
-// AdminView serves a page to admins only.
-func (ui *UI) AdminView(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "GET "+path, RoleAdmin, h)
+// With returns the handler of a page about what find reads, as by an ID in the path.
+func With[T any](find func(p *Page) (T, error), h func(p *Page, found T) error) Handler {
+	return func(p *Page) error {
+		found, err := find(p)
+		if err != nil {
+			return err
+		}
+		return h(p, found)
+	}
 }
 
-// AuthorView serves a page to authors and admins only.
-func (ui *UI) AuthorView(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "GET "+path, RoleAuthor, h)
+// Get serves a page to people who have at least a role.
+func (ui *UI) Get(mux *http.ServeMux, path string, least Role, h Handler) {
+	ui.forRole(mux, "GET "+path, least, h)
 }
 
-// AuthorChange serves a change that only authors and admins may make.
-func (ui *UI) AuthorChange(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "POST "+path, RoleAuthor, h)
+// Post serves a form that people send who have at least a role.
+func (ui *UI) Post(mux *http.ServeMux, path string, least Role, h Handler) {
+	ui.forRole(mux, "POST "+path, least, h)
 }
 
-// ApproverView serves a page to approvers and admins only.
-func (ui *UI) ApproverView(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "GET "+path, RoleApprover, h)
+func (ui *UI) forRole(mux *http.ServeMux, pattern string, least Role, h Handler) {
+	ui.handle(mux, pattern, least, ui.signedIn(func(p *Page) error { return p.serve(least, h) }, ui.noSession))
 }
 
-// ApproverChange serves a change that only approvers and admins may make.
-func (ui *UI) ApproverChange(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "POST "+path, RoleApprover, h)
-}
-
-// Change serves a change that only admins may make.
-func (ui *UI) Change(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "POST "+path, RoleAdmin, h)
-}
-
-// ViewerPost serves a change that all signed-in people may make.
-func (ui *UI) ViewerPost(mux *http.ServeMux, path string, h Handler) {
-	ui.handle(mux, "POST "+path, RoleViewer, h)
-}
-
-// Forms returns the paths to which the registered areas' forms are sent.
-func (ui *UI) Forms() []string { return slices.Clone(ui.forms) }
+// Routes returns the routes that the areas have registered.
+func (ui *UI) Routes() []Route { return slices.Clone(ui.routes) }
 
 func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) {
-	if path, ok := strings.CutPrefix(pattern, "POST "); ok {
-		ui.forms = append(ui.forms, path)
-	}
+	ui.routes = append(ui.routes, Route{pattern, least})
 	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		p := ui.page(w, r)
-		session, err := ui.Sessions.Signed(r, p.Base)
+		return h(ui.page(w, r))
+	}))
+}
+
+// signedIn returns a handler that serves pages with a valid session. It calls otherwise without one.
+func (ui *UI) signedIn(serve func(*Page) error, otherwise func(*Page, error) error) Handler {
+	return func(p *Page) error {
+		session, err := ui.Sessions.Signed(p.R, p.Base)
 		if err != nil {
-			return ui.noSession(p, err)
+			return otherwise(p, err)
 		}
 		if p.reads() {
-			return ui.alongside(p, session, func(p *Page) error { return p.serve(least, h) }, ui.noSession)
+			return ui.alongside(p, session, serve, otherwise)
 		}
 		if err := ui.Sessions.Check(p.R.Context(), session); err != nil {
-			return ui.noSession(p, err)
+			return otherwise(p, err)
 		}
 		p.Session = session
-		return p.serve(least, h)
-	}))
+		return serve(p)
+	}
 }
 
 // alongside renders a page while its session is checked. It answers only if the session
@@ -140,7 +135,6 @@ func (ui *UI) alongside(p *Page, session Session, serve func(*Page) error, other
 	return copyResponse(p.W, made)
 }
 
-// copyResponse writes the recorded response to w.
 func copyResponse(w http.ResponseWriter, r *httpapi.Recorder) error {
 	clear(w.Header())
 	maps.Copy(w.Header(), r.Fields)
@@ -173,29 +167,20 @@ func (ui *UI) noSession(p *Page, err error) error {
 
 // Public serves a page that needs no session. It shows the session if there is one.
 func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
-	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		p := ui.page(w, r)
-		serve := func(p *Page) error { return p.refuse(h(p)) }
-		nobodys := func(p *Page, err error) error {
+	ui.handle(mux, pattern, "", ui.signedIn(
+		func(p *Page) error { return p.refuse(h(p)) },
+		func(p *Page, err error) error {
 			if errors.Is(err, ErrNoSession) {
-				return serve(p)
+				return p.refuse(h(p))
 			}
 			return p.refuse(p.Unavailable(err))
-		}
-		session, err := ui.Sessions.Signed(r, p.Base)
-		if err != nil {
-			return nobodys(p, err)
-		}
-		return ui.alongside(p, session, serve, nobodys)
-	}))
+		},
+	))
 }
 
 // WithoutSession serves a page without reading the session.
 func (ui *UI) WithoutSession(mux *http.ServeMux, pattern string, h Handler) {
-	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		p := ui.page(w, r)
-		return p.refuse(h(p))
-	}))
+	ui.handle(mux, pattern, "", func(p *Page) error { return p.refuse(h(p)) })
 }
 
 // signIn redirects to the sign-in, and afterwards back to the requested page. A
@@ -275,7 +260,6 @@ func (ui *UI) mediaImages() string {
 	return allImages
 }
 
-// langCookie holds the person's language.
 const langCookie = "lang"
 
 func (ui *UI) tongueOf(r *http.Request) *translation {
@@ -313,57 +297,6 @@ func (p *Page) permit(least Role) error {
 	return p.FromOwnPage()
 }
 
-// FromOwnPage refuses a change without the CSRF token of the person's session. Only
-// handlers of Public have to call it.
-func (p *Page) FromOwnPage() error {
-	if site := p.R.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
-		return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
-	}
-	if err := p.readForm(); err != nil {
-		return err
-	}
-	token := p.R.Header.Get("X-CSRF-Token")
-	if token == "" {
-		token = p.R.PostFormValue("csrf")
-	}
-	if subtle.ConstantTimeCompare([]byte(token), []byte(p.Session.CSRF)) != 1 {
-		return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
-	}
-	return nil
-}
-
-// FromOwnSite refuses a request from another site. It is for requests without a
-// session, and so without a CSRF token. A browser that sends no origin is refused.
-func (p *Page) FromOwnSite() error {
-	site, origin := p.R.Header.Get("Sec-Fetch-Site"), p.R.Header.Get("Origin")
-	if site == "same-origin" || site == "" && origin == p.Base {
-		return nil
-	}
-	return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
-}
-
-// MaxForm is the maximum size of a form in bytes, including files. Lambda's limit is 6
-// MB in base64.
-const MaxForm = 4 << 20
-
-func (p *Page) readForm() error {
-	p.R.Body = http.MaxBytesReader(p.W, p.R.Body, MaxForm)
-	err := p.R.ParseForm()
-	if err == nil {
-		err = p.R.ParseMultipartForm(MaxForm) //nolint:gosec // the body is bounded
-	}
-	if errors.Is(err, http.ErrNotMultipart) {
-		err = nil
-	}
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return &Refusal{Status: http.StatusRequestEntityTooLarge, Key: "ui.too_large"}
-	}
-	if err != nil {
-		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
-	}
-	return nil
-}
-
 // Unavailable logs why a session could not be checked, and returns the Refusal to show.
 func (p *Page) Unavailable(err error) error {
 	slog.ErrorContext(p.R.Context(), "checking a session failed", "error", err.Error(), "route", p.R.Pattern)
@@ -380,7 +313,14 @@ type Refusal struct {
 	To, ToKey string
 }
 
-// title returns the text key of the page's title.
+// FaultOf returns the text key of invalid input, which begins with prefix, or "" for other errors.
+func FaultOf(prefix string, err error) (key string) {
+	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
+		return prefix + wrong.Code
+	}
+	return ""
+}
+
 func (r *Refusal) title() string {
 	if r.Status == http.StatusNotFound {
 		return "ui.not_found_title"

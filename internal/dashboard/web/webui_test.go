@@ -45,22 +45,22 @@ var notesFiles = fstest.MapFS{
 
 func (notes) Register(ui *web.UI, mux *http.ServeMux) {
 	const path = web.Root + "/notes"
-	ui.View(mux, path, func(p *web.Page) error { return p.Render("notes.title", "notes.html", p.Query("name")) })
-	ui.View(mux, path+"/part", func(p *web.Page) error { return p.Fragment("notes_part.html", p.Query("name")) })
-	ui.View(mux, path+"/pictures", func(p *web.Page) error {
+	ui.Get(mux, path, web.RoleViewer, func(p *web.Page) error { return p.Render("notes.title", "notes.html", p.Query("name")) })
+	ui.Get(mux, path+"/part", web.RoleViewer, func(p *web.Page) error { return p.Fragment("notes_part.html", p.Query("name")) })
+	ui.Get(mux, path+"/pictures", web.RoleViewer, func(p *web.Page) error {
 		p.ShowMedia()
 		return p.Render("notes.title", "notes.html", "")
 	})
-	ui.AdminView(mux, path+"/secret", func(p *web.Page) error { return p.Fragment("notes_part.html", "secret") })
-	ui.Change(mux, path, func(p *web.Page) error {
+	ui.Get(mux, path+"/secret", web.RoleAdmin, func(p *web.Page) error { return p.Fragment("notes_part.html", "secret") })
+	ui.Post(mux, path, web.RoleAdmin, func(p *web.Page) error {
 		if err := p.Audit("note.write", p.Field("text")); err != nil {
 			return err
 		}
 		return p.Redirect(path)
 	})
-	ui.Change(mux, path+"/done", func(p *web.Page) error { return p.Done(path, "notes.done", p.Field("text")) })
-	ui.ViewerPost(mux, path+"/own", func(p *web.Page) error { return p.Redirect(path) })
-	ui.View(mux, path+"/fails/{how}", func(p *web.Page) error { return failures[p.R.PathValue("how")] })
+	ui.Post(mux, path+"/done", web.RoleAdmin, func(p *web.Page) error { return p.Done(path, "notes.done", p.Field("text")) })
+	ui.Post(mux, path+"/own", web.RoleViewer, func(p *web.Page) error { return p.Redirect(path) })
+	ui.Get(mux, path+"/fails/{how}", web.RoleViewer, func(p *web.Page) error { return failures[p.R.PathValue("how")] })
 }
 
 var failures = map[string]error{

@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,50 +9,32 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
-// kinds returns the event kinds in display order.
-func kinds() []delivery.Kind {
-	return []delivery.Kind{
-		delivery.KindSent, delivery.KindDelivered, delivery.KindRead, delivery.KindFailed, delivery.KindExpired,
-		delivery.KindReplied, delivery.KindOptedOut, delivery.KindTapped, delivery.KindCompleted,
-	}
-}
-
 // mustBeNamed reports whether a kind is sent only to endpoints that name it.
-func mustBeNamed(k delivery.Kind) bool {
-	return k == delivery.KindTapped || k == delivery.KindCompleted
-}
+func mustBeNamed(kind string) bool { return !delivery.Endpoint{}.Subscribes(delivery.Kind(kind)) }
 
 // allOfMessages reports whether the kinds are the default of an endpoint that names
 // none.
 func allOfMessages(named []string) bool {
-	for _, k := range kinds() {
-		if slices.Contains(named, string(k)) == mustBeNamed(k) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(settings.Kinds(), func(k string) bool { return slices.Contains(named, k) == mustBeNamed(k) })
 }
 
-// choice is a kind in a form.
 type choice struct {
-	Kind   delivery.Kind
+	Kind   string
 	Chosen bool
 }
 
 func choices(chosen []string) []choice {
 	var all []choice
-	for _, k := range kinds() {
-		none := len(chosen) == 0 && !mustBeNamed(k)
-		all = append(all, choice{k, none || slices.Contains(chosen, string(k))})
+	for _, k := range settings.Kinds() {
+		all = append(all, choice{k, delivery.Endpoint{Kinds: chosen}.Subscribes(delivery.Kind(k))})
 	}
 	return all
 }
 
-// form is the form of an endpoint with its values and its error.
 type form struct {
 	Once, ID, URL string
 	Kinds         []choice
@@ -82,16 +63,13 @@ func chosen(p *web.Page) (names []string, ok bool) {
 // textsOf returns the text keys of kinds in display order, without duplicates. All
 // message kinds together have one text.
 func textsOf(names []string) (keys []string) {
-	all := true
-	for _, k := range kinds() {
-		all = all && (mustBeNamed(k) || slices.Contains(names, string(k)))
-	}
+	all := !slices.ContainsFunc(settings.Kinds(), func(k string) bool { return !mustBeNamed(k) && !slices.Contains(names, k) })
 	if all {
 		keys = append(keys, "webhooks.kinds_all")
 	}
-	for _, k := range kinds() {
-		if slices.Contains(names, string(k)) && (!all || mustBeNamed(k)) {
-			keys = append(keys, "webhooks.kind."+string(k))
+	for _, k := range settings.Kinds() {
+		if slices.Contains(names, k) && (!all || mustBeNamed(k)) {
+			keys = append(keys, "webhooks.kind."+k)
 		}
 	}
 	return keys
@@ -106,10 +84,8 @@ type issued struct {
 func (s *Pages) create(p *web.Page) error {
 	ctx, address := p.R.Context(), p.Field("url")
 	names, ok := chosen(p)
-	fault := ""
-	if wrong, isInput := errors.AsType[*inputerr.Error](s.Admin.CheckNewEndpoint(ctx, p.Session.Tenant, address, names)); isInput {
-		fault = "webhooks.fault." + wrong.Code
-	} else if !ok {
+	fault := web.FaultOf("webhooks.fault.", s.Admin.CheckNewEndpoint(ctx, p.Session.Tenant, address, names))
+	if fault == "" && !ok {
 		fault = "webhooks.fault.kinds_none"
 	}
 	if fault != "" {
@@ -119,7 +95,7 @@ func (s *Pages) create(p *web.Page) error {
 	if err := s.useForm(p); err != nil {
 		return err
 	}
-	_, visible := shown(address)
+	_, visible := web.Address(address)
 	if err := p.Audit("endpoint.create", host(address), textsOf(names)...); err != nil {
 		return err
 	}
@@ -130,24 +106,17 @@ func (s *Pages) create(p *web.Page) error {
 	return p.Render("webhooks.created", "webhooks_secret.html", issued{ID: e.ID, URL: visible, Secret: e.Secret})
 }
 
-func (s *Pages) askKinds(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) askKinds(p *web.Page, e delivery.Endpoint) error {
 	return s.showKinds(p, http.StatusOK, e, choices(e.Kinds), "")
 }
 
 func (s *Pages) showKinds(p *web.Page, status int, e delivery.Endpoint, all []choice, fault string) error {
-	_, visible := shown(e.URL)
-	return p.RenderStatus(status, "webhooks.kinds_title", "webhooks_kinds.html", form{ID: e.ID, URL: visible, Kinds: all, Fault: fault, Was: stateOf(e)})
+	_, visible := web.Address(e.URL)
+	f := form{ID: e.ID, URL: visible, Kinds: all, Fault: fault, Was: stateOf(e)}
+	return p.RenderStatus(status, "webhooks.kinds_title", "webhooks_kinds.html", f)
 }
 
-func (s *Pages) changeKinds(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) changeKinds(p *web.Page, e delivery.Endpoint) error {
 	names, ok := chosen(p)
 	if !ok {
 		return s.showKinds(p, http.StatusUnprocessableEntity, e, choices([]string{"-"}), "webhooks.fault.kinds_none")
@@ -174,34 +143,25 @@ func (s *Pages) change(p *web.Page, e delivery.Endpoint, action, done string, do
 	return p.Done(Path+"/"+e.ID, "webhooks.done."+done)
 }
 
-// question is the data of a confirmation page.
 type question struct {
 	view
 	Once string
 	Was  string // identifies the secret
 }
 
-func (s *Pages) askRotation(p *web.Page) error {
-	return s.question(p, "webhooks.rotate_title", "webhooks_rotate.html")
+func (s *Pages) askRotation(p *web.Page, e delivery.Endpoint) error {
+	return p.Render("webhooks.rotate_title", "webhooks_rotate.html", s.question(e))
 }
 
-func (s *Pages) askOff(p *web.Page) error {
-	return s.question(p, "webhooks.off_title", "webhooks_off.html")
+func (s *Pages) askOff(p *web.Page, e delivery.Endpoint) error {
+	return p.Render("webhooks.off_title", "webhooks_off.html", s.question(e))
 }
 
-func (s *Pages) question(p *web.Page, title, page string) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
-	return p.Render(title, page, question{s.view(e, delivery.Circuit{}), s.Once.Token(), campaign.Digest(e.Secret)})
+func (s *Pages) question(e delivery.Endpoint) question {
+	return question{s.view(e, delivery.Circuit{}), s.Once.Token(), campaign.Digest(e.Secret)}
 }
 
-func (s *Pages) rotate(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) rotate(p *web.Page, e delivery.Endpoint) error {
 	keep, ok := web.Keep(p)
 	if !ok {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.keep"}
@@ -219,26 +179,18 @@ func (s *Pages) rotate(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	_, visible := shown(e.URL)
+	_, visible := web.Address(e.URL)
 	return p.Render("webhooks.rotated", "webhooks_secret.html", issued{e.ID, visible, r.Secret, r.PreviousUntil})
 }
 
-func (s *Pages) switchOff(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) switchOff(p *web.Page, e delivery.Endpoint) error {
 	if e.Off() { // the form was sent twice
 		return p.Done(Path+"/"+e.ID, "webhooks.done.off")
 	}
 	return s.change(p, e, "endpoint.off", "off", func(ctx context.Context) error { return s.Admin.DisableEndpoint(ctx, e.Tenant, e.ID) })
 }
 
-func (s *Pages) switchOn(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) switchOn(p *web.Page, e delivery.Endpoint) error {
 	if !e.Off() { // the form was sent twice
 		return p.Done(Path+"/"+e.ID, "webhooks.done.on")
 	}

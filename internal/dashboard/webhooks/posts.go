@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -11,12 +12,11 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/webhook/delivery"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
-// shownPosts is the number of kept posts on an endpoint's page.
 const shownPosts = 20
 
-// kept is a kept post in the reader's language.
 type kept struct {
 	delivery.KeptPost
 	Reason string
@@ -32,12 +32,10 @@ func newKept(p *web.Page, post delivery.KeptPost) kept {
 	}
 }
 
-// postPath returns the path of a kept post's page.
 func postPath(endpointID, webhookID string, at time.Time) string {
 	return Path + "/" + endpointID + "/posts/" + strconv.FormatInt(at.UnixMilli(), 10) + "-" + webhookID
 }
 
-// posts returns the last kept posts to an endpoint.
 func (s *Pages) posts(p *web.Page, e delivery.Endpoint) (shown []kept, err error) {
 	posts, err := s.Store.KeptPosts(p.R.Context(), e.Tenant, e.ID, shownPosts)
 	for _, post := range posts {
@@ -46,7 +44,6 @@ func (s *Pages) posts(p *web.Page, e delivery.Endpoint) (shown []kept, err error
 	return shown, err
 }
 
-// postDetails is the data of a kept post's page.
 type postDetails struct {
 	view
 	Post    kept
@@ -54,12 +51,7 @@ type postDetails struct {
 	Answer  string // without control characters
 }
 
-// showPost shows a kept post with its payload and its answer.
-func (s *Pages) showPost(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) showPost(p *web.Page, e delivery.Endpoint) error {
 	millis, id, _ := strings.Cut(p.R.PathValue("post"), "-")
 	at, err := strconv.ParseInt(millis, 10, 64)
 	if err != nil || len(id) > maxWebhookID {
@@ -74,7 +66,6 @@ func (s *Pages) showPost(p *web.Page) error {
 	})
 }
 
-// indented formats JSON.
 func indented(payload []byte) string {
 	var out bytes.Buffer
 	if err := json.Indent(&out, payload, "", "  "); err != nil {
@@ -92,4 +83,76 @@ func printable(text string) string {
 		}
 		return unicode.ReplacementChar
 	}, text)
+}
+
+// day counts the posts to an endpoint in the last 24 hours, as a bar chart.
+type day struct {
+	Hours         []bar
+	Taken, Failed int
+	Most          int // posts of the busiest hour
+}
+
+// bar is one hour of the chart, in units of the drawing.
+type bar struct {
+	poststats.Hourly
+	X                     int
+	TakenY, TakenHeight   int
+	FailedY, FailedHeight int
+	Labelled              bool
+}
+
+// The drawing has 24 bars of barWidth. The busiest hour has the full height.
+const (
+	hours     = 24
+	barStep   = 30
+	barHeight = 120
+	labelEach = 6
+)
+
+// Any reports whether there were posts.
+func (d day) Any() bool { return d.Taken+d.Failed > 0 }
+
+// day reads the last 24 hours, including the current one.
+func (s *Pages) day(ctx context.Context, e delivery.Endpoint) (day, error) {
+	first := s.Now().Truncate(time.Hour).Add(-(hours - 1) * time.Hour)
+	posts, err := s.Store.HourlyPosts(ctx, e.Tenant, e.ID, first)
+	if err != nil {
+		return day{}, err
+	}
+	return chart(first, posts), nil
+}
+
+// chart draws the hours from first on.
+func chart(first time.Time, posts []poststats.Hourly) day {
+	d := day{Hours: make([]bar, hours)}
+	for i := range d.Hours {
+		d.Hours[i].Hour = first.Add(time.Duration(i) * time.Hour)
+	}
+	for _, p := range posts {
+		i := int(p.Hour.Sub(first) / time.Hour)
+		if i < 0 || i >= hours {
+			continue
+		}
+		d.Hours[i].Hourly = p
+		d.Taken, d.Failed, d.Most = d.Taken+p.Taken, d.Failed+p.Failed, max(d.Most, p.Taken+p.Failed)
+	}
+	for i := range d.Hours {
+		d.Hours[i].draw(i, d.Most)
+	}
+	return d
+}
+
+// draw places the hour's bar: delivered posts at the bottom, failed ones above. A count
+// above zero is always visible.
+func (b *bar) draw(i, most int) {
+	b.X, b.Labelled = i*barStep, i%labelEach == 0
+	height := func(n int) int {
+		if n == 0 {
+			return 0
+		}
+		return max(2, n*barHeight/most)
+	}
+	b.TakenHeight, b.FailedHeight = height(b.Taken), height(b.Failed)
+	b.TakenY = barHeight - b.TakenHeight
+	b.FailedY = b.TakenY - b.FailedHeight
 }

@@ -5,15 +5,12 @@ package webhooks
 import (
 	"context"
 	"embed"
-	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -58,21 +55,21 @@ const Path = web.Root + "/settings/webhooks"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.list)
-	ui.AdminView(mux, Path+"/new", s.ask)
-	ui.Change(mux, Path, s.create)
-	ui.View(mux, Path+"/{id}", s.show)
-	ui.View(mux, Path+"/{id}/posts/{post}", s.showPost)
-	ui.AdminView(mux, Path+"/{id}/kinds", s.askKinds)
-	ui.Change(mux, Path+"/{id}/kinds", s.changeKinds)
-	ui.AdminView(mux, Path+"/{id}/rotate", s.askRotation)
-	ui.Change(mux, Path+"/{id}/rotate", s.rotate)
-	ui.AdminView(mux, Path+"/{id}/off", s.askOff)
-	ui.Change(mux, Path+"/{id}/off", s.switchOff)
-	ui.Change(mux, Path+"/{id}/on", s.switchOn)
-	ui.Change(mux, Path+"/{id}/test", s.test)
-	ui.Change(mux, Path+"/{id}/resend", s.resendOne)
-	ui.Change(mux, Path+"/{id}/resend-failed", s.resendFailed)
+	ui.Get(mux, Path, web.RoleViewer, s.list)
+	ui.Get(mux, Path+"/new", web.RoleAdmin, s.ask)
+	ui.Post(mux, Path, web.RoleAdmin, s.create)
+	ui.Get(mux, Path+"/{id}", web.RoleViewer, web.With(s.find, s.show))
+	ui.Get(mux, Path+"/{id}/posts/{post}", web.RoleViewer, web.With(s.find, s.showPost))
+	ui.Get(mux, Path+"/{id}/kinds", web.RoleAdmin, web.With(s.find, s.askKinds))
+	ui.Post(mux, Path+"/{id}/kinds", web.RoleAdmin, web.With(s.find, s.changeKinds))
+	ui.Get(mux, Path+"/{id}/rotate", web.RoleAdmin, web.With(s.find, s.askRotation))
+	ui.Post(mux, Path+"/{id}/rotate", web.RoleAdmin, web.With(s.find, s.rotate))
+	ui.Get(mux, Path+"/{id}/off", web.RoleAdmin, web.With(s.find, s.askOff))
+	ui.Post(mux, Path+"/{id}/off", web.RoleAdmin, web.With(s.find, s.switchOff))
+	ui.Post(mux, Path+"/{id}/on", web.RoleAdmin, web.With(s.find, s.switchOn))
+	ui.Post(mux, Path+"/{id}/test", web.RoleAdmin, web.With(s.find, s.test))
+	ui.Post(mux, Path+"/{id}/resend", web.RoleAdmin, web.With(s.find, s.resendOne))
+	ui.Post(mux, Path+"/{id}/resend-failed", web.RoleAdmin, web.With(s.find, s.resendFailed))
 }
 
 // view is an endpoint without its secrets, and without the query of its URL, which may
@@ -93,7 +90,7 @@ func (s *Pages) view(e delivery.Endpoint, c delivery.Circuit) view {
 	if allOfMessages(e.Kinds) {
 		v.Kinds = nil
 	}
-	v.Name, v.URL = shown(e.URL)
+	v.Name, v.URL = web.Address(e.URL)
 	v.Name, v.URL = web.Short(v.Name, nameWeight), web.Short(v.URL, addressWeight)
 	if e.PreviousSecret != "" && e.PreviousUntil.After(s.Now()) {
 		v.TwoUntil = e.PreviousUntil
@@ -102,20 +99,6 @@ func (s *Pages) view(e delivery.Endpoint, c delivery.Circuit) view {
 		v.FailingSince, v.NextProbe = c.Since, c.Next
 	}
 	return v
-}
-
-// shown returns a URL without its query, which may contain a key: the name, which is
-// host and path, and the whole URL.
-func shown(address string) (name, all string) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", ""
-	}
-	all = u.Scheme + "://" + u.Host + u.Path
-	if u.RawQuery != "" {
-		all += "?…"
-	}
-	return u.Host + strings.TrimSuffix(u.Path, "/"), all
 }
 
 // listed is an endpoint in the list, with its posts in the last 24 hours.
@@ -146,7 +129,6 @@ func (s *Pages) list(p *web.Page) error {
 	return p.Render("webhooks.title", "webhooks.html", rows)
 }
 
-// find returns the tenant's endpoint in the path.
 func (s *Pages) find(p *web.Page) (delivery.Endpoint, error) {
 	const maxID = 128
 	id := p.R.PathValue("id")
@@ -166,7 +148,6 @@ const (
 	nameWeight    = 200
 )
 
-// details is the data of an endpoint's page.
 type details struct {
 	view
 	Day      day
@@ -177,7 +158,6 @@ type details struct {
 	Once     string
 }
 
-// tested is the result of a test.
 type tested struct {
 	Taken  bool
 	Reason string // in the reader's language
@@ -185,7 +165,6 @@ type tested struct {
 	At     time.Time
 }
 
-// failure is a webhook whose delivery failed.
 type failure struct {
 	delivery.Failure
 	Reason  string // in the reader's language
@@ -195,7 +174,6 @@ type failure struct {
 	Path    string // of the page of its kept post, "" for none
 }
 
-// failures returns the last failures.
 func (s *Pages) failures(p *web.Page, e delivery.Endpoint) (shown web.Part[failure], err error) {
 	from, err := web.From(p)
 	if err != nil {
@@ -206,11 +184,11 @@ func (s *Pages) failures(p *web.Page, e delivery.Endpoint) (shown web.Part[failu
 		return shown, err
 	}
 	part, err := web.PartOf(p, found, pageLength)
-	shown.From, shown.Prior, shown.Next = part.From, part.Prior, part.Next
-	for _, f := range part.Items {
-		shown.Items = append(shown.Items, failure{f, reason(p, f.Status, f.Code), f.Attempt + 1, int(f.Took.Milliseconds()), f.At.UTC().Format(time.RFC3339Nano), s.pathOf(f)})
-	}
-	return shown, err
+	return web.Convert(part, func(f delivery.Failure) failure {
+		return failure{
+			f, reason(p, f.Status, f.Code), f.Attempt + 1, int(f.Took.Milliseconds()), f.At.UTC().Format(time.RFC3339Nano), s.pathOf(f),
+		}
+	}), err
 }
 
 // pathOf returns the path of the page of a failure's kept post, or "" if there is none.
@@ -253,11 +231,7 @@ func meaning(status int) string {
 	return "webhooks.answered"
 }
 
-func (s *Pages) show(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) show(p *web.Page, e delivery.Endpoint) error {
 	return s.showEndpoint(p, e, nil)
 }
 
@@ -281,11 +255,7 @@ func (s *Pages) showEndpoint(p *web.Page, e delivery.Endpoint, test *tested) err
 }
 
 // test posts a test event. It answers with a part of the page for scripts.
-func (s *Pages) test(p *web.Page) error {
-	e, err := s.find(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) test(p *web.Page, e delivery.Endpoint) error {
 	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.test", subject(e)); err != nil {
 		return err
 	}
@@ -307,17 +277,14 @@ func (s *Pages) test(p *web.Page) error {
 func subject(e delivery.Endpoint) string { return host(e.URL) + " (" + e.ID + ")" }
 
 func host(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Host
+	name, _ := web.Address(address)
+	host, _, _ := strings.Cut(name, "/")
+	return host
 }
 
-// refusal returns the Refusal for a service's error.
 func refusal(err error) error {
-	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault." + wrong.Code}
+	if fault := web.FaultOf("webhooks.fault.", err); fault != "" {
+		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: fault}
 	}
 	return err
 }

@@ -5,7 +5,9 @@ package sheet
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -75,12 +77,11 @@ const headSize = 64 << 10 // bytes from which the format is guessed
 // commas, semicolons or tabs in UTF-8 or Windows-1252. Invalid files return a *Error. If ctx
 // ends, Open and Next return its error for a workbook.
 func Open(ctx context.Context, file io.ReaderAt, size int64) (*File, error) {
-	head := make([]byte, min(headSize, size))
-	if n, err := file.ReadAt(head, 0); err != nil && (err != io.EOF || n < len(head)) {
+	head, err := headOf(file, size)
+	if err != nil {
 		return nil, err
 	}
 	f := &File{}
-	var err error
 	switch {
 	case bytes.HasPrefix(head, zipMagic):
 		f.records, err = openWorkbook(ctx, file, size)
@@ -94,6 +95,36 @@ func Open(ctx context.Context, file io.ReaderAt, size int64) (*File, error) {
 	}
 	err = f.readHeader()
 	return f, err
+}
+
+// Lines yields the lines of a CSV file that are not empty, without the empty cells at their end.
+// The first one need not be a header. A *Error for an invalid file or a workbook comes last.
+func Lines(file io.ReaderAt, size int64) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		head, err := headOf(file, size)
+		f := &File{}
+		if err == nil {
+			f.records, err = openCSV(io.NewSectionReader(file, 0, size), head)
+		}
+		for err == nil {
+			var cells []string
+			if _, cells, err = f.record(); err == nil && !yield(cells, nil) {
+				return
+			}
+		}
+		if !errors.Is(err, io.EOF) {
+			yield(nil, err)
+		}
+	}
+}
+
+// headOf returns the start of a file.
+func headOf(file io.ReaderAt, size int64) ([]byte, error) {
+	head := make([]byte, min(headSize, size))
+	if n, err := file.ReadAt(head, 0); err != nil && (err != io.EOF || n < len(head)) {
+		return nil, err
+	}
+	return head, nil
 }
 
 func (f *File) readHeader() error {

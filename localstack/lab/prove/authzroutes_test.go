@@ -17,12 +17,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // pageRoute is a route of the dashboard.
 type pageRoute struct {
 	method, pattern string
-	kind            string // the method of web.UI that registers it
+	least           web.Role // "" if it needs no session
 }
 
 func (p pageRoute) String() string { return p.method + " " + p.pattern }
@@ -31,10 +33,7 @@ const webPath = "campaign-dispatch/internal/dashboard/web"
 
 // registering are the methods of web.UI that register a route, with the HTTP method; the
 // patterns of the last two have theirs.
-var registering = map[string]string{
-	"View": "GET", "AuthorView": "GET", "ApproverView": "GET", "AdminView": "GET",
-	"AuthorChange": "POST", "ApproverChange": "POST", "Change": "POST", "ViewerPost": "POST", "Public": "", "WithoutSession": "",
-}
+var registering = map[string]string{"Get": "GET", "Post": "POST", "Public": "", "WithoutSession": ""}
 
 // pageRoutes reads the routes of the dashboard from its source, so that none is left
 // out: all are registered by a method of web.UI.
@@ -92,20 +91,29 @@ func routeOf(t *testing.T, info *types.Info, call *ast.CallExpr, within string) 
 	if strings.HasPrefix(called.FullName(), "(*net/http.ServeMux).Handle") && within != webPath {
 		t.Fatalf("%s registers a route without web.UI", within)
 	}
-	if len(call.Args) != 3 || !called.Exported() || !strings.HasPrefix(called.FullName(), "(*"+webPath+".UI).") {
+	if len(call.Args) < 3 || !called.Exported() || !strings.HasPrefix(called.FullName(), "(*"+webPath+".UI).") {
 		return nil
 	}
 	method, ok := registering[called.Name()]
 	if !ok {
 		t.Fatalf("web.UI registers routes with %s: add it to registering", called.Name())
 	}
-	value := info.Types[call.Args[1]].Value
-	if value == nil || value.Kind() != constant.String {
-		t.Fatalf("%s registers a route whose path is not constant", within)
+	pattern := constantOf(t, info, call.Args[1])
+	if method != "" {
+		return []pageRoute{{method, pattern, web.Role(constantOf(t, info, call.Args[2]))}}
 	}
-	pattern := constant.StringVal(value)
-	if before, after, found := strings.Cut(pattern, " "); method == "" && found {
+	if before, after, found := strings.Cut(pattern, " "); found {
 		method, pattern = before, after
 	}
-	return []pageRoute{{method, pattern, called.Name()}}
+	return []pageRoute{{method, pattern, ""}}
+}
+
+// constantOf returns the text of a constant that registers a route.
+func constantOf(t *testing.T, info *types.Info, of ast.Expr) string {
+	t.Helper()
+	value := info.Types[of].Value
+	if value == nil || value.Kind() != constant.String {
+		t.Fatalf("a route is registered whose path or role is not constant: %s", types.ExprString(of))
+	}
+	return constant.StringVal(value)
 }

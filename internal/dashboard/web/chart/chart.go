@@ -90,15 +90,6 @@ func format(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 // Half is the middle of the scale.
 func (v View) Half() int { return v.Most / 2 }
 
-// Start labels the start of the time.
-func (v View) Start() string { return v.Ends[0] }
-
-// Middle labels the middle of the time.
-func (v View) Middle() string { return v.Ends[1] }
-
-// End labels the end of the time.
-func (v View) End() string { return v.Ends[2] }
-
 // Named is a count with the name of its series.
 type Named struct {
 	Name string

@@ -81,7 +81,6 @@ func (u Uploads) Field(p *web.Page) (web.Upload, error) {
 	}, nil
 }
 
-// started is the answer to the start of an upload.
 type started struct {
 	ID   string `json:"id"`
 	Sent []int  `json:"sent"`

@@ -37,16 +37,16 @@ func (a area) uploads() upload.Uploads {
 func (a area) Register(ui *web.UI, mux *http.ServeMux) {
 	upload.Script{}.Register(ui, mux)
 	uploads := a.uploads()
-	ui.View(mux, path, func(p *web.Page) error {
+	ui.Get(mux, path, web.RoleViewer, func(p *web.Page) error {
 		field, err := uploads.Field(p)
 		if err != nil {
 			return err
 		}
 		return p.Render("files.title", "files.html", struct{ Upload web.Upload }{field})
 	})
-	ui.AuthorChange(mux, path, uploads.Start)
-	ui.AuthorChange(mux, path+"/chunk", uploads.Chunk)
-	ui.AuthorChange(mux, path+"/finish", uploads.Finish)
+	ui.Post(mux, path, web.RoleAuthor, uploads.Start)
+	ui.Post(mux, path+"/chunk", web.RoleAuthor, uploads.Chunk)
+	ui.Post(mux, path+"/finish", web.RoleAuthor, uploads.Finish)
 }
 
 func serve(t *testing.T, fault error) webtest.Person {

@@ -279,7 +279,6 @@ func (p Person) Do(r *http.Request) Answer {
 	return a
 }
 
-// signer signs sessions with a key of the test's own.
 type signer struct{ key *ecdsa.PrivateKey }
 
 func (s signer) Keys(context.Context) ([]accesstoken.Key, error) {

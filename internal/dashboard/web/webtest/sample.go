@@ -1,5 +1,4 @@
-// Package apidocstest reads the pages of the API documentation in tests.
-package apidocstest
+package webtest
 
 import (
 	"html"
@@ -8,7 +7,7 @@ import (
 	"testing"
 )
 
-// Sample is a program that a page shows.
+// Sample is a program that a page of the API documentation shows.
 type Sample struct {
 	File string // file name to save it as
 	Run  string // the command that runs it
@@ -16,16 +15,16 @@ type Sample struct {
 	Env  []string // environment variables that the page lists for it
 }
 
-// Languages are the values of the pages' parameter in.
-var Languages = []string{"curl", "go", "python", "javascript"}
+// SampleLanguages are the values of the pages' parameter in.
+var SampleLanguages = []string{"curl", "go", "python", "javascript"}
 
 var (
 	sample   = regexp.MustCompile(`(?s)<code id="docs-code">(.*?)</code>.*?<code>(.*?)</code>`)
 	variable = regexp.MustCompile(`<li><code>([A-Z_]+)</code>`)
 )
 
-// Find returns the sample of a page.
-func Find(tb testing.TB, page string) Sample {
+// SampleOf returns the sample of a page.
+func SampleOf(tb testing.TB, page string) Sample {
 	tb.Helper()
 	found := sample.FindStringSubmatch(page)
 	if found == nil {

@@ -1,21 +1,22 @@
-package people
+package contacts
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/phone/e164"
 )
 
 func missing(err error) bool { return errors.Is(err, campaign.ErrNotFound) }
 
-// add records an opt-out by hand.
 func (s *Pages) add(p *web.Page) error {
 	number, rejection := parse(p.Field("phone"))
 	if rejection != nil {
@@ -39,17 +40,16 @@ func (s *Pages) change(p *web.Page, action string, number e164.Number, out bool)
 	if err := p.Audit(action, masked(number)); err != nil {
 		return err
 	}
-	return s.OptOuts.Record(p.R.Context(), p.Session.Tenant, []campaign.OptChange{{Phone: number.String(), Out: out, At: s.Now(), Origin: campaign.OriginHand}})
+	change := campaign.OptChange{Phone: number.String(), Out: out, At: s.Now(), Origin: campaign.OriginHand}
+	return s.OptOuts.Record(p.R.Context(), p.Session.Tenant, []campaign.OptChange{change})
 }
 
-// removal is the data of the page that confirms a removal.
 type removal struct {
 	Phone string
 	Since time.Time
 	Fault string
 }
 
-// confirm says what the removal of an opt-out means.
 func (s *Pages) confirm(p *web.Page) error { return s.askRemoval(p, http.StatusOK, "") }
 
 func (s *Pages) askRemoval(p *web.Page, status int, fault string) error {
@@ -90,16 +90,12 @@ func (s *Pages) remove(p *web.Page) error {
 
 // upload records the numbers of a file as opt-outs, once for each form.
 func (s *Pages) upload(p *web.Page) error {
-	file, _, err := p.R.FormFile("file")
+	file, header, err := p.R.FormFile("file")
 	if err != nil {
 		return s.refused(p, faults{Import: "people.fault.file"})
 	}
 	defer file.Close()
-	content, err := io.ReadAll(file)
-	if err != nil {
-		return fmt.Errorf("read a file of opt-outs: %w", err)
-	}
-	numbers, skipped, fault := readNumbers(content)
+	numbers, skipped, fault := readNumbers(file, header.Size)
 	if fault != "" {
 		return s.refused(p, faults{Import: fault})
 	}
@@ -137,7 +133,6 @@ func (s *Pages) exportFiles(count int, exact bool) []int {
 	return files
 }
 
-// export answers with opt-outs as a file that Brazilian spreadsheets open.
 func (s *Pages) export(p *web.Page) error {
 	found, err := s.exported(p)
 	if err != nil {
@@ -154,12 +149,7 @@ func (s *Pages) export(p *web.Page) error {
 	for _, o := range found {
 		file = campaign.AppendRow(file, separator, o.Phone, p.When(o.Since), p.T("people.origin."+o.Origin.String()))
 	}
-	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T("people.file_name")+`"`)
-	if _, err := p.W.Write(file); err != nil {
-		return fmt.Errorf("write opt-outs: %w", err)
-	}
-	return nil
+	return p.CSV("people.file_name", file)
 }
 
 // exported returns the opt-outs of the requested file, and one more if there are too many.
@@ -174,4 +164,61 @@ func (s *Pages) exported(p *web.Page) ([]campaign.OptedOut, error) {
 		return nil, campaign.ErrNotFound
 	}
 	return s.OptOuts.ListShard(ctx, tenant, file-1, maxExported+1)
+}
+
+// phoneColumns are the names of a column of phone numbers.
+var phoneColumns = []string{"phone", "telefone", "celular", "fone", "número", "numero", "whatsapp", "msisdn"}
+
+// readNumbers returns the different numbers of a CSV file with commas, semicolons or tabs,
+// in UTF-8 or Windows-1252, and how many lines have none. fault is the key of a text if the
+// file cannot be used.
+func readNumbers(file io.ReaderAt, size int64) (numbers []e164.Number, skipped int, fault string) {
+	seen, column := map[e164.Number]bool{}, -1
+	for cells, err := range sheet.Lines(file, size) {
+		if err != nil {
+			return nil, 0, "people.fault.unreadable"
+		}
+		if column < 0 {
+			if column = phoneColumn(cells); column < 0 {
+				return nil, 0, "people.fault.column"
+			}
+		}
+		switch number, written := numberIn(cells, column); {
+		case number == 0 && written:
+			skipped++
+		case number != 0 && !seen[number]:
+			seen[number] = true
+			numbers = append(numbers, number)
+		}
+	}
+	if len(numbers) == 0 {
+		return nil, skipped, "people.fault.no_numbers"
+	}
+	return numbers, skipped, ""
+}
+
+// numberIn returns the number in a column, or 0. written is false for a header.
+func numberIn(cells []string, column int) (number e164.Number, written bool) {
+	if column >= len(cells) {
+		return 0, true
+	}
+	text := strings.TrimSpace(cells[column])
+	number, rejection := parse(text)
+	if rejection != nil {
+		return 0, !isPhoneColumn(text)
+	}
+	return number, true
+}
+
+// phoneColumn returns the column of the phone numbers by the first line: the one with a
+// known name, or the only one. It returns -1 if there is none.
+func phoneColumn(first []string) int {
+	if named := slices.IndexFunc(first, isPhoneColumn); named >= 0 || len(first) != 1 {
+		return named
+	}
+	return 0
+}
+
+func isPhoneColumn(cell string) bool {
+	return slices.Contains(phoneColumns, strings.ToLower(strings.TrimSpace(cell)))
 }

@@ -1,4 +1,4 @@
-package people
+package contacts
 
 import (
 	"context"
@@ -35,7 +35,6 @@ const (
 	maxCursor = 100
 )
 
-// history is the data of the page of a number.
 type history struct {
 	Phone    string // E.164
 	OptedOut bool
@@ -47,14 +46,12 @@ type history struct {
 	Later    bool             // newer campaigns were shown before
 }
 
-// message is a message with its changes.
 type message struct {
 	search.Message
 	CampaignID, Campaign, Template string
 	Changes                        []change
 }
 
-// change is a change of a message's status.
 type change struct {
 	At           time.Time
 	Status, Code string

@@ -1,8 +1,8 @@
-// Package people shows the messages that a phone number got, and the numbers that opted
+// Package contacts shows the messages that a phone number got, and the numbers that opted
 // out of a tenant's messages. Admins can add and remove opt-outs.
 //
 // Phone numbers are sent in the bodies of forms only, because access logs contain URLs.
-package people
+package contacts
 
 import (
 	"context"
@@ -20,9 +20,7 @@ import (
 type Store interface {
 	// ListCampaigns returns a tenant's campaigns after a cursor, newest first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
-	// Dispatched returns a campaign without its outcomes.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
 	// RepliesOf returns what a phone number wrote to a tenant, the newest first.
 	RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error)
@@ -37,7 +35,6 @@ type Messages interface {
 // OptOuts reads and changes a tenant's opt-outs.
 type OptOuts interface {
 	Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error)
-	// Origin returns where the opt-out of a number comes from.
 	Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error)
 	List(ctx context.Context, tenant, cursor string, limit int) (found []campaign.OptedOut, next string, err error)
 	ListShard(ctx context.Context, tenant string, shard, limit int) ([]campaign.OptedOut, error)
@@ -46,7 +43,7 @@ type OptOuts interface {
 	Record(ctx context.Context, tenant string, changes []campaign.OptChange) error
 }
 
-// Pages are the pages of people.
+// Pages are the pages of contacts.
 type Pages struct {
 	Store    Store
 	Messages Messages
@@ -59,7 +56,7 @@ type Pages struct {
 //go:embed *.html texts.json
 var files embed.FS
 
-// Area returns the pages and texts of people.
+// Area returns the pages and texts of contacts.
 func Area() web.Area { return web.Area{Files: files, Texts: []string{"people", "audit"}} }
 
 // Path is the path of the first page.
@@ -67,28 +64,26 @@ const Path = web.Root + "/people"
 
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.View(mux, Path, s.show)
-	ui.ViewerPost(mux, Path, s.show) // a further page of opt-outs
-	ui.ViewerPost(mux, Path+"/find", s.find)
-	ui.Change(mux, Path+"/opt-outs/add", s.add)
-	ui.Change(mux, Path+"/opt-outs/import", s.upload)
-	ui.Change(mux, Path+"/opt-outs/export", s.export) // POST: it writes the audit log
-	ui.Change(mux, Path+"/opt-outs/removal", s.confirm)
-	ui.Change(mux, Path+"/opt-outs/remove", s.remove)
+	ui.Get(mux, Path, web.RoleViewer, s.show)
+	ui.Post(mux, Path, web.RoleViewer, s.show) // a further page of opt-outs
+	ui.Post(mux, Path+"/find", web.RoleViewer, s.find)
+	ui.Post(mux, Path+"/opt-outs/add", web.RoleAdmin, s.add)
+	ui.Post(mux, Path+"/opt-outs/import", web.RoleAdmin, s.upload)
+	ui.Post(mux, Path+"/opt-outs/export", web.RoleAdmin, s.export) // POST: it writes the audit log
+	ui.Post(mux, Path+"/opt-outs/removal", web.RoleAdmin, s.confirm)
+	ui.Post(mux, Path+"/opt-outs/remove", web.RoleAdmin, s.remove)
 	// The link to the other language leads to the path of a form.
-	ui.View(mux, Path+"/find", first)
-	ui.View(mux, Path+"/opt-outs/add", first)
-	ui.View(mux, Path+"/opt-outs/import", first)
-	ui.View(mux, Path+"/opt-outs/removal", first)
-	ui.View(mux, Path+"/opt-outs/remove", first)
+	ui.Get(mux, Path+"/find", web.RoleViewer, first)
+	ui.Get(mux, Path+"/opt-outs/add", web.RoleViewer, first)
+	ui.Get(mux, Path+"/opt-outs/import", web.RoleViewer, first)
+	ui.Get(mux, Path+"/opt-outs/removal", web.RoleViewer, first)
+	ui.Get(mux, Path+"/opt-outs/remove", web.RoleViewer, first)
 }
 
 func first(p *web.Page) error { return p.Redirect(Path) }
 
-// pageLength is the number of opt-outs per page.
 const pageLength = 50
 
-// listPage is the data of the first page.
 type listPage struct {
 	Phone   string // as entered
 	OptOuts []campaign.OptedOut

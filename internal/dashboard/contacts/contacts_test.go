@@ -1,4 +1,4 @@
-package people_test
+package contacts_test
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/people"
+	"campaign-dispatch/internal/dashboard/contacts"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi"
@@ -154,7 +154,7 @@ type bench struct {
 func newBench(t *testing.T, campaigns int) bench {
 	t.Helper()
 	l := &lists{out: map[string]map[string]time.Time{}, origins: map[string]campaign.Origin{}}
-	return bench{webtest.New(t, people.Area(), &people.Pages{
+	return bench{webtest.New(t, contacts.Area(), &contacts.Pages{
 		Store: sent{campaigns}, Messages: sent{campaigns}, OptOuts: l, Shards: 16, Once: web.SubmitToken{Forms: unused{}}, Now: func() time.Time { return noon },
 	}, func() time.Time { return noon }), l}
 }
@@ -175,7 +175,7 @@ func TestFind_Spellings(t *testing.T) {
 	t.Parallel()
 	for _, phone := range []string{"+5511987654321", "5511987654321", "11987654321", "(11) 98765-4321", "+55 11 98765-4321"} {
 		b := newBench(t, 1)
-		got := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", url.Values{"phone": {phone}})
+		got := b.SignIn("acme", web.RoleViewer).Post(contacts.Path+"/find", url.Values{"phone": {phone}})
 		for _, want := range []string{"&#43;5511987654321", `href="/dashboard/campaigns/c0000"`, "Campanha 0000", "Oferta &lt;b&gt;", "4 May 2026, 12:00", "12:02"} {
 			if got.Status != http.StatusOK || !strings.Contains(got.Body, want) {
 				t.Errorf("%s: status %d, lacks %q:\n%s", phone, got.Status, want, got.Body)
@@ -194,18 +194,18 @@ func TestFind_Spellings(t *testing.T) {
 func TestFind_Replies(t *testing.T) {
 	t.Parallel()
 	b, form := newBench(t, 1), url.Values{"phone": {ana}}
-	got := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", form)
+	got := b.SignIn("acme", web.RoleViewer).Post(contacts.Path+"/find", form)
 	for _, want := range []string{"Que horas &lt;abre&gt;?", "Image, file or location", "4 May 2026, 11:00"} {
 		if !strings.Contains(got.Body, want) {
 			t.Errorf("the history lacks %q:\n%s", want, got.Text())
 		}
 	}
 	form.Set("cursor", "0001")
-	if later := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", form); strings.Contains(later.Body, "Que horas") {
+	if later := b.SignIn("acme", web.RoleViewer).Post(contacts.Path+"/find", form); strings.Contains(later.Body, "Que horas") {
 		t.Error("the page of older campaigns repeats the replies")
 	}
 	form.Del("cursor")
-	if other := b.SignIn("other", web.RoleViewer).Post(people.Path+"/find", form); strings.Contains(other.Body, "Que horas") {
+	if other := b.SignIn("other", web.RoleViewer).Post(contacts.Path+"/find", form); strings.Contains(other.Body, "Que horas") {
 		t.Error("another tenant reads the replies")
 	}
 }
@@ -217,7 +217,7 @@ func TestFind_Pages(t *testing.T) {
 	viewer, seen := b.SignIn("acme", web.RoleViewer), map[string]bool{}
 	form := url.Values{"phone": {ana}}
 	for pages := 0; ; pages++ {
-		got := viewer.Post(people.Path+"/find", form)
+		got := viewer.Post(contacts.Path+"/find", form)
 		if got.Status != http.StatusOK || pages > 5 || len(got.Body) > web.HTMLLimit {
 			t.Fatalf("page %d answers %d with %d bytes", pages, got.Status, len(got.Body))
 		}
@@ -243,11 +243,11 @@ func TestFind_ForgedCursor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 1)
 	viewer := b.SignIn("acme", web.RoleViewer)
-	got := viewer.Post(people.Path+"/find", url.Values{"phone": {ana}, "cursor": {"9999"}})
+	got := viewer.Post(contacts.Path+"/find", url.Values{"phone": {ana}, "cursor": {"9999"}})
 	if log := b.Audited(); !strings.Contains(got.Body, "Campanha 0000") || len(log) != 1 || !strings.Contains(log[0], masked) {
 		t.Errorf("the audit log is %q", log)
 	}
-	got = viewer.Post(people.Path+"/find", url.Values{"phone": {ana}, "cursor": {strings.Repeat("9", 2000)}})
+	got = viewer.Post(contacts.Path+"/find", url.Values{"phone": {ana}, "cursor": {strings.Repeat("9", 2000)}})
 	if got.Status != http.StatusNotFound {
 		t.Errorf("a long cursor answers %d, want 404", got.Status)
 	}
@@ -261,11 +261,11 @@ func TestOtherTenant(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := b.SignIn("other", web.RoleAdmin)
-	if got := other.Post(people.Path+"/find", url.Values{"phone": {ana}}); strings.Contains(got.Body, "Campanha") || !strings.Contains(got.Body, "No message") {
+	if got := other.Post(contacts.Path+"/find", url.Values{"phone": {ana}}); strings.Contains(got.Body, "Campanha") || !strings.Contains(got.Body, "No message") {
 		t.Errorf("another tenant sees:\n%s", got.Body)
 	}
-	other.Post(people.Path+"/opt-outs/remove", url.Values{"phone": {ana}, "asked": {"yes"}})
-	if got := other.Get(people.Path); strings.Contains(got.Text(), ana) || !b.optedOut() {
+	other.Post(contacts.Path+"/opt-outs/remove", url.Values{"phone": {ana}, "asked": {"yes"}})
+	if got := other.Get(contacts.Path); strings.Contains(got.Text(), ana) || !b.optedOut() {
 		t.Error("another tenant sees or changes an opt-out")
 	}
 }
@@ -274,14 +274,14 @@ func TestAdd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	admin := b.SignIn("acme", web.RoleAdmin)
-	got := admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {"11 98765-4321"}})
+	got := admin.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {"11 98765-4321"}})
 	if page := admin.Follow(got); !b.optedOut() || !strings.Contains(page.Body, "will get no more messages") {
 		t.Errorf("the number is not added:\n%s", page.Body)
 	}
 	if log := b.Audited(); len(log) != 1 || !strings.Contains(log[0], masked) {
 		t.Errorf("the audit log is %q", log)
 	}
-	got = admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	got = admin.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
 	if page := admin.Follow(got); !strings.Contains(page.Body, "on the list already") || len(b.Audited()) != 1 {
 		t.Errorf("the second time it says:\n%s", page.Text())
 	}
@@ -291,13 +291,13 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	for _, path := range []string{"/find", "/opt-outs/add"} {
-		got := b.SignIn("acme", web.RoleAdmin).Post(people.Path+path, url.Values{"phone": {"12 <b>"}})
+		got := b.SignIn("acme", web.RoleAdmin).Post(contacts.Path+path, url.Values{"phone": {"12 <b>"}})
 		if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, `value="12 &lt;b&gt;"`) || !strings.Contains(got.Body, `aria-invalid="true"`) {
 			t.Errorf("%s answers %d:\n%s", path, got.Status, got.Body)
 		}
 	}
 	for _, path := range []string{"/opt-outs/add", "/opt-outs/import", "/opt-outs/export", "/opt-outs/removal", "/opt-outs/remove"} {
-		got := b.SignIn("acme", web.RoleViewer).Post(people.Path+path, url.Values{"phone": {ana}, "asked": {"yes"}})
+		got := b.SignIn("acme", web.RoleViewer).Post(contacts.Path+path, url.Values{"phone": {ana}, "asked": {"yes"}})
 		if got.Status != http.StatusForbidden {
 			t.Errorf("a viewer gets %d of %s", got.Status, path)
 		}
@@ -312,16 +312,16 @@ func TestRemove(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	admin, form := b.SignIn("acme", web.RoleAdmin), url.Values{"phone": {ana}}
-	admin.Post(people.Path+"/opt-outs/add", form)
-	if got := admin.Post(people.Path+"/opt-outs/removal", form); got.Status != http.StatusOK || !strings.Contains(got.Body, `name="asked"`) {
+	admin.Post(contacts.Path+"/opt-outs/add", form)
+	if got := admin.Post(contacts.Path+"/opt-outs/removal", form); got.Status != http.StatusOK || !strings.Contains(got.Body, `name="asked"`) {
 		t.Errorf("the confirmation answers %d:\n%s", got.Status, got.Body)
 	}
-	if got := admin.Post(people.Path+"/opt-outs/remove", form); got.Status != http.StatusUnprocessableEntity || !b.optedOut() {
+	if got := admin.Post(contacts.Path+"/opt-outs/remove", form); got.Status != http.StatusUnprocessableEntity || !b.optedOut() {
 		t.Errorf("without the confirmation it answers %d", got.Status)
 	}
 	form.Set("asked", "yes")
 	for range 2 {
-		if page := admin.Follow(admin.Post(people.Path+"/opt-outs/remove", form)); b.optedOut() || !strings.Contains(page.Body, "can get messages again") {
+		if page := admin.Follow(admin.Post(contacts.Path+"/opt-outs/remove", form)); b.optedOut() || !strings.Contains(page.Body, "can get messages again") {
 			t.Errorf("the number is not removed:\n%s", page.Text())
 		}
 	}
@@ -334,9 +334,9 @@ func TestRemove_FailedAudit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	admin := b.SignIn("acme", web.RoleAdmin)
-	admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	admin.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
 	b.RefuseAudit(errors.New("no table"))
-	got := admin.Post(people.Path+"/opt-outs/remove", url.Values{"phone": {ana}, "asked": {"yes"}})
+	got := admin.Post(contacts.Path+"/opt-outs/remove", url.Values{"phone": {ana}, "asked": {"yes"}})
 	if got.Status != http.StatusInternalServerError || !b.optedOut() {
 		t.Errorf("without an audit log it answers %d", got.Status)
 	}
@@ -348,14 +348,14 @@ func upload(t *testing.T, who webtest.Person, content string) webtest.Answer {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	_ = form.WriteField("csrf", who.Session.CSRF)
-	_ = form.WriteField("once", who.Get(people.Path).Value("once"))
+	_ = form.WriteField("once", who.Get(contacts.Path).Value("once"))
 	file, err := form.CreateFormFile("file", "lista.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, _ = file.Write([]byte(content))
 	_ = form.Close()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webtest.Base+people.Path+"/opt-outs/import", &body)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webtest.Base+contacts.Path+"/opt-outs/import", &body)
 	r.Header.Set("Content-Type", form.FormDataContentType())
 	r.Header.Set("Origin", webtest.Base)
 	return who.Do(r)
@@ -422,13 +422,13 @@ func TestOrigins(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	admin := b.SignIn("acme", web.RoleAdmin)
-	admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	admin.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
 	upload(t, admin, "11987650000\n")
 	asked := campaign.OptChange{Phone: "+5511987650001", Out: true, At: noon, Origin: campaign.OriginMessage}
 	if err := b.lists.Record(t.Context(), "acme", []campaign.OptChange{asked}); err != nil {
 		t.Fatal(err)
 	}
-	list := admin.Get(people.Path).Text()
+	list := admin.Get(contacts.Path).Text()
 	for phone, want := range map[string]string{
 		ana: "Added here by an admin", "+5511987650000": "Imported list", "+5511987650001": "Asked by the person on the phone",
 	} {
@@ -437,7 +437,7 @@ func TestOrigins(t *testing.T) {
 		if !strings.Contains(row, want) {
 			t.Errorf("the list says of %s: %q, want %q", phone, row, want)
 		}
-		history := admin.Post(people.Path+"/find", url.Values{"phone": {phone}}).Text()
+		history := admin.Post(contacts.Path+"/find", url.Values{"phone": {phone}}).Text()
 		if !strings.Contains(history, "Origin: "+want) {
 			t.Errorf("the history of %s does not say %q:\n%s", phone, want, history)
 		}
@@ -448,8 +448,8 @@ func TestExport(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	admin := b.SignIn("acme", web.RoleAdmin)
-	admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
-	got := admin.Post(people.Path+"/opt-outs/export", nil)
+	admin.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	got := admin.Post(contacts.Path+"/opt-outs/export", nil)
 	want := "\ufeff\"Phone\";\"Since\";\"Origin\"\r\n\"" + ana + "\";\"4 May 2026, 12:00\";\"Added here by an admin\"\r\n"
 	if got.Status != http.StatusOK || got.Body != want || !strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("the export answers %d %q, want %q", got.Status, got.Body, want)
@@ -458,7 +458,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("the audit log is %q", log)
 	}
 	for _, file := range []string{"0", "17", "x"} {
-		if got := admin.Post(people.Path+"/opt-outs/export", url.Values{"file": {file}}); got.Status != http.StatusNotFound {
+		if got := admin.Post(contacts.Path+"/opt-outs/export", url.Values{"file": {file}}); got.Status != http.StatusNotFound {
 			t.Errorf("file %s answers %d", file, got.Status)
 		}
 	}
@@ -476,13 +476,13 @@ func TestLongList(t *testing.T) {
 		t.Fatal(err)
 	}
 	admin := b.SignIn("acme", web.RoleAdmin)
-	page := webtest.Light(t, admin, people.Path)
+	page := webtest.Light(t, admin, contacts.Path)
 	if !strings.Contains(page.Body, "150.001") || !strings.Contains(page.Body, "Arquivo 16 de 16") {
 		t.Errorf("the page lacks the count or the files:\n%s", page.Text())
 	}
 	_, cursor, _ := strings.Cut(page.Body, `name="cursor" value="`)
 	cursor, _, _ = strings.Cut(cursor, `"`)
-	next := admin.Post(people.Path, url.Values{"cursor": {strings.ReplaceAll(cursor, "&#43;", "+")}})
+	next := admin.Post(contacts.Path, url.Values{"cursor": {strings.ReplaceAll(cursor, "&#43;", "+")}})
 	if !strings.Contains(next.Body, "+5511900000050") && !strings.Contains(next.Body, "&#43;5511900000050") {
 		t.Errorf("the next page is:\n%s", next.Text())
 	}

@@ -1,0 +1,82 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
+)
+
+// ResultStore reads campaigns and stores results.
+type ResultStore interface {
+	// Overview reads a campaign with its outcomes.
+	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// KeepResults stores results, unless newer ones are stored.
+	KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error
+}
+
+// ResultReader reads the results of campaigns for pages that show many, and stores them for the next page.
+type ResultReader struct {
+	Store ResultStore
+	Now   func() time.Time
+}
+
+// Read returns the results of a campaign. The error wraps campaign.ErrNotFound if it does not
+// exist.
+func (r ResultReader) Read(ctx context.Context, id campaign.ID) (campaign.Results, error) {
+	now := r.Now()
+	c, err := r.Store.Overview(ctx, id)
+	if err != nil {
+		return campaign.Results{}, err
+	}
+	found := c.Results(now)
+	r.Keep(ctx, id, found)
+	return found, nil
+}
+
+// Keep stores results. A failure costs only another reading.
+func (r ResultReader) Keep(ctx context.Context, id campaign.ID, found campaign.Results) {
+	if err := r.Store.KeepResults(ctx, id, found); err != nil {
+		slog.WarnContext(ctx, "storing a campaign's results failed", "campaign_id", id.CampaignID, "error", err)
+	}
+}
+
+// Templates reads a tenant's templates.
+type Templates interface {
+	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+}
+
+// Credentials reads the credentials of a tenant.
+type Credentials interface {
+	Credentials(ctx context.Context, tenant string) ([]account.Credential, error)
+}
+
+// Step is one of the first steps of a tenant, shown until its first campaign by start.html.
+type Step struct {
+	Key  string
+	Path string
+	Done bool
+}
+
+// Steps returns the steps of a tenant without campaigns. tested reports whether it has sent a
+// test message.
+func Steps(ctx context.Context, t Templates, c Credentials, tenant string, tested bool) ([]Step, error) {
+	templates, err := t.Templates(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := c.Credentials(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	valid := func(c account.Credential) bool { return c.RevokedAt.IsZero() }
+	return []Step{
+		{"template", Root + "/templates", len(templates) > 0},
+		{"test", Root + "/templates", tested},
+		{"campaign", Root + "/campaigns/new", false},
+		{"credential", Root + "/settings/credentials", slices.ContainsFunc(credentials, valid)},
+	}, nil
+}

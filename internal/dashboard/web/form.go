@@ -1,0 +1,111 @@
+package web
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"time"
+
+	"campaign-dispatch/internal/base/random"
+)
+
+// SubmitToken prevents a repeated submission of a form, as by reloading its answer.
+type SubmitToken struct {
+	Forms interface {
+		// UseForm marks a form's token as used. It reports whether the token was
+		// unused.
+		UseForm(ctx context.Context, tenant, token string) (bool, error)
+	}
+}
+
+// Token returns a new token for the form's field "once".
+func (SubmitToken) Token() string { return random.Token(16) }
+
+// maxToken is the maximum size of a token in bytes.
+const maxToken = 64
+
+// Use marks the form as sent. If it was sent before, the error is a *Refusal with the
+// text usedKey and a link to the page to, labelled toKey.
+func (o SubmitToken) Use(p *Page, usedKey, to, toKey string) error {
+	return o.UseFor(p, "", usedKey, to, toKey)
+}
+
+// UseFor is Use for one of several forms that share a token: the one for an object.
+func (o SubmitToken) UseFor(p *Page, object, usedKey, to, toKey string) error {
+	token := p.Field("once")
+	if token == "" || len(token) > maxToken {
+		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+	}
+	fresh, err := o.Forms.UseForm(p.R.Context(), p.Session.Tenant, token+object)
+	if err == nil && !fresh {
+		err = &Refusal{Status: http.StatusConflict, Key: usedKey, To: to, ToKey: toKey}
+	}
+	return err
+}
+
+// Keeps maps the values of the form field "keep" to how long the previous secret stays valid.
+var Keeps = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
+
+// None is the choice of no overlap in the rotation forms.
+const None = "0s"
+
+// Kept returns the text key of the choice for the audit log.
+func Kept(p *Page) string { return "audit.kept_" + p.Field("keep") }
+
+// Keep returns the form's choice of Keeps. ok is false if there is no such choice.
+func Keep(p *Page) (keep time.Duration, ok bool) {
+	keep, ok = Keeps[p.Field("keep")]
+	return keep, ok
+}
+
+// FromOwnPage refuses a change without the CSRF token of the person's session. Only
+// handlers of Public have to call it.
+func (p *Page) FromOwnPage() error {
+	if site := p.R.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
+	}
+	if err := p.readForm(); err != nil {
+		return err
+	}
+	token := p.R.Header.Get("X-CSRF-Token")
+	if token == "" {
+		token = p.R.PostFormValue("csrf")
+	}
+	if subtle.ConstantTimeCompare([]byte(token), []byte(p.Session.CSRF)) != 1 {
+		return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
+	}
+	return nil
+}
+
+// FromOwnSite refuses a request from another site. It is for requests without a
+// session, and so without a CSRF token. A browser that sends no origin is refused.
+func (p *Page) FromOwnSite() error {
+	site, origin := p.R.Header.Get("Sec-Fetch-Site"), p.R.Header.Get("Origin")
+	if site == "same-origin" || site == "" && origin == p.Base {
+		return nil
+	}
+	return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
+}
+
+// MaxForm is the maximum size of a form in bytes, including files. Lambda's limit is 6
+// MB in base64.
+const MaxForm = 4 << 20
+
+func (p *Page) readForm() error {
+	p.R.Body = http.MaxBytesReader(p.W, p.R.Body, MaxForm)
+	err := p.R.ParseForm()
+	if err == nil {
+		err = p.R.ParseMultipartForm(MaxForm) //nolint:gosec // the body is bounded
+	}
+	if errors.Is(err, http.ErrNotMultipart) {
+		err = nil
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return &Refusal{Status: http.StatusRequestEntityTooLarge, Key: "ui.too_large"}
+	}
+	if err != nil {
+		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+	}
+	return nil
+}
