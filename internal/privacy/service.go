@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -152,4 +153,31 @@ func (d *Service) open(ctx context.Context, tenantID, phone string) (*person, er
 	}
 	agents, err := d.Store.Campaigns.AgentsOf(ctx, tenantID)
 	return &person{d, tenant, append(agents, tenant.AgentID), number}, err
+}
+
+// errorCollector collects the errors of independent steps. It is safe for concurrent
+// use.
+type errorCollector struct {
+	mu    sync.Mutex
+	first error
+	count int
+}
+
+func (t *errorCollector) add(err error) {
+	if err == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count++; t.count == 1 {
+		t.first = err
+	}
+}
+
+// err returns the first error and the number of errors.
+func (t *errorCollector) err() error {
+	if t.count > 1 {
+		return fmt.Errorf("%w (the first of %d errors)", t.first, t.count)
+	}
+	return t.first
 }

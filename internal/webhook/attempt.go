@@ -2,15 +2,21 @@ package webhook
 
 import (
 	"context"
+	"crypto/x509"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"net"
+	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/webhook/delivery"
+	"campaign-dispatch/internal/webhook/netguard"
 )
 
 // attempt is one post of each pending message of a delivery.
@@ -148,4 +154,76 @@ func (n *Notifier) countPost(ctx context.Context, e delivery.Endpoint, result Re
 		return
 	}
 	n.countPosts(ctx, e, 0, 1)
+}
+
+// retries are the delays between attempts, 75 to 91 hours in total, see retryDelay.
+var retries = []time.Duration{
+	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
+	14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+}
+
+// minSweepDelay is the shortest delay handled by sweep alone, which runs once a minute.
+// For shorter delays, the task is queued too.
+const minSweepDelay = time.Minute
+
+// retryDelay returns the delay after a failed attempt, counted from 0. jitter, in [0, 1),
+// adds up to 20%. ok is false after the last attempt.
+func retryDelay(attempt int, jitter float64) (delay time.Duration, ok bool) {
+	if attempt >= len(retries) {
+		return 0, false
+	}
+	delay = retries[attempt]
+	return delay + retry.Jitter(delay/5, jitter), true
+}
+
+// disableAfter is how long an endpoint can fail before it is disabled.
+const disableAfter = 5 * 24 * time.Hour
+
+// probes is the backoff of the probes of a failing endpoint.
+var probes = retry.Backoff{First: 5 * time.Second, Max: 15 * time.Minute}
+
+// probeGap returns the delay after the given number of failed probes. jitter adds up to
+// 20%.
+func probeGap(failed int, jitter float64) time.Duration {
+	gap := probes.Delay(failed)
+	return gap + retry.Jitter(gap/5, jitter)
+}
+
+// failureCode returns the stable code of a post without a response.
+func failureCode(err error) string {
+	switch {
+	case errors.Is(err, netguard.ErrRefused):
+		return "address_refused"
+	case errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err):
+		return "timeout"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection_refused"
+	case isUnknownHost(err):
+		return "unknown_host"
+	}
+	return certificateCode(err)
+}
+
+func isUnknownHost(err error) bool {
+	lookup, ok := errors.AsType[*net.DNSError](err)
+	return ok && lookup.IsNotFound
+}
+
+// certificateCode returns the code of an error about the server's certificate, or
+// no_connection for any other error.
+func certificateCode(err error) string {
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "certificate_host"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "certificate_untrusted"
+	}
+	invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
+	switch {
+	case ok && invalid.Reason == x509.Expired:
+		return "certificate_expired"
+	case ok:
+		return "certificate_untrusted"
+	}
+	return "no_connection"
 }

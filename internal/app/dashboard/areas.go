@@ -1,12 +1,17 @@
 package dashboard
 
 import (
+	"context"
+	"errors"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releasescheduler"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/app/stores"
+	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
@@ -19,18 +24,22 @@ import (
 	exportpages "campaign-dispatch/internal/dashboard/exports"
 	mediapages "campaign-dispatch/internal/dashboard/media"
 	"campaign-dispatch/internal/dashboard/overview"
+	"campaign-dispatch/internal/dashboard/people"
 	"campaign-dispatch/internal/dashboard/sending"
+	"campaign-dispatch/internal/dashboard/team"
 	"campaign-dispatch/internal/dashboard/templates"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/dashboard/webhooks"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/exports"
+	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/netguard"
 )
@@ -125,4 +134,31 @@ func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 		}},
 		{sending.Area(), sendingPages(c, rows, dispatcher)},
 	}
+}
+
+// peopleArea returns the pages of people.
+func peopleArea(c app.Config, rows *dynamo.Stores) area {
+	return area{people.Area(), &people.Pages{
+		Store: peopleRows{rows.Campaigns, rows.Ledgers, rows.Replies, rows.Templates}, Messages: &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
+		OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Shards: optout.Shards, Once: web.SubmitToken{Forms: rows.AuditLogs}, Now: time.Now,
+	}}
+}
+
+// teamArea returns the pages of a tenant's users.
+func teamArea(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) area {
+	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
+	service := &settings.Service{Store: settingsstore.New(rows), Auth: auth, People: pool, Now: time.Now, LocalPasswords: c.LocalWebhooks}
+	return area{team.Area(), &team.Pages{Users: pool, Admin: users{service}}}
+}
+
+// users changes the users of a tenant.
+type users struct{ *settings.Service }
+
+// Invite refuses the address of another tenant's user like other input.
+func (u users) Invite(ctx context.Context, who account.Person) (password string, err error) {
+	invited, err := u.InvitePerson(ctx, who)
+	if errors.Is(err, cognito.ErrOtherTenant) {
+		err = &inputerr.Error{Code: "email_taken", Detail: "the address cannot be used"}
+	}
+	return invited.Password, err
 }

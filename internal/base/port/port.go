@@ -4,10 +4,13 @@ package port
 
 import (
 	"context"
+	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi/inputerr"
 )
 
 // Queue is a task queue.
@@ -56,4 +59,86 @@ type Releases interface {
 // Recorder records outcomes of a batch. Recording an outcome twice has no effect.
 type Recorder interface {
 	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
+}
+
+// ChunkSize is the size in bytes of all chunks of an upload but the last, the smallest that S3
+// permits.
+const ChunkSize = 5 << 20
+
+// Uploads are the uploads of a bucket. Browsers send a file in chunks, each to a URL of its own.
+// The error wraps campaign.ErrNotFound if an upload does not exist.
+type Uploads interface {
+	StartUpload(ctx context.Context, key string) (upload string, err error)
+	// ChunkURL returns the URL to which a chunk of size bytes is sent with PUT.
+	ChunkURL(ctx context.Context, key, upload string, chunk int, size int64) (string, error)
+	// UploadedChunks returns the sizes of the chunks that were sent, by their numbers.
+	UploadedChunks(ctx context.Context, key, upload string) (map[int]int64, error)
+	FinishUpload(ctx context.Context, key, upload string) error
+}
+
+// Upload is a file that a browser sends in chunks, numbered from 1.
+type Upload struct {
+	Key  string // of the object that the file becomes
+	ID   string // the bucket's
+	Size int64  // of the file in bytes
+}
+
+// sizeOf returns the size of a chunk, 0 for one that the file does not have.
+func (u Upload) sizeOf(chunk int) int64 {
+	if chunk < 1 || int64(chunk) > (u.Size+ChunkSize-1)/ChunkSize {
+		return 0
+	}
+	return min(ChunkSize, u.Size-int64(chunk-1)*ChunkSize)
+}
+
+// ChunkURL returns the URL to which a chunk is sent with PUT. The error wraps
+// campaign.ErrNotFound if the file has no such chunk.
+func (u Upload) ChunkURL(ctx context.Context, to Uploads, chunk int) (string, error) {
+	size := u.sizeOf(chunk)
+	if size == 0 {
+		return "", campaign.ErrNotFound
+	}
+	return to.ChunkURL(ctx, u.Key, u.ID, chunk, size)
+}
+
+// Sent returns the numbers of the chunks that need not be sent again.
+func (u Upload) Sent(ctx context.Context, to Uploads) ([]int, error) {
+	sizes, err := to.UploadedChunks(ctx, u.Key, u.ID)
+	if err != nil {
+		return nil, err
+	}
+	sent := make([]int, 0, len(sizes))
+	for chunk, size := range sizes {
+		if size == u.sizeOf(chunk) {
+			sent = append(sent, chunk)
+		}
+	}
+	slices.Sort(sent)
+	return sent, nil
+}
+
+// CodeIncomplete is the code of an upload whose chunks were not all sent.
+const CodeIncomplete = "incomplete"
+
+// Finish makes an object of the chunks. It can be repeated. While a chunk is missing it returns a
+// *inputerr.Error, because an upload that is finished cannot be continued.
+func (u Upload) Finish(ctx context.Context, to Uploads) error {
+	sizes, err := to.UploadedChunks(ctx, u.Key, u.ID)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil // finished before, or the object is missing too
+	}
+	if err != nil {
+		return err
+	}
+	missing := u.Size
+	for _, size := range sizes {
+		missing -= size
+	}
+	if missing != 0 {
+		return &inputerr.Error{Code: CodeIncomplete, Detail: "chunks of the file are missing"}
+	}
+	if err := to.FinishUpload(ctx, u.Key, u.ID); err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return err
+	}
+	return nil
 }

@@ -5,6 +5,9 @@ package retry
 import (
 	"context"
 	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -42,4 +45,30 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// maxAfter is the maximum accepted Retry-After.
+const maxAfter = 24 * time.Hour
+
+// After parses a Retry-After header: seconds or an HTTP date. It returns 0 if the header is
+// missing or invalid, and a day at most.
+func After(header string, now time.Time) time.Duration {
+	header = strings.TrimSpace(header)
+	if seconds, err := strconv.ParseUint(header, 10, 32); err == nil {
+		return min(time.Duration(seconds)*time.Second, maxAfter)
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return min(max(at.Sub(now), 0), maxAfter)
+	}
+	return 0
+}
+
+// WithMargin returns a context that ends reserve before the deadline of ctx. Without a
+// deadline, it ends with ctx.
+func WithMargin(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, end.Add(-reserve))
 }
