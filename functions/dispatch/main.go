@@ -9,12 +9,13 @@ import (
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releasescheduler"
-	"campaign-dispatch/internal/app/tokenkeys"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
 const (
@@ -26,11 +27,10 @@ const (
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the dispatch endpoint.
 func handler(c app.Config) lambda.Handler {
-	tables := c.Tables()
+	tables, keys := c.Tables(), kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now)
 	service := &dispatch.Service{
-		Tokens:      tokenkeys.Verifier(c),
+		Tokens:      &accesstoken.Verifier{Keys: keys, Now: time.Now},
 		Store:       dynamo.New(tables).Acceptance,
 		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
 		Releases:    releasescheduler.New(c),

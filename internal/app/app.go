@@ -1,5 +1,5 @@
-// Package app configures and starts the Lambda functions. Each function is wired in a
-// package of its own below this one, so that a binary holds only what it uses.
+// Package app configures and starts the Lambda functions. Each is wired in its main. The packages below this one have
+// what several mains share, so that a binary holds only what it uses.
 package app
 
 import (

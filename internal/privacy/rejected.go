@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/privacy/keptanswer"
+	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
 // refusal is a rejected number in a stored answer.
@@ -76,7 +76,7 @@ func (p *person) eachAnswer(ctx context.Context, visit func(about []refusal, era
 	return found.err()
 }
 
-func (p *person) keptAnswer(ctx context.Context, a keptanswer.Answer, visit func([]refusal, func() error) error) error {
+func (p *person) keptAnswer(ctx context.Context, a acceptance.KeptAnswer, visit func([]refusal, func() error) error) error {
 	body, erase := a.Body, func() error { return p.eraseShortAnswer(ctx, a) }
 	if a.BlobKey != "" {
 		var err error
@@ -96,7 +96,7 @@ func (p *person) keptAnswer(ctx context.Context, a keptanswer.Answer, visit func
 	return visit(about, erase)
 }
 
-func (p *person) eraseShortAnswer(ctx context.Context, a keptanswer.Answer) error {
+func (p *person) eraseShortAnswer(ctx context.Context, a acceptance.KeptAnswer) error {
 	_, without, err := p.answer(a.Body)
 	if err != nil {
 		return err

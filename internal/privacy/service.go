@@ -20,7 +20,6 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone/e164"
-	"campaign-dispatch/internal/privacy/keptanswer"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -87,8 +86,8 @@ type Erasure interface {
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
 	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error
 	ReplaceSet(ctx context.Context, id campaign.ID, read acceptance.PackedSet, packed []byte) (bool, error)
-	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error]
-	ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error)
+	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[acceptance.KeptAnswer, error]
+	ReplaceAnswer(ctx context.Context, a acceptance.KeptAnswer, body []byte) (bool, error)
 }
 
 // Blobs stores payloads, error files, long answers, uploads, exports and event contents. Get,

@@ -12,7 +12,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 // plan determines the messages to send and when.
@@ -42,7 +42,7 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 }
 
 // fits reports whether the task refers to existing messages of its batch.
-func fits(t pace.SendTask, b campaign.Batch) bool {
+func fits(t outgoing.SendTask, b campaign.Batch) bool {
 	if t.Frame < 0 || t.Frame >= b.Frames() || len(b.Offsets) != b.Frames()+1 {
 		return false
 	}
@@ -67,7 +67,7 @@ func (r *run) assignPending(head ledger.Head) {
 	}
 }
 
-func requestedIndexes(t pace.SendTask, b campaign.Batch) []int {
+func requestedIndexes(t outgoing.SendTask, b campaign.Batch) []int {
 	if len(t.Only) > 0 {
 		return t.Only
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/retry"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 const (
@@ -36,7 +36,7 @@ func (s *Sender) takeReservations(ctx context.Context, r *run) error {
 	var claiming []*frameRun
 	for _, f := range r.frameRuns {
 		if stale(f.task.Reservation, now, r.route.RateLimit) {
-			f.task.Reservation = pace.Reservation{}
+			f.task.Reservation = outgoing.Reservation{}
 			if len(f.current) > 0 {
 				claiming = append(claiming, f)
 			}
@@ -80,7 +80,7 @@ func (s *Sender) assignSendTimes(ctx context.Context, r *run, f *frameRun, now t
 
 // stale reports whether a reservation is unusable: it is long over, or revoked by a rate
 // decrease.
-func stale(t pace.Reservation, now time.Time, rateLimit pace.RateLimit) bool {
+func stale(t outgoing.Reservation, now time.Time, rateLimit outgoing.RateLimit) bool {
 	return t.Start.Before(now.Add(-maxReservationDelay)) || t.Revoked(rateLimit)
 }
 
@@ -107,14 +107,14 @@ func (s *Sender) claim(ctx context.Context, r *run, frames []*frameRun) error {
 	}
 	slices.SortStableFunc(frames, byTicket)
 	agent := r.route.Agent
-	grants := make([]pace.Grant, len(frames))
-	rateLimit, err := s.changeRateLimit(ctx, agent.ID, func(rateLimit pace.RateLimit) pace.RateLimit {
+	grants := make([]outgoing.Grant, len(frames))
+	rateLimit, err := s.changeRateLimit(ctx, agent.ID, func(rateLimit outgoing.RateLimit) outgoing.RateLimit {
 		for i, f := range frames {
 			if !rateLimit.Paced(agent.Rate) {
-				grants[i] = pace.Grant{Reservation: pace.Reservation{Start: s.Now()}}
+				grants[i] = outgoing.Grant{Reservation: outgoing.Reservation{Start: s.Now()}}
 				continue
 			}
-			grants[i], rateLimit = rateLimit.Claim(s.Now(), pace.Claim{ID: r.batch.ID, Ticket: f.task.Ticket, Messages: len(f.current)}, agent.Rate)
+			grants[i], rateLimit = rateLimit.Claim(s.Now(), outgoing.Claim{ID: r.batch.ID, Ticket: f.task.Ticket, Messages: len(f.current)}, agent.Rate)
 		}
 		return rateLimit
 	})
@@ -130,7 +130,7 @@ func (s *Sender) claim(ctx context.Context, r *run, frames []*frameRun) error {
 
 // byTicket sorts frames by ticket position, frames without a ticket last.
 func byTicket(a, b *frameRun) int {
-	none := pace.Ticket{}
+	none := outgoing.Ticket{}
 	if a.task.Ticket == none || b.task.Ticket == none {
 		return -cmp.Compare(a.task.Ticket.Position, b.task.Ticket.Position)
 	}
@@ -139,7 +139,7 @@ func byTicket(a, b *frameRun) int {
 
 // returnAfter returns the delay of a frame without a reservation: the wait less a margin,
 // which is larger if the wait can shrink. A late frame leaves a gap, an early one costs reads.
-func returnAfter(g pace.Grant) time.Duration {
+func returnAfter(g outgoing.Grant) time.Duration {
 	margin, longest := g.Wait/8, maxDelay
 	if g.Shrinks {
 		margin, longest = g.Wait/2, maxShrinkingDelay
@@ -150,14 +150,14 @@ func returnAfter(g pace.Grant) time.Duration {
 // changeRateLimit applies change to the agent's rate limit and returns the result.
 // Conflicts with other functions are retried with backoff. After rateLimitTries it returns
 // errContended.
-func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change func(pace.RateLimit) pace.RateLimit) (pace.RateLimit, error) {
+func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change func(outgoing.RateLimit) outgoing.RateLimit) (outgoing.RateLimit, error) {
 	for try := range rateLimitTries {
 		if err := retry.Wait(ctx, try); err != nil {
-			return pace.RateLimit{}, err
+			return outgoing.RateLimit{}, err
 		}
 		old, err := s.Store.RateLimit(ctx, agentID)
 		if err != nil {
-			return pace.RateLimit{}, err
+			return outgoing.RateLimit{}, err
 		}
 		rateLimit := change(old)
 		if rateLimit == old {
@@ -165,11 +165,11 @@ func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change fun
 		}
 		swapped, err := s.Store.SwapRateLimit(ctx, agentID, old, rateLimit)
 		if err != nil {
-			return pace.RateLimit{}, err
+			return outgoing.RateLimit{}, err
 		}
 		if swapped {
 			return rateLimit, nil
 		}
 	}
-	return pace.RateLimit{}, errContended
+	return outgoing.RateLimit{}, errContended
 }

@@ -11,15 +11,14 @@ import (
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 )
 
 // run sends some frames of one batch.
 type run struct {
 	batch       campaign.Batch
-	route       pace.Route
+	route       outgoing.Route
 	template    campaign.Template
-	rateLimit   pace.RateLimit // last seen rate limit of the agent
+	rateLimit   outgoing.RateLimit // last seen rate limit of the agent
 	every       time.Duration  // time between two messages of the run, 0 for no limit
 	frameRuns   []*frameRun
 	slots       chan struct{} // one element for each message being sent
@@ -36,11 +35,11 @@ type run struct {
 
 // frameRun is a task with the state of its messages.
 type frameRun struct {
-	task pace.SendTask
+	task outgoing.SendTask
 	// current are the messages to send in this run. postponed are messages whose reservation is too
 	// late for it; they are requeued.
 	current, postponed []*job
-	grant              pace.Grant // the reservation or ticket, if requested
+	grant              outgoing.Grant // the reservation or ticket, if requested
 	until              time.Time  // estimated send time of the last of postponed
 	err                error      // why the task must be retried
 }

@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 const (
@@ -81,7 +81,7 @@ func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool)
 func (s *Sweeper) queueFrames(ctx context.Context, b heldBatch) error {
 	tasks := make([]any, len(b.frames))
 	for i, f := range b.frames {
-		tasks[i] = pace.SendTask{BatchRef: b.BatchRef, Frame: f}
+		tasks[i] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: f}
 	}
 	return s.queue(ctx, s.Frames, b.Batch, tasks)
 }

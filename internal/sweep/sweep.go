@@ -20,7 +20,6 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 	"campaign-dispatch/internal/sweep/overdue"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -32,7 +31,7 @@ type Store interface {
 	DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[overdue.Item, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
-	Route(ctx context.Context, tenant, agentID string) (pace.Route, error)
+	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	// The following change a row if it is unchanged since it was read.
 	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
@@ -135,7 +134,7 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 	slots := make(semaphore, atOnce)
 	for shard := range s.Shards {
 		if part.has(shard) {
-			sweeps = append(sweeps, &shardSweep{sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]pace.Route{}})
+			sweeps = append(sweeps, &shardSweep{sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]outgoing.Route{}})
 		}
 	}
 	each(sweeps, func(r *shardSweep) { r.err = r.process(ctx) })
@@ -167,7 +166,7 @@ type shardSweep struct {
 	sweeper   *Sweeper
 	shard     int
 	semaphore semaphore
-	routes    map[routeKey]pace.Route
+	routes    map[routeKey]outgoing.Route
 	actions   map[action]int
 	held      []heldBatch
 	holding   *atomic.Bool  // set if any sweep holds a batch; all sweeps then stop early
@@ -362,7 +361,7 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 		return failed, err
 	}
 	if stopped {
-		return paused, s.check(ctx, b, s.Now().Add(pace.PauseCheck))
+		return paused, s.check(ctx, b, s.Now().Add(outgoing.PauseCheck))
 	}
 	ahead, err := s.Waiting(ctx)
 	if err != nil {

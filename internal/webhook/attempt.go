@@ -22,7 +22,7 @@ import (
 // attempt is one post of each pending message of a delivery.
 type attempt struct {
 	mu              sync.Mutex
-	taken, failed   int   // posts
+	posts           delivery.PostCount
 	pending         []int // positions not delivered, ascending
 	open            bool  // the endpoint's circuit must open
 	gone            bool  // the endpoint returned 410 Gone
@@ -37,10 +37,10 @@ func (r *attempt) note(m pendingMessage, result Result, fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if result.Delivered {
-		r.taken++
+		r.posts.Accepted++
 		return
 	}
-	r.failed++
+	r.posts.Failed++
 	r.pending = append(r.pending, m.position)
 	r.codes[result.Code]++
 	r.fails, r.gone, r.retryAfter = r.fails || fails, r.gone || result.Gone(), max(r.retryAfter, result.RetryAfter)
@@ -58,7 +58,7 @@ func (r *attempt) mustStop() bool {
 
 // countsTowardCircuit reports whether the delivery's failures can open the circuit. They
 // cannot if a part was posted: the rest may be invalid for a healthy endpoint.
-func countsTowardCircuit(d delivery.Delivery) bool { return len(d.Left) == 0 }
+func countsTowardCircuit(d delivery.Delivery) bool { return len(d.Pending) == 0 }
 
 // postAll posts the messages until the endpoint fails too often or ctx nearly ends.
 func (n *Notifier) postAll(ctx context.Context, d delivery.Delivery, e delivery.Endpoint, messages []pendingMessage) *attempt {
@@ -90,7 +90,7 @@ func (n *Notifier) postAll(ctx context.Context, d delivery.Delivery, e delivery.
 		})
 	}
 	posts.Wait()
-	n.countPosts(ctx, e, r.taken, r.failed)
+	n.countPosts(ctx, e, r.posts)
 	slices.Sort(r.pending)
 	r.open = l.isStopped()
 	if r.refused() {
@@ -137,23 +137,15 @@ func (n *Notifier) recordFailure(ctx context.Context, d delivery.Delivery, e del
 }
 
 // countPosts adds to the hourly post counts. Its own errors are only logged.
-func (n *Notifier) countPosts(ctx context.Context, e delivery.Endpoint, taken, failed int) {
-	if taken+failed == 0 {
+func (n *Notifier) countPosts(ctx context.Context, e delivery.Endpoint, p delivery.PostCount) {
+	if p == (delivery.PostCount{}) {
 		return
 	}
-	metrics.Add(ctx, metrics.WebhooksTaken, taken)
-	metrics.Add(ctx, metrics.WebhooksRefused, failed)
-	if err := n.Posts.CountPosts(ctx, e.Tenant, e.ID, n.Now(), taken, failed); err != nil {
+	metrics.Add(ctx, metrics.WebhooksAccepted, p.Accepted)
+	metrics.Add(ctx, metrics.WebhooksRefused, p.Failed)
+	if err := n.Posts.CountPosts(ctx, e.Tenant, e.ID, n.Now(), p); err != nil {
 		slog.WarnContext(ctx, "counting posts failed", "endpoint_id", e.ID, "error", err)
 	}
-}
-
-func (n *Notifier) countPost(ctx context.Context, e delivery.Endpoint, result Result) {
-	if result.Delivered {
-		n.countPosts(ctx, e, 1, 0)
-		return
-	}
-	n.countPosts(ctx, e, 0, 1)
 }
 
 // retries are the delays between attempts, 75 to 91 hours in total, see retryDelay.

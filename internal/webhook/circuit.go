@@ -145,7 +145,11 @@ func (n *Notifier) probe(ctx context.Context, c delivery.Circuit, e delivery.End
 	}
 	i := (c.Probes + n.randomIndex(len(messages))) % len(messages)
 	result := n.poster().Post(ctx, e, messages[i].Message)
-	n.countPost(ctx, e, result)
+	if result.Delivered {
+		n.countPosts(ctx, e, delivery.PostCount{Accepted: 1})
+	} else {
+		n.countPosts(ctx, e, delivery.PostCount{Failed: 1})
+	}
 	n.recordPost(ctx, read, e, messages[i], result)
 	if result.Delivered {
 		return n.recovered(ctx, c, read, slices.Delete(messages, i, i+1))
@@ -223,12 +227,12 @@ func (n *Notifier) recovered(ctx context.Context, c delivery.Circuit, read deliv
 		}
 		return n.closeCircuit(ctx, c)
 	}
-	left := read
-	left.Left = make([]int, len(rest))
+	next := read
+	next.Pending = make([]int, len(rest))
 	for i, m := range rest {
-		left.Left[i] = m.position
+		next.Pending[i] = m.position
 	}
-	if _, err := n.Store.SaveDelivery(ctx, read, left); err != nil {
+	if _, err := n.Store.SaveDelivery(ctx, read, next); err != nil {
 		return err
 	}
 	return n.closeCircuit(ctx, c)

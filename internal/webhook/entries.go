@@ -69,8 +69,8 @@ func (n *Notifier) newDelivery(t delivery.NotifyTask) (delivery.Delivery, error)
 // save replaces the delivery by next and reports whether it was unchanged since it was
 // read. The row of a new delivery contains only the pending entries.
 func (n *Notifier) save(ctx context.Context, read, next delivery.Delivery) (bool, error) {
-	if read.Unsaved && len(next.Left) > 0 {
-		next.Entries, next.Left = selectEntries(next, next.Left), upTo(len(next.Left))
+	if read.Unsaved && len(next.Pending) > 0 {
+		next.Entries, next.Pending = selectEntries(next, next.Pending), upTo(len(next.Pending))
 	}
 	return n.Store.SaveDelivery(ctx, read, next)
 }

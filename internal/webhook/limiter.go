@@ -76,14 +76,14 @@ func (l *limiter) record(result Result, now time.Time, countsTowardCircuit bool)
 
 // release returns a message's slot. Call it after the result is noted, so that the next
 // message sees it.
-func (l *limiter) release(taken bool) {
+func (l *limiter) release(accepted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case !taken && l.width > 1:
+	case !accepted && l.width > 1:
 		l.width--
 		return
-	case taken && l.width < maxConcurrency:
+	case accepted && l.width < maxConcurrency:
 		l.width++
 		l.slots <- struct{}{}
 	}

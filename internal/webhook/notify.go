@@ -46,7 +46,7 @@ type Endpoints interface {
 
 // Posts counts posts by hour.
 type Posts interface {
-	CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error
+	CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, p delivery.PostCount) error
 }
 
 // KeptPosts keeps posts with their payloads and answers.
@@ -240,7 +240,7 @@ func (n *Notifier) circuit(ctx context.Context, t delivery.NotifyTask) (delivery
 // park saves next as parked. It stays parked until the circuit closes.
 func (n *Notifier) park(ctx context.Context, read, next delivery.Delivery) error {
 	next.Parked, next.Next = true, n.Now()
-	if !read.Parked || next.Attempt != read.Attempt || !slices.Equal(next.Left, read.Left) {
+	if !read.Parked || next.Attempt != read.Attempt || !slices.Equal(next.Pending, read.Pending) {
 		if _, err := n.save(ctx, read, next); err != nil {
 			return err
 		}
@@ -323,8 +323,8 @@ func (n *Notifier) saveResult(ctx context.Context, read delivery.Delivery, e del
 	}
 	next := read
 	next.Parked = false
-	if r.taken > 0 || !countsTowardCircuit(read) {
-		next.Left = r.pending
+	if r.posts.Accepted > 0 || !countsTowardCircuit(read) {
+		next.Pending = r.pending
 	}
 	if r.gone {
 		if err := n.switchOff(ctx, e, "gone"); err != nil {
@@ -352,7 +352,7 @@ func (n *Notifier) saveResult(ctx context.Context, read delivery.Delivery, e del
 const attemptsToOpen = 3
 
 func (n *Notifier) maybeOpenCircuit(read delivery.Delivery, r *attempt) bool {
-	return r.refused() && r.taken == 0 && countsTowardCircuit(read) && read.Attempt+1 >= attemptsToOpen &&
+	return r.refused() && r.posts.Accepted == 0 && countsTowardCircuit(read) && read.Attempt+1 >= attemptsToOpen &&
 		n.limiters.of(endpointKey{read.Tenant, read.EndpointID}).stopIfUnhealthy(n.Now())
 }
 

@@ -86,7 +86,7 @@ func (n *Notifier) messageOf(ctx context.Context, a *batchRecipients, i item, po
 func pendingFor(d delivery.Delivery, items []item, e delivery.Endpoint) []int {
 	var positions []int
 	for p, i := range items {
-		if len(d.Left) > 0 && !slices.Contains(d.Left, p) {
+		if len(d.Pending) > 0 && !slices.Contains(d.Pending, p) {
 			continue
 		}
 		if e.Subscribes(delivery.KindOf(i.Outcome)) {

@@ -28,26 +28,27 @@ func Handler(c app.Config) lambda.Handler {
 // API documentation.
 func Site(c app.Config) (*web.UI, http.Handler) {
 	tables := c.Tables()
-	rows, auth := dynamo.New(tables), dynamo.NewAuthStore(tables)
+	stores, auth := dynamo.New(tables), dynamo.NewAuthStore(tables)
 	ui := &web.UI{
 		Sessions: &web.Sessions{
 			Signer: kms.New(c.AWS, c.SessionKeyID, c.PreviousSessionKeyID, c.KeysSwitchAt, time.Now),
 			Ends:   auth, Now: time.Now, Secure: !c.Local,
 		},
-		Auditor: rows.AuditLogs, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: tables.MediaURL, Brands: rows.Settings,
+		Auditor: stores.AuditLogs, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: tables.MediaURL,
+		Brands: stores.Settings,
 	}
 	areas := []area{
 		signIn(c, ui),
-		{audit.Area(), &audit.Pages{Log: rows.AuditLogs}},
+		{audit.Area(), &audit.Pages{Log: stores.AuditLogs}},
 		{apidocs.Area(), &apidocs.Pages{}},
-		overviewPages(rows, auth),
-		campaignPages(c, rows, auth),
-		exportArea(c, rows),
-		peopleArea(c, rows),
-		teamArea(c, rows, auth),
+		overviewPages(stores, auth),
+		campaignPages(c, stores, auth),
+		exportArea(c, stores),
+		peopleArea(c, stores),
+		teamArea(c, stores, auth),
 	}
-	areas = append(areas, settingsAreas(c, rows, auth)...)
-	areas = append(areas, sendingAreas(c, rows)...)
+	areas = append(areas, settingsAreas(c, stores, auth)...)
+	areas = append(areas, sendingAreas(c, stores)...)
 	return ui, routes(ui, areas)
 }
 
@@ -80,71 +81,27 @@ func routes(ui *web.UI, areas []area) http.Handler {
 	return web.Compress(mux)
 }
 
-// campaignRows has the rows of the pages of campaigns.
-type campaignRows struct {
-	*dynamo.CampaignStore
-	*dynamo.ReplyStore
-	*dynamo.TemplateStore
-}
-
-// overviewRows has the rows of the overview.
-type overviewRows struct {
+// rows has the rows of all pages.
+type rows struct {
 	*dynamo.AttentionStore
 	*dynamo.CampaignStore
-	*dynamo.DayStore
-	*dynamo.SubmissionStore
-	*dynamo.TemplateStore
-}
-
-// webhookRows has the rows of the pages of webhooks.
-type webhookRows struct {
 	*dynamo.CircuitStore
 	*dynamo.DayStore
 	*dynamo.EndpointStore
 	*dynamo.FailureStore
 	*dynamo.KeptPostStore
-}
-
-// brandRows has the rows of the pages of the brand.
-type brandRows struct {
+	*dynamo.LedgerStore
 	*dynamo.MediaStore
+	*dynamo.ReplyStore
 	*dynamo.SettingStore
-}
-
-// libraryRows has the rows of the files that messages show.
-type libraryRows struct {
-	*dynamo.MediaStore
-	*dynamo.TemplateStore
-}
-
-// intakeRows has the rows of the service of submissions.
-type intakeRows struct {
-	*dynamo.DayStore
-	*dynamo.SubmissionStore
-	*dynamo.MoveStore
-	*dynamo.TemplateStore
-}
-
-// sendingRows has the rows of the pages that make a campaign.
-type sendingRows struct {
-	*dynamo.CampaignStore
 	*dynamo.SubmissionStore
 	*dynamo.TemplateStore
 	*dynamo.TenantStore
 }
 
-// templateRows has the rows of the pages of templates.
-type templateRows struct {
-	*dynamo.CampaignStore
-	*dynamo.MediaStore
-	*dynamo.SettingStore
-	*dynamo.TemplateStore
-}
-
-// peopleRows has the rows of the pages of a person.
-type peopleRows struct {
-	*dynamo.CampaignStore
-	*dynamo.LedgerStore
-	*dynamo.ReplyStore
-	*dynamo.TemplateStore
+func newRows(s *dynamo.Stores) rows {
+	return rows{
+		s.Attention, s.Campaigns, s.Circuits, s.Days, s.Endpoints, s.Failures, s.KeptPosts, s.Ledgers, s.Media, s.Replies, s.Settings,
+		s.Submissions, s.Templates, s.Tenants,
+	}
 }

@@ -1,5 +1,5 @@
-// Package adminstore joins stores of package dynamo for package admin. It is a package of its
-// own, so that only functions with the operator's commands link them.
+// Package settingsstore joins stores of package dynamo for package settings. It is a package of its own, so that
+// only the dashboard and the operator's commands link them.
 package settingsstore
 
 import (
@@ -7,26 +7,23 @@ import (
 	"campaign-dispatch/internal/settings"
 )
 
-// tenants has the tenants of package admin.
 type tenants struct {
 	*dynamo.BudgetStore
 	*dynamo.CampaignStore
 	*dynamo.TenantStore
 }
 
-// endpoints has the endpoints of package admin.
 type endpoints struct {
 	*dynamo.CircuitStore
 	*dynamo.EndpointStore
 }
 
-// deliveries has the deliveries of package admin.
 type deliveries struct {
 	*dynamo.DeliveryStore
 	*dynamo.FailureStore
 }
 
-// New returns the store of package admin.
+// New returns the store of package settings.
 func New(s *dynamo.Stores) settings.Store {
 	return settings.Store{
 		Tenants:    tenants{s.Budgets, s.Campaigns, s.Tenants},

@@ -49,8 +49,8 @@ func deliveryRow(n delivery.Delivery) Item {
 	if n.Attempt > 0 {
 		row["attempt"] = number(n.Attempt)
 	}
-	if len(n.Left) > 0 {
-		row["left"] = packLeft(n.Left)
+	if len(n.Pending) > 0 {
+		row["left"] = packLeft(n.Pending)
 	}
 	if n.Dead {
 		row["dead"] = boolean(true)
@@ -66,7 +66,7 @@ func deliveryRow(n delivery.Delivery) Item {
 func readDelivery(t delivery.NotifyTask, row Item) (delivery.Delivery, error) {
 	left, err := unpackLeft(getBinary(row, "left"))
 	return delivery.Delivery{
-		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Left: left,
+		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Pending: left,
 		Kind: delivery.Kind(getText(row, "kind")), Blob: getText(row, "blob"), Entries: getBinary(row, "entries"),
 		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
 		ExpiresAt: getEnd(row),
@@ -170,9 +170,9 @@ func sameDelivery(n delivery.Delivery) (string, Item) {
 	} else {
 		condition += " AND attribute_not_exists(attempt)"
 	}
-	if len(n.Left) > 0 {
+	if len(n.Pending) > 0 {
 		condition += " AND #left = :left"
-		values[":left"] = packLeft(n.Left)
+		values[":left"] = packLeft(n.Pending)
 	} else {
 		condition += " AND attribute_not_exists(#left)"
 	}

@@ -11,7 +11,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch/acceptance"
-	"campaign-dispatch/internal/privacy/keptanswer"
 )
 
 // ReplacePayload replaces a batch's payload if it is unchanged since it was read and there
@@ -48,8 +47,8 @@ func (s *ErasureStore) ReplaceSet(ctx context.Context, id campaign.ID, read acce
 
 // KeptAnswers yields the stored responses of all idempotency keys. It scans the table and
 // calls progress with the number of scanned rows after each page.
-func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error] {
-	return func(yield func(keptanswer.Answer, error) bool) {
+func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[acceptance.KeptAnswer, error] {
+	return func(yield func(acceptance.KeptAnswer, error) bool) {
 		pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
 			TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
 			FilterExpression: aws.String("begins_with(pk, :prefix)"), ExpressionAttributeValues: Item{":prefix": text("I#")},
@@ -58,7 +57,7 @@ func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int))
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(keptanswer.Answer{}, fmt.Errorf("read stored responses: %w", err))
+				yield(acceptance.KeptAnswer{}, fmt.Errorf("read stored responses: %w", err))
 				return
 			}
 			rows += int(page.ScannedCount)
@@ -72,17 +71,17 @@ func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int))
 	}
 }
 
-func readKeptAnswer(row Item) keptanswer.Answer {
+func readKeptAnswer(row Item) acceptance.KeptAnswer {
 	pk := getText(row, "pk")
 	tenant, _, _ := strings.Cut(strings.TrimPrefix(pk, "I#"), "#")
-	return keptanswer.Answer{
+	return acceptance.KeptAnswer{
 		Tenant: tenant, Key: [2]string{pk, getText(row, "sk")}, Body: getBinary(row, "body"), BlobKey: getText(row, "blobKey"),
 	}
 }
 
 // ReplaceAnswer replaces the body of a stored response if it is unchanged since it was
 // read, and reports whether it did.
-func (s *ErasureStore) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error) {
+func (s *ErasureStore) ReplaceAnswer(ctx context.Context, a acceptance.KeptAnswer, body []byte) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: Item{"pk": text(a.Key[0]), "sk": text(a.Key[1])},
 		UpdateExpression: aws.String("SET body = :new"), ConditionExpression: aws.String("body = :read"),

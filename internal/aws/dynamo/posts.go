@@ -12,7 +12,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/poststats"
 )
 
 const (
@@ -29,7 +28,7 @@ const (
 
 // AddPosts adds posts to the hourly counts of a tenant's endpoints, by endpoint ID, with
 // one write.
-func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]poststats.Count) error {
+func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]delivery.PostCount) error {
 	names, values, add := map[string]string{"#ttl": TTL}, Item{":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix())}, []string{}
 	count := func(name string, n int) {
 		if n > 0 {
@@ -39,7 +38,7 @@ func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, po
 		}
 	}
 	for id, p := range posts {
-		count(takenPrefix+id, p.Taken)
+		count(takenPrefix+id, p.Accepted)
 		count(failedPrefix+id, p.Failed)
 	}
 	if len(add) == 0 {
@@ -60,18 +59,18 @@ func tenantPostsPK(tenant string) string { return "STATS#" + tenant }
 
 // HourlyPosts returns the posts to an endpoint per hour since an instant, in order. Hours
 // without posts are omitted.
-func (s *DayStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]poststats.Hourly, error) {
+func (s *DayStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]delivery.HourlyPosts, error) {
 	rows, err := s.queryIn(ctx, s.Webhooks, "pk = :pk AND sk >= :since", Item{
 		":pk": text(tenantPostsPK(tenant)), ":since": text(since.UTC().Format(hourForm)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the posts to endpoint %s: %w", endpointID, err)
 	}
-	posts := make([]poststats.Hourly, 0, len(rows))
+	posts := make([]delivery.HourlyPosts, 0, len(rows))
 	for _, row := range rows {
 		hour, _ := time.Parse(hourForm, getText(row, "sk")) // in the format of the key
-		p := poststats.Hourly{Hour: hour, Taken: int(getNumber(row, takenPrefix+endpointID)), Failed: int(getNumber(row, failedPrefix+endpointID))}
-		if p.Taken+p.Failed > 0 {
+		p := delivery.HourlyPosts{Hour: hour, Accepted: int(getNumber(row, takenPrefix+endpointID)), Failed: int(getNumber(row, failedPrefix+endpointID))}
+		if p.Accepted+p.Failed > 0 {
 			posts = append(posts, p)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 // Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it does not
@@ -41,10 +41,10 @@ func (s *TemplateStore) TemplateVersion(ctx context.Context, id string, version 
 }
 
 // Route reads a tenant's route for an agent. Without an existing agent, it is paused.
-func (s *LaneStore) Route(ctx context.Context, tenantID, agentID string) (pace.Route, error) {
+func (s *LaneStore) Route(ctx context.Context, tenantID, agentID string) (outgoing.Route, error) {
 	rows, err := s.campaignRows(ctx, channelKeys(tenantID, agentID))
 	if err != nil {
-		return pace.Route{}, fmt.Errorf("read agent %s of tenant %s: %w", agentID, tenantID, err)
+		return outgoing.Route{}, fmt.Errorf("read agent %s of tenant %s: %w", agentID, tenantID, err)
 	}
 	return readRoute(agentID, rows), nil
 }
@@ -58,8 +58,8 @@ func channelKeys(tenantID, agentID string) map[string]Item {
 }
 
 // readRoute reads the rows of channelKeys.
-func readRoute(agentID string, rows map[string]Item) pace.Route {
-	route := pace.Route{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["pace"])}
+func readRoute(agentID string, rows map[string]Item) outgoing.Route {
+	route := outgoing.Route{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["pace"])}
 	for _, subject := range []string{"agent", "tenant", "all"} {
 		if rows[subject] != nil {
 			route.Pause = subject
@@ -72,24 +72,24 @@ func readRoute(agentID string, rows map[string]Item) pace.Route {
 }
 
 // RateLimit reads an agent's rate limit consistently.
-func (s *LaneStore) RateLimit(ctx context.Context, agentID string) (pace.RateLimit, error) {
+func (s *LaneStore) RateLimit(ctx context.Context, agentID string) (outgoing.RateLimit, error) {
 	row, err := s.get(ctx, rateLimitKey(agentID))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return pace.RateLimit{}, fmt.Errorf("read rate limit of agent %s: %w", agentID, err)
+		return outgoing.RateLimit{}, fmt.Errorf("read rate limit of agent %s: %w", agentID, err)
 	}
 	return readRateLimit(row), nil
 }
 
 // SwapRateLimit replaces an agent's rate limit if it is unchanged since it was read, and
 // reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *LaneStore) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit pace.RateLimit) (bool, error) {
+func (s *LaneStore) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit outgoing.RateLimit) (bool, error) {
 	condition := "everyMicros = :every AND nextAt = :next AND attribute_not_exists(lanes)"
 	values := Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
 	if old.Lanes != "" {
 		condition = "everyMicros = :every AND nextAt = :next AND lanes = :lanes"
 		values[":lanes"] = bytesOf([]byte(old.Lanes))
 	}
-	if old == (pace.RateLimit{}) {
+	if old == (outgoing.RateLimit{}) {
 		condition += " OR attribute_not_exists(pk)"
 	}
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
@@ -99,7 +99,7 @@ func (s *LaneStore) SwapRateLimit(ctx context.Context, agentID string, old, rate
 	return conditionHeld(err, "write rate limit of agent "+agentID)
 }
 
-func rateLimitRow(agentID string, p pace.RateLimit) Item {
+func rateLimitRow(agentID string, p outgoing.RateLimit) Item {
 	row := rateLimitKey(agentID)
 	row["everyMicros"] = number(p.Every.Microseconds())
 	row["nextAt"] = millis(p.Next)
@@ -110,11 +110,11 @@ func rateLimitRow(agentID string, p pace.RateLimit) Item {
 	return row
 }
 
-func readRateLimit(row Item) pace.RateLimit {
-	return pace.RateLimit{
+func readRateLimit(row Item) outgoing.RateLimit {
+	return outgoing.RateLimit{
 		Every:    time.Duration(getNumber(row, "everyMicros")) * time.Microsecond,
 		Next:     getMillis(row, "nextAt"),
 		SlowedAt: getMillis(row, "slowedAt"),
-		Lanes:    pace.Lanes(getBinary(row, "lanes")),
+		Lanes:    outgoing.Lanes(getBinary(row, "lanes")),
 	}
 }

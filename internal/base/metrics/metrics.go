@@ -119,7 +119,7 @@ const (
 	MessagesThrottled Metric = "MessagesThrottled" // 429 by the provider, retried
 	EventsApplied     Metric = "EventsApplied"
 	EventsDropped     Metric = "EventsDropped" // unreadable, or of unknown messages
-	WebhooksTaken     Metric = "WebhooksTaken"
+	WebhooksAccepted  Metric = "WebhooksTaken"
 	WebhooksRefused   Metric = "WebhooksRefused"
 	WebhooksGivenUp   Metric = "WebhooksGivenUp"
 	CircuitsOpened    Metric = "CircuitsOpened"

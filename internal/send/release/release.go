@@ -14,7 +14,7 @@ import (
 
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 // Store reads and updates batches.
@@ -118,9 +118,9 @@ func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, 
 }
 
 func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
-	tasks := make([]pace.SendTask, b.Frames())
+	tasks := make([]outgoing.SendTask, b.Frames())
 	for frame := range tasks {
-		tasks[frame] = pace.SendTask{BatchRef: b.BatchRef, Frame: frame}
+		tasks[frame] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: frame}
 	}
 	bodies, err := campaign.Bodies(tasks)
 	if err != nil {

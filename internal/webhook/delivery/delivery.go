@@ -40,7 +40,7 @@ type Delivery struct {
 	EndpointID string
 	Kind       Kind   // of a webhook event; one text can be a reply and an opt-out
 	Blob       string // key of the Event, "" for log entries
-	Left       []int  // pending positions within the entries; empty means all
+	Pending    []int  // pending positions within the entries; empty means all
 	Attempt    int    // failed posts of the pending webhooks
 	Next       time.Time
 	Dead       bool // the last attempt failed; the delivery can be resent

@@ -93,3 +93,13 @@ type Resent struct {
 	Deliveries int // posted again within two minutes
 	Waiting    int // parked until the endpoint's circuit closes
 }
+
+// PostCount counts webhook posts, repeated posts included.
+type PostCount struct{ Accepted, Failed int }
+
+// HourlyPosts counts the webhook posts to an endpoint in one hour, repeated posts included.
+type HourlyPosts struct {
+	Hour     time.Time // start of the hour
+	Accepted int
+	Failed   int
+}

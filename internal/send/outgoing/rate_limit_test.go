@@ -1,4 +1,4 @@
-package pace_test
+package outgoing_test
 
 import (
 	"testing"
@@ -7,53 +7,53 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func TestLease(t *testing.T) {
 	t.Parallel()
-	busy := pace.RateLimit{Every: 10 * time.Millisecond, Next: noon.Add(3 * time.Second)}
+	busy := outgoing.RateLimit{Every: 10 * time.Millisecond, Next: noon.Add(3 * time.Second)}
 	tests := map[string]struct {
-		rateLimit   pace.RateLimit
+		rateLimit   outgoing.RateLimit
 		n, rate     int
-		reservation pace.Reservation
+		reservation outgoing.Reservation
 		next        time.Time
 	}{
 		"the first reservation begins at once": {
-			pace.RateLimit{},
+			outgoing.RateLimit{},
 			5, 100,
-			pace.Reservation{Start: noon, Every: 10 * time.Millisecond},
+			outgoing.Reservation{Start: noon, Every: 10 * time.Millisecond},
 			noon.Add(50 * time.Millisecond),
 		},
 		"the next one follows it": {
 			busy, 100, 100,
-			pace.Reservation{Start: noon.Add(3 * time.Second), Every: 10 * time.Millisecond},
+			outgoing.Reservation{Start: noon.Add(3 * time.Second), Every: 10 * time.Millisecond},
 			noon.Add(4 * time.Second),
 		},
 		"after a while nobody has to wait": {
-			pace.RateLimit{Every: time.Millisecond, Next: noon.Add(-time.Second)},
+			outgoing.RateLimit{Every: time.Millisecond, Next: noon.Add(-time.Second)},
 			1, 1000,
-			pace.Reservation{Start: noon, Every: time.Millisecond},
+			outgoing.Reservation{Start: noon, Every: time.Millisecond},
 			noon.Add(time.Millisecond),
 		},
 		"a slowed agent stays slow": {
-			pace.RateLimit{Every: time.Second},
+			outgoing.RateLimit{Every: time.Second},
 			2, 100,
-			pace.Reservation{Start: noon, Every: time.Second},
+			outgoing.Reservation{Start: noon, Every: time.Second},
 			noon.Add(2 * time.Second),
 		},
 		"a lowered rate counts at once": {
-			pace.RateLimit{Every: time.Millisecond, Next: noon.Add(time.Hour)},
+			outgoing.RateLimit{Every: time.Millisecond, Next: noon.Add(time.Hour)},
 			2, 2,
-			pace.Reservation{Start: noon, Every: 500 * time.Millisecond, SlowedAt: noon},
+			outgoing.Reservation{Start: noon, Every: 500 * time.Millisecond, SlowedAt: noon},
 			noon.Add(time.Second),
 		},
 		"a slowed agent without a rate": {
-			pace.RateLimit{Every: time.Millisecond},
+			outgoing.RateLimit{Every: time.Millisecond},
 			3, 0,
-			pace.Reservation{Start: noon, Every: time.Millisecond},
+			outgoing.Reservation{Start: noon, Every: time.Millisecond},
 			noon.Add(3 * time.Millisecond),
 		},
 	}
@@ -61,7 +61,7 @@ func TestLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			reservation, left := tt.rateLimit.Lease(noon, tt.n, tt.rate)
-			want := pace.RateLimit{Every: tt.reservation.Every, Next: tt.next, SlowedAt: tt.reservation.SlowedAt}
+			want := outgoing.RateLimit{Every: tt.reservation.Every, Next: tt.next, SlowedAt: tt.reservation.SlowedAt}
 			if reservation != tt.reservation || left != want {
 				t.Errorf("Lease:\n%s%s", cmp.Diff(tt.reservation, reservation), cmp.Diff(want, left))
 			}
@@ -76,8 +76,8 @@ func TestLease_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.IntRange(1, 2000).Draw(t, "rate")
-		now, free, rateLimit := noon, noon, pace.RateLimit{}
-		var reservations []pace.Reservation
+		now, free, rateLimit := noon, noon, outgoing.RateLimit{}
+		var reservations []outgoing.Reservation
 		for range rapid.IntRange(1, 50).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 2000).Draw(t, "ms")) * time.Millisecond)
 			switch rapid.IntRange(0, 3).Draw(t, "what") {
@@ -115,7 +115,7 @@ func TestLease_Properties(t *testing.T) {
 
 func TestDecrease(t *testing.T) {
 	t.Parallel()
-	p := pace.RateLimit{}.Decrease(noon, 10*time.Millisecond)
+	p := outgoing.RateLimit{}.Decrease(noon, 10*time.Millisecond)
 	if want := 20 * time.Millisecond; p.Every != want {
 		t.Errorf("an agent that had one message every 10ms has one every %v, want %v", p.Every, want)
 	}
@@ -135,24 +135,24 @@ func TestDecrease(t *testing.T) {
 
 func TestIncrease(t *testing.T) {
 	t.Parallel()
-	slow := pace.RateLimit{Every: 100 * time.Millisecond, Next: noon}
+	slow := outgoing.RateLimit{Every: 100 * time.Millisecond, Next: noon}
 	if got := slow.Increase(1, 100).Every; got < 96*time.Millisecond || got > 98*time.Millisecond {
 		t.Errorf("one frame increased 100ms to %v, want some three per cent", got)
 	}
 	if got := slow.Increase(500, 100).Every; got != 10*time.Millisecond {
 		t.Errorf("it was increased to %v, want the agent's own 10ms", got)
 	}
-	if got := slow.Increase(500, 0); got != (pace.RateLimit{}) {
+	if got := slow.Increase(500, 0); got != (outgoing.RateLimit{}) {
 		t.Errorf("an agent without a rate was increased to %v, want no limit", got)
 	}
-	if got := (pace.RateLimit{}).Increase(1, 0); got != (pace.RateLimit{}) {
+	if got := (outgoing.RateLimit{}).Increase(1, 0); got != (outgoing.RateLimit{}) {
 		t.Errorf("an agent without a rate limit was increased to %v", got)
 	}
 }
 
 func TestRelease_LastReservationOnly(t *testing.T) {
 	t.Parallel()
-	first, p := pace.RateLimit{}.Lease(noon, 100, 10)
+	first, p := outgoing.RateLimit{}.Lease(noon, 100, 10)
 	second, p := p.Lease(noon, 50, 10)
 	stopped := noon.Add(4 * time.Second)
 	if got := p.ReturnReservation(stopped, first, 100); got != p {

@@ -1,4 +1,4 @@
-package pace
+package outgoing
 
 import (
 	"encoding/binary"

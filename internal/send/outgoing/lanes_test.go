@@ -1,4 +1,4 @@
-package pace_test
+package outgoing_test
 
 import (
 	"strconv"
@@ -8,22 +8,22 @@ import (
 	"pgregory.net/rapid"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 func campaignID(n int) campaign.ID { return campaign.ID{Tenant: "t", CampaignID: strconv.Itoa(n)} }
 
-func frameOf(n int) pace.Claim {
-	return pace.Claim{ID: campaignID(n), Messages: campaign.FrameSize}
+func frameOf(n int) outgoing.Claim {
+	return outgoing.Claim{ID: campaignID(n), Messages: campaign.FrameSize}
 }
 
 // backlog is a rate limit of 50 per second with 100,000 waiting messages of one campaign.
-func backlog(t *testing.T) (pace.RateLimit, []pace.Grant) {
+func backlog(t *testing.T) (outgoing.RateLimit, []outgoing.Grant) {
 	t.Helper()
-	var rateLimit pace.RateLimit
-	var waiting []pace.Grant
+	var rateLimit outgoing.RateLimit
+	var waiting []outgoing.Grant
 	for range 1000 {
-		var grant pace.Grant
+		var grant outgoing.Grant
 		if grant, rateLimit = rateLimit.Claim(noon, frameOf(0), 50); grant.Wait > 0 {
 			waiting = append(waiting, grant)
 		}
@@ -52,7 +52,7 @@ func TestClaim_NewCampaign(t *testing.T) {
 	t.Parallel()
 	rateLimit, _ := backlog(t)
 	grant, left := rateLimit.Claim(noon, frameOf(1), 50)
-	if grant.Reservation != (pace.Reservation{Start: rateLimit.Next, Every: 20 * time.Millisecond}) {
+	if grant.Reservation != (outgoing.Reservation{Start: rateLimit.Next, Every: 20 * time.Millisecond}) {
 		t.Errorf("it got %+v, want the reservation at %v", grant, rateLimit.Next)
 	}
 	if second, _ := left.Claim(noon, frameOf(1), 50); second.Wait < 4*time.Second || second.Wait > 12*time.Second || !second.Shrinks {
@@ -101,12 +101,12 @@ func TestClaim_TicketsExpireDuringPause(t *testing.T) {
 // The rest of a failed frame does not wait behind the backlog again.
 func TestClaim_RetryKeepsPosition(t *testing.T) {
 	t.Parallel()
-	var rateLimit pace.RateLimit
+	var rateLimit outgoing.RateLimit
 	first, rateLimit := rateLimit.Claim(noon, frameOf(0), 50)
 	for range 1000 {
 		_, rateLimit = rateLimit.Claim(noon, frameOf(0), 50)
 	}
-	retry := pace.Claim{ID: campaignID(0), Ticket: first.Ticket, Messages: 3}
+	retry := outgoing.Claim{ID: campaignID(0), Ticket: first.Ticket, Messages: 3}
 	grant, left := rateLimit.Claim(rateLimit.Next.Add(-2*time.Second), retry, 50)
 	if !grant.Reservation.Start.Equal(rateLimit.Next) || left.Lanes != rateLimit.Lanes {
 		t.Errorf("it got %+v", grant)
@@ -122,7 +122,7 @@ func TestClaim_ReturningCampaign(t *testing.T) {
 	for step := range 400 {
 		now := noon.Add(time.Duration(step) * time.Second / 4)
 		claim.Ticket = waiting[0].Ticket
-		var grant pace.Grant
+		var grant outgoing.Grant
 		if grant, rateLimit = rateLimit.Claim(now, claim, 50); grant.Wait == 0 {
 			reservations[0]++
 			waiting = waiting[1:]
@@ -143,11 +143,11 @@ func TestClaim_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.IntRange(1, 2000).Draw(t, "rate")
-		now, free, rateLimit := noon, noon, pace.RateLimit{}
-		var waiting []pace.Claim
+		now, free, rateLimit := noon, noon, outgoing.RateLimit{}
+		var waiting []outgoing.Claim
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 1000).Draw(t, "ms")) * time.Millisecond)
-			claim := pace.Claim{ID: campaignID(rapid.IntRange(0, 200).Draw(t, "campaign")), Messages: rapid.IntRange(1, 100).Draw(t, "n")}
+			claim := outgoing.Claim{ID: campaignID(rapid.IntRange(0, 200).Draw(t, "campaign")), Messages: rapid.IntRange(1, 100).Draw(t, "n")}
 			if len(waiting) > 0 && rapid.Bool().Draw(t, "again") {
 				i := rapid.IntRange(0, len(waiting)-1).Draw(t, "which")
 				claim, waiting = waiting[i], append(waiting[:i:i], waiting[i+1:]...)
@@ -177,7 +177,7 @@ func TestClaim_Properties(t *testing.T) {
 func TestClaim_UnreadableLanes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		rateLimit := pace.RateLimit{Every: time.Second, Next: noon, Lanes: pace.Lanes(rapid.SliceOf(rapid.Byte()).Draw(t, "lanes"))}
+		rateLimit := outgoing.RateLimit{Every: time.Second, Next: noon, Lanes: outgoing.Lanes(rapid.SliceOf(rapid.Byte()).Draw(t, "lanes"))}
 		if grant, _ := rateLimit.Claim(noon, frameOf(0), 1); !grant.Reservation.Start.Equal(noon) {
 			t.Fatalf("it got %+v", grant)
 		}

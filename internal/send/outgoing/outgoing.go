@@ -1,4 +1,5 @@
-// Package outgoing has the messages that go to the provider, and their failures.
+// Package outgoing has the tasks that send frames, the messages that go to the provider, and the rate of an agent: its
+// reservations, and the order in which campaigns that share it get them.
 package outgoing
 
 import (
@@ -52,3 +53,18 @@ type Message struct {
 // AnswerGrace is how long the service waits for a delivery status after a message's TTL.
 // After that, the message ends as expired.
 const AnswerGrace = 2 * time.Hour
+
+// SendTask asks to send one frame of a batch. It can arrive more than once: messages with a
+// recorded outcome are skipped.
+type SendTask struct {
+	campaign.BatchRef
+	Frame int `json:"frame"`
+	// Only lists the indexes within the frame that are left to send; empty means all.
+	Only []int `json:"only,omitempty"`
+	// Attempt counts the sends after throttled or transient failures, from 0.
+	Attempt int `json:"attempt,omitempty"`
+	// Reservation is the share of the agent's rate leased for the task.
+	Reservation Reservation `json:"reservation,omitzero"`
+	// Ticket is the position of a frame that waits for a reservation, or had one.
+	Ticket Ticket `json:"ticket,omitzero"`
+}

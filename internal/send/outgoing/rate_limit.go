@@ -1,6 +1,4 @@
-// Package pace has the rate of an agent: its reservations, and the order in which campaigns that
-// share it get them.
-package pace
+package outgoing
 
 import (
 	"time"
