@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	// seenNumbersLimit is the memory in bytes for some 16 million numbers of earlier batches.
-	seenNumbersLimit = 128 << 20
+	seenNumbersLimit = 128 << 20 // memory in bytes for some 16 million numbers of earlier batches
 	// limiterTimeout leaves most of the call's 29 seconds for its other steps.
 	limiterTimeout = 5 * time.Second
 )

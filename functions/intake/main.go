@@ -22,10 +22,8 @@ import (
 )
 
 const (
-	// seenNumbersLimit is the memory in bytes for the numbers of earlier batches.
-	seenNumbersLimit = 64 << 20
-	// growth is the growth of the heap in per cent after which it is collected.
-	growth = 50
+	seenNumbersLimit = 64 << 20 // memory in bytes for the numbers of earlier batches
+	growth           = 50       // growth of the heap in per cent after which it is collected
 )
 
 func main() { app.Start(handler) }

@@ -56,8 +56,7 @@ type Config struct {
 
 	SigningKeyID, PreviousSigningKeyID string
 	SessionKeyID, PreviousSessionKeyID string
-	// KeysSwitchAt is when the keys replace the previous ones, zero for no rotation.
-	KeysSwitchAt time.Time
+	KeysSwitchAt                       time.Time // when the keys replace the previous ones, zero for no rotation
 
 	SignInIssuer, SignInClientID, SignInOrigin string
 	UserPoolID                                 string
@@ -118,12 +117,10 @@ func instant(variable string) time.Time {
 	return at
 }
 
-// seconds returns the whole seconds of the variable, or the fallback.
 func seconds(variable string, fallback int) time.Duration {
 	return time.Duration(number(variable, fallback)) * time.Second
 }
 
-// number returns the whole number of the variable, or the fallback.
 func number(variable string, fallback int) int {
 	n, err := strconv.Atoi(os.Getenv(variable))
 	if err != nil {

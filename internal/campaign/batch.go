@@ -129,8 +129,7 @@ type Batch struct {
 	Due           time.Time // release time
 	NotAfter      time.Time // no message is sent after this time; zero for no limit
 	Scheduled     bool      // the call gave a schedule, or the batch was rescheduled
-	// Moves is the revision of the campaign's last Move that the row has.
-	Moves int
+	Moves         int       // revision of the campaign's last Move that the row has
 	// Unmoved reports whether the row is older than the campaign's last Move. Due is the
 	// campaign's due time then.
 	Unmoved   bool
@@ -156,9 +155,8 @@ type Batch struct {
 	Test bool
 	// Part identifies the part of a campaign that the batch is, "" for other batches. A repeated
 	// call with the same part is recognized by it.
-	Part string
-	// ClosedAt is when the batch was completed, zero if it was not.
-	ClosedAt time.Time
+	Part     string
+	ClosedAt time.Time // when the batch was completed, zero if it was not
 	Classes  Classes
 	Prices   Prices // as accepted, zero if there were none
 	// Reserved is the amount that the batch has reserved from the tenant's budget on the day

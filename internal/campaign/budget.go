@@ -181,8 +181,7 @@ type MovePlan struct {
 	Move   Move           // of the campaign
 	Now    []Batch        // whose rows change in the same transaction
 	Budget []BudgetChange // of the same transaction
-	// Cost is what the move adds to its day and to the month of that day.
-	Cost   Spending
+	Cost   Spending       // what the move adds to its day and to the month of that day
 	limits Spending
 }
 

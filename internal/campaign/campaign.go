@@ -18,17 +18,22 @@ type Tenant struct {
 
 // Agent is a sender registered with the RCS provider.
 type Agent struct {
-	ID string
-	// KeyParameter is the SSM parameter with the service account's key document.
-	KeyParameter string
-	// WebhookToken is the client token that signs the provider's webhooks.
-	WebhookToken string
-	// Rate is the maximum number of messages per second, 0 for no limit.
-	Rate int
+	ID           string
+	KeyParameter string // SSM parameter with the service account's key document
+	WebhookToken string // client token that signs the provider's webhooks
+	Rate         int    // maximum number of messages per second, 0 for no limit
 }
 
 // ErrNotFound reports that an item does not exist.
 var ErrNotFound = errors.New("not found")
+
+// IgnoreNotFound returns nil for an error that wraps ErrNotFound, else the error.
+func IgnoreNotFound(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
 
 // ErrExpired is an ErrNotFound for an expired item that is not deleted yet.
 var ErrExpired = fmt.Errorf("expired: %w", ErrNotFound)

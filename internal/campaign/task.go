@@ -66,7 +66,6 @@ type Change struct {
 // more than once.
 type RevokeTask struct {
 	BatchRef
-	Frame int `json:"frame"`
-	// Attempt counts the attempts that left messages to revoke, from 0.
-	Attempt int `json:"attempt,omitempty"`
+	Frame   int `json:"frame"`
+	Attempt int `json:"attempt,omitempty"` // counts the attempts that left messages to revoke, from 0
 }

@@ -68,7 +68,6 @@ func (t Timeline) clone() Timeline {
 	return t
 }
 
-// net returns the map to update for the slot at the instant.
 func (t *Timeline) net(at time.Time) map[Outcome]int {
 	if t.Start.IsZero() {
 		t.Start = at.UTC().Truncate(time.Minute)

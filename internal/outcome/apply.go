@@ -55,8 +55,7 @@ const (
 	// maxReceives is the maximum number of receives of an event for an unknown message. An
 	// event can arrive before its message is recorded.
 	maxReceives = 5
-	// atOnce is the number of batches or answers processed concurrently.
-	atOnce = 32
+	atOnce      = 32 // number of batches or answers processed concurrently
 	// maxBatches is the size of the batch cache. An entry takes about 300 bytes.
 	maxBatches = 10_000
 )
@@ -239,7 +238,6 @@ func changeOf(b campaign.Batch, index int, t reaction.EventTask) (campaign.Chang
 	return c, c.Outcome != ""
 }
 
-// earlier orders changes by time, then by the order of outcomes.
 func earlier(a, b campaign.Change) int {
 	switch {
 	case !a.At.Equal(b.At):

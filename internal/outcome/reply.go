@@ -13,7 +13,6 @@ import (
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
-// optChange is an opt-out or opt-in of a tenant.
 type optChange struct {
 	tenant string
 	campaign.OptChange
@@ -53,7 +52,6 @@ func (a *Applier) applyAnswers(ctx context.Context, answers []*answer, errs []er
 	a.recordOptOuts(ctx, optChanges, errs)
 }
 
-// readAnswer reads the content of an answer, and the tap of a reply.
 func (a *Applier) readAnswer(ctx context.Context, r *answer) (err error) {
 	if r.content, err = a.content(ctx, r.EventTask); err == nil {
 		err = a.readTap(ctx, r)
@@ -206,7 +204,9 @@ func plain(text string) string {
 
 // queueWebhook writes deliveries of the webhook event for the tenant's endpoints that want
 // it. Its blob key and event ID do not change when the event is repeated.
-func (a *Applier) queueWebhook(ctx context.Context, tenant string, t reaction.EventTask, h delivery.Event, wants func(delivery.Endpoint) bool) error {
+func (a *Applier) queueWebhook(
+	ctx context.Context, tenant string, t reaction.EventTask, h delivery.Event, wants func(delivery.Endpoint) bool,
+) error {
 	deliveries, err := a.Recorder.newDeliveries(ctx, tenant, h.Kind, wants)
 	if err != nil || len(deliveries) == 0 {
 		return err

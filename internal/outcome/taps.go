@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
@@ -30,8 +31,7 @@ type answer struct {
 	// tap on a message of batch.
 	tap   *reaction.Tap
 	batch campaign.Batch
-	// again reports that the tap was recorded by an earlier event.
-	again bool
+	again bool // the tap was recorded by an earlier event
 }
 
 // readTap sets the tap of a reply. Replies with other postback data have none. Neither do
@@ -155,7 +155,6 @@ func (a *Applier) repeatedTaps(taps []*answer, added []ledger.NewEntries) (repea
 	return repeated
 }
 
-// queueTaps queues tasks for the endpoints that list taps.
 func (a *Applier) queueTaps(ctx context.Context, b campaign.Batch, post []ledger.NewEntries) error {
 	endpoints, err := a.Recorder.endpointsOf(ctx, b.Tenant)
 	if err != nil || len(post) == 0 {
@@ -171,11 +170,7 @@ func (a *Applier) queueTaps(ctx context.Context, b campaign.Batch, post []ledger
 	if len(tasks) == 0 {
 		return nil
 	}
-	bodies, err := campaign.Bodies(tasks)
-	if err == nil {
-		err = a.Recorder.Notify.SendAll(ctx, b.Tenant, bodies)
-	}
-	if err != nil {
+	if err := port.SendAll(ctx, a.Recorder.Notify, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue taps of batch %s: %w", b.BatchID, err)
 	}
 	return nil
@@ -204,7 +199,8 @@ func (a *Applier) appendClicks(ctx context.Context, b campaign.Batch, tasks []re
 	var clicks []campaign.Change
 	for _, i := range at {
 		if _, index, _ := campaign.ParseMessageID(tasks[i].MessageID); index < b.Accepted {
-			clicks = append(clicks, campaign.Change{Index: index, Outcome: campaign.OutcomeClicked, Suggestion: tasks[i].Suggestion, At: tasks[i].At})
+			c := campaign.Change{Index: index, Outcome: campaign.OutcomeClicked, Suggestion: tasks[i].Suggestion, At: tasks[i].At}
+			clicks = append(clicks, c)
 		}
 	}
 	slices.SortStableFunc(clicks, func(x, y campaign.Change) int { return x.At.Compare(y.At) })
@@ -217,7 +213,6 @@ func (a *Applier) appendClicks(ctx context.Context, b campaign.Batch, tasks []re
 	return nil
 }
 
-// appendNewClicks appends the clicks that are not recorded yet.
 func (a *Applier) appendNewClicks(ctx context.Context, b campaign.Batch, clicks []campaign.Change) error {
 	for try := range tries {
 		if err := retry.Wait(ctx, try); err != nil {

@@ -94,7 +94,6 @@ func hasCallingCode(digits []byte) bool {
 	return false
 }
 
-// rejectForeign returns the Rejection for a number of a known country.
 func rejectForeign(parsed *phonenumbers.PhoneNumber) *e164.Rejection {
 	if phonenumbers.IsPossibleNumberWithReason(parsed) != phonenumbers.IS_POSSIBLE {
 		return &rejectForeignLength

@@ -15,13 +15,10 @@ import (
 )
 
 const (
-	// campaignsAtOnce is the number of campaigns searched concurrently.
-	campaignsAtOnce = 8
-	// campaignsAPage is the number of campaigns listed per page.
-	campaignsAPage = 500
+	campaignsAtOnce = 8   // number of campaigns searched concurrently
+	campaignsAPage  = 500 // number of campaigns listed per page
 )
 
-// dispatched is a campaign with the numbers of its batches.
 type dispatched struct {
 	campaign.Campaign
 	sets map[int]acceptance.PackedSet // by batch ordinal
@@ -38,7 +35,6 @@ func (p *person) campaigns(ctx context.Context) ([]campaign.Listed, error) {
 	}
 }
 
-// eachCampaign visits all campaigns of the tenant, some of them concurrently.
 func (p *person) eachCampaign(ctx context.Context, visit func(ctx context.Context, c dispatched) error) error {
 	all, err := p.campaigns(ctx)
 	if err != nil {

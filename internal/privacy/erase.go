@@ -13,16 +13,15 @@ import (
 
 // Erased counts what an erasure erased.
 type Erased struct {
-	Messages int // of accepted batches; counts do not change
-	Rejected int // lines of error files
-	Answers  int // rejected numbers in stored answers of idempotency keys
-	Uploads  int // campaign files that waited in the dashboard, and parts that are not accepted any more
-	Exports  int // exports of campaigns with the number
-	Posts    int // webhooks kept with the endpoint's answer
-	Events   int // replies, opt-outs and opt-ins, received and forwarded
-	Replies  int // texts that the dashboard shows
-	// TestNumbers is 1 if the number was a saved one for tests.
-	TestNumbers int
+	Messages    int // of accepted batches; counts do not change
+	Rejected    int // lines of error files
+	Answers     int // rejected numbers in stored answers of idempotency keys
+	Uploads     int // campaign files that waited in the dashboard, and parts that are not accepted any more
+	Exports     int // exports of campaigns with the number
+	Posts       int // webhooks kept with the endpoint's answer
+	Events      int // replies, opt-outs and opt-ins, received and forwarded
+	Replies     int // texts that the dashboard shows
+	TestNumbers int // 1 if the number was a saved one for tests
 	OptIn       bool
 	Remains     int // orphaned payloads of failed calls
 	// Young is the number of orphaned payloads kept until YoungUntil, in case a
@@ -70,7 +69,8 @@ func (d *Service) Erase(ctx context.Context, tenant, phone string) (Erased, erro
 	e := &erasure{person: p, live: map[string]bool{}, began: p.Now()}
 	var found errorCollector
 	for _, step := range []func(context.Context) error{ // uploads first: they become campaigns; and after the exports, which become uploads
-		e.eraseUploads, e.eraseFirstLines, e.eraseCampaigns, e.eraseUploads, e.eraseFirstLines, e.deleteOrphanedPayloads, e.eraseAnswers, e.erasePosts, e.eraseEvents, e.eraseReplies, e.eraseTestNumbers, e.eraseOptIn,
+		e.eraseUploads, e.eraseFirstLines, e.eraseCampaigns, e.eraseUploads, e.eraseFirstLines, e.deleteOrphanedPayloads,
+		e.eraseAnswers, e.erasePosts, e.eraseEvents, e.eraseReplies, e.eraseTestNumbers, e.eraseOptIn,
 	} {
 		found.add(step(ctx))
 	}
@@ -173,11 +173,8 @@ func (e *erasure) eraseUpload(ctx context.Context, key string) error {
 		return err
 	}
 	err := e.Blobs.Change(ctx, key, "application/x-ndjson", e.withoutPerson)
-	if errors.Is(err, campaign.ErrNotFound) { // sent meanwhile
-		return nil
-	}
 	if err != nil {
-		return err
+		return campaign.IgnoreNotFound(err) // sent meanwhile
 	}
 	return e.deleteExports(ctx, id) // one may have read the part meanwhile
 }

@@ -3,7 +3,6 @@ package privacy
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,21 +17,18 @@ import (
 )
 
 const (
-	// eventsAtOnce is the number of event contents read concurrently.
-	eventsAtOnce = 32
+	eventsAtOnce = 32 // number of event contents read concurrently
 	// appliedAfter is the age from which an event counts as applied. Until then its
 	// content may be needed to record an opt-out.
 	appliedAfter = time.Hour
 )
 
-// heard is a stored event about the person.
 type heard struct {
 	campaign.Blob
 	content      reaction.EventContent // of a received event
 	webhookEvent *delivery.Event       // of an event forwarded to the tenant's endpoints
 }
 
-// keptEvents holds the keys of the stored event contents.
 type keptEvents struct {
 	contents []campaign.Blob
 	keys     map[string]bool
@@ -120,11 +116,8 @@ func eventOf(key string) (event string, told bool) {
 
 func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool, err error) {
 	body, err := p.Blobs.Get(ctx, o.Key)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return h, false, nil
-	}
 	if err != nil {
-		return h, false, err
+		return h, false, campaign.IgnoreNotFound(err)
 	}
 	h.Blob = o
 	var phone string

@@ -34,7 +34,6 @@ func (e *erasure) erasePayload(ctx context.Context, b campaign.Batch) (erased in
 	}
 }
 
-// deleteFormer replaces the batch's former payload with a pointer to the new one.
 func (e *erasure) deleteFormer(ctx context.Context, b campaign.Batch) error {
 	if b.FormerPayload == "" {
 		return nil
@@ -121,7 +120,6 @@ func (e *erasure) replacePayload(ctx context.Context, b campaign.Batch, body []b
 // to a payload that no batch refers to now.
 const backups = 35 * 24 * time.Hour
 
-// payloads returns the key prefix of the tenant's payloads.
 func (p *person) payloads() string { return "payloads/" + p.tenant.ID + "/" }
 
 // deleteOrphanedPayloads deletes the tenant's payloads that no batch refers to. They
@@ -163,11 +161,8 @@ func (e *erasure) eraseRemain(ctx context.Context, o campaign.Blob) error {
 func (e *erasure) isLive(ctx context.Context, key string) (bool, error) {
 	campaignID, _, _ := strings.Cut(strings.TrimPrefix(key, e.payloads()), "/")
 	c, err := e.Store.Campaigns.Dispatched(ctx, campaign.ID{Tenant: e.tenant.ID, CampaignID: campaignID})
-	if errors.Is(err, campaign.ErrNotFound) {
-		return false, nil
-	}
 	if err != nil {
-		return false, err
+		return false, campaign.IgnoreNotFound(err)
 	}
 	for _, b := range c.Batches {
 		if live, err := payload.Leads(ctx, e.Blobs, b.Batch, key); err != nil || live {

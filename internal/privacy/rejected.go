@@ -15,7 +15,6 @@ import (
 	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
-// refusal is a rejected number in a stored answer.
 type refusal struct {
 	Phone  string `json:"phone"`
 	Reason string `json:"reason"`
@@ -81,11 +80,8 @@ func (p *person) keptAnswer(ctx context.Context, a acceptance.KeptAnswer, visit 
 	if a.BlobKey != "" {
 		var err error
 		body, err = p.Blobs.Get(ctx, a.BlobKey)
-		if errors.Is(err, campaign.ErrNotFound) {
-			return nil
-		}
 		if err != nil {
-			return err
+			return campaign.IgnoreNotFound(err)
 		}
 		erase = func() error { return p.eraseLongAnswer(ctx, a.BlobKey) }
 	}
@@ -116,21 +112,15 @@ func (p *person) eraseLongAnswer(ctx context.Context, key string) error {
 		}
 		return without, err
 	})
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil
-	}
-	return err
+	return campaign.IgnoreNotFound(err)
 }
 
 // strayAnswer visits an answer whose key is gone. It belongs to the tenant of its
 // campaign.
 func (p *person) strayAnswer(ctx context.Context, key string, visit func([]refusal, func() error) error) error {
 	body, err := p.Blobs.Get(ctx, key)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return campaign.IgnoreNotFound(err)
 	}
 	about, _, err := p.answer(body)
 	if err != nil || len(about) == 0 {
@@ -143,11 +133,8 @@ func (p *person) strayAnswer(ctx context.Context, key string, visit func([]refus
 		return fmt.Errorf("read a stored answer: %w", campaign.ErrDamaged)
 	}
 	_, err = p.Store.Campaigns.Dispatched(ctx, campaign.ID{Tenant: p.tenant.ID, CampaignID: strings.ToLower(a.CampaignID)})
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return campaign.IgnoreNotFound(err)
 	}
 	return visit(about, func() error { return p.Blobs.Delete(ctx, key) })
 }
@@ -171,11 +158,8 @@ func (p *person) errorLines(ctx context.Context, b campaign.Batch) (about [][]st
 		return nil, nil
 	}
 	file, err := p.Blobs.Get(ctx, errorFiles+b.ErrorFile)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, campaign.IgnoreNotFound(err)
 	}
 	about, _, err = p.partErrors(b, file)
 	return about, err
@@ -221,11 +205,8 @@ func (e *erasure) eraseErrorFile(ctx context.Context, b campaign.Batch) error {
 		}
 		return left, nil
 	})
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil
-	}
 	if err != nil || lines == 0 {
-		return err
+		return campaign.IgnoreNotFound(err)
 	}
 	e.add(func(done *Erased) { done.Rejected += lines })
 	return e.deleteExports(ctx, b.ID) // those that read the file before it was replaced

@@ -36,7 +36,6 @@ type Store struct {
 // Campaigns reads tenants with their campaigns, and changes their saved numbers for tests.
 type Campaigns interface {
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
-	// AgentsOf returns the current and former agents of a tenant.
 	AgentsOf(ctx context.Context, tenant string) ([]string, error)
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
@@ -50,16 +49,12 @@ type Campaigns interface {
 
 // Outcomes reads what became of messages, and deletes replies and kept posts.
 type Outcomes interface {
-	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
-	// TapEntries returns up to limit taps of a batch after a sequence of its log of taps.
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
-	// ClickEntries returns up to limit clicks of a batch after a sequence of its log of clicks.
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	// RepliesOf returns what a phone number wrote to the tenant. DeleteReplies deletes it.
 	RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error)
 	DeleteReplies(ctx context.Context, tenant, phone string) (int, error)
-	// AllKeptPosts yields the kept posts to all endpoints of a tenant.
 	AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[delivery.KeptPost, error]
 	DeleteKeptPost(ctx context.Context, p delivery.KeptPost) error
 }
@@ -124,7 +119,6 @@ type Service struct {
 	Progress func(what string, done, of int)
 }
 
-// person is the number to export or erase.
 type person struct {
 	*Service
 	tenant campaign.Tenant
@@ -173,7 +167,6 @@ func (t *errorCollector) add(err error) {
 	}
 }
 
-// err returns the first error and the number of errors.
 func (t *errorCollector) err() error {
 	if t.count > 1 {
 		return fmt.Errorf("%w (the first of %d errors)", t.first, t.count)

@@ -58,7 +58,6 @@ type contentInfo struct {
 	ThumbnailURL string `json:"thumbnailUrl,omitempty"`
 }
 
-// traffics are the provider's names of the traffic types.
 var traffics = map[campaign.Traffic]string{
 	"":                      "PROMOTION",
 	campaign.Promotion:      "PROMOTION",

@@ -117,7 +117,6 @@ func NewHTTPClient(connections int) *http.Client {
 	}
 }
 
-// verdict is the result of a status for its message.
 type verdict struct {
 	code string
 	kind outgoing.FailureKind
@@ -189,10 +188,8 @@ func noAnswer() error {
 	return &outgoing.Failure{Kind: outgoing.Transient, Code: campaign.CodeNoAnswer}
 }
 
-// unencodable is the failure of a message that cannot be encoded as a request.
 func unencodable() error {
 	return &outgoing.Failure{Kind: outgoing.Permanent, Code: campaign.CodeUnsupported}
 }
 
-// noToken is the failure of a call without a token.
 func noToken() error { return &outgoing.Failure{Kind: outgoing.Transient, Code: "unauthenticated"} }

@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	scope = "https://www.googleapis.com/auth/rcsbusinessmessaging"
-	// tokenMargin is the time before its expiry from which a token is not used.
-	tokenMargin = time.Minute
+	scope       = "https://www.googleapis.com/auth/rcsbusinessmessaging"
+	tokenMargin = time.Minute // time before its expiry from which a token is not used
 	// tokenTimeout limits reading a key and exchanging it for a token.
 	tokenTimeout = 15 * time.Second
 )
@@ -30,7 +29,6 @@ type Keys interface {
 	KeyDocument(ctx context.Context, parameter string) ([]byte, error)
 }
 
-// tokens caches one token per agent.
 type tokens struct {
 	fetches singleflight.Group
 	mu      sync.Mutex
@@ -109,7 +107,6 @@ func (c *Client) fetch(ctx context.Context, agent campaign.Agent) (*oauth2.Token
 	return token, nil
 }
 
-// parseKey parses a service account's key document.
 func parseKey(document []byte) (*jwt.Config, error) {
 	var key struct {
 		Type         string `json:"type"`

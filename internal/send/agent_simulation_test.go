@@ -39,10 +39,10 @@ type agentSimulation struct {
 	queue     []waitingTask
 	busy      int
 	sends     []delivery
-	open      int                      // messages without an outcome
+	open      int                          // messages without an outcome
 	lose      func(outgoing.SendTask) bool // selects the requeued tasks that are lost
-	writes    int                      // of the rate limit
-	lost      int                      // conflicts
+	writes    int                          // of the rate limit
+	lost      int                          // conflicts
 	requeues  int
 	checks    int // PostponeCheck calls
 	tickets   map[string]map[int64]bool

@@ -20,10 +20,8 @@ const (
 	// running sends and for recording.
 	attemptFor     = 8 * time.Second
 	shutdownMargin = attemptFor + 4*time.Second
-	// cancelCheck is the interval of cancellation checks within a run.
-	cancelCheck = 2 * time.Second
-	// minThrottled is the number of throttled messages from which a run can stop.
-	minThrottled = 10
+	cancelCheck    = 2 * time.Second // interval of cancellation checks within a run
+	minThrottled   = 10              // number of throttled messages from which a run can stop
 	// responsesPerThrottled is the number of responses per permitted throttled one. Providers
 	// throttle a few messages at any rate, because of internal limits. Sending those again
 	// costs less than halving the rate. A rate that is too high throttles more.
@@ -136,7 +134,6 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 	}
 }
 
-// classify applies the provider's response to the message.
 func (r *run) classify(ctx context.Context, j *job, err error, now time.Time) {
 	r.answered.Add(1)
 	if err == nil {

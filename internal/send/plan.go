@@ -15,7 +15,6 @@ import (
 	"campaign-dispatch/internal/send/outgoing"
 )
 
-// plan determines the messages to send and when.
 func (s *Sender) plan(ctx context.Context, r *run) error {
 	for _, f := range r.frameRuns {
 		if !fits(f.task, r.batch) {
@@ -102,7 +101,6 @@ func (s *Sender) load(ctx context.Context, r *run) {
 	frames.Wait()
 }
 
-// failOptedOut ends the messages of opted-out recipients.
 func (s *Sender) failOptedOut(ctx context.Context, r *run) error {
 	open := slices.DeleteFunc(r.jobs(), (*job).hasOutcome)
 	if len(open) == 0 {

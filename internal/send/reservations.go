@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// window is the maximum time that a run waits for a message's send time.
-	window = 8 * time.Second
+	window = 8 * time.Second // maximum time that a run waits for a message's send time
 	// returnEarly is the minimum time between the return of a waiting frame and its estimated
 	// reservation. SQS delays are in whole seconds and can be a second late.
 	returnEarly = 2500 * time.Millisecond
@@ -114,7 +113,8 @@ func (s *Sender) claim(ctx context.Context, r *run, frames []*frameRun) error {
 				grants[i] = outgoing.Grant{Reservation: outgoing.Reservation{Start: s.Now()}}
 				continue
 			}
-			grants[i], rateLimit = rateLimit.Claim(s.Now(), outgoing.Claim{ID: r.batch.ID, Ticket: f.task.Ticket, Messages: len(f.current)}, agent.Rate)
+			claim := outgoing.Claim{ID: r.batch.ID, Ticket: f.task.Ticket, Messages: len(f.current)}
+			grants[i], rateLimit = rateLimit.Claim(s.Now(), claim, agent.Rate)
 		}
 		return rateLimit
 	})
@@ -150,7 +150,9 @@ func returnAfter(g outgoing.Grant) time.Duration {
 // changeRateLimit applies change to the agent's rate limit and returns the result.
 // Conflicts with other functions are retried with backoff. After rateLimitTries it returns
 // errContended.
-func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change func(outgoing.RateLimit) outgoing.RateLimit) (outgoing.RateLimit, error) {
+func (s *Sender) changeRateLimit(
+	ctx context.Context, agentID string, change func(outgoing.RateLimit) outgoing.RateLimit,
+) (outgoing.RateLimit, error) {
 	for try := range rateLimitTries {
 		if err := retry.Wait(ctx, try); err != nil {
 			return outgoing.RateLimit{}, err

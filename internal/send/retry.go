@@ -2,7 +2,6 @@ package send
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -18,8 +17,7 @@ const (
 	// maxAttempts is the number of attempts before the task is left to sweep, which
 	// retries without limit.
 	maxAttempts = 8
-	// maxDelay is the maximum delay of SQS.
-	maxDelay = 15 * time.Minute
+	maxDelay    = 15 * time.Minute // maximum delay of SQS
 	// maxShrinkingDelay replaces maxDelay for a wait that may become much shorter.
 	maxShrinkingDelay = 5 * time.Minute
 	// receiveEarly is how long before its reservation a task is received. SQS delays are in whole
@@ -30,7 +28,6 @@ const (
 // attempts is the backoff of a task's attempts.
 var attempts = retry.Backoff{First: 2 * time.Second, Max: maxDelay}
 
-// requeue queues the messages that the run left unsent.
 func (s *Sender) requeue(ctx context.Context, r *run) {
 	var last time.Time
 	for _, f := range r.frameRuns {
@@ -57,11 +54,7 @@ func (s *Sender) putBack(ctx context.Context, r *run) {
 }
 
 func (f *frameRun) put(ctx context.Context, q port.Queue, t outgoing.SendTask, delay time.Duration) {
-	body, err := json.Marshal(t)
-	if err == nil {
-		err = q.Send(ctx, t.Tenant, body, delay)
-	}
-	if err != nil {
+	if err := port.Send(ctx, q, t.Tenant, t, delay); err != nil {
 		f.err = fmt.Errorf("requeue frame %d of batch %s: %w", t.Frame, t.BatchID, err)
 	}
 }

@@ -40,18 +40,16 @@ type Provider interface {
 // Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or
 // sweep resumes.
 type Sender struct {
-	Store    Store
-	Blobs    payload.Blobs
-	Provider Provider
-	Recorder port.Recorder
-	OptOuts  port.OptOuts
-	Queue    port.Queue // the send queue
-	// Concurrency is the number of concurrent sends per call of Handle.
-	Concurrency int
+	Store       Store
+	Blobs       payload.Blobs
+	Provider    Provider
+	Recorder    port.Recorder
+	OptOuts     port.OptOuts
+	Queue       port.Queue // the send queue
+	Concurrency int        // number of concurrent sends per call of Handle
 	// LinkURL is the base URL of links that count clicks. It can be "".
-	LinkURL string
-	// SweepAfter is the time until sweep checks an active batch.
-	SweepAfter time.Duration
+	LinkURL    string
+	SweepAfter time.Duration // time until sweep checks an active batch
 	Now        func() time.Time
 
 	routes    cache.Cache[routeKey, outgoing.Route]
@@ -68,10 +66,8 @@ type templateKey struct {
 }
 
 const (
-	// channelFor is the cache TTL of routes: a pause takes effect within this time.
-	channelFor = 3 * time.Second
-	// maxWarm is the size of the route and template caches.
-	maxWarm = 500
+	routeTTL = 3 * time.Second // cache TTL of routes: a pause takes effect within this time
+	maxWarm  = 500             // size of the route and template caches
 )
 
 // errBadTask reports a task that this service cannot have queued.
@@ -167,7 +163,7 @@ func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok
 }
 
 func (s *Sender) route(ctx context.Context, key routeKey) (outgoing.Route, error) {
-	return s.routes.Get(key, s.Now(), cache.Options{TTL: channelFor, MaxEntries: maxWarm}, func() (outgoing.Route, error) {
+	return s.routes.Get(key, s.Now(), cache.Options{TTL: routeTTL, MaxEntries: maxWarm}, func() (outgoing.Route, error) {
 		return s.Store.Route(ctx, key.tenant, key.agentID)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
@@ -20,9 +21,8 @@ const (
 	backlog = 1000
 	// minSeen is the part of a backlog that a sweep certainly finds. It reads only batches
 	// that are due, and they become due one after the other.
-	minSeen = backlog / 20
-	// heldMargin is the time reserved for held batches at the end of a call.
-	heldMargin = 15 * time.Second
+	minSeen    = backlog / 20
+	heldMargin = 15 * time.Second // time reserved for held batches at the end of a call
 )
 
 // heldBatch is a batch found during a backlog, with its unsent frames.
@@ -63,7 +63,8 @@ func (r *shardSweep) requeueHeld(ctx context.Context, waits map[string]bool) {
 		}
 		result, err := r.sweeper.requeueHeldBatch(ctx, b, waits[b.Tenant])
 		if err != nil {
-			slog.ErrorContext(ctx, "processing due batch failed", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
+			slog.ErrorContext(ctx, "processing due batch failed",
+				"tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
 			result = failed
 		}
 		r.actions[result]++
@@ -119,11 +120,8 @@ func (s *Sweeper) sweepSubmission(ctx context.Context, id campaign.ID) (action, 
 	} else if err != nil {
 		return failed, err
 	}
-	bodies, err := campaign.Bodies([]submission.Task{{Tenant: id.Tenant, CampaignID: id.CampaignID}})
-	if err != nil {
-		return failed, err
-	}
-	if err := s.Intake.SendAll(ctx, id.Tenant, bodies); err != nil {
+	tasks := []submission.Task{{Tenant: id.Tenant, CampaignID: id.CampaignID}}
+	if err := port.SendAll(ctx, s.Intake, id.Tenant, tasks); err != nil {
 		return failed, fmt.Errorf("queue the task of submission %s: %w", id.CampaignID, err)
 	}
 	return result, nil

@@ -63,25 +63,20 @@ type Sweeper struct {
 	Releases port.BatchQueue
 	Frames   port.BatchQueue
 	// Waiting returns the number of tasks in the queue of frames.
-	Waiting func(ctx context.Context) (int, error)
-	Notify  port.BatchQueue
-	Revokes port.BatchQueue
-	Intake  port.BatchQueue
-	Shards  int // of the index of due items
-	// DeliveryShards is the number of shards of the Webhooks table's index.
-	DeliveryShards int
-	// After is the time until the next check of a batch whose tasks were requeued.
-	After time.Duration
-	Now   func() time.Time
+	Waiting        func(ctx context.Context) (int, error)
+	Notify         port.BatchQueue
+	Revokes        port.BatchQueue
+	Intake         port.BatchQueue
+	Shards         int           // of the index of due items
+	DeliveryShards int           // number of shards of the Webhooks table's index
+	After          time.Duration // time until the next check of a batch whose tasks were requeued
+	Now            func() time.Time
 }
 
 const (
-	// dueGrace is the permitted delay of a batch's schedule.
-	dueGrace = 2 * time.Minute
-	// shutdownMargin is the time reserved for started work at the end of a call.
-	shutdownMargin = 5 * time.Second
-	// maxEnded is the maximum number of campaigns per shard in one sweep.
-	maxEnded = 500
+	dueGrace       = 2 * time.Minute // permitted delay of a batch's schedule
+	shutdownMargin = 5 * time.Second // time reserved for started work at the end of a call
+	maxEnded       = 500             // maximum number of campaigns per shard in one sweep
 	// atOnce is the number of shards processed concurrently. They mostly wait for the
 	// database.
 	atOnce = 32
@@ -134,7 +129,9 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 	slots := make(semaphore, atOnce)
 	for shard := range s.Shards {
 		if part.has(shard) {
-			sweeps = append(sweeps, &shardSweep{sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]outgoing.Route{}})
+			sweeps = append(sweeps, &shardSweep{
+				sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]outgoing.Route{},
+			})
 		}
 	}
 	each(sweeps, func(r *shardSweep) { r.err = r.process(ctx) })
@@ -161,7 +158,6 @@ func (s *Sweeper) recount(ctx context.Context, part Part) {
 	}
 }
 
-// shardSweep is the sweep of one shard.
 type shardSweep struct {
 	sweeper   *Sweeper
 	shard     int
@@ -193,13 +189,11 @@ type semaphore chan struct{}
 func (t semaphore) begin() { t <- struct{}{} }
 func (t semaphore) end()   { <-t }
 
-// next lets a waiting sweep continue.
 func (t semaphore) next() {
 	t.end()
 	t.begin()
 }
 
-// report counts and logs the actions.
 func report(ctx context.Context, sweeps []*shardSweep) error {
 	total := map[action]int{}
 	var errs []error
@@ -255,7 +249,8 @@ func (r *shardSweep) process(ctx context.Context) error {
 func (r *shardSweep) processBatch(ctx context.Context, ref campaign.BatchRef) {
 	result, err := r.sweepBatch(ctx, ref)
 	if err != nil {
-		slog.ErrorContext(ctx, "processing due batch failed", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
+		slog.ErrorContext(ctx, "processing due batch failed",
+			"tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
 		result = failed
 	}
 	if result != undecided {
@@ -375,7 +370,6 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 	return resent, s.queueFrames(ctx, unsent)
 }
 
-// unsentFrames returns the incomplete frames.
 func unsentFrames(b campaign.Batch, head ledger.Head) (frames []int) {
 	for f := range b.Frames() {
 		if !head.Complete(b, f) {
@@ -385,7 +379,6 @@ func unsentFrames(b campaign.Batch, head ledger.Head) (frames []int) {
 	return frames
 }
 
-// finish updates the state of a batch whose messages all have outcomes.
 func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, head ledger.Head) (action, error) {
 	if head.Summary().Final() >= b.Accepted {
 		return completed, s.Recorder.Complete(ctx, b)
@@ -415,11 +408,7 @@ func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error
 // queue queues the tasks, then postpones the batch's next check. A crash in between
 // requeues them (at least once).
 func (s *Sweeper) queue(ctx context.Context, q port.BatchQueue, b campaign.Batch, tasks []any) error {
-	bodies, err := campaign.Bodies(tasks)
-	if err != nil {
-		return err
-	}
-	if err := q.SendAll(ctx, b.Tenant, bodies); err != nil {
+	if err := port.SendAll(ctx, q, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue tasks of batch %s: %w", b.BatchID, err)
 	}
 	return s.check(ctx, b, s.Now().Add(s.After))

@@ -19,7 +19,6 @@ import (
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
-// attempt is one post of each pending message of a delivery.
 type attempt struct {
 	mu              sync.Mutex
 	posts           delivery.PostCount
@@ -32,7 +31,6 @@ type attempt struct {
 	codes           map[string]int // failed messages by code
 }
 
-// note adds the result of a message.
 func (r *attempt) note(m pendingMessage, result Result, fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,10 +44,8 @@ func (r *attempt) note(m pendingMessage, result Result, fails bool) {
 	r.fails, r.gone, r.retryAfter = r.fails || fails, r.gone || result.Gone(), max(r.retryAfter, result.RetryAfter)
 }
 
-// refused reports whether a post failed.
 func (r *attempt) refused() bool { return len(r.codes) > 0 }
 
-// mustStop reports whether posting must stop.
 func (r *attempt) mustStop() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +96,6 @@ func (n *Notifier) postAll(ctx context.Context, d delivery.Delivery, e delivery.
 	return r
 }
 
-// unsent adds messages that were not posted.
 func (r *attempt) unsent(messages []pendingMessage, cut bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,11 +115,12 @@ func shuffled(d delivery.Delivery, messages []pendingMessage) []pendingMessage {
 	return messages
 }
 
-// randomIndex returns a random number in [0, of).
 func (n *Notifier) randomIndex(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
 
 // recordFailure records a failed post. Its own errors are only logged.
-func (n *Notifier) recordFailure(ctx context.Context, d delivery.Delivery, e delivery.Endpoint, m pendingMessage, result Result, at time.Time, kept bool) {
+func (n *Notifier) recordFailure(
+	ctx context.Context, d delivery.Delivery, e delivery.Endpoint, m pendingMessage, result Result, at time.Time, kept bool,
+) {
 	f := delivery.Failure{
 		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, MessageID: m.MessageID,
 		Status: result.Status, Code: result.Code, Attempt: d.Attempt, At: at, Took: result.Took,
@@ -181,7 +177,6 @@ func probeGap(failed int, jitter float64) time.Duration {
 	return gap + retry.Jitter(gap/5, jitter)
 }
 
-// failureCode returns the stable code of a post without a response.
 func failureCode(err error) string {
 	switch {
 	case errors.Is(err, netguard.ErrRefused):

@@ -18,13 +18,11 @@ const (
 	// closingFor is how long a closing circuit is kept, to find deliveries that were parked
 	// just before it closed.
 	closingFor = time.Minute
-	// perUnpark is the number of parked deliveries per read.
-	perUnpark = 100
+	perUnpark  = 100 // number of parked deliveries per read
 	// idleProbes is the number of probes without a pending message after which the circuit
 	// closes.
-	idleProbes = 3
-	// circuitRaces is the number of attempts to update a circuit.
-	circuitRaces = 5
+	idleProbes   = 3
+	circuitRaces = 5 // number of attempts to update a circuit
 )
 
 // openCircuit stops posts to an endpoint, except probes. The first probe is not earlier
@@ -77,7 +75,6 @@ func (n *Notifier) probeLater(ctx context.Context, c delivery.Circuit) error {
 	return n.queue(ctx, delivery.NotifyTask{Tenant: c.Tenant, EndpointID: c.EndpointID}, delay+time.Second)
 }
 
-// checkCircuit processes an endpoint's circuit: it sends a probe or closes the circuit.
 func (n *Notifier) checkCircuit(ctx context.Context, t delivery.NotifyTask) error {
 	key := endpointKey{t.Tenant, t.EndpointID}
 	n.circuits.Drop(key)
@@ -131,7 +128,6 @@ func (n *Notifier) deleteParked(ctx context.Context, c delivery.Circuit) error {
 	return nil // sweep finds the circuit again
 }
 
-// probe posts one message of a parked delivery.
 func (n *Notifier) probe(ctx context.Context, c delivery.Circuit, e delivery.Endpoint) error {
 	read, messages, err := n.sample(ctx, c, e)
 	if err != nil {

@@ -51,7 +51,6 @@ func selectEntries(d delivery.Delivery, positions []int) []byte {
 	return ledger.PackNewEntries(fresh)
 }
 
-// newDelivery returns the delivery of a task with entries. It has no row.
 func (n *Notifier) newDelivery(t delivery.NotifyTask) (delivery.Delivery, error) {
 	entries, err := base64.StdEncoding.DecodeString(t.Entries)
 	if err != nil {
@@ -84,7 +83,6 @@ func upTo(n int) []int {
 	return positions
 }
 
-// remove deletes the row of a completed delivery.
 func (n *Notifier) remove(ctx context.Context, d delivery.Delivery) error {
 	if d.Unsaved {
 		return nil

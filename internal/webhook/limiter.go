@@ -7,18 +7,14 @@ import (
 )
 
 const (
-	// maxConcurrency is the maximum number of concurrent posts to an endpoint.
-	maxConcurrency = 32
-	// failuresToOpen is the number of consecutive failures that opens the circuit.
-	failuresToOpen = 3
+	maxConcurrency = 32 // maximum number of concurrent posts to an endpoint
+	failuresToOpen = 3  // number of consecutive failures that opens the circuit
 	// failuresToOpenHealthy replaces failuresToOpen for an endpoint that recently accepted
 	// a message, or other messages of the same delivery: probably only these messages are
 	// invalid.
 	failuresToOpenHealthy = 10
-	// failuresCountFor is how long a failure counts.
-	failuresCountFor = time.Minute
-	// healthyFor is how long an endpoint counts as healthy after a successful post.
-	healthyFor = 5 * time.Minute
+	failuresCountFor      = time.Minute     // how long a failure counts
+	healthyFor            = 5 * time.Minute // how long an endpoint counts as healthy after a successful post
 )
 
 // limiter limits the concurrent posts to an endpoint. It starts with one, adds one with
@@ -90,7 +86,6 @@ func (l *limiter) release(accepted bool) {
 	l.slots <- struct{}{}
 }
 
-// limit returns the permitted number of consecutive failures.
 func (l *limiter) limit(result Result, now time.Time, countsTowardCircuit bool) int {
 	well := l.healthy(now)
 	switch {
@@ -102,15 +97,12 @@ func (l *limiter) limit(result Result, now time.Time, countsTowardCircuit bool) 
 	return failuresToOpenHealthy
 }
 
-// healthy reports whether a post succeeded within healthyFor.
 func (l *limiter) healthy(now time.Time) bool {
 	return !l.lastDelivered.IsZero() && now.Sub(l.lastDelivered) < healthyFor
 }
 
-// releaseUnused returns an unused slot.
 func (l *limiter) releaseUnused() { l.slots <- struct{}{} }
 
-// isStopped reports whether posting must stop.
 func (l *limiter) isStopped() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -31,11 +31,10 @@ type Poster struct {
 
 // Result is the result of a post.
 type Result struct {
-	Delivered bool
-	Status    int    // HTTP status, 0 without a response
-	Code      string // stable error code
-	// RetryAfter is the endpoint's Retry-After.
-	RetryAfter time.Duration
+	Delivered  bool
+	Status     int           // HTTP status, 0 without a response
+	Code       string        // stable error code
+	RetryAfter time.Duration // endpoint's Retry-After
 	Took       time.Duration
 	Answer     delivery.EndpointAnswer
 }
@@ -122,10 +121,8 @@ func sign(e delivery.Endpoint, id string, at time.Time, body []byte) (string, er
 }
 
 const (
-	// maxAnswerBytes is the number of bytes of an answer that are kept.
-	maxAnswerBytes = 1 << 10
-	// maxDrainBytes is the number of response bytes read to keep the connection reusable.
-	maxDrainBytes = 16 << 10
+	maxAnswerBytes = 1 << 10  // number of bytes of an answer that are kept
+	maxDrainBytes  = 16 << 10 // number of response bytes read to keep the connection reusable
 )
 
 // readAnswer reads the start of an endpoint's answer and removes the secrets. It reads more

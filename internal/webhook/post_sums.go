@@ -33,7 +33,6 @@ type tenantHour struct {
 	hour   time.Time
 }
 
-// postSum is the unwritten posts of a tenant's endpoints in an hour.
 type postSum struct {
 	count int
 	posts map[string]delivery.PostCount
@@ -94,7 +93,6 @@ func (s *PostSums) of(key tenantHour) (sum *postSum, begun bool) {
 	return sum, false
 }
 
-// putBack adds counts that could not be written.
 func (s *PostSums) putBack(key tenantHour, posts map[string]delivery.PostCount) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

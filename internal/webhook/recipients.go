@@ -16,19 +16,16 @@ import (
 )
 
 const (
-	// recipientsFor is the cache TTL of recipients. Webhooks can contain erased personal
+	// recipientTTL is the cache TTL of recipients. Webhooks can contain erased personal
 	// data for this time.
-	recipientsFor = 15 * time.Minute
+	recipientTTL = 15 * time.Minute
 	// maxRecipients is the size of the recipient cache in bytes: about 800 batches of 2,000
 	// messages.
 	maxRecipients = 64 << 20
-	// maxReads is the number of batches that a task reads concurrently.
-	maxReads = 8
-	// entrySize is the approximate memory of a batch without its texts.
-	entrySize = 2 << 10
+	maxReads      = 8       // number of batches that a task reads concurrently
+	entrySize     = 2 << 10 // approximate memory of a batch without its texts
 )
 
-// recipient is the recipient of a message.
 type recipient struct{ uid, phone string }
 
 // recipients are the recipients of a batch, by frame.
@@ -53,7 +50,6 @@ func newFrame(messages []campaign.Message) frame {
 	return frame{strings.Clone(texts.String()), ends}
 }
 
-// at returns the recipient of the message at index.
 func (r recipients) at(index int) (recipient, error) {
 	frame, i := index/campaign.FrameSize, index%campaign.FrameSize
 	if frame >= len(r) || 2*i+1 >= len(r[frame].ends) {
@@ -66,7 +62,6 @@ func (r recipients) at(index int) (recipient, error) {
 	return recipient{uid: f.texts[start:f.ends[2*i]], phone: f.texts[f.ends[2*i]:f.ends[2*i+1]]}, nil
 }
 
-// size returns the approximate memory in bytes.
 func (r recipients) size() int {
 	size := entrySize
 	for _, f := range r {
@@ -84,7 +79,6 @@ type recipientCache struct {
 	size             int // of recent
 }
 
-// known is a cache entry.
 type known struct {
 	recipients recipients
 	at         time.Time
@@ -92,7 +86,7 @@ type known struct {
 
 // get returns the recipients of a batch. Concurrent calls share one read.
 func (d *recipientCache) get(key campaign.BatchKey, now time.Time, read func() (recipients, error)) (recipients, error) {
-	if k, ok := d.peek(key); ok && now.Sub(k.at) < recipientsFor {
+	if k, ok := d.peek(key); ok && now.Sub(k.at) < recipientTTL {
 		return k.recipients, nil
 	}
 	found, err, _ := d.reads.Do(key.String(), func() (any, error) {
@@ -144,7 +138,9 @@ type batchRecipients struct {
 
 // loadRecipients reads the batches of the items at the positions, each once. Batches of other
 // tenants count as damaged.
-func (n *Notifier) loadRecipients(ctx context.Context, tenant string, items []item, positions []int) (map[campaign.BatchKey]*batchRecipients, error) {
+func (n *Notifier) loadRecipients(
+	ctx context.Context, tenant string, items []item, positions []int,
+) (map[campaign.BatchKey]*batchRecipients, error) {
 	batches := map[campaign.BatchKey]*batchRecipients{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxReads)

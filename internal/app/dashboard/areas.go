@@ -138,7 +138,6 @@ func teamArea(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) area {
 	return area{team.Area(), &team.Pages{Users: pool, Admin: users{service}}}
 }
 
-// users changes the users of a tenant.
 type users struct{ *settings.Service }
 
 // Invite refuses the address of another tenant's user like other input.

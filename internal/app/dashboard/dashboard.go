@@ -81,7 +81,6 @@ func routes(ui *web.UI, areas []area) http.Handler {
 	return web.Compress(mux)
 }
 
-// rows has the rows of all pages.
 type rows struct {
 	*dynamo.AttentionStore
 	*dynamo.CampaignStore

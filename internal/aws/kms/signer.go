@@ -46,7 +46,6 @@ func New(cfg aws.Config, key, previous string, switchAt time.Time, now func() ti
 // tokens because of clock skew.
 const overlap = time.Minute
 
-// phase is a phase of a key rotation.
 type phase int
 
 const (

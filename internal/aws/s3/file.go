@@ -31,7 +31,8 @@ func (s *Store) StartFile(ctx context.Context, key, contentType, name string) (s
 // the upload does not exist.
 func (s *Store) PutPart(ctx context.Context, key, upload string, part int, body []byte) error {
 	_, err := s.Client.UploadPart(ctx, &s3.UploadPartInput{
-		Bucket: &s.Bucket, Key: &key, UploadId: &upload, PartNumber: aws.Int32(int32(part)), Body: bytes.NewReader(body), //nolint:gosec // 10,000 at most
+		Bucket: &s.Bucket, Key: &key, UploadId: &upload, PartNumber: aws.Int32(int32(part)), //nolint:gosec // 10,000 at most
+		Body: bytes.NewReader(body),
 	}, withoutChecksums)
 	if hasCode(err, "NoSuchUpload") {
 		err = campaign.ErrNotFound
@@ -65,7 +66,8 @@ func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
 
 // SignedURL returns a URL that reads an object without credentials for a time.
 func (s *Store) SignedURL(ctx context.Context, key string, life time.Duration) (string, error) {
-	signed, err := s3.NewPresignClient(s.Client).PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key}, s3.WithPresignExpires(life))
+	object := &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key}
+	signed, err := s3.NewPresignClient(s.Client).PresignGetObject(ctx, object, s3.WithPresignExpires(life))
 	if err != nil {
 		return "", fmt.Errorf("sign the URL of an object: %w", err)
 	}

@@ -120,7 +120,6 @@ func (e refusal) HTTPStatusCode() int { return e.statusCode }
 // ErrorCode returns the AWS error code for the SDK's retryer.
 func (e refusal) ErrorCode() string { return e.code }
 
-// request returns the signed request.
 func (r Reader) request(ctx context.Context, parameter string) (*http.Request, error) {
 	body, err := json.Marshal(map[string]any{"Name": parameter, "WithDecryption": true})
 	if err != nil {

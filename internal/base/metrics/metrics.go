@@ -61,7 +61,6 @@ func Kind(ctx context.Context, kind string, n int) {
 
 type tallyKey struct{}
 
-// tally contains the counts of one call.
 type tally struct {
 	mu            sync.Mutex
 	counts, kinds map[string]int

@@ -4,7 +4,8 @@ package port
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -25,6 +26,24 @@ type BatchQueue interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
+// Send queues a task as JSON.
+func Send(ctx context.Context, q Queue, group string, task any, delay time.Duration) error {
+	body, err := json.Marshal(task)
+	if err != nil {
+		return fmt.Errorf("encode task: %w", err)
+	}
+	return q.Send(ctx, group, body, delay)
+}
+
+// SendAll queues tasks as JSON.
+func SendAll[T any](ctx context.Context, q BatchQueue, group string, tasks []T) error {
+	bodies, err := campaign.Bodies(tasks)
+	if err != nil {
+		return err
+	}
+	return q.SendAll(ctx, group, bodies)
+}
+
 // BlobWriter writes files.
 type BlobWriter interface {
 	Put(ctx context.Context, key string, body []byte, contentType string) error
@@ -40,7 +59,6 @@ type Blobs interface {
 // File is a file that is read in ranges.
 type File interface {
 	io.ReaderAt
-	// BytesRead returns the number of bytes read so far.
 	BytesRead() int64
 }
 
@@ -71,7 +89,6 @@ type Uploads interface {
 	StartUpload(ctx context.Context, key string) (upload string, err error)
 	// ChunkURL returns the URL to which a chunk of size bytes is sent with PUT.
 	ChunkURL(ctx context.Context, key, upload string, chunk int, size int64) (string, error)
-	// UploadedChunks returns the sizes of the chunks that were sent, by their numbers.
 	UploadedChunks(ctx context.Context, key, upload string) (map[int]int64, error)
 	FinishUpload(ctx context.Context, key, upload string) error
 }
@@ -124,11 +141,8 @@ const CodeIncomplete = "incomplete"
 // *inputerr.Error, because an upload that is finished cannot be continued.
 func (u Upload) Finish(ctx context.Context, to Uploads) error {
 	sizes, err := to.UploadedChunks(ctx, u.Key, u.ID)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil // finished before, or the object is missing too
-	}
 	if err != nil {
-		return err
+		return campaign.IgnoreNotFound(err) // finished before, or the object is missing too
 	}
 	missing := u.Size
 	for _, size := range sizes {
@@ -137,8 +151,5 @@ func (u Upload) Finish(ctx context.Context, to Uploads) error {
 	if missing != 0 {
 		return &inputerr.Error{Code: CodeIncomplete, Detail: "chunks of the file are missing"}
 	}
-	if err := to.FinishUpload(ctx, u.Key, u.ID); err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return err
-	}
-	return nil
+	return campaign.IgnoreNotFound(to.FinishUpload(ctx, u.Key, u.ID))
 }

@@ -23,8 +23,7 @@ const (
 	MaxLabel           = 100
 	MaxEventTitle      = 100
 	MaxEventText       = 500
-	// MaxMessage is the size of a request to the provider.
-	MaxMessage = 250 << 10
+	MaxMessage         = 250 << 10 // size of a request to the provider
 )
 
 // Upper bounds of the bytes that a request adds to the JSON of a content: the provider's

@@ -33,7 +33,6 @@ type pointer struct {
 // unique.
 func SuccessorKey(key, random string) string { return first(key) + mark + random }
 
-// first returns the key of the first payload in a chain of successors.
 func first(key string) string {
 	key, _, _ = strings.Cut(key, mark)
 	return key

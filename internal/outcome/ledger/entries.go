@@ -175,7 +175,6 @@ func (r *reader) code() string {
 	return codes[i]
 }
 
-// reader decodes a packed value.
 type reader struct{ packed.Reader }
 
 func newReader(b []byte) reader { return reader{packed.Reader{Rest: b}} }

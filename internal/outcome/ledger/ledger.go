@@ -13,17 +13,14 @@ import (
 )
 
 const (
-	// unit is the row size that costs one write unit.
-	unit = 1024
-	// overhead is the size of a HEAD row without its three packed values, see Head.Size.
-	overhead = 84
+	unit     = 1024 // row size that costs one write unit
+	overhead = 84   // size of a HEAD row without its three packed values, see Head.Size
 	// minTail is the minimum room for the tail in bytes, about 5 entries. A head that
 	// leaves less room takes another unit.
 	minTail = 32
 	// MaxPage is the maximum number of entries in a tail or a LOG row.
 	MaxPage = 250
-	// maxRow is the maximum size of a LOG row's entries, so that the row costs one unit.
-	maxRow = unit - overhead
+	maxRow  = unit - overhead // maximum size of a LOG row's entries, so that the row costs one unit
 )
 
 // Head is the content of a batch's HEAD row. The zero Head means no outcomes.
@@ -173,7 +170,6 @@ func (h Head) Plan(messages int, changes []campaign.Change) Write {
 	return w
 }
 
-// pagesOf splits changes into LOG rows of at most one unit each.
 func pagesOf(changes []campaign.Change) (pages [][]campaign.Change) {
 	start, size, at := 0, 0, int64(0)
 	for i, c := range changes {

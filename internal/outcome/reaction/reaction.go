@@ -21,8 +21,7 @@ type EventTask struct {
 	Blob      string    `json:"blob,omitempty"` // key of the event's content
 	// Suggestion is the suggestion of EventClick. It counts from 1.
 	Suggestion int `json:"suggestion,omitempty"`
-	// Receives is the number of times the task was received, including this one.
-	Receives int `json:"-"`
+	Receives   int `json:"-"` // number of times the task was received, including this one
 }
 
 // Received sets the number of times the task was received.
@@ -46,10 +45,9 @@ const (
 // EventContent is the blob of a provider event. It contains the personal data that must not
 // enter a queue.
 type EventContent struct {
-	Phone string `json:"phone"`          // E.164, with the leading +
-	Text  string `json:"text,omitempty"` // the text that the recipient wrote or tapped
-	// Postback is the postback data of the tapped suggestion.
-	Postback string `json:"postback,omitempty"`
+	Phone    string `json:"phone"`              // E.164, with the leading +
+	Text     string `json:"text,omitempty"`     // the text that the recipient wrote or tapped
+	Postback string `json:"postback,omitempty"` // postback data of the tapped suggestion
 }
 
 // MaxReplyText is the maximum number of bytes of a Reply's text. The row of a reply then

@@ -70,7 +70,6 @@ func WellFormed(s string) bool {
 	return plus && len(digits) >= shortest && len(digits) <= longest && digits[0] != '0' && allDigits([]byte(digits))
 }
 
-// allDigits reports whether s consists of one or more ASCII digits.
 func allDigits(s []byte) bool {
 	for _, c := range s {
 		if c < '0' || c > '9' {

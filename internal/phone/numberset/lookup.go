@@ -110,7 +110,6 @@ func (f *filter) add(s Set) bool {
 	return true
 }
 
-// newFilter returns a filter of the sets, with room for as many numbers again.
 func newFilter(sets ...Set) filter {
 	held := 0
 	for _, s := range sets {

@@ -32,7 +32,6 @@ func sortNumbers(numbers []uint64) {
 	copy(numbers, from)
 }
 
-// varyingBits returns the bits in which the numbers differ.
 func varyingBits(numbers []uint64) uint64 {
 	varying := uint64(0)
 	for _, n := range numbers {

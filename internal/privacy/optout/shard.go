@@ -24,7 +24,6 @@ type shard struct {
 	recent  map[uint64]int64  // milliseconds since 1970
 }
 
-// change is a campaign.OptChange with a parsed number.
 type change struct {
 	number uint64
 	out    bool
@@ -43,7 +42,6 @@ func unpack(packed, recent, origins []byte) (s shard, err error) {
 	return s, eachRecent(recent, func(number uint64, at int64) { s.recent[number] = at })
 }
 
-// eachRecent visits the packed times of changes.
 func eachRecent(packed []byte, visit func(number uint64, at int64)) error {
 	for len(packed) > 0 {
 		number, n := binary.Uvarint(packed)
@@ -118,7 +116,6 @@ func (s *shard) append(numbers numberset.Set, origins []campaign.Origin) {
 	s.out, s.origins = append(s.out, numbers...), append(s.origins, origins...)
 }
 
-// piece is an encoded shard, or an encoded part of one.
 type piece struct {
 	from                    uint64 // its lowest number, or a lower one
 	packed, recent, origins []byte
@@ -150,7 +147,6 @@ func (s *shard) numbers(now time.Time) numberset.Set {
 	return numberset.New(all)
 }
 
-// cut returns the shard below a number, and from it on.
 func (s *shard) cut(number uint64) (low, high shard) {
 	place, _ := slices.BinarySearch(s.out, number)
 	low = shard{out: s.out[:place], origins: s.origins[:place], recent: map[uint64]int64{}}
@@ -166,13 +162,11 @@ func (s *shard) cut(number uint64) (low, high shard) {
 }
 
 const (
-	// originBits is the size of a packed origin.
-	originBits   = 2
+	originBits   = 2 // size of a packed origin
 	originsAByte = 8 / originBits
 	originMask   = 1<<originBits - 1
 )
 
-// packOrigins encodes the origins of a set's numbers, in their order.
 func packOrigins(origins []campaign.Origin) []byte {
 	packed := make([]byte, sizeOfOrigins(len(origins)))
 	for i, o := range origins {
@@ -181,7 +175,6 @@ func packOrigins(origins []campaign.Origin) []byte {
 	return packed
 }
 
-// unpackOrigins decodes the origins of n numbers.
 func unpackOrigins(packed []byte, n int) ([]campaign.Origin, error) {
 	if len(packed) != sizeOfOrigins(n) {
 		return nil, errDamaged
@@ -193,7 +186,6 @@ func unpackOrigins(packed []byte, n int) ([]campaign.Origin, error) {
 	return origins, nil
 }
 
-// sizeOfOrigins returns the size in bytes of n packed origins.
 func sizeOfOrigins(n int) int { return (n + originsAByte - 1) / originsAByte }
 
 // origin returns the origin of a number's opt-out, 0 for a number that is not opted out.

@@ -170,31 +170,27 @@ func drop(ctx context.Context, agent, reason string) {
 }
 
 const (
-	// keepToken is how long a token is cached, so that events do not cost a read each.
-	keepToken = time.Minute
+	tokenTTL = time.Minute // how long a token is cached, so that events do not cost a read each
 	// recheck is the minimum time between two reads of a token that does not verify a
 	// request.
-	recheck = time.Second
-	// maxTokens is the maximum number of agents in the cache.
-	maxTokens = 10_000
-	// keepAbsent is how long an unknown agent is cached. The handshake of a newly
+	recheck   = time.Second
+	maxTokens = 10_000 // maximum number of agents in the cache
+	// absentTTL is how long an unknown agent is cached. The handshake of a newly
 	// registered agent may fail for that long.
-	keepAbsent = 5 * time.Second
-	// maxAbsent is the maximum number of unknown agents in the cache.
-	maxAbsent = 1000
+	absentTTL = 5 * time.Second
+	maxAbsent = 1000 // maximum number of unknown agents in the cache
 	// unknownReads is the number of reads per second of agents without a cached token.
 	// Beyond it, only agents of the list are read, so that calls with random IDs do not
 	// cause more reads.
 	unknownReads = 10
-	// keepList is how long the list of all agents is cached, also after a failed read.
-	keepList = time.Minute
+	listTTL      = time.Minute // how long the list of all agents is cached, also after a failed read
 )
 
 // prove returns nil if check accepts the agent's token. It reads a cached token again
 // if check refuses it, because the token may have changed.
 func (h *Hook) prove(ctx context.Context, agent string, check func(token string) bool) error {
 	now := h.Now()
-	if token, ok := h.tokens.Peek(agent, now, keepToken); ok && token != "" && check(token) {
+	if token, ok := h.tokens.Peek(agent, now, tokenTTL); ok && token != "" && check(token) {
 		return nil
 	}
 	if !h.mayRead(ctx, agent, now) {
@@ -216,21 +212,19 @@ func (h *Hook) prove(ctx context.Context, agent string, check func(token string)
 	return nil
 }
 
-// mayRead reports whether the agent may be read now.
 func (h *Hook) mayRead(ctx context.Context, agent string, now time.Time) bool {
 	if _, known := h.tokens.Peek(agent, now, cache.Forever); known {
 		_, justRead := h.tokens.Peek(agent, now, recheck)
 		return !justRead
 	}
-	if _, absent := h.absent.Peek(agent, now, keepAbsent); absent {
+	if _, absent := h.absent.Peek(agent, now, absentTTL); absent {
 		return false
 	}
 	return h.unknown.allow(now) || h.isListed(ctx, agent, now)
 }
 
-// isListed reports whether the agent is in the list of all agents.
 func (h *Hook) isListed(ctx context.Context, agent string, now time.Time) bool {
-	ids, _ := h.listed.Get(struct{}{}, now, cache.Options{TTL: keepList, MaxEntries: 1}, func() (map[string]bool, error) {
+	ids, _ := h.listed.Get(struct{}{}, now, cache.Options{TTL: listTTL, MaxEntries: 1}, func() (map[string]bool, error) {
 		agents, err := h.Agents.Agents(ctx)
 		if err != nil {
 			slog.WarnContext(ctx, "reading the list of agents failed; new agents may be refused", "error", err)

@@ -16,8 +16,7 @@ import (
 // backlog.
 
 const (
-	// leaseAhead is the maximum time between a lease and the start of its reservation.
-	leaseAhead = 3 * time.Second
+	leaseAhead = 3 * time.Second // maximum time between a lease and the start of its reservation
 	// runsDry is the remaining leased time below which any frame gets a reservation: a
 	// frame with a lower position would arrive too late.
 	runsDry = time.Second
@@ -27,9 +26,8 @@ const (
 	// maxLanes keeps the rate limit's row below 1 KB, which is one write unit.
 	maxLanes = 64
 	// sharedLane serves the campaigns beyond maxLanes.
-	sharedLane = 0
-	// firstPosition is not 0, the position of the zero Ticket.
-	firstPosition = 1
+	sharedLane    = 0
+	firstPosition = 1 // not 0, the position of the zero Ticket
 	lanesFormat   = 1
 )
 
@@ -110,7 +108,6 @@ type lanes struct {
 	all   []lane
 }
 
-// spot is the position of a claim.
 type spot struct {
 	lane     uint32
 	position int64
@@ -187,7 +184,6 @@ func (l *lanes) ahead(s spot) int64 {
 	return n
 }
 
-// waiting returns the number of lanes with waiting messages.
 func (l *lanes) waiting() int {
 	n := 0
 	for _, other := range l.all {
@@ -198,7 +194,6 @@ func (l *lanes) waiting() int {
 	return n
 }
 
-// join adds waiting messages.
 func (l *lanes) join(s spot, messages int) {
 	own := l.enter(s)
 	own.tail = s.position + int64(messages)

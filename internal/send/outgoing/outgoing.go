@@ -25,10 +25,9 @@ const (
 
 // Failure is the reason why the provider did not accept a message.
 type Failure struct {
-	Kind FailureKind
-	Code string // stable, never text from the provider
-	// RetryAfter is the provider's Retry-After, 0 if there was none.
-	RetryAfter time.Duration
+	Kind       FailureKind
+	Code       string        // stable, never text from the provider
+	RetryAfter time.Duration // provider's Retry-After, 0 if there was none
 }
 
 // Error returns a text with the failure's code.
@@ -60,11 +59,8 @@ type SendTask struct {
 	campaign.BatchRef
 	Frame int `json:"frame"`
 	// Only lists the indexes within the frame that are left to send; empty means all.
-	Only []int `json:"only,omitempty"`
-	// Attempt counts the sends after throttled or transient failures, from 0.
-	Attempt int `json:"attempt,omitempty"`
-	// Reservation is the share of the agent's rate leased for the task.
-	Reservation Reservation `json:"reservation,omitzero"`
-	// Ticket is the position of a frame that waits for a reservation, or had one.
-	Ticket Ticket `json:"ticket,omitzero"`
+	Only        []int       `json:"only,omitempty"`
+	Attempt     int         `json:"attempt,omitempty"`    // counts the sends after throttled or transient failures, from 0
+	Reservation Reservation `json:"reservation,omitzero"` // share of the agent's rate leased for the task
+	Ticket      Ticket      `json:"ticket,omitzero"`      // position of a frame that waits for a reservation, or had one
 }

@@ -9,10 +9,9 @@ import (
 // Reservation is a task's share of its agent's rate. Messages may be sent from Start on,
 // one every Every. The zero Reservation is not leased.
 type Reservation struct {
-	Start time.Time     `json:"start"`
-	Every time.Duration `json:"every"`
-	// SlowedAt is copied from the rate limit at the time of the lease.
-	SlowedAt time.Time `json:"slowedAt,omitzero"`
+	Start    time.Time     `json:"start"`
+	Every    time.Duration `json:"every"`
+	SlowedAt time.Time     `json:"slowedAt,omitzero"` // copied from the rate limit at the time of the lease
 }
 
 // At returns when the i-th message may be sent, counted from 0.

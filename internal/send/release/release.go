@@ -28,11 +28,10 @@ type Store interface {
 // Releaser releases batches. Tasks can be repeated. After a crash, the task's next receive
 // resumes; frames queued twice are sent once.
 type Releaser struct {
-	Store    Store
-	Frames   port.BatchQueue
-	Releases port.Queue
-	// SweepAfter is the time until sweep checks a released batch.
-	SweepAfter time.Duration
+	Store      Store
+	Frames     port.BatchQueue
+	Releases   port.Queue
+	SweepAfter time.Duration // time until sweep checks a released batch
 	Now        func() time.Time
 }
 
@@ -86,23 +85,20 @@ func (r Releaser) holdBack(ctx context.Context, task campaign.ReleaseTask, wait 
 	if wait > maxRequeueDelay {
 		return nil
 	}
-	body, err := json.Marshal(task)
-	if err != nil {
-		return fmt.Errorf("encode release task: %w", err)
-	}
 	// Delays are in whole seconds. Add one, so that the task is not early again.
-	return r.Releases.Send(ctx, task.Tenant, body, min(wait+time.Second, maxRequeueDelay))
+	return port.Send(ctx, r.Releases, task.Tenant, task, min(wait+time.Second, maxRequeueDelay))
 }
 
 // start moves the batch to releasing, with the tenant's current agent. It returns the
 // updated batch, which another call may have released or cancelled.
 func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
 	tenant, err := r.Store.Tenant(ctx, b.Tenant)
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+	if campaign.IgnoreNotFound(err) != nil {
 		return b, err
 	}
 	if tenant.AgentID == "" { // sweep releases the batch once the tenant has one
-		slog.WarnContext(ctx, "batch not released: its tenant has no agent", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID)
+		slog.WarnContext(ctx, "batch not released: its tenant has no agent", "tenant", b.Tenant,
+			"campaign_id", b.CampaignID, "batch_id", b.BatchID)
 		return b, nil
 	}
 	now := r.Now()
@@ -122,11 +118,7 @@ func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
 	for frame := range tasks {
 		tasks[frame] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: frame}
 	}
-	bodies, err := campaign.Bodies(tasks)
-	if err != nil {
-		return err
-	}
-	if err := r.Frames.SendAll(ctx, b.Tenant, bodies); err != nil {
+	if err := port.SendAll(ctx, r.Frames, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue the frames of batch %s: %w", b.BatchID, err)
 	}
 	ended, err := r.Store.EndRelease(ctx, b.BatchRef, r.Now().Add(r.SweepAfter))
@@ -134,7 +126,7 @@ func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
 		return fmt.Errorf("release: %w", err)
 	}
 	slog.InfoContext(ctx, "batch released", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID,
-		"frames", len(bodies), "messages", b.Accepted, "again", !ended)
+		"frames", len(tasks), "messages", b.Accepted, "again", !ended)
 	return nil
 }
 

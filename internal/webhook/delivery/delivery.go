@@ -71,8 +71,7 @@ type NotifyTask struct {
 	Entries    string `json:"entries,omitempty"`
 	Tenant     string `json:"tenant"`
 	EndpointID string `json:"endpointId"`
-	// Receives is the number of times the task was received, including this one.
-	Receives int `json:"-"`
+	Receives   int    `json:"-"` // number of times the task was received, including this one
 }
 
 // Received sets the number of times the task was received.
@@ -108,10 +107,9 @@ type Event struct {
 	At         time.Time `json:"at"`
 	CampaignID string    `json:"campaignId,omitempty"`
 	MessageID  string    `json:"messageId,omitempty"`
-	Phone      string    `json:"phone,omitempty"` // E.164, with the leading +
-	Text       string    `json:"text,omitempty"`  // of a reply
-	// Erased reports whether the phone number and the text were erased.
-	Erased bool `json:"erased,omitempty"`
+	Phone      string    `json:"phone,omitempty"`  // E.164, with the leading +
+	Text       string    `json:"text,omitempty"`   // of a reply
+	Erased     bool      `json:"erased,omitempty"` // whether the phone number and the text were erased
 }
 
 // KindOf returns the webhook event type of an outcome. Stopped and revoked messages are
