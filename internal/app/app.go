@@ -35,8 +35,7 @@ func (c Config) Tables() dynamo.Tables {
 	return dynamo.FromEnv(dynamodb.NewFromConfig(c.AWS), os.Getenv, time.Now)
 }
 
-// Config is the environment of a function. Settings that template.yaml does not give
-// the function are empty.
+// Config is the environment of a function. Settings that template.yaml does not give the function are empty.
 type Config struct {
 	AWS   aws.Config
 	Local bool // AWS is an emulator
@@ -67,8 +66,7 @@ type Config struct {
 	TenantDispatch acceptance.CallLimit
 }
 
-// FromEnv returns the Config of the process. A number that is missing or malformed has
-// the default of template.yaml.
+// FromEnv returns the Config of the process. A number that is missing or malformed has the default of template.yaml.
 func FromEnv() Config {
 	local := config.Local()
 	return Config{
@@ -104,8 +102,7 @@ func FromEnv() Config {
 	}
 }
 
-// SweepDelay returns how long after its due time sweep releases a batch whose release task was
-// lost.
+// SweepDelay returns how long after its due time sweep releases a batch whose release task was lost.
 func (c Config) SweepDelay() time.Duration { return min(c.SweepAfter, 2*time.Minute) }
 
 // instant returns the instant of the variable (RFC 3339), or the zero time.

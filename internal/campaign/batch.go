@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// FrameSize is the number of messages in a frame. A frame is the unit of compression,
-// queueing and sending.
+// FrameSize is the number of messages in a frame. A frame is the unit of compression, queueing and sending.
 const FrameSize = 100
 
 // MaxMessages is the maximum number of messages in one dispatch call. It also bounds the
@@ -81,8 +80,7 @@ func (k BatchKey) MessageID(index int) string {
 	return h[0:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// ParseMessageID returns the batch key and index encoded in a message ID. It returns false
-// for IDs of other services.
+// ParseMessageID returns the batch key and index encoded in a message ID. It returns false for IDs of other services.
 func ParseMessageID(id string) (BatchKey, int, bool) {
 	var k BatchKey
 	u, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
@@ -118,8 +116,7 @@ type Batch struct {
 	TemplateID      string
 	TemplateVersion int
 	Payload         string // blob key of the accepted messages, in frames
-	// FormerPayload is the blob key of the payload that Payload replaced, until that is
-	// deleted; "" if there is none.
+	// FormerPayload is the blob key of the payload that Payload replaced, until that is deleted; "" if there is none.
 	FormerPayload string
 	ErrorFile     string // name of the file of rejected numbers, "" if there is none
 	Offsets       []int  // byte offset of each frame in Payload, then its length
@@ -130,8 +127,7 @@ type Batch struct {
 	NotAfter      time.Time // no message is sent after this time; zero for no limit
 	Scheduled     bool      // the call gave a schedule, or the batch was rescheduled
 	Moves         int       // revision of the campaign's last Move that the row has
-	// Unmoved reports whether the row is older than the campaign's last Move. Due is the
-	// campaign's due time then.
+	// Unmoved reports whether the row is older than the campaign's last Move. Due is the campaign's due time then.
 	Unmoved   bool
 	State     BatchState
 	NextCheck time.Time // when sweep checks the batch next, zero if nothing is left to do
@@ -204,8 +200,7 @@ func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.
 // that, its remaining messages end as failed.
 const MaxFailing = 72 * time.Hour
 
-// Failing is how long every send of a batch has failed. The zero Failing means no failure
-// since the last success.
+// Failing is how long every send of a batch has failed. The zero Failing means no failure since the last success.
 type Failing struct {
 	For time.Duration
 	At  time.Time // time of the last counted failure

@@ -175,8 +175,7 @@ func (b Batch) Unused(outcome func(index int) Outcome) Money {
 	return b.Reserved - b.Prices.Of(b.Delivered(outcome))
 }
 
-// MovePlan is the first change of a reschedule. Later changes move the rows of the other
-// waiting batches.
+// MovePlan is the first change of a reschedule. Later changes move the rows of the other waiting batches.
 type MovePlan struct {
 	Move   Move           // of the campaign
 	Now    []Batch        // whose rows change in the same transaction
@@ -235,8 +234,7 @@ func (p MovePlan) budgetChanges(day string) []BudgetChange {
 	return summed
 }
 
-// limit returns the limit of a change that costs less than it adds: the rest is on both days
-// for a moment.
+// limit returns the limit of a change that costs less than it adds: the rest is on both days for a moment.
 func (c BudgetChange) limit(cost, limit Money) Money {
 	if cost <= 0 || limit <= 0 {
 		return 0

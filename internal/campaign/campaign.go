@@ -45,8 +45,7 @@ var ErrLostRace = errors.New("concurrent update")
 // ErrDamaged reports that stored data is corrupt. A retry does not help.
 var ErrDamaged = errors.New("damaged")
 
-// ErrNoMedia reports that a template shows an uploaded file that its tenant does not have, or
-// that is being deleted.
+// ErrNoMedia reports that a template shows an uploaded file that its tenant does not have, or that is being deleted.
 var ErrNoMedia = errors.New("the template shows a file that was not uploaded, or was deleted")
 
 var uuid = pattern.AtFirstUse(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)

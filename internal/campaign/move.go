@@ -24,8 +24,7 @@ type Move struct {
 	Held Money
 }
 
-// Applied returns the batch with the due time of the move, if the batch waits and its row is
-// older than the move.
+// Applied returns the batch with the due time of the move, if the batch waits and its row is older than the move.
 func (m Move) Applied(b Batch) Batch {
 	if b.State == BatchPending && b.Ordinal <= m.Batches && b.Moves < m.Revision {
 		b.Due, b.Scheduled, b.Unmoved = m.Due, true, true

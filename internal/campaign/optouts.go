@@ -40,8 +40,7 @@ type OptedOut struct {
 	Origin Origin    // that of the opt-out, not of later repetitions
 }
 
-// Origin is where an opt-out comes from, 0 for a number that is not opted out. Stored opt-outs
-// contain its number.
+// Origin is where an opt-out comes from, 0 for a number that is not opted out. Stored opt-outs contain its number.
 type Origin byte
 
 // The origins of opt-outs.

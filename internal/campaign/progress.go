@@ -138,8 +138,7 @@ type SubmissionTotals struct {
 // Known reports whether the campaign has a file.
 func (t SubmissionTotals) Known() bool { return t.Lines > 0 }
 
-// NotAccepted returns the number of people who have no message. Their parts are still to be
-// accepted, or never will be.
+// NotAccepted returns the number of people who have no message. Their parts are still to be accepted, or never will be.
 func (t SubmissionTotals) NotAccepted() int { return t.People - t.Erased - t.Accepted }
 
 // ToCome returns the number of people whose parts are still to be accepted.

@@ -48,8 +48,7 @@ var (
 	neverSent = Reason{OutcomeExpired, CodeNotAfterPassed}
 )
 
-// OptedOut returns the number of messages that were not sent because their recipients had
-// opted out.
+// OptedOut returns the number of messages that were not sent because their recipients had opted out.
 func (h LedgerSummary) OptedOut() int { return h.Reasons[optedOut] }
 
 // OptedOut reports whether a message was not sent because its recipient had opted out.
@@ -119,8 +118,7 @@ func (r *Results) addCounts(head LedgerSummary) {
 	r.OptedOut += head.OptedOut()
 }
 
-// People returns the number of people of the campaign: those with a message, and those of its file
-// who have none.
+// People returns the number of people of the campaign: those with a message, and those of its file who have none.
 func (r Results) People() int { return r.Accepted + r.NotAccepted }
 
 // ToCome returns the number of people whose parts are still to be accepted.

@@ -26,8 +26,7 @@ const (
 	AuditLife      = 400 * day // of audit log entries
 	// FormLife applies to the tokens of submitted forms. It is longer than any session.
 	FormLife = 2 * day
-	// SessionEndLife applies to the revocation of a user's sessions. It is longer than a
-	// session can last.
+	// SessionEndLife applies to the revocation of a user's sessions. It is longer than a session can last.
 	SessionEndLife = day
 	RefreshLife    = 30 * day  // validity of a refresh token
 	LastUseLife    = 400 * day // of the last use of a credential

@@ -12,8 +12,7 @@ import (
 // MaxTemplateName is the maximum length of a template's name, in characters.
 const MaxTemplateName = 200
 
-// MaxTemplateVariables is the maximum number of variables in a template. Their names can
-// double the length of a text.
+// MaxTemplateVariables is the maximum number of variables in a template. Their names can double the length of a text.
 const MaxTemplateVariables = 50
 
 // CodeTemplateChanged refuses a call of the dashboard whose template has another version. Calls
@@ -33,8 +32,7 @@ const (
 	PartTraffic   content.Part = "traffic"
 )
 
-// Template is an immutable version of a tenant's message template. Its content can contain
-// {{variable}}.
+// Template is an immutable version of a tenant's message template. Its content can contain {{variable}}.
 type Template struct {
 	ID      string // a UUID in lower case
 	Tenant  string
@@ -46,8 +44,7 @@ type Template struct {
 	CreatedAt time.Time // when the version was saved
 }
 
-// Traffic is the purpose of a template's messages. The provider and the carriers apply
-// different rules to each.
+// Traffic is the purpose of a template's messages. The provider and the carriers apply different rules to each.
 type Traffic string
 
 // The purposes.
@@ -93,8 +90,7 @@ func nameFlaws(name string) []content.Flaw {
 	return nil
 }
 
-// Message is one accepted message. Values are in the order of the variables of its batch's
-// template version.
+// Message is one accepted message. Values are in the order of the variables of its batch's template version.
 type Message struct {
 	Phone  string // E.164, with the leading +
 	UID    string

@@ -17,8 +17,7 @@ import (
 	"campaign-dispatch/internal/outcome/reaction"
 )
 
-// EventStore finds what an event is about, and stores taps, clicks and replies. The same reply
-// can be stored again.
+// EventStore finds what an event is about, and stores taps, clicks and replies. The same reply can be stored again.
 type EventStore interface {
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
@@ -149,8 +148,7 @@ func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks
 	a.retryOrDropUnknown(ctx, tasks, unknown, errs)
 }
 
-// withCancellation returns the batch with its current cancellation state, if any event
-// depends on it.
+// withCancellation returns the batch with its current cancellation state, if any event depends on it.
 func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks []reaction.EventTask, at []int) (campaign.Batch, error) {
 	if !slices.ContainsFunc(at, func(i int) bool { return tasks[i].Kind == reaction.EventExpired }) {
 		return b, nil
@@ -182,8 +180,7 @@ func immutableFields(b campaign.Batch) campaign.Batch {
 	}
 }
 
-// loadBatch returns a released batch. The error wraps campaign.ErrNotFound if it is unknown
-// or was not released.
+// loadBatch returns a released batch. The error wraps campaign.ErrNotFound if it is unknown or was not released.
 func (a *Applier) loadBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	b, err := a.Store.FindBatch(ctx, key)
 	if err == nil && b.AgentID == "" {

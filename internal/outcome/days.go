@@ -58,8 +58,7 @@ func (r *Recorder) countDays(ctx context.Context, e ledgerWrite) {
 	r.storeDays(ctx, d)
 }
 
-// storeDays adds the counts to the rows of their days. Errors are only logged: the recount
-// corrects the rows.
+// storeDays adds the counts to the rows of their days. Errors are only logged: the recount corrects the rows.
 func (r *Recorder) storeDays(ctx context.Context, d *dayCounts) {
 	if r.Days == nil {
 		return

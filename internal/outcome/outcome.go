@@ -49,8 +49,7 @@ const (
 	// tries is the maximum number of attempts after concurrent updates. Each conflict has a
 	// winner, and at most 20 frames of a batch are recorded at once.
 	tries = 40
-	// endpointTTL is the cache TTL of a tenant's endpoints. A new endpoint receives
-	// webhooks after at most this time.
+	// endpointTTL is the cache TTL of a tenant's endpoints. A new endpoint receives webhooks after at most this time.
 	endpointTTL = 10 * time.Second
 	maxKnown    = 1000 // size of the endpoint cache, in tenants
 )

@@ -195,8 +195,7 @@ func optChangeOf(kind reaction.EventKind, text, postback string) (out, changes b
 	return false, false
 }
 
-// plain returns the text in lower case, with c for ç, and without leading and trailing
-// characters that are not letters.
+// plain returns the text in lower case, with c for ç, and without leading and trailing characters that are not letters.
 func plain(text string) string {
 	text = strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 	return strings.NewReplacer("ç", "c", "\u0327", "").Replace(strings.ToLower(text))

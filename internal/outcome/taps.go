@@ -27,8 +27,7 @@ type answer struct {
 
 	position int
 	content  reaction.EventContent
-	// tap is the tap of a reply with the postback data of this service, else nil. It is a
-	// tap on a message of batch.
+	// tap is the tap of a reply with the postback data of this service, else nil. It is a tap on a message of batch.
 	tap   *reaction.Tap
 	batch campaign.Batch
 	again bool // the tap was recorded by an earlier event
@@ -61,12 +60,10 @@ func (r *answer) change() campaign.Change {
 	return campaign.Change{Index: r.tap.Index, Outcome: campaign.OutcomeTapped, Suggestion: r.tap.Suggestion, At: r.At}
 }
 
-// retried reports whether an earlier receive of the event may have recorded its tap and not
-// queued its webhooks.
+// retried reports whether an earlier receive of the event may have recorded its tap and not queued its webhooks.
 func (r *answer) retried(now time.Time) bool { return r.Receives > 1 || now.Sub(r.At) > redrivenAfter }
 
-// recordTaps records taps on messages of one batch, and queues their webhooks. A tap means
-// that the message was read.
+// recordTaps records taps on messages of one batch, and queues their webhooks. A tap means that the message was read.
 func (a *Applier) recordTaps(ctx context.Context, taps []*answer) error {
 	b := taps[0].batch
 	slices.SortStableFunc(taps, func(x, y *answer) int { return x.At.Compare(y.At) })

@@ -81,8 +81,7 @@ func parseForeign(digits []byte) (e164.Number, *e164.Rejection) {
 	return e164.Number(n), nil
 }
 
-// hasCallingCode reports whether the digits start with a country code. No code is a
-// prefix of another.
+// hasCallingCode reports whether the digits start with a country code. No code is a prefix of another.
 func hasCallingCode(digits []byte) bool {
 	code := 0
 	for _, c := range digits[:min(3, len(digits))] {

@@ -86,8 +86,7 @@ func (p *person) read(ctx context.Context, id campaign.ID) (dispatched, error) {
 	return c, err
 }
 
-// ended returns the ordinals of expired batches. Their numbers remain until the
-// campaign ends.
+// ended returns the ordinals of expired batches. Their numbers remain until the campaign ends.
 func (c dispatched) ended() []int {
 	there := map[int]bool{}
 	for _, b := range c.Batches {
@@ -103,8 +102,7 @@ func (c dispatched) ended() []int {
 	return ordinals
 }
 
-// in reports whether a packed set contains the person's number, and returns the set
-// without it.
+// in reports whether a packed set contains the person's number, and returns the set without it.
 func (p *person) in(set acceptance.PackedSet) (without numberset.Set, in bool, err error) {
 	if len(set.Packed) == 0 {
 		return nil, false, nil

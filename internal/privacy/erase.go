@@ -28,11 +28,9 @@ type Erased struct {
 	// restored table refers to them. They may contain anybody's data.
 	Young      int
 	YoungUntil time.Time
-	// OptedOut reports that the number is opted out. The opt-out is kept, because it is
-	// needed to honor it.
+	// OptedOut reports that the number is opted out. The opt-out is kept, because it is needed to honor it.
 	OptedOut bool
-	// Early is the number of recent events, which may not be applied yet. They are
-	// kept: repeat the erasure at Again.
+	// Early is the number of recent events, which may not be applied yet. They are kept: repeat the erasure at Again.
 	Early int
 	Again time.Time
 }

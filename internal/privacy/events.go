@@ -53,8 +53,7 @@ func (k *keptEvents) add(o campaign.Blob) {
 	}
 }
 
-// eachEvent visits the stored replies, opt-outs and opt-ins of the person,
-// concurrently.
+// eachEvent visits the stored replies, opt-outs and opt-ins of the person, concurrently.
 func (p *person) eachEvent(ctx context.Context, visit func(ctx context.Context, h heard) error) error {
 	kept, err := p.keptEvents(ctx)
 	if err != nil {
@@ -135,8 +134,7 @@ func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool
 	return h, phone == p.number.String(), nil
 }
 
-// eraseEvent erases the content of an event. early reports that the event is too recent
-// and was kept.
+// eraseEvent erases the content of an event. early reports that the event is too recent and was kept.
 func (p *person) eraseEvent(ctx context.Context, h heard) (early bool, err error) {
 	if h.webhookEvent == nil {
 		if p.Now().Sub(h.At) < appliedAfter {

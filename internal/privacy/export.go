@@ -108,8 +108,7 @@ type Reply struct {
 	Text string    `json:"text"`
 }
 
-// Upload is a campaign file that waits in the dashboard, or a part of one that is not accepted yet or
-// any more.
+// Upload is a campaign file that waits in the dashboard, or a part of one that is not accepted yet or any more.
 type Upload struct {
 	Lines      []string `json:"lines"`                // lines with the number
 	CampaignID string   `json:"campaignId,omitempty"` // of a part

@@ -122,8 +122,7 @@ const backups = 35 * 24 * time.Hour
 
 func (p *person) payloads() string { return "payloads/" + p.tenant.ID + "/" }
 
-// deleteOrphanedPayloads deletes the tenant's payloads that no batch refers to. They
-// may contain anybody's data.
+// deleteOrphanedPayloads deletes the tenant's payloads that no batch refers to. They may contain anybody's data.
 func (e *erasure) deleteOrphanedPayloads(ctx context.Context) error {
 	var found errorCollector
 	for o, err := range e.Blobs.List(ctx, e.payloads()) {

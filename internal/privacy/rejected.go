@@ -28,8 +28,7 @@ var refusals = regexp.MustCompile(`\{"phone":"(?:[^"\\]|\\.)*","reason":"(?:[^"\
 // erasedReason replaces the reason in a stored answer about the person's number.
 const erasedReason = "The data of this recipient was erased."
 
-// answer returns the rejected numbers of a stored answer that are the person's, and the
-// answer without them.
+// answer returns the rejected numbers of a stored answer that are the person's, and the answer without them.
 func (p *person) answer(body []byte) (about []refusal, without []byte, err error) {
 	without = refusals.ReplaceAllFunc(body, func(text []byte) []byte {
 		var r refusal
@@ -46,8 +45,7 @@ func (p *person) answer(body []byte) (about []refusal, without []byte, err error
 	return about, without, err
 }
 
-// answerFor exceeds the lifetime of idempotency keys. An older answer without a key is
-// orphaned.
+// answerFor exceeds the lifetime of idempotency keys. An older answer without a key is orphaned.
 const answerFor = 25 * time.Hour
 
 // eachAnswer visits the tenant's stored answers that are about the person, with a
@@ -115,8 +113,7 @@ func (p *person) eraseLongAnswer(ctx context.Context, key string) error {
 	return campaign.IgnoreNotFound(err)
 }
 
-// strayAnswer visits an answer whose key is gone. It belongs to the tenant of its
-// campaign.
+// strayAnswer visits an answer whose key is gone. It belongs to the tenant of its campaign.
 func (p *person) strayAnswer(ctx context.Context, key string, visit func([]refusal, func() error) error) error {
 	body, err := p.Blobs.Get(ctx, key)
 	if err != nil {
@@ -151,8 +148,7 @@ const (
 
 const errorFiles = "errors/"
 
-// errorLines returns the lines of a batch's error file that are about the person. A
-// batch without a file has none.
+// errorLines returns the lines of a batch's error file that are about the person. A batch without a file has none.
 func (p *person) errorLines(ctx context.Context, b campaign.Batch) (about [][]string, err error) {
 	if b.ErrorFile == "" {
 		return nil, nil
@@ -165,8 +161,7 @@ func (p *person) errorLines(ctx context.Context, b campaign.Batch) (about [][]st
 	return about, err
 }
 
-// partErrors splits a batch's error file into the lines about the person and the
-// others.
+// partErrors splits a batch's error file into the lines about the person and the others.
 func (p *person) partErrors(b campaign.Batch, file []byte) (about, others [][]string, err error) {
 	r := csv.NewReader(bytes.NewReader(file))
 	r.FieldsPerRecord = columns

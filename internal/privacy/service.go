@@ -62,8 +62,7 @@ type Outcomes interface {
 // Submissions reads and changes submissions.
 type Submissions interface {
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
-	// SaveSubmission returns an error that wraps campaign.ErrLostRace if the submission changed since it
-	// was read.
+	// SaveSubmission returns an error that wraps campaign.ErrLostRace if the submission changed since it was read.
 	SaveSubmission(ctx context.Context, i submission.Submission) (submission.Submission, error)
 }
 
@@ -71,8 +70,7 @@ type Submissions interface {
 type Exports interface {
 	Exports(ctx context.Context, id campaign.ID) ([]export.Export, error)
 	Export(ctx context.Context, id string) (export.Export, error)
-	// SaveExport returns an error that wraps campaign.ErrLostRace if the export changed since
-	// it was read.
+	// SaveExport returns an error that wraps campaign.ErrLostRace if the export changed since it was read.
 	SaveExport(ctx context.Context, e export.Export) (export.Export, error)
 }
 
@@ -107,15 +105,13 @@ type OptOuts interface {
 	Forget(ctx context.Context, tenant, phone string) (bool, error)
 }
 
-// Service exports and erases personal data. Its errors are one line, name the remedy,
-// and contain no number.
+// Service exports and erases personal data. Its errors are one line, name the remedy, and contain no number.
 type Service struct {
 	Store   Store
 	Blobs   Blobs
 	OptOuts OptOuts
 	Now     func() time.Time
-	// Progress receives the number of items searched. of is 0 if the total is unknown.
-	// It is called concurrently.
+	// Progress receives the number of items searched. of is 0 if the total is unknown. It is called concurrently.
 	Progress func(what string, done, of int)
 }
 
@@ -148,8 +144,7 @@ func (d *Service) open(ctx context.Context, tenantID, phone string) (*person, er
 	return &person{d, tenant, append(agents, tenant.AgentID), number}, err
 }
 
-// errorCollector collects the errors of independent steps. It is safe for concurrent
-// use.
+// errorCollector collects the errors of independent steps. It is safe for concurrent use.
 type errorCollector struct {
 	mu    sync.Mutex
 	first error

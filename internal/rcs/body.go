@@ -76,8 +76,7 @@ func encode(m outgoing.Message) ([]byte, error) {
 	})
 }
 
-// contentOf encodes a content. It encodes the suggestions in the order of
-// content.AllSuggestions.
+// contentOf encodes a content. It encodes the suggestions in the order of content.AllSuggestions.
 func contentOf(c content.Content, p *postbacks) contentMessage {
 	m := contentMessage{Text: c.Text}
 	switch {

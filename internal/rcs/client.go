@@ -17,8 +17,7 @@ import (
 	"campaign-dispatch/internal/send/outgoing"
 )
 
-// Client sends messages for any number of agents. It is safe for concurrent use and
-// must not be copied.
+// Client sends messages for any number of agents. It is safe for concurrent use and must not be copied.
 type Client struct {
 	URL  string // base URL of the provider, without path or trailing slash
 	Keys Keys
@@ -68,8 +67,7 @@ func (c *Client) call(ctx context.Context, agent campaign.Agent, method, address
 	return c.once(ctx, method, address, token, body)
 }
 
-// once makes a request without retries. Only the status counts, so a truncated body is
-// not an error.
+// once makes a request without retries. Only the status counts, so a truncated body is not an error.
 func (c *Client) once(ctx context.Context, method, address, token string, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
@@ -89,8 +87,7 @@ func (c *Client) once(ctx context.Context, method, address, token string, body [
 	return classify(response, c.Now())
 }
 
-// withoutURL returns the cause of a failed request without its URL, which contains the
-// recipient's number.
+// withoutURL returns the cause of a failed request without its URL, which contains the recipient's number.
 func withoutURL(err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		return failed.Err
@@ -151,8 +148,7 @@ var (
 // errTokenRefused marks a failure that a new token may resolve.
 var errTokenRefused = errors.New("token refused")
 
-// classify returns nil if the answer states that the provider has the message, else the
-// failure.
+// classify returns nil if the answer states that the provider has the message, else the failure.
 func classify(answer *http.Response, now time.Time) error {
 	if answer.StatusCode/100 == 2 {
 		return nil
@@ -182,8 +178,7 @@ func verdictOf(status int) verdict {
 	return unexpected
 }
 
-// noAnswer is the failure of an interrupted call. The provider may have the message,
-// and ignores a repetition.
+// noAnswer is the failure of an interrupted call. The provider may have the message, and ignores a repetition.
 func noAnswer() error {
 	return &outgoing.Failure{Kind: outgoing.Transient, Code: campaign.CodeNoAnswer}
 }

@@ -24,8 +24,7 @@ const (
 
 // Keys reads the key documents of service accounts.
 type Keys interface {
-	// KeyDocument returns the document in the parameter: the JSON key from Google's
-	// console.
+	// KeyDocument returns the document in the parameter: the JSON key from Google's console.
 	KeyDocument(ctx context.Context, parameter string) ([]byte, error)
 }
 
@@ -85,8 +84,7 @@ func (c *Client) refresh(ctx context.Context, agent campaign.Agent, stale string
 	return token.AccessToken, nil
 }
 
-// fetch exchanges the agent's key for a token. Its errors contain nothing of the key
-// document.
+// fetch exchanges the agent's key for a token. Its errors contain nothing of the key document.
 func (c *Client) fetch(ctx context.Context, agent campaign.Agent) (*oauth2.Token, error) {
 	document, err := c.Keys.KeyDocument(ctx, agent.KeyParameter)
 	if err != nil {

@@ -28,8 +28,7 @@ const (
 	responsesPerThrottled = 20
 )
 
-// deliver sends the run's messages in the order of their send times, until too many are
-// throttled or ctx nearly ends.
+// deliver sends the run's messages in the order of their send times, until too many are throttled or ctx nearly ends.
 func (s *Sender) deliver(ctx context.Context, r *run) {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
@@ -61,8 +60,7 @@ func (s *Sender) deliver(ctx context.Context, r *run) {
 	}
 }
 
-// cancelled reports whether the run's batch was cancelled since the start. A failed read
-// counts as not cancelled.
+// cancelled reports whether the run's batch was cancelled since the start. A failed read counts as not cancelled.
 func (s *Sender) cancelled(ctx context.Context, r *run) bool {
 	now := s.Now()
 	if now.Sub(r.checked) < cancelCheck {

@@ -48,8 +48,7 @@ func fits(t outgoing.SendTask, b campaign.Batch) bool {
 	return !slices.ContainsFunc(t.Only, func(i int) bool { return i < 0 || i >= b.FrameLen(t.Frame) })
 }
 
-// assignPending assigns to each frame its requested messages that have no outcome and
-// belong to no earlier frame.
+// assignPending assigns to each frame its requested messages that have no outcome and belong to no earlier frame.
 func (r *run) assignPending(head ledger.Head) {
 	taken := map[int]bool{}
 	for _, f := range r.frameRuns {

@@ -20,8 +20,7 @@ const (
 	// maxReservationDelay is the maximum delay of a task that can still use its reservation.
 	// Within it, the reservations of other tasks can overlap.
 	maxReservationDelay = 10 * time.Second
-	// rateLimitTries is the maximum number of attempts to update a rate limit, about two
-	// seconds in total.
+	// rateLimitTries is the maximum number of attempts to update a rate limit, about two seconds in total.
 	rateLimitTries = 10
 )
 
@@ -77,8 +76,7 @@ func (s *Sender) assignSendTimes(ctx context.Context, r *run, f *frameRun, now t
 	}
 }
 
-// stale reports whether a reservation is unusable: it is long over, or revoked by a rate
-// decrease.
+// stale reports whether a reservation is unusable: it is long over, or revoked by a rate decrease.
 func stale(t outgoing.Reservation, now time.Time, rateLimit outgoing.RateLimit) bool {
 	return t.Start.Before(now.Add(-maxReservationDelay)) || t.Revoked(rateLimit)
 }

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// maxAttempts is the number of attempts before the task is left to sweep, which
-	// retries without limit.
+	// maxAttempts is the number of attempts before the task is left to sweep, which retries without limit.
 	maxAttempts = 8
 	maxDelay    = 15 * time.Minute // maximum delay of SQS
 	// maxShrinkingDelay replaces maxDelay for a wait that may become much shorter.
@@ -81,8 +80,7 @@ func (f *frameRun) retryTask(stopped bool, random float64) (outgoing.SendTask, t
 	return t, retryDelay(t.Attempt, asked, random), len(open) > 0 && t.Attempt < maxAttempts
 }
 
-// postponedTask returns a task for the messages whose reservation is too late for this run,
-// and its delay.
+// postponedTask returns a task for the messages whose reservation is too late for this run, and its delay.
 func (f *frameRun) postponedTask(now time.Time) (outgoing.SendTask, time.Duration) {
 	t := f.taskOf(f.postponed)
 	t.Reservation = f.task.Reservation
@@ -160,8 +158,7 @@ func (s *Sender) adaptation(r *run) func(outgoing.RateLimit) outgoing.RateLimit 
 	return func(p outgoing.RateLimit) outgoing.RateLimit { return p.Increase(frames, r.route.Agent.Rate) }
 }
 
-// returnReservations returns the unused reservations of a stopped run. Otherwise, nothing
-// would be sent until they end.
+// returnReservations returns the unused reservations of a stopped run. Otherwise, nothing would be sent until they end.
 func (r *run) returnReservations(rateLimit outgoing.RateLimit, now time.Time) outgoing.RateLimit {
 	if !r.stopped {
 		return rateLimit

@@ -37,8 +37,7 @@ type Provider interface {
 	Send(ctx context.Context, agent campaign.Agent, d outgoing.Message) error
 }
 
-// Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or
-// sweep resumes.
+// Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or sweep resumes.
 type Sender struct {
 	Store       Store
 	Blobs       payload.Blobs
@@ -56,8 +55,7 @@ type Sender struct {
 	templates cache.Cache[templateKey, campaign.Template]
 }
 
-// routeKey identifies a route. A batch keeps the agent of its release, so a tenant can
-// have several routes.
+// routeKey identifies a route. A batch keeps the agent of its release, so a tenant can have several routes.
 type routeKey struct{ tenant, agentID string }
 
 type templateKey struct {

@@ -77,8 +77,7 @@ const (
 	dueGrace       = 2 * time.Minute // permitted delay of a batch's schedule
 	shutdownMargin = 5 * time.Second // time reserved for started work at the end of a call
 	maxEnded       = 500             // maximum number of campaigns per shard in one sweep
-	// atOnce is the number of shards processed concurrently. They mostly wait for the
-	// database.
+	// atOnce is the number of shards processed concurrently. They mostly wait for the database.
 	atOnce = 32
 )
 
@@ -107,8 +106,7 @@ const (
 	failed    action = "failed"    // an error was logged; the item stays due
 )
 
-// lost lists the actions that repeat lost work. The other actions are regular work of the
-// sweep.
+// lost lists the actions that repeat lost work. The other actions are regular work of the sweep.
 var lost = [...]action{released, resent, finished, completed, continued, stopping, moving}
 
 // Part selects the shards whose number modulo Of is Part. The zero Part selects all shards.
@@ -279,8 +277,7 @@ func (r *shardSweep) deleteCampaigns(ctx context.Context) {
 	}
 }
 
-// sweepBatch processes the batch according to its current state, because the index may be
-// outdated.
+// sweepBatch processes the batch according to its current state, because the index may be outdated.
 func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, error) {
 	s := r.sweeper
 	b, err := s.Store.Batch(ctx, ref)
@@ -316,8 +313,7 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 	return forgotten, s.Recorder.Close(ctx, b)
 }
 
-// stop queues the cancellation of the campaign again, until all messages of the cancelled
-// batch have ended.
+// stop queues the cancellation of the campaign again, until all messages of the cancelled batch have ended.
 func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 	head, err := s.Store.LedgerHead(ctx, b.Key)
 	if err != nil {
@@ -329,8 +325,7 @@ func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 	return stopping, s.completeCampaign(ctx, b)
 }
 
-// completeCampaign queues the task that completes the cancellation or the reschedule of the
-// batch's campaign.
+// completeCampaign queues the task that completes the cancellation or the reschedule of the batch's campaign.
 func (s *Sweeper) completeCampaign(ctx context.Context, b campaign.Batch) error {
 	return s.queue(ctx, s.Revokes, b, []any{campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: b.ID}}})
 }
@@ -405,8 +400,7 @@ func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error
 	return route.Pause != "" && !b.TooLate(r.sweeper.Now()) && !b.Cancelled(), nil
 }
 
-// queue queues the tasks, then postpones the batch's next check. A crash in between
-// requeues them (at least once).
+// queue queues the tasks, then postpones the batch's next check. A crash in between requeues them (at least once).
 func (s *Sweeper) queue(ctx context.Context, q port.BatchQueue, b campaign.Batch, tasks []any) error {
 	if err := port.SendAll(ctx, q, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue tasks of batch %s: %w", b.BatchID, err)

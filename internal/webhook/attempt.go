@@ -170,8 +170,7 @@ const disableAfter = 5 * 24 * time.Hour
 // probes is the backoff of the probes of a failing endpoint.
 var probes = retry.Backoff{First: 5 * time.Second, Max: 15 * time.Minute}
 
-// probeGap returns the delay after the given number of failed probes. jitter adds up to
-// 20%.
+// probeGap returns the delay after the given number of failed probes. jitter adds up to 20%.
 func probeGap(failed int, jitter float64) time.Duration {
 	gap := probes.Delay(failed)
 	return gap + retry.Jitter(gap/5, jitter)
@@ -196,8 +195,7 @@ func isUnknownHost(err error) bool {
 	return ok && lookup.IsNotFound
 }
 
-// certificateCode returns the code of an error about the server's certificate, or
-// no_connection for any other error.
+// certificateCode returns the code of an error about the server's certificate, or no_connection for any other error.
 func certificateCode(err error) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "certificate_host"

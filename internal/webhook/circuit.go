@@ -15,12 +15,10 @@ import (
 )
 
 const (
-	// closingFor is how long a closing circuit is kept, to find deliveries that were parked
-	// just before it closed.
+	// closingFor is how long a closing circuit is kept, to find deliveries that were parked just before it closed.
 	closingFor = time.Minute
 	perUnpark  = 100 // number of parked deliveries per read
-	// idleProbes is the number of probes without a pending message after which the circuit
-	// closes.
+	// idleProbes is the number of probes without a pending message after which the circuit closes.
 	idleProbes   = 3
 	circuitRaces = 5 // number of attempts to update a circuit
 )
@@ -234,8 +232,7 @@ func (n *Notifier) recovered(ctx context.Context, c delivery.Circuit, read deliv
 	return n.closeCircuit(ctx, c)
 }
 
-// closeCircuit starts to unpark the endpoint's deliveries. Another check follows after
-// closingFor.
+// closeCircuit starts to unpark the endpoint's deliveries. Another check follows after closingFor.
 func (n *Notifier) closeCircuit(ctx context.Context, c delivery.Circuit) error {
 	c.Closing, c.Next = true, n.Now()
 	ok, err := n.Endpoints.SaveCircuit(ctx, c)
@@ -286,8 +283,7 @@ func (n *Notifier) unparkAll(ctx context.Context, c delivery.Circuit) error {
 	return err
 }
 
-// queueOnce queues the task of a damaged delivery once. The task ends in the dead-letter
-// queue.
+// queueOnce queues the task of a damaged delivery once. The task ends in the dead-letter queue.
 func (n *Notifier) queueOnce(ctx context.Context, t delivery.NotifyTask, queued map[delivery.NotifyTask]bool) error {
 	if queued[t] {
 		return nil

@@ -51,8 +51,7 @@ func (l *limiter) acquire(ctx context.Context) bool {
 	}
 }
 
-// record counts a result and reports whether posting must stop for now. It stops the limiter
-// if countsTowardCircuit.
+// record counts a result and reports whether posting must stop for now. It stops the limiter if countsTowardCircuit.
 func (l *limiter) record(result Result, now time.Time, countsTowardCircuit bool) (fails bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,8 +69,7 @@ func (l *limiter) record(result Result, now time.Time, countsTowardCircuit bool)
 	return fails
 }
 
-// release returns a message's slot. Call it after the result is noted, so that the next
-// message sees it.
+// release returns a message's slot. Call it after the result is noted, so that the next message sees it.
 func (l *limiter) release(accepted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,8 +107,7 @@ func (l *limiter) isStopped() bool {
 	return l.stopped
 }
 
-// stopIfUnhealthy stops the limiter of an unhealthy endpoint and reports whether the
-// limiter is stopped.
+// stopIfUnhealthy stops the limiter of an unhealthy endpoint and reports whether the limiter is stopped.
 func (l *limiter) stopIfUnhealthy(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,8 +122,7 @@ func (l *limiter) circuitOpened() {
 	l.stopped, l.saved = true, true
 }
 
-// circuitClosed records that the circuit was read as closed. It has no effect until the open
-// circuit is saved.
+// circuitClosed records that the circuit was read as closed. It has no effect until the open circuit is saved.
 func (l *limiter) circuitClosed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

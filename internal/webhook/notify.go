@@ -86,8 +86,7 @@ type Notifier struct {
 type endpointKey struct{ tenant, id string }
 
 const (
-	// shutdownMargin is the time reserved for running posts and for recording their
-	// results.
+	// shutdownMargin is the time reserved for running posts and for recording their results.
 	shutdownMargin = Timeout + 5*time.Second
 	endpointTTL    = 3 * time.Second // cache TTL of endpoints and circuits
 	// maxWarm is the size of the endpoint caches: about 1,000 tenants, in 10 MB. A full
@@ -154,8 +153,7 @@ func (n *Notifier) Handle(ctx context.Context, tasks []delivery.NotifyTask) []er
 	return errs
 }
 
-// receivesBeforeDelivery is the number of receives of a task with entries before they are
-// written as a delivery.
+// receivesBeforeDelivery is the number of receives of a task with entries before they are written as a delivery.
 const receivesBeforeDelivery = 3
 
 // handleOrSave processes a task. Entries that repeatedly cannot be posted because of
@@ -248,8 +246,7 @@ func (n *Notifier) park(ctx context.Context, read, next delivery.Delivery) error
 			return err
 		}
 	}
-	// The circuit may have closed, or the endpoint been enabled, before the delivery was
-	// saved.
+	// The circuit may have closed, or the endpoint been enabled, before the delivery was saved.
 	e, err := n.Endpoints.Endpoint(ctx, read.Tenant, read.EndpointID)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return n.Store.DeleteDelivery(ctx, read.Task())
@@ -314,8 +311,7 @@ func (n *Notifier) queue(ctx context.Context, t delivery.NotifyTask, delay time.
 	return port.Send(ctx, n.Notify, t.Tenant, t, delay)
 }
 
-// saveResult saves the pending part of a delivery after an attempt. An attempt with failed
-// posts counts as failed.
+// saveResult saves the pending part of a delivery after an attempt. An attempt with failed posts counts as failed.
 func (n *Notifier) saveResult(ctx context.Context, read delivery.Delivery, e delivery.Endpoint, r *attempt) error {
 	if len(r.pending) == 0 {
 		return n.remove(ctx, read)
@@ -355,8 +351,7 @@ func (n *Notifier) maybeOpenCircuit(read delivery.Delivery, r *attempt) bool {
 		n.limiters.of(endpointKey{read.Tenant, read.EndpointID}).stopIfUnhealthy(n.Now())
 }
 
-// retry schedules the next attempt of the pending messages, or abandons them after the last
-// one.
+// retry schedules the next attempt of the pending messages, or abandons them after the last one.
 func (n *Notifier) retry(ctx context.Context, read, next delivery.Delivery, r *attempt) error {
 	delay, ok := time.Duration(0), true
 	if r.refused() {

@@ -42,8 +42,7 @@ type Result struct {
 // Gone reports whether the endpoint asked for no further webhooks (410).
 func (result Result) Gone() bool { return result.Status == http.StatusGone }
 
-// Fatal reports whether other messages would fail too: there is no response, or the
-// endpoint asks for a pause.
+// Fatal reports whether other messages would fail too: there is no response, or the endpoint asks for a pause.
 func (result Result) Fatal() bool {
 	return !result.Delivered && (result.Status == 0 || result.RetryAfter > 0)
 }
@@ -98,8 +97,7 @@ func (p Poster) Test(ctx context.Context, e delivery.Endpoint) (delivery.PostRes
 
 var errBadSecret = errors.New("invalid endpoint secret: want whsec_ and base64")
 
-// sign returns the webhook-signature header: a symmetric Standard Webhooks signature for
-// each valid secret.
+// sign returns the webhook-signature header: a symmetric Standard Webhooks signature for each valid secret.
 func sign(e delivery.Endpoint, id string, at time.Time, body []byte) (string, error) {
 	secrets := []string{e.Secret}
 	if e.PreviousSecret != "" && at.Before(e.PreviousUntil) {

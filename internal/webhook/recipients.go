@@ -16,11 +16,9 @@ import (
 )
 
 const (
-	// recipientTTL is the cache TTL of recipients. Webhooks can contain erased personal
-	// data for this time.
+	// recipientTTL is the cache TTL of recipients. Webhooks can contain erased personal data for this time.
 	recipientTTL = 15 * time.Minute
-	// maxRecipients is the size of the recipient cache in bytes: about 800 batches of 2,000
-	// messages.
+	// maxRecipients is the size of the recipient cache in bytes: about 800 batches of 2,000 messages.
 	maxRecipients = 64 << 20
 	maxReads      = 8       // number of batches that a task reads concurrently
 	entrySize     = 2 << 10 // approximate memory of a batch without its texts
@@ -128,16 +126,14 @@ func (d *recipientCache) keep(key campaign.BatchKey, k known) {
 	d.size += k.recipients.size()
 }
 
-// batchRecipients is a batch with its recipients, or the error if they are damaged or
-// deleted.
+// batchRecipients is a batch with its recipients, or the error if they are damaged or deleted.
 type batchRecipients struct {
 	batch      campaign.Batch
 	recipients recipients
 	err        error
 }
 
-// loadRecipients reads the batches of the items at the positions, each once. Batches of other
-// tenants count as damaged.
+// loadRecipients reads the batches of the items at the positions, each once. Batches of other tenants count as damaged.
 func (n *Notifier) loadRecipients(
 	ctx context.Context, tenant string, items []item, positions []int,
 ) (map[campaign.BatchKey]*batchRecipients, error) {
@@ -174,8 +170,7 @@ func (n *Notifier) loadBatchRecipients(ctx context.Context, tenant string, key c
 	return b, r, err
 }
 
-// recipients returns the recipients of a batch. Uncached ones are read with a single
-// request.
+// recipients returns the recipients of a batch. Uncached ones are read with a single request.
 func (n *Notifier) recipients(ctx context.Context, b campaign.Batch) (recipients, error) {
 	return n.recipientCache.get(b.Key, n.Now(), func() (r recipients, err error) {
 		err = payload.OfLatest(ctx, n.reread, n.Blobs, b, func(b campaign.Batch) (err error) {

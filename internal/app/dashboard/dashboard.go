@@ -24,8 +24,7 @@ func Handler(c app.Config) lambda.Handler {
 	return lambdahttp.NewHandler(pages)
 }
 
-// Site returns the pages of the dashboard: sign-in, campaigns, templates, settings and the
-// API documentation.
+// Site returns the pages of the dashboard: sign-in, campaigns, templates, settings and the API documentation.
 func Site(c app.Config) (*web.UI, http.Handler) {
 	tables := c.Tables()
 	stores, auth := dynamo.New(tables), dynamo.NewAuthStore(tables)

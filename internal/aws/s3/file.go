@@ -14,8 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// StartFile starts an upload in parts of a file that browsers save under a name, and returns
-// its ID. The name is ASCII.
+// StartFile starts an upload in parts of a file that browsers save under a name, and returns its ID. The name is ASCII.
 func (s *Store) StartFile(ctx context.Context, key, contentType, name string) (string, error) {
 	out, err := s.Client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
 		Bucket: &s.Bucket, Key: &key, ContentType: &contentType,
@@ -27,8 +26,7 @@ func (s *Store) StartFile(ctx context.Context, key, contentType, name string) (s
 	return aws.ToString(out.UploadId), nil
 }
 
-// PutPart uploads a part of a file, or replaces it. The error wraps campaign.ErrNotFound if
-// the upload does not exist.
+// PutPart uploads a part of a file, or replaces it. The error wraps campaign.ErrNotFound if the upload does not exist.
 func (s *Store) PutPart(ctx context.Context, key, upload string, part int, body []byte) error {
 	_, err := s.Client.UploadPart(ctx, &s3.UploadPartInput{
 		Bucket: &s.Bucket, Key: &key, UploadId: &upload, PartNumber: aws.Int32(int32(part)), //nolint:gosec // 10,000 at most
@@ -107,8 +105,7 @@ func (s *Store) OpenFile(ctx context.Context, key, tag string) (file port.File, 
 	return &rangedFile{size: size, tag: tag, store: s, ctx: ctx, key: key}, size, nil
 }
 
-// Stat returns the ETag and the size of an object. The error wraps campaign.ErrNotFound if
-// there is none.
+// Stat returns the ETag and the size of an object. The error wraps campaign.ErrNotFound if there is none.
 func (s *Store) Stat(ctx context.Context, key string) (tag string, size int64, err error) {
 	out, err := s.Client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.Bucket, Key: &key})
 	if hasCode(err, "NotFound", "NoSuchKey") {

@@ -108,8 +108,7 @@ func (s *Store) FinishUpload(ctx context.Context, key, upload string) error {
 	return nil
 }
 
-// Open returns a reader of an object. The error wraps campaign.ErrNotFound if the object does
-// not exist.
+// Open returns a reader of an object. The error wraps campaign.ErrNotFound if the object does not exist.
 func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key})
 	if hasCode(err, "NoSuchKey") {

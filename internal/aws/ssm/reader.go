@@ -42,8 +42,7 @@ func (r Reader) KeyDocument(ctx context.Context, parameter string) ([]byte, erro
 	}
 }
 
-// pause waits before the next attempt. It returns false if there is none or the error is
-// not retryable.
+// pause waits before the next attempt. It returns false if there is none or the error is not retryable.
 func pause(ctx context.Context, attempt int, err error) bool {
 	retryer := retry.NewStandard()
 	if attempt >= retryer.MaxAttempts() || ctx.Err() != nil || !retryer.IsErrorRetryable(err) {
@@ -92,8 +91,7 @@ func (networkError) ConnectionError() bool { return true }
 
 func (e networkError) Unwrap() error { return e.error }
 
-// refusal is an error response from AWS, such as AccessDeniedException. The SDK's retryer
-// checks its status and code.
+// refusal is an error response from AWS, such as AccessDeniedException. The SDK's retryer checks its status and code.
 type refusal struct {
 	status     string
 	statusCode int

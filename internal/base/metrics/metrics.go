@@ -51,8 +51,7 @@ func Add(ctx context.Context, m Metric, n int) {
 	}
 }
 
-// Kind adds n to a kind, a code of this service. Kinds are written to the log line, not as
-// metrics.
+// Kind adds n to a kind, a code of this service. Kinds are written to the log line, not as metrics.
 func Kind(ctx context.Context, kind string, n int) {
 	if t, ok := ctx.Value(tallyKey{}).(*tally); ok {
 		t.add(t.kinds, kind, n)

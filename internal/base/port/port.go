@@ -16,8 +16,7 @@ import (
 
 // Queue is a task queue.
 type Queue interface {
-	// Send queues a task after the delay. Tasks of a group are fairly queued with those of
-	// other groups.
+	// Send queues a task after the delay. Tasks of a group are fairly queued with those of other groups.
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 }
 
@@ -64,8 +63,7 @@ type File interface {
 
 // OptOuts reads which phone numbers of a tenant opted out.
 type OptOuts interface {
-	// Of returns a function that reports whether an E.164 number opted out of the tenant's
-	// messages.
+	// Of returns a function that reports whether an E.164 number opted out of the tenant's messages.
 	Of(ctx context.Context, tenant string) (func(phone string) bool, error)
 }
 
@@ -79,8 +77,7 @@ type Recorder interface {
 	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
 }
 
-// ChunkSize is the size in bytes of all chunks of an upload but the last, the smallest that S3
-// permits.
+// ChunkSize is the size in bytes of all chunks of an upload but the last, the smallest that S3 permits.
 const ChunkSize = 5 << 20
 
 // Uploads are the uploads of a bucket. Browsers send a file in chunks, each to a URL of its own.

@@ -63,8 +63,7 @@ func After(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// WithMargin returns a context that ends reserve before the deadline of ctx. Without a
-// deadline, it ends with ctx.
+// WithMargin returns a context that ends reserve before the deadline of ctx. Without a deadline, it ends with ctx.
 func WithMargin(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {

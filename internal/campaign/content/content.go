@@ -100,8 +100,7 @@ const (
 	Single Class = "single" // everything else
 )
 
-// BasicBytes is the size of the longest basic message, in UTF-8 bytes. An accented letter
-// has two.
+// BasicBytes is the size of the longest basic message, in UTF-8 bytes. An accented letter has two.
 const BasicBytes = 160
 
 // Class returns the billing class of a rendered content.
@@ -148,8 +147,7 @@ func (k Classifier) Fixed() Class {
 	return ""
 }
 
-// Class returns the class of a message. sizes are the sizes of its values in bytes, in the
-// order of Variables.
+// Class returns the class of a message. sizes are the sizes of its values in bytes, in the order of Variables.
 func (k Classifier) Class(sizes []int) Class {
 	size := k.fixed
 	for i, n := range k.uses {

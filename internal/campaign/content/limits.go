@@ -85,8 +85,7 @@ func (c Content) occurrences() (n int) {
 	return n
 }
 
-// ValueURLs reports whether a value can make a URL invalid: a variable stands in its scheme
-// or its host.
+// ValueURLs reports whether a value can make a URL invalid: a variable stands in its scheme or its host.
 func (c Content) ValueURLs() bool {
 	for f := range c.fields() {
 		if f.url && !fixedHost(*f.value) {

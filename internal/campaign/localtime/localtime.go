@@ -13,8 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign/pattern"
 )
 
-// SaoPaulo returns the time zone of times without an offset. It is read at its first use: no
-// cold start waits for it.
+// SaoPaulo returns the time zone of times without an offset. It is read at its first use: no cold start waits for it.
 var SaoPaulo = sync.OnceValue(func() *time.Location {
 	location, err := time.LoadLocation("America/Sao_Paulo")
 	if err != nil {
@@ -28,8 +27,7 @@ var (
 	errNoSuch   = errors.New("names a date or time that does not exist")
 )
 
-// dateTime matches the extended form of ISO 8601: date and time, with optional seconds,
-// fraction and offset.
+// dateTime matches the extended form of ISO 8601: date and time, with optional seconds, fraction and offset.
 var dateTime = pattern.AtFirstUse(
 	`^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?$`)
 
@@ -59,8 +57,7 @@ func Parse(text string) (time.Time, error) {
 // Day returns the date in São Paulo, as 2026-11-30.
 func Day(at time.Time) string { return at.In(SaoPaulo()).Format(time.DateOnly) }
 
-// Brazilian returns the date and time in São Paulo as Brazilian spreadsheets read them, as
-// 30/11/2026 18:30:00.
+// Brazilian returns the date and time in São Paulo as Brazilian spreadsheets read them, as 30/11/2026 18:30:00.
 func Brazilian(at time.Time) string { return at.In(SaoPaulo()).Format("02/01/2006 15:04:05") }
 
 // instant returns the instant at which clocks in the zone show wall. A repeated local time

@@ -82,8 +82,7 @@ func (w *Writer) flush() {
 	w.frame, w.inFrame = w.frame[:0], 0
 }
 
-// Decode returns the messages of one frame, in order. The error wraps campaign.ErrDamaged
-// for an invalid frame.
+// Decode returns the messages of one frame, in order. The error wraps campaign.ErrDamaged for an invalid frame.
 func Decode(frame []byte) ([]campaign.Message, error) {
 	if n, err := s2.DecodedLen(frame); err != nil || n > maxFrame {
 		return nil, fmt.Errorf("decode frame: %w", errDamaged)
@@ -166,8 +165,7 @@ func ReadFrame(ctx context.Context, blobs Blobs, b campaign.Batch, frame int) ([
 	return readFrames(ctx, blobs, b, frame, frame+1)
 }
 
-// ReadAll reads all messages of a batch with a single read. Its errors are those of
-// ReadFrame.
+// ReadAll reads all messages of a batch with a single read. Its errors are those of ReadFrame.
 func ReadAll(ctx context.Context, blobs Blobs, b campaign.Batch) ([]campaign.Message, error) {
 	return readFrames(ctx, blobs, b, 0, b.Frames())
 }

@@ -14,8 +14,7 @@ import (
 // alike, so the counts are not stored.
 type bitCounts [2]uint32
 
-// split returns the fraction of 2^16 assigned to ones. It is between 0 and 2^16 for fewer
-// than 2^15 bits.
+// split returns the fraction of 2^16 assigned to ones. It is between 0 and 2^16 for fewer than 2^15 bits.
 func (o *bitCounts) split() uint32 { return (2*o[1] + 1) << 16 / (2*(o[0]+o[1]) + 2) }
 
 // bounds is the remaining range of the code, both ends included.
@@ -119,8 +118,7 @@ func packStates(states []byte) []byte {
 	return e.end()
 }
 
-// unpackStates decodes the result of packStates. The code has no redundancy, so corruption
-// can yield wrong states.
+// unpackStates decodes the result of packStates. The code has no redundancy, so corruption can yield wrong states.
 func unpackStates(value []byte) ([]byte, error) {
 	if len(value) == 0 {
 		return nil, nil

@@ -134,8 +134,7 @@ func (p Packed) Head(sequence int) (h Head, err error) {
 	return h, err
 }
 
-// limit is the row size above which the tail is moved to a LOG row: whole units with room
-// for minTail.
+// limit is the row size above which the tail is moved to a LOG row: whole units with room for minTail.
 func (p Packed) limit() int {
 	fixed := p.Size() - len(p.Tail)
 	return (fixed + minTail + unit - 1) / unit * unit
@@ -146,16 +145,14 @@ type Write struct {
 	Was    int  // previous sequence
 	Head   Head // new head
 	Packed Packed
-	// Move reports that nothing can be written yet. Move the tail to a LOG row first, then
-	// plan again.
+	// Move reports that nothing can be written yet. Move the tail to a LOG row first, then plan again.
 	Move bool
 	// Pages contains the changes, split into LOG rows, if they exceed the tail. Write them in
 	// the same transaction as the head.
 	Pages [][]campaign.Change
 }
 
-// Plan returns the write that appends changes (see NewChanges), for a batch of the given
-// number of messages.
+// Plan returns the write that appends changes (see NewChanges), for a batch of the given number of messages.
 func (h Head) Plan(messages int, changes []campaign.Change) Write {
 	w := Write{Was: h.Sequence, Head: h.After(messages, changes)}
 	w.Packed = w.Head.Pack()

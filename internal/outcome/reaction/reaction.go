@@ -42,20 +42,17 @@ const (
 	EventClick        EventKind = "click"         // a click on a link, from this service
 )
 
-// EventContent is the blob of a provider event. It contains the personal data that must not
-// enter a queue.
+// EventContent is the blob of a provider event. It contains the personal data that must not enter a queue.
 type EventContent struct {
 	Phone    string `json:"phone"`              // E.164, with the leading +
 	Text     string `json:"text,omitempty"`     // the text that the recipient wrote or tapped
 	Postback string `json:"postback,omitempty"` // postback data of the tapped suggestion
 }
 
-// MaxReplyText is the maximum number of bytes of a Reply's text. The row of a reply then
-// costs one write unit.
+// MaxReplyText is the maximum number of bytes of a Reply's text. The row of a reply then costs one write unit.
 const MaxReplyText = 800
 
-// Reply is what a person wrote to the agent of a tenant. The provider does not say which
-// message it answers.
+// Reply is what a person wrote to the agent of a tenant. The provider does not say which message it answers.
 type Reply struct {
 	ID    string // orders replies by time; contains no personal data
 	Phone string // E.164, with the leading +
@@ -63,8 +60,7 @@ type Reply struct {
 	At    time.Time
 }
 
-// NewReply returns the reply of an event, which has the key of its content. The same event
-// gives the same reply.
+// NewReply returns the reply of an event, which has the key of its content. The same event gives the same reply.
 func NewReply(at time.Time, blob, phone, text string) Reply {
 	if len(text) > MaxReplyText {
 		text = text[:MaxReplyText]

@@ -22,8 +22,7 @@ const (
 	macSize = 8
 )
 
-// Tap identifies a suggestion of a message. Suggestion counts from 1, see
-// content.AllSuggestions.
+// Tap identifies a suggestion of a message. Suggestion counts from 1, see content.AllSuggestions.
 type Tap struct {
 	Key        campaign.BatchKey
 	Index      int
@@ -42,8 +41,7 @@ func Postback(b campaign.Batch, index, suggestion int, phone string) string {
 	return postbackVersion + base64.RawURLEncoding.EncodeToString(append(tap.pack(), proof[:]...))
 }
 
-// Postbacks returns the function for OutgoingMessage.Postback, nil if the batch has no
-// TapKey.
+// Postbacks returns the function for OutgoingMessage.Postback, nil if the batch has no TapKey.
 func Postbacks(b campaign.Batch, index int, phone string) func(suggestion int) string {
 	if len(b.TapKey) == 0 {
 		return nil
@@ -81,8 +79,7 @@ func ParsePostback(postback string) (tap Tap, proof TapProof, ok bool) {
 	return tap, proof, true
 }
 
-// ProvesTap reports whether the batch's sender made the postback data for a message to the
-// phone number.
+// ProvesTap reports whether the batch's sender made the postback data for a message to the phone number.
 func ProvesTap(b campaign.Batch, tap Tap, proof TapProof, phone string) bool {
 	want := tap.proof(b.TapKey, phone)
 	return len(b.TapKey) > 0 && tap.Key == b.Key && tap.Index < b.Accepted && hmac.Equal(proof[:], want[:])

@@ -41,8 +41,7 @@ const (
 	// day have final outcomes.
 	recentDays      = 5
 	scheduledWithin = 366 * 24 * time.Hour // maximum time from a campaign's creation to its batches' due time
-	// maxCampaigns is the maximum number of listed campaigns. The days of a tenant with more
-	// are not recounted.
+	// maxCampaigns is the maximum number of listed campaigns. The days of a tenant with more are not recounted.
 	maxCampaigns = 50_000
 	chunk        = 50              // number of campaigns read at once
 	atOnce       = 8               // number of campaigns read concurrently
@@ -119,8 +118,7 @@ func (r *Recounter) campaigns(ctx context.Context, tenant string, from time.Time
 	return nil, fmt.Errorf("tenant %s has more than %d campaigns", tenant, maxCampaigns)
 }
 
-// mayBeDue returns the campaigns that were created from the day of an instant on, or that have a
-// schedule.
+// mayBeDue returns the campaigns that were created from the day of an instant on, or that have a schedule.
 func (r *Recounter) mayBeDue(
 	ctx context.Context, tenant string, listed []campaign.Listed, from time.Time,
 ) (found []campaign.ID, err error) {

@@ -74,8 +74,7 @@ func service10(prefix []byte) bool {
 	return service9(prefix) || string(prefix) == "300" || string(prefix) == "303"
 }
 
-// service9 reports whether nine-digit service numbers begin with the prefix: toll-free,
-// donations, premium.
+// service9 reports whether nine-digit service numbers begin with the prefix: toll-free, donations, premium.
 func service9(prefix []byte) bool {
 	switch string(prefix) {
 	case "800", "500", "900":

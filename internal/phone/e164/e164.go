@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Number is a telephone number: the digits of its E.164 form, country code first. Equal
-// numbers have equal values.
+// Number is a telephone number: the digits of its E.164 form, country code first. Equal numbers have equal values.
 type Number uint64
 
 // String returns the E.164 form, such as +5511987654321.
@@ -56,8 +55,7 @@ func AsWritten(digits []byte) (Number, *Rejection) {
 	return n, nil
 }
 
-// shortest and longest are the numbers of digits that a number may have, with its
-// country code.
+// shortest and longest are the numbers of digits that a number may have, with its country code.
 const (
 	shortest = 7
 	longest  = 15

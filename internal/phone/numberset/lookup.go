@@ -14,8 +14,7 @@ type Lookup struct {
 	blocks    []block
 }
 
-// block is the start of the distances of blockSize numbers. The first distance counts
-// from least.
+// block is the start of the distances of blockSize numbers. The first distance counts from least.
 type block struct {
 	least uint64
 	start int
@@ -97,8 +96,7 @@ func (f *filter) mayHold(n uint64) bool {
 	return f.bits[word]&bit != 0
 }
 
-// add adds numbers. It returns false if there is no room: the filter must then be
-// rebuilt from all numbers.
+// add adds numbers. It returns false if there is no room: the filter must then be rebuilt from all numbers.
 func (f *filter) add(s Set) bool {
 	if f.held += len(s); f.held*bitsPerNumber > len(f.bits)*64 {
 		return false

@@ -7,8 +7,7 @@ import "slices"
 // Set is a sorted list of numbers without duplicates.
 type Set []uint64
 
-// New returns the set of the numbers, which may be unsorted and repeated. It does not
-// keep numbers.
+// New returns the set of the numbers, which may be unsorted and repeated. It does not keep numbers.
 func New[N ~uint64](numbers []N) Set {
 	s := make(Set, len(numbers))
 	for i, n := range numbers {

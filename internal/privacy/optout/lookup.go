@@ -16,8 +16,7 @@ const (
 	// optOutTTL is how long opt-outs are cached. During that time a message may still be
 	// sent to a number that has opted out.
 	optOutTTL = 30 * time.Second
-	// maxWarm and maxWarmBytes limit the cache. If a tenant exceeds a limit, the others
-	// are evicted.
+	// maxWarm and maxWarmBytes limit the cache. If a tenant exceeds a limit, the others are evicted.
 	maxWarm      = 200
 	maxWarmBytes = 64 << 20
 	partsARead   = 32 // number of parts read in one call, at most about 2 MB
@@ -53,8 +52,7 @@ func (n *Numbers) Has(phone string) bool {
 	return len(parts) > 0 && parts[placeOf(parts, number, func(p knownPart) uint64 { return p.from })].numbers.Has(number)
 }
 
-// placeOf returns the index of the part that a number belongs to. The first part begins
-// at 0.
+// placeOf returns the index of the part that a number belongs to. The first part begins at 0.
 func placeOf[P any](parts []P, number uint64, from func(P) uint64) int {
 	after, found := slices.BinarySearchFunc(parts, number, func(p P, number uint64) int {
 		switch begins := from(p); {

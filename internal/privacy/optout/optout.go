@@ -21,8 +21,7 @@ import (
 
 // Store reads and writes the shards.
 type Store interface {
-	// OptOuts returns the existing shards of a tenant. Parts are named, without their
-	// numbers.
+	// OptOuts returns the existing shards of a tenant. Parts are named, without their numbers.
 	OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error)
 	// OptOutShard returns one shard. Its Version is 0 if it does not exist.
 	OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error)
@@ -41,8 +40,7 @@ const (
 	// numbers. DynamoDB's limit is 400 kB. A tenant's shards are divided from about 1.5
 	// million numbers.
 	maxRow = 300_000
-	// maxPart is the maximum size of a part in bytes. Every opt-out rewrites a part, so
-	// small parts cost less.
+	// maxPart is the maximum size of a part in bytes. Every opt-out rewrites a part, so small parts cost less.
 	maxPart = 64_000
 	// maxChanges is the maximum number of changes per write. They add at most 120 kB.
 	maxChanges = 5_000
@@ -89,8 +87,7 @@ func (b *Book) find(ctx context.Context, tenant string, number uint64) (place, e
 	return place{}, fmt.Errorf("shard %d of the opt-outs of tenant %s: %w", number%Shards, tenant, campaign.ErrLostRace)
 }
 
-// findIn reads the place of a number in a shard. found is false if the part was divided
-// since the shard was read.
+// findIn reads the place of a number in a shard. found is false if the part was divided since the shard was read.
 func (b *Book) findIn(ctx context.Context, tenant string, row campaign.OptOuts, number uint64) (p place, found bool, err error) {
 	if err := check(row); err != nil {
 		return p, false, err

@@ -11,8 +11,7 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-// repeatedFor is the period in which the provider may repeat an event: seven days, plus
-// one as margin.
+// repeatedFor is the period in which the provider may repeat an event: seven days, plus one as margin.
 const repeatedFor = 8 * 24 * time.Hour
 
 var errDamaged = errors.New("damaged opt-outs")
@@ -72,8 +71,7 @@ func (s *shard) has(number uint64) bool {
 	return out
 }
 
-// apply applies the changes that have no later change of their number, and reports
-// whether there were any.
+// apply applies the changes that have no later change of their number, and reports whether there were any.
 func (s *shard) apply(changes ...change) bool {
 	turned := map[uint64]change{}
 	for _, c := range changes {

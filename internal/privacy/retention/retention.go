@@ -24,8 +24,7 @@ type Store interface {
 	EndForgetting(ctx context.Context, l campaign.Lifetime) error
 }
 
-// Purger deletes ended campaigns. Several purgers may work on one campaign, and each
-// may crash at any step.
+// Purger deletes ended campaigns. Several purgers may work on one campaign, and each may crash at any step.
 type Purger struct {
 	Store Store
 	Now   func() time.Time

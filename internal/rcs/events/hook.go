@@ -25,16 +25,14 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// Agents reads the provider's agents. Agent returns an error that wraps
-// campaign.ErrNotFound if there is none.
+// Agents reads the provider's agents. Agent returns an error that wraps campaign.ErrNotFound if there is none.
 type Agents interface {
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
 	// Agents returns all agents, possibly without webhook tokens.
 	Agents(ctx context.Context) ([]campaign.Agent, error)
 }
 
-// Hook is the webhook of all agents. It is safe for concurrent use and must not be
-// copied.
+// Hook is the webhook of all agents. It is safe for concurrent use and must not be copied.
 type Hook struct {
 	Agents Agents
 	Blobs  port.BlobWriter
@@ -52,8 +50,7 @@ const maxBody = 1 << 20
 
 var agentID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
-// envelope is a request body: a message, or the handshake by which the provider
-// verifies the URL.
+// envelope is a request body: a message, or the handshake by which the provider verifies the URL.
 type envelope struct {
 	Message struct {
 		Data string `json:"data"`
@@ -121,8 +118,7 @@ func signed(token string, data, signature []byte) bool {
 	return hmac.Equal(mac.Sum(nil), signature)
 }
 
-// oldest is the maximum age of an accepted event. The provider repeats an event for 7
-// days.
+// oldest is the maximum age of an accepted event. The provider repeats an event for 7 days.
 const oldest = campaign.EventsRepeated
 
 // take queues an event. It drops events that are not needed, and signed events that
@@ -171,8 +167,7 @@ func drop(ctx context.Context, agent, reason string) {
 
 const (
 	tokenTTL = time.Minute // how long a token is cached, so that events do not cost a read each
-	// recheck is the minimum time between two reads of a token that does not verify a
-	// request.
+	// recheck is the minimum time between two reads of a token that does not verify a request.
 	recheck   = time.Second
 	maxTokens = 10_000 // maximum number of agents in the cache
 	// absentTTL is how long an unknown agent is cached. The handshake of a newly
@@ -255,8 +250,7 @@ func (b *budget) allow(now time.Time) bool {
 	return b.used <= unknownReads
 }
 
-// refused returns the same 401 for every reason, so that callers cannot probe for
-// agents.
+// refused returns the same 401 for every reason, so that callers cannot probe for agents.
 func refused() error {
 	return &httpapi.Problem{
 		Status: http.StatusForbidden,

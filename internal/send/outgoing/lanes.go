@@ -36,8 +36,7 @@ const (
 type Ticket struct {
 	Lane     uint32 `json:"lane"`
 	Position int64  `json:"position"`
-	// Served is set once the frame has had a reservation. Its remaining messages are
-	// retries.
+	// Served is set once the frame has had a reservation. Its remaining messages are retries.
 	Served bool `json:"served,omitempty"`
 }
 
@@ -93,8 +92,7 @@ func (p RateLimit) Claim(now time.Time, c Claim, rate int) (Grant, RateLimit) {
 // frames do not lease that far ahead.
 func (p RateLimit) freshAhead() time.Duration { return 2*leaseAhead + campaign.FrameSize*p.Every }
 
-// lane is the lane of one campaign. Messages before head are served, and messages from head
-// to tail wait.
+// lane is the lane of one campaign. Messages before head are served, and messages from head to tail wait.
 type lane struct {
 	id         uint32
 	head, tail int64
@@ -125,8 +123,7 @@ func (l *lanes) lane(id uint32) *lane {
 	return nil
 }
 
-// find returns the claim's position: that of its ticket, or the next one in its campaign's
-// lane.
+// find returns the claim's position: that of its ticket, or the next one in its campaign's lane.
 func (l *lanes) find(c Claim) spot {
 	if own := l.lane(c.Ticket.Lane); own != nil && c.Ticket.Position > 0 && c.Ticket.Position+int64(c.Messages) <= own.tail {
 		return spot{lane: own.id, position: c.Ticket.Position, held: true, served: c.Ticket.Served}
@@ -165,8 +162,7 @@ func (l *lanes) makeRoom() bool {
 	return true
 }
 
-// ahead returns how many messages precede the spot: those with a lower position. Other
-// lanes count in whole frames.
+// ahead returns how many messages precede the spot: those with a lower position. Other lanes count in whole frames.
 func (l *lanes) ahead(s spot) int64 {
 	n := int64(0)
 	for _, other := range l.all {
@@ -199,8 +195,7 @@ func (l *lanes) join(s spot, messages int) {
 	own.tail = s.position + int64(messages)
 }
 
-// enter returns the spot's lane. An idle lane restarts at the spot, but not before its own
-// end.
+// enter returns the spot's lane. An idle lane restarts at the spot, but not before its own end.
 func (l *lanes) enter(s spot) *lane {
 	own := l.lane(s.lane)
 	if own == nil {
@@ -233,8 +228,7 @@ func (l *lanes) serve(s spot, messages int, inOrder bool) {
 	own.head = min(own.head, own.tail)
 }
 
-// tidy deletes idle lanes that have used no more than their share, and lanes whose frames
-// missed their reservations.
+// tidy deletes idle lanes that have used no more than their share, and lanes whose frames missed their reservations.
 func (l *lanes) tidy(p RateLimit) {
 	missed := int64(5 * campaign.FrameSize)
 	if p.Every > 0 {
@@ -257,8 +251,7 @@ func (l *lanes) pack(p RateLimit) Lanes {
 	return Lanes(b)
 }
 
-// unpack decodes packed lanes. Undecodable lanes count as empty, and the waiting frames get
-// new tickets.
+// unpack decodes packed lanes. Undecodable lanes count as empty, and the waiting frames get new tickets.
 func (l Lanes) unpack() lanes {
 	b := []byte(l)
 	if len(b) == 0 || b[0] != lanesFormat {

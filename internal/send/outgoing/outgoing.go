@@ -16,8 +16,7 @@ type FailureKind int
 const (
 	// Transient failures can succeed later. The message is sent again.
 	Transient FailureKind = iota
-	// Throttled means that the agent exceeds the provider's rate limit. The message is sent
-	// again, at a lower rate.
+	// Throttled means that the agent exceeds the provider's rate limit. The message is sent again, at a lower rate.
 	Throttled
 	// Permanent failures are final. The message ends as failed.
 	Permanent
@@ -33,8 +32,7 @@ type Failure struct {
 // Error returns a text with the failure's code.
 func (f *Failure) Error() string { return "the provider refused the message: " + f.Code }
 
-// MessageTTL is how long the provider tries to deliver a message, unless its batch ends
-// earlier.
+// MessageTTL is how long the provider tries to deliver a message, unless its batch ends earlier.
 const MessageTTL = 24 * time.Hour
 
 // Message is one message for the provider.

@@ -41,8 +41,7 @@ const (
 	fastest = time.Millisecond
 )
 
-// slowOnce is the minimum time between two decreases. Functions need time to read the new
-// rate.
+// slowOnce is the minimum time between two decreases. Functions need time to read the new rate.
 const slowOnce = 3 * time.Second
 
 // Paced reports whether messages of an agent with the configured rate need a reservation.

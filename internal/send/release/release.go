@@ -43,8 +43,7 @@ const maxRequeueDelay = 15 * time.Minute
 // of its rescheduled campaign.
 const unmovedDelay = 30 * time.Second
 
-// Handle releases the batches of the tasks. It returns an error by position for each task
-// to retry.
+// Handle releases the batches of the tasks. It returns an error by position for each task to retry.
 func (r Releaser) Handle(ctx context.Context, tasks []campaign.ReleaseTask) []error {
 	errs := make([]error, len(tasks))
 	for i, task := range tasks {

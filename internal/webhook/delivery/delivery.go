@@ -44,14 +44,12 @@ type Delivery struct {
 	Attempt    int    // failed posts of the pending webhooks
 	Next       time.Time
 	Dead       bool // the last attempt failed; the delivery can be resent
-	// Parked reports whether the endpoint's circuit is open. Sweep skips the delivery
-	// until the circuit closes.
+	// Parked reports whether the endpoint's circuit is open. Sweep skips the delivery until the circuit closes.
 	Parked    bool
 	ExpiresAt time.Time // expiry: the row is deleted then, posted or not
 }
 
-// Identified returns the delivery with an ID derived from its endpoint and content. Equal
-// deliveries have equal IDs.
+// Identified returns the delivery with an ID derived from its endpoint and content. Equal deliveries have equal IDs.
 func (d Delivery) Identified() Delivery {
 	d.ID = campaign.Digest(strings.Join([]string{d.Tenant, d.EndpointID, string(d.Kind), d.Blob, string(d.Entries)}, "#"))
 	return d

@@ -15,8 +15,7 @@ type Endpoint struct {
 	// PreviousSecret also signs until PreviousUntil, during a rotation.
 	PreviousSecret string
 	PreviousUntil  time.Time
-	// OffReason is why the endpoint was disabled: "gone", "failing" or "operator". It is ""
-	// while enabled.
+	// OffReason is why the endpoint was disabled: "gone", "failing" or "operator". It is "" while enabled.
 	OffReason string
 	OffAt     time.Time
 }
@@ -46,8 +45,7 @@ type Circuit struct {
 	EndpointID string
 	Since      time.Time // when it opened, zero if an operator enabled the endpoint
 	Probes     int       // failed probes
-	// Next is the time of the next probe. For a closing circuit, it is the time of the next
-	// check.
+	// Next is the time of the next probe. For a closing circuit, it is the time of the next check.
 	Next time.Time
 	// Closing reports whether the endpoint has recovered: posts are allowed, and its parked
 	// deliveries are being unparked.
@@ -87,8 +85,7 @@ type PostResult struct {
 	Took   time.Duration
 }
 
-// Resent counts the deliveries resent to an endpoint. A delivery contains some webhooks of
-// one batch.
+// Resent counts the deliveries resent to an endpoint. A delivery contains some webhooks of one batch.
 type Resent struct {
 	Deliveries int // posted again within two minutes
 	Waiting    int // parked until the endpoint's circuit closes

@@ -141,8 +141,7 @@ func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]
 	return readAll(ctx, slices.Collect(maps.Keys(tenants)), read)
 }
 
-// readAll reads the keys, at most maxReads concurrently. It omits unknown keys and stops at
-// the first error.
+// readAll reads the keys, at most maxReads concurrently. It omits unknown keys and stops at the first error.
 func readAll[K comparable, V any](
 	ctx context.Context, keys []K, read func(context.Context, K) (value V, known bool, err error),
 ) (map[K]V, error) {
@@ -165,8 +164,7 @@ func readAll[K comparable, V any](
 	return values, reads.Wait()
 }
 
-// queue queues the tasks. Messages of all tenants share the SQS calls, each in its tenant's
-// message group.
+// queue queues the tasks. Messages of all tenants share the SQS calls, each in its tenant's message group.
 func (f *Feeder) queue(ctx context.Context, pending map[target][]ledger.NewEntries) error {
 	var groups []string
 	var messages []delivery.NotifyMessage

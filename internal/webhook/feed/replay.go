@@ -16,8 +16,7 @@ import (
 type Logs interface {
 	// LedgersSince yields the batches with outcomes written since the instant.
 	LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error]
-	// Entries returns up to limit entries after a sequence. The error wraps
-	// campaign.ErrNotFound for an expired batch.
+	// Entries returns up to limit entries after a sequence. The error wraps campaign.ErrNotFound for an expired batch.
 	Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error)
 }
 
@@ -37,8 +36,7 @@ type Replayed struct {
 
 const (
 	perReplay = 5000 // number of entries per Feeder call
-	// late is how long after its event time an outcome can be recorded. Older events are
-	// dropped on arrival.
+	// late is how long after its event time an outcome can be recorded. Older events are dropped on arrival.
 	late = 8 * 24 * time.Hour
 )
 
