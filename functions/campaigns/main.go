@@ -12,8 +12,8 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releasescheduler"
 	"campaign-dispatch/internal/app/stores"
-	"campaign-dispatch/internal/app/tokenkeys"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
@@ -36,12 +36,11 @@ type links struct {
 
 func main() { app.Start(handler) }
 
-// handler returns the handler that reads and controls campaigns. It also serves templates,
-// links that count clicks, error files, the OpenAPI document and unknown paths.
 func handler(c app.Config) lambda.Handler {
 	tables := c.Tables()
 	rows, blobs := dynamo.New(tables), s3.New(c.AWS, c.Bucket, c.Local)
-	verifier := &accesstoken.ActiveVerifier{Tokens: tokenkeys.Verifier(c), Credentials: dynamo.NewAuthStore(tables)}
+	tokens := &accesstoken.Verifier{Keys: kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now), Now: time.Now}
+	verifier := &accesstoken.ActiveVerifier{Tokens: tokens, Credentials: dynamo.NewAuthStore(tables)}
 	mux := http.NewServeMux()
 	(&query.Service{Tokens: verifier, Store: stores.NewQuery(rows), Blobs: blobs, BaseURL: c.BaseURL}).Register(mux)
 	(&control.Service{
@@ -53,11 +52,13 @@ func handler(c app.Config) lambda.Handler {
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	(&exports.Service{
-		Tokens: verifier, Store: stores.NewExports(rows), Files: blobs, Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, BaseURL: c.BaseURL,
+		Tokens: verifier, Store: stores.NewExports(rows), Files: blobs, Tasks: sqs.New(c.AWS, c.ExportsQueueURL),
+		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
 	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
-	links := &link.Service{Store: links{rows.Batches, rows.Templates}, Blobs: blobs, Events: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now}
+	events := sqs.New(c.AWS, c.EventsQueueURL)
+	links := &link.Service{Store: links{rows.Batches, rows.Templates}, Blobs: blobs, Events: events, Now: time.Now}
 	mux.Handle("GET "+reaction.LinkPath+"{token}", httpapi.HandlerFunc(links.ServeLink))
 	return lambdahttp.NewHandler(withDocument(mux, &openapi.Service{BaseURL: c.BaseURL}))
 }

@@ -9,28 +9,27 @@ import (
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releasescheduler"
-	"campaign-dispatch/internal/app/tokenkeys"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
 const (
-	// seenNumbersLimit is the memory in bytes for some 16 million numbers of earlier batches.
-	seenNumbersLimit = 128 << 20
+	seenNumbersLimit = 128 << 20 // memory in bytes for some 16 million numbers of earlier batches
 	// limiterTimeout leaves most of the call's 29 seconds for its other steps.
 	limiterTimeout = 5 * time.Second
 )
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the dispatch endpoint.
 func handler(c app.Config) lambda.Handler {
-	tables := c.Tables()
+	tables, keys := c.Tables(), kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now)
 	service := &dispatch.Service{
-		Tokens:      tokenkeys.Verifier(c),
+		Tokens:      &accesstoken.Verifier{Keys: keys, Now: time.Now},
 		Store:       dynamo.New(tables).Acceptance,
 		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
 		Releases:    releasescheduler.New(c),

@@ -18,7 +18,6 @@ import (
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the function URL to which the RCS provider posts events.
 func handler(c app.Config) lambda.Handler {
 	hook := &events.Hook{
 		Agents: dynamo.New(c.Tables()).Tenants, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Events: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now,

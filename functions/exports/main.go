@@ -31,7 +31,6 @@ type rows struct {
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the exports queue.
 func handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
 	stores := dynamo.New(c.Tables())

@@ -16,7 +16,6 @@ import (
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the stream of the Outcomes table.
 func handler(c app.Config) lambda.Handler {
 	rows := dynamo.New(c.Tables())
 	feeder := &feed.Feeder{Store: stores.NewFeed(rows), Queue: sqs.New(c.AWS, c.NotifyQueueURL), Now: time.Now}

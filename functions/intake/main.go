@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releasescheduler"
+	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
@@ -21,31 +22,20 @@ import (
 )
 
 const (
-	// seenNumbersLimit is the memory in bytes for the numbers of earlier batches.
-	seenNumbersLimit = 64 << 20
-	// growth is the growth of the heap in per cent after which it is collected.
-	growth = 50
+	seenNumbersLimit = 64 << 20 // memory in bytes for the numbers of earlier batches
+	growth           = 50       // growth of the heap in per cent after which it is collected
 )
-
-type rows struct {
-	*dynamo.DayStore
-	*dynamo.SubmissionStore
-	*dynamo.MoveStore
-	*dynamo.TemplateStore
-}
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the intake queue.
 func handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
-	stores, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
+	rows, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
 	worker := &intake.Worker{
-		Store: rows{stores.Days, stores.Submissions, stores.Moves, stores.Templates}, Blobs: blobs, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now, PartLines: campaign.MaxMessages,
-		OptOuts: &optout.Book{Store: stores.OptOuts, Now: time.Now},
-		Open:    blobs.OpenFile,
+		Store: stores.NewIntake(rows), Blobs: blobs, Open: blobs.OpenFile, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now,
+		PartLines: campaign.MaxMessages, OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now},
 		Dispatch: &dispatch.Service{
-			Store: stores.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
+			Store: rows.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 			Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 		},
 	}

@@ -33,8 +33,7 @@ type endpoints struct {
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the notify queue. The function's timeout must be well
-// over 20 seconds, which the notifier reserves for posts that it has begun.
+// The function's timeout must be well over 20 seconds, which the notifier reserves for posts that it has begun.
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	notifier := &webhook.Notifier{

@@ -26,7 +26,6 @@ type rows struct {
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the events queue.
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	applier := &outcome.Applier{

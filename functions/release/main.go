@@ -20,7 +20,6 @@ type rows struct {
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the release queue.
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	releaser := release.Releaser{

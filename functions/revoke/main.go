@@ -7,12 +7,13 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/provider"
 	"campaign-dispatch/internal/app/recorder"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/rcs"
 )
 
 // concurrency is the number of messages that are revoked at once.
@@ -28,14 +29,13 @@ type ledger struct {
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the revoke queue.
 func handler(c app.Config) lambda.Handler {
-	stores := dynamo.New(c.Tables())
+	stores, keys := dynamo.New(c.Tables()), ssm.Reader{Config: c.AWS, Now: time.Now}
 	canceller := &control.Canceller{
 		Ledger: ledger{stores.Batches, stores.Campaigns, stores.Lanes, stores.Ledgers, stores.Moves}, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks:       sqs.New(c.AWS, c.RevokeQueueURL),
 		Recorder:    recorder.New(c, stores),
-		Provider:    provider.New(c, concurrency),
+		Provider:    &rcs.Client{URL: c.RCSURL, Keys: keys, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now},
 		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,
 	}
 	return lambda.NewHandler(sqs.BatchHandler(canceller.Handle))

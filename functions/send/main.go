@@ -7,12 +7,13 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/provider"
 	"campaign-dispatch/internal/app/recorder"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
 )
 
@@ -28,14 +29,14 @@ type rows struct {
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the send queue. The function's timeout must be well over
-// 12 seconds, which the sender reserves for messages that it has begun to send.
+// The function's timeout must be well over 12 seconds, which the sender reserves for messages that it has begun to
+// send.
 func handler(c app.Config) lambda.Handler {
-	stores := dynamo.New(c.Tables())
+	stores, keys := dynamo.New(c.Tables()), ssm.Reader{Config: c.AWS, Now: time.Now}
 	sender := &send.Sender{
 		Store:       rows{stores.Batches, stores.Lanes, stores.Ledgers, stores.Templates},
 		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
-		Provider:    provider.New(c, concurrency),
+		Provider:    &rcs.Client{URL: c.RCSURL, Keys: keys, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now},
 		Recorder:    recorder.New(c, stores),
 		OptOuts:     &optout.Book{Store: stores.OptOuts, Now: time.Now},
 		Queue:       sqs.New(c.AWS, c.SendQueueURL),

@@ -31,8 +31,6 @@ type history struct {
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the schedule that runs every minute, once per part of
-// the due work.
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	frames := sqs.New(c.AWS, c.SendQueueURL)

@@ -8,17 +8,16 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/tokenkeys"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/oauth"
 )
 
 func main() { app.Start(handler) }
 
-// handler returns the handler of the OAuth token endpoint, the key set and the server
-// metadata.
 func handler(c app.Config) lambda.Handler {
-	server := &oauth.Server{Store: dynamo.NewAuthStore(c.Tables()), Signer: tokenkeys.Signer(c), Now: time.Now, BaseURL: c.BaseURL}
+	signer := kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now)
+	server := &oauth.Server{Store: dynamo.NewAuthStore(c.Tables()), Signer: signer, Now: time.Now, BaseURL: c.BaseURL}
 	return lambdahttp.NewHandler(server.Handler())
 }

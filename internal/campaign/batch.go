@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// FrameSize is the number of messages in a frame. A frame is the unit of compression,
-// queueing and sending.
+// FrameSize is the number of messages in a frame. A frame is the unit of compression, queueing and sending.
 const FrameSize = 100
 
 // MaxMessages is the maximum number of messages in one dispatch call. It also bounds the
@@ -82,8 +81,7 @@ func (k BatchKey) MessageID(index int) string {
 	return h[0:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// ParseMessageID returns the batch key and index encoded in a message ID. It returns false
-// for IDs of other services.
+// ParseMessageID returns the batch key and index encoded in a message ID. It returns false for IDs of other services.
 func ParseMessageID(id string) (BatchKey, int, bool) {
 	var k BatchKey
 	u, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
@@ -119,8 +117,7 @@ type Batch struct {
 	TemplateID      string
 	TemplateVersion int
 	Payload         string // blob key of the accepted messages, in frames
-	// FormerPayload is the blob key of the payload that Payload replaced, until that is
-	// deleted; "" if there is none.
+	// FormerPayload is the blob key of the payload that Payload replaced, until that is deleted; "" if there is none.
 	FormerPayload string
 	ErrorFile     string // name of the file of rejected numbers, "" if there is none
 	Offsets       []int  // byte offset of each frame in Payload, then its length
@@ -130,10 +127,8 @@ type Batch struct {
 	Due           time.Time // release time
 	NotAfter      time.Time // no message is sent after this time; zero for no limit
 	Scheduled     bool      // the call gave a schedule, or the batch was rescheduled
-	// Moves is the revision of the campaign's last Move that the row has.
-	Moves int
-	// Unmoved reports whether the row is older than the campaign's last Move. Due is the
-	// campaign's due time then.
+	Moves         int       // revision of the campaign's last Move that the row has
+	// Unmoved reports whether the row is older than the campaign's last Move. Due is the campaign's due time then.
 	Unmoved   bool
 	State     BatchState
 	NextCheck time.Time // when sweep checks the batch next, zero if nothing is left to do
@@ -157,9 +152,8 @@ type Batch struct {
 	Test bool
 	// Part identifies the part of a campaign that the batch is, "" for other batches. A repeated
 	// call with the same part is recognized by it.
-	Part string
-	// ClosedAt is when the batch was completed, zero if it was not.
-	ClosedAt time.Time
+	Part     string
+	ClosedAt time.Time // when the batch was completed, zero if it was not
 	Classes  Classes
 	Prices   Prices // as accepted, zero if there were none
 	// Reserved is the amount that the batch has reserved from the tenant's budget on the day
@@ -202,3 +196,25 @@ func (b Batch) FrameLen(frame int) int {
 
 // TooLate reports whether the batch's NotAfter has passed.
 func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.NotAfter) }
+
+// MaxFailing is how long the sends of a batch without a NotAfter may keep failing. After
+// that, its remaining messages end as failed.
+const MaxFailing = 72 * time.Hour
+
+// Failing is how long every send of a batch has failed. The zero Failing means no failure since the last success.
+type Failing struct {
+	For time.Duration
+	At  time.Time // time of the last counted failure
+}
+
+// After returns f after a failed send at now. It adds the time since the previous failure,
+// at most gap: during a longer gap nothing was sent.
+func (f Failing) After(now time.Time, gap time.Duration) Failing {
+	if f.At.IsZero() {
+		return Failing{At: now}
+	}
+	return Failing{For: f.For + min(max(now.Sub(f.At), 0), gap), At: now}
+}
+
+// TooLong reports whether the batch must not be sent any more.
+func (f Failing) TooLong() bool { return f.For >= MaxFailing }

@@ -1,8 +1,12 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
+
+	"campaign-dispatch/internal/campaign/localtime"
 )
 
 // BudgetLife is how long the reservations of a month are stored, from its first day.
@@ -96,4 +100,164 @@ type BudgetError struct{ Budget }
 
 func (e *BudgetError) Error() string {
 	return fmt.Sprintf("the budget of %s has no room for %s", e.Date, e.Cost)
+}
+
+// BudgetChange changes what the batches of a tenant reserve on a date, or in a month.
+type BudgetChange struct {
+	Month string // as 2026-11
+	Date  string // as 2026-11-30, "" for the whole month
+	By    Money
+	Limit Money // what the amount must not exceed afterwards, 0 for no limit
+}
+
+// Reserve returns the changes that reserve an amount for a date, within the limits.
+func Reserve(date string, amount Money, limits Spending) []BudgetChange {
+	return []BudgetChange{{MonthOf(date), "", amount, limits.Month}, {MonthOf(date), date, amount, limits.Day}}
+}
+
+// Release returns the changes that release an amount of a date.
+func Release(date string, amount Money) []BudgetChange { return Reserve(date, -amount, Spending{}) }
+
+// ReleaseAll returns the changes that release the reservations of batches.
+func ReleaseAll(batches []Batch) []BudgetChange {
+	var changes []BudgetChange
+	for _, b := range batches {
+		changes = append(changes, Release(b.ReservedOn, b.Reserved)...)
+	}
+	return sumChanges(changes)
+}
+
+// sumChanges returns one change for each month and date, without those of 0.
+func sumChanges(changes []BudgetChange) []BudgetChange {
+	sums := map[BudgetChange]Money{}
+	for _, c := range changes {
+		sums[BudgetChange{Month: c.Month, Date: c.Date}] += c.By
+	}
+	var summed []BudgetChange
+	for c, by := range sums {
+		if by != 0 {
+			summed = append(summed, BudgetChange{Month: c.Month, Date: c.Date, By: by})
+		}
+	}
+	slices.SortFunc(summed, func(a, b BudgetChange) int {
+		return cmp.Or(cmp.Compare(a.Month, b.Month), cmp.Compare(a.Date, b.Date))
+	})
+	return summed
+}
+
+// ReserveOn returns the changes that move the batch's reservation to another date, within the
+// limits. Within a month, the amount of the month does not change.
+func (b Batch) ReserveOn(date string, limits Spending) []BudgetChange {
+	month := MonthOf(date)
+	switch {
+	case b.Reserved == 0 || date == b.ReservedOn:
+		return nil
+	case month == MonthOf(b.ReservedOn):
+		return []BudgetChange{{month, b.ReservedOn, -b.Reserved, 0}, {month, date, b.Reserved, limits.Day}}
+	}
+	return append(Reserve(date, b.Reserved, limits), Release(b.ReservedOn, b.Reserved)...)
+}
+
+// BudgetOn returns the budget of a date whose cost is the batch's reservation.
+func (b Batch) BudgetOn(date string, limits, used Spending) Budget {
+	if MonthOf(date) == MonthOf(b.ReservedOn) {
+		limits.Month = 0 // the month has the reservation already
+	}
+	return Budget{Date: date, Cost: b.Reserved, Limits: limits, Used: used}
+}
+
+// Unused returns the part of the batch's reservation that belongs to messages that were not
+// delivered. outcome returns the outcome of a message.
+func (b Batch) Unused(outcome func(index int) Outcome) Money {
+	if b.Reserved == 0 {
+		return 0
+	}
+	return b.Reserved - b.Prices.Of(b.Delivered(outcome))
+}
+
+// MovePlan is the first change of a reschedule. Later changes move the rows of the other waiting batches.
+type MovePlan struct {
+	Move   Move           // of the campaign
+	Now    []Batch        // whose rows change in the same transaction
+	Budget []BudgetChange // of the same transaction
+	Cost   Spending       // what the move adds to its day and to the month of that day
+	limits Spending
+}
+
+// PlanMove plans to change the due time of a campaign's waiting batches. Until the rows of
+// all batches have changed, the reservations of the others are on both days.
+func PlanMove(c Campaign, due time.Time, limits Spending) MovePlan {
+	waiting, day := c.Waiting(), localtime.Day(due)
+	now := waiting[:min(len(waiting), MovedAtOnce)]
+	rest := waiting[len(now):]
+	p := MovePlan{
+		Move: Move{Due: due, Revision: c.Move.Revision + 1, Batches: c.BatchCount, Open: len(rest) > 0, Held: SumReserved(rest)},
+		Now:  now, Cost: moveCost(waiting, day), limits: limits,
+	}
+	p.Budget = p.budgetChanges(day)
+	return p
+}
+
+// SumReserved returns the sum of the reservations of batches.
+func SumReserved(batches []Batch) (sum Money) {
+	for _, b := range batches {
+		sum += b.Reserved
+	}
+	return sum
+}
+
+func moveCost(waiting []Batch, day string) (cost Spending) {
+	for _, b := range waiting {
+		if b.ReservedOn != day {
+			cost.Day += b.Reserved
+		}
+		if MonthOf(b.ReservedOn) != MonthOf(day) {
+			cost.Month += b.Reserved
+		}
+	}
+	return cost
+}
+
+// budgetChanges moves the reservations of the batches in Now to the day, and reserves the
+// amounts of the others on it too.
+func (p MovePlan) budgetChanges(day string) []BudgetChange {
+	changes := append(ReleaseAll(p.Now), Reserve(day, SumReserved(p.Now)+p.Move.Held, Spending{})...)
+	summed := sumChanges(changes)
+	for i, c := range summed {
+		switch {
+		case c.Date == day:
+			summed[i].Limit = c.limit(p.Cost.Day, p.limits.Day)
+		case c.Month == MonthOf(day) && c.Date == "":
+			summed[i].Limit = c.limit(p.Cost.Month, p.limits.Month)
+		}
+	}
+	return summed
+}
+
+// limit returns the limit of a change that costs less than it adds: the rest is on both days for a moment.
+func (c BudgetChange) limit(cost, limit Money) Money {
+	if cost <= 0 || limit <= 0 {
+		return 0
+	}
+	return limit + c.By - cost
+}
+
+// Room returns a *BudgetError if the day or its month has no room for the plan, or nil.
+func (p MovePlan) Room(used Spending) error {
+	day := localtime.Day(p.Move.Due)
+	ofDay := Budget{Date: day, Cost: p.Cost.Day, Limits: Spending{Day: p.limits.Day}, Used: used}
+	ofMonth := Budget{Date: day, Cost: p.Cost.Month, Limits: Spending{Month: p.limits.Month}, Used: used}
+	return cmp.Or(ofDay.Room(), ofMonth.Room())
+}
+
+// Moved returns the batches with the due time of the move, as their changed rows have it.
+func (m Move) Moved(batches []Batch) []Batch {
+	moved := slices.Clone(batches)
+	for i := range moved {
+		moved[i].Due, moved[i].Scheduled, moved[i].Moves, moved[i].Unmoved = m.Due, true, m.Revision, false
+		if moved[i].Reserved > 0 {
+			moved[i].ReservedOn = localtime.Day(m.Due)
+		}
+	}
+	return moved
 }

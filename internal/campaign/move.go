@@ -16,17 +16,15 @@ const MovedAtOnce = 80
 // Move is the last change of a campaign's due time. The zero Move is none.
 type Move struct {
 	Due      time.Time
-	Revision int // number of changes
-	Batches  int // of the campaign at that time; later batches keep their own due time
-	// Open reports whether the rows of some batches are still to be changed.
-	Open bool
+	Revision int  // number of changes
+	Batches  int  // of the campaign at that time; later batches keep their own due time
+	Open     bool // whether the rows of some batches are still to be changed
 	// Held is what is reserved on the new day for batches whose rows are still to be changed.
 	// They also keep their reservation of the old day until then.
 	Held Money
 }
 
-// Applied returns the batch with the due time of the move, if the batch waits and its row is
-// older than the move.
+// Applied returns the batch with the due time of the move, if the batch waits and its row is older than the move.
 func (m Move) Applied(b Batch) Batch {
 	if b.State == BatchPending && b.Ordinal <= m.Batches && b.Moves < m.Revision {
 		b.Due, b.Scheduled, b.Unmoved = m.Due, true, true

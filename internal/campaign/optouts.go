@@ -27,23 +27,20 @@ type OptOutPart struct {
 
 // OptChange is an opt-out or opt-in of a phone number.
 type OptChange struct {
-	Phone string // E.164, with the leading +
-	Out   bool
-	At    time.Time
-	// Origin is where an opt-out comes from.
-	Origin Origin
+	Phone  string // E.164, with the leading +
+	Out    bool
+	At     time.Time
+	Origin Origin // where an opt-out comes from
 }
 
 // OptedOut is a phone number that opted out.
 type OptedOut struct {
-	Phone string    // E.164, with the leading +
-	Since time.Time // zero if it is no longer known
-	// Origin is that of the opt-out, not of later repetitions.
-	Origin Origin
+	Phone  string    // E.164, with the leading +
+	Since  time.Time // zero if it is no longer known
+	Origin Origin    // that of the opt-out, not of later repetitions
 }
 
-// Origin is where an opt-out comes from, 0 for a number that is not opted out. Stored opt-outs
-// contain its number.
+// Origin is where an opt-out comes from, 0 for a number that is not opted out. Stored opt-outs contain its number.
 type Origin byte
 
 // The origins of opt-outs.

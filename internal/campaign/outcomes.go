@@ -24,8 +24,7 @@ func (o Outcome) rank() int {
 	return 0
 }
 
-// Final reports whether the outcome is final. A sent message can still be delivered or
-// expire.
+// Final reports whether the outcome is final. A sent message can still be delivered or expire.
 func (o Outcome) Final() bool { return o.rank() > OutcomeSent.rank() }
 
 // Supersedes reports whether a message changes from old to o. "" means no outcome.
@@ -98,10 +97,35 @@ func (h *LedgerSummary) move(old Outcome, c Change) {
 	}
 }
 
-// MaxChanges is the maximum number of changes in a batch's log. Each change raises a
-// message to one of four ranks.
+// MaxChanges is the maximum number of changes in a batch's log. Each change raises a message to one of four ranks.
 const MaxChanges = 4 * MaxMessages
 
-// MaxTaps is the maximum number of taps in a batch's log of taps: one for each suggestion of
-// each message.
+// MaxTaps is the maximum number of taps in a batch's log of taps: one for each suggestion of each message.
 const MaxTaps = MaxMessages * (content.MaxCards*content.MaxCardSuggestions + content.MaxSuggestions)
+
+// Why returns the code and the reason, a sentence, of a message that ended undelivered.
+// Both are empty for other outcomes. A change without a code gets the default code of its
+// outcome.
+func (c Change) Why() (code, reason string) {
+	switch c.Outcome {
+	case OutcomeSent, OutcomeDelivered, OutcomeRead, OutcomeTapped, OutcomeClicked:
+		return "", ""
+	case OutcomeRevoked:
+		return CodeRevoked, reasonOf(CodeRevoked)
+	case OutcomeStopped:
+		code = CodeCancelled
+	case OutcomeExpired:
+		code = CodeTTLPassed
+	case OutcomeFailed:
+		code = CodeFailed
+	}
+	if c.Code != "" {
+		code = c.Code
+	}
+	return code, reasonOf(code)
+}
+
+func reasonOf(code string) string {
+	row, _ := DescribeCode(code)
+	return row.Reason.English
+}

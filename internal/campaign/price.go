@@ -83,8 +83,7 @@ func parseMoney(text string) (Money, error) {
 	return Money(n), nil
 }
 
-// Prices are the prices of a delivered message by billing class. The zero Prices means that
-// no prices are set.
+// Prices are the prices of a delivered message by billing class. The zero Prices means that no prices are set.
 type Prices struct{ Basic, Single Money }
 
 // Set reports whether there are prices.
@@ -112,8 +111,7 @@ func (n ClassCounts) Less(some ClassCounts) ClassCounts {
 // Classes are the billing classes of a batch's messages.
 type Classes struct {
 	Basic int // number of basic messages; the others are single
-	// Bits has a set bit for each basic message, by index. It is nil if all messages have
-	// the same class.
+	// Bits has a set bit for each basic message, by index. It is nil if all messages have the same class.
 	Bits []byte
 }
 
@@ -155,8 +153,7 @@ func (b Batch) ClassCounts() ClassCounts {
 	return ClassCounts{b.Classes.Basic, b.Accepted - b.Classes.Basic}
 }
 
-// Delivered returns how many messages of each class were delivered. outcome returns the
-// outcome of a message.
+// Delivered returns how many messages of each class were delivered. outcome returns the outcome of a message.
 func (b Batch) Delivered(outcome func(index int) Outcome) (n ClassCounts) {
 	for i := range b.Accepted {
 		switch o := outcome(i); {

@@ -1,6 +1,10 @@
 package campaign
 
-import "time"
+import (
+	"time"
+
+	"campaign-dispatch/internal/campaign/localtime"
+)
 
 // Results is what a campaign has reached at a time, as lists of campaigns show it.
 type Results struct {
@@ -44,8 +48,7 @@ var (
 	neverSent = Reason{OutcomeExpired, CodeNotAfterPassed}
 )
 
-// OptedOut returns the number of messages that were not sent because their recipients had
-// opted out.
+// OptedOut returns the number of messages that were not sent because their recipients had opted out.
 func (h LedgerSummary) OptedOut() int { return h.Reasons[optedOut] }
 
 // OptedOut reports whether a message was not sent because its recipient had opted out.
@@ -115,8 +118,7 @@ func (r *Results) addCounts(head LedgerSummary) {
 	r.OptedOut += head.OptedOut()
 }
 
-// People returns the number of people of the campaign: those with a message, and those of its file
-// who have none.
+// People returns the number of people of the campaign: those with a message, and those of its file who have none.
 func (r Results) People() int { return r.Accepted + r.NotAccepted }
 
 // ToCome returns the number of people whose parts are still to be accepted.
@@ -164,4 +166,61 @@ func (r Results) Current(s Summary, now time.Time) bool {
 		return false
 	}
 	return s.Finished() == (r.Status == StatusCompleted)
+}
+
+// DayLife is how long the counts of a day are stored.
+const DayLife = 400 * 24 * time.Hour
+
+// DayCounts are the results of the messages whose batches went out on a day, and the
+// opt-outs of that day. Test messages are not counted.
+type DayCounts struct {
+	Sent, Delivered, Read int // each includes the messages of the later ones
+	Failed                int // messages that ended undelivered, and people of a file who are not accepted any more
+	OptedOut              int
+}
+
+// Day is a day in São Paulo with its counts.
+type Day struct {
+	Date string // as 2026-11-30
+	DayCounts
+	Version int // of the row, 0 if there is none
+}
+
+// Plus returns the sums of the counts.
+func (c DayCounts) Plus(o DayCounts) DayCounts {
+	return DayCounts{c.Sent + o.Sent, c.Delivered + o.Delivered, c.Read + o.Read, c.Failed + o.Failed, c.OptedOut + o.OptedOut}
+}
+
+// Minus returns the differences of the counts.
+func (c DayCounts) Minus(o DayCounts) DayCounts {
+	return DayCounts{c.Sent - o.Sent, c.Delivered - o.Delivered, c.Read - o.Read, c.Failed - o.Failed, c.OptedOut - o.OptedOut}
+}
+
+// DayCounts returns the counts of the batch.
+func (h LedgerSummary) DayCounts() DayCounts {
+	n := h.Counts
+	c := DayCounts{Read: n[OutcomeRead]}
+	c.Delivered = c.Read + n[OutcomeDelivered]
+	c.Sent = c.Delivered + n[OutcomeSent] + n[OutcomeRevoked] + n[OutcomeExpired] - h.Reasons[neverSent]
+	c.Failed = n[OutcomeFailed] + n[OutcomeExpired] + n[OutcomeRevoked] + n[OutcomeStopped]
+	return c
+}
+
+// DayCounts returns the counts of the campaign by day, without opt-outs. Messages count on the day of
+// their batch. People who are not accepted any more count on the day of the first batch, or of the
+// cancellation if there is none.
+func (c Campaign) DayCounts() map[string]DayCounts {
+	days, first := map[string]DayCounts{}, c.CreatedAt
+	for n, b := range c.Batches {
+		if n == 0 {
+			first = b.SendAt()
+		}
+		date := localtime.Day(b.SendAt())
+		days[date] = days[date].Plus(b.Head.DayCounts())
+	}
+	if never := c.Submission.NeverAccepted(); never > 0 {
+		date := localtime.Day(first)
+		days[date] = days[date].Plus(DayCounts{Failed: never})
+	}
+	return days
 }

@@ -12,36 +12,25 @@ const (
 	// throttled or dead-lettered messages have three more months. A campaign is kept as
 	// long as its last batch: a number must not get a second message while the campaign can
 	// be extended.
-	Retention = 460 * day
-	// ErrorFileLife applies to files of rejected numbers.
-	ErrorFileLife = 30 * day
-	// EventLife applies to provider events and their pending webhooks.
-	EventLife = 30 * day
+	Retention     = 460 * day
+	ErrorFileLife = 30 * day // of files of rejected numbers
+	EventLife     = 30 * day // of provider events and their pending webhooks
 	// AnswerLife is how long the 202 of an idempotency key is repeated. AnswerFileLife
 	// applies to responses too long for the row.
 	AnswerLife     = day
 	AnswerFileLife = 2 * day
-	// UploadLife applies to uploads of media files that were not finished or were refused.
-	UploadLife = day
-	// FailureLife applies to records of failed webhooks.
-	FailureLife = 30 * day
-	// KeptPostLife applies to the kept payloads of webhooks and the answers to them.
-	KeptPostLife = 7 * day
-	// PostsLife applies to the hourly post counts of an endpoint.
-	PostsLife = 8 * day
-	// AuditLife applies to audit log entries.
-	AuditLife = 400 * day
+	UploadLife     = day       // of uploads of media files that were not finished or were refused
+	FailureLife    = 30 * day  // of records of failed webhooks
+	KeptPostLife   = 7 * day   // of the kept payloads of webhooks and the answers to them
+	PostsLife      = 8 * day   // of the hourly post counts of an endpoint
+	AuditLife      = 400 * day // of audit log entries
 	// FormLife applies to the tokens of submitted forms. It is longer than any session.
 	FormLife = 2 * day
-	// SessionEndLife applies to the revocation of a user's sessions. It is longer than a
-	// session can last.
+	// SessionEndLife applies to the revocation of a user's sessions. It is longer than a session can last.
 	SessionEndLife = day
-	// RefreshLife is the validity of a refresh token.
-	RefreshLife = 30 * day
-	// LastUseLife applies to the last use of a credential.
-	LastUseLife = 400 * day
-	// EventsRepeated is longer than the provider repeats an event.
-	EventsRepeated = 8 * day
+	RefreshLife    = 30 * day  // validity of a refresh token
+	LastUseLife    = 400 * day // of the last use of a credential
+	EventsRepeated = 8 * day   // longer than the provider repeats an event
 	// RateLife applies to call counters. It is longer than any of their windows.
 	RateLife = 10 * time.Minute
 )

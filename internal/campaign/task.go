@@ -19,8 +19,7 @@ func Bodies[T any](tasks []T) ([][]byte, error) {
 	return bodies, nil
 }
 
-// ReleaseTask asks to queue a batch's frames. Dispatch, the schedule and sweep send it.
-// It can arrive more than once.
+// ReleaseTask asks to queue a batch's frames. Dispatch, the schedule and sweep send it. It can arrive more than once.
 type ReleaseTask struct {
 	BatchRef
 }
@@ -56,8 +55,7 @@ type Change struct {
 	// First changes apply only to messages without an outcome. Senders set it because they
 	// do not read the current outcome.
 	First bool
-	// Suggestion is the suggestion of OutcomeTapped or OutcomeClicked, see
-	// content.AllSuggestions. It counts from 1.
+	// Suggestion is the suggestion of OutcomeTapped or OutcomeClicked, see content.AllSuggestions. It counts from 1.
 	Suggestion int
 }
 
@@ -66,7 +64,6 @@ type Change struct {
 // more than once.
 type RevokeTask struct {
 	BatchRef
-	Frame int `json:"frame"`
-	// Attempt counts the attempts that left messages to revoke, from 0.
-	Attempt int `json:"attempt,omitempty"`
+	Frame   int `json:"frame"`
+	Attempt int `json:"attempt,omitempty"` // counts the attempts that left messages to revoke, from 0
 }

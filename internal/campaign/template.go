@@ -12,8 +12,7 @@ import (
 // MaxTemplateName is the maximum length of a template's name, in characters.
 const MaxTemplateName = 200
 
-// MaxTemplateVariables is the maximum number of variables in a template. Their names can
-// double the length of a text.
+// MaxTemplateVariables is the maximum number of variables in a template. Their names can double the length of a text.
 const MaxTemplateVariables = 50
 
 // CodeTemplateChanged refuses a call of the dashboard whose template has another version. Calls
@@ -33,8 +32,7 @@ const (
 	PartTraffic   content.Part = "traffic"
 )
 
-// Template is an immutable version of a tenant's message template. Its content can contain
-// {{variable}}.
+// Template is an immutable version of a tenant's message template. Its content can contain {{variable}}.
 type Template struct {
 	ID      string // a UUID in lower case
 	Tenant  string
@@ -54,8 +52,7 @@ func OwnTemplate(tenant string, read Template, err error) (Template, error) {
 	return read, err
 }
 
-// Traffic is the purpose of a template's messages. The provider and the carriers apply
-// different rules to each.
+// Traffic is the purpose of a template's messages. The provider and the carriers apply different rules to each.
 type Traffic string
 
 // The purposes.
@@ -101,8 +98,7 @@ func nameFlaws(name string) []content.Flaw {
 	return nil
 }
 
-// Message is one accepted message. Values are in the order of the variables of its batch's
-// template version.
+// Message is one accepted message. Values are in the order of the variables of its batch's template version.
 type Message struct {
 	Phone  string // E.164, with the leading +
 	UID    string
@@ -114,3 +110,25 @@ func (m Message) Erased() bool { return m.Phone == "" }
 
 // Blank reports whether the text is empty or white space.
 func Blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// TappedSuggestion is a tapped suggestion, as shown to clients.
+type TappedSuggestion struct {
+	Text string       `json:"text"`
+	Kind content.Kind `json:"kind"`
+	URL  string       `json:"url,omitempty"`
+}
+
+// Tapped returns a suggestion of a message as it was sent. It counts from 1. For an erased
+// message, the variables are not replaced. It returns nil if there is no such suggestion.
+func (t Template) Tapped(suggestion int, m Message) *TappedSuggestion {
+	sent := t.Content
+	if !m.Erased() {
+		sent = t.Render(m.Values)
+	}
+	all := sent.AllSuggestions()
+	if suggestion < 1 || suggestion > len(all) {
+		return nil
+	}
+	s := all[suggestion-1]
+	return &TappedSuggestion{Text: s.Text, Kind: s.Kind, URL: s.URL}
+}

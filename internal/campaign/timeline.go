@@ -16,13 +16,11 @@ type Timeline struct {
 // Slot is a time span of a timeline.
 type Slot struct {
 	Number int // from 0
-	// Net is the change of each outcome's count in the slot. The sum over all slots is the
-	// current count.
+	// Net is the change of each outcome's count in the slot. The sum over all slots is the current count.
 	Net map[Outcome]int
 }
 
-// slotWidths are the slot widths by the age of the timeline. The slot after the last one is
-// unbounded.
+// slotWidths are the slot widths by the age of the timeline. The slot after the last one is unbounded.
 var slotWidths = []struct{ until, width time.Duration }{
 	{5 * time.Minute, time.Minute},
 	{30 * time.Minute, 5 * time.Minute},
@@ -68,7 +66,6 @@ func (t Timeline) clone() Timeline {
 	return t
 }
 
-// net returns the map to update for the slot at the instant.
 func (t *Timeline) net(at time.Time) map[Outcome]int {
 	if t.Start.IsZero() {
 		t.Start = at.UTC().Truncate(time.Minute)

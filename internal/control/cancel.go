@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 const batchesAtOnce = 16
@@ -47,7 +47,7 @@ type Ledger interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
-	Route(ctx context.Context, tenant, agentID string) (pace.Route, error)
+	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// FinishMove changes the batches that an open move has left.
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)

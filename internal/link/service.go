@@ -4,7 +4,6 @@ package link
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,8 +41,7 @@ type templateKey struct {
 }
 
 const (
-	// maxTemplates is the size of the template cache.
-	maxTemplates = 500
+	maxTemplates = 500 // size of the template cache
 	// queueFor is the timeout of queueing a click. The recipient waits for it.
 	queueFor = 2 * time.Second
 )
@@ -83,7 +81,6 @@ func (s *Service) ServeLink(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// find returns the link of a token, and its batch.
 func (s *Service) find(ctx context.Context, token string) (l reaction.Link, b campaign.Batch, err error) {
 	l, proof, ok := reaction.ParseLinkToken(token)
 	if !ok {
@@ -105,7 +102,6 @@ func (s *Service) find(ctx context.Context, token string) (l reaction.Link, b ca
 	return l, b, nil
 }
 
-// target returns the URL that the suggestion was sent with.
 func (s *Service) target(ctx context.Context, l reaction.Link, b campaign.Batch) (string, error) {
 	template, err := s.template(ctx, b)
 	var m campaign.Message
@@ -164,21 +160,18 @@ func countable(r *http.Request) bool {
 func (s *Service) queueClick(ctx context.Context, l reaction.Link, b campaign.Batch) {
 	ctx, cancel := context.WithTimeout(ctx, queueFor)
 	defer cancel()
-	body, err := json.Marshal(reaction.EventTask{
+	task := reaction.EventTask{
 		Kind: reaction.EventClick, AgentID: b.AgentID, MessageID: b.Key.MessageID(l.Index), Suggestion: l.Suggestion, At: s.Now().UTC(),
-	})
-	if err == nil {
-		err = s.Events.Send(ctx, b.AgentID, body, 0)
 	}
-	if err != nil {
+	if err := port.Send(ctx, s.Events, b.AgentID, task, 0); err != nil {
 		slog.ErrorContext(ctx, "click not counted", "batch_id", b.BatchID, "error", err)
 	}
 }
 
-// writePage writes a page with one sentence. Recipients read it.
 func writePage(w http.ResponseWriter, status int, sentence string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'")
 	w.WriteHeader(status)
-	_, _ = fmt.Fprintf(w, `<!doctype html><html lang="pt-BR"><meta name="viewport" content="width=device-width"><title>%s</title><p>%[1]s</p></html>`+"\n", sentence)
+	const page = `<!doctype html><html lang="pt-BR"><meta name="viewport" content="width=device-width"><title>%s</title><p>%[1]s</p></html>`
+	_, _ = fmt.Fprintf(w, page+"\n", sentence)
 }

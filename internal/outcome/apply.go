@@ -11,13 +11,13 @@ import (
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/outcome/reaction"
 )
 
-// EventStore finds what an event is about, and stores taps, clicks and replies. The same reply
-// can be stored again.
+// EventStore finds what an event is about, and stores taps, clicks and replies. The same reply can be stored again.
 type EventStore interface {
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
@@ -54,8 +54,7 @@ const (
 	// maxReceives is the maximum number of receives of an event for an unknown message. An
 	// event can arrive before its message is recorded.
 	maxReceives = 5
-	// atOnce is the number of batches or answers processed concurrently.
-	atOnce = 32
+	atOnce      = 32 // number of batches or answers processed concurrently
 	// maxBatches is the size of the batch cache. An entry takes about 300 bytes.
 	maxBatches = 10_000
 )
@@ -149,8 +148,7 @@ func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks
 	a.retryOrDropUnknown(ctx, tasks, unknown, errs)
 }
 
-// withCancellation returns the batch with its current cancellation state, if any event
-// depends on it.
+// withCancellation returns the batch with its current cancellation state, if any event depends on it.
 func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks []reaction.EventTask, at []int) (campaign.Batch, error) {
 	if !slices.ContainsFunc(at, func(i int) bool { return tasks[i].Kind == reaction.EventExpired }) {
 		return b, nil
@@ -182,8 +180,7 @@ func immutableFields(b campaign.Batch) campaign.Batch {
 	}
 }
 
-// loadBatch returns a released batch. The error wraps campaign.ErrNotFound if it is unknown
-// or was not released.
+// loadBatch returns a released batch. The error wraps campaign.ErrNotFound if it is unknown or was not released.
 func (a *Applier) loadBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	b, err := a.Store.FindBatch(ctx, key)
 	if err == nil && b.AgentID == "" {
@@ -238,7 +235,6 @@ func changeOf(b campaign.Batch, index int, t reaction.EventTask) (campaign.Chang
 	return c, c.Outcome != ""
 }
 
-// earlier orders changes by time, then by the order of outcomes.
 func earlier(a, b campaign.Change) int {
 	switch {
 	case !a.At.Equal(b.At):
@@ -289,4 +285,41 @@ func (r *Recorder) ExpireUnconfirmed(ctx context.Context, b campaign.Batch) erro
 		slog.InfoContext(ctx, "messages without delivery status expired", "batch_id", b.BatchID, "messages", len(changes))
 	}
 	return r.Complete(ctx, b)
+}
+
+// Ledgers stores the outcomes of batches. The error of AppendLedger wraps
+// campaign.ErrLostRace if the head was changed concurrently.
+type Ledgers interface {
+	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
+	AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error)
+}
+
+// Appended is the result of AppendLedger.
+type Appended struct {
+	Before, After ledger.Head
+	Tries         int
+}
+
+// AppendLedger appends the effective changes, in order, and ignores the others. Repeated
+// calls are harmless, also after an error. After a concurrent update, it reads the ledger
+// and tries again.
+func AppendLedger(ctx context.Context, store Ledgers, b campaign.Batch, changes []campaign.Change) (e Appended, err error) {
+	for ; e.Tries < tries; e.Tries++ {
+		if err := retry.Wait(ctx, e.Tries); err != nil {
+			return e, fmt.Errorf("record outcomes of batch %s: %w", b.BatchID, err)
+		}
+		if e.Before, err = store.LedgerHead(ctx, b.Key); err != nil {
+			return e, fmt.Errorf("record outcomes: %w", err)
+		}
+		e.After = e.Before
+		news := e.Before.NewChanges(changes)
+		if len(news) == 0 {
+			return e, nil
+		}
+		e.After, err = store.AppendLedger(ctx, b, e.Before, news)
+		if !errors.Is(err, campaign.ErrLostRace) {
+			return e, err
+		}
+	}
+	return e, fmt.Errorf("record outcomes of batch %s, try %d: %w", b.BatchID, e.Tries, campaign.ErrLostRace)
 }

@@ -14,7 +14,6 @@ type Days interface {
 	AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error
 }
 
-// dayKey identifies a day of a tenant.
 type dayKey struct{ tenant, date string }
 
 // dayCounts sums the counts of one call, so that it adds to the row of a day once.
@@ -23,7 +22,6 @@ type dayCounts struct {
 	counts map[dayKey]campaign.DayCounts
 }
 
-// dayCountsKey is the context key of the call's *dayCounts.
 type dayCountsKey struct{}
 
 // withDayCounts returns a context in which all records add to the same dayCounts.
@@ -60,8 +58,7 @@ func (r *Recorder) countDays(ctx context.Context, e ledgerWrite) {
 	r.storeDays(ctx, d)
 }
 
-// storeDays adds the counts to the rows of their days. Errors are only logged: the recount
-// corrects the rows.
+// storeDays adds the counts to the rows of their days. Errors are only logged: the recount corrects the rows.
 func (r *Recorder) storeDays(ctx context.Context, d *dayCounts) {
 	if r.Days == nil {
 		return

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -35,7 +36,9 @@ func (r *Recorder) finish(ctx context.Context, e ledgerWrite) {
 
 // updateState updates the batch's state with move. For repeated changes it reads the state
 // first: they are frequent, and a failed conditional update costs more than a read.
-func (r *Recorder) updateState(ctx context.Context, b campaign.Batch, repeated bool, to campaign.BatchState, move func(context.Context, campaign.Batch) error) error {
+func (r *Recorder) updateState(
+	ctx context.Context, b campaign.Batch, repeated bool, to campaign.BatchState, move func(context.Context, campaign.Batch) error,
+) error {
 	if repeated {
 		current, err := r.Store.Batch(ctx, b.BatchRef)
 		if err != nil || current.State == to {
@@ -125,21 +128,23 @@ func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, ta
 	return r.enqueue(ctx, deliveries, blob)
 }
 
-// subscribers returns a function that reports whether an endpoint receives the kind.
 func subscribers(kind delivery.Kind) func(delivery.Endpoint) bool {
 	return func(e delivery.Endpoint) bool { return e.Subscribes(kind) }
 }
 
 // newDeliveries returns a new delivery of the kind for each endpoint that wants it.
-func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind delivery.Kind, wants func(delivery.Endpoint) bool) ([]delivery.Delivery, error) {
+func (r *Recorder) newDeliveries(
+	ctx context.Context, tenant string, kind delivery.Kind, wants func(delivery.Endpoint) bool,
+) (deliveries []delivery.Delivery, err error) {
 	endpoints, err := r.endpointsOf(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	var deliveries []delivery.Delivery
 	for _, e := range endpoints {
 		if wants(e) {
-			deliveries = append(deliveries, delivery.Delivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife)})
+			deliveries = append(deliveries, delivery.Delivery{
+				Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife),
+			})
 		}
 	}
 	return deliveries, nil
@@ -166,11 +171,7 @@ func (r *Recorder) queueDeliveries(ctx context.Context, deliveries []delivery.De
 	for i, n := range deliveries {
 		tasks[i] = n.Task()
 	}
-	bodies, err := campaign.Bodies(tasks)
-	if err == nil {
-		err = r.Notify.SendAll(ctx, deliveries[0].Tenant, bodies)
-	}
-	if err != nil {
+	if err := port.SendAll(ctx, r.Notify, deliveries[0].Tenant, tasks); err != nil {
 		slog.WarnContext(ctx, "queueing deliveries failed; sweep retries", "tenant", deliveries[0].Tenant, "error", err)
 	}
 }

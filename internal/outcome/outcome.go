@@ -38,9 +38,8 @@ type Recorder struct {
 	Blobs    port.BlobWriter
 	Notify   port.BatchQueue
 	// Days counts the results by day. Nil counts nothing.
-	Days Days
-	// SweepAfter is the time until sweep checks a new delivery or a completed batch.
-	SweepAfter time.Duration
+	Days       Days
+	SweepAfter time.Duration // time until sweep checks a new delivery or a completed batch
 	Now        func() time.Time
 
 	endpoints cache.Cache[string, []delivery.Endpoint]
@@ -50,11 +49,9 @@ const (
 	// tries is the maximum number of attempts after concurrent updates. Each conflict has a
 	// winner, and at most 20 frames of a batch are recorded at once.
 	tries = 40
-	// endpointsFor is the cache TTL of a tenant's endpoints. A new endpoint receives
-	// webhooks after at most this time.
-	endpointsFor = 10 * time.Second
-	// maxKnown is the size of the endpoint cache, in tenants.
-	maxKnown = 1000
+	// endpointTTL is the cache TTL of a tenant's endpoints. A new endpoint receives webhooks after at most this time.
+	endpointTTL = 10 * time.Second
+	maxKnown    = 1000 // size of the endpoint cache, in tenants
 )
 
 // Record appends the changes that supersede the current outcomes, in order, and ignores the
@@ -71,16 +68,14 @@ func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campa
 	return nil
 }
 
-// ledgerWrite is one write to the ledger of a batch.
 type ledgerWrite struct {
 	batch  campaign.Batch
 	before campaign.LedgerSummary
 	after  campaign.LedgerSummary
 }
 
-// endpointsOf returns the tenant's enabled endpoints.
 func (r *Recorder) endpointsOf(ctx context.Context, tenant string) ([]delivery.Endpoint, error) {
-	return r.endpoints.Get(tenant, r.Now(), cache.Options{TTL: endpointsFor, MaxEntries: maxKnown}, func() ([]delivery.Endpoint, error) {
+	return r.endpoints.Get(tenant, r.Now(), cache.Options{TTL: endpointTTL, MaxEntries: maxKnown}, func() ([]delivery.Endpoint, error) {
 		all, err := r.Webhooks.Endpoints(ctx, tenant)
 		return slices.DeleteFunc(all, delivery.Endpoint.Off), err
 	})

@@ -13,7 +13,6 @@ import (
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
-// optChange is an opt-out or opt-in of a tenant.
 type optChange struct {
 	tenant string
 	campaign.OptChange
@@ -53,7 +52,6 @@ func (a *Applier) applyAnswers(ctx context.Context, answers []*answer, errs []er
 	a.recordOptOuts(ctx, optChanges, errs)
 }
 
-// readAnswer reads the content of an answer, and the tap of a reply.
 func (a *Applier) readAnswer(ctx context.Context, r *answer) (err error) {
 	if r.content, err = a.content(ctx, r.EventTask); err == nil {
 		err = a.readTap(ctx, r)
@@ -197,8 +195,7 @@ func optChangeOf(kind reaction.EventKind, text, postback string) (out, changes b
 	return false, false
 }
 
-// plain returns the text in lower case, with c for ç, and without leading and trailing
-// characters that are not letters.
+// plain returns the text in lower case, with c for ç, and without leading and trailing characters that are not letters.
 func plain(text string) string {
 	text = strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 	return strings.NewReplacer("ç", "c", "\u0327", "").Replace(strings.ToLower(text))
@@ -206,7 +203,9 @@ func plain(text string) string {
 
 // queueWebhook writes deliveries of the webhook event for the tenant's endpoints that want
 // it. Its blob key and event ID do not change when the event is repeated.
-func (a *Applier) queueWebhook(ctx context.Context, tenant string, t reaction.EventTask, h delivery.Event, wants func(delivery.Endpoint) bool) error {
+func (a *Applier) queueWebhook(
+	ctx context.Context, tenant string, t reaction.EventTask, h delivery.Event, wants func(delivery.Endpoint) bool,
+) error {
 	deliveries, err := a.Recorder.newDeliveries(ctx, tenant, h.Kind, wants)
 	if err != nil || len(deliveries) == 0 {
 		return err

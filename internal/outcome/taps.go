@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
@@ -25,12 +27,10 @@ type answer struct {
 
 	position int
 	content  reaction.EventContent
-	// tap is the tap of a reply with the postback data of this service, else nil. It is a
-	// tap on a message of batch.
+	// tap is the tap of a reply with the postback data of this service, else nil. It is a tap on a message of batch.
 	tap   *reaction.Tap
 	batch campaign.Batch
-	// again reports that the tap was recorded by an earlier event.
-	again bool
+	again bool // the tap was recorded by an earlier event
 }
 
 // readTap sets the tap of a reply. Replies with other postback data have none. Neither do
@@ -60,12 +60,10 @@ func (r *answer) change() campaign.Change {
 	return campaign.Change{Index: r.tap.Index, Outcome: campaign.OutcomeTapped, Suggestion: r.tap.Suggestion, At: r.At}
 }
 
-// retried reports whether an earlier receive of the event may have recorded its tap and not
-// queued its webhooks.
+// retried reports whether an earlier receive of the event may have recorded its tap and not queued its webhooks.
 func (r *answer) retried(now time.Time) bool { return r.Receives > 1 || now.Sub(r.At) > redrivenAfter }
 
-// recordTaps records taps on messages of one batch, and queues their webhooks. A tap means
-// that the message was read.
+// recordTaps records taps on messages of one batch, and queues their webhooks. A tap means that the message was read.
 func (a *Applier) recordTaps(ctx context.Context, taps []*answer) error {
 	b := taps[0].batch
 	slices.SortStableFunc(taps, func(x, y *answer) int { return x.At.Compare(y.At) })
@@ -154,7 +152,6 @@ func (a *Applier) repeatedTaps(taps []*answer, added []ledger.NewEntries) (repea
 	return repeated
 }
 
-// queueTaps queues tasks for the endpoints that list taps.
 func (a *Applier) queueTaps(ctx context.Context, b campaign.Batch, post []ledger.NewEntries) error {
 	endpoints, err := a.Recorder.endpointsOf(ctx, b.Tenant)
 	if err != nil || len(post) == 0 {
@@ -170,12 +167,65 @@ func (a *Applier) queueTaps(ctx context.Context, b campaign.Batch, post []ledger
 	if len(tasks) == 0 {
 		return nil
 	}
-	bodies, err := campaign.Bodies(tasks)
-	if err == nil {
-		err = a.Recorder.Notify.SendAll(ctx, b.Tenant, bodies)
-	}
-	if err != nil {
+	if err := port.SendAll(ctx, a.Recorder.Notify, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue taps of batch %s: %w", b.BatchID, err)
 	}
 	return nil
+}
+
+// recordClicks records the clicks on links of one batch, given by position, and sets their
+// errors. A click does not change the status of a message: whoever has a link can open it.
+func (a *Applier) recordClicks(ctx context.Context, key campaign.BatchKey, tasks []reaction.EventTask, at []int, errs []error) {
+	b, err := a.findBatch(ctx, key)
+	if errors.Is(err, campaign.ErrNotFound) {
+		a.retryOrDropUnknown(ctx, tasks, at, errs)
+		return
+	}
+	if err == nil {
+		err = a.appendClicks(ctx, b, tasks, dropForeign(ctx, b, tasks, at))
+	}
+	if err != nil {
+		err = fmt.Errorf("record clicks: %w", err)
+	}
+	for _, i := range at {
+		errs[i] = err
+	}
+}
+
+func (a *Applier) appendClicks(ctx context.Context, b campaign.Batch, tasks []reaction.EventTask, at []int) error {
+	var clicks []campaign.Change
+	for _, i := range at {
+		if _, index, _ := campaign.ParseMessageID(tasks[i].MessageID); index < b.Accepted {
+			c := campaign.Change{Index: index, Outcome: campaign.OutcomeClicked, Suggestion: tasks[i].Suggestion, At: tasks[i].At}
+			clicks = append(clicks, c)
+		}
+	}
+	slices.SortStableFunc(clicks, func(x, y campaign.Change) int { return x.At.Compare(y.At) })
+	for some := range slices.Chunk(clicks, ledger.TapPage) {
+		if err := a.appendNewClicks(ctx, b, some); err != nil {
+			return fmt.Errorf("batch %s: %w", b.BatchID, err)
+		}
+	}
+	metrics.Add(ctx, metrics.EventsApplied, len(clicks))
+	return nil
+}
+
+func (a *Applier) appendNewClicks(ctx context.Context, b campaign.Batch, clicks []campaign.Change) error {
+	for try := range tries {
+		if err := retry.Wait(ctx, try); err != nil {
+			return err
+		}
+		before, err := a.Store.Clicks(ctx, b.Key)
+		if err != nil {
+			return err
+		}
+		news := before.NewTaps(clicks)
+		if len(news) == 0 {
+			return nil
+		}
+		if _, err = a.Store.AppendTaps(ctx, b, before, news); !errors.Is(err, campaign.ErrLostRace) {
+			return err
+		}
+	}
+	return campaign.ErrLostRace
 }

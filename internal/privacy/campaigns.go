@@ -15,13 +15,10 @@ import (
 )
 
 const (
-	// campaignsAtOnce is the number of campaigns searched concurrently.
-	campaignsAtOnce = 8
-	// campaignsAPage is the number of campaigns listed per page.
-	campaignsAPage = 500
+	campaignsAtOnce = 8   // number of campaigns searched concurrently
+	campaignsAPage  = 500 // number of campaigns listed per page
 )
 
-// dispatched is a campaign with the numbers of its batches.
 type dispatched struct {
 	campaign.Campaign
 	sets map[int]acceptance.PackedSet // by batch ordinal
@@ -38,7 +35,6 @@ func (p *person) campaigns(ctx context.Context) ([]campaign.Listed, error) {
 	}
 }
 
-// eachCampaign visits all campaigns of the tenant, some of them concurrently.
 func (p *person) eachCampaign(ctx context.Context, visit func(ctx context.Context, c dispatched) error) error {
 	all, err := p.campaigns(ctx)
 	if err != nil {
@@ -90,8 +86,7 @@ func (p *person) read(ctx context.Context, id campaign.ID) (dispatched, error) {
 	return c, err
 }
 
-// ended returns the ordinals of expired batches. Their numbers remain until the
-// campaign ends.
+// ended returns the ordinals of expired batches. Their numbers remain until the campaign ends.
 func (c dispatched) ended() []int {
 	there := map[int]bool{}
 	for _, b := range c.Batches {
@@ -107,8 +102,7 @@ func (c dispatched) ended() []int {
 	return ordinals
 }
 
-// in reports whether a packed set contains the person's number, and returns the set
-// without it.
+// in reports whether a packed set contains the person's number, and returns the set without it.
 func (p *person) in(set acceptance.PackedSet) (without numberset.Set, in bool, err error) {
 	if len(set.Packed) == 0 {
 		return nil, false, nil

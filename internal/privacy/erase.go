@@ -8,31 +8,29 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/exports/export"
 )
 
 // Erased counts what an erasure erased.
 type Erased struct {
-	Messages int // of accepted batches; counts do not change
-	Rejected int // lines of error files
-	Answers  int // rejected numbers in stored answers of idempotency keys
-	Uploads  int // campaign files that waited in the dashboard, and parts that are not accepted any more
-	Exports  int // exports of campaigns with the number
-	Posts    int // webhooks kept with the endpoint's answer
-	Events   int // replies, opt-outs and opt-ins, received and forwarded
-	Replies  int // texts that the dashboard shows
-	// TestNumbers is 1 if the number was a saved one for tests.
-	TestNumbers int
+	Messages    int // of accepted batches; counts do not change
+	Rejected    int // lines of error files
+	Answers     int // rejected numbers in stored answers of idempotency keys
+	Uploads     int // campaign files that waited in the dashboard, and parts that are not accepted any more
+	Exports     int // exports of campaigns with the number
+	Posts       int // webhooks kept with the endpoint's answer
+	Events      int // replies, opt-outs and opt-ins, received and forwarded
+	Replies     int // texts that the dashboard shows
+	TestNumbers int // 1 if the number was a saved one for tests
 	OptIn       bool
 	Remains     int // orphaned payloads of failed calls
 	// Young is the number of orphaned payloads kept until YoungUntil, in case a
 	// restored table refers to them. They may contain anybody's data.
 	Young      int
 	YoungUntil time.Time
-	// OptedOut reports that the number is opted out. The opt-out is kept, because it is
-	// needed to honor it.
+	// OptedOut reports that the number is opted out. The opt-out is kept, because it is needed to honor it.
 	OptedOut bool
-	// Early is the number of recent events, which may not be applied yet. They are
-	// kept: repeat the erasure at Again.
+	// Early is the number of recent events, which may not be applied yet. They are kept: repeat the erasure at Again.
 	Early int
 	Again time.Time
 }
@@ -69,7 +67,8 @@ func (d *Service) Erase(ctx context.Context, tenant, phone string) (Erased, erro
 	e := &erasure{person: p, live: map[string]bool{}, began: p.Now()}
 	var found errorCollector
 	for _, step := range []func(context.Context) error{ // uploads first: they become campaigns; and after the exports, which become uploads
-		e.eraseUploads, e.eraseFirstLines, e.eraseCampaigns, e.eraseUploads, e.eraseFirstLines, e.deleteOrphanedPayloads, e.eraseAnswers, e.erasePosts, e.eraseEvents, e.eraseReplies, e.eraseTestNumbers, e.eraseOptIn,
+		e.eraseUploads, e.eraseFirstLines, e.eraseCampaigns, e.eraseUploads, e.eraseFirstLines, e.deleteOrphanedPayloads,
+		e.eraseAnswers, e.erasePosts, e.eraseEvents, e.eraseReplies, e.eraseTestNumbers, e.eraseOptIn,
 	} {
 		found.add(step(ctx))
 	}
@@ -172,11 +171,8 @@ func (e *erasure) eraseUpload(ctx context.Context, key string) error {
 		return err
 	}
 	err := e.Blobs.Change(ctx, key, "application/x-ndjson", e.withoutPerson)
-	if errors.Is(err, campaign.ErrNotFound) { // sent meanwhile
-		return nil
-	}
 	if err != nil {
-		return err
+		return campaign.IgnoreNotFound(err) // sent meanwhile
 	}
 	return e.deleteExports(ctx, id) // one may have read the part meanwhile
 }
@@ -214,4 +210,53 @@ func (e *erasure) eraseOptIn(ctx context.Context) (err error) {
 	}
 	e.done.OptedOut, _, err = e.OptOuts.Since(ctx, e.tenant.ID, e.number.String())
 	return err
+}
+
+// deleteExports deletes the export files of a campaign, which may contain anybody's number.
+// An export that is being written ends: it may have read the number already.
+func (e *erasure) deleteExports(ctx context.Context, id campaign.ID) error {
+	all, err := e.Store.Exports.Exports(ctx, id)
+	if err != nil {
+		return fmt.Errorf("delete exports: %w", err)
+	}
+	for _, x := range all {
+		if err := e.deleteExport(ctx, x); err != nil {
+			return fmt.Errorf("delete exports: %w", err)
+		}
+	}
+	return nil
+}
+
+// deleteExport marks an export before its files are deleted, so that no link leads to them
+// and no function completes it. A repeated call deletes what is left.
+func (e *erasure) deleteExport(ctx context.Context, x export.Export) error {
+	for x.State != export.Deleted {
+		next := x
+		next.State = export.Deleted
+		_, err := e.Store.Exports.SaveExport(ctx, next)
+		if err == nil {
+			e.add(func(done *Erased) { done.Exports++ })
+			break
+		}
+		if !errors.Is(err, campaign.ErrLostRace) { // its function made progress
+			return err
+		}
+		if x, err = e.Store.Exports.Export(ctx, x.ExportID); err != nil {
+			return err
+		}
+	}
+	if x.Upload != "" {
+		if err := e.Blobs.AbortFile(ctx, x.Blob(), x.Upload); err != nil {
+			return err
+		}
+	}
+	for o, err := range e.Blobs.List(ctx, x.Blob()) {
+		if err != nil {
+			return err
+		}
+		if err := e.Blobs.Delete(ctx, o.Key); err != nil {
+			return err
+		}
+	}
+	return nil
 }

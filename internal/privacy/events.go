@@ -3,7 +3,6 @@ package privacy
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,21 +17,18 @@ import (
 )
 
 const (
-	// eventsAtOnce is the number of event contents read concurrently.
-	eventsAtOnce = 32
+	eventsAtOnce = 32 // number of event contents read concurrently
 	// appliedAfter is the age from which an event counts as applied. Until then its
 	// content may be needed to record an opt-out.
 	appliedAfter = time.Hour
 )
 
-// heard is a stored event about the person.
 type heard struct {
 	campaign.Blob
 	content      reaction.EventContent // of a received event
 	webhookEvent *delivery.Event       // of an event forwarded to the tenant's endpoints
 }
 
-// keptEvents holds the keys of the stored event contents.
 type keptEvents struct {
 	contents []campaign.Blob
 	keys     map[string]bool
@@ -57,8 +53,7 @@ func (k *keptEvents) add(o campaign.Blob) {
 	}
 }
 
-// eachEvent visits the stored replies, opt-outs and opt-ins of the person,
-// concurrently.
+// eachEvent visits the stored replies, opt-outs and opt-ins of the person, concurrently.
 func (p *person) eachEvent(ctx context.Context, visit func(ctx context.Context, h heard) error) error {
 	kept, err := p.keptEvents(ctx)
 	if err != nil {
@@ -120,11 +115,8 @@ func eventOf(key string) (event string, told bool) {
 
 func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool, err error) {
 	body, err := p.Blobs.Get(ctx, o.Key)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return h, false, nil
-	}
 	if err != nil {
-		return h, false, err
+		return h, false, campaign.IgnoreNotFound(err)
 	}
 	h.Blob = o
 	var phone string
@@ -142,8 +134,7 @@ func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool
 	return h, phone == p.number.String(), nil
 }
 
-// eraseEvent erases the content of an event. early reports that the event is too recent
-// and was kept.
+// eraseEvent erases the content of an event. early reports that the event is too recent and was kept.
 func (p *person) eraseEvent(ctx context.Context, h heard) (early bool, err error) {
 	if h.webhookEvent == nil {
 		if p.Now().Sub(h.At) < appliedAfter {

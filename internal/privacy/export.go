@@ -19,19 +19,18 @@ import (
 // Export is the service's data about a number of a tenant. Other programs read its
 // JSON: members are only added. Times are in UTC (RFC 3339).
 type Export struct {
-	Tenant     string     `json:"tenant"`
-	Phone      string     `json:"phone"` // E.164
-	ExportedAt time.Time  `json:"exportedAt"`
-	OptOut     OptOut     `json:"optOut"`
-	Messages   []Message  `json:"messages"`
-	Rejected   []Rejected `json:"rejected"`
-	Answers    []Answer   `json:"answers"`
-	Events     []Event    `json:"events"`
-	Replies    []Reply    `json:"replies"`
-	// TestNumbers are the names of the tenant's saved number for tests.
-	TestNumbers []string `json:"testNumbers"`
-	Uploads     []Upload `json:"uploads"`
-	Posts       []Post   `json:"posts"`
+	Tenant      string     `json:"tenant"`
+	Phone       string     `json:"phone"` // E.164
+	ExportedAt  time.Time  `json:"exportedAt"`
+	OptOut      OptOut     `json:"optOut"`
+	Messages    []Message  `json:"messages"`
+	Rejected    []Rejected `json:"rejected"`
+	Answers     []Answer   `json:"answers"`
+	Events      []Event    `json:"events"`
+	Replies     []Reply    `json:"replies"`
+	TestNumbers []string   `json:"testNumbers"` // names of the tenant's saved number for tests
+	Uploads     []Upload   `json:"uploads"`
+	Posts       []Post     `json:"posts"`
 }
 
 // OptOut is the opt-out state of the number.
@@ -109,8 +108,7 @@ type Reply struct {
 	Text string    `json:"text"`
 }
 
-// Upload is a campaign file that waits in the dashboard, or a part of one that is not accepted yet or
-// any more.
+// Upload is a campaign file that waits in the dashboard, or a part of one that is not accepted yet or any more.
 type Upload struct {
 	Lines      []string `json:"lines"`                // lines with the number
 	CampaignID string   `json:"campaignId,omitempty"` // of a part
@@ -129,7 +127,8 @@ func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, err
 	}
 	x := &Export{
 		Tenant: p.tenant.ID, Phone: p.number.String(), ExportedAt: p.Now().UTC(),
-		Messages: []Message{}, Rejected: []Rejected{}, Answers: []Answer{}, Events: []Event{}, Replies: []Reply{}, Uploads: []Upload{}, Posts: []Post{}, TestNumbers: []string{},
+		Messages: []Message{}, Rejected: []Rejected{}, Answers: []Answer{}, Events: []Event{}, Replies: []Reply{},
+		Uploads: []Upload{}, Posts: []Post{}, TestNumbers: []string{},
 	}
 	for _, step := range []func(context.Context, *Export) error{
 		p.exportOptOut, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportReplies, p.exportUploads, p.exportPosts, p.exportTestNumbers,
@@ -187,7 +186,6 @@ func (p *person) exportCampaigns(ctx context.Context, x *Export) error {
 	})
 }
 
-// endedOf returns the messages of expired batches that contained the number.
 func (p *person) endedOf(c dispatched) (all []Message, err error) {
 	for _, ordinal := range c.ended() {
 		_, in, err := p.in(c.sets[ordinal])
@@ -258,7 +256,6 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 	return all, nil
 }
 
-// tapsOf returns the taps and the clicks on a batch's messages.
 func (p *person) tapsOf(ctx context.Context, b campaign.Batch) (taps, clicks []campaign.Change, err error) {
 	if len(b.TapKey) > 0 {
 		taps, err = p.Store.Outcomes.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
@@ -269,7 +266,6 @@ func (p *person) tapsOf(ctx context.Context, b campaign.Batch) (taps, clicks []c
 	return taps, clicks, err
 }
 
-// newTaps returns the entries of a log that are about the message at index.
 func newTaps(log []campaign.Change, index int, m campaign.Message, t campaign.Template) (taps []Tap) {
 	for _, c := range log {
 		if c.Index == index {
@@ -279,7 +275,6 @@ func newTaps(log []campaign.Change, index int, m campaign.Message, t campaign.Te
 	return taps
 }
 
-// changesOf returns the changes of a batch's messages, by message index.
 func (p *person) changesOf(ctx context.Context, b campaign.Batch) (map[int][]Change, error) {
 	log, err := p.Store.Outcomes.Changes(ctx, b, 0, campaign.MaxChanges)
 	if err != nil {

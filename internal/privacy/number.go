@@ -31,14 +31,12 @@ func (p *person) meant(digits string) bool {
 	return number == p.number || strings.Contains(rejection.Reason, p.number.String())
 }
 
-// rejected reports whether a rejected number is the person's: as received, or as
-// corrected in the reason.
+// rejected reports whether a rejected number is the person's: as received, or as corrected in the reason.
 func (p *person) rejected(phone, reason string) bool {
 	return p.wrote(phone) || strings.Contains(reason, p.number.String())
 }
 
-// digitsOf returns the digits of a text, with a leading + if there is one, and without
-// the .0 that spreadsheets append.
+// digitsOf returns the digits of a text, with a leading + if there is one, and without the .0 that spreadsheets append.
 func digitsOf(text string) string {
 	text = strings.TrimSuffix(strings.TrimSpace(text), ".0")
 	first := strings.IndexFunc(text, isDigit)

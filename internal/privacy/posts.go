@@ -11,16 +11,14 @@ import (
 
 // Post is a webhook that was posted to an endpoint of the tenant, with the endpoint's answer.
 type Post struct {
-	At         time.Time     `json:"at"`
-	EndpointID string        `json:"endpointId"`
-	Kind       delivery.Kind `json:"kind"`
-	Status     int           `json:"status,omitempty"` // HTTP status of the answer
-	// Payload is absent if only the answer contains the number.
-	Payload json.RawMessage `json:"payload,omitempty"`
-	Answer  string          `json:"answer,omitempty"`
+	At         time.Time       `json:"at"`
+	EndpointID string          `json:"endpointId"`
+	Kind       delivery.Kind   `json:"kind"`
+	Status     int             `json:"status,omitempty"`  // HTTP status of the answer
+	Payload    json.RawMessage `json:"payload,omitempty"` // absent if only the answer contains the number
+	Answer     string          `json:"answer,omitempty"`
 }
 
-// eachPost visits the kept posts whose payload or answer contains the person's number.
 func (p *person) eachPost(ctx context.Context, visit func(delivery.KeptPost) error) error {
 	var found errorCollector
 	for post, err := range p.Store.Outcomes.AllKeptPosts(ctx, p.tenant.ID) {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -19,7 +20,6 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone/e164"
-	"campaign-dispatch/internal/privacy/keptanswer"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -36,7 +36,6 @@ type Store struct {
 // Campaigns reads tenants with their campaigns, and changes their saved numbers for tests.
 type Campaigns interface {
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
-	// AgentsOf returns the current and former agents of a tenant.
 	AgentsOf(ctx context.Context, tenant string) ([]string, error)
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
@@ -50,16 +49,12 @@ type Campaigns interface {
 
 // Outcomes reads what became of messages, and deletes replies and kept posts.
 type Outcomes interface {
-	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
-	// TapEntries returns up to limit taps of a batch after a sequence of its log of taps.
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
-	// ClickEntries returns up to limit clicks of a batch after a sequence of its log of clicks.
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	// RepliesOf returns what a phone number wrote to the tenant. DeleteReplies deletes it.
 	RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error)
 	DeleteReplies(ctx context.Context, tenant, phone string) (int, error)
-	// AllKeptPosts yields the kept posts to all endpoints of a tenant.
 	AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[delivery.KeptPost, error]
 	DeleteKeptPost(ctx context.Context, p delivery.KeptPost) error
 }
@@ -67,8 +62,7 @@ type Outcomes interface {
 // Submissions reads and changes submissions.
 type Submissions interface {
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
-	// SaveSubmission returns an error that wraps campaign.ErrLostRace if the submission changed since it
-	// was read.
+	// SaveSubmission returns an error that wraps campaign.ErrLostRace if the submission changed since it was read.
 	SaveSubmission(ctx context.Context, i submission.Submission) (submission.Submission, error)
 }
 
@@ -76,8 +70,7 @@ type Submissions interface {
 type Exports interface {
 	Exports(ctx context.Context, id campaign.ID) ([]export.Export, error)
 	Export(ctx context.Context, id string) (export.Export, error)
-	// SaveExport returns an error that wraps campaign.ErrLostRace if the export changed since
-	// it was read.
+	// SaveExport returns an error that wraps campaign.ErrLostRace if the export changed since it was read.
 	SaveExport(ctx context.Context, e export.Export) (export.Export, error)
 }
 
@@ -86,8 +79,8 @@ type Erasure interface {
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
 	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error
 	ReplaceSet(ctx context.Context, id campaign.ID, read acceptance.PackedSet, packed []byte) (bool, error)
-	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error]
-	ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error)
+	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[acceptance.KeptAnswer, error]
+	ReplaceAnswer(ctx context.Context, a acceptance.KeptAnswer, body []byte) (bool, error)
 }
 
 // Blobs stores payloads, error files, long answers, uploads, exports and event contents. Get,
@@ -112,19 +105,16 @@ type OptOuts interface {
 	Forget(ctx context.Context, tenant, phone string) (bool, error)
 }
 
-// Service exports and erases personal data. Its errors are one line, name the remedy,
-// and contain no number.
+// Service exports and erases personal data. Its errors are one line, name the remedy, and contain no number.
 type Service struct {
 	Store   Store
 	Blobs   Blobs
 	OptOuts OptOuts
 	Now     func() time.Time
-	// Progress receives the number of items searched. of is 0 if the total is unknown.
-	// It is called concurrently.
+	// Progress receives the number of items searched. of is 0 if the total is unknown. It is called concurrently.
 	Progress func(what string, done, of int)
 }
 
-// person is the number to export or erase.
 type person struct {
 	*Service
 	tenant campaign.Tenant
@@ -152,4 +142,29 @@ func (d *Service) open(ctx context.Context, tenantID, phone string) (*person, er
 	}
 	agents, err := d.Store.Campaigns.AgentsOf(ctx, tenantID)
 	return &person{d, tenant, append(agents, tenant.AgentID), number}, err
+}
+
+// errorCollector collects the errors of independent steps. It is safe for concurrent use.
+type errorCollector struct {
+	mu    sync.Mutex
+	first error
+	count int
+}
+
+func (t *errorCollector) add(err error) {
+	if err == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count++; t.count == 1 {
+		t.first = err
+	}
+}
+
+func (t *errorCollector) err() error {
+	if t.count > 1 {
+		return fmt.Errorf("%w (the first of %d errors)", t.first, t.count)
+	}
+	return t.first
 }

@@ -9,7 +9,6 @@ import (
 	"campaign-dispatch/internal/settings/account"
 )
 
-// exportTestNumbers adds the names of the tenant's saved number for tests.
 func (p *person) exportTestNumbers(ctx context.Context, x *Export) error {
 	saved, err := p.Store.Campaigns.TestNumbers(ctx, p.tenant.ID)
 	for _, n := range saved.All {
@@ -20,7 +19,6 @@ func (p *person) exportTestNumbers(ctx context.Context, x *Export) error {
 	return err
 }
 
-// eraseTestNumbers deletes the number from the tenant's saved numbers for tests.
 func (e *erasure) eraseTestNumbers(ctx context.Context) error {
 	for {
 		saved, err := e.Store.Campaigns.TestNumbers(ctx, e.tenant.ID)

@@ -25,7 +25,6 @@ func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []
 	return found.err()
 }
 
-// eachFile visits the files below a prefix that contain the person's number.
 func (p *person) eachFile(ctx context.Context, prefix string, found *errorCollector, visit func(key string, lines []string) error) error {
 	for o, err := range p.Blobs.List(ctx, prefix) {
 		if err != nil {
@@ -50,7 +49,6 @@ func (p *person) eachFile(ctx context.Context, prefix string, found *errorCollec
 // isPart reports whether an object is a part of a file, with a message in each line.
 func isPart(key string) bool { return strings.HasPrefix(key, submission.PartsPrefix) }
 
-// campaignOf returns the ID of the campaign of a part.
 func (p *person) campaignOf(part string) string {
 	id, _, _ := strings.Cut(strings.TrimPrefix(part, submission.PartsPrefix+p.tenant.ID+"/"), "/")
 	return id
@@ -99,7 +97,6 @@ func (p *person) withoutPerson(part []byte) ([]byte, error) {
 	return left, nil
 }
 
-// linesOf returns the lines of a file that contain the person's number.
 func (p *person) linesOf(file []byte) (lines []string) {
 	for line := range strings.FieldsFuncSeq(string(file), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		for cell := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(",;\t\"", r) }) {
@@ -110,4 +107,33 @@ func (p *person) linesOf(file []byte) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// eraseFirstLines deletes the person's lines from the first lines of large files, which people
+// see when they choose the columns.
+func (e *erasure) eraseFirstLines(ctx context.Context) error {
+	for {
+		all, err := e.Store.Submissions.Submissions(ctx, e.tenant.ID)
+		if err != nil {
+			return err
+		}
+		err = e.eraseFirst(ctx, all)
+		if !errors.Is(err, campaign.ErrLostRace) {
+			return err
+		}
+	}
+}
+
+func (e *erasure) eraseFirst(ctx context.Context, all []submission.Submission) error {
+	for _, sub := range all {
+		left := slices.DeleteFunc(slices.Clone(sub.Columns.First), func(line []string) bool { return slices.ContainsFunc(line, e.wrote) })
+		if len(left) == len(sub.Columns.First) {
+			continue
+		}
+		sub.Columns.First = left
+		if _, err := e.Store.Submissions.SaveSubmission(ctx, sub); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -16,21 +16,18 @@ import (
 )
 
 const (
-	scope = "https://www.googleapis.com/auth/rcsbusinessmessaging"
-	// tokenMargin is the time before its expiry from which a token is not used.
-	tokenMargin = time.Minute
+	scope       = "https://www.googleapis.com/auth/rcsbusinessmessaging"
+	tokenMargin = time.Minute // time before its expiry from which a token is not used
 	// tokenTimeout limits reading a key and exchanging it for a token.
 	tokenTimeout = 15 * time.Second
 )
 
 // Keys reads the key documents of service accounts.
 type Keys interface {
-	// KeyDocument returns the document in the parameter: the JSON key from Google's
-	// console.
+	// KeyDocument returns the document in the parameter: the JSON key from Google's console.
 	KeyDocument(ctx context.Context, parameter string) ([]byte, error)
 }
 
-// tokens caches one token per agent.
 type tokens struct {
 	fetches singleflight.Group
 	mu      sync.Mutex
@@ -87,8 +84,7 @@ func (c *Client) refresh(ctx context.Context, agent campaign.Agent, stale string
 	return token.AccessToken, nil
 }
 
-// fetch exchanges the agent's key for a token. Its errors contain nothing of the key
-// document.
+// fetch exchanges the agent's key for a token. Its errors contain nothing of the key document.
 func (c *Client) fetch(ctx context.Context, agent campaign.Agent) (*oauth2.Token, error) {
 	document, err := c.Keys.KeyDocument(ctx, agent.KeyParameter)
 	if err != nil {
@@ -109,7 +105,6 @@ func (c *Client) fetch(ctx context.Context, agent campaign.Agent) (*oauth2.Token
 	return token, nil
 }
 
-// parseKey parses a service account's key document.
 func parseKey(document []byte) (*jwt.Config, error) {
 	var key struct {
 		Type         string `json:"type"`

@@ -18,7 +18,6 @@ import (
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 )
 
 const (
@@ -34,16 +33,16 @@ type agentSimulation struct {
 	random    *rand.Rand
 	payloads  map[int]frames // by messages
 	rate      int
-	rateLimit pace.RateLimit
+	rateLimit outgoing.RateLimit
 	batches   map[campaign.BatchRef]*simBatch
 	byKey     map[campaign.BatchKey]*simBatch
 	queue     []waitingTask
 	busy      int
 	sends     []delivery
-	open      int                      // messages without an outcome
-	lose      func(pace.SendTask) bool // selects the requeued tasks that are lost
-	writes    int                      // of the rate limit
-	lost      int                      // conflicts
+	open      int                          // messages without an outcome
+	lose      func(outgoing.SendTask) bool // selects the requeued tasks that are lost
+	writes    int                          // of the rate limit
+	lost      int                          // conflicts
 	requeues  int
 	checks    int // PostponeCheck calls
 	tickets   map[string]map[int64]bool
@@ -61,7 +60,7 @@ type frames struct {
 }
 
 type waitingTask struct {
-	task    pace.SendTask
+	task    outgoing.SendTask
 	visible time.Time
 }
 
@@ -97,7 +96,7 @@ func (o *agentSimulation) dispatch(campaignID string, messages int) {
 		b := o.accept(campaignID, min(messages, perBatch))
 		messages -= b.Accepted
 		for f := range b.Frames() {
-			o.put(pace.SendTask{BatchRef: b.BatchRef, Frame: f}, 0)
+			o.put(outgoing.SendTask{BatchRef: b.BatchRef, Frame: f}, 0)
 		}
 	}
 }
@@ -119,7 +118,7 @@ func (o *agentSimulation) accept(campaignID string, messages int) campaign.Batch
 }
 
 // put makes a task visible as late as SQS and its poller can.
-func (o *agentSimulation) put(task pace.SendTask, delay time.Duration) {
+func (o *agentSimulation) put(task outgoing.SendTask, delay time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.lose != nil && len(task.Only) > 0 && o.lose(task) {
@@ -174,14 +173,14 @@ func (o *agentSimulation) left() int {
 }
 
 // take returns the tasks of one receive: the oldest visible ones.
-func (o *agentSimulation) take() []pace.SendTask {
+func (o *agentSimulation) take() []outgoing.SendTask {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.busy == functions {
 		return nil
 	}
 	now := time.Now()
-	var tasks []pace.SendTask
+	var tasks []outgoing.SendTask
 	o.queue = slices.DeleteFunc(o.queue, func(w waitingTask) bool {
 		if len(tasks) == perCall || w.visible.After(now) {
 			return false
@@ -223,24 +222,24 @@ func (o *agentSimulation) Of(context.Context, string) (func(phone string) bool, 
 	return func(string) bool { return false }, nil
 }
 
-func (o *agentSimulation) Route(context.Context, string, string) (pace.Route, error) {
+func (o *agentSimulation) Route(context.Context, string, string) (outgoing.Route, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return pace.Route{Agent: campaign.Agent{ID: "a", Rate: o.rate}, RateLimit: o.rateLimit}, nil
+	return outgoing.Route{Agent: campaign.Agent{ID: "a", Rate: o.rate}, RateLimit: o.rateLimit}, nil
 }
 
 func (o *agentSimulation) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
 	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: "Olá"}}, nil
 }
 
-func (o *agentSimulation) RateLimit(context.Context, string) (pace.RateLimit, error) {
+func (o *agentSimulation) RateLimit(context.Context, string) (outgoing.RateLimit, error) {
 	time.Sleep(3 * time.Millisecond)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.rateLimit, nil
 }
 
-func (o *agentSimulation) SwapRateLimit(_ context.Context, _ string, old, rateLimit pace.RateLimit) (bool, error) {
+func (o *agentSimulation) SwapRateLimit(_ context.Context, _ string, old, rateLimit outgoing.RateLimit) (bool, error) {
 	time.Sleep(5 * time.Millisecond)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -279,7 +278,7 @@ func (o *agentSimulation) Record(_ context.Context, b campaign.Batch, changes []
 }
 
 func (o *agentSimulation) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
-	var task pace.SendTask
+	var task outgoing.SendTask
 	if err := json.Unmarshal(body, &task); err != nil {
 		return err
 	}
@@ -292,8 +291,8 @@ func (o *agentSimulation) Send(_ context.Context, _ string, body []byte, delay t
 }
 
 // note counts the tickets of a frame: each one is a write.
-func (o *agentSimulation) note(task pace.SendTask) {
-	if task.Ticket == (pace.Ticket{}) {
+func (o *agentSimulation) note(task outgoing.SendTask) {
+	if task.Ticket == (outgoing.Ticket{}) {
 		return
 	}
 	name := fmt.Sprint(task.BatchID, "/", task.Frame)

@@ -20,18 +20,15 @@ const (
 	// running sends and for recording.
 	attemptFor     = 8 * time.Second
 	shutdownMargin = attemptFor + 4*time.Second
-	// cancelCheck is the interval of cancellation checks within a run.
-	cancelCheck = 2 * time.Second
-	// minThrottled is the number of throttled messages from which a run can stop.
-	minThrottled = 10
+	cancelCheck    = 2 * time.Second // interval of cancellation checks within a run
+	minThrottled   = 10              // number of throttled messages from which a run can stop
 	// responsesPerThrottled is the number of responses per permitted throttled one. Providers
 	// throttle a few messages at any rate, because of internal limits. Sending those again
 	// costs less than halving the rate. A rate that is too high throttles more.
 	responsesPerThrottled = 20
 )
 
-// deliver sends the run's messages in the order of their send times, until too many are
-// throttled or ctx nearly ends.
+// deliver sends the run's messages in the order of their send times, until too many are throttled or ctx nearly ends.
 func (s *Sender) deliver(ctx context.Context, r *run) {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
@@ -63,8 +60,7 @@ func (s *Sender) deliver(ctx context.Context, r *run) {
 	}
 }
 
-// cancelled reports whether the run's batch was cancelled since the start. A failed read
-// counts as not cancelled.
+// cancelled reports whether the run's batch was cancelled since the start. A failed read counts as not cancelled.
 func (s *Sender) cancelled(ctx context.Context, r *run) bool {
 	now := s.Now()
 	if now.Sub(r.checked) < cancelCheck {
@@ -136,7 +132,6 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 	}
 }
 
-// classify applies the provider's response to the message.
 func (r *run) classify(ctx context.Context, j *job, err error, now time.Time) {
 	r.answered.Add(1)
 	if err == nil {

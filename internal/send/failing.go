@@ -34,7 +34,6 @@ func (s *Sender) countFailures(ctx context.Context, r *run) error {
 	return nil
 }
 
-// notAccepted returns the number of messages that the provider did not accept.
 func (r *run) notAccepted() (n int) {
 	for _, j := range r.jobs() {
 		if j.code != "" {

@@ -12,7 +12,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 )
 
 func unavailable() error { return &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"} }
@@ -159,7 +158,7 @@ func TestSender_FailingWhileRateLimited(t *testing.T) {
 		g := newSenderFixture(103)
 		g.route.Agent.Rate = 50
 		others := func() {
-			g.rateLimit = pace.RateLimit{Every: 20 * time.Millisecond, Next: time.Now().Add(20_000_000 / 50 * time.Second)}
+			g.rateLimit = outgoing.RateLimit{Every: 20 * time.Millisecond, Next: time.Now().Add(20_000_000 / 50 * time.Second)}
 		}
 		attempts := 0
 		g.provider = func(outgoing.Message, int) error {
@@ -196,7 +195,7 @@ func TestSender_SuccessInConcurrentRun(t *testing.T) {
 		var runs sync.WaitGroup
 		for frame, s := range []*send.Sender{slow, g.sender()} {
 			runs.Go(func() {
-				if errs := s.Handle(t.Context(), []pace.SendTask{g.frame(frame)}); errors.Join(errs...) != nil {
+				if errs := s.Handle(t.Context(), []outgoing.SendTask{g.frame(frame)}); errors.Join(errs...) != nil {
 					t.Error(errs)
 				}
 			})

@@ -12,10 +12,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
-// plan determines the messages to send and when.
 func (s *Sender) plan(ctx context.Context, r *run) error {
 	for _, f := range r.frameRuns {
 		if !fits(f.task, r.batch) {
@@ -42,15 +41,14 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 }
 
 // fits reports whether the task refers to existing messages of its batch.
-func fits(t pace.SendTask, b campaign.Batch) bool {
+func fits(t outgoing.SendTask, b campaign.Batch) bool {
 	if t.Frame < 0 || t.Frame >= b.Frames() || len(b.Offsets) != b.Frames()+1 {
 		return false
 	}
 	return !slices.ContainsFunc(t.Only, func(i int) bool { return i < 0 || i >= b.FrameLen(t.Frame) })
 }
 
-// assignPending assigns to each frame its requested messages that have no outcome and
-// belong to no earlier frame.
+// assignPending assigns to each frame its requested messages that have no outcome and belong to no earlier frame.
 func (r *run) assignPending(head ledger.Head) {
 	taken := map[int]bool{}
 	for _, f := range r.frameRuns {
@@ -67,7 +65,7 @@ func (r *run) assignPending(head ledger.Head) {
 	}
 }
 
-func requestedIndexes(t pace.SendTask, b campaign.Batch) []int {
+func requestedIndexes(t outgoing.SendTask, b campaign.Batch) []int {
 	if len(t.Only) > 0 {
 		return t.Only
 	}
@@ -102,7 +100,6 @@ func (s *Sender) load(ctx context.Context, r *run) {
 	frames.Wait()
 }
 
-// failOptedOut ends the messages of opted-out recipients.
 func (s *Sender) failOptedOut(ctx context.Context, r *run) error {
 	open := slices.DeleteFunc(r.jobs(), (*job).hasOutcome)
 	if len(open) == 0 {

@@ -9,20 +9,18 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/retry"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 const (
-	// window is the maximum time that a run waits for a message's send time.
-	window = 8 * time.Second
+	window = 8 * time.Second // maximum time that a run waits for a message's send time
 	// returnEarly is the minimum time between the return of a waiting frame and its estimated
 	// reservation. SQS delays are in whole seconds and can be a second late.
 	returnEarly = 2500 * time.Millisecond
 	// maxReservationDelay is the maximum delay of a task that can still use its reservation.
 	// Within it, the reservations of other tasks can overlap.
 	maxReservationDelay = 10 * time.Second
-	// rateLimitTries is the maximum number of attempts to update a rate limit, about two
-	// seconds in total.
+	// rateLimitTries is the maximum number of attempts to update a rate limit, about two seconds in total.
 	rateLimitTries = 10
 )
 
@@ -36,7 +34,7 @@ func (s *Sender) takeReservations(ctx context.Context, r *run) error {
 	var claiming []*frameRun
 	for _, f := range r.frameRuns {
 		if stale(f.task.Reservation, now, r.route.RateLimit) {
-			f.task.Reservation = pace.Reservation{}
+			f.task.Reservation = outgoing.Reservation{}
 			if len(f.current) > 0 {
 				claiming = append(claiming, f)
 			}
@@ -78,9 +76,8 @@ func (s *Sender) assignSendTimes(ctx context.Context, r *run, f *frameRun, now t
 	}
 }
 
-// stale reports whether a reservation is unusable: it is long over, or revoked by a rate
-// decrease.
-func stale(t pace.Reservation, now time.Time, rateLimit pace.RateLimit) bool {
+// stale reports whether a reservation is unusable: it is long over, or revoked by a rate decrease.
+func stale(t outgoing.Reservation, now time.Time, rateLimit outgoing.RateLimit) bool {
 	return t.Start.Before(now.Add(-maxReservationDelay)) || t.Revoked(rateLimit)
 }
 
@@ -107,14 +104,15 @@ func (s *Sender) claim(ctx context.Context, r *run, frames []*frameRun) error {
 	}
 	slices.SortStableFunc(frames, byTicket)
 	agent := r.route.Agent
-	grants := make([]pace.Grant, len(frames))
-	rateLimit, err := s.changeRateLimit(ctx, agent.ID, func(rateLimit pace.RateLimit) pace.RateLimit {
+	grants := make([]outgoing.Grant, len(frames))
+	rateLimit, err := s.changeRateLimit(ctx, agent.ID, func(rateLimit outgoing.RateLimit) outgoing.RateLimit {
 		for i, f := range frames {
 			if !rateLimit.Paced(agent.Rate) {
-				grants[i] = pace.Grant{Reservation: pace.Reservation{Start: s.Now()}}
+				grants[i] = outgoing.Grant{Reservation: outgoing.Reservation{Start: s.Now()}}
 				continue
 			}
-			grants[i], rateLimit = rateLimit.Claim(s.Now(), pace.Claim{ID: r.batch.ID, Ticket: f.task.Ticket, Messages: len(f.current)}, agent.Rate)
+			claim := outgoing.Claim{ID: r.batch.ID, Ticket: f.task.Ticket, Messages: len(f.current)}
+			grants[i], rateLimit = rateLimit.Claim(s.Now(), claim, agent.Rate)
 		}
 		return rateLimit
 	})
@@ -130,7 +128,7 @@ func (s *Sender) claim(ctx context.Context, r *run, frames []*frameRun) error {
 
 // byTicket sorts frames by ticket position, frames without a ticket last.
 func byTicket(a, b *frameRun) int {
-	none := pace.Ticket{}
+	none := outgoing.Ticket{}
 	if a.task.Ticket == none || b.task.Ticket == none {
 		return -cmp.Compare(a.task.Ticket.Position, b.task.Ticket.Position)
 	}
@@ -139,7 +137,7 @@ func byTicket(a, b *frameRun) int {
 
 // returnAfter returns the delay of a frame without a reservation: the wait less a margin,
 // which is larger if the wait can shrink. A late frame leaves a gap, an early one costs reads.
-func returnAfter(g pace.Grant) time.Duration {
+func returnAfter(g outgoing.Grant) time.Duration {
 	margin, longest := g.Wait/8, maxDelay
 	if g.Shrinks {
 		margin, longest = g.Wait/2, maxShrinkingDelay
@@ -150,14 +148,16 @@ func returnAfter(g pace.Grant) time.Duration {
 // changeRateLimit applies change to the agent's rate limit and returns the result.
 // Conflicts with other functions are retried with backoff. After rateLimitTries it returns
 // errContended.
-func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change func(pace.RateLimit) pace.RateLimit) (pace.RateLimit, error) {
+func (s *Sender) changeRateLimit(
+	ctx context.Context, agentID string, change func(outgoing.RateLimit) outgoing.RateLimit,
+) (outgoing.RateLimit, error) {
 	for try := range rateLimitTries {
 		if err := retry.Wait(ctx, try); err != nil {
-			return pace.RateLimit{}, err
+			return outgoing.RateLimit{}, err
 		}
 		old, err := s.Store.RateLimit(ctx, agentID)
 		if err != nil {
-			return pace.RateLimit{}, err
+			return outgoing.RateLimit{}, err
 		}
 		rateLimit := change(old)
 		if rateLimit == old {
@@ -165,11 +165,11 @@ func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change fun
 		}
 		swapped, err := s.Store.SwapRateLimit(ctx, agentID, old, rateLimit)
 		if err != nil {
-			return pace.RateLimit{}, err
+			return outgoing.RateLimit{}, err
 		}
 		if swapped {
 			return rateLimit, nil
 		}
 	}
-	return pace.RateLimit{}, errContended
+	return outgoing.RateLimit{}, errContended
 }

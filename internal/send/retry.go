@@ -2,7 +2,6 @@ package send
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -11,15 +10,13 @@ import (
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 const (
-	// maxAttempts is the number of attempts before the task is left to sweep, which
-	// retries without limit.
+	// maxAttempts is the number of attempts before the task is left to sweep, which retries without limit.
 	maxAttempts = 8
-	// maxDelay is the maximum delay of SQS.
-	maxDelay = 15 * time.Minute
+	maxDelay    = 15 * time.Minute // maximum delay of SQS
 	// maxShrinkingDelay replaces maxDelay for a wait that may become much shorter.
 	maxShrinkingDelay = 5 * time.Minute
 	// receiveEarly is how long before its reservation a task is received. SQS delays are in whole
@@ -30,7 +27,6 @@ const (
 // attempts is the backoff of a task's attempts.
 var attempts = retry.Backoff{First: 2 * time.Second, Max: maxDelay}
 
-// requeue queues the messages that the run left unsent.
 func (s *Sender) requeue(ctx context.Context, r *run) {
 	var last time.Time
 	for _, f := range r.frameRuns {
@@ -56,12 +52,8 @@ func (s *Sender) putBack(ctx context.Context, r *run) {
 	}
 }
 
-func (f *frameRun) put(ctx context.Context, q port.Queue, t pace.SendTask, delay time.Duration) {
-	body, err := json.Marshal(t)
-	if err == nil {
-		err = q.Send(ctx, t.Tenant, body, delay)
-	}
-	if err != nil {
+func (f *frameRun) put(ctx context.Context, q port.Queue, t outgoing.SendTask, delay time.Duration) {
+	if err := port.Send(ctx, q, t.Tenant, t, delay); err != nil {
 		f.err = fmt.Errorf("requeue frame %d of batch %s: %w", t.Frame, t.BatchID, err)
 	}
 }
@@ -69,7 +61,7 @@ func (f *frameRun) put(ctx context.Context, q port.Queue, t pace.SendTask, delay
 // retryTask returns a task for the frame's unsent messages and its delay. random is in [0,
 // 1). The result is false if no message is left, or after maxAttempts. A failed send counts
 // as an attempt; the end of ctx does not.
-func (f *frameRun) retryTask(stopped bool, random float64) (pace.SendTask, time.Duration, bool) {
+func (f *frameRun) retryTask(stopped bool, random float64) (outgoing.SendTask, time.Duration, bool) {
 	var open []*job
 	var asked time.Duration
 	failed := stopped
@@ -88,17 +80,16 @@ func (f *frameRun) retryTask(stopped bool, random float64) (pace.SendTask, time.
 	return t, retryDelay(t.Attempt, asked, random), len(open) > 0 && t.Attempt < maxAttempts
 }
 
-// postponedTask returns a task for the messages whose reservation is too late for this run,
-// and its delay.
-func (f *frameRun) postponedTask(now time.Time) (pace.SendTask, time.Duration) {
+// postponedTask returns a task for the messages whose reservation is too late for this run, and its delay.
+func (f *frameRun) postponedTask(now time.Time) (outgoing.SendTask, time.Duration) {
 	t := f.taskOf(f.postponed)
 	t.Reservation = f.task.Reservation
 	t.Reservation.Start = f.postponed[0].at
 	return t, min(max(t.Reservation.Start.Sub(now)-receiveEarly, 0), maxDelay)
 }
 
-func (f *frameRun) taskOf(jobs []*job) pace.SendTask {
-	t := pace.SendTask{BatchRef: f.task.BatchRef, Frame: f.task.Frame, Attempt: f.task.Attempt, Ticket: f.task.Ticket}
+func (f *frameRun) taskOf(jobs []*job) outgoing.SendTask {
+	t := outgoing.SendTask{BatchRef: f.task.BatchRef, Frame: f.task.Frame, Attempt: f.task.Attempt, Ticket: f.task.Ticket}
 	for _, j := range jobs {
 		t.Only = append(t.Only, j.index%campaign.FrameSize)
 	}
@@ -132,7 +123,7 @@ func (s *Sender) adjustRate(ctx context.Context, r *run) {
 		return
 	}
 	changed := false
-	_, err := s.changeRateLimit(ctx, r.route.Agent.ID, func(old pace.RateLimit) pace.RateLimit {
+	_, err := s.changeRateLimit(ctx, r.route.Agent.ID, func(old outgoing.RateLimit) outgoing.RateLimit {
 		rateLimit := change(old)
 		changed = rateLimit != old
 		return rateLimit
@@ -149,27 +140,26 @@ func (s *Sender) adjustRate(ctx context.Context, r *run) {
 // adaptation returns the change of the rate limit that follows from the run's responses.
 // For an unlimited agent, it estimates the rate from the run, with at least Concurrency
 // messages: the duration of a few messages says little about the rate.
-func (s *Sender) adaptation(r *run) func(pace.RateLimit) pace.RateLimit {
+func (s *Sender) adaptation(r *run) func(outgoing.RateLimit) outgoing.RateLimit {
 	now, answers := s.Now(), int(r.answered.Load())
 	if r.tooFast() {
 		every := r.every
 		if every == 0 {
 			every = now.Sub(r.started) / time.Duration(max(answers, s.Concurrency))
 		}
-		return func(p pace.RateLimit) pace.RateLimit {
+		return func(p outgoing.RateLimit) outgoing.RateLimit {
 			return r.returnReservations(p.Decrease(now, every), now)
 		}
 	}
 	if r.throttled.Load() > 0 {
-		return func(p pace.RateLimit) pace.RateLimit { return p }
+		return func(p outgoing.RateLimit) outgoing.RateLimit { return p }
 	}
 	frames := (answers + campaign.FrameSize - 1) / campaign.FrameSize
-	return func(p pace.RateLimit) pace.RateLimit { return p.Increase(frames, r.route.Agent.Rate) }
+	return func(p outgoing.RateLimit) outgoing.RateLimit { return p.Increase(frames, r.route.Agent.Rate) }
 }
 
-// returnReservations returns the unused reservations of a stopped run. Otherwise, nothing
-// would be sent until they end.
-func (r *run) returnReservations(rateLimit pace.RateLimit, now time.Time) pace.RateLimit {
+// returnReservations returns the unused reservations of a stopped run. Otherwise, nothing would be sent until they end.
+func (r *run) returnReservations(rateLimit outgoing.RateLimit, now time.Time) outgoing.RateLimit {
 	if !r.stopped {
 		return rateLimit
 	}

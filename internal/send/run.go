@@ -11,16 +11,14 @@ import (
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 )
 
-// run sends some frames of one batch.
 type run struct {
 	batch       campaign.Batch
-	route       pace.Route
+	route       outgoing.Route
 	template    campaign.Template
-	rateLimit   pace.RateLimit // last seen rate limit of the agent
-	every       time.Duration  // time between two messages of the run, 0 for no limit
+	rateLimit   outgoing.RateLimit // last seen rate limit of the agent
+	every       time.Duration      // time between two messages of the run, 0 for no limit
 	frameRuns   []*frameRun
 	slots       chan struct{} // one element for each message being sent
 	started     time.Time
@@ -34,15 +32,14 @@ type run struct {
 	clearErr    error        // error of clearing
 }
 
-// frameRun is a task with the state of its messages.
 type frameRun struct {
-	task pace.SendTask
+	task outgoing.SendTask
 	// current are the messages to send in this run. postponed are messages whose reservation is too
 	// late for it; they are requeued.
 	current, postponed []*job
-	grant              pace.Grant // the reservation or ticket, if requested
-	until              time.Time  // estimated send time of the last of postponed
-	err                error      // why the task must be retried
+	grant              outgoing.Grant // the reservation or ticket, if requested
+	until              time.Time      // estimated send time of the last of postponed
+	err                error          // why the task must be retried
 }
 
 // failure returns why the task must be retried after its run failed with err. A frame that
@@ -54,7 +51,6 @@ func (f *frameRun) failure(err error) error {
 	return errors.Join(err, f.err)
 }
 
-// job is the send of one message.
 type job struct {
 	index      int       // within the batch
 	at         time.Time // send time, zero for at once
@@ -95,7 +91,6 @@ func (r *run) stop() {
 
 func (j *job) hasOutcome() bool { return j.change.Outcome != "" }
 
-// ttl returns the TTL of a message sent now.
 func (r *run) ttl(now time.Time) time.Duration {
 	if r.batch.NotAfter.IsZero() {
 		return outgoing.MessageTTL
@@ -103,7 +98,6 @@ func (r *run) ttl(now time.Time) time.Duration {
 	return min(outgoing.MessageTTL, max(r.batch.NotAfter.Sub(now), time.Second))
 }
 
-// jobs returns the messages of this run.
 func (r *run) jobs() []*job {
 	var jobs []*job
 	for _, f := range r.frameRuns {
@@ -130,7 +124,6 @@ func (r *run) tooFast() bool {
 	return throttled > 0 && (throttled == answered || throttled > 1+answered/responsesPerThrottled)
 }
 
-// report logs the run's results as counts.
 func (r *run) report(ctx context.Context) {
 	outcomes, codes, left := map[campaign.Outcome]int{}, map[string]int{}, 0
 	for _, j := range r.jobs() {
@@ -149,7 +142,8 @@ func (r *run) report(ctx context.Context) {
 		left += len(f.postponed)
 	}
 	metrics.Add(ctx, metrics.MessagesSent, outcomes[campaign.OutcomeSent])
-	metrics.Add(ctx, metrics.MessagesEnded, outcomes[campaign.OutcomeFailed]+outcomes[campaign.OutcomeExpired]+outcomes[campaign.OutcomeStopped])
+	metrics.Add(ctx, metrics.MessagesEnded,
+		outcomes[campaign.OutcomeFailed]+outcomes[campaign.OutcomeExpired]+outcomes[campaign.OutcomeStopped])
 	throttled := int(r.throttled.Load())
 	metrics.Add(ctx, metrics.MessagesThrottled, throttled)
 	metrics.Add(ctx, metrics.MessagesUntaken, r.notAccepted()-throttled)

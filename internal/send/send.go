@@ -17,7 +17,6 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 )
 
 // Store reads what a frame needs, and changes its batch and the rate limit of its agent.
@@ -26,10 +25,10 @@ type Store interface {
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error)
-	Route(ctx context.Context, tenant, agentID string) (pace.Route, error)
+	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
-	RateLimit(ctx context.Context, agentID string) (pace.RateLimit, error)
-	SwapRateLimit(ctx context.Context, agentID string, old, rateLimit pace.RateLimit) (bool, error)
+	RateLimit(ctx context.Context, agentID string) (outgoing.RateLimit, error)
+	SwapRateLimit(ctx context.Context, agentID string, old, rateLimit outgoing.RateLimit) (bool, error)
 }
 
 // Provider sends messages and ignores repeated IDs. An error that is not a campaign.Failure
@@ -38,29 +37,25 @@ type Provider interface {
 	Send(ctx context.Context, agent campaign.Agent, d outgoing.Message) error
 }
 
-// Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or
-// sweep resumes.
+// Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or sweep resumes.
 type Sender struct {
-	Store    Store
-	Blobs    payload.Blobs
-	Provider Provider
-	Recorder port.Recorder
-	OptOuts  port.OptOuts
-	Queue    port.Queue // the send queue
-	// Concurrency is the number of concurrent sends per call of Handle.
-	Concurrency int
+	Store       Store
+	Blobs       payload.Blobs
+	Provider    Provider
+	Recorder    port.Recorder
+	OptOuts     port.OptOuts
+	Queue       port.Queue // the send queue
+	Concurrency int        // number of concurrent sends per call of Handle
 	// LinkURL is the base URL of links that count clicks. It can be "".
-	LinkURL string
-	// SweepAfter is the time until sweep checks an active batch.
-	SweepAfter time.Duration
+	LinkURL    string
+	SweepAfter time.Duration // time until sweep checks an active batch
 	Now        func() time.Time
 
-	routes    cache.Cache[routeKey, pace.Route]
+	routes    cache.Cache[routeKey, outgoing.Route]
 	templates cache.Cache[templateKey, campaign.Template]
 }
 
-// routeKey identifies a route. A batch keeps the agent of its release, so a tenant can
-// have several routes.
+// routeKey identifies a route. A batch keeps the agent of its release, so a tenant can have several routes.
 type routeKey struct{ tenant, agentID string }
 
 type templateKey struct {
@@ -69,10 +64,8 @@ type templateKey struct {
 }
 
 const (
-	// channelFor is the cache TTL of routes: a pause takes effect within this time.
-	channelFor = 3 * time.Second
-	// maxWarm is the size of the route and template caches.
-	maxWarm = 500
+	routeTTL = 3 * time.Second // cache TTL of routes: a pause takes effect within this time
+	maxWarm  = 500             // size of the route and template caches
 )
 
 // errBadTask reports a task that this service cannot have queued.
@@ -81,7 +74,7 @@ var errBadTask = errors.New("task does not match its batch")
 // Handle sends the messages of the tasks. It returns an error by position for each task to
 // retry. Messages that the provider did not accept, or that were not sent before the end of
 // ctx, are requeued as new tasks without an error.
-func (s *Sender) Handle(ctx context.Context, tasks []pace.SendTask) []error {
+func (s *Sender) Handle(ctx context.Context, tasks []outgoing.SendTask) []error {
 	errs := make([]error, len(tasks))
 	slots := make(chan struct{}, s.Concurrency)
 	positions := map[campaign.BatchRef][]int{}
@@ -167,8 +160,8 @@ func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok
 	return &run{batch: b, route: route, rateLimit: route.RateLimit, template: template, started: s.Now()}, true, nil
 }
 
-func (s *Sender) route(ctx context.Context, key routeKey) (pace.Route, error) {
-	return s.routes.Get(key, s.Now(), cache.Options{TTL: channelFor, MaxEntries: maxWarm}, func() (pace.Route, error) {
+func (s *Sender) route(ctx context.Context, key routeKey) (outgoing.Route, error) {
+	return s.routes.Get(key, s.Now(), cache.Options{TTL: routeTTL, MaxEntries: maxWarm}, func() (outgoing.Route, error) {
 		return s.Store.Route(ctx, key.tenant, key.agentID)
 	})
 }
@@ -183,7 +176,7 @@ func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Templ
 // postponePaused sets the sweep check of a paused batch to campaign.PauseCheck from now.
 func (s *Sender) postponePaused(ctx context.Context, b campaign.Batch, pause string) error {
 	slog.InfoContext(ctx, "sending is paused", "tenant", b.Tenant, "batch_id", b.BatchID, "pause", pause)
-	next := s.Now().Add(pace.PauseCheck)
+	next := s.Now().Add(outgoing.PauseCheck)
 	if !b.NextCheck.After(next) {
 		return nil
 	}

@@ -13,7 +13,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 )
 
 func TestHandle_Frame(t *testing.T) {
@@ -22,7 +21,7 @@ func TestHandle_Frame(t *testing.T) {
 		g := newSenderFixture(103)
 		g.latency = 100 * time.Millisecond
 		began := time.Now()
-		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0), g.frame(1), g.frame(0)}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0), g.frame(1), g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if took := time.Since(began); took != 200*time.Millisecond || g.most != 64 {
@@ -51,7 +50,7 @@ func TestHandle_RecordedMessages(t *testing.T) {
 		only := g.frame(0)
 		only.Only = []int{3, 99}
 		for range 2 {
-			if errs := g.sender().Handle(t.Context(), []pace.SendTask{only}); errors.Join(errs...) != nil {
+			if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{only}); errors.Join(errs...) != nil {
 				t.Fatal(errs)
 			}
 		}
@@ -98,7 +97,7 @@ func TestHandle_ConcurrentFunctionsShareRate(t *testing.T) {
 		g.route.Agent.Rate = 5000
 		g.rateLimitTakes = 10 * time.Millisecond
 		began := time.Now()
-		tasks := make([]pace.SendTask, functions)
+		tasks := make([]outgoing.SendTask, functions)
 		for i := range tasks {
 			tasks[i] = g.frame(i)
 		}
@@ -124,7 +123,7 @@ func TestHandle_RateLimitConflict(t *testing.T) {
 		g.swapLost = true
 		task := g.frame(0)
 		task.Only, task.Attempt = []int{3, 5}, 2
-		if errs := g.sender().Handle(t.Context(), []pace.SendTask{task}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{task}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) > 0 || len(g.queued) != 1 {
@@ -145,7 +144,7 @@ func TestHandle_RequeueFails(t *testing.T) {
 		g := newSenderFixture(100)
 		g.route.Agent.Rate = 100
 		g.swapLost, g.queueErr = true, errBroken
-		errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)})
+		errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)})
 		if !errors.Is(errors.Join(errs...), errBroken) {
 			t.Errorf("it ended with %v: the frame would be lost", errs)
 		}
@@ -159,10 +158,10 @@ func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(300)
 		g.route.Agent.Rate = 1
-		other := pace.Claim{ID: campaign.ID{Tenant: "t", CampaignID: "other"}, Messages: 1}
-		_, g.rateLimit = pace.RateLimit{Every: time.Second}.Claim(time.Now(), other, 1)
+		other := outgoing.Claim{ID: campaign.ID{Tenant: "t", CampaignID: "other"}, Messages: 1}
+		_, g.rateLimit = outgoing.RateLimit{Every: time.Second}.Claim(time.Now(), other, 1)
 		g.rateLimit.Next = time.Now().Add(time.Hour)
-		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0), g.frame(1)}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0), g.frame(1)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) > 0 || len(g.queued) != 2 || g.queued[0].delay != 15*time.Minute {
@@ -175,7 +174,7 @@ func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 		waiting, rateLimit, check := g.queued, g.rateLimit, g.batch.NextCheck
 		g.queued = nil
 		time.Sleep(15 * time.Minute)
-		if errs := g.sender().Handle(t.Context(), []pace.SendTask{waiting[1].task, waiting[0].task}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{waiting[1].task, waiting[0].task}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if g.rateLimit != rateLimit || !g.batch.NextCheck.Equal(check) {
@@ -199,7 +198,7 @@ func TestHandle_LateReservation(t *testing.T) {
 		g := newSenderFixture(100)
 		g.route.Agent.Rate = 5
 		began := time.Now()
-		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.queued) != 1 || len(g.sends) == 0 {
@@ -217,7 +216,7 @@ func TestHandle_LateReservationRequeueFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(100)
 		g.route.Agent.Rate, g.queueErr = 1, errBroken
-		errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)})
+		errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)})
 		if !errors.Is(errors.Join(errs...), errBroken) || len(g.sends) > 0 {
 			t.Errorf("it ended with %v after %d sends", errs, len(g.sends))
 		}
@@ -229,11 +228,11 @@ func TestHandle_ExpiredReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(3)
 		g.route.Agent.Rate = 1
-		g.rateLimit = pace.RateLimit{Every: time.Second, Next: time.Now().Add(time.Minute)}
+		g.rateLimit = outgoing.RateLimit{Every: time.Second, Next: time.Now().Add(time.Minute)}
 		late, punctual := g.frame(0), g.frame(0)
-		late.Only, late.Reservation = []int{0}, pace.Reservation{Start: time.Now().Add(-11 * time.Second), Every: time.Second}
-		punctual.Only, punctual.Reservation = []int{1, 2}, pace.Reservation{Start: time.Now().Add(-9 * time.Second), Every: time.Second}
-		if errs := g.sender().Handle(t.Context(), []pace.SendTask{late, punctual}); errors.Join(errs...) != nil {
+		late.Only, late.Reservation = []int{0}, outgoing.Reservation{Start: time.Now().Add(-11 * time.Second), Every: time.Second}
+		punctual.Only, punctual.Reservation = []int{1, 2}, outgoing.Reservation{Start: time.Now().Add(-9 * time.Second), Every: time.Second}
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{late, punctual}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) != 2 || len(g.queued) != 1 || g.queued[0].delay != 58*time.Second {
@@ -261,7 +260,7 @@ func TestHandle_ThrottledAgentAdapts(t *testing.T) {
 			return nil
 		}
 		began := time.Now()
-		var frames []pace.SendTask
+		var frames []outgoing.SendTask
 		for f := range 20 {
 			frames = append(frames, g.frame(f))
 		}
@@ -298,7 +297,7 @@ func TestHandle_ThrottlingStopsRun(t *testing.T) {
 		}
 		s := g.sender()
 		s.Concurrency = 1
-		if errs := s.Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		if errs := s.Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) != 15 || len(g.outcomes) != 5 {
@@ -326,7 +325,7 @@ func TestHandle_SingleThrottledMessage(t *testing.T) {
 			}
 			return nil
 		}
-		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if want := 20 * time.Millisecond; g.rateLimit.Every != want {
@@ -340,8 +339,8 @@ func TestHandle_SuccessIncreasesRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(100)
 		g.route.Agent.Rate = 1000
-		g.rateLimit = pace.RateLimit{Every: 10 * time.Millisecond, Next: time.Now()}
-		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		g.rateLimit = outgoing.RateLimit{Every: 10 * time.Millisecond, Next: time.Now()}
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if want := 9708 * time.Microsecond; g.rateLimit.Every != want {
@@ -359,7 +358,7 @@ func TestHandle_DeadlineRequeuesRest(t *testing.T) {
 		defer cancel()
 		s := g.sender()
 		s.Concurrency = 4
-		if errs := s.Handle(ctx, []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		if errs := s.Handle(ctx, []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) != 24 || len(g.outcomes) != 24 {
@@ -376,7 +375,7 @@ func TestHandle_ProviderTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(1)
 		g.latency = time.Hour
-		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.outcomes) > 0 || len(g.queued) != 1 || g.queued[0].task.Attempt != 1 {
@@ -408,7 +407,7 @@ func TestHandle_ProviderFailures(t *testing.T) {
 				g.provider = func(outgoing.Message, int) error { return tt.err }
 				task := g.frame(0)
 				task.Attempt = tt.attempt
-				if errs := g.sender().Handle(t.Context(), []pace.SendTask{task}); errors.Join(errs...) != nil {
+				if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{task}); errors.Join(errs...) != nil {
 					t.Fatal(errs)
 				}
 				if tt.want.Outcome != "" {
@@ -457,7 +456,7 @@ func TestHandle_DependencyFailures(t *testing.T) {
 					return nil
 				}
 				tt.prepare(g)
-				errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0), g.frame(1)})
+				errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0), g.frame(1)})
 				for i, want := range tt.want {
 					if got := errs[i]; !errors.Is(got, want) && (got == nil || !errors.Is(want, errAny)) {
 						t.Errorf("frame %d: error %v, want %v", i, got, want)
@@ -481,7 +480,7 @@ func TestHandle_Pause(t *testing.T) {
 		s := g.sender()
 		handle := func(frame int) {
 			t.Helper()
-			if errs := s.Handle(t.Context(), []pace.SendTask{g.frame(frame)}); errors.Join(errs...) != nil {
+			if errs := s.Handle(t.Context(), []outgoing.SendTask{g.frame(frame)}); errors.Join(errs...) != nil {
 				t.Fatal(errs)
 			}
 		}
@@ -507,7 +506,7 @@ func TestHandle_BatchStates(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newSenderFixture(1)
 				g.batch.State = state
-				if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+				if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 					t.Fatal(errs)
 				}
 				if len(g.sends)+len(g.queued)+len(g.outcomes) > 0 {
@@ -527,8 +526,8 @@ func TestHandle_NotAfter(t *testing.T) {
 		s := g.sender()
 		s.Concurrency = 1
 		g.route.Agent.Rate = 1
-		g.rateLimit = pace.RateLimit{Every: 2 * time.Second, Next: time.Now()}
-		if errs := s.Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+		g.rateLimit = outgoing.RateLimit{Every: 2 * time.Second, Next: time.Now()}
+		if errs := s.Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) != 1 || g.sends[0].ttl != 1500*time.Millisecond {
@@ -590,7 +589,7 @@ func TestHandle_CancelledBatch(t *testing.T) {
 			}
 			s := g.sender()
 			s.Concurrency = 4
-			if errs := s.Handle(t.Context(), []pace.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+			if errs := s.Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 				t.Fatal(errs)
 			}
 			stopped := 0

@@ -16,7 +16,6 @@ import (
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 )
 
 const (
@@ -31,8 +30,8 @@ var errBroken = errors.New("broken")
 type senderFixture struct {
 	mu        sync.Mutex
 	batch     campaign.Batch
-	route     pace.Route
-	rateLimit pace.RateLimit
+	route     outgoing.Route
+	rateLimit outgoing.RateLimit
 	outcomes  map[int]campaign.Change
 	payload   []byte
 	queued    []queued
@@ -48,7 +47,7 @@ type senderFixture struct {
 
 	// Hooks of the test, nil for none.
 	provider       func(d outgoing.Message, calls int) error
-	swapped        func(p pace.RateLimit) // called with each new rate limit
+	swapped        func(p outgoing.RateLimit) // called with each new rate limit
 	recordErr      error
 	queueErr       error
 	blobErr        error
@@ -63,7 +62,7 @@ type senderFixture struct {
 }
 
 type queued struct {
-	task  pace.SendTask
+	task  outgoing.SendTask
 	delay time.Duration
 	from  time.Time
 }
@@ -79,7 +78,7 @@ type sent struct {
 
 func newSenderFixture(messages int) *senderFixture {
 	g := &senderFixture{outcomes: map[int]campaign.Change{}, text: "Olá {{nome}}"}
-	g.route = pace.Route{Agent: campaign.Agent{ID: "a"}}
+	g.route = outgoing.Route{Agent: campaign.Agent{ID: "a"}}
 	g.batch = campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, BatchID: "b"},
 		Key:      campaign.BatchKey{1, 2, 3}, TemplateID: "template", TemplateVersion: 2, Accepted: messages,
@@ -101,8 +100,8 @@ func (g *senderFixture) sender() *send.Sender {
 }
 
 // frame is the task of a frame, as written by release.
-func (g *senderFixture) frame(n int) pace.SendTask {
-	return pace.SendTask{BatchRef: g.batch.BatchRef, Frame: n}
+func (g *senderFixture) frame(n int) outgoing.SendTask {
+	return outgoing.SendTask{BatchRef: g.batch.BatchRef, Frame: n}
 }
 
 func (g *senderFixture) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
@@ -142,7 +141,7 @@ func (g *senderFixture) Of(context.Context, string) (func(phone string) bool, er
 	return func(phone string) bool { return g.optedOut[phone] }, g.optOutErr
 }
 
-func (g *senderFixture) Route(context.Context, string, string) (pace.Route, error) {
+func (g *senderFixture) Route(context.Context, string, string) (outgoing.Route, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.routes++
@@ -155,14 +154,14 @@ func (g *senderFixture) TemplateVersion(_ context.Context, id string, version in
 	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: g.text, Suggestions: g.suggestions}}, nil
 }
 
-func (g *senderFixture) RateLimit(context.Context, string) (pace.RateLimit, error) {
+func (g *senderFixture) RateLimit(context.Context, string) (outgoing.RateLimit, error) {
 	time.Sleep(g.rateLimitTakes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.rateLimit, nil
 }
 
-func (g *senderFixture) SwapRateLimit(_ context.Context, _ string, old, rateLimit pace.RateLimit) (bool, error) {
+func (g *senderFixture) SwapRateLimit(_ context.Context, _ string, old, rateLimit outgoing.RateLimit) (bool, error) {
 	time.Sleep(g.rateLimitTakes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -206,7 +205,7 @@ func (g *senderFixture) Send(ctx context.Context, _ string, body []byte, delay t
 	if g.queueErr != nil {
 		return g.queueErr
 	}
-	var task pace.SendTask
+	var task outgoing.SendTask
 	if err := json.Unmarshal(body, &task); err != nil {
 		return err
 	}
@@ -224,7 +223,7 @@ func (g *senderFixture) Send(ctx context.Context, _ string, body []byte, delay t
 func (g *senderFixture) deliver(ctx context.Context, q queued) {
 	g.running.Go(func() {
 		time.Sleep(time.Until(q.from) + queueLatency)
-		for _, err := range g.functions.Handle(ctx, []pace.SendTask{q.task}) {
+		for _, err := range g.functions.Handle(ctx, []outgoing.SendTask{q.task}) {
 			if err != nil {
 				panic(err)
 			}
@@ -233,7 +232,7 @@ func (g *senderFixture) deliver(ctx context.Context, q queued) {
 }
 
 // run delivers the tasks until nothing is left to do.
-func (g *senderFixture) run(ctx context.Context, tasks ...pace.SendTask) {
+func (g *senderFixture) run(ctx context.Context, tasks ...outgoing.SendTask) {
 	g.functions = g.sender()
 	for _, task := range tasks {
 		g.deliver(ctx, queued{task: task, from: time.Now()})

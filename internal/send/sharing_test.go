@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/localstack/testsize"
 )
 
@@ -149,7 +149,7 @@ func TestSharing_LostFrames(t *testing.T) {
 	for range simulations {
 		synctest.Test(t, func(t *testing.T) {
 			o := newAgentSimulation(50)
-			o.lose = func(task pace.SendTask) bool {
+			o.lose = func(task outgoing.SendTask) bool {
 				return task.BatchID == "5" || o.random.IntN(200) == 0
 			}
 			f := o.figures(t, o.simulate(t, map[time.Duration]func(){0: func() { o.dispatch("c", 40_000) }}))
@@ -172,7 +172,7 @@ func TestSharing_CancelledCampaign(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := newAgentSimulation(rate)
 				began := time.Now()
-				o.lose = func(task pace.SendTask) bool {
+				o.lose = func(task outgoing.SendTask) bool {
 					return task.CampaignID == "vanishes" && time.Since(began) > 200*time.Second
 				}
 				o.simulate(t, map[time.Duration]func(){0: func() {
@@ -195,7 +195,7 @@ func TestSharing_AfterPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newAgentSimulation(50)
 		began := time.Now()
-		o.lose = func(pace.SendTask) bool {
+		o.lose = func(outgoing.SendTask) bool {
 			return time.Since(began) > 100*time.Second && time.Since(began) < 1000*time.Second
 		}
 		var resumed time.Time

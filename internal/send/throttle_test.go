@@ -11,7 +11,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 )
 
 func throttled() error { return &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled"} }
@@ -95,7 +94,7 @@ func TestThrottle_SteadyOnePercent(t *testing.T) {
 					for i := range size {
 						task.Only = append(task.Only, i)
 					}
-					if errs := s.Handle(t.Context(), []pace.SendTask{task}); errors.Join(errs...) != nil {
+					if errs := s.Handle(t.Context(), []outgoing.SendTask{task}); errors.Join(errs...) != nil {
 						t.Fatal(errs)
 					}
 					if g.rateLimit.Every > 20*time.Millisecond {
@@ -134,7 +133,7 @@ func TestThrottle_LowerLimit(t *testing.T) {
 				g.route.Agent.Rate, g.provider = tt.rate, atMost(tt.limit)
 				began := time.Now()
 				found := time.Duration(0)
-				g.swapped = func(p pace.RateLimit) {
+				g.swapped = func(p outgoing.RateLimit) {
 					if found == 0 && p.Every >= time.Second/time.Duration(tt.limit) {
 						found = time.Since(began)
 					}
@@ -174,7 +173,7 @@ func TestThrottle_StoppedRunReleasesReservations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(200)
 		g.route.Agent.Rate, g.provider = 20, func(outgoing.Message, int) error { return throttled() }
-		g.rateLimit = pace.RateLimit{Every: 50 * time.Millisecond, SlowedAt: time.Now()}
+		g.rateLimit = outgoing.RateLimit{Every: 50 * time.Millisecond, SlowedAt: time.Now()}
 		if errs := g.sender().Handle(t.Context(), g.frames()[:1]); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
@@ -212,8 +211,8 @@ func TestHandle_DeletedPayload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(105)
 		g.blobErr = fmt.Errorf("get object: %w", campaign.ErrNotFound) // of the second frame
-		g.route.Agent.Rate, g.rateLimit = 1, pace.RateLimit{Every: 2 * time.Second}
-		if errs := g.sender().Handle(t.Context(), []pace.SendTask{g.frame(1)}); errors.Join(errs...) != nil {
+		g.route.Agent.Rate, g.rateLimit = 1, outgoing.RateLimit{Every: 2 * time.Second}
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(1)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
 		if len(g.sends) > 0 || len(g.queued) > 0 || len(g.outcomes) != 5 {
@@ -228,8 +227,8 @@ func TestHandle_DeletedPayload(t *testing.T) {
 }
 
 // frames returns the tasks of all frames.
-func (g *senderFixture) frames() []pace.SendTask {
-	var tasks []pace.SendTask
+func (g *senderFixture) frames() []outgoing.SendTask {
+	var tasks []outgoing.SendTask
 	for f := range g.batch.Frames() {
 		tasks = append(tasks, g.frame(f))
 	}

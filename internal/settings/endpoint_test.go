@@ -190,7 +190,7 @@ func TestResendDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	dead := delivery.Delivery{
-		Tenant: b.tenant, EndpointID: made.ID, Kind: delivery.KindReplied, Blob: "events/a/b", Attempt: 10, Dead: true, Left: []int{0}, Next: now,
+		Tenant: b.tenant, EndpointID: made.ID, Kind: delivery.KindReplied, Blob: "events/a/b", Attempt: 10, Dead: true, Pending: []int{0}, Next: now,
 	}.Identified()
 	if err := b.store.AddDeliveries(ctx, []delivery.Delivery{dead}); err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func TestResendDead_ManyPages(t *testing.T) {
 	for i := range all {
 		n := delivery.Delivery{
 			Tenant: b.tenant, EndpointID: made.ID, Kind: delivery.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
-			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i/3) * time.Second), // several at the same time
+			Attempt: 10, Dead: true, Pending: []int{0}, Next: now.Add(time.Duration(i/3) * time.Second), // several at the same time
 		}.Identified()
 		if err := b.store.AddDeliveries(ctx, []delivery.Delivery{n}); err != nil {
 			t.Fatal(err)
@@ -266,7 +266,7 @@ func TestResendDead_DeadAgain(t *testing.T) {
 	for i := range 3 {
 		n := delivery.Delivery{
 			Tenant: b.tenant, EndpointID: made.ID, Kind: delivery.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
-			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i) * time.Second),
+			Attempt: 10, Dead: true, Pending: []int{0}, Next: now.Add(time.Duration(i) * time.Second),
 		}.Identified()
 		if err := b.store.AddDeliveries(ctx, []delivery.Delivery{n}); err != nil {
 			t.Fatal(err)

@@ -2,12 +2,16 @@ package sweep
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 const (
@@ -17,9 +21,8 @@ const (
 	backlog = 1000
 	// minSeen is the part of a backlog that a sweep certainly finds. It reads only batches
 	// that are due, and they become due one after the other.
-	minSeen = backlog / 20
-	// heldMargin is the time reserved for held batches at the end of a call.
-	heldMargin = 15 * time.Second
+	minSeen    = backlog / 20
+	heldMargin = 15 * time.Second // time reserved for held batches at the end of a call
 )
 
 // heldBatch is a batch found during a backlog, with its unsent frames.
@@ -60,7 +63,8 @@ func (r *shardSweep) requeueHeld(ctx context.Context, waits map[string]bool) {
 		}
 		result, err := r.sweeper.requeueHeldBatch(ctx, b, waits[b.Tenant])
 		if err != nil {
-			slog.ErrorContext(ctx, "processing due batch failed", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
+			slog.ErrorContext(ctx, "processing due batch failed",
+				"tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
 			result = failed
 		}
 		r.actions[result]++
@@ -78,7 +82,47 @@ func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool)
 func (s *Sweeper) queueFrames(ctx context.Context, b heldBatch) error {
 	tasks := make([]any, len(b.frames))
 	for i, f := range b.frames {
-		tasks[i] = pace.SendTask{BatchRef: b.BatchRef, Frame: f}
+		tasks[i] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: f}
 	}
 	return s.queue(ctx, s.Frames, b.Batch, tasks)
+}
+
+func (r *shardSweep) processSubmission(ctx context.Context, id campaign.ID) {
+	result, err := r.sweeper.sweepSubmission(ctx, id)
+	if err != nil {
+		slog.ErrorContext(ctx, "processing due submission failed", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
+		result = failed
+	}
+	r.actions[result]++
+}
+
+// sweepSubmission queues the lost task of a submission again, and discards a submission that has
+// expired. The row is saved first, so that its worker, if it still runs, stops instead of the one of
+// the new task.
+func (s *Sweeper) sweepSubmission(ctx context.Context, id campaign.ID) (action, error) {
+	sub, err := s.Store.Submission(ctx, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return over, nil
+	}
+	if err != nil {
+		return failed, err
+	}
+	if check := sub.NextCheck(sub.UpdatedAt); check.IsZero() || check.After(s.Now()) { // the index is outdated
+		return postponed, nil
+	}
+	result := continued
+	if sub.Repairs++; !sub.Closed() && !s.Now().Before(sub.FilesUntil()) {
+		sub, result = sub.Close(submission.StateDiscarded), expired
+		slog.InfoContext(ctx, "submission expired", "tenant", id.Tenant, "campaign_id", id.CampaignID)
+	}
+	if _, err := s.Store.SaveSubmission(ctx, sub); errors.Is(err, campaign.ErrLostRace) {
+		return postponed, nil
+	} else if err != nil {
+		return failed, err
+	}
+	tasks := []submission.Task{{Tenant: id.Tenant, CampaignID: id.CampaignID}}
+	if err := port.SendAll(ctx, s.Intake, id.Tenant, tasks); err != nil {
+		return failed, fmt.Errorf("queue the task of submission %s: %w", id.CampaignID, err)
+	}
+	return result, nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/sweep"
 )
 
@@ -20,7 +20,7 @@ func (w *pipeline) crowd(tenant string, batches, frames int) []campaign.Batch {
 			b.Tenant, b.State, b.NextCheck = tenant, campaign.BatchSending, w.clock().Add(sweepAfter)
 		})
 		for f := range frames {
-			body, err := json.Marshal(pace.SendTask{BatchRef: b.BatchRef, Frame: f})
+			body, err := json.Marshal(outgoing.SendTask{BatchRef: b.BatchRef, Frame: f})
 			w.must(err)
 			w.frames.add(body, 0)
 		}

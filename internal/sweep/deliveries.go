@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"sync"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/sweep/overdue"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -94,11 +94,7 @@ func (s *Sweeper) queueDeliveries(ctx context.Context, tenant string, held []ove
 	for i, due := range held {
 		tasks[i] = *due.Delivery
 	}
-	bodies, err := campaign.Bodies(tasks)
-	if err != nil {
-		return err
-	}
-	if err := s.Notify.SendAll(ctx, tenant, bodies); err != nil {
+	if err := port.SendAll(ctx, s.Notify, tenant, tasks); err != nil {
 		return err
 	}
 	next := s.Now().Add(s.After)

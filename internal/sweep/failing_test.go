@@ -10,7 +10,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 	"campaign-dispatch/internal/sweep"
 )
 
@@ -112,7 +111,7 @@ func TestFailingBatch_ConcurrentRuns(t *testing.T) {
 		return unavailable(d)
 	}
 	for f := range b.Frames() {
-		body, err := json.Marshal(pace.SendTask{BatchRef: b.BatchRef, Frame: f})
+		body, err := json.Marshal(outgoing.SendTask{BatchRef: b.BatchRef, Frame: f})
 		w.must(err)
 		w.frames.add(body, 0)
 	}

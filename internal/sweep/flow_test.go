@@ -12,7 +12,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 	"campaign-dispatch/internal/sweep"
 )
 
@@ -183,7 +182,7 @@ func TestResume_PausedDuringRelease(t *testing.T) {
 	b := w.accept(103)
 	_, err := w.store.StartRelease(t.Context(), b.BatchRef, w.agent, w.clock(), w.clock().Add(sweepAfter))
 	w.must(err)
-	body, err := json.Marshal(pace.SendTask{BatchRef: b.BatchRef})
+	body, err := json.Marshal(outgoing.SendTask{BatchRef: b.BatchRef})
 	w.must(err)
 	w.frames.add(body, 0)
 	w.deliver(w.frames, w.sender(1), 1)

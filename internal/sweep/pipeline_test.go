@@ -33,7 +33,6 @@ import (
 	"campaign-dispatch/internal/privacy/retention"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 	"campaign-dispatch/internal/send/release"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/sweep/overdue"
@@ -650,19 +649,19 @@ func (m mortal) CloseBatch(ctx context.Context, b campaign.Batch, unused campaig
 	return m.w.death.call("CloseBatch", func() error { return m.w.store.CloseBatch(ctx, b, unused) })
 }
 
-func (m mortal) Route(ctx context.Context, tenant, agentID string) (pace.Route, error) {
-	return call(m, "Route", func() (pace.Route, error) { return m.w.store.Route(ctx, tenant, agentID) })
+func (m mortal) Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error) {
+	return call(m, "Route", func() (outgoing.Route, error) { return m.w.store.Route(ctx, tenant, agentID) })
 }
 
 func (m mortal) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
 	return call(m, "TemplateVersion", func() (campaign.Template, error) { return m.w.store.TemplateVersion(ctx, id, version) })
 }
 
-func (m mortal) RateLimit(ctx context.Context, agentID string) (pace.RateLimit, error) {
-	return call(m, "RateLimit", func() (pace.RateLimit, error) { return m.w.store.RateLimit(ctx, agentID) })
+func (m mortal) RateLimit(ctx context.Context, agentID string) (outgoing.RateLimit, error) {
+	return call(m, "RateLimit", func() (outgoing.RateLimit, error) { return m.w.store.RateLimit(ctx, agentID) })
 }
 
-func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit pace.RateLimit) (bool, error) {
+func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit outgoing.RateLimit) (bool, error) {
 	return call(m, "SwapRateLimit", func() (bool, error) { return m.w.store.SwapRateLimit(ctx, agentID, old, rateLimit) })
 }
 

@@ -19,11 +19,10 @@ import (
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/internal/outcome/reaction"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -99,9 +98,9 @@ func (w *pipeline) leaveTraces(b campaign.Batch) {
 	ctx, now := w.t.Context(), w.clock()
 	w.must(w.store.Pause(ctx, "tenant#other"))
 	w.must(w.store.KeepResults(ctx, b.ID, campaign.Results{At: now, Batches: 1, ExpiresAt: b.ExpiresAt()}))
-	_, err := w.store.SwapRateLimit(ctx, w.agent, pace.RateLimit{}, pace.RateLimit{Every: time.Second, Next: now})
+	_, err := w.store.SwapRateLimit(ctx, w.agent, outgoing.RateLimit{}, outgoing.RateLimit{Every: time.Second, Next: now})
 	w.must(err)
-	w.must(w.store.AddPosts(ctx, w.tenant, now, map[string]poststats.Count{"all": {Taken: 1, Failed: 1}}))
+	w.must(w.store.AddPosts(ctx, w.tenant, now, map[string]delivery.PostCount{"all": {Accepted: 1, Failed: 1}}))
 	w.must(w.store.RecordFailure(ctx, delivery.Failure{Tenant: w.tenant, EndpointID: "all", At: now, WebhookID: "msg_1"}))
 	_, err = w.store.SaveCircuit(ctx, delivery.Circuit{Tenant: w.tenant, EndpointID: "all", Since: now, Next: now.Add(2 * campaign.Retention)})
 	w.must(err)

@@ -20,7 +20,6 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/pace"
 	"campaign-dispatch/internal/sweep/overdue"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -32,7 +31,7 @@ type Store interface {
 	DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[overdue.Item, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
-	Route(ctx context.Context, tenant, agentID string) (pace.Route, error)
+	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	// The following change a row if it is unchanged since it was read.
 	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
@@ -64,27 +63,21 @@ type Sweeper struct {
 	Releases port.BatchQueue
 	Frames   port.BatchQueue
 	// Waiting returns the number of tasks in the queue of frames.
-	Waiting func(ctx context.Context) (int, error)
-	Notify  port.BatchQueue
-	Revokes port.BatchQueue
-	Intake  port.BatchQueue
-	Shards  int // of the index of due items
-	// DeliveryShards is the number of shards of the Webhooks table's index.
-	DeliveryShards int
-	// After is the time until the next check of a batch whose tasks were requeued.
-	After time.Duration
-	Now   func() time.Time
+	Waiting        func(ctx context.Context) (int, error)
+	Notify         port.BatchQueue
+	Revokes        port.BatchQueue
+	Intake         port.BatchQueue
+	Shards         int           // of the index of due items
+	DeliveryShards int           // number of shards of the Webhooks table's index
+	After          time.Duration // time until the next check of a batch whose tasks were requeued
+	Now            func() time.Time
 }
 
 const (
-	// dueGrace is the permitted delay of a batch's schedule.
-	dueGrace = 2 * time.Minute
-	// shutdownMargin is the time reserved for started work at the end of a call.
-	shutdownMargin = 5 * time.Second
-	// maxEnded is the maximum number of campaigns per shard in one sweep.
-	maxEnded = 500
-	// atOnce is the number of shards processed concurrently. They mostly wait for the
-	// database.
+	dueGrace       = 2 * time.Minute // permitted delay of a batch's schedule
+	shutdownMargin = 5 * time.Second // time reserved for started work at the end of a call
+	maxEnded       = 500             // maximum number of campaigns per shard in one sweep
+	// atOnce is the number of shards processed concurrently. They mostly wait for the database.
 	atOnce = 32
 )
 
@@ -113,8 +106,7 @@ const (
 	failed    action = "failed"    // an error was logged; the item stays due
 )
 
-// lost lists the actions that repeat lost work. The other actions are regular work of the
-// sweep.
+// lost lists the actions that repeat lost work. The other actions are regular work of the sweep.
 var lost = [...]action{released, resent, finished, completed, continued, stopping, moving}
 
 // Part selects the shards whose number modulo Of is Part. The zero Part selects all shards.
@@ -135,7 +127,9 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 	slots := make(semaphore, atOnce)
 	for shard := range s.Shards {
 		if part.has(shard) {
-			sweeps = append(sweeps, &shardSweep{sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]pace.Route{}})
+			sweeps = append(sweeps, &shardSweep{
+				sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]outgoing.Route{},
+			})
 		}
 	}
 	each(sweeps, func(r *shardSweep) { r.err = r.process(ctx) })
@@ -162,12 +156,11 @@ func (s *Sweeper) recount(ctx context.Context, part Part) {
 	}
 }
 
-// shardSweep is the sweep of one shard.
 type shardSweep struct {
 	sweeper   *Sweeper
 	shard     int
 	semaphore semaphore
-	routes    map[routeKey]pace.Route
+	routes    map[routeKey]outgoing.Route
 	actions   map[action]int
 	held      []heldBatch
 	holding   *atomic.Bool  // set if any sweep holds a batch; all sweeps then stop early
@@ -194,13 +187,11 @@ type semaphore chan struct{}
 func (t semaphore) begin() { t <- struct{}{} }
 func (t semaphore) end()   { <-t }
 
-// next lets a waiting sweep continue.
 func (t semaphore) next() {
 	t.end()
 	t.begin()
 }
 
-// report counts and logs the actions.
 func report(ctx context.Context, sweeps []*shardSweep) error {
 	total := map[action]int{}
 	var errs []error
@@ -256,7 +247,8 @@ func (r *shardSweep) process(ctx context.Context) error {
 func (r *shardSweep) processBatch(ctx context.Context, ref campaign.BatchRef) {
 	result, err := r.sweepBatch(ctx, ref)
 	if err != nil {
-		slog.ErrorContext(ctx, "processing due batch failed", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
+		slog.ErrorContext(ctx, "processing due batch failed",
+			"tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
 		result = failed
 	}
 	if result != undecided {
@@ -285,8 +277,7 @@ func (r *shardSweep) deleteCampaigns(ctx context.Context) {
 	}
 }
 
-// sweepBatch processes the batch according to its current state, because the index may be
-// outdated.
+// sweepBatch processes the batch according to its current state, because the index may be outdated.
 func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, error) {
 	s := r.sweeper
 	b, err := s.Store.Batch(ctx, ref)
@@ -322,8 +313,7 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 	return forgotten, s.Recorder.Close(ctx, b)
 }
 
-// stop queues the cancellation of the campaign again, until all messages of the cancelled
-// batch have ended.
+// stop queues the cancellation of the campaign again, until all messages of the cancelled batch have ended.
 func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 	head, err := s.Store.LedgerHead(ctx, b.Key)
 	if err != nil {
@@ -335,8 +325,7 @@ func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 	return stopping, s.completeCampaign(ctx, b)
 }
 
-// completeCampaign queues the task that completes the cancellation or the reschedule of the
-// batch's campaign.
+// completeCampaign queues the task that completes the cancellation or the reschedule of the batch's campaign.
 func (s *Sweeper) completeCampaign(ctx context.Context, b campaign.Batch) error {
 	return s.queue(ctx, s.Revokes, b, []any{campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: b.ID}}})
 }
@@ -362,7 +351,7 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 		return failed, err
 	}
 	if stopped {
-		return paused, s.check(ctx, b, s.Now().Add(pace.PauseCheck))
+		return paused, s.check(ctx, b, s.Now().Add(outgoing.PauseCheck))
 	}
 	ahead, err := s.Waiting(ctx)
 	if err != nil {
@@ -376,7 +365,6 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 	return resent, s.queueFrames(ctx, unsent)
 }
 
-// unsentFrames returns the incomplete frames.
 func unsentFrames(b campaign.Batch, head ledger.Head) (frames []int) {
 	for f := range b.Frames() {
 		if !head.Complete(b, f) {
@@ -386,7 +374,6 @@ func unsentFrames(b campaign.Batch, head ledger.Head) (frames []int) {
 	return frames
 }
 
-// finish updates the state of a batch whose messages all have outcomes.
 func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, head ledger.Head) (action, error) {
 	if head.Summary().Final() >= b.Accepted {
 		return completed, s.Recorder.Complete(ctx, b)
@@ -413,14 +400,9 @@ func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error
 	return route.Pause != "" && !b.TooLate(r.sweeper.Now()) && !b.Cancelled(), nil
 }
 
-// queue queues the tasks, then postpones the batch's next check. A crash in between
-// requeues them (at least once).
+// queue queues the tasks, then postpones the batch's next check. A crash in between requeues them (at least once).
 func (s *Sweeper) queue(ctx context.Context, q port.BatchQueue, b campaign.Batch, tasks []any) error {
-	bodies, err := campaign.Bodies(tasks)
-	if err != nil {
-		return err
-	}
-	if err := q.SendAll(ctx, b.Tenant, bodies); err != nil {
+	if err := port.SendAll(ctx, q, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue tasks of batch %s: %w", b.BatchID, err)
 	}
 	return s.check(ctx, b, s.Now().Add(s.After))

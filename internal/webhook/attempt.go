@@ -2,21 +2,26 @@ package webhook
 
 import (
 	"context"
+	"crypto/x509"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"net"
+	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/webhook/delivery"
+	"campaign-dispatch/internal/webhook/netguard"
 )
 
-// attempt is one post of each pending message of a delivery.
 type attempt struct {
 	mu              sync.Mutex
-	taken, failed   int   // posts
+	posts           delivery.PostCount
 	pending         []int // positions not delivered, ascending
 	open            bool  // the endpoint's circuit must open
 	gone            bool  // the endpoint returned 410 Gone
@@ -26,24 +31,21 @@ type attempt struct {
 	codes           map[string]int // failed messages by code
 }
 
-// note adds the result of a message.
 func (r *attempt) note(m pendingMessage, result Result, fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if result.Delivered {
-		r.taken++
+		r.posts.Accepted++
 		return
 	}
-	r.failed++
+	r.posts.Failed++
 	r.pending = append(r.pending, m.position)
 	r.codes[result.Code]++
 	r.fails, r.gone, r.retryAfter = r.fails || fails, r.gone || result.Gone(), max(r.retryAfter, result.RetryAfter)
 }
 
-// refused reports whether a post failed.
 func (r *attempt) refused() bool { return len(r.codes) > 0 }
 
-// mustStop reports whether posting must stop.
 func (r *attempt) mustStop() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,7 +54,7 @@ func (r *attempt) mustStop() bool {
 
 // countsTowardCircuit reports whether the delivery's failures can open the circuit. They
 // cannot if a part was posted: the rest may be invalid for a healthy endpoint.
-func countsTowardCircuit(d delivery.Delivery) bool { return len(d.Left) == 0 }
+func countsTowardCircuit(d delivery.Delivery) bool { return len(d.Pending) == 0 }
 
 // postAll posts the messages until the endpoint fails too often or ctx nearly ends.
 func (n *Notifier) postAll(ctx context.Context, d delivery.Delivery, e delivery.Endpoint, messages []pendingMessage) *attempt {
@@ -84,7 +86,7 @@ func (n *Notifier) postAll(ctx context.Context, d delivery.Delivery, e delivery.
 		})
 	}
 	posts.Wait()
-	n.countPosts(ctx, e, r.taken, r.failed)
+	n.countPosts(ctx, e, r.posts)
 	slices.Sort(r.pending)
 	r.open = l.isStopped()
 	if r.refused() {
@@ -94,7 +96,6 @@ func (n *Notifier) postAll(ctx context.Context, d delivery.Delivery, e delivery.
 	return r
 }
 
-// unsent adds messages that were not posted.
 func (r *attempt) unsent(messages []pendingMessage, cut bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,11 +115,12 @@ func shuffled(d delivery.Delivery, messages []pendingMessage) []pendingMessage {
 	return messages
 }
 
-// randomIndex returns a random number in [0, of).
 func (n *Notifier) randomIndex(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
 
 // recordFailure records a failed post. Its own errors are only logged.
-func (n *Notifier) recordFailure(ctx context.Context, d delivery.Delivery, e delivery.Endpoint, m pendingMessage, result Result, at time.Time, kept bool) {
+func (n *Notifier) recordFailure(
+	ctx context.Context, d delivery.Delivery, e delivery.Endpoint, m pendingMessage, result Result, at time.Time, kept bool,
+) {
 	f := delivery.Failure{
 		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, MessageID: m.MessageID,
 		Status: result.Status, Code: result.Code, Attempt: d.Attempt, At: at, Took: result.Took,
@@ -131,21 +133,82 @@ func (n *Notifier) recordFailure(ctx context.Context, d delivery.Delivery, e del
 }
 
 // countPosts adds to the hourly post counts. Its own errors are only logged.
-func (n *Notifier) countPosts(ctx context.Context, e delivery.Endpoint, taken, failed int) {
-	if taken+failed == 0 {
+func (n *Notifier) countPosts(ctx context.Context, e delivery.Endpoint, p delivery.PostCount) {
+	if p == (delivery.PostCount{}) {
 		return
 	}
-	metrics.Add(ctx, metrics.WebhooksTaken, taken)
-	metrics.Add(ctx, metrics.WebhooksRefused, failed)
-	if err := n.Posts.CountPosts(ctx, e.Tenant, e.ID, n.Now(), taken, failed); err != nil {
+	metrics.Add(ctx, metrics.WebhooksAccepted, p.Accepted)
+	metrics.Add(ctx, metrics.WebhooksRefused, p.Failed)
+	if err := n.Posts.CountPosts(ctx, e.Tenant, e.ID, n.Now(), p); err != nil {
 		slog.WarnContext(ctx, "counting posts failed", "endpoint_id", e.ID, "error", err)
 	}
 }
 
-func (n *Notifier) countPost(ctx context.Context, e delivery.Endpoint, result Result) {
-	if result.Delivered {
-		n.countPosts(ctx, e, 1, 0)
-		return
+// retries are the delays between attempts, 75 to 91 hours in total, see retryDelay.
+var retries = []time.Duration{
+	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
+	14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+}
+
+// minSweepDelay is the shortest delay handled by sweep alone, which runs once a minute.
+// For shorter delays, the task is queued too.
+const minSweepDelay = time.Minute
+
+// retryDelay returns the delay after a failed attempt, counted from 0. jitter, in [0, 1),
+// adds up to 20%. ok is false after the last attempt.
+func retryDelay(attempt int, jitter float64) (delay time.Duration, ok bool) {
+	if attempt >= len(retries) {
+		return 0, false
 	}
-	n.countPosts(ctx, e, 0, 1)
+	delay = retries[attempt]
+	return delay + retry.Jitter(delay/5, jitter), true
+}
+
+// disableAfter is how long an endpoint can fail before it is disabled.
+const disableAfter = 5 * 24 * time.Hour
+
+// probes is the backoff of the probes of a failing endpoint.
+var probes = retry.Backoff{First: 5 * time.Second, Max: 15 * time.Minute}
+
+// probeGap returns the delay after the given number of failed probes. jitter adds up to 20%.
+func probeGap(failed int, jitter float64) time.Duration {
+	gap := probes.Delay(failed)
+	return gap + retry.Jitter(gap/5, jitter)
+}
+
+func failureCode(err error) string {
+	switch {
+	case errors.Is(err, netguard.ErrRefused):
+		return "address_refused"
+	case errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err):
+		return "timeout"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection_refused"
+	case isUnknownHost(err):
+		return "unknown_host"
+	}
+	return certificateCode(err)
+}
+
+func isUnknownHost(err error) bool {
+	lookup, ok := errors.AsType[*net.DNSError](err)
+	return ok && lookup.IsNotFound
+}
+
+// certificateCode returns the code of an error about the server's certificate, or no_connection for any other error.
+func certificateCode(err error) string {
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "certificate_host"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "certificate_untrusted"
+	}
+	invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
+	switch {
+	case ok && invalid.Reason == x509.Expired:
+		return "certificate_expired"
+	case ok:
+		return "certificate_untrusted"
+	}
+	return "no_connection"
 }

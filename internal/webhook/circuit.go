@@ -15,16 +15,12 @@ import (
 )
 
 const (
-	// closingFor is how long a closing circuit is kept, to find deliveries that were parked
-	// just before it closed.
+	// closingFor is how long a closing circuit is kept, to find deliveries that were parked just before it closed.
 	closingFor = time.Minute
-	// perUnpark is the number of parked deliveries per read.
-	perUnpark = 100
-	// idleProbes is the number of probes without a pending message after which the circuit
-	// closes.
-	idleProbes = 3
-	// circuitRaces is the number of attempts to update a circuit.
-	circuitRaces = 5
+	perUnpark  = 100 // number of parked deliveries per read
+	// idleProbes is the number of probes without a pending message after which the circuit closes.
+	idleProbes   = 3
+	circuitRaces = 5 // number of attempts to update a circuit
 )
 
 // openCircuit stops posts to an endpoint, except probes. The first probe is not earlier
@@ -77,7 +73,6 @@ func (n *Notifier) probeLater(ctx context.Context, c delivery.Circuit) error {
 	return n.queue(ctx, delivery.NotifyTask{Tenant: c.Tenant, EndpointID: c.EndpointID}, delay+time.Second)
 }
 
-// checkCircuit processes an endpoint's circuit: it sends a probe or closes the circuit.
 func (n *Notifier) checkCircuit(ctx context.Context, t delivery.NotifyTask) error {
 	key := endpointKey{t.Tenant, t.EndpointID}
 	n.circuits.Drop(key)
@@ -131,7 +126,6 @@ func (n *Notifier) deleteParked(ctx context.Context, c delivery.Circuit) error {
 	return nil // sweep finds the circuit again
 }
 
-// probe posts one message of a parked delivery.
 func (n *Notifier) probe(ctx context.Context, c delivery.Circuit, e delivery.Endpoint) error {
 	read, messages, err := n.sample(ctx, c, e)
 	if err != nil {
@@ -145,7 +139,11 @@ func (n *Notifier) probe(ctx context.Context, c delivery.Circuit, e delivery.End
 	}
 	i := (c.Probes + n.randomIndex(len(messages))) % len(messages)
 	result := n.poster().Post(ctx, e, messages[i].Message)
-	n.countPost(ctx, e, result)
+	if result.Delivered {
+		n.countPosts(ctx, e, delivery.PostCount{Accepted: 1})
+	} else {
+		n.countPosts(ctx, e, delivery.PostCount{Failed: 1})
+	}
 	n.recordPost(ctx, read, e, messages[i], result)
 	if result.Delivered {
 		return n.recovered(ctx, c, read, slices.Delete(messages, i, i+1))
@@ -223,19 +221,18 @@ func (n *Notifier) recovered(ctx context.Context, c delivery.Circuit, read deliv
 		}
 		return n.closeCircuit(ctx, c)
 	}
-	left := read
-	left.Left = make([]int, len(rest))
+	next := read
+	next.Pending = make([]int, len(rest))
 	for i, m := range rest {
-		left.Left[i] = m.position
+		next.Pending[i] = m.position
 	}
-	if _, err := n.Store.SaveDelivery(ctx, read, left); err != nil {
+	if _, err := n.Store.SaveDelivery(ctx, read, next); err != nil {
 		return err
 	}
 	return n.closeCircuit(ctx, c)
 }
 
-// closeCircuit starts to unpark the endpoint's deliveries. Another check follows after
-// closingFor.
+// closeCircuit starts to unpark the endpoint's deliveries. Another check follows after closingFor.
 func (n *Notifier) closeCircuit(ctx context.Context, c delivery.Circuit) error {
 	c.Closing, c.Next = true, n.Now()
 	ok, err := n.Endpoints.SaveCircuit(ctx, c)
@@ -286,8 +283,7 @@ func (n *Notifier) unparkAll(ctx context.Context, c delivery.Circuit) error {
 	return err
 }
 
-// queueOnce queues the task of a damaged delivery once. The task ends in the dead-letter
-// queue.
+// queueOnce queues the task of a damaged delivery once. The task ends in the dead-letter queue.
 func (n *Notifier) queueOnce(ctx context.Context, t delivery.NotifyTask, queued map[delivery.NotifyTask]bool) error {
 	if queued[t] {
 		return nil

@@ -57,7 +57,7 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 func (w *harness) parkDamaged() delivery.NotifyTask {
 	w.t.Helper()
 	d := delivery.Delivery{
-		Tenant: w.tenant, EndpointID: w.endpoint.ID, Left: []int{0}, Parked: true,
+		Tenant: w.tenant, EndpointID: w.endpoint.ID, Pending: []int{0}, Parked: true,
 		Next: start.Add(-time.Hour), ExpiresAt: start.Add(time.Hour), Entries: []byte("any"),
 	}.Identified()
 	pk, sk := "W#"+d.ID, "DELIVERY#"+w.tenant+"#"+w.endpoint.ID

@@ -51,7 +51,6 @@ func selectEntries(d delivery.Delivery, positions []int) []byte {
 	return ledger.PackNewEntries(fresh)
 }
 
-// newDelivery returns the delivery of a task with entries. It has no row.
 func (n *Notifier) newDelivery(t delivery.NotifyTask) (delivery.Delivery, error) {
 	entries, err := base64.StdEncoding.DecodeString(t.Entries)
 	if err != nil {
@@ -69,8 +68,8 @@ func (n *Notifier) newDelivery(t delivery.NotifyTask) (delivery.Delivery, error)
 // save replaces the delivery by next and reports whether it was unchanged since it was
 // read. The row of a new delivery contains only the pending entries.
 func (n *Notifier) save(ctx context.Context, read, next delivery.Delivery) (bool, error) {
-	if read.Unsaved && len(next.Left) > 0 {
-		next.Entries, next.Left = selectEntries(next, next.Left), upTo(len(next.Left))
+	if read.Unsaved && len(next.Pending) > 0 {
+		next.Entries, next.Pending = selectEntries(next, next.Pending), upTo(len(next.Pending))
 	}
 	return n.Store.SaveDelivery(ctx, read, next)
 }
@@ -84,7 +83,6 @@ func upTo(n int) []int {
 	return positions
 }
 
-// remove deletes the row of a completed delivery.
 func (n *Notifier) remove(ctx context.Context, d delivery.Delivery) error {
 	if d.Unsaved {
 		return nil

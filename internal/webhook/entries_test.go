@@ -120,8 +120,10 @@ func TestHandle_SuccessWritesNothing(t *testing.T) {
 
 type silent struct{}
 
-func (silent) CountPosts(context.Context, string, string, time.Time, int, int) error { return nil }
-func (silent) KeepPost(context.Context, delivery.KeptPost) error                     { return nil }
+func (silent) CountPosts(context.Context, string, string, time.Time, delivery.PostCount) error {
+	return nil
+}
+func (silent) KeepPost(context.Context, delivery.KeptPost) error { return nil }
 
 // A failing endpoint costs one write per task, except for its probes.
 func TestHandle_FailingEndpointWrites(t *testing.T) {

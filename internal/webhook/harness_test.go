@@ -29,7 +29,6 @@ import (
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/feed"
 	"campaign-dispatch/internal/webhook/netguard"
-	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -240,7 +239,7 @@ func (w *harness) left(d delivery.Delivery) []int {
 	var messages []int
 	fresh, err := ledger.UnpackNewEntries(d.Entries)
 	w.must(err)
-	for _, p := range d.Left {
+	for _, p := range d.Pending {
 		messages = append(messages, fresh[0].Entries[p].Index)
 	}
 	return messages
@@ -339,8 +338,8 @@ type breaking struct {
 	w *harness
 }
 
-func (b breaking) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
-	return b.AddPosts(ctx, tenant, at, map[string]poststats.Count{endpointID: {Taken: taken, Failed: failed}})
+func (b breaking) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, p delivery.PostCount) error {
+	return b.AddPosts(ctx, tenant, at, map[string]delivery.PostCount{endpointID: p})
 }
 
 func (b breaking) SaveDelivery(ctx context.Context, read, d delivery.Delivery) (bool, error) {

@@ -7,18 +7,14 @@ import (
 )
 
 const (
-	// maxConcurrency is the maximum number of concurrent posts to an endpoint.
-	maxConcurrency = 32
-	// failuresToOpen is the number of consecutive failures that opens the circuit.
-	failuresToOpen = 3
+	maxConcurrency = 32 // maximum number of concurrent posts to an endpoint
+	failuresToOpen = 3  // number of consecutive failures that opens the circuit
 	// failuresToOpenHealthy replaces failuresToOpen for an endpoint that recently accepted
 	// a message, or other messages of the same delivery: probably only these messages are
 	// invalid.
 	failuresToOpenHealthy = 10
-	// failuresCountFor is how long a failure counts.
-	failuresCountFor = time.Minute
-	// healthyFor is how long an endpoint counts as healthy after a successful post.
-	healthyFor = 5 * time.Minute
+	failuresCountFor      = time.Minute     // how long a failure counts
+	healthyFor            = 5 * time.Minute // how long an endpoint counts as healthy after a successful post
 )
 
 // limiter limits the concurrent posts to an endpoint. It starts with one, adds one with
@@ -55,8 +51,7 @@ func (l *limiter) acquire(ctx context.Context) bool {
 	}
 }
 
-// record counts a result and reports whether posting must stop for now. It stops the limiter
-// if countsTowardCircuit.
+// record counts a result and reports whether posting must stop for now. It stops the limiter if countsTowardCircuit.
 func (l *limiter) record(result Result, now time.Time, countsTowardCircuit bool) (fails bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,23 +69,21 @@ func (l *limiter) record(result Result, now time.Time, countsTowardCircuit bool)
 	return fails
 }
 
-// release returns a message's slot. Call it after the result is noted, so that the next
-// message sees it.
-func (l *limiter) release(taken bool) {
+// release returns a message's slot. Call it after the result is noted, so that the next message sees it.
+func (l *limiter) release(accepted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case !taken && l.width > 1:
+	case !accepted && l.width > 1:
 		l.width--
 		return
-	case taken && l.width < maxConcurrency:
+	case accepted && l.width < maxConcurrency:
 		l.width++
 		l.slots <- struct{}{}
 	}
 	l.slots <- struct{}{}
 }
 
-// limit returns the permitted number of consecutive failures.
 func (l *limiter) limit(result Result, now time.Time, countsTowardCircuit bool) int {
 	well := l.healthy(now)
 	switch {
@@ -102,23 +95,19 @@ func (l *limiter) limit(result Result, now time.Time, countsTowardCircuit bool) 
 	return failuresToOpenHealthy
 }
 
-// healthy reports whether a post succeeded within healthyFor.
 func (l *limiter) healthy(now time.Time) bool {
 	return !l.lastDelivered.IsZero() && now.Sub(l.lastDelivered) < healthyFor
 }
 
-// releaseUnused returns an unused slot.
 func (l *limiter) releaseUnused() { l.slots <- struct{}{} }
 
-// isStopped reports whether posting must stop.
 func (l *limiter) isStopped() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.stopped
 }
 
-// stopIfUnhealthy stops the limiter of an unhealthy endpoint and reports whether the
-// limiter is stopped.
+// stopIfUnhealthy stops the limiter of an unhealthy endpoint and reports whether the limiter is stopped.
 func (l *limiter) stopIfUnhealthy(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,8 +122,7 @@ func (l *limiter) circuitOpened() {
 	l.stopped, l.saved = true, true
 }
 
-// circuitClosed records that the circuit was read as closed. It has no effect until the open
-// circuit is saved.
+// circuitClosed records that the circuit was read as closed. It has no effect until the open circuit is saved.
 func (l *limiter) circuitClosed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

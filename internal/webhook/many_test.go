@@ -55,7 +55,7 @@ type nowhere struct{}
 
 func (nowhere) Send(context.Context, string, []byte, time.Duration) error { return nil }
 func (nowhere) KeepPost(context.Context, delivery.KeptPost) error         { return nil }
-func (nowhere) CountPosts(context.Context, string, string, time.Time, int, int) error {
+func (nowhere) CountPosts(context.Context, string, string, time.Time, delivery.PostCount) error {
 	return nil
 }
 

@@ -8,7 +8,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,7 +45,7 @@ type Endpoints interface {
 
 // Posts counts posts by hour.
 type Posts interface {
-	CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error
+	CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, p delivery.PostCount) error
 }
 
 // KeptPosts keeps posts with their payloads and answers.
@@ -87,11 +86,9 @@ type Notifier struct {
 type endpointKey struct{ tenant, id string }
 
 const (
-	// shutdownMargin is the time reserved for running posts and for recording their
-	// results.
+	// shutdownMargin is the time reserved for running posts and for recording their results.
 	shutdownMargin = Timeout + 5*time.Second
-	// keptFor is the cache TTL of endpoints and circuits.
-	keptFor = 3 * time.Second
+	endpointTTL    = 3 * time.Second // cache TTL of endpoints and circuits
 	// maxWarm is the size of the endpoint caches: about 1,000 tenants, in 10 MB. A full
 	// cache is cleared, with the failure counts. maxBatches is the size of the batch cache,
 	// without recipients.
@@ -128,7 +125,8 @@ func (n *Notifier) requeueFailed(ctx context.Context, tasks []delivery.NotifyTas
 		if errs[i] == nil {
 			continue
 		}
-		slog.WarnContext(ctx, "task failed; requeued without the completed tasks of its message", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "error", errs[i])
+		slog.WarnContext(ctx, "task failed; requeued without the completed tasks of its message",
+			"tenant", t.Tenant, "endpoint_id", t.EndpointID, "error", errs[i])
 		if err := n.queue(ctx, t, aloneAfter); err != nil {
 			return errors.Join(failed, err)
 		}
@@ -155,8 +153,7 @@ func (n *Notifier) Handle(ctx context.Context, tasks []delivery.NotifyTask) []er
 	return errs
 }
 
-// receivesBeforeDelivery is the number of receives of a task with entries before they are
-// written as a delivery.
+// receivesBeforeDelivery is the number of receives of a task with entries before they are written as a delivery.
 const receivesBeforeDelivery = 3
 
 // handleOrSave processes a task. Entries that repeatedly cannot be posted because of
@@ -171,7 +168,8 @@ func (n *Notifier) handleOrSave(ctx context.Context, t delivery.NotifyTask) erro
 	if unreadable != nil {
 		return err
 	}
-	slog.WarnContext(ctx, "posting webhooks failed; saved for retry by sweep", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
+	slog.WarnContext(ctx, "posting webhooks failed; saved for retry by sweep",
+		"tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
 	_, err = n.schedule(ctx, d, d, minSweepDelay)
 	return err
 }
@@ -225,14 +223,17 @@ func (n *Notifier) delivery(ctx context.Context, t delivery.NotifyTask) (deliver
 	return read, err
 }
 
+// endpointCache configures the caches of endpoints and circuits.
+var endpointCache = cache.Options{TTL: endpointTTL, MaxEntries: maxWarm}
+
 func (n *Notifier) endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error) {
-	return n.endpoints.Get(endpointKey{tenant, id}, n.Now(), cache.Options{TTL: keptFor, MaxEntries: maxWarm}, func() (delivery.Endpoint, error) {
+	return n.endpoints.Get(endpointKey{tenant, id}, n.Now(), endpointCache, func() (delivery.Endpoint, error) {
 		return n.Endpoints.Endpoint(ctx, tenant, id)
 	})
 }
 
 func (n *Notifier) circuit(ctx context.Context, t delivery.NotifyTask) (delivery.Circuit, error) {
-	return n.circuits.Get(endpointKey{t.Tenant, t.EndpointID}, n.Now(), cache.Options{TTL: keptFor, MaxEntries: maxWarm}, func() (delivery.Circuit, error) {
+	return n.circuits.Get(endpointKey{t.Tenant, t.EndpointID}, n.Now(), endpointCache, func() (delivery.Circuit, error) {
 		return n.Endpoints.Circuit(ctx, t.Tenant, t.EndpointID)
 	})
 }
@@ -240,13 +241,12 @@ func (n *Notifier) circuit(ctx context.Context, t delivery.NotifyTask) (delivery
 // park saves next as parked. It stays parked until the circuit closes.
 func (n *Notifier) park(ctx context.Context, read, next delivery.Delivery) error {
 	next.Parked, next.Next = true, n.Now()
-	if !read.Parked || next.Attempt != read.Attempt || !slices.Equal(next.Left, read.Left) {
+	if !read.Parked || next.Attempt != read.Attempt || !slices.Equal(next.Pending, read.Pending) {
 		if _, err := n.save(ctx, read, next); err != nil {
 			return err
 		}
 	}
-	// The circuit may have closed, or the endpoint been enabled, before the delivery was
-	// saved.
+	// The circuit may have closed, or the endpoint been enabled, before the delivery was saved.
 	e, err := n.Endpoints.Endpoint(ctx, read.Tenant, read.EndpointID)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return n.Store.DeleteDelivery(ctx, read.Task())
@@ -308,23 +308,18 @@ func (n *Notifier) schedule(ctx context.Context, read, next delivery.Delivery, d
 }
 
 func (n *Notifier) queue(ctx context.Context, t delivery.NotifyTask, delay time.Duration) error {
-	body, err := json.Marshal(t)
-	if err != nil {
-		return fmt.Errorf("encode task: %w", err)
-	}
-	return n.Notify.Send(ctx, t.Tenant, body, delay)
+	return port.Send(ctx, n.Notify, t.Tenant, t, delay)
 }
 
-// saveResult saves the pending part of a delivery after an attempt. An attempt with failed
-// posts counts as failed.
+// saveResult saves the pending part of a delivery after an attempt. An attempt with failed posts counts as failed.
 func (n *Notifier) saveResult(ctx context.Context, read delivery.Delivery, e delivery.Endpoint, r *attempt) error {
 	if len(r.pending) == 0 {
 		return n.remove(ctx, read)
 	}
 	next := read
 	next.Parked = false
-	if r.taken > 0 || !countsTowardCircuit(read) {
-		next.Left = r.pending
+	if r.posts.Accepted > 0 || !countsTowardCircuit(read) {
+		next.Pending = r.pending
 	}
 	if r.gone {
 		if err := n.switchOff(ctx, e, "gone"); err != nil {
@@ -352,12 +347,11 @@ func (n *Notifier) saveResult(ctx context.Context, read delivery.Delivery, e del
 const attemptsToOpen = 3
 
 func (n *Notifier) maybeOpenCircuit(read delivery.Delivery, r *attempt) bool {
-	return r.refused() && r.taken == 0 && countsTowardCircuit(read) && read.Attempt+1 >= attemptsToOpen &&
+	return r.refused() && r.posts.Accepted == 0 && countsTowardCircuit(read) && read.Attempt+1 >= attemptsToOpen &&
 		n.limiters.of(endpointKey{read.Tenant, read.EndpointID}).stopIfUnhealthy(n.Now())
 }
 
-// retry schedules the next attempt of the pending messages, or abandons them after the last
-// one.
+// retry schedules the next attempt of the pending messages, or abandons them after the last one.
 func (n *Notifier) retry(ctx context.Context, read, next delivery.Delivery, r *attempt) error {
 	delay, ok := time.Duration(0), true
 	if r.refused() {
@@ -368,7 +362,8 @@ func (n *Notifier) retry(ctx context.Context, read, next delivery.Delivery, r *a
 		return err
 	}
 	metrics.Add(ctx, metrics.WebhooksGivenUp, len(r.pending))
-	slog.ErrorContext(ctx, "webhooks abandoned after last attempt; they can be resent", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(r.pending))
+	slog.ErrorContext(ctx, "webhooks abandoned after last attempt; they can be resent",
+		"tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(r.pending))
 	return n.markDead(ctx, read, next)
 }
 
@@ -387,22 +382,25 @@ func isUnreadable(err error) bool {
 // readable returns the messages of a delivery. If none can ever be read, it marks the
 // delivery dead and returns ok = false. If only some can be read, it moves the others to a
 // dead delivery.
-func (n *Notifier) readable(ctx context.Context, read delivery.Delivery, e delivery.Endpoint) (messages []pendingMessage, ok bool, err error) {
+func (n *Notifier) readable(
+	ctx context.Context, read delivery.Delivery, e delivery.Endpoint,
+) (messages []pendingMessage, ok bool, err error) {
 	messages, unreadable, err := n.messages(ctx, read, e)
 	if len(unreadable) > 0 {
 		metrics.Add(ctx, metrics.WebhooksGivenUp, len(unreadable))
-		slog.ErrorContext(ctx, "webhooks abandoned: batches damaged or deleted", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(unreadable))
+		slog.ErrorContext(ctx, "webhooks abandoned: batches damaged or deleted",
+			"tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(unreadable))
 		return messages, true, n.markPartDead(ctx, read, unreadable)
 	}
 	if !isUnreadable(err) {
 		return messages, true, err
 	}
 	metrics.Add(ctx, metrics.WebhooksGivenUp, 1)
-	slog.ErrorContext(ctx, "webhooks abandoned: content damaged or deleted", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "error", err)
+	slog.ErrorContext(ctx, "webhooks abandoned: content damaged or deleted",
+		"tenant", read.Tenant, "endpoint_id", read.EndpointID, "error", err)
 	return nil, false, n.markDead(ctx, read, read)
 }
 
-// switchOff disables an endpoint.
 func (n *Notifier) switchOff(ctx context.Context, e delivery.Endpoint, reason string) error {
 	if _, err := n.Endpoints.SwitchEndpoint(ctx, e.Tenant, e.ID, reason); err != nil {
 		return err

@@ -284,9 +284,9 @@ func TestRetry_RefusedMessage(t *testing.T) {
 	hours, err := w.store.HourlyPosts(t.Context(), w.tenant, w.endpoint.ID, start)
 	taken, failed := 0, 0
 	for _, h := range hours {
-		taken, failed = taken+h.Taken, failed+h.Failed
+		taken, failed = taken+h.Accepted, failed+h.Failed
 	}
-	if taken != 4 || failed != len(schedule()) || hours[0].Taken != 4 || hours[0].Failed != 4 || err != nil {
+	if taken != 4 || failed != len(schedule()) || hours[0].Accepted != 4 || hours[0].Failed != 4 || err != nil {
 		t.Errorf("counted %+v, %v; want 4 taken, and %d failed, 4 of them in the first hour", hours, err, len(schedule()))
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
-// pendingMessage is one webhook message of a delivery.
 type pendingMessage struct {
 	Message
 	position int // within the delivery's entries
@@ -29,7 +28,9 @@ func newMessage(position int, subject string, kind delivery.Kind, at time.Time, 
 
 // messages builds the pending messages of the delivery, for the kinds that the endpoint
 // wants. It also returns the positions of unreadable entries, if others are readable.
-func (n *Notifier) messages(ctx context.Context, d delivery.Delivery, e delivery.Endpoint) (messages []pendingMessage, unreadable []int, err error) {
+func (n *Notifier) messages(
+	ctx context.Context, d delivery.Delivery, e delivery.Endpoint,
+) (messages []pendingMessage, unreadable []int, err error) {
 	if d.Blob != "" {
 		messages, err = n.webhookEvent(ctx, d)
 		return messages, nil, err
@@ -82,11 +83,10 @@ func (n *Notifier) messageOf(ctx context.Context, a *batchRecipients, i item, po
 	return newMessage(position, delivery.Subject(i.Change, i.key), delivery.KindOf(i.Outcome), i.At, d)
 }
 
-// pendingFor returns the positions of the items that are pending for the endpoint.
 func pendingFor(d delivery.Delivery, items []item, e delivery.Endpoint) []int {
 	var positions []int
 	for p, i := range items {
-		if len(d.Left) > 0 && !slices.Contains(d.Left, p) {
+		if len(d.Pending) > 0 && !slices.Contains(d.Pending, p) {
 			continue
 		}
 		if e.Subscribes(delivery.KindOf(i.Outcome)) {
@@ -96,7 +96,6 @@ func pendingFor(d delivery.Delivery, items []item, e delivery.Endpoint) []int {
 	return positions
 }
 
-// webhookEvent builds the message of a delivery of a webhook event.
 func (n *Notifier) webhookEvent(ctx context.Context, row delivery.Delivery) ([]pendingMessage, error) {
 	content, err := n.Blobs.Get(ctx, row.Blob)
 	if err != nil {
@@ -152,5 +151,7 @@ func (n *Notifier) addSourceMessage(ctx context.Context, tenant string, d *Data)
 }
 
 func (n *Notifier) batch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
-	return n.batches.Get(key, n.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}, func() (campaign.Batch, error) { return n.Store.FindBatch(ctx, key) })
+	return n.batches.Get(key, n.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}, func() (campaign.Batch, error) {
+		return n.Store.FindBatch(ctx, key)
+	})
 }

@@ -3,10 +3,17 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -24,11 +31,10 @@ type Poster struct {
 
 // Result is the result of a post.
 type Result struct {
-	Delivered bool
-	Status    int    // HTTP status, 0 without a response
-	Code      string // stable error code
-	// RetryAfter is the endpoint's Retry-After.
-	RetryAfter time.Duration
+	Delivered  bool
+	Status     int           // HTTP status, 0 without a response
+	Code       string        // stable error code
+	RetryAfter time.Duration // endpoint's Retry-After
 	Took       time.Duration
 	Answer     delivery.EndpointAnswer
 }
@@ -36,8 +42,7 @@ type Result struct {
 // Gone reports whether the endpoint asked for no further webhooks (410).
 func (result Result) Gone() bool { return result.Status == http.StatusGone }
 
-// Fatal reports whether other messages would fail too: there is no response, or the
-// endpoint asks for a pause.
+// Fatal reports whether other messages would fail too: there is no response, or the endpoint asks for a pause.
 func (result Result) Fatal() bool {
 	return !result.Delivered && (result.Status == 0 || result.RetryAfter > 0)
 }
@@ -88,4 +93,79 @@ func (p Poster) Test(ctx context.Context, e delivery.Endpoint) (delivery.PostRes
 	}
 	result := p.Post(ctx, e, m)
 	return delivery.PostResult{At: began, Status: result.Status, Code: result.Code, Took: result.Took}, nil
+}
+
+var errBadSecret = errors.New("invalid endpoint secret: want whsec_ and base64")
+
+// sign returns the webhook-signature header: a symmetric Standard Webhooks signature for each valid secret.
+func sign(e delivery.Endpoint, id string, at time.Time, body []byte) (string, error) {
+	secrets := []string{e.Secret}
+	if e.PreviousSecret != "" && at.Before(e.PreviousUntil) {
+		secrets = append(secrets, e.PreviousSecret)
+	}
+	signatures := make([]string, len(secrets))
+	for i, secret := range secrets {
+		encoded, ok := strings.CutPrefix(secret, "whsec_")
+		key, err := base64.StdEncoding.DecodeString(encoded)
+		if !ok || err != nil || len(key) == 0 {
+			return "", errBadSecret
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(id + "." + strconv.FormatInt(at.Unix(), 10) + "."))
+		mac.Write(body)
+		signatures[i] = "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	}
+	return strings.Join(signatures, " "), nil
+}
+
+const (
+	maxAnswerBytes = 1 << 10  // number of bytes of an answer that are kept
+	maxDrainBytes  = 16 << 10 // number of response bytes read to keep the connection reusable
+)
+
+// readAnswer reads the start of an endpoint's answer and removes the secrets. It reads more
+// than it keeps, so that the end of the kept part contains no part of a secret.
+func readAnswer(body io.Reader, secrets []string) delivery.EndpointAnswer {
+	start, _ := io.ReadAll(io.LimitReader(body, 2*maxAnswerBytes)) // an answer that breaks off is kept as far as it came
+	_, _ = io.CopyN(io.Discard, body, maxDrainBytes-2*maxAnswerBytes)
+	text := string(start)
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, "…")
+	}
+	return newAnswer(text)
+}
+
+func newAnswer(text string) delivery.EndpointAnswer {
+	kept := withoutPartialRune(text[:min(len(text), maxAnswerBytes)])
+	if !utf8.ValidString(kept) {
+		return delivery.EndpointAnswer{NotText: true}
+	}
+	return delivery.EndpointAnswer{Text: kept, Cut: len(kept) < len(text)}
+}
+
+// withoutPartialRune removes an incomplete character at the end of a text.
+func withoutPartialRune(text string) string {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		tail := text[len(text)-n:]
+		if !utf8.RuneStart(tail[0]) {
+			continue
+		}
+		if !utf8.FullRuneInString(tail) {
+			return text[:len(text)-n]
+		}
+		break
+	}
+	return text
+}
+
+// secretsOf returns what an endpoint may repeat from a post and nobody may read: its
+// signatures and its secrets, also as JSON with escaped slashes.
+func secretsOf(e delivery.Endpoint, signature string) (secrets []string) {
+	for _, s := range append(strings.Fields(signature), e.Secret, e.PreviousSecret) {
+		s = strings.TrimPrefix(strings.TrimPrefix(s, "v1,"), "whsec_")
+		if s != "" {
+			secrets = append(secrets, s, strings.ReplaceAll(s, "/", `\/`))
+		}
+	}
+	return secrets
 }

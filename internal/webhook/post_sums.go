@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/webhook/poststats"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // PerWrite is the number of posts of a tenant per write of their counts.
@@ -14,7 +14,7 @@ const PerWrite = 100
 
 // PostStore adds posts to the hourly counts of a tenant's endpoints, by endpoint ID.
 type PostStore interface {
-	AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]poststats.Count) error
+	AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]delivery.PostCount) error
 }
 
 // PostSums aggregates post counts in memory to save writes. It writes the first post of a
@@ -33,23 +33,22 @@ type tenantHour struct {
 	hour   time.Time
 }
 
-// postSum is the unwritten posts of a tenant's endpoints in an hour.
 type postSum struct {
 	count int
-	posts map[string]poststats.Count
+	posts map[string]delivery.PostCount
 }
 
-func (s *postSum) add(endpointID string, p poststats.Count) {
+func (s *postSum) add(endpointID string, p delivery.PostCount) {
 	before := s.posts[endpointID]
-	s.posts[endpointID] = poststats.Count{Taken: before.Taken + p.Taken, Failed: before.Failed + p.Failed}
-	s.count += p.Taken + p.Failed
+	s.posts[endpointID] = delivery.PostCount{Accepted: before.Accepted + p.Accepted, Failed: before.Failed + p.Failed}
+	s.count += p.Accepted + p.Failed
 }
 
 // CountPosts adds posts to the endpoint's counts in the hour of at. Counts that cannot be
 // written are kept for the next write.
-func (s *PostSums) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
+func (s *PostSums) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, p delivery.PostCount) error {
 	var errs []error
-	for key, posts := range s.add(tenantHour{tenant, at.Truncate(time.Hour)}, endpointID, poststats.Count{Taken: taken, Failed: failed}) {
+	for key, posts := range s.add(tenantHour{tenant, at.Truncate(time.Hour)}, endpointID, p) {
 		if err := s.Store.AddPosts(ctx, key.tenant, key.hour, posts); err != nil {
 			s.putBack(key, posts)
 			errs = append(errs, err)
@@ -59,15 +58,15 @@ func (s *PostSums) CountPosts(ctx context.Context, tenant, endpointID string, at
 }
 
 // add adds posts and returns the counts to write now.
-func (s *PostSums) add(key tenantHour, endpointID string, p poststats.Count) map[tenantHour]map[string]poststats.Count {
+func (s *PostSums) add(key tenantHour, endpointID string, p delivery.PostCount) map[tenantHour]map[string]delivery.PostCount {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sum, begun := s.of(key)
 	sum.add(endpointID, p)
-	due := map[tenantHour]map[string]poststats.Count{}
+	due := map[tenantHour]map[string]delivery.PostCount{}
 	if !begun || sum.count >= PerWrite {
 		due[key] = sum.posts
-		s.sums[key] = &postSum{posts: map[string]poststats.Count{}}
+		s.sums[key] = &postSum{posts: map[string]delivery.PostCount{}}
 	}
 	for other, sum := range s.sums {
 		if !other.hour.Before(key.hour) {
@@ -89,13 +88,12 @@ func (s *PostSums) of(key tenantHour) (sum *postSum, begun bool) {
 	if s.sums == nil {
 		s.sums = map[tenantHour]*postSum{}
 	}
-	sum = &postSum{posts: map[string]poststats.Count{}}
+	sum = &postSum{posts: map[string]delivery.PostCount{}}
 	s.sums[key] = sum
 	return sum, false
 }
 
-// putBack adds counts that could not be written.
-func (s *PostSums) putBack(key tenantHour, posts map[string]poststats.Count) {
+func (s *PostSums) putBack(key tenantHour, posts map[string]delivery.PostCount) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sum, _ := s.of(key)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/webhook"
-	"campaign-dispatch/internal/webhook/poststats"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // counts are the written posts, by tenant, hour and endpoint.
@@ -19,10 +19,10 @@ type counts struct {
 	mu      sync.Mutex
 	writes  int
 	failing bool
-	posts   map[string]poststats.Count
+	posts   map[string]delivery.PostCount
 }
 
-func (c *counts) AddPosts(_ context.Context, tenant string, at time.Time, posts map[string]poststats.Count) error {
+func (c *counts) AddPosts(_ context.Context, tenant string, at time.Time, posts map[string]delivery.PostCount) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.writes++
@@ -30,11 +30,11 @@ func (c *counts) AddPosts(_ context.Context, tenant string, at time.Time, posts 
 		return errDied
 	}
 	if c.posts == nil {
-		c.posts = map[string]poststats.Count{}
+		c.posts = map[string]delivery.PostCount{}
 	}
 	for id, p := range posts {
 		key := fmt.Sprint(tenant, " ", at.Format("15"), " ", id)
-		c.posts[key] = poststats.Count{Taken: c.posts[key].Taken + p.Taken, Failed: c.posts[key].Failed + p.Failed}
+		c.posts[key] = delivery.PostCount{Accepted: c.posts[key].Accepted + p.Accepted, Failed: c.posts[key].Failed + p.Failed}
 	}
 	return nil
 }
@@ -63,10 +63,10 @@ func TestPostSums_Writes(t *testing.T) {
 	store := &counts{}
 	sums := webhook.PostSums{Store: store}
 	for i, s := range steps {
-		if err := sums.CountPosts(t.Context(), s.tenant, s.endpoint, start.Add(s.after), s.taken, s.failed); err != nil {
+		if err := sums.CountPosts(t.Context(), s.tenant, s.endpoint, start.Add(s.after), delivery.PostCount{Accepted: s.taken, Failed: s.failed}); err != nil {
 			t.Fatal(err)
 		}
-		want := poststats.Count{Taken: s.takenIn, Failed: s.failedIn}
+		want := delivery.PostCount{Accepted: s.takenIn, Failed: s.failedIn}
 		if store.writes != s.writes || store.posts[s.key] != want {
 			t.Errorf("step %d: %d writes, %s has %v; want %d and %v", i, store.writes, s.key, store.posts[s.key], s.writes, want)
 		}
@@ -78,16 +78,16 @@ func TestPostSums_FailedWrites(t *testing.T) {
 	store := &counts{failing: true}
 	sums := webhook.PostSums{Store: store}
 	for range 150 {
-		err := sums.CountPosts(t.Context(), "a", "e", start, 1, 0)
+		err := sums.CountPosts(t.Context(), "a", "e", start, delivery.PostCount{Accepted: 1})
 		if err != nil && !errors.Is(err, errDied) {
 			t.Fatal(err)
 		}
 	}
 	store.failing = false
-	if err := sums.CountPosts(t.Context(), "a", "e", start.Add(time.Hour), 1, 0); err != nil {
+	if err := sums.CountPosts(t.Context(), "a", "e", start.Add(time.Hour), delivery.PostCount{Accepted: 1}); err != nil {
 		t.Error(err)
 	}
-	want := map[string]poststats.Count{"a 12 e": {Taken: 150}, "a 13 e": {Taken: 1}}
+	want := map[string]delivery.PostCount{"a 12 e": {Accepted: 150}, "a 13 e": {Accepted: 1}}
 	if diff := cmp.Diff(want, store.posts); diff != "" {
 		t.Errorf("posts (-want +got):\n%s", diff)
 	}
@@ -103,18 +103,18 @@ func TestPostSums_Concurrent(t *testing.T) {
 		posts.Go(func() {
 			for k := range 50 {
 				at := start.Add(time.Duration(k%2) * time.Hour)
-				if err := sums.CountPosts(t.Context(), "a", fmt.Sprint("e", i%2), at, 1, 0); err != nil {
+				if err := sums.CountPosts(t.Context(), "a", fmt.Sprint("e", i%2), at, delivery.PostCount{Accepted: 1}); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	posts.Wait()
-	if err := sums.CountPosts(t.Context(), "b", "f", start.Add(9*time.Hour), 1, 0); err != nil {
+	if err := sums.CountPosts(t.Context(), "b", "f", start.Add(9*time.Hour), delivery.PostCount{Accepted: 1}); err != nil {
 		t.Error(err)
 	}
-	want := map[string]poststats.Count{
-		"a 12 e0": {Taken: 250}, "a 12 e1": {Taken: 250}, "a 13 e0": {Taken: 250}, "a 13 e1": {Taken: 250}, "b 21 f": {Taken: 1},
+	want := map[string]delivery.PostCount{
+		"a 12 e0": {Accepted: 250}, "a 12 e1": {Accepted: 250}, "a 13 e0": {Accepted: 250}, "a 13 e1": {Accepted: 250}, "b 21 f": {Accepted: 1},
 	}
 	if diff := cmp.Diff(want, store.posts); diff != "" {
 		t.Errorf("posts (-want +got):\n%s", diff)

@@ -16,19 +16,14 @@ import (
 )
 
 const (
-	// recipientsFor is the cache TTL of recipients. Webhooks can contain erased personal
-	// data for this time.
-	recipientsFor = 15 * time.Minute
-	// maxRecipients is the size of the recipient cache in bytes: about 800 batches of 2,000
-	// messages.
+	// recipientTTL is the cache TTL of recipients. Webhooks can contain erased personal data for this time.
+	recipientTTL = 15 * time.Minute
+	// maxRecipients is the size of the recipient cache in bytes: about 800 batches of 2,000 messages.
 	maxRecipients = 64 << 20
-	// maxReads is the number of batches that a task reads concurrently.
-	maxReads = 8
-	// entrySize is the approximate memory of a batch without its texts.
-	entrySize = 2 << 10
+	maxReads      = 8       // number of batches that a task reads concurrently
+	entrySize     = 2 << 10 // approximate memory of a batch without its texts
 )
 
-// recipient is the recipient of a message.
 type recipient struct{ uid, phone string }
 
 // recipients are the recipients of a batch, by frame.
@@ -53,7 +48,6 @@ func newFrame(messages []campaign.Message) frame {
 	return frame{strings.Clone(texts.String()), ends}
 }
 
-// at returns the recipient of the message at index.
 func (r recipients) at(index int) (recipient, error) {
 	frame, i := index/campaign.FrameSize, index%campaign.FrameSize
 	if frame >= len(r) || 2*i+1 >= len(r[frame].ends) {
@@ -66,7 +60,6 @@ func (r recipients) at(index int) (recipient, error) {
 	return recipient{uid: f.texts[start:f.ends[2*i]], phone: f.texts[f.ends[2*i]:f.ends[2*i+1]]}, nil
 }
 
-// size returns the approximate memory in bytes.
 func (r recipients) size() int {
 	size := entrySize
 	for _, f := range r {
@@ -84,7 +77,6 @@ type recipientCache struct {
 	size             int // of recent
 }
 
-// known is a cache entry.
 type known struct {
 	recipients recipients
 	at         time.Time
@@ -92,7 +84,7 @@ type known struct {
 
 // get returns the recipients of a batch. Concurrent calls share one read.
 func (d *recipientCache) get(key campaign.BatchKey, now time.Time, read func() (recipients, error)) (recipients, error) {
-	if k, ok := d.peek(key); ok && now.Sub(k.at) < recipientsFor {
+	if k, ok := d.peek(key); ok && now.Sub(k.at) < recipientTTL {
 		return k.recipients, nil
 	}
 	found, err, _ := d.reads.Do(key.String(), func() (any, error) {
@@ -134,17 +126,17 @@ func (d *recipientCache) keep(key campaign.BatchKey, k known) {
 	d.size += k.recipients.size()
 }
 
-// batchRecipients is a batch with its recipients, or the error if they are damaged or
-// deleted.
+// batchRecipients is a batch with its recipients, or the error if they are damaged or deleted.
 type batchRecipients struct {
 	batch      campaign.Batch
 	recipients recipients
 	err        error
 }
 
-// loadRecipients reads the batches of the items at the positions, each once. Batches of other
-// tenants count as damaged.
-func (n *Notifier) loadRecipients(ctx context.Context, tenant string, items []item, positions []int) (map[campaign.BatchKey]*batchRecipients, error) {
+// loadRecipients reads the batches of the items at the positions, each once. Batches of other tenants count as damaged.
+func (n *Notifier) loadRecipients(
+	ctx context.Context, tenant string, items []item, positions []int,
+) (map[campaign.BatchKey]*batchRecipients, error) {
 	batches := map[campaign.BatchKey]*batchRecipients{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxReads)
@@ -178,8 +170,7 @@ func (n *Notifier) loadBatchRecipients(ctx context.Context, tenant string, key c
 	return b, r, err
 }
 
-// recipients returns the recipients of a batch. Uncached ones are read with a single
-// request.
+// recipients returns the recipients of a batch. Uncached ones are read with a single request.
 func (n *Notifier) recipients(ctx context.Context, b campaign.Batch) (recipients, error) {
 	return n.recipientCache.get(b.Key, n.Now(), func() (r recipients, err error) {
 		err = payload.OfLatest(ctx, n.reread, n.Blobs, b, func(b campaign.Batch) (err error) {

@@ -264,7 +264,7 @@ func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	w.run(time.Minute, process)
 	for i := range ended {
 		d := delivery.Delivery{
-			Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: fmt.Append(nil, i), Left: []int{0},
+			Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: fmt.Append(nil, i), Pending: []int{0},
 			Next: start.Add(-time.Hour), Parked: true, ExpiresAt: start.Add(-time.Second),
 		}.Identified()
 		w.must(w.store.AddDeliveries(t.Context(), []delivery.Delivery{d}))

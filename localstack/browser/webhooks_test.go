@@ -13,7 +13,6 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // A user registers, tests, rotates and disables an endpoint.
@@ -69,7 +68,7 @@ func (b *browser) fail(endpoint string) {
 	b.t.Helper()
 	store := dynamotest.New(dynamo.FromEnv(dynamodb.NewFromConfig(b.env.AWS()), b.env.Get, time.Now))
 	tenant, now := b.env["OTHER_TENANT"], time.Now()
-	if err := store.AddPosts(b.t.Context(), tenant, now, map[string]poststats.Count{endpoint: {Taken: 7, Failed: 2}}); err != nil {
+	if err := store.AddPosts(b.t.Context(), tenant, now, map[string]delivery.PostCount{endpoint: {Accepted: 7, Failed: 2}}); err != nil {
 		b.t.Fatal(err)
 	}
 	for i, status := range []int{0, 503} {

@@ -26,7 +26,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 func TestSend_ProviderOutage(t *testing.T) { //nolint:paralleltest // the outage affects all tests
@@ -41,7 +41,7 @@ func TestSend_ProviderOutage(t *testing.T) { //nolint:paralleltest // the outage
 		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	for frame := range b.Frames() {
-		c.runTask("send", pace.SendTask{BatchRef: b.BatchRef, Frame: frame, Attempt: lastAttempt})
+		c.runTask("send", outgoing.SendTask{BatchRef: b.BatchRef, Frame: frame, Attempt: lastAttempt})
 	}
 	c.eventually(3*time.Minute, "released", func() bool { return c.batch(c.ref(call)).State == campaign.BatchSending })
 	if n := c.accepted(append(queued, given...)); n > 0 {
@@ -94,8 +94,8 @@ func TestTasks_Repeated(t *testing.T) {
 
 	for range 3 {
 		c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: ref})
-		c.put("SEND_QUEUE_URL", pace.SendTask{BatchRef: ref})
-		c.put("SEND_QUEUE_URL", pace.SendTask{BatchRef: ref, Frame: 1, Only: []int{7}, Attempt: 3})
+		c.put("SEND_QUEUE_URL", outgoing.SendTask{BatchRef: ref})
+		c.put("SEND_QUEUE_URL", outgoing.SendTask{BatchRef: ref, Frame: 1, Only: []int{7}, Attempt: 3})
 	}
 	c.eventually(5*time.Minute, "release and send queues empty", func() bool { return c.empty("RELEASE_QUEUE_URL") && c.empty("SEND_QUEUE_URL") })
 	later := messages(1)

@@ -28,7 +28,6 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy"
-	"campaign-dispatch/internal/privacy/keptanswer"
 	"campaign-dispatch/internal/privacy/optout"
 )
 
@@ -200,7 +199,7 @@ func (s erasure) ReplaceSet(ctx context.Context, id campaign.ID, read acceptance
 	return ok, err
 }
 
-func (s erasure) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (ok bool, err error) {
+func (s erasure) ReplaceAnswer(ctx context.Context, a acceptance.KeptAnswer, body []byte) (ok bool, err error) {
 	err = s.write(func() (err error) { ok, err = s.Store.ReplaceAnswer(ctx, a, body); return err })
 	return ok, err
 }

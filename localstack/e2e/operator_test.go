@@ -26,7 +26,7 @@ import (
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/operator/redrive"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/settings"
 )
 
@@ -118,7 +118,7 @@ func TestRedrive(t *testing.T) { //nolint:paralleltest // it sets a visibility t
 	must(t, err)
 	must(t, c.blobs().Put(t.Context(), b.Payload, []byte("damaged"), "application/octet-stream"))
 	hidden := c.setVisibilityTimeout("SEND_QUEUE_URL", "1")
-	c.put("SEND_QUEUE_URL", pace.SendTask{BatchRef: b.BatchRef})
+	c.put("SEND_QUEUE_URL", outgoing.SendTask{BatchRef: b.BatchRef})
 	c.eventually(5*time.Minute, "task in the dead-letter queue", func() bool { return c.queueContains("SEND_DEAD_LETTERS_URL", b.CampaignID) })
 	c.setVisibilityTimeout("SEND_QUEUE_URL", hidden)
 	if n := c.accepted(all); n > 0 {

@@ -47,69 +47,57 @@ import (
 // seenNumbersLimit is the memory in bytes for the numbers of earlier batches.
 const seenNumbersLimit = 16 << 20
 
-// campaignPages returns the pages of campaigns, on the API's services.
 func campaignPages(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) area {
 	return area{campaigns.Area(), &campaigns.Pages{
-		Store: campaignRows{rows.Campaigns, rows.Replies, rows.Templates}, Credentials: auth,
+		Store: newRows(rows), Credentials: auth,
 		Messages: &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
 		Controls: &control.Service{
-			Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c), Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
+			Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
+			Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 		},
-		OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now},
-		Now:     time.Now,
+		OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Now: time.Now,
 	}}
 }
 
-// overviewPages returns the page of the overview.
 func overviewPages(rows *dynamo.Stores, auth *dynamo.AuthStore) area {
-	return area{overview.Area(), &overview.Pages{Store: overviewRows{rows.Attention, rows.Campaigns, rows.Days, rows.Submissions, rows.Templates}, Credentials: auth, Now: time.Now}}
+	return area{overview.Area(), &overview.Pages{Store: newRows(rows), Credentials: auth, Now: time.Now}}
 }
 
-// exportArea returns the pages of exports.
 func exportArea(c app.Config, rows *dynamo.Stores) area {
-	return area{exportpages.Area(), &exportpages.Pages{
-		Store: rows.Campaigns, Exports: exportService(c, rows),
-	}}
+	return area{exportpages.Area(), &exportpages.Pages{Store: rows.Campaigns, Exports: exportService(c, rows)}}
 }
 
-// settingsAreas returns the pages of API credentials, webhooks and prices.
 func settingsAreas(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) []area {
 	service := &settings.Service{Store: settingsstore.New(rows), Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
 	once := web.SubmitToken{Forms: rows.AuditLogs}
 	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
 	return []area{
 		{credentials.Area(), &credentials.Pages{Store: auth, Admin: service, Once: once, Now: time.Now}},
-		{webhooks.Area(), &webhooks.Pages{Store: webhookRows{rows.Circuits, rows.Days, rows.Endpoints, rows.Failures, rows.KeptPosts}, Admin: service, Poster: poster, Once: once, Now: time.Now}},
+		{webhooks.Area(), &webhooks.Pages{Store: newRows(rows), Admin: service, Poster: poster, Once: once, Now: time.Now}},
 		{billing.Area(), &billing.Pages{Store: rows.Budgets, Admin: service, Now: time.Now}},
-		{brand.Area(), &brand.Pages{Store: brandRows{rows.Media, rows.Settings}, MediaURL: c.Tables().MediaURL}},
+		{brand.Area(), &brand.Pages{Store: newRows(rows), MediaURL: c.Tables().MediaURL}},
 	}
 }
 
-// mediaPages returns the pages of the files that messages show.
 func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
-	library := &media.Library{
-		Store: libraryRows{rows.Media, rows.Templates}, Bucket: bucket, Prober: media.NewProber(c.LocalWebhooks),
-		Now: time.Now,
-	}
-	return &mediapages.Pages{
-		Store: rows.Media, Library: library, Origin: bucket.Origin, URL: c.Tables().MediaURL,
-	}
+	library := &media.Library{Store: newRows(rows), Bucket: bucket, Prober: media.NewProber(c.LocalWebhooks), Now: time.Now}
+	return &mediapages.Pages{Store: rows.Media, Library: library, Origin: bucket.Origin, URL: c.Tables().MediaURL}
 }
 
-// sendingPages returns the pages that make a campaign.
 func sendingPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Service) *sending.Pages {
 	blobs, tasks := s3.New(c.AWS, c.Bucket, c.Local), sqs.New(c.AWS, c.IntakeQueueURL)
-	store := intakeRows{rows.Days, rows.Submissions, rows.Moves, rows.Templates}
+	store := stores.NewIntake(rows)
 	service := &intake.Service{
-		Store: store, Uploads: blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat, Budgets: rows.Budgets, Rules: rows.Tenants, AtOnce: intake.AtOnce,
+		Store: store, Uploads: blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat, Budgets: rows.Budgets,
+		Rules: rows.Tenants, AtOnce: intake.AtOnce,
 		Worker: &intake.Worker{
 			Store: store, Blobs: blobs, Open: blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
 			OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Dispatch: dispatcher,
 		},
 	}
 	return &sending.Pages{
-		Store: sendingRows{rows.Campaigns, rows.Submissions, rows.Templates, rows.Tenants}, Intake: service,
+		Store: newRows(rows), Intake: service,
 		Exports: exportService(c, rows), Now: time.Now, Lead: c.MinLead, Origin: blobs.Origin,
 	}
 }
@@ -118,42 +106,38 @@ func exportService(c app.Config, rows *dynamo.Stores) *exports.Service {
 	return &exports.Service{Store: stores.NewExports(rows), Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now}
 }
 
-// sendingAreas returns the pages of media, of templates, and of making a campaign.
 func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 	dispatcher := &dispatch.Service{
-		Store: rows.Acceptance, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
-		Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
+		Store: rows.Acceptance, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Releases: releasescheduler.New(c),
+		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit}, Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 	}
 	files := mediaPages(c, rows)
 	return []area{
 		{upload.Area(), upload.Script{}},
 		{mediapages.Area(), files},
 		{templates.Area(), &templates.Pages{
-			Media: media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL}, Upload: files.Upload, Store: templateRows{rows.Campaigns, rows.Media, rows.Settings, rows.Templates}, Keeper: &settings.Service{Store: settingsstore.New(rows), Now: time.Now}, Dispatch: dispatcher,
-			Once: web.SubmitToken{Forms: rows.AuditLogs}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: c.Tables().MediaURL,
+			Media:  media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL},
+			Upload: files.Upload, Store: newRows(rows), Keeper: &settings.Service{Store: settingsstore.New(rows), Now: time.Now},
+			Dispatch: dispatcher, Once: web.SubmitToken{Forms: rows.AuditLogs}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: c.Tables().MediaURL,
 		}},
 		{sending.Area(), sendingPages(c, rows, dispatcher)},
 	}
 }
 
-// contactArea returns the pages of contacts.
 func contactArea(c app.Config, rows *dynamo.Stores) area {
 	return area{contacts.Area(), &contacts.Pages{
-		Store:    contactRows{rows.Campaigns, rows.Ledgers, rows.Replies, rows.Templates},
-		Messages: &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
-		OptOuts:  &optout.Book{Store: rows.OptOuts, Now: time.Now}, Shards: optout.Shards,
+		Store: newRows(rows), Messages: &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
+		OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Shards: optout.Shards,
 		Once: web.SubmitToken{Forms: rows.AuditLogs}, Now: time.Now,
 	}}
 }
 
-// teamArea returns the pages of a tenant's users.
 func teamArea(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) area {
 	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
 	service := &settings.Service{Store: settingsstore.New(rows), Auth: auth, People: pool, Now: time.Now, LocalPasswords: c.LocalWebhooks}
 	return area{team.Area(), &team.Pages{Users: pool, Admin: users{service}}}
 }
 
-// users changes the users of a tenant.
 type users struct{ *settings.Service }
 
 // Invite refuses the address of another tenant's user like other input.

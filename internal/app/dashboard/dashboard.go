@@ -24,30 +24,30 @@ func Handler(c app.Config) lambda.Handler {
 	return lambdahttp.NewHandler(pages)
 }
 
-// Site returns the pages of the dashboard: sign-in, campaigns, templates, settings and the
-// API documentation.
+// Site returns the pages of the dashboard: sign-in, campaigns, templates, settings and the API documentation.
 func Site(c app.Config) (*web.UI, http.Handler) {
 	tables := c.Tables()
-	rows, auth := dynamo.New(tables), dynamo.NewAuthStore(tables)
+	stores, auth := dynamo.New(tables), dynamo.NewAuthStore(tables)
 	ui := &web.UI{
 		Sessions: &web.Sessions{
 			Signer: kms.New(c.AWS, c.SessionKeyID, c.PreviousSessionKeyID, c.KeysSwitchAt, time.Now),
 			Ends:   auth, Now: time.Now, Secure: !c.Local,
 		},
-		Auditor: rows.AuditLogs, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: tables.MediaURL, Brands: rows.Settings,
+		Auditor: stores.AuditLogs, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: tables.MediaURL,
+		Brands: stores.Settings,
 	}
 	areas := []area{
 		signIn(c, ui),
-		{audit.Area(), &audit.Pages{Log: rows.AuditLogs}},
+		{audit.Area(), &audit.Pages{Log: stores.AuditLogs}},
 		{apidocs.Area(), &apidocs.Pages{}},
-		overviewPages(rows, auth),
-		campaignPages(c, rows, auth),
-		exportArea(c, rows),
-		contactArea(c, rows),
-		teamArea(c, rows, auth),
+		overviewPages(stores, auth),
+		campaignPages(c, stores, auth),
+		exportArea(c, stores),
+		contactArea(c, stores),
+		teamArea(c, stores, auth),
 	}
-	areas = append(areas, settingsAreas(c, rows, auth)...)
-	areas = append(areas, sendingAreas(c, rows)...)
+	areas = append(areas, settingsAreas(c, stores, auth)...)
+	areas = append(areas, sendingAreas(c, stores)...)
 	return ui, routes(ui, areas)
 }
 
@@ -78,4 +78,28 @@ func routes(ui *web.UI, areas []area) http.Handler {
 	}
 	ui.Register(mux)
 	return web.Compress(mux)
+}
+
+type rows struct {
+	*dynamo.AttentionStore
+	*dynamo.CampaignStore
+	*dynamo.CircuitStore
+	*dynamo.DayStore
+	*dynamo.EndpointStore
+	*dynamo.FailureStore
+	*dynamo.KeptPostStore
+	*dynamo.LedgerStore
+	*dynamo.MediaStore
+	*dynamo.ReplyStore
+	*dynamo.SettingStore
+	*dynamo.SubmissionStore
+	*dynamo.TemplateStore
+	*dynamo.TenantStore
+}
+
+func newRows(s *dynamo.Stores) rows {
+	return rows{
+		s.Attention, s.Campaigns, s.Circuits, s.Days, s.Endpoints, s.Failures, s.KeptPosts, s.Ledgers, s.Media, s.Replies, s.Settings,
+		s.Submissions, s.Templates, s.Tenants,
+	}
 }

@@ -1,5 +1,5 @@
-// Package settingsstore joins stores of package dynamo for package settings. It is a package of its
-// own, so that only functions with the operator's commands link them.
+// Package settingsstore joins stores of package dynamo for package settings. It is a package of its own, so that
+// only the dashboard and the operator's commands link them.
 package settingsstore
 
 import (
@@ -7,20 +7,17 @@ import (
 	"campaign-dispatch/internal/settings"
 )
 
-// tenants has the tenants of package settings.
 type tenants struct {
 	*dynamo.BudgetStore
 	*dynamo.CampaignStore
 	*dynamo.TenantStore
 }
 
-// endpoints has the endpoints of package settings.
 type endpoints struct {
 	*dynamo.CircuitStore
 	*dynamo.EndpointStore
 }
 
-// deliveries has the deliveries of package settings.
 type deliveries struct {
 	*dynamo.DeliveryStore
 	*dynamo.FailureStore

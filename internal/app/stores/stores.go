@@ -28,6 +28,19 @@ func NewExports(s *dynamo.Stores) Exports {
 	return Exports{s.Campaigns, s.Exports}
 }
 
+// Intake is the store of package intake.
+type Intake struct {
+	*dynamo.DayStore
+	*dynamo.MoveStore
+	*dynamo.SubmissionStore
+	*dynamo.TemplateStore
+}
+
+// NewIntake returns the store of package intake.
+func NewIntake(s *dynamo.Stores) Intake {
+	return Intake{s.Days, s.Moves, s.Submissions, s.Templates}
+}
+
 // Query is the store of package query.
 type Query struct {
 	*dynamo.AcceptanceStore

@@ -4,11 +4,16 @@
 package config
 
 import (
+	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
@@ -57,4 +62,89 @@ func transport(longest time.Duration) *http.Transport {
 		IdleConnTimeout:       idleAtMost,
 		ForceAttemptHTTP2:     true,
 	}
+}
+
+// HTTPClientFor returns an HTTP client for the SDK. longest is the timeout for the start of
+// a response.
+//
+// It works around lost responses: the SDK closes the request body when the response starts,
+// while net/http may still check the body for its end. Read then returns io.EOF, which is
+// harmless, but WriteTo returns io.EOF as a failure: net/http aborts the connection, and
+// the SDK repeats a completed call.
+func HTTPClientFor(longest time.Duration) *http.Client {
+	return &http.Client{Transport: readBodies{byTime{transport(longest), transport(max(longest, longestCopy))}}}
+}
+
+// longestCopy is the timeout for the start of the response to a copy of an object on S3, which can begin
+// after the copy: S3 copies 200 MB in some seconds.
+const longestCopy = 20 * time.Second
+
+// byTime has another transport for copies.
+type byTime struct{ usual, copies http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t byTime) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("X-Amz-Copy-Source") != "" {
+		return t.copies.RoundTrip(r)
+	}
+	return t.usual.RoundTrip(r)
+}
+
+// readBodies hides the WriteTo method of request bodies.
+type readBodies struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t readBodies) RoundTrip(r *http.Request) (*http.Response, error) {
+	if _, writes := r.Body.(io.WriterTo); writes && r.Body != http.NoBody {
+		r = r.WithContext(r.Context())
+		r.Body = struct{ io.ReadCloser }{r.Body}
+	}
+	return t.RoundTripper.RoundTrip(r)
+}
+
+// Logger returns a logger in Lambda's JSON log format, from which CloudWatch reads the time
+// and the level of a line. level is a value of AWS_LAMBDA_LOG_LEVEL: TRACE, DEBUG, INFO,
+// WARN, ERROR or FATAL. Other values mean INFO.
+func Logger(w io.Writer, level string) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
+		Level: levelOf(level), ReplaceAttr: lambdacontext.ReplaceAttr,
+	}))
+}
+
+func levelOf(name string) slog.Level {
+	switch name {
+	case "TRACE", "DEBUG":
+		return slog.LevelDebug
+	case "WARN":
+		return slog.LevelWarn
+	case "ERROR", "FATAL":
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}
+
+// WebClient returns an HTTP client for AWS endpoints without an SDK, such as a user pool's
+// OpenID endpoints. AWS_ENDPOINT_URL redirects requests to AWS.
+func WebClient() *http.Client {
+	const timeout = 5 * time.Second
+	client := &http.Client{Transport: transport(timeout), Timeout: timeout}
+	if to, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL")); err == nil && to.Host != "" {
+		client.Transport = emulated{client.Transport, to}
+	}
+	return client
+}
+
+// emulated redirects requests for AWS to an emulator.
+type emulated struct {
+	http.RoundTripper
+	to *url.URL
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t emulated) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Hostname(), ".amazonaws.com") {
+		r = r.Clone(r.Context())
+		r.URL.Scheme, r.URL.Host, r.Host = t.to.Scheme, t.to.Host, ""
+	}
+	return t.RoundTripper.RoundTrip(r)
 }

@@ -36,7 +36,7 @@ func readDeliveryKey(row Item) (t delivery.NotifyTask, ok bool) {
 
 func deliveryRow(n delivery.Delivery) Item {
 	row := with(deliveryKey(n.Task()), some(Item{
-		"attempt": number(n.Attempt), "left": packLeft(n.Left), "dead": boolean(n.Dead), "parked": boolean(n.Parked),
+		"attempt": number(n.Attempt), "left": packLeft(n.Pending), "dead": boolean(n.Dead), "parked": boolean(n.Parked),
 	}))
 	if n.Blob != "" {
 		row["kind"], row["blob"] = text(n.Kind), text(n.Blob)
@@ -51,7 +51,7 @@ func deliveryRow(n delivery.Delivery) Item {
 func readDelivery(t delivery.NotifyTask, row Item) (delivery.Delivery, error) {
 	left, err := unpackLeft(getBinary(row, "left"))
 	return delivery.Delivery{
-		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Left: left,
+		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Pending: left,
 		Kind: delivery.Kind(getText(row, "kind")), Blob: getText(row, "blob"), Entries: getBinary(row, "entries"),
 		Attempt: getInt(row, "attempt"), Next: getMillis(row, "nextCheck"), ExpiresAt: getEnd(row),
 		Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
@@ -131,7 +131,7 @@ func (s *DeliveryStore) addDelivery(ctx context.Context, n delivery.Delivery) (b
 }
 
 func sameDelivery(n delivery.Delivery) (condition string, values Item) {
-	values = some(Item{":attempt": number(n.Attempt), ":left": packLeft(n.Left)})
+	values = some(Item{":attempt": number(n.Attempt), ":left": packLeft(n.Pending)})
 	condition = present
 	for _, name := range []string{"attempt", "left"} {
 		if values[":"+name] == nil {

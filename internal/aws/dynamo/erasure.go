@@ -14,7 +14,6 @@ import (
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch/acceptance"
-	"campaign-dispatch/internal/privacy/keptanswer"
 )
 
 // ReplacePayload replaces a batch's payload if it is unchanged since it was read and there
@@ -48,7 +47,7 @@ func (s *ErasureStore) ReplaceSet(ctx context.Context, id campaign.ID, read acce
 
 // KeptAnswers yields the stored responses of all idempotency keys. It scans the table and
 // calls progress with the number of scanned rows after each page.
-func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error] {
+func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[acceptance.KeptAnswer, error] {
 	pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
 		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
 		FilterExpression: aws.String("begins_with(pk, :prefix)"), ExpressionAttributeValues: Item{":prefix": text("I#")},
@@ -59,20 +58,20 @@ func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int))
 		progress(scanned)
 		return page.Items
 	})
-	return decoded(rows, func(row Item) (keptanswer.Answer, error) { return readKeptAnswer(row), nil })
+	return decoded(rows, func(row Item) (acceptance.KeptAnswer, error) { return readKeptAnswer(row), nil })
 }
 
-func readKeptAnswer(row Item) keptanswer.Answer {
+func readKeptAnswer(row Item) acceptance.KeptAnswer {
 	pk := getText(row, "pk")
 	tenant, _, _ := strings.Cut(strings.TrimPrefix(pk, "I#"), "#")
-	return keptanswer.Answer{
+	return acceptance.KeptAnswer{
 		Tenant: tenant, Key: [2]string{pk, getText(row, "sk")}, Body: getBinary(row, "body"), BlobKey: getText(row, "blobKey"),
 	}
 }
 
 // ReplaceAnswer replaces the body of a stored response if it is unchanged since it was
 // read, and reports whether it did.
-func (s *ErasureStore) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error) {
+func (s *ErasureStore) ReplaceAnswer(ctx context.Context, a acceptance.KeptAnswer, body []byte) (bool, error) {
 	w := s.update(keyOf(a.Key[0], a.Key[1]), "SET body = :new", "body = :read", Item{":new": bytesOf(body), ":read": bytesOf(a.Body)})
 	return s.write(ctx, "write stored response", w)
 }

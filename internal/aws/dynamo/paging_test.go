@@ -19,11 +19,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dispatch/acceptance"
-	"campaign-dispatch/internal/privacy/keptanswer"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/sweep/overdue"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -101,7 +99,7 @@ func TestPages_Tenant(t *testing.T) {
 		must(t, adminAuth(s).CreateCredential(ctx, account.Credential{ClientID: clients + one(i), Tenant: tenant, Name: "n", SecretHash: []byte("h")}))
 		_, err := s.PutTemplate(ctx, campaign.Template{ID: one(i), Tenant: tenant, Name: "n", Content: content.Content{Text: "t"}})
 		must(t, err)
-		must(t, s.AddPosts(ctx, tenant, later.Add(time.Duration(i)*time.Hour), map[string]poststats.Count{"e": {Taken: 1}}))
+		must(t, s.AddPosts(ctx, tenant, later.Add(time.Duration(i)*time.Hour), map[string]delivery.PostCount{"e": {Accepted: 1}}))
 		_, err = s.KeepOptOuts(ctx, tenant, campaign.OptOuts{Shard: i, Version: 1})
 		must(t, err)
 	}
@@ -118,7 +116,7 @@ func TestPages_Tenant(t *testing.T) {
 	templates, err := s.Templates(ctx, tenant)
 	whole(t, "templates", templates, err, func(t campaign.Template) string { return t.ID })
 	posts, err := s.HourlyPosts(ctx, tenant, "e", later)
-	whole(t, "posts", posts, err, func(p poststats.Hourly) string { return one(int(p.Hour.Sub(later).Hours())) })
+	whole(t, "posts", posts, err, func(p delivery.HourlyPosts) string { return one(int(p.Hour.Sub(later).Hours())) })
 	optOuts, err := s.OptOuts(ctx, tenant)
 	whole(t, "opt-outs", optOuts, err, func(o campaign.OptOuts) string { return one(o.Shard) })
 }
@@ -179,7 +177,7 @@ func TestPages_FailuresAndDeliveries(t *testing.T) {
 	ctx := t.Context()
 	for i := range several {
 		must(t, s.AddDeliveries(ctx, []delivery.Delivery{{
-			ID: "d" + one(i), Tenant: tenant, EndpointID: "e", Kind: delivery.KindReplied, Blob: "events/a/b", Dead: true, Left: []int{0}, Next: later.Add(time.Duration(i) * time.Minute),
+			ID: "d" + one(i), Tenant: tenant, EndpointID: "e", Kind: delivery.KindReplied, Blob: "events/a/b", Dead: true, Pending: []int{0}, Next: later.Add(time.Duration(i) * time.Minute),
 		}}))
 		must(t, s.RecordFailure(ctx, delivery.Failure{
 			Tenant: tenant, EndpointID: "e", WebhookID: "msg_" + one(i), At: later.Add(time.Duration(i) * time.Minute), Kind: delivery.KindReplied,
@@ -201,13 +199,13 @@ func TestPages_KeptAnswers(t *testing.T) {
 			ClientID: "rcs_1", IdempotencyKey: "k" + one(i), Answer: acceptance.Answer{Body: []byte(one(i))}, AnswerUntil: later.Add(time.Hour),
 		}, rand.Text()))
 	}
-	var answers []keptanswer.Answer
+	var answers []acceptance.KeptAnswer
 	looked := 0
 	for a, err := range s.KeptAnswers(t.Context(), func(rows int) { looked = rows }) {
 		must(t, err)
 		answers = append(answers, a)
 	}
-	whole(t, "answers", answers, nil, func(a keptanswer.Answer) string { return strings.Trim(string(a.Body), `"`) })
+	whole(t, "answers", answers, nil, func(a acceptance.KeptAnswer) string { return strings.Trim(string(a.Body), `"`) })
 	if looked < 3*several {
 		t.Errorf("looked at %d rows", looked)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // Attribute name prefixes of a tenant's hourly post counts, followed by the endpoint ID.
@@ -22,7 +21,7 @@ const (
 
 // AddPosts adds posts to the hourly counts of a tenant's endpoints, by endpoint ID, with
 // one write.
-func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]poststats.Count) error {
+func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]delivery.PostCount) error {
 	var add []string
 	names, values := map[string]string{}, Item{":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix())}
 	count := func(name string, n int) {
@@ -33,7 +32,7 @@ func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, po
 		}
 	}
 	for id, p := range posts {
-		count(takenPrefix+id, p.Taken)
+		count(takenPrefix+id, p.Accepted)
 		count(failedPrefix+id, p.Failed)
 	}
 	if len(add) == 0 {
@@ -46,18 +45,18 @@ func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, po
 
 // HourlyPosts returns the posts to an endpoint per hour since an instant, in order. Hours
 // without posts are omitted.
-func (s *DayStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]poststats.Hourly, error) {
+func (s *DayStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]delivery.HourlyPosts, error) {
 	from := hourKey(tenant, since.UTC().Format(hourForm))
 	rows, err := s.queryIn(ctx, "read the posts to endpoint "+endpointID, s.Webhooks, "pk = :pk AND sk >= :since",
 		Item{":pk": from["pk"], ":since": from["sk"]})
 	if err != nil {
 		return nil, err
 	}
-	posts := make([]poststats.Hourly, 0, len(rows))
+	posts := make([]delivery.HourlyPosts, 0, len(rows))
 	for _, row := range rows {
 		hour, _ := time.Parse(hourForm, getText(row, "sk")) // in the format of the key
-		p := poststats.Hourly{Hour: hour, Taken: getInt(row, takenPrefix+endpointID), Failed: getInt(row, failedPrefix+endpointID)}
-		if p.Taken+p.Failed > 0 {
+		p := delivery.HourlyPosts{Hour: hour, Accepted: getInt(row, takenPrefix+endpointID), Failed: getInt(row, failedPrefix+endpointID)}
+		if p.Accepted+p.Failed > 0 {
 			posts = append(posts, p)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/poststats"
 )
 
 func TestAddPosts(t *testing.T) {
@@ -22,12 +21,12 @@ func TestAddPosts(t *testing.T) {
 		at            time.Duration
 		taken, failed int
 	}{{0, 250, 0}, {59 * time.Minute, 3, 2}, {-time.Minute, 7, 0}, {-25 * time.Hour, 9, 9}} {
-		if err := store.AddPosts(ctx, tenant, adminNow.Add(c.at), map[string]poststats.Count{"a": {Taken: c.taken, Failed: c.failed}}); err != nil {
+		if err := store.AddPosts(ctx, tenant, adminNow.Add(c.at), map[string]delivery.PostCount{"a": {Accepted: c.taken, Failed: c.failed}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := store.HourlyPosts(ctx, tenant, "a", adminNow.Add(-24*time.Hour))
-	want := []poststats.Hourly{{Hour: adminNow.Add(-time.Hour), Taken: 7}, {Hour: adminNow, Taken: 253, Failed: 2}}
+	want := []delivery.HourlyPosts{{Hour: adminNow.Add(-time.Hour), Accepted: 7}, {Hour: adminNow, Accepted: 253, Failed: 2}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("posts %v (-want +got):\n%s", err, diff)
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 // Route reads a tenant's route for an agent. Without an existing agent, it is paused.
-func (s *LaneStore) Route(ctx context.Context, tenantID, agentID string) (pace.Route, error) {
+func (s *LaneStore) Route(ctx context.Context, tenantID, agentID string) (outgoing.Route, error) {
 	rows, err := s.rows(ctx, "read agent "+agentID+" of tenant "+tenantID, channelKeys(tenantID, agentID))
 	return readRoute(agentID, rows), err
 }
@@ -22,8 +22,8 @@ func channelKeys(tenantID, agentID string) map[string]Item {
 }
 
 // readRoute reads the rows of channelKeys.
-func readRoute(agentID string, rows map[string]Item) pace.Route {
-	route := pace.Route{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["pace"])}
+func readRoute(agentID string, rows map[string]Item) outgoing.Route {
+	route := outgoing.Route{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["pace"])}
 	for _, subject := range []string{"agent", "tenant", "all"} {
 		if rows[subject] != nil {
 			route.Pause = subject
@@ -36,14 +36,14 @@ func readRoute(agentID string, rows map[string]Item) pace.Route {
 }
 
 // RateLimit reads an agent's rate limit consistently.
-func (s *LaneStore) RateLimit(ctx context.Context, agentID string) (pace.RateLimit, error) {
+func (s *LaneStore) RateLimit(ctx context.Context, agentID string) (outgoing.RateLimit, error) {
 	row, err := s.find(ctx, "read rate limit of agent "+agentID, rateLimitKey(agentID))
 	return readRateLimit(row), err
 }
 
 // SwapRateLimit replaces an agent's rate limit if it is unchanged since it was read, and
 // reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *LaneStore) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit pace.RateLimit) (bool, error) {
+func (s *LaneStore) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit outgoing.RateLimit) (bool, error) {
 	condition := "everyMicros = :every AND nextAt = :next AND "
 	values := Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
 	if old.Lanes == "" {
@@ -51,22 +51,22 @@ func (s *LaneStore) SwapRateLimit(ctx context.Context, agentID string, old, rate
 	} else {
 		condition, values[":lanes"] = condition+"lanes = :lanes", bytesOf([]byte(old.Lanes))
 	}
-	if old == (pace.RateLimit{}) {
+	if old == (outgoing.RateLimit{}) {
 		condition += " OR " + absent
 	}
 	return s.write(ctx, "write rate limit of agent "+agentID, s.putIf(rateLimitRow(agentID, rateLimit), condition, values))
 }
 
-func rateLimitRow(agentID string, p pace.RateLimit) Item {
+func rateLimitRow(agentID string, p outgoing.RateLimit) Item {
 	row := with(rateLimitKey(agentID), Item{
 		"everyMicros": number(p.Every.Microseconds()), "nextAt": millis(p.Next), "slowedAt": millis(p.SlowedAt),
 	})
 	return with(row, some(Item{"lanes": bytesOf([]byte(p.Lanes))}))
 }
 
-func readRateLimit(row Item) pace.RateLimit {
-	return pace.RateLimit{
+func readRateLimit(row Item) outgoing.RateLimit {
+	return outgoing.RateLimit{
 		Every: time.Duration(getNumber(row, "everyMicros")) * time.Microsecond,
-		Next:  getMillis(row, "nextAt"), SlowedAt: getMillis(row, "slowedAt"), Lanes: pace.Lanes(getBinary(row, "lanes")),
+		Next:  getMillis(row, "nextAt"), SlowedAt: getMillis(row, "slowedAt"), Lanes: outgoing.Lanes(getBinary(row, "lanes")),
 	}
 }

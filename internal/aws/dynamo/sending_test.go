@@ -11,28 +11,28 @@ import (
 
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 func TestSwapRateLimit(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	agent := "agent-" + rand.Text()
-	first := pace.RateLimit{Every: 10 * time.Millisecond, Next: later, SlowedAt: later.Add(-time.Second)}
-	second := pace.RateLimit{Every: 20 * time.Millisecond, Next: later}
+	first := outgoing.RateLimit{Every: 10 * time.Millisecond, Next: later, SlowedAt: later.Add(-time.Second)}
+	second := outgoing.RateLimit{Every: 20 * time.Millisecond, Next: later}
 	shared, sharedByMore := second, second
 	shared.Lanes, sharedByMore.Lanes = "\x01\x00\xff", "\x01\x02"
 	swaps := []struct {
-		old, rateLimit pace.RateLimit
+		old, rateLimit outgoing.RateLimit
 		want           bool
 	}{
 		{first, second, false}, // there is none yet
-		{pace.RateLimit{}, first, true},
-		{pace.RateLimit{}, second, false},
-		{second, pace.RateLimit{}, false},
+		{outgoing.RateLimit{}, first, true},
+		{outgoing.RateLimit{}, second, false},
+		{second, outgoing.RateLimit{}, false},
 		{first, second, true},
-		{second, pace.RateLimit{}, true},
-		{pace.RateLimit{}, first, true},
+		{second, outgoing.RateLimit{}, true},
+		{outgoing.RateLimit{}, first, true},
 		{first, shared, true},
 		{second, first, false},       // it has lanes
 		{sharedByMore, first, false}, // and others
@@ -41,7 +41,7 @@ func TestSwapRateLimit(t *testing.T) {
 		{sharedByMore, second, true},
 		{sharedByMore, shared, false},
 	}
-	now := pace.RateLimit{}
+	now := outgoing.RateLimit{}
 	for i, swap := range swaps {
 		got, err := store.SwapRateLimit(t.Context(), agent, swap.old, swap.rateLimit)
 		if err != nil {
@@ -67,11 +67,11 @@ func TestSwapRateLimit_Concurrent(t *testing.T) {
 	store := newStore(t)
 	const functions, rate = 100, 50
 	agent, now := "agent-"+rand.Text(), time.Now().Truncate(time.Millisecond)
-	grants := make([]pace.Grant, functions)
+	grants := make([]outgoing.Grant, functions)
 	var running sync.WaitGroup
 	for i := range functions {
 		running.Go(func() {
-			claim := pace.Claim{ID: campaign.ID{Tenant: "t", CampaignID: strconv.Itoa(i % 3)}, Messages: 10}
+			claim := outgoing.Claim{ID: campaign.ID{Tenant: "t", CampaignID: strconv.Itoa(i % 3)}, Messages: 10}
 			swapped := false
 			for try := 0; !swapped; try++ {
 				if err := retry.Wait(t.Context(), try); err != nil {
@@ -83,7 +83,7 @@ func TestSwapRateLimit_Concurrent(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				var rateLimit pace.RateLimit
+				var rateLimit outgoing.RateLimit
 				grants[i], rateLimit = old.Claim(now, claim, rate)
 				if swapped, err = store.SwapRateLimit(t.Context(), agent, old, rateLimit); err != nil {
 					t.Error(err)
@@ -93,7 +93,7 @@ func TestSwapRateLimit_Concurrent(t *testing.T) {
 		})
 	}
 	running.Wait()
-	turns, tickets := map[time.Time]bool{}, map[pace.Ticket]bool{}
+	turns, tickets := map[time.Time]bool{}, map[outgoing.Ticket]bool{}
 	for _, grant := range grants {
 		if grant.Wait > 0 {
 			tickets[grant.Ticket] = true
@@ -116,8 +116,8 @@ func TestChannel(t *testing.T) {
 	ctx := t.Context()
 	tenant := campaign.Tenant{ID: "tenant-" + rand.Text(), Name: "A", AgentID: "agent-" + rand.Text()}
 	agent := campaign.Agent{ID: tenant.AgentID, KeyParameter: "/key", WebhookToken: "token", Rate: 7}
-	rateLimit := pace.RateLimit{Every: time.Second, Next: later}
-	want := pace.Route{Agent: campaign.Agent{ID: agent.ID}, Pause: "no_agent"}
+	rateLimit := outgoing.RateLimit{Every: time.Second, Next: later}
+	want := outgoing.Route{Agent: campaign.Agent{ID: agent.ID}, Pause: "no_agent"}
 	steps := []struct {
 		name string
 		do   func() error
@@ -126,7 +126,7 @@ func TestChannel(t *testing.T) {
 		{"unknown agent", func() error { return nil }, func() {}},
 		{"ready", func() error { return store.SaveAgent(ctx, agent) }, func() { want.Agent, want.Pause = agent, "" }},
 		{"slow", func() error {
-			_, err := store.SwapRateLimit(ctx, agent.ID, pace.RateLimit{}, rateLimit)
+			_, err := store.SwapRateLimit(ctx, agent.ID, outgoing.RateLimit{}, rateLimit)
 			return err
 		}, func() { want.RateLimit = rateLimit }},
 		{"agent paused", func() error { return store.Pause(ctx, "agent#"+agent.ID) }, func() { want.Pause = "agent" }},

@@ -12,7 +12,6 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // identified returns a delivery with entries, or of a webhook event if it has a blob.
@@ -77,7 +76,7 @@ func TestDelivery_Life(t *testing.T) {
 				t.Errorf("due before its time: %v", early)
 			}
 			tried := n
-			tried.Attempt, tried.Left, tried.Next, tried.ExpiresAt = 1, []int{0, 5}, later.Add(time.Hour), later.Add(2000*time.Hour)
+			tried.Attempt, tried.Pending, tried.Next, tried.ExpiresAt = 1, []int{0, 5}, later.Add(time.Hour), later.Add(2000*time.Hour)
 			save(n, tried, true)
 			save(n, tried, false)
 			moved, err := store.PostponeDelivery(t.Context(), n.Task(), later, later.Add(2*time.Hour))
@@ -170,16 +169,16 @@ func TestDueDeliveries_Shards(t *testing.T) {
 func TestHourlyPosts_Endpoints(t *testing.T) {
 	t.Parallel()
 	store, ctx, tenant := newStore(t), t.Context(), randomID()
-	must(t, store.AddPosts(ctx, tenant, later.Add(-2*time.Hour), map[string]poststats.Count{"a": {Taken: 5}}))
-	must(t, store.AddPosts(ctx, tenant, later, map[string]poststats.Count{"a": {Taken: 3}}))
-	must(t, store.AddPosts(ctx, tenant, later.Add(time.Hour), map[string]poststats.Count{"b": {Taken: 7}}))
+	must(t, store.AddPosts(ctx, tenant, later.Add(-2*time.Hour), map[string]delivery.PostCount{"a": {Accepted: 5}}))
+	must(t, store.AddPosts(ctx, tenant, later, map[string]delivery.PostCount{"a": {Accepted: 3}}))
+	must(t, store.AddPosts(ctx, tenant, later.Add(time.Hour), map[string]delivery.PostCount{"b": {Accepted: 7}}))
 	for range 2 {
-		must(t, store.AddPosts(ctx, tenant, later, map[string]poststats.Count{"a": {Taken: 20, Failed: 2}, "b": {Failed: 1}}))
+		must(t, store.AddPosts(ctx, tenant, later, map[string]delivery.PostCount{"a": {Accepted: 20, Failed: 2}, "b": {Failed: 1}}))
 	}
 	hour := later.Truncate(time.Hour)
-	for endpoint, want := range map[string][]poststats.Hourly{
-		"a": {{Hour: hour, Taken: 43, Failed: 4}},
-		"b": {{Hour: hour, Failed: 2}, {Hour: hour.Add(time.Hour), Taken: 7}},
+	for endpoint, want := range map[string][]delivery.HourlyPosts{
+		"a": {{Hour: hour, Accepted: 43, Failed: 4}},
+		"b": {{Hour: hour, Failed: 2}, {Hour: hour.Add(time.Hour), Accepted: 7}},
 		"c": {},
 	} {
 		got, err := store.HourlyPosts(ctx, tenant, endpoint, later.Add(-time.Hour))

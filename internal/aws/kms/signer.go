@@ -26,8 +26,7 @@ import (
 type Signer struct {
 	Client *kms.Client
 	KeyID  string // key ID or ARN of a P-256 key
-	// PreviousID is the key that KeyID replaces at SwitchAt, "" for none. Its tokens verify
-	// until they expire.
+	// PreviousID is the key that KeyID replaces at SwitchAt, "" for none. Its tokens verify until they expire.
 	PreviousID string
 	SwitchAt   time.Time
 	Now        func() time.Time // required with PreviousID
@@ -42,11 +41,9 @@ func New(cfg aws.Config, key, previous string, switchAt time.Time, now func() ti
 	return &Signer{Client: kms.NewFromConfig(cfg), KeyID: key, PreviousID: previous, SwitchAt: switchAt, Now: now}
 }
 
-// overlap is how long before SwitchAt the new key starts to sign. It prevents rejected
-// tokens because of clock skew.
+// overlap is how long before SwitchAt the new key starts to sign. It prevents rejected tokens because of clock skew.
 const overlap = time.Minute
 
-// phase is a phase of a key rotation.
 type phase int
 
 const (
@@ -187,8 +184,7 @@ func (s *Signer) idAtKMS(keyID string) (id string, ok bool) {
 	return "", false
 }
 
-// raw converts an ASN.1 signature to the JWT format: r and s, 32 bytes each (RFC 7518
-// §3.4).
+// raw converts an ASN.1 signature to the JWT format: r and s, 32 bytes each (RFC 7518 §3.4).
 func raw(der []byte) ([]byte, error) {
 	var signature struct{ R, S *big.Int }
 	rest, err := asn1.Unmarshal(der, &signature)

@@ -116,7 +116,6 @@ func (e *event) decodeBody() error {
 	return nil
 }
 
-// headers returns all headers. The event lists cookies separately.
 func (e *event) headers() http.Header {
 	if len(e.cookies) > 0 {
 		e.header.Set("Cookie", strings.Join(e.cookies, "; "))

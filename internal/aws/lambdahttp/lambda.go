@@ -23,8 +23,7 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// shutdownMargin is the time between the handler's deadline and Lambda's, so that a late
-// response is still sent.
+// shutdownMargin is the time between the handler's deadline and Lambda's, so that a late response is still sent.
 const shutdownMargin = 300 * time.Millisecond
 
 // NewHandler returns a Lambda handler that calls h.
@@ -65,8 +64,7 @@ func count(ctx context.Context, status int) {
 	}
 }
 
-// clientsFault reports whether the event's only error is invalid UTF-8. Only the client can
-// cause it.
+// clientsFault reports whether the event's only error is invalid UTF-8. Only the client can cause it.
 func clientsFault(err error) bool {
 	fault, ok := errors.AsType[*jsonscan.Error](err)
 	return ok && fault.Code == jsonscan.InvalidUTF8
@@ -146,12 +144,10 @@ func document(w *httpapi.Recorder, e *event) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// long is the body size from which the shorter encoding is used: Lambda rejects responses
-// over 6 MB.
+// long is the body size from which the shorter encoding is used: Lambda rejects responses over 6 MB.
 const long = 1 << 20
 
-// text returns the body as a string for JSON. Binary bodies, and long bodies with many
-// escapes, are encoded in base64.
+// text returns the body as a string for JSON. Binary bodies, and long bodies with many escapes, are encoded in base64.
 func text(body []byte) (s string, encoded bool) {
 	if utf8.Valid(body) && (len(body) < long || 3*escapes(body) <= len(body)) {
 		return string(body), false

@@ -14,8 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// StartFile starts an upload in parts of a file that browsers save under a name, and returns
-// its ID. The name is ASCII.
+// StartFile starts an upload in parts of a file that browsers save under a name, and returns its ID. The name is ASCII.
 func (s *Store) StartFile(ctx context.Context, key, contentType, name string) (string, error) {
 	out, err := s.Client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
 		Bucket: &s.Bucket, Key: &key, ContentType: &contentType,
@@ -27,11 +26,11 @@ func (s *Store) StartFile(ctx context.Context, key, contentType, name string) (s
 	return aws.ToString(out.UploadId), nil
 }
 
-// PutPart uploads a part of a file, or replaces it. The error wraps campaign.ErrNotFound if
-// the upload does not exist.
+// PutPart uploads a part of a file, or replaces it. The error wraps campaign.ErrNotFound if the upload does not exist.
 func (s *Store) PutPart(ctx context.Context, key, upload string, part int, body []byte) error {
 	_, err := s.Client.UploadPart(ctx, &s3.UploadPartInput{
-		Bucket: &s.Bucket, Key: &key, UploadId: &upload, PartNumber: aws.Int32(int32(part)), Body: bytes.NewReader(body), //nolint:gosec // 10,000 at most
+		Bucket: &s.Bucket, Key: &key, UploadId: &upload, PartNumber: aws.Int32(int32(part)), //nolint:gosec // 10,000 at most
+		Body: bytes.NewReader(body),
 	}, withoutChecksums)
 	if hasCode(err, "NoSuchUpload") {
 		err = campaign.ErrNotFound
@@ -65,7 +64,8 @@ func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
 
 // SignedURL returns a URL that reads an object without credentials for a time.
 func (s *Store) SignedURL(ctx context.Context, key string, life time.Duration) (string, error) {
-	signed, err := s3.NewPresignClient(s.Client).PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key}, s3.WithPresignExpires(life))
+	object := &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key}
+	signed, err := s3.NewPresignClient(s.Client).PresignGetObject(ctx, object, s3.WithPresignExpires(life))
 	if err != nil {
 		return "", fmt.Errorf("sign the URL of an object: %w", err)
 	}
@@ -105,8 +105,7 @@ func (s *Store) OpenFile(ctx context.Context, key, tag string) (file port.File, 
 	return &rangedFile{size: size, tag: tag, store: s, ctx: ctx, key: key}, size, nil
 }
 
-// Stat returns the ETag and the size of an object. The error wraps campaign.ErrNotFound if
-// there is none.
+// Stat returns the ETag and the size of an object. The error wraps campaign.ErrNotFound if there is none.
 func (s *Store) Stat(ctx context.Context, key string) (tag string, size int64, err error) {
 	out, err := s.Client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.Bucket, Key: &key})
 	if hasCode(err, "NotFound", "NoSuchKey") {

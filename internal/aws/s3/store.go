@@ -97,14 +97,12 @@ func (s *Store) Change(ctx context.Context, key, contentType string, change func
 	}
 }
 
-// Get returns an object's content. The error wraps campaign.ErrNotFound if the object does
-// not exist.
+// Get returns an object's content. The error wraps campaign.ErrNotFound if the object does not exist.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	return s.get(ctx, key, nil, time.Time{})
 }
 
-// GetSince is Get for objects written after since; older ones are not found. S3 can delete
-// expired objects a day late.
+// GetSince is Get for objects written after since; older ones are not found. S3 can delete expired objects a day late.
 func (s *Store) GetSince(ctx context.Context, key string, since time.Time) ([]byte, error) {
 	return s.get(ctx, key, nil, since)
 }

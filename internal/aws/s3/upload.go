@@ -35,7 +35,8 @@ func (s *Store) StartUpload(ctx context.Context, key string) (string, error) {
 // credentials, for 15 minutes. Chunks are numbered from 1.
 func (s *Store) ChunkURL(ctx context.Context, key, upload string, chunk int, size int64) (string, error) {
 	signed, err := s3.NewPresignClient(s.Client).PresignUploadPart(ctx, &s3.UploadPartInput{
-		Bucket: &s.Bucket, Key: &key, UploadId: &upload, PartNumber: aws.Int32(int32(chunk)), ContentLength: &size, //nolint:gosec // 10,000 at most
+		Bucket: &s.Bucket, Key: &key, UploadId: &upload, ContentLength: &size,
+		PartNumber: aws.Int32(int32(chunk)), //nolint:gosec // 10,000 at most
 	}, s3.WithPresignExpires(chunkURLLife), s3.WithPresignClientFromClientOptions(withoutChecksums))
 	if err != nil {
 		return "", fmt.Errorf("sign the URL of a chunk: %w", err)
@@ -107,8 +108,7 @@ func (s *Store) FinishUpload(ctx context.Context, key, upload string) error {
 	return nil
 }
 
-// Open returns a reader of an object. The error wraps campaign.ErrNotFound if the object does
-// not exist.
+// Open returns a reader of an object. The error wraps campaign.ErrNotFound if the object does not exist.
 func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key})
 	if hasCode(err, "NoSuchKey") {

@@ -42,8 +42,7 @@ func (r Reader) KeyDocument(ctx context.Context, parameter string) ([]byte, erro
 	}
 }
 
-// pause waits before the next attempt. It returns false if there is none or the error is
-// not retryable.
+// pause waits before the next attempt. It returns false if there is none or the error is not retryable.
 func pause(ctx context.Context, attempt int, err error) bool {
 	retryer := retry.NewStandard()
 	if attempt >= retryer.MaxAttempts() || ctx.Err() != nil || !retryer.IsErrorRetryable(err) {
@@ -92,8 +91,7 @@ func (networkError) ConnectionError() bool { return true }
 
 func (e networkError) Unwrap() error { return e.error }
 
-// refusal is an error response from AWS, such as AccessDeniedException. The SDK's retryer
-// checks its status and code.
+// refusal is an error response from AWS, such as AccessDeniedException. The SDK's retryer checks its status and code.
 type refusal struct {
 	status     string
 	statusCode int
@@ -120,7 +118,6 @@ func (e refusal) HTTPStatusCode() int { return e.statusCode }
 // ErrorCode returns the AWS error code for the SDK's retryer.
 func (e refusal) ErrorCode() string { return e.code }
 
-// request returns the signed request.
 func (r Reader) request(ctx context.Context, parameter string) (*http.Request, error) {
 	body, err := json.Marshal(map[string]any{"Name": parameter, "WithDecryption": true})
 	if err != nil {

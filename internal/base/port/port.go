@@ -4,7 +4,8 @@ package port
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -15,14 +16,31 @@ import (
 
 // Queue is a task queue.
 type Queue interface {
-	// Send queues a task after the delay. Tasks of a group are fairly queued with those of
-	// other groups.
+	// Send queues a task after the delay. Tasks of a group are fairly queued with those of other groups.
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 }
 
 // BatchQueue is a task queue that accepts several tasks at once.
 type BatchQueue interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
+}
+
+// Send queues a task as JSON.
+func Send(ctx context.Context, q Queue, group string, task any, delay time.Duration) error {
+	body, err := json.Marshal(task)
+	if err != nil {
+		return fmt.Errorf("encode task: %w", err)
+	}
+	return q.Send(ctx, group, body, delay)
+}
+
+// SendAll queues tasks as JSON.
+func SendAll[T any](ctx context.Context, q BatchQueue, group string, tasks []T) error {
+	bodies, err := campaign.Bodies(tasks)
+	if err != nil {
+		return err
+	}
+	return q.SendAll(ctx, group, bodies)
 }
 
 // BlobWriter writes files.
@@ -40,14 +58,12 @@ type Blobs interface {
 // File is a file that is read in ranges.
 type File interface {
 	io.ReaderAt
-	// BytesRead returns the number of bytes read so far.
 	BytesRead() int64
 }
 
 // OptOuts reads which phone numbers of a tenant opted out.
 type OptOuts interface {
-	// Of returns a function that reports whether an E.164 number opted out of the tenant's
-	// messages.
+	// Of returns a function that reports whether an E.164 number opted out of the tenant's messages.
 	Of(ctx context.Context, tenant string) (func(phone string) bool, error)
 }
 
@@ -61,8 +77,7 @@ type Recorder interface {
 	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
 }
 
-// ChunkSize is the size in bytes of all chunks of an upload but the last, the smallest that S3
-// permits.
+// ChunkSize is the size in bytes of all chunks of an upload but the last, the smallest that S3 permits.
 const ChunkSize = 5 << 20
 
 // Uploads are the uploads of a bucket. Browsers send a file in chunks, each to a URL of its own.
@@ -71,7 +86,6 @@ type Uploads interface {
 	StartUpload(ctx context.Context, key string) (upload string, err error)
 	// ChunkURL returns the URL to which a chunk of size bytes is sent with PUT.
 	ChunkURL(ctx context.Context, key, upload string, chunk int, size int64) (string, error)
-	// UploadedChunks returns the sizes of the chunks that were sent, by their numbers.
 	UploadedChunks(ctx context.Context, key, upload string) (map[int]int64, error)
 	FinishUpload(ctx context.Context, key, upload string) error
 }
@@ -124,11 +138,8 @@ const CodeIncomplete = "incomplete"
 // *inputerr.Error, because an upload that is finished cannot be continued.
 func (u Upload) Finish(ctx context.Context, to Uploads) error {
 	sizes, err := to.UploadedChunks(ctx, u.Key, u.ID)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil // finished before, or the object is missing too
-	}
 	if err != nil {
-		return err
+		return campaign.IgnoreNotFound(err) // finished before, or the object is missing too
 	}
 	missing := u.Size
 	for _, size := range sizes {
@@ -137,8 +148,5 @@ func (u Upload) Finish(ctx context.Context, to Uploads) error {
 	if missing != 0 {
 		return &inputerr.Error{Code: CodeIncomplete, Detail: "chunks of the file are missing"}
 	}
-	if err := to.FinishUpload(ctx, u.Key, u.ID); err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return err
-	}
-	return nil
+	return campaign.IgnoreNotFound(to.FinishUpload(ctx, u.Key, u.ID))
 }

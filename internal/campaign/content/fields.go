@@ -31,8 +31,7 @@ const (
 	PartEventDuration Part = "eventDuration"
 )
 
-// Place is the position of a field: the card of a carousel and the suggestion, each counted
-// from 1, or 0.
+// Place is the position of a field: the card of a carousel and the suggestion, each counted from 1, or 0.
 type Place struct{ Card, Suggestion int }
 
 // field is a text or a URL of a content.

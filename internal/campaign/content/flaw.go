@@ -44,8 +44,7 @@ const (
 	FlawUnusable FlawCode = "unusable" // a media file that the provider could not fetch
 )
 
-// Flaws returns the flaws of the content with every variable empty. Unsendable checks
-// rendered contents.
+// Flaws returns the flaws of the content with every variable empty. Unsendable checks rendered contents.
 func (c Content) Flaws() (flaws []Flaw) {
 	flaws = append(flaws, c.shapeFlaws()...)
 	skeleton := c.Render(make([]string, len(c.Variables())))

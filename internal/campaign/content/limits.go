@@ -23,8 +23,7 @@ const (
 	MaxLabel           = 100
 	MaxEventTitle      = 100
 	MaxEventText       = 500
-	// MaxMessage is the size of a request to the provider.
-	MaxMessage = 250 << 10
+	MaxMessage         = 250 << 10 // size of a request to the provider
 )
 
 // Upper bounds of the bytes that a request adds to the JSON of a content: the provider's
@@ -86,8 +85,7 @@ func (c Content) occurrences() (n int) {
 	return n
 }
 
-// ValueURLs reports whether a value can make a URL invalid: a variable stands in its scheme
-// or its host.
+// ValueURLs reports whether a value can make a URL invalid: a variable stands in its scheme or its host.
 func (c Content) ValueURLs() bool {
 	for f := range c.fields() {
 		if f.url && !fixedHost(*f.value) {

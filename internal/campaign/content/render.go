@@ -81,8 +81,7 @@ func (c Content) Render(values []string) Content {
 	return rendered
 }
 
-// renderer inserts values. A value has up to some megabytes, and a template can contain it
-// thousands of times.
+// renderer inserts values. A value has up to some megabytes, and a template can contain it thousands of times.
 type renderer struct {
 	names  Names
 	values []string

@@ -19,16 +19,14 @@ const (
 	CalendarEvent   Kind = "calendarEvent"   // adds an event to the calendar
 )
 
-// Suggestion is a reply or an action that a recipient can tap. Fields of other kinds are
-// empty.
+// Suggestion is a reply or an action that a recipient can tap. Fields of other kinds are empty.
 type Suggestion struct {
 	Kind Kind   `json:"kind"`
 	Text string `json:"text"`
 
 	URL     string  `json:"url,omitempty"`
 	Webview Webview `json:"webview,omitempty"` // "" is the browser
-	// CountClicks sends a short link to this service, which counts the click and redirects
-	// to URL.
+	// CountClicks sends a short link to this service, which counts the click and redirects to URL.
 	CountClicks bool `json:"countClicks,omitempty"`
 
 	Phone string `json:"phone,omitempty"` // E.164, with the leading +

@@ -13,8 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign/pattern"
 )
 
-// SaoPaulo returns the time zone of times without an offset. It is read at its first use: no
-// cold start waits for it.
+// SaoPaulo returns the time zone of times without an offset. It is read at its first use: no cold start waits for it.
 var SaoPaulo = sync.OnceValue(func() *time.Location {
 	location, err := time.LoadLocation("America/Sao_Paulo")
 	if err != nil {
@@ -28,8 +27,7 @@ var (
 	errNoSuch   = errors.New("names a date or time that does not exist")
 )
 
-// dateTime matches the extended form of ISO 8601: date and time, with optional seconds,
-// fraction and offset.
+// dateTime matches the extended form of ISO 8601: date and time, with optional seconds, fraction and offset.
 var dateTime = pattern.AtFirstUse(
 	`^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?$`)
 
@@ -59,8 +57,7 @@ func Parse(text string) (time.Time, error) {
 // Day returns the date in São Paulo, as 2026-11-30.
 func Day(at time.Time) string { return at.In(SaoPaulo()).Format(time.DateOnly) }
 
-// Brazilian returns the date and time in São Paulo as Brazilian spreadsheets read them, as
-// 30/11/2026 18:30:00.
+// Brazilian returns the date and time in São Paulo as Brazilian spreadsheets read them, as 30/11/2026 18:30:00.
 func Brazilian(at time.Time) string { return at.In(SaoPaulo()).Format("02/01/2006 15:04:05") }
 
 // instant returns the instant at which clocks in the zone show wall. A repeated local time
@@ -112,3 +109,31 @@ func toInt(digits string) int {
 
 // FormatUTC returns a time in UTC as RFC 3339.
 func FormatUTC(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// Fault is the reason why a schedule is invalid.
+type Fault struct {
+	Code   string // stable
+	Detail string // sentence for clients; starts with "schedule"
+}
+
+// ParseSchedule parses a schedule and checks that it is at least lead and at most a year
+// after now. The fault is nil if the schedule is valid.
+func ParseSchedule(text string, now time.Time, lead time.Duration) (time.Time, *Fault) {
+	due, err := Parse(text)
+	switch {
+	case err != nil:
+		return due, &Fault{"invalid_schedule", "schedule " + err.Error()}
+	case due.Before(now.Add(lead)):
+		return due, &Fault{"schedule_too_soon", "schedule must be at least " + leadText(lead) + " in the future"}
+	case due.After(now.AddDate(1, 0, 0)):
+		return due, &Fault{"schedule_too_far", "schedule must be at most a year in the future"}
+	}
+	return due, nil
+}
+
+func leadText(lead time.Duration) string {
+	if lead%time.Minute == 0 {
+		return strconv.Itoa(int(lead/time.Minute)) + " minutes"
+	}
+	return lead.String()
+}

@@ -11,8 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// ErrDamaged is the error of a value that is truncated or invalid. It wraps
-// campaign.ErrDamaged.
+// ErrDamaged is the error of a value that is truncated or invalid. It wraps campaign.ErrDamaged.
 var ErrDamaged = fmt.Errorf("outcomes of a batch: %w", campaign.ErrDamaged)
 
 // Outcomes maps stored numbers to outcomes. 0 means no outcome.

@@ -16,8 +16,7 @@ import (
 // find its messages through the pointer, and so does a batch row restored from a backup.
 
 const (
-	// mark ends a pointer's key. In a successor's key, it follows the key of the first
-	// payload.
+	// mark ends a pointer's key. In a successor's key, it follows the key of the first payload.
 	mark = "~"
 	// maxPointer bounds the length of a pointer, which grows with the number of frames.
 	maxPointer = 1 << 20
@@ -29,11 +28,9 @@ type pointer struct {
 	Offsets []int  `json:"offsets"`
 }
 
-// SuccessorKey returns the key of the payload that replaces the one at key. random makes it
-// unique.
+// SuccessorKey returns the key of the payload that replaces the one at key. random makes it unique.
 func SuccessorKey(key, random string) string { return first(key) + mark + random }
 
-// first returns the key of the first payload in a chain of successors.
 func first(key string) string {
 	key, _, _ = strings.Cut(key, mark)
 	return key
@@ -42,8 +39,7 @@ func first(key string) string {
 // IsPointer reports whether the key is the key of a pointer.
 func IsPointer(key string) bool { return strings.HasSuffix(key, mark) }
 
-// Pointer returns the key and the content of the pointer from a batch's former payload to
-// its current one.
+// Pointer returns the key and the content of the pointer from a batch's former payload to its current one.
 func Pointer(b campaign.Batch) (key string, content []byte) {
 	content, _ = json.Marshal(pointer{b.Payload, b.Offsets})
 	return b.FormerPayload + mark, content
@@ -64,8 +60,7 @@ func Successor(ctx context.Context, blobs Blobs, b campaign.Batch) (campaign.Bat
 	return b, nil
 }
 
-// Leads reports whether the batch uses the payload at key, directly or through pointers.
-// Its row may be a restored one.
+// Leads reports whether the batch uses the payload at key, directly or through pointers. Its row may be a restored one.
 func Leads(ctx context.Context, blobs Blobs, b campaign.Batch, key string) (bool, error) {
 	if key == b.FormerPayload {
 		return true, nil

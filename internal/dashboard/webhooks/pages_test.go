@@ -12,7 +12,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dashboard/webhooks"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/poststats"
 )
 
 func TestFailures_Pages(t *testing.T) {
@@ -21,7 +20,7 @@ func TestFailures_Pages(t *testing.T) {
 	address := "https://crm.example.com/"
 	e, _ := o.add(t, address+strings.Repeat("a&", (2000-len(address))/2), "message.read", "message.failed", "campaign.completed")
 	for h := range 24 {
-		if err := o.store.AddPosts(t.Context(), o.tenant, now.Add(-time.Duration(h)*time.Hour), map[string]poststats.Count{e.ID: {Taken: 123456 + h, Failed: 23456}}); err != nil {
+		if err := o.store.AddPosts(t.Context(), o.tenant, now.Add(-time.Duration(h)*time.Hour), map[string]delivery.PostCount{e.ID: {Accepted: 123456 + h, Failed: 23456}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/poststats"
 )
 
 const shownPosts = 20
@@ -87,18 +86,18 @@ func printable(text string) string {
 
 // day counts the posts to an endpoint in the last 24 hours, as a bar chart.
 type day struct {
-	Hours         []bar
-	Taken, Failed int
-	Most          int // posts of the busiest hour
+	Hours            []bar
+	Accepted, Failed int
+	Most             int // posts of the busiest hour
 }
 
 // bar is one hour of the chart, in units of the drawing.
 type bar struct {
-	poststats.Hourly
-	X                     int
-	TakenY, TakenHeight   int
-	FailedY, FailedHeight int
-	Labelled              bool
+	delivery.HourlyPosts
+	X                      int
+	TakenY, AcceptedHeight int
+	FailedY, FailedHeight  int
+	Labelled               bool
 }
 
 // The drawing has 24 bars of barWidth. The busiest hour has the full height.
@@ -110,7 +109,7 @@ const (
 )
 
 // Any reports whether there were posts.
-func (d day) Any() bool { return d.Taken+d.Failed > 0 }
+func (d day) Any() bool { return d.Accepted+d.Failed > 0 }
 
 // day reads the last 24 hours, including the current one.
 func (s *Pages) day(ctx context.Context, e delivery.Endpoint) (day, error) {
@@ -123,7 +122,7 @@ func (s *Pages) day(ctx context.Context, e delivery.Endpoint) (day, error) {
 }
 
 // chart draws the hours from first on.
-func chart(first time.Time, posts []poststats.Hourly) day {
+func chart(first time.Time, posts []delivery.HourlyPosts) day {
 	d := day{Hours: make([]bar, hours)}
 	for i := range d.Hours {
 		d.Hours[i].Hour = first.Add(time.Duration(i) * time.Hour)
@@ -133,8 +132,8 @@ func chart(first time.Time, posts []poststats.Hourly) day {
 		if i < 0 || i >= hours {
 			continue
 		}
-		d.Hours[i].Hourly = p
-		d.Taken, d.Failed, d.Most = d.Taken+p.Taken, d.Failed+p.Failed, max(d.Most, p.Taken+p.Failed)
+		d.Hours[i].HourlyPosts = p
+		d.Accepted, d.Failed, d.Most = d.Accepted+p.Accepted, d.Failed+p.Failed, max(d.Most, p.Accepted+p.Failed)
 	}
 	for i := range d.Hours {
 		d.Hours[i].draw(i, d.Most)
@@ -152,7 +151,7 @@ func (b *bar) draw(i, most int) {
 		}
 		return max(2, n*barHeight/most)
 	}
-	b.TakenHeight, b.FailedHeight = height(b.Taken), height(b.Failed)
-	b.TakenY = barHeight - b.TakenHeight
+	b.AcceptedHeight, b.FailedHeight = height(b.Accepted), height(b.Failed)
+	b.TakenY = barHeight - b.AcceptedHeight
 	b.FailedY = b.TakenY - b.FailedHeight
 }

@@ -14,7 +14,6 @@ import (
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // Store reads endpoints, their state and their failures.
@@ -22,7 +21,7 @@ type Store interface {
 	Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error)
 	Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error)
 	Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error)
-	HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]poststats.Hourly, error)
+	HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]delivery.HourlyPosts, error)
 	// Failures returns the last failures, newest first.
 	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.Failure, error)
 	// KeptPosts returns the last kept posts, newest first, without payloads and answers.
@@ -104,7 +103,7 @@ func (s *Pages) view(e delivery.Endpoint, c delivery.Circuit) view {
 // listed is an endpoint in the list, with its posts in the last 24 hours.
 type listed struct {
 	view
-	Taken, Failed int
+	Accepted, Failed int
 }
 
 func (s *Pages) list(p *web.Page) error {
@@ -122,7 +121,7 @@ func (s *Pages) list(p *web.Page) error {
 		if err != nil {
 			return err
 		}
-		row := listed{s.view(e, c), d.Taken, d.Failed}
+		row := listed{s.view(e, c), d.Accepted, d.Failed}
 		row.URL = web.Short(row.URL, nameWeight)
 		rows = append(rows, row)
 	}
@@ -159,10 +158,10 @@ type details struct {
 }
 
 type tested struct {
-	Taken  bool
-	Reason string // in the reader's language
-	Millis int
-	At     time.Time
+	Accepted bool
+	Reason   string // in the reader's language
+	Millis   int
+	At       time.Time
 }
 
 type failure struct {
@@ -264,7 +263,7 @@ func (s *Pages) test(p *web.Page, e delivery.Endpoint) error {
 		return err
 	}
 	t := &tested{
-		Taken: result.Code == "", Reason: reason(p, result.Status, result.Code), Millis: int(result.Took.Milliseconds()), At: result.At,
+		Accepted: result.Code == "", Reason: reason(p, result.Status, result.Code), Millis: int(result.Took.Milliseconds()), At: result.At,
 	}
 	if p.Partial() {
 		return p.Fragment("webhooks_test.html", details{Test: t})

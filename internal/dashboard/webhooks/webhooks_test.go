@@ -28,7 +28,6 @@ import (
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/netguard"
-	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -387,9 +386,9 @@ func TestResend_All(t *testing.T) {
 		}
 		return n
 	}
-	dead := put(delivery.Delivery{Dead: true, Attempt: 9, Next: now.Add(-time.Hour), Left: []int{1}})
-	old := put(delivery.Delivery{Dead: true, Attempt: 9, Next: now.Add(-48 * time.Hour), Left: []int{1}})
-	waiting := put(delivery.Delivery{Attempt: 4, Next: now.Add(5 * time.Hour), Left: []int{1}})
+	dead := put(delivery.Delivery{Dead: true, Attempt: 9, Next: now.Add(-time.Hour), Pending: []int{1}})
+	old := put(delivery.Delivery{Dead: true, Attempt: 9, Next: now.Add(-48 * time.Hour), Pending: []int{1}})
+	waiting := put(delivery.Delivery{Attempt: 4, Next: now.Add(5 * time.Hour), Pending: []int{1}})
 	f := delivery.Failure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", At: now.Add(-time.Hour), Task: waiting.Task()}
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
 		t.Fatal(err)
@@ -421,7 +420,7 @@ func TestPage_DeliveriesPerHour(t *testing.T) {
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	for hoursAgo, posts := range map[int][2]int{0: {1000, 0}, 1: {7, 3}, 23: {500, 0}, 24: {9999, 9999}} {
 		at := now.Add(-time.Duration(hoursAgo) * time.Hour)
-		if err := o.store.AddPosts(t.Context(), o.tenant, at, map[string]poststats.Count{e.ID: {Taken: posts[0], Failed: posts[1]}}); err != nil {
+		if err := o.store.AddPosts(t.Context(), o.tenant, at, map[string]delivery.PostCount{e.ID: {Accepted: posts[0], Failed: posts[1]}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -520,7 +519,7 @@ func BenchmarkEndpoint(b *testing.B) {
 		if err := o.store.RecordFailure(b.Context(), f); err != nil {
 			b.Fatal(err)
 		}
-		if err := o.store.AddPosts(b.Context(), o.tenant, now.Add(-time.Duration(i)*time.Hour), map[string]poststats.Count{e.ID: {Taken: 9, Failed: 1}}); err != nil {
+		if err := o.store.AddPosts(b.Context(), o.tenant, now.Add(-time.Duration(i)*time.Hour), map[string]delivery.PostCount{e.ID: {Accepted: 9, Failed: 1}}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -537,7 +536,7 @@ func TestResend_EndpointKeepsFailing(t *testing.T) {
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	path := webhooks.Path + "/" + e.ID
 	parked := delivery.Delivery{
-		Tenant: o.tenant, EndpointID: e.ID, Entries: []byte("entries"), Parked: true, Next: now.Add(-time.Hour), Left: []int{1},
+		Tenant: o.tenant, EndpointID: e.ID, Entries: []byte("entries"), Parked: true, Next: now.Add(-time.Hour), Pending: []int{1},
 	}.Identified()
 	if err := o.store.AddDeliveries(t.Context(), []delivery.Delivery{parked}); err != nil {
 		t.Fatal(err)

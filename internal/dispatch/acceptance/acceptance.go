@@ -33,6 +33,14 @@ type Answer struct {
 	BlobKey  string // blob key of a long response body
 }
 
+// KeptAnswer is an Answer as an erasure reads it.
+type KeptAnswer struct {
+	Tenant  string
+	Key     [2]string // of its row
+	Body    []byte    // nil when it is stored in a blob
+	BlobKey string    // blob key of a long response
+}
+
 // Query selects the rows to read for a dispatch call. Empty fields select nothing.
 type Query struct {
 	Tenant         string

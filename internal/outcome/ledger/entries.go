@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -147,3 +148,33 @@ func (r *reader) entries(count uint64) (entries []Entry) {
 	}
 	return entries
 }
+
+// codes maps stored numbers to codes. Codes without a number are stored as text.
+var codes = campaign.StoredCodes()
+
+// spelled marks a code stored as text.
+const spelled = 255
+
+func packCode(b []byte, code string) []byte {
+	if i := slices.Index(codes, code); i >= 0 {
+		return append(b, byte(i)) //nolint:gosec // fewer than 255
+	}
+	b = binary.AppendUvarint(append(b, spelled), uint64(len(code)))
+	return append(b, code...)
+}
+
+func (r *reader) code() string {
+	i := r.Byte()
+	if i == spelled {
+		return r.Text(r.Uvarint())
+	}
+	if int(i) >= len(codes) {
+		r.Fail()
+		return ""
+	}
+	return codes[i]
+}
+
+type reader struct{ packed.Reader }
+
+func newReader(b []byte) reader { return reader{packed.Reader{Rest: b}} }

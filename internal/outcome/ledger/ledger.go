@@ -13,17 +13,14 @@ import (
 )
 
 const (
-	// unit is the row size that costs one write unit.
-	unit = 1024
-	// overhead is the size of a HEAD row without its three packed values, see Head.Size.
-	overhead = 84
+	unit     = 1024 // row size that costs one write unit
+	overhead = 84   // size of a HEAD row without its three packed values, see Head.Size
 	// minTail is the minimum room for the tail in bytes, about 5 entries. A head that
 	// leaves less room takes another unit.
 	minTail = 32
 	// MaxPage is the maximum number of entries in a tail or a LOG row.
 	MaxPage = 250
-	// maxRow is the maximum size of a LOG row's entries, so that the row costs one unit.
-	maxRow = unit - overhead
+	maxRow  = unit - overhead // maximum size of a LOG row's entries, so that the row costs one unit
 )
 
 // Head is the content of a batch's HEAD row. The zero Head means no outcomes.
@@ -137,8 +134,7 @@ func (p Packed) Head(sequence int) (h Head, err error) {
 	return h, err
 }
 
-// limit is the row size above which the tail is moved to a LOG row: whole units with room
-// for minTail.
+// limit is the row size above which the tail is moved to a LOG row: whole units with room for minTail.
 func (p Packed) limit() int {
 	fixed := p.Size() - len(p.Tail)
 	return (fixed + minTail + unit - 1) / unit * unit
@@ -149,16 +145,14 @@ type Write struct {
 	Was    int  // previous sequence
 	Head   Head // new head
 	Packed Packed
-	// Move reports that nothing can be written yet. Move the tail to a LOG row first, then
-	// plan again.
+	// Move reports that nothing can be written yet. Move the tail to a LOG row first, then plan again.
 	Move bool
 	// Pages contains the changes, split into LOG rows, if they exceed the tail. Write them in
 	// the same transaction as the head.
 	Pages [][]campaign.Change
 }
 
-// Plan returns the write that appends changes (see NewChanges), for a batch of the given
-// number of messages.
+// Plan returns the write that appends changes (see NewChanges), for a batch of the given number of messages.
 func (h Head) Plan(messages int, changes []campaign.Change) Write {
 	w := Write{Was: h.Sequence, Head: h.After(messages, changes)}
 	w.Packed = w.Head.Pack()
@@ -173,7 +167,6 @@ func (h Head) Plan(messages int, changes []campaign.Change) Write {
 	return w
 }
 
-// pagesOf splits changes into LOG rows of at most one unit each.
 func pagesOf(changes []campaign.Change) (pages [][]campaign.Change) {
 	start, size, at := 0, 0, int64(0)
 	for i, c := range changes {

@@ -8,8 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign/packed"
 )
 
-// packTally encodes the reasons and the timeline. The counts by outcome follow from the
-// states.
+// packTally encodes the reasons and the timeline. The counts by outcome follow from the states.
 func packTally(reasons map[campaign.Reason]int, t campaign.Timeline) []byte {
 	b := packReasons(nil, reasons)
 	if t.Start.IsZero() {
@@ -33,8 +32,7 @@ func packReasons(b []byte, reasons map[campaign.Reason]int) []byte {
 	return b
 }
 
-// packSlot encodes a bit set of the changed outcomes, then their changes. Bit 0 marks an
-// explicit slot number.
+// packSlot encodes a bit set of the changed outcomes, then their changes. Bit 0 marks an explicit slot number.
 func packSlot(b []byte, slot campaign.Slot, next int) []byte {
 	at := len(b)
 	b = append(b, 0)

@@ -127,7 +127,6 @@ func packTapped(tapped []uint64) []byte {
 	return e.end()
 }
 
-// unpackTapped decodes the result of packTapped.
 func unpackTapped(value []byte) ([]uint64, error) {
 	if len(value) == 0 {
 		return nil, nil

@@ -4,7 +4,6 @@ package recount
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
@@ -37,22 +36,16 @@ type Recounter struct {
 }
 
 const (
-	// every is the time between two recounts of a tenant, in minutes.
-	every = 6 * 60
+	every = 6 * 60 // time between two recounts of a tenant, in minutes
 	// recentDays is the number of days of a recount, today included. All messages of an earlier
 	// day have final outcomes.
-	recentDays = 5
-	// scheduledWithin is the maximum time from a campaign's creation to its batches' due time.
-	scheduledWithin = 366 * 24 * time.Hour
-	// maxCampaigns is the maximum number of listed campaigns. The days of a tenant with more
-	// are not recounted.
+	recentDays      = 5
+	scheduledWithin = 366 * 24 * time.Hour // maximum time from a campaign's creation to its batches' due time
+	// maxCampaigns is the maximum number of listed campaigns. The days of a tenant with more are not recounted.
 	maxCampaigns = 50_000
-	// chunk is the number of campaigns read at once.
-	chunk = 50
-	// atOnce is the number of campaigns read concurrently.
-	atOnce = 8
-	// margin is the time reserved for the end of a call.
-	margin = 5 * time.Second
+	chunk        = 50              // number of campaigns read at once
+	atOnce       = 8               // number of campaigns read concurrently
+	margin       = 5 * time.Second // time reserved for the end of a call
 )
 
 // Recount recounts the tenants whose turn is in this minute, until shortly before the end of
@@ -76,7 +69,6 @@ func (r *Recounter) Recount(ctx context.Context) error {
 	return nil
 }
 
-// turn returns the minute in which a tenant is recounted.
 func turn(tenant string) int64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(tenant))
@@ -126,9 +118,10 @@ func (r *Recounter) campaigns(ctx context.Context, tenant string, from time.Time
 	return nil, fmt.Errorf("tenant %s has more than %d campaigns", tenant, maxCampaigns)
 }
 
-// mayBeDue returns the campaigns that were created from the day of an instant on, or that have a
-// schedule.
-func (r *Recounter) mayBeDue(ctx context.Context, tenant string, listed []campaign.Listed, from time.Time) (found []campaign.ID, err error) {
+// mayBeDue returns the campaigns that were created from the day of an instant on, or that have a schedule.
+func (r *Recounter) mayBeDue(
+	ctx context.Context, tenant string, listed []campaign.Listed, from time.Time,
+) (found []campaign.ID, err error) {
 	var earlier []string
 	for _, c := range listed {
 		switch {
@@ -159,11 +152,8 @@ func (r *Recounter) count(ctx context.Context, campaigns []campaign.ID, first, l
 	for _, id := range campaigns {
 		group.Go(func() error {
 			c, err := r.Store.Overview(ctx, id)
-			if errors.Is(err, campaign.ErrNotFound) { // deleted meanwhile
-				return nil
-			}
 			if err != nil {
-				return err
+				return campaign.IgnoreNotFound(err) // deleted meanwhile
 			}
 			mu.Lock()
 			defer mu.Unlock()

@@ -2,10 +2,8 @@ package e164
 
 import "bytes"
 
-// brazil is Brazil's country code.
 const brazil = 55
 
-// parseBrazilian parses the digits after the country code 55.
 func parseBrazilian(digits []byte) (Number, *Rejection) {
 	national := cutTrunkPrefix(digits)
 	if !validBrazilian(national) {
@@ -18,7 +16,6 @@ func parseBrazilian(digits []byte) (Number, *Rejection) {
 	return n, nil
 }
 
-// areaCodes are Brazil's area codes.
 var areaCodes = [100]bool{
 	11: true, 12: true, 13: true, 14: true, 15: true, 16: true, 17: true, 18: true, 19: true,
 	21: true, 22: true, 24: true, 27: true, 28: true,
@@ -77,8 +74,7 @@ func service10(prefix []byte) bool {
 	return service9(prefix) || string(prefix) == "300" || string(prefix) == "303"
 }
 
-// service9 reports whether nine-digit service numbers begin with the prefix: toll-free,
-// donations, premium.
+// service9 reports whether nine-digit service numbers begin with the prefix: toll-free, donations, premium.
 func service9(prefix []byte) bool {
 	switch string(prefix) {
 	case "800", "500", "900":
@@ -96,7 +92,6 @@ func service8(prefix []byte) bool {
 	return bytes.HasPrefix(prefix, []byte("300")) || bytes.HasPrefix(prefix, []byte("400"))
 }
 
-// rejectBrazilian returns the Rejection for invalid national digits.
 func rejectBrazilian(national []byte) *Rejection {
 	switch {
 	case len(national) != 10 && len(national) != 11:
@@ -113,7 +108,6 @@ func rejectBrazilian(national []byte) *Rejection {
 		string(national[:2]) + "9" + string(national[2:]) + "."}
 }
 
-// pair returns the value of the first two digits.
 func pair(digits []byte) int {
 	return int(digits[0]-'0')*10 + int(digits[1]-'0')
 }

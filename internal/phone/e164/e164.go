@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Number is a telephone number: the digits of its E.164 form, country code first. Equal
-// numbers have equal values.
+// Number is a telephone number: the digits of its E.164 form, country code first. Equal numbers have equal values.
 type Number uint64
 
 // String returns the E.164 form, such as +5511987654321.
@@ -56,8 +55,7 @@ func AsWritten(digits []byte) (Number, *Rejection) {
 	return n, nil
 }
 
-// shortest and longest are the numbers of digits that a number may have, with its
-// country code.
+// shortest and longest are the numbers of digits that a number may have, with its country code.
 const (
 	shortest = 7
 	longest  = 15
@@ -70,7 +68,6 @@ func WellFormed(s string) bool {
 	return plus && len(digits) >= shortest && len(digits) <= longest && digits[0] != '0' && allDigits([]byte(digits))
 }
 
-// allDigits reports whether s consists of one or more ASCII digits.
 func allDigits(s []byte) bool {
 	for _, c := range s {
 		if c < '0' || c > '9' {
@@ -79,3 +76,56 @@ func allDigits(s []byte) bool {
 	}
 	return len(s) > 0
 }
+
+// Codes of a Rejection. They are stable, because clients use them.
+const (
+	Empty             = "empty"
+	InvalidForm       = "invalid_form"
+	MissingNinthDigit = "missing_ninth_digit"
+	UnknownAreaCode   = "unknown_area_code"
+	WrongLength       = "wrong_length"
+	InvalidNumber     = "invalid_number"
+)
+
+// Rejection is the reason why a number is refused: a code for programs and a sentence
+// for people. It may be shared: do not change it. The sentence may contain the number,
+// so never log it.
+type Rejection struct {
+	Code, Reason string
+}
+
+// Rejections with a constant sentence.
+var (
+	rejectEmpty = Rejection{Empty, "The phone number is empty."}
+
+	rejectCharacters = Rejection{
+		InvalidForm,
+		"A phone number is written with digits only and at most one + before them: no spaces, dashes, brackets or letters.",
+	}
+	rejectLeadingZero = Rejection{
+		InvalidForm,
+		"No country code begins with 0: write +55, the area code and the number, without any 0 before them.",
+	}
+
+	rejectBrazilianLength = Rejection{
+		WrongLength,
+		"A Brazilian number has 10 or 11 digits, area code included, after the country code 55.",
+	}
+	rejectBrazilianMobile = Rejection{
+		InvalidNumber,
+		"After the area code a Brazilian mobile number begins with 9. A number of another country is written with a + and its country code.",
+	}
+	rejectBrazilianStart = Rejection{
+		InvalidNumber,
+		"After the area code no Brazilian number begins with 0 or 1.",
+	}
+
+	rejectTooLong = Rejection{
+		WrongLength,
+		"No number has more than 15 digits, country code included.",
+	}
+	rejectTooShort = Rejection{
+		WrongLength,
+		"No number has fewer than 7 digits, country code included.",
+	}
+)

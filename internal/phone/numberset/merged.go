@@ -110,8 +110,7 @@ func (m *Merged) Bytes() int {
 	return 8 * (cap(m.large) + cap(m.recent) + cap(m.filter.bits))
 }
 
-// gallop returns the index of the first number that is at least n. Its steps double, so
-// near numbers are found quickly.
+// gallop returns the index of the first number that is at least n. Its steps double, so near numbers are found quickly.
 func gallop(s Set, n uint64) int {
 	end := 1
 	for end <= len(s) && s[end-1] < n {

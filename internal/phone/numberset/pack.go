@@ -31,8 +31,7 @@ func (s Set) Pack() []byte {
 	return packed
 }
 
-// bestWidth returns the width with the smallest total size of distances, and that size
-// in bytes.
+// bestWidth returns the width with the smallest total size of distances, and that size in bytes.
 func (s Set) bestWidth() (width byte, size int) {
 	var sizes [maxWidth + 1]int
 	next := uint64(0)
@@ -103,8 +102,7 @@ func readHeader(packed []byte) (count int, width byte, distances []byte, err err
 	return int(n), packed[0], packed[1+size:], nil //nolint:gosec // n is at most len(packed)
 }
 
-// readDistance returns the first distance and its size in bytes, 0 if it is cut off or
-// too large.
+// readDistance returns the first distance and its size in bytes, 0 if it is cut off or too large.
 func readDistance(data []byte, width byte) (distance uint64, size int) {
 	if len(data) < int(width) {
 		return 0, 0

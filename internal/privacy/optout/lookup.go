@@ -13,17 +13,14 @@ import (
 )
 
 const (
-	// warmFor is how long opt-outs are cached. During that time a message may still be
+	// optOutTTL is how long opt-outs are cached. During that time a message may still be
 	// sent to a number that has opted out.
-	warmFor = 30 * time.Second
-	// maxWarm and maxWarmBytes limit the cache. If a tenant exceeds a limit, the others
-	// are evicted.
+	optOutTTL = 30 * time.Second
+	// maxWarm and maxWarmBytes limit the cache. If a tenant exceeds a limit, the others are evicted.
 	maxWarm      = 200
 	maxWarmBytes = 64 << 20
-	// partsARead is the number of parts read in one call, at most about 2 MB.
-	partsARead = 32
-	// readTries is the maximum number of reads when parts are divided concurrently.
-	readTries = 10
+	partsARead   = 32 // number of parts read in one call, at most about 2 MB
+	readTries    = 10 // maximum number of reads when parts are divided concurrently
 )
 
 // Numbers holds the numbers that opted out of one tenant's messages. It is immutable.
@@ -55,8 +52,7 @@ func (n *Numbers) Has(phone string) bool {
 	return len(parts) > 0 && parts[placeOf(parts, number, func(p knownPart) uint64 { return p.from })].numbers.Has(number)
 }
 
-// placeOf returns the index of the part that a number belongs to. The first part begins
-// at 0.
+// placeOf returns the index of the part that a number belongs to. The first part begins at 0.
 func placeOf[P any](parts []P, number uint64, from func(P) uint64) int {
 	after, found := slices.BinarySearchFunc(parts, number, func(p P, number uint64) int {
 		switch begins := from(p); {
@@ -73,7 +69,6 @@ func placeOf[P any](parts []P, number uint64, from func(P) uint64) int {
 	return after - 1
 }
 
-// known is the cache entry of a tenant.
 type known struct {
 	loading sync.Mutex // held during a read
 	numbers *Numbers   // nil before the first read
@@ -89,7 +84,7 @@ func (b *Book) Of(ctx context.Context, tenant string) (func(phone string) bool, 
 	before, at := k.numbers, k.at
 	b.mu.Unlock()
 	now := b.Now()
-	if before != nil && now.Sub(at) < warmFor {
+	if before != nil && now.Sub(at) < optOutTTL {
 		return before.Has, nil
 	}
 	numbers, err := b.refresh(ctx, tenant, before)
@@ -202,8 +197,9 @@ func (b *Book) refreshShard(ctx context.Context, tenant string, row campaign.Opt
 	return true, nil
 }
 
-// refreshParts returns the parts of a shard, and reads those that changed.
-func (b *Book) refreshParts(ctx context.Context, tenant string, row campaign.OptOuts, before []knownPart) (parts []knownPart, complete bool, err error) {
+func (b *Book) refreshParts(
+	ctx context.Context, tenant string, row campaign.OptOuts, before []knownPart,
+) (parts []knownPart, complete bool, err error) {
 	known := make(map[string]knownPart, len(row.Parts))
 	for _, part := range before {
 		known[part.id] = part
@@ -247,7 +243,6 @@ func newLookup(packed, recent []byte) (numberset.Lookup, error) {
 	return numberset.NewLookup(packed)
 }
 
-// check returns an error if a shard is damaged.
 func check(row campaign.OptOuts) error {
 	if row.Shard < 0 || row.Shard >= Shards {
 		return errDamaged

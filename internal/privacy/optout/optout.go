@@ -21,12 +21,10 @@ import (
 
 // Store reads and writes the shards.
 type Store interface {
-	// OptOuts returns the existing shards of a tenant. Parts are named, without their
-	// numbers.
+	// OptOuts returns the existing shards of a tenant. Parts are named, without their numbers.
 	OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error)
 	// OptOutShard returns one shard. Its Version is 0 if it does not exist.
 	OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error)
-	// OptOutParts returns the existing parts among ids.
 	OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error)
 	// SwapOptOuts writes the next version of a shard if its stored Version is still
 	// o's, writes the parts that have their numbers, and deletes the parts in gone. It
@@ -42,13 +40,11 @@ const (
 	// numbers. DynamoDB's limit is 400 kB. A tenant's shards are divided from about 1.5
 	// million numbers.
 	maxRow = 300_000
-	// maxPart is the maximum size of a part in bytes. Every opt-out rewrites a part, so
-	// small parts cost less.
+	// maxPart is the maximum size of a part in bytes. Every opt-out rewrites a part, so small parts cost less.
 	maxPart = 64_000
 	// maxChanges is the maximum number of changes per write. They add at most 120 kB.
 	maxChanges = 5_000
-	// tries is the maximum number of attempts to write a shard.
-	tries = 30
+	tries      = 30 // maximum number of attempts to write a shard
 )
 
 // Book stores opt-outs.
@@ -71,7 +67,6 @@ type place struct {
 	until uint64 // first number of the next part
 }
 
-// find reads the place of a number.
 func (b *Book) find(ctx context.Context, tenant string, number uint64) (place, error) {
 	for try := range readTries {
 		if err := retry.Wait(ctx, try); err != nil {
@@ -92,8 +87,7 @@ func (b *Book) find(ctx context.Context, tenant string, number uint64) (place, e
 	return place{}, fmt.Errorf("shard %d of the opt-outs of tenant %s: %w", number%Shards, tenant, campaign.ErrLostRace)
 }
 
-// findIn reads the place of a number in a shard. found is false if the part was divided
-// since the shard was read.
+// findIn reads the place of a number in a shard. found is false if the part was divided since the shard was read.
 func (b *Book) findIn(ctx context.Context, tenant string, row campaign.OptOuts, number uint64) (p place, found bool, err error) {
 	if err := check(row); err != nil {
 		return p, false, err
@@ -157,7 +151,9 @@ func limit(own, usual int) int {
 
 func newParts(pieces []piece) (parts []campaign.OptOutPart) {
 	for _, piece := range pieces {
-		parts = append(parts, campaign.OptOutPart{ID: rand.Text(), From: piece.from, Version: 1, Packed: piece.packed, Recent: piece.recent, Origins: piece.origins})
+		parts = append(parts, campaign.OptOutPart{
+			ID: rand.Text(), From: piece.from, Version: 1, Packed: piece.packed, Recent: piece.recent, Origins: piece.origins,
+		})
 	}
 	return parts
 }
@@ -165,29 +161,32 @@ func newParts(pieces []piece) (parts []campaign.OptOutPart) {
 // WouldChange reports whether a change would take effect: not if the state is the same
 // already, or if a later change was recorded.
 func (b *Book) WouldChange(ctx context.Context, tenant string, c campaign.OptChange) (bool, error) {
-	read, err := readChange(c)
+	number, p, err := b.lookUp(ctx, tenant, c.Phone)
 	if err != nil {
-		return false, fmt.Errorf("look up an opt-out: %w", err)
+		return false, err
 	}
-	p, err := b.find(ctx, tenant, read.number)
+	before := p.has(number)
+	p.apply(change{number, c.Out, c.At.UnixMilli(), c.Origin})
+	return p.has(number) != before, nil
+}
+
+// lookUp reads the place of a phone number.
+func (b *Book) lookUp(ctx context.Context, tenant, phone string) (number uint64, p place, err error) {
+	if number, err = parse(phone); err == nil {
+		p, err = b.find(ctx, tenant, number)
+	}
 	if err != nil {
-		return false, fmt.Errorf("look up an opt-out: %w", err)
+		err = fmt.Errorf("look up an opt-out: %w", err)
 	}
-	before := p.has(read.number)
-	p.apply(read)
-	return p.has(read.number) != before, nil
+	return number, p, err
 }
 
 // Since reports whether a number is opted out of a tenant's messages, and since when.
 // The time is zero if it is no longer known.
 func (b *Book) Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error) {
-	number, err := parse(phone)
+	number, p, err := b.lookUp(ctx, tenant, phone)
 	if err != nil {
-		return false, since, fmt.Errorf("look up an opt-out: %w", err)
-	}
-	p, err := b.find(ctx, tenant, number)
-	if err != nil {
-		return false, since, fmt.Errorf("look up an opt-out: %w", err)
+		return false, since, err
 	}
 	at, lately := p.recent[number]
 	if out = p.has(number); out && lately {
@@ -198,13 +197,9 @@ func (b *Book) Since(ctx context.Context, tenant, phone string) (out bool, since
 
 // Origin returns where the opt-out of a number comes from, 0 if the number is not opted out.
 func (b *Book) Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error) {
-	number, err := parse(phone)
+	number, p, err := b.lookUp(ctx, tenant, phone)
 	if err != nil {
-		return 0, fmt.Errorf("look up an opt-out: %w", err)
-	}
-	p, err := b.find(ctx, tenant, number)
-	if err != nil {
-		return 0, fmt.Errorf("look up an opt-out: %w", err)
+		return 0, err
 	}
 	return p.origin(number), nil
 }
@@ -261,7 +256,6 @@ func (b *Book) Record(ctx context.Context, tenant string, changes []campaign.Opt
 	return nil
 }
 
-// record writes the changes of one shard, place by place.
 func (b *Book) record(ctx context.Context, tenant string, pending []change) error {
 	for lost := 0; len(pending) > 0; {
 		if err := retry.Wait(ctx, lost); err != nil {

@@ -11,8 +11,7 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-// repeatedFor is the period in which the provider may repeat an event: seven days, plus
-// one as margin.
+// repeatedFor is the period in which the provider may repeat an event: seven days, plus one as margin.
 const repeatedFor = 8 * 24 * time.Hour
 
 var errDamaged = errors.New("damaged opt-outs")
@@ -24,7 +23,6 @@ type shard struct {
 	recent  map[uint64]int64  // milliseconds since 1970
 }
 
-// change is a campaign.OptChange with a parsed number.
 type change struct {
 	number uint64
 	out    bool
@@ -43,7 +41,6 @@ func unpack(packed, recent, origins []byte) (s shard, err error) {
 	return s, eachRecent(recent, func(number uint64, at int64) { s.recent[number] = at })
 }
 
-// eachRecent visits the packed times of changes.
 func eachRecent(packed []byte, visit func(number uint64, at int64)) error {
 	for len(packed) > 0 {
 		number, n := binary.Uvarint(packed)
@@ -74,8 +71,7 @@ func (s *shard) has(number uint64) bool {
 	return out
 }
 
-// apply applies the changes that have no later change of their number, and reports
-// whether there were any.
+// apply applies the changes that have no later change of their number, and reports whether there were any.
 func (s *shard) apply(changes ...change) bool {
 	turned := map[uint64]change{}
 	for _, c := range changes {
@@ -118,7 +114,6 @@ func (s *shard) append(numbers numberset.Set, origins []campaign.Origin) {
 	s.out, s.origins = append(s.out, numbers...), append(s.origins, origins...)
 }
 
-// piece is an encoded shard, or an encoded part of one.
 type piece struct {
 	from                    uint64 // its lowest number, or a lower one
 	packed, recent, origins []byte
@@ -150,7 +145,6 @@ func (s *shard) numbers(now time.Time) numberset.Set {
 	return numberset.New(all)
 }
 
-// cut returns the shard below a number, and from it on.
 func (s *shard) cut(number uint64) (low, high shard) {
 	place, _ := slices.BinarySearch(s.out, number)
 	low = shard{out: s.out[:place], origins: s.origins[:place], recent: map[uint64]int64{}}
@@ -163,4 +157,39 @@ func (s *shard) cut(number uint64) (low, high shard) {
 		}
 	}
 	return low, high
+}
+
+const (
+	originBits   = 2 // size of a packed origin
+	originsAByte = 8 / originBits
+	originMask   = 1<<originBits - 1
+)
+
+func packOrigins(origins []campaign.Origin) []byte {
+	packed := make([]byte, sizeOfOrigins(len(origins)))
+	for i, o := range origins {
+		packed[i/originsAByte] |= byte(o) << (i % originsAByte * originBits)
+	}
+	return packed
+}
+
+func unpackOrigins(packed []byte, n int) ([]campaign.Origin, error) {
+	if len(packed) != sizeOfOrigins(n) {
+		return nil, errDamaged
+	}
+	origins := make([]campaign.Origin, n)
+	for i := range origins {
+		origins[i] = campaign.Origin(packed[i/originsAByte] >> (i % originsAByte * originBits) & originMask)
+	}
+	return origins, nil
+}
+
+func sizeOfOrigins(n int) int { return (n + originsAByte - 1) / originsAByte }
+
+// origin returns the origin of a number's opt-out, 0 for a number that is not opted out.
+func (s *shard) origin(number uint64) campaign.Origin {
+	if place, out := slices.BinarySearch(s.out, number); out {
+		return s.origins[place]
+	}
+	return 0
 }

@@ -24,8 +24,7 @@ type Store interface {
 	EndForgetting(ctx context.Context, l campaign.Lifetime) error
 }
 
-// Purger deletes ended campaigns. Several purgers may work on one campaign, and each
-// may crash at any step.
+// Purger deletes ended campaigns. Several purgers may work on one campaign, and each may crash at any step.
 type Purger struct {
 	Store Store
 	Now   func() time.Time
@@ -34,9 +33,8 @@ type Purger struct {
 const (
 	// lease is how long one purger owns a campaign's rows. It exceeds a function's
 	// timeout, so that no purger deletes rows of a new campaign with the same id.
-	lease = 10 * time.Minute
-	// shutdownMargin is the time reserved for steps that have begun.
-	shutdownMargin = 5 * time.Second
+	lease          = 10 * time.Minute
+	shutdownMargin = 5 * time.Second // time reserved for steps that have begun
 )
 
 // PurgeIfExpired deletes a campaign that has ended, and reports whether it is deleted.

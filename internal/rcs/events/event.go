@@ -11,8 +11,7 @@ import (
 	"campaign-dispatch/internal/outcome/reaction"
 )
 
-// event is an event of the provider: about a person or from its server, a text, or a
-// tap on a suggestion.
+// event is an event of the provider: about a person or from its server, a text, or a tap on a suggestion.
 type event struct {
 	SenderPhoneNumber string `json:"senderPhoneNumber"` // of a person's event
 	PhoneNumber       string `json:"phoneNumber"`       // of a server's event
@@ -75,8 +74,7 @@ func (e event) task(agent string, now time.Time) (reaction.EventTask, reaction.E
 	return t, content, t.EventID != ""
 }
 
-// words returns the text of a reply or of the tapped suggestion. It is "" for a file or
-// a location.
+// words returns the text of a reply or of the tapped suggestion. It is "" for a file or a location.
 func (e event) words() string {
 	if tap := e.SuggestionResponse; tap != nil {
 		return cmp.Or(tap.Text, tap.PostbackData)

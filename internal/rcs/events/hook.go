@@ -25,16 +25,14 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// Agents reads the provider's agents. Agent returns an error that wraps
-// campaign.ErrNotFound if there is none.
+// Agents reads the provider's agents. Agent returns an error that wraps campaign.ErrNotFound if there is none.
 type Agents interface {
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
 	// Agents returns all agents, possibly without webhook tokens.
 	Agents(ctx context.Context) ([]campaign.Agent, error)
 }
 
-// Hook is the webhook of all agents. It is safe for concurrent use and must not be
-// copied.
+// Hook is the webhook of all agents. It is safe for concurrent use and must not be copied.
 type Hook struct {
 	Agents Agents
 	Blobs  port.BlobWriter
@@ -52,8 +50,7 @@ const maxBody = 1 << 20
 
 var agentID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
-// envelope is a request body: a message, or the handshake by which the provider
-// verifies the URL.
+// envelope is a request body: a message, or the handshake by which the provider verifies the URL.
 type envelope struct {
 	Message struct {
 		Data string `json:"data"`
@@ -121,8 +118,7 @@ func signed(token string, data, signature []byte) bool {
 	return hmac.Equal(mac.Sum(nil), signature)
 }
 
-// oldest is the maximum age of an accepted event. The provider repeats an event for 7
-// days.
+// oldest is the maximum age of an accepted event. The provider repeats an event for 7 days.
 const oldest = campaign.EventsRepeated
 
 // take queues an event. It drops events that are not needed, and signed events that
@@ -170,31 +166,26 @@ func drop(ctx context.Context, agent, reason string) {
 }
 
 const (
-	// keepToken is how long a token is cached, so that events do not cost a read each.
-	keepToken = time.Minute
-	// recheck is the minimum time between two reads of a token that does not verify a
-	// request.
-	recheck = time.Second
-	// maxTokens is the maximum number of agents in the cache.
-	maxTokens = 10_000
-	// keepAbsent is how long an unknown agent is cached. The handshake of a newly
+	tokenTTL = time.Minute // how long a token is cached, so that events do not cost a read each
+	// recheck is the minimum time between two reads of a token that does not verify a request.
+	recheck   = time.Second
+	maxTokens = 10_000 // maximum number of agents in the cache
+	// absentTTL is how long an unknown agent is cached. The handshake of a newly
 	// registered agent may fail for that long.
-	keepAbsent = 5 * time.Second
-	// maxAbsent is the maximum number of unknown agents in the cache.
-	maxAbsent = 1000
+	absentTTL = 5 * time.Second
+	maxAbsent = 1000 // maximum number of unknown agents in the cache
 	// unknownReads is the number of reads per second of agents without a cached token.
 	// Beyond it, only agents of the list are read, so that calls with random IDs do not
 	// cause more reads.
 	unknownReads = 10
-	// keepList is how long the list of all agents is cached, also after a failed read.
-	keepList = time.Minute
+	listTTL      = time.Minute // how long the list of all agents is cached, also after a failed read
 )
 
 // prove returns nil if check accepts the agent's token. It reads a cached token again
 // if check refuses it, because the token may have changed.
 func (h *Hook) prove(ctx context.Context, agent string, check func(token string) bool) error {
 	now := h.Now()
-	if token, ok := h.tokens.Peek(agent, now, keepToken); ok && token != "" && check(token) {
+	if token, ok := h.tokens.Peek(agent, now, tokenTTL); ok && token != "" && check(token) {
 		return nil
 	}
 	if !h.mayRead(ctx, agent, now) {
@@ -216,21 +207,19 @@ func (h *Hook) prove(ctx context.Context, agent string, check func(token string)
 	return nil
 }
 
-// mayRead reports whether the agent may be read now.
 func (h *Hook) mayRead(ctx context.Context, agent string, now time.Time) bool {
 	if _, known := h.tokens.Peek(agent, now, cache.Forever); known {
 		_, justRead := h.tokens.Peek(agent, now, recheck)
 		return !justRead
 	}
-	if _, absent := h.absent.Peek(agent, now, keepAbsent); absent {
+	if _, absent := h.absent.Peek(agent, now, absentTTL); absent {
 		return false
 	}
 	return h.unknown.allow(now) || h.isListed(ctx, agent, now)
 }
 
-// isListed reports whether the agent is in the list of all agents.
 func (h *Hook) isListed(ctx context.Context, agent string, now time.Time) bool {
-	ids, _ := h.listed.Get(struct{}{}, now, cache.Options{TTL: keepList, MaxEntries: 1}, func() (map[string]bool, error) {
+	ids, _ := h.listed.Get(struct{}{}, now, cache.Options{TTL: listTTL, MaxEntries: 1}, func() (map[string]bool, error) {
 		agents, err := h.Agents.Agents(ctx)
 		if err != nil {
 			slog.WarnContext(ctx, "reading the list of agents failed; new agents may be refused", "error", err)
@@ -261,8 +250,7 @@ func (b *budget) allow(now time.Time) bool {
 	return b.used <= unknownReads
 }
 
-// refused returns the same 401 for every reason, so that callers cannot probe for
-// agents.
+// refused returns the same 401 for every reason, so that callers cannot probe for agents.
 func refused() error {
 	return &httpapi.Problem{
 		Status: http.StatusForbidden,

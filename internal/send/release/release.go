@@ -4,6 +4,8 @@ package release
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +14,7 @@ import (
 
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 )
 
 // Store reads and updates batches.
@@ -26,11 +28,10 @@ type Store interface {
 // Releaser releases batches. Tasks can be repeated. After a crash, the task's next receive
 // resumes; frames queued twice are sent once.
 type Releaser struct {
-	Store    Store
-	Frames   port.BatchQueue
-	Releases port.Queue
-	// SweepAfter is the time until sweep checks a released batch.
-	SweepAfter time.Duration
+	Store      Store
+	Frames     port.BatchQueue
+	Releases   port.Queue
+	SweepAfter time.Duration // time until sweep checks a released batch
 	Now        func() time.Time
 }
 
@@ -42,8 +43,7 @@ const maxRequeueDelay = 15 * time.Minute
 // of its rescheduled campaign.
 const unmovedDelay = 30 * time.Second
 
-// Handle releases the batches of the tasks. It returns an error by position for each task
-// to retry.
+// Handle releases the batches of the tasks. It returns an error by position for each task to retry.
 func (r Releaser) Handle(ctx context.Context, tasks []campaign.ReleaseTask) []error {
 	errs := make([]error, len(tasks))
 	for i, task := range tasks {
@@ -84,23 +84,20 @@ func (r Releaser) holdBack(ctx context.Context, task campaign.ReleaseTask, wait 
 	if wait > maxRequeueDelay {
 		return nil
 	}
-	body, err := json.Marshal(task)
-	if err != nil {
-		return fmt.Errorf("encode release task: %w", err)
-	}
 	// Delays are in whole seconds. Add one, so that the task is not early again.
-	return r.Releases.Send(ctx, task.Tenant, body, min(wait+time.Second, maxRequeueDelay))
+	return port.Send(ctx, r.Releases, task.Tenant, task, min(wait+time.Second, maxRequeueDelay))
 }
 
 // start moves the batch to releasing, with the tenant's current agent. It returns the
 // updated batch, which another call may have released or cancelled.
 func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
 	tenant, err := r.Store.Tenant(ctx, b.Tenant)
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+	if campaign.IgnoreNotFound(err) != nil {
 		return b, err
 	}
 	if tenant.AgentID == "" { // sweep releases the batch once the tenant has one
-		slog.WarnContext(ctx, "batch not released: its tenant has no agent", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID)
+		slog.WarnContext(ctx, "batch not released: its tenant has no agent", "tenant", b.Tenant,
+			"campaign_id", b.CampaignID, "batch_id", b.BatchID)
 		return b, nil
 	}
 	now := r.Now()
@@ -116,15 +113,11 @@ func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, 
 }
 
 func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
-	tasks := make([]pace.SendTask, b.Frames())
+	tasks := make([]outgoing.SendTask, b.Frames())
 	for frame := range tasks {
-		tasks[frame] = pace.SendTask{BatchRef: b.BatchRef, Frame: frame}
+		tasks[frame] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: frame}
 	}
-	bodies, err := campaign.Bodies(tasks)
-	if err != nil {
-		return err
-	}
-	if err := r.Frames.SendAll(ctx, b.Tenant, bodies); err != nil {
+	if err := port.SendAll(ctx, r.Frames, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue the frames of batch %s: %w", b.BatchID, err)
 	}
 	ended, err := r.Store.EndRelease(ctx, b.BatchRef, r.Now().Add(r.SweepAfter))
@@ -132,6 +125,36 @@ func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
 		return fmt.Errorf("release: %w", err)
 	}
 	slog.InfoContext(ctx, "batch released", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID,
-		"frames", len(bodies), "messages", b.Accepted, "again", !ended)
+		"frames", len(tasks), "messages", b.Accepted, "again", !ended)
 	return nil
+}
+
+// Schedules sends a message to the release queue at an instant.
+type Schedules interface {
+	At(ctx context.Context, name string, at time.Time, body []byte) error
+}
+
+// Scheduler queues batches for release, at least once each.
+type Scheduler struct {
+	Releases  port.Queue
+	Schedules Schedules
+}
+
+// Schedule queues or schedules the batch's release.
+func (r Scheduler) Schedule(ctx context.Context, b campaign.Batch) error {
+	body, err := json.Marshal(campaign.ReleaseTask{BatchRef: b.BatchRef})
+	if err != nil {
+		return fmt.Errorf("encode release task: %w", err)
+	}
+	if b.Scheduled {
+		return r.Schedules.At(ctx, scheduleName(b), b.Due, body)
+	}
+	return r.Releases.Send(ctx, b.Tenant, body, 0)
+}
+
+// scheduleName returns a schedule name that depends only on the batch and its due time. It
+// has 43 characters; the maximum is 64.
+func scheduleName(b campaign.Batch) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", b.Tenant, b.CampaignID, b.BatchID, b.Due.UnixMilli()))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
 }

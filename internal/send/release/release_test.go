@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/send/release"
 )
 
@@ -162,13 +162,13 @@ func TestRelease(t *testing.T) {
 func TestTasks_RoundTrip(t *testing.T) {
 	t.Parallel()
 	ref := campaign.BatchRef{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, BatchID: "b"}
-	turn := pace.Reservation{Start: noon, Every: 3 * time.Millisecond}
-	for _, task := range []pace.SendTask{{BatchRef: ref}, {BatchRef: ref, Frame: 3, Only: []int{0, 99}, Attempt: 2, Reservation: turn}} {
+	turn := outgoing.Reservation{Start: noon, Every: 3 * time.Millisecond}
+	for _, task := range []outgoing.SendTask{{BatchRef: ref}, {BatchRef: ref, Frame: 3, Only: []int{0, 99}, Attempt: 2, Reservation: turn}} {
 		body, err := json.Marshal(task)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got pace.SendTask
+		var got outgoing.SendTask
 		if err := json.Unmarshal(body, &got); err != nil {
 			t.Fatal(err)
 		}

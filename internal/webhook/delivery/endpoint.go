@@ -15,8 +15,7 @@ type Endpoint struct {
 	// PreviousSecret also signs until PreviousUntil, during a rotation.
 	PreviousSecret string
 	PreviousUntil  time.Time
-	// OffReason is why the endpoint was disabled: "gone", "failing" or "operator". It is ""
-	// while enabled.
+	// OffReason is why the endpoint was disabled: "gone", "failing" or "operator". It is "" while enabled.
 	OffReason string
 	OffAt     time.Time
 }
@@ -31,4 +30,73 @@ func (e Endpoint) Subscribes(kind Kind) bool {
 		return false
 	}
 	return slices.Contains(e.Kinds, string(kind)) || len(e.Kinds) == 0 && kind != KindCompleted && kind != KindTapped
+}
+
+// WatchedEndpoint is a webhook endpoint with its circuit.
+type WatchedEndpoint struct {
+	Endpoint
+	Circuit Circuit
+}
+
+// Circuit is the circuit breaker of an endpoint that keeps failing. While it is open, only
+// probes are posted to the endpoint. A healthy endpoint has no circuit.
+type Circuit struct {
+	Tenant     string
+	EndpointID string
+	Since      time.Time // when it opened, zero if an operator enabled the endpoint
+	Probes     int       // failed probes
+	// Next is the time of the next probe. For a closing circuit, it is the time of the next check.
+	Next time.Time
+	// Closing reports whether the endpoint has recovered: posts are allowed, and its parked
+	// deliveries are being unparked.
+	Closing bool
+	Drained bool // the parked deliveries were unparked once; later ones are ignored
+	Version int  // of the row, 0 if there is none
+}
+
+// Open reports whether only probes may be posted.
+func (c Circuit) Open() bool { return c.Version > 0 && !c.Closing }
+
+// Failure is the record of one failed post. Successful posts are only counted.
+type Failure struct {
+	Tenant     string
+	EndpointID string
+	WebhookID  string
+	Kind       Kind
+	MessageID  string
+	Status     int    // HTTP status, 0 without a response
+	Code       string // stable error code
+	Attempt    int    // failed attempts before this one
+	At         time.Time
+	Took       time.Duration // in milliseconds, 0 if unknown
+	Task       NotifyTask    // of the webhook's delivery
+	// Entry is the webhook's log entry (see ledger.PackNewEntries), or Blob is the key of its
+	// Event. Either one is enough to resend the webhook after the delivery is deleted.
+	Entry []byte
+	Blob  string
+	Kept  bool // there is a KeptPost of the same time
+}
+
+// PostResult is the result of one post to an endpoint.
+type PostResult struct {
+	At     time.Time
+	Status int    // HTTP status, 0 without a response
+	Code   string // stable error code, "" on success
+	Took   time.Duration
+}
+
+// Resent counts the deliveries resent to an endpoint. A delivery contains some webhooks of one batch.
+type Resent struct {
+	Deliveries int // posted again within two minutes
+	Waiting    int // parked until the endpoint's circuit closes
+}
+
+// PostCount counts webhook posts, repeated posts included.
+type PostCount struct{ Accepted, Failed int }
+
+// HourlyPosts counts the webhook posts to an endpoint in one hour, repeated posts included.
+type HourlyPosts struct {
+	Hour     time.Time // start of the hour
+	Accepted int
+	Failed   int
 }

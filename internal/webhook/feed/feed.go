@@ -49,8 +49,7 @@ const (
 	// maxEntries is the maximum number of entries per task, maxEndpoints of tasks per
 	// message. Ten messages of one call stay below 256 KB.
 	maxEntries, maxEndpoints = ledger.MaxPage, 3
-	// endpointsFor is the cache TTL of a tenant's endpoints.
-	endpointsFor = 10 * time.Second
+	endpointTTL              = 10 * time.Second // cache TTL of a tenant's endpoints
 	// maxKnown and maxBatches are the cache sizes, in tenants and batches. 100,000 batches
 	// are more than a day of 100 million messages and take about 40 MB.
 	maxKnown, maxBatches = 1000, 100_000
@@ -106,7 +105,8 @@ type identity struct {
 // identify returns the identities of batches, without the expired ones.
 func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[campaign.BatchKey]identity, error) {
 	return readAll(ctx, keys, func(ctx context.Context, key campaign.BatchKey) (id identity, known bool, err error) {
-		id.BatchRef, err = f.batches.Get(key, f.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}, func() (campaign.BatchRef, error) {
+		forever := cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}
+		id.BatchRef, err = f.batches.Get(key, f.Now(), forever, func() (campaign.BatchRef, error) {
 			return f.Store.Identity(ctx, key)
 		})
 		switch {
@@ -121,7 +121,6 @@ func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[ca
 	})
 }
 
-// endpointsOf returns the endpoints of the batches' tenants.
 func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]identity) (map[string][]delivery.Endpoint, error) {
 	tenants := map[string]bool{}
 	for _, b := range batches {
@@ -129,20 +128,23 @@ func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]
 			tenants[b.Tenant] = true
 		}
 	}
-	return readAll(ctx, slices.Collect(maps.Keys(tenants)), func(ctx context.Context, tenant string) (endpoints []delivery.Endpoint, known bool, err error) {
-		endpoints, err = f.endpoints.Get(tenant, f.Now(), cache.Options{TTL: endpointsFor, MaxEntries: maxKnown}, func() ([]delivery.Endpoint, error) {
+	read := func(ctx context.Context, tenant string) (endpoints []delivery.Endpoint, known bool, err error) {
+		options := cache.Options{TTL: endpointTTL, MaxEntries: maxKnown}
+		endpoints, err = f.endpoints.Get(tenant, f.Now(), options, func() ([]delivery.Endpoint, error) {
 			return f.Store.Endpoints(ctx, tenant)
 		})
 		if err != nil {
 			return nil, false, fmt.Errorf("queue webhooks of tenant %s: %w", tenant, err)
 		}
 		return endpoints, true, nil
-	})
+	}
+	return readAll(ctx, slices.Collect(maps.Keys(tenants)), read)
 }
 
-// readAll reads the keys, at most maxReads concurrently. It omits unknown keys and stops at
-// the first error.
-func readAll[K comparable, V any](ctx context.Context, keys []K, read func(context.Context, K) (value V, known bool, err error)) (map[K]V, error) {
+// readAll reads the keys, at most maxReads concurrently. It omits unknown keys and stops at the first error.
+func readAll[K comparable, V any](
+	ctx context.Context, keys []K, read func(context.Context, K) (value V, known bool, err error),
+) (map[K]V, error) {
 	var mu sync.Mutex
 	values := make(map[K]V, len(keys))
 	reads, ctx := errgroup.WithContext(ctx)
@@ -162,8 +164,7 @@ func readAll[K comparable, V any](ctx context.Context, keys []K, read func(conte
 	return values, reads.Wait()
 }
 
-// queue queues the tasks. Messages of all tenants share the SQS calls, each in its tenant's
-// message group.
+// queue queues the tasks. Messages of all tenants share the SQS calls, each in its tenant's message group.
 func (f *Feeder) queue(ctx context.Context, pending map[target][]ledger.NewEntries) error {
 	var groups []string
 	var messages []delivery.NotifyMessage
@@ -182,7 +183,6 @@ func (f *Feeder) queue(ctx context.Context, pending map[target][]ledger.NewEntri
 	return nil
 }
 
-// byTenant returns the pending entries by tenant and endpoint.
 func byTenant(pending map[target][]ledger.NewEntries) map[string]map[string][]ledger.NewEntries {
 	tenants := map[string]map[string][]ledger.NewEntries{}
 	for t, fresh := range pending {
@@ -214,7 +214,6 @@ func messagesOf(tenant string, endpoints map[string][]ledger.NewEntries) (messag
 	return messages
 }
 
-// target is an endpoint of a tenant.
 type target struct{ tenant, endpointID string }
 
 // tasksOf returns tasks of up to maxEntries entries each. A task can contain entries of

@@ -16,8 +16,7 @@ import (
 type Logs interface {
 	// LedgersSince yields the batches with outcomes written since the instant.
 	LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error]
-	// Entries returns up to limit entries after a sequence. The error wraps
-	// campaign.ErrNotFound for an expired batch.
+	// Entries returns up to limit entries after a sequence. The error wraps campaign.ErrNotFound for an expired batch.
 	Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error)
 }
 
@@ -36,10 +35,8 @@ type Replayed struct {
 }
 
 const (
-	// perReplay is the number of entries per Feeder call.
-	perReplay = 5000
-	// late is how long after its event time an outcome can be recorded. Older events are
-	// dropped on arrival.
+	perReplay = 5000 // number of entries per Feeder call
+	// late is how long after its event time an outcome can be recorded. Older events are dropped on arrival.
 	late = 8 * 24 * time.Hour
 )
 
@@ -63,7 +60,6 @@ func (r Replayer) Replay(ctx context.Context, since time.Time, progress func(Rep
 	return run.done, errors.Join(run.damaged...)
 }
 
-// replay is one run of Replay.
 type replay struct {
 	Replayer
 
@@ -128,11 +124,8 @@ func (r Replayer) since(ctx context.Context, key campaign.BatchKey, at time.Time
 	var entries []ledger.Entry
 	for after := 0; ; {
 		page, err := r.Logs.Entries(ctx, key, after, perReplay)
-		if errors.Is(err, campaign.ErrNotFound) {
-			return nil, nil
-		}
 		if err != nil {
-			return nil, err
+			return nil, campaign.IgnoreNotFound(err)
 		}
 		entries = append(entries, page...)
 		if len(page) < perReplay {

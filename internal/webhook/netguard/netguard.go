@@ -89,8 +89,7 @@ type Guard struct {
 	Local bool
 }
 
-// Control implements net.Dialer.Control. It checks the resolved address before the
-// connection is made.
+// Control implements net.Dialer.Control. It checks the resolved address before the connection is made.
 func (g Guard) Control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
-	"campaign-dispatch/internal/send/pace"
+	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/localstack/lab/metering"
 )
 
@@ -126,9 +126,9 @@ func (r *sendRows) sendAll(ctx context.Context, sender *send.Sender) error {
 	_, _ = rand.Read(r.batch.Key[:])
 	r.recorded.Store(0)
 	for start := 0; start < r.batch.Frames(); start += tasksAtOnce {
-		tasks := make([]pace.SendTask, 0, tasksAtOnce)
+		tasks := make([]outgoing.SendTask, 0, tasksAtOnce)
 		for f := start; f < min(start+tasksAtOnce, r.batch.Frames()); f++ {
-			tasks = append(tasks, pace.SendTask{BatchRef: r.batch.BatchRef, Frame: f})
+			tasks = append(tasks, outgoing.SendTask{BatchRef: r.batch.BatchRef, Frame: f})
 		}
 		if err := errors.Join(sender.Handle(ctx, tasks)...); err != nil {
 			return err
@@ -156,19 +156,19 @@ func (r *sendRows) PostponeCheck(context.Context, campaign.Batch, time.Time) (bo
 	return true, nil
 }
 
-func (r *sendRows) Route(context.Context, string, string) (pace.Route, error) {
-	return pace.Route{Agent: campaign.Agent{ID: "agent"}}, nil
+func (r *sendRows) Route(context.Context, string, string) (outgoing.Route, error) {
+	return outgoing.Route{Agent: campaign.Agent{ID: "agent"}}, nil
 }
 
 func (r *sendRows) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
 	return campaign.Template{Content: content.Content{Text: "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."}}, nil
 }
 
-func (r *sendRows) RateLimit(context.Context, string) (pace.RateLimit, error) {
-	return pace.RateLimit{}, nil
+func (r *sendRows) RateLimit(context.Context, string) (outgoing.RateLimit, error) {
+	return outgoing.RateLimit{}, nil
 }
 
-func (r *sendRows) SwapRateLimit(context.Context, string, pace.RateLimit, pace.RateLimit) (bool, error) {
+func (r *sendRows) SwapRateLimit(context.Context, string, outgoing.RateLimit, outgoing.RateLimit) (bool, error) {
 	return true, nil
 }
 

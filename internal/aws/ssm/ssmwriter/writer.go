@@ -16,8 +16,7 @@ type Writer struct {
 	Client *ssm.Client
 }
 
-// PutKeyDocument writes or replaces a parameter, encrypted. The error contains the
-// parameter's name but not its value.
+// PutKeyDocument writes or replaces a parameter, encrypted. The error contains the parameter's name but not its value.
 func (w Writer) PutKeyDocument(ctx context.Context, parameter string, document []byte) error {
 	_, err := w.Client.PutParameter(ctx, &ssm.PutParameterInput{
 		Name: aws.String(parameter), Value: aws.String(string(document)), Overwrite: aws.Bool(true),

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"campaign-dispatch/internal/app/stores"
 	"context"
 	"os"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go/middleware"
 
+	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/config"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
@@ -46,9 +46,9 @@ func killAfterCalls(cfg *aws.Config, file string) {
 	var mu sync.Mutex
 	made := 0
 	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("kill", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
-			middleware.InitializeOutput, middleware.Metadata, error,
-		) {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("kill", func(
+			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+		) (middleware.InitializeOutput, middleware.Metadata, error) {
 			out, metadata, err := next.HandleInitialize(ctx, in)
 			mu.Lock()
 			defer mu.Unlock()

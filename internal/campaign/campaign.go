@@ -1,0 +1,93 @@
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign/pattern"
+)
+
+// Tenant is a company that sends campaigns through one agent.
+type Tenant struct {
+	ID      string
+	Name    string
+	AgentID string
+}
+
+// Agent is a sender registered with the RCS provider.
+type Agent struct {
+	ID           string
+	KeyParameter string // SSM parameter with the service account's key document
+	WebhookToken string // client token that signs the provider's webhooks
+	Rate         int    // maximum number of messages per second, 0 for no limit
+}
+
+// ErrNotFound reports that an item does not exist.
+var ErrNotFound = errors.New("not found")
+
+// IgnoreNotFound returns nil for an error that wraps ErrNotFound, else the error.
+func IgnoreNotFound(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// ErrExpired is an ErrNotFound for an expired item that is not deleted yet.
+var ErrExpired = fmt.Errorf("expired: %w", ErrNotFound)
+
+// ErrLostRace reports that a conditional write failed because another call changed the
+// rows. Nothing was written. Read the rows and decide again.
+var ErrLostRace = errors.New("concurrent update")
+
+// ErrDamaged reports that stored data is corrupt. A retry does not help.
+var ErrDamaged = errors.New("damaged")
+
+// ErrNoMedia reports that a template shows an uploaded file that its tenant does not have, or that is being deleted.
+var ErrNoMedia = errors.New("the template shows a file that was not uploaded, or was deleted")
+
+var uuid = pattern.AtFirstUse(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// ParseUUID returns a UUID of the form 8-4-4-4-12 in lower case, whatever its version. It
+// returns false for other texts. IDs of campaigns and templates are UUIDs.
+func ParseUUID(s string) (id string, ok bool) {
+	if !uuid().MatchString(s) {
+		return "", false
+	}
+	return strings.ToLower(s), true
+}
+
+// Blob is a stored object in a listing.
+type Blob struct {
+	Key string
+	At  time.Time // last modified
+}
+
+// Listed is an entry in the list of a tenant's campaigns, in the order of the time for which
+// each was first scheduled, or of its creation.
+type Listed struct {
+	ID
+	Name      string
+	CreatedAt time.Time
+	Cursor    string // the next page starts after it
+	Test      bool   // it is a test message, see Batch
+}
+
+// Summary is a campaign's progress, read from the campaign's own rows, without its batches.
+type Summary struct {
+	Name        string
+	Batches     int
+	Completed   int       // completed batches
+	Moves       int       // revision of the last Move
+	Accepted    int       // messages of all batches
+	Scheduled   bool      // at least one batch has a schedule
+	CancelledAt time.Time // zero if not cancelled
+	Submission  SubmissionTotals
+}
+
+// Finished reports whether the campaign is completed.
+func (s Summary) Finished() bool {
+	return s.CancelledAt.IsZero() && s.Completed >= s.Batches && s.Submission.PartsToCome == 0
+}

@@ -1,0 +1,82 @@
+// Package reaction has what recipients do: the events of the provider, taps, clicks and replies.
+package reaction
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// EventTask is an event on the events queue: of the provider, or a click. It contains no
+// phone number and no text; those are stored in a blob. It can arrive more than once.
+type EventTask struct {
+	Kind      EventKind `json:"kind"`
+	EventID   string    `json:"eventId"`
+	AgentID   string    `json:"agentId"`
+	MessageID string    `json:"messageId,omitempty"` // if the provider sent one
+	At        time.Time `json:"at"`
+	Blob      string    `json:"blob,omitempty"` // key of the event's content
+	// Suggestion is the suggestion of EventClick. It counts from 1.
+	Suggestion int `json:"suggestion,omitempty"`
+	Receives   int `json:"-"` // number of times the task was received, including this one
+}
+
+// Received sets the number of times the task was received.
+func (t *EventTask) Received(times int) { t.Receives = times }
+
+// EventKind is the type of a provider event.
+type EventKind string
+
+// The types of provider events.
+const (
+	EventDelivered    EventKind = "delivered"
+	EventRead         EventKind = "read"
+	EventExpired      EventKind = "expired"       // the TTL passed and the message was revoked
+	EventRevokeFailed EventKind = "revoke_failed" // the TTL passed and the message could not be revoked
+	EventReply        EventKind = "reply"         // a text or a tap
+	EventOptOut       EventKind = "opt_out"       // UNSUBSCRIBE
+	EventOptIn        EventKind = "opt_in"        // SUBSCRIBE
+	EventClick        EventKind = "click"         // a click on a link, from this service
+)
+
+// EventContent is the blob of a provider event. It contains the personal data that must not enter a queue.
+type EventContent struct {
+	Phone    string `json:"phone"`              // E.164, with the leading +
+	Text     string `json:"text,omitempty"`     // the text that the recipient wrote or tapped
+	Postback string `json:"postback,omitempty"` // postback data of the tapped suggestion
+}
+
+// MaxReplyText is the maximum number of bytes of a Reply's text. The row of a reply then costs one write unit.
+const MaxReplyText = 800
+
+// Reply is what a person wrote to the agent of a tenant. The provider does not say which message it answers.
+type Reply struct {
+	ID    string // orders replies by time; contains no personal data
+	Phone string // E.164, with the leading +
+	Text  string // the first MaxReplyText bytes; "" for a file or a location
+	At    time.Time
+}
+
+// NewReply returns the reply of an event, which has the key of its content. The same event gives the same reply.
+func NewReply(at time.Time, blob, phone, text string) Reply {
+	if len(text) > MaxReplyText {
+		text = text[:MaxReplyText]
+		for !utf8.ValidString(text) && len(text) > MaxReplyText-utf8.UTFMax {
+			text = text[:len(text)-1]
+		}
+	}
+	return Reply{ID: ReplyFrom(at) + campaign.Digest(blob), Phone: phone, Text: text, At: at}
+}
+
+// ReplyFrom returns the start of the IDs of the replies at a time.
+func ReplyFrom(at time.Time) string { return fmt.Sprintf("%014d#", max(0, at.UnixMilli())) }
+
+// Event identifies the event of the reply. The provider may send an event without a time
+// twice: then both replies have the same Event.
+func (r Reply) Event() string {
+	_, event, _ := strings.Cut(r.ID, "#")
+	return event
+}

@@ -1,7 +1,0 @@
-package delivery
-
-// WatchedEndpoint is a webhook endpoint with its circuit.
-type WatchedEndpoint struct {
-	Endpoint
-	Circuit Circuit
-}
