@@ -21,13 +21,14 @@ import (
 // Process is a function's process, or this one.
 type Process struct {
 	ID       int
-	Function string // as the stack calls it, "" for this process
+	Function string // its short name, "" for this process
 }
 
 var errNoProcess = errors.New("no process of a function has that connection")
 
 // Finder finds the processes of the functions of one stack.
 type Finder struct {
+	Stack    string // prefix of their names
 	Endpoint string // their address of AWS, which identifies them
 
 	mu    sync.Mutex
@@ -99,7 +100,8 @@ func (f *Finder) All() map[int]string {
 	return maps.Clone(running)
 }
 
-// functionOf returns the function of a process, "" for none.
+// functionOf returns the function of a process, "" for none: its name in the template, in
+// lower case and without "function".
 func (f *Finder) functionOf(pid int) (function string) {
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -118,7 +120,8 @@ func (f *Finder) functionOf(pid int) (function string) {
 	if !matches {
 		return "" // may become one by exec
 	}
-	return function
+	name, _, _ := strings.Cut(strings.TrimPrefix(function, f.Stack+"-"), "-")
+	return strings.ToLower(strings.TrimSuffix(name, "Function"))
 }
 
 // socket returns the inode of the socket from an address to the endpoint. Connections to
@@ -168,13 +171,6 @@ func holds(pid int, inode string) bool {
 		}
 	}
 	return false
-}
-
-// Short is the template's name of a stack's function, in lower case and without
-// "function".
-func Short(stack, function string) string {
-	name, _, _ := strings.Cut(strings.TrimPrefix(function, stack+"-"), "-")
-	return strings.ToLower(strings.TrimSuffix(name, "Function"))
 }
 
 var signedBy = regexp.MustCompile(`Credential=([^/]+)/`)

@@ -36,7 +36,7 @@ var (
 // meteredFile returns the file of the last run under published conditions.
 func meteredFile(root string, c Conditions) (path string, published bool) {
 	name, published := map[Conditions]string{Usual: "usual.json", OneEndpoint: "one-endpoint.json", WorstCase: "worst-case.json"}[c]
-	return filepath.Join(root, "localstack", "bill", "metered", name), published
+	return filepath.Join(root, "localstack", "lab", "bill", "metered", name), published
 }
 
 // Keep copies the metered units of a bill's file to the file of its conditions. It returns
