@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"maps"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"campaign-dispatch/localstack/stackenv"
@@ -9,7 +11,12 @@ import (
 
 // addresses returns the stack.env entries of the addresses and the deployment's outputs.
 func (s Stack) addresses(outputs map[string]string) stackenv.Env {
-	env := s.aws()
+	env := stackenv.Env{}
+	for output, value := range outputs {
+		env[variable(output)] = value
+	}
+	delete(env, "HTTP_API_ID")
+	maps.Copy(env, s.aws())
 	env["STACK_NAME"] = s.Name
 	env["BASE_URL"] = url(s.Ports.Base)
 	env["RCS_URL"] = url(s.Ports.RCS)
@@ -19,53 +26,15 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 	if python, err := filepath.Abs(filepath.Join(s.venv(), "bin", "python")); err == nil {
 		env["PYTHON"] = python // has the packages of requirements.txt
 	}
-	for key, output := range map[string]string{
-		"AUTH_TABLE":               "AuthTableName",
-		"CAMPAIGNS_TABLE":          "CampaignsTableName",
-		"OUTCOMES_TABLE":           "OutcomesTableName",
-		"WEBHOOKS_TABLE":           "WebhooksTableName",
-		"BUCKET":                   "BucketName",
-		"MEDIA_BUCKET":             "MediaBucketName",
-		"MEDIA_URL":                "MediaUrl",
-		"RELEASE_QUEUE_URL":        "ReleaseQueueUrl",
-		"SEND_QUEUE_URL":           "SendQueueUrl",
-		"RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
-		"SEND_DEAD_LETTERS_URL":    "SendDeadLettersUrl",
-		"EVENTS_QUEUE_URL":         "EventsQueueUrl",
-		"NOTIFY_QUEUE_URL":         "NotifyQueueUrl",
-		"REVOKE_QUEUE_URL":         "RevokeQueueUrl",
-		"EXPORTS_QUEUE_URL":        "ExportsQueueUrl",
-		"EXPORTS_DEAD_LETTERS_URL": "ExportsDeadLettersUrl",
-		"INTAKE_QUEUE_URL":         "IntakeQueueUrl",
-		"INTAKE_DEAD_LETTERS_URL":  "IntakeDeadLettersUrl",
-		"EVENTS_DEAD_LETTERS_URL":  "EventsDeadLettersUrl",
-		"NOTIFY_DEAD_LETTERS_URL":  "NotifyDeadLettersUrl",
-		"REVOKE_DEAD_LETTERS_URL":  "RevokeDeadLettersUrl",
-		"FEED_DEAD_LETTERS_URL":    "FeedDeadLettersUrl",
-		"SIGNING_KEY_ID":           "SigningKeyId",
-		"SESSION_KEY_ID":           "SessionKeyId",
-		"SCHEDULE_GROUP":           "ScheduleGroupName",
-		"USER_POOL_ID":             "UserPoolId",
-		"DASHBOARD_URL":            "DashboardUrl",
-		"DASHBOARD_FUNCTION":       "DashboardFunctionName",
-		"TOKEN_FUNCTION":           "TokenFunctionName",
-		"DISPATCH_FUNCTION":        "DispatchFunctionName",
-		"CAMPAIGNS_FUNCTION":       "CampaignsFunctionName",
-		"RELEASE_FUNCTION":         "ReleaseFunctionName",
-		"SEND_FUNCTION":            "SendFunctionName",
-		"SWEEP_FUNCTION":           "SweepFunctionName",
-		"EVENTS_FUNCTION":          "EventsFunctionName",
-		"OUTCOMES_FUNCTION":        "OutcomesFunctionName",
-		"NOTIFY_FUNCTION":          "NotifyFunctionName",
-		"REVOKE_FUNCTION":          "RevokeFunctionName",
-		"EXPORTS_FUNCTION":         "ExportsFunctionName",
-		"INTAKE_FUNCTION":          "IntakeFunctionName",
-		"FEED_FUNCTION":            "FeedFunctionName",
-	} {
-		env[key] = outputs[output]
-	}
 	env["EVENTS_URL"] = functionURL(s.Ports.AWS, outputs["EventsUrl"])
 	return env
+}
+
+var inner = regexp.MustCompile(`([a-z])([A-Z])`)
+
+// variable returns the variable of an output, such as AUTH_TABLE for AuthTableName.
+func variable(output string) string {
+	return strings.ToUpper(inner.ReplaceAllString(strings.TrimSuffix(output, "Name"), "${1}_$2"))
 }
 
 // functionURL returns the emulator's address of a function URL, without a trailing

@@ -54,6 +54,16 @@ func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Ito
 // EnvFile returns the path of stack.env. The file exists once the stack is ready.
 func (s Stack) EnvFile() string { return filepath.Join(s.Dir, "stack.env") }
 
+// Status returns the running stack's stack.env. It returns false if the stack is not
+// running.
+func (s Stack) Status() (stackenv.Env, bool) {
+	if !s.running() {
+		return nil, false
+	}
+	env, err := stackenv.Read(s.EnvFile())
+	return env, err == nil
+}
+
 func (s Stack) state(names ...string) string {
 	return filepath.Join(append([]string{s.Dir, "state"}, names...)...)
 }

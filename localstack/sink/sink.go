@@ -4,9 +4,14 @@
 package sink
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -139,4 +144,40 @@ func readBehaviour(w http.ResponseWriter, r *http.Request) (Behaviour, bool) {
 		b.Status = http.StatusInternalServerError
 	}
 	return b, b.FailNext >= 0 && b.LatencyMs >= 0 && 300 <= b.Status && b.Status <= 599
+}
+
+// tolerance is the maximum difference between a webhook's timestamp and the sink's
+// clock.
+const tolerance = 5 * time.Minute
+
+// parseSecret returns the key of a Standard Webhooks signing secret.
+func parseSecret(secret string) ([]byte, error) {
+	encoded, ok := strings.CutPrefix(secret, "whsec_")
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if !ok || err != nil || len(key) == 0 {
+		return nil, errors.New("invalid signing secret: want whsec_ and a key in base64")
+	}
+	return key, nil
+}
+
+// verified reports whether the timestamp is within the tolerance and any signature in
+// webhook-signature is valid (Standard Webhooks).
+func verified(key []byte, header http.Header, body []byte, now time.Time) bool {
+	id, timestamp := header.Get("webhook-id"), header.Get("webhook-timestamp")
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if id == "" || err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > tolerance {
+		return false
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(id + "." + timestamp + "."))
+	mac.Write(body)
+	want := mac.Sum(nil)
+	for signature := range strings.FieldsSeq(header.Get("webhook-signature")) {
+		encoded, ok := strings.CutPrefix(signature, "v1,")
+		got, err := base64.StdEncoding.DecodeString(encoded)
+		if ok && err == nil && hmac.Equal(got, want) {
+			return true
+		}
+	}
+	return false
 }

@@ -4,8 +4,10 @@ package stackenv
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"campaign-dispatch/internal/aws/config"
+	"campaign-dispatch/localstack/httpjson"
 )
 
 // Variable is the environment variable with the path of stack.env.
@@ -87,4 +90,22 @@ func (e Env) AWS() aws.Config {
 			e["AWS_ACCESS_KEY_ID"], e["AWS_SECRET_ACCESS_KEY"], ""),
 		HTTPClient: config.HTTPClientFor(longestCall),
 	}
+}
+
+// Token returns an access token of the demo tenant's credential. The service issues at
+// most 10 tokens a minute.
+func (e Env) Token(ctx context.Context) (string, error) {
+	var answer struct {
+		AccessToken string `json:"access_token"`
+	}
+	status, err := httpjson.Call(ctx, http.DefaultClient, http.MethodPost, e["BASE_URL"]+"/api/v1/oauth/token", "", map[string]string{
+		"grant_type": "client_credentials", "client_id": e["CLIENT_ID"], "client_secret": e["CLIENT_SECRET"],
+	}, &answer)
+	if err != nil {
+		return "", fmt.Errorf("get a token: %w", err)
+	}
+	if answer.AccessToken == "" {
+		return "", fmt.Errorf("get a token: the service returned status %d", status)
+	}
+	return answer.AccessToken, nil
 }

@@ -24,8 +24,24 @@ func (e Env) OwnTable(tb testing.TB, like string) string {
 	if err := CopyShape(tb.Context(), client, client, like, name); err != nil {
 		tb.Fatal(err)
 	}
-	deleteAfter(tb, client, name)
+	tb.Cleanup(func() {
+		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+			tb.Errorf("delete the test's table: %v", err)
+		}
+	})
 	return name
+}
+
+// LedgerTable creates an empty table with the schema of the outcomes table and returns its
+// name and its stream's ARN. The test's cleanup deletes the table.
+func (e Env) LedgerTable(tb testing.TB) (name, stream string) {
+	tb.Helper()
+	name = e.OwnTable(tb, e["OUTCOMES_TABLE"])
+	made, err := dynamodb.NewFromConfig(e.AWS()).DescribeTable(tb.Context(), &dynamodb.DescribeTableInput{TableName: &name})
+	if err != nil {
+		tb.Fatalf("describe a table: %v", err)
+	}
+	return name, aws.ToString(made.Table.LatestStreamArn)
 }
 
 // DueShards returns the shards of a table's index of due items that have rows. Querying
@@ -52,16 +68,6 @@ func DueShards(tb testing.TB, client *dynamodb.Client, table string) []int {
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
-}
-
-// deleteAfter deletes the table in the test's cleanup.
-func deleteAfter(tb testing.TB, client *dynamodb.Client, name string) {
-	tb.Helper()
-	tb.Cleanup(func() {
-		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
-			tb.Errorf("delete the test's table: %v", err)
-		}
-	})
 }
 
 // CopyShape creates an empty table with the schema of another.

@@ -79,25 +79,16 @@ func CallAll(ctx context.Context, env stackenv.Env, d time.Duration) (Answers, e
 // scheduled dispatches a campaign that is due in 24 hours and returns its id.
 func scheduled(ctx context.Context, env stackenv.Env, token string) (id string, err error) {
 	id = random.UUID()
-	body, err := json.Marshal(map[string]any{
+	status, err := httpjson.Call(ctx, http.DefaultClient, http.MethodPost, env["BASE_URL"]+"/api/v1/external/campaigns/dispatch", token, map[string]any{
 		"campaignId": id, "name": "bad input " + rand.Text(), "templateId": env["TEMPLATE_ID"],
 		"schedule": time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339),
 		"messages": []any{map[string]any{"phone": "+5561990000001", "uid": "u", "vars": map[string]any{"nome": "Ana", "pedido": 1}}},
-	})
-	if err != nil {
-		return "", err
+	}, &json.RawMessage{})
+	if err == nil && status != http.StatusAccepted {
+		err = fmt.Errorf("status %d", status)
 	}
-	r, err := httpjson.NewPost(ctx, env["BASE_URL"]+"/api/v1/external/campaigns/dispatch", token, body)
-	if err != nil {
-		return "", err
-	}
-	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return "", fmt.Errorf("dispatch a campaign: %w", err)
-	}
-	_ = answer.Body.Close()
-	if answer.StatusCode != http.StatusAccepted {
-		return "", fmt.Errorf("dispatch a campaign: status %d", answer.StatusCode)
 	}
 	return id, nil
 }
