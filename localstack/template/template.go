@@ -24,6 +24,15 @@ func Read(path string) ([]byte, error) {
 	return Expand(source)
 }
 
+// Decode decodes the expanded template of a file into a value.
+func Decode(path string, into any) error {
+	text, err := Read(path)
+	if err != nil {
+		return err
+	}
+	return yaml.Unmarshal(text, into)
+}
+
 // Expand returns the template with each loop replaced by its members. References and
 // mapping lookups that become literal in a loop are resolved.
 func Expand(source []byte) ([]byte, error) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -28,27 +29,25 @@ type Units struct {
 	LogGB         float64 `json:"logGB"`
 }
 
-// each returns all counts, in one order for all units.
+// each returns all counts, in the order of the fields.
 func (u *Units) each() []*float64 {
-	return []*float64{
-		&u.Writes, &u.IndexWrites, &u.Reads, &u.SQSRequests, &u.Puts, &u.Gets, &u.Invocations, &u.GBSeconds, &u.APICalls, &u.Schedules,
-		&u.KMSSignatures, &u.KMSRequests, &u.LogGB,
-	}
-}
-
-// unitNames are the names of all counts in JSON and in the price list, in the order of
-// each.
-var unitNames = []string{
-	"dynamoDBWriteUnits", "dynamoDBIndexWriteUnits", "dynamoDBReadUnits", "sqsRequests", "s3Puts", "s3Gets", "lambdaRequests",
-	"lambdaGBSeconds", "apiCalls", "schedules", "kmsSignatures", "kmsRequests", "logGB",
-}
-
-func (u *Units) byName() map[string]*float64 {
-	counts := make(map[string]*float64, len(unitNames))
-	for i, count := range u.each() {
-		counts[unitNames[i]] = count
+	fields := reflect.ValueOf(u).Elem()
+	counts := make([]*float64, fields.NumField())
+	for i := range counts {
+		counts[i] = fields.Field(i).Addr().Interface().(*float64)
 	}
 	return counts
+}
+
+// named returns the count with a name of JSON, nil for another name.
+func (u *Units) named(name string) *float64 {
+	kind := reflect.TypeFor[Units]()
+	for i, count := range u.each() {
+		if kind.Field(i).Tag.Get("json") == name {
+			return count
+		}
+	}
+	return nil
 }
 
 // Add adds other units.
@@ -166,9 +165,8 @@ func PriceList(region string) (p Prices, err error) {
 // Unpriced are those of the units that were used and whose price was not found.
 func (p Prices) Unpriced(u Units) (names []string) {
 	u.Writes += u.IndexWrites
-	used := u.byName()
 	for _, name := range p.NotFound {
-		if count := used[name]; count != nil && *count > 0 {
+		if count := u.named(name); count != nil && *count > 0 {
 			names = append(names, name)
 		}
 	}
@@ -178,12 +176,11 @@ func (p Prices) Unpriced(u Units) (names []string) {
 
 // Without are the units but for those that have one of the names.
 func (u Units) Without(names []string) Units {
-	used := u.byName()
 	for _, name := range names {
-		if count := used[name]; count != nil {
+		if count := u.named(name); count != nil {
 			*count = 0
 		}
-		if name == unitNames[0] {
+		if u.named(name) == &u.Writes {
 			u.IndexWrites = 0
 		}
 	}
