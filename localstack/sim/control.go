@@ -3,7 +3,6 @@ package sim
 import (
 	"bufio"
 	"encoding/json"
-	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -71,9 +70,9 @@ func (s *Sim) setFates(w http.ResponseWriter, r *http.Request) error {
 			return invalid("Each member maps an E.164 number with + to the name of a fate.")
 		}
 	}
-	s.fatesMu.Lock()
-	defer s.fatesMu.Unlock()
-	maps.Copy(s.fates, names)
+	for phone, name := range names {
+		s.fates.Store(phone, fates[name])
+	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

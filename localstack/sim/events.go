@@ -52,7 +52,7 @@ func (s suggestion) tap() *suggestionResponse {
 
 // scheduleEvents schedules the events of an accepted message if its agent has a webhook.
 func (s *Sim) scheduleEvents(key messageKey, m *record, f fate, ttl time.Duration, tap *suggestionResponse) {
-	if s.hooks.get(key.agentID) == nil {
+	if s.hook(key.agentID) == nil {
 		return
 	}
 	b := s.behaviour.Load()
@@ -105,7 +105,7 @@ func (s *Sim) revoke(key messageKey) bool {
 // first attempt of the first copy. With jitter it calls then immediately, so that
 // later events can overtake this one.
 func (s *Sim) emit(agentID string, e event, then func()) {
-	h := s.hooks.get(agentID)
+	h := s.hook(agentID)
 	if h == nil {
 		return
 	}
@@ -187,7 +187,7 @@ func (s *Sim) sendEvent(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, controlLimit, &made); err != nil {
 		return err
 	}
-	if s.hooks.get(made.AgentID) == nil || !e164.MatchString(made.Phone) || !oneOf(made.Text != "", made.EventType != "", made.SuggestionResponse != nil) {
+	if s.hook(made.AgentID) == nil || !e164.MatchString(made.Phone) || !oneOf(made.Text != "", made.EventType != "", made.SuggestionResponse != nil) {
 		return invalid("An event has the agentId of a webhook, a phone in E.164, and either a text, an eventType or a suggestionResponse.")
 	}
 	e := event{

@@ -203,11 +203,8 @@ var fixedFates = map[string]string{
 
 // fateOf returns the configured fate of a number, then the fixed one, then delivered.
 func (s *Sim) fateOf(phone string) fate {
-	s.fatesMu.RLock()
-	name, ok := s.fates[phone]
-	s.fatesMu.RUnlock()
-	if ok {
-		return fates[name]
+	if f, ok := s.fates.Load(phone); ok {
+		return f.(fate)
 	}
 	if m := fixedNumber.FindStringSubmatch(phone); m != nil {
 		return fates[fixedFates[m[1]]]

@@ -37,9 +37,8 @@ type Sim struct {
 	behaviour atomic.Pointer[Behaviour]
 	accounts  accounts
 	messages  messages
-	hooks     hooks
-	fatesMu   sync.RWMutex
-	fates     map[string]string // E.164 number → name in the table of fates
+	hooks     sync.Map // *hook by agent
+	fates     sync.Map // fate by E.164 number
 }
 
 // New returns a simulator without messages, with the zero Behaviour.
@@ -47,7 +46,7 @@ func New(options Options) *Sim {
 	if options.After == nil {
 		options.After = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 	}
-	s := &Sim{options: options, fates: map[string]string{}}
+	s := &Sim{options: options}
 	s.behaviour.Store(&Behaviour{})
 	s.messages.clear()
 	s.routes = s.newRoutes()

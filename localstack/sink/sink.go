@@ -4,9 +4,6 @@
 package sink
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -15,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"campaign-dispatch/internal/base/retry"
 )
@@ -37,7 +36,7 @@ type Behaviour struct {
 
 // Sink is the receiver, an http.Handler. It stores its state in memory.
 type Sink struct {
-	secret    []byte
+	signer    *standardwebhooks.Webhook
 	now       func() time.Time
 	routes    *http.ServeMux
 	mu        sync.Mutex
@@ -48,11 +47,12 @@ type Sink struct {
 // New returns a sink that verifies signatures with the signing secret: whsec_ and a
 // key in base64. It returns an error if the secret is invalid.
 func New(secret string, now func() time.Time) (*Sink, error) {
-	key, err := parseSecret(secret)
-	if err != nil {
-		return nil, err
+	encoded, ok := strings.CutPrefix(secret, "whsec_")
+	signer, err := standardwebhooks.NewWebhook(encoded)
+	if !ok || err != nil || encoded == "" {
+		return nil, errors.New("invalid signing secret: want whsec_ and a key in base64")
 	}
-	s := &Sink{secret: key, now: now, routes: http.NewServeMux()}
+	s := &Sink{signer: signer, now: now, routes: http.NewServeMux()}
 	s.routes.HandleFunc("GET /_sink/events", s.listEvents)
 	s.routes.HandleFunc("DELETE /_sink/events", s.clearEvents)
 	s.routes.HandleFunc("PUT /_sink/behaviour", s.setBehaviour)
@@ -77,7 +77,7 @@ func (s *Sink) receive(w http.ResponseWriter, r *http.Request) {
 		Headers:    lowerCase(r.Header),
 		Body:       string(body),
 		ReceivedAt: now.UTC(),
-		Verified:   verified(s.secret, r.Header, body, now),
+		Verified:   s.verified(r.Header, body, now),
 	}
 	status, latency := s.record(e)
 	_ = retry.Sleep(r.Context(), latency) // ends early if the client disconnects
@@ -150,34 +150,9 @@ func readBehaviour(w http.ResponseWriter, r *http.Request) (Behaviour, bool) {
 // clock.
 const tolerance = 5 * time.Minute
 
-// parseSecret returns the key of a Standard Webhooks signing secret.
-func parseSecret(secret string) ([]byte, error) {
-	encoded, ok := strings.CutPrefix(secret, "whsec_")
-	key, err := base64.StdEncoding.DecodeString(encoded)
-	if !ok || err != nil || len(key) == 0 {
-		return nil, errors.New("invalid signing secret: want whsec_ and a key in base64")
-	}
-	return key, nil
-}
-
 // verified reports whether the timestamp is within the tolerance and any signature in
 // webhook-signature is valid (Standard Webhooks).
-func verified(key []byte, header http.Header, body []byte, now time.Time) bool {
-	id, timestamp := header.Get("webhook-id"), header.Get("webhook-timestamp")
-	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	if id == "" || err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > tolerance {
-		return false
-	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(id + "." + timestamp + "."))
-	mac.Write(body)
-	want := mac.Sum(nil)
-	for signature := range strings.FieldsSeq(header.Get("webhook-signature")) {
-		encoded, ok := strings.CutPrefix(signature, "v1,")
-		got, err := base64.StdEncoding.DecodeString(encoded)
-		if ok && err == nil && hmac.Equal(got, want) {
-			return true
-		}
-	}
-	return false
+func (s *Sink) verified(header http.Header, body []byte, now time.Time) bool {
+	seconds, err := strconv.ParseInt(header.Get(standardwebhooks.HeaderWebhookTimestamp), 10, 64)
+	return err == nil && now.Sub(time.Unix(seconds, 0)).Abs() <= tolerance && s.signer.VerifyIgnoringTimestamp(body, header) == nil
 }

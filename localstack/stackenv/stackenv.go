@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -20,9 +19,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
 
 	"campaign-dispatch/internal/aws/config"
-	"campaign-dispatch/localstack/httpjson"
 )
 
 // Variable is the environment variable with the path of stack.env.
@@ -99,19 +99,15 @@ func (e Env) AWS() aws.Config {
 // Token returns an access token of the demo tenant's credential. The service issues at
 // most 10 tokens a minute.
 func (e Env) Token(ctx context.Context) (string, error) {
-	var answer struct {
-		AccessToken string `json:"access_token"`
+	client := clientcredentials.Config{
+		ClientID: e["CLIENT_ID"], ClientSecret: e["CLIENT_SECRET"],
+		TokenURL: e["BASE_URL"] + "/api/v1/oauth/token", AuthStyle: oauth2.AuthStyleInParams,
 	}
-	status, err := httpjson.Call(ctx, http.DefaultClient, http.MethodPost, e["BASE_URL"]+"/api/v1/oauth/token", "", map[string]string{
-		"grant_type": "client_credentials", "client_id": e["CLIENT_ID"], "client_secret": e["CLIENT_SECRET"],
-	}, &answer)
+	token, err := client.Token(ctx)
 	if err != nil {
 		return "", fmt.Errorf("get a token: %w", err)
 	}
-	if answer.AccessToken == "" {
-		return "", fmt.Errorf("get a token: the service returned status %d", status)
-	}
-	return answer.AccessToken, nil
+	return token.AccessToken, nil
 }
 
 // OwnTable creates an empty table with the schema of another and returns its name.
