@@ -26,18 +26,24 @@ func (p Python) Install(ctx context.Context, progress func(done, packages int, n
 		return fmt.Errorf("read the requirements: %w", err)
 	}
 	sum := sha256.Sum256(wanted)
-	digest := hex.EncodeToString(sum[:])
-	stamp := filepath.Join(p.Dir, "installed")
-	if installed, _ := os.ReadFile(stamp); string(installed) == digest { //nolint:gosec // a file of the stack
+	return Installed(p.Dir, hex.EncodeToString(sum[:]), func() error {
+		if err := checkPython(ctx); err != nil {
+			return err
+		}
+		return p.install(ctx, progress, strings.Count(string(wanted), "=="))
+	})
+}
+
+// Installed replaces a folder by an installation, unless it has the one with a digest.
+func Installed(dir, digest string, install func() error) error {
+	stamp := filepath.Join(dir, "installed")
+	if installed, _ := os.ReadFile(stamp); string(installed) == digest { //nolint:gosec // a file of the project
 		return nil
 	}
-	if err := checkPython(ctx); err != nil {
-		return err
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove the old installation: %w", err)
 	}
-	if err := os.RemoveAll(p.Dir); err != nil {
-		return fmt.Errorf("remove the old Python environment: %w", err)
-	}
-	if err := p.install(ctx, progress, strings.Count(string(wanted), "==")); err != nil {
+	if err := install(); err != nil {
 		return err
 	}
 	return writeFile(stamp, digest)

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/httpapi/openapi"
+	"campaign-dispatch/localstack/runner"
 )
 
 // sources is the folder of the programs, relative to the module's root.
@@ -81,20 +82,12 @@ func (w workplace) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stamp := filepath.Join(w.path, "installed")
-	if installed, _ := os.ReadFile(stamp); string(installed) == digest { //nolint:gosec // a file of the project
-		return nil
-	}
-	if err := os.RemoveAll(w.path); err != nil {
-		return err
-	}
-	if err := os.CopyFS(w.path, os.DirFS(source)); err != nil {
-		return err
-	}
-	if err := w.all(ctx, w.client.install); err != nil {
-		return err
-	}
-	return os.WriteFile(stamp, []byte(digest), 0o600)
+	return runner.Installed(w.path, digest, func() error {
+		if err := os.CopyFS(w.path, os.DirFS(source)); err != nil {
+			return err
+		}
+		return w.all(ctx, w.client.install)
+	})
 }
 
 // digestOf returns a digest of the names and contents of a folder's files.

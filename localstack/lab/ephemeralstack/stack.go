@@ -110,6 +110,12 @@ const (
 
 // Ports returns n free ports of 127.0.0.1, all below the ports of connections.
 func Ports(ctx context.Context, n int) (ports []string, err error) {
+	var held []net.Listener // until all are found
+	defer func() {
+		for _, l := range held {
+			_ = l.Close()
+		}
+	}()
 	for taken := 0; len(ports) < n && taken < portTries; {
 		port := strconv.Itoa(lowest + rand.IntN(beyond-lowest)) //nolint:gosec // a port is no secret
 		var l net.Listener
@@ -117,8 +123,7 @@ func Ports(ctx context.Context, n int) (ports []string, err error) {
 			taken++
 			continue
 		}
-		defer func() { _ = l.Close() }() // held until all are found
-		ports = append(ports, port)
+		held, ports = append(held, l), append(ports, port)
 	}
 	if len(ports) < n {
 		return nil, fmt.Errorf("find a port: %w", err)

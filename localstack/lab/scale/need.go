@@ -198,7 +198,8 @@ func (m Model) coldReads(l Load) float64 {
 	return l.Batches / 2 * kilobytes / readKilobytes * started
 }
 
-// functions returns the needs of Lambda and of the functions' queues.
+// functions returns the needs of Lambda and of the functions' queues. In flight are the
+// messages in the batching window and in running calls.
 func (m Model) functions(l Load, used Step) (needs []Need) {
 	busy := m.concurrency(l)
 	all, largest := 0.0, 0.0
@@ -208,7 +209,7 @@ func (m Model) functions(l Load, used Step) (needs []Need) {
 		if s.BatchSize > 0 {
 			needs = append(needs, m.need("mappingConcurrency", f+": calls at once by its queue", busy[f]),
 				setting(s.Concurrency, "MaximumConcurrency of "+f, f+": MaximumConcurrency", busy[f]),
-				m.need("inFlight", f+": messages in flight", m.inFlight(f, used, busy[f])))
+				m.need("inFlight", f+": messages in flight", used.Queues[f]*s.Window+busy[f]*s.BatchSize))
 		}
 	}
 	url := m.Settings.Functions["events"].Concurrency * m.Limits["callsPerEnvironment"].Value
@@ -216,13 +217,6 @@ func (m Model) functions(l Load, used Step) (needs []Need) {
 		m.need("lambdaConcurrency", "Lambda: environments of all functions", all),
 		m.need("lambdaScaling", "Lambda: environments of one function started in 10 s", largest*scalingPeriod/rise),
 		setting(url, "EventsConcurrency, a tenth of the calls", "events: calls of the function URL a second", l.Events()))
-}
-
-// inFlight returns the messages in flight of a function's queue: those in the batching
-// window and in running calls.
-func (m Model) inFlight(function string, used Step, busy float64) float64 {
-	s := m.Settings.Functions[function]
-	return used.Queues[function]*s.Window + busy*s.BatchSize
 }
 
 // concurrency returns the busy environments of each function.
