@@ -4,6 +4,7 @@ package forward
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,6 +89,26 @@ func (p *Proxy) Function(r *http.Request) (string, error) {
 	}
 	by, err := p.Process(r)
 	return by.Function, err
+}
+
+var services = map[string]string{
+	"DynamoDB_20120810": "DynamoDB", "AmazonSQS": "SQS", "TrentService": "KMS", "AmazonSSM": "SSM",
+}
+
+// Operation returns the service and the action of a call, such as DynamoDB and GetItem. The
+// action is the HTTP method for S3, Scheduler, and HTTP, which is any other service.
+func Operation(r *http.Request) (service, action string) {
+	if target, action, ok := strings.Cut(r.Header.Get("X-Amz-Target"), "."); ok {
+		return cmp.Or(services[target], target), action
+	}
+	scope := r.Header.Get("Authorization")
+	switch {
+	case strings.Contains(scope, "/scheduler/"):
+		return "Scheduler", r.Method
+	case strings.Contains(scope, "/s3/"):
+		return "S3", r.Method
+	}
+	return "HTTP", r.Method
 }
 
 // Forward makes a call with a body that was read, and returns the closed answer and its

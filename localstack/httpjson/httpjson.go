@@ -10,7 +10,8 @@ import (
 )
 
 // Call makes a call with a body in JSON, nil for none, and an access token, "" for none. It
-// decodes the response's JSON into a value, as Do does.
+// decodes the response's JSON into a value, whatever the status. It returns the status also if
+// the response is not JSON, and 0 if there is no response.
 func Call(ctx context.Context, client *http.Client, method, address, token string, body, into any) (status int, err error) {
 	var text bytes.Buffer
 	if body != nil {
@@ -28,12 +29,6 @@ func Call(ctx context.Context, client *http.Client, method, address, token strin
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	return Do(client, r, into)
-}
-
-// Do sends a request and decodes the response's JSON into a value, whatever the status.
-// It returns the status also if the response is not JSON, and 0 if there is no response.
-func Do(client *http.Client, r *http.Request, into any) (status int, err error) {
 	response, err := client.Do(r) //nolint:gosec // an address of the local stack
 	if err != nil {
 		return 0, err

@@ -94,10 +94,8 @@ func (s Stack) released(packages []Package) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	parameters := maps.Clone(s.Parameters)
-	if parameters == nil {
-		parameters = map[string]string{}
-	}
+	parameters := map[string]string{}
+	maps.Copy(parameters, s.Parameters)
 	parameters["Release"] = s.digest(template)
 	return parameters, nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -111,15 +112,9 @@ func (s *Sim) verifyAssertion(assertion string) (string, error) {
 func (a *accounts) issue(agentID string, now time.Time) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	live := map[string]grant{}
-	for token, g := range a.grants {
-		if now.Before(g.expires) {
-			live[token] = g
-		}
-	}
+	maps.DeleteFunc(a.grants, func(_ string, g grant) bool { return !now.Before(g.expires) })
 	token := rand.Text()
-	live[token] = grant{agentID: agentID, expires: now.Add(tokenLifetime)}
-	a.grants = live
+	a.grants[token] = grant{agentID: agentID, expires: now.Add(tokenLifetime)}
 	return token
 }
 

@@ -46,7 +46,7 @@ func New(options Options) *Sim {
 	if options.After == nil {
 		options.After = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 	}
-	s := &Sim{options: options}
+	s := &Sim{options: options, accounts: accounts{grants: map[string]grant{}}}
 	s.behaviour.Store(&Behaviour{})
 	s.messages.clear()
 	s.routes = s.newRoutes()

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"campaign-dispatch/localstack/forward"
 )
 
 // Call names a call to AWS by what identifies the place in the program that makes it. All
@@ -25,26 +27,19 @@ func (c Call) String() string {
 	return strings.TrimSpace(c.Function + " " + c.Operation + " " + c.Subject)
 }
 
-var services = map[string]string{
-	"DynamoDB_20120810": "DynamoDB", "AmazonSQS": "SQS", "TrentService": "KMS", "AmazonSSM": "SSM",
-}
-
 // nameCall returns the operation and the subject of a call.
 func nameCall(r *http.Request, body []byte) (operation, subject string) {
-	if service, action, ok := strings.Cut(r.Header.Get("X-Amz-Target"), "."); ok {
-		if known, ok := services[service]; ok {
-			service = known
-		}
-		return service + "." + action, subjectOf(service, body)
+	service, action := forward.Operation(r)
+	switch service {
+	case "Scheduler":
+	case "S3":
+		subject = folder(r.URL.Path)
+	case "HTTP":
+		subject = r.URL.Path
+	default:
+		subject = subjectOf(service, body)
 	}
-	scope := r.Header.Get("Authorization")
-	switch {
-	case strings.Contains(scope, "/scheduler/"):
-		return "Scheduler." + r.Method, ""
-	case strings.Contains(scope, "/s3/"):
-		return "S3." + r.Method, folder(r.URL.Path)
-	}
-	return "HTTP." + r.Method, r.URL.Path
+	return service + "." + action, subject
 }
 
 // folder is the first part of an object's key.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
@@ -18,28 +17,23 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
+
+	"campaign-dispatch/localstack/forward"
 )
 
 // operationOf returns what a request asks AWS for.
 func operationOf(r *http.Request) string {
-	if _, action, ok := strings.Cut(r.Header.Get("X-Amz-Target"), "."); ok {
-		return action
-	}
-	scope := r.Header.Get("Authorization")
+	service, action := forward.Operation(r)
+	q := r.URL.Query()
 	switch {
-	case strings.Contains(scope, "/scheduler/"):
+	case service == "HTTP":
+		return r.Method + " " + r.URL.Path
+	case service == "Scheduler":
 		return map[string]string{
 			http.MethodPost: "CreateSchedule", http.MethodPut: "UpdateSchedule", http.MethodDelete: "DeleteSchedule", http.MethodGet: "GetSchedule",
 		}[r.Method]
-	case strings.Contains(scope, "/s3/"):
-		return objectOperation(r)
-	}
-	return r.Method + " " + r.URL.Path
-}
-
-func objectOperation(r *http.Request) string {
-	q := r.URL.Query()
-	switch {
+	case service != "S3":
+		return action
 	case q.Has("list-type"):
 		return "ListObjectsV2"
 	case q.Has("delete"):
