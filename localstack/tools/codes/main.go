@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -125,37 +126,24 @@ func (b block) update(text string, codes []campaign.MessageCode) (string, error)
 }
 
 // write updates the block in its file.
-func (b block) write(root *os.Root, codes []campaign.MessageCode) error {
-	old, err := root.ReadFile(b.path)
+func (b block) write(root string) error {
+	path := filepath.Join(root, b.path)
+	old, err := os.ReadFile(path) //nolint:gosec // a file of the project
 	if err != nil {
 		return fmt.Errorf("read a file with codes: %w", err)
 	}
-	text, err := b.update(string(old), codes)
+	text, err := b.update(string(old), campaign.MessageCodes)
 	if err != nil {
 		return err
 	}
-	if err := root.WriteFile(b.path, []byte(text), 0o600); err != nil {
-		return fmt.Errorf("write codes: %w", err)
-	}
-	return nil
+	return os.WriteFile(path, []byte(text), 0o600)
 }
 
 func main() {
-	if err := writeAll(os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func writeAll(folder string) error {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return fmt.Errorf("open the repository: %w", err)
-	}
 	for _, b := range blocks {
-		if err := b.write(root, campaign.MessageCodes); err != nil {
-			return err
+		if err := b.write(os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
 		}
 	}
-	return nil
 }
