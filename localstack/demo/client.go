@@ -14,14 +14,12 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// client calls the service's API.
 type client struct {
 	base  string
 	token string
 	http  http.Client
 }
 
-// dispatchRequest is the request body of the dispatch endpoint.
 type dispatchRequest struct {
 	CampaignID string    `json:"campaignId"`
 	Name       string    `json:"name"`
@@ -30,7 +28,6 @@ type dispatchRequest struct {
 	Messages   []Message `json:"messages"`
 }
 
-// dispatchResponse is the response body of the dispatch endpoint.
 type dispatchResponse struct {
 	Accepted int `json:"accepted"`
 	Rejected int `json:"rejected"`
@@ -65,8 +62,7 @@ func (c *client) dispatch(ctx context.Context, request dispatchRequest) (dispatc
 	return response, err
 }
 
-// post sends JSON and decodes the JSON response. For a status of 300 or more the error
-// has the response's details.
+// post sends JSON and decodes the JSON response. For a status of 300 or more the error has the response's details.
 func (c *client) post(ctx context.Context, path string, request, into any) error {
 	var text json.RawMessage
 	status, err := httpjson.Call(ctx, &c.http, http.MethodPost, c.base+path, c.token, request, &text)
@@ -92,7 +88,6 @@ type apiError struct {
 	Errors           []violation
 }
 
-// violation is an entry of the problem's errors.
 type violation struct {
 	Pointer string `json:"pointer"`
 	Code    string `json:"code"`
@@ -109,7 +104,6 @@ func (e apiError) Error() string {
 	return status
 }
 
-// errorOf returns the error of a response.
 func errorOf(status int, body []byte) error {
 	if status == http.StatusTooManyRequests {
 		return errors.New("too many calls within a minute: wait a minute, then try again")
@@ -120,8 +114,7 @@ func errorOf(status int, body []byte) error {
 	return e
 }
 
-// inFile returns the first violation of an apiError with its place in the campaign
-// file, or err.
+// inFile returns the first violation of an apiError with its place in the campaign file, or err.
 func inFile(err error, messages []Message) error {
 	e, ok := errors.AsType[apiError](err)
 	if !ok || len(e.Errors) == 0 {

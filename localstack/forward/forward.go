@@ -1,5 +1,4 @@
-// Package forward runs proxies between the functions of a local stack and the emulator of
-// AWS.
+// Package forward runs proxies between the functions of a local stack and the emulator of AWS.
 package forward
 
 import (

@@ -1,5 +1,4 @@
-// Package procnet finds the function of a local stack at the other end of a connection,
-// in /proc of Linux.
+// Package procnet finds the function of a local stack at the other end of a connection, in /proc of Linux.
 package procnet
 
 import (
@@ -7,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -69,8 +68,7 @@ func (f *Finder) look(remote string) (Process, error) {
 	return Process{}, fmt.Errorf("%s: %w", remote, errNoProcess)
 }
 
-// last returns the functions of the processes that All has found last, without a look at
-// every process of the machine.
+// last returns the functions of the processes that All has found last, without a look at every process of the machine.
 func (f *Finder) last() map[int]string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,12 +152,8 @@ func (f *Finder) socket(local string) (string, error) {
 
 // tableAddress is the end of an address in the kernel's table: its port.
 func tableAddress(address string) (string, error) {
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", err
-	}
-	n, err := strconv.Atoi(port)
-	return fmt.Sprintf(":%04X", n), err
+	found, err := netip.ParseAddrPort(address)
+	return fmt.Sprintf(":%04X", found.Port()), err
 }
 
 // holds reports whether the process has the socket.
@@ -175,8 +169,7 @@ func holds(pid int, inode string) bool {
 
 var signedBy = regexp.MustCompile(`Credential=([^/]+)/`)
 
-// Key returns the access key that signs a request, "" for none. Each function has the key
-// of its own role.
+// Key returns the access key that signs a request, "" for none. Each function has the key of its own role.
 func Key(r *http.Request) string {
 	if m := signedBy.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
 		return m[1]

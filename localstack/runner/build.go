@@ -172,7 +172,8 @@ except ImportError as e: sys.exit("python3 has no %s module (Debian: apt install
 // install creates the environment and installs the packages.
 func (p Python) install(ctx context.Context, progress func(done, packages int, note string), packages int) error {
 	progress(0, packages, "creating a Python environment")
-	if out, err := exec.CommandContext(ctx, "python3", "-m", "venv", p.Dir).CombinedOutput(); err != nil { //nolint:gosec // a path of the stack
+	create := exec.CommandContext(ctx, "python3", "-m", "venv", p.Dir) //nolint:gosec // a path of the stack
+	if out, err := create.CombinedOutput(); err != nil {
 		return fmt.Errorf("create a Python environment: %w: %s", err, lastLine(out))
 	}
 	pip := exec.CommandContext(ctx, filepath.Join(p.Dir, "bin", "python"), "-m", "pip", "install", //nolint:gosec // a path of the stack
@@ -204,8 +205,7 @@ func (p Python) install(ctx context.Context, progress func(done, packages int, n
 	return nil
 }
 
-// lastLine returns the last line of a command's output that is not blank. It usually
-// has the error.
+// lastLine returns the last line of a command's output that is not blank. It usually has the error.
 func lastLine(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

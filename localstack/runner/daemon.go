@@ -25,8 +25,7 @@ import (
 	"campaign-dispatch/localstack/sink"
 )
 
-// The background process holds daemonLock and the emulator holds emulatorLock until
-// they exit.
+// The background process holds daemonLock and the emulator holds emulatorLock until they exit.
 const (
 	daemonLock   = "daemon.pid"
 	emulatorLock = "emulator.pid"
@@ -36,8 +35,7 @@ const (
 // running reports whether the stack's background process runs.
 func (s Stack) running() bool { return lockOwner(s.state(daemonLock)) != 0 }
 
-// deployedAndSeeded reports whether the stack runs and is deployed and seeded. It is false
-// after an interrupted Up.
+// deployedAndSeeded reports whether the stack runs and is deployed and seeded. It is false after an interrupted Up.
 func (s Stack) deployedAndSeeded() bool {
 	for _, path := range []string{s.state(portsFile), s.state(deployedFile), s.EnvFile()} {
 		if _, err := os.Stat(path); err != nil {
@@ -181,8 +179,7 @@ func (s Stack) proxy() http.Handler {
 			http.Error(w, "the stack is not deployed yet", http.StatusServiceUnavailable)
 			return
 		}
-		// The address has the API's id in its path: the emulator may route some host
-		// names to its own services.
+		// The address has the API's id in its path: the emulator may route some host names to its own services.
 		api := &neturl.URL{Scheme: "http", Host: address(s.Ports.AWS), Path: "/_aws/execute-api/" + string(id) + "/$default"}
 		forward := httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(api)

@@ -57,8 +57,7 @@ func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Ito
 // EnvFile returns the path of stack.env. The file exists once the stack is ready.
 func (s Stack) EnvFile() string { return filepath.Join(s.Dir, "stack.env") }
 
-// Status returns the running stack's stack.env. It returns false if the stack is not
-// running.
+// Status returns the running stack's stack.env. It returns false if the stack is not running.
 func (s Stack) Status() (stackenv.Env, bool) {
 	if !s.running() {
 		return nil, false
@@ -81,7 +80,6 @@ func (s Stack) aws() stackenv.Env {
 	}
 }
 
-// portsFile holds the ports of the running stack.
 const portsFile = "ports"
 
 // port is a port, its use, and the Makefile variable that sets it.

@@ -58,8 +58,7 @@ func packaged(source []byte, packages []Package, parameters map[string]string) (
 	return string(text), nil
 }
 
-// packageFunction changes a resource if it is a function, and adds its routes to the
-// resources.
+// packageFunction changes a resource if it is a function, and adds its routes to the resources.
 func packageFunction(resources *yaml.Node, name string, resource *yaml.Node, packages []Package) error {
 	if kind := member(resource, "Type"); kind == nil || kind.Value != "AWS::Serverless::Function" {
 		return nil
@@ -98,8 +97,7 @@ func member(mapping *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// httpEvent is an event of a function in the template. Without a path it is the
-// default route.
+// httpEvent is an event of a function in the template. Without a path it is the default route.
 type httpEvent struct {
 	Type       string `yaml:"Type"`
 	Properties struct {

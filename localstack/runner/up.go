@@ -179,7 +179,6 @@ func (s Stack) clear() error {
 	return nil
 }
 
-// remove stops the stack and deletes its state.
 func (s Stack) remove() error {
 	if err := s.stop(); err != nil {
 		return err

@@ -63,8 +63,7 @@ func reachable(variables map[string]string, env stackenv.Env, host string) map[s
 	return variables
 }
 
-// functions returns the names of the stack's functions by logical id: TOKEN_FUNCTION is
-// the name of TokenFunction.
+// functions returns the names of the stack's functions by logical id: TOKEN_FUNCTION is the name of TokenFunction.
 func functions(env stackenv.Env) map[string]string {
 	names := map[string]string{}
 	for key, name := range env {

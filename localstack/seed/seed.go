@@ -48,8 +48,7 @@ const (
 	plainText    = "Sua encomenda saiu para entrega."
 )
 
-// The dashboard users of the seeded tenants. Their password is public: the stack
-// listens on this machine only.
+// The dashboard users of the seeded tenants. Their password is public: the stack listens on this machine only.
 const (
 	adminEmail  = "ana@loja-demo.example"
 	viewerEmail = "vera@loja-demo.example"
@@ -118,7 +117,6 @@ func carousel() content.Content {
 	}
 }
 
-// tenant creates a tenant with an agent.
 func (s Seeder) tenant(ctx context.Context, id, name string) error {
 	agent := agentOf(id)
 	document, err := s.KeyDocument(agent)
@@ -144,7 +142,6 @@ func (s Seeder) credentials(ctx context.Context, named stackenv.Env) error {
 	return s.service().RevokeCredential(ctx, named["REVOKED_CLIENT_ID"])
 }
 
-// people creates the dashboard users and sets their passwords.
 func (s Seeder) people(ctx context.Context, named stackenv.Env) error {
 	pool := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(s.Env.AWS()), ID: s.Env["USER_POOL_ID"]}
 	for _, person := range []account.Person{
@@ -164,8 +161,7 @@ func (s Seeder) people(ctx context.Context, named stackenv.Env) error {
 	return nil
 }
 
-// oldTokens creates an expired access token and an expired refresh token of the demo
-// tenant's credential.
+// oldTokens creates an expired access token and an expired refresh token of the demo tenant's credential.
 func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
 	token, err := s.accessToken(ctx, named["CLIENT_ID"], account.ScopeDispatch, s.Now().Add(-2*accesstoken.Lifetime))
 	if err != nil {
@@ -228,8 +224,7 @@ func (s Seeder) Renew(ctx context.Context, named stackenv.Env) error {
 	return err
 }
 
-// accessToken returns a token of the demo tenant, signed with the stack's key and
-// issued at the given time.
+// accessToken returns a token of the demo tenant, signed with the stack's key and issued at the given time.
 func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time.Time) (string, error) {
 	issuer := accesstoken.Issuer{
 		Signer: &kms.Signer{Client: awskms.NewFromConfig(s.Env.AWS()), KeyID: s.Env["SIGNING_KEY_ID"]},

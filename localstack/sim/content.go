@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// The provider's limits: bytes of a request body, characters of each text, and
-// numbers of cards and suggestions.
+// The provider's limits: bytes of a request body, characters of each text, and numbers of cards and suggestions.
 const (
 	maxBody            = 250 << 10
 	maxText            = 3072
@@ -26,8 +25,7 @@ const (
 	maxURL             = 2048
 )
 
-// agentMessage is the request body of a message, with the members that the simulator
-// supports.
+// agentMessage is the request body of a message, with the members that the simulator supports.
 type agentMessage struct {
 	ContentMessage     contentMessage `json:"contentMessage"`
 	MessageTrafficType string         `json:"messageTrafficType"`
@@ -115,8 +113,7 @@ func (c contentMessage) suggestions() []suggestion {
 	return append(all, c.Suggestions...)
 }
 
-// text returns the text, the URL of the file, or the titles and descriptions of the cards,
-// each on a line.
+// text returns the text, the URL of the file, or the titles and descriptions of the cards, each on a line.
 func (m agentMessage) text() string {
 	c := m.ContentMessage
 	if c.ContentInfo != nil {

@@ -14,8 +14,7 @@ type Message struct {
 	MessageID string `json:"messageId"`
 	Phone     string `json:"phone"`
 	Text      string `json:"text"` // of a card: title, line feed, description
-	// Attempts counts the well-formed requests with this id, including failed and
-	// repeated ones.
+	// Attempts counts the well-formed requests with this id, including failed and repeated ones.
 	Attempts int `json:"attempts"`
 	// AcceptedAt is unique among the messages.
 	AcceptedAt time.Time `json:"acceptedAt"`
@@ -27,7 +26,6 @@ const shownMessages = 100
 // messageKey identifies a message. A message id is unique within its agent.
 type messageKey struct{ agentID, messageID string }
 
-// record is a message and its state.
 type record struct {
 	Message
 
@@ -75,8 +73,7 @@ func (ms *messages) attempt(key messageKey, m record, now time.Time, failure fun
 	return known, nil
 }
 
-// accept appends the message, and drops the content of the message that the phone page no
-// longer shows.
+// accept appends the message, and drops the content of the message that the phone page no longer shows.
 func (ms *messages) accept(m *record, content contentMessage) {
 	m.content = content
 	ms.accepted = append(ms.accepted, m)
@@ -106,8 +103,7 @@ func (ms *messages) nextInstant(now time.Time) time.Time {
 	return now.UTC()
 }
 
-// deliver marks the message as delivered unless it was revoked. It reports whether
-// the message is delivered.
+// deliver marks the message as delivered unless it was revoked. It reports whether the message is delivered.
 func (ms *messages) deliver(m *record) bool {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -165,7 +161,6 @@ type fate struct {
 // always is the number of failures of an attempt that never succeeds.
 const always = math.MaxInt
 
-// delivered is the default fate.
 const delivered = "delivered"
 
 // fates are the fates by their names in PUT /_sim/fates.
@@ -186,8 +181,7 @@ var fates = map[string]fate{
 	"answer_lost": {answerLost: true},
 }
 
-// fixedNumber matches Brazilian numbers of any area code whose last digit selects
-// their fate.
+// fixedNumber matches Brazilian numbers of any area code whose last digit selects their fate.
 var fixedNumber = regexp.MustCompile(`^\+55\d{2}90000000([1-8])$`)
 
 var fixedFates = map[string]string{

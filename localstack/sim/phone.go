@@ -19,15 +19,13 @@ var phonePage = template.Must(template.New("phone").Funcs(template.FuncMap{
 	"mediaKind": mediaKind, "icon": icon, "postback": postback,
 }).Parse(phoneHTML))
 
-// bubble is a message as the phone page shows it.
 type bubble struct {
 	Message
 
 	Content contentMessage
 }
 
-// showPhone writes a page with the newest messages, or those to the phone number of the
-// query, as a phone shows them.
+// showPhone writes a page with the newest messages, or those to the phone number of the query, as a phone shows them.
 func (s *Sim) showPhone(w http.ResponseWriter, r *http.Request) error {
 	_, phone, err := listFilter(r)
 	if err != nil {
@@ -75,7 +73,6 @@ func mediaKind(address string) string {
 	return "image"
 }
 
-// postback returns the postback data of a suggestion.
 func postback(s suggestion) string {
 	return s.label().PostbackData
 }
@@ -109,8 +106,7 @@ var browser = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// openLink opens the first link of a message, as a phone does on a tap. It opens links to
-// this machine only.
+// openLink opens the first link of a message, as a phone does on a tap. It opens links to this machine only.
 func (s *Sim) openLink(c contentMessage) {
 	for _, suggestion := range c.suggestions() {
 		if link := suggestion.link(); link != "" {

@@ -97,7 +97,6 @@ func (serve endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer.write(w)
 }
 
-// apiError is the error object of Google's APIs.
 type apiError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -137,16 +136,14 @@ func unknownPath(http.ResponseWriter, *http.Request) error {
 	return &apiError{Code: http.StatusNotFound, Message: "Method not found."}
 }
 
-// writeJSON writes v as the response. It ignores write errors: the client has
-// disconnected and repeats the request.
+// writeJSON writes v as the response. It ignores write errors: the client has disconnected and repeats the request.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// readJSON decodes a body of at most limit bytes into v. It rejects unknown members,
-// as Google does.
+// readJSON decodes a body of at most limit bytes into v. It rejects unknown members, as Google does.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
 	body.DisallowUnknownFields()

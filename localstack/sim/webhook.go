@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// hook is an agent's webhook.
 type hook struct {
 	url, token string
 	client     *http.Client
@@ -23,7 +22,6 @@ type hook struct {
 	refusals   atomic.Int64 // posts without a 200 response
 }
 
-// requestsAtOnce is the maximum number of concurrent requests to a webhook.
 const requestsAtOnce = 32
 
 func newHook(address, token string) *hook {

@@ -4,6 +4,7 @@
 package sink
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -84,7 +85,6 @@ func (s *Sink) receive(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-// record stores the event and returns the status and latency of its response.
 func (s *Sink) record(e Event) (status int, latency time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,8 +122,12 @@ func (s *Sink) clearEvents(w http.ResponseWriter, _ *http.Request) {
 
 // setBehaviour replaces the whole behaviour. Omitted members return to 0.
 func (s *Sink) setBehaviour(w http.ResponseWriter, r *http.Request) {
-	b, ok := readBehaviour(w, r)
-	if !ok {
+	var b Behaviour
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, bodyLimit))
+	body.DisallowUnknownFields()
+	err := body.Decode(&b)
+	b.Status = cmp.Or(b.Status, http.StatusInternalServerError)
+	if err != nil || min(b.FailNext, b.LatencyMs) < 0 || b.Status < 300 || b.Status > 599 {
 		http.Error(w, "failNext and latencyMs are 0 or more, status is from 300 to 599", http.StatusBadRequest)
 		return
 	}
@@ -133,21 +137,7 @@ func (s *Sink) setBehaviour(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func readBehaviour(w http.ResponseWriter, r *http.Request) (Behaviour, bool) {
-	var b Behaviour
-	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, bodyLimit))
-	body.DisallowUnknownFields()
-	if body.Decode(&b) != nil {
-		return b, false
-	}
-	if b.Status == 0 {
-		b.Status = http.StatusInternalServerError
-	}
-	return b, b.FailNext >= 0 && b.LatencyMs >= 0 && 300 <= b.Status && b.Status <= 599
-}
-
-// tolerance is the maximum difference between a webhook's timestamp and the sink's
-// clock.
+// tolerance is the maximum difference between a webhook's timestamp and the sink's clock.
 const tolerance = 5 * time.Minute
 
 // verified reports whether the timestamp is within the tolerance and any signature in

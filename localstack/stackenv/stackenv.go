@@ -1,5 +1,4 @@
-// Package stackenv reads and writes stack.env, the addresses and keys of a running
-// local stack.
+// Package stackenv reads and writes stack.env, the addresses and keys of a running local stack.
 package stackenv
 
 import (
@@ -81,8 +80,7 @@ func (e Env) String() string {
 	return b.String()
 }
 
-// longestCall is longer than every function's timeout, because an Invoke call waits
-// for the function.
+// longestCall is longer than every function's timeout, because an Invoke call waits for the function.
 const longestCall = 70 * time.Second
 
 // AWS returns the configuration of AWS clients of the stack.
@@ -96,8 +94,7 @@ func (e Env) AWS() aws.Config {
 	}
 }
 
-// Token returns an access token of the demo tenant's credential. The service issues at
-// most 10 tokens a minute.
+// Token returns an access token of the demo tenant's credential. The service issues at most 10 tokens a minute.
 func (e Env) Token(ctx context.Context) (string, error) {
 	client := clientcredentials.Config{
 		ClientID: e["CLIENT_ID"], ClientSecret: e["CLIENT_SECRET"],
@@ -146,7 +143,8 @@ func DueShards(tb testing.TB, client *dynamodb.Client, table string) []int {
 	tb.Helper()
 	found := map[int]bool{}
 	pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{
-		TableName: &table, ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String("#due"), ExpressionAttributeNames: map[string]string{"#due": "due"},
+		TableName: &table, ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String("#due"),
+		ExpressionAttributeNames: map[string]string{"#due": "due"},
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(tb.Context())
@@ -183,8 +181,7 @@ func CopyShape(ctx context.Context, from, to *dynamodb.Client, like, name string
 	return nil
 }
 
-// indexesLike returns the definitions of the indexes. It returns nil for none, because
-// DynamoDB rejects an empty list.
+// indexesLike returns the definitions of the indexes. It returns nil for none, because DynamoDB rejects an empty list.
 func indexesLike(all []types.GlobalSecondaryIndexDescription) (indexes []types.GlobalSecondaryIndex) {
 	for _, d := range all {
 		indexes = append(indexes, types.GlobalSecondaryIndex{IndexName: d.IndexName, KeySchema: d.KeySchema, Projection: d.Projection})

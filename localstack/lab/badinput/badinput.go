@@ -31,8 +31,8 @@ const (
 	venv     = ".local/schemathesis"
 )
 
-// checks are the Schemathesis checks of every response.
-const checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance"
+const checks = "not_a_server_error,status_code_conformance,content_type_conformance," +
+	"response_headers_conformance,response_schema_conformance"
 
 // Answers counts responses by status.
 type Answers map[int]int
@@ -85,7 +85,8 @@ func CallAll(ctx context.Context, env stackenv.Env, d time.Duration) (Answers, e
 // scheduled dispatches a campaign that is due in 24 hours and returns its id.
 func scheduled(ctx context.Context, env stackenv.Env, token string) (id string, err error) {
 	id = random.UUID()
-	status, err := httpjson.Call(ctx, http.DefaultClient, http.MethodPost, env["BASE_URL"]+"/api/v1/external/campaigns/dispatch", token, map[string]any{
+	address := env["BASE_URL"] + "/api/v1/external/campaigns/dispatch"
+	status, err := httpjson.Call(ctx, http.DefaultClient, http.MethodPost, address, token, map[string]any{
 		"campaignId": id, "name": "bad input " + rand.Text(), "templateId": env["TEMPLATE_ID"],
 		"schedule": time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339),
 		"messages": []any{map[string]any{"phone": "+5561990000001", "uid": "u", "vars": map[string]any{"nome": "Ana", "pedido": 1}}},
@@ -124,14 +125,14 @@ func FuzzTests(folder string) (tests []FuzzTest, err error) {
 
 var executions = regexp.MustCompile(`execs: (\d+)`)
 
-// ranOut matches a failure of go test that is not a finding: a worker was still busy at
-// the end of the fuzz time.
+// ranOut matches a failure of go test that is not a finding: a worker was still busy at the end of the fuzz time.
 var ranOut = regexp.MustCompile(`--- FAIL: \w+ \([0-9.]+s\)\n +context deadline exceeded\nFAIL`)
 
 // Run fuzzes for d and returns the number of inputs. The error has the failing input,
 // which go test writes to the package's testdata folder.
 func (t FuzzTest) Run(ctx context.Context, d time.Duration) (inputs int, err error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.Name+"$", "-fuzztime", d.String(), t.Package) //nolint:gosec // tests of the module
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", //nolint:gosec // tests of the module
+		"-fuzz", "^"+t.Name+"$", "-fuzztime", d.String(), t.Package)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()

@@ -80,8 +80,7 @@ func Sum(name string, lines []Line) Line {
 	return sum
 }
 
-// way is the order of the functions that handle a message. Other functions precede
-// notify.
+// way is the order of the functions that handle a message. Other functions precede notify.
 var way = []string{"token", "dispatch", "release", "send", "events", "outcomes", "feed", "", "notify"}
 
 func place(function string) int {

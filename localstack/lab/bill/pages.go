@@ -52,11 +52,9 @@ func published(root string) (f figures, err error) {
 	return f, errors.Join(failures[:]...)
 }
 
-// shapes are the names of the shapes, in the order of the table's columns.
 var shapes = []string{"clustered", "a day's mix", "interleaved"}
 
-// steps are the first rows of the table: labels with their functions. Another function has a
-// row of its own.
+// steps are the first rows of the table: labels with their functions. Another function has a row of its own.
 var steps = [][]string{
 	{"accepting them: token, dispatch", "token", "dispatch"},
 	{"sending them: release, send", "release", "send"},
@@ -205,7 +203,8 @@ func (f figures) otherRows() []string {
 
 func (f figures) idleRows() []string {
 	here, there := f.resources.Month(f.prices, f.usual.Sweep), f.resources.Month(f.other, f.usual.Sweep)
-	lines := append(header([]string{f.prices.Region, f.other.Region}), row("**all**", "**"+cents(total(here))+"**", "**"+cents(total(there))+"**"))
+	lines := append(header([]string{f.prices.Region, f.other.Region}),
+		row("**all**", "**"+cents(total(here))+"**", "**"+cents(total(there))+"**"))
 	for i, part := range here {
 		other := cents(there[i].Dollars)
 		if len(there[i].Unpriced) > 0 {

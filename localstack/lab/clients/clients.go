@@ -25,7 +25,6 @@ import (
 // sources is the folder of the programs, relative to the module's root.
 const sources = "localstack/lab/clients"
 
-// versions are the minimum versions of the tools.
 var versions = map[string]string{
 	"go":        "Go 1.26",
 	"python3":   "Python 3.11 with venv",
@@ -36,7 +35,6 @@ var versions = map[string]string{
 	"sha256sum": "the GNU coreutils",
 }
 
-// check returns an error of one line if a tool is missing.
 func (c Client) check() error {
 	for _, tool := range c.needs {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -151,7 +149,6 @@ type attempt struct {
 	ErrorType, ErrorCode    string // for a wrong secret
 }
 
-// report is the output of a program.
 type report struct {
 	Library, Version string
 	Header, Form     attempt

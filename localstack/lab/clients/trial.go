@@ -124,7 +124,6 @@ func (t Trial) refreshAgain(ctx context.Context, clientID, token string) (status
 		map[string]string{"grant_type": "refresh_token", "refresh_token": token, "client_id": clientID})
 }
 
-// answer makes a call and returns the response's status and error code.
 func answer(ctx context.Context, method, address, token string, body any) (status int, code string, err error) {
 	var problem struct{ Code, Error string }
 	if status, err = httpjson.Call(ctx, http.DefaultClient, method, address, token, body, &problem); err != nil {

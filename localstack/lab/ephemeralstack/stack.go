@@ -1,5 +1,4 @@
-// Package ephemeralstack starts local stacks for one measurement or proof each, on free
-// ports.
+// Package ephemeralstack starts local stacks for one measurement or proof each, on free ports.
 package ephemeralstack
 
 import (
@@ -88,7 +87,8 @@ func (s *Stack) program() string { return s.Dir + "-localstack" }
 
 func (s *Stack) command(ctx context.Context, arguments ...string) error {
 	own := []string{
-		"--brief", "--dir", s.Dir, "--name", s.Name, "--port", s.ports[0], "--aws-port", s.ports[1], "--rcs-port", s.ports[2], "--sink-port", s.ports[3],
+		"--brief", "--dir", s.Dir, "--name", s.Name,
+		"--port", s.ports[0], "--aws-port", s.ports[1], "--rcs-port", s.ports[2], "--sink-port", s.ports[3],
 		"--parameter", "TenantDispatchRate=10000", "--parameter", "TenantDispatchBurst=100000", // as UNLIMITED in the Makefile
 	}
 	command := exec.CommandContext(ctx, s.program(), slices.Concat(own, s.flags, arguments)...) //nolint:gosec // our own program

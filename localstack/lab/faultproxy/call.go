@@ -27,7 +27,6 @@ func (c Call) String() string {
 	return strings.TrimSpace(c.Function + " " + c.Operation + " " + c.Subject)
 }
 
-// nameCall returns the operation and the subject of a call.
 func nameCall(r *http.Request, body []byte) (operation, subject string) {
 	service, action := forward.Operation(r)
 	switch service {
@@ -74,8 +73,7 @@ var (
 	rowKind   = regexp.MustCompile(`^[A-Z]+(#|$)`)
 )
 
-// rows returns the kinds of rows of a DynamoDB call: the prefixes of its keys, and the index
-// that it reads.
+// rows returns the kinds of rows of a DynamoDB call: the prefixes of its keys, and the index that it reads.
 func rows(said any) []string {
 	found := map[string]bool{}
 	collect(said, "", found)
@@ -160,7 +158,6 @@ func (a *Armed) takes(c Call, invocation string) bool {
 	return stays && invocation != "" && invocation == a.invocation
 }
 
-// refusal is an error in the format of the service.
 func refusal(operation string, kind Kind) (status int, header http.Header, body string) {
 	service, _, _ := strings.Cut(operation, ".")
 	code, status := "AccessDeniedException", http.StatusBadRequest

@@ -31,8 +31,7 @@ type Proxy struct {
 	lost  []string
 }
 
-// Start listens on a free port of 127.0.0.1 for the functions of a stack, and forwards their
-// calls to the emulator.
+// Start listens on a free port of 127.0.0.1 for the functions of a stack, and forwards their calls to the emulator.
 func Start(ctx context.Context, stack string, to *url.URL) (p *Proxy, err error) {
 	p = &Proxy{seen: map[Call]int{}}
 	p.Proxy, err = forward.Start(ctx, stack, to, p)
@@ -76,8 +75,7 @@ func (p *Proxy) Disarm(a *Armed) {
 	p.armed = slices.DeleteFunc(p.armed, func(other *Armed) bool { return other == a })
 }
 
-// Lose fails every call of dispatch that queues the word, so that the hand-off of a campaign
-// with that id is lost.
+// Lose fails every call of dispatch that queues the word, so that the hand-off of a campaign with that id is lost.
 func (p *Proxy) Lose(word string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,7 +189,6 @@ func half(answer *http.Response, text []byte) []byte {
 	return whole[:len(whole)-len(text)/2]
 }
 
-// hangUp writes the bytes and closes the connection.
 func hangUp(w http.ResponseWriter, said []byte) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -47,8 +47,7 @@ type Report struct {
 	Histories, Calls, Accepted, Unknown int
 }
 
-// Check makes random histories of calls, and returns an error that tells one which
-// no order of its calls explains.
+// Check makes random histories of calls, and returns an error that tells one which no order of its calls explains.
 func (s Service) Check(ctx context.Context, histories int, random *mathrand.Rand) (Report, error) {
 	r := Report{}
 	for i := range histories {
@@ -194,7 +193,6 @@ func (w inputs) body(c call, templateID string) map[string]any {
 	return body
 }
 
-// post returns what a body was answered.
 func (s Service) post(ctx context.Context, body map[string]any) (answer, error) {
 	var said struct{ Errors []struct{ Code string } }
 	status, err := httpjson.Call(ctx, s.http, http.MethodPost, s.baseURL+"/api/v1/external/campaigns/dispatch", s.token, body, &said)

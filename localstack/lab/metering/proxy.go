@@ -69,8 +69,7 @@ func Start(ctx context.Context, stack string, to *url.URL, sizes func(table *str
 // that are made side by side are then seen to be.
 func (p *Proxy) SetDistance(d time.Duration) { p.distance.Store(int64(d)) }
 
-// Take returns what each function used since the last take; "" is who called and is
-// none. Nobody may call meanwhile.
+// Take returns what each function used since the last take; "" is who called and is none. Nobody may call meanwhile.
 func (p *Proxy) Take() map[string]Usage {
 	p.counted.Wait()
 	p.mu.Lock()
@@ -93,16 +92,14 @@ func (p *Proxy) Calls() (n int) {
 	return n
 }
 
-// Unknown returns the calls of which no rule tells what they cost, or nothing who made
-// them, by operation.
+// Unknown returns the calls of which no rule tells what they cost, or nothing who made them, by operation.
 func (p *Proxy) Unknown() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.unknown)
 }
 
-// ServeHTTP passes a call on. It is counted after its answer, so that the caller does
-// not wait for that.
+// ServeHTTP passes a call on. It is counted after its answer, so that the caller does not wait for that.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -17,14 +17,11 @@ type Item = map[string]types.AttributeValue
 
 // Rules are what a call does not tell of itself.
 type Rules struct {
-	// IndexKeys are the attributes by which a row is in an index: each is an entry
-	// of its own, a unit more.
+	// IndexKeys are the attributes by which a row is in an index: each is an entry of its own, a unit more.
 	IndexKeys []string
-	// Indexed are the beginnings of the sort keys of rows that are in an index when
-	// they are deleted.
+	// Indexed are the beginnings of the sort keys of rows that are in an index when they are deleted.
 	Indexed []string
-	// RowSize returns the size of a row as it is now: an update is billed by the
-	// whole row.
+	// RowSize returns the size of a row as it is now: an update is billed by the whole row.
 	RowSize func(table *string, key Item) int
 	// Spend hears where the units of rows fall, if it is set.
 	Spend func(at Place, u Units)
@@ -37,8 +34,7 @@ func OfService(rowSize func(table *string, key Item) int) Rules {
 	return Rules{IndexKeys: []string{"nextCheck", "listAs"}, Indexed: []string{"DELIVERY#"}, RowSize: rowSize}
 }
 
-// free are the operations that cost nothing, and GetPublicKey, whose answer a
-// process keeps.
+// free are the operations that cost nothing, and GetPublicKey, whose answer a process keeps.
 var free = []string{
 	"DeleteObject", "DeleteObjects", "DeleteSchedule", "UpdateSchedule", "GetSchedule", "GetPublicKey", "DescribeTable",
 }
@@ -155,7 +151,6 @@ func (r Rules) updateUnits(table *string, key Item, expression *string) Units {
 	return units
 }
 
-// kilobytes is the number of units that writing so many bytes costs.
 func kilobytes(bytes int) float64 { return chunks(bytes, 1<<10) }
 
 func readUnits(bytes int, consistent bool) float64 {

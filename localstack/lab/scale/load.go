@@ -1,5 +1,4 @@
-// Package scale computes which limit of AWS a load reaches first, from the metered use
-// of the service's steps.
+// Package scale computes which limit of AWS a load reaches first, from the metered use of the service's steps.
 package scale
 
 import (

@@ -81,7 +81,8 @@ func (m Model) need(limit, resource string, need float64) Need {
 }
 
 func setting(value float64, ask, resource string, need float64) Need {
-	return Need{Limit: Limit{Value: value, Kind: Config, Ask: "template.yaml: " + ask, Source: "template.yaml"}, Resource: resource, Need: need}
+	limit := Limit{Value: value, Kind: Config, Ask: "template.yaml: " + ask, Source: "template.yaml"}
+	return Need{Limit: limit, Resource: resource, Need: need}
 }
 
 // hotKey is a hash key of a table or an index with many units per second.
@@ -103,8 +104,7 @@ func entriesOf(table, attribute string) func(metering.Place) bool {
 
 func hottest(l Load) float64 { return l.Hottest }
 
-// hotKeys, batchRows and tenantRows are the rows that many messages share. Change them
-// together with the row keys.
+// hotKeys, batchRows and tenantRows are the rows that many messages share. Change them together with the row keys.
 var (
 	hotKeys = []hotKey{
 		{fmt.Sprintf("index due of campaigns, hottest of its %d keys, writes", dynamo.DueShards), entriesOf("campaigns", "nextCheck"), dueShare},
@@ -118,8 +118,7 @@ var (
 	dayRows    = rowsOf("campaigns", "DAYS")
 )
 
-// dueShare returns the share of the hottest key of the due index. All rows of a tenant
-// are in one part of the keys.
+// dueShare returns the share of the hottest key of the due index. All rows of a tenant are in one part of the keys.
 func dueShare(l Load) float64 {
 	const keys, ofPart = 1.0 / dynamo.DueShards, dynamo.DueShards / dynamo.DueParts
 	return math.Max(keys, l.Hottest/ofPart)
@@ -144,7 +143,8 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 		m.need("partitionWrites", "post counter of a tenant and hour (STATS), writes", Endpoints*l.webhooks()*l.Hottest/webhook.PerWrite),
 		m.need("partitionWrites", "results of a tenant's day (DAYS), writes", m.dayWrites(l)),
 		m.need("partitionWrites", "kept posts of an endpoint (POSTS), writes", keptPosts(l)/Endpoints*l.Hottest),
-		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, one of the %d partition keys of a failing endpoint, writes", dynamo.DeliveryShards), m.downWrites(l)),
+		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, one of the %d partition keys of a failing endpoint, writes",
+			dynamo.DeliveryShards), m.downWrites(l)),
 		m.need("partitionReads", "rows of a tenant (TENANT, ENDPOINT, CIRCUIT), reads", m.tenantReads(l, used)),
 		m.need("partitionReads", "SET rows of a campaign, reads of cold dispatch environments", m.coldReads(l)))
 }
@@ -161,8 +161,7 @@ func (m Model) dayWrites(l Load) float64 {
 // them. At the peak of a load the first posts of an hour do not count.
 func keptPosts(l Load) float64 { return Endpoints * l.webhooks() / webhook.KeptEach }
 
-// downWrites returns the index writes for an endpoint of the hottest tenant that
-// rejects everything: one for each task.
+// downWrites returns the index writes for an endpoint of the hottest tenant that rejects everything: one for each task.
 func (m Model) downWrites(l Load) float64 {
 	tasks := 0.0
 	for name, n := range l.Steps() {
@@ -179,8 +178,7 @@ func (m Model) batchWrites(l Load) float64 {
 	return sent.at(batchRows).Writes + math.Min(groups, l.PerCall)*m.Metered[Group].at(batchRows).Writes
 }
 
-// tenantReads returns the reads of the hottest tenant's rows. Each environment caches
-// them.
+// tenantReads returns the reads of the hottest tenant's rows. Each environment caches them.
 func (m Model) tenantReads(l Load, used Step) float64 {
 	const cached = 3 // seconds
 	busy := m.concurrency(l)

@@ -29,7 +29,8 @@ const (
 var blocks = []block{
 	{path: "internal/httpapi/openapi/openapi.json", begin: "for programs: ", end: ", or a new one", count: 3, cells: english},
 	{path: "internal/dashboard/apidocs/portuguese.json", begin: "for programs: ", end: ", or a new one", count: 1, cells: english},
-	{path: "internal/dashboard/apidocs/portuguese.json", begin: "para programas: ", end: ", ou um novo", count: 1, cells: english}, //nolint:misspell // Portuguese
+	//nolint:misspell // Portuguese
+	{path: "internal/dashboard/apidocs/portuguese.json", begin: "para programas: ", end: ", ou um novo", count: 1, cells: english},
 	{path: "docs/guides.md", begin: "| `message.expired` | ", end: " | `expired` |", count: 1, cells: expired},
 	{path: "docs/guides.pt.md", begin: "| `message.expired` | ", end: " | `expired` |", count: 1, cells: expired},
 	{path: "docs/guides.md", begin: begin, end: end, count: 1, cells: english, table: true},
@@ -125,7 +126,6 @@ func (b block) update(text string, codes []campaign.MessageCode) (string, error)
 	return strings.Join(parts, b.begin), nil
 }
 
-// write updates the block in its file.
 func (b block) write(root string) error {
 	path := filepath.Join(root, b.path)
 	old, err := os.ReadFile(path) //nolint:gosec // a file of the project

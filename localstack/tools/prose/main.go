@@ -15,7 +15,6 @@ import (
 	"campaign-dispatch/internal/dashboard/apidocs"
 )
 
-// path is the file with the HTML of each text.
 const path = "internal/dashboard/apidocs/prose.json"
 
 // base is the URL of a service. No text contains it.
