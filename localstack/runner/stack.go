@@ -152,8 +152,10 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 
 var inner = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// variable returns the variable of an output, such as AUTH_TABLE for AuthTableName.
+// variable returns the variable of an output, such as AUTH_TABLE for AuthTableName. The queue
+// that outcomes reads is called by its contents, the events of the provider.
 func variable(output string) string {
+	output = strings.NewReplacer("OutcomesQueue", "EventsQueue", "OutcomesDead", "EventsDead").Replace(output)
 	return strings.ToUpper(inner.ReplaceAllString(strings.TrimSuffix(output, "Name"), "${1}_$2"))
 }
 

@@ -153,7 +153,7 @@ func (d *Design) accept(ctx context.Context, campaign string, ids []string, numb
 	for name, value := range map[string]string{
 		"messageId": ids[position], "tenant": "demo", "campaignId": campaign, "batch": "1", "uid": strconv.Itoa(position),
 		"templateId": random.UUID(),
-		"status": "pending", "createdAt": time.Now().UTC().Format(time.RFC3339Nano),
+		"status":     "pending", "createdAt": time.Now().UTC().Format(time.RFC3339Nano),
 	} {
 		row[name] = text(value)
 	}
