@@ -234,10 +234,10 @@ prove: bin/localstack ## test the promises, as a table and in .local/prove.json 
 
 .PHONY: cost
 cost: ## measure the cost of a million messages by function and service, and publish it in the pages (COST_MESSAGES=10000)
-	@PROVE=cost $(GO_PROVE) && go run ./localstack/lab/bill/publish .local/cost.json
+	@PROVE=cost $(GO_PROVE) && go run ./localstack/tools/report costs .local/cost.json
 
 .PHONY: scale
 scale: ## compute which AWS limit three large loads reach first (METER=1 measures the inputs again)
-	@$(if $(METER),PROVE=scale SCALE_METER=1 $(GO_PROVE) &&) go run ./localstack/lab/scale/print
+	@$(if $(METER),PROVE=scale SCALE_METER=1 $(GO_PROVE) &&) go run ./localstack/tools/report scale
 
 -include localstack/tools/template.mk

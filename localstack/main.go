@@ -83,10 +83,16 @@ func (o options) execute(ctx context.Context, daemon []string) error {
 		return stack.Down()
 	case "logs":
 		return stack.Logs(ctx, os.Stdout)
-	case "status":
-		return status(stack)
-	case "sam-env":
-		return samEnv(ctx, o)
+	case "status", "sam-env":
+		env, ok := stack.Status()
+		if !ok {
+			return errors.New("the stack is not running: start it with `make up`")
+		}
+		if o.command == "sam-env" {
+			return samEnv(ctx, o, env)
+		}
+		summary(stack, env)
+		return nil
 	case "daemon":
 		return stack.Serve(ctx)
 	default:
@@ -115,11 +121,7 @@ func up(ctx context.Context, o options, c *demo.Campaign, daemon []string) error
 }
 
 // samEnv writes the environment variables of the functions for `sam local`.
-func samEnv(ctx context.Context, o options) error {
-	env, ok := o.stack.Status()
-	if !ok {
-		return errNotRunning
-	}
+func samEnv(ctx context.Context, o options, env stackenv.Env) error {
 	variables, err := samlocal.Read(ctx, env, o.samHost)
 	if err != nil {
 		return err
@@ -129,17 +131,6 @@ func samEnv(ctx context.Context, o options) error {
 		return err
 	}
 	o.stack.Log.Line("wrote the variables of %[2]d functions to %[1]s, for sam local --env-vars", path, len(variables))
-	return nil
-}
-
-var errNotRunning = errors.New("the stack is not running: start it with `make up`")
-
-func status(stack runner.Stack) error {
-	env, ok := stack.Status()
-	if !ok {
-		return errNotRunning
-	}
-	summary(stack, env)
 	return nil
 }
 

@@ -3,23 +3,23 @@ package demo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"campaign-dispatch/localstack/httpjson"
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// client calls the service's API.
 type client struct {
 	base  string
 	token string
 	http  http.Client
 }
 
-// dispatchRequest is the request body of the dispatch endpoint.
 type dispatchRequest struct {
 	CampaignID string    `json:"campaignId"`
 	Name       string    `json:"name"`
@@ -28,7 +28,6 @@ type dispatchRequest struct {
 	Messages   []Message `json:"messages"`
 }
 
-// dispatchResponse is the response body of the dispatch endpoint.
 type dispatchResponse struct {
 	Accepted int `json:"accepted"`
 	Rejected int `json:"rejected"`
@@ -63,31 +62,84 @@ func (c *client) dispatch(ctx context.Context, request dispatchRequest) (dispatc
 	return response, err
 }
 
-// post sends JSON and decodes the JSON response. For a status of 300 or more the error
-// has the response's details.
+// post sends JSON and decodes the JSON response. For a status of 300 or more the error has the response's details.
 func (c *client) post(ctx context.Context, path string, request, into any) error {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return fmt.Errorf("write the request: %w", err)
-	}
-	r, err := httpjson.NewPost(ctx, c.base+path, c.token, body)
-	if err != nil {
-		return fmt.Errorf("create the request: %w", err)
-	}
-	response, err := c.http.Do(r)
-	if err != nil {
+	var text json.RawMessage
+	status, err := httpjson.Call(ctx, &c.http, http.MethodPost, c.base+path, c.token, request, &text)
+	switch {
+	case status == 0:
 		return fmt.Errorf("call the service: %w", err)
+	case status >= http.StatusMultipleChoices:
+		return errorOf(status, text)
+	case err == nil:
+		err = json.Unmarshal(text, into)
 	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return fmt.Errorf("read the response: %w", err)
-	}
-	if response.StatusCode >= http.StatusMultipleChoices {
-		return errorOf(response.StatusCode, text)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("read the response: %w", err)
 	}
 	return nil
+}
+
+// apiError is an error response: problem details or an OAuth error.
+type apiError struct {
+	status           int
+	Detail           string `json:"detail"`
+	ErrorDescription string `json:"error_description"`
+	Errors           []violation
+}
+
+type violation struct {
+	Pointer string `json:"pointer"`
+	Code    string `json:"code"`
+	Detail  string `json:"detail"`
+}
+
+func (e apiError) Error() string {
+	status := fmt.Sprintf("the service returned status %d", e.status)
+	for _, text := range []string{e.Detail, e.ErrorDescription} {
+		if text != "" {
+			return status + ": " + text
+		}
+	}
+	return status
+}
+
+func errorOf(status int, body []byte) error {
+	if status == http.StatusTooManyRequests {
+		return errors.New("too many calls within a minute: wait a minute, then try again")
+	}
+	e := apiError{}
+	_ = json.Unmarshal(body, &e) // another body leaves the status only
+	e.status = status
+	return e
+}
+
+// inFile returns the first violation of an apiError with its place in the campaign file, or err.
+func inFile(err error, messages []Message) error {
+	e, ok := errors.AsType[apiError](err)
+	if !ok || len(e.Errors) == 0 {
+		return err
+	}
+	first := e.Errors[0].in(messages)
+	if more := len(e.Errors) - 1; more > 0 {
+		first += fmt.Sprintf(" (and %d more)", more)
+	}
+	return errors.New(first)
+}
+
+// in describes the violation with its place in the campaign file.
+func (v violation) in(messages []Message) string {
+	tokens := strings.Split(strings.TrimPrefix(v.Pointer, "/"), "/")
+	if len(tokens) < 2 || tokens[0] != "messages" {
+		return strings.TrimPrefix(v.Pointer+": ", ": ") + v.Detail
+	}
+	i, err := strconv.Atoi(tokens[1])
+	if err != nil || i < 0 || i >= len(messages) {
+		return v.Pointer + ": " + v.Detail
+	}
+	name := tokens[len(tokens)-1]
+	if v.Code == "missing_variable" {
+		return fmt.Sprintf("%s has no variable %s, which the template requires: add a column or variable %[2]s", messages[i].place, name)
+	}
+	return fmt.Sprintf("%s: %s: %s", messages[i].place, name, v.Detail)
 }

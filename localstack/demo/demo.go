@@ -111,8 +111,7 @@ func (d Demo) printRejections(a dispatchResponse) {
 // ledger and the provider has accepted every sent message.
 func (d Demo) follow(ctx context.Context, w *watcher, accepted int) (ledger, error) {
 	const tick = 150 * time.Millisecond
-	step := d.Log.Step("send")
-	before, moved := -1, d.Now()
+	step, seen := d.Log.Step("send"), change{now: d.Now}
 	for {
 		l, err := w.ledger(ctx)
 		if err != nil {
@@ -124,17 +123,13 @@ func (d Demo) follow(ctx context.Context, w *watcher, accepted int) (ledger, err
 		}
 		known, sent := l.known(), l.known()-l.failed()
 		step.Bar(known, accepted, fmt.Sprintf("the provider accepted %d, %d failed", taken, l.failed()))
-		if known == accepted && taken >= sent {
+		switch quiet := seen.quiet(known); {
+		case known == accepted && taken >= sent:
 			step.Done("the provider accepted %d messages, %d failed", sent, l.failed())
 			return l, nil
-		}
-		if known != before {
-			before, moved = known, d.Now()
-		}
-		if d.Now().Sub(moved) > progressTimeout {
+		case quiet > progressTimeout:
 			return l, fmt.Errorf("%d of %d messages have no outcome after a minute without progress: see `make logs`", accepted-known, accepted)
-		}
-		if retry.Sleep(ctx, tick) != nil {
+		case retry.Sleep(ctx, tick) != nil:
 			return l, errors.New("interrupted: the stack continues to send")
 		}
 	}

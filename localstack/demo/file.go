@@ -93,7 +93,6 @@ func explain(text []byte, err error) error {
 	return fmt.Errorf("line %d: %w", lineAt(text, offset), err)
 }
 
-// lineAt returns the line number of a byte offset.
 func lineAt(text []byte, offset int64) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
 
 func readCSV(text []byte) ([]Message, error) {

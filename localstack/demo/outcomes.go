@@ -6,14 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	neturl "net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/httpjson"
+	"campaign-dispatch/localstack/stackenv"
 )
 
 // ledger is a campaign's ledger and the number of received webhooks.
@@ -70,8 +75,7 @@ func expectedTaps(messages []Message) (taps int) {
 // returns an error if accepted messages have no outcome.
 func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) error {
 	const tick = 500 * time.Millisecond
-	step := d.Log.Step("outcomes")
-	before, moved := -1, d.Now()
+	step, seen := d.Log.Step("outcomes"), change{now: d.Now}
 	for {
 		l, err := w.ledger(ctx)
 		if err == nil {
@@ -81,12 +85,10 @@ func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) erro
 			return err
 		}
 		step.Bar(l.final(), accepted, fmt.Sprintf("%s, %d webhooks", l, l.webhooks))
-		if seen := l.changes + l.webhooks + l.taps; seen != before {
-			before, moved = seen, d.Now()
-		}
-		quiet := d.Now().Sub(moved)
+		quiet := seen.quiet(l.changes + l.webhooks + l.taps)
 		posted := l.webhooks >= l.changes && (l.taps >= w.expectedTaps || quiet > silence)
-		if posted && (l.final() == accepted || quiet > silence) {
+		switch {
+		case posted && (l.final() == accepted || quiet > silence):
 			step.Done("%d changes, %d webhooks received", l.changes, l.webhooks)
 			d.Log.Line("  balance: %d accepted = %s", accepted, l)
 			d.Log.Line("  taps: %d on suggestions; %s/_sim/phone shows the messages", l.taps, d.Env["RCS_URL"])
@@ -94,39 +96,101 @@ func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) erro
 				return fmt.Errorf("%d of %d accepted messages have an outcome", l.known(), accepted)
 			}
 			return nil
-		}
-		if quiet > progressTimeout {
+		case quiet > progressTimeout:
 			return fmt.Errorf("%d of %d webhooks are missing after a minute without progress: see `make logs`", l.changes-l.webhooks, l.changes)
-		}
-		if retry.Sleep(ctx, tick) != nil {
+		case retry.Sleep(ctx, tick) != nil:
 			return errors.New("interrupted: the stack is still running")
 		}
 	}
 }
 
+// change knows when a number has changed.
+type change struct {
+	now   func() time.Time
+	count int
+	at    time.Time
+}
+
+// quiet returns the time since the number changed.
+func (c *change) quiet(count int) time.Duration {
+	if count != c.count || c.at.IsZero() {
+		c.count, c.at = count, c.now()
+	}
+	return c.now().Sub(c.at)
+}
+
+// watcher reads the service's ledger and the provider's accepted messages.
+type watcher struct {
+	store   *dynamo.Stores
+	batches []campaign.BatchRef
+	rcs     string
+	since   time.Time
+	// expectedTaps is how many taps the simulator sends for the campaign.
+	expectedTaps int
+}
+
+func newWatcher(env stackenv.Env, now func() time.Time) *watcher {
+	return &watcher{
+		store: dynamo.New(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, now)),
+		rcs:   env["RCS_URL"],
+		since: now(),
+	}
+}
+
+// accepted counts the messages that the provider accepted since the start of the demo.
+func (w *watcher) accepted(ctx context.Context) (int, error) {
+	after := neturl.QueryEscape(w.since.UTC().Format(time.RFC3339Nano))
+	var messages []json.RawMessage
+	if err := httpjson.Get(ctx, w.rcs+"/_sim/messages?after="+after, &messages); err != nil {
+		return 0, fmt.Errorf("list the provider's messages: %w", err)
+	}
+	return len(messages), nil
+}
+
 // ledger reads the campaign's outcomes and taps. It does not count the webhooks.
 func (w *watcher) ledger(ctx context.Context) (ledger, error) {
 	l := ledger{counts: map[campaign.Outcome]int{}}
-	for _, ref := range w.batches {
-		batch, err := w.store.Batches.Batch(ctx, ref)
-		if err != nil {
-			return l, fmt.Errorf("read the campaign's ledger: %w", err)
-		}
+	return l, w.each(ctx, func(batch campaign.Batch) error {
 		head, err := w.store.Ledgers.LedgerHead(ctx, batch.Key)
 		if err != nil {
-			return l, fmt.Errorf("read the campaign's ledger: %w", err)
+			return err
 		}
 		for outcome, n := range head.Summary().Counts {
 			l.counts[outcome] += n
 		}
 		l.changes += head.Sequence
 		taps, err := w.store.Taps.TapEntries(ctx, batch.Key, 0, campaign.MaxTaps)
-		if err != nil {
-			return l, fmt.Errorf("read the campaign's taps: %w", err)
-		}
 		l.taps += len(taps)
+		return err
+	})
+}
+
+// failures counts the failed and expired messages by their code in the ledger.
+func (w *watcher) failures(ctx context.Context) (map[string]int, error) {
+	reasons := map[string]int{}
+	return reasons, w.each(ctx, func(batch campaign.Batch) error {
+		changes, err := w.store.Ledgers.Changes(ctx, batch, 0, campaign.MaxChanges)
+		for _, change := range changes {
+			if change.Outcome == campaign.OutcomeFailed || change.Outcome == campaign.OutcomeExpired {
+				reasons[change.Code]++
+			}
+		}
+		return err
+	})
+}
+
+// each reads something of each batch of the campaign.
+func (w *watcher) each(ctx context.Context, read func(campaign.Batch) error) error {
+	for _, ref := range w.batches {
+		batch, err := w.store.Batches.Batch(ctx, ref)
+		if err == nil {
+			err = read(batch)
+		}
+		if err != nil {
+			return fmt.Errorf("read the campaign's ledger: %w", err)
+		}
 	}
-	return l, nil
+	return nil
 }
 
 // received counts the verified webhooks of the campaign's changes in the sink.

@@ -5,12 +5,30 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 )
 
-// Do sends a request and decodes the response's JSON into a value, whatever the status.
-// It returns the status also if the response is not JSON, and 0 if there is no response.
-func Do(client *http.Client, r *http.Request, into any) (status int, err error) {
+// Call makes a call with a body in JSON, nil for none, and an access token, "" for none. It
+// decodes the response's JSON into a value, whatever the status. It returns the status also if
+// the response is not JSON, and 0 if there is no response.
+func Call(ctx context.Context, client *http.Client, method, address, token string, body, into any) (status int, err error) {
+	var text bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&text).Encode(body); err != nil {
+			return 0, fmt.Errorf("write the request: %w", err)
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, address, &text)
+	if err != nil {
+		return 0, fmt.Errorf("create the request: %w", err)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
 	response, err := client.Do(r) //nolint:gosec // an address of the local stack
 	if err != nil {
 		return 0, err
@@ -21,24 +39,6 @@ func Do(client *http.Client, r *http.Request, into any) (status int, err error) 
 
 // Get decodes the JSON at an address into a value, whatever the status.
 func Get(ctx context.Context, address string, into any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
-	if err != nil {
-		return err
-	}
-	_, err = Do(http.DefaultClient, r, into)
+	_, err := Call(ctx, http.DefaultClient, http.MethodGet, address, "", nil, into)
 	return err
-}
-
-// NewPost returns a request that posts JSON with an access token. An empty token sends no
-// Authorization header.
-func NewPost(ctx context.Context, address, token string, body []byte) (*http.Request, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	return r, nil
 }

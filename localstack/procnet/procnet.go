@@ -1,5 +1,4 @@
-// Package procnet finds the function of a local stack at the other end of a connection,
-// in /proc of Linux.
+// Package procnet finds the function of a local stack at the other end of a connection, in /proc of Linux.
 package procnet
 
 import (
@@ -7,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,13 +20,14 @@ import (
 // Process is a function's process, or this one.
 type Process struct {
 	ID       int
-	Function string // as the stack calls it, "" for this process
+	Function string // its short name, "" for this process
 }
 
 var errNoProcess = errors.New("no process of a function has that connection")
 
 // Finder finds the processes of the functions of one stack.
 type Finder struct {
+	Stack    string // prefix of their names
 	Endpoint string // their address of AWS, which identifies them
 
 	mu    sync.Mutex
@@ -68,8 +68,7 @@ func (f *Finder) look(remote string) (Process, error) {
 	return Process{}, fmt.Errorf("%s: %w", remote, errNoProcess)
 }
 
-// last returns the functions of the processes that All has found last, without a look at
-// every process of the machine.
+// last returns the functions of the processes that All has found last, without a look at every process of the machine.
 func (f *Finder) last() map[int]string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,7 +98,8 @@ func (f *Finder) All() map[int]string {
 	return maps.Clone(running)
 }
 
-// functionOf returns the function of a process, "" for none.
+// functionOf returns the function of a process, "" for none: its name in the template, in
+// lower case and without "function".
 func (f *Finder) functionOf(pid int) (function string) {
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -118,7 +118,8 @@ func (f *Finder) functionOf(pid int) (function string) {
 	if !matches {
 		return "" // may become one by exec
 	}
-	return function
+	name, _, _ := strings.Cut(strings.TrimPrefix(function, f.Stack+"-"), "-")
+	return strings.ToLower(strings.TrimSuffix(name, "Function"))
 }
 
 // socket returns the inode of the socket from an address to the endpoint. Connections to
@@ -151,12 +152,8 @@ func (f *Finder) socket(local string) (string, error) {
 
 // tableAddress is the end of an address in the kernel's table: its port.
 func tableAddress(address string) (string, error) {
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", err
-	}
-	n, err := strconv.Atoi(port)
-	return fmt.Sprintf(":%04X", n), err
+	found, err := netip.ParseAddrPort(address)
+	return fmt.Sprintf(":%04X", found.Port()), err
 }
 
 // holds reports whether the process has the socket.
@@ -170,17 +167,9 @@ func holds(pid int, inode string) bool {
 	return false
 }
 
-// Short is the template's name of a stack's function, in lower case and without
-// "function".
-func Short(stack, function string) string {
-	name, _, _ := strings.Cut(strings.TrimPrefix(function, stack+"-"), "-")
-	return strings.ToLower(strings.TrimSuffix(name, "Function"))
-}
-
 var signedBy = regexp.MustCompile(`Credential=([^/]+)/`)
 
-// Key returns the access key that signs a request, "" for none. Each function has the key
-// of its own role.
+// Key returns the access key that signs a request, "" for none. Each function has the key of its own role.
 func Key(r *http.Request) string {
 	if m := signedBy.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
 		return m[1]

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// quiet is the minimum time between two lines about running steps if the output is
-// not a terminal.
+// quiet is the minimum time between two lines about running steps if the output is not a terminal.
 const quiet = 2 * time.Second
 
 // Log writes the steps of a command. Its methods are safe for concurrent use.

@@ -26,8 +26,7 @@ import (
 // deployedFile holds the digest of the last deployment.
 const deployedFile = "deployed"
 
-// deploy deploys the template and the packages unless they are unchanged, and returns
-// the stack's outputs.
+// deploy deploys the template and the packages unless they are unchanged, and returns the stack's outputs.
 func (s Stack) deploy(ctx context.Context, template string, packages []Package) (map[string]string, error) {
 	step := s.Log.Step("deploy")
 	client := cloudformation.NewFromConfig(s.aws().AWS())
@@ -87,23 +86,19 @@ func (s Stack) parameters() []cfn.Parameter {
 	return parameters
 }
 
-// released returns the parameters with a Release that changes with the parameters and
-// the functions.
+// released returns the parameters with a Release that changes with the parameters and the functions.
 func (s Stack) released(packages []Package) (map[string]string, error) {
 	template, err := packagedTemplate(packages, s.Parameters)
 	if err != nil {
 		return nil, err
 	}
-	parameters := maps.Clone(s.Parameters)
-	if parameters == nil {
-		parameters = map[string]string{}
-	}
+	parameters := map[string]string{}
+	maps.Copy(parameters, s.Parameters)
 	parameters["Release"] = s.digest(template)
 	return parameters, nil
 }
 
-// upload uploads the functions' packages and the template to S3. The template exceeds
-// the size limit of a TemplateBody.
+// upload uploads the functions' packages and the template to S3. The template exceeds the size limit of a TemplateBody.
 func (s Stack) upload(ctx context.Context, template string, packages []Package) error {
 	client := s3.NewFromConfig(s.aws().AWS(), func(o *s3.Options) { o.UsePathStyle = true })
 	_, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(artifacts)})
@@ -127,7 +122,22 @@ func (s Stack) upload(ctx context.Context, template string, packages []Package) 
 	return nil
 }
 
-// apply creates or updates the stack and waits until the deployment ends.
+const readableMedia = `{"Version": "2012-10-17", "Statement": [{"Sid": "ServeMedia", "Effect": "Allow", "Principal": "*",
+ "Action": "s3:GetObject", "Resource": "arn:aws:s3:::%s/media/*"}]}`
+
+// serveMedia lets the emulator serve uploaded files. On AWS, CloudFront serves them from a private bucket.
+func (s Stack) serveMedia(ctx context.Context, bucket string) error {
+	client := s3.NewFromConfig(s.aws().AWS(), func(o *s3.Options) { o.UsePathStyle = true })
+	if _, err := client.DeletePublicAccessBlock(ctx, &s3.DeletePublicAccessBlockInput{Bucket: &bucket}); err != nil {
+		return fmt.Errorf("allow a public policy of the media bucket: %w", err)
+	}
+	policy := fmt.Sprintf(readableMedia, bucket)
+	if _, err := client.PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: &bucket, Policy: &policy}); err != nil {
+		return fmt.Errorf("let everybody read the media bucket: %w", err)
+	}
+	return nil
+}
+
 func (s Stack) apply(ctx context.Context, client *cloudformation.Client, exists bool) error {
 	template := aws.String(url(s.Ports.AWS) + "/" + artifacts + "/" + templateFile)
 	capabilities := []cfn.Capability{cfn.CapabilityCapabilityIam, cfn.CapabilityCapabilityNamedIam, cfn.CapabilityCapabilityAutoExpand}

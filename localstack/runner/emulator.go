@@ -18,8 +18,7 @@ const emulatorScript = "localstack/tools/emulator.py"
 // processGroup makes stopOwner signal the emulator's whole process group, with the functions.
 const processGroup = -1
 
-// startEmulator starts the AWS emulator in a new process group, which its functions
-// share.
+// startEmulator starts the AWS emulator in a new process group, which its functions share.
 func (s Stack) startEmulator(ctx context.Context) (*exec.Cmd, error) {
 	dir, err := filepath.Abs(s.state("aws"))
 	if err != nil {
@@ -87,7 +86,6 @@ func (s Stack) emulatorEnv(dir string) []string {
 	}
 }
 
-// functionsAWS returns the AWS endpoint of the functions.
 func (s Stack) functionsAWS() string {
 	if s.FunctionsAWS != "" {
 		return s.FunctionsAWS
@@ -95,7 +93,6 @@ func (s Stack) functionsAWS() string {
 	return url(s.Ports.AWS)
 }
 
-// awaitHealth returns when the emulator responds.
 func (s Stack) awaitHealth(ctx context.Context, ended <-chan error) error {
 	const tick, attempts = 50 * time.Millisecond, 600
 	client := http.Client{Timeout: time.Second}

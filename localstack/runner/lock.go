@@ -35,7 +35,6 @@ func lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// writePID replaces the content of a lock file with a process id.
 func writePID(f *os.File, pid int) error {
 	if err := f.Truncate(0); err != nil {
 		return fmt.Errorf("write a process id: %w", err)

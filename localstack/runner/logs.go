@@ -52,8 +52,7 @@ type logReader struct {
 	seen   map[string]int64 // times of the events in the overlap, by stream and message
 }
 
-// overlap is the time in milliseconds that each read repeats, because events do not
-// appear in the order of their times.
+// overlap is the time in milliseconds that each read repeats, because events do not appear in the order of their times.
 const overlap = 10_000
 
 func (r *logReader) next(ctx context.Context) ([]string, error) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"campaign-dispatch/localstack/stackenv"
@@ -26,12 +25,8 @@ type Variables map[string]map[string]string
 // and the provider simulator name host, so that a container reaches them. Addresses
 // for browsers and clients do not change.
 func Read(ctx context.Context, env stackenv.Env, host string) (Variables, error) {
-	names, err := functions(ctx, env)
-	if err != nil {
-		return nil, err
-	}
 	client, all := lambda.NewFromConfig(env.AWS()), Variables{}
-	for logical, name := range names {
+	for logical, name := range functions(env) {
 		got, err := client.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: aws.String(name)})
 		if err != nil {
 			return nil, fmt.Errorf("read the variables of %s: %w", logical, err)
@@ -68,21 +63,13 @@ func reachable(variables map[string]string, env stackenv.Env, host string) map[s
 	return variables
 }
 
-// functions returns the names of the stack's functions by logical id.
-func functions(ctx context.Context, env stackenv.Env) (map[string]string, error) {
+// functions returns the names of the stack's functions by logical id: TOKEN_FUNCTION is the name of TokenFunction.
+func functions(env stackenv.Env) map[string]string {
 	names := map[string]string{}
-	pages := cloudformation.NewListStackResourcesPaginator(cloudformation.NewFromConfig(env.AWS()),
-		&cloudformation.ListStackResourcesInput{StackName: aws.String(env["STACK_NAME"])})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("list the functions of the stack: %w", err)
-		}
-		for _, r := range page.StackResourceSummaries {
-			if aws.ToString(r.ResourceType) == "AWS::Lambda::Function" {
-				names[aws.ToString(r.LogicalResourceId)] = aws.ToString(r.PhysicalResourceId)
-			}
+	for key, name := range env {
+		if short, ok := strings.CutSuffix(key, "_FUNCTION"); ok {
+			names[short[:1]+strings.ToLower(short[1:])+"Function"] = name
 		}
 	}
-	return names, nil
+	return names
 }

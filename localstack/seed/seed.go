@@ -3,23 +3,23 @@
 package seed
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/app/settingsstore"
+	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
@@ -30,6 +30,7 @@ import (
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
+	"campaign-dispatch/localstack/httpjson"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -45,6 +46,14 @@ const (
 	endpointID   = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d04"
 	templateText = "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."
 	plainText    = "Sua encomenda saiu para entrega."
+)
+
+// The dashboard users of the seeded tenants. Their password is public: the stack listens on this machine only.
+const (
+	adminEmail  = "ana@loja-demo.example"
+	viewerEmail = "vera@loja-demo.example"
+	otherEmail  = "otto@outra-loja.example"
+	password    = "Demo-senha-2026" //nolint:gosec // public
 )
 
 // Seeder seeds the stack at Env.
@@ -108,7 +117,6 @@ func carousel() content.Content {
 	}
 }
 
-// tenant creates a tenant with an agent.
 func (s Seeder) tenant(ctx context.Context, id, name string) error {
 	agent := agentOf(id)
 	document, err := s.KeyDocument(agent)
@@ -134,8 +142,26 @@ func (s Seeder) credentials(ctx context.Context, named stackenv.Env) error {
 	return s.service().RevokeCredential(ctx, named["REVOKED_CLIENT_ID"])
 }
 
-// oldTokens creates an expired access token and an expired refresh token of the demo
-// tenant's credential.
+func (s Seeder) people(ctx context.Context, named stackenv.Env) error {
+	pool := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(s.Env.AWS()), ID: s.Env["USER_POOL_ID"]}
+	for _, person := range []account.Person{
+		{Email: adminEmail, Tenant: tenant, Role: "admin"},
+		{Email: viewerEmail, Tenant: tenant, Role: "viewer"},
+		{Email: otherEmail, Tenant: otherTenant, Role: "admin"},
+	} {
+		if _, err := pool.Invite(ctx, person, password); err != nil {
+			return err
+		}
+		if err := pool.SetPassword(ctx, person.Email, password); err != nil {
+			return err
+		}
+	}
+	named["DASHBOARD_EMAIL"], named["DASHBOARD_PASSWORD"] = adminEmail, password
+	named["DASHBOARD_VIEWER_EMAIL"], named["DASHBOARD_OTHER_EMAIL"] = viewerEmail, otherEmail
+	return nil
+}
+
+// oldTokens creates an expired access token and an expired refresh token of the demo tenant's credential.
 func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
 	token, err := s.accessToken(ctx, named["CLIENT_ID"], account.ScopeDispatch, s.Now().Add(-2*accesstoken.Lifetime))
 	if err != nil {
@@ -177,26 +203,18 @@ func (s Seeder) RegisterWebhooks(ctx context.Context) error {
 }
 
 func (s Seeder) registerWebhook(ctx context.Context, agent campaign.Agent) error {
-	body, err := json.Marshal(map[string]string{
+	var answer json.RawMessage
+	status, err := httpjson.Call(ctx, http.DefaultClient, http.MethodPut, s.Env["RCS_URL"]+"/_sim/webhook", "", map[string]string{
 		"agentId": agent.ID, "url": s.Env["EVENTS_URL"] + "/" + agent.ID, "clientToken": agent.WebhookToken,
-	})
-	if err != nil {
+	}, &answer)
+	switch status {
+	case 0:
 		return err
+	case http.StatusNoContent:
+		return nil
+	default:
+		return fmt.Errorf("the simulator returned status %d: %s", status, answer)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, s.Env["RCS_URL"]+"/_sim/webhook", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode != http.StatusNoContent {
-		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
-		return fmt.Errorf("the simulator returned status %d: %s", answer.StatusCode, text)
-	}
-	return nil
 }
 
 // Renew replaces the entries of stack.env that expire: the access token without scope.
@@ -206,8 +224,7 @@ func (s Seeder) Renew(ctx context.Context, named stackenv.Env) error {
 	return err
 }
 
-// accessToken returns a token of the demo tenant, signed with the stack's key and
-// issued at the given time.
+// accessToken returns a token of the demo tenant, signed with the stack's key and issued at the given time.
 func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time.Time) (string, error) {
 	issuer := accesstoken.Issuer{
 		Signer: &kms.Signer{Client: awskms.NewFromConfig(s.Env.AWS()), KeyID: s.Env["SIGNING_KEY_ID"]},

@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -68,8 +69,7 @@ func (s *Sim) keyDocument(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Sim) tokenURL() string { return s.options.URL + "/token" }
 
-// issueToken exchanges a service account's signed assertion for a token
-// (RFC 7523).
+// issueToken exchanges a service account's signed assertion for a token (RFC 7523).
 func (s *Sim) issueToken(w http.ResponseWriter, r *http.Request) {
 	if r.PostFormValue("grant_type") != grantType {
 		writeJSON(w, http.StatusBadRequest, map[string]string{"error": "unsupported_grant_type"})
@@ -111,20 +111,13 @@ func (s *Sim) verifyAssertion(assertion string) (string, error) {
 func (a *accounts) issue(agentID string, now time.Time) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	live := map[string]grant{}
-	for token, g := range a.grants {
-		if now.Before(g.expires) {
-			live[token] = g
-		}
-	}
+	maps.DeleteFunc(a.grants, func(_ string, g grant) bool { return !now.Before(g.expires) })
 	token := rand.Text()
-	live[token] = grant{agentID: agentID, expires: now.Add(tokenLifetime)}
-	a.grants = live
+	a.grants[token] = grant{agentID: agentID, expires: now.Add(tokenLifetime)}
 	return token
 }
 
-// authorize returns the agent's id if the request's bearer token belongs to the
-// agent, and an apiError otherwise.
+// authorize returns the agent's id if the request's bearer token belongs to the agent, and an apiError otherwise.
 func (s *Sim) authorize(r *http.Request, agentID string) (string, error) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	s.accounts.mu.Lock()

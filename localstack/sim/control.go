@@ -1,24 +1,21 @@
 package sim
 
 import (
-	"bufio"
 	"encoding/json"
-	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Behaviour configures how the provider handles all messages. The zero value accepts
-// every message immediately.
+// Behaviour configures how the provider handles all messages. The zero value accepts every message immediately.
 type Behaviour struct {
 	LatencyMs    int     `json:"latencyMs"`    // from acceptance to the response
 	ErrorRate    float64 `json:"errorRate"`    // share of attempts that return 503
 	ThrottleRate float64 `json:"throttleRate"` // share of attempts that return 429
 	// EventDelayMs is the time from acceptance to the first event.
 	EventDelayMs int `json:"eventDelayMs"`
-	// EventJitterMs is the maximum random delay of an event. Events may arrive out
-	// of order.
+	// EventJitterMs is the maximum random delay of an event. Events may arrive out of order.
 	EventJitterMs int `json:"eventJitterMs"`
 	// DuplicateEvents sends every event at least twice.
 	DuplicateEvents bool `json:"duplicateEvents"`
@@ -33,7 +30,6 @@ func (b Behaviour) valid() bool {
 	return min(b.LatencyMs, b.EventDelayMs, b.EventJitterMs, b.EventCopies) >= 0 && rate(b.ErrorRate) && rate(b.ThrottleRate)
 }
 
-// copies returns how many times an event is sent.
 func (b Behaviour) copies() int {
 	if b.DuplicateEvents {
 		return max(2, b.EventCopies)
@@ -71,9 +67,9 @@ func (s *Sim) setFates(w http.ResponseWriter, r *http.Request) error {
 			return invalid("Each member maps an E.164 number with + to the name of a fate.")
 		}
 	}
-	s.fatesMu.Lock()
-	defer s.fatesMu.Unlock()
-	maps.Copy(s.fates, names)
+	for phone, name := range names {
+		s.fates.Store(phone, fates[name])
+	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -84,38 +80,25 @@ func (s *Sim) clearMessages(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// listMessages writes the accepted messages in pages, because a long list must not
-// hold the lock while messages are sent.
+// listMessages reads the accepted messages in pages, because a long list must not hold the
+// lock while messages are sent.
 func (s *Sim) listMessages(w http.ResponseWriter, r *http.Request) error {
 	after, phone, err := listFilter(r)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	out := bufio.NewWriter(w)
-	defer func() { _ = out.Flush() }()
-	entries := json.NewEncoder(out)
-	_ = out.WriteByte('[')
-	separator := ""
+	list := []Message{}
 	for page := s.messages.after(after, pageSize); len(page) > 0; page = s.messages.after(after, pageSize) {
-		for _, m := range page {
-			after = m.AcceptedAt
-			if phone != "" && m.Phone != phone {
-				continue
-			}
-			_, _ = out.WriteString(separator)
-			if entries.Encode(m) != nil {
-				return nil // the client has disconnected
-			}
-			separator = ","
-		}
+		after = page[len(page)-1].AcceptedAt
+		list = append(list, slices.DeleteFunc(page, func(m Message) bool { return phone != "" && m.Phone != phone })...)
 	}
-	_ = out.WriteByte(']')
-	return nil
+	text, err := json.Marshal(list)
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	_, _ = w.Write(text)
+	return err
 }
 
-// listFilter returns the query parameters of a list. An unescaped + is decoded as a
-// space.
+// listFilter returns the query parameters of a list. An unescaped + is decoded as a space.
 func listFilter(r *http.Request) (after time.Time, phone string, err error) {
 	query := r.URL.Query()
 	if phone = strings.TrimSpace(query.Get("phone")); phone != "" && phone[0] != '+' {

@@ -26,7 +26,6 @@ type event struct {
 	AgentID  string `json:"agentId"`
 }
 
-// suggestionResponse is a tap on a suggestion.
 type suggestionResponse struct {
 	label
 
@@ -52,7 +51,7 @@ func (s suggestion) tap() *suggestionResponse {
 
 // scheduleEvents schedules the events of an accepted message if its agent has a webhook.
 func (s *Sim) scheduleEvents(key messageKey, m *record, f fate, ttl time.Duration, tap *suggestionResponse) {
-	if s.hooks.get(key.agentID) == nil {
+	if s.hook(key.agentID) == nil {
 		return
 	}
 	b := s.behaviour.Load()
@@ -91,8 +90,7 @@ func (s *Sim) read(agentID string, m *record, f fate, tap *suggestionResponse) {
 	})
 }
 
-// revoke revokes a message that is not delivered yet. It reports whether the
-// message exists.
+// revoke revokes a message that is not delivered yet. It reports whether the message exists.
 func (s *Sim) revoke(key messageKey) bool {
 	m, known := s.messages.revoke(key)
 	if m != nil {
@@ -105,7 +103,7 @@ func (s *Sim) revoke(key messageKey) bool {
 // first attempt of the first copy. With jitter it calls then immediately, so that
 // later events can overtake this one.
 func (s *Sim) emit(agentID string, e event, then func()) {
-	h := s.hooks.get(agentID)
+	h := s.hook(agentID)
 	if h == nil {
 		return
 	}
@@ -152,7 +150,6 @@ func (s *Sim) deliver(h *hook, request signedEvent, try int, answered func()) {
 	s.options.After(delay, func() { s.deliver(h, request, try+1, func() {}) })
 }
 
-// signedEvent is the body and the signature of a webhook request.
 type signedEvent struct {
 	body      string
 	signature string
@@ -172,8 +169,7 @@ func (h *hook) sign(e event, now time.Time) signedEvent {
 	return signedEvent{body: string(body), signature: base64.StdEncoding.EncodeToString(mac.Sum(nil))}
 }
 
-// sendEvent sends the given event: {"agentId", "phone", "messageId", and "text",
-// "eventType" or "suggestionResponse"}.
+// sendEvent sends the given event: {"agentId", "phone", "messageId", and "text", "eventType" or "suggestionResponse"}.
 func (s *Sim) sendEvent(w http.ResponseWriter, r *http.Request) error {
 	var made struct {
 		AgentID   string `json:"agentId"`
@@ -187,7 +183,8 @@ func (s *Sim) sendEvent(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, controlLimit, &made); err != nil {
 		return err
 	}
-	if s.hooks.get(made.AgentID) == nil || !e164.MatchString(made.Phone) || !oneOf(made.Text != "", made.EventType != "", made.SuggestionResponse != nil) {
+	if s.hook(made.AgentID) == nil || !e164.MatchString(made.Phone) ||
+		!oneOf(made.Text != "", made.EventType != "", made.SuggestionResponse != nil) {
 		return invalid("An event has the agentId of a webhook, a phone in E.164, and either a text, an eventType or a suggestionResponse.")
 	}
 	e := event{

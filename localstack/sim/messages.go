@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"math"
+	"net/http"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -11,8 +14,7 @@ type Message struct {
 	MessageID string `json:"messageId"`
 	Phone     string `json:"phone"`
 	Text      string `json:"text"` // of a card: title, line feed, description
-	// Attempts counts the well-formed requests with this id, including failed and
-	// repeated ones.
+	// Attempts counts the well-formed requests with this id, including failed and repeated ones.
 	Attempts int `json:"attempts"`
 	// AcceptedAt is unique among the messages.
 	AcceptedAt time.Time `json:"acceptedAt"`
@@ -24,7 +26,6 @@ const shownMessages = 100
 // messageKey identifies a message. A message id is unique within its agent.
 type messageKey struct{ agentID, messageID string }
 
-// record is a message and its state.
 type record struct {
 	Message
 
@@ -72,8 +73,7 @@ func (ms *messages) attempt(key messageKey, m record, now time.Time, failure fun
 	return known, nil
 }
 
-// accept appends the message, and drops the content of the message that the phone page no
-// longer shows.
+// accept appends the message, and drops the content of the message that the phone page no longer shows.
 func (ms *messages) accept(m *record, content contentMessage) {
 	m.content = content
 	ms.accepted = append(ms.accepted, m)
@@ -103,8 +103,7 @@ func (ms *messages) nextInstant(now time.Time) time.Time {
 	return now.UTC()
 }
 
-// deliver marks the message as delivered unless it was revoked. It reports whether
-// the message is delivered.
+// deliver marks the message as delivered unless it was revoked. It reports whether the message is delivered.
 func (ms *messages) deliver(m *record) bool {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -143,4 +142,66 @@ func (ms *messages) after(t time.Time, limit int) []Message {
 		page = append(page, m.Message)
 	}
 	return page
+}
+
+// fate configures the result of the messages to a number.
+type fate struct {
+	failures    int    // failed attempts of each message
+	status      int    // HTTP status of the failed attempts
+	message     string // error message of the failed attempts
+	answerLost  bool   // the first attempt is accepted and its response lost
+	undelivered bool   // the message is never delivered
+	unread      bool   // the message is delivered and never read
+	optsOut     bool   // the recipient replies PARAR
+	taps        bool   // the recipient taps the first suggestion
+	tapsReply   bool   // the recipient taps the first suggested reply
+	clicks      bool   // the recipient taps the first link, and the phone opens it
+}
+
+// always is the number of failures of an attempt that never succeeds.
+const always = math.MaxInt
+
+const delivered = "delivered"
+
+// fates are the fates by their names in PUT /_sim/fates.
+var fates = map[string]fate{
+	delivered:     {},
+	"undelivered": {undelivered: true}, // accepted and revoked when its ttl ends
+	"unread":      {unread: true},      // delivered and never read
+	"opt_out":     {optsOut: true},     // delivered and read; the recipient replies PARAR
+	"tap":         {taps: true},        // delivered and read; the recipient taps the first suggestion
+	"tap_reply":   {tapsReply: true},   // the same with the first suggested reply
+	"click":       {clicks: true},      // the same with the first link, which the phone opens
+	"unreachable": {failures: always, status: http.StatusNotFound, message: "Requested entity was not found."},
+	"unsupported": {failures: always, status: http.StatusBadRequest, message: "The device lacks a required feature."},
+	"forbidden":   {failures: always, status: http.StatusForbidden, message: "The agent is not launched and the user is not a tester."},
+	"throttled":   {failures: 2, status: http.StatusTooManyRequests, message: "Resource has been exhausted."},
+	"unavailable": {failures: 1, status: http.StatusServiceUnavailable, message: "The service is currently unavailable."},
+	"down":        {failures: always, status: http.StatusServiceUnavailable, message: "The service is currently unavailable."},
+	"answer_lost": {answerLost: true},
+}
+
+// fixedNumber matches Brazilian numbers of any area code whose last digit selects their fate.
+var fixedNumber = regexp.MustCompile(`^\+55\d{2}90000000([1-8])$`)
+
+var fixedFates = map[string]string{
+	"1": "unreachable",
+	"2": "throttled",
+	"3": "undelivered",
+	"4": "unavailable",
+	"5": "opt_out",
+	"6": "tap",
+	"7": "tap_reply",
+	"8": "click",
+}
+
+// fateOf returns the configured fate of a number, then the fixed one, then delivered.
+func (s *Sim) fateOf(phone string) fate {
+	if f, ok := s.fates.Load(phone); ok {
+		return f.(fate)
+	}
+	if m := fixedNumber.FindStringSubmatch(phone); m != nil {
+		return fates[fixedFates[m[1]]]
+	}
+	return fates[delivered]
 }

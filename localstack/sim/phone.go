@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"crypto/rand"
 	_ "embed"
 	"html/template"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 )
 
 //go:embed phone.html
@@ -17,15 +19,13 @@ var phonePage = template.Must(template.New("phone").Funcs(template.FuncMap{
 	"mediaKind": mediaKind, "icon": icon, "postback": postback,
 }).Parse(phoneHTML))
 
-// bubble is a message as the phone page shows it.
 type bubble struct {
 	Message
 
 	Content contentMessage
 }
 
-// showPhone writes a page with the newest messages, or those to the phone number of the
-// query, as a phone shows them.
+// showPhone writes a page with the newest messages, or those to the phone number of the query, as a phone shows them.
 func (s *Sim) showPhone(w http.ResponseWriter, r *http.Request) error {
 	_, phone, err := listFilter(r)
 	if err != nil {
@@ -73,7 +73,6 @@ func mediaKind(address string) string {
 	return "image"
 }
 
-// postback returns the postback data of a suggestion.
 func postback(s suggestion) string {
 	return s.label().PostbackData
 }
@@ -91,4 +90,44 @@ func icon(s suggestion) string {
 		return "📅"
 	}
 	return "📍"
+}
+
+// link returns the URL that a tap on the suggestion opens, "" for none.
+func (s suggestion) link() string {
+	if s.Action == nil || s.Action.OpenURL == nil {
+		return ""
+	}
+	return s.Action.OpenURL.URL
+}
+
+// browser opens links. It does not follow redirects, which lead out of this machine.
+var browser = &http.Client{
+	Timeout:       10 * time.Second,
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// openLink opens the first link of a message, as a phone does on a tap. It opens links to this machine only.
+func (s *Sim) openLink(c contentMessage) {
+	for _, suggestion := range c.suggestions() {
+		if link := suggestion.link(); link != "" {
+			s.options.After(0, func() { visit(link) })
+			return
+		}
+	}
+}
+
+func visit(link string) {
+	u, err := url.Parse(link)
+	if err != nil || u.Hostname() != "127.0.0.1" {
+		return
+	}
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, link, nil)
+	if err != nil {
+		return
+	}
+	r.Header.Set("User-Agent", "Mozilla/5.0 (Linux; Android 16; simulated phone)")
+	response, err := browser.Do(r)
+	if err == nil {
+		_ = response.Body.Close()
+	}
 }

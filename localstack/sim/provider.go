@@ -14,7 +14,6 @@ var (
 	uuidV4 = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$`)
 )
 
-// features are the capabilities of every simulated device.
 var features = []string{
 	"RICHCARD_STANDALONE", "RICHCARD_CAROUSEL", "ACTION_CREATE_CALENDAR_EVENT", "ACTION_DIAL",
 	"ACTION_OPEN_URL", "ACTION_SHARE_LOCATION", "ACTION_VIEW_LOCATION", "REVOCATION",
@@ -77,8 +76,7 @@ func (s *Sim) send(w http.ResponseWriter, r *http.Request, key messageKey, m rec
 	return nil
 }
 
-// failure returns the error of an attempt that the number's fate or the behaviour
-// selects.
+// failure returns the error of an attempt that the number's fate or the behaviour selects.
 func (s *Sim) failure(b *Behaviour, f fate, attempt int) error {
 	if attempt <= f.failures {
 		return &apiError{Code: f.status, Message: f.message}
@@ -92,8 +90,7 @@ func (s *Sim) failure(b *Behaviour, f fate, attempt int) error {
 	return nil
 }
 
-// revokeMessage returns 200 for delivered messages too. Only the event shows whether
-// the message was revoked.
+// revokeMessage returns 200 for delivered messages too. Only the event shows whether the message was revoked.
 func (s *Sim) revokeMessage(w http.ResponseWriter, r *http.Request) error {
 	_, agentID, err := s.recipient(r)
 	if err != nil {
@@ -122,7 +119,6 @@ func (s *Sim) capabilities(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// maxUsers is the maximum number of phone numbers in a users:batchGet request.
 const maxUsers = 10000
 
 func (s *Sim) reachableUsers(w http.ResponseWriter, r *http.Request) error {

@@ -7,6 +7,9 @@ package sim
 
 import (
 	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -34,9 +37,8 @@ type Sim struct {
 	behaviour atomic.Pointer[Behaviour]
 	accounts  accounts
 	messages  messages
-	hooks     hooks
-	fatesMu   sync.RWMutex
-	fates     map[string]string // E.164 number → name in the table of fates
+	hooks     sync.Map // *hook by agent
+	fates     sync.Map // fate by E.164 number
 }
 
 // New returns a simulator without messages, with the zero Behaviour.
@@ -44,7 +46,7 @@ func New(options Options) *Sim {
 	if options.After == nil {
 		options.After = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 	}
-	s := &Sim{options: options, fates: map[string]string{}}
+	s := &Sim{options: options, accounts: accounts{grants: map[string]grant{}}}
 	s.behaviour.Store(&Behaviour{})
 	s.messages.clear()
 	s.routes = s.newRoutes()
@@ -78,3 +80,79 @@ func (s *Sim) newRoutes() *http.ServeMux {
 
 // ServeHTTP serves the provider's API and the control API.
 func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.ServeHTTP(w, r) }
+
+// endpoint serves a request or returns the apiError to answer with.
+type endpoint func(w http.ResponseWriter, r *http.Request) error
+
+// ServeHTTP writes the endpoint's error in the shape of Google's APIs.
+func (serve endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	err := serve(w, r)
+	if err == nil {
+		return
+	}
+	answer, ok := errors.AsType[*apiError](err)
+	if !ok {
+		answer = &apiError{Code: http.StatusInternalServerError, Message: "Internal error encountered."}
+	}
+	answer.write(w)
+}
+
+type apiError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Status  string `json:"status"`
+}
+
+// Error returns the message. Messages never contain input of the client.
+func (e *apiError) Error() string { return e.Message }
+
+// canonical maps HTTP statuses to the status names of Google's APIs.
+var canonical = map[int]string{
+	http.StatusBadRequest:          "INVALID_ARGUMENT",
+	http.StatusUnauthorized:        "UNAUTHENTICATED",
+	http.StatusForbidden:           "PERMISSION_DENIED",
+	http.StatusNotFound:            "NOT_FOUND",
+	http.StatusTooManyRequests:     "RESOURCE_EXHAUSTED",
+	http.StatusInternalServerError: "INTERNAL",
+	http.StatusServiceUnavailable:  "UNAVAILABLE",
+}
+
+func (e *apiError) write(w http.ResponseWriter) {
+	e.Status = canonical[e.Code]
+	switch e.Code {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="https://accounts.google.com/"`)
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "1")
+	}
+	writeJSON(w, e.Code, map[string]*apiError{"error": e})
+}
+
+func invalid(format string, args ...any) *apiError {
+	return &apiError{Code: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
+}
+
+func unknownPath(http.ResponseWriter, *http.Request) error {
+	return &apiError{Code: http.StatusNotFound, Message: "Method not found."}
+}
+
+// writeJSON writes v as the response. It ignores write errors: the client has disconnected and repeats the request.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// readJSON decodes a body of at most limit bytes into v. It rejects unknown members, as Google does.
+func readJSON(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
+	body.DisallowUnknownFields()
+	err := body.Decode(v)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return invalid("Request payload size exceeds the limit: %d bytes.", limit)
+	}
+	if err != nil {
+		return invalid("Invalid JSON payload received.")
+	}
+	return nil
+}

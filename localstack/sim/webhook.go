@@ -5,17 +5,14 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// hook is an agent's webhook.
 type hook struct {
 	url, token string
 	client     *http.Client
@@ -25,7 +22,6 @@ type hook struct {
 	refusals   atomic.Int64 // posts without a 200 response
 }
 
-// requestsAtOnce is the maximum number of concurrent requests to a webhook.
 const requestsAtOnce = 32
 
 func newHook(address, token string) *hook {
@@ -38,25 +34,11 @@ func newHook(address, token string) *hook {
 	}
 }
 
-// hooks holds the webhooks by agent.
-type hooks struct {
-	mu    sync.RWMutex
-	hooks map[string]*hook
-}
-
-func (hs *hooks) get(agentID string) *hook {
-	hs.mu.RLock()
-	defer hs.mu.RUnlock()
-	return hs.hooks[agentID]
-}
-
-func (hs *hooks) set(agentID string, h *hook) {
-	hs.mu.Lock()
-	defer hs.mu.Unlock()
-	next := map[string]*hook{}
-	maps.Copy(next, hs.hooks)
-	next[agentID] = h
-	hs.hooks = next
+// hook returns the webhook of an agent, nil for none.
+func (s *Sim) hook(agentID string) *hook {
+	h, _ := s.hooks.Load(agentID)
+	found, _ := h.(*hook)
+	return found
 }
 
 // post sends an event once and reports whether the response is 200.
@@ -114,7 +96,7 @@ func (s *Sim) setWebhook(w http.ResponseWriter, r *http.Request) error {
 	if status != http.StatusOK || strings.TrimSpace(answer) != secret {
 		return invalid("The webhook returned status %d without the secret.", status)
 	}
-	s.hooks.set(form.AgentID, h)
+	s.hooks.Store(form.AgentID, h)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -129,16 +111,14 @@ type Webhook struct {
 }
 
 func (s *Sim) listWebhooks(w http.ResponseWriter, _ *http.Request) error {
-	s.hooks.mu.RLock()
-	all := s.hooks.hooks // set replaces the map and never changes it
-	s.hooks.mu.RUnlock()
 	list := []Webhook{}
-	for _, id := range slices.Sorted(maps.Keys(all)) {
-		h := all[id]
+	for id, value := range s.hooks.Range {
+		h := value.(*hook)
 		list = append(list, Webhook{
-			AgentID: id, URL: h.url, Pending: h.pending.Load(), Posts: h.posts.Load(), Refusals: h.refusals.Load(),
+			AgentID: id.(string), URL: h.url, Pending: h.pending.Load(), Posts: h.posts.Load(), Refusals: h.refusals.Load(),
 		})
 	}
+	slices.SortFunc(list, func(a, b Webhook) int { return strings.Compare(a.AgentID, b.AgentID) })
 	writeJSON(w, http.StatusOK, list)
 	return nil
 }

@@ -4,12 +4,17 @@
 package sink
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"campaign-dispatch/internal/base/retry"
 )
@@ -32,7 +37,7 @@ type Behaviour struct {
 
 // Sink is the receiver, an http.Handler. It stores its state in memory.
 type Sink struct {
-	secret    []byte
+	signer    *standardwebhooks.Webhook
 	now       func() time.Time
 	routes    *http.ServeMux
 	mu        sync.Mutex
@@ -43,11 +48,12 @@ type Sink struct {
 // New returns a sink that verifies signatures with the signing secret: whsec_ and a
 // key in base64. It returns an error if the secret is invalid.
 func New(secret string, now func() time.Time) (*Sink, error) {
-	key, err := parseSecret(secret)
-	if err != nil {
-		return nil, err
+	encoded, ok := strings.CutPrefix(secret, "whsec_")
+	signer, err := standardwebhooks.NewWebhook(encoded)
+	if !ok || err != nil || encoded == "" {
+		return nil, errors.New("invalid signing secret: want whsec_ and a key in base64")
 	}
-	s := &Sink{secret: key, now: now, routes: http.NewServeMux()}
+	s := &Sink{signer: signer, now: now, routes: http.NewServeMux()}
 	s.routes.HandleFunc("GET /_sink/events", s.listEvents)
 	s.routes.HandleFunc("DELETE /_sink/events", s.clearEvents)
 	s.routes.HandleFunc("PUT /_sink/behaviour", s.setBehaviour)
@@ -72,14 +78,13 @@ func (s *Sink) receive(w http.ResponseWriter, r *http.Request) {
 		Headers:    lowerCase(r.Header),
 		Body:       string(body),
 		ReceivedAt: now.UTC(),
-		Verified:   verified(s.secret, r.Header, body, now),
+		Verified:   s.verified(r.Header, body, now),
 	}
 	status, latency := s.record(e)
 	_ = retry.Sleep(r.Context(), latency) // ends early if the client disconnects
 	w.WriteHeader(status)
 }
 
-// record stores the event and returns the status and latency of its response.
 func (s *Sink) record(e Event) (status int, latency time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +122,12 @@ func (s *Sink) clearEvents(w http.ResponseWriter, _ *http.Request) {
 
 // setBehaviour replaces the whole behaviour. Omitted members return to 0.
 func (s *Sink) setBehaviour(w http.ResponseWriter, r *http.Request) {
-	b, ok := readBehaviour(w, r)
-	if !ok {
+	var b Behaviour
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, bodyLimit))
+	body.DisallowUnknownFields()
+	err := body.Decode(&b)
+	b.Status = cmp.Or(b.Status, http.StatusInternalServerError)
+	if err != nil || min(b.FailNext, b.LatencyMs) < 0 || b.Status < 300 || b.Status > 599 {
 		http.Error(w, "failNext and latencyMs are 0 or more, status is from 300 to 599", http.StatusBadRequest)
 		return
 	}
@@ -128,15 +137,12 @@ func (s *Sink) setBehaviour(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func readBehaviour(w http.ResponseWriter, r *http.Request) (Behaviour, bool) {
-	var b Behaviour
-	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, bodyLimit))
-	body.DisallowUnknownFields()
-	if body.Decode(&b) != nil {
-		return b, false
-	}
-	if b.Status == 0 {
-		b.Status = http.StatusInternalServerError
-	}
-	return b, b.FailNext >= 0 && b.LatencyMs >= 0 && 300 <= b.Status && b.Status <= 599
+// tolerance is the maximum difference between a webhook's timestamp and the sink's clock.
+const tolerance = 5 * time.Minute
+
+// verified reports whether the timestamp is within the tolerance and any signature in
+// webhook-signature is valid (Standard Webhooks).
+func (s *Sink) verified(header http.Header, body []byte, now time.Time) bool {
+	seconds, err := strconv.ParseInt(header.Get(standardwebhooks.HeaderWebhookTimestamp), 10, 64)
+	return err == nil && now.Sub(time.Unix(seconds, 0)).Abs() <= tolerance && s.signer.VerifyIgnoringTimestamp(body, header) == nil
 }

@@ -1,5 +1,4 @@
-// Package template expands the loops of CloudFormation templates as the transform
-// AWS::LanguageExtensions does.
+// Package template expands the loops of CloudFormation templates as the transform AWS::LanguageExtensions does.
 package template
 
 import (
@@ -12,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// forEach is the prefix of a loop's name.
 const forEach = "Fn::ForEach::"
 
 // Read returns the expanded template of a file.
@@ -22,6 +20,15 @@ func Read(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read the template: %w", err)
 	}
 	return Expand(source)
+}
+
+// Decode decodes the expanded template of a file into a value.
+func Decode(path string, into any) error {
+	text, err := Read(path)
+	if err != nil {
+		return err
+	}
+	return yaml.Unmarshal(text, into)
 }
 
 // Expand returns the template with each loop replaced by its members. References and
@@ -51,7 +58,6 @@ type expansion struct {
 	items    map[string]string // current item of each enclosing loop, by identifier
 }
 
-// expand returns an expanded copy of a node.
 func (e expansion) expand(node *yaml.Node) (*yaml.Node, error) {
 	expanded := *node
 	expanded.Content = nil
@@ -90,7 +96,6 @@ func (e expansion) loop(node *yaml.Node) (members []*yaml.Node, err error) {
 	return members, nil
 }
 
-// with returns the context inside a loop.
 func (e expansion) with(identifier, item string) expansion {
 	items := map[string]string{}
 	maps.Copy(items, e.items)
@@ -121,8 +126,7 @@ func (e expansion) resolve(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// substitute replaces the identifiers of loops in a text. A !Sub without other
-// variables becomes a string.
+// substitute replaces the identifiers of loops in a text. A !Sub without other variables becomes a string.
 func (e expansion) substitute(node *yaml.Node) *yaml.Node {
 	for identifier, item := range e.items {
 		node.Value = strings.ReplaceAll(node.Value, "${"+identifier+"}", item)

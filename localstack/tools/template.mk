@@ -29,7 +29,7 @@ check-template: $(SAM_VENV)/installed $(CHECKOV_VENV)/installed ## validate, lin
 		|| { cat .local/sam.log >&2; echo "template.yaml is not valid: fix the errors of sam validate above" >&2; exit 1; }
 	@$(SAM_VENV)/bin/cfn-lint --include-checks I -- template.yaml \
 		|| { echo "template.yaml: fix the problems that cfn-lint lists above" >&2; exit 1; }
-	@go run ./localstack/template/print >.local/template.expanded.yaml
+	@go run ./localstack/tools/report template >.local/template.expanded.yaml
 	@$(CHECKOV_VENV)/bin/checkov --config-file .checkov.yaml -f .local/template.expanded.yaml \
 		|| { echo "template.yaml: fix the problems that checkov lists above, or skip the check in .checkov.yaml with a reason" >&2; exit 1; }
 	@$(SAM_VENV)/bin/python localstack/tools/samlocal_test.py >.local/sam.log 2>&1 \

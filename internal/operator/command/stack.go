@@ -238,7 +238,7 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 		"NOTIFY_FUNCTION": "NotifyFunctionName", "REVOKE_FUNCTION": "RevokeFunctionName", "EXPORTS_FUNCTION": "ExportsFunctionName",
 		"INTAKE_FUNCTION": "IntakeFunctionName",
 		"SEND_QUEUE_URL":  "SendQueueUrl", "SEND_DEAD_LETTERS_URL": "SendDeadLettersUrl",
-		"EVENTS_QUEUE_URL": "EventsQueueUrl", "EVENTS_DEAD_LETTERS_URL": "EventsDeadLettersUrl",
+		"EVENTS_QUEUE_URL": "OutcomesQueueUrl", "EVENTS_DEAD_LETTERS_URL": "OutcomesDeadLettersUrl",
 		"NOTIFY_QUEUE_URL": "NotifyQueueUrl", "NOTIFY_DEAD_LETTERS_URL": "NotifyDeadLettersUrl",
 		"REVOKE_QUEUE_URL": "RevokeQueueUrl", "REVOKE_DEAD_LETTERS_URL": "RevokeDeadLettersUrl",
 		"EXPORTS_QUEUE_URL": "ExportsQueueUrl", "EXPORTS_DEAD_LETTERS_URL": "ExportsDeadLettersUrl",

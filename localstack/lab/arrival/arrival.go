@@ -1,5 +1,4 @@
-// Package arrival generates the provider's events in different orders of arrival, to
-// meter their cost for each order.
+// Package arrival generates the provider's events in different orders of arrival, to meter their cost for each order.
 package arrival
 
 import "campaign-dispatch/internal/outcome/reaction"
@@ -14,8 +13,7 @@ type Event struct {
 // Call holds the events of one invocation of the outcomes function.
 type Call []Event
 
-// Shape is an order of the events of a number of messages. Each message is delivered
-// and read.
+// Shape is an order of the events of a number of messages. Each message is delivered and read.
 type Shape struct {
 	Name     string
 	Messages int
@@ -32,8 +30,7 @@ type Size struct {
 	Rounds  int // isolated events of each kind in a batch
 }
 
-// Shapes returns all shapes. Their sizes differ because a day's mix has more events
-// in a batch than isolated ones.
+// Shapes returns all shapes. Their sizes differ because a day's mix has more events in a batch than isolated ones.
 func Shapes(interleaved, mix Size) []Shape {
 	return []Shape{Clustered(mix), Interleaved(interleaved), DayMix(mix)}
 }

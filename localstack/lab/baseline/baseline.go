@@ -103,7 +103,8 @@ func (d *Design) Send(ctx context.Context, numbers []uint64) ([]Step, error) {
 		{"events", events, false, 0, func(i int) error {
 			return errors.Join(d.event(ctx, ids[i], "delivered"), d.event(ctx, ids[i], "read"))
 		}},
-		{"notify", 1.0 * events / perTask, true, perTask * metering.WebhookRoundTrip, func(int) error { return nil }}, // the task holds what is posted
+		// The task holds what is posted.
+		{"notify", 1.0 * events / perTask, true, perTask * metering.WebhookRoundTrip, func(int) error { return nil }},
 	} {
 		if err := each(len(numbers), s.do); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
@@ -150,13 +151,16 @@ func (d *Design) key(campaign string, number uint64) metering.Item {
 func (d *Design) accept(ctx context.Context, campaign string, ids []string, numbers []uint64, position int) error {
 	row := d.key(campaign, numbers[position])
 	for name, value := range map[string]string{
-		"messageId": ids[position], "tenant": "demo", "campaignId": campaign, "batch": "1", "uid": strconv.Itoa(position), "templateId": random.UUID(),
-		"status": "pending", "createdAt": time.Now().UTC().Format(time.RFC3339Nano),
+		"messageId": ids[position], "tenant": "demo", "campaignId": campaign, "batch": "1", "uid": strconv.Itoa(position),
+		"templateId": random.UUID(),
+		"status":     "pending", "createdAt": time.Now().UTC().Format(time.RFC3339Nano),
 	} {
 		row[name] = text(value)
 	}
 	row["vars"] = &types.AttributeValueMemberM{Value: metering.Item{"nome": text("Ana"), "pedido": text(strconv.Itoa(position))}}
-	_, err := d.rows.PutItem(ctx, &dynamodb.PutItemInput{TableName: &d.table, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")})
+	_, err := d.rows.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &d.table, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
+	})
 	if err != nil {
 		return err
 	}

@@ -31,26 +31,20 @@ const rotation = "KeyBExists"
 // CountResources counts the resources of a template file. An alarm on an expression
 // counts as the number of its metrics.
 func CountResources(path string) (r Resources, err error) {
-	text, err := template.Read(path)
-	if err != nil {
-		return r, err
-	}
 	var stack struct {
 		Resources map[string]struct {
 			Type       string `yaml:"Type"`
 			Condition  string `yaml:"Condition"`
 			Properties struct {
-				Metrics []struct {
-					MetricStat *yaml.Node `yaml:"MetricStat"`
-				} `yaml:"Metrics"`
-				Events map[string]struct {
+				Metrics []map[string]yaml.Node `yaml:"Metrics"`
+				Events  map[string]struct {
 					Type string `yaml:"Type"`
 				} `yaml:"Events"`
 			} `yaml:"Properties"`
 		} `yaml:"Resources"`
 	}
-	if err := yaml.Unmarshal(text, &stack); err != nil {
-		return r, fmt.Errorf("read the template: %w", err)
+	if err := template.Decode(path, &stack); err != nil {
+		return r, err
 	}
 	for _, resource := range stack.Resources {
 		switch resource.Type {
@@ -63,7 +57,7 @@ func CountResources(path string) (r Resources, err error) {
 		case "AWS::CloudWatch::Alarm":
 			metrics := 0
 			for _, m := range resource.Properties.Metrics {
-				if m.MetricStat != nil {
+				if _, ok := m["MetricStat"]; ok {
 					metrics++
 				}
 			}

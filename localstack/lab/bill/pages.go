@@ -52,37 +52,27 @@ func published(root string) (f figures, err error) {
 	return f, errors.Join(failures[:]...)
 }
 
-// shapes are the names of the shapes, in the order of the table's columns.
 var shapes = []string{"clustered", "a day's mix", "interleaved"}
 
-// step is a row of the table with its functions.
-type step struct {
-	label     string
-	functions []string
-}
-
-// steps are the first rows of the table. Another function has a row of its own.
-var steps = []step{
-	{"accepting them: token, dispatch", []string{"token", "dispatch"}},
-	{"sending them: release, send", []string{"release", "send"}},
-	{"taking their events: events", []string{"events"}},
-	{"recording the events: outcomes", []string{"outcomes"}},
-	{"the stream feeder: feed", []string{"feed"}},
-	{"notify tasks: notify", []string{"notify"}},
+// steps are the first rows of the table: labels with their functions. Another function has a row of its own.
+var steps = [][]string{
+	{"accepting them: token, dispatch", "token", "dispatch"},
+	{"sending them: release, send", "release", "send"},
+	{"taking their events: events", "events"},
+	{"recording the events: outcomes", "outcomes"},
+	{"the stream feeder: feed", "feed"},
+	{"notify tasks: notify", "notify"},
 }
 
 // parts are the rows of the table with the columns of services of each.
-var parts = []struct {
-	label    string
-	services []string
-}{
-	{"DynamoDB: writes of tables", []string{"table writes"}},
-	{"DynamoDB: writes of indexes", []string{"index writes"}},
-	{"DynamoDB: reads", []string{"reads"}},
-	{"S3", []string{"S3"}},
-	{"SQS", []string{"SQS"}},
-	{"Lambda", []string{"Lambda"}},
-	{"the API, logs, keys and schedules", []string{"API Gateway", "logs", "KMS, Scheduler"}},
+var parts = [][]string{
+	{"DynamoDB: writes of tables", "table writes"},
+	{"DynamoDB: writes of indexes", "index writes"},
+	{"DynamoDB: reads", "reads"},
+	{"S3", "S3"},
+	{"SQS", "SQS"},
+	{"Lambda", "Lambda"},
+	{"the API, logs, keys and schedules", "API Gateway", "logs", "KMS, Scheduler"},
 }
 
 // The first cells of the tables.
@@ -161,14 +151,14 @@ func (r *rows) add(label string, format func(float64) string, cost func(Shape) f
 func (f figures) costRows() []string {
 	r := rows{f.usual, header(shapes)}
 	for _, step := range f.allSteps() {
-		r.add(step.label, short, func(s Shape) float64 { return s.of(step.functions).Dollars(f.prices.Units) })
+		r.add(step[0], short, func(s Shape) float64 { return s.of(step[1:]).Dollars(f.prices.Units) })
 	}
 	bold := func(d float64) string { return "**" + cents(d) + "**" }
 	r.add("**all, in "+f.prices.Region+"**", bold, func(s Shape) float64 { return s.Dollars(f.prices) })
 	for _, part := range parts {
-		r.add("of which "+part.label, short, func(s Shape) (sum float64) {
+		r.add("of which "+part[0], short, func(s Shape) (sum float64) {
 			for _, service := range services {
-				if slices.Contains(part.services, service.name) {
+				if slices.Contains(part[1:], service.name) {
 					sum += service.of(s.Sum().Units).Dollars(f.prices.Units)
 				}
 			}
@@ -182,27 +172,18 @@ func (f figures) costRows() []string {
 }
 
 // allSteps are the steps, and one for each metered function that they lack.
-func (f figures) allSteps() (all []step) {
-	known := map[string]bool{}
-	for _, s := range steps {
-		all = append(all, s)
-		for _, function := range s.functions {
-			known[function] = true
-		}
+func (f figures) allSteps() [][]string {
+	var lines []Line
+	for _, s := range f.usual.Shapes {
+		lines = append(lines, s.Lines...)
 	}
-	for _, l := range Merge(f.usual.allLines()) {
-		if !known[l.Function] {
-			all = append(all, step{l.Function, []string{l.Function}})
+	all := slices.Clone(steps)
+	for _, l := range Merge(lines) {
+		if !slices.ContainsFunc(steps, func(step []string) bool { return slices.Contains(step[1:], l.Function) }) {
+			all = append(all, []string{l.Function, l.Function})
 		}
 	}
 	return all
-}
-
-func (m Metered) allLines() (lines []Line) {
-	for _, s := range m.Shapes {
-		lines = append(lines, s.Lines...)
-	}
-	return lines
 }
 
 // of returns the use of some functions.
@@ -222,7 +203,8 @@ func (f figures) otherRows() []string {
 
 func (f figures) idleRows() []string {
 	here, there := f.resources.Month(f.prices, f.usual.Sweep), f.resources.Month(f.other, f.usual.Sweep)
-	lines := append(header([]string{f.prices.Region, f.other.Region}), row("**all**", "**"+cents(total(here))+"**", "**"+cents(total(there))+"**"))
+	lines := append(header([]string{f.prices.Region, f.other.Region}),
+		row("**all**", "**"+cents(total(here))+"**", "**"+cents(total(there))+"**"))
 	for i, part := range here {
 		other := cents(there[i].Dollars)
 		if len(there[i].Unpriced) > 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // README.md and docs/proofs.md publish the costs of the last metered units and of the
-// template's resources. `go run ./localstack/lab/bill/publish` writes them.
+// template's resources. `go run ./localstack/tools/report costs` writes them.
 func TestPages_Published(t *testing.T) {
 	t.Parallel()
 	pages, err := Pages("../../..")

@@ -4,6 +4,173 @@
 // and prints one JSON object.
 package clients
 
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"campaign-dispatch/internal/httpapi/openapi"
+	"campaign-dispatch/localstack/runner"
+)
+
+// sources is the folder of the programs, relative to the module's root.
+const sources = "localstack/lab/clients"
+
+var versions = map[string]string{
+	"go":        "Go 1.26",
+	"python3":   "Python 3.11 with venv",
+	"node":      "Node.js 20",
+	"npm":       "Node.js 20",
+	"java":      "Java 17",
+	"mvn":       "Maven 3.8",
+	"sha256sum": "the GNU coreutils",
+}
+
+func (c Client) check() error {
+	for _, tool := range c.needs {
+		if _, err := exec.LookPath(tool); err != nil {
+			return fmt.Errorf("%s is not on the PATH: %s needs %s or newer", tool, c.Name, versions[tool])
+		}
+	}
+	return nil
+}
+
+// workplace is the folder of an installed program.
+type workplace struct {
+	client Client
+	path   string
+}
+
+// prepare copies the program into a folder in below, installs and builds it.
+func (c Client) prepare(ctx context.Context, below, baseURL string) (workplace, error) {
+	if err := c.check(); err != nil {
+		return workplace{}, err
+	}
+	path, err := filepath.Abs(filepath.Join(below, c.Name))
+	if err != nil {
+		return workplace{}, err
+	}
+	w := workplace{c, path}
+	if err := w.install(ctx); err != nil {
+		return workplace{}, err
+	}
+	document, err := openapi.Document(baseURL)
+	if err != nil {
+		return workplace{}, err
+	}
+	if err := os.WriteFile(filepath.Join(w.path, "openapi.json"), document, 0o600); err != nil {
+		return workplace{}, err
+	}
+	return w, w.all(ctx, c.build)
+}
+
+// install replaces the folder unless the same files are already installed.
+func (w workplace) install(ctx context.Context) error {
+	source := filepath.Join(sources, w.client.Name)
+	digest, err := digestOf(source)
+	if err != nil {
+		return err
+	}
+	return runner.Installed(w.path, digest, func() error {
+		if err := os.CopyFS(w.path, os.DirFS(source)); err != nil {
+			return err
+		}
+		return w.all(ctx, w.client.install)
+	})
+}
+
+// digestOf returns a digest of the names and contents of a folder's files.
+func digestOf(folder string) (string, error) {
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(folder, f.Name())) //nolint:gosec // a folder of the project
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%s %d\n%s", f.Name(), len(text), text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func (w workplace) all(ctx context.Context, commands [][]string) error {
+	for _, args := range commands {
+		if _, err := w.command(ctx, args, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// command runs a command in the folder and returns its standard output. The error has
+// the last lines of standard error, and of standard output only if given is nil,
+// because a program's output may contain a token.
+func (w workplace) command(ctx context.Context, args []string, given map[string]string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // commands of this package
+	cmd.Dir = w.path
+	cmd.Env = append(os.Environ(),
+		"GOWORK=off", "PATH="+filepath.Join(w.path, "venv", "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for name, value := range given {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	err := cmd.Run()
+	if err == nil {
+		return out.Bytes(), nil
+	}
+	if given == nil {
+		problems.Write(out.Bytes())
+	}
+	return nil, fmt.Errorf("%s: %w: %s", strings.Join(args[:min(2, len(args))], " "), err, lastLines(problems.String()))
+}
+
+// lastLines returns the last five lines, which usually have the error.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-5):], " | ")
+}
+
+// attempt is a library's result with the credential in the header or in the form.
+type attempt struct {
+	First, Refresh, Renewed string // tokens
+	ErrorType, ErrorCode    string // for a wrong secret
+}
+
+type report struct {
+	Library, Version string
+	Header, Form     attempt
+
+	Status, Accepted int    // response to a dispatch call
+	Again            string // error code of the repeated call
+}
+
+// run runs the program with the given variables and returns its report.
+func (w workplace) run(ctx context.Context, given map[string]string) (report, error) {
+	out, err := w.command(ctx, w.client.run, given)
+	if err != nil {
+		return report{}, err
+	}
+	lines := slices.Collect(strings.Lines(strings.TrimSpace(string(out))))
+	var r report
+	if len(lines) == 0 || json.Unmarshal([]byte(lines[len(lines)-1]), &r) != nil || r.Library == "" || r.Version == "" {
+		return report{}, errors.New("the program printed no report")
+	}
+	return r, nil
+}
+
 // Client is the program of a folder and its commands.
 type Client struct {
 	Name    string     // name of its folder

@@ -116,29 +116,18 @@ func (t Trial) checkAttempt(ctx context.Context, a attempt, errorType, clientID 
 
 // readWith reads a campaign that does not exist.
 func (t Trial) readWith(ctx context.Context, token string) (status int, code string, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Env["BASE_URL"]+"/api/v1/external/campaigns/"+random.UUID(), http.NoBody)
-	if err != nil {
-		return 0, "", err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	return answer(r)
+	return answer(ctx, http.MethodGet, t.Env["BASE_URL"]+"/api/v1/external/campaigns/"+random.UUID(), token, nil)
 }
 
 func (t Trial) refreshAgain(ctx context.Context, clientID, token string) (status int, code string, err error) {
-	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}, "client_id": {clientID}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Env["BASE_URL"]+"/api/v1/oauth/token", strings.NewReader(form.Encode()))
-	if err != nil {
-		return 0, "", err
-	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return answer(r)
+	return answer(ctx, http.MethodPost, t.Env["BASE_URL"]+"/api/v1/oauth/token", "",
+		map[string]string{"grant_type": "refresh_token", "refresh_token": token, "client_id": clientID})
 }
 
-// answer sends a request and returns the response's status and error code.
-func answer(r *http.Request) (status int, code string, err error) {
+func answer(ctx context.Context, method, address, token string, body any) (status int, code string, err error) {
 	var problem struct{ Code, Error string }
-	if status, err = httpjson.Do(http.DefaultClient, r, &problem); err != nil {
-		return 0, "", fmt.Errorf("read the response of %s: %w", r.URL.Path, err)
+	if status, err = httpjson.Call(ctx, http.DefaultClient, method, address, token, body, &problem); err != nil {
+		return 0, "", fmt.Errorf("read the response of %s: %w", address, err)
 	}
 	return status, problem.Code + problem.Error, nil
 }

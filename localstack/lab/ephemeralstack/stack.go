@@ -1,16 +1,17 @@
-// Package ephemeralstack starts local stacks for one measurement or proof each, on free
-// ports.
+// Package ephemeralstack starts local stacks for one measurement or proof each, on free ports.
 package ephemeralstack
 
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"campaign-dispatch/localstack/stackenv"
@@ -86,7 +87,8 @@ func (s *Stack) program() string { return s.Dir + "-localstack" }
 
 func (s *Stack) command(ctx context.Context, arguments ...string) error {
 	own := []string{
-		"--brief", "--dir", s.Dir, "--name", s.Name, "--port", s.ports[0], "--aws-port", s.ports[1], "--rcs-port", s.ports[2], "--sink-port", s.ports[3],
+		"--brief", "--dir", s.Dir, "--name", s.Name,
+		"--port", s.ports[0], "--aws-port", s.ports[1], "--rcs-port", s.ports[2], "--sink-port", s.ports[3],
 		"--parameter", "TenantDispatchRate=10000", "--parameter", "TenantDispatchBurst=100000", // as UNLIMITED in the Makefile
 	}
 	command := exec.CommandContext(ctx, s.program(), slices.Concat(own, s.flags, arguments)...) //nolint:gosec // our own program
@@ -96,4 +98,35 @@ func (s *Stack) command(ctx context.Context, arguments ...string) error {
 		return fmt.Errorf("bring the stack %s %s: %w\n%s", s.Name, arguments[len(arguments)-1], err, out)
 	}
 	return nil
+}
+
+const (
+	// Ports tries the ports from lowest up to beyond. Linux and macOS give connections
+	// ports from 32768 on: such a port may be taken before a stack listens there.
+	lowest, beyond = 20_000, 32_768
+	// portTries is how many taken ports are skipped.
+	portTries = 100
+)
+
+// Ports returns n free ports of 127.0.0.1, all below the ports of connections.
+func Ports(ctx context.Context, n int) (ports []string, err error) {
+	var held []net.Listener // until all are found
+	defer func() {
+		for _, l := range held {
+			_ = l.Close()
+		}
+	}()
+	for taken := 0; len(ports) < n && taken < portTries; {
+		port := strconv.Itoa(lowest + rand.IntN(beyond-lowest)) //nolint:gosec // a port is no secret
+		var l net.Listener
+		if l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", port)); err != nil {
+			taken++
+			continue
+		}
+		held, ports = append(held, l), append(ports, port)
+	}
+	if len(ports) < n {
+		return nil, fmt.Errorf("find a port: %w", err)
+	}
+	return ports, nil
 }

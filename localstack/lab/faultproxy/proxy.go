@@ -6,10 +6,8 @@ package faultproxy
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -17,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/localstack/forward"
@@ -26,39 +23,20 @@ import (
 
 // Proxy forwards calls. Start creates it.
 type Proxy struct {
-	forwarder forward.Forwarder
-	stack     string // prefix of the functions' names
-	finder    procnet.Finder
-	server    *http.Server
+	*forward.Proxy
 
-	mu        sync.Mutex
-	functions map[string]string // by the access key that signs a call
-	seen      map[Call]int
-	armed     []*Armed
-	lost      []string
+	mu    sync.Mutex
+	seen  map[Call]int
+	armed []*Armed
+	lost  []string
 }
 
-// Start listens on a free port of 127.0.0.1 for the functions of a stack, and forwards their
-// calls to the emulator.
-func Start(ctx context.Context, stack string, to *url.URL) (*Proxy, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen for the functions' calls: %w", err)
-	}
-	p := &Proxy{
-		forwarder: forward.New(to), stack: stack,
-		finder: procnet.Finder{Endpoint: "http://" + listener.Addr().String()}, functions: map[string]string{}, seen: map[Call]int{},
-	}
-	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = p.server.Serve(listener) }()
-	return p, nil
+// Start listens on a free port of 127.0.0.1 for the functions of a stack, and forwards their calls to the emulator.
+func Start(ctx context.Context, stack string, to *url.URL) (p *Proxy, err error) {
+	p = &Proxy{seen: map[Call]int{}}
+	p.Proxy, err = forward.Start(ctx, stack, to, p)
+	return p, err
 }
-
-// URL is the address of AWS for the functions.
-func (p *Proxy) URL() string { return p.finder.Endpoint }
-
-// Stop ends the proxy.
-func (p *Proxy) Stop() { _ = p.server.Close() }
 
 // Seen returns how often each call was made.
 func (p *Proxy) Seen() map[Call]int {
@@ -97,8 +75,7 @@ func (p *Proxy) Disarm(a *Armed) {
 	p.armed = slices.DeleteFunc(p.armed, func(other *Armed) bool { return other == a })
 }
 
-// Lose fails every call of dispatch that queues the word, so that the hand-off of a campaign
-// with that id is lost.
+// Lose fails every call of dispatch that queues the word, so that the hand-off of a campaign with that id is lost.
 func (p *Proxy) Lose(word string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,8 +84,8 @@ func (p *Proxy) Lose(word string) {
 
 // Kill ends the processes of a function, so that a new process makes its next call.
 func (p *Proxy) Kill(function string) {
-	for pid, name := range p.finder.All() {
-		if procnet.Short(p.stack, name) == function {
+	for pid, name := range p.All() {
+		if name == function {
 			kill(pid)
 		}
 	}
@@ -126,7 +103,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the caller is gone
 	}
-	function, err := p.function(r)
+	function, err := p.Function(r)
 	played := err == nil && function == "" // this process plays the user of the pages
 	died := err != nil && r.Context().Err() != nil
 	if played || died {
@@ -169,31 +146,8 @@ func (p *Proxy) note(c Call, invocation string, body []byte) Kind {
 	return ""
 }
 
-// function returns the function that makes a request, "" for this process. Each function
-// signs with the key of its own role; the signing process identifies the role.
-func (p *Proxy) function(r *http.Request) (string, error) {
-	key := procnet.Key(r)
-	p.mu.Lock()
-	name := p.functions[key]
-	p.mu.Unlock()
-	if name != "" {
-		return name, nil
-	}
-	caller, err := p.finder.Behind(r.RemoteAddr)
-	if err != nil {
-		return "", err
-	}
-	name = procnet.Short(p.stack, caller.Function)
-	if key != "" && name != "" {
-		p.mu.Lock()
-		p.functions[key] = name
-		p.mu.Unlock()
-	}
-	return name, nil
-}
-
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
-	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
+	answer, text, err := p.Forward(r, body) //nolint:bodyclose // it is closed
 	if err != nil {
 		hangUp(w, nil)
 		return
@@ -205,10 +159,10 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault Kind) {
 	var caller procnet.Process
 	if fault == Killed {
-		caller, _ = p.finder.Behind(r.RemoteAddr)
+		caller, _ = p.Process(r)
 	}
-	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
-	var begun []byte                                  // of the answer
+	answer, text, err := p.Forward(r, body) //nolint:bodyclose // it is closed
+	var begun []byte                        // of the answer
 	switch {
 	case err != nil:
 	case fault == Killed && caller.ID != 0:
@@ -235,7 +189,6 @@ func half(answer *http.Response, text []byte) []byte {
 	return whole[:len(whole)-len(text)/2]
 }
 
-// hangUp writes the bytes and closes the connection.
 func hangUp(w http.ResponseWriter, said []byte) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -29,7 +29,7 @@ func TestAFaultMeetsItsCall(t *testing.T) {
 				applied++
 				_, _ = io.WriteString(w, strings.Repeat("answer ", 100))
 			})
-			p.functions["key"] = "send"
+			p.Learn("key", "send")
 			armed := p.Arm(Fault{kind, Call{"send", "DynamoDB.GetItem", "BATCH C"}})
 
 			if err := callOnce(t, p, "before", "META"); err != nil {

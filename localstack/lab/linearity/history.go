@@ -3,7 +3,6 @@ package linearity
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
@@ -48,8 +47,7 @@ type Report struct {
 	Histories, Calls, Accepted, Unknown int
 }
 
-// Check makes random histories of calls, and returns an error that tells one which
-// no order of its calls explains.
+// Check makes random histories of calls, and returns an error that tells one which no order of its calls explains.
 func (s Service) Check(ctx context.Context, histories int, random *mathrand.Rand) (Report, error) {
 	r := Report{}
 	for i := range histories {
@@ -169,13 +167,9 @@ func randomCall(random *mathrand.Rand) call {
 }
 
 // do makes a call and notes when it began and ended.
-func (s Service) do(ctx context.Context, w inputs, client int, c call) (porcupine.Operation, error) {
-	body, err := json.Marshal(w.body(c, s.templateID))
-	if err != nil {
-		return porcupine.Operation{}, err
-	}
-	op := porcupine.Operation{ClientId: client, Input: c, Call: time.Since(w.start).Nanoseconds()}
-	op.Output, err = s.post(ctx, body)
+func (s Service) do(ctx context.Context, w inputs, client int, c call) (op porcupine.Operation, err error) {
+	op = porcupine.Operation{ClientId: client, Input: c, Call: time.Since(w.start).Nanoseconds()}
+	op.Output, err = s.post(ctx, w.body(c, s.templateID))
 	op.Return = time.Since(w.start).Nanoseconds()
 	if op.Output == unknown { // it may take effect at any time from now on
 		op.Return = int64(^uint64(0) >> 1)
@@ -199,14 +193,9 @@ func (w inputs) body(c call, templateID string) map[string]any {
 	return body
 }
 
-// post returns what a body was answered.
-func (s Service) post(ctx context.Context, body []byte) (answer, error) {
-	r, err := httpjson.NewPost(ctx, s.baseURL+"/api/v1/external/campaigns/dispatch", s.token, body)
-	if err != nil {
-		return unknown, err
-	}
+func (s Service) post(ctx context.Context, body map[string]any) (answer, error) {
 	var said struct{ Errors []struct{ Code string } }
-	status, err := httpjson.Do(s.http, r, &said)
+	status, err := httpjson.Call(ctx, s.http, http.MethodPost, s.baseURL+"/api/v1/external/campaigns/dispatch", s.token, body, &said)
 	switch {
 	case status >= http.StatusInternalServerError || err != nil:
 		return unknown, nil //nolint:nilerr // the answer may be lost

@@ -19,8 +19,7 @@ const (
 	numbers   = 6
 )
 
-// call is a dispatch call: which campaign, name and batch of a history's, and the
-// numbers as bits.
+// call is a dispatch call: which campaign, name and batch of a history's, and the numbers as bits.
 type call struct {
 	campaign, name, batch int
 	numbers               uint8
@@ -46,8 +45,7 @@ type state [campaigns]struct {
 	numbers uint8
 }
 
-// reasons are the codes of all reasons to refuse a call (parts 4.2 and 7 of the
-// interface), in order.
+// reasons are the codes of all reasons to refuse a call (parts 4.2 and 7 of the interface), in order.
 func (s state) reasons(c call) (codes []string) {
 	now := s[c.campaign]
 	if now.name == 0 {
@@ -82,8 +80,7 @@ func (s state) with(c call) state {
 	return s
 }
 
-// next returns the states that may follow when a call gets an answer, none where it
-// must not get it.
+// next returns the states that may follow when a call gets an answer, none where it must not get it.
 func (s state) next(c call, a answer) []any {
 	codes := s.reasons(c)
 	switch {

@@ -77,16 +77,25 @@ func TestUnits_Without(t *testing.T) {
 	}
 }
 
-// Each count has the name that it has in JSON.
+// Each count is found by the name that it has in JSON.
 func TestUnits_Names(t *testing.T) {
 	t.Parallel()
-	for i, name := range unitNames {
+	counts := new(Units).each()
+	for i := range counts {
 		var u Units
-		if err := json.Unmarshal([]byte(`{"`+name+`": 7}`), &u); err != nil {
+		*u.each()[i] = 7
+		text, err := json.Marshal(u)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if got := *u.each()[i]; got != 7 {
-			t.Errorf("%s: %v, want 7", name, got)
+		var named map[string]float64
+		if err := json.Unmarshal(text, &named); err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range named {
+			if got := *u.named(name); got != value {
+				t.Errorf("%s: %v, want %v", name, got, value)
+			}
 		}
 	}
 }

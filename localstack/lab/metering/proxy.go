@@ -2,10 +2,8 @@ package metering
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -19,19 +17,16 @@ import (
 // Proxy stands between the functions of a local stack and the emulator of AWS,
 // passes their calls on and counts them. Its zero value is of no use: see Start.
 type Proxy struct {
-	stack     string
-	finder    procnet.Finder
-	rules     Rules
-	forwarder forward.Forwarder
-	server    *http.Server
-	pending   chan exchange
-	counted   sync.WaitGroup
-	distance  atomic.Int64 // in nanoseconds
+	*forward.Proxy
+
+	rules    Rules
+	pending  chan exchange
+	counted  sync.WaitGroup
+	distance atomic.Int64 // in nanoseconds
 
 	mu        sync.Mutex
 	functions map[string]*Usage
-	chains    map[int]*chain    // by process
-	keys      map[string]string // functions by the key that signs a call
+	chains    map[int]*chain // by process
 	unknown   map[string]int
 }
 
@@ -57,37 +52,24 @@ type exchange struct {
 // Start listens on a port of 127.0.0.1 of its own. Stack is the name of the stack
 // whose functions call, to is where the emulator will be; sizes reads rows there by
 // a client of its own.
-func Start(ctx context.Context, stack string, to *url.URL, sizes func(table *string, key Item) int) (*Proxy, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen for the functions' calls: %w", err)
-	}
+func Start(ctx context.Context, stack string, to *url.URL, sizes func(table *string, key Item) int) (p *Proxy, err error) {
 	const waiting, counters = 1000, 2
-	p := &Proxy{
-		stack: stack, forwarder: forward.New(to), rules: OfService(sizes), finder: procnet.Finder{Endpoint: "http://" + listener.Addr().String()},
-		pending:   make(chan exchange, waiting),
-		functions: map[string]*Usage{}, chains: map[int]*chain{}, keys: map[string]string{}, unknown: map[string]int{},
+	p = &Proxy{
+		rules: OfService(sizes), pending: make(chan exchange, waiting),
+		functions: map[string]*Usage{}, chains: map[int]*chain{}, unknown: map[string]int{},
 	}
-	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ConnContext: withCaller}
-	go func() { _ = p.server.Serve(listener) }()
 	for range counters {
 		go p.countAll()
 	}
-	return p, nil
+	p.Proxy, err = forward.Start(ctx, stack, to, p)
+	return p, err
 }
-
-// URL is the address of AWS for the functions.
-func (p *Proxy) URL() string { return p.finder.Endpoint }
-
-// Stop ends the proxy.
-func (p *Proxy) Stop() { _ = p.server.Close() }
 
 // SetDistance adds a time to each call from now on, as a real service is some way off: calls
 // that are made side by side are then seen to be.
 func (p *Proxy) SetDistance(d time.Duration) { p.distance.Store(int64(d)) }
 
-// Take returns what each function used since the last take; "" is who called and is
-// none. Nobody may call meanwhile.
+// Take returns what each function used since the last take; "" is who called and is none. Nobody may call meanwhile.
 func (p *Proxy) Take() map[string]Usage {
 	p.counted.Wait()
 	p.mu.Lock()
@@ -110,60 +92,24 @@ func (p *Proxy) Calls() (n int) {
 	return n
 }
 
-// Unknown returns the calls of which no rule tells what they cost, or nothing who made
-// them, by operation.
+// Unknown returns the calls of which no rule tells what they cost, or nothing who made them, by operation.
 func (p *Proxy) Unknown() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.unknown)
 }
 
-// caller is who has a connection, once it was looked up.
-type caller struct {
-	once sync.Once
-	procnet.Process
-}
-
-type callerKey struct{}
-
-func withCaller(ctx context.Context, _ net.Conn) context.Context {
-	return context.WithValue(ctx, callerKey{}, &caller{})
-}
-
-// callerOf returns the process that makes a request. One that is gone before it was
-// looked up has no number, but the function that its key is of.
-func (p *Proxy) callerOf(r *http.Request) procnet.Process {
-	c, ok := r.Context().Value(callerKey{}).(*caller)
-	if !ok {
-		return procnet.Process{}
-	}
-	c.once.Do(func() {
-		if found, err := p.finder.Behind(r.RemoteAddr); err == nil {
-			c.Process = procnet.Process{ID: found.ID, Function: procnet.Short(p.stack, found.Function)}
-		}
-	})
-	by, key := c.Process, procnet.Key(r)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if by.Function == "" {
-		by.Function = p.keys[key]
-	} else {
-		p.keys[key] = by.Function
-	}
-	return by
-}
-
-// ServeHTTP passes a call on. It is counted after its answer, so that the caller does
-// not wait for that.
+// ServeHTTP passes a call on. It is counted after its answer, so that the caller does not wait for that.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the caller is gone
 	}
 	begun := time.Now() // before the caller is looked up, which is slow on a new connection
-	by := p.callerOf(r)
+	by, _ := p.Process(r)
+	by.Function, _ = p.Function(r)
 	time.Sleep(time.Duration(p.distance.Load()))
-	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
+	answer, text, err := p.Forward(r, body) //nolint:bodyclose // it is closed
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

@@ -17,14 +17,11 @@ type Item = map[string]types.AttributeValue
 
 // Rules are what a call does not tell of itself.
 type Rules struct {
-	// IndexKeys are the attributes by which a row is in an index: each is an entry
-	// of its own, a unit more.
+	// IndexKeys are the attributes by which a row is in an index: each is an entry of its own, a unit more.
 	IndexKeys []string
-	// Indexed are the beginnings of the sort keys of rows that are in an index when
-	// they are deleted.
+	// Indexed are the beginnings of the sort keys of rows that are in an index when they are deleted.
 	Indexed []string
-	// RowSize returns the size of a row as it is now: an update is billed by the
-	// whole row.
+	// RowSize returns the size of a row as it is now: an update is billed by the whole row.
 	RowSize func(table *string, key Item) int
 	// Spend hears where the units of rows fall, if it is set.
 	Spend func(at Place, u Units)
@@ -37,8 +34,7 @@ func OfService(rowSize func(table *string, key Item) int) Rules {
 	return Rules{IndexKeys: []string{"nextCheck", "listAs"}, Indexed: []string{"DELIVERY#"}, RowSize: rowSize}
 }
 
-// free are the operations that cost nothing, and GetPublicKey, whose answer a
-// process keeps.
+// free are the operations that cost nothing, and GetPublicKey, whose answer a process keeps.
 var free = []string{
 	"DeleteObject", "DeleteObjects", "DeleteSchedule", "UpdateSchedule", "GetSchedule", "GetPublicKey", "DescribeTable",
 }
@@ -155,7 +151,6 @@ func (r Rules) updateUnits(table *string, key Item, expression *string) Units {
 	return units
 }
 
-// kilobytes is the number of units that writing so many bytes costs.
 func kilobytes(bytes int) float64 { return chunks(bytes, 1<<10) }
 
 func readUnits(bytes int, consistent bool) float64 {
@@ -229,4 +224,63 @@ func valueSize(value types.AttributeValue) int {
 	default:
 		return 1
 	}
+}
+
+// Place is where units of rows fall.
+type Place struct {
+	Table string `json:"table"`
+	// Index is the key attribute of an index whose entries are written, or the name of
+	// an index that is read. It is empty for the table itself.
+	Index string `json:"index,omitempty"`
+	// Kind is the kind of row, the beginning of its sort key or else of its hash key.
+	// It is empty for rows that are absent and for answers without keys.
+	Kind string `json:"kind"`
+}
+
+// wrote returns the units of writing a row, or its entry in an index.
+func (r Rules) wrote(table *string, index string, row Item, units float64) Units {
+	u := Units{Writes: units}
+	if index != "" {
+		u = Units{IndexWrites: units}
+	}
+	r.spend(Place{Table: aws.ToString(table), Index: index, Kind: kindOf(row)}, u)
+	return u.Times(r.times())
+}
+
+func (r Rules) read(table, index *string, row Item, units float64) float64 {
+	r.spend(Place{Table: aws.ToString(table), Index: aws.ToString(index), Kind: kindOf(row)}, Units{Reads: units})
+	return units
+}
+
+func (r Rules) spend(at Place, u Units) {
+	if r.Spend != nil && u != (Units{}) {
+		r.Spend(at, u.Times(r.times()))
+	}
+}
+
+// twice are the rules of a transaction's writes, which cost two units each.
+func (r Rules) twice() Rules {
+	r.transaction = true
+	return r
+}
+
+func (r Rules) times() float64 {
+	if r.transaction {
+		return 2
+	}
+	return 1
+}
+
+// kindOf is the kind of a row by its keys: "HEAD", or "LOG" for LOG#00000001. A sort
+// key that begins with a digit is a time or a number, and the hash key says the kind.
+func kindOf(row Item) string {
+	for _, name := range []string{"sk", "pk"} {
+		key, _ := row[name].(*types.AttributeValueMemberS)
+		if key == nil || key.Value == "" || key.Value[0] < 'A' || key.Value[0] > 'Z' {
+			continue
+		}
+		kind, _, _ := strings.Cut(key.Value, "#")
+		return kind
+	}
+	return ""
 }

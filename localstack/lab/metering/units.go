@@ -2,7 +2,15 @@
 // the calls themselves: an emulator's own count is not trusted.
 package metering
 
-import "math"
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"time"
+)
 
 // Units are what AWS bills. The names are those of the price list.
 type Units struct {
@@ -21,27 +29,25 @@ type Units struct {
 	LogGB         float64 `json:"logGB"`
 }
 
-// each returns all counts, in one order for all units.
+// each returns all counts, in the order of the fields.
 func (u *Units) each() []*float64 {
-	return []*float64{
-		&u.Writes, &u.IndexWrites, &u.Reads, &u.SQSRequests, &u.Puts, &u.Gets, &u.Invocations, &u.GBSeconds, &u.APICalls, &u.Schedules,
-		&u.KMSSignatures, &u.KMSRequests, &u.LogGB,
-	}
-}
-
-// unitNames are the names of all counts in JSON and in the price list, in the order of
-// each.
-var unitNames = []string{
-	"dynamoDBWriteUnits", "dynamoDBIndexWriteUnits", "dynamoDBReadUnits", "sqsRequests", "s3Puts", "s3Gets", "lambdaRequests",
-	"lambdaGBSeconds", "apiCalls", "schedules", "kmsSignatures", "kmsRequests", "logGB",
-}
-
-func (u *Units) byName() map[string]*float64 {
-	counts := make(map[string]*float64, len(unitNames))
-	for i, count := range u.each() {
-		counts[unitNames[i]] = count
+	fields := reflect.ValueOf(u).Elem()
+	counts := make([]*float64, fields.NumField())
+	for i := range counts {
+		counts[i] = fields.Field(i).Addr().Interface().(*float64)
 	}
 	return counts
+}
+
+// named returns the count with a name of JSON, nil for another name.
+func (u *Units) named(name string) *float64 {
+	kind := reflect.TypeFor[Units]()
+	for i, count := range u.each() {
+		if kind.Field(i).Tag.Get("json") == name {
+			return count
+		}
+	}
+	return nil
 }
 
 // Add adds other units.
@@ -95,3 +101,88 @@ const (
 
 // APICalls is how many calls API Gateway bills for one with a body of so many bytes.
 func APICalls(bytes int) float64 { return chunks(bytes, apiChunk) }
+
+// What cannot be seen on one machine is assumed.
+const (
+	AWSRoundTrip      = 8 * time.Millisecond   // one AWS call within a region
+	ProviderRoundTrip = 150 * time.Millisecond // one message to the provider
+	WebhookRoundTrip  = 150 * time.Millisecond // one post to an endpoint
+	// SendConcurrency is how many messages one call of send has on the way at once.
+	SendConcurrency = 64
+	// PostsAtOnce is how many posts to one endpoint one call of notify has.
+	PostsAtOnce = 32
+	// AccessLog is the gateway's log line of a call in bytes.
+	AccessLog = 500
+	// received is how many messages one request of SQS gets.
+	received = 10
+)
+
+// Polling is how many requests of SQS bring messages to so many calls of a function,
+// and take them from the queue after: some ten messages a request, and one at least
+// for each call.
+func Polling(calls, messages float64) float64 {
+	return 2 * math.Max(calls, math.Ceil(messages/received))
+}
+
+// Prices are what each unit costs in US dollars in one region, and what costs
+// whether it is used or not. A price that was not found is 0 and named in NotFound.
+type Prices struct {
+	Units
+
+	Region            string  `json:"region"`
+	KMSKeyMonths      float64 `json:"kmsKeyMonths"`
+	AlarmMetricMonths float64 `json:"alarmMetricMonths"` // of each metric that an alarm looks at
+	DashboardMonths   float64 `json:"dashboardMonths"`
+
+	// Sources say where each price was found, by its name.
+	Sources map[string]string `json:"sources"`
+	// NotFound are the names of the prices that no source was found for.
+	NotFound []string `json:"notFound,omitempty"`
+}
+
+//go:embed prices
+var priceFiles embed.FS
+
+// The regions whose prices are kept, the first of which the limits are for.
+const (
+	Virginia = "us-east-1"
+	SaoPaulo = "sa-east-1"
+)
+
+// PriceList returns the published prices of a region, without free tiers.
+func PriceList(region string) (p Prices, err error) {
+	text, err := priceFiles.ReadFile("prices/" + region + ".json")
+	if err != nil {
+		return p, fmt.Errorf("read the prices of %s: %w", region, err)
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, fmt.Errorf("read the prices of %s: %w", region, err)
+	}
+	p.IndexWrites = p.Writes
+	return p, nil
+}
+
+// Unpriced are those of the units that were used and whose price was not found.
+func (p Prices) Unpriced(u Units) (names []string) {
+	u.Writes += u.IndexWrites
+	for _, name := range p.NotFound {
+		if count := u.named(name); count != nil && *count > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Without are the units but for those that have one of the names.
+func (u Units) Without(names []string) Units {
+	for _, name := range names {
+		if count := u.named(name); count != nil {
+			*count = 0
+		}
+		if u.named(name) == &u.Writes {
+			u.IndexWrites = 0
+		}
+	}
+	return u
+}

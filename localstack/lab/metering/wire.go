@@ -1,40 +1,39 @@
 package metering
 
 import (
-	"encoding/base64"
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"net/http"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
+
+	"campaign-dispatch/localstack/forward"
 )
 
 // operationOf returns what a request asks AWS for.
 func operationOf(r *http.Request) string {
-	if _, action, ok := strings.Cut(r.Header.Get("X-Amz-Target"), "."); ok {
-		return action
-	}
-	scope := r.Header.Get("Authorization")
+	service, action := forward.Operation(r)
+	q := r.URL.Query()
 	switch {
-	case strings.Contains(scope, "/scheduler/"):
+	case service == "HTTP":
+		return r.Method + " " + r.URL.Path
+	case service == "Scheduler":
 		return map[string]string{
 			http.MethodPost: "CreateSchedule", http.MethodPut: "UpdateSchedule", http.MethodDelete: "DeleteSchedule", http.MethodGet: "GetSchedule",
 		}[r.Method]
-	case strings.Contains(scope, "/s3/"):
-		return objectOperation(r)
-	}
-	return r.Method + " " + r.URL.Path
-}
-
-func objectOperation(r *http.Request) string {
-	q := r.URL.Query()
-	switch {
+	case service != "S3":
+		return action
 	case q.Has("list-type"):
 		return "ListObjectsV2"
 	case q.Has("delete"):
@@ -74,167 +73,78 @@ func parse(operation string, body, answer []byte) (in, out any, err error) {
 
 type message struct{ MessageBody string }
 
-// row is an item in DynamoDB's JSON.
-type row Item
-
-// request is a call of DynamoDB: each operation has some of this.
-type request struct {
-	TableName        *string
-	IndexName        *string
-	Item, Key        row
-	UpdateExpression *string
-	ConsistentRead   *bool
-	TransactItems    []struct{ Put, Update, Delete, ConditionCheck *request }
-	RequestItems     map[string]struct {
-		Keys           []row
-		ConsistentRead *bool
-	}
-}
-
-// reply is an answer of DynamoDB.
-type reply struct {
-	Item      row
-	Items     []row
-	Responses map[string][]row
-}
-
 func parseRows(operation string, body, answer []byte) (in, out any, err error) {
-	var r request
-	if err := json.Unmarshal(body, &r); err != nil {
-		return nil, nil, fmt.Errorf("read a %s: %w", operation, err)
-	}
-	var a reply
-	if answer != nil {
-		if err := json.Unmarshal(answer, &a); err != nil {
-			return nil, nil, fmt.Errorf("read the answer of a %s: %w", operation, err)
-		}
-	}
 	switch operation {
 	case "TransactWriteItems":
-		return r.transaction(), nil, nil
+		in, err = parseTransaction(body)
 	case "PutItem":
-		return &dynamodb.PutItemInput{TableName: r.TableName, Item: Item(r.Item)}, nil, nil
+		var put types.Put
+		err = decode(body, &put)
+		in = &dynamodb.PutItemInput{TableName: put.TableName, Item: put.Item}
 	case "UpdateItem":
-		return &dynamodb.UpdateItemInput{TableName: r.TableName, Key: Item(r.Key), UpdateExpression: r.UpdateExpression}, nil, nil
+		var update types.Update
+		err = decode(body, &update)
+		in = &dynamodb.UpdateItemInput{TableName: update.TableName, Key: update.Key, UpdateExpression: update.UpdateExpression}
 	case "DeleteItem":
-		return &dynamodb.DeleteItemInput{TableName: r.TableName, Key: Item(r.Key)}, nil, nil
+		var remove types.Delete
+		err = decode(body, &remove)
+		in = &dynamodb.DeleteItemInput{TableName: remove.TableName, Key: remove.Key}
+	default:
+		return parseReading(operation, body, answer)
 	}
-	in, out = r.reading(operation, a)
-	if answer == nil {
-		out = nil
-	}
-	return in, out, nil
+	return in, nil, err
 }
 
-func (r request) reading(operation string, a reply) (in, out any) {
+func parseTransaction(body []byte) (in *dynamodb.TransactWriteItemsInput, err error) {
+	var said struct{ TransactItems []json.RawMessage }
+	err = json.Unmarshal(body, &said)
+	in = &dynamodb.TransactWriteItemsInput{TransactItems: make([]types.TransactWriteItem, len(said.TransactItems))}
+	for i, text := range said.TransactItems {
+		err = errors.Join(err, decode(text, &in.TransactItems[i]))
+	}
+	return in, err
+}
+
+func parseReading(operation string, body, answer []byte) (in, out any, err error) {
+	var said struct {
+		TableName, IndexName *string
+		ConsistentRead       *bool
+		RequestItems         map[string]json.RawMessage
+	}
+	err = json.Unmarshal(body, &said)
+	var read smithy.Deserializable
 	switch operation {
 	case "GetItem":
-		return &dynamodb.GetItemInput{TableName: r.TableName, Key: Item(r.Key), ConsistentRead: r.ConsistentRead}, &dynamodb.GetItemOutput{Item: Item(a.Item)}
+		var get types.Get
+		err = errors.Join(err, decode(body, &get))
+		in, read = &dynamodb.GetItemInput{TableName: get.TableName, Key: get.Key, ConsistentRead: said.ConsistentRead}, &dynamodb.GetItemOutput{}
 	case "Query":
-		return &dynamodb.QueryInput{TableName: r.TableName, IndexName: r.IndexName, ConsistentRead: r.ConsistentRead}, &dynamodb.QueryOutput{Items: items(a.Items)}
+		in = &dynamodb.QueryInput{TableName: said.TableName, IndexName: said.IndexName, ConsistentRead: said.ConsistentRead}
+		read = &dynamodb.QueryOutput{}
 	default:
-		return r.batch(a)
-	}
-}
-
-func (r request) transaction() *dynamodb.TransactWriteItemsInput {
-	in := &dynamodb.TransactWriteItemsInput{}
-	for _, w := range r.TransactItems {
-		var write types.TransactWriteItem
-		switch {
-		case w.Put != nil:
-			write.Put = &types.Put{TableName: w.Put.TableName, Item: Item(w.Put.Item)}
-		case w.Update != nil:
-			write.Update = &types.Update{TableName: w.Update.TableName, Key: Item(w.Update.Key), UpdateExpression: w.Update.UpdateExpression}
-		case w.Delete != nil:
-			write.Delete = &types.Delete{TableName: w.Delete.TableName, Key: Item(w.Delete.Key)}
-		case w.ConditionCheck != nil:
-			write.ConditionCheck = &types.ConditionCheck{TableName: w.ConditionCheck.TableName, Key: Item(w.ConditionCheck.Key)}
+		tables := map[string]types.KeysAndAttributes{}
+		for table, text := range said.RequestItems {
+			var keys types.KeysAndAttributes
+			err = errors.Join(err, decode(text, &keys))
+			tables[table] = keys
 		}
-		in.TransactItems = append(in.TransactItems, write)
+		in, read = &dynamodb.BatchGetItemInput{RequestItems: tables}, &dynamodb.BatchGetItemOutput{}
 	}
-	return in
+	if answer == nil {
+		return in, nil, err
+	}
+	return in, read, errors.Join(err, decode(answer, read))
 }
 
-func (r request) batch(a reply) (*dynamodb.BatchGetItemInput, *dynamodb.BatchGetItemOutput) {
-	in := &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{}}
-	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]Item{}}
-	for table, asked := range r.RequestItems {
-		in.RequestItems[table] = types.KeysAndAttributes{Keys: items(asked.Keys), ConsistentRead: asked.ConsistentRead}
-	}
-	for table, rows := range a.Responses {
-		out.Responses[table] = items(rows)
-	}
-	return in, out
-}
+var (
+	dynamoJSON = awsjson.New10(schemas.DynamoDB_20120810)
+	anyCall    = smithy.NewOperationSchema(schemas.GetItem, schemas.GetItemInput, schemas.GetItemOutput)
+)
 
-func items(rows []row) []Item {
-	all := make([]Item, len(rows))
-	for i, r := range rows {
-		all[i] = Item(r)
-	}
-	return all
-}
-
-// UnmarshalJSON reads a row.
-func (r *row) UnmarshalJSON(text []byte) error {
-	var values map[string]attribute
-	if err := json.Unmarshal(text, &values); err != nil {
-		return err
-	}
-	*r = make(row, len(values))
-	for name, v := range values {
-		(*r)[name] = v.AttributeValue
-	}
-	return nil
-}
-
-// attribute is a value in DynamoDB's JSON: {"S":"text"}.
-type attribute struct{ types.AttributeValue }
-
-var errKind = errors.New("not a value of DynamoDB")
-
-// UnmarshalJSON reads a value.
-func (a *attribute) UnmarshalJSON(text []byte) (err error) {
-	var v struct {
-		S, N, B    *string
-		BOOL, NULL *bool
-		M          *row
-		L          []attribute
-		NS, SS     []string
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		return err
-	}
-	switch {
-	case v.S != nil:
-		a.AttributeValue = &types.AttributeValueMemberS{Value: *v.S}
-	case v.N != nil:
-		a.AttributeValue = &types.AttributeValueMemberN{Value: *v.N}
-	case v.B != nil:
-		var bytes []byte
-		bytes, err = base64.StdEncoding.DecodeString(*v.B)
-		a.AttributeValue = &types.AttributeValueMemberB{Value: bytes}
-	case v.BOOL != nil:
-		a.AttributeValue = &types.AttributeValueMemberBOOL{Value: *v.BOOL}
-	case v.NULL != nil:
-		a.AttributeValue = &types.AttributeValueMemberNULL{Value: *v.NULL}
-	case v.M != nil:
-		a.AttributeValue = &types.AttributeValueMemberM{Value: Item(*v.M)}
-	case v.NS != nil:
-		a.AttributeValue = &types.AttributeValueMemberNS{Value: v.NS}
-	case v.SS != nil:
-		a.AttributeValue = &types.AttributeValueMemberSS{Value: v.SS}
-	case v.L != nil:
-		list := &types.AttributeValueMemberL{}
-		for _, each := range v.L {
-			list.Value = append(list.Value, each.AttributeValue)
-		}
-		a.AttributeValue = list
-	default:
-		err = fmt.Errorf("%w: %.40s", errKind, text)
-	}
-	return err
+// decode reads DynamoDB's JSON into a value of the SDK.
+func decode(text []byte, into smithy.Deserializable) error {
+	answer := &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(text))}
+	return dynamoJSON.DeserializeResponse(context.Background(), anyCall, nil, &smithyhttp.Response{Response: answer}, into)
 }
 
 // messagesOf returns how many messages a call puts on which queue.

@@ -20,7 +20,6 @@ import (
 // processes watches the resource use of the stack's functions in /proc of Linux.
 type processes struct {
 	finder procnet.Finder
-	names  map[string]string // short names of the functions, by their names in the stack
 
 	mu   sync.Mutex
 	seen map[procnet.Process]*usage
@@ -50,20 +49,16 @@ func watchProcesses(ctx context.Context, env stackenv.Env) (p *processes, stop f
 }
 
 func newProcesses(env stackenv.Env) *processes {
-	p := &processes{finder: procnet.Finder{Endpoint: env["AWS_ENDPOINT_URL"]}, names: map[string]string{}, seen: map[procnet.Process]*usage{}}
-	for key, value := range env {
-		if name, ok := strings.CutSuffix(key, "_FUNCTION"); ok {
-			p.names[value] = strings.ToLower(name)
-		}
+	return &processes{
+		finder: procnet.Finder{Stack: env["STACK_NAME"], Endpoint: env["AWS_ENDPOINT_URL"]}, seen: map[procnet.Process]*usage{},
 	}
-	return p
 }
 
 func (p *processes) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, name := range p.finder.All() {
-		process := procnet.Process{ID: id, Function: p.names[name]}
+		process := procnet.Process{ID: id, Function: name}
 		if p.seen[process] == nil {
 			p.seen[process] = &usage{}
 		}
@@ -127,7 +122,7 @@ func (p *processes) peaks() map[string]int64 {
 func endProcesses(env stackenv.Env, function string) error {
 	p := newProcesses(env)
 	for id, name := range p.finder.All() {
-		if p.names[name] != function {
+		if name != function {
 			continue
 		}
 		if err := syscall.Kill(id, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {

@@ -81,7 +81,8 @@ func (m Model) need(limit, resource string, need float64) Need {
 }
 
 func setting(value float64, ask, resource string, need float64) Need {
-	return Need{Limit: Limit{Value: value, Kind: Config, Ask: "template.yaml: " + ask, Source: "template.yaml"}, Resource: resource, Need: need}
+	limit := Limit{Value: value, Kind: Config, Ask: "template.yaml: " + ask, Source: "template.yaml"}
+	return Need{Limit: limit, Resource: resource, Need: need}
 }
 
 // hotKey is a hash key of a table or an index with many units per second.
@@ -103,8 +104,7 @@ func entriesOf(table, attribute string) func(metering.Place) bool {
 
 func hottest(l Load) float64 { return l.Hottest }
 
-// hotKeys, batchRows and tenantRows are the rows that many messages share. Change them
-// together with the row keys.
+// hotKeys, batchRows and tenantRows are the rows that many messages share. Change them together with the row keys.
 var (
 	hotKeys = []hotKey{
 		{fmt.Sprintf("index due of campaigns, hottest of its %d keys, writes", dynamo.DueShards), entriesOf("campaigns", "nextCheck"), dueShare},
@@ -118,8 +118,7 @@ var (
 	dayRows    = rowsOf("campaigns", "DAYS")
 )
 
-// dueShare returns the share of the hottest key of the due index. All rows of a tenant
-// are in one part of the keys.
+// dueShare returns the share of the hottest key of the due index. All rows of a tenant are in one part of the keys.
 func dueShare(l Load) float64 {
 	const keys, ofPart = 1.0 / dynamo.DueShards, dynamo.DueShards / dynamo.DueParts
 	return math.Max(keys, l.Hottest/ofPart)
@@ -144,7 +143,8 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 		m.need("partitionWrites", "post counter of a tenant and hour (STATS), writes", Endpoints*l.webhooks()*l.Hottest/webhook.PerWrite),
 		m.need("partitionWrites", "results of a tenant's day (DAYS), writes", m.dayWrites(l)),
 		m.need("partitionWrites", "kept posts of an endpoint (POSTS), writes", keptPosts(l)/Endpoints*l.Hottest),
-		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, one of the %d partition keys of a failing endpoint, writes", dynamo.DeliveryShards), m.downWrites(l)),
+		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, one of the %d partition keys of a failing endpoint, writes",
+			dynamo.DeliveryShards), m.downWrites(l)),
 		m.need("partitionReads", "rows of a tenant (TENANT, ENDPOINT, CIRCUIT), reads", m.tenantReads(l, used)),
 		m.need("partitionReads", "SET rows of a campaign, reads of cold dispatch environments", m.coldReads(l)))
 }
@@ -161,8 +161,7 @@ func (m Model) dayWrites(l Load) float64 {
 // them. At the peak of a load the first posts of an hour do not count.
 func keptPosts(l Load) float64 { return Endpoints * l.webhooks() / webhook.KeptEach }
 
-// downWrites returns the index writes for an endpoint of the hottest tenant that
-// rejects everything: one for each task.
+// downWrites returns the index writes for an endpoint of the hottest tenant that rejects everything: one for each task.
 func (m Model) downWrites(l Load) float64 {
 	tasks := 0.0
 	for name, n := range l.Steps() {
@@ -179,8 +178,7 @@ func (m Model) batchWrites(l Load) float64 {
 	return sent.at(batchRows).Writes + math.Min(groups, l.PerCall)*m.Metered[Group].at(batchRows).Writes
 }
 
-// tenantReads returns the reads of the hottest tenant's rows. Each environment caches
-// them.
+// tenantReads returns the reads of the hottest tenant's rows. Each environment caches them.
 func (m Model) tenantReads(l Load, used Step) float64 {
 	const cached = 3 // seconds
 	busy := m.concurrency(l)
@@ -198,7 +196,8 @@ func (m Model) coldReads(l Load) float64 {
 	return l.Batches / 2 * kilobytes / readKilobytes * started
 }
 
-// functions returns the needs of Lambda and of the functions' queues.
+// functions returns the needs of Lambda and of the functions' queues. In flight are the
+// messages in the batching window and in running calls.
 func (m Model) functions(l Load, used Step) (needs []Need) {
 	busy := m.concurrency(l)
 	all, largest := 0.0, 0.0
@@ -208,7 +207,7 @@ func (m Model) functions(l Load, used Step) (needs []Need) {
 		if s.BatchSize > 0 {
 			needs = append(needs, m.need("mappingConcurrency", f+": calls at once by its queue", busy[f]),
 				setting(s.Concurrency, "MaximumConcurrency of "+f, f+": MaximumConcurrency", busy[f]),
-				m.need("inFlight", f+": messages in flight", m.inFlight(f, used, busy[f])))
+				m.need("inFlight", f+": messages in flight", used.Queues[f]*s.Window+busy[f]*s.BatchSize))
 		}
 	}
 	url := m.Settings.Functions["events"].Concurrency * m.Limits["callsPerEnvironment"].Value
@@ -216,13 +215,6 @@ func (m Model) functions(l Load, used Step) (needs []Need) {
 		m.need("lambdaConcurrency", "Lambda: environments of all functions", all),
 		m.need("lambdaScaling", "Lambda: environments of one function started in 10 s", largest*scalingPeriod/rise),
 		setting(url, "EventsConcurrency, a tenth of the calls", "events: calls of the function URL a second", l.Events()))
-}
-
-// inFlight returns the messages in flight of a function's queue: those in the batching
-// window and in running calls.
-func (m Model) inFlight(function string, used Step, busy float64) float64 {
-	s := m.Settings.Functions[function]
-	return used.Queues[function]*s.Window + busy*s.BatchSize
 }
 
 // concurrency returns the busy environments of each function.

@@ -1,8 +1,8 @@
 package scale
 
 import (
-	"fmt"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -56,13 +56,9 @@ type mapping struct {
 
 // ReadSettings returns the settings of a template file.
 func ReadSettings(path string) (s Settings, err error) {
-	text, err := template.Read(path)
-	if err != nil {
-		return s, err
-	}
 	var t stack
-	if err := yaml.Unmarshal(text, &t); err != nil {
-		return s, fmt.Errorf("read the template: %w", err)
+	if err := template.Decode(path, &t); err != nil {
+		return s, err
 	}
 	return t.settings(), nil
 }
@@ -74,8 +70,12 @@ func (t stack) settings() Settings {
 			s.Parameters[name] = n
 		}
 	}
-	for _, f := range functions {
-		r := t.Resources[f.resource].Properties
+	for name, resource := range t.Resources {
+		name, function := strings.CutSuffix(name, "Function")
+		if !function {
+			continue
+		}
+		r := resource.Properties
 		if r.Memory.IsZero() {
 			r.Memory = t.Globals.Function.Memory
 		}
@@ -86,7 +86,7 @@ func (t stack) settings() Settings {
 				set.Concurrency = t.number(&e.Properties.Scaling.Most)
 			}
 		}
-		s.Functions[f.name] = set
+		s.Functions[strings.ToLower(name)] = set
 	}
 	return s
 }
@@ -104,16 +104,4 @@ func (t stack) number(node *yaml.Node) float64 {
 	}
 	n, _ := strconv.ParseFloat(text, 64)
 	return n
-}
-
-// functions are the functions that a load calls.
-var functions = []struct{ name, resource string }{
-	{"token", "TokenFunction"},
-	{"dispatch", "DispatchFunction"},
-	{"release", "ReleaseFunction"},
-	{"send", "SendFunction"},
-	{"events", "EventsFunction"},
-	{"outcomes", "OutcomesFunction"},
-	{"feed", "FeedFunction"},
-	{"notify", "NotifyFunction"},
 }

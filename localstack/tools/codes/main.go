@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,7 +29,8 @@ const (
 var blocks = []block{
 	{path: "internal/httpapi/openapi/openapi.json", begin: "for programs: ", end: ", or a new one", count: 3, cells: english},
 	{path: "internal/dashboard/apidocs/portuguese.json", begin: "for programs: ", end: ", or a new one", count: 1, cells: english},
-	{path: "internal/dashboard/apidocs/portuguese.json", begin: "para programas: ", end: ", ou um novo", count: 1, cells: english}, //nolint:misspell // Portuguese
+	//nolint:misspell // Portuguese
+	{path: "internal/dashboard/apidocs/portuguese.json", begin: "para programas: ", end: ", ou um novo", count: 1, cells: english},
 	{path: "docs/guides.md", begin: "| `message.expired` | ", end: " | `expired` |", count: 1, cells: expired},
 	{path: "docs/guides.pt.md", begin: "| `message.expired` | ", end: " | `expired` |", count: 1, cells: expired},
 	{path: "docs/guides.md", begin: begin, end: end, count: 1, cells: english, table: true},
@@ -124,38 +126,24 @@ func (b block) update(text string, codes []campaign.MessageCode) (string, error)
 	return strings.Join(parts, b.begin), nil
 }
 
-// write updates the block in its file.
-func (b block) write(root *os.Root, codes []campaign.MessageCode) error {
-	old, err := root.ReadFile(b.path)
+func (b block) write(root string) error {
+	path := filepath.Join(root, b.path)
+	old, err := os.ReadFile(path) //nolint:gosec // a file of the project
 	if err != nil {
 		return fmt.Errorf("read a file with codes: %w", err)
 	}
-	text, err := b.update(string(old), codes)
+	text, err := b.update(string(old), campaign.MessageCodes)
 	if err != nil {
 		return err
 	}
-	if err := root.WriteFile(b.path, []byte(text), 0o600); err != nil {
-		return fmt.Errorf("write codes: %w", err)
-	}
-	return nil
+	return os.WriteFile(path, []byte(text), 0o600)
 }
 
 func main() {
-	if err := writeAll(os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func writeAll(folder string) error {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return fmt.Errorf("open the repository: %w", err)
-	}
 	for _, b := range blocks {
-		if err := b.write(root, campaign.MessageCodes); err != nil {
-			return err
+		if err := b.write(os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
 		}
 	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
@@ -14,32 +15,20 @@ import (
 	"campaign-dispatch/internal/dashboard/apidocs"
 )
 
-// path is the file with the HTML of each text.
 const path = "internal/dashboard/apidocs/prose.json"
 
 // base is the URL of a service. No text contains it.
 const base = "https://service.example.com"
 
 func main() {
-	if err := write(os.Args[1]); err != nil {
+	content, err := file()
+	if err == nil {
+		err = os.WriteFile(filepath.Join(os.Args[1], path), content, 0o600)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-}
-
-func write(folder string) error {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return fmt.Errorf("open the repository: %w", err)
-	}
-	content, err := file()
-	if err != nil {
-		return err
-	}
-	if err := root.WriteFile(path, content, 0o600); err != nil {
-		return fmt.Errorf("write the HTML: %w", err)
-	}
-	return nil
 }
 
 // file returns the content of the file: a JSON object of HTML by Markdown.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/localstack/httpjson"
 )
 
 // A page makes some calls, and shows the rows of all.
@@ -38,8 +40,8 @@ func main() {
 	lambda.Start(func(ctx context.Context, _ events.APIGatewayV2HTTPRequest) (answer events.APIGatewayV2HTTPResponse, err error) {
 		var all []row
 		for range calls {
-			rows, err := readRows(ctx, address)
-			if err != nil {
+			var rows []row
+			if err := httpjson.Get(ctx, address, &rows); err != nil {
 				return answer, err
 			}
 			all = append(all, rows...)
@@ -56,18 +58,4 @@ func serveRows(w http.ResponseWriter, _ *http.Request) {
 		rows[i] = row{ID: strconv.Itoa(i), Name: "Natal & Ano Novo " + strconv.Itoa(i), State: "sending", Sent: i * 1000, Read: i}
 	}
 	_ = json.NewEncoder(w).Encode(rows)
-}
-
-func readRows(ctx context.Context, address string) (rows []row, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	err = json.NewDecoder(answer.Body).Decode(&rows)
-	return rows, err
 }

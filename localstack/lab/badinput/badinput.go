@@ -1,16 +1,22 @@
+// Package badinput tests the service with invalid input: fuzz tests generate it for
+// every parser and Schemathesis for every operation of the API.
 package badinput
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/base/random"
@@ -25,8 +31,8 @@ const (
 	venv     = ".local/schemathesis"
 )
 
-// checks are the Schemathesis checks of every response.
-const checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance"
+const checks = "not_a_server_error,status_code_conformance,content_type_conformance," +
+	"response_headers_conformance,response_schema_conformance"
 
 // Answers counts responses by status.
 type Answers map[int]int
@@ -79,25 +85,65 @@ func CallAll(ctx context.Context, env stackenv.Env, d time.Duration) (Answers, e
 // scheduled dispatches a campaign that is due in 24 hours and returns its id.
 func scheduled(ctx context.Context, env stackenv.Env, token string) (id string, err error) {
 	id = random.UUID()
-	body, err := json.Marshal(map[string]any{
+	address := env["BASE_URL"] + "/api/v1/external/campaigns/dispatch"
+	status, err := httpjson.Call(ctx, http.DefaultClient, http.MethodPost, address, token, map[string]any{
 		"campaignId": id, "name": "bad input " + rand.Text(), "templateId": env["TEMPLATE_ID"],
 		"schedule": time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339),
 		"messages": []any{map[string]any{"phone": "+5561990000001", "uid": "u", "vars": map[string]any{"nome": "Ana", "pedido": 1}}},
-	})
-	if err != nil {
-		return "", err
+	}, &json.RawMessage{})
+	if err == nil && status != http.StatusAccepted {
+		err = fmt.Errorf("status %d", status)
 	}
-	r, err := httpjson.NewPost(ctx, env["BASE_URL"]+"/api/v1/external/campaigns/dispatch", token, body)
-	if err != nil {
-		return "", err
-	}
-	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return "", fmt.Errorf("dispatch a campaign: %w", err)
 	}
-	_ = answer.Body.Close()
-	if answer.StatusCode != http.StatusAccepted {
-		return "", fmt.Errorf("dispatch a campaign: status %d", answer.StatusCode)
-	}
 	return id, nil
+}
+
+// FuzzTest is one of the service's fuzz tests.
+type FuzzTest struct {
+	Package string // relative to the module, such as ./internal/phone
+	Name    string
+}
+
+var fuzzTest = regexp.MustCompile(`(?m)^func (Fuzz\w*)\(`)
+
+// FuzzTests returns all fuzz tests under a folder of the module.
+func FuzzTests(folder string) (tests []FuzzTest, err error) {
+	err = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path) //nolint:gosec // a file of the project
+		for _, found := range fuzzTest.FindAllSubmatch(text, -1) {
+			tests = append(tests, FuzzTest{"./" + filepath.ToSlash(filepath.Dir(path)), string(found[1])})
+		}
+		return err
+	})
+	return tests, err
+}
+
+var executions = regexp.MustCompile(`execs: (\d+)`)
+
+// ranOut matches a failure of go test that is not a finding: a worker was still busy at the end of the fuzz time.
+var ranOut = regexp.MustCompile(`--- FAIL: \w+ \([0-9.]+s\)\n +context deadline exceeded\nFAIL`)
+
+// Run fuzzes for d and returns the number of inputs. The error has the failing input,
+// which go test writes to the package's testdata folder.
+func (t FuzzTest) Run(ctx context.Context, d time.Duration) (inputs int, err error) {
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", //nolint:gosec // tests of the module
+		"-fuzz", "^"+t.Name+"$", "-fuzztime", d.String(), t.Package)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	if found := executions.FindAllSubmatch(out.Bytes(), -1); found != nil {
+		inputs, _ = strconv.Atoi(string(found[len(found)-1][1])) // the pattern allows digits only
+	}
+	switch {
+	case err != nil && !ranOut.Match(out.Bytes()):
+		return inputs, fmt.Errorf("%s of %s: %w\n%s", t.Name, t.Package, err, out.String())
+	case inputs == 0:
+		return 0, fmt.Errorf("%s of %s executed no inputs:\n%s", t.Name, t.Package, out.String())
+	}
+	return inputs, nil
 }
