@@ -124,12 +124,12 @@ func stepOf(choice intake.Choice, sub submission.Submission, who, action string)
 
 // Send and Discard are what ana decides about a submission as she sees it.
 func (c *company) Send(ctx context.Context, sub submission.Submission) error {
-	_, err := c.Service.Decide(ctx, stepOf(intake.Send, sub, ana, "campaign.dispatch"))
+	_, err := c.Decide(ctx, stepOf(intake.Send, sub, ana, "campaign.dispatch"))
 	return err
 }
 
 func (c *company) Discard(ctx context.Context, sub submission.Submission) error {
-	_, err := c.Service.Decide(ctx, stepOf(intake.Discard, sub, ana, "campaign.import_discard"))
+	_, err := c.Decide(ctx, stepOf(intake.Discard, sub, ana, "campaign.import_discard"))
 	return err
 }
 

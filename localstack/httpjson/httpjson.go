@@ -29,7 +29,7 @@ func Call(ctx context.Context, client *http.Client, method, address, token strin
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	response, err := client.Do(r) //nolint:gosec // an address of the local stack
+	response, err := client.Do(r)
 	if err != nil {
 		return 0, err
 	}

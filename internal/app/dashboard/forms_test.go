@@ -2,7 +2,6 @@ package dashboard_test
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -97,11 +96,14 @@ func routeRows(ui *web.UI) (rows []string) {
 	for _, r := range routes {
 		role := "no sign-in"
 		if r.Role != "" {
-			role = fmt.Sprintf("`%s`", r.Role)
+			role = "`" + string(r.Role) + "`"
 		}
-		rows = append(rows, fmt.Sprintf("| `%s` | %s |", r.Pattern, role))
+		rows = append(rows, "| `"+r.Pattern+"` | "+role+" |")
 	}
 	return rows
 }
 
-func pathOf(r web.Route) string { return r.Pattern[strings.Index(r.Pattern, "/"):] }
+func pathOf(r web.Route) string {
+	_, path, _ := strings.Cut(r.Pattern, "/")
+	return path
+}

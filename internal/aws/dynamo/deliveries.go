@@ -132,15 +132,15 @@ func (s *DeliveryStore) addDelivery(ctx context.Context, n delivery.Delivery) (b
 
 func sameDelivery(n delivery.Delivery) (condition string, values Item) {
 	values = some(Item{":attempt": number(n.Attempt), ":left": packLeft(n.Pending)})
-	condition = present
+	conditions := []string{present}
 	for _, name := range []string{"attempt", "left"} {
 		if values[":"+name] == nil {
-			condition += " AND attribute_not_exists(#" + name + ")"
+			conditions = append(conditions, "attribute_not_exists(#"+name+")")
 		} else {
-			condition += " AND #" + name + " = :" + name
+			conditions = append(conditions, "#"+name+" = :"+name)
 		}
 	}
-	return condition, values
+	return strings.Join(conditions, " AND "), values
 }
 
 // DueIndex partition keys of parked and dead deliveries. Sweep does not read them.

@@ -37,7 +37,7 @@ const (
 	versionPrefix     = "V#"
 	templatePrefix    = "TEMPLATE#"
 	archivePrefix     = "ARCHIVED#"
-	credentialPrefix  = "CREDENTIAL#"
+	credentialPrefix  = "CREDENTIAL#" //nolint:gosec // the start of a key
 	mediaPrefix       = "MEDIA#"
 	endpointPrefix    = "ENDPOINT#"
 	circuitPrefix     = "CIRCUIT#"

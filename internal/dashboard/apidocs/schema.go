@@ -131,8 +131,7 @@ func (d *document) limits(s *schema) string {
 		}
 		all = append(all, strings.Join(values, ", "))
 	}
-	all = append(all, d.span(s.Minimum, s.Maximum, ""))
-	all = append(all, d.span(s.MinLength, s.MaxLength, " characters"), d.span(s.MinItems, s.MaxItems, " items"))
+	all = append(all, d.span(s.Minimum, s.Maximum, ""), d.span(s.MinLength, s.MaxLength, " characters"), d.span(s.MinItems, s.MaxItems, " items"))
 	if s.Default != nil {
 		all = append(all, fmt.Sprintf(d.in("default %v"), s.Default))
 	}

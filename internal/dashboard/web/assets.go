@@ -84,7 +84,7 @@ func serveAsset(p *Page) error {
 func (p *Page) Immutable(contentType string, content []byte) error {
 	p.W.Header().Set("Content-Type", contentType)
 	p.W.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, err := p.W.Write(content)
+	_, err := p.W.Write(content) //nolint:gosec // files of the areas
 	return err
 }
 
@@ -94,7 +94,7 @@ func (ui *UI) chooseLanguage(p *Page) error {
 		if t.code == p.R.PathValue("code") {
 			c := ui.Sessions.NewCookie("", t.code, 365*24*3600)
 			c.Name = langCookie
-			http.SetCookie(p.W, c)
+			http.SetCookie(p.W, c) //nolint:gosec // as NewCookie has it
 			return p.Redirect(LocalPath(p.Query("to")))
 		}
 	}

@@ -55,7 +55,8 @@ func openArchive(ctx context.Context, file io.ReaderAt, size int64) (*storage, *
 	content := &storage{ctx: ctx, file: file, left: maxDirectory}
 	archive, err := zip.NewReader(content, size)
 	content.left = math.MaxInt64
-	return content, archive, content.fault(err)
+	err = content.fault(err)
+	return content, archive, err
 }
 
 // SharedSize returns the size in bytes of the texts that the cells of a workbook share, as its

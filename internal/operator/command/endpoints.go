@@ -119,8 +119,12 @@ func failuresCommand(flags *flag.FlagSet) action {
 		var failures section
 		for _, f := range found {
 			failures.add(row{
-				{"at", localtime.FormatUTC(f.At)}, {"code", f.Code}, {"kind", f.Kind},
-				{"webhookId", f.WebhookID}, {"messageId", f.MessageID}, {"attempt", f.Attempt},
+				{"at", localtime.FormatUTC(f.At)},
+				{"code", f.Code},
+				{"kind", f.Kind},
+				{"webhookId", f.WebhookID},
+				{"messageId", f.MessageID},
+				{"attempt", f.Attempt},
 			})
 		}
 		return sections(s.next("list --tenant "+*tenant)+" shows the state of its endpoints", named{"failures", failures}), err

@@ -59,7 +59,7 @@ func Start(ctx context.Context, stack string, to *url.URL, sizes func(table *str
 		functions: map[string]*Usage{}, chains: map[int]*chain{}, unknown: map[string]int{},
 	}
 	for range counters {
-		go p.countAll()
+		go p.countAll() //nolint:contextcheck // counts after the context of the start
 	}
 	p.Proxy, err = forward.Start(ctx, stack, to, p)
 	return p, err
