@@ -32,16 +32,6 @@ func send(t *testing.T, site http.Handler, method, path string, header http.Head
 	return w
 }
 
-// forms returns the paths of the forms that need a session.
-func forms(ui *web.UI) (paths []string) {
-	for _, r := range ui.Routes() {
-		if path, ok := strings.CutPrefix(r.Pattern, "POST "); ok && r.Role != "" {
-			paths = append(paths, path)
-		}
-	}
-	return paths
-}
-
 // Every form that is sent after the end of the session says so, keeps what was entered, and
 // leads back to its page after the sign-in.
 func TestForms_SessionOver(t *testing.T) {
@@ -50,7 +40,7 @@ func TestForms_SessionOver(t *testing.T) {
 	const page, back = "/dashboard/campaigns/new?template=1", `href="/dashboard/sign-in?to=%2Fdashboard%2Fcampaigns%2Fnew%3Ftemplate%3D1"`
 	parameter := regexp.MustCompile(`{[^}]*}`)
 	const least = 40 // of forms, so that a lost registration is noticed
-	sent := forms(ui)
+	sent := ui.Forms()
 	if len(sent) < least {
 		t.Errorf("%d forms, want at least %d", len(sent), least)
 	}

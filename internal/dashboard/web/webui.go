@@ -92,6 +92,16 @@ func (ui *UI) forRole(mux *http.ServeMux, pattern string, least Role, h Handler)
 // Routes returns the routes that the areas have registered.
 func (ui *UI) Routes() []Route { return slices.Clone(ui.routes) }
 
+// Forms returns the paths of the forms that need a session.
+func (ui *UI) Forms() (paths []string) {
+	for _, r := range ui.routes {
+		if path, ok := strings.CutPrefix(r.Pattern, "POST "); ok && r.Role != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) {
 	ui.routes = append(ui.routes, Route{pattern, least})
 	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
