@@ -92,9 +92,9 @@ func (p *Page) Immutable(contentType string, content []byte) error {
 func (ui *UI) chooseLanguage(p *Page) error {
 	for _, t := range ui.translations {
 		if t.code == p.R.PathValue("code") {
-			c := ui.Sessions.NewCookie("", t.code, 365*24*3600)
+			c := ui.Sessions.NewCookie("", t.code, 365*24*3600) //nolint:gosec // Secure wherever there is HTTPS
 			c.Name = langCookie
-			http.SetCookie(p.W, c) //nolint:gosec // as NewCookie has it
+			http.SetCookie(p.W, c)
 			return p.Redirect(LocalPath(p.Query("to")))
 		}
 	}
