@@ -106,8 +106,8 @@ func methods(t *testing.T, adapter string) map[string]calls {
 	for _, file := range sources(t, path.Join("internal/aws", adapter)) {
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Body == nil {
-				continue
+			if !ok || f.Body == nil || adapter == "dynamo" && f.Name.Name == "send" {
+				continue // send makes a write that is built elsewhere, as a transaction does
 			}
 			c := declared[f.Name.Name]
 			ast.Inspect(f.Body, func(n ast.Node) bool {

@@ -219,7 +219,7 @@ type pager[P any] interface {
 	NextPage(ctx context.Context, options ...func(*dynamodb.Options)) (P, error)
 }
 
-func eachIn[P any](ctx context.Context, doing string, pages pager[P], rows func(page P) []Item) iter.Seq2[Item, error] {
+func eachIn[P any](ctx context.Context, doing string, pages pager[P], itemsOf func(page P) []Item) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
@@ -227,7 +227,7 @@ func eachIn[P any](ctx context.Context, doing string, pages pager[P], rows func(
 				yield(nil, fmt.Errorf("%s: %w", doing, err))
 				return
 			}
-			for _, row := range rows(page) {
+			for _, row := range itemsOf(page) {
 				if !yield(row, nil) {
 					return
 				}
