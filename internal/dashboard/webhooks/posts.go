@@ -94,10 +94,10 @@ type day struct {
 // bar is one hour of the chart, in units of the drawing.
 type bar struct {
 	delivery.HourlyPosts
-	X                      int
-	TakenY, AcceptedHeight int
-	FailedY, FailedHeight  int
-	Labelled               bool
+	X                         int
+	AcceptedY, AcceptedHeight int
+	FailedY, FailedHeight     int
+	Labelled                  bool
 }
 
 // The drawing has 24 bars of barWidth. The busiest hour has the full height.
@@ -152,6 +152,6 @@ func (b *bar) draw(i, most int) {
 		return max(2, n*barHeight/most)
 	}
 	b.AcceptedHeight, b.FailedHeight = height(b.Accepted), height(b.Failed)
-	b.TakenY = barHeight - b.AcceptedHeight
-	b.FailedY = b.TakenY - b.FailedHeight
+	b.AcceptedY = barHeight - b.AcceptedHeight
+	b.FailedY = b.AcceptedY - b.FailedHeight
 }
