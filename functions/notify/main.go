@@ -22,6 +22,7 @@ const connections = 32
 type deliveries struct {
 	*dynamo.BatchStore
 	*dynamo.DeliveryStore
+	*dynamo.TemplateStore
 }
 
 type endpoints struct {
@@ -29,6 +30,8 @@ type endpoints struct {
 	*dynamo.DeliveryStore
 	*dynamo.EndpointStore
 	*dynamo.FailureStore
+	*dynamo.KeptPostStore
+	*webhook.PostSums
 }
 
 func main() { app.Start(handler) }
@@ -37,9 +40,11 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	notifier := &webhook.Notifier{
-		Store:     deliveries{stores.Batches, stores.Deliveries},
-		Endpoints: endpoints{stores.Circuits, stores.Deliveries, stores.Endpoints, stores.Failures},
-		Posts:     &webhook.PostSums{Store: stores.Days}, Kept: stores.KeptPosts, Templates: stores.Templates,
+		Store: deliveries{stores.Batches, stores.Deliveries, stores.Templates},
+		Endpoints: endpoints{
+			stores.Circuits, stores.Deliveries, stores.Endpoints, stores.Failures, stores.KeptPosts,
+			&webhook.PostSums{Store: stores.Days},
+		},
 		Blobs:  s3.New(c.AWS, c.Bucket, c.Local),
 		Notify: sqs.New(c.AWS, c.NotifyQueueURL),
 		HTTP:   netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),

@@ -31,9 +31,11 @@ func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	stores, keys := dynamo.New(c.Tables()), ssm.Reader{Config: c.AWS, Now: time.Now}
+	revokes := sqs.New(c.AWS, c.RevokeQueueURL)
 	canceller := &control.Canceller{
 		Ledger: ledger{stores.Batches, stores.Campaigns, stores.Lanes, stores.Ledgers, stores.Moves}, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
-		Tasks:       sqs.New(c.AWS, c.RevokeQueueURL),
+		Tasks:       revokes,
+		Retries:     revokes,
 		Recorder:    recorder.New(c, stores),
 		Provider:    &rcs.Client{URL: c.RCSURL, Keys: keys, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now},
 		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,

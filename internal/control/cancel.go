@@ -53,12 +53,6 @@ type Ledger interface {
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
 }
 
-// Tasks queues revoke tasks.
-type Tasks interface {
-	port.Queue
-	port.BatchQueue
-}
-
 // Provider revokes undelivered messages. An error that is not a campaign.Failure is
 // transient.
 type Provider interface {
@@ -70,7 +64,8 @@ type Provider interface {
 type Canceller struct {
 	Ledger   Ledger
 	Recorder port.Recorder
-	Tasks    Tasks
+	Tasks    port.BatchQueue
+	Retries  port.Queue // the queue of Tasks
 	Blobs    payload.Blobs
 	Provider Provider
 	// Concurrency is the number of messages that one task revokes concurrently.

@@ -69,7 +69,7 @@ func (c *Canceller) requeue(ctx context.Context, b campaign.Batch, t campaign.Re
 	if err != nil {
 		return fmt.Errorf("encode revoke task: %w", err)
 	}
-	return c.Tasks.Send(ctx, t.Tenant, body, delay)
+	return c.Retries.Send(ctx, t.Tenant, body, delay)
 }
 
 // revokeMessages revokes messages of a frame, and reports whether some have to be retried. It

@@ -106,10 +106,12 @@ func again(do func() (submission.Submission, error)) (sub submission.Submission,
 	return sub, err
 }
 
-// Rules reads when a campaign needs a second person.
+// Rules reads when a campaign needs a second person, and the prices and budgets of tenants.
 type Rules interface {
 	// ApprovalFrom returns the number of recipients from which a campaign needs approval, 0 for never.
 	ApprovalFrom(ctx context.Context, tenant string) (int, error)
+	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
+	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
 }
 
 // NeedsApproval reports whether a second person has to approve a submission that nobody has decided
@@ -289,13 +291,6 @@ func (s *Service) discard(ctx context.Context, d *decision) error {
 	return nil
 }
 
-// Budgets reads the prices and budgets of tenants.
-type Budgets interface {
-	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
-	// Spending returns what a tenant's batches have reserved for a date.
-	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
-}
-
 // Quote is what a campaign costs at the prices of now.
 type Quote struct {
 	Priced   bool           // there are prices
@@ -310,7 +305,7 @@ func (q Quote) Exceeded() bool { return q.Budget != nil && q.Reserves > 0 && q.B
 
 // Quote returns what a checked campaign costs now.
 func (s *Service) Quote(ctx context.Context, sub submission.Submission) (q Quote, err error) {
-	billing, err := s.Budgets.Billing(ctx, sub.Tenant)
+	billing, err := s.Rules.Billing(ctx, sub.Tenant)
 	if err != nil || !billing.Set() {
 		return q, err
 	}
@@ -324,7 +319,7 @@ func (s *Service) Quote(ctx context.Context, sub submission.Submission) (q Quote
 		day = due
 	}
 	b := campaign.Budget{Date: localtime.Day(day), Cost: q.Reserves, Limits: billing.Limits}
-	if b.Used, err = s.Budgets.Spending(ctx, sub.Tenant, b.Date); err == nil {
+	if b.Used, err = s.Rules.Spending(ctx, sub.Tenant, b.Date); err == nil {
 		q.Budget = b.Figures()
 	}
 	return q, err

@@ -56,7 +56,7 @@ func (d *desk) ApprovalFrom(context.Context, string) (int, error) { return d.rul
 func (d *desk) Send(context.Context, string, []byte, time.Duration) error { return nil }
 
 func (d *desk) service() *intake.Service {
-	return &intake.Service{Store: d, Tasks: d, Budgets: d, Rules: d, Now: func() time.Time { return noon }, Lead: time.Minute}
+	return &intake.Service{Store: d, Tasks: d, Rules: d, Now: func() time.Time { return noon }, Lead: time.Minute}
 }
 
 // newDesk returns a desk with a submission of ana, which 7 of 10 people get.

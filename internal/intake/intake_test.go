@@ -101,7 +101,7 @@ func newCompanyIn(t *testing.T, env stackenv.Env) *company {
 
 func (c *company) service(store *dynamotest.Store, blobs *s3.Store) *intake.Service {
 	return &intake.Service{
-		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute, Budgets: store, Rules: store,
+		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: c.queue, Now: func() time.Time { return c.now }, Lead: time.Minute, Rules: store,
 	}
 }
 

@@ -36,12 +36,11 @@ type Service struct {
 	Store   Store
 	Uploads Uploads
 	// Stat returns the ETag and the size of an uploaded file.
-	Stat    func(ctx context.Context, key string) (tag string, size int64, err error)
-	Tasks   port.Queue
-	Budgets Budgets
-	Rules   Rules
-	Now     func() time.Time
-	Lead    time.Duration // minimum time from now to a schedule
+	Stat  func(ctx context.Context, key string) (tag string, size int64, err error)
+	Tasks port.Queue
+	Rules Rules
+	Now   func() time.Time
+	Lead  time.Duration // minimum time from now to a schedule
 	// Worker does the steps of a small file in the request, for AtOnce. Zero leaves them all to the
 	// queue.
 	Worker *Worker

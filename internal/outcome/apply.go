@@ -287,13 +287,6 @@ func (r *Recorder) ExpireUnconfirmed(ctx context.Context, b campaign.Batch) erro
 	return r.Complete(ctx, b)
 }
 
-// Ledgers stores the outcomes of batches. The error of AppendLedger wraps
-// campaign.ErrLostRace if the head was changed concurrently.
-type Ledgers interface {
-	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
-	AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error)
-}
-
 // Appended is the result of AppendLedger.
 type Appended struct {
 	Before, After ledger.Head
@@ -303,7 +296,7 @@ type Appended struct {
 // AppendLedger appends the effective changes, in order, and ignores the others. Repeated
 // calls are harmless, also after an error. After a concurrent update, it reads the ledger
 // and tries again.
-func AppendLedger(ctx context.Context, store Ledgers, b campaign.Batch, changes []campaign.Change) (e Appended, err error) {
+func AppendLedger(ctx context.Context, store Store, b campaign.Batch, changes []campaign.Change) (e Appended, err error) {
 	for ; e.Tries < tries; e.Tries++ {
 		if err := retry.Wait(ctx, e.Tries); err != nil {
 			return e, fmt.Errorf("record outcomes of batch %s: %w", b.BatchID, err)

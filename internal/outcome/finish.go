@@ -155,7 +155,7 @@ func (r *Recorder) enqueue(ctx context.Context, deliveries []delivery.Delivery, 
 		deliveries[i].Blob = blob
 		deliveries[i] = deliveries[i].Identified()
 	}
-	if err := r.Webhooks.AddDeliveries(ctx, deliveries); err != nil {
+	if err := r.Store.AddDeliveries(ctx, deliveries); err != nil {
 		return err
 	}
 	r.queueDeliveries(ctx, deliveries)

@@ -79,7 +79,7 @@ func newMetered(t *testing.T, endpoints int, kinds ...string) *metered {
 	m.applier = &outcome.Applier{
 		Store: &store, Contents: m.contents, OptOuts: &optout.Book{Store: &store, Now: time.Now},
 		Recorder: &outcome.Recorder{
-			Store: &store, Webhooks: &store, Blobs: discard{}, Notify: m, SweepAfter: time.Hour, Now: time.Now,
+			Store: &store, Blobs: discard{}, Notify: m, SweepAfter: time.Hour, Now: time.Now,
 		},
 	}
 	tenant := "tenant-" + crand.Text()

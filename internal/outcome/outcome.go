@@ -10,12 +10,15 @@ import (
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // Store stores the ledgers and states of batches.
 type Store interface {
-	Ledgers
+	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
+	// AppendLedger returns an error that wraps campaign.ErrLostRace if the head was changed concurrently.
+	AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
@@ -23,20 +26,15 @@ type Store interface {
 	// PostponeCheck sets when sweep checks a batch if it is unchanged since it was read.
 	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	CloseBatch(ctx context.Context, b campaign.Batch, unused campaign.Money) error
-}
-
-// Webhooks stores endpoints and the deliveries of webhook events.
-type Webhooks interface {
 	Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error)
 	AddDeliveries(ctx context.Context, deliveries []delivery.Delivery) error
 }
 
 // Recorder records outcomes.
 type Recorder struct {
-	Store    Store
-	Webhooks Webhooks
-	Blobs    port.BlobWriter
-	Notify   port.BatchQueue
+	Store  Store
+	Blobs  port.BlobWriter
+	Notify port.BatchQueue
 	// Days counts the results by day. Nil counts nothing.
 	Days       Days
 	SweepAfter time.Duration // time until sweep checks a new delivery or a completed batch
@@ -76,7 +74,7 @@ type ledgerWrite struct {
 
 func (r *Recorder) endpointsOf(ctx context.Context, tenant string) ([]delivery.Endpoint, error) {
 	return r.endpoints.Get(tenant, r.Now(), cache.Options{TTL: endpointTTL, MaxEntries: maxKnown}, func() ([]delivery.Endpoint, error) {
-		all, err := r.Webhooks.Endpoints(ctx, tenant)
+		all, err := r.Store.Endpoints(ctx, tenant)
 		return slices.DeleteFunc(all, delivery.Endpoint.Off), err
 	})
 }

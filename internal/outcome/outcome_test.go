@@ -118,7 +118,7 @@ func (b *batchLedger) SendAll(_ context.Context, _ string, bodies [][]byte) erro
 
 func (b *batchLedger) recorder() *outcome.Recorder {
 	return &outcome.Recorder{
-		Store: b, Webhooks: b, Blobs: b, Notify: b, SweepAfter: time.Minute, Now: time.Now,
+		Store: b, Blobs: b, Notify: b, SweepAfter: time.Minute, Now: time.Now,
 	}
 }
 

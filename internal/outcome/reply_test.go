@@ -74,14 +74,14 @@ func (p *people) Record(_ context.Context, _ string, changes []campaign.OptChang
 func (p *people) apply(t *testing.T, kind reaction.EventKind, at time.Time) error {
 	t.Helper()
 	recorder := p.recorder()
-	recorder.Webhooks = p
+	recorder.Store = p
 	applier := &outcome.Applier{Store: p, Contents: p, Recorder: recorder, OptOuts: p}
 	task := reaction.EventTask{
 		Kind: kind, AgentID: "agent", EventID: "e", MessageID: campaign.BatchKey{1}.MessageID(0), At: at, Blob: "events/agent/e",
 	}
 	var err error
 	var out strings.Builder
-	counted := metrics.Of(invoker(func(ctx context.Context) { err = applier.Handle(ctx, []reaction.EventTask{task})[0] }), &out, time.Now)
+	counted := metrics.Of(invoker(func(ctx context.Context) { err = applier.Handle(ctx, []reaction.EventTask{task})[0] }).Invoke, &out, time.Now)
 	_, _ = counted.Invoke(t.Context(), nil)
 	p.dropped = strings.Contains(out.String(), `"EventsDropped":1`)
 	return err
@@ -181,7 +181,7 @@ func TestHandle_OptOutsAreRecordedTogether(t *testing.T) {
 	for _, optErr := range []error{nil, errBroken} {
 		p := &people{batchLedger: newBatchLedger(), agent: "agent", content: reaction.EventContent{Phone: "+5511900000000"}, optErr: optErr}
 		recorder := p.recorder()
-		recorder.Webhooks = p
+		recorder.Store = p
 		applier := &outcome.Applier{Store: p, Contents: p, Recorder: recorder, OptOuts: p}
 		tasks := make([]reaction.EventTask, 500)
 		for i := range tasks {

@@ -131,7 +131,7 @@ func (s *tapped) handle(t *testing.T, events ...reaction.EventTask) {
 
 func (s *tapped) applier() *outcome.Applier {
 	recorder := s.recorder()
-	recorder.Store, recorder.Webhooks = s, s
+	recorder.Store = s
 	recorder.Now = func() time.Time { return s.now }
 	return &outcome.Applier{Store: s, Contents: s, OptOuts: s, Recorder: recorder}
 }

@@ -215,7 +215,7 @@ func (e *erasure) eraseOptIn(ctx context.Context) (err error) {
 // deleteExports deletes the export files of a campaign, which may contain anybody's number.
 // An export that is being written ends: it may have read the number already.
 func (e *erasure) deleteExports(ctx context.Context, id campaign.ID) error {
-	all, err := e.Store.Exports.Exports(ctx, id)
+	all, err := e.Store.Erasure.Exports(ctx, id)
 	if err != nil {
 		return fmt.Errorf("delete exports: %w", err)
 	}
@@ -233,7 +233,7 @@ func (e *erasure) deleteExport(ctx context.Context, x export.Export) error {
 	for x.State != export.Deleted {
 		next := x
 		next.State = export.Deleted
-		_, err := e.Store.Exports.SaveExport(ctx, next)
+		_, err := e.Store.Erasure.SaveExport(ctx, next)
 		if err == nil {
 			e.add(func(done *Erased) { done.Exports++ })
 			break
@@ -241,7 +241,7 @@ func (e *erasure) deleteExport(ctx context.Context, x export.Export) error {
 		if !errors.Is(err, campaign.ErrLostRace) { // its function made progress
 			return err
 		}
-		if x, err = e.Store.Exports.Export(ctx, x.ExportID); err != nil {
+		if x, err = e.Store.Erasure.Export(ctx, x.ExportID); err != nil {
 			return err
 		}
 	}

@@ -122,7 +122,7 @@ func (w *tenantFixture) put(key string, body []byte) {
 
 func (w *tenantFixture) service() *privacy.Service {
 	return &privacy.Service{
-		Store: privacy.Store{Campaigns: w.store, Outcomes: w.store, Submissions: w.store, Exports: w.store, Erasure: w.store}, Blobs: w.blobs, OptOuts: &optout.Book{Store: w.store, Now: w.store.Tables().Now},
+		Store: privacy.Store{Campaigns: w.store, Outcomes: w.store, Erasure: w.store}, Blobs: w.blobs, OptOuts: &optout.Book{Store: w.store, Now: w.store.Tables().Now},
 		Now: w.store.Tables().Now, Progress: func(string, int, int) {},
 	}
 }

@@ -26,11 +26,9 @@ import (
 
 // Store has the rows with personal data, by subject.
 type Store struct {
-	Campaigns   Campaigns
-	Outcomes    Outcomes
-	Submissions Submissions
-	Exports     Exports
-	Erasure     Erasure
+	Campaigns Campaigns
+	Outcomes  Outcomes
+	Erasure   Erasure
 }
 
 // Campaigns reads tenants with their campaigns, and changes their saved numbers for tests.
@@ -59,23 +57,16 @@ type Outcomes interface {
 	DeleteKeptPost(ctx context.Context, p delivery.KeptPost) error
 }
 
-// Submissions reads and changes submissions.
-type Submissions interface {
+// Erasure replaces what batches, submissions and exports have of a number, and the stored answers of
+// idempotency keys.
+type Erasure interface {
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 	// SaveSubmission returns an error that wraps campaign.ErrLostRace if the submission changed since it was read.
 	SaveSubmission(ctx context.Context, i submission.Submission) (submission.Submission, error)
-}
-
-// Exports reads and changes the exports of campaigns.
-type Exports interface {
 	Exports(ctx context.Context, id campaign.ID) ([]export.Export, error)
 	Export(ctx context.Context, id string) (export.Export, error)
 	// SaveExport returns an error that wraps campaign.ErrLostRace if the export changed since it was read.
 	SaveExport(ctx context.Context, e export.Export) (export.Export, error)
-}
-
-// Erasure replaces what batches have of a number, and the stored answers of idempotency keys.
-type Erasure interface {
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
 	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error
 	ReplaceSet(ctx context.Context, id campaign.ID, read acceptance.PackedSet, packed []byte) (bool, error)

@@ -113,7 +113,7 @@ func (p *person) linesOf(file []byte) (lines []string) {
 // see when they choose the columns.
 func (e *erasure) eraseFirstLines(ctx context.Context) error {
 	for {
-		all, err := e.Store.Submissions.Submissions(ctx, e.tenant.ID)
+		all, err := e.Store.Erasure.Submissions(ctx, e.tenant.ID)
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (e *erasure) eraseFirst(ctx context.Context, all []submission.Submission) e
 			continue
 		}
 		sub.Columns.First = left
-		if _, err := e.Store.Submissions.SaveSubmission(ctx, sub); err != nil {
+		if _, err := e.Store.Erasure.SaveSubmission(ctx, sub); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ func (d *Service) CreateEndpoint(ctx context.Context, tenant, address string, ki
 		return delivery.Endpoint{}, err
 	}
 	e := delivery.Endpoint{ID: random.UUID(), Tenant: tenant, URL: address, Kinds: ordered(kinds), Secret: newSigningSecret()}
-	has, err := d.Store.Endpoints.AddEndpoint(ctx, e, MaxEndpoints)
+	has, err := d.Store.Webhooks.AddEndpoint(ctx, e, MaxEndpoints)
 	if err == nil && has >= MaxEndpoints {
 		err = endpointsFull(has)
 	}
@@ -68,7 +68,7 @@ func (d *Service) CheckNewEndpoint(ctx context.Context, tenant, address string, 
 	if err := d.requireTenant(ctx, tenant); err != nil {
 		return err
 	}
-	all, err := d.Store.Endpoints.Endpoints(ctx, tenant)
+	all, err := d.Store.Webhooks.Endpoints(ctx, tenant)
 	if err == nil && len(all) >= MaxEndpoints {
 		err = endpointsFull(len(all))
 	}
@@ -93,7 +93,7 @@ func (d *Service) ChangeKinds(ctx context.Context, tenant, id string, kinds []st
 	if err := d.CheckKinds(kinds); err != nil {
 		return err
 	}
-	ok, err := d.Store.Endpoints.SetKinds(ctx, tenant, id, ordered(kinds))
+	ok, err := d.Store.Webhooks.SetKinds(ctx, tenant, id, ordered(kinds))
 	if err == nil && !ok {
 		err = campaign.ErrNotFound
 	}
@@ -107,7 +107,7 @@ func (d *Service) RotateEndpoint(ctx context.Context, tenant, id string, keep ti
 		return account.RotatedSecret{}, err
 	}
 	r := account.RotatedSecret{ID: id, Secret: newSigningSecret(), PreviousUntil: d.Now().Add(keep)}
-	return r, explainEndpoint(tenant, id, d.Store.Endpoints.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil))
+	return r, explainEndpoint(tenant, id, d.Store.Webhooks.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil))
 }
 
 // DisableEndpoint disables an endpoint. It receives no new deliveries; pending
@@ -131,11 +131,11 @@ func (d *Service) EnableEndpoint(ctx context.Context, tenant, id string) error {
 // changeCircuit writes the changed circuit of an endpoint, unless change returns false.
 func (d *Service) changeCircuit(ctx context.Context, tenant, id string, change func(*delivery.Circuit) bool) error {
 	for range maxRaces {
-		c, err := d.Store.Endpoints.Circuit(ctx, tenant, id)
+		c, err := d.Store.Webhooks.Circuit(ctx, tenant, id)
 		if err != nil || !change(&c) {
 			return err
 		}
-		if ok, err := d.Store.Endpoints.SaveCircuit(ctx, c); err != nil || ok {
+		if ok, err := d.Store.Webhooks.SaveCircuit(ctx, c); err != nil || ok {
 			return err
 		}
 	}
@@ -147,7 +147,7 @@ func (d *Service) changeCircuit(ctx context.Context, tenant, id string, change f
 const maxRaces = 20
 
 func (d *Service) switchEndpoint(ctx context.Context, tenant, id, offReason string) error {
-	ok, err := d.Store.Endpoints.SwitchEndpoint(ctx, tenant, id, offReason)
+	ok, err := d.Store.Webhooks.SwitchEndpoint(ctx, tenant, id, offReason)
 	if err == nil && !ok {
 		err = campaign.ErrNotFound
 	}
@@ -157,7 +157,7 @@ func (d *Service) switchEndpoint(ctx context.Context, tenant, id, offReason stri
 // CheckEndpoint returns an error that wraps campaign.ErrNotFound if the tenant has no
 // such endpoint.
 func (d *Service) CheckEndpoint(ctx context.Context, tenant, id string) error {
-	_, err := d.Store.Endpoints.Endpoint(ctx, tenant, id)
+	_, err := d.Store.Webhooks.Endpoint(ctx, tenant, id)
 	return explainEndpoint(tenant, id, err)
 }
 

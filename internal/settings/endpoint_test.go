@@ -220,7 +220,7 @@ func TestResendDead_ManyPages(t *testing.T) {
 	t.Parallel()
 	const all = 7
 	b, ctx := newBench(t), t.Context()
-	b.Store.Deliveries = twoDead{b.store}
+	b.Store.Webhooks = twoDead{b.store}
 	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func (s dying) SaveDelivery(ctx context.Context, read, n delivery.Delivery) (boo
 func TestResendDead_DeadAgain(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
-	b.Store.Deliveries = dying{b.store}
+	b.Store.Webhooks = dying{b.store}
 	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func (d *Service) ResendDead(ctx context.Context, tenant, id string, since time.
 	}
 	tried := map[delivery.NotifyTask]bool{}
 	for total := 0; ; {
-		tasks, err := d.Store.Deliveries.DeadDeliveries(ctx, tenant, id, since, min(perResend, most-total))
+		tasks, err := d.Store.Webhooks.DeadDeliveries(ctx, tenant, id, since, min(perResend, most-total))
 		if err != nil {
 			return total, err
 		}
@@ -67,7 +67,7 @@ func (d *Service) ResendFailed(ctx context.Context, tenant, id string, since tim
 	if err != nil || !failing {
 		return delivery.Resent{Deliveries: n}, err
 	}
-	parked, err := d.Store.Deliveries.ParkedDeliveries(ctx, tenant, id, most)
+	parked, err := d.Store.Webhooks.ParkedDeliveries(ctx, tenant, id, most)
 	return delivery.Resent{Waiting: n + len(parked)}, err
 }
 
@@ -76,7 +76,7 @@ func (d *Service) resendFailed(ctx context.Context, tenant, id string, since tim
 	if err != nil {
 		return total, err
 	}
-	failures, err := d.Store.Deliveries.Failures(ctx, tenant, id, recentFailures)
+	failures, err := d.Store.Webhooks.Failures(ctx, tenant, id, recentFailures)
 	if err != nil {
 		return total, err
 	}
@@ -116,20 +116,20 @@ func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, a
 	if err := d.requireOn(ctx, tenant, id); err != nil {
 		return err
 	}
-	f, err := d.Store.Deliveries.Failure(ctx, tenant, id, webhookID, at)
+	f, err := d.Store.Webhooks.Failure(ctx, tenant, id, webhookID, at)
 	if err != nil {
 		return err
 	}
 	alone := d.deliveryOf(f)
 	for _, t := range []delivery.NotifyTask{f.Task, alone.Task()} {
-		if _, err := d.Store.Deliveries.Delivery(ctx, t); !errors.Is(err, campaign.ErrNotFound) {
+		if _, err := d.Store.Webhooks.Delivery(ctx, t); !errors.Is(err, campaign.ErrNotFound) {
 			if err == nil {
 				_, err = d.again(ctx, t)
 			}
 			return err
 		}
 	}
-	return d.Store.Deliveries.AddDeliveries(ctx, []delivery.Delivery{alone})
+	return d.Store.Webhooks.AddDeliveries(ctx, []delivery.Delivery{alone})
 }
 
 // deliveryOf returns a delivery of the one webhook that failed.
@@ -144,7 +144,7 @@ func (d *Service) deliveryOf(f delivery.Failure) delivery.Delivery {
 }
 
 func (d *Service) requireOn(ctx context.Context, tenant, id string) error {
-	e, err := d.Store.Endpoints.Endpoint(ctx, tenant, id)
+	e, err := d.Store.Webhooks.Endpoint(ctx, tenant, id)
 	if err == nil && e.Off() {
 		err = input("endpoint_off", "endpoint %s is disabled: enable it first", id)
 	}
@@ -154,7 +154,7 @@ func (d *Service) requireOn(ctx context.Context, tenant, id string) error {
 // again schedules a dead or waiting delivery for soon; a dead one starts from its first
 // attempt. It reports whether the delivery was dead or waiting.
 func (d *Service) again(ctx context.Context, t delivery.NotifyTask) (bool, error) {
-	read, err := d.Store.Deliveries.Delivery(ctx, t)
+	read, err := d.Store.Webhooks.Delivery(ctx, t)
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && read.Parked {
 		return false, nil
 	}
@@ -165,9 +165,9 @@ func (d *Service) again(ctx context.Context, t delivery.NotifyTask) (bool, error
 		if !read.Next.After(d.Now()) {
 			return false, nil
 		}
-		return d.Store.Deliveries.PostponeDelivery(ctx, t, read.Next, d.Now())
+		return d.Store.Webhooks.PostponeDelivery(ctx, t, read.Next, d.Now())
 	}
 	alive := read
 	alive.Dead, alive.Attempt, alive.Next = false, 0, d.Now()
-	return d.Store.Deliveries.SaveDelivery(ctx, read, alive)
+	return d.Store.Webhooks.SaveDelivery(ctx, read, alive)
 }

@@ -56,10 +56,8 @@ type Simulator interface {
 
 // Store has the rows of tenants, by subject.
 type Store struct {
-	Tenants    TenantStore
-	Templates  TemplateStore
-	Endpoints  EndpointStore
-	Deliveries DeliveryStore
+	Tenants  TenantStore
+	Webhooks WebhookStore
 }
 
 // Auth writes credentials and ends the sessions of people.
@@ -70,8 +68,8 @@ type Auth interface {
 	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
 }
 
-// TenantStore reads and writes tenants with their agents, prices and pauses, and reads their
-// campaigns.
+// TenantStore reads and writes tenants with their agents, prices, pauses and templates, and
+// reads their campaigns.
 type TenantStore interface {
 	SaveTenant(ctx context.Context, t campaign.Tenant, use account.AgentUse) error
 	SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent, use account.AgentUse) error
@@ -85,10 +83,6 @@ type TenantStore interface {
 	Resume(ctx context.Context, subject string) error
 	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
 	SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error
-}
-
-// TemplateStore reads and writes templates.
-type TemplateStore interface {
 	PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
 	// PutTemplateVersion is PutTemplate for the version of t. The error wraps
 	// campaign.ErrLostRace if another version is next.
@@ -96,8 +90,9 @@ type TemplateStore interface {
 	Template(ctx context.Context, id string) (campaign.Template, error)
 }
 
-// EndpointStore reads and writes webhook endpoints and their circuits.
-type EndpointStore interface {
+// WebhookStore reads and writes webhook endpoints, their circuits and their deliveries, and reads
+// the failures of deliveries.
+type WebhookStore interface {
 	// AddEndpoint writes a new endpoint unless its tenant has most endpoints. It
 	// returns the tenant's previous number of endpoints.
 	AddEndpoint(ctx context.Context, e delivery.Endpoint, most int) (has int, err error)
@@ -108,10 +103,6 @@ type EndpointStore interface {
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
 	Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error)
 	SaveCircuit(ctx context.Context, c delivery.Circuit) (bool, error)
-}
-
-// DeliveryStore reads and writes webhook deliveries, and reads their failures.
-type DeliveryStore interface {
 	DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]delivery.NotifyTask, error)
 	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.NotifyTask, error)
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.Failure, error)

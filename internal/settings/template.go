@@ -45,7 +45,7 @@ func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campai
 	if err := d.prepare(ctx, &t); err != nil {
 		return t, err
 	}
-	return d.Store.Templates.PutTemplate(ctx, t)
+	return d.Store.Tenants.PutTemplate(ctx, t)
 }
 
 // KeepTemplateVersion is KeepTemplate for the version of t. The error wraps
@@ -54,7 +54,7 @@ func (d *Service) KeepTemplateVersion(ctx context.Context, t campaign.Template) 
 	if err := d.prepare(ctx, &t); err != nil {
 		return t, err
 	}
-	return d.Store.Templates.PutTemplateVersion(ctx, t)
+	return d.Store.Tenants.PutTemplateVersion(ctx, t)
 }
 
 // prepare identifies a template and checks it.
@@ -82,7 +82,7 @@ func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
 	if !uuidForm().MatchString(t.ID) {
 		return fmt.Errorf("template id %q is not a UUID: give the id of a template, or none to make a new one", shorten(t.ID))
 	}
-	current, err := d.Store.Templates.Template(ctx, t.ID)
+	current, err := d.Store.Tenants.Template(ctx, t.ID)
 	if err == nil && current.Tenant != t.Tenant {
 		err = campaign.ErrNotFound
 	}

@@ -23,7 +23,7 @@ import (
 func (w *pipeline) canceller() sqs.Handler {
 	m := mortal{w}
 	c := &control.Canceller{
-		Ledger: m, Recorder: w.recorder(), Tasks: mortalQueue{m, w.revokes}, Blobs: m, Provider: m,
+		Ledger: m, Recorder: w.recorder(), Tasks: mortalQueue{m, w.revokes}, Retries: mortalQueue{m, w.revokes}, Blobs: m, Provider: m,
 		Concurrency: 1, SweepAfter: sweepAfter, Now: w.clock,
 	}
 	return sqs.BatchHandler(c.Handle)

@@ -53,7 +53,7 @@ func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
 func TestSweep_CountsFailures(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	if _, err := metrics.Of(sweeping{brokenStore{}}, &log, time.Now).Invoke(t.Context(), nil); err != nil {
+	if _, err := metrics.Of(sweeping{brokenStore{}}.Invoke, &log, time.Now).Invoke(t.Context(), nil); err != nil {
 		t.Errorf("sweep failed: %v", err)
 	}
 	var counted struct{ SweepFailed int }

@@ -189,7 +189,7 @@ func (w *pipeline) sender(concurrency int) sqs.Handler {
 func (w *pipeline) recorder() *outcome.Recorder {
 	m := mortal{w}
 	return &outcome.Recorder{
-		Store: m, Webhooks: m, Blobs: m, Notify: mortalQueue{m, w.deliveries}, SweepAfter: sweepAfter, Now: w.clock,
+		Store: m, Blobs: m, Notify: mortalQueue{m, w.deliveries}, SweepAfter: sweepAfter, Now: w.clock,
 	}
 }
 

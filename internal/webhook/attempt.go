@@ -139,7 +139,7 @@ func (n *Notifier) countPosts(ctx context.Context, e delivery.Endpoint, p delive
 	}
 	metrics.Add(ctx, metrics.WebhooksAccepted, p.Accepted)
 	metrics.Add(ctx, metrics.WebhooksRefused, p.Failed)
-	if err := n.Posts.CountPosts(ctx, e.Tenant, e.ID, n.Now(), p); err != nil {
+	if err := n.Endpoints.CountPosts(ctx, e.Tenant, e.ID, n.Now(), p); err != nil {
 		slog.WarnContext(ctx, "counting posts failed", "endpoint_id", e.ID, "error", err)
 	}
 }

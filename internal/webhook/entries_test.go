@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/webhook"
@@ -75,9 +76,8 @@ func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 				w.newEndpoint(w.receiver.URL)
 			}
 			process := w.notifier()
-			process.Posts, process.Kept = &webhook.PostSums{Store: w.store}, silent{}
 			used := w.metered()
-			process.Store, process.Endpoints = w.store, w.store
+			process.Store, process.Endpoints = w.store, counting{w.store, &webhook.PostSums{Store: w.store}}
 			for i := range 200 {
 				w.now = start.Add(time.Duration(i) * 24 * time.Hour / 200)
 				w.record(campaign.Change{Index: i, Outcome: campaign.OutcomeRead, At: w.now})
@@ -104,7 +104,7 @@ func TestHandle_SuccessWritesNothing(t *testing.T) {
 	w := newHarness(t, 600)
 	used := w.metered()
 	process := w.notifier()
-	process.Posts, process.Kept = silent{}, silent{}
+	process.Endpoints = silent{process.Endpoints}
 	w.record(sent(500)...)
 	w.run(time.Second, process)
 	if got := used.Take(); got.Writes > 0 || got.Refused > 0 {
@@ -118,7 +118,16 @@ func TestHandle_SuccessWritesNothing(t *testing.T) {
 	}
 }
 
-type silent struct{}
+// counting counts posts and keeps none.
+type counting struct {
+	*dynamotest.Store
+	*webhook.PostSums
+}
+
+func (counting) KeepPost(context.Context, delivery.KeptPost) error { return nil }
+
+// silent neither counts nor keeps posts.
+type silent struct{ webhook.Endpoints }
 
 func (silent) CountPosts(context.Context, string, string, time.Time, delivery.PostCount) error {
 	return nil

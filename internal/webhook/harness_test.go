@@ -172,7 +172,7 @@ func (w *harness) notifier() *webhook.Notifier {
 	guard := netguard.Guard{Local: true}
 	store := breaking{w.store, w}
 	return &webhook.Notifier{
-		Store: store, Endpoints: store, Posts: store, Kept: store, Blobs: w.blobs, Notify: harnessQueue{w}, Templates: w.store, HTTP: guard.Client(8, time.Minute),
+		Store: store, Endpoints: store, Blobs: w.blobs, Notify: harnessQueue{w}, HTTP: guard.Client(8, time.Minute),
 		Now: w.Now, Jitter: func() float64 { return 0 },
 	}
 }

@@ -62,7 +62,7 @@ func (n *Notifier) recordPost(ctx context.Context, d delivery.Delivery, e delive
 
 // keepPost reports whether the post is kept. Its errors are only logged.
 func (n *Notifier) keepPost(ctx context.Context, p delivery.KeptPost) bool {
-	err := n.Kept.KeepPost(ctx, p)
+	err := n.Endpoints.KeepPost(ctx, p)
 	if err != nil {
 		slog.WarnContext(ctx, "keeping post failed", "endpoint_id", p.EndpointID, "error", err)
 	}

@@ -54,8 +54,8 @@ func (contents) Get(context.Context, string) ([]byte, error) { return []byte(`{"
 type nowhere struct{}
 
 func (nowhere) Send(context.Context, string, []byte, time.Duration) error { return nil }
-func (nowhere) KeepPost(context.Context, delivery.KeptPost) error         { return nil }
-func (nowhere) CountPosts(context.Context, string, string, time.Time, delivery.PostCount) error {
+func (*circuits) KeepPost(context.Context, delivery.KeptPost) error       { return nil }
+func (*circuits) CountPosts(context.Context, string, string, time.Time, delivery.PostCount) error {
 	return nil
 }
 
@@ -77,7 +77,7 @@ func TestHandle_OneOfManyEndpointsFails(t *testing.T) {
 	const endpoints, failures = 600, 3
 	at := &circuits{}
 	n := &webhook.Notifier{
-		Store: owing{}, Endpoints: at, Posts: nowhere{}, Kept: nowhere{}, Blobs: contents{}, Notify: nowhere{},
+		Store: owing{}, Endpoints: at, Blobs: contents{}, Notify: nowhere{},
 		HTTP: &http.Client{Transport: oneDown{}}, Now: func() time.Time { return start }, Jitter: func() float64 { return 0 },
 	}
 	task := func(endpoint string) delivery.NotifyTask {

@@ -73,11 +73,6 @@ func NewMessage(subject string, kind delivery.Kind, at time.Time, d Data) (Messa
 	return m, err
 }
 
-// Templates reads templates. The error wraps campaign.ErrNotFound if there is none.
-type Templates interface {
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
-}
-
 type templateKey struct {
 	id      string
 	version int
@@ -106,7 +101,7 @@ func (n *Notifier) suggestion(ctx context.Context, b campaign.Batch, tap campaig
 func (n *Notifier) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
 	key := templateKey{b.TemplateID, b.TemplateVersion}
 	return n.templates.Get(key, n.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
-		return n.Templates.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+		return n.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})
 }
 

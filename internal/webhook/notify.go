@@ -23,16 +23,18 @@ import (
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
-// Store stores deliveries and reads batches.
+// Store stores deliveries, and reads batches and templates.
 type Store interface {
 	Delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error)
 	SaveDelivery(ctx context.Context, read, d delivery.Delivery) (bool, error)
 	DeleteDelivery(ctx context.Context, t delivery.NotifyTask) error
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// TemplateVersion returns an error that wraps campaign.ErrNotFound if there is no such version.
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
-// Endpoints stores endpoints, their circuits and their failures.
+// Endpoints stores endpoints, their circuits, posts and failures.
 type Endpoints interface {
 	Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error)
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
@@ -41,15 +43,8 @@ type Endpoints interface {
 	EndCircuit(ctx context.Context, c delivery.Circuit) (bool, error)
 	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.NotifyTask, error)
 	RecordFailure(ctx context.Context, f delivery.Failure) error
-}
-
-// Posts counts posts by hour.
-type Posts interface {
+	// CountPosts counts posts by hour. KeepPost keeps one with its payload and answer.
 	CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, p delivery.PostCount) error
-}
-
-// KeptPosts keeps posts with their payloads and answers.
-type KeptPosts interface {
 	KeepPost(ctx context.Context, p delivery.KeptPost) error
 }
 
@@ -63,11 +58,8 @@ type Blobs interface {
 type Notifier struct {
 	Store     Store
 	Endpoints Endpoints
-	Posts     Posts
-	Kept      KeptPosts
 	Blobs     Blobs
 	Notify    port.Queue
-	Templates Templates
 	// HTTP sends the requests, see Poster.
 	HTTP *http.Client
 	Now  func() time.Time

@@ -249,7 +249,7 @@ func (x *personData) service(m *limitedWrites) *privacy.Service {
 // personRows has the rows with personal data.
 func (c *client) personRows() privacy.Store {
 	s := c.store()
-	return privacy.Store{Campaigns: s, Outcomes: s, Submissions: s, Exports: s, Erasure: s}
+	return privacy.Store{Campaigns: s, Outcomes: s, Erasure: s}
 }
 
 func unlimitedWrites() *limitedWrites { return &limitedWrites{left: 1 << 30} }

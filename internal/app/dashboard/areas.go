@@ -28,7 +28,6 @@ import (
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/team"
 	"campaign-dispatch/internal/dashboard/templates"
-	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/dashboard/webhooks"
 	"campaign-dispatch/internal/dispatch"
@@ -47,9 +46,15 @@ import (
 // seenNumbersLimit is the memory in bytes for the numbers of earlier batches.
 const seenNumbersLimit = 16 << 20
 
+// campaignRows reads credentials too, for the first steps of a tenant.
+type campaignRows struct {
+	rows
+	*dynamo.AuthStore
+}
+
 func campaignPages(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) area {
 	return area{campaigns.Area(), &campaigns.Pages{
-		Store: newRows(rows), Credentials: auth,
+		Store:    campaignRows{newRows(rows), auth},
 		Messages: &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
 		Controls: &control.Service{
 			Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
@@ -60,20 +65,24 @@ func campaignPages(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) ar
 }
 
 func overviewPages(rows *dynamo.Stores, auth *dynamo.AuthStore) area {
-	return area{overview.Area(), &overview.Pages{Store: newRows(rows), Credentials: auth, Now: time.Now}}
+	return area{overview.Area(), &overview.Pages{Store: campaignRows{newRows(rows), auth}, Now: time.Now}}
+}
+
+type exported struct {
+	*dynamo.CampaignStore
+	*exports.Service
 }
 
 func exportArea(c app.Config, rows *dynamo.Stores) area {
-	return area{exportpages.Area(), &exportpages.Pages{Store: rows.Campaigns, Exports: exportService(c, rows)}}
+	return area{exportpages.Area(), &exportpages.Pages{Exports: exported{rows.Campaigns, exportService(c, rows)}}}
 }
 
 func settingsAreas(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) []area {
 	service := &settings.Service{Store: settingsstore.New(rows), Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
-	once := web.SubmitToken{Forms: rows.AuditLogs}
 	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
 	return []area{
-		{credentials.Area(), &credentials.Pages{Store: auth, Admin: service, Once: once, Now: time.Now}},
-		{webhooks.Area(), &webhooks.Pages{Store: newRows(rows), Admin: service, Poster: poster, Once: once, Now: time.Now}},
+		{credentials.Area(), &credentials.Pages{Store: auth, Admin: service, Now: time.Now}},
+		{webhooks.Area(), &webhooks.Pages{Store: newRows(rows), Admin: service, Poster: poster, Now: time.Now}},
 		{billing.Area(), &billing.Pages{Store: rows.Budgets, Admin: service, Now: time.Now}},
 		{brand.Area(), &brand.Pages{Store: newRows(rows), MediaURL: c.Tables().MediaURL}},
 	}
@@ -85,20 +94,30 @@ func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
 	return &mediapages.Pages{Store: rows.Media, Library: library, Origin: bucket.Origin, URL: c.Tables().MediaURL}
 }
 
+type rules struct {
+	*dynamo.BudgetStore
+	*dynamo.TenantStore
+}
+
+// listRows makes and finds lists of recipients too.
+type listRows struct {
+	rows
+	*exports.Service
+}
+
 func sendingPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Service) *sending.Pages {
 	blobs, tasks := s3.New(c.AWS, c.Bucket, c.Local), sqs.New(c.AWS, c.IntakeQueueURL)
 	store := stores.NewIntake(rows)
 	service := &intake.Service{
-		Store: store, Uploads: blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat, Budgets: rows.Budgets,
-		Rules: rows.Tenants, AtOnce: intake.AtOnce,
+		Store: store, Uploads: blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
+		Rules: rules{rows.Budgets, rows.Tenants}, AtOnce: intake.AtOnce,
 		Worker: &intake.Worker{
 			Store: store, Blobs: blobs, Open: blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
 			OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Dispatch: dispatcher,
 		},
 	}
 	return &sending.Pages{
-		Store: newRows(rows), Intake: service,
-		Exports: exportService(c, rows), Now: time.Now, Lead: c.MinLead, Origin: blobs.Origin,
+		Store: listRows{newRows(rows), exportService(c, rows)}, Intake: service, Now: time.Now, Lead: c.MinLead, Origin: blobs.Origin,
 	}
 }
 
@@ -118,27 +137,42 @@ func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
 		{templates.Area(), &templates.Pages{
 			Media:  media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL},
 			Upload: files.Upload, Store: newRows(rows), Keeper: &settings.Service{Store: settingsstore.New(rows), Now: time.Now},
-			Dispatch: dispatcher, Once: web.SubmitToken{Forms: rows.AuditLogs}, Now: time.Now, LinkURL: c.LinkURL, MediaURL: c.Tables().MediaURL,
+			Dispatch: dispatcher, Now: time.Now, LinkURL: c.LinkURL, MediaURL: c.Tables().MediaURL,
 		}},
 		{sending.Area(), sendingPages(c, rows, dispatcher)},
 	}
 }
 
+// contactRows reads rows, and finds messages.
+type contactRows struct {
+	rows
+	*query.Service
+}
+
 func contactArea(c app.Config, rows *dynamo.Stores) area {
 	return area{contacts.Area(), &contacts.Pages{
-		Store: newRows(rows), Messages: &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
+		Store:   contactRows{newRows(rows), &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)}},
 		OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Shards: optout.Shards,
-		Once: web.SubmitToken{Forms: rows.AuditLogs}, Now: time.Now,
+		Now: time.Now,
 	}}
 }
 
 func teamArea(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) area {
 	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
 	service := &settings.Service{Store: settingsstore.New(rows), Auth: auth, People: pool, Now: time.Now, LocalPasswords: c.LocalWebhooks}
-	return area{team.Area(), &team.Pages{Users: pool, Admin: users{service}}}
+	return area{team.Area(), &team.Pages{Users: users{service, pool}}}
 }
 
-type users struct{ *settings.Service }
+type users struct {
+	*settings.Service
+
+	pool *cognito.Pool
+}
+
+// People returns the users of a tenant.
+func (u users) People(ctx context.Context, tenant string) (people []account.Person, complete bool, err error) {
+	return u.pool.People(ctx, tenant)
+}
 
 // Invite refuses the address of another tenant's user like other input.
 func (u users) Invite(ctx context.Context, who account.Person) (password string, err error) {

@@ -165,11 +165,11 @@ func (c *company) wire(partLines int, atOnce time.Duration) {
 			Store: c.store, Blobs: c.blobs, Releases: c, SeenNumbers: &dispatch.SeenNumbers{Limit: 16 << 20}, Now: c.clock, Lead: 5 * time.Minute, SweepDelay: time.Minute,
 		},
 	}
-	c.recorder = &outcome.Recorder{Store: c.store, Webhooks: c.store, Days: c.store, Blobs: c.blobs, Notify: &c.notify, SweepAfter: time.Minute, Now: c.clock}
-	c.canceller = &control.Canceller{Ledger: c.store, Recorder: c.recorder, Tasks: &c.revokes, Blobs: c.blobs, Concurrency: 8, SweepAfter: time.Minute, Now: c.clock}
+	c.recorder = &outcome.Recorder{Store: c.store, Days: c.store, Blobs: c.blobs, Notify: &c.notify, SweepAfter: time.Minute, Now: c.clock}
+	c.canceller = &control.Canceller{Ledger: c.store, Recorder: c.recorder, Tasks: &c.revokes, Retries: &c.revokes, Blobs: c.blobs, Concurrency: 8, SweepAfter: time.Minute, Now: c.clock}
 	c.maker = &exports.Maker{Store: c.store, Blobs: c.blobs, Tasks: &c.files, Now: c.clock, PartSize: exports.PartSize}
 	c.privacy = &privacy.Service{
-		Store: privacy.Store{Campaigns: c.store, Outcomes: c.store, Submissions: c.store, Exports: c.store, Erasure: c.store},
+		Store: privacy.Store{Campaigns: c.store, Outcomes: c.store, Erasure: c.store},
 		Blobs: c.blobs, OptOuts: c.book, Now: c.clock, Progress: func(string, int, int) {},
 	}
 	c.purger = &retention.Purger{Store: c.store, Now: c.clock}
@@ -182,24 +182,36 @@ func (c *company) wireSite(atOnce time.Duration) {
 	c.api = http.NewServeMux()
 	messages.Register(c.api)
 	service := &intake.Service{
-		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Tasks: &c.tasks, Now: c.clock, Lead: 5 * time.Minute, Budgets: c.store, Rules: c.store, Worker: c.worker, AtOnce: atOnce,
+		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Tasks: &c.tasks, Now: c.clock, Lead: 5 * time.Minute, Rules: c.store, Worker: c.worker, AtOnce: atOnce,
 	}
 	files := &exports.Service{Tokens: c, Store: c.store, Files: c.blobs, Tasks: &c.files, Now: c.clock}
 	pages := site{
-		&sending.Pages{Store: c.store, Intake: service, Exports: files, Origin: c.blobs.Origin, Now: c.clock, Lead: 5 * time.Minute},
+		&sending.Pages{Store: exportsOf{c.store, files}, Intake: service, Origin: c.blobs.Origin, Now: c.clock, Lead: 5 * time.Minute},
 		&campaigns.Pages{
-			Store: c.store, Credentials: c, OptOuts: c.book, Now: c.clock, Messages: messages,
+			Store: rowsOf{c.store, c}, OptOuts: c.book, Now: c.clock, Messages: messages,
 			Controls: &control.Service{Store: c.store, Revokes: &c.revokes, Releases: c, Now: c.clock, Lead: 5 * time.Minute, SweepDelay: time.Minute},
 		},
-		&overview.Pages{Store: c.store, Credentials: c, Now: c.clock},
-		&exportpages.Pages{Store: c.store, Exports: files},
+		&overview.Pages{Store: rowsOf{c.store, c}, Now: c.clock},
+		&exportpages.Pages{Exports: exportsOf{c.store, files}},
 	}
 	c.Dashboard = webtest.Serve(c.t, webtest.UI(c.t, c.clock), campaigns.Area(), pages,
 		sending.Area(), overview.Area(), exportpages.Area())
 }
 
+// exportsOf are the campaigns and exports of the pages.
+type exportsOf struct {
+	*dynamotest.Store
+	*exports.Service
+}
+
+// rowsOf are rows with the credentials of a company.
+type rowsOf struct {
+	*dynamotest.Store
+	*company
+}
+
 // site are the pages of several areas.
-type site []webtest.Pages
+type site []web.Pages
 
 func (s site) Register(ui *web.UI, mux *http.ServeMux) {
 	for _, pages := range s {

@@ -33,8 +33,7 @@ func Site(c app.Config) (*web.UI, http.Handler) {
 			Signer: kms.New(c.AWS, c.SessionKeyID, c.PreviousSessionKeyID, c.KeysSwitchAt, time.Now),
 			Ends:   auth, Now: time.Now, Secure: !c.Local,
 		},
-		Auditor: stores.AuditLogs, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: tables.MediaURL,
-		Brands: stores.Settings,
+		Store: uiRows{stores.AuditLogs, stores.Settings}, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: tables.MediaURL,
 	}
 	areas := []area{
 		signIn(c, ui),
@@ -51,6 +50,12 @@ func Site(c app.Config) (*web.UI, http.Handler) {
 	return ui, routes(ui, areas)
 }
 
+// uiRows are the rows of all pages.
+type uiRows struct {
+	*dynamo.AuditStore
+	*dynamo.SettingStore
+}
+
 func signIn(c app.Config, ui *web.UI) area {
 	return area{signin.Area(), &signin.Pages{
 		Provider: &signin.Provider{Issuer: c.SignInIssuer, ClientID: c.SignInClientID, Client: config.WebClient()},
@@ -61,9 +66,7 @@ func signIn(c app.Config, ui *web.UI) area {
 // area is a part of the dashboard: its files and its pages.
 type area struct {
 	files web.Area
-	pages interface {
-		Register(ui *web.UI, mux *http.ServeMux)
-	}
+	pages web.Pages
 }
 
 func routes(ui *web.UI, areas []area) http.Handler {

@@ -11,20 +11,17 @@ import (
 	"campaign-dispatch/internal/outcome"
 )
 
-type batches struct {
+type rows struct {
 	*dynamo.BatchStore
-	*dynamo.LedgerStore
-}
-
-type webhooks struct {
 	*dynamo.DeliveryStore
 	*dynamo.EndpointStore
+	*dynamo.LedgerStore
 }
 
 // New returns the recorder of a function with that store.
 func New(c app.Config, stores *dynamo.Stores) *outcome.Recorder {
 	return &outcome.Recorder{
-		Store: batches{stores.Batches, stores.Ledgers}, Webhooks: webhooks{stores.Deliveries, stores.Endpoints}, Days: stores.Days,
+		Store: rows{stores.Batches, stores.Deliveries, stores.Endpoints, stores.Ledgers}, Days: stores.Days,
 		Blobs:      s3.New(c.AWS, c.Bucket, c.Local),
 		Notify:     sqs.New(c.AWS, c.NotifyQueueURL),
 		SweepAfter: c.SweepAfter, Now: time.Now,

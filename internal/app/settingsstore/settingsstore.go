@@ -10,25 +10,21 @@ import (
 type tenants struct {
 	*dynamo.BudgetStore
 	*dynamo.CampaignStore
+	*dynamo.TemplateStore
 	*dynamo.TenantStore
 }
 
-type endpoints struct {
+type webhooks struct {
 	*dynamo.CircuitStore
-	*dynamo.EndpointStore
-}
-
-type deliveries struct {
 	*dynamo.DeliveryStore
+	*dynamo.EndpointStore
 	*dynamo.FailureStore
 }
 
 // New returns the store of package settings.
 func New(s *dynamo.Stores) settings.Store {
 	return settings.Store{
-		Tenants:    tenants{s.Budgets, s.Campaigns, s.Tenants},
-		Templates:  s.Templates,
-		Endpoints:  endpoints{s.Circuits, s.Endpoints},
-		Deliveries: deliveries{s.Deliveries, s.Failures},
+		Tenants:  tenants{s.Budgets, s.Campaigns, s.Templates, s.Tenants},
+		Webhooks: webhooks{s.Circuits, s.Deliveries, s.Endpoints, s.Failures},
 	}
 }

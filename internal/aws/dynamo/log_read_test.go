@@ -57,7 +57,7 @@ func (nowhere) Put(context.Context, string, []byte, string) error { return nil }
 
 func recorderOf(s *dynamotest.Store) *outcome.Recorder {
 	return &outcome.Recorder{
-		Store: s, Webhooks: s, Blobs: nowhere{}, Notify: nowhere{}, SweepAfter: time.Hour, Now: s.Tables().Now,
+		Store: s, Blobs: nowhere{}, Notify: nowhere{}, SweepAfter: time.Hour, Now: s.Tables().Now,
 	}
 }
 

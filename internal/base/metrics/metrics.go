@@ -19,29 +19,27 @@ import (
 // AWS/Lambda, without tenants or phone numbers.
 const Namespace = "CampaignDispatch"
 
-// Handler is a Lambda handler.
-type Handler interface {
-	Invoke(ctx context.Context, payload []byte) ([]byte, error)
+// Handler is a Lambda handler that counts.
+type Handler struct {
+	invoke func(ctx context.Context, payload []byte) ([]byte, error)
+	out    io.Writer
+	now    func() time.Time
 }
 
-// Of returns the handler with metrics. Each call writes a line to out.
-func Of(h Handler, out io.Writer, now func() time.Time) Handler { return counted{h, out, now} }
-
-type counted struct {
-	handler Handler
-	out     io.Writer
-	now     func() time.Time
+// Of returns a handler that calls invoke. Each call writes a line with its counts to out.
+func Of(invoke func(ctx context.Context, payload []byte) ([]byte, error), out io.Writer, now func() time.Time) Handler {
+	return Handler{invoke, out, now}
 }
 
 // Invoke calls the handler and writes its counts, also after a panic.
-func (c counted) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+func (c Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	t := &tally{counts: map[string]int{}, kinds: map[string]int{}}
 	defer func() {
 		if err := t.write(c.out, c.now()); err != nil {
 			slog.WarnContext(ctx, "writing metrics failed", "error", err)
 		}
 	}()
-	return c.handler.Invoke(context.WithValue(ctx, tallyKey{}, t), payload)
+	return c.invoke(context.WithValue(ctx, tallyKey{}, t), payload)
 }
 
 // Add adds n to a metric. It has no effect outside a call of Of's handler.

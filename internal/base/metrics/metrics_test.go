@@ -17,8 +17,6 @@ import (
 
 type handler func(ctx context.Context, payload []byte) ([]byte, error)
 
-func (h handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) { return h(ctx, payload) }
-
 func logOf(t *testing.T, h handler) string {
 	t.Helper()
 	var log bytes.Buffer

@@ -1,6 +1,7 @@
 package brand_test
 
 import (
+	"context"
 	"crypto/rand"
 	"net/http"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/media/mediafile"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -31,6 +33,16 @@ type office struct {
 	admin, viewer webtest.Person
 }
 
+// shown reads the brands of a store.
+type shown struct {
+	web.Store
+	store *dynamotest.Store
+}
+
+func (s shown) Brand(ctx context.Context, tenant string) (account.Brand, error) {
+	return s.store.Brand(ctx, tenant)
+}
+
 func newOffice(t *testing.T) office {
 	t.Helper()
 	env, now := stackenv.Load(t), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -39,9 +51,10 @@ func newOffice(t *testing.T) office {
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], MediaURL: mediaURL, Now: clock,
 	})
 	ui := webtest.UI(t, clock)
-	ui.Brands, ui.MediaURL = store, mediaURL
+	ui.MediaURL = mediaURL
 	o := office{store: store, tenant: strings.ToLower(rand.Text())}
 	o.Dashboard = webtest.Serve(t, ui, brand.Area(), &brand.Pages{Store: store, MediaURL: mediaURL})
+	ui.Store = shown{ui.Store, store}
 	if err := store.SaveTenant(t.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja Bela"}, nil); err != nil {
 		t.Fatal(err)
 	}

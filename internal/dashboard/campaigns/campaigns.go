@@ -27,24 +27,20 @@ type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Dispatched returns a campaign without its outcomes.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Overview returns a campaign without the data that requires reading its messages.
-	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error)
-	KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error)
-	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+	web.CampaignStore
 }
 
 // Pages are the pages of campaigns.
 type Pages struct {
-	Store       Store
-	Credentials web.Credentials
-	Messages    *query.Service
-	Controls    *control.Service
-	OptOuts     *optout.Book
-	Now         func() time.Time
+	Store    Store
+	Messages *query.Service
+	Controls *control.Service
+	OptOuts  *optout.Book
+	Now      func() time.Time
 
 	large cache.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns with many batches
 }

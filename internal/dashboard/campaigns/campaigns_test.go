@@ -74,8 +74,15 @@ func (d *service) Schedule(_ context.Context, b campaign.Batch) error {
 	return nil
 }
 
-func (d *service) Credentials(context.Context, string) ([]account.Credential, error) {
-	return d.credentials, nil
+// rows are those of the service, with its credentials.
+type rows struct {
+	*dynamotest.Store
+
+	of *service
+}
+
+func (r rows) Credentials(context.Context, string) ([]account.Credential, error) {
+	return r.of.credentials, nil
 }
 
 func newService(tb testing.TB) *service {
@@ -86,7 +93,7 @@ func newService(tb testing.TB) *service {
 	d.store = dynamotest.New(dynamo.Tables{Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: now})
 	d.blobs = &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	d.Dashboard = webtest.New(tb, campaigns.Area(), &campaigns.Pages{
-		Store: d.store, Credentials: d, OptOuts: &optout.Book{Store: d.store, Now: now}, Now: now,
+		Store: rows{d.store, d}, OptOuts: &optout.Book{Store: d.store, Now: now}, Now: now,
 		Messages: &query.Service{Store: d.store, Blobs: d.blobs},
 		Controls: &control.Service{Store: d.store, Revokes: d, Releases: d, Now: now, Lead: 5 * time.Minute, SweepDelay: time.Minute},
 	}, now)

@@ -265,7 +265,7 @@ func (s *Pages) addSteps(ctx context.Context, tenant string, l *listPage) (err e
 	if l.Tests || l.Searched() || l.Later || l.Next != "" || len(l.Rows) > 0 {
 		return nil
 	}
-	l.Steps, err = web.Steps(ctx, s.Store, s.Credentials, tenant, l.Tested)
+	l.Steps, err = web.Steps(ctx, s.Store, tenant, l.Tested)
 	return err
 }
 

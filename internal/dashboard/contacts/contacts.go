@@ -16,7 +16,7 @@ import (
 	"campaign-dispatch/internal/query/search"
 )
 
-// Store reads campaigns and the outcomes of their messages.
+// Store reads campaigns, and finds their messages with their outcomes.
 type Store interface {
 	// ListCampaigns returns a tenant's campaigns after a cursor, newest first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
@@ -25,10 +25,6 @@ type Store interface {
 	// RepliesOf returns what a phone number wrote to a tenant, the newest first.
 	RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
-}
-
-// Messages finds messages of a campaign.
-type Messages interface {
 	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)
 }
 
@@ -45,12 +41,10 @@ type OptOuts interface {
 
 // Pages are the pages of contacts.
 type Pages struct {
-	Store    Store
-	Messages Messages
-	OptOuts  OptOuts
-	Shards   int // of the opt-outs of a tenant
-	Once     web.SubmitToken
-	Now      func() time.Time
+	Store   Store
+	OptOuts OptOuts
+	Shards  int // of the opt-outs of a tenant
+	Now     func() time.Time
 }
 
 //go:embed *.html texts.json
@@ -109,7 +103,7 @@ func (s *Pages) list(p *web.Page, status int, l listPage) (err error) {
 	if l.Count, l.Exact, err = s.OptOuts.Count(ctx, tenant); err != nil {
 		return err
 	}
-	l.Later, l.Files, l.Once = cursor != "", s.exportFiles(l.Count, l.Exact), s.Once.Token()
+	l.Later, l.Files, l.Once = cursor != "", s.exportFiles(l.Count, l.Exact), web.FormToken()
 	return p.RenderStatus(status, "people.title", "people.html", l)
 }
 

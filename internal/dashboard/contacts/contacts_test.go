@@ -155,14 +155,9 @@ func newBench(t *testing.T, campaigns int) bench {
 	t.Helper()
 	l := &lists{out: map[string]map[string]time.Time{}, origins: map[string]campaign.Origin{}}
 	return bench{webtest.New(t, contacts.Area(), &contacts.Pages{
-		Store: sent{campaigns}, Messages: sent{campaigns}, OptOuts: l, Shards: 16, Once: web.SubmitToken{Forms: unused{}}, Now: func() time.Time { return noon },
+		Store: sent{campaigns}, OptOuts: l, Shards: 16, Now: func() time.Time { return noon },
 	}, func() time.Time { return noon }), l}
 }
-
-// unused accepts every form.
-type unused struct{}
-
-func (unused) UseForm(context.Context, string, string) (bool, error) { return true, nil }
 
 // optedOut reports whether ana opted out of acme's messages.
 func (b bench) optedOut() bool {

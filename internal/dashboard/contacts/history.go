@@ -157,7 +157,7 @@ func (s *Pages) searchOne(ctx context.Context, l campaign.Listed, phone string) 
 	}
 	asked := search.Query{Phone: &phone, AllBatches: true, Limit: messagesShown}
 	for {
-		found, err := s.Messages.Find(ctx, c, asked)
+		found, err := s.Store.Find(ctx, c, asked)
 		if expired(err) {
 			return all, nil
 		}

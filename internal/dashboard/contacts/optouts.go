@@ -99,7 +99,7 @@ func (s *Pages) upload(p *web.Page) error {
 	if fault != "" {
 		return s.refused(p, faults{Import: fault})
 	}
-	if err := s.Once.Use(p, "people.import_used", Path, "people.title"); err != nil {
+	if err := web.UseForm(p, "people.import_used", Path, "people.title"); err != nil {
 		return err
 	}
 	if err := p.Audit("people.import", strconv.Itoa(len(numbers))); err != nil {

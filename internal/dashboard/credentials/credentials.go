@@ -27,7 +27,6 @@ type Store interface {
 type Pages struct {
 	Store Store
 	Admin *settings.Service
-	Once  web.SubmitToken
 	Now   func() time.Time
 }
 
@@ -159,7 +158,7 @@ func (s *Pages) ask(p *web.Page) error {
 }
 
 func (s *Pages) showForm(p *web.Page, status int, name string, chosen []string, fault string) error {
-	f := form{Once: s.Once.Token(), Name: name, Fault: fault}
+	f := form{Once: web.FormToken(), Name: name, Fault: fault}
 	for _, each := range account.Scopes {
 		f.Scopes = append(f.Scopes, scope{each, slices.Contains(chosen, each)})
 	}
@@ -221,7 +220,7 @@ type question struct {
 func secretOf(c account.Credential) string { return campaign.Digest(string(c.SecretHash)) }
 
 func (s *Pages) askRotation(p *web.Page, c account.Credential) error {
-	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c, nil), s.Once.Token(), secretOf(c)})
+	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c, nil), web.FormToken(), secretOf(c)})
 }
 
 func (s *Pages) rotate(p *web.Page, c account.Credential) error {
@@ -271,5 +270,5 @@ func (s *Pages) revoke(p *web.Page, c account.Credential) error {
 // useForm marks the form as sent. A repeated submission, as by reloading the page with
 // the secret, is redirected to the list.
 func (s *Pages) useForm(p *web.Page) error {
-	return s.Once.Use(p, "credentials.form_used", Path, "credentials.all")
+	return web.UseForm(p, "credentials.form_used", Path, "credentials.all")
 }

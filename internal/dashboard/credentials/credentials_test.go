@@ -43,7 +43,7 @@ func newTenantFixture(tb testing.TB) tenantFixture {
 	store, auth := dynamotest.New(tables), dynamo.NewAuthStore(tables)
 	pages := &credentials.Pages{
 		Store: auth, Admin: &settings.Service{Store: settingsstore.New(dynamo.New(store.Tables())), Auth: auth, Now: clock},
-		Once: web.SubmitToken{Forms: store}, Now: clock,
+		Now: clock,
 	}
 	o := tenantFixture{
 		Dashboard: webtest.New(tb, credentials.Area(), pages, clock), store: auth, tenant: strings.ToLower(rand.Text()),

@@ -17,13 +17,10 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// Store reads campaigns.
-type Store interface {
-	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-}
-
-// Exports starts and lists exports. A refused request returns a *httpapi.Problem.
+// Exports reads campaigns, and starts and lists their exports. A refused request returns a
+// *httpapi.Problem.
 type Exports interface {
+	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Create returns the existing export if the ID is used.
 	Create(ctx context.Context, id campaign.ID, exportID string, asked export.Request) (export.Export, error)
 	// Of returns the exports of a campaign, newest first.
@@ -32,7 +29,6 @@ type Exports interface {
 
 // Pages are the pages of exports.
 type Pages struct {
-	Store   Store
 	Exports Exports
 }
 
@@ -116,7 +112,7 @@ func (s *Pages) read(p *web.Page) (page, error) {
 	if !ok {
 		return page{}, campaign.ErrNotFound
 	}
-	c, err := s.Store.Dispatched(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+	c, err := s.Exports.Dispatched(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
 	if err != nil {
 		return page{}, err
 	}

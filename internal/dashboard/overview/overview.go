@@ -28,17 +28,15 @@ type Store interface {
 	NextCampaigns(ctx context.Context, tenant string, from time.Time, limit int32) ([]campaign.Listed, error)
 	// StandingsAndResults returns the summaries and the stored results of at most 33 campaigns.
 	StandingsAndResults(ctx context.Context, tenant string, ids []string) (map[string]campaign.Summary, map[string]campaign.Results, error)
-	web.ResultStore
-	web.Templates
+	web.CampaignStore
 	Attention(ctx context.Context, tenant, date string) (account.Attention, []delivery.WatchedEndpoint, error)
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 }
 
 // Pages are the page of the overview.
 type Pages struct {
-	Store       Store
-	Credentials web.Credentials
-	Now         func() time.Time
+	Store Store
+	Now   func() time.Time
 }
 
 //go:embed *.html texts.json
@@ -95,7 +93,7 @@ func (s *Pages) show(p *web.Page) error {
 	v.Next, v.Alerts = listed.next, append(alerts(attention, watched, waiting), listed.stalled...)
 	if listed.campaigns == 0 {
 		var err error
-		if v.Steps, err = web.Steps(p.R.Context(), s.Store, s.Credentials, tenant, listed.tested); err != nil {
+		if v.Steps, err = web.Steps(p.R.Context(), s.Store, tenant, listed.tested); err != nil {
 			return err
 		}
 	}

@@ -35,8 +35,8 @@ type shop struct {
 	t      *testing.T
 }
 
-// noCredentials are the credentials of a tenant without any.
-type noCredentials struct{}
+// noCredentials are the rows of a tenant without credentials.
+type noCredentials struct{ *dynamotest.Store }
 
 func (noCredentials) Credentials(context.Context, string) ([]account.Credential, error) {
 	return nil, nil
@@ -48,7 +48,7 @@ func newShop(t *testing.T) shop {
 	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
-	pages := &overview.Pages{Store: store, Credentials: noCredentials{}, Now: clock}
+	pages := &overview.Pages{Store: noCredentials{store}, Now: clock}
 	s := shop{Dashboard: webtest.New(t, overview.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()), t: t}
 	s.must(store.SaveAgent(t.Context(), campaign.Agent{ID: "agent-" + s.tenant}))
 	s.must(store.SaveTenant(t.Context(), campaign.Tenant{ID: s.tenant, AgentID: "agent-" + s.tenant}, nil))

@@ -91,13 +91,13 @@ func (s *Pages) chooseAudience(p *web.Page) error {
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
 	to := followUpPath(q.Campaign) + "/" + exportID
-	if _, err := s.Exports.Find(p.R.Context(), q.ID, exportID); err == nil { // the form was sent twice
+	if _, err := s.Store.Find(p.R.Context(), q.ID, exportID); err == nil { // the form was sent twice
 		return p.Redirect(to)
 	}
 	if err := p.AuditOn(web.Root+"/campaigns/"+q.CampaignID, "campaign.audience", q.Name, "followup."+string(q.Chosen)); err != nil {
 		return err
 	}
-	_, err = s.Exports.CreateRecipients(p.R.Context(), q.ID, exportID, q.Chosen)
+	_, err = s.Store.CreateRecipients(p.R.Context(), q.ID, exportID, q.Chosen)
 	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && p.Has("followup.problem."+problem.Code) {
 		q.Refusal = &web.Refusal{Status: problem.Status, Key: "followup.problem." + problem.Code}
 		return p.RenderStatus(problem.Status, "followup.title", "followup.html", q)
@@ -141,7 +141,7 @@ func (s *Pages) audienceList(p *web.Page, campaignID, exportID string) (audience
 	if err != nil {
 		return audienceList{}, err
 	}
-	e, err := s.Exports.Find(p.R.Context(), c.ID, exportID)
+	e, err := s.Store.Find(p.R.Context(), c.ID, exportID)
 	problem, refused := errors.AsType[*httpapi.Problem](err)
 	if refused && problem.Status == http.StatusNotFound || err == nil && e.Kind != export.Recipients {
 		return audienceList{}, campaign.ErrNotFound

@@ -42,7 +42,7 @@ func newFormer(t *testing.T) *former {
 		Reasons: map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}: 2},
 		Tapped:  7, Clicked: 4,
 	}}}
-	pages := &sending.Pages{Store: o, Exports: o}
+	pages := &sending.Pages{Store: o}
 	o.Dashboard = webtest.New(t, sending.Area(), pages, func() time.Time { return formerNow })
 	o.admin, o.viewer = o.SignIn(o.campaign.Tenant, web.RoleAdmin), o.SignIn(o.campaign.Tenant, web.RoleViewer)
 	return o

@@ -142,14 +142,14 @@ func newBench(t *testing.T) *bench {
 	}, left: -1}
 	book := &optout.Book{Store: store, Now: clock}
 	b.intake = &intake.Service{
-		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: b.tasks, Now: clock, Lead: 5 * time.Minute, AtOnce: time.Minute, Budgets: store, Rules: store,
+		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: b.tasks, Now: clock, Lead: 5 * time.Minute, AtOnce: time.Minute, Rules: store,
 		Worker: &intake.Worker{
 			Store: store, Blobs: blobs, Tasks: b.tasks, Now: clock, PartLines: campaign.MaxMessages, OptOuts: book, Dispatch: b.dispatch,
 			Open: blobs.OpenFile,
 		},
 	}
 	b.pages = &sending.Pages{
-		Store: store, Intake: b.intake, Exports: &exports{}, Now: clock, Lead: 5 * time.Minute, Origin: origin,
+		Store: &exports{Store: store}, Intake: b.intake, Now: clock, Lead: 5 * time.Minute, Origin: origin,
 	}
 	b.Dashboard = webtest.Serve(t, webtest.UI(t, clock), sending.Area(), b.pages)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)
@@ -240,10 +240,14 @@ func campaignOf(address string) string {
 	return web.Root + "/campaigns/" + strings.TrimPrefix(address, sending.SubmissionsPath+"/")
 }
 
-// exports has one list of recipients.
+// exports are rows with one list of recipients.
 type exports struct {
-	sending.Exports
+	*dynamotest.Store
 	list export.Export
+}
+
+func (e *exports) CreateRecipients(context.Context, campaign.ID, string, export.Audience) (export.Export, error) {
+	return e.list, nil
 }
 
 func (e *exports) Find(_ context.Context, id campaign.ID, exportID string) (export.Export, error) {
@@ -277,7 +281,7 @@ func TestList(t *testing.T) {
 		ID: b.handoffs.batches[0].ID, ExportID: uuid(), Secret: uuid(), Kind: export.Recipients, Audience: export.AudienceUnread,
 		State: export.Completed, Lines: 2, Parts: 1,
 	}
-	b.pages.Exports.(*exports).list = list
+	b.pages.Store.(*exports).list = list
 	if err := b.blobs.Put(t.Context(), list.Blob(), []byte(file), "text/csv"); err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,11 @@ type Store interface {
 	SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
+	// CreateRecipients and Find make and find lists of recipients. A refused request and a missing list
+	// return a *httpapi.Problem.
+	// CreateRecipients returns the existing export if the ID is used.
+	CreateRecipients(ctx context.Context, id campaign.ID, exportID string, who export.Audience) (export.Export, error)
+	Find(ctx context.Context, id campaign.ID, exportID string) (export.Export, error)
 }
 
 // Intake takes forms, uploads and decisions. Invalid input returns a *inputerr.Error. A decision returns
@@ -63,21 +68,12 @@ type Intake interface {
 	Message(ctx context.Context, sub submission.Submission, at int) (line int, vars map[string]string, err error)
 }
 
-// Exports makes and finds lists of recipients. A refused request and a missing list return a
-// *httpapi.Problem.
-type Exports interface {
-	// CreateRecipients returns the existing export if the ID is used.
-	CreateRecipients(ctx context.Context, id campaign.ID, exportID string, who export.Audience) (export.Export, error)
-	Find(ctx context.Context, id campaign.ID, exportID string) (export.Export, error)
-}
-
 // Pages serves the pages that make a campaign.
 type Pages struct {
-	Store   Store
-	Intake  Intake
-	Exports Exports
-	Now     func() time.Time
-	Lead    time.Duration // minimum time from now to a schedule
+	Store  Store
+	Intake Intake
+	Now    func() time.Time
+	Lead   time.Duration // minimum time from now to a schedule
 	// Origin returns the origin to which browsers send the chunks of a file.
 	Origin func(ctx context.Context) (string, error)
 }

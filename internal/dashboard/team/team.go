@@ -15,13 +15,10 @@ import (
 	"campaign-dispatch/internal/settings/account"
 )
 
-// Users lists the users of a tenant. complete is false if there are too many in all tenants.
+// Users lists and changes the users of a tenant. Invalid input returns a *inputerr.Error.
 type Users interface {
+	// People returns complete false if there are too many in all tenants.
 	People(ctx context.Context, tenant string) (people []account.Person, complete bool, err error)
-}
-
-// Admin changes users. Invalid input returns a *inputerr.Error.
-type Admin interface {
 	// Invite adds a user, or changes the role of an existing one and ends the sessions. It
 	// returns a temporary password unless it was mailed.
 	Invite(ctx context.Context, who account.Person) (password string, err error)
@@ -32,7 +29,6 @@ type Admin interface {
 // Pages are the pages of the team.
 type Pages struct {
 	Users Users
-	Admin Admin
 }
 
 //go:embed *.html texts.json
@@ -97,7 +93,7 @@ func (s *Pages) invite(p *web.Page) error {
 	if err := p.AuditOn(Path, "team.invite", who.Email, "ui.role."+who.Role); err != nil {
 		return err
 	}
-	password, err := s.Admin.Invite(p.R.Context(), who)
+	password, err := s.Users.Invite(p.R.Context(), who)
 	if fault := web.FaultOf("team.fault.", err); fault != "" {
 		if !p.Has(fault) {
 			fault = "team.fault.other"
@@ -178,7 +174,7 @@ func (s *Pages) changeRole(p *web.Page, q question) error {
 func (s *Pages) setRole(p *web.Page, who account.Person, role web.Role) error {
 	changed := who
 	changed.Role = string(role)
-	if _, err := s.Admin.Invite(p.R.Context(), changed); err != nil || !isAdmin(who) {
+	if _, err := s.Users.Invite(p.R.Context(), changed); err != nil || !isAdmin(who) {
 		return err
 	}
 	people, _, err := s.Users.People(p.R.Context(), p.Session.Tenant)
@@ -188,7 +184,7 @@ func (s *Pages) setRole(p *web.Page, who account.Person, role web.Role) error {
 	if err := p.AuditOn(Path, "team.role", who.Email, "ui.role."+changed.Role, "ui.role."+who.Role); err != nil {
 		return err
 	}
-	if _, err := s.Admin.Invite(p.R.Context(), who); err != nil {
+	if _, err := s.Users.Invite(p.R.Context(), who); err != nil {
 		return err
 	}
 	return lastAdmin()
@@ -213,7 +209,7 @@ func (s *Pages) remove(p *web.Page) error {
 			return err
 		}
 	}
-	if _, err := s.Admin.RemovePerson(p.R.Context(), q.Person); err != nil && !errors.Is(err, campaign.ErrNotFound) {
+	if _, err := s.Users.RemovePerson(p.R.Context(), q.Person); err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return err
 	}
 	return p.Done(Path, "team.removed", q.Email)

@@ -40,7 +40,7 @@ func newOffice(t *testing.T) *office {
 		{Tenant: "other", Email: "otto@other.example", Role: "admin"},
 	}}
 	now := func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
-	o.Dashboard = webtest.New(t, team.Area(), &team.Pages{Users: o, Admin: o}, now)
+	o.Dashboard = webtest.New(t, team.Area(), &team.Pages{Users: o}, now)
 	o.admin = o.SignIn("acme", web.RoleAdmin)
 	return o
 }

@@ -108,7 +108,7 @@ func (s *Pages) edit(p *web.Page) error {
 
 // prepare sets what the form offers beside its draft.
 func (s *Pages) prepare(p *web.Page, f *form) (err error) {
-	f.Once, f.links = s.Once.Token(), s.LinkURL != ""
+	f.Once, f.links = web.FormToken(), s.LinkURL != ""
 	f.Files, err = s.files(p)
 	return err
 }
@@ -201,7 +201,7 @@ func (s *Pages) keep(p *web.Page, d draft, t campaign.Template, version int, act
 	if t.ID != "" {
 		to, toKey = linkOf(t), "templates.back"
 	}
-	if err := s.Once.Use(p, "templates.form_used", to, toKey); err != nil {
+	if err := web.UseForm(p, "templates.form_used", to, toKey); err != nil {
 		return err
 	}
 	if err := p.AuditOn(linkOf(t), action, t.Name); err != nil {

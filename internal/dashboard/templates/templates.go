@@ -48,7 +48,6 @@ type Pages struct {
 	// Upload returns an upload field, and allows the page to upload.
 	Upload   func(p *web.Page) (web.Upload, error)
 	Dispatch dispatch.Dispatcher
-	Once     web.SubmitToken
 	Now      func() time.Time
 	// LinkURL is the base URL of links that count clicks, "" if the stack has none.
 	LinkURL  string
@@ -112,7 +111,7 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	if err != nil {
 		return err
 	}
-	view := page{Now: t, Archived: archived, Once: s.Once.Token(), Form: formOf(t.Content), variables: variablesOf(t), Test: test}
+	view := page{Now: t, Archived: archived, Once: web.FormToken(), Form: formOf(t.Content), variables: variablesOf(t), Test: test}
 	if view.Versions, err = versionsOf(p, t, all); err != nil {
 		return err
 	}
@@ -123,7 +122,7 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 			return err
 		}
 	}
-	view.Test.Once = s.Once.Token()
+	view.Test.Once = web.FormToken()
 	p.ShowMedia()
 	if p.Title = web.Short(t.Name, nameWeight); archived {
 		p.Title += " – " + p.T("templates.archived")

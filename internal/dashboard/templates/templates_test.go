@@ -62,7 +62,7 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 			return web.Upload{Script: "/upload.js", Path: "/dashboard/media/uploads"}, nil
 		},
 		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: store, Keeper: &settings.Service{Store: settingsstore.New(dynamo.New(store.Tables())), Now: clock}, Dispatch: b.calls,
-		Once: web.SubmitToken{Forms: store}, Now: clock, LinkURL: linkURL, MediaURL: "https://media.example",
+		Now: clock, LinkURL: linkURL, MediaURL: "https://media.example",
 	}
 	b.Dashboard = webtest.New(t, templates.Area(), pages, clock)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)

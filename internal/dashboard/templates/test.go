@@ -86,7 +86,7 @@ func (s *Pages) test(p *web.Page) error {
 	if f.Note, err = s.try(p, c); err != nil || f.Note != "" {
 		return s.answerTest(p, f, err)
 	}
-	if err := s.Once.Use(p, "templates.test_used", Path+"/"+t.ID, "templates.back"); err != nil {
+	if err := web.UseForm(p, "templates.test_used", Path+"/"+t.ID, "templates.back"); err != nil {
 		return err
 	}
 	if err := p.AuditOn(Path+"/"+t.ID, "template.test", t.Name); err != nil {

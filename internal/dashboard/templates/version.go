@@ -158,7 +158,7 @@ func (s *Pages) duplicate(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Once.Use(p, "templates.form_used", Path, "templates.all"); err != nil {
+	if err := web.UseForm(p, "templates.form_used", Path, "templates.all"); err != nil {
 		return err
 	}
 	original := t.Name

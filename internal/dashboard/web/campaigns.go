@@ -10,17 +10,20 @@ import (
 	"campaign-dispatch/internal/settings/account"
 )
 
-// ResultStore reads campaigns and stores results.
-type ResultStore interface {
+// CampaignStore reads and stores what pages of many campaigns show, and reads what a tenant without campaigns
+// has.
+type CampaignStore interface {
 	// Overview reads a campaign with its outcomes.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// KeepResults stores results, unless newer ones are stored.
 	KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error
+	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+	Credentials(ctx context.Context, tenant string) ([]account.Credential, error)
 }
 
 // ResultReader reads the results of campaigns for pages that show many, and stores them for the next page.
 type ResultReader struct {
-	Store ResultStore
+	Store CampaignStore
 	Now   func() time.Time
 }
 
@@ -44,16 +47,6 @@ func (r ResultReader) Keep(ctx context.Context, id campaign.ID, found campaign.R
 	}
 }
 
-// Templates reads a tenant's templates.
-type Templates interface {
-	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
-}
-
-// Credentials reads the credentials of a tenant.
-type Credentials interface {
-	Credentials(ctx context.Context, tenant string) ([]account.Credential, error)
-}
-
 // Step is one of the first steps of a tenant, shown until its first campaign by start.html.
 type Step struct {
 	Key  string
@@ -63,12 +56,12 @@ type Step struct {
 
 // Steps returns the steps of a tenant without campaigns. tested reports whether it has sent a
 // test message.
-func Steps(ctx context.Context, t Templates, c Credentials, tenant string, tested bool) ([]Step, error) {
-	templates, err := t.Templates(ctx, tenant)
+func Steps(ctx context.Context, s CampaignStore, tenant string, tested bool) ([]Step, error) {
+	templates, err := s.Templates(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	credentials, err := c.Credentials(ctx, tenant)
+	credentials, err := s.Credentials(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}

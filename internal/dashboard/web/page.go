@@ -267,12 +267,12 @@ func (p *Page) Audit(action, subject string, details ...string) error {
 
 // AuditOn is Audit for an object with a page of its own, the path link.
 func (p *Page) AuditOn(link, action, subject string, details ...string) error {
-	return p.ui.Auditor.AuditForm(p.R.Context(), p.entry(p.Session, link, action, subject, details))
+	return p.ui.Store.AuditForm(p.R.Context(), p.entry(p.Session, link, action, subject, details))
 }
 
 // AuditOf is Audit for another session than the page's: one that begins or ends.
 func (p *Page) AuditOf(session Session, action, subject string, details ...string) error {
-	return p.ui.Auditor.Audit(p.R.Context(), p.entry(session, "", action, subject, details))
+	return p.ui.Store.Audit(p.R.Context(), p.entry(session, "", action, subject, details))
 }
 
 // AuditEntry returns what AuditOn writes, for a change that writes it together with what it changes.

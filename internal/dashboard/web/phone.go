@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"log/slog"
 	"strings"
 
@@ -95,11 +94,6 @@ func (c *cutter) cut(text string) string {
 	return b.String()
 }
 
-// Brands reads how tenants are shown.
-type Brands interface {
-	Brand(ctx context.Context, tenant string) (account.Brand, error)
-}
-
 // Brand returns the brand of the person's tenant, which it reads once. A page is shown
 // without it if it cannot be read.
 func (p *Page) Brand() account.Brand {
@@ -111,10 +105,10 @@ func (p *Page) Brand() account.Brand {
 }
 
 func (p *Page) readBrand() account.Brand {
-	if p.ui.Brands == nil || !p.SignedIn() {
+	if !p.SignedIn() {
 		return account.Brand{}
 	}
-	b, err := p.ui.Brands.Brand(p.R.Context(), p.Session.Tenant)
+	b, err := p.ui.Store.Brand(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		slog.ErrorContext(p.R.Context(), "reading the brand failed", "error", err.Error(), "route", p.R.Pattern)
 	}

@@ -28,25 +28,32 @@ import (
 // Root is the path of the dashboard.
 const Root = "/dashboard"
 
-// Auditor stores audit log entries.
-type Auditor interface {
+// Store stores the audit log and the used tokens of forms, and reads how tenants are shown.
+type Store interface {
 	Audit(ctx context.Context, e account.AuditEntry) error
 	// AuditForm is Audit for a sent form. A double click writes one entry.
 	AuditForm(ctx context.Context, e account.AuditEntry) error
+	// UseForm marks a form's token as used. It reports whether the token was
+	// unused.
+	UseForm(ctx context.Context, tenant, token string) (bool, error)
+	Brand(ctx context.Context, tenant string) (account.Brand, error)
+}
+
+// Pages are the pages of an area.
+type Pages interface {
+	Register(ui *UI, mux *http.ServeMux)
 }
 
 // UI serves the areas' pages.
 type UI struct {
 	Sessions *Sessions
-	Auditor  Auditor
+	Store    Store
 	Now      func() time.Time
 	BaseURL  string // configured base URL, or ""
 	// SignInOrigin is the origin of the sign-in page, to which a sign-out redirects.
 	SignInOrigin string
 	// MediaURL is the address of uploaded files, or "".
 	MediaURL string
-	// Brands are shown at the top of the pages and in previews. It can be nil.
-	Brands Brands
 
 	routes       []Route
 	translations []*translation

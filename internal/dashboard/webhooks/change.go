@@ -50,7 +50,7 @@ func (s *Pages) ask(p *web.Page) error {
 }
 
 func (s *Pages) showForm(p *web.Page, status int, f form) error {
-	f.Once = s.Once.Token()
+	f.Once = web.FormToken()
 	return p.RenderStatus(status, "webhooks.new", "webhooks_new.html", f)
 }
 
@@ -158,7 +158,7 @@ func (s *Pages) askOff(p *web.Page, e delivery.Endpoint) error {
 }
 
 func (s *Pages) question(e delivery.Endpoint) question {
-	return question{s.view(e, delivery.Circuit{}), s.Once.Token(), campaign.Digest(e.Secret)}
+	return question{s.view(e, delivery.Circuit{}), web.FormToken(), campaign.Digest(e.Secret)}
 }
 
 func (s *Pages) rotate(p *web.Page, e delivery.Endpoint) error {

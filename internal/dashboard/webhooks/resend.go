@@ -66,7 +66,7 @@ func (s *Pages) resend(p *web.Page, e delivery.Endpoint, id, action string, send
 	if e.Off() {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.endpoint_off"}
 	}
-	if err := s.Once.UseFor(p, id, "webhooks.resend_used", path, "webhooks.endpoint"); err != nil {
+	if err := web.UseFormFor(p, id, "webhooks.resend_used", path, "webhooks.endpoint"); err != nil {
 		return err
 	}
 	if err := p.AuditOn(path, action, subject(e)); err != nil {

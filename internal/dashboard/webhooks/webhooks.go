@@ -39,7 +39,6 @@ type Pages struct {
 	Store  Store
 	Admin  *settings.Service
 	Poster webhook.Poster
-	Once   web.SubmitToken
 	Now    func() time.Time
 }
 
@@ -240,7 +239,7 @@ func (s *Pages) showEndpoint(p *web.Page, e delivery.Endpoint, test *tested) err
 	if err != nil {
 		return err
 	}
-	d := details{view: s.view(e, c), Since: p.Local(s.Now().Add(-24 * time.Hour)), Test: test, Once: s.Once.Token()}
+	d := details{view: s.view(e, c), Since: p.Local(s.Now().Add(-24 * time.Hour)), Test: test, Once: web.FormToken()}
 	if d.Day, err = s.day(ctx, e); err != nil {
 		return err
 	}
@@ -291,5 +290,5 @@ func refusal(err error) error {
 // useForm marks the form as sent. A repeated submission, as by reloading the page with
 // the secret, is redirected to the list.
 func (s *Pages) useForm(p *web.Page) error {
-	return s.Once.Use(p, "webhooks.form_used", Path, "webhooks.all")
+	return web.UseForm(p, "webhooks.form_used", Path, "webhooks.all")
 }

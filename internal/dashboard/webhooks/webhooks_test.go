@@ -52,7 +52,7 @@ func newTenantFixture(tb testing.TB, local bool) tenantFixture {
 	pages := &webhooks.Pages{
 		Store: store, Admin: &settings.Service{Store: settingsstore.New(dynamo.New(store.Tables())), Now: clock, LocalWebhooks: local},
 		Poster: webhook.Poster{HTTP: netguard.Guard{Local: local}.Client(1, time.Minute), Now: time.Now},
-		Once:   web.SubmitToken{Forms: store}, Now: clock,
+		Now:    clock,
 	}
 	o := tenantFixture{
 		Dashboard: webtest.New(tb, webhooks.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),

@@ -296,20 +296,21 @@ type personOutcomes struct {
 	*dynamo.TapStore
 }
 
+type personErasure struct {
+	*dynamo.ErasureStore
+	*dynamo.ExportStore
+	*dynamo.SubmissionStore
+}
+
 func newPersonRows(s *dynamo.Stores) privacy.Store {
 	return privacy.Store{
-		Campaigns:   personCampaigns{s.Acceptance, s.Batches, s.Campaigns, s.Settings, s.Templates, s.Tenants},
-		Outcomes:    personOutcomes{s.KeptPosts, s.Ledgers, s.Replies, s.Taps},
-		Submissions: s.Submissions, Exports: s.Exports, Erasure: s.Erasure,
+		Campaigns: personCampaigns{s.Acceptance, s.Batches, s.Campaigns, s.Settings, s.Templates, s.Tenants},
+		Outcomes:  personOutcomes{s.KeptPosts, s.Ledgers, s.Replies, s.Taps},
+		Erasure:   personErasure{s.Erasure, s.Exports, s.Submissions},
 	}
 }
 
-type optOutBook struct {
-	*dynamo.OptOutStore
-	*dynamo.TenantStore
-}
-
-func newOptOutBook(t dynamo.Tables) optOutBook {
+func newOptOutBook(t dynamo.Tables) restore.OptOutBook {
 	s := dynamo.New(t)
-	return optOutBook{s.OptOuts, s.Tenants}
+	return restore.OptOutBook{OptOutStore: s.OptOuts, TenantStore: s.Tenants}
 }

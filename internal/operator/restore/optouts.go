@@ -5,17 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 )
 
-// OptOutBook stores the opt-outs of each tenant. KeepOptOuts writes a shard, and its
-// parts with their numbers, unless the stored shard is as new, and reports whether it
-// did.
-type OptOutBook interface {
-	Tenants(ctx context.Context) ([]campaign.Tenant, error)
-	OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error)
-	OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error)
-	KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error)
+// OptOutBook has the tenants and opt-outs of a Campaigns table.
+type OptOutBook struct {
+	*dynamo.OptOutStore
+	*dynamo.TenantStore
 }
 
 // CarryOptOuts copies the opt-outs that are newer in from to into, and returns the

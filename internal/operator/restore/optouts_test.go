@@ -25,6 +25,10 @@ func book(t *testing.T, env stackenv.Env) *dynamotest.Store {
 	})
 }
 
+func bookOf(s *dynamotest.Store) restore.OptOutBook {
+	return restore.OptOutBook{OptOutStore: s.OptOutStore, TenantStore: s.TenantStore}
+}
+
 func TestCarryOptOuts_NewerOptOuts(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
@@ -48,7 +52,7 @@ func TestCarryOptOuts_NewerOptOuts(t *testing.T) {
 	put(restored, 3, 4, "as it was")
 	put(restored, 4, 1, "lost in the source")
 	for _, want := range []int{2, 0} { // an interrupted command is run again
-		if taken, err := restore.CarryOptOuts(t.Context(), source, restored); err != nil || taken != want {
+		if taken, err := restore.CarryOptOuts(t.Context(), bookOf(source), bookOf(restored)); err != nil || taken != want {
 			t.Errorf("%d sets were taken, %v; want %d", taken, err, want)
 		}
 	}
@@ -106,7 +110,7 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 	}
 	carry := func(from, into *dynamotest.Store, want int) {
 		t.Helper()
-		if taken, err := restore.CarryOptOuts(t.Context(), from, into); err != nil || taken != want {
+		if taken, err := restore.CarryOptOuts(t.Context(), bookOf(from), bookOf(into)); err != nil || taken != want {
 			t.Fatalf("%d sets were taken, %v; want %d", taken, err, want)
 		}
 	}

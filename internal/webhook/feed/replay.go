@@ -24,9 +24,7 @@ type Logs interface {
 // Webhooks posted before are repeated with the same IDs.
 type Replayer struct {
 	Logs   Logs
-	Feeder interface {
-		Handle(ctx context.Context, fresh []ledger.NewEntries) error
-	}
+	Feeder *Feeder
 }
 
 // Replayed counts requeued items.

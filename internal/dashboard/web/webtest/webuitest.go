@@ -30,11 +30,6 @@ import (
 // Base is the address of the service under test.
 const Base = "https://rcs.example.com"
 
-// Pages are an area's pages.
-type Pages interface {
-	Register(ui *web.UI, mux *http.ServeMux)
-}
-
 // Dashboard is one area of the dashboard, and what was written in its audit log.
 type Dashboard struct {
 	UI  *web.UI
@@ -43,6 +38,7 @@ type Dashboard struct {
 
 	mu     sync.Mutex
 	audit  []account.AuditEntry
+	used   map[string]bool // the tokens of forms, with their tenants
 	refuse error
 }
 
@@ -51,6 +47,7 @@ type Ends struct {
 	mu     sync.Mutex
 	until  map[string]time.Time
 	reads  int
+	used   map[string]bool // the tokens of forms, with their tenants
 	refuse error
 }
 
@@ -93,7 +90,7 @@ func (e *Ends) Reads() int {
 }
 
 // New serves the pages of an area.
-func New(tb testing.TB, area web.Area, pages Pages, now func() time.Time) *Dashboard {
+func New(tb testing.TB, area web.Area, pages web.Pages, now func() time.Time) *Dashboard {
 	tb.Helper()
 	return Serve(tb, UI(tb, now), area, pages)
 }
@@ -113,12 +110,12 @@ func UI(tb testing.TB, now func() time.Time) *web.UI {
 }
 
 // Serve serves the pages of an area on a ui. It keeps the audit log, unless the ui
-// has an auditor already. others are areas whose texts it uses, as it may those of uploads.
-func Serve(tb testing.TB, ui *web.UI, area web.Area, pages Pages, others ...web.Area) *Dashboard {
+// has a store already. others are areas whose texts it uses, as it may those of uploads.
+func Serve(tb testing.TB, ui *web.UI, area web.Area, pages web.Pages, others ...web.Area) *Dashboard {
 	tb.Helper()
-	d := &Dashboard{UI: ui, tb: tb, mux: http.NewServeMux()}
-	if ui.Auditor == nil {
-		ui.Auditor = d
+	d := &Dashboard{UI: ui, tb: tb, mux: http.NewServeMux(), used: map[string]bool{}}
+	if ui.Store == nil {
+		ui.Store = d
 	}
 	if err := errors.Join(ui.Load(append(others, area, upload.Area())...), ui.Check()); err != nil {
 		tb.Fatal(err)
@@ -141,6 +138,20 @@ func (d *Dashboard) Audit(_ context.Context, e account.AuditEntry) error {
 // AuditForm is Audit.
 func (d *Dashboard) AuditForm(ctx context.Context, e account.AuditEntry) error {
 	return d.Audit(ctx, e)
+}
+
+// UseForm marks a form's token as used.
+func (d *Dashboard) UseForm(_ context.Context, tenant, token string) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	fresh := !d.used[tenant+" "+token]
+	d.used[tenant+" "+token] = true
+	return fresh, nil
+}
+
+// Brand returns no brand.
+func (*Dashboard) Brand(context.Context, string) (account.Brand, error) {
+	return account.Brand{}, nil
 }
 
 // RefuseAudit makes every entry of the audit log fail.
