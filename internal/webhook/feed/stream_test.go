@@ -107,8 +107,8 @@ func (w *streamStack) role(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	policy := `{"Version":"2012-10-17","Statement":[
-		{"Effect":"Allow","Action":["dynamodb:GetItem","dynamodb:Query"],"Resource":"arn:aws:dynamodb:*:*:table/outcomes-*"},
-		{"Effect":"Allow","Action":["dynamodb:GetRecords","dynamodb:GetShardIterator","dynamodb:DescribeStream"],"Resource":"arn:aws:dynamodb:*:*:table/outcomes-*/stream/*"},
+		{"Effect":"Allow","Action":["dynamodb:GetItem","dynamodb:Query"],"Resource":"arn:aws:dynamodb:*:*:table/test-*"},
+		{"Effect":"Allow","Action":["dynamodb:GetRecords","dynamodb:GetShardIterator","dynamodb:DescribeStream"],"Resource":"arn:aws:dynamodb:*:*:table/test-*/stream/*"},
 		{"Effect":"Allow","Action":"sqs:SendMessage*","Resource":"arn:aws:sqs:*:*:feed-*"}]}`
 	if _, err := roles.PutRolePolicy(t.Context(), &iam.PutRolePolicyInput{RoleName: &name, PolicyName: &name, PolicyDocument: &policy}); err != nil {
 		t.Fatal(err)
