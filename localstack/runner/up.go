@@ -205,7 +205,7 @@ func (s Stack) stop() error {
 func (s Stack) samePorts() error {
 	ports, _ := os.ReadFile(s.state(portsFile))
 	if string(ports) != fmt.Sprint(s.Ports) {
-		return errors.New("the stack is running on other ports: run `make down` first, or use the same ports")
+		return fmt.Errorf("the stack is running on the ports %s: use the same ports, or run `make down` first, which deletes its data", ports)
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func (l *life) review(lines int) (path string) {
 		l.t.Fatalf("asked: %d to %q\n%s", a.Status, a.Location, a.Text())
 	}
 	l.reviewed("review that waits", l.author.Get(path))
-	l.figures("approvals", l.approver.Get(sending.ApprovalsPath), "Messages to send Requested by Liquidação Waits for approval "+shown(l.sum.people-l.sum.optedOut))
+	l.figures("approvals", l.approver.Get(sending.ApprovalsPath), "Messages to send Requested by Liquidação Waiting for approval "+shown(l.sum.people-l.sum.optedOut))
 	return path
 }
 

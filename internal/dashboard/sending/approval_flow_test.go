@@ -55,7 +55,7 @@ func TestApproval(t *testing.T) {
 		t.Fatal("the campaign was sent without approval")
 	}
 	list := o.approver.Get(sending.ApprovalsPath)
-	if says(t, list, http.StatusOK, "Natal", "Waits for approval", "author@example.com"); !strings.Contains(list.Body, `href="`+path+`"`) {
+	if says(t, list, http.StatusOK, "Natal", "Waiting for approval", "author@example.com"); !strings.Contains(list.Body, `href="`+path+`"`) {
 		t.Errorf("the list has no link to %s: %s", path, list.Body)
 	}
 	says(t, o.approver.Get(path), http.StatusOK, "Olá Ana", "lista.csv", "SHA-256", "Approve and send now to 2 people")

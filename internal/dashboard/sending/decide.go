@@ -122,22 +122,24 @@ func (s *Pages) step(
 	return done(p, sub)
 }
 
-func (s *Pages) stepInPath(p *web.Page, choice intake.Choice, action string) error {
+func (s *Pages) stepInPath(p *web.Page, choice intake.Choice, action, done string) error {
 	sub, err := s.inPath(p)
 	if err != nil {
 		return err
 	}
 	return s.step(p, sub, choice, pathOf(sub), action, func(p *web.Page, sub submission.Submission) error {
-		return p.Redirect(pathOf(sub))
+		return p.Done(pathOf(sub), done, sub.Name)
 	})
 }
 
 func (s *Pages) withdraw(p *web.Page) error {
-	return s.stepInPath(p, intake.Withdraw, "approval.withdraw")
+	return s.stepInPath(p, intake.Withdraw, "approval.withdraw", "approval.withdrawn")
 }
 
 // reopen takes a refused campaign back, to correct it.
-func (s *Pages) reopen(p *web.Page) error { return s.stepInPath(p, intake.Reopen, "approval.reopen") }
+func (s *Pages) reopen(p *web.Page) error {
+	return s.stepInPath(p, intake.Reopen, "approval.reopen", "approval.reopened")
+}
 
 // confirm sends a checked campaign, asks for its approval, or sends the rest after a stop. A
 // repeated confirmation changes nothing.

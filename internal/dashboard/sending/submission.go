@@ -109,7 +109,7 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 	v.Columns.Values = current(sub, v.Template.Variables())
 	v.Own = sub.Approval.AskedBy == p.Session.Email
 	if notice == "approval.decided_before" {
-		v.Unheard = cmp.Or(reason(p), "–")
+		v.Unheard = reason(p)
 	}
 	if v.Reviewed() {
 		if err := s.complete(p, &v); err != nil {

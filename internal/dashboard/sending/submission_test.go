@@ -327,7 +327,7 @@ func TestApproval_Roles(t *testing.T) {
 			t.Errorf("%s: status %d and steps %q, want %d and %q", name, a.Status, got, test.status, test.step)
 		}
 		if errors.Is(test.fails, intake.ErrDecided) {
-			says(t, a, http.StatusConflict, "was decided already", "wrong")
+			says(t, a, http.StatusConflict, "decided or withdrawn already", "Your reason: wrong")
 		}
 	}
 }
@@ -339,7 +339,7 @@ func TestApproval_DecidedBefore(t *testing.T) {
 		c := waiting(t)
 		c.fails, c.stored.State = intake.ErrDecided, state
 		a := c.decide(c.approver, "refuse")
-		says(t, a, http.StatusConflict, "was decided already", "wrong")
+		says(t, a, http.StatusConflict, "decided or withdrawn already", "Your reason: wrong")
 		if strings.Contains(a.Text(), "imports.") || strings.Contains(a.Text(), "approval.") {
 			t.Errorf("%s: %s", state, a.Text())
 		}
@@ -367,7 +367,7 @@ func TestApproval_Refused(t *testing.T) {
 func TestApprovals(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[submission.State]string{
-		submission.StateApproval: "Waits for approval", submission.StateSending: "Approved, being sent", submission.StateInterrupted: "Approved, being sent",
+		submission.StateApproval: "Waiting for approval", submission.StateSending: "Approved, being sent", submission.StateInterrupted: "Approved, being sent",
 		submission.StateSent: "Approved, and sent or scheduled", submission.StateDiscarded: "Approved, then cancelled",
 	} {
 		c := waiting(t)
