@@ -47,7 +47,7 @@ type table struct {
 	export.Export
 	file    []byte
 	lines   int
-	columns variables // of ExportRecipients
+	columns variables // of export.Recipients
 }
 
 func (t *table) separator() byte {

@@ -26,7 +26,7 @@ type writer struct {
 	snapshot []export.Batch
 	batches  map[int]campaign.Batch // by ordinal
 	totals   campaign.SubmissionTotals
-	columns  variables // of ExportRecipients
+	columns  variables // of export.Recipients
 }
 
 // open reads the snapshot of an export and its batches, and starts the upload.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/settings/account"

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"slices"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/settings/account"
 )

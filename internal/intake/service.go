@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"time"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/settings/account"

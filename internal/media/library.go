@@ -20,11 +20,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/media/mediafile"
 )
 

@@ -15,9 +15,9 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/webhook/netguard"
 )

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/image/draw"
 
-	"campaign-dispatch/internal/httpapi/inputerr"
+	"campaign-dispatch/internal/base/inputerr"
 )
 
 // maxPixels bounds the memory for decoding: a progressive JPEG takes 15 bytes a pixel, and

@@ -11,10 +11,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 )

@@ -7,8 +7,7 @@ type AuthStore struct{ table }
 // NewAuthStore returns the AuthStore of the tables.
 func NewAuthStore(t Tables) *AuthStore { return &AuthStore{table{t}} }
 
-// Stores are the stores of all rows but those of AuthStore, one for each subject. See the
-// package documentation for the rows.
+// Stores are the stores of all subjects but that of AuthStore. See the package documentation for the rows.
 type Stores struct {
 	Acceptance  *AcceptanceStore
 	Attention   *AttentionStore
@@ -107,7 +106,7 @@ type ErasureStore struct{ table }
 // ExportStore reads and writes exports and their snapshots.
 type ExportStore struct{ table }
 
-// FailureStore reads and writes the failures of tasks.
+// FailureStore reads and writes failed webhooks.
 type FailureStore struct{ table }
 
 // KeptPostStore reads and writes webhook posts that are kept to look at.
@@ -122,7 +121,7 @@ type LedgerStore struct{ table }
 // MediaStore reads and writes uploaded files.
 type MediaStore struct{ table }
 
-// MoveStore reads and writes moves of campaigns and batches that wait for room in a budget.
+// MoveStore reschedules campaigns, and finishes what a crash left of it.
 type MoveStore struct{ table }
 
 // OptOutStore reads and writes the parts of the opt-out list.

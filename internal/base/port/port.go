@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/httpapi/inputerr"
 )
 
 // Queue is a task queue.

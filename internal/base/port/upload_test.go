@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"testing"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/httpapi/inputerr"
 )
 
 // bucket has the chunks of one upload, nil after its end.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/exports/export"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 )

@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/dashboard/team"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/settings/account"
 )
 

@@ -18,9 +18,9 @@ import (
 
 	"golang.org/x/text/language"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/settings/account"
 )

@@ -41,7 +41,7 @@ func Postback(b campaign.Batch, index, suggestion int, phone string) string {
 	return postbackVersion + base64.RawURLEncoding.EncodeToString(append(tap.pack(), proof[:]...))
 }
 
-// Postbacks returns the function for OutgoingMessage.Postback, nil if the batch has no TapKey.
+// Postbacks returns the function for outgoing.Message.Postback, nil if the batch has no TapKey.
 func Postbacks(b campaign.Batch, index int, phone string) func(suggestion int) string {
 	if len(b.TapKey) == 0 {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"strconv"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/httpapi/inputerr"
 )
 
 //go:embed *.html texts.json

@@ -11,12 +11,12 @@ import (
 	"testing/fstest"
 	"time"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/dashboard/web/webtest"
-	"campaign-dispatch/internal/httpapi/inputerr"
 )
 
 const path = web.Root + "/files"
