@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query/search"
 )
 
@@ -28,21 +29,10 @@ type Store interface {
 	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)
 }
 
-// OptOuts reads and changes a tenant's opt-outs.
-type OptOuts interface {
-	Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error)
-	Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error)
-	List(ctx context.Context, tenant, cursor string, limit int) (found []campaign.OptedOut, next string, err error)
-	ListShard(ctx context.Context, tenant string, shard, limit int) ([]campaign.OptedOut, error)
-	// Count returns how many numbers opted out. exact is false if there are more.
-	Count(ctx context.Context, tenant string) (numbers int, exact bool, err error)
-	Record(ctx context.Context, tenant string, changes []campaign.OptChange) error
-}
-
 // Pages are the pages of contacts.
 type Pages struct {
 	Store   Store
-	OptOuts OptOuts
+	OptOuts *optout.Book
 	Shards  int // of the opt-outs of a tenant
 	Now     func() time.Time
 }

@@ -105,7 +105,7 @@ func (p *Page) Brand() account.Brand {
 }
 
 func (p *Page) readBrand() account.Brand {
-	if !p.SignedIn() {
+	if p.ui.Store == nil || !p.SignedIn() {
 		return account.Brand{}
 	}
 	b, err := p.ui.Store.Brand(p.R.Context(), p.Session.Tenant)

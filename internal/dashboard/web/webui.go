@@ -47,7 +47,7 @@ type Pages interface {
 // UI serves the areas' pages.
 type UI struct {
 	Sessions *Sessions
-	Store    Store
+	Store    Store // nil shows no brand
 	Now      func() time.Time
 	BaseURL  string // configured base URL, or ""
 	// SignInOrigin is the origin of the sign-in page, to which a sign-out redirects.
