@@ -47,7 +47,6 @@ type Ends struct {
 	mu     sync.Mutex
 	until  map[string]time.Time
 	reads  int
-	used   map[string]bool // the tokens of forms, with their tenants
 	refuse error
 }
 
