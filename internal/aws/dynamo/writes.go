@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -13,6 +12,7 @@ import (
 
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // A write is a types.TransactWriteItem, also outside a transaction. It is on the Campaigns table
@@ -91,7 +91,7 @@ func unlessEmpty(condition string) *string {
 	return &condition
 }
 
-var placeholder = regexp.MustCompile(`#\w+`)
+var placeholder = pattern.AtFirstUse(`#\w+`)
 
 // used returns the values, nil for none: DynamoDB rejects an empty map.
 func used(values Item) Item {
@@ -104,7 +104,7 @@ func used(values Item) Item {
 // namesIn returns the attributes of the names with # in expressions, nil for none.
 func namesIn(expressions ...string) (names map[string]string) {
 	for _, expression := range expressions {
-		for _, name := range placeholder.FindAllString(expression, -1) {
+		for _, name := range placeholder().FindAllString(expression, -1) {
 			if names == nil {
 				names = map[string]string{}
 			}
@@ -175,12 +175,14 @@ func (t *table) send(
 			ExpressionAttributeNames: update.ExpressionAttributeNames, ExpressionAttributeValues: update.ExpressionAttributeValues,
 			ReturnValuesOnConditionCheckFailure: failed,
 		}, options...)
-	default:
+	case remove != nil:
 		_, err = t.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			TableName: remove.TableName, Key: remove.Key, ConditionExpression: remove.ConditionExpression,
 			ExpressionAttributeNames: remove.ExpressionAttributeNames, ExpressionAttributeValues: remove.ExpressionAttributeValues,
 			ReturnValuesOnConditionCheckFailure: failed,
 		}, options...)
+	default:
+		err = errors.New("a condition alone is no write")
 	}
 	return err
 }
