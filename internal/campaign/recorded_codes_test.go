@@ -78,7 +78,7 @@ func example(index int, code string) {
 	}
 }
 
-// undelivered are the constants of package campaign that stand beside a recorded code.
+// undelivered are the constants of campaign and outgoing that stand beside a recorded code.
 var undelivered = []string{"OutcomeFailed", "OutcomeExpired", "OutcomeStopped", "OutcomeRevoked", "Permanent"}
 
 // recordedCodes returns the texts that stand in a call, a literal or an assignment beside a

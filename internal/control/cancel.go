@@ -53,7 +53,7 @@ type Ledger interface {
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
 }
 
-// Provider revokes undelivered messages. An error that is not a campaign.Failure is
+// Provider revokes undelivered messages. An error that is not a outgoing.Failure is
 // transient.
 type Provider interface {
 	Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error
@@ -150,11 +150,7 @@ func (c *Canceller) finishCancel(ctx context.Context, p campaign.Progress, revok
 	for f := range tasks {
 		tasks[f] = campaign.RevokeTask{BatchRef: b.BatchRef, Frame: f}
 	}
-	bodies, err := campaign.Bodies(tasks)
-	if err != nil {
-		return err
-	}
-	return c.Tasks.SendAll(ctx, b.Tenant, bodies)
+	return port.SendAll(ctx, c.Tasks, b.Tenant, tasks)
 }
 
 // stopped returns the changes that stop every message of an unreleased batch.

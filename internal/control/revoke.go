@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
@@ -65,11 +65,7 @@ func (c *Canceller) requeue(ctx context.Context, b campaign.Batch, t campaign.Re
 	}
 	delay := revocations.Delay(t.Attempt)
 	t.Attempt++
-	body, err := json.Marshal(t)
-	if err != nil {
-		return fmt.Errorf("encode revoke task: %w", err)
-	}
-	return c.Retries.Send(ctx, t.Tenant, body, delay)
+	return port.Send(ctx, c.Retries, t.Tenant, t, delay)
 }
 
 // revokeMessages revokes messages of a frame, and reports whether some have to be retried. It

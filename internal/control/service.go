@@ -3,7 +3,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -168,11 +167,8 @@ func (s *Service) cancel(ctx context.Context, c campaign.Campaign, revoke bool) 
 
 // queue queues the task that completes what is open of a campaign.
 func (s *Service) queue(ctx context.Context, id campaign.ID, delay time.Duration) error {
-	body, err := json.Marshal(campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: id}})
-	if err != nil {
-		return fmt.Errorf("encode revoke task: %w", err)
-	}
-	if err := s.Revokes.Send(ctx, id.Tenant, body, delay); err != nil {
+	task := campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: id}}
+	if err := port.Send(ctx, s.Revokes, id.Tenant, task, delay); err != nil {
 		return fmt.Errorf("queue the task of campaign %s: %w", id.CampaignID, err)
 	}
 	return nil

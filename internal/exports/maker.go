@@ -8,9 +8,7 @@ package exports
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -172,9 +170,5 @@ func (m *Maker) run(ctx context.Context, e export.Export) error {
 }
 
 func queueTask(ctx context.Context, tasks port.Queue, e export.Export) error {
-	body, err := json.Marshal(export.Task{ExportID: e.ExportID})
-	if err != nil {
-		return fmt.Errorf("encode export task: %w", err)
-	}
-	return tasks.Send(ctx, e.Tenant, body, 0)
+	return port.Send(ctx, tasks, e.Tenant, export.Task{ExportID: e.ExportID}, 0)
 }

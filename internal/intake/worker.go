@@ -8,9 +8,7 @@ package intake
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"log/slog"
 	"time"
@@ -210,9 +208,5 @@ func ended(sub submission.Submission, why *fault) submission.State {
 
 // queue queues the task to continue a submission after a time.
 func queue(ctx context.Context, tasks port.Queue, id campaign.ID, after time.Duration) error {
-	body, err := json.Marshal(submission.Task{Tenant: id.Tenant, CampaignID: id.CampaignID})
-	if err != nil {
-		return fmt.Errorf("encode submission task: %w", err)
-	}
-	return tasks.Send(ctx, id.Tenant, body, after)
+	return port.Send(ctx, tasks, id.Tenant, submission.Task{Tenant: id.Tenant, CampaignID: id.CampaignID}, after)
 }

@@ -122,7 +122,7 @@ func failureOf(t *testing.T, err error) *outgoing.Failure {
 	}
 	var failure *outgoing.Failure
 	if !errors.As(err, &failure) {
-		t.Fatalf("got %v, want a *campaign.Failure", err)
+		t.Fatalf("got %v, want a *outgoing.Failure", err)
 	}
 	return failure
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/exports/export"
@@ -217,11 +218,20 @@ func deliveryKey(t delivery.NotifyTask) Item {
 }
 
 func failureKey(f delivery.Failure) Item {
-	return keyOf("FAILURES#"+f.Tenant+"#"+f.EndpointID, f.At.UTC().Format(instantForm)+"#"+f.WebhookID)
+	return keyOf("FAILURES#"+f.Tenant+"#"+f.EndpointID, instantSK(f.At, f.WebhookID))
 }
 
 func keptPostKey(p delivery.KeptPost) Item {
-	return keyOf("POSTS#"+p.Tenant+"#"+p.EndpointID, p.At.UTC().Format(instantForm)+"#"+p.WebhookID)
+	return keyOf("POSTS#"+p.Tenant+"#"+p.EndpointID, instantSK(p.At, p.WebhookID))
+}
+
+func instantSK(at time.Time, id string) string { return at.UTC().Format(instantForm) + "#" + id }
+
+// readInstantKey returns the parts of instantSK.
+func readInstantKey(row Item) (at time.Time, id string) {
+	instant, id, _ := strings.Cut(getText(row, "sk"), "#")
+	at, _ = time.Parse(instantForm, instant)
+	return at, id
 }
 
 // hourKey is the row with the counts of posts in an hour, in hourForm.

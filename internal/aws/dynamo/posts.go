@@ -94,10 +94,9 @@ func (s *FailureStore) Failures(ctx context.Context, tenant, endpointID string, 
 }
 
 func readFailure(tenant, endpointID string, row Item) delivery.Failure {
-	at, id, _ := strings.Cut(getText(row, "sk"), "#")
-	when, _ := time.Parse(time.RFC3339, at) // in the format of failureKey
+	at, id := readInstantKey(row)
 	return delivery.Failure{
-		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: when, Kind: delivery.Kind(getText(row, "kind")),
+		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: at, Kind: delivery.Kind(getText(row, "kind")),
 		MessageID: getText(row, "messageId"), Status: getInt(row, "status"), Code: getText(row, "code"),
 		Attempt: getInt(row, "attempt"), Took: time.Duration(getNumber(row, "took")) * time.Millisecond, Kept: getBool(row, "kept"),
 		Task:  delivery.NotifyTask{DeliveryID: getText(row, "deliveryId"), Tenant: tenant, EndpointID: endpointID},
@@ -166,10 +165,9 @@ func (s *KeptPostStore) DeleteKeptPost(ctx context.Context, p delivery.KeptPost)
 }
 
 func readKeptPost(tenant, endpointID string, row Item) delivery.KeptPost {
-	at, id, _ := strings.Cut(getText(row, "sk"), "#")
-	when, _ := time.Parse(time.RFC3339, at) // in the format of keptPostKey
+	at, id := readInstantKey(row)
 	return delivery.KeptPost{
-		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: when, Kind: delivery.Kind(getText(row, "kind")),
+		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: at, Kind: delivery.Kind(getText(row, "kind")),
 		Attempt: getInt(row, "attempt"), Status: getInt(row, "status"), Code: getText(row, "code"),
 		Took: time.Duration(getNumber(row, "took")) * time.Millisecond, Payload: getBinary(row, "payload"),
 		Answer: delivery.EndpointAnswer{Text: getText(row, "answer"), Cut: getBool(row, "cut"), NotText: getBool(row, "notText")},

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -132,10 +134,7 @@ func (s *SubmissionStore) SaveKnownColumns(ctx context.Context, tenant string, n
 }
 
 // totalsAttributes are the attributes of META that hold the totals of the campaign's file.
-var totalsAttributes = []string{
-	"lines", "invalid", "faulty", "repeated", "people", "erasedOfParts", "acceptedOfParts", "partsToCome", "partsUntil",
-	"partsCheck", "parts", "partsDone",
-}
+var totalsAttributes = append(slices.Sorted(maps.Keys(totalsNumbers(&campaign.SubmissionTotals{}))), "partsUntil")
 
 func totalsNumbers(t *campaign.SubmissionTotals) map[string]*int {
 	return map[string]*int{

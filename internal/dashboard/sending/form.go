@@ -196,7 +196,7 @@ func (s *Pages) example(p *web.Page) error {
 	}); err != nil {
 		return fmt.Errorf("encode an example: %w", err)
 	}
-	return download(p, "sending.example_name", file.Bytes())
+	return p.CSV("sending.example_name", file.Bytes())
 }
 
 // exampleNumber is a valid number that belongs to nobody: numbers that begin with 90000

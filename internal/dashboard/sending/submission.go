@@ -3,7 +3,6 @@ package sending
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -265,16 +264,7 @@ func (s *Pages) leftOut(p *web.Page) error {
 		}
 		file = append(file, row...)
 	}
-	return download(p, "imports.left_out_file", file)
-}
-
-func download(p *web.Page, nameKey string, file []byte) error {
-	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T(nameKey)+`"`)
-	if _, err := p.W.Write(file); err != nil {
-		return fmt.Errorf("write a CSV file: %w", err)
-	}
-	return nil
+	return p.CSV("imports.left_out_file", file)
 }
 
 // usedColumns returns the names of the columns whose values the messages have.

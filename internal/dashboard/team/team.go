@@ -114,7 +114,7 @@ func equal(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), st
 type question struct {
 	account.Person
 	Roles []web.Role
-	Self  bool   // the user is the one who asks
+	Self  bool   // the user is the signed-in one
 	Last  bool   // the user is the only admin
 	Was   string // the role when the page was shown
 	Stale bool   // somebody else has changed the role since

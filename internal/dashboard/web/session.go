@@ -31,10 +31,10 @@ const (
 // Roles are all roles. A person in several groups of the user pool has the first one.
 func Roles() []Role { return []Role{RoleAdmin, RoleAuthor, RoleApprover, RoleViewer} }
 
-// May reports whether a person with the role may do what needs at least another one. An
-// unknown role may do nothing.
-func (r Role) May(least Role) bool {
-	return slices.Contains(Roles(), r) && (r == RoleAdmin || r == least || least == RoleViewer)
+// May reports whether a user with the role may do what needs another one. Every role may do what
+// a viewer may, and an admin may do everything. An unknown role may do nothing.
+func (r Role) May(needed Role) bool {
+	return slices.Contains(Roles(), r) && (r == RoleAdmin || r == needed || needed == RoleViewer)
 }
 
 // Session is a person who has signed in.

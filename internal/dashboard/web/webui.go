@@ -65,7 +65,7 @@ type UI struct {
 // *httpapi.Problem, campaign.ErrNotFound, or a failure.
 type Handler func(p *Page) error
 
-// Route is a route of the dashboard, with the role that it needs at least, or "" if it needs no session.
+// Route is a route of the dashboard, with the role that it needs (see Role.May), or "" if it needs no session.
 type Route struct {
 	Pattern string // as in http.ServeMux
 	Role    Role
@@ -82,18 +82,18 @@ func With[T any](find func(p *Page) (T, error), h func(p *Page, found T) error) 
 	}
 }
 
-// Get serves a page to people who have at least a role.
-func (ui *UI) Get(mux *http.ServeMux, path string, least Role, h Handler) {
-	ui.forRole(mux, "GET "+path, least, h)
+// Get serves a page to users whose role may do what the needed one may, see Role.May.
+func (ui *UI) Get(mux *http.ServeMux, path string, needed Role, h Handler) {
+	ui.forRole(mux, "GET "+path, needed, h)
 }
 
-// Post serves a form that people send who have at least a role.
-func (ui *UI) Post(mux *http.ServeMux, path string, least Role, h Handler) {
-	ui.forRole(mux, "POST "+path, least, h)
+// Post serves a form, to the same users as Get.
+func (ui *UI) Post(mux *http.ServeMux, path string, needed Role, h Handler) {
+	ui.forRole(mux, "POST "+path, needed, h)
 }
 
-func (ui *UI) forRole(mux *http.ServeMux, pattern string, least Role, h Handler) {
-	ui.handle(mux, pattern, least, ui.signedIn(func(p *Page) error { return p.serve(least, h) }, ui.noSession))
+func (ui *UI) forRole(mux *http.ServeMux, pattern string, needed Role, h Handler) {
+	ui.handle(mux, pattern, needed, ui.signedIn(func(p *Page) error { return p.serve(needed, h) }, ui.noSession))
 }
 
 // Routes returns the routes that the areas have registered.
@@ -109,8 +109,8 @@ func (ui *UI) Forms() (paths []string) {
 	return paths
 }
 
-func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) {
-	ui.routes = append(ui.routes, Route{pattern, least})
+func (ui *UI) handle(mux *http.ServeMux, pattern string, needed Role, h Handler) {
+	ui.routes = append(ui.routes, Route{pattern, needed})
 	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		return h(ui.page(w, r))
 	}))
@@ -166,8 +166,8 @@ func copyResponse(w http.ResponseWriter, r *httpapi.Recorder) error {
 }
 
 // serve serves a request with a verified session.
-func (p *Page) serve(least Role, h Handler) error {
-	if err := p.permit(least); err != nil {
+func (p *Page) serve(needed Role, h Handler) error {
+	if err := p.permit(needed); err != nil {
 		return p.refuse(err)
 	}
 	return p.refuse(h(p))
@@ -300,9 +300,9 @@ func (p *Page) reads() bool { return p.R.Method == http.MethodGet || p.R.Method 
 
 // permit returns an error unless the person has the role, and the request comes from
 // their own page.
-func (p *Page) permit(least Role) error {
+func (p *Page) permit(needed Role) error {
 	reads := p.reads()
-	if !p.Session.Role.May(least) {
+	if !p.Session.Role.May(needed) {
 		if reads && p.Session.Role.May(RoleViewer) {
 			return &Refusal{Status: http.StatusForbidden, Key: "ui.admins_only"}
 		}

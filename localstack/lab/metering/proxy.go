@@ -69,7 +69,8 @@ func Start(ctx context.Context, stack string, to *url.URL, sizes func(table *str
 // that are made side by side are then seen to be.
 func (p *Proxy) SetDistance(d time.Duration) { p.distance.Store(int64(d)) }
 
-// Take returns what each function used since the last take; "" is who called and is none. Nobody may call meanwhile.
+// Take returns what each function has used since the last Take, by its name: "" is a caller that is no function. No calls
+// may be made meanwhile.
 func (p *Proxy) Take() map[string]Usage {
 	p.counted.Wait()
 	p.mu.Lock()
@@ -82,7 +83,7 @@ func (p *Proxy) Take() map[string]Usage {
 	return taken
 }
 
-// Calls is how many calls were made since the last take.
+// Calls returns the number of calls since the last Take.
 func (p *Proxy) Calls() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +93,7 @@ func (p *Proxy) Calls() (n int) {
 	return n
 }
 
-// Unknown returns the calls of which no rule tells what they cost, or nothing who made them, by operation.
+// Unknown returns the numbers of calls without a rule for their cost, or without a known caller, by operation.
 func (p *Proxy) Unknown() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
