@@ -36,7 +36,7 @@ func readDeliveryKey(row Item) (t delivery.NotifyTask, ok bool) {
 
 func deliveryRow(n delivery.Delivery) Item {
 	row := with(deliveryKey(n.Task()), some(Item{
-		"attempt": number(n.Attempt), "left": packLeft(n.Pending), "dead": boolean(n.Dead), "parked": boolean(n.Parked),
+		"attempt": number(n.Attempt), "left": packPending(n.Pending), "dead": boolean(n.Dead), "parked": boolean(n.Parked),
 	}))
 	if n.Blob != "" {
 		row["kind"], row["blob"] = text(n.Kind), text(n.Blob)
@@ -49,7 +49,7 @@ func deliveryRow(n delivery.Delivery) Item {
 }
 
 func readDelivery(t delivery.NotifyTask, row Item) (delivery.Delivery, error) {
-	left, err := unpackLeft(getBinary(row, "left"))
+	left, err := unpackPending(getBinary(row, "left"))
 	return delivery.Delivery{
 		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Pending: left,
 		Kind: delivery.Kind(getText(row, "kind")), Blob: getText(row, "blob"), Entries: getBinary(row, "entries"),
@@ -58,8 +58,8 @@ func readDelivery(t delivery.NotifyTask, row Item) (delivery.Delivery, error) {
 	}, err
 }
 
-// packLeft encodes ascending positions as differences.
-func packLeft(left []int) attribute {
+// packPending encodes ascending positions as differences.
+func packPending(left []int) attribute {
 	b, next := make([]byte, 0, len(left)), 0
 	for _, p := range left {
 		b = binary.AppendUvarint(b, uint64(p-next)) //nolint:gosec // positions ascend from 0
@@ -68,7 +68,7 @@ func packLeft(left []int) attribute {
 	return bytesOf(b)
 }
 
-func unpackLeft(b []byte) ([]int, error) {
+func unpackPending(b []byte) ([]int, error) {
 	var left []int
 	next := 0
 	for len(b) > 0 {
@@ -92,9 +92,9 @@ func (s *DeliveryStore) Delivery(ctx context.Context, t delivery.NotifyTask) (de
 	return readDelivery(t, row)
 }
 
-// SaveDelivery replaces the delivery if Left and Attempt are unchanged since it was read,
+// SaveDelivery replaces the delivery if Pending and Attempt are unchanged since it was read,
 // and reports whether it did. For an Unsaved delivery, it writes n if there is no row. After a
-// lost response, it can report false although it succeeded. Left must ascend.
+// lost response, it can report false although it succeeded. Pending must ascend.
 func (s *DeliveryStore) SaveDelivery(ctx context.Context, read, n delivery.Delivery) (bool, error) {
 	if read.Unsaved {
 		return s.addDelivery(ctx, n)
@@ -131,7 +131,7 @@ func (s *DeliveryStore) addDelivery(ctx context.Context, n delivery.Delivery) (b
 }
 
 func sameDelivery(n delivery.Delivery) (condition string, values Item) {
-	values = some(Item{":attempt": number(n.Attempt), ":left": packLeft(n.Pending)})
+	values = some(Item{":attempt": number(n.Attempt), ":left": packPending(n.Pending)})
 	conditions := []string{present}
 	for _, name := range []string{"attempt", "left"} {
 		if values[":"+name] == nil {
