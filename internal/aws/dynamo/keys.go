@@ -227,12 +227,5 @@ func keptPostKey(p delivery.KeptPost) Item {
 
 func instantSK(at time.Time, id string) string { return at.UTC().Format(instantForm) + "#" + id }
 
-// readInstantKey returns the parts of instantSK.
-func readInstantKey(row Item) (at time.Time, id string) {
-	instant, id, _ := strings.Cut(getText(row, "sk"), "#")
-	at, _ = time.Parse(instantForm, instant)
-	return at, id
-}
-
 // hourKey is the row with the counts of posts in an hour, in hourForm.
 func hourKey(tenant, hour string) Item { return keyOf("STATS#"+tenant, hour) }

@@ -93,6 +93,13 @@ func (s *FailureStore) Failures(ctx context.Context, tenant, endpointID string, 
 	return failures, err
 }
 
+// readInstantKey returns the parts of instantSK.
+func readInstantKey(row Item) (at time.Time, id string) {
+	instant, id, _ := strings.Cut(getText(row, "sk"), "#")
+	at, _ = time.Parse(instantForm, instant)
+	return at, id
+}
+
 func readFailure(tenant, endpointID string, row Item) delivery.Failure {
 	at, id := readInstantKey(row)
 	return delivery.Failure{
