@@ -31,13 +31,24 @@ import (
 // storage are the packages whose tests read and write tables themselves.
 func storage() []string {
 	names := []string{
-		"admin", "aws/dynamo", "control", "dashboard/...", "dispatch", "oauth", "outcome", "privacy/optout", "query", "release",
-		"send", "sweep", "webhook",
+		"aws/dynamo", "control", "dashboard/...", "dispatch", "oauth", "outcome", "privacy/optout", "query", "send", "send/release",
+		"settings", "sweep", "webhook",
 	}
 	for i, name := range names {
 		names[i] = "./internal/" + name
 	}
 	return names
+}
+
+// A package that was moved would end the proof.
+func TestStorage_Packages(t *testing.T) {
+	t.Parallel()
+	for _, name := range storage() {
+		folder := "../../../" + strings.TrimSuffix(name, "/...")
+		if tests, err := filepath.Glob(folder + "/*_test.go"); err != nil || len(tests) == 0 && !strings.HasSuffix(name, "/...") {
+			t.Errorf("%s has no tests: %v", name, err)
+		}
+	}
 }
 
 // secondOpinion runs the tests of what is stored, and of all races, on Amazon's
