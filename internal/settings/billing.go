@@ -2,6 +2,7 @@ package settings
 
 import (
 	"context"
+	"errors"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -38,9 +39,10 @@ func (d *Service) CheckBilling(form campaign.BillingForm) (b campaign.Billing, e
 	return b, nil
 }
 
-// SaveBilling replaces the prices and limits of a tenant.
-func (d *Service) SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error {
-	return d.Store.Tenants.SaveBilling(ctx, tenant, b)
+// SaveBilling replaces the prices and limits of a tenant, which were read as was. If they are others
+// now, the error wraps campaign.ErrLostRace.
+func (d *Service) SaveBilling(ctx context.Context, tenant string, was, b campaign.Billing) error {
+	return d.Store.Tenants.SaveBilling(ctx, tenant, was, b)
 }
 
 // ChangeBilling changes the prices and limits of a tenant. Fields that the form leaves empty
@@ -64,5 +66,8 @@ func (d *Service) ChangeBilling(ctx context.Context, tenant string, form campaig
 	if err != nil || b == old {
 		return b, err
 	}
-	return b, d.SaveBilling(ctx, tenant, b)
+	if err = d.SaveBilling(ctx, tenant, old, b); errors.Is(err, campaign.ErrLostRace) {
+		err = input("changed_meanwhile", "somebody changed the prices or limits of %q at the same time: run the command again", tenant)
+	}
+	return b, err
 }

@@ -331,7 +331,7 @@ func (w *formWalk) settled() (rows map[string]string) {
 func (w *formWalk) rows() map[string]string {
 	w.t.Helper()
 	tenant, rows := w.env["TENANT"], map[string]string{}
-	for _, pk := range []string{"TEN#", "OPT#", "SUBMISSIONS#"} {
+	for _, pk := range []string{"TEN#", "TEMPLATES#", "OPT#", "SUBMISSIONS#"} {
 		w.read(rows, pk+tenant, true)
 	}
 	for _, pk := range []string{"AUDIT#", "EXPORTS#"} {

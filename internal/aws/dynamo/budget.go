@@ -27,12 +27,23 @@ const total = "total"
 // dayOf returns the attribute of a date in its BUDGET row.
 func dayOf(date string) string { return "d" + strings.TrimPrefix(date, campaign.MonthOf(date)+"-") }
 
-// SaveBilling replaces the prices and limits of a tenant.
-func (s *BudgetStore) SaveBilling(ctx context.Context, tenant string, b campaign.Billing) error {
-	return s.tryWrite(ctx, "save the prices of tenant "+tenant, s.put(with(billingKey(tenant), Item{
+// SaveBilling replaces the prices and limits of a tenant, which were read as was. If they are others
+// now, the error wraps campaign.ErrLostRace.
+func (s *BudgetStore) SaveBilling(ctx context.Context, tenant string, was, b campaign.Billing) error {
+	values := Item{}
+	condition := equals(billingItem(was), values)
+	if was == (campaign.Billing{}) {
+		condition = absent + " OR " + condition
+	}
+	w := s.putIf(with(billingKey(tenant), billingItem(b)), condition, values)
+	return s.mustWrite(ctx, "save the prices of tenant "+tenant, w, campaign.ErrLostRace)
+}
+
+func billingItem(b campaign.Billing) Item {
+	return Item{
 		"basicPrice": number(b.Basic), "singlePrice": number(b.Single),
 		"dayLimit": number(b.Limits.Day), "monthLimit": number(b.Limits.Month),
-	})))
+	}
 }
 
 // Billing reads the prices and limits of a tenant consistently.

@@ -178,7 +178,7 @@ func TestReschedule_Budget(t *testing.T) {
 				other.Tenant, other.ReservedOn = b.Tenant, test.other
 				accept(t, s, other)
 			}
-			must(t, s.SaveBilling(t.Context(), b.Tenant, campaign.Billing{Prices: b.Prices, Limits: test.limits}))
+			must(t, s.SaveBilling(t.Context(), b.Tenant, campaign.Billing{}, campaign.Billing{Prices: b.Prices, Limits: test.limits}))
 
 			moved, err := s.RescheduleBatch(t.Context(), b, test.due, test.due)
 
@@ -242,10 +242,16 @@ func TestBilling(t *testing.T) {
 	if got, err := s.Billing(t.Context(), tenant); err != nil || got != (campaign.Billing{}) {
 		t.Errorf("without a row: %+v, %v", got, err)
 	}
+	var was campaign.Billing
 	for _, want := range []campaign.Billing{
-		{Prices: campaign.Prices{Basic: 1, Single: 2}, Limits: campaign.Spending{Day: 3, Month: 4}}, {},
+		{Prices: campaign.Prices{Basic: 1, Single: 2}, Limits: campaign.Spending{Day: 3, Month: 4}}, {}, {Prices: campaign.Prices{Basic: 5, Single: 6}},
 	} {
-		must(t, s.SaveBilling(t.Context(), tenant, want))
+		must(t, s.SaveBilling(t.Context(), tenant, was, want))
+		other := campaign.Billing{Prices: campaign.Prices{Basic: 9, Single: 9}}
+		if err := s.SaveBilling(t.Context(), tenant, was, other); !errors.Is(err, campaign.ErrLostRace) {
+			t.Errorf("saved over prices that were not read: %v", err)
+		}
+		was = want
 		if got, err := s.Billing(t.Context(), tenant); err != nil || got != want {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}

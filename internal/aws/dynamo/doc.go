@@ -33,13 +33,13 @@
 //	TEN#tenant            TENANT               tenant: settings; settings, release, dashboard
 //	TEN#tenant            BILLING              prices and limits: settings, dashboard; dispatch, control, dashboard
 //	TEN#tenant            BRAND                name of the sender and logo: dashboard; the same
-//	TEN#tenant            TEMPLATE#template    list entry of a template: settings, dashboard, templates; the same
-//	TEN#tenant            ARCHIVED#template    mark of an archived template: dashboard; the same
+//	TEMPLATES#tenant      TEMPLATE#template    list entry of a template: settings, dashboard, templates; the same
+//	TEMPLATES#tenant      ARCHIVED#template    mark of an archived template: dashboard; the same
 //	TEN#tenant            CREDENTIAL#client    list entry of a credential: settings, dashboard; the same
 //	TEN#tenant            MEDIA#hash           file that messages can show: dashboard; settings, dashboard
 //	TEN#tenant            ENDPOINT#endpoint    webhook endpoint: settings, dashboard, webhook; outcome, feed, webhook, dashboard
 //	TEN#tenant            ENDPOINTS            guard of the maximum of endpoints: settings, dashboard; the same
-//	TEN#tenant            TEMPLATES            guard of the maximum of templates of the API: templates; the same
+//	TEMPLATES#tenant      GUARD                guard of the maximum of templates of the API: templates; the same
 //	TEN#tenant            CIRCUIT#endpoint     circuit of an endpoint: webhook, settings; webhook, sweep, dashboard
 //	BUDGET#tenant         month                millionths of BRL reserved: dispatch, control, outcome, sweep; dispatch, control, dashboard
 //	DAYS#tenant           date                 results of a day: outcome, recount; recount, dashboard

@@ -43,6 +43,7 @@ const (
 	endpointPrefix    = "ENDPOINT#"
 	circuitPrefix     = "CIRCUIT#"
 	tenantPrefix      = "TEN#"
+	templatesPrefix   = "TEMPLATES#"
 	exportPrefix      = "EXPORT#"
 	exportsPrefix     = "EXPORTS#"
 	submissionsPrefix = "SUBMISSIONS#"
@@ -110,6 +111,10 @@ func identityKey(key campaign.BatchKey) Item { return keyOf("B#"+key.String(), h
 
 func ofTenant(tenant, sk string) Item { return keyOf(tenantPrefix+tenant, sk) }
 
+// ofTemplates is a row of the list of a tenant's templates. Its partition is its own, so that the
+// campaigns function may write templates and not endpoints.
+func ofTemplates(tenant, sk string) Item { return keyOf(templatesPrefix+tenant, sk) }
+
 func tenantKey(id string) Item { return ofTenant(id, "TENANT") }
 
 func billingKey(tenant string) Item { return ofTenant(tenant, "BILLING") }
@@ -122,17 +127,17 @@ func testNumbersKey(tenant string) Item { return ofTenant(tenant, "TESTNUMBERS")
 
 // templateGuardKey is a row that every template created by the API changes, so that
 // concurrent calls cannot exceed the maximum.
-func templateGuardKey(tenant string) Item { return ofTenant(tenant, "TEMPLATES") }
+func templateGuardKey(tenant string) Item { return ofTemplates(tenant, "GUARD") }
 
 // endpointGuardKey is a row that every addition of an endpoint changes, so that concurrent
 // additions cannot exceed the limit.
 func endpointGuardKey(tenant string) Item { return ofTenant(tenant, "ENDPOINTS") }
 
-func templateEntryKey(tenant, id string) Item { return ofTenant(tenant, templatePrefix+id) }
+func templateEntryKey(tenant, id string) Item { return ofTemplates(tenant, templatePrefix+id) }
 
 // archivedKey is the row of an archived template. It is a row of its own, because saving a
 // version replaces the row of a template.
-func archivedKey(tenant, id string) Item { return ofTenant(tenant, archivePrefix+id) }
+func archivedKey(tenant, id string) Item { return ofTemplates(tenant, archivePrefix+id) }
 
 func credentialEntryKey(tenant, clientID string) Item {
 	return ofTenant(tenant, credentialPrefix+clientID)

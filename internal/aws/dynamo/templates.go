@@ -117,7 +117,7 @@ func (s *TemplateStore) TemplateVersion(ctx context.Context, id string, version 
 // Templates returns the IDs, names and current versions of a tenant's templates, ordered by
 // ID. Their contents are omitted; Card, Carousel and File are empty.
 func (s *TemplateStore) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
-	return list(ctx, &s.table, tenantPrefix+tenant, templatePrefix, func(id string, row Item) campaign.Template {
+	return list(ctx, &s.table, templatesPrefix+tenant, templatePrefix, func(id string, row Item) campaign.Template {
 		return readTemplateEntry(tenant, id, row)
 	})
 }
@@ -161,7 +161,7 @@ func (s *TemplateStore) TemplatePage(
 ) (page []campaign.Template, more bool, err error) {
 	in := queryOf(s.Campaigns, "pk = :pk AND sk BETWEEN :first AND :last", Item{
 		// The space excludes the ID itself.
-		":pk": tenantKey(tenant)["pk"], ":first": text(templatePrefix + after + " "), ":last": text(templatePrefix + "~"),
+		":pk": text(templatesPrefix + tenant), ":first": text(templatePrefix + after + " "), ":last": text(templatePrefix + "~"),
 	})
 	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(int32(limit+1)) //nolint:gosec // a page's length
 	out, err := s.Client.Query(ctx, in)
@@ -258,7 +258,7 @@ func (s *TemplateStore) TemplateArchived(ctx context.Context, tenant, id string)
 // ArchivedTemplates returns the IDs of a tenant's archived templates.
 func (s *TemplateStore) ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error) {
 	archived := map[string]bool{}
-	_, err := list(ctx, &s.table, tenantPrefix+tenant, archivePrefix, func(id string, _ Item) string {
+	_, err := list(ctx, &s.table, templatesPrefix+tenant, archivePrefix, func(id string, _ Item) string {
 		archived[id] = true
 		return id
 	})

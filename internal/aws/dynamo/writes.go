@@ -115,13 +115,18 @@ func namesIn(expressions ...string) (names map[string]string) {
 }
 
 // assign returns the assignments of attributes in an update expression, and adds their values.
-func assign(attributes, values Item) string {
-	sets := make([]string, 0, len(attributes))
+func assign(attributes, values Item) string { return strings.Join(pairs(attributes, values), ", ") }
+
+// equals returns the condition that a row has the attributes, and adds their values.
+func equals(attributes, values Item) string { return strings.Join(pairs(attributes, values), " AND ") }
+
+func pairs(attributes, values Item) []string {
+	all := make([]string, 0, len(attributes))
 	for name, value := range attributes {
-		sets = append(sets, "#"+name+" = :"+name)
+		all = append(all, "#"+name+" = :"+name)
 		values[":"+name] = value
 	}
-	return strings.Join(sets, ", ")
+	return all
 }
 
 // write makes one write, and reports whether its condition held.

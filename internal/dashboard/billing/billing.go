@@ -4,6 +4,7 @@ package billing
 import (
 	"context"
 	"embed"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -105,16 +106,22 @@ func (s *Pages) change(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if b != old && p.Stale(summary(old)) {
-		return s.render(p, http.StatusConflict, old, form, "stale")
-	}
 	if b != old {
+		if p.Stale(summary(old)) {
+			return s.render(p, http.StatusConflict, old, form, "stale")
+		}
 		if err := p.Audit("billing.change", summary(old)+" → "+summary(b)); err != nil {
 			return err
 		}
-		if err := s.Admin.SaveBilling(ctx, tenant, b); err != nil {
-			return err
+		err = s.Admin.SaveBilling(ctx, tenant, old, b)
+	}
+	if errors.Is(err, campaign.ErrLostRace) {
+		if old, err = s.Store.Billing(ctx, tenant); err == nil && b != old {
+			return s.render(p, http.StatusConflict, old, form, "stale")
 		}
+	}
+	if err != nil {
+		return err
 	}
 	return p.Done(Path, "billing.saved")
 }

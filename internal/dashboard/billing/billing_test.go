@@ -4,7 +4,9 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -158,6 +160,35 @@ func TestChange_TwoTabs(t *testing.T) {
 	mine.Set("was", refused.Value("was"))
 	if a := o.admin.Post(billing.Path, mine); a.Status != http.StatusSeeOther || o.stored(t).Basic != 3_000_000 {
 		t.Errorf("sent again: %d, stored %+v", a.Status, o.stored(t))
+	}
+}
+
+// Of admins who save at the same time, one saves, and the others are told.
+func TestChange_AtTheSameTime(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	was := o.admin.Get(billing.Path).Value("was")
+	var statuses [8]int
+	var all sync.WaitGroup
+	for i := range statuses {
+		all.Go(func() {
+			form := amounts(strconv.Itoa(i+1), strconv.Itoa(i+1), "", "")
+			form.Set("was", was)
+			statuses[i] = o.admin.Post(billing.Path, form).Status
+		})
+	}
+	all.Wait()
+	saved := 0
+	for i, status := range statuses {
+		switch {
+		case status == http.StatusSeeOther && o.stored(t).Basic == campaign.Money(i+1)*1_000_000:
+			saved++
+		case status != http.StatusConflict:
+			t.Errorf("form %d answers %d", i+1, status)
+		}
+	}
+	if saved != 1 {
+		t.Errorf("%d were told that theirs is saved: %v", saved, statuses)
 	}
 }
 

@@ -110,7 +110,7 @@ func (m manyOf) writeTenant(ctx context.Context) error {
 		return err
 	}
 	billing := campaign.Billing{Prices: campaign.Prices{Basic: 50_000, Single: 100_000}, Limits: campaign.Spending{Day: 1e9, Month: 1e10}}
-	if err := m.store.SaveBilling(ctx, m.tenant, billing); err != nil {
+	if err := m.store.SaveBilling(ctx, m.tenant, campaign.Billing{}, billing); err != nil {
 		return err
 	}
 	for ago := range 365 {
