@@ -58,7 +58,6 @@ func (s *Service) ServeLink(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Content-Type-Options", "nosniff")
 	l, b, err := s.find(r.Context(), r.PathValue("token"))
 	var target string
 	if err == nil {

@@ -46,7 +46,6 @@ func (f *ErrorFiles) ServeFile(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="errors.csv"`)
 	h.Set("Cache-Control", "private")
-	h.Set("X-Content-Type-Options", "nosniff")
 	_, err = w.Write(file) //nolint:gosec // an attachment, not HTML
 	return err
 }

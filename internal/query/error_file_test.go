@@ -79,10 +79,9 @@ func TestServeFile_File(t *testing.T) {
 		t.Errorf("got %d %q", w.Code, w.Body)
 	}
 	want := http.Header{
-		"Content-Type":           {"text/csv; charset=utf-8"},
-		"Content-Disposition":    {`attachment; filename="errors.csv"`},
-		"Cache-Control":          {"private"},
-		"X-Content-Type-Options": {"nosniff"},
+		"Content-Type":        {"text/csv; charset=utf-8"},
+		"Content-Disposition": {`attachment; filename="errors.csv"`},
+		"Cache-Control":       {"private"},
 	}
 	if diff := cmp.Diff(want, w.Header()); diff != "" {
 		t.Error(diff)

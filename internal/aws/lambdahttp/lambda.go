@@ -26,6 +26,12 @@ import (
 // shutdownMargin is the time between the handler's deadline and Lambda's, so that a late response is still sent.
 const shutdownMargin = 300 * time.Millisecond
 
+// securityHeaders are in every answer. Browsers use HTTPS for a year (RFC 6797), and guess no
+// content type (WHATWG Fetch, "nosniff").
+var securityHeaders = http.Header{
+	"Strict-Transport-Security": {"max-age=31536000"}, "X-Content-Type-Options": {"nosniff"},
+}
+
 // NewHandler returns a Lambda handler that calls h.
 func NewHandler(h http.Handler) lambda.Handler { return adapter{h} }
 
@@ -38,7 +44,7 @@ func (a adapter) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 		defer cancel()
 		ctx = early
 	}
-	w := &httpapi.Recorder{Fields: http.Header{}}
+	w := &httpapi.Recorder{Fields: securityHeaders.Clone()}
 	e, err := parseEvent(payload)
 	switch {
 	case clientsFault(err):

@@ -133,9 +133,11 @@ func TestInvoke_Response(t *testing.T) {
 	}), document(t, "httpapi.json"))
 	want := answer{
 		StatusCode: http.StatusAccepted,
-		Headers:    map[string]string{"Vary": "Accept, Origin"},
-		Cookies:    []string{"a=1", "b=2"},
-		Body:       `{"olá":"<b>"}`,
+		Headers: map[string]string{
+			"Vary": "Accept, Origin", "Strict-Transport-Security": "max-age=31536000", "X-Content-Type-Options": "nosniff",
+		},
+		Cookies: []string{"a=1", "b=2"},
+		Body:    `{"olá":"<b>"}`,
 	}
 	if diff := cmp.Diff(want, a); diff != "" {
 		t.Error(diff)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -142,11 +143,16 @@ func (s *Store) source(key string) string {
 	return s.Bucket + "/" + (&url.URL{Path: key}).EscapedPath()
 }
 
-// Publish copies an object to a key whose object never changes.
+// Publish copies an object to a key whose object never changes. Browsers show images and videos,
+// and save others.
 func (s *Store) Publish(ctx context.Context, from, to, contentType string) error {
 	source := s.source(from)
+	var disposition *string
+	if kind, _, _ := strings.Cut(contentType, "/"); kind != "image" && kind != "video" {
+		disposition = aws.String("attachment")
+	}
 	_, err := s.Client.CopyObject(ctx, &s3.CopyObjectInput{
-		Bucket: &s.Bucket, Key: &to, CopySource: &source, ContentType: &contentType,
+		Bucket: &s.Bucket, Key: &to, CopySource: &source, ContentType: &contentType, ContentDisposition: disposition,
 		CacheControl: aws.String(immutable), MetadataDirective: types.MetadataDirectiveReplace,
 	})
 	if err != nil {

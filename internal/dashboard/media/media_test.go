@@ -260,18 +260,42 @@ func TestUpload_TypeByContent(t *testing.T) {
 	}
 }
 
+// header returns the header with which the stack serves a link.
+func header(t *testing.T, link string) http.Header {
+	t.Helper()
+	response, err := http.Get(link) //nolint:noctx // a link of the stack
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	return response.Header
+}
+
+// A PDF can have scripts. Browsers save it, and show images.
+func TestUpload_Attachment(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for file, test := range map[string]struct {
+		body []byte
+		want string
+	}{
+		"a.pdf": {append([]byte("%PDF-1.7\n"), random.Bytes(64)...), "attachment"},
+		"a.png": {picture(t, 8, 8), ""},
+	} {
+		got := header(t, o.upload(o.admin, file, test.body).Link)
+		if d := got.Get("Content-Disposition"); d != test.want {
+			t.Errorf("%s has the Content-Disposition %q, want %q", file, d, test.want)
+		}
+	}
+}
+
 // CloudFront asks the bucket for a file once a day, so that a deleted one is soon gone.
 func TestUpload_CacheControl(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	got := o.upload(o.admin, "a.png", picture(t, 8, 8))
 	for _, link := range []string{got.Link, got.Small} {
-		response, err := http.Get(link) //nolint:noctx // a link of the stack
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = response.Body.Close()
-		if c := response.Header.Get("Cache-Control"); c != "public, max-age=31536000, s-maxage=86400, immutable" {
+		if c := header(t, link).Get("Cache-Control"); c != "public, max-age=31536000, s-maxage=86400, immutable" {
 			t.Errorf("%s has the Cache-Control %q", link, c)
 		}
 	}

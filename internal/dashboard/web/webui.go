@@ -240,7 +240,6 @@ const SignInPath = Root + "/sign-in"
 
 func (ui *UI) page(w http.ResponseWriter, r *http.Request) *Page {
 	w.Header().Set("Content-Security-Policy", ui.policy(ui.ownImages(), ownFiles))
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.Header().Set("Cache-Control", "no-store")
 	return &Page{W: w, R: r, Base: httpapi.BaseURL(r, ui.BaseURL), ui: ui, translation: ui.tongueOf(r)}

@@ -181,7 +181,7 @@ func TestPage_SecurityHeaders(t *testing.T) {
 		want := map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + test.images + "; connect-src 'self'; " +
 				"frame-ancestors 'none'; base-uri 'none'; form-action 'self' https://sign-in.example",
-			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
+			"Referrer-Policy": "same-origin", "Cache-Control": "no-store",
 		}
 		for name, value := range want {
 			if got.Header.Get(name) != value {

@@ -107,7 +107,6 @@ func (h *Hook) shakeHands(w http.ResponseWriter, r *http.Request, agent string, 
 		return err
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	_, _ = w.Write([]byte(e.Secret))
 	return nil
 }
