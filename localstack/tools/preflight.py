@@ -133,6 +133,25 @@ def check_topic(clients, region, environment, parameters):
     return None
 
 
+def check_email(clients, region, environment, parameters):
+    """Returns a warning about the sender of the dashboard's emails, or None."""
+    arn = parameters.get("EmailIdentityArn", "")
+    where = f"EmailIdentityArn and EmailFrom of [{environment}.deploy.parameters] in samconfig.toml"
+    if not arn:
+        return f"Cognito sends at most 50 emails a day for the account: set {where} to an identity of Amazon SES"
+    try:
+        ses = clients("sesv2")
+        verified = ses.get_email_identity(EmailIdentity=arn.partition(":identity/")[2])["VerifiedForSendingStatus"]
+        released = ses.get_account()["ProductionAccessEnabled"]
+    except ClientError as error:
+        return f"the identity {arn} cannot be read ({error.response['Error']['Code']}): make sure that it is verified in {region}"
+    if not verified:
+        return f"the identity {arn} is not verified: verify it in Amazon SES, or change {where}"
+    if not released:
+        return f"Amazon SES is in its sandbox in {region} and sends to verified addresses only: request production access"
+    return None
+
+
 def quota(clients, operation, service, name):
     """Returns the value of a quota, or None if the operation does not list it."""
     pages = clients("service-quotas").get_paginator(operation).paginate(ServiceCode=service)
@@ -163,7 +182,8 @@ def preflight(environment, clients):
     # CloudFormation keeps the deployed value of a parameter that samconfig.toml omits.
     check_concurrency(clients, stack, environment, check_stack(clients, stack) | parameters)
     check_domain(clients, stack, number)
-    hints = [check_topic(clients, region, environment, parameters), *quotas(clients, environment)]
+    hints = [check_topic(clients, region, environment, parameters),
+             check_email(clients, region, environment, parameters), *quotas(clients, environment)]
     return number, [hint for hint in hints if hint]
 
 

@@ -25,6 +25,7 @@ type account struct {
 	domainOf                          string // user pool that has the domain
 	topicMissing                      bool
 	topic                             map[string]string // attributes
+	unverified, sandbox               bool              // of Amazon SES
 	writeQuota                        float64
 	parameters                        map[string]string // of the stack
 	api                               int               // status of the stack's API, 0 for 200
@@ -92,6 +93,10 @@ func (a *account) answer(call string, body []byte, form url.Values) (int, string
 			return http.StatusNotFound, `<ErrorResponse><Error><Type>Sender</Type><Code>NotFound</Code><Message>no</Message></Error></ErrorResponse>`
 		}
 		return http.StatusOK, `<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes>` + entries(a.topic) + `</Attributes></GetTopicAttributesResult></GetTopicAttributesResponse>`
+	case "GET /v2/email/identities/example.com":
+		return http.StatusOK, fmt.Sprintf(`{"VerifiedForSendingStatus": %v}`, !a.unverified)
+	case "GET /v2/email/account":
+		return http.StatusOK, fmt.Sprintf(`{"ProductionAccessEnabled": %v}`, !a.sandbox)
 	case "ServiceQuotasV20190624.ListAWSDefaultServiceQuotas":
 		return http.StatusOK, `{"Quotas": [{"QuotaName": "Throttle rate", "Value": 10000}]}`
 	case "ServiceQuotasV20190624.ListServiceQuotas":
@@ -179,6 +184,7 @@ func project(t *testing.T, parameters []string) string {
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	const topic = "AlarmTopicArn=arn:aws:sns:us-east-1:123456789012:alarms"
+	const identity = "EmailIdentityArn=arn:aws:ses:us-east-1:123456789012:identity/example.com"
 	for name, test := range map[string]struct {
 		account     *account
 		environment string
@@ -250,6 +256,18 @@ func TestPreflight(t *testing.T) {
 			[]string{topic},
 			true,
 			[]string{"no confirmed subscription"},
+		},
+		"no sender of emails": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic}, true, []string{"at most 50 emails a day", "EmailIdentityArn and EmailFrom of [production"},
+		},
+		"unverified sender": {
+			&account{concurrency: 1000, unreserved: 1000, unverified: true}, "production", []string{topic, identity}, true, []string{"identity/example.com is not verified"},
+		},
+		"sender in the sandbox": {
+			&account{concurrency: 1000, unreserved: 1000, sandbox: true}, "production", []string{topic, identity}, true, []string{"sandbox", "request production access"},
+		},
+		"unknown sender": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic, identity + ".br"}, true, []string{"identity/example.com.br cannot be read (AccessDeniedException)"},
 		},
 		"deployed reservation, omitted in samconfig": {
 			&account{concurrency: 10, unreserved: 10, stack: "UPDATE_COMPLETE", parameters: map[string]string{"EventsConcurrency": "0"}},
