@@ -106,3 +106,21 @@ func OfLatest(ctx context.Context, reread Reread, blobs Blobs, b campaign.Batch,
 		b = next
 	}
 }
+
+// LatestFrame reads a frame of the latest payload of a batch, see OfLatest.
+func LatestFrame(ctx context.Context, reread Reread, blobs Blobs, b campaign.Batch, frame int) (messages []campaign.Message, err error) {
+	err = OfLatest(ctx, reread, blobs, b, func(b campaign.Batch) (err error) {
+		messages, err = ReadFrame(ctx, blobs, b, frame)
+		return err
+	})
+	return messages, err
+}
+
+// LatestMessage reads a message of the latest payload of a batch, see OfLatest.
+func LatestMessage(ctx context.Context, reread Reread, blobs Blobs, b campaign.Batch, index int) (campaign.Message, error) {
+	messages, err := LatestFrame(ctx, reread, blobs, b, index/campaign.FrameSize)
+	if err != nil {
+		return campaign.Message{}, err
+	}
+	return messages[index%campaign.FrameSize], nil
+}
