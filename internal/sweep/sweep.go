@@ -385,8 +385,7 @@ func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, head ledger.Head
 // routeKey identifies a route. A batch keeps the agent of its release.
 type routeKey struct{ tenant, agentID string }
 
-// stopped reports whether sending of the batch is paused. Expired and cancelled batches are
-// queued nevertheless, so that their messages end.
+// stopped reports whether the batch waits for the end of a pause.
 func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
 	key := routeKey{b.Tenant, b.AgentID}
 	route, ok := r.routes[key]
@@ -397,7 +396,7 @@ func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error
 		}
 		r.routes[key] = route
 	}
-	return route.Pause != "" && !b.TooLate(r.sweeper.Now()) && !b.Cancelled(), nil
+	return route.Holds(b, r.sweeper.Now()), nil
 }
 
 // queue queues the tasks, then postpones the batch's next check. A crash in between requeues them (at least once).
