@@ -58,14 +58,16 @@ func (r *Recorder) completeNow(ctx context.Context, b campaign.Batch) error {
 	if err != nil || !moved {
 		return err
 	}
-	return r.completeCampaign(ctx, b)
+	_, err = r.completeCampaign(ctx, b)
+	return err
 }
 
 // Complete completes a batch whose messages all have final outcomes. It can be repeated. If
-// the campaign is completed too, webhooks are queued.
-func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
+// the campaign is completed too, webhooks are queued. It reports whether the campaign awaits
+// parts of its file.
+func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) (awaitsParts bool, err error) {
 	if _, err := r.Store.CompleteBatch(ctx, b.BatchRef, r.Now().Add(r.SweepAfter)); err != nil {
-		return err
+		return false, err
 	}
 	return r.completeCampaign(ctx, b)
 }
@@ -77,22 +79,22 @@ const partsCheck = 15 * time.Minute
 // last one. Then sweep stops checking the batch. A cancelled campaign causes no
 // webhook. While only parts of its file keep the campaign from being completed, sweep goes on
 // checking the batch: the last parts may be discarded, and then no other batch completes it.
-func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error {
+func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) (awaitsParts bool, err error) {
 	tally, err := r.Store.Progress(ctx, b.ID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	last := b.ClosedAt.IsZero() || !b.ClosedAt.Before(tally.CompletedAt) // else another one was completed later
 	if last && tally.AwaitsParts() {
 		_, err := r.Store.PostponeCheck(ctx, b, r.Now().Add(partsCheck))
-		return err
+		return true, err
 	}
 	if last && tally.IsCompleted() {
 		if err := r.queueCompletedWebhook(ctx, b.ID, tally); err != nil {
-			return fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
+			return false, fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
 		}
 	}
-	return r.Close(ctx, b)
+	return false, r.Close(ctx, b)
 }
 
 // Close ends the checks of a completed or cancelled batch. It releases what the batch has

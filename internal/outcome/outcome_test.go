@@ -259,8 +259,8 @@ func TestComplete_PartsToCome(t *testing.T) {
 	r.Now = func() time.Time { return now }
 	complete := func() {
 		t.Helper()
-		if err := r.Complete(t.Context(), campaign.Batch{Accepted: 2}); err != nil {
-			t.Fatal(err)
+		if awaits, err := r.Complete(t.Context(), campaign.Batch{Accepted: 2}); err != nil || awaits != (b.toCome > 0) {
+			t.Fatalf("complete: awaits parts %t, %v", awaits, err)
 		}
 	}
 	complete()

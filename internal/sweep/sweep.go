@@ -45,8 +45,9 @@ type Store interface {
 type Recorder interface {
 	// ExpireUnconfirmed ends a batch with messages without a delivery status.
 	ExpireUnconfirmed(ctx context.Context, b campaign.Batch) error
-	// Complete ends a batch whose messages all have final outcomes.
-	Complete(ctx context.Context, b campaign.Batch) error
+	// Complete ends a batch whose messages all have final outcomes. It reports whether the
+	// campaign awaits parts of its file.
+	Complete(ctx context.Context, b campaign.Batch) (awaitsParts bool, err error)
 	// Close ends the checks of a completed or cancelled batch.
 	Close(ctx context.Context, b campaign.Batch) error
 }
@@ -95,6 +96,7 @@ const (
 	forgotten action = "forgotten" // nothing is left to do; removed from the index
 	closed    action = "closed"    // messages without a delivery status expired
 	completed action = "completed" // an interrupted completion was repeated
+	awaiting  action = "awaiting"  // completed batches of a campaign that awaits parts of its file
 	notified  action = "notified"  // the task of a delivery was queued again
 	continued action = "continued" // the task of a submission was queued again
 	expired   action = "expired"   // a submission that nobody sent in time was discarded
@@ -306,11 +308,20 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 		}
 		return closed, s.Recorder.ExpireUnconfirmed(ctx, b)
 	case campaign.BatchCompleted:
-		return completed, s.Recorder.Complete(ctx, b)
+		return s.repeatCompletion(ctx, b)
 	case campaign.BatchCancelled:
 		return s.stop(ctx, b)
 	}
 	return forgotten, s.Recorder.Close(ctx, b)
+}
+
+// repeatCompletion repeats the completion of a batch. Nothing was lost if its campaign awaits parts.
+func (s *Sweeper) repeatCompletion(ctx context.Context, b campaign.Batch) (action, error) {
+	awaitsParts, err := s.Recorder.Complete(ctx, b)
+	if awaitsParts {
+		return awaiting, err
+	}
+	return completed, err
 }
 
 // stop queues the cancellation of the campaign again, until all messages of the cancelled batch have ended.
@@ -376,7 +387,8 @@ func unsentFrames(b campaign.Batch, head ledger.Head) (frames []int) {
 
 func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, head ledger.Head) (action, error) {
 	if head.Summary().Final() >= b.Accepted {
-		return completed, s.Recorder.Complete(ctx, b)
+		_, err := s.Recorder.Complete(ctx, b)
+		return completed, err
 	}
 	_, err := s.Store.MarkSent(ctx, b.BatchRef, s.Now().Add(outgoing.MessageTTL+outgoing.AnswerGrace))
 	return finished, err
