@@ -101,7 +101,7 @@ func resendCommand(flags *flag.FlagSet) action {
 		}
 		return answer{
 			Lines: []string{fmt.Sprintf("%d failed webhook deliveries will be retried %s", n, then)},
-			Data:  map[string]any{"id": *id, "notices": n, "failing": failing},
+			Data:  map[string]any{"id": *id, "deliveries": n, "failing": failing},
 			Next:  s.next("failures --tenant "+*tenant+" --id "+*id) + " shows what fails",
 		}, nil
 	}
