@@ -9,9 +9,6 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 )
 
-// BudgetLife is how long the reservations of a month are stored, from its first day.
-const BudgetLife = 400 * 24 * time.Hour
-
 // Billing contains the prices and the limits of a tenant. The zero Billing has none.
 type Billing struct {
 	Prices

@@ -168,9 +168,6 @@ func (r Results) Current(s Summary, now time.Time) bool {
 	return s.Finished() == (r.Status == StatusCompleted)
 }
 
-// DayLife is how long the counts of a day are stored.
-const DayLife = 400 * 24 * time.Hour
-
 // DayCounts are the results of the messages whose batches went out on a day, and the
 // opt-outs of that day. Test messages are not counted.
 type DayCounts struct {
