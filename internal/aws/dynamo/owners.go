@@ -42,7 +42,7 @@ func (s *TenantStore) tenantItems(ctx context.Context, t campaign.Tenant, use ac
 	if err != nil && !created {
 		return nil, err
 	}
-	entry := with(directoryKey("TENANT", t.ID), Item{"name": text(t.Name), "agentId": text(t.AgentID)})
+	entry := with(directoryKey(tenantEntry, t.ID), Item{"name": text(t.Name), "agentId": text(t.AgentID)})
 	items := []types.TransactWriteItem{s.putTenant(t, before, created), s.put(entry)}
 	if t.AgentID != "" {
 		claim, err := s.assignAgent(ctx, t, use)
