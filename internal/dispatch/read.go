@@ -35,7 +35,7 @@ func readRequest(body []byte, unknown *unknownNames) (*request, faults) {
 		return r.req, faults{syntaxFault(err)}
 	}
 	if !isObject {
-		return r.req, faults{{whole, "", codeInvalidType, "the body must be a JSON object"}}
+		return r.req, faults{{whole, "", jsonscan.InvalidType, "the body must be a JSON object"}}
 	}
 	r.req.checkFields(&r.faults)
 	return r.req, r.faults
@@ -99,7 +99,7 @@ func (r *reader) bytes(message int, field string) (value []byte, kind jsonscan.K
 		return nil, kind, err
 	}
 	if kind != jsonscan.Null {
-		r.faults.addTo(message, field, codeInvalidType, "must be a string")
+		r.faults.addTo(message, field, jsonscan.InvalidType, "must be a string")
 	}
 	return nil, kind, nil
 }
@@ -198,12 +198,9 @@ func (r *reader) vars(i int) (part [2]int, err error) {
 }
 
 func (r *reader) wrongType(message int, field, detail string) error {
-	r.faults.addTo(message, field, codeInvalidType, detail)
+	r.faults.addTo(message, field, jsonscan.InvalidType, detail)
 	_, err := r.scan.Raw()
 	return err
 }
 
-const (
-	codeInvalidType = "invalid_type"
-	mustBeObject    = "must be an object"
-)
+const mustBeObject = "must be an object"
