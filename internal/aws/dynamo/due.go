@@ -58,7 +58,7 @@ func batchRef(row Item) (ref campaign.BatchRef, err error) {
 }
 
 func campaignOf(row Item) (id campaign.ID, ok bool) {
-	rest, ok := strings.CutPrefix(getText(row, "pk"), "C#")
+	rest, ok := strings.CutPrefix(getText(row, "pk"), campaignPrefix)
 	at := strings.LastIndexByte(rest, '#')
 	if !ok || at < 0 {
 		return id, false

@@ -50,7 +50,7 @@ func (s *ErasureStore) ReplaceSet(ctx context.Context, id campaign.ID, read acce
 func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[acceptance.KeptAnswer, error] {
 	pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
 		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
-		FilterExpression: aws.String("begins_with(pk, :prefix)"), ExpressionAttributeValues: Item{":prefix": text("I#")},
+		FilterExpression: aws.String("begins_with(pk, :prefix)"), ExpressionAttributeValues: Item{":prefix": text(answerPrefix)},
 	})
 	scanned := 0
 	rows := eachIn(ctx, "read stored responses", pages, func(page *dynamodb.ScanOutput) []Item {
@@ -63,7 +63,7 @@ func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int))
 
 func readKeptAnswer(row Item) acceptance.KeptAnswer {
 	pk := getText(row, "pk")
-	tenant, _, _ := strings.Cut(strings.TrimPrefix(pk, "I#"), "#")
+	tenant, _, _ := strings.Cut(strings.TrimPrefix(pk, answerPrefix), "#")
 	return acceptance.KeptAnswer{
 		Tenant: tenant, Key: [2]string{pk, getText(row, "sk")}, Body: getBinary(row, "body"), BlobKey: getText(row, "blobKey"),
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is
-// a *campaign.AgentTakenError if the agent belongs to another tenant. The tenant's former
+// an *account.AgentTakenError if the agent belongs to another tenant. The tenant's former
 // agent stays reserved for it, as released. use is called only for an agent that another
 // tenant released.
 func (s *TenantStore) SaveTenant(ctx context.Context, t campaign.Tenant, use account.AgentUse) error {
@@ -29,7 +29,7 @@ func (s *TenantStore) saveTenant(ctx context.Context, t campaign.Tenant, use acc
 	return untilDecided(ctx, doing, maxEdits, func(int) error {
 		items, err := s.tenantItems(ctx, t, use)
 		if err != nil {
-			return final{err}
+			return err
 		}
 		return s.writeAll(ctx, doing, append(items, more...)...)
 	})
@@ -42,7 +42,7 @@ func (s *TenantStore) tenantItems(ctx context.Context, t campaign.Tenant, use ac
 	if err != nil && !created {
 		return nil, err
 	}
-	entry := with(directoryKey("TENANT", t.ID), Item{"name": text(t.Name), "agentId": text(t.AgentID)})
+	entry := with(directoryKey(tenantEntry, t.ID), Item{"name": text(t.Name), "agentId": text(t.AgentID)})
 	items := []types.TransactWriteItem{s.putTenant(t, before, created), s.put(entry)}
 	if t.AgentID != "" {
 		claim, err := s.assignAgent(ctx, t, use)

@@ -1,6 +1,7 @@
 package dynamo_test
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"strings"
@@ -211,6 +212,30 @@ func TestSaveTenant_AgentWithOpenBatches(t *testing.T) {
 	a.now = closed.Add(account.AgentRest)
 	a.must(a.assign(next, a.agent))
 	a.hears(next)
+}
+
+// While a tenant is assigned a released agent, it gets another agent, and its own one goes to a
+// third tenant: the assignment starts again from what the others left.
+func TestSaveTenant_AgentGoneMeanwhile(t *testing.T) {
+	t.Parallel()
+	a := newAgency(t)
+	former, tenant, third, released := a.tenant(), a.tenant(), a.tenant(), "agent-"+rand.Text()
+	a.must(a.assign(former, released), a.assign(former, "agent-"+rand.Text()), a.assign(tenant, a.agent))
+	a.now = a.now.Add(account.AgentRest)
+	var once sync.Once
+	err := a.SaveTenant(t.Context(), campaign.Tenant{ID: tenant, AgentID: released}, func(context.Context, string, string) (account.Use, error) {
+		once.Do(func() {
+			a.must(a.assign(tenant, "agent-"+rand.Text()))
+			a.now = a.now.Add(account.AgentRest)
+			a.must(a.assign(third, a.agent))
+		})
+		return account.Use{}, nil
+	})
+	a.must(err)
+	a.wantOwner(account.Owner{Tenant: third, Since: a.now})
+	if now, err := a.Tenant(t.Context(), tenant); now.AgentID != released || err != nil {
+		t.Errorf("the tenant has %q, want %q; %v", now.AgentID, released, err)
+	}
 }
 
 func TestAgentsOf_PresentAndReleased(t *testing.T) {

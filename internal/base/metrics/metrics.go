@@ -115,7 +115,7 @@ const (
 	MessagesThrottled Metric = "MessagesThrottled" // 429 by the provider, retried
 	EventsApplied     Metric = "EventsApplied"
 	EventsDropped     Metric = "EventsDropped" // unreadable, or of unknown messages
-	WebhooksAccepted  Metric = "WebhooksTaken"
+	WebhooksAccepted  Metric = "WebhooksAccepted"
 	WebhooksRefused   Metric = "WebhooksRefused"
 	WebhooksGivenUp   Metric = "WebhooksGivenUp"
 	CircuitsOpened    Metric = "CircuitsOpened"

@@ -119,5 +119,5 @@ func (s *stack) status(c account.Credential) string {
 	case s.service.Now().Before(c.PreviousUntil):
 		return "active, previous secret until " + localtime.FormatUTC(c.PreviousUntil)
 	}
-	return "live"
+	return "active"
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // repeatedFor is the period in which the provider may repeat an event: seven days, plus one as margin.
-const repeatedFor = 8 * 24 * time.Hour
+const repeatedFor = campaign.EventsRepeated
 
 var errDamaged = errors.New("damaged opt-outs")
 
