@@ -243,7 +243,7 @@ func (ui *UI) page(w http.ResponseWriter, r *http.Request) *Page {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.Header().Set("Cache-Control", "no-store")
-	return &Page{W: w, R: r, Base: httpapi.BaseURL(r, ui.BaseURL), ui: ui, translation: ui.tongueOf(r)}
+	return &Page{W: w, R: r, Base: httpapi.BaseURL(r, ui.BaseURL), ui: ui, translation: ui.translationOf(r)}
 }
 
 // Sources of a page's images and connections.
@@ -279,7 +279,7 @@ func (ui *UI) mediaImages() string {
 
 const langCookie = "lang"
 
-func (ui *UI) tongueOf(r *http.Request) *translation {
+func (ui *UI) translationOf(r *http.Request) *translation {
 	if chosen, err := r.Cookie(langCookie); err == nil {
 		for _, t := range ui.translations {
 			if t.code == chosen.Value {
