@@ -127,7 +127,7 @@ func (s *Pages) listProgress(p *web.Page) error {
 		return err
 	}
 	if !l.Closed() {
-		p.Refresh = 5
+		p.Refresh = refreshSeconds
 	}
 	if p.Partial() {
 		return p.Fragment("followup_list.html", l)
@@ -162,5 +162,5 @@ func (s *Pages) followUp(p *web.Page) error {
 	if template := templateOf(l.Campaign); template != "" {
 		form.Set("template", template)
 	}
-	return p.Redirect(web.Root + "/campaigns/new?" + form.Encode())
+	return p.Redirect(Path + "?" + form.Encode())
 }

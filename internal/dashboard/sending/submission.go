@@ -20,10 +20,6 @@ import (
 
 func pathOf(sub submission.Submission) string { return SubmissionsPath + "/" + sub.CampaignID }
 
-func formOf(sub submission.Submission) string {
-	return web.Root + "/campaigns/new?from=" + sub.CampaignID
-}
-
 const nameWeight = 300 // bytes of a name in a page
 
 const mostListed = 50 // the newest ones
@@ -66,7 +62,7 @@ func (s *Pages) show(p *web.Page) error {
 		return p.Redirect(web.Root + "/campaigns/" + sub.CampaignID)
 	}
 	if sub.State == submission.StateDraft {
-		return p.Redirect(formOf(sub))
+		return p.Redirect(Path + "?from=" + sub.CampaignID)
 	}
 	if p.Partial() && sub.Working() {
 		return p.Fragment("import_progress.html", sub)

@@ -65,7 +65,7 @@ func Steps(ctx context.Context, s CampaignStore, tenant string, tested bool) ([]
 	if err != nil {
 		return nil, err
 	}
-	valid := func(c account.Credential) bool { return c.RevokedAt.IsZero() }
+	valid := func(c account.Credential) bool { return !c.Revoked() }
 	return []Step{
 		{"template", Root + "/templates", len(templates) > 0},
 		{"test", Root + "/templates", tested},

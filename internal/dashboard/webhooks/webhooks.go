@@ -202,10 +202,7 @@ func reason(p *web.Page, status int, code string) string {
 	if status > 0 {
 		return p.T(meaning(status), status, http.StatusText(status))
 	}
-	if key := "webhooks.code." + code; p.Has(key) {
-		return p.T(key)
-	}
-	return code
+	return p.Known("webhooks.code."+code, code)
 }
 
 // meaning returns the key of what an endpoint's status means.
