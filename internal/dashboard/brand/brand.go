@@ -159,7 +159,7 @@ func (s *Pages) change(p *web.Page) error {
 func (s *Pages) read(p *web.Page) (b account.Brand, fault string, err error) {
 	revision, err := strconv.ParseUint(p.Field("revision"), 10, 31)
 	if err != nil {
-		return b, "", &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+		return b, "", web.BadForm()
 	}
 	b = account.Brand{Sender: p.Field("sender"), Revision: int(revision)}
 	if hash := p.Field("logo"); hash != "" {

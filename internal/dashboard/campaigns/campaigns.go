@@ -103,23 +103,11 @@ func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign
 	return c, err
 }
 
-func inPath(p *web.Page) (campaign.ID, error) {
-	id, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
-	if !ok {
-		return campaign.ID{}, campaign.ErrNotFound
-	}
-	return campaign.ID{Tenant: p.Session.Tenant, CampaignID: id}, nil
-}
-
 func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
-	id, err := inPath(p)
-	if err != nil {
-		return campaign.Campaign{}, err
-	}
-	return read(p.R.Context(), id)
+	return web.OfCampaign(p, p.R.PathValue("campaignId"), read)
 }
 
-func pathOf(c campaign.Campaign) string { return Path + "/" + c.CampaignID }
+func pathOf(c campaign.Campaign) string { return web.CampaignPath(c.CampaignID) }
 
 // refusalOf returns the text of a problem that the reader can resolve.
 func refusalOf(p *web.Page, err error) (*web.Refusal, bool) {

@@ -108,11 +108,7 @@ func (v page) news(p *web.Page, running string) string {
 }
 
 func (s *Pages) read(p *web.Page) (page, error) {
-	id, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
-	if !ok {
-		return page{}, campaign.ErrNotFound
-	}
-	c, err := s.Exports.Dispatched(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+	c, err := web.OfCampaign(p, p.R.PathValue("campaignId"), s.Exports.Dispatched)
 	if err != nil {
 		return page{}, err
 	}
@@ -135,14 +131,14 @@ func (s *Pages) read(p *web.Page) (page, error) {
 func (s *Pages) create(p *web.Page, v page) error {
 	exportID, ok := campaign.ParseUUID(p.Field("once"))
 	if !ok {
-		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+		return web.BadForm()
 	}
 	v.Asked, p.Title = asked(p), v.title(p)
-	done := func() error { return p.Done(web.Root+"/campaigns/"+v.CampaignID+"/exports", "exports.started") }
+	done := func() error { return p.Done(web.CampaignPath(v.CampaignID)+"/exports", "exports.started") }
 	if slices.ContainsFunc(v.Exports, func(e export.Export) bool { return e.ExportID == exportID }) { // the form was sent twice
 		return done()
 	}
-	if err := p.AuditOn(web.Root+"/campaigns/"+v.CampaignID, "campaign.export", v.Name); err != nil {
+	if err := p.AuditOn(web.CampaignPath(v.CampaignID), "campaign.export", v.Name); err != nil {
 		return err
 	}
 	_, err := s.Exports.Create(p.R.Context(), v.ID, exportID, v.Asked)

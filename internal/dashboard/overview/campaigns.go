@@ -137,6 +137,6 @@ func (f *found) add(c unfinished, now time.Time) {
 		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, People: c.Waiting + c.ToCome()})
 	}
 	if c.Stalled {
-		f.stalled = append(f.stalled, alert{Key: "stalled", Name: c.Name, Path: web.Root + "/campaigns/" + c.CampaignID})
+		f.stalled = append(f.stalled, alert{Key: "stalled", Name: c.Name, Path: web.CampaignPath(c.CampaignID)})
 	}
 }

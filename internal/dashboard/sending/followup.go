@@ -1,7 +1,6 @@
 package sending
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -44,7 +43,7 @@ func (s *Pages) askAudience(p *web.Page) error {
 
 // question reads the campaign in the path. The first audience with people is chosen.
 func (s *Pages) question(p *web.Page) (question, error) {
-	c, err := campaignOf(p, p.R.PathValue("campaignId"), s.Store.Overview)
+	c, err := web.OfCampaign(p, p.R.PathValue("campaignId"), s.Store.Overview)
 	if err != nil {
 		return question{}, err
 	}
@@ -55,14 +54,6 @@ func (s *Pages) question(p *web.Page) (question, error) {
 		}
 	}
 	return q, nil
-}
-
-func campaignOf(p *web.Page, id string, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
-	id, ok := campaign.ParseUUID(id)
-	if !ok {
-		return campaign.Campaign{}, campaign.ErrNotFound
-	}
-	return read(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
 }
 
 func audiencesOf(c campaign.Campaign) []audience {
@@ -88,13 +79,13 @@ func (s *Pages) chooseAudience(p *web.Page) error {
 	exportID, ok := campaign.ParseUUID(p.Field("once"))
 	q.Chosen = export.Audience(p.Field("audience"))
 	if !ok || !slices.Contains(export.Audiences(), q.Chosen) {
-		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+		return web.BadForm()
 	}
 	to := followUpPath(q.Campaign) + "/" + exportID
 	if _, err := s.Store.Find(p.R.Context(), q.ID, exportID); err == nil { // the form was sent twice
 		return p.Redirect(to)
 	}
-	if err := p.AuditOn(web.Root+"/campaigns/"+q.CampaignID, "campaign.audience", q.Name, "followup."+string(q.Chosen)); err != nil {
+	if err := p.AuditOn(web.CampaignPath(q.CampaignID), "campaign.audience", q.Name, "followup."+string(q.Chosen)); err != nil {
 		return err
 	}
 	_, err = s.Store.CreateRecipients(p.R.Context(), q.ID, exportID, q.Chosen)
@@ -109,7 +100,7 @@ func (s *Pages) chooseAudience(p *web.Page) error {
 }
 
 func followUpPath(c campaign.Campaign) string {
-	return web.Root + "/campaigns/" + c.CampaignID + "/follow-up"
+	return web.CampaignPath(c.CampaignID) + "/follow-up"
 }
 
 type audienceList struct {
@@ -137,7 +128,7 @@ func (s *Pages) listProgress(p *web.Page) error {
 
 // audienceList reads a list of recipients of a campaign.
 func (s *Pages) audienceList(p *web.Page, campaignID, exportID string) (audienceList, error) {
-	c, err := campaignOf(p, campaignID, s.Store.Dispatched)
+	c, err := web.OfCampaign(p, campaignID, s.Store.Dispatched)
 	if err != nil {
 		return audienceList{}, err
 	}

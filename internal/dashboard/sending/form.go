@@ -129,12 +129,7 @@ type shownColumns struct {
 }
 
 func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
-	id, ok := campaign.ParseUUID(id)
-	if !ok {
-		return campaign.Template{}, campaign.ErrNotFound
-	}
-	t, err := s.Store.Template(p.R.Context(), id)
-	return campaign.OwnTemplate(p.Session.Tenant, t, err)
+	return web.OwnTemplate(p, id, s.Store.Template)
 }
 
 // lead returns the minimum time from now to a schedule, as a text.

@@ -43,11 +43,7 @@ func (s *Pages) inPath(p *web.Page) (submission.Submission, error) {
 }
 
 func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
-	id, ok := campaign.ParseUUID(id)
-	if !ok {
-		return submission.Submission{}, campaign.ErrNotFound
-	}
-	return s.Intake.Submission(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+	return web.OfCampaign(p, id, s.Intake.Submission)
 }
 
 // refreshSeconds is the time after which browsers without scripts reload a page in progress.
@@ -59,7 +55,7 @@ func (s *Pages) show(p *web.Page) error {
 		return err
 	}
 	if sub.State == submission.StateSent {
-		return p.Redirect(web.Root + "/campaigns/" + sub.CampaignID)
+		return p.Redirect(web.CampaignPath(sub.CampaignID))
 	}
 	if sub.State == submission.StateDraft {
 		return p.Redirect(Path + "?from=" + sub.CampaignID)

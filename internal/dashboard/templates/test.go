@@ -100,7 +100,7 @@ func (s *Pages) test(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return p.Done(web.Root+"/campaigns/"+c.CampaignID, "templates.test_sent", t.Name)
+	return p.Done(web.CampaignPath(c.CampaignID), "templates.test_sent", t.Name)
 }
 
 // sample is the preview of a test message. Variables without a value appear by name.
