@@ -144,10 +144,9 @@ func (s *Pages) export(p *web.Page) error {
 	if err := p.Audit("people.export", strconv.Itoa(len(found))); err != nil {
 		return err
 	}
-	const separator = ';'
-	file := campaign.AppendRow([]byte("\ufeff"), separator, p.T("people.phone"), p.T("people.since"), p.T("people.origin"))
+	file := campaign.AppendRow(nil, web.CSVSeparator, p.T("people.phone"), p.T("people.since"), p.T("people.origin"))
 	for _, o := range found {
-		file = campaign.AppendRow(file, separator, o.Phone, p.When(o.Since), p.T("people.origin."+o.Origin.String()))
+		file = campaign.AppendRow(file, web.CSVSeparator, o.Phone, p.When(o.Since), p.T("people.origin."+o.Origin.String()))
 	}
 	return p.CSV("people.file_name", file)
 }

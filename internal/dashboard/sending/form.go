@@ -182,9 +182,9 @@ func (s *Pages) example(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	file := bytes.NewBufferString("\ufeff")
-	w := csv.NewWriter(file)
-	w.Comma, w.UseCRLF = ';', true
+	var file bytes.Buffer
+	w := csv.NewWriter(&file)
+	w.Comma, w.UseCRLF = web.CSVSeparator, true
 	more := moreColumns(t)
 	if err := w.WriteAll([][]string{
 		append([]string{"phone", "uid"}, more...), append([]string{exampleNumber, p.T("sending.example_uid")}, more...),

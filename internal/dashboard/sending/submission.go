@@ -244,14 +244,14 @@ func (s *Pages) leftOut(p *web.Page) error {
 		return campaign.ErrNotFound
 	}
 	header := append([]string{p.T("sending.line"), p.T("sending.problem")}, usedColumns(sub)...)
-	file := campaign.AppendRow([]byte("\ufeff"), ';', header...)
+	file := campaign.AppendRow(nil, web.CSVSeparator, header...)
 	for l, err := range s.Intake.LeftOut(p.R.Context(), sub) {
 		if err != nil {
 			return err
 		}
-		row := campaign.AppendRow(nil, ';', slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
+		row := campaign.AppendRow(nil, web.CSVSeparator, slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
 		if len(file)+len(row) > maxDownload { // a line alone may have a megabyte
-			file = campaign.AppendRow(file, ';', "", p.T("imports.more_lines"))
+			file = campaign.AppendRow(file, web.CSVSeparator, "", p.T("imports.more_lines"))
 			break
 		}
 		file = append(file, row...)
