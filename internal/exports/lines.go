@@ -1,10 +1,8 @@
 package exports
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"slices"
@@ -170,33 +168,21 @@ func textsOf(t campaign.Template, log []campaign.Change, messages []campaign.Mes
 	return all
 }
 
-// The columns of an error file.
-const (
-	errorLine = iota
-	errorPhone
-	_ // uid
-	errorCode
-	errorReason
-	errorColumns
-)
-
 // addRejected adds the rejected numbers of a batch. Error files that have expired have none.
 func (m *Maker) addRejected(ctx context.Context, t *table, b campaign.Batch) error {
-	file, err := m.Blobs.Get(ctx, "errors/"+b.ErrorFile)
+	file, err := m.Blobs.Get(ctx, campaign.ErrorFiles+b.ErrorFile)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read the error file of batch %s: %w", b.BatchID, err)
 	}
-	r := csv.NewReader(bytes.NewReader(file))
-	r.FieldsPerRecord = errorColumns
-	lines, err := r.ReadAll()
-	if err != nil || len(lines) == 0 { // the error may contain data
-		return fmt.Errorf("read the error file of batch %s: %w", b.BatchID, campaign.ErrDamaged)
+	lines, err := campaign.ReadErrorFile(file)
+	if err != nil {
+		return fmt.Errorf("batch %s: %w", b.BatchID, err)
 	}
-	for _, l := range lines[1:] {
-		t.add(l[errorLine], l[errorPhone], l[errorCode], t.translate(texts().Rejections, l[errorCode], l[errorReason]))
+	for _, l := range lines {
+		t.add(l.Line, l.Phone, l.Code, t.translate(texts().Rejections, l.Code, l.Reason))
 	}
 	return nil
 }

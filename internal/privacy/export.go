@@ -212,8 +212,8 @@ func (p *person) rejectedOf(ctx context.Context, c dispatched, b campaign.Batch)
 	lines, err := p.errorLines(ctx, b)
 	all := make([]Rejected, 0, len(lines))
 	for _, l := range lines {
-		n, _ := strconv.Atoi(l[columnLine])
-		all = append(all, Rejected{placeOf(c, b), n, l[columnPhone], l[columnUID], l[columnCode], l[columnReason]})
+		n, _ := strconv.Atoi(l.Line)
+		all = append(all, Rejected{placeOf(c, b), n, l.Phone, l.UID, l.Code, l.Reason})
 	}
 	return all, err
 }
