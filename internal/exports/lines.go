@@ -1,7 +1,6 @@
 package exports
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,13 +14,9 @@ import (
 	"campaign-dispatch/internal/exports/export"
 )
 
-const (
-	// statusPending is the status of a message without an outcome.
-	statusPending = "pending"
-	// statusNotAccepted is the status of people without a message, because their part of the
-	// campaign's file is not accepted any more.
-	statusNotAccepted = "not_accepted"
-)
+// statusNotAccepted is the status of people without a message, because their part of the
+// campaign's file is not accepted any more.
+const statusNotAccepted = "not_accepted"
 
 type history struct {
 	latest                       campaign.Change // the zero Change without an outcome
@@ -43,10 +38,6 @@ func (h *history) add(c campaign.Change) {
 	}
 }
 
-func (h history) status() string {
-	return cmp.Or(string(h.latest.Outcome), statusPending)
-}
-
 func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
 	switch t.Kind {
 	case export.Rejected:
@@ -64,7 +55,7 @@ func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at 
 		return err
 	}
 	for i, h := range r.histories {
-		status := h.status()
+		status := h.latest.Status()
 		if len(t.Statuses) > 0 && !slices.Contains(t.Statuses, status) {
 			continue
 		}

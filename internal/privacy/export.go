@@ -292,7 +292,7 @@ func newMessage(place Place, b campaign.Batch, index int, m campaign.Message, t 
 	sent := t.Render(m.Values)
 	x := Message{
 		Place: place, MessageID: b.Key.MessageID(index), UID: m.UID, Variables: map[string]string{},
-		Content: sent, Status: "pending", Changes: append([]Change{}, changes...),
+		Content: sent, Status: campaign.MessagePending, Changes: append([]Change{}, changes...),
 	}
 	if b.Scheduled {
 		x.ScheduledFor = &b.Due

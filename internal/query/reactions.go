@@ -26,7 +26,7 @@ func (s *Service) matcher(ctx context.Context, q scanRequest, b campaign.Batch) 
 		}
 	}
 	return latest, func(index int) bool {
-		if q.status != "" && q.status != statusOf(latest[index]) {
+		if q.status != "" && q.status != latest[index].Status() {
 			return false
 		}
 		switch q.reaction {

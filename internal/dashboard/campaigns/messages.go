@@ -33,8 +33,6 @@ type foundView struct {
 	Code   string
 }
 
-var messageStatuses = []string{"pending", "sent", "delivered", "read", "failed", "expired", "revoked", "stopped", "tapped", "opted_out"}
-
 // reactions are the statuses of the form that are no status of a message.
 var reactions = []search.Reaction{search.ReactionTapped, search.ReactionOptedOut}
 
@@ -49,7 +47,7 @@ func (s *Pages) messages(p *web.Page) error {
 	}
 	m := messagesPage{
 		Campaign: c, Phone: strings.TrimSpace(p.Query("phone")), UID: strings.TrimSpace(p.Query("uid")),
-		Batch: strings.TrimSpace(p.Query("batch")), Status: p.Query("status"), Statuses: messageStatuses,
+		Batch: strings.TrimSpace(p.Query("batch")), Status: p.Query("status"), Statuses: append(campaign.MessageStatuses(), string(search.ReactionTapped), string(search.ReactionOptedOut)),
 	}
 	found, err := s.find(p, m)
 	m.Next = found.Next
@@ -124,9 +122,8 @@ const batchesToChoose = 100 // in the selection list
 func (m messagesPage) Choose() bool { return len(m.Batches) <= batchesToChoose }
 
 func newFoundView(f search.Message) foundView {
-	v := foundView{Message: f, ID: f.Batch.Key.MessageID(f.Index), Status: "pending"}
+	v := foundView{Message: f, ID: f.Batch.Key.MessageID(f.Index), Status: f.Latest.Status()}
 	if f.Latest.Outcome != "" {
-		v.Status = string(f.Latest.Outcome)
 		v.Code, _ = f.Latest.Why()
 	}
 	return v

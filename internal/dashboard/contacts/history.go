@@ -58,12 +58,7 @@ type change struct {
 }
 
 // Status is the latest status of the message.
-func (m message) Status() string {
-	if m.Latest.Outcome == "" {
-		return "pending"
-	}
-	return string(m.Latest.Outcome)
-}
+func (m message) Status() string { return m.Latest.Status() }
 
 func (s *Pages) find(p *web.Page) error {
 	number, rejection := parse(p.Field("phone"))

@@ -49,7 +49,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 
 // statuses are the statuses of messages and of people without one, in the order of the form.
 var statuses = []string{
-	string(campaign.OutcomeRead), string(campaign.OutcomeDelivered), string(campaign.OutcomeSent), "pending",
+	string(campaign.OutcomeRead), string(campaign.OutcomeDelivered), string(campaign.OutcomeSent), campaign.MessagePending,
 	string(campaign.OutcomeFailed), string(campaign.OutcomeExpired), string(campaign.OutcomeRevoked), string(campaign.OutcomeStopped),
 	"not_accepted",
 }
