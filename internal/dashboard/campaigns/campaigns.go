@@ -115,8 +115,8 @@ func refusalOf(p *web.Page, err error) (*web.Refusal, bool) {
 	if !ok || problem.Status >= http.StatusInternalServerError {
 		return nil, false
 	}
-	if key := "campaigns.problem." + problem.Code; p.Has(key) {
-		return &web.Refusal{Status: problem.Status, Key: key}, true
+	if refusal := p.Problem("campaigns.problem.", err); refusal != nil {
+		return refusal, true
 	}
 	return &web.Refusal{Status: problem.Status, Key: "ui.problem", Args: []any{problem.Detail}}, true
 }

@@ -5,7 +5,6 @@ package exports
 import (
 	"context"
 	"embed"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/exports/export"
-	"campaign-dispatch/internal/httpapi"
 )
 
 // Exports reads campaigns, and starts and lists their exports. A refused request returns a
@@ -142,9 +140,8 @@ func (s *Pages) create(p *web.Page, v page) error {
 		return err
 	}
 	_, err := s.Exports.Create(p.R.Context(), v.ID, exportID, v.Asked)
-	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && p.Has("exports.problem."+problem.Code) {
-		v.Refusal = &web.Refusal{Status: problem.Status, Key: "exports.problem." + problem.Code}
-		return p.RenderStatus(problem.Status, "exports.title", "exports.html", v)
+	if v.Refusal = p.Problem("exports.problem.", err); v.Refusal != nil {
+		return p.RenderStatus(v.Refusal.Status, "exports.title", "exports.html", v)
 	}
 	if err != nil {
 		return err

@@ -89,9 +89,8 @@ func (s *Pages) chooseAudience(p *web.Page) error {
 		return err
 	}
 	_, err = s.Store.CreateRecipients(p.R.Context(), q.ID, exportID, q.Chosen)
-	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && p.Has("followup.problem."+problem.Code) {
-		q.Refusal = &web.Refusal{Status: problem.Status, Key: "followup.problem." + problem.Code}
-		return p.RenderStatus(problem.Status, "followup.title", "followup.html", q)
+	if q.Refusal = p.Problem("followup.problem.", err); q.Refusal != nil {
+		return p.RenderStatus(q.Refusal.Status, "followup.title", "followup.html", q)
 	}
 	if err != nil {
 		return err

@@ -330,6 +330,15 @@ type Refusal struct {
 	To, ToKey string
 }
 
+// Problem returns the refusal of a *httpapi.Problem whose code has a text, with a key that begins with prefix, or nil.
+func (p *Page) Problem(prefix string, err error) *Refusal {
+	problem, ok := errors.AsType[*httpapi.Problem](err)
+	if !ok || !p.Has(prefix+problem.Code) {
+		return nil
+	}
+	return &Refusal{Status: problem.Status, Key: prefix + problem.Code}
+}
+
 // FaultOf returns the text key of invalid input, which begins with prefix, or "" for other errors.
 func FaultOf(prefix string, err error) (key string) {
 	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
