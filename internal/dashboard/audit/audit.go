@@ -95,7 +95,7 @@ func (s *Pages) find(p *web.Page, f filter, older string, limit, looked int) (fo
 		}
 		for _, e := range entries {
 			switch {
-			case e.At.Before(f.from):
+			case e.At.Before(f.Start):
 				return found, "", nil
 			case len(found) > 0 && repeats(found[len(found)-1], e):
 				found[len(found)-1] = e
