@@ -168,11 +168,8 @@ func (s *Pages) message(p *web.Page, c campaign.Campaign) (*message, error) {
 // are kept. The template is empty if it is deleted.
 func (s *Pages) sent(ctx context.Context, b campaign.Batch) (t campaign.Template, values []string, err error) {
 	t, err = s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return t, nil, nil
-	}
 	if err != nil || len(t.Variables()) == 0 {
-		return t, nil, err
+		return t, nil, campaign.IgnoreNotFound(err)
 	}
 	m, err := s.Messages.Sample(ctx, b.BatchRef)
 	if _, expired := errors.AsType[*httpapi.Problem](err); expired {

@@ -187,10 +187,7 @@ func (s *Pages) current(ctx context.Context, id campaign.ID) (r row, err error) 
 func (s *Pages) templateName(ctx context.Context, tenant, id string) (string, error) {
 	t, err := s.Store.Template(ctx, id)
 	t, err = campaign.OwnTemplate(tenant, t, err)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return "", nil
-	}
-	return t.Name, err
+	return t.Name, campaign.IgnoreNotFound(err)
 }
 
 // Oldest returns when the oldest results of the page were read, the zero time if there are

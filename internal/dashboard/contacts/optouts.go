@@ -1,7 +1,6 @@
 package contacts
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -14,8 +13,6 @@ import (
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/phone/e164"
 )
-
-func missing(err error) bool { return errors.Is(err, campaign.ErrNotFound) }
 
 func (s *Pages) add(p *web.Page) error {
 	number, rejection := parse(p.Field("phone"))

@@ -2,7 +2,6 @@ package overview
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -114,10 +113,7 @@ func (s *Pages) read(ctx context.Context, open []unfinished, f *found) error {
 		}
 		group.Go(func() (err error) {
 			open[i].Results, err = reader.Read(ctx, c.ID)
-			if errors.Is(err, campaign.ErrNotFound) { // deleted meanwhile
-				return nil
-			}
-			return err
+			return campaign.IgnoreNotFound(err) // deleted meanwhile
 		})
 	}
 	if err := group.Wait(); err != nil {

@@ -90,6 +90,9 @@ func (p *Page) CSV(nameKey string, file []byte) error {
 	return err
 }
 
+// AsTable reports whether the page shows its chart as a table.
+func (p *Page) AsTable() bool { return p.Query("chart") == "table" }
+
 // Part returns the page with other data, for a part of it that is also a fragment.
 func (p *Page) Part(data any) *Page {
 	part := *p
