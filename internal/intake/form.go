@@ -272,8 +272,5 @@ func (s *Service) HasFile(ctx context.Context, sub submission.Submission) (bool,
 		return sub.HasFile(), nil
 	}
 	_, _, err := s.Stat(ctx, sub.FileKey())
-	if errors.Is(err, campaign.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
+	return err == nil, campaign.IgnoreNotFound(err)
 }

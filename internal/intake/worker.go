@@ -95,11 +95,8 @@ func (w *Worker) Handle(ctx context.Context, tasks []submission.Task) []error {
 // handle continues a submission. A task that arrives twice loses the race of the next save.
 func (w *Worker) handle(ctx context.Context, t submission.Task) error {
 	sub, err := w.Store.Submission(ctx, campaign.ID{Tenant: t.Tenant, CampaignID: t.CampaignID})
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return campaign.IgnoreNotFound(err)
 	}
 	if sub.Repairs > submission.MaxRepairs && sub.Working() {
 		return w.end(ctx, sub, &fault{code: faultDamaged})

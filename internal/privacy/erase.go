@@ -50,6 +50,7 @@ type erasure struct {
 	live  map[string]bool // payloads of batches
 }
 
+// add changes the sums of a step that visits concurrently.
 func (e *erasure) add(f func(*Erased)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

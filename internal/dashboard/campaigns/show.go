@@ -36,7 +36,6 @@ type view struct {
 	Later     bool        // there is a previous page
 	Self      string      // URL from which the page refreshes itself
 	Every     string      // refresh interval, "" for a finished campaign
-	AsTable   bool        // the chart is shown as a table
 	Changed   bool        // the status is another one than in the last update
 	Departure departure   // of what waits
 	CanMove   bool        // all that waits can be rescheduled
@@ -96,8 +95,7 @@ func (s *Pages) show(p *web.Page) error {
 	if err := s.nameTemplates(p.R.Context(), &v); err != nil {
 		return err
 	}
-	v.Self, v.AsTable = p.With("was", string(v.Status)), p.Query("chart") == "table"
-	v.Changed = p.Query("was") != string(v.Status)
+	v.Self, v.Changed = p.With("was", string(v.Status)), p.Query("was") != string(v.Status)
 	v.Details = p.R.URL.Query().Has("batches")
 	p.Title = c.Name + " – " + p.T("campaigns.status."+string(v.Status))
 	if v.Every != "" {

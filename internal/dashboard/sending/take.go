@@ -164,7 +164,7 @@ func (s *Pages) kept(p *web.Page, f *form) (from source, err error) {
 
 // copyOf returns the name and the template of a campaign, without its recipients.
 func (s *Pages) copyOf(p *web.Page, id string) (entry, error) {
-	c, err := campaignOf(p, id, s.Store.Dispatched)
+	c, err := web.OfCampaign(p, id, s.Store.Dispatched)
 	return entry{Name: p.T("sending.copy_of", c.Name), TemplateID: templateOf(c)}, err
 }
 

@@ -13,6 +13,9 @@ import (
 // reloading the answer.
 func FormToken() string { return random.Token(16) }
 
+// BadForm refuses a form that no page has.
+func BadForm() *Refusal { return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"} }
+
 // maxToken is the maximum size of a token in bytes.
 const maxToken = 64
 
@@ -26,7 +29,7 @@ func UseForm(p *Page, usedKey, to, toKey string) error {
 func UseFormFor(p *Page, object, usedKey, to, toKey string) error {
 	token := p.Field("once")
 	if token == "" || len(token) > maxToken {
-		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+		return BadForm()
 	}
 	fresh, err := p.ui.Store.UseForm(p.R.Context(), p.Session.Tenant, token+object)
 	if err == nil && !fresh {
@@ -96,7 +99,7 @@ func (p *Page) readForm() error {
 		return &Refusal{Status: http.StatusRequestEntityTooLarge, Key: "ui.too_large"}
 	}
 	if err != nil {
-		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+		return BadForm()
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (s *Pages) resendFailed(p *web.Page, e delivery.Endpoint) error {
 // resend resends a webhook, or all with the ID "", once for each shown page. The endpoint's page then
 // says what was resent and when it is attempted.
 func (s *Pages) resend(p *web.Page, e delivery.Endpoint, id, action string, send func(context.Context) (string, int, error)) error {
-	path := Path + "/" + e.ID
+	path := pageOf(e)
 	if e.Off() {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.endpoint_off"}
 	}
