@@ -36,9 +36,9 @@ func (brokenStore) Batch(context.Context, campaign.BatchRef) (campaign.Batch, er
 	return campaign.Batch{}, errUnavailable
 }
 
-type brokenPurger struct{}
+type brokenExpirer struct{}
 
-func (brokenPurger) PurgeIfExpired(context.Context, campaign.ID) (bool, error) {
+func (brokenExpirer) ExpireIfDue(context.Context, campaign.ID) (bool, error) {
 	return false, errUnavailable
 }
 
@@ -46,7 +46,7 @@ func (brokenPurger) PurgeIfExpired(context.Context, campaign.ID) (bool, error) {
 type sweeping struct{ store sweep.Store }
 
 func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
-	sweeper := &sweep.Sweeper{Store: s.store, Purge: brokenPurger{}.PurgeIfExpired, Shards: 1, Now: time.Now}
+	sweeper := &sweep.Sweeper{Store: s.store, Expire: brokenExpirer{}.ExpireIfDue, Shards: 1, Now: time.Now}
 	return nil, sweeper.Sweep(ctx, sweep.Part{})
 }
 

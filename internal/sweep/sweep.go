@@ -56,8 +56,8 @@ type Recorder interface {
 type Sweeper struct {
 	Store    Store
 	Recorder Recorder
-	// Purge deletes an expired campaign. It reports whether the campaign was deleted.
-	Purge func(ctx context.Context, id campaign.ID) (forgotten bool, err error)
+	// Expire deletes an expired campaign. It reports whether the campaign was deleted.
+	Expire func(ctx context.Context, id campaign.ID) (deleted bool, err error)
 	// Recount corrects the counts of days. It can be nil.
 	Recount  func(ctx context.Context) error
 	Releases port.BatchQueue
@@ -92,16 +92,16 @@ const (
 	postponed action = "postponed" // not due any more
 	waiting   action = "waiting"   // still queued behind a backlog
 	undecided action = "undecided" // until the tenants' backlogs are known; not counted
-	forgotten action = "forgotten" // nothing is left to do; removed from the index
+	removed   action = "removed"   // nothing is left to do; removed from the index
 	closed    action = "closed"    // messages without a delivery status expired
 	completed action = "completed" // an interrupted completion was repeated
 	notified  action = "notified"  // the task of a delivery was queued again
 	continued action = "continued" // the task of a submission was queued again
-	expired   action = "expired"   // a submission that nobody sent in time was discarded
+	discarded action = "discarded" // a submission that nobody sent in time was discarded
 	stopping  action = "stopping"  // messages of a batch that was cancelled before its release
 	moving    action = "moving"    // batches without the due time of their rescheduled campaign
 	over      action = "over"      // expired batches, deleted soon by DynamoDB
-	ended     action = "ended"     // campaigns that were deleted
+	deleted   action = "deleted"   // campaigns that were deleted
 	kept      action = "kept"      // campaigns with newer batches
 	failed    action = "failed"    // an error was logged; the item stays due
 )
@@ -263,13 +263,13 @@ func (r *shardSweep) deleteCampaigns(ctx context.Context) {
 		if starting.Err() != nil {
 			return
 		}
-		forgotten, err := r.sweeper.Purge(ctx, id)
+		done, err := r.sweeper.Expire(ctx, id)
 		switch {
 		case err != nil:
 			slog.ErrorContext(ctx, "deleting expired campaign failed", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
 			r.actions[failed]++
-		case forgotten:
-			r.actions[ended]++
+		case done:
+			r.actions[deleted]++
 		default:
 			r.actions[kept]++
 		}
@@ -310,7 +310,7 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 	case campaign.BatchCancelled:
 		return s.stop(ctx, b)
 	}
-	return forgotten, s.Recorder.Close(ctx, b)
+	return removed, s.Recorder.Close(ctx, b)
 }
 
 // stop queues the cancellation of the campaign again, until all messages of the cancelled batch have ended.
@@ -320,7 +320,7 @@ func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 		return failed, err
 	}
 	if head.Summary().Final() >= b.Accepted {
-		return forgotten, s.Recorder.Close(ctx, b)
+		return removed, s.Recorder.Close(ctx, b)
 	}
 	return stopping, s.completeCampaign(ctx, b)
 }

@@ -591,7 +591,7 @@ func TestPeopleAddUp(t *testing.T) {
 		}
 		l.expireSent()
 		l.author = l.SignIn(l.tenant, web.RoleAuthor)
-		if gone, err := l.purger.PurgeIfExpired(t.Context(), l.id); err != nil || gone {
+		if gone, err := l.expirer.ExpireIfDue(t.Context(), l.id); err != nil || gone {
 			t.Fatalf("day %d: the campaign is deleted: %t, error %v", day, gone, err)
 		}
 		l.look(fmt.Sprint("day ", day))
