@@ -190,8 +190,8 @@ func (s erasure) ReplacePayload(ctx context.Context, b campaign.Batch, key strin
 	return ok, err
 }
 
-func (s erasure) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
-	return s.write(func() error { return s.Store.ForgetFormerPayload(ctx, b) })
+func (s erasure) ClearFormerPayload(ctx context.Context, b campaign.Batch) error {
+	return s.write(func() error { return s.Store.ClearFormerPayload(ctx, b) })
 }
 
 func (s erasure) ReplaceSet(ctx context.Context, id campaign.ID, read acceptance.PackedSet, packed []byte) (ok bool, err error) {

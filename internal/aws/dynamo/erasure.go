@@ -31,8 +31,8 @@ func (s *ErasureStore) ReplacePayload(ctx context.Context, b campaign.Batch, key
 	return latest.Payload == key, err
 }
 
-// ForgetFormerPayload removes the reference to a batch's deleted former payload.
-func (s *ErasureStore) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
+// ClearFormerPayload removes the reference to a batch's deleted former payload.
+func (s *ErasureStore) ClearFormerPayload(ctx context.Context, b campaign.Batch) error {
 	_, err := s.updateBatch(ctx, b.BatchRef, "REMOVE formerPayload", "formerPayload = :former", Item{":former": text(b.FormerPayload)})
 	return err
 }
