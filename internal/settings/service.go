@@ -14,7 +14,6 @@ import (
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -158,8 +157,6 @@ func (d *Service) requireTenant(ctx context.Context, id string) error {
 
 // newSecret returns 256 random bits, URL-safe.
 func newSecret() string { return random.Token(32) }
-
-var uuidForm = pattern.AtFirstUse(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // shorten shortens an input for a one-line error.
 func shorten(s string) string {
