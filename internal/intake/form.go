@@ -180,7 +180,7 @@ func (s *Service) saveDraft(ctx context.Context, a answered, entry account.Audit
 // keep stores the file of a form, then its row, and then deletes what that replaces. If the row is not
 // saved, what was stored before is as it was.
 func (s *Service) keep(ctx context.Context, a answered, next submission.Submission, write save) (submission.Submission, error) {
-	if err := s.place(ctx, a, &next); err != nil {
+	if err := s.storeFile(ctx, a, &next); err != nil {
 		return next, err
 	}
 	saved, err := write(ctx, next)
@@ -193,9 +193,9 @@ func (s *Service) keep(ctx context.Context, a answered, next submission.Submissi
 	return saved, s.deleteFormer(ctx, a.stored, saved)
 }
 
-// place stores the file of a form as a new object, so that its age is that of the last change. The kept
+// storeFile stores the file of a form as a new object, so that its age is that of the last change. The kept
 // file of a campaign that goes on stays where it is.
-func (s *Service) place(ctx context.Context, a answered, next *submission.Submission) (err error) {
+func (s *Service) storeFile(ctx context.Context, a answered, next *submission.Submission) (err error) {
 	if a.from.None() {
 		next.File = submission.File{Digest: next.File.Digest}
 		return nil

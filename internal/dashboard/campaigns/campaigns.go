@@ -111,7 +111,7 @@ func inPath(p *web.Page) (campaign.ID, error) {
 	return campaign.ID{Tenant: p.Session.Tenant, CampaignID: id}, nil
 }
 
-func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
+func readCampaign(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
 	id, err := inPath(p)
 	if err != nil {
 		return campaign.Campaign{}, err

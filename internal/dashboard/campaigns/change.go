@@ -20,7 +20,7 @@ type cancelPage struct {
 }
 
 func (s *Pages) askCancel(p *web.Page) error {
-	c, err := of(p, s.begun)
+	c, err := readCampaign(p, s.begun)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func revocable(c campaign.Campaign) bool {
 }
 
 func (s *Pages) cancel(p *web.Page) error {
-	c, err := of(p, s.begun)
+	c, err := readCampaign(p, s.begun)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func movable(c campaign.Campaign) bool {
 // seen its time. Another admin than the one who asked may change it. It also refuses one of a campaign
 // whose first part is not accepted yet.
 func (s *Pages) timed(p *web.Page) (campaign.Campaign, error) {
-	c, err := of(p, s.begun)
+	c, err := readCampaign(p, s.begun)
 	switch {
 	case err != nil:
 		return c, err

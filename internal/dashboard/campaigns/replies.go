@@ -30,7 +30,7 @@ type repliesPage struct {
 func countsReplies(r campaign.Results) bool { return begunWithin(r, campaign.EventLife) }
 
 func (s *Pages) replies(p *web.Page) error {
-	c, err := of(p, s.overview)
+	c, err := readCampaign(p, s.overview)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func begunWithin(r campaign.Results, most time.Duration) bool {
 }
 
 func (s *Pages) left(p *web.Page) error {
-	c, err := of(p, s.overview)
+	c, err := readCampaign(p, s.overview)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ type batchView struct {
 }
 
 func (s *Pages) show(p *web.Page) error {
-	c, err := of(p, s.overview)
+	c, err := readCampaign(p, s.overview)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func (s *Pages) create(p *web.Page) error {
 	}
 	e, err := s.Admin.CreateEndpoint(ctx, p.Session.Tenant, address, names)
 	if err != nil {
-		return refusal(err)
+		return refusalOf(err)
 	}
 	return p.Render("webhooks.created", "webhooks_secret.html", issued{ID: e.ID, URL: visible, Secret: e.Secret})
 }
@@ -122,7 +122,7 @@ func (s *Pages) changeKinds(p *web.Page, e delivery.Endpoint) error {
 		return s.showKinds(p, http.StatusUnprocessableEntity, e, choices([]string{"-"}), "webhooks.fault.kinds_none")
 	}
 	if err := s.Admin.CheckKinds(names); err != nil {
-		return refusal(err)
+		return refusalOf(err)
 	}
 	if p.Stale(strings.TrimSpace(stateOf(e))) {
 		return s.showKinds(p, http.StatusConflict, e, choices(names), "webhooks.fault.kinds_stale")
@@ -138,7 +138,7 @@ func (s *Pages) change(p *web.Page, e delivery.Endpoint, action, done string, do
 		return err
 	}
 	if err := do(p.R.Context()); err != nil {
-		return refusal(err)
+		return refusalOf(err)
 	}
 	return p.Done(Path+"/"+e.ID, "webhooks.done."+done)
 }
