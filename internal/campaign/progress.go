@@ -152,10 +152,10 @@ func (t SubmissionTotals) ToCome() int {
 // NeverAccepted returns the number of people whose parts are not accepted any more.
 func (t SubmissionTotals) NeverAccepted() int { return t.NotAccepted() - t.ToCome() }
 
-// PartsLeft returns the numbers of the parts that are not accepted any more, none while parts are to
+// PartsNotAccepted returns the numbers of the parts that are not accepted any more, none while parts are to
 // come. They are kept as long as a payload. People who are erased from them stay counted in
 // NeverAccepted, as erased messages stay counted in Accepted.
-func (t SubmissionTotals) PartsLeft() []int {
+func (t SubmissionTotals) PartsNotAccepted() []int {
 	if t.PartsToCome > 0 {
 		return nil
 	}

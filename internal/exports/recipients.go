@@ -113,7 +113,7 @@ func belongs(who export.Audience, latest campaign.Change, touched bool) bool {
 // partNotAccepted reads a part of the campaign's file that is not accepted any more, and the number of people
 // that it had when it was checked. An expired part is empty.
 func (w *writer) partNotAccepted(ctx context.Context, part int) ([]submission.Message, int, error) {
-	file, err := w.Blobs.Get(ctx, submission.LeftKey(w.ID, w.totals, part))
+	file, err := w.Blobs.Get(ctx, submission.NotAcceptedKey(w.ID, w.totals, part))
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil, 0, nil
 	}
