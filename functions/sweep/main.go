@@ -45,7 +45,7 @@ func handler(c app.Config) lambda.Handler {
 		Revokes: sqs.New(c.AWS, c.RevokeQueueURL),
 		Intake:  sqs.New(c.AWS, c.IntakeQueueURL),
 		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
-		After: c.SweepAfter, Now: time.Now,
+		SweepAfter: c.SweepAfter, Now: time.Now,
 	}
 	return lambda.NewHandler(sweeper.Sweep)
 }

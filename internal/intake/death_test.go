@@ -139,7 +139,7 @@ func (c *company) sweepOnly(sub submission.Submission) {
 	c.t.Helper()
 	c.queue.tasks = nil
 	sweeper := &sweep.Sweeper{
-		Store: c.store, Intake: c.queue, Releases: releases{}, Shards: dynamo.DueShards, After: time.Minute, Now: func() time.Time { return c.now },
+		Store: c.store, Intake: c.queue, Releases: releases{}, Shards: dynamo.DueShards, SweepAfter: time.Minute, Now: func() time.Time { return c.now },
 	}
 	end := c.now.Add(4 * time.Minute)
 	for ; c.now.Before(end); c.now = c.now.Add(time.Minute) {

@@ -74,7 +74,7 @@ func (r *shardSweep) requeueHeld(ctx context.Context, waits map[string]bool) {
 
 func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool) (action, error) {
 	if waits {
-		return waiting, s.check(ctx, b.Batch, s.Now().Add(s.After))
+		return waiting, s.check(ctx, b.Batch, s.Now().Add(s.SweepAfter))
 	}
 	return resent, s.queueFrames(ctx, b)
 }

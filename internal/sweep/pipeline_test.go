@@ -207,7 +207,7 @@ func (w *pipeline) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: m, Recorder: w.recorder(), Expire: (&expiry.Expirer{Store: w.store, Now: w.clock}).ExpireIfDue,
 		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Waiting: mortalQueue{m, w.frames}.Waiting, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
-		Shards: 1, DeliveryShards: 1, After: sweepAfter, Now: w.clock, // see Due and DueDeliveries of mortal
+		Shards: 1, DeliveryShards: 1, SweepAfter: sweepAfter, Now: w.clock, // see Due and DueDeliveries of mortal
 	}
 }
 

@@ -69,7 +69,7 @@ type Sweeper struct {
 	Intake         port.BatchQueue
 	Shards         int           // of the index of due items
 	DeliveryShards int           // number of shards of the Webhooks table's index
-	After          time.Duration // time until the next check of a batch whose tasks were requeued
+	SweepAfter     time.Duration // time until the next check of a batch whose tasks were requeued
 	Now            func() time.Time
 }
 
@@ -405,7 +405,7 @@ func (s *Sweeper) queue(ctx context.Context, q port.BatchQueue, b campaign.Batch
 	if err := port.SendAll(ctx, q, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue tasks of batch %s: %w", b.BatchID, err)
 	}
-	return s.check(ctx, b, s.Now().Add(s.After))
+	return s.check(ctx, b, s.Now().Add(s.SweepAfter))
 }
 
 // check sets the batch's next check, unless it was changed concurrently.
