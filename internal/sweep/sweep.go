@@ -74,7 +74,7 @@ type Sweeper struct {
 }
 
 const (
-	dueGrace       = 2 * time.Minute // permitted delay of a batch's schedule
+	sweepDelay     = 2 * time.Minute // permitted delay of a batch's schedule
 	shutdownMargin = 5 * time.Second // time reserved for started work at the end of a call
 	maxEnded       = 500             // maximum number of campaigns per shard in one sweep
 	// atOnce is the number of shards processed concurrently. They mostly wait for the database.
@@ -293,7 +293,7 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 			return moving, s.completeCampaign(ctx, b)
 		}
 		if b.Due.After(s.Now()) {
-			return postponed, s.check(ctx, b, b.Due.Add(dueGrace))
+			return postponed, s.check(ctx, b, b.Due.Add(sweepDelay))
 		}
 		return released, s.release(ctx, b)
 	case campaign.BatchReleasing:

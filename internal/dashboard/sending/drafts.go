@@ -87,7 +87,7 @@ func (s *Pages) enteredDraft(p *web.Page) (f form, from source, err error) {
 		if err != nil {
 			return f, from, &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 		}
-		from.Kept = f.FileName != ""
+		from.Stored = f.FileName != ""
 		return f, from, nil
 	}
 	f = entered(p)

@@ -147,10 +147,10 @@ func (s *Pages) kept(p *web.Page, f *form) (from source, err error) {
 	f.FileName = ""
 	sub, err := s.find(p, f.From)
 	if err == nil {
-		from.Kept, err = s.Intake.HasFile(p.R.Context(), sub)
+		from.Stored, err = s.Intake.HasFile(p.R.Context(), sub)
 	}
 	switch {
-	case from.Kept:
+	case from.Stored:
 		f.FileName = sub.File.Name
 	case f.List != "" && (err == nil || errors.Is(err, campaign.ErrNotFound)):
 		from.Object, f.FileName, err = s.recipients(p, f.List)

@@ -162,7 +162,7 @@ func (s *Pages) question(e delivery.Endpoint) question {
 }
 
 func (s *Pages) rotate(p *web.Page, e delivery.Endpoint) error {
-	keep, ok := web.Keep(p)
+	keep, ok := web.Overlap(p)
 	if !ok {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.keep"}
 	}
@@ -172,7 +172,7 @@ func (s *Pages) rotate(p *web.Page, e delivery.Endpoint) error {
 	if p.Stale(campaign.Digest(e.Secret)) {
 		return &web.Refusal{Status: http.StatusConflict, Key: "webhooks.rotated_before", To: Path + "/" + e.ID, ToKey: "webhooks.endpoint"}
 	}
-	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.rotate", subject(e), web.Kept(p)); err != nil {
+	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.rotate", subject(e), web.OverlapKey(p)); err != nil {
 		return err
 	}
 	r, err := s.Admin.RotateEndpoint(p.R.Context(), e.Tenant, e.ID, keep)

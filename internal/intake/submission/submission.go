@@ -33,13 +33,13 @@ const (
 
 // The limits of submissions.
 const (
-	MaxSize   = 200 << 20           // bytes of a file
-	MaxLines  = 2_000_000           // of a file
-	MaxOpen   = 20                  // submissions of a tenant that are not closed, but for drafts
-	MaxDrafts = 50                  // of a tenant
-	Life      = 7 * 24 * time.Hour  // in which a submission has to be sent; it is discarded afterwards
-	DraftLife = 30 * 24 * time.Hour // in which a draft has to be sent or saved again
-	Kept      = 30 * 24 * time.Hour // after its life, and after its campaign's time
+	MaxSize    = 200 << 20           // bytes of a file
+	MaxLines   = 2_000_000           // of a file
+	MaxOpen    = 20                  // submissions of a tenant that are not closed, but for drafts
+	MaxDrafts  = 50                  // of a tenant
+	Life       = 7 * 24 * time.Hour  // in which a submission has to be sent; it is discarded afterwards
+	DraftLife  = 30 * 24 * time.Hour // in which a draft has to be sent or saved again
+	ClosedLife = 30 * 24 * time.Hour // after its life, and after its campaign's time
 )
 
 // Submission is a list of people that becomes a campaign. A function reads its file in parts of
@@ -173,7 +173,7 @@ func (s Submission) ExpiresAt() time.Time {
 	if due := s.Due(); due.After(end) {
 		end = due
 	}
-	return end.Add(Kept)
+	return end.Add(ClosedLife)
 }
 
 // Close returns the submission with a state that closes it. Its files are still to be deleted.
