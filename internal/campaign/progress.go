@@ -25,8 +25,8 @@ type Progress struct {
 	DeliveredBasic int
 }
 
-// Tally counts a campaign's completed batches.
-type Tally struct {
+// Completion counts a campaign's completed batches.
+type Completion struct {
 	Completed   int       // without batches cancelled before their release
 	CompletedAt time.Time // when the last of them completed
 	Batches     int
@@ -36,12 +36,12 @@ type Tally struct {
 
 // IsCompleted reports whether the campaign is completed. A cancelled campaign never is, nor is one
 // of whose file parts are to come.
-func (t Tally) IsCompleted() bool { return t.allCompleted() && t.PartsToCome == 0 }
+func (t Completion) IsCompleted() bool { return t.allCompleted() && t.PartsToCome == 0 }
 
 // AwaitsParts reports whether only parts that are to come keep the campaign from being completed.
-func (t Tally) AwaitsParts() bool { return t.allCompleted() && t.PartsToCome > 0 }
+func (t Completion) AwaitsParts() bool { return t.allCompleted() && t.PartsToCome > 0 }
 
-func (t Tally) allCompleted() bool { return !t.Cancelled && t.Completed >= t.Batches }
+func (t Completion) allCompleted() bool { return !t.Cancelled && t.Completed >= t.Batches }
 
 // Status is the progress of a campaign or a batch, as shown to clients.
 type Status string

@@ -84,8 +84,8 @@ func (b *batchLedger) CompleteBatch(context.Context, campaign.BatchRef, time.Tim
 	return true, nil
 }
 
-func (b *batchLedger) Progress(context.Context, campaign.ID) (campaign.Tally, error) {
-	return campaign.Tally{Completed: b.completed, Batches: 2, PartsToCome: b.toCome}, nil
+func (b *batchLedger) Completion(context.Context, campaign.ID) (campaign.Completion, error) {
+	return campaign.Completion{Completed: b.completed, Batches: 2, PartsToCome: b.toCome}, nil
 }
 
 func (b *batchLedger) PostponeCheck(_ context.Context, _ campaign.Batch, next time.Time) (bool, error) {

@@ -52,11 +52,11 @@ func (s *TenantStore) tenantItems(ctx context.Context, t campaign.Tenant, use ac
 		items = append(items, claim)
 	}
 	if before.AgentID != "" && before.AgentID != t.AgentID {
-		giveUp, err := s.giveUp(ctx, before)
+		release, err := s.release(ctx, before)
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, giveUp)
+		items = append(items, release)
 	}
 	return items, nil
 }
@@ -84,7 +84,7 @@ func (s *TenantStore) assignAgent(ctx context.Context, t campaign.Tenant, use ac
 	return s.replaceOwner(o, account.Owner{AgentID: t.AgentID, Tenant: t.ID, Since: since}), nil
 }
 
-func (s *TenantStore) giveUp(ctx context.Context, t campaign.Tenant) (types.TransactWriteItem, error) {
+func (s *TenantStore) release(ctx context.Context, t campaign.Tenant) (types.TransactWriteItem, error) {
 	o, err := s.Owner(ctx, t.AgentID)
 	if err == nil && o.Tenant != t.ID {
 		err = fmt.Errorf("release agent %s: %w", t.AgentID, campaign.ErrLostRace)
