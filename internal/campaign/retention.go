@@ -48,11 +48,11 @@ func (b Batch) ExpiresAt() time.Time {
 // Lifetime determines when a campaign expires.
 type Lifetime struct {
 	ID
-	Name       string
-	Batches    int       // accepted so far
-	LastAt     time.Time // when the last batch was accepted
-	Check      time.Time // when sweep checks the campaign next
-	Forgetting bool      // its rows are being deleted, and reads return not found
+	Name     string
+	Batches  int       // accepted so far
+	LastAt   time.Time // when the last batch was accepted
+	Check    time.Time // when sweep checks the campaign next
+	Expiring bool      // its rows are being deleted, and reads return not found
 }
 
 // ExpiresAt returns when the campaign expires, unless another batch is added.

@@ -129,7 +129,7 @@ func snapshotOf(c campaign.Campaign, e *export.Export) (snapshot []export.Batch)
 		ordinal = snapshot[last].Ordinal
 	}
 	e.Total += c.Submission.NeverAccepted()
-	for _, part := range c.Submission.PartsLeft() {
+	for _, part := range c.Submission.PartsNotAccepted() {
 		snapshot = append(snapshot, export.Batch{Ordinal: ordinal, Part: part})
 	}
 	return snapshot

@@ -118,7 +118,7 @@ func (w *Worker) run(ctx, starting context.Context, sub submission.Submission, i
 		switch wrong, isFault := errors.AsType[*fault](err); {
 		case errors.Is(err, campaign.ErrLostRace):
 			slog.InfoContext(ctx, "submission continued elsewhere", "tenant", sub.Tenant, "campaign_id", sub.CampaignID)
-			return w.deleteLeft(ctx, sub.ID)
+			return w.deleteRemains(ctx, sub.ID)
 		case isFault && wrong.code == faultTooLarge && (!isTask || !first): // the next task has the whole time
 			return queue(ctx, w.Tasks, sub.ID, 0)
 		case isFault:
@@ -147,8 +147,8 @@ func (w *Worker) step(ctx, starting context.Context, sub submission.Submission) 
 	return sub, nil
 }
 
-// deleteLeft deletes what a task has written after its submission was discarded.
-func (w *Worker) deleteLeft(ctx context.Context, id campaign.ID) error {
+// deleteRemains deletes what a task has written after its submission was discarded.
+func (w *Worker) deleteRemains(ctx context.Context, id campaign.ID) error {
 	sub, err := w.Store.Submission(ctx, id)
 	if err != nil || !sub.Closed() {
 		return err

@@ -330,7 +330,7 @@ func TestErase_AfterRestore(t *testing.T) {
 	w.must(err)
 	restored, err := w.store.Batch(t.Context(), before.BatchRef)
 	w.must(err)
-	w.must(w.store.ForgetFormerPayload(t.Context(), restored))
+	w.must(w.store.ClearFormerPayload(t.Context(), restored))
 	if !back || restored.Payload != before.Payload {
 		t.Fatal("the row was not restored")
 	}

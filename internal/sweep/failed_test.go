@@ -37,9 +37,9 @@ func (brokenStore) Batch(context.Context, campaign.BatchRef) (campaign.Batch, er
 	return campaign.Batch{}, errUnavailable
 }
 
-type brokenPurger struct{}
+type brokenExpirer struct{}
 
-func (brokenPurger) PurgeIfExpired(context.Context, campaign.ID) (bool, error) {
+func (brokenExpirer) ExpireIfDue(context.Context, campaign.ID) (bool, error) {
 	return false, errUnavailable
 }
 
@@ -47,7 +47,7 @@ func (brokenPurger) PurgeIfExpired(context.Context, campaign.ID) (bool, error) {
 type sweeping struct{ store sweep.Store }
 
 func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
-	sweeper := &sweep.Sweeper{Store: s.store, Purge: brokenPurger{}.PurgeIfExpired, Shards: 1, Now: time.Now}
+	sweeper := &sweep.Sweeper{Store: s.store, Expire: brokenExpirer{}.ExpireIfDue, Shards: 1, Now: time.Now}
 	return nil, sweeper.Sweep(ctx, sweep.Part{})
 }
 
@@ -85,8 +85,8 @@ func (partsOutcomes) CompleteBatch(context.Context, campaign.BatchRef, time.Time
 	return false, nil
 }
 
-func (partsOutcomes) Progress(context.Context, campaign.ID) (campaign.Tally, error) {
-	return campaign.Tally{Completed: 1, Batches: 1, PartsToCome: 1}, nil
+func (partsOutcomes) Progress(context.Context, campaign.ID) (campaign.Completion, error) {
+	return campaign.Completion{Completed: 1, Batches: 1, PartsToCome: 1}, nil
 }
 
 func (s partsOutcomes) PostponeCheck(context.Context, campaign.Batch, time.Time) (bool, error) {

@@ -57,8 +57,8 @@ type Recorder interface {
 type Sweeper struct {
 	Store    Store
 	Recorder Recorder
-	// Purge deletes an expired campaign. It reports whether the campaign was deleted.
-	Purge func(ctx context.Context, id campaign.ID) (forgotten bool, err error)
+	// Expire deletes an expired campaign. It reports whether the campaign was deleted.
+	Expire func(ctx context.Context, id campaign.ID) (deleted bool, err error)
 	// Recount corrects the counts of days. It can be nil.
 	Recount  func(ctx context.Context) error
 	Releases port.BatchQueue
@@ -70,12 +70,12 @@ type Sweeper struct {
 	Intake         port.BatchQueue
 	Shards         int           // of the index of due items
 	DeliveryShards int           // number of shards of the Webhooks table's index
-	After          time.Duration // time until the next check of a batch whose tasks were requeued
+	SweepAfter     time.Duration // time until the next check of a batch whose tasks were requeued
 	Now            func() time.Time
 }
 
 const (
-	dueGrace       = 2 * time.Minute // permitted delay of a batch's schedule
+	sweepDelay     = 2 * time.Minute // permitted delay of a batch's schedule
 	shutdownMargin = 5 * time.Second // time reserved for started work at the end of a call
 	maxEnded       = 500             // maximum number of campaigns per shard in one sweep
 	// atOnce is the number of shards processed concurrently. They mostly wait for the database.
@@ -93,17 +93,17 @@ const (
 	postponed action = "postponed" // not due any more
 	waiting   action = "waiting"   // still queued behind a backlog
 	undecided action = "undecided" // until the tenants' backlogs are known; not counted
-	forgotten action = "forgotten" // nothing is left to do; removed from the index
+	removed   action = "removed"   // nothing is left to do; removed from the index
 	closed    action = "closed"    // messages without a delivery status expired
 	completed action = "completed" // an interrupted completion was repeated
 	awaiting  action = "awaiting"  // completed batches of a campaign that awaits parts of its file
 	notified  action = "notified"  // the task of a delivery was queued again
 	continued action = "continued" // the task of a submission was queued again
-	expired   action = "expired"   // a submission that nobody sent in time was discarded
+	discarded action = "discarded" // a submission that nobody sent in time was discarded
 	stopping  action = "stopping"  // messages of a batch that was cancelled before its release
 	moving    action = "moving"    // batches without the due time of their rescheduled campaign
 	over      action = "over"      // expired batches, deleted soon by DynamoDB
-	ended     action = "ended"     // campaigns that were deleted
+	deleted   action = "deleted"   // campaigns that were deleted
 	kept      action = "kept"      // campaigns with newer batches
 	failed    action = "failed"    // an error was logged; the item stays due
 )
@@ -265,13 +265,13 @@ func (r *shardSweep) deleteCampaigns(ctx context.Context) {
 		if starting.Err() != nil {
 			return
 		}
-		forgotten, err := r.sweeper.Purge(ctx, id)
+		done, err := r.sweeper.Expire(ctx, id)
 		switch {
 		case err != nil:
 			slog.ErrorContext(ctx, "deleting expired campaign failed", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
 			r.actions[failed]++
-		case forgotten:
-			r.actions[ended]++
+		case done:
+			r.actions[deleted]++
 		default:
 			r.actions[kept]++
 		}
@@ -295,7 +295,7 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 			return moving, s.completeCampaign(ctx, b)
 		}
 		if b.Due.After(s.Now()) {
-			return postponed, s.check(ctx, b, b.Due.Add(dueGrace))
+			return postponed, s.check(ctx, b, b.Due.Add(sweepDelay))
 		}
 		return released, s.release(ctx, b)
 	case campaign.BatchReleasing:
@@ -312,7 +312,7 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 	case campaign.BatchCancelled:
 		return s.stop(ctx, b)
 	}
-	return forgotten, s.Recorder.Close(ctx, b)
+	return removed, s.Recorder.Close(ctx, b)
 }
 
 // repeatCompletion repeats the completion of a batch. Nothing was lost if its campaign awaits parts.
@@ -331,7 +331,7 @@ func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 		return failed, err
 	}
 	if head.Summary().Final() >= b.Accepted {
-		return forgotten, s.Recorder.Close(ctx, b)
+		return removed, s.Recorder.Close(ctx, b)
 	}
 	return stopping, s.completeCampaign(ctx, b)
 }
@@ -416,7 +416,7 @@ func (s *Sweeper) queue(ctx context.Context, q port.BatchQueue, b campaign.Batch
 	if err := port.SendAll(ctx, q, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue tasks of batch %s: %w", b.BatchID, err)
 	}
-	return s.check(ctx, b, s.Now().Add(s.After))
+	return s.check(ctx, b, s.Now().Add(s.SweepAfter))
 }
 
 // check sets the batch's next check, unless it was changed concurrently.

@@ -152,7 +152,7 @@ func TestSaveTenant_ConcurrentAgents(t *testing.T) {
 	for _, agent := range agents {
 		o, err := a.Owner(t.Context(), agent)
 		a.must(err)
-		if o.Tenant != tenant || o.GivenUpAt.IsZero() != (agent == present.AgentID) {
+		if o.Tenant != tenant || o.ReleasedAt.IsZero() != (agent == present.AgentID) {
 			t.Errorf("owner of %s is %+v, the tenant's agent is %s", agent, o, present.AgentID)
 		}
 	}
@@ -163,7 +163,7 @@ func TestSaveTenant_ReleasedAgent(t *testing.T) {
 	a := newAgency(t)
 	former, next, began := a.tenant(), a.tenant(), a.now
 	a.must(a.assign(former, a.agent), a.assign(former, "agent-"+rand.Text()))
-	a.wantOwner(account.Owner{Tenant: former, Since: began, GivenUpAt: began})
+	a.wantOwner(account.Owner{Tenant: former, Since: began, ReleasedAt: began})
 	a.hears(former)
 	a.now = began.Add(account.AgentRest - time.Millisecond)
 	a.refuses(next, a.agent, began.Add(account.AgentRest).Format(time.RFC3339))

@@ -29,9 +29,9 @@ type pointer struct {
 }
 
 // SuccessorKey returns the key of the payload that replaces the one at key. random makes it unique.
-func SuccessorKey(key, random string) string { return first(key) + mark + random }
+func SuccessorKey(key, random string) string { return original(key) + mark + random }
 
-func first(key string) string {
+func original(key string) string {
 	key, _, _ = strings.Cut(key, mark)
 	return key
 }
@@ -65,7 +65,7 @@ func Leads(ctx context.Context, blobs Blobs, b campaign.Batch, key string) (bool
 	if key == b.FormerPayload {
 		return true, nil
 	}
-	for first(b.Payload) == first(key) {
+	for original(b.Payload) == original(key) {
 		if b.Payload == key {
 			return true, nil
 		}

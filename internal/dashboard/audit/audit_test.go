@@ -160,7 +160,7 @@ func TestDetails_EveryPeriod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, keep := range append(slices.Collect(maps.Keys(web.Keeps)), web.None) {
+	for _, keep := range append(slices.Collect(maps.Keys(web.Overlaps)), web.None) {
 		if !strings.Contains(string(texts), `"audit.kept_`+keep+`"`) {
 			t.Errorf("the audit log has no text for %s", keep)
 		}

@@ -61,7 +61,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, one, web.RoleViewer, s.show)
 	ui.Get(mux, one+"/row", web.RoleViewer, s.showRow)
 	ui.Get(mux, one+"/messages", web.RoleViewer, s.messages)
-	ui.Get(mux, one+"/optouts", web.RoleViewer, s.left)
+	ui.Get(mux, one+"/optouts", web.RoleViewer, s.optOuts)
 	ui.Get(mux, one+"/replies", web.RoleViewer, s.replies)
 	ui.Get(mux, one+"/cancel", web.RoleAuthor, s.askCancel)
 	ui.Post(mux, one+"/cancel", web.RoleAuthor, s.cancel)
@@ -103,7 +103,7 @@ func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign
 	return c, err
 }
 
-func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
+func readCampaign(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
 	return web.OfCampaign(p, p.R.PathValue("campaignId"), read)
 }
 

@@ -41,7 +41,7 @@ func (s *Pages) messages(p *web.Page) error {
 	if p.Query("status") != "" { // skips batches without such messages
 		read = s.Store.Campaign
 	}
-	c, err := of(p, read)
+	c, err := readCampaign(p, read)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ type view struct {
 	Self      string      // URL from which the page refreshes itself
 	Every     string      // refresh interval, "" for a finished campaign
 	Changed   bool        // the status is another one than in the last update
-	Departure departure   // of what waits
+	Schedule  schedule    // of what waits
 	CanMove   bool        // all that waits can be rescheduled
 	Details   bool        // the technical details are open
 	Message   *message    // nil in updates
@@ -83,7 +83,7 @@ type batchView struct {
 }
 
 func (s *Pages) show(p *web.Page) error {
-	c, err := of(p, s.overview)
+	c, err := readCampaign(p, s.overview)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 		v.Stopped = v.Sum.Stopped
 	}
 	v.CanRevoke = !c.Revoke && revocable(c)
-	v.Departure, v.CanMove = departureOf(c), movable(c)
+	v.Schedule, v.CanMove = scheduleOf(c), movable(c)
 	v.OptOuts, v.Replied = countsOptOuts(v.Sum), countsReplies(v.Sum)
 	v.Chart = newChart(c.Batches, reasons[neverSent], now)
 	v.page(after, now)

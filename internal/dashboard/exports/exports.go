@@ -74,7 +74,7 @@ func (v page) Has(status string) bool { return slices.Contains(v.Asked.Statuses,
 func (*Pages) show(p *web.Page, v page) error {
 	p.Title = v.title(p)
 	if p.Partial() {
-		v.News = v.news(p, p.Query("running"))
+		v.News = v.announcement(p, p.Query("running"))
 		return p.Fragment("exports_update.html", v)
 	}
 	if v.Running > 0 {
@@ -93,8 +93,8 @@ func (v page) title(p *web.Page) string {
 	return p.T("exports.title_of", v.Name)
 }
 
-// news returns what to announce if fewer exports are in progress than in the last update.
-func (v page) news(p *web.Page, running string) string {
+// announcement returns what to announce if fewer exports are in progress than in the last update.
+func (v page) announcement(p *web.Page, running string) string {
 	before, err := strconv.Atoi(running)
 	if err != nil || v.Running >= before {
 		return ""

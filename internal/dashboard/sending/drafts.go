@@ -87,7 +87,7 @@ func (s *Pages) enteredDraft(p *web.Page) (f form, from source, err error) {
 		if err != nil {
 			return f, from, web.BadForm()
 		}
-		from.Kept = f.FileName != ""
+		from.Stored = f.FileName != ""
 		return f, from, nil
 	}
 	f = entered(p)

@@ -101,7 +101,7 @@ func (s *Pages) create(p *web.Page) error {
 	}
 	e, err := s.Admin.CreateEndpoint(ctx, p.Session.Tenant, address, names)
 	if err != nil {
-		return refusal(err)
+		return refusalOf(err)
 	}
 	return p.Render("webhooks.created", "webhooks_secret.html", issued{ID: e.ID, URL: visible, Secret: e.Secret})
 }
@@ -122,7 +122,7 @@ func (s *Pages) changeKinds(p *web.Page, e delivery.Endpoint) error {
 		return s.showKinds(p, http.StatusUnprocessableEntity, e, choices([]string{"-"}), "webhooks.fault.kinds_none")
 	}
 	if err := s.Admin.CheckKinds(names); err != nil {
-		return refusal(err)
+		return refusalOf(err)
 	}
 	if p.Stale(strings.TrimSpace(stateOf(e))) {
 		return s.showKinds(p, http.StatusConflict, e, choices(names), "webhooks.fault.kinds_stale")
@@ -138,7 +138,7 @@ func (s *Pages) change(p *web.Page, e delivery.Endpoint, action, done string, do
 		return err
 	}
 	if err := do(p.R.Context()); err != nil {
-		return refusal(err)
+		return refusalOf(err)
 	}
 	return p.Done(pageOf(e), "webhooks.done."+done)
 }
@@ -162,7 +162,7 @@ func (s *Pages) question(e delivery.Endpoint) question {
 }
 
 func (s *Pages) rotate(p *web.Page, e delivery.Endpoint) error {
-	keep, ok := web.Keep(p)
+	keep, ok := web.Overlap(p)
 	if !ok {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.keep"}
 	}
@@ -172,7 +172,7 @@ func (s *Pages) rotate(p *web.Page, e delivery.Endpoint) error {
 	if p.Stale(campaign.Digest(e.Secret)) {
 		return &web.Refusal{Status: http.StatusConflict, Key: "webhooks.rotated_before", To: pageOf(e), ToKey: "webhooks.endpoint"}
 	}
-	if err := p.AuditOn(pageOf(e), "endpoint.rotate", subject(e), web.Kept(p)); err != nil {
+	if err := p.AuditOn(pageOf(e), "endpoint.rotate", subject(e), web.OverlapKey(p)); err != nil {
 		return err
 	}
 	r, err := s.Admin.RotateEndpoint(p.R.Context(), e.Tenant, e.ID, keep)

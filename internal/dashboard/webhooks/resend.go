@@ -74,7 +74,7 @@ func (s *Pages) resend(p *web.Page, e delivery.Endpoint, id, action string, send
 	}
 	done, n, err := send(p.R.Context())
 	if err != nil {
-		return refusal(err)
+		return refusalOf(err)
 	}
 	c, err := s.Store.Circuit(p.R.Context(), e.Tenant, e.ID)
 	if err != nil {

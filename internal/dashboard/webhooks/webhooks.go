@@ -279,7 +279,7 @@ func host(address string) string {
 	return host
 }
 
-func refusal(err error) error {
+func refusalOf(err error) error {
 	if fault := web.FaultOf("webhooks.fault.", err); fault != "" {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: fault}
 	}

@@ -62,8 +62,8 @@ func belongsTo(o account.Owner) string {
 	switch {
 	case o.Tenant == "":
 		return "none"
-	case !o.GivenUpAt.IsZero():
-		return o.Tenant + " (until " + localtime.FormatUTC(o.GivenUpAt) + ")"
+	case !o.ReleasedAt.IsZero():
+		return o.Tenant + " (until " + localtime.FormatUTC(o.ReleasedAt) + ")"
 	}
 	return o.Tenant
 }
