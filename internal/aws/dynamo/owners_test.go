@@ -224,7 +224,7 @@ func TestSaveTenant_AgentGoneMeanwhile(t *testing.T) {
 	a.now = a.now.Add(account.AgentRest)
 	var once sync.Once
 	err := a.SaveTenant(t.Context(), campaign.Tenant{ID: tenant, AgentID: released}, func(context.Context, string, string) (account.Use, error) {
-		once.Do(func() {
+		once.Do(func() { //nolint:contextcheck // assign uses the context of the test
 			a.must(a.assign(tenant, "agent-"+rand.Text()))
 			a.now = a.now.Add(account.AgentRest)
 			a.must(a.assign(third, a.agent))

@@ -52,8 +52,9 @@ func (s *Pages) baseVersion(p *web.Page, id, version string) (campaign.Template,
 	if err != nil {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
+	number := int(n)
 	return web.OwnTemplate(p, id, func(ctx context.Context, id string) (campaign.Template, error) {
-		return s.Store.TemplateVersion(ctx, id, int(n))
+		return s.Store.TemplateVersion(ctx, id, number)
 	})
 }
 

@@ -57,13 +57,13 @@ func BenchmarkCall(b *testing.B) {
 
 // pull reads every string of the text.
 func pull(s *jsonscan.Scanner) error {
-	switch s.Peek() {
-	case jsonscan.Object:
+	kind := s.Peek()
+	if kind == jsonscan.Object {
 		return s.Members(func([]byte) error { return pull(s) })
-	case jsonscan.Array:
-		return s.Elements(func() error { return pull(s) })
-	default:
-		_, err := s.String()
-		return err
 	}
+	if kind == jsonscan.Array {
+		return s.Elements(func() error { return pull(s) })
+	}
+	_, err := s.String()
+	return err
 }
