@@ -85,7 +85,7 @@ func (partsOutcomes) CompleteBatch(context.Context, campaign.BatchRef, time.Time
 	return false, nil
 }
 
-func (partsOutcomes) Progress(context.Context, campaign.ID) (campaign.Completion, error) {
+func (partsOutcomes) Completion(context.Context, campaign.ID) (campaign.Completion, error) {
 	return campaign.Completion{Completed: 1, Batches: 1, PartsToCome: 1}, nil
 }
 

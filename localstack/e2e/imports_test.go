@@ -91,7 +91,7 @@ func (i *importer) shows(path, text string) page {
 	return p
 }
 
-var hashField = regexp.MustCompile(`name="hash" value="([0-9a-f]{64})"`)
+var hashField = regexp.MustCompile(`name="hash" value="([\w-]{43})"`)
 
 // checked waits for the review and returns the form of the confirmation.
 func (i *importer) checked(path string) url.Values {

@@ -2,6 +2,7 @@ package sending
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -43,7 +44,9 @@ func (s *Pages) inPath(p *web.Page) (submission.Submission, error) {
 }
 
 func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
-	return web.OfCampaign(p, id, s.Intake.Submission)
+	return web.OfCampaign(p, id, func(ctx context.Context, id campaign.ID) (submission.Submission, error) {
+		return s.Intake.Submission(ctx, id)
+	})
 }
 
 // refreshSeconds is the time after which browsers without scripts reload a page in progress.
