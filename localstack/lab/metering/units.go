@@ -18,6 +18,7 @@ type Units struct {
 	IndexWrites   float64 `json:"dynamoDBIndexWriteUnits"` // of their indexes, at the same price
 	Reads         float64 `json:"dynamoDBReadUnits"`
 	SQSRequests   float64 `json:"sqsRequests"`
+	FairRequests  float64 `json:"sqsFairRequests"` // those of messages with a group, which cost more
 	Puts          float64 `json:"s3Puts"`
 	Gets          float64 `json:"s3Gets"`
 	Invocations   float64 `json:"lambdaRequests"`
@@ -113,6 +114,10 @@ const (
 	PostsAtOnce = 32
 	// AccessLog is the gateway's log line of a call in bytes.
 	AccessLog = 500
+	// Answer is what leaves AWS to answer a call, in bytes: the head, a short body, TLS and IP.
+	Answer = 600
+	// Frames is what TLS and IP add to a request that leaves AWS, in bytes.
+	Frames = 110
 	// received is how many messages one request of SQS gets.
 	received = 10
 )
@@ -132,7 +137,9 @@ type Prices struct {
 	Region            string  `json:"region"`
 	KMSKeyMonths      float64 `json:"kmsKeyMonths"`
 	AlarmMetricMonths float64 `json:"alarmMetricMonths"` // of each metric that an alarm looks at
+	MetricMonths      float64 `json:"customMetricMonths"`
 	DashboardMonths   float64 `json:"dashboardMonths"`
+	TransferGB        float64 `json:"transferGB"` // out to the internet
 
 	// Sources say where each price was found, by its name.
 	Sources map[string]string `json:"sources"`

@@ -54,13 +54,13 @@ func parse(operation string, body, answer []byte) (in, out any, err error) {
 	case "SendMessage":
 		var m message
 		err = json.Unmarshal(body, &m)
-		return &sqs.SendMessageInput{MessageBody: &m.MessageBody}, nil, err
+		return &sqs.SendMessageInput{MessageBody: &m.MessageBody, MessageGroupId: m.MessageGroupID}, nil, err
 	case "SendMessageBatch":
 		var batch struct{ Entries []message }
 		err = json.Unmarshal(body, &batch)
 		entries := make([]sqstypes.SendMessageBatchRequestEntry, len(batch.Entries))
 		for i := range entries {
-			entries[i].MessageBody = &batch.Entries[i].MessageBody
+			entries[i].MessageBody, entries[i].MessageGroupId = &batch.Entries[i].MessageBody, batch.Entries[i].MessageGroupID
 		}
 		return &sqs.SendMessageBatchInput{Entries: entries}, nil, err
 	case "GetParameter":
@@ -71,7 +71,10 @@ func parse(operation string, body, answer []byte) (in, out any, err error) {
 	return nil, nil, nil
 }
 
-type message struct{ MessageBody string }
+type message struct {
+	MessageBody    string
+	MessageGroupID *string
+}
 
 func parseRows(operation string, body, answer []byte) (in, out any, err error) {
 	switch operation {
