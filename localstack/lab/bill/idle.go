@@ -3,6 +3,7 @@ package bill
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -55,11 +56,9 @@ func CountResources(path string) (r Resources, err error) {
 	if err != nil {
 		return r, err
 	}
-	own := map[string]bool{}
-	for _, m := range ownMetric.FindAllString(string(text), -1) {
-		own[m] = true
-	}
-	r.Metrics = len(own)
+	own := ownMetric.FindAllString(string(text), -1)
+	slices.Sort(own)
+	r.Metrics = len(slices.Compact(own))
 	for _, resource := range stack.Resources {
 		switch resource.Type {
 		case "AWS::KMS::Key":

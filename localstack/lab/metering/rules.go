@@ -82,11 +82,11 @@ func (r Rules) Count(operation string, in, out any) (u Units, known bool) {
 
 // sending are the requests of messages, with or without a group.
 func sending(bytes int, group *string) Units {
-	u := Units{SQSRequests: chunks(bytes, sqsChunk)}
-	if group != nil {
-		u.FairRequests = u.SQSRequests
+	requests := chunks(bytes, sqsChunk)
+	if group == nil {
+		return Units{SQSRequests: requests}
 	}
-	return u
+	return Units{SQSRequests: requests, FairRequests: requests}
 }
 
 func countByName(operation string) (u Units, known bool) {

@@ -59,9 +59,6 @@ func (u *Units) Add(other Units) {
 	}
 }
 
-// AllWrites are the write units of tables and indexes.
-func (u Units) AllWrites() float64 { return u.Writes + u.IndexWrites }
-
 // Times returns the units so many times.
 func (u Units) Times(factor float64) Units {
 	for _, count := range u.each() {
@@ -94,14 +91,8 @@ func GBSeconds(gigabytes, waited, cpu float64) float64 {
 // chunks is how many parts of a size are begun by so many bytes, one at least.
 func chunks(bytes, part int) float64 { return math.Max(1, math.Ceil(float64(bytes)/float64(part))) }
 
-// Chunks of an API call and of an SQS request, in bytes, each of which is billed.
-const (
-	apiChunk = 512 << 10
-	sqsChunk = 64 << 10
-)
-
-// APICalls is how many calls API Gateway bills for one with a body of so many bytes.
-func APICalls(bytes int) float64 { return chunks(bytes, apiChunk) }
+// sqsChunk is the part of an SQS request, in bytes, that is billed.
+const sqsChunk = 64 << 10
 
 // What cannot be seen on one machine is assumed.
 const (
@@ -114,10 +105,6 @@ const (
 	PostsAtOnce = 32
 	// AccessLog is the gateway's log line of a call in bytes.
 	AccessLog = 500
-	// Answer is what leaves AWS to answer a call, in bytes: the head, a short body, TLS and IP.
-	Answer = 600
-	// Frames is what TLS and IP add to a request that leaves AWS, in bytes.
-	Frames = 110
 	// received is how many messages one request of SQS gets.
 	received = 10
 )

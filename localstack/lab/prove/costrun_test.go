@@ -102,7 +102,7 @@ func (r *costRun) meterSending(ctx context.Context, b *bill.Bill) error {
 	for _, function := range []string{"release", "send", "notify"} {
 		r.poll(used, function)
 	}
-	r.left = metering.Frames + (r.posted()-posted+float64(r.relay.sent.Load()-sent))/float64(messages)
+	r.left = frameBytes + (r.posted()-posted+float64(r.relay.sent.Load()-sent))/float64(messages)
 	r.spend(used, messages, "dispatch", "send")
 	r.tokenLine = token
 	r.common = append([]bill.Line{token}, r.lines(used, messages, map[string]time.Duration{
@@ -151,7 +151,7 @@ func (r *costRun) meterScheduling(ctx context.Context, b *bill.Bill) error {
 	now := r.common[slices.IndexFunc(r.common, func(l bill.Line) bool { return l.Function == "dispatch" })]
 	r.limits = append(r.limits,
 		limit{"AWS round trips of a dispatch call, warm", "in a row", float64(u.Waits) / float64(u.lines), 4},
-		limit{"write units to accept 2,000 messages", "units", u.AllWrites() / float64(u.lines), 30},
+		limit{"write units to accept 2,000 messages", "units", (u.Writes + u.IndexWrites) / float64(u.lines), 30},
 		limit{"a million messages to the hand-off", "dollars", token + now.Units.Dollars(b.Prices.Units), 0.02},
 		limit{"a million scheduled messages to the hand-off", "dollars", token + line.Units.Dollars(b.Prices.Units), 0.02})
 	return nil
@@ -244,7 +244,8 @@ func (r *costRun) meterShapes(ctx context.Context, b *bill.Bill) error {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
 		if i == 0 {
-			r.limits = append(r.limits, limit{"write units of a message from sent to read, " + s.Name, "units", bill.Sum("", lines).Units.AllWrites() / bill.Million, 0.5})
+			u := bill.Sum("", lines).Units
+			r.limits = append(r.limits, limit{"write units of a message from sent to read, " + s.Name, "units", (u.Writes + u.IndexWrites) / bill.Million, 0.5})
 		}
 		mixed := len(s.Then) - singleBatchCalls(s.Then)
 		b.Shapes = append(b.Shapes, bill.Shape{
