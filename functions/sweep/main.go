@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/outcome/recount"
-	"campaign-dispatch/internal/privacy/retention"
+	"campaign-dispatch/internal/privacy/expiry"
 	"campaign-dispatch/internal/sweep"
 )
 
@@ -37,7 +37,7 @@ func handler(c app.Config) lambda.Handler {
 	sweeper := &sweep.Sweeper{
 		Store:    due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers, stores.Submissions},
 		Recorder: recorder.New(c, stores),
-		Purge:    (&retention.Purger{Store: stores.Erasure, Now: time.Now}).PurgeIfExpired,
+		Expire:   (&expiry.Expirer{Store: stores.Erasure, Now: time.Now}).ExpireIfDue,
 		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Days, stores.Tenants}, Now: time.Now}).Recount,
 		Releases: sqs.New(c.AWS, c.ReleaseQueueURL),
 		Frames:   frames, Waiting: frames.Waiting,
@@ -45,7 +45,7 @@ func handler(c app.Config) lambda.Handler {
 		Revokes: sqs.New(c.AWS, c.RevokeQueueURL),
 		Intake:  sqs.New(c.AWS, c.IntakeQueueURL),
 		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
-		After: c.SweepAfter, Now: time.Now,
+		SweepAfter: c.SweepAfter, Now: time.Now,
 	}
 	return lambda.NewHandler(sweeper.Sweep)
 }

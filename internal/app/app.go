@@ -89,7 +89,7 @@ func FromEnv() Config {
 
 		SigningKeyID: os.Getenv("SIGNING_KEY_ID"), PreviousSigningKeyID: os.Getenv("PREVIOUS_SIGNING_KEY_ID"),
 		SessionKeyID: os.Getenv("SESSION_KEY_ID"), PreviousSessionKeyID: os.Getenv("PREVIOUS_SESSION_KEY_ID"),
-		KeysSwitchAt: instant("SIGNING_KEYS_SWITCH_AT"),
+		KeysSwitchAt: timeIn("SIGNING_KEYS_SWITCH_AT"),
 
 		SignInIssuer: os.Getenv("SIGN_IN_ISSUER"), SignInClientID: os.Getenv("SIGN_IN_CLIENT_ID"),
 		SignInOrigin: os.Getenv("SIGN_IN_ORIGIN"), UserPoolID: os.Getenv("USER_POOL_ID"),
@@ -105,8 +105,8 @@ func FromEnv() Config {
 // SweepDelay returns how long after its due time sweep releases a batch whose release task was lost.
 func (c Config) SweepDelay() time.Duration { return min(c.SweepAfter, 2*time.Minute) }
 
-// instant returns the instant of the variable (RFC 3339), or the zero time.
-func instant(variable string) time.Time {
+// timeIn returns the instant of the variable (RFC 3339), or the zero time.
+func timeIn(variable string) time.Time {
 	at, err := time.Parse(time.RFC3339, os.Getenv(variable))
 	if err != nil {
 		return time.Time{}

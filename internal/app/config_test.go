@@ -38,13 +38,13 @@ func TestFromEnv_LocalWebhooks(t *testing.T) { //nolint:paralleltest // it sets 
 }
 
 func TestFromEnv_SweepAfter(t *testing.T) { //nolint:paralleltest // it sets a variable of the process
-	for value, want := range map[string]struct{ sweepAfter, grace time.Duration }{
+	for value, want := range map[string]struct{ sweepAfter, delay time.Duration }{
 		"2": {2 * time.Second, 2 * time.Second}, "900": {15 * time.Minute, 2 * time.Minute},
 		"": {10 * time.Minute, 2 * time.Minute}, "soon": {10 * time.Minute, 2 * time.Minute},
 	} {
 		t.Setenv("SWEEP_AFTER_SECONDS", value)
-		if c := app.FromEnv(); c.SweepAfter != want.sweepAfter || c.SweepDelay() != want.grace {
-			t.Errorf("%q gives %s and a grace of %s, want %v", value, c.SweepAfter, c.SweepDelay(), want)
+		if c := app.FromEnv(); c.SweepAfter != want.sweepAfter || c.SweepDelay() != want.delay {
+			t.Errorf("%q gives %s and a delay of %s, want %v", value, c.SweepAfter, c.SweepDelay(), want)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.Retention) + " from the acceptance of its last batch", // its results
 		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife) + " from the reply", period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife),
-		period(submission.Kept) + " after the file's " + period(submission.Life) + " or the draft's " + period(submission.DraftLife) + ", and after the campaign's time; 60 days after it with a request for approval",
+		period(submission.ClosedLife) + " after the file's " + period(submission.Life) + " or the draft's " + period(submission.DraftLife) + ", and after the campaign's time; 60 days after it with a request for approval",
 		period(submission.Life) + "; a draft, " + period(submission.DraftLife) + " from the last change; with a request for approval, until " + period(submission.RequestLife) + " after its campaign's time, but the uploaded file in `work/` never longer than 30 days",
 		period(campaign.Retention) + " from the check of the file", // parts that are not accepted any more
 		period(export.Life) + " from its completion",
@@ -175,10 +175,10 @@ func TestTexts_Retention(t *testing.T) {
 			`kept for (\d+ days)`: campaign.Retention, `por (\d+ dias)`: campaign.Retention,
 			`shown for (\d+ days)`: campaign.EventLife, `respostas ficam (\d+ dias)`: campaign.EventLife,
 		},
-		"internal/dashboard/contacts/texts.json":  {`last (\d+ days)`: campaign.EventLife, `últimos (\d+ dias)`: campaign.EventLife},
-		"internal/dashboard/audit/texts.json":     {`last (\d+ days)`: campaign.AuditLife, `últimos (\d+ dias)`: campaign.AuditLife},
-		"internal/dashboard/webhooks/texts.json":  {`last (\d+ days)`: campaign.FailureLife, `últimos (\d+ dias)`: campaign.FailureLife},
-		"internal/privacy/retention/retention.go": {`deletes campaigns (\d+ days)`: campaign.Retention},
+		"internal/dashboard/contacts/texts.json": {`last (\d+ days)`: campaign.EventLife, `últimos (\d+ dias)`: campaign.EventLife},
+		"internal/dashboard/audit/texts.json":    {`last (\d+ days)`: campaign.AuditLife, `últimos (\d+ dias)`: campaign.AuditLife},
+		"internal/dashboard/webhooks/texts.json": {`last (\d+ days)`: campaign.FailureLife, `últimos (\d+ dias)`: campaign.FailureLife},
+		"internal/privacy/expiry/expiry.go":      {`deletes campaigns (\d+ days)`: campaign.Retention},
 		"docs/api.md": {
 			`file of rejected numbers, for (\d+ days)`: campaign.ErrorFileLife, `first answer again, for (\d+ hours)`: campaign.AnswerLife,
 			`Refresh tokens are valid for (\d+ days)`: campaign.RefreshLife,

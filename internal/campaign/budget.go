@@ -9,9 +9,6 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 )
 
-// BudgetLife is how long the reservations of a month are stored, from its first day.
-const BudgetLife = 400 * 24 * time.Hour
-
 // Billing contains the prices and the limits of a tenant. The zero Billing has none.
 type Billing struct {
 	Prices
@@ -37,10 +34,7 @@ type Budget struct {
 }
 
 // Exceeded reports whether there is no room for the cost.
-func (b Budget) Exceeded() bool {
-	over := func(limit, used Money) bool { return limit > 0 && b.Cost > limit-used }
-	return over(b.Limits.Day, b.Used.Day) || over(b.Limits.Month, b.Used.Month)
-}
+func (b Budget) Exceeded() bool { return b.Figures().Exceeded() }
 
 // Room returns a *BudgetError if there is no room for the cost, or nil.
 func (b Budget) Room() error {

@@ -1,6 +1,9 @@
 package campaign
 
 import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,11 +14,29 @@ import (
 // number is as long.
 const MaxEcho = 100
 
+// ErrorFiles begins the keys of error files. The name of a file follows.
+const ErrorFiles = "errors/"
+
 // ErrorLine is one line of an error file: a rejected message, or the header.
 type ErrorLine struct{ Line, Phone, UID, Code, Reason string }
 
 // ErrorFileHeader is the first line of an error file.
 var ErrorFileHeader = ErrorLine{"line", "phone", "uid", "code", "reason"}
+
+// ReadErrorFile returns the lines of an error file after its header. The error wraps ErrDamaged.
+func ReadErrorFile(file []byte) (lines []ErrorLine, err error) {
+	const columns = 5
+	r := csv.NewReader(bytes.NewReader(file))
+	r.FieldsPerRecord = columns
+	rows, err := r.ReadAll()
+	if err != nil || len(rows) == 0 {
+		return nil, fmt.Errorf("error file: %w", ErrDamaged)
+	}
+	for _, row := range rows[1:] {
+		lines = append(lines, ErrorLine{Line: row[0], Phone: row[1], UID: row[2], Code: row[3], Reason: row[4]})
+	}
+	return lines, nil
+}
 
 // AppendTo appends the line as CSV (RFC 4180). Every cell is quoted and escaped against
 // formula injection, also in spreadsheets that split cells at semicolons. Lines read from

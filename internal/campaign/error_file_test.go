@@ -3,6 +3,7 @@ package campaign_test
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -176,4 +177,19 @@ func cells(file, separators string) (all []string) {
 	}
 	end()
 	return all
+}
+
+// The files of exports and erasures are read by one rule.
+func TestReadErrorFile(t *testing.T) {
+	t.Parallel()
+	want := campaign.ErrorLine{Line: "7", Phone: "12", UID: "u", Code: "wrong_length", Reason: "Too short."}
+	file := want.AppendTo(campaign.ErrorFileHeader.AppendTo(nil))
+	if got, err := campaign.ReadErrorFile(file); err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for name, damaged := range map[string]string{"empty": "", "columns": "line,phone\r\n", "quotes": string(file) + `"8,`} {
+		if got, err := campaign.ReadErrorFile([]byte(damaged)); !errors.Is(err, campaign.ErrDamaged) || len(got) > 0 {
+			t.Errorf("%s: got %v, %v", name, got, err)
+		}
+	}
 }

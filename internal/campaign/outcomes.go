@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"maps"
 
 	"campaign-dispatch/internal/campaign/content"
@@ -102,6 +103,20 @@ const MaxChanges = 4 * MaxMessages
 
 // MaxTaps is the maximum number of taps in a batch's log of taps: one for each suggestion of each message.
 const MaxTaps = MaxMessages * (content.MaxCards*content.MaxCardSuggestions + content.MaxSuggestions)
+
+// MessagePending is the status of a message without an outcome.
+const MessagePending = "pending"
+
+// Status returns the status of a message with the latest change.
+func (c Change) Status() string { return cmp.Or(string(c.Outcome), MessagePending) }
+
+// MessageStatuses returns the statuses of messages.
+func MessageStatuses() []string {
+	return []string{
+		MessagePending, string(OutcomeSent), string(OutcomeDelivered), string(OutcomeRead), string(OutcomeFailed), string(OutcomeExpired),
+		string(OutcomeRevoked), string(OutcomeStopped),
+	}
+}
 
 // Why returns the code and the reason, a sentence, of a message that ended undelivered.
 // Both are empty for other outcomes. A change without a code gets the default code of its

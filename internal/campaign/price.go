@@ -55,8 +55,7 @@ func (m Money) Entry() string {
 }
 
 var (
-	// ErrMoney means that a text is not an amount.
-	ErrMoney = errors.New("use an amount like 0.075 or 1500,00, without thousands separators")
+	errMoney = errors.New("use an amount like 0.075 or 1500,00, without thousands separators")
 
 	amount    = pattern.AtFirstUse(`^(\d{1,10})(?:[.,](\d{1,6}))?$`)
 	thousands = pattern.AtFirstUse(`^[1-9]\d{0,2}[.,]\d{3}$`)
@@ -66,7 +65,7 @@ var (
 // which can mean a thousand, is refused.
 func ParseMoney(text string) (Money, error) {
 	if thousands().MatchString(text) {
-		return 0, ErrMoney
+		return 0, errMoney
 	}
 	return parseMoney(text)
 }
@@ -74,11 +73,11 @@ func ParseMoney(text string) (Money, error) {
 func parseMoney(text string) (Money, error) {
 	m := amount().FindStringSubmatch(text)
 	if m == nil {
-		return 0, ErrMoney
+		return 0, errMoney
 	}
 	n, err := strconv.ParseInt(m[1]+(m[2] + strings.Repeat("0", moneyDecimals))[:moneyDecimals], 10, 64)
 	if err != nil || Money(n) > MaxMoney {
-		return 0, ErrMoney
+		return 0, errMoney
 	}
 	return Money(n), nil
 }

@@ -25,8 +25,8 @@ type Progress struct {
 	DeliveredBasic int
 }
 
-// Tally counts a campaign's completed batches.
-type Tally struct {
+// Completion counts a campaign's completed batches.
+type Completion struct {
 	Completed   int       // without batches cancelled before their release
 	CompletedAt time.Time // when the last of them completed
 	Batches     int
@@ -36,12 +36,12 @@ type Tally struct {
 
 // IsCompleted reports whether the campaign is completed. A cancelled campaign never is, nor is one
 // of whose file parts are to come.
-func (t Tally) IsCompleted() bool { return t.allCompleted() && t.PartsToCome == 0 }
+func (t Completion) IsCompleted() bool { return t.allCompleted() && t.PartsToCome == 0 }
 
 // AwaitsParts reports whether only parts that are to come keep the campaign from being completed.
-func (t Tally) AwaitsParts() bool { return t.allCompleted() && t.PartsToCome > 0 }
+func (t Completion) AwaitsParts() bool { return t.allCompleted() && t.PartsToCome > 0 }
 
-func (t Tally) allCompleted() bool { return !t.Cancelled && t.Completed >= t.Batches }
+func (t Completion) allCompleted() bool { return !t.Cancelled && t.Completed >= t.Batches }
 
 // Status is the progress of a campaign or a batch, as shown to clients.
 type Status string
@@ -152,10 +152,10 @@ func (t SubmissionTotals) ToCome() int {
 // NeverAccepted returns the number of people whose parts are not accepted any more.
 func (t SubmissionTotals) NeverAccepted() int { return t.NotAccepted() - t.ToCome() }
 
-// PartsLeft returns the numbers of the parts that are not accepted any more, none while parts are to
+// PartsNotAccepted returns the numbers of the parts that are not accepted any more, none while parts are to
 // come. They are kept as long as a payload. People who are erased from them stay counted in
 // NeverAccepted, as erased messages stay counted in Accepted.
-func (t SubmissionTotals) PartsLeft() []int {
+func (t SubmissionTotals) PartsNotAccepted() []int {
 	if t.PartsToCome > 0 {
 		return nil
 	}

@@ -87,7 +87,7 @@ func TestCampaign_StatusWithPartsToCome(t *testing.T) {
 
 func TestTally_Ended(t *testing.T) {
 	t.Parallel()
-	for tally, want := range map[campaign.Tally]struct{ completed, awaits bool }{
+	for completion, want := range map[campaign.Completion]struct{ completed, awaits bool }{
 		{Completed: 1, Batches: 2}:                                  {false, false},
 		{Completed: 2, Batches: 2}:                                  {true, false},
 		{Completed: 2, Batches: 2, Cancelled: true}:                 {false, false},
@@ -95,8 +95,8 @@ func TestTally_Ended(t *testing.T) {
 		{Completed: 1, Batches: 2, PartsToCome: 1}:                  {false, false},
 		{Completed: 2, Batches: 2, PartsToCome: 1, Cancelled: true}: {false, false},
 	} {
-		if tally.IsCompleted() != want.completed || tally.AwaitsParts() != want.awaits {
-			t.Errorf("%+v: completed %t, awaits parts %t; want %+v", tally, tally.IsCompleted(), tally.AwaitsParts(), want)
+		if completion.IsCompleted() != want.completed || completion.AwaitsParts() != want.awaits {
+			t.Errorf("%+v: completed %t, awaits parts %t; want %+v", completion, completion.IsCompleted(), completion.AwaitsParts(), want)
 		}
 	}
 }

@@ -108,13 +108,12 @@ func (r *Results) addState(b Batch) {
 }
 
 func (r *Results) addCounts(head LedgerSummary) {
-	n := head.Counts
-	delivered := n[OutcomeDelivered] + n[OutcomeRead]
-	r.Sent += delivered + n[OutcomeSent] + n[OutcomeRevoked] + n[OutcomeExpired] - head.Reasons[neverSent]
-	r.Delivered += delivered
-	r.Read += n[OutcomeRead]
-	r.Lost += n[OutcomeFailed] + n[OutcomeExpired] + n[OutcomeRevoked] + n[OutcomeStopped]
-	r.Stopped += n[OutcomeStopped]
+	n := head.DayCounts()
+	r.Sent += n.Sent
+	r.Delivered += n.Delivered
+	r.Read += n.Read
+	r.Lost += n.Failed
+	r.Stopped += head.Counts[OutcomeStopped]
 	r.OptedOut += head.OptedOut()
 }
 
@@ -167,9 +166,6 @@ func (r Results) Current(s Summary, now time.Time) bool {
 	}
 	return s.Finished() == (r.Status == StatusCompleted)
 }
-
-// DayLife is how long the counts of a day are stored.
-const DayLife = 400 * 24 * time.Hour
 
 // DayCounts are the results of the messages whose batches went out on a day, and the
 // opt-outs of that day. Test messages are not counted.

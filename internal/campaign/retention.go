@@ -4,7 +4,7 @@ import "time"
 
 const day = 24 * time.Hour
 
-// Retention periods. The docs/privacy.md lists them, the lifecycle rules in template.yaml apply them
+// Retention periods. docs/privacy.md lists them, the lifecycle rules in template.yaml apply them
 // to S3 objects, and rows expire by their TTL attribute. A test compares the three.
 const (
 	// Retention is how long a batch is kept after its acceptance, with its payload,
@@ -24,6 +24,8 @@ const (
 	KeptPostLife   = 7 * day   // of the kept payloads of webhooks and the answers to them
 	PostsLife      = 8 * day   // of the hourly post counts of an endpoint
 	AuditLife      = 400 * day // of audit log entries
+	BudgetLife     = 400 * day // of the reservations of a month, from its first day
+	DayLife        = 400 * day // of the counts of a day
 	// FormLife applies to the tokens of submitted forms. It is longer than any session.
 	FormLife = 2 * day
 	// SessionEndLife applies to the revocation of a user's sessions. It is longer than a session can last.
@@ -46,11 +48,11 @@ func (b Batch) ExpiresAt() time.Time {
 // Lifetime determines when a campaign expires.
 type Lifetime struct {
 	ID
-	Name       string
-	Batches    int       // accepted so far
-	LastAt     time.Time // when the last batch was accepted
-	Check      time.Time // when sweep checks the campaign next
-	Forgetting bool      // its rows are being deleted, and reads return not found
+	Name     string
+	Batches  int       // accepted so far
+	LastAt   time.Time // when the last batch was accepted
+	Check    time.Time // when sweep checks the campaign next
+	Expiring bool      // its rows are being deleted, and reads return not found
 }
 
 // ExpiresAt returns when the campaign expires, unless another batch is added.

@@ -126,7 +126,7 @@ func (c *fileCampaign) check(t *testing.T) {
 	if s.Erased != erased || s.Accepted != accepted || s.NotAccepted() != rest || s.Accepted != c.ofParts {
 		t.Fatalf("%+v with %d not accepted; want %d erased, %d accepted (messages of parts %d), %d not", s, s.NotAccepted(), erased, accepted, c.ofParts, rest)
 	}
-	if left := len(s.PartsLeft()); s.PartsDone != c.counted() || s.PartsToCome == 0 && left != len(c.parts)-c.counted() || s.PartsToCome > 0 && left > 0 {
+	if left := len(s.PartsNotAccepted()); s.PartsDone != c.counted() || s.PartsToCome == 0 && left != len(c.parts)-c.counted() || s.PartsToCome > 0 && left > 0 {
 		t.Fatalf("%+v with %d parts left, after %d of %d", s, left, c.counted(), len(c.parts))
 	}
 	if s.Lines != s.Invalid+s.Faulty+s.Repeated+s.People || s.People != s.Erased+s.NotAccepted()+s.Accepted || s.NotAccepted() != s.ToCome()+s.NeverAccepted() {

@@ -53,7 +53,7 @@ type Ledger interface {
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
 }
 
-// Provider revokes undelivered messages. An error that is not a outgoing.Failure is
+// Provider revokes undelivered messages. An error that is not an *outgoing.Failure is
 // transient.
 type Provider interface {
 	Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error

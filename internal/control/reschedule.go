@@ -135,11 +135,11 @@ func readReschedule(body []byte) (batch, schedule string, err error) {
 	}
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &fields); err != nil {
-		return "", "", fault("", "invalid_type", "the body must be a JSON object")
+		return "", "", fault("", jsonscan.InvalidType, "the body must be a JSON object")
 	}
 	for name, to := range map[string]*string{"batch": &batch, "schedule": &schedule} {
 		if raw, ok := fields[name]; ok && json.Unmarshal(raw, to) != nil {
-			return "", "", fault("/"+name, "invalid_type", "must be a string")
+			return "", "", fault("/"+name, jsonscan.InvalidType, "must be a string")
 		}
 	}
 	if raw, ok := fields["schedule"]; !ok || string(raw) == "null" {

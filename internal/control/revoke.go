@@ -78,11 +78,7 @@ func (c *Canceller) revokeMessages(ctx context.Context, b campaign.Batch, t camp
 	if err != nil {
 		return false, err
 	}
-	var messages []campaign.Message
-	err = payload.OfLatest(ctx, c.Ledger.Batch, c.Blobs, b, func(b campaign.Batch) (err error) {
-		messages, err = payload.ReadFrame(ctx, c.Blobs, b, t.Frame)
-		return err
-	})
+	messages, err := payload.LatestFrame(ctx, c.Ledger.Batch, c.Blobs, b, t.Frame)
 	if err != nil {
 		return false, err
 	}

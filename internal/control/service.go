@@ -29,7 +29,7 @@ type Store interface {
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// RescheduleBatch returns a *campaign.BudgetError if the budget of the new day has no room.
 	RescheduleBatch(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error)
-	// CheckReservation returns the *campaign.BudgetError of Reschedule and changes nothing.
+	// CheckReservation returns the *campaign.BudgetError of RescheduleBatch and changes nothing.
 	CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error
 	// RescheduleCampaign returns the batches that it moved, and whether the campaign was unchanged.
 	RescheduleCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error)

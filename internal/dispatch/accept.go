@@ -150,7 +150,7 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		put(c.staged.payloadKey, body, "application/octet-stream")
 	}
 	if rejected > 0 {
-		put("errors/"+c.staged.errorsName, errorFile(c.req), "text/csv; charset=utf-8")
+		put(campaign.ErrorFiles+c.staged.errorsName, errorFile(c.req), "text/csv; charset=utf-8")
 	}
 	if c.client != nil {
 		if err := c.stageAnswer(put); err != nil {

@@ -29,11 +29,8 @@ func (f *faults) addTo(message int, field, code, detail string) {
 	*f = append(*f, Fault{message, field, code, detail})
 }
 
-// The codes of faults after which a part cannot be accepted later either.
-const (
-	CodeCancelled  = "campaign_cancelled"
-	CodeBatchTaken = "batch_taken" // the batch is that of another call
-)
+// CodeCancelled is the code of a fault after which no part of the campaign can be accepted.
+const CodeCancelled = "campaign_cancelled"
 
 // The codes of faults that have another status or another pointer than most.
 const (

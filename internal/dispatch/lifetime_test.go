@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/privacy/retention"
+	"campaign-dispatch/internal/privacy/expiry"
 )
 
 func (b *bench) at(now time.Time) {
@@ -38,9 +38,9 @@ func TestServeDispatch_LongLivedCampaign(t *testing.T) {
 
 	b.at(begun.Add(2 * campaign.Retention))
 	id := campaign.ID{Tenant: b.tenant, CampaignID: call["campaignId"].(string)}
-	keeper := &retention.Purger{Store: b.store, Now: b.store.Tables().Now}
-	if forgotten, err := keeper.PurgeIfExpired(t.Context(), id); err != nil || !forgotten {
-		t.Fatalf("forgotten: %v, %v", forgotten, err)
+	expirer := &expiry.Expirer{Store: b.store, Now: b.store.Tables().Now}
+	if deleted, err := expirer.ExpireIfDue(t.Context(), id); err != nil || !deleted {
+		t.Fatalf("deleted: %v, %v", deleted, err)
 	}
 	b.post(b.body(merge(call, fields{"name": "another"}))).accepted(t)
 	b.post(b.body(merge(next, fields{"name": "another"}))).accepted(t)
@@ -59,7 +59,7 @@ func TestServeDispatch_CampaignBeingDeleted(t *testing.T) {
 	b.at(b.now.Add(campaign.Retention))
 	l, err := b.store.Lifetime(t.Context(), id)
 	b.must(err)
-	_, err = b.store.StartForgetting(t.Context(), l, b.now)
+	_, err = b.store.StartExpiry(t.Context(), l, b.now)
 	b.must(err)
 	waiting, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -69,8 +69,8 @@ func TestServeDispatch_CampaignBeingDeleted(t *testing.T) {
 	if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" {
 		t.Errorf("answered %d %s, want 503 with Retry-After", answer.Code, answer.Body)
 	}
-	if forgotten, err := (&retention.Purger{Store: b.store, Now: b.store.Tables().Now}).PurgeIfExpired(t.Context(), id); err != nil || !forgotten {
-		t.Fatalf("forgotten: %v, %v", forgotten, err)
+	if deleted, err := (&expiry.Expirer{Store: b.store, Now: b.store.Tables().Now}).ExpireIfDue(t.Context(), id); err != nil || !deleted {
+		t.Fatalf("deleted: %v, %v", deleted, err)
 	}
 	b.post(b.body(call)).accepted(t)
 }

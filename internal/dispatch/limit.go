@@ -5,12 +5,12 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 )
@@ -105,10 +105,9 @@ func (s *Service) passUncounted(ctx context.Context, failure error) {
 }
 
 func rateLimited(wait time.Duration) *httpapi.Problem {
-	seconds := int((wait + time.Second - 1) / time.Second)
 	return &httpapi.Problem{
 		Status: http.StatusTooManyRequests, Code: "rate_limited",
 		Detail: "The tenant makes more dispatch calls than its limit allows. Retry after the number of seconds in Retry-After.",
-		Header: http.Header{"Retry-After": {strconv.Itoa(seconds)}},
+		Header: http.Header{"Retry-After": {retry.Header(wait)}},
 	}
 }

@@ -35,7 +35,7 @@ func readRequest(body []byte, unknown *unknownNames) (*request, faults) {
 		return r.req, faults{syntaxFault(err)}
 	}
 	if !isObject {
-		return r.req, faults{{whole, "", codeInvalidType, "the body must be a JSON object"}}
+		return r.req, faults{{whole, "", jsonscan.InvalidType, "the body must be a JSON object"}}
 	}
 	r.req.checkFields(&r.faults)
 	return r.req, r.faults
@@ -49,7 +49,7 @@ func syntaxFault(err error) Fault {
 
 func (r *reader) document(isObject bool) (err error) {
 	if isObject {
-		err = r.object(r.field)
+		err = r.scan.Members(r.field)
 	} else {
 		_, err = r.scan.Raw()
 	}
@@ -57,22 +57,6 @@ func (r *reader) document(isObject bool) (err error) {
 		return err
 	}
 	return r.scan.End()
-}
-
-// object calls member for each member of the next value, which must be an object.
-func (r *reader) object(member func(name []byte) error) error {
-	if err := r.scan.EnterObject(); err != nil {
-		return err
-	}
-	for {
-		name, ok, err := r.scan.NextMember()
-		if err != nil || !ok {
-			return err
-		}
-		if err := member(name); err != nil {
-			return err
-		}
-	}
 }
 
 func (r *reader) field(name []byte) (err error) {
@@ -115,7 +99,7 @@ func (r *reader) bytes(message int, field string) (value []byte, kind jsonscan.K
 		return nil, kind, err
 	}
 	if kind != jsonscan.Null {
-		r.faults.addTo(message, field, codeInvalidType, "must be a string")
+		r.faults.addTo(message, field, jsonscan.InvalidType, "must be a string")
 	}
 	return nil, kind, nil
 }
@@ -129,22 +113,15 @@ func (r *reader) messages() error {
 	if r.req.kind != jsonscan.Array {
 		return r.wrongType(whole, "messages", "must be an array of messages")
 	}
-	if err := r.scan.EnterArray(); err != nil {
-		return err
+	count := 0
+	err := r.scan.Elements(func() error {
+		count++
+		return r.element(count - 1)
+	})
+	if err == nil {
+		r.faults.checkCount(count)
 	}
-	for count := 0; ; count++ {
-		ok, err := r.scan.NextElement()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			r.faults.checkCount(count)
-			return nil
-		}
-		if err := r.element(count); err != nil {
-			return err
-		}
-	}
+	return err
 }
 
 // element reads one item of messages. Items beyond the limit are only checked for valid
@@ -164,7 +141,7 @@ func (r *reader) element(i int) error {
 func (r *reader) message(i int) error {
 	m := message{vars: [2]int{len(r.req.vars), len(r.req.vars)}}
 	var phoneKind, uidKind jsonscan.Kind
-	err := r.object(func(name []byte) (err error) {
+	err := r.scan.Members(func(name []byte) (err error) {
 		switch string(name) {
 		case "phone":
 			m.phone, phoneKind, err = r.bytes(i, "phone")
@@ -206,7 +183,7 @@ func (r *reader) vars(i int) (part [2]int, err error) {
 	} else if kind != jsonscan.Object {
 		return part, r.wrongType(i, "vars", mustBeObject)
 	}
-	err = r.object(func(name []byte) (err error) {
+	err = r.scan.Members(func(name []byte) (err error) {
 		v := variable{name: name, kind: r.scan.Peek()}
 		if v.kind == jsonscan.String {
 			v.value, err = r.scan.String()
@@ -221,12 +198,9 @@ func (r *reader) vars(i int) (part [2]int, err error) {
 }
 
 func (r *reader) wrongType(message int, field, detail string) error {
-	r.faults.addTo(message, field, codeInvalidType, detail)
+	r.faults.addTo(message, field, jsonscan.InvalidType, detail)
 	_, err := r.scan.Raw()
 	return err
 }
 
-const (
-	codeInvalidType = "invalid_type"
-	mustBeObject    = "must be an object"
-)
+const mustBeObject = "must be an object"

@@ -94,7 +94,7 @@ func (c *call) discarded(stored campaign.SubmissionTotals) bool {
 // batch.
 func (c *call) batchUsed() string {
 	if c.asked.Part != "" {
-		return CodeBatchTaken
+		return "batch_taken"
 	}
 	return codeBatchUsed
 }

@@ -1,10 +1,7 @@
 package exports
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,13 +14,9 @@ import (
 	"campaign-dispatch/internal/exports/export"
 )
 
-const (
-	// statusPending is the status of a message without an outcome.
-	statusPending = "pending"
-	// statusNotAccepted is the status of people without a message, because their part of the
-	// campaign's file is not accepted any more.
-	statusNotAccepted = "not_accepted"
-)
+// statusNotAccepted is the status of people without a message, because their part of the
+// campaign's file is not accepted any more.
+const statusNotAccepted = "not_accepted"
 
 type history struct {
 	latest                       campaign.Change // the zero Change without an outcome
@@ -45,10 +38,6 @@ func (h *history) add(c campaign.Change) {
 	}
 }
 
-func (h history) status() string {
-	return cmp.Or(string(h.latest.Outcome), statusPending)
-}
-
 func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
 	switch t.Kind {
 	case export.Rejected:
@@ -66,7 +55,7 @@ func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at 
 		return err
 	}
 	for i, h := range r.histories {
-		status := h.status()
+		status := h.latest.Status()
 		if len(t.Statuses) > 0 && !slices.Contains(t.Statuses, status) {
 			continue
 		}
@@ -170,33 +159,21 @@ func textsOf(t campaign.Template, log []campaign.Change, messages []campaign.Mes
 	return all
 }
 
-// The columns of an error file.
-const (
-	errorLine = iota
-	errorPhone
-	_ // uid
-	errorCode
-	errorReason
-	errorColumns
-)
-
 // addRejected adds the rejected numbers of a batch. Error files that have expired have none.
 func (m *Maker) addRejected(ctx context.Context, t *table, b campaign.Batch) error {
-	file, err := m.Blobs.Get(ctx, "errors/"+b.ErrorFile)
+	file, err := m.Blobs.Get(ctx, campaign.ErrorFiles+b.ErrorFile)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read the error file of batch %s: %w", b.BatchID, err)
 	}
-	r := csv.NewReader(bytes.NewReader(file))
-	r.FieldsPerRecord = errorColumns
-	lines, err := r.ReadAll()
-	if err != nil || len(lines) == 0 { // the error may contain data
-		return fmt.Errorf("read the error file of batch %s: %w", b.BatchID, campaign.ErrDamaged)
+	lines, err := campaign.ReadErrorFile(file)
+	if err != nil {
+		return fmt.Errorf("batch %s: %w", b.BatchID, err)
 	}
-	for _, l := range lines[1:] {
-		t.add(l[errorLine], l[errorPhone], l[errorCode], t.translate(texts().Rejections, l[errorCode], l[errorReason]))
+	for _, l := range lines {
+		t.add(l.Line, l.Phone, l.Code, t.translate(texts().Rejections, l.Code, l.Reason))
 	}
 	return nil
 }

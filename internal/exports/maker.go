@@ -78,11 +78,8 @@ func (m *Maker) Handle(ctx context.Context, tasks []export.Task) []error {
 
 func (m *Maker) handle(ctx context.Context, t export.Task) error {
 	e, err := m.Store.Export(ctx, t.ExportID)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return campaign.IgnoreNotFound(err)
 	}
 	err = m.run(ctx, e)
 	switch {
@@ -101,11 +98,8 @@ func (m *Maker) handle(ctx context.Context, t export.Task) error {
 // cleanUp deletes what a task has written of an export that is deleted.
 func (m *Maker) cleanUp(ctx context.Context, id string) error {
 	e, err := m.Store.Export(ctx, id)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil
-	}
 	if err != nil || !e.Closed() {
-		return err
+		return campaign.IgnoreNotFound(err)
 	}
 	return m.settle(ctx, e)
 }

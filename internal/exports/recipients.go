@@ -59,8 +59,8 @@ func (v *variables) addNames(names []string) {
 	}
 }
 
-// of returns the cells of a message's variables.
-func (v *variables) of(b campaign.Batch, m campaign.Message) []string {
+// cells returns the cells of a message's variables.
+func (v *variables) cells(b campaign.Batch, m campaign.Message) []string {
 	cells := make([]string, len(v.names))
 	for i, position := range v.positions[templateVersion{b.TemplateID, b.TemplateVersion}] {
 		if position >= 0 && position < len(m.Values) {
@@ -89,7 +89,7 @@ func (m *Maker) addRecipients(ctx context.Context, t *table, b campaign.Batch, a
 	for i, message := range r.messages[:len(r.histories)] {
 		touched := len(r.taps.tapped[i])+len(r.taps.clicked[i]) > 0
 		if message.Phone != "" && belongs(t.Audience, r.histories[i].latest, touched) {
-			t.addRaw(append([]string{message.Phone, message.UID}, t.columns.of(b, message)...))
+			t.addRaw(append([]string{message.Phone, message.UID}, t.columns.cells(b, message)...))
 			t.lines++
 		}
 	}
@@ -110,10 +110,10 @@ func belongs(who export.Audience, latest campaign.Change, touched bool) bool {
 	return slices.Contains(lost, latest.Outcome) && latest.Code != campaign.CodeOptedOut
 }
 
-// left reads a part of the campaign's file that is not accepted any more, and the number of people
+// partNotAccepted reads a part of the campaign's file that is not accepted any more, and the number of people
 // that it had when it was checked. An expired part is empty.
-func (w *writer) left(ctx context.Context, part int) ([]submission.Message, int, error) {
-	file, err := w.Blobs.Get(ctx, submission.LeftKey(w.ID, w.totals, part))
+func (w *writer) partNotAccepted(ctx context.Context, part int) ([]submission.Message, int, error) {
+	file, err := w.Blobs.Get(ctx, submission.NotAcceptedKey(w.ID, w.totals, part))
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil, 0, nil
 	}
@@ -123,10 +123,10 @@ func (w *writer) left(ctx context.Context, part int) ([]submission.Message, int,
 	return submission.DecodePart(file)
 }
 
-// addLeft adds the people of a part that is not accepted any more. Invalid numbers, which count as
+// addNotAccepted adds the people of a part that is not accepted any more. Invalid numbers, which count as
 // such, and people who were erased are left out.
-func (w *writer) addLeft(ctx context.Context, t *table, part int) (people int, err error) {
-	messages, people, err := w.left(ctx, part)
+func (w *writer) addNotAccepted(ctx context.Context, t *table, part int) (people int, err error) {
+	messages, people, err := w.partNotAccepted(ctx, part)
 	if err != nil {
 		return 0, err
 	}
@@ -135,7 +135,7 @@ func (w *writer) addLeft(ctx context.Context, t *table, part int) (people int, e
 		switch {
 		case number == 0:
 		case t.Kind == export.Recipients:
-			t.addRaw(append([]string{number.String(), m.UID}, t.columns.ofLeft(m)...))
+			t.addRaw(append([]string{number.String(), m.UID}, t.columns.cellsNotAccepted(m)...))
 			t.lines++
 		default:
 			t.add(number.String(), m.UID, t.translate(texts().Statuses, statusNotAccepted, statusNotAccepted), "", "", "", "", "", "", "")
@@ -144,8 +144,8 @@ func (w *writer) addLeft(ctx context.Context, t *table, part int) (people int, e
 	return people, nil
 }
 
-// ofLeft returns the cells of the variables of a message that is not accepted any more.
-func (v *variables) ofLeft(m submission.Message) []string {
+// cellsNotAccepted returns the cells of the variables of a message that is not accepted any more.
+func (v *variables) cellsNotAccepted(m submission.Message) []string {
 	cells := make([]string, len(v.names))
 	for i, name := range v.names {
 		cells[i] = m.Vars[name]
@@ -160,7 +160,7 @@ func (w *writer) readColumns(ctx context.Context, c campaign.Campaign) (err erro
 		return err
 	}
 	for _, at := range w.snapshot {
-		messages, _, err := w.left(ctx, at.Part)
+		messages, _, err := w.partNotAccepted(ctx, at.Part)
 		if err != nil || len(messages) > 0 {
 			if len(messages) > 0 {
 				w.columns.addNames(slices.Sorted(maps.Keys(messages[0].Vars)))

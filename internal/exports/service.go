@@ -58,11 +58,7 @@ type Service struct {
 const unknownValue = "unknown_value"
 
 // statuses are the statuses of messages, and of people without one.
-var statuses = []string{
-	statusPending, string(campaign.OutcomeSent), string(campaign.OutcomeDelivered), string(campaign.OutcomeRead),
-	string(campaign.OutcomeFailed), string(campaign.OutcomeExpired), string(campaign.OutcomeRevoked), string(campaign.OutcomeStopped),
-	statusNotAccepted,
-}
+var statuses = append(campaign.MessageStatuses(), statusNotAccepted)
 
 // Create starts an export of a campaign. A repeated call with the same ID returns the same
 // export. A refused call returns a *httpapi.Problem.
@@ -133,7 +129,7 @@ func snapshotOf(c campaign.Campaign, e *export.Export) (snapshot []export.Batch)
 		ordinal = snapshot[last].Ordinal
 	}
 	e.Total += c.Submission.NeverAccepted()
-	for _, part := range c.Submission.PartsLeft() {
+	for _, part := range c.Submission.PartsNotAccepted() {
 		snapshot = append(snapshot, export.Batch{Ordinal: ordinal, Part: part})
 	}
 	return snapshot

@@ -112,7 +112,7 @@ func (w *writer) writePart(ctx, starting context.Context) error {
 // add adds the lines of a batch or a part, and returns how many messages and people are checked.
 func (w *writer) add(ctx context.Context, t *table, at export.Batch) (checked int, err error) {
 	if at.Part > 0 {
-		return w.addLeft(ctx, t, at.Part)
+		return w.addNotAccepted(ctx, t, at.Part)
 	}
 	b, ok := w.batches[at.Ordinal]
 	if !ok {

@@ -125,14 +125,14 @@ func (f *inFive) checkCancelled() {
 		want = submission.StateSent
 	}
 	sub, s := f.stored(f.sub), f.totals(f.sub) // which checks the sums
-	if sub.State != want || sub.FilesLeft || len(all.Batches) != f.batches || all.CancelledAt.IsZero() || s.Accepted != accepted || s.ToCome() != 0 || s.NeverAccepted() != 9-accepted {
+	if sub.State != want || sub.DeletingFiles || len(all.Batches) != f.batches || all.CancelledAt.IsZero() || s.Accepted != accepted || s.ToCome() != 0 || s.NeverAccepted() != 9-accepted {
 		f.t.Errorf("%s, %q, %d parts of %d, %+v", sub.State, sub.Fault.Code, len(all.Batches), f.batches, s)
 	}
 	left := []int{}
 	for part := f.batches + 1; part <= 5; part++ {
 		left = append(left, part)
 	}
-	f.wantLeft(sub, left...)
+	f.wantNotAccepted(sub, left...)
 }
 
 // A campaign of five parts that is moved between any two calls of its acceptance goes all at the new

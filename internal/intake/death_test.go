@@ -139,7 +139,7 @@ func (c *company) sweepOnly(sub submission.Submission) {
 	c.t.Helper()
 	c.queue.tasks = nil
 	sweeper := &sweep.Sweeper{
-		Store: c.store, Intake: c.queue, Releases: releases{}, Shards: dynamo.DueShards, After: time.Minute, Now: func() time.Time { return c.now },
+		Store: c.store, Intake: c.queue, Releases: releases{}, Shards: dynamo.DueShards, SweepAfter: time.Minute, Now: func() time.Time { return c.now },
 	}
 	end := c.now.Add(4 * time.Minute)
 	for ; c.now.Before(end); c.now = c.now.Add(time.Minute) {
@@ -155,7 +155,7 @@ func (c *company) sweepOnly(sub submission.Submission) {
 		c.must(sweeper.Sweep(c.t.Context(), sweep.Part{Part: shard, Of: dynamo.DueShards}))
 		c.run()
 	}
-	if now := c.stored(sub); now.Working() || now.FilesLeft {
+	if now := c.stored(sub); now.Working() || now.DeletingFiles {
 		c.t.Errorf("the submission is not finished after four minutes: %s", now.State)
 	}
 }
@@ -284,7 +284,7 @@ func (c *company) wantDiscarded(sub submission.Submission) string {
 }
 
 func (c *company) wantRestDiscarded(sub submission.Submission) string {
-	if sub.State != submission.StateDiscarded || sub.FilesLeft {
+	if sub.State != submission.StateDiscarded || sub.DeletingFiles {
 		return "it is not discarded"
 	}
 	if diff := cmp.Diff([]string{"check-1/part-2"}, c.files(sub)); diff != "" {
@@ -300,7 +300,7 @@ func (c *company) wantRestDiscarded(sub submission.Submission) string {
 // nothing was sent, and with the names of its files.
 func wantState(state submission.State, files ...string) func(c *company, sub submission.Submission) string {
 	return func(c *company, sub submission.Submission) string {
-		if sub.State != state || sub.FilesLeft || len(c.batches(sub)) > 0 {
+		if sub.State != state || sub.DeletingFiles || len(c.batches(sub)) > 0 {
 			return "it is not " + string(state)
 		}
 		names := c.files(sub)
@@ -489,7 +489,7 @@ func eachDeath(t *testing.T, steps iter.Seq[string], remains func(c *company, su
 				for ended := false; !ended; at += step {
 					sub := test.begin(c)
 					ended = c.until(at, after, test.do, sub)
-					if now := c.stored(sub); now.Version == sub.Version && !now.Working() && !now.FilesLeft { // a person sees the same page, and tries again
+					if now := c.stored(sub); now.Version == sub.Version && !now.Working() && !now.DeletingFiles { // a person sees the same page, and tries again
 						c.must(test.do(t.Context(), c.Service, c.worker(c.store, c.blobs, c.queue), now))
 					}
 					remains(c, sub)

@@ -22,7 +22,7 @@ import (
 func chosen(file string) intake.FormFile { return intake.FormFile{Chosen: []byte(file)} }
 
 // kept is the file that is stored.
-var kept = intake.FormFile{Kept: true}
+var kept = intake.FormFile{Stored: true}
 
 // entryOf returns the entry of the audit log of a save by ana.
 func entryOf(sub submission.Submission) account.AuditEntry {

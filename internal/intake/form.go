@@ -18,11 +18,11 @@ import (
 type FormFile struct {
 	Chosen []byte
 	Object string
-	Kept   bool
+	Stored bool
 }
 
 // None reports whether the form has no file.
-func (f FormFile) None() bool { return f.Chosen == nil && f.Object == "" && !f.Kept }
+func (f FormFile) None() bool { return f.Chosen == nil && f.Object == "" && !f.Stored }
 
 func (f FormFile) digest() string {
 	return campaign.Digest(cmp.Or(f.Object, string(f.Chosen)))
@@ -46,7 +46,7 @@ func (s *Service) answer(ctx context.Context, asked submission.Submission, from 
 	if at := slices.IndexFunc(a.all, func(sub submission.Submission) bool { return sub.ID == asked.ID }); at >= 0 {
 		a.stored = a.all[at]
 	}
-	if a.asked.File.Digest = from.digest(); from.Kept {
+	if a.asked.File.Digest = from.digest(); from.Stored {
 		a.asked.File = a.stored.File
 	}
 	return a, nil
@@ -74,7 +74,7 @@ func (s *Service) next(a answered, state submission.State) submission.Submission
 			next.CampaignID = random.UUID()
 		}
 	}
-	if next.State = state; next.Version == 0 || !a.from.Kept && state != submission.StateDraft {
+	if next.State = state; next.Version == 0 || !a.from.Stored && state != submission.StateDraft {
 		next.CreatedAt = s.Now()
 	}
 	return next.Form(a.asked)
@@ -133,11 +133,11 @@ type save func(ctx context.Context, sub submission.Submission) (submission.Submi
 func (s *Service) take(ctx context.Context, a answered) (submission.Submission, error) {
 	isDraft := a.stored.State == submission.StateDraft
 	switch {
-	case a.from.Kept && a.stored.Version == 0:
+	case a.from.Stored && a.stored.Version == 0:
 		return a.stored, campaign.ErrNotFound
 	case a.stale():
 		return a.stored, ErrStale
-	case a.from.Kept && !isDraft:
+	case a.from.Stored && !isDraft:
 		return a.stored, s.correct(ctx, a.stored, a.asked)
 	case !isDraft && a.repeated():
 		return a.stored, nil
@@ -146,7 +146,7 @@ func (s *Service) take(ctx context.Context, a answered) (submission.Submission, 
 	if err := room(a.all, next); err != nil {
 		return next, err
 	}
-	if a.from.Kept {
+	if a.from.Stored {
 		if _, _, err := s.Stat(ctx, next.FileKey()); err != nil { // an erasure deletes it
 			return next, err
 		}
@@ -180,7 +180,7 @@ func (s *Service) saveDraft(ctx context.Context, a answered, entry account.Audit
 // keep stores the file of a form, then its row, and then deletes what that replaces. If the row is not
 // saved, what was stored before is as it was.
 func (s *Service) keep(ctx context.Context, a answered, next submission.Submission, write save) (submission.Submission, error) {
-	if err := s.place(ctx, a, &next); err != nil {
+	if err := s.storeFile(ctx, a, &next); err != nil {
 		return next, err
 	}
 	saved, err := write(ctx, next)
@@ -193,26 +193,26 @@ func (s *Service) keep(ctx context.Context, a answered, next submission.Submissi
 	return saved, s.deleteFormer(ctx, a.stored, saved)
 }
 
-// place stores the file of a form as a new object, so that its age is that of the last change. The kept
+// storeFile stores the file of a form as a new object, so that its age is that of the last change. The kept
 // file of a campaign that goes on stays where it is.
-func (s *Service) place(ctx context.Context, a answered, next *submission.Submission) (err error) {
+func (s *Service) storeFile(ctx context.Context, a answered, next *submission.Submission) (err error) {
 	if a.from.None() {
 		next.File = submission.File{Digest: next.File.Digest}
 		return nil
 	}
-	if a.from.Kept && next.State != submission.StateDraft {
+	if a.from.Stored && next.State != submission.StateDraft {
 		return nil
 	}
 	next.File.Object, next.File.Upload = random.UUID(), ""
 	switch {
-	case a.from.Kept:
+	case a.from.Stored:
 		err = s.copy(ctx, a.stored.FileKey(), next.FileKey())
 	case a.from.Object != "":
 		err = s.copy(ctx, a.from.Object, next.FileKey())
 	default:
 		err = s.Uploads.PutOnce(ctx, next.FileKey(), a.from.Chosen, "application/octet-stream")
 	}
-	if a.from.Kept && errors.Is(err, campaign.ErrNotFound) { // an erasure has deleted it: the form of the draft says so
+	if a.from.Stored && errors.Is(err, campaign.ErrNotFound) { // an erasure has deleted it: the form of the draft says so
 		next.File = submission.File{Name: next.File.Name}
 		return nil
 	}
@@ -272,8 +272,5 @@ func (s *Service) HasFile(ctx context.Context, sub submission.Submission) (bool,
 		return sub.HasFile(), nil
 	}
 	_, _, err := s.Stat(ctx, sub.FileKey())
-	if errors.Is(err, campaign.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
+	return err == nil, campaign.IgnoreNotFound(err)
 }

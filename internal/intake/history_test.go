@@ -216,12 +216,12 @@ func (h *history) end() {
 	}
 	h.run()
 	h.check()
-	if sub := h.stored(h.sub); !sub.Closed() || sub.FilesLeft {
+	if sub := h.stored(h.sub); !sub.Closed() || sub.DeletingFiles {
 		h.t.Errorf("the submission is %s", sub.State)
 	}
 	left := map[string]bool{}
 	if h.begun() {
-		for _, part := range h.totals(h.sub).PartsLeft() {
+		for _, part := range h.totals(h.sub).PartsNotAccepted() {
 			left["check-1/part-"+strconv.Itoa(part)] = true
 		}
 	}

@@ -876,11 +876,11 @@ func TestSubmission_CampaignCancelled(t *testing.T) {
 	if sub = c.stored(sub); sub.State != submission.StateDiscarded || len(c.batches(sub)) != 1 {
 		t.Errorf("%s, %q, batches %v; want it discarded", sub.State, sub.Fault.Code, c.batches(sub))
 	}
-	c.wantLeft(sub, 2, 3)
+	c.wantNotAccepted(sub, 2, 3)
 }
 
-// wantLeft checks that only parts are left of a closed submission, and that the campaign knows which.
-func (c *company) wantLeft(sub submission.Submission, parts ...int) {
+// wantNotAccepted checks that only parts are left of a closed submission, and that the campaign knows which.
+func (c *company) wantNotAccepted(sub submission.Submission, parts ...int) {
 	c.t.Helper()
 	var want []string
 	for _, part := range parts {
@@ -890,11 +890,11 @@ func (c *company) wantLeft(sub submission.Submission, parts ...int) {
 		c.t.Errorf("files (-want +got):\n%s", diff)
 	}
 	totals := c.totals(sub)
-	if diff := cmp.Diff(parts, totals.PartsLeft()); diff != "" {
+	if diff := cmp.Diff(parts, totals.PartsNotAccepted()); diff != "" {
 		c.t.Errorf("the campaign knows of other parts (-want +got):\n%s", diff)
 	}
 	for _, part := range parts {
-		if key := submission.LeftKey(sub.ID, totals, part); key != sub.PartKey(part) {
+		if key := submission.NotAcceptedKey(sub.ID, totals, part); key != sub.PartKey(part) {
 			c.t.Errorf("the campaign takes %s for part %d", key, part)
 		}
 	}
@@ -911,7 +911,7 @@ func TestSubmission_CancelledBefore(t *testing.T) {
 	if sub = c.stored(sub); sub.State != submission.StateDiscarded || len(c.batches(sub)) > 0 {
 		t.Errorf("%s, %q, batches %v; want it discarded", sub.State, sub.Fault.Code, c.batches(sub))
 	}
-	c.wantLeft(sub, 1, 2, 3)
+	c.wantNotAccepted(sub, 1, 2, 3)
 	c.wantDays(map[string]campaign.DayCounts{"2036-11-21": {Failed: 5}})
 }
 
@@ -942,7 +942,7 @@ func TestSubmission_NeverAcceptedByDay(t *testing.T) {
 		c.run()
 		c.queue.tasks = []submission.Task{{Tenant: c.tenant, CampaignID: sub.CampaignID}} // repeated
 		c.run()
-		c.wantLeft(sub, 2, 3)
+		c.wantNotAccepted(sub, 2, 3)
 		if schedule != "" {
 			c.now = c.stored(sub).Due()
 		}
@@ -977,11 +977,11 @@ func TestSweep_Expired(t *testing.T) {
 			}
 			c.now = noon.Add(submission.Life)
 			c.sweepOnly(sub)
-			if now := c.stored(sub); !now.Closed() || now.FilesLeft || !now.ExpiresAt().After(c.now.AddDate(0, 0, 29)) {
+			if now := c.stored(sub); !now.Closed() || now.DeletingFiles || !now.ExpiresAt().After(c.now.AddDate(0, 0, 29)) {
 				t.Errorf("it is %s, until %v", now.State, now.ExpiresAt())
 			}
 			if sub.Sending.Parts > 0 {
-				c.wantLeft(sub, 2, 3)
+				c.wantNotAccepted(sub, 2, 3)
 			} else if left := c.files(sub); len(left) > 0 {
 				t.Errorf("files are left: %v", left)
 			}

@@ -358,8 +358,8 @@ func leads(from, to submission.State, actions []string) bool {
 // check compares the state, the audit log, and what was sent.
 func (r *race) check(log []string) {
 	sub := r.stored(r.began)
-	if sub.Working() || sub.FilesLeft || sub.Fault.Code != "" && !r.cancelled {
-		r.t.Errorf("%s, %q, files are left: %t", sub.State, sub.Fault.Code, sub.FilesLeft)
+	if sub.Working() || sub.DeletingFiles || sub.Fault.Code != "" && !r.cancelled {
+		r.t.Errorf("%s, %q, files are left: %t", sub.State, sub.Fault.Code, sub.DeletingFiles)
 	}
 	confirmed := slices.Contains(log, "approve") || slices.Contains(log, "send") || r.began.State == submission.StateSending
 	end := sub.State

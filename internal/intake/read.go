@@ -301,7 +301,7 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 		return sub, err
 	}
 	next := sub
-	if next.Columns.First, err = first(rows); err != nil {
+	if next.Columns.First, err = firstRows(rows); err != nil {
 		return sub, readFault(ctx, starting, err)
 	}
 	match(&next, rows.Columns, t.Variables(), known)
@@ -320,7 +320,7 @@ func beginCheck(sub *submission.Submission, version int) {
 // isNumber reports whether a column's name is a phone number: the file begins with a person.
 func isNumber(name string) bool { return numberOf(phone.Tidy(name)) != 0 }
 
-func first(rows *sheet.File) (lines [][]string, err error) {
+func firstRows(rows *sheet.File) (lines [][]string, err error) {
 	for range firstLines {
 		row, err := rows.Next()
 		if errors.Is(err, io.EOF) {

@@ -153,10 +153,10 @@ func (p part) call(sub submission.Submission, number, people int) dispatch.Call 
 // sweep does so after a death.
 func clean(ctx context.Context, store Store, blobs Blobs, sub submission.Submission) error {
 	ended, err := closeParts(ctx, store, blobs, sub)
-	if err != nil || !sub.FilesLeft {
+	if err != nil || !sub.DeletingFiles {
 		return err
 	}
-	sub.FilesLeft = false
+	sub.DeletingFiles = false
 	switch _, err = store.SaveSubmission(ctx, sub); {
 	case errors.Is(err, campaign.ErrLostRace): // another one has cleaned up
 		return nil
@@ -175,8 +175,8 @@ func closeParts(ctx context.Context, store Store, blobs Blobs, sub submission.Su
 		if ended, err = store.EndParts(ctx, sub.ID); err != nil {
 			return ended, err
 		}
-		for _, part := range ended.PartsLeft() {
-			kept[submission.LeftKey(sub.ID, ended.SubmissionTotals, part)] = true
+		for _, part := range ended.PartsNotAccepted() {
+			kept[submission.NotAcceptedKey(sub.ID, ended.SubmissionTotals, part)] = true
 		}
 	}
 	return ended, deleteFiles(ctx, blobs, sub.Folders(), kept)

@@ -95,11 +95,8 @@ func (w *Worker) Handle(ctx context.Context, tasks []submission.Task) []error {
 // handle continues a submission. A task that arrives twice loses the race of the next save.
 func (w *Worker) handle(ctx context.Context, t submission.Task) error {
 	sub, err := w.Store.Submission(ctx, campaign.ID{Tenant: t.Tenant, CampaignID: t.CampaignID})
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return campaign.IgnoreNotFound(err)
 	}
 	if sub.Repairs > submission.MaxRepairs && sub.Working() {
 		return w.end(ctx, sub, &fault{code: faultDamaged})
@@ -121,7 +118,7 @@ func (w *Worker) run(ctx, starting context.Context, sub submission.Submission, i
 		switch wrong, isFault := errors.AsType[*fault](err); {
 		case errors.Is(err, campaign.ErrLostRace):
 			slog.InfoContext(ctx, "submission continued elsewhere", "tenant", sub.Tenant, "campaign_id", sub.CampaignID)
-			return w.deleteLeft(ctx, sub.ID)
+			return w.deleteRemains(ctx, sub.ID)
 		case isFault && wrong.code == faultTooLarge && (!isTask || !first): // the next task has the whole time
 			return queue(ctx, w.Tasks, sub.ID, 0)
 		case isFault:
@@ -150,8 +147,8 @@ func (w *Worker) step(ctx, starting context.Context, sub submission.Submission) 
 	return sub, nil
 }
 
-// deleteLeft deletes what a task has written after its submission was discarded.
-func (w *Worker) deleteLeft(ctx context.Context, id campaign.ID) error {
+// deleteRemains deletes what a task has written after its submission was discarded.
+func (w *Worker) deleteRemains(ctx context.Context, id campaign.ID) error {
 	sub, err := w.Store.Submission(ctx, id)
 	if err != nil || !sub.Closed() {
 		return err

@@ -106,7 +106,7 @@ func (s *Service) target(ctx context.Context, l reaction.Link, b campaign.Batch)
 	template, err := s.template(ctx, b)
 	var m campaign.Message
 	if err == nil {
-		m, err = s.message(ctx, b, l.Index)
+		m, err = payload.LatestMessage(ctx, s.Store.Batch, s.Blobs, b, l.Index) // not cached: an erasure ends it
 	}
 	switch {
 	case errors.Is(err, campaign.ErrNotFound):
@@ -129,18 +129,6 @@ func (s *Service) template(ctx context.Context, b campaign.Batch) (campaign.Temp
 	return s.templates.Get(key, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
 		return s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})
-}
-
-// message returns the batch's message at index. It is not cached: an erasure ends it.
-func (s *Service) message(ctx context.Context, b campaign.Batch, index int) (m campaign.Message, err error) {
-	err = payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) error {
-		messages, err := payload.ReadFrame(ctx, s.Blobs, b, index/campaign.FrameSize)
-		if err == nil {
-			m = messages[index%campaign.FrameSize]
-		}
-		return err
-	})
-	return m, err
 }
 
 // previews are parts of the user agents that fetch link previews.

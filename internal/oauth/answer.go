@@ -4,10 +4,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/httpapi"
 )
 
@@ -85,7 +85,7 @@ func answerError(w http.ResponseWriter, r *http.Request, err error) {
 		f = unavailable()
 	}
 	if f.retryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(seconds(f.retryAfter)))
+		w.Header().Set("Retry-After", retry.Header(f.retryAfter))
 	}
 	if f.code == "invalid_client" && usesBasic(r) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="campaign-dispatch", charset="UTF-8"`)
@@ -93,6 +93,3 @@ func answerError(w http.ResponseWriter, r *http.Request, err error) {
 	metrics.Kind(r.Context(), f.code, 1)
 	httpapi.WriteJSON(w, f.status, errorResponse{Error: f.code, Description: f.description})
 }
-
-// seconds rounds up, so that a client that waits that long is not limited again.
-func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

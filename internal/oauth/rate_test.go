@@ -113,13 +113,3 @@ func TestNetwork(t *testing.T) {
 		}
 	}
 }
-
-func TestSeconds_RoundUp(t *testing.T) {
-	t.Parallel()
-	tests := map[time.Duration]int{1: 1, time.Second: 1, time.Second + 1: 2, time.Minute: 60}
-	for d, want := range tests {
-		if got := seconds(d); got != want {
-			t.Errorf("seconds(%s) = %d, want %d", d, got, want)
-		}
-	}
-}

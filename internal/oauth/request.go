@@ -74,29 +74,15 @@ func readBody(contentType string, body []byte) (tokenRequest, error) {
 
 func readJSON(body []byte) (tokenRequest, error) {
 	var q tokenRequest
-	err := q.scan(jsonscan.New(body))
+	s := jsonscan.New(body)
+	err := s.Members(func(name []byte) error { return q.scanValue(s, string(name)) })
+	if err == nil {
+		err = s.End()
+	}
 	if _, told := errors.AsType[*failure](err); err != nil && !told {
 		return q, invalidRequest("The body is not a JSON object with unique names.")
 	}
 	return q, err
-}
-
-func (q *tokenRequest) scan(s *jsonscan.Scanner) error {
-	if err := s.EnterObject(); err != nil {
-		return err
-	}
-	for {
-		name, ok, err := s.NextMember()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return s.End()
-		}
-		if err := q.scanValue(s, string(name)); err != nil {
-			return err
-		}
-	}
 }
 
 func (q *tokenRequest) scanValue(s *jsonscan.Scanner, name string) error {

@@ -284,7 +284,8 @@ func (r *Recorder) ExpireUnconfirmed(ctx context.Context, b campaign.Batch) erro
 		}
 		slog.InfoContext(ctx, "messages without delivery status expired", "batch_id", b.BatchID, "messages", len(changes))
 	}
-	return r.Complete(ctx, b)
+	_, err = r.Complete(ctx, b)
+	return err
 }
 
 // Appended is the result of AppendLedger.

@@ -58,14 +58,16 @@ func (r *Recorder) completeNow(ctx context.Context, b campaign.Batch) error {
 	if err != nil || !moved {
 		return err
 	}
-	return r.completeCampaign(ctx, b)
+	_, err = r.completeCampaign(ctx, b)
+	return err
 }
 
 // Complete completes a batch whose messages all have final outcomes. It can be repeated. If
-// the campaign is completed too, webhooks are queued.
-func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
+// the campaign is completed too, webhooks are queued. It reports whether the campaign awaits
+// parts of its file.
+func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) (awaitsParts bool, err error) {
 	if _, err := r.Store.CompleteBatch(ctx, b.BatchRef, r.Now().Add(r.SweepAfter)); err != nil {
-		return err
+		return false, err
 	}
 	return r.completeCampaign(ctx, b)
 }
@@ -77,22 +79,22 @@ const partsCheck = 15 * time.Minute
 // last one. Then sweep stops checking the batch. A cancelled campaign causes no
 // webhook. While only parts of its file keep the campaign from being completed, sweep goes on
 // checking the batch: the last parts may be discarded, and then no other batch completes it.
-func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error {
-	tally, err := r.Store.Progress(ctx, b.ID)
+func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) (awaitsParts bool, err error) {
+	completion, err := r.Store.Completion(ctx, b.ID)
 	if err != nil {
-		return err
+		return false, err
 	}
-	last := b.ClosedAt.IsZero() || !b.ClosedAt.Before(tally.CompletedAt) // else another one was completed later
-	if last && tally.AwaitsParts() {
+	last := b.ClosedAt.IsZero() || !b.ClosedAt.Before(completion.CompletedAt) // else another one was completed later
+	if last && completion.AwaitsParts() {
 		_, err := r.Store.PostponeCheck(ctx, b, r.Now().Add(partsCheck))
-		return err
+		return true, err
 	}
-	if last && tally.IsCompleted() {
-		if err := r.queueCompletedWebhook(ctx, b.ID, tally); err != nil {
-			return fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
+	if last && completion.IsCompleted() {
+		if err := r.queueCompletedWebhook(ctx, b.ID, completion); err != nil {
+			return false, fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
 		}
 	}
-	return r.Close(ctx, b)
+	return false, r.Close(ctx, b)
 }
 
 // Close ends the checks of a completed or cancelled batch. It releases what the batch has
@@ -111,14 +113,14 @@ func (r *Recorder) Close(ctx context.Context, b campaign.Batch) error {
 
 // queueCompletedWebhook writes the deliveries of the campaign's completion. A repeated call
 // creates the same event. A campaign that was extended gets a new event.
-func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
+func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, completion campaign.Completion) error {
 	deliveries, err := r.newDeliveries(ctx, id.Tenant, delivery.KindCompleted, subscribers(delivery.KindCompleted))
 	if err != nil || len(deliveries) == 0 {
 		return err
 	}
-	eventID := campaign.Digest(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(tally.Batches))
+	eventID := campaign.Digest(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(completion.Batches))
 	blob := "events/completed/" + eventID
-	body, err := json.Marshal(delivery.Event{Kind: delivery.KindCompleted, EventID: eventID, At: tally.CompletedAt, CampaignID: id.CampaignID})
+	body, err := json.Marshal(delivery.Event{Kind: delivery.KindCompleted, EventID: eventID, At: completion.CompletedAt, CampaignID: id.CampaignID})
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ type batchLedger struct {
 	enterCalls int
 	completed  int
 	toCome     int // parts of the campaign's file
-	forgotten  int
+	closed     int
 	released   campaign.Money
 	nextCheck  time.Time
 	queued     []string
@@ -84,8 +84,8 @@ func (b *batchLedger) CompleteBatch(context.Context, campaign.BatchRef, time.Tim
 	return true, nil
 }
 
-func (b *batchLedger) Progress(context.Context, campaign.ID) (campaign.Tally, error) {
-	return campaign.Tally{Completed: b.completed, Batches: 2, PartsToCome: b.toCome}, nil
+func (b *batchLedger) Completion(context.Context, campaign.ID) (campaign.Completion, error) {
+	return campaign.Completion{Completed: b.completed, Batches: 2, PartsToCome: b.toCome}, nil
 }
 
 func (b *batchLedger) PostponeCheck(_ context.Context, _ campaign.Batch, next time.Time) (bool, error) {
@@ -94,7 +94,7 @@ func (b *batchLedger) PostponeCheck(_ context.Context, _ campaign.Batch, next ti
 }
 
 func (b *batchLedger) CloseBatch(_ context.Context, _ campaign.Batch, unused campaign.Money) error {
-	b.forgotten++
+	b.closed++
 	b.released += unused
 	return nil
 }
@@ -243,8 +243,8 @@ func TestRecord_LastMessage(t *testing.T) {
 		if err := recorder.Record(t.Context(), b, []campaign.Change{step.change}); err != nil {
 			t.Fatal(err)
 		}
-		if store.completed != step.completed || store.forgotten != step.completed || store.finished > 0 {
-			t.Errorf("after step %d the batch was completed %d times, forgotten %d, finished %d", i, store.completed, store.forgotten, store.finished)
+		if store.completed != step.completed || store.closed != step.completed || store.finished > 0 {
+			t.Errorf("after step %d the batch was completed %d times, closed %d, finished %d", i, store.completed, store.closed, store.finished)
 		}
 	}
 }
@@ -259,18 +259,18 @@ func TestComplete_PartsToCome(t *testing.T) {
 	r.Now = func() time.Time { return now }
 	complete := func() {
 		t.Helper()
-		if err := r.Complete(t.Context(), campaign.Batch{Accepted: 2}); err != nil {
-			t.Fatal(err)
+		if awaits, err := r.Complete(t.Context(), campaign.Batch{Accepted: 2}); err != nil || awaits != (b.toCome > 0) {
+			t.Fatalf("complete: awaits parts %t, %v", awaits, err)
 		}
 	}
 	complete()
-	if b.forgotten > 0 || !b.nextCheck.After(now) {
-		t.Errorf("the batch was closed %d times, its next check is at %v", b.forgotten, b.nextCheck)
+	if b.closed > 0 || !b.nextCheck.After(now) {
+		t.Errorf("the batch was closed %d times, its next check is at %v", b.closed, b.nextCheck)
 	}
 	b.toCome = 0
 	complete()
-	if b.forgotten != 1 {
-		t.Errorf("the batch was closed %d times, want once", b.forgotten)
+	if b.closed != 1 {
+		t.Errorf("the batch was closed %d times, want once", b.closed)
 	}
 }
 
@@ -297,8 +297,8 @@ func TestClose(t *testing.T) {
 			if err := b.recorder().Close(t.Context(), test.batch); !errors.Is(err, test.err) {
 				t.Errorf("error %v, want %v", err, test.err)
 			}
-			if b.released != test.released || b.forgotten != test.closed {
-				t.Errorf("released %d and closed %d times, want %d and %d", b.released, b.forgotten, test.released, test.closed)
+			if b.released != test.released || b.closed != test.closed {
+				t.Errorf("released %d and closed %d times, want %d and %d", b.released, b.closed, test.released, test.closed)
 			}
 		})
 	}

@@ -40,16 +40,24 @@ func (p *person) eachCampaign(ctx context.Context, visit func(ctx context.Contex
 	if err != nil {
 		return err
 	}
+	return each(p, "campaigns", campaignsAtOnce, all, func(l campaign.Listed) error {
+		if err := p.visit(ctx, l.ID, visit); err != nil {
+			return fmt.Errorf("campaign %s: %w", l.CampaignID, err)
+		}
+		return nil
+	})
+}
+
+// each visits items concurrently, and reports the progress.
+func each[T any](p *person, what string, atOnce int, items []T, visit func(T) error) error {
 	var found errorCollector
 	var done atomic.Int32
 	var group errgroup.Group
-	group.SetLimit(campaignsAtOnce)
-	for _, listed := range all {
+	group.SetLimit(atOnce)
+	for _, item := range items {
 		group.Go(func() error {
-			if err := p.visit(ctx, listed.ID, visit); err != nil {
-				found.add(fmt.Errorf("campaign %s: %w", listed.CampaignID, err))
-			}
-			p.Progress("campaigns", int(done.Add(1)), len(all))
+			found.add(visit(item))
+			p.Progress(what, int(done.Add(1)), len(items))
 			return nil
 		})
 	}

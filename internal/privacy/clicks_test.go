@@ -9,7 +9,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/privacy"
+	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -37,7 +37,7 @@ func TestExport_Clicks(t *testing.T) {
 	if len(x.Messages) != 1 {
 		t.Fatalf("exported: %+v", x.Messages)
 	}
-	want := []privacy.Tap{{At: at, TappedSuggestion: &campaign.TappedSuggestion{Text: "Ver", Kind: content.OpenURL, URL: url}}}
+	want := []search.Tap{{At: at, TappedSuggestion: &campaign.TappedSuggestion{Text: "Ver", Kind: content.OpenURL, URL: url}}}
 	if diff := cmp.Diff(want, x.Messages[0].Clicks); diff != "" || len(x.Messages[0].Taps) > 0 {
 		t.Errorf("exported %d taps, clicks (-want +got):\n%s", len(x.Messages[0].Taps), diff)
 	}

@@ -50,6 +50,7 @@ type erasure struct {
 	live  map[string]bool // payloads of batches
 }
 
+// add changes the sums of a step that visits concurrently.
 func (e *erasure) add(f func(*Erased)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -205,7 +206,7 @@ func (e *erasure) eraseReplies(ctx context.Context) (err error) {
 }
 
 func (e *erasure) eraseOptIn(ctx context.Context) (err error) {
-	if e.done.OptIn, err = e.OptOuts.Forget(ctx, e.tenant.ID, e.number.String()); err != nil {
+	if e.done.OptIn, err = e.OptOuts.EraseOptIn(ctx, e.tenant.ID, e.number.String()); err != nil {
 		return err
 	}
 	e.done.OptedOut, _, err = e.OptOuts.Since(ctx, e.tenant.ID, e.number.String())

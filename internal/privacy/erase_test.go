@@ -25,6 +25,7 @@ import (
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -114,7 +115,7 @@ func TestExport_Taps(t *testing.T) {
 	if len(x.Messages) != 1 {
 		t.Fatalf("exported: %+v", x.Messages)
 	}
-	want := []privacy.Tap{{At: at, TappedSuggestion: &campaign.TappedSuggestion{Text: "Não", Kind: content.Reply}}}
+	want := []search.Tap{{At: at, TappedSuggestion: &campaign.TappedSuggestion{Text: "Não", Kind: content.Reply}}}
 	if diff := cmp.Diff(want, x.Messages[0].Taps); diff != "" {
 		t.Errorf("exported taps (-want +got):\n%s", diff)
 	}
@@ -329,7 +330,7 @@ func TestErase_AfterRestore(t *testing.T) {
 	w.must(err)
 	restored, err := w.store.Batch(t.Context(), before.BatchRef)
 	w.must(err)
-	w.must(w.store.ForgetFormerPayload(t.Context(), restored))
+	w.must(w.store.ClearFormerPayload(t.Context(), restored))
 	if !back || restored.Payload != before.Payload {
 		t.Fatal("the row was not restored")
 	}

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/reaction"
@@ -59,26 +56,16 @@ func (p *person) eachEvent(ctx context.Context, visit func(ctx context.Context, 
 	if err != nil {
 		return err
 	}
-	var found errorCollector
-	var done atomic.Int32
-	var group errgroup.Group
-	group.SetLimit(eventsAtOnce)
-	for _, o := range kept.contents {
-		group.Go(func() error {
-			p.Progress("events", int(done.Add(1)), len(kept.contents))
-			if !p.concerns(o.Key, kept) {
-				return nil
-			}
-			h, about, err := p.hear(ctx, o)
-			if err == nil && about {
-				err = visit(ctx, h)
-			}
-			found.add(err)
+	return each(p, "events", eventsAtOnce, kept.contents, func(o campaign.Blob) error {
+		if !p.concerns(o.Key, kept) {
 			return nil
-		})
-	}
-	_ = group.Wait()
-	return found.err()
+		}
+		h, about, err := p.hear(ctx, o)
+		if err == nil && about {
+			err = visit(ctx, h)
+		}
+		return err
+	})
 }
 
 // happens returns the key of the content that is forwarded to the tenant for an event.

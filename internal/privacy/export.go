@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
@@ -59,8 +60,8 @@ type Message struct {
 	content.Content                   // as sent
 	Status          string            `json:"status"`
 	Changes         []Change          `json:"changes"`
-	Taps            []Tap             `json:"taps,omitempty"`
-	Clicks          []Tap             `json:"clicks,omitempty"`
+	Taps            []search.Tap      `json:"taps,omitempty"`
+	Clicks          []search.Tap      `json:"clicks,omitempty"`
 	// ContentsDeleted reports that the message has expired and only the number is left.
 	ContentsDeleted bool `json:"contentsDeleted,omitempty"`
 }
@@ -71,12 +72,6 @@ type Change struct {
 	At     time.Time `json:"at"`
 	Code   string    `json:"code,omitempty"`
 	Reason string    `json:"reason,omitempty"`
-}
-
-// Tap is a suggestion of a message that the person tapped, or whose link was clicked.
-type Tap struct {
-	At time.Time `json:"at"`
-	*campaign.TappedSuggestion
 }
 
 // Rejected is a line of an error file: a number as received, which got no message.
@@ -212,8 +207,8 @@ func (p *person) rejectedOf(ctx context.Context, c dispatched, b campaign.Batch)
 	lines, err := p.errorLines(ctx, b)
 	all := make([]Rejected, 0, len(lines))
 	for _, l := range lines {
-		n, _ := strconv.Atoi(l[columnLine])
-		all = append(all, Rejected{placeOf(c, b), n, l[columnPhone], l[columnUID], l[columnCode], l[columnReason]})
+		n, _ := strconv.Atoi(l.Line)
+		all = append(all, Rejected{placeOf(c, b), n, l.Phone, l.UID, l.Code, l.Reason})
 	}
 	return all, err
 }
@@ -249,7 +244,7 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 	for i, m := range messages {
 		if m.Phone == p.number.String() {
 			x := newMessage(placeOf(c, b), b, i, m, template, changes[i])
-			x.Taps, x.Clicks = newTaps(taps, i, m, template), newTaps(clicks, i, m, template)
+			x.Taps, x.Clicks = search.TapsOf(template, m, i, taps), search.TapsOf(template, m, i, clicks)
 			all = append(all, x)
 		}
 	}
@@ -264,15 +259,6 @@ func (p *person) tapsOf(ctx context.Context, b campaign.Batch) (taps, clicks []c
 		clicks, err = p.Store.Outcomes.ClickEntries(ctx, b.Key, 0, campaign.MaxTaps)
 	}
 	return taps, clicks, err
-}
-
-func newTaps(log []campaign.Change, index int, m campaign.Message, t campaign.Template) (taps []Tap) {
-	for _, c := range log {
-		if c.Index == index {
-			taps = append(taps, Tap{c.At, t.Tapped(c.Suggestion, m)})
-		}
-	}
-	return taps
 }
 
 func (p *person) changesOf(ctx context.Context, b campaign.Batch) (map[int][]Change, error) {
@@ -292,7 +278,7 @@ func newMessage(place Place, b campaign.Batch, index int, m campaign.Message, t 
 	sent := t.Render(m.Values)
 	x := Message{
 		Place: place, MessageID: b.Key.MessageID(index), UID: m.UID, Variables: map[string]string{},
-		Content: sent, Status: "pending", Changes: append([]Change{}, changes...),
+		Content: sent, Status: campaign.MessagePending, Changes: append([]Change{}, changes...),
 	}
 	if b.Scheduled {
 		x.ScheduledFor = &b.Due

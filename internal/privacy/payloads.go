@@ -45,7 +45,7 @@ func (e *erasure) deleteFormer(ctx context.Context, b campaign.Batch) error {
 	if err := e.Blobs.Delete(ctx, b.FormerPayload); err != nil {
 		return err
 	}
-	return e.Store.Erasure.ForgetFormerPayload(ctx, b)
+	return e.Store.Erasure.ClearFormerPayload(ctx, b)
 }
 
 // replace gives the batch a payload without the person's n messages. changed reports

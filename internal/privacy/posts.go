@@ -61,7 +61,7 @@ func (e *erasure) erasePosts(ctx context.Context) error {
 	return e.eachPost(ctx, func(k delivery.KeptPost) error {
 		err := e.Store.Outcomes.DeleteKeptPost(ctx, k)
 		if err == nil {
-			e.add(func(done *Erased) { done.Posts++ })
+			e.done.Posts++
 		}
 		return err
 	})

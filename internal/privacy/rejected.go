@@ -1,9 +1,7 @@
 package privacy
 
 import (
-	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,24 +134,12 @@ func (p *person) strayAnswer(ctx context.Context, key string, visit func([]refus
 	return visit(about, func() error { return p.Blobs.Delete(ctx, key) })
 }
 
-// The columns of an error file.
-const (
-	columnLine = iota
-	columnPhone
-	columnUID
-	columnCode
-	columnReason
-	columns
-)
-
-const errorFiles = "errors/"
-
 // errorLines returns the lines of a batch's error file that are about the person. A batch without a file has none.
-func (p *person) errorLines(ctx context.Context, b campaign.Batch) (about [][]string, err error) {
+func (p *person) errorLines(ctx context.Context, b campaign.Batch) (about []campaign.ErrorLine, err error) {
 	if b.ErrorFile == "" {
 		return nil, nil
 	}
-	file, err := p.Blobs.Get(ctx, errorFiles+b.ErrorFile)
+	file, err := p.Blobs.Get(ctx, campaign.ErrorFiles+b.ErrorFile)
 	if err != nil {
 		return nil, campaign.IgnoreNotFound(err)
 	}
@@ -162,18 +148,16 @@ func (p *person) errorLines(ctx context.Context, b campaign.Batch) (about [][]st
 }
 
 // partErrors splits a batch's error file into the lines about the person and the others.
-func (p *person) partErrors(b campaign.Batch, file []byte) (about, others [][]string, err error) {
-	r := csv.NewReader(bytes.NewReader(file))
-	r.FieldsPerRecord = columns
-	lines, err := r.ReadAll()
-	if err != nil { // the error contains nothing of the file
-		return nil, nil, fmt.Errorf("read the error file of batch %s: %w", b.BatchID, err)
+func (p *person) partErrors(b campaign.Batch, file []byte) (about, others []campaign.ErrorLine, err error) {
+	lines, err := campaign.ReadErrorFile(file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("batch %s: %w", b.BatchID, err)
 	}
-	for i, line := range lines {
-		if i > 0 && p.rejected(line[columnPhone], line[columnReason]) {
-			about = append(about, line)
+	for _, l := range lines {
+		if p.rejected(l.Phone, l.Reason) {
+			about = append(about, l)
 		} else {
-			others = append(others, line)
+			others = append(others, l)
 		}
 	}
 	return about, others, nil
@@ -184,7 +168,7 @@ func (e *erasure) eraseErrorFile(ctx context.Context, b campaign.Batch) error {
 		return nil
 	}
 	lines := 0
-	err := e.Blobs.Change(ctx, errorFiles+b.ErrorFile, "text/csv; charset=utf-8", func(file []byte) ([]byte, error) {
+	err := e.Blobs.Change(ctx, campaign.ErrorFiles+b.ErrorFile, "text/csv; charset=utf-8", func(file []byte) ([]byte, error) {
 		about, others, err := e.partErrors(b, file)
 		if lines = len(about); err != nil || lines == 0 {
 			return nil, err
@@ -192,11 +176,9 @@ func (e *erasure) eraseErrorFile(ctx context.Context, b campaign.Batch) error {
 		if err := e.deleteExports(ctx, b.ID); err != nil {
 			return nil, err
 		}
-		var left []byte
+		left := campaign.ErrorFileHeader.AppendTo(nil)
 		for _, l := range others {
-			left = campaign.ErrorLine{
-				Line: l[columnLine], Phone: l[columnPhone], UID: l[columnUID], Code: l[columnCode], Reason: l[columnReason],
-			}.AppendTo(left)
+			left = l.AppendTo(left)
 		}
 		return left, nil
 	})

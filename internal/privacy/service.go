@@ -68,7 +68,7 @@ type Erasure interface {
 	// SaveExport returns an error that wraps campaign.ErrLostRace if the export changed since it was read.
 	SaveExport(ctx context.Context, e export.Export) (export.Export, error)
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
-	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error
+	ClearFormerPayload(ctx context.Context, b campaign.Batch) error
 	ReplaceSet(ctx context.Context, id campaign.ID, read acceptance.PackedSet, packed []byte) (bool, error)
 	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[acceptance.KeptAnswer, error]
 	ReplaceAnswer(ctx context.Context, a acceptance.KeptAnswer, body []byte) (bool, error)
@@ -93,7 +93,7 @@ type Blobs interface {
 type OptOuts interface {
 	Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error)
 	Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error)
-	Forget(ctx context.Context, tenant, phone string) (bool, error)
+	EraseOptIn(ctx context.Context, tenant, phone string) (bool, error)
 }
 
 // Service exports and erases personal data. Its errors are one line, name the remedy, and contain no number.

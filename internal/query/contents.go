@@ -41,11 +41,8 @@ func (s *Service) contents(ctx context.Context, b campaign.Batch, indexes []int)
 	return found, group.Wait()
 }
 
-func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) (messages []campaign.Message, err error) {
-	err = payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
-		messages, err = payload.ReadFrame(ctx, s.Blobs, b, frame)
-		return err
-	})
+func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) ([]campaign.Message, error) {
+	messages, err := payload.LatestFrame(ctx, s.Store.Batch, s.Blobs, b, frame)
 	return messages, explain(err)
 }
 

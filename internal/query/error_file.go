@@ -35,7 +35,7 @@ func (f *ErrorFiles) ServeFile(w http.ResponseWriter, r *http.Request) error {
 	if !fileName().MatchString(name) {
 		return notFound()
 	}
-	file, err := f.Blobs.GetSince(r.Context(), "errors/"+name, f.Now().Add(-campaign.ErrorFileLife))
+	file, err := f.Blobs.GetSince(r.Context(), campaign.ErrorFiles+name, f.Now().Add(-campaign.ErrorFileLife))
 	if errors.Is(err, campaign.ErrNotFound) {
 		return notFound()
 	}

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -19,9 +18,6 @@ import (
 // maxScan is the number of batches that one request reads. A page may therefore be
 // short or empty without being the last.
 const maxScan = 25
-
-// statusPending is the status of a message without an outcome.
-const statusPending = "pending"
 
 type messagesAnswer struct {
 	CampaignID string          `json:"campaignId"`
@@ -118,8 +114,8 @@ func (s *Service) Find(ctx context.Context, c campaign.Campaign, asked search.Qu
 
 func (s *Service) readSearch(ctx context.Context, c campaign.Campaign, asked search.Query) (scanRequest, error) {
 	q := scanRequest{batches: c.Batches, status: asked.Status, reaction: asked.Reaction, uid: asked.UID, limit: asked.Limit}
-	if !slices.Contains(statuses, q.status) {
-		return q, httpapi.BadRequest("invalid_status", "status must be one of "+strings.Join(statuses[1:], ", ")+".")
+	if statuses := campaign.MessageStatuses(); q.status != "" && !slices.Contains(statuses, q.status) {
+		return q, httpapi.BadRequest("invalid_status", "status must be one of "+strings.Join(statuses, ", ")+".")
 	}
 	if asked.Cursor != "" {
 		_, err := fmt.Sscanf(asked.Cursor, "%d.%d", &q.from.ordinal, &q.from.index)
@@ -129,11 +125,6 @@ func (s *Service) readSearch(ctx context.Context, c campaign.Campaign, asked sea
 	}
 	err := s.narrow(ctx, c, asked, &q)
 	return q, err
-}
-
-var statuses = []string{
-	"", statusPending, string(campaign.OutcomeSent), string(campaign.OutcomeDelivered), string(campaign.OutcomeRead),
-	string(campaign.OutcomeFailed), string(campaign.OutcomeExpired), string(campaign.OutcomeRevoked), string(campaign.OutcomeStopped),
 }
 
 // narrow keeps the batches that may contain matching messages.
@@ -205,7 +196,7 @@ func (q scanRequest) mayMatch(b campaign.Progress) bool {
 	switch q.status {
 	case "":
 		return b.Accepted > 0
-	case statusPending:
+	case campaign.MessagePending:
 		return b.Pending() > 0
 	}
 	return b.Head.Counts[campaign.Outcome(q.status)] > 0
@@ -269,14 +260,10 @@ func (s *Service) scanContents(ctx context.Context, q scanRequest, b campaign.Ba
 	return b.Accepted, nil
 }
 
-func statusOf(c campaign.Change) string {
-	return cmp.Or(string(c.Outcome), statusPending)
-}
-
 func newMessageAnswer(m search.Message) messageAnswer {
 	a := messageAnswer{
 		MessageID: m.Batch.Key.MessageID(m.Index), BatchID: m.Batch.BatchID, Batch: m.Batch.Name, UID: m.UID, Phone: m.Phone,
-		Status: statusOf(m.Latest), UpdatedAt: m.Latest.At, Erased: m.Erased(),
+		Status: m.Latest.Status(), UpdatedAt: m.Latest.At, Erased: m.Erased(),
 		Taps: m.Taps, Clicks: m.Clicks,
 	}
 	if m.Latest.Outcome != "" {

@@ -26,7 +26,7 @@ func (s *Service) matcher(ctx context.Context, q scanRequest, b campaign.Batch) 
 		}
 	}
 	return latest, func(index int) bool {
-		if q.status != "" && q.status != statusOf(latest[index]) {
+		if q.status != "" && q.status != latest[index].Status() {
 			return false
 		}
 		switch q.reaction {
@@ -91,16 +91,8 @@ func (s *Service) addTapsOf(ctx context.Context, b campaign.Batch, messages []*s
 		return err
 	}
 	for _, m := range messages {
-		m.Taps, m.Clicks = tapsOf(template, m, taps), tapsOf(template, m, clicks)
+		m.Taps = search.TapsOf(template, m.Message, m.Index, taps)
+		m.Clicks = search.TapsOf(template, m.Message, m.Index, clicks)
 	}
 	return nil
-}
-
-func tapsOf(t campaign.Template, m *search.Message, log []campaign.Change) (all []search.Tap) {
-	for _, c := range log {
-		if c.Index == m.Index {
-			all = append(all, search.Tap{At: c.At, TappedSuggestion: t.Tapped(c.Suggestion, m.Message)})
-		}
-	}
-	return all
 }

@@ -127,11 +127,7 @@ func (f *frameRun) abandon(now time.Time) {
 }
 
 func (s *Sender) loadFrame(ctx context.Context, b campaign.Batch, f *frameRun) error {
-	var messages []campaign.Message
-	err := payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
-		messages, err = payload.ReadFrame(ctx, s.Blobs, b, f.task.Frame)
-		return err
-	})
+	messages, err := payload.LatestFrame(ctx, s.Store.Batch, s.Blobs, b, f.task.Frame)
 	if err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ func (r *run) report(ctx context.Context) {
 		outcomes[campaign.OutcomeFailed]+outcomes[campaign.OutcomeExpired]+outcomes[campaign.OutcomeStopped])
 	throttled := int(r.throttled.Load())
 	metrics.Add(ctx, metrics.MessagesThrottled, throttled)
-	metrics.Add(ctx, metrics.MessagesUntaken, r.notAccepted()-throttled)
+	metrics.Add(ctx, metrics.SendsFailed, r.notAccepted()-throttled)
 	for code, n := range codes {
 		metrics.Kind(ctx, code, n)
 	}

@@ -150,7 +150,7 @@ func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok
 	if err != nil {
 		return nil, false, fmt.Errorf("send: %w", err)
 	}
-	if route.Pause != "" && !b.TooLate(s.Now()) && !b.Cancelled() {
+	if route.Holds(b, s.Now()) {
 		return nil, false, s.postponePaused(ctx, b, route.Pause)
 	}
 	template, err := s.template(ctx, b)

@@ -42,7 +42,7 @@ func (d *Service) CreateCredential(ctx context.Context, tenant, name, by string,
 	return account.IssuedCredential{Credential: c, Secret: secret}, d.Auth.CreateCredential(ctx, c)
 }
 
-// joinScopes returns a credential's scope: each word once, in the order of campaign.Scopes.
+// joinScopes returns a credential's scope: each word once, in the order of account.Scopes.
 func joinScopes(scopes []string) (string, error) {
 	if len(scopes) == 0 {
 		return account.ScopeDispatch, nil

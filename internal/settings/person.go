@@ -28,11 +28,8 @@ type Invited struct {
 	Password string
 }
 
-// roles are the roles of dashboard users. address is a rough check of e-mail addresses.
-var (
-	personRoles = []string{"admin", "author", "approver", "viewer"}
-	address     = pattern.AtFirstUse(`^[^@\s]{1,64}@[^@\s]+\.[^@\s]+$`)
-)
+// address is a rough check of e-mail addresses.
+var address = pattern.AtFirstUse(`^[^@\s]{1,64}@[^@\s]+\.[^@\s]+$`)
 
 const maxAddress = 254
 
@@ -44,7 +41,7 @@ func (d *Service) InvitePerson(ctx context.Context, who account.Person) (Invited
 	if err != nil {
 		return Invited{}, err
 	}
-	if !slices.Contains(personRoles, who.Role) {
+	if !slices.Contains(account.Roles, who.Role) {
 		return Invited{}, input("role_unknown", "unknown role %q: use admin, author, approver or viewer, or none to remove the person",
 			shorten(who.Role))
 	}

@@ -1,5 +1,6 @@
-// Package settings implements the operator's commands: agents, templates, credentials,
-// webhook endpoints, dashboard users and pauses.
+// Package settings changes what a tenant has beside its campaigns: agents, templates, credentials,
+// webhook endpoints, dashboard users, prices and pauses. The operator's commands and the dashboard
+// call it.
 package settings
 
 import (
@@ -14,13 +15,11 @@ import (
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
-// Service carries out the operator's commands. Its errors are one line, name the
-// remedy, and contain no secret.
+// Service changes settings. Its errors are one line, name the remedy, and contain no secret.
 type Service struct {
 	Store  Store
 	Auth   Auth
@@ -158,8 +157,6 @@ func (d *Service) requireTenant(ctx context.Context, id string) error {
 
 // newSecret returns 256 random bits, URL-safe.
 func newSecret() string { return random.Token(32) }
-
-var uuidForm = pattern.AtFirstUse(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // shorten shortens an input for a one-line error.
 func shorten(s string) string {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/base/random"
@@ -32,7 +31,7 @@ type TemplateForm struct {
 // SaveTemplate writes a new template, or a new version of one, and returns it. Versions
 // never change: batches keep the version that they were dispatched with.
 func (d *Service) SaveTemplate(ctx context.Context, form TemplateForm) (campaign.Template, error) {
-	t := campaign.Template{Tenant: form.Tenant, ID: strings.ToLower(form.ID), Name: form.Name, Traffic: form.Traffic}
+	t := campaign.Template{Tenant: form.Tenant, ID: form.ID, Name: form.Name, Traffic: form.Traffic}
 	t.Text = form.Text
 	if err := readContent(&t, form); err != nil {
 		return t, err
@@ -79,9 +78,11 @@ func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
 		t.Name = cmp.Or(t.Name, "Template "+t.ID[:8])
 		return nil
 	}
-	if !uuidForm().MatchString(t.ID) {
+	id, ok := campaign.ParseUUID(t.ID)
+	if !ok {
 		return fmt.Errorf("template id %q is not a UUID: give the id of a template, or none to make a new one", shorten(t.ID))
 	}
+	t.ID = id
 	current, err := d.Store.Tenants.Template(ctx, t.ID)
 	if err == nil && current.Tenant != t.Tenant {
 		err = campaign.ErrNotFound

@@ -74,7 +74,7 @@ func (r *shardSweep) requeueHeld(ctx context.Context, waits map[string]bool) {
 
 func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool) (action, error) {
 	if waits {
-		return waiting, s.check(ctx, b.Batch, s.Now().Add(s.After))
+		return waiting, s.check(ctx, b.Batch, s.Now().Add(s.SweepAfter))
 	}
 	return resent, s.queueFrames(ctx, b)
 }
@@ -112,7 +112,7 @@ func (s *Sweeper) sweepSubmission(ctx context.Context, id campaign.ID) (action, 
 	}
 	result := continued
 	if sub.Repairs++; !sub.Closed() && !s.Now().Before(sub.FilesUntil()) {
-		sub, result = sub.Close(submission.StateDiscarded), expired
+		sub, result = sub.Close(submission.StateDiscarded), discarded
 		slog.InfoContext(ctx, "submission expired", "tenant", id.Tenant, "campaign_id", id.CampaignID)
 	}
 	if _, err := s.Store.SaveSubmission(ctx, sub); errors.Is(err, campaign.ErrLostRace) {

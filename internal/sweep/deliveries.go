@@ -97,7 +97,7 @@ func (s *Sweeper) queueDeliveries(ctx context.Context, tenant string, held []ove
 	if err := port.SendAll(ctx, s.Notify, tenant, tasks); err != nil {
 		return err
 	}
-	next := s.Now().Add(s.After)
+	next := s.Now().Add(s.SweepAfter)
 	for _, due := range held {
 		if _, err := s.Store.PostponeDelivery(ctx, *due.Delivery, due.Check, next); err != nil {
 			return err

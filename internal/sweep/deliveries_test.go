@@ -67,7 +67,7 @@ func (s *deliveryStore) sweep(t *testing.T) error {
 	t.Helper()
 	now := time.Unix(5e9, 0)
 	sweeper := &sweep.Sweeper{
-		Store: s, Notify: s, DeliveryShards: 2, After: 10 * time.Minute, Now: func() time.Time { return now },
+		Store: s, Notify: s, DeliveryShards: 2, SweepAfter: 10 * time.Minute, Now: func() time.Time { return now },
 	}
 	return sweeper.Sweep(t.Context(), sweep.Part{})
 }

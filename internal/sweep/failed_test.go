@@ -11,6 +11,7 @@ import (
 
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/sweep/overdue"
 )
@@ -36,9 +37,9 @@ func (brokenStore) Batch(context.Context, campaign.BatchRef) (campaign.Batch, er
 	return campaign.Batch{}, errUnavailable
 }
 
-type brokenPurger struct{}
+type brokenExpirer struct{}
 
-func (brokenPurger) PurgeIfExpired(context.Context, campaign.ID) (bool, error) {
+func (brokenExpirer) ExpireIfDue(context.Context, campaign.ID) (bool, error) {
 	return false, errUnavailable
 }
 
@@ -46,7 +47,7 @@ func (brokenPurger) PurgeIfExpired(context.Context, campaign.ID) (bool, error) {
 type sweeping struct{ store sweep.Store }
 
 func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
-	sweeper := &sweep.Sweeper{Store: s.store, Purge: brokenPurger{}.PurgeIfExpired, Shards: 1, Now: time.Now}
+	sweeper := &sweep.Sweeper{Store: s.store, Expire: brokenExpirer{}.ExpireIfDue, Shards: 1, Now: time.Now}
 	return nil, sweeper.Sweep(ctx, sweep.Part{})
 }
 
@@ -59,6 +60,50 @@ func TestSweep_CountsFailures(t *testing.T) {
 	var counted struct{ SweepFailed int }
 	if err := json.Unmarshal(log.Bytes(), &counted); err != nil || counted.SweepFailed != 2 {
 		t.Errorf("counted %d failures, want 2 (%v): %s", counted.SweepFailed, err, log.String())
+	}
+}
+
+// partsStore has a completed batch whose campaign awaits parts of its file.
+type partsStore struct{ sweep.Store }
+
+func (partsStore) Due(context.Context, int, time.Time) iter.Seq2[overdue.Item, error] {
+	return func(yield func(overdue.Item, error) bool) { yield(overdue.Item{}, nil) }
+}
+
+func (partsStore) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+	return campaign.Batch{State: campaign.BatchCompleted}, nil
+}
+
+// partsOutcomes is the store of the recorder for partsStore.
+type partsOutcomes struct {
+	outcome.Store
+
+	checked *int
+}
+
+func (partsOutcomes) CompleteBatch(context.Context, campaign.BatchRef, time.Time) (bool, error) {
+	return false, nil
+}
+
+func (partsOutcomes) Progress(context.Context, campaign.ID) (campaign.Completion, error) {
+	return campaign.Completion{Completed: 1, Batches: 1, PartsToCome: 1}, nil
+}
+
+func (s partsOutcomes) PostponeCheck(context.Context, campaign.Batch, time.Time) (bool, error) {
+	*s.checked++
+	return true, nil
+}
+
+// A completed batch that waits for parts of its campaign's file has lost no step.
+func TestSweep_PartsToCome(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	checked := 0
+	recorder := &outcome.Recorder{Store: partsOutcomes{checked: &checked}, Now: time.Now}
+	sweeper := &sweep.Sweeper{Store: partsStore{}, Recorder: recorder, Shards: 1, Now: time.Now}
+	run := func(ctx context.Context, _ []byte) ([]byte, error) { return nil, sweeper.Sweep(ctx, sweep.Part{}) }
+	if _, err := metrics.Of(run, &log, time.Now).Invoke(t.Context(), nil); err != nil || checked != 1 || log.Len() > 0 {
+		t.Errorf("sweep checked the batch %d times and counted %s (%v), want one check and no count", checked, log.String(), err)
 	}
 }
 

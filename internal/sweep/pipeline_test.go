@@ -29,8 +29,8 @@ import (
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/privacy/expiry"
 	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/privacy/retention"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/send/release"
@@ -205,9 +205,9 @@ func (w *pipeline) applier() sqs.Handler {
 func (w *pipeline) sweeper() *sweep.Sweeper {
 	m := mortal{w}
 	return &sweep.Sweeper{
-		Store: m, Recorder: w.recorder(), Purge: (&retention.Purger{Store: w.store, Now: w.clock}).PurgeIfExpired,
+		Store: m, Recorder: w.recorder(), Expire: (&expiry.Expirer{Store: w.store, Now: w.clock}).ExpireIfDue,
 		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Waiting: mortalQueue{m, w.frames}.Waiting, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
-		Shards: 1, DeliveryShards: 1, After: sweepAfter, Now: w.clock, // see Due and DueDeliveries of mortal
+		Shards: 1, DeliveryShards: 1, SweepAfter: sweepAfter, Now: w.clock, // see Due and DueDeliveries of mortal
 	}
 }
 

@@ -69,7 +69,7 @@ func TestSweep_Submission(t *testing.T) {
 		want  string
 	}{
 		"its task is lost":        {oneSubmission{stored: submission.Submission{State: submission.StateChecking, UpdatedAt: late}}, "saved with 1 repairs, " + queued},
-		"its files are left":      {oneSubmission{stored: submission.Submission{State: submission.StateDiscarded, FilesLeft: true, UpdatedAt: late}}, "saved with 1 repairs, " + queued},
+		"its files are left":      {oneSubmission{stored: submission.Submission{State: submission.StateDiscarded, DeletingFiles: true, UpdatedAt: late}}, "saved with 1 repairs, " + queued},
 		"a step was just saved":   {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: beginning}}, ""},
 		"it was queued again":     {oneSubmission{stored: submission.Submission{State: submission.StateSending, UpdatedAt: late, Repairs: 1}}, ""},
 		"nobody sent it in time":  {oneSubmission{stored: submission.Submission{State: submission.StateReady, CreatedAt: beginning.Add(-submission.Life), UpdatedAt: late}}, "discarded, " + queued},

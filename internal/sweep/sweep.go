@@ -45,8 +45,9 @@ type Store interface {
 type Recorder interface {
 	// ExpireUnconfirmed ends a batch with messages without a delivery status.
 	ExpireUnconfirmed(ctx context.Context, b campaign.Batch) error
-	// Complete ends a batch whose messages all have final outcomes.
-	Complete(ctx context.Context, b campaign.Batch) error
+	// Complete ends a batch whose messages all have final outcomes. It reports whether the
+	// campaign awaits parts of its file.
+	Complete(ctx context.Context, b campaign.Batch) (awaitsParts bool, err error)
 	// Close ends the checks of a completed or cancelled batch.
 	Close(ctx context.Context, b campaign.Batch) error
 }
@@ -56,8 +57,8 @@ type Recorder interface {
 type Sweeper struct {
 	Store    Store
 	Recorder Recorder
-	// Purge deletes an expired campaign. It reports whether the campaign was deleted.
-	Purge func(ctx context.Context, id campaign.ID) (forgotten bool, err error)
+	// Expire deletes an expired campaign. It reports whether the campaign was deleted.
+	Expire func(ctx context.Context, id campaign.ID) (deleted bool, err error)
 	// Recount corrects the counts of days. It can be nil.
 	Recount  func(ctx context.Context) error
 	Releases port.BatchQueue
@@ -69,12 +70,12 @@ type Sweeper struct {
 	Intake         port.BatchQueue
 	Shards         int           // of the index of due items
 	DeliveryShards int           // number of shards of the Webhooks table's index
-	After          time.Duration // time until the next check of a batch whose tasks were requeued
+	SweepAfter     time.Duration // time until the next check of a batch whose tasks were requeued
 	Now            func() time.Time
 }
 
 const (
-	dueGrace       = 2 * time.Minute // permitted delay of a batch's schedule
+	sweepDelay     = 2 * time.Minute // permitted delay of a batch's schedule
 	shutdownMargin = 5 * time.Second // time reserved for started work at the end of a call
 	maxEnded       = 500             // maximum number of campaigns per shard in one sweep
 	// atOnce is the number of shards processed concurrently. They mostly wait for the database.
@@ -92,16 +93,17 @@ const (
 	postponed action = "postponed" // not due any more
 	waiting   action = "waiting"   // still queued behind a backlog
 	undecided action = "undecided" // until the tenants' backlogs are known; not counted
-	forgotten action = "forgotten" // nothing is left to do; removed from the index
+	removed   action = "removed"   // nothing is left to do; removed from the index
 	closed    action = "closed"    // messages without a delivery status expired
 	completed action = "completed" // an interrupted completion was repeated
+	awaiting  action = "awaiting"  // completed batches of a campaign that awaits parts of its file
 	notified  action = "notified"  // the task of a delivery was queued again
 	continued action = "continued" // the task of a submission was queued again
-	expired   action = "expired"   // a submission that nobody sent in time was discarded
+	discarded action = "discarded" // a submission that nobody sent in time was discarded
 	stopping  action = "stopping"  // messages of a batch that was cancelled before its release
 	moving    action = "moving"    // batches without the due time of their rescheduled campaign
 	over      action = "over"      // expired batches, deleted soon by DynamoDB
-	ended     action = "ended"     // campaigns that were deleted
+	deleted   action = "deleted"   // campaigns that were deleted
 	kept      action = "kept"      // campaigns with newer batches
 	failed    action = "failed"    // an error was logged; the item stays due
 )
@@ -263,13 +265,13 @@ func (r *shardSweep) deleteCampaigns(ctx context.Context) {
 		if starting.Err() != nil {
 			return
 		}
-		forgotten, err := r.sweeper.Purge(ctx, id)
+		done, err := r.sweeper.Expire(ctx, id)
 		switch {
 		case err != nil:
 			slog.ErrorContext(ctx, "deleting expired campaign failed", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
 			r.actions[failed]++
-		case forgotten:
-			r.actions[ended]++
+		case done:
+			r.actions[deleted]++
 		default:
 			r.actions[kept]++
 		}
@@ -293,7 +295,7 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 			return moving, s.completeCampaign(ctx, b)
 		}
 		if b.Due.After(s.Now()) {
-			return postponed, s.check(ctx, b, b.Due.Add(dueGrace))
+			return postponed, s.check(ctx, b, b.Due.Add(sweepDelay))
 		}
 		return released, s.release(ctx, b)
 	case campaign.BatchReleasing:
@@ -306,11 +308,20 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 		}
 		return closed, s.Recorder.ExpireUnconfirmed(ctx, b)
 	case campaign.BatchCompleted:
-		return completed, s.Recorder.Complete(ctx, b)
+		return s.repeatCompletion(ctx, b)
 	case campaign.BatchCancelled:
 		return s.stop(ctx, b)
 	}
-	return forgotten, s.Recorder.Close(ctx, b)
+	return removed, s.Recorder.Close(ctx, b)
+}
+
+// repeatCompletion repeats the completion of a batch. Nothing was lost if its campaign awaits parts.
+func (s *Sweeper) repeatCompletion(ctx context.Context, b campaign.Batch) (action, error) {
+	awaitsParts, err := s.Recorder.Complete(ctx, b)
+	if awaitsParts {
+		return awaiting, err
+	}
+	return completed, err
 }
 
 // stop queues the cancellation of the campaign again, until all messages of the cancelled batch have ended.
@@ -320,7 +331,7 @@ func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 		return failed, err
 	}
 	if head.Summary().Final() >= b.Accepted {
-		return forgotten, s.Recorder.Close(ctx, b)
+		return removed, s.Recorder.Close(ctx, b)
 	}
 	return stopping, s.completeCampaign(ctx, b)
 }
@@ -376,7 +387,8 @@ func unsentFrames(b campaign.Batch, head ledger.Head) (frames []int) {
 
 func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, head ledger.Head) (action, error) {
 	if head.Summary().Final() >= b.Accepted {
-		return completed, s.Recorder.Complete(ctx, b)
+		_, err := s.Recorder.Complete(ctx, b)
+		return completed, err
 	}
 	_, err := s.Store.MarkSent(ctx, b.BatchRef, s.Now().Add(outgoing.MessageTTL+outgoing.AnswerGrace))
 	return finished, err
@@ -385,8 +397,7 @@ func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, head ledger.Head
 // routeKey identifies a route. A batch keeps the agent of its release.
 type routeKey struct{ tenant, agentID string }
 
-// stopped reports whether sending of the batch is paused. Expired and cancelled batches are
-// queued nevertheless, so that their messages end.
+// stopped reports whether the batch waits for the end of a pause.
 func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
 	key := routeKey{b.Tenant, b.AgentID}
 	route, ok := r.routes[key]
@@ -397,7 +408,7 @@ func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error
 		}
 		r.routes[key] = route
 	}
-	return route.Pause != "" && !b.TooLate(r.sweeper.Now()) && !b.Cancelled(), nil
+	return route.Holds(b, r.sweeper.Now()), nil
 }
 
 // queue queues the tasks, then postpones the batch's next check. A crash in between requeues them (at least once).
@@ -405,7 +416,7 @@ func (s *Sweeper) queue(ctx context.Context, q port.BatchQueue, b campaign.Batch
 	if err := port.SendAll(ctx, q, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue tasks of batch %s: %w", b.BatchID, err)
 	}
-	return s.check(ctx, b, s.Now().Add(s.After))
+	return s.check(ctx, b, s.Now().Add(s.SweepAfter))
 }
 
 // check sets the batch's next check, unless it was changed concurrently.

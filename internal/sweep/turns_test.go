@@ -55,7 +55,7 @@ func TestSweep_BusyShards(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &busyStore{looked: map[string]bool{}}
-		sweeper := &sweep.Sweeper{Store: store, Purge: brokenPurger{}.PurgeIfExpired, Shards: dynamo.DueShards, Now: time.Now}
+		sweeper := &sweep.Sweeper{Store: store, Expire: brokenExpirer{}.ExpireIfDue, Shards: dynamo.DueShards, Now: time.Now}
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second) // five seconds are reserved for started work
 		defer cancel()
 		if err := sweeper.Sweep(ctx, sweep.Part{}); err != nil {

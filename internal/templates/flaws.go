@@ -37,11 +37,11 @@ func violationsOf(flaws []placedFlaw) (found []httpapi.Violation) {
 func placed(t campaign.Template, flaws []content.Flaw) []placedFlaw {
 	switch {
 	case t.File != nil:
-		return place(flaws, "file")
+		return placedAt(flaws, "file")
 	case t.Card != nil:
-		return place(flaws, "card")
+		return placedAt(flaws, "card")
 	}
-	return place(flaws, "")
+	return placedAt(flaws, "")
 }
 
 // placedFlaw is a flaw with the object that its place refers to: "card" for a single card,
@@ -56,16 +56,16 @@ type placedFlaw struct {
 func placedFlaws(t campaign.Template) (all []placedFlaw) {
 	switch {
 	case t.File != nil:
-		return place(t.Flaws(), "file")
+		return placedAt(t.Flaws(), "file")
 	case t.Card == nil:
-		return place(t.Flaws(), "")
+		return placedAt(t.Flaws(), "")
 	}
 	below := content.Content{Text: "-", Suggestions: t.Suggestions}
 	whole := slices.DeleteFunc(t.Flaws(), func(f content.Flaw) bool { return !ofWhole(f) })
 	card := t
 	card.Suggestions = nil
-	all = append(place(whole, ""), place(slices.DeleteFunc(card.Flaws(), ofWhole), "card")...)
-	return append(all, place(slices.DeleteFunc(below.Flaws(), ofWhole), "")...)
+	all = append(placedAt(whole, ""), placedAt(slices.DeleteFunc(card.Flaws(), ofWhole), "card")...)
+	return append(all, placedAt(slices.DeleteFunc(below.Flaws(), ofWhole), "")...)
 }
 
 // ofWhole reports whether a flaw is of the whole template.
@@ -73,7 +73,7 @@ func ofWhole(f content.Flaw) bool {
 	return slices.Contains([]content.Part{content.PartContent, campaign.PartVariables, campaign.PartName, campaign.PartTraffic}, f.Part)
 }
 
-func place(flaws []content.Flaw, object string) (all []placedFlaw) {
+func placedAt(flaws []content.Flaw, object string) (all []placedFlaw) {
 	for _, f := range flaws {
 		all = append(all, placedFlaw{f, object})
 	}

@@ -59,7 +59,7 @@ func countsTowardCircuit(d delivery.Delivery) bool { return len(d.Pending) == 0 
 // postAll posts the messages until the endpoint fails too often or ctx nearly ends.
 func (n *Notifier) postAll(ctx context.Context, d delivery.Delivery, e delivery.Endpoint, messages []pendingMessage) *attempt {
 	r := &attempt{codes: map[string]int{}}
-	l := n.limiters.of(endpointKey{e.Tenant, e.ID})
+	l := n.limiters.get(endpointKey{e.Tenant, e.ID})
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	poster := n.poster()

@@ -52,7 +52,7 @@ func (n *Notifier) openCircuit(ctx context.Context, e delivery.Endpoint, hold ti
 		if !ok {
 			continue // changed concurrently
 		}
-		n.limiters.of(key).circuitOpened()
+		n.limiters.get(key).circuitOpened()
 		if c.Open() {
 			return nil
 		}
@@ -213,7 +213,7 @@ func (n *Notifier) sample(ctx context.Context, c delivery.Circuit, e delivery.En
 
 // recovered records that a message of the delivery was posted and closes the circuit.
 func (n *Notifier) recovered(ctx context.Context, c delivery.Circuit, read delivery.Delivery, rest []pendingMessage) error {
-	n.limiters.of(endpointKey{c.Tenant, c.EndpointID}).reset(n.Now())
+	n.limiters.get(endpointKey{c.Tenant, c.EndpointID}).reset(n.Now())
 	slog.InfoContext(ctx, "endpoint recovered, circuit closed", "tenant", c.Tenant, "endpoint_id", c.EndpointID, "probes", c.Probes)
 	if len(rest) == 0 {
 		if err := n.Store.DeleteDelivery(ctx, read.Task()); err != nil {

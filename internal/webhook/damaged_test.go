@@ -65,8 +65,8 @@ func (w *harness) parkDamaged() delivery.NotifyTask {
 	_, err := w.store.Tables().Client.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
 		TableName:        aws.String(w.store.Tables().Webhooks),
 		Key:              dynamo.Item{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},
-		UpdateExpression: aws.String("SET #left = :damaged"), ConditionExpression: aws.String("attribute_exists(pk)"),
-		ExpressionAttributeNames:  map[string]string{"#left": "left"},
+		UpdateExpression: aws.String("SET #pending = :damaged"), ConditionExpression: aws.String("attribute_exists(pk)"),
+		ExpressionAttributeNames:  map[string]string{"#pending": "pending"},
 		ExpressionAttributeValues: dynamo.Item{":damaged": &types.AttributeValueMemberB{Value: []byte{0x80}}},
 	})
 	w.must(err)

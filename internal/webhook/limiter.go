@@ -144,7 +144,7 @@ type limiters struct {
 	kept map[endpointKey]*limiter
 }
 
-func (l *limiters) of(key endpointKey) *limiter {
+func (l *limiters) get(key endpointKey) *limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.kept[key] == nil {

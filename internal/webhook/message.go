@@ -87,7 +87,7 @@ func (n *Notifier) suggestion(ctx context.Context, b campaign.Batch, tap campaig
 	t, err := n.template(ctx, b)
 	var m campaign.Message
 	if err == nil && !erased && len(t.Variables()) > 0 {
-		m, err = n.message(ctx, b, tap.Index)
+		m, err = payload.LatestMessage(ctx, n.reread, n.Blobs, b, tap.Index) // not cached: an erasure ends it
 	}
 	if isUnreadable(err) {
 		return nil, nil //nolint:nilnil // the webhook is posted without it
@@ -103,16 +103,4 @@ func (n *Notifier) template(ctx context.Context, b campaign.Batch) (campaign.Tem
 	return n.templates.Get(key, n.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
 		return n.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})
-}
-
-// message returns the batch's message at index. It is not cached: an erasure ends it.
-func (n *Notifier) message(ctx context.Context, b campaign.Batch, index int) (m campaign.Message, err error) {
-	err = payload.OfLatest(ctx, n.reread, n.Blobs, b, func(b campaign.Batch) error {
-		messages, err := payload.ReadFrame(ctx, n.Blobs, b, index/campaign.FrameSize)
-		if err == nil {
-			m = messages[index%campaign.FrameSize]
-		}
-		return err
-	})
-	return m, err
 }

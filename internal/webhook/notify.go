@@ -191,7 +191,7 @@ func (n *Notifier) handle(ctx context.Context, t delivery.NotifyTask) error {
 	if e.Off() || circuit.Open() {
 		return n.park(ctx, d, d)
 	}
-	n.limiters.of(endpointKey{t.Tenant, t.EndpointID}).circuitClosed()
+	n.limiters.get(endpointKey{t.Tenant, t.EndpointID}).circuitClosed()
 	messages, ok, err := n.readable(ctx, d, e)
 	if err != nil || !ok {
 		return err
@@ -340,7 +340,7 @@ const attemptsToOpen = 3
 
 func (n *Notifier) maybeOpenCircuit(read delivery.Delivery, r *attempt) bool {
 	return r.refused() && r.posts.Accepted == 0 && countsTowardCircuit(read) && read.Attempt+1 >= attemptsToOpen &&
-		n.limiters.of(endpointKey{read.Tenant, read.EndpointID}).stopIfUnhealthy(n.Now())
+		n.limiters.get(endpointKey{read.Tenant, read.EndpointID}).stopIfUnhealthy(n.Now())
 }
 
 // retry schedules the next attempt of the pending messages, or abandons them after the last one.

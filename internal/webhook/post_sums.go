@@ -61,7 +61,7 @@ func (s *PostSums) CountPosts(ctx context.Context, tenant, endpointID string, at
 func (s *PostSums) add(key tenantHour, endpointID string, p delivery.PostCount) map[tenantHour]map[string]delivery.PostCount {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sum, begun := s.of(key)
+	sum, begun := s.sumOf(key)
 	sum.add(endpointID, p)
 	due := map[tenantHour]map[string]delivery.PostCount{}
 	if !begun || sum.count >= PerWrite {
@@ -80,8 +80,8 @@ func (s *PostSums) add(key tenantHour, endpointID string, p delivery.PostCount) 
 	return due
 }
 
-// of returns the sum of a tenant and an hour, and whether it existed.
-func (s *PostSums) of(key tenantHour) (sum *postSum, begun bool) {
+// sumOf returns the sum of a tenant and an hour, and whether it existed.
+func (s *PostSums) sumOf(key tenantHour) (sum *postSum, begun bool) {
 	if sum, begun = s.sums[key]; begun {
 		return sum, true
 	}
@@ -96,7 +96,7 @@ func (s *PostSums) of(key tenantHour) (sum *postSum, begun bool) {
 func (s *PostSums) putBack(key tenantHour, posts map[string]delivery.PostCount) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sum, _ := s.of(key)
+	sum, _ := s.sumOf(key)
 	for id, p := range posts {
 		sum.add(id, p)
 	}

@@ -40,8 +40,8 @@ func TestResults(t *testing.T) {
 	b.visit("/dashboard/campaigns")
 	b.check("campaigns-results")
 	b.click(`a[href="/dashboard/campaigns/`+call["campaignId"].(string)+`"]`, `.phone`)
-	b.run("wait for the number of opt-outs", chromedp.WaitNotPresent(`#left`))
-	if text := b.text(`[aria-labelledby=left-title]`); !strings.Contains(text, "nenhum destinatário") {
+	b.run("wait for the number of opt-outs", chromedp.WaitNotPresent(`#opt-outs`))
+	if text := b.text(`[aria-labelledby=opt-outs-title]`); !strings.Contains(text, "nenhum destinatário") {
 		t.Errorf("opt-outs since the campaign was sent: %q", text)
 	}
 	b.check("campaign-message")

@@ -190,7 +190,7 @@ func TestImport_RestDiscarded(t *testing.T) {
 		t.Fatalf("discard the rest: status %d at %s", got.status, got.url)
 	}
 	totals := i.totals(path)
-	if n, want := i.files(path), len(totals.PartsLeft()); n != want || want == 0 {
+	if n, want := i.files(path), len(totals.PartsNotAccepted()); n != want || want == 0 {
 		t.Errorf("%d files are left, want %d parts", n, want)
 	}
 	left := all[totals.Accepted:]

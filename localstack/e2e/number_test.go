@@ -125,7 +125,7 @@ func (x *personData) upload() {
 	must(x.c.t, x.c.blobs().Put(x.c.t.Context(), submission.WorkPrefix+x.c.env["TENANT"]+"/"+rand.Text()[:22]+"/file", []byte(file), "application/octet-stream"))
 	part := submission.EncodePart([]submission.Message{{Line: 2, Phone: x.phone, UID: x.word("uid")}, {Line: 3, Phone: "+5561911111111", UID: "a"}}, 2)
 	id := campaign.ID{Tenant: x.c.env["TENANT"], CampaignID: x.sent["campaignId"].(string)}
-	must(x.c.t, x.c.blobs().Put(x.c.t.Context(), submission.LeftKey(id, campaign.SubmissionTotals{Check: 1}, 2), part, "application/x-ndjson"))
+	must(x.c.t, x.c.blobs().Put(x.c.t.Context(), submission.NotAcceptedKey(id, campaign.SubmissionTotals{Check: 1}, 2), part, "application/x-ndjson"))
 }
 
 // erasure and bucket fail after a limited number of writes, as after a crash.
@@ -190,8 +190,8 @@ func (s erasure) ReplacePayload(ctx context.Context, b campaign.Batch, key strin
 	return ok, err
 }
 
-func (s erasure) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
-	return s.write(func() error { return s.Store.ForgetFormerPayload(ctx, b) })
+func (s erasure) ClearFormerPayload(ctx context.Context, b campaign.Batch) error {
+	return s.write(func() error { return s.Store.ClearFormerPayload(ctx, b) })
 }
 
 func (s erasure) ReplaceSet(ctx context.Context, id campaign.ID, read acceptance.PackedSet, packed []byte) (ok bool, err error) {

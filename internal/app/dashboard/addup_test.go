@@ -480,7 +480,7 @@ func (l *life) export(when string) {
 	}
 	want := maps.Clone(s.states)
 	if s.over {
-		want["not_accepted"] = s.never() - l.erasedOfLeft()
+		want["not_accepted"] = s.never() - l.erasedOfNotAccepted()
 	}
 	if diff := cmp.Diff(want, states, cmpopts.IgnoreMapEntries(func(_ campaign.Outcome, n int) bool { return n == 0 })); diff != "" {
 		l.t.Errorf("%s (-want +got):\n%s", where, diff)
@@ -492,8 +492,8 @@ func (l *life) export(when string) {
 	}
 }
 
-// erasedOfLeft returns the number of people who were erased from a part that is not accepted any more.
-func (l *life) erasedOfLeft() (n int) {
+// erasedOfNotAccepted returns the number of people who were erased from a part that is not accepted any more.
+func (l *life) erasedOfNotAccepted() (n int) {
 	for uid := range l.gone {
 		if l.states[uid] == "" {
 			n++
@@ -591,7 +591,7 @@ func TestPeopleAddUp(t *testing.T) {
 		}
 		l.expireSent()
 		l.author = l.SignIn(l.tenant, web.RoleAuthor)
-		if gone, err := l.purger.PurgeIfExpired(t.Context(), l.id); err != nil || gone {
+		if gone, err := l.expirer.ExpireIfDue(t.Context(), l.id); err != nil || gone {
 			t.Fatalf("day %d: the campaign is deleted: %t, error %v", day, gone, err)
 		}
 		l.look(fmt.Sprint("day ", day))

@@ -46,101 +46,41 @@ import (
 // seenNumbersLimit is the memory in bytes for the numbers of earlier batches.
 const seenNumbersLimit = 16 << 20
 
+// parts are what several areas are built of.
+type parts struct {
+	mediaURL string
+	stores   *dynamo.Stores
+	auth     *dynamo.AuthStore
+	rows     rows
+	blobs    *s3.Store
+	prober   media.Prober
+	queries  *query.Service
+	optOuts  *optout.Book
+	exports  *exports.Service
+	settings *settings.Service
+	pool     *cognito.Pool
+}
+
+func newParts(c app.Config, tables dynamo.Tables) parts {
+	s, auth, blobs := dynamo.New(tables), dynamo.NewAuthStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
+	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
+	return parts{
+		mediaURL: tables.MediaURL, stores: s, auth: auth, rows: newRows(s), blobs: blobs, prober: media.NewProber(c.LocalWebhooks),
+		queries: &query.Service{Store: stores.NewQuery(s), Blobs: blobs},
+		optOuts: &optout.Book{Store: s.OptOuts, Now: time.Now},
+		exports: &exports.Service{Store: stores.NewExports(s), Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
+		settings: &settings.Service{
+			Store: settingsstore.New(s), Auth: auth, People: pool, Now: time.Now,
+			LocalWebhooks: c.LocalWebhooks, LocalPasswords: c.LocalWebhooks,
+		},
+		pool: pool,
+	}
+}
+
 // campaignRows reads credentials too, for the first steps of a tenant.
 type campaignRows struct {
 	rows
 	*dynamo.AuthStore
-}
-
-func campaignPages(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) area {
-	return area{campaigns.Area(), &campaigns.Pages{
-		Store:    campaignRows{newRows(rows), auth},
-		Messages: &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
-		Controls: &control.Service{
-			Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
-			Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
-		},
-		OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Now: time.Now,
-	}}
-}
-
-func overviewPages(rows *dynamo.Stores, auth *dynamo.AuthStore) area {
-	return area{overview.Area(), &overview.Pages{Store: campaignRows{newRows(rows), auth}, Now: time.Now}}
-}
-
-type exported struct {
-	*dynamo.CampaignStore
-	*exports.Service
-}
-
-func exportArea(c app.Config, rows *dynamo.Stores) area {
-	return area{exportpages.Area(), &exportpages.Pages{Exports: exported{rows.Campaigns, exportService(c, rows)}}}
-}
-
-func settingsAreas(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) []area {
-	service := &settings.Service{Store: settingsstore.New(rows), Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
-	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
-	return []area{
-		{credentials.Area(), &credentials.Pages{Store: auth, Admin: service, Now: time.Now}},
-		{webhooks.Area(), &webhooks.Pages{Store: newRows(rows), Admin: service, Poster: poster, Now: time.Now}},
-		{billing.Area(), &billing.Pages{Store: rows.Budgets, Admin: service, Now: time.Now}},
-		{brand.Area(), &brand.Pages{Store: newRows(rows), MediaURL: c.Tables().MediaURL}},
-	}
-}
-
-func mediaPages(c app.Config, rows *dynamo.Stores) *mediapages.Pages {
-	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
-	library := &media.Library{Store: newRows(rows), Bucket: bucket, Prober: media.NewProber(c.LocalWebhooks), Now: time.Now}
-	return &mediapages.Pages{Store: rows.Media, Library: library, Origin: bucket.Origin, URL: c.Tables().MediaURL}
-}
-
-type rules struct {
-	*dynamo.BudgetStore
-	*dynamo.TenantStore
-}
-
-// listRows makes and finds lists of recipients too.
-type listRows struct {
-	rows
-	*exports.Service
-}
-
-func sendingPages(c app.Config, rows *dynamo.Stores, dispatcher *dispatch.Service) *sending.Pages {
-	blobs, tasks := s3.New(c.AWS, c.Bucket, c.Local), sqs.New(c.AWS, c.IntakeQueueURL)
-	store := stores.NewIntake(rows)
-	service := &intake.Service{
-		Store: store, Uploads: blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: blobs.Stat,
-		Rules: rules{rows.Budgets, rows.Tenants}, AtOnce: intake.AtOnce,
-		Worker: &intake.Worker{
-			Store: store, Blobs: blobs, Open: blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
-			OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Dispatch: dispatcher,
-		},
-	}
-	return &sending.Pages{
-		Store: listRows{newRows(rows), exportService(c, rows)}, Intake: service, Now: time.Now, Lead: c.MinLead, Origin: blobs.Origin,
-	}
-}
-
-func exportService(c app.Config, rows *dynamo.Stores) *exports.Service {
-	return &exports.Service{Store: stores.NewExports(rows), Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now}
-}
-
-func sendingAreas(c app.Config, rows *dynamo.Stores) []area {
-	dispatcher := &dispatch.Service{
-		Store: rows.Acceptance, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Releases: releasescheduler.New(c),
-		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit}, Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
-	}
-	files := mediaPages(c, rows)
-	return []area{
-		{upload.Area(), upload.Script{}},
-		{mediapages.Area(), files},
-		{templates.Area(), &templates.Pages{
-			Media:  media.Checker{Prober: media.NewProber(c.LocalWebhooks), URL: c.Tables().MediaURL},
-			Upload: files.Upload, Store: newRows(rows), Keeper: &settings.Service{Store: settingsstore.New(rows), Now: time.Now},
-			Dispatch: dispatcher, Now: time.Now, LinkURL: c.LinkURL, MediaURL: c.Tables().MediaURL,
-		}},
-		{sending.Area(), sendingPages(c, rows, dispatcher)},
-	}
 }
 
 // contactRows reads rows, and finds messages.
@@ -149,18 +89,78 @@ type contactRows struct {
 	*query.Service
 }
 
-func contactArea(c app.Config, rows *dynamo.Stores) area {
-	return area{contacts.Area(), &contacts.Pages{
-		Store:   contactRows{newRows(rows), &query.Service{Store: stores.NewQuery(rows), Blobs: s3.New(c.AWS, c.Bucket, c.Local)}},
-		OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Shards: optout.Shards,
-		Now: time.Now,
-	}}
+func (a parts) campaignAreas(c app.Config) []area {
+	controls := &control.Service{
+		Store: stores.NewControl(a.stores), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
+		Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
+	}
+	store := campaignRows{a.rows, a.auth}
+	return []area{
+		{overview.Area(), &overview.Pages{Store: store, Now: time.Now}},
+		{campaigns.Area(), &campaigns.Pages{Store: store, Messages: a.queries, Controls: controls, OptOuts: a.optOuts, Now: time.Now}},
+		{exportpages.Area(), &exportpages.Pages{Exports: listRows{a.rows, a.exports}}},
+		{contacts.Area(), &contacts.Pages{Store: contactRows{a.rows, a.queries}, OptOuts: a.optOuts, Shards: optout.Shards, Now: time.Now}},
+	}
 }
 
-func teamArea(c app.Config, rows *dynamo.Stores, auth *dynamo.AuthStore) area {
-	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
-	service := &settings.Service{Store: settingsstore.New(rows), Auth: auth, People: pool, Now: time.Now, LocalPasswords: c.LocalWebhooks}
-	return area{team.Area(), &team.Pages{Users: users{service, pool}}}
+func (a parts) settingsAreas(c app.Config) []area {
+	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
+	return []area{
+		{credentials.Area(), &credentials.Pages{Store: a.auth, Admin: a.settings, Now: time.Now}},
+		{webhooks.Area(), &webhooks.Pages{Store: a.rows, Admin: a.settings, Poster: poster, Now: time.Now}},
+		{billing.Area(), &billing.Pages{Store: a.stores.Budgets, Admin: a.settings, Now: time.Now}},
+		{brand.Area(), &brand.Pages{Store: a.rows, MediaURL: a.mediaURL}},
+		{team.Area(), &team.Pages{Users: users{a.settings, a.pool}}},
+	}
+}
+
+func (a parts) media(c app.Config) *mediapages.Pages {
+	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
+	library := &media.Library{Store: a.rows, Bucket: bucket, Prober: a.prober, Now: time.Now}
+	return &mediapages.Pages{Store: a.stores.Media, Library: library, Origin: bucket.Origin, URL: a.mediaURL}
+}
+
+type rules struct {
+	*dynamo.BudgetStore
+	*dynamo.TenantStore
+}
+
+// listRows makes and finds exports and lists of recipients too.
+type listRows struct {
+	rows
+	*exports.Service
+}
+
+func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Pages {
+	tasks, store := sqs.New(c.AWS, c.IntakeQueueURL), stores.NewIntake(a.stores)
+	service := &intake.Service{
+		Store: store, Uploads: a.blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: a.blobs.Stat,
+		Rules: rules{a.stores.Budgets, a.stores.Tenants}, AtOnce: intake.AtOnce,
+		Worker: &intake.Worker{
+			Store: store, Blobs: a.blobs, Open: a.blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
+			OptOuts: a.optOuts, Dispatch: dispatcher,
+		},
+	}
+	return &sending.Pages{
+		Store: listRows{a.rows, a.exports}, Intake: service, Now: time.Now, Lead: c.MinLead, Origin: a.blobs.Origin,
+	}
+}
+
+func (a parts) sendingAreas(c app.Config) []area {
+	dispatcher := &dispatch.Service{
+		Store: a.stores.Acceptance, Blobs: a.blobs, Releases: releasescheduler.New(c),
+		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit}, Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
+	}
+	files := a.media(c)
+	return []area{
+		{upload.Area(), upload.Script{}},
+		{mediapages.Area(), files},
+		{templates.Area(), &templates.Pages{
+			Media: media.Checker{Prober: a.prober, URL: a.mediaURL}, Upload: files.Upload, Store: a.rows, Keeper: a.settings,
+			Dispatch: dispatcher, Now: time.Now, LinkURL: c.LinkURL, MediaURL: a.mediaURL,
+		}},
+		{sending.Area(), a.sending(c, dispatcher)},
+	}
 }
 
 type users struct {

@@ -45,8 +45,8 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/privacy"
+	"campaign-dispatch/internal/privacy/expiry"
 	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/privacy/retention"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
@@ -98,7 +98,7 @@ type company struct {
 	recorder  *outcome.Recorder
 	maker     *exports.Maker
 	privacy   *privacy.Service
-	purger    *retention.Purger
+	expirer   *expiry.Expirer
 	api       *http.ServeMux
 
 	tasks   queue[submission.Task]
@@ -172,7 +172,7 @@ func (c *company) wire(partLines int, atOnce time.Duration) {
 		Store: privacy.Store{Campaigns: c.store, Outcomes: c.store, Erasure: c.store},
 		Blobs: c.blobs, OptOuts: c.book, Now: c.clock, Progress: func(string, int, int) {},
 	}
-	c.purger = &retention.Purger{Store: c.store, Now: c.clock}
+	c.expirer = &expiry.Expirer{Store: c.store, Now: c.clock}
 	c.wireSite(atOnce)
 }
 

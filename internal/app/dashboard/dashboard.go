@@ -3,6 +3,7 @@ package dashboard
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -27,27 +28,17 @@ func Handler(c app.Config) lambda.Handler {
 // Site returns the pages of the dashboard: sign-in, campaigns, templates, settings and the API documentation.
 func Site(c app.Config) (*web.UI, http.Handler) {
 	tables := c.Tables()
-	stores, auth := dynamo.New(tables), dynamo.NewAuthStore(tables)
+	p := newParts(c, tables)
 	ui := &web.UI{
 		Sessions: &web.Sessions{
 			Signer: kms.New(c.AWS, c.SessionKeyID, c.PreviousSessionKeyID, c.KeysSwitchAt, time.Now),
-			Ends:   auth, Now: time.Now, Secure: !c.Local,
+			Ends:   p.auth, Now: time.Now, Secure: !c.Local,
 		},
-		Store: uiRows{stores.AuditLogs, stores.Settings}, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin, MediaURL: tables.MediaURL,
+		Store: uiRows{p.stores.AuditLogs, p.stores.Settings}, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin,
+		MediaURL: tables.MediaURL,
 	}
-	areas := []area{
-		signIn(c, ui),
-		{audit.Area(), &audit.Pages{Log: stores.AuditLogs}},
-		{apidocs.Area(), &apidocs.Pages{}},
-		overviewPages(stores, auth),
-		campaignPages(c, stores, auth),
-		exportArea(c, stores),
-		contactArea(c, stores),
-		teamArea(c, stores, auth),
-	}
-	areas = append(areas, settingsAreas(c, stores, auth)...)
-	areas = append(areas, sendingAreas(c, stores)...)
-	return ui, routes(ui, areas)
+	areas := []area{signIn(c, ui), {audit.Area(), &audit.Pages{Log: p.stores.AuditLogs}}, {apidocs.Area(), &apidocs.Pages{}}}
+	return ui, routes(ui, slices.Concat(areas, p.campaignAreas(c), p.settingsAreas(c), p.sendingAreas(c)))
 }
 
 // uiRows are the rows of all pages.

@@ -30,15 +30,13 @@ const (
 	tenantAttribute   = "custom:tenant"
 )
 
-var roles = []string{"admin", "author", "approver", "viewer"}
-
 // ErrOtherTenant reports that the user belongs to another tenant. Do not retry.
 var ErrOtherTenant = errors.New("this address belongs to a user of another tenant")
 
 // Invite creates a user with a role, or updates the role of an existing user (known). A new
 // user gets the temporary password, or one by email if it is empty.
 func (p *Pool) Invite(ctx context.Context, who account.Person, password string) (known bool, err error) {
-	if !slices.Contains(roles, who.Role) {
+	if !slices.Contains(account.Roles, who.Role) {
 		return false, fmt.Errorf("unknown role %q", who.Role)
 	}
 	in := &cognitoidentityprovider.AdminCreateUserInput{
@@ -98,7 +96,7 @@ func (p *Pool) setRole(ctx context.Context, who account.Person) error {
 	if err != nil {
 		return fmt.Errorf("add role of user: %w", err)
 	}
-	for _, role := range roles {
+	for _, role := range account.Roles {
 		if role == who.Role {
 			continue
 		}
@@ -131,7 +129,7 @@ const maxListed = 100
 // complete is false if it is too large to be read.
 func (p *Pool) People(ctx context.Context, tenant string) (people []account.Person, complete bool, err error) {
 	left, seen := maxListed, map[string]bool{}
-	for _, role := range roles {
+	for _, role := range account.Roles {
 		pages := cognitoidentityprovider.NewListUsersInGroupPaginator(p.Client, &cognitoidentityprovider.ListUsersInGroupInput{
 			UserPoolId: &p.ID, GroupName: &role,
 		})

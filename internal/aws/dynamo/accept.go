@@ -65,7 +65,7 @@ func (s *AcceptanceStore) readSnapshot(
 		}
 	}
 	if r := row("meta"); r != nil {
-		if getBool(r, forgetting) {
+		if getBool(r, expiring) {
 			return snapshot, fmt.Errorf("campaign %s is being deleted: %w", q.CampaignID, campaign.ErrLostRace)
 		}
 		snapshot.Meta = &acceptance.Meta{
@@ -168,7 +168,7 @@ func (s *AcceptanceStore) metaWrite(a acceptance.Command) types.TransactWriteIte
 	if a.AskedBy != "" { // the first parts may have needed no approval
 		update, values[":asker"] = update+", askedBy = :asker", text(a.AskedBy)
 	}
-	condition := "batches = :read AND createdAt = :created AND attribute_not_exists(cancelled) AND " + notForgetting
+	condition := "batches = :read AND createdAt = :created AND attribute_not_exists(cancelled) AND " + notExpiring
 	if a.Batch.Part != "" {
 		condition += " AND " + unmoved(a.Moves, values)
 	}

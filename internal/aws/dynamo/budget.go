@@ -161,7 +161,7 @@ func (s *BatchStore) releaseWith(
 	return s.writeAll(ctx, "update batch "+b.BatchID, items...)
 }
 
-// rescheduleReserved is Reschedule for a batch with a reservation. It moves the reservation
+// rescheduleReserved is RescheduleBatch for a batch with a reservation. It moves the reservation
 // to the day of the due time. The error is a *campaign.BudgetError if there is no room.
 func (s *BatchStore) rescheduleReserved(ctx context.Context, b campaign.Batch, due time.Time, values Item) (moved bool, err error) {
 	day := localtime.Day(due)
@@ -198,8 +198,8 @@ func (s *BatchStore) tryReschedule(ctx context.Context, b campaign.Batch, day st
 	return false, cmp.Or(s.room(ctx, b, day, billing.Limits), campaign.ErrLostRace)
 }
 
-// CheckReservation returns the *campaign.BudgetError with which Reschedule would refuse the
-// batch at present, or nil.
+// CheckReservation returns the *campaign.BudgetError with which RescheduleBatch would refuse
+// the batch at present, or nil.
 func (s *BudgetStore) CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error {
 	day := localtime.Day(due)
 	if b.Reserved == 0 || day == b.ReservedOn {

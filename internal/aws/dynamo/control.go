@@ -19,7 +19,7 @@ func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time
 	if revoke {
 		update += ", #revoke = :true"
 	}
-	w := s.update(metaKey(id), update, present+" AND "+notForgetting, Item{":true": boolean(true), ":at": millis(at), ":none": number(0)})
+	w := s.update(metaKey(id), update, present+" AND "+notExpiring, Item{":true": boolean(true), ":at": millis(at), ":none": number(0)})
 	return s.mustWrite(ctx, "cancel campaign "+id.CampaignID, w, campaign.ErrNotFound)
 }
 

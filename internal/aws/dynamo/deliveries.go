@@ -36,7 +36,7 @@ func readDeliveryKey(row Item) (t delivery.NotifyTask, ok bool) {
 
 func deliveryRow(n delivery.Delivery) Item {
 	row := with(deliveryKey(n.Task()), some(Item{
-		"attempt": number(n.Attempt), "left": packPending(n.Pending), "dead": boolean(n.Dead), "parked": boolean(n.Parked),
+		"attempt": number(n.Attempt), "pending": packPending(n.Pending), "dead": boolean(n.Dead), "parked": boolean(n.Parked),
 	}))
 	if n.Blob != "" {
 		row["kind"], row["blob"] = text(n.Kind), text(n.Blob)
@@ -49,9 +49,9 @@ func deliveryRow(n delivery.Delivery) Item {
 }
 
 func readDelivery(t delivery.NotifyTask, row Item) (delivery.Delivery, error) {
-	left, err := unpackPending(getBinary(row, "left"))
+	pending, err := unpackPending(getBinary(row, "pending"))
 	return delivery.Delivery{
-		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Pending: left,
+		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Pending: pending,
 		Kind: delivery.Kind(getText(row, "kind")), Blob: getText(row, "blob"), Entries: getBinary(row, "entries"),
 		Attempt: getInt(row, "attempt"), Next: getMillis(row, "nextCheck"), ExpiresAt: getEnd(row),
 		Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
@@ -59,9 +59,9 @@ func readDelivery(t delivery.NotifyTask, row Item) (delivery.Delivery, error) {
 }
 
 // packPending encodes ascending positions as differences.
-func packPending(left []int) attribute {
-	b, next := make([]byte, 0, len(left)), 0
-	for _, p := range left {
+func packPending(pending []int) attribute {
+	b, next := make([]byte, 0, len(pending)), 0
+	for _, p := range pending {
 		b = binary.AppendUvarint(b, uint64(p-next)) //nolint:gosec // positions ascend from 0
 		next = p + 1
 	}
@@ -69,17 +69,17 @@ func packPending(left []int) attribute {
 }
 
 func unpackPending(b []byte) ([]int, error) {
-	var left []int
+	var pending []int
 	next := 0
 	for len(b) > 0 {
 		distance, n := binary.Uvarint(b)
 		if n <= 0 || distance > campaign.MaxMessages {
 			return nil, errDamagedDelivery
 		}
-		left = append(left, next+int(distance))
-		next, b = left[len(left)-1]+1, b[n:]
+		pending = append(pending, next+int(distance))
+		next, b = pending[len(pending)-1]+1, b[n:]
 	}
-	return left, nil
+	return pending, nil
 }
 
 // Delivery reads a delivery consistently. The error wraps campaign.ErrNotFound if it does
@@ -131,9 +131,9 @@ func (s *DeliveryStore) addDelivery(ctx context.Context, n delivery.Delivery) (b
 }
 
 func sameDelivery(n delivery.Delivery) (condition string, values Item) {
-	values = some(Item{":attempt": number(n.Attempt), ":left": packPending(n.Pending)})
+	values = some(Item{":attempt": number(n.Attempt), ":pending": packPending(n.Pending)})
 	conditions := []string{present}
-	for _, name := range []string{"attempt", "left"} {
+	for _, name := range []string{"attempt", "pending"} {
 		if values[":"+name] == nil {
 			conditions = append(conditions, "attribute_not_exists(#"+name+")")
 		} else {

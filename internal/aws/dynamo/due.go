@@ -58,7 +58,7 @@ func batchRef(row Item) (ref campaign.BatchRef, err error) {
 }
 
 func campaignOf(row Item) (id campaign.ID, ok bool) {
-	rest, ok := strings.CutPrefix(getText(row, "pk"), "C#")
+	rest, ok := strings.CutPrefix(getText(row, "pk"), campaignPrefix)
 	at := strings.LastIndexByte(rest, '#')
 	if !ok || at < 0 {
 		return id, false
@@ -123,14 +123,14 @@ func (s *BatchStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, n
 	return len(reasons) == 0, nil
 }
 
-// Progress returns the completed and total batches of a campaign.
-func (s *BatchStore) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error) {
+// Completion returns the completed and total batches of a campaign.
+func (s *BatchStore) Completion(ctx context.Context, id campaign.ID) (campaign.Completion, error) {
 	keys := map[string]Item{"meta": metaKey(id), "progress": progressKey(id)}
 	rows, err := s.rows(ctx, "read the progress of campaign "+id.CampaignID, keys)
 	if err != nil {
-		return campaign.Tally{}, err
+		return campaign.Completion{}, err
 	}
-	return campaign.Tally{
+	return campaign.Completion{
 		Completed: getInt(rows["progress"], "completed"), CompletedAt: getMillis(rows["progress"], "completedAt"),
 		Batches: getInt(rows["meta"], "batches"), Cancelled: getBool(rows["meta"], "cancelled"),
 		PartsToCome: s.readTotals(rows["meta"]).PartsToCome,

@@ -31,8 +31,8 @@ func (s *ErasureStore) ReplacePayload(ctx context.Context, b campaign.Batch, key
 	return latest.Payload == key, err
 }
 
-// ForgetFormerPayload removes the reference to a batch's deleted former payload.
-func (s *ErasureStore) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
+// ClearFormerPayload removes the reference to a batch's deleted former payload.
+func (s *ErasureStore) ClearFormerPayload(ctx context.Context, b campaign.Batch) error {
 	_, err := s.updateBatch(ctx, b.BatchRef, "REMOVE formerPayload", "formerPayload = :former", Item{":former": text(b.FormerPayload)})
 	return err
 }
@@ -50,7 +50,7 @@ func (s *ErasureStore) ReplaceSet(ctx context.Context, id campaign.ID, read acce
 func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[acceptance.KeptAnswer, error] {
 	pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
 		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
-		FilterExpression: aws.String("begins_with(pk, :prefix)"), ExpressionAttributeValues: Item{":prefix": text("I#")},
+		FilterExpression: aws.String("begins_with(pk, :prefix)"), ExpressionAttributeValues: Item{":prefix": text(answerPrefix)},
 	})
 	scanned := 0
 	rows := eachIn(ctx, "read stored responses", pages, func(page *dynamodb.ScanOutput) []Item {
@@ -63,7 +63,7 @@ func (s *ErasureStore) KeptAnswers(ctx context.Context, progress func(rows int))
 
 func readKeptAnswer(row Item) acceptance.KeptAnswer {
 	pk := getText(row, "pk")
-	tenant, _, _ := strings.Cut(strings.TrimPrefix(pk, "I#"), "#")
+	tenant, _, _ := strings.Cut(strings.TrimPrefix(pk, answerPrefix), "#")
 	return acceptance.KeptAnswer{
 		Tenant: tenant, Key: [2]string{pk, getText(row, "sk")}, Body: getBinary(row, "body"), BlobKey: getText(row, "blobKey"),
 	}
@@ -76,11 +76,11 @@ func (s *ErasureStore) ReplaceAnswer(ctx context.Context, a acceptance.KeptAnswe
 	return s.write(ctx, "write stored response", w)
 }
 
-// forgetting is the attribute of the META row of a campaign that is being deleted. Such a
+// expiring is the attribute of the META row of a campaign that is being deleted. Such a
 // campaign cannot be read or extended.
 const (
-	forgetting    = "forgetting"
-	notForgetting = "attribute_not_exists(" + forgetting + ")"
+	expiring    = "expiring"
+	notExpiring = "attribute_not_exists(" + expiring + ")"
 )
 
 const perWrite = 25
@@ -91,21 +91,21 @@ func (s *ErasureStore) Lifetime(ctx context.Context, id campaign.ID) (campaign.L
 	row, err := s.get(ctx, "read the lifetime of campaign "+id.CampaignID, metaKey(id))
 	return campaign.Lifetime{
 		ID: id, Name: getText(row, "name"), Batches: getInt(row, "batches"), LastAt: getMillis(row, "lastAt"),
-		Check: getMillis(row, "nextCheck"), Forgetting: getBool(row, forgetting),
+		Check: getMillis(row, "nextCheck"), Expiring: getBool(row, expiring),
 	}, err
 }
 
-// MoveLifetime sets a campaign's next check if it is unchanged since it was read.
-func (s *ErasureStore) MoveLifetime(ctx context.Context, l campaign.Lifetime, next time.Time) error {
+// PostponeExpiry sets a campaign's next check if it is unchanged since it was read.
+func (s *ErasureStore) PostponeExpiry(ctx context.Context, l campaign.Lifetime, next time.Time) error {
 	_, err := s.updateLifetime(ctx, l, "SET nextCheck = :next", Item{":next": millis(next)})
 	return err
 }
 
-// StartForgetting marks a campaign as being deleted if it is unchanged since it was read,
+// StartExpiry marks a campaign as being deleted if it is unchanged since it was read,
 // and reports whether it did. The caller may delete its rows until lease. Then sweep
 // checks it again, and another caller continues.
-func (s *ErasureStore) StartForgetting(ctx context.Context, l campaign.Lifetime, lease time.Time) (bool, error) {
-	return s.updateLifetime(ctx, l, "SET nextCheck = :next, "+forgetting+" = :true REMOVE listOf, listAs", Item{
+func (s *ErasureStore) StartExpiry(ctx context.Context, l campaign.Lifetime, lease time.Time) (bool, error) {
+	return s.updateLifetime(ctx, l, "SET nextCheck = :next, "+expiring+" = :true REMOVE listOf, listAs", Item{
 		":next": millis(lease), ":true": boolean(true),
 	})
 }
@@ -116,9 +116,9 @@ func (s *ErasureStore) updateLifetime(ctx context.Context, l campaign.Lifetime, 
 	return s.write(ctx, "change the lifetime of campaign "+l.CampaignID, w)
 }
 
-// ForgetSome deletes up to 25 rows of a campaign that is being deleted. It reports whether
+// ExpireRows deletes up to 25 rows of a campaign that is being deleted. It reports whether
 // only META and the name are left.
-func (s *ErasureStore) ForgetSome(ctx context.Context, id campaign.ID) (done bool, err error) {
+func (s *ErasureStore) ExpireRows(ctx context.Context, id campaign.ID) (done bool, err error) {
 	in := queryOf(s.Campaigns, "pk = :pk", Item{":pk": metaKey(id)["pk"]}, "pk", "sk")
 	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(perWrite+1) // plus META
 	out, err := s.Client.Query(ctx, in)
@@ -157,13 +157,13 @@ func (s *ErasureStore) deleteAll(ctx context.Context, deletes []types.WriteReque
 	}
 }
 
-// EndForgetting deletes the campaign's name, unless another campaign uses it, and its META
+// EndExpiry deletes the campaign's name, unless another campaign uses it, and its META
 // row. The name and the ID can be used again.
-func (s *ErasureStore) EndForgetting(ctx context.Context, l campaign.Lifetime) error {
+func (s *ErasureStore) EndExpiry(ctx context.Context, l campaign.Lifetime) error {
 	doing := "delete campaign " + l.CampaignID
 	err := s.tryWrite(ctx, doing, s.removeIf(nameKey(l.Tenant, l.Name), "campaignId = :id", Item{":id": text(l.CampaignID)}))
 	if err != nil {
 		return err
 	}
-	return s.tryWrite(ctx, doing, s.removeIf(metaKey(l.ID), forgetting+" = :true", Item{":true": boolean(true)}))
+	return s.tryWrite(ctx, doing, s.removeIf(metaKey(l.ID), expiring+" = :true", Item{":true": boolean(true)}))
 }

@@ -43,6 +43,8 @@ const (
 	endpointPrefix    = "ENDPOINT#"
 	circuitPrefix     = "CIRCUIT#"
 	tenantPrefix      = "TEN#"
+	campaignPrefix    = "C#"
+	answerPrefix      = "I#"
 	exportPrefix      = "EXPORT#"
 	exportsPrefix     = "EXPORTS#"
 	submissionsPrefix = "SUBMISSIONS#"
@@ -54,6 +56,13 @@ const (
 // listPK is the partition key of the rows that list tenants, agents and pauses. Without
 // it, listing would need a table scan.
 const listPK = "DIRECTORY"
+
+// Prefixes of its sort keys.
+const (
+	tenantEntry = "TENANT#"
+	agentEntry  = "AGENT#"
+	pauseEntry  = "PAUSE#"
+)
 
 // Sortable time formats.
 const (
@@ -86,7 +95,9 @@ func personKey(tenant, email string) Item {
 
 // The Campaigns table.
 
-func ofCampaign(id campaign.ID, sk string) Item { return keyOf("C#"+id.Tenant+"#"+id.CampaignID, sk) }
+func ofCampaign(id campaign.ID, sk string) Item {
+	return keyOf(campaignPrefix+id.Tenant+"#"+id.CampaignID, sk)
+}
 
 func metaKey(id campaign.ID) Item { return ofCampaign(id, metaSK) }
 
@@ -103,7 +114,7 @@ func resultsKey(id campaign.ID) Item { return ofCampaign(id, "RESULTS") }
 func nameKey(tenant, name string) Item { return keyOf("N#"+tenant+"#"+campaign.Digest(name), "NAME") }
 
 func idempotencyKey(tenant, clientID, key string) Item {
-	return keyOf("I#"+tenant+"#"+clientID+"#"+campaign.Digest(key), "IDEM")
+	return keyOf(answerPrefix+tenant+"#"+clientID+"#"+campaign.Digest(key), "IDEM")
 }
 
 func identityKey(key campaign.BatchKey) Item { return keyOf("B#"+key.String(), headSK) }
@@ -165,7 +176,7 @@ func rateLimitKey(agentID string) Item { return keyOf("A#"+agentID, "RATE") }
 // pauseKey is the row that pauses sending for "all", "tenant#id" or "agent#id".
 func pauseKey(subject string) Item { return keyOf("PAUSE#"+subject, "PAUSE") }
 
-func directoryKey(kind, id string) Item { return keyOf(listPK, kind+"#"+id) }
+func directoryKey(prefix, id string) Item { return keyOf(listPK, prefix+id) }
 
 func optOutKey(tenant string, shard int) Item {
 	return keyOf("OPT#"+tenant, fmt.Sprintf("%02d", shard))

@@ -87,7 +87,7 @@ func (s *MoveStore) metaMove(c campaign.Campaign, to campaign.Move) types.Transa
 	if to.Open {
 		update, values[":held"] = update+", moving = :true, movingHeld = :held", number(to.Held)
 	}
-	condition := "batches = :batches AND attribute_not_exists(cancelled) AND attribute_not_exists(moving) AND " + notForgetting +
+	condition := "batches = :batches AND attribute_not_exists(cancelled) AND attribute_not_exists(moving) AND " + notExpiring +
 		" AND " + unmoved(c.Move.Revision, values)
 	return s.update(metaKey(c.ID), update, condition, values)
 }

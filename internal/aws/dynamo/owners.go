@@ -12,7 +12,7 @@ import (
 )
 
 // SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is
-// a *campaign.AgentTakenError if the agent belongs to another tenant. The tenant's former
+// an *account.AgentTakenError if the agent belongs to another tenant. The tenant's former
 // agent stays reserved for it, as released. use is called only for an agent that another
 // tenant released.
 func (s *TenantStore) SaveTenant(ctx context.Context, t campaign.Tenant, use account.AgentUse) error {
@@ -29,7 +29,7 @@ func (s *TenantStore) saveTenant(ctx context.Context, t campaign.Tenant, use acc
 	return untilDecided(ctx, doing, maxEdits, func(int) error {
 		items, err := s.tenantItems(ctx, t, use)
 		if err != nil {
-			return final{err}
+			return err
 		}
 		return s.writeAll(ctx, doing, append(items, more...)...)
 	})
@@ -42,7 +42,7 @@ func (s *TenantStore) tenantItems(ctx context.Context, t campaign.Tenant, use ac
 	if err != nil && !created {
 		return nil, err
 	}
-	entry := with(directoryKey("TENANT", t.ID), Item{"name": text(t.Name), "agentId": text(t.AgentID)})
+	entry := with(directoryKey(tenantEntry, t.ID), Item{"name": text(t.Name), "agentId": text(t.AgentID)})
 	items := []types.TransactWriteItem{s.putTenant(t, before, created), s.put(entry)}
 	if t.AgentID != "" {
 		claim, err := s.assignAgent(ctx, t, use)
@@ -52,11 +52,11 @@ func (s *TenantStore) tenantItems(ctx context.Context, t campaign.Tenant, use ac
 		items = append(items, claim)
 	}
 	if before.AgentID != "" && before.AgentID != t.AgentID {
-		giveUp, err := s.giveUp(ctx, before)
+		release, err := s.release(ctx, before)
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, giveUp)
+		items = append(items, release)
 	}
 	return items, nil
 }
@@ -84,13 +84,13 @@ func (s *TenantStore) assignAgent(ctx context.Context, t campaign.Tenant, use ac
 	return s.replaceOwner(o, account.Owner{AgentID: t.AgentID, Tenant: t.ID, Since: since}), nil
 }
 
-func (s *TenantStore) giveUp(ctx context.Context, t campaign.Tenant) (types.TransactWriteItem, error) {
+func (s *TenantStore) release(ctx context.Context, t campaign.Tenant) (types.TransactWriteItem, error) {
 	o, err := s.Owner(ctx, t.AgentID)
 	if err == nil && o.Tenant != t.ID {
 		err = fmt.Errorf("release agent %s: %w", t.AgentID, campaign.ErrLostRace)
 	}
 	released := o
-	released.GivenUpAt = s.Now()
+	released.ReleasedAt = s.Now()
 	return s.replaceOwner(o, released), err
 }
 
@@ -98,7 +98,7 @@ func (s *TenantStore) giveUp(ctx context.Context, t campaign.Tenant) (types.Tran
 func (s *TenantStore) Owner(ctx context.Context, agentID string) (account.Owner, error) {
 	row, err := s.find(ctx, "read the owner of agent "+agentID, ownerKey(agentID))
 	return account.Owner{
-		AgentID: agentID, Tenant: getText(row, "tenant"), Since: getMillis(row, "since"), GivenUpAt: getMillis(row, "givenUpAt"),
+		AgentID: agentID, Tenant: getText(row, "tenant"), Since: getMillis(row, "since"), ReleasedAt: getMillis(row, "releasedAt"),
 	}, err
 }
 
@@ -130,10 +130,10 @@ func (s *TenantStore) AgentsOf(ctx context.Context, tenant string) ([]string, er
 
 // replaceOwner writes the owner of an agent if it is unchanged since it was read.
 func (s *TenantStore) replaceOwner(read, o account.Owner) types.TransactWriteItem {
-	row := with(ownerKey(o.AgentID), Item{"tenant": text(o.Tenant), "since": millis(o.Since), "givenUpAt": millis(o.GivenUpAt)})
+	row := with(ownerKey(o.AgentID), Item{"tenant": text(o.Tenant), "since": millis(o.Since), "releasedAt": millis(o.ReleasedAt)})
 	if read.Tenant == "" {
 		return s.putNew(row)
 	}
-	return s.putIf(row, "tenant = :tenant AND since = :since AND givenUpAt = :givenUp",
-		Item{":tenant": text(read.Tenant), ":since": millis(read.Since), ":givenUp": millis(read.GivenUpAt)})
+	return s.putIf(row, "tenant = :tenant AND since = :since AND releasedAt = :released",
+		Item{":tenant": text(read.Tenant), ":since": millis(read.Since), ":released": millis(read.ReleasedAt)})
 }

@@ -1,6 +1,7 @@
 package dynamo_test
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"strings"
@@ -151,7 +152,7 @@ func TestSaveTenant_ConcurrentAgents(t *testing.T) {
 	for _, agent := range agents {
 		o, err := a.Owner(t.Context(), agent)
 		a.must(err)
-		if o.Tenant != tenant || o.GivenUpAt.IsZero() != (agent == present.AgentID) {
+		if o.Tenant != tenant || o.ReleasedAt.IsZero() != (agent == present.AgentID) {
 			t.Errorf("owner of %s is %+v, the tenant's agent is %s", agent, o, present.AgentID)
 		}
 	}
@@ -162,7 +163,7 @@ func TestSaveTenant_ReleasedAgent(t *testing.T) {
 	a := newAgency(t)
 	former, next, began := a.tenant(), a.tenant(), a.now
 	a.must(a.assign(former, a.agent), a.assign(former, "agent-"+rand.Text()))
-	a.wantOwner(account.Owner{Tenant: former, Since: began, GivenUpAt: began})
+	a.wantOwner(account.Owner{Tenant: former, Since: began, ReleasedAt: began})
 	a.hears(former)
 	a.now = began.Add(account.AgentRest - time.Millisecond)
 	a.refuses(next, a.agent, began.Add(account.AgentRest).Format(time.RFC3339))
@@ -211,6 +212,30 @@ func TestSaveTenant_AgentWithOpenBatches(t *testing.T) {
 	a.now = closed.Add(account.AgentRest)
 	a.must(a.assign(next, a.agent))
 	a.hears(next)
+}
+
+// While a tenant is assigned a released agent, it gets another agent, and its own one goes to a
+// third tenant: the assignment starts again from what the others left.
+func TestSaveTenant_AgentGoneMeanwhile(t *testing.T) {
+	t.Parallel()
+	a := newAgency(t)
+	former, tenant, third, released := a.tenant(), a.tenant(), a.tenant(), "agent-"+rand.Text()
+	a.must(a.assign(former, released), a.assign(former, "agent-"+rand.Text()), a.assign(tenant, a.agent))
+	a.now = a.now.Add(account.AgentRest)
+	var once sync.Once
+	err := a.SaveTenant(t.Context(), campaign.Tenant{ID: tenant, AgentID: released}, func(context.Context, string, string) (account.Use, error) {
+		once.Do(func() { //nolint:contextcheck // assign uses the context of the test
+			a.must(a.assign(tenant, "agent-"+rand.Text()))
+			a.now = a.now.Add(account.AgentRest)
+			a.must(a.assign(third, a.agent))
+		})
+		return account.Use{}, nil
+	})
+	a.must(err)
+	a.wantOwner(account.Owner{Tenant: third, Since: a.now})
+	if now, err := a.Tenant(t.Context(), tenant); now.AgentID != released || err != nil {
+		t.Errorf("the tenant has %q, want %q; %v", now.AgentID, released, err)
+	}
 }
 
 func TestAgentsOf_PresentAndReleased(t *testing.T) {

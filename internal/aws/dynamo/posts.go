@@ -15,8 +15,8 @@ import (
 
 // Attribute name prefixes of a tenant's hourly post counts, followed by the endpoint ID.
 const (
-	takenPrefix  = "taken#"
-	failedPrefix = "failed#"
+	acceptedPrefix = "accepted#"
+	failedPrefix   = "failed#"
 )
 
 // AddPosts adds posts to the hourly counts of a tenant's endpoints, by endpoint ID, with
@@ -32,7 +32,7 @@ func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, po
 		}
 	}
 	for id, p := range posts {
-		count(takenPrefix+id, p.Accepted)
+		count(acceptedPrefix+id, p.Accepted)
 		count(failedPrefix+id, p.Failed)
 	}
 	if len(add) == 0 {
@@ -55,7 +55,7 @@ func (s *DayStore) HourlyPosts(ctx context.Context, tenant, endpointID string, s
 	posts := make([]delivery.HourlyPosts, 0, len(rows))
 	for _, row := range rows {
 		hour, _ := time.Parse(hourForm, getText(row, "sk")) // in the format of the key
-		p := delivery.HourlyPosts{Hour: hour, Accepted: getInt(row, takenPrefix+endpointID), Failed: getInt(row, failedPrefix+endpointID)}
+		p := delivery.HourlyPosts{Hour: hour, Accepted: getInt(row, acceptedPrefix+endpointID), Failed: getInt(row, failedPrefix+endpointID)}
 		if p.Accepted+p.Failed > 0 {
 			posts = append(posts, p)
 		}

@@ -9,21 +9,21 @@ import (
 
 // Route reads a tenant's route for an agent. Without an existing agent, it is paused.
 func (s *LaneStore) Route(ctx context.Context, tenantID, agentID string) (outgoing.Route, error) {
-	rows, err := s.rows(ctx, "read agent "+agentID+" of tenant "+tenantID, channelKeys(tenantID, agentID))
+	rows, err := s.rows(ctx, "read agent "+agentID+" of tenant "+tenantID, routeKeys(tenantID, agentID))
 	return readRoute(agentID, rows), err
 }
 
-func channelKeys(tenantID, agentID string) map[string]Item {
+func routeKeys(tenantID, agentID string) map[string]Item {
 	keys := map[string]Item{"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID)}
 	if agentID != "" {
-		keys["row"], keys["pace"], keys["agent"] = agentKey(agentID), rateLimitKey(agentID), pauseKey("agent#"+agentID)
+		keys["row"], keys["rate"], keys["agent"] = agentKey(agentID), rateLimitKey(agentID), pauseKey("agent#"+agentID)
 	}
 	return keys
 }
 
-// readRoute reads the rows of channelKeys.
+// readRoute reads the rows of routeKeys.
 func readRoute(agentID string, rows map[string]Item) outgoing.Route {
-	route := outgoing.Route{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["pace"])}
+	route := outgoing.Route{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["rate"])}
 	for _, subject := range []string{"agent", "tenant", "all"} {
 		if rows[subject] != nil {
 			route.Pause = subject

@@ -113,7 +113,7 @@ func (s *AttentionStore) watchedEndpoints(ctx context.Context, tenant string) ([
 func (s *AttentionStore) addSwitches(
 	ctx context.Context, tenant, agentID string, a *account.Attention, watched []delivery.WatchedEndpoint,
 ) error {
-	keys := channelKeys(tenant, agentID)
+	keys := routeKeys(tenant, agentID)
 	for _, e := range watched {
 		keys["circuit "+e.ID] = circuitKey(tenant, e.ID)
 	}

@@ -53,11 +53,7 @@ func OfStream(
 		if err != nil || len(damaged) == 0 {
 			return err
 		}
-		bodies, err := campaign.Bodies(damaged)
-		if err != nil {
-			return err
-		}
-		return unread.SendAll(ctx, "unread", bodies)
+		return port.SendAll(ctx, unread, "unread", damaged)
 	}
 }
 

@@ -191,6 +191,6 @@ func (s *SubmissionStore) EndParts(ctx context.Context, id campaign.ID) (campaig
 
 // updateTotals changes the totals of a campaign if it lowers the number of parts to come.
 func (s *SubmissionStore) updateTotals(ctx context.Context, id campaign.ID, update string, values Item) error {
-	w := s.update(metaKey(id), update, "partsToCome > :left AND "+notForgetting, values)
+	w := s.update(metaKey(id), update, "partsToCome > :left AND "+notExpiring, values)
 	return s.tryWrite(ctx, "change the totals of campaign "+id.CampaignID, w)
 }

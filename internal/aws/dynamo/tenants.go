@@ -17,7 +17,7 @@ func (s *TenantStore) Tenant(ctx context.Context, id string) (campaign.Tenant, e
 
 // Tenants returns all tenants, ordered by ID.
 func (s *TenantStore) Tenants(ctx context.Context) ([]campaign.Tenant, error) {
-	return list(ctx, &s.table, listPK, "TENANT#", readTenant)
+	return list(ctx, &s.table, listPK, tenantEntry, readTenant)
 }
 
 // SaveAgent creates or replaces an agent.
@@ -28,7 +28,7 @@ func (s *TenantStore) SaveAgent(ctx context.Context, a campaign.Agent) error {
 func (s *TenantStore) agentItems(a campaign.Agent) []types.TransactWriteItem {
 	entry := Item{"keyParameter": text(a.KeyParameter), "rate": number(a.Rate)}
 	row := with(agentKey(a.ID), Item{"webhookToken": text(a.WebhookToken)})
-	return []types.TransactWriteItem{s.put(with(row, entry)), s.put(with(directoryKey("AGENT", a.ID), entry))}
+	return []types.TransactWriteItem{s.put(with(row, entry)), s.put(with(directoryKey(agentEntry, a.ID), entry))}
 }
 
 // Agent returns an agent. The error wraps campaign.ErrNotFound if it does not exist.
@@ -39,24 +39,24 @@ func (s *TenantStore) Agent(ctx context.Context, id string) (campaign.Agent, err
 
 // Agents returns all agents, ordered by ID, without webhook tokens.
 func (s *TenantStore) Agents(ctx context.Context) ([]campaign.Agent, error) {
-	return list(ctx, &s.table, listPK, "AGENT#", readAgent)
+	return list(ctx, &s.table, listPK, agentEntry, readAgent)
 }
 
 // Pause stops sending for a subject: "all", "tenant#id" or "agent#id". It can be repeated.
 func (s *TenantStore) Pause(ctx context.Context, subject string) error {
 	since := Item{"since": millis(s.Now())}
-	return s.writeAll(ctx, "pause "+subject, s.put(with(pauseKey(subject), since)), s.put(with(directoryKey("PAUSE", subject), since)))
+	return s.writeAll(ctx, "pause "+subject, s.put(with(pauseKey(subject), since)), s.put(with(directoryKey(pauseEntry, subject), since)))
 }
 
 // Resume ends a pause. It can be repeated.
 func (s *TenantStore) Resume(ctx context.Context, subject string) error {
-	return s.writeAll(ctx, "resume "+subject, s.remove(pauseKey(subject)), s.remove(directoryKey("PAUSE", subject)))
+	return s.writeAll(ctx, "resume "+subject, s.remove(pauseKey(subject)), s.remove(directoryKey(pauseEntry, subject)))
 }
 
 // Pauses returns the paused subjects with the start of each pause.
 func (s *TenantStore) Pauses(ctx context.Context) (map[string]time.Time, error) {
 	pauses := map[string]time.Time{}
-	_, err := list(ctx, &s.table, listPK, "PAUSE#", func(subject string, row Item) string {
+	_, err := list(ctx, &s.table, listPK, pauseEntry, func(subject string, row Item) string {
 		pauses[subject] = getMillis(row, "since")
 		return subject
 	})

@@ -126,7 +126,7 @@ func assign(attributes, values Item) string {
 
 // write makes one write, and reports whether its condition held.
 func (t *table) write(ctx context.Context, doing string, w types.TransactWriteItem) (held bool, err error) {
-	_, held, err = refusal(doing, t.send(ctx, w, ""))
+	_, held, err = conditionHeld(doing, t.send(ctx, w, ""))
 	return held, err
 }
 
@@ -149,7 +149,7 @@ func (t *table) mustWrite(ctx context.Context, doing string, w types.TransactWri
 func (t *table) writeOrRead(
 	ctx context.Context, doing string, w types.TransactWriteItem, options ...func(*dynamodb.Options),
 ) (there Item, held bool, err error) {
-	return refusal(doing, t.send(ctx, w, types.ReturnValuesOnConditionCheckFailureAllOld, options...))
+	return conditionHeld(doing, t.send(ctx, w, types.ReturnValuesOnConditionCheckFailureAllOld, options...))
 }
 
 // repeatWrite is writeOrRead that is repeated after a lost response.
@@ -187,8 +187,8 @@ func (t *table) send(
 	return err
 }
 
-// refusal distinguishes a failed condition from other errors.
-func refusal(doing string, err error) (there Item, held bool, _ error) {
+// conditionHeld distinguishes a failed condition from other errors.
+func conditionHeld(doing string, err error) (there Item, held bool, _ error) {
 	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return failed.Item, false, nil
 	}

@@ -145,20 +145,12 @@ func (p parser) texts(to *[]string) error {
 		_, err := p.Raw()
 		return err
 	}
-	if err := p.EnterArray(); err != nil {
-		return err
-	}
-	for {
-		ok, err := p.NextElement()
-		if err != nil || !ok {
-			return err
-		}
+	return p.Elements(func() error {
 		var text string
-		if err := p.text(&text); err != nil {
-			return err
-		}
+		err := p.text(&text)
 		*to = append(*to, text)
-	}
+		return err
+	})
 }
 
 func (p parser) members(read func(parser, string) error) error {
@@ -166,16 +158,5 @@ func (p parser) members(read func(parser, string) error) error {
 		_, err := p.Raw()
 		return err
 	}
-	if err := p.EnterObject(); err != nil {
-		return err
-	}
-	for {
-		name, ok, err := p.NextMember()
-		if err != nil || !ok {
-			return err
-		}
-		if err := read(p, string(name)); err != nil {
-			return err
-		}
-	}
+	return p.Members(func(name []byte) error { return read(p, string(name)) })
 }

@@ -21,7 +21,7 @@ func (s *Store) StartFile(ctx context.Context, key, contentType, name string) (s
 		ContentDisposition: aws.String(`attachment; filename="` + name + `"`), CacheControl: aws.String("private"),
 	}, withoutChecksums)
 	if err != nil {
-		return "", fmt.Errorf("start file: %w", err)
+		return "", explain("start file", err)
 	}
 	return aws.ToString(out.UploadId), nil
 }
@@ -32,34 +32,19 @@ func (s *Store) PutPart(ctx context.Context, key, upload string, part int, body 
 		Bucket: &s.Bucket, Key: &key, UploadId: &upload, PartNumber: aws.Int32(int32(part)), //nolint:gosec // 10,000 at most
 		Body: bytes.NewReader(body),
 	}, withoutChecksums)
-	if hasCode(err, "NoSuchUpload") {
-		err = campaign.ErrNotFound
-	}
-	if err != nil {
-		return fmt.Errorf("put part %d: %w", part, err)
-	}
-	return nil
+	return explain(fmt.Sprintf("put part %d", part), err, noUpload)
 }
 
 // AbortFile deletes the parts of an upload. Missing uploads are not an error.
 func (s *Store) AbortFile(ctx context.Context, key, upload string) error {
 	_, err := s.Client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.Bucket, Key: &key, UploadId: &upload})
-	if err != nil && !hasCode(err, "NoSuchUpload") {
-		return fmt.Errorf("abort upload: %w", err)
-	}
-	return nil
+	return campaign.IgnoreNotFound(explain("abort upload", err, noUpload))
 }
 
 // Exists reports whether there is an object.
 func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
-	_, err := s.Client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.Bucket, Key: &key})
-	if hasCode(err, "NotFound", "NoSuchKey") {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("head object: %w", err)
-	}
-	return true, nil
+	_, _, err := s.Stat(ctx, key)
+	return err == nil, campaign.IgnoreNotFound(err)
 }
 
 // SignedURL returns a URL that reads an object without credentials for a time.
@@ -67,7 +52,7 @@ func (s *Store) SignedURL(ctx context.Context, key string, life time.Duration) (
 	object := &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key}
 	signed, err := s3.NewPresignClient(s.Client).PresignGetObject(ctx, object, s3.WithPresignExpires(life))
 	if err != nil {
-		return "", fmt.Errorf("sign the URL of an object: %w", err)
+		return "", explain("sign the URL of an object", err)
 	}
 	return signed.URL, nil
 }
@@ -100,7 +85,7 @@ func (s *Store) OpenFile(ctx context.Context, key, tag string) (file port.File, 
 		err = campaign.ErrNotFound
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("open file: %w", err)
+		return nil, 0, explain("open file", err)
 	}
 	return &rangedFile{size: size, tag: tag, store: s, ctx: ctx, key: key}, size, nil
 }
@@ -108,11 +93,8 @@ func (s *Store) OpenFile(ctx context.Context, key, tag string) (file port.File, 
 // Stat returns the ETag and the size of an object. The error wraps campaign.ErrNotFound if there is none.
 func (s *Store) Stat(ctx context.Context, key string) (tag string, size int64, err error) {
 	out, err := s.Client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.Bucket, Key: &key})
-	if hasCode(err, "NotFound", "NoSuchKey") {
-		err = campaign.ErrNotFound
-	}
 	if err != nil {
-		return "", 0, fmt.Errorf("head object: %w", err)
+		return "", 0, explain("head object", err, "NotFound", noKey)
 	}
 	return aws.ToString(out.ETag), aws.ToInt64(out.ContentLength), nil
 }
@@ -144,16 +126,13 @@ func (f *rangedFile) blockAt(from int64) (block, error) {
 	out, err := f.store.Client.GetObject(f.ctx, &s3.GetObjectInput{
 		Bucket: &f.store.Bucket, Key: &f.key, Range: aws.String(fmt.Sprintf("bytes=%d-%d", from, to-1)), IfMatch: &f.tag,
 	})
-	if hasCode(err, "NoSuchKey", "PreconditionFailed") {
-		err = campaign.ErrNotFound
-	}
 	if err != nil {
-		return block{}, fmt.Errorf("read file: %w", err)
+		return block{}, explain("read file", err, noKey, "PreconditionFailed")
 	}
 	defer func() { _ = out.Body.Close() }() // it is read to its end
 	b := block{from, make([]byte, to-from)}
 	if _, err := io.ReadFull(out.Body, b.body); err != nil {
-		return block{}, fmt.Errorf("read file: %w", err)
+		return block{}, explain("read file", err)
 	}
 	f.read += int64(len(b.body))
 	f.blocks[1], f.blocks[0] = f.blocks[0], b

@@ -14,7 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
 
 	"campaign-dispatch/internal/campaign"
@@ -47,7 +46,7 @@ func (s *Store) PutOnce(ctx context.Context, key string, body []byte, contentTyp
 		return nil
 	}
 	if !hasCode(err, "PreconditionFailed") {
-		return fmt.Errorf("put object once: %w", err)
+		return explain("put object once", err)
 	}
 	there, err := s.Get(ctx, key)
 	if err == nil && !bytes.Equal(there, body) {
@@ -65,10 +64,7 @@ func (s *Store) put(ctx context.Context, key string, body []byte, contentType st
 	_, err := s.Client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(body), ContentType: &contentType, CacheControl: cacheControl,
 	})
-	if err != nil {
-		return fmt.Errorf("put object: %w", err)
-	}
-	return nil
+	return explain("put object", err)
 }
 
 // Change replaces an object by the result of change, and tries again after a concurrent
@@ -87,13 +83,10 @@ func (s *Store) Change(ctx context.Context, key, contentType string, change func
 		_, err = s.Client.PutObject(ctx, &s3.PutObjectInput{
 			Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(after), ContentType: &contentType, IfMatch: o.tag,
 		})
-		if hasCode(err, "PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey") { // changed concurrently
+		if hasCode(err, "PreconditionFailed", "ConditionalRequestConflict", noKey) { // changed concurrently
 			continue
 		}
-		if err != nil {
-			return fmt.Errorf("change object: %w", err)
-		}
-		return nil
+		return explain("change object", err)
 	}
 }
 
@@ -115,10 +108,8 @@ func (s *Store) GetRange(ctx context.Context, key string, from, to int) ([]byte,
 
 // Delete deletes an object. Missing objects are not an error.
 func (s *Store) Delete(ctx context.Context, key string) error {
-	if _, err := s.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.Bucket, Key: &key}); err != nil {
-		return fmt.Errorf("delete object: %w", err)
-	}
-	return nil
+	_, err := s.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.Bucket, Key: &key})
+	return explain("delete object", err)
 }
 
 // List yields the objects with the prefix, ordered by key.
@@ -128,7 +119,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(campaign.Blob{}, fmt.Errorf("list objects: %w", err))
+				yield(campaign.Blob{}, explain("list objects", err))
 				return
 			}
 			for _, o := range page.Contents {
@@ -156,21 +147,35 @@ type object struct {
 
 func (s *Store) read(ctx context.Context, key string, byteRange *string) (o object, err error) {
 	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key, Range: byteRange})
-	if _, missing := errors.AsType[*types.NoSuchKey](err); missing {
-		return o, fmt.Errorf("get object: %w", campaign.ErrNotFound)
-	}
 	if hasCode(err, "InvalidRange") {
 		return o, fmt.Errorf("get object: range beyond end: %w", campaign.ErrDamaged)
 	}
 	if err != nil {
-		return o, fmt.Errorf("get object: %w", err)
+		return o, explain("get object", err, noKey)
 	}
 	defer func() { err = errors.Join(err, out.Body.Close()) }()
 	body, err := io.ReadAll(out.Body)
 	if err != nil {
-		return o, fmt.Errorf("read object: %w", err)
+		return o, explain("read object", err)
 	}
 	return object{body, aws.ToTime(out.LastModified), out.ETag}, nil
+}
+
+// The codes of S3 for an object and an upload that do not exist.
+const (
+	noKey    = "NoSuchKey"
+	noUpload = "NoSuchUpload"
+)
+
+// explain returns an error with what was being done. One with a missing code wraps campaign.ErrNotFound.
+func explain(doing string, err error, missing ...string) error {
+	switch {
+	case err == nil:
+		return nil
+	case hasCode(err, missing...):
+		err = campaign.ErrNotFound
+	}
+	return fmt.Errorf("%s: %w", doing, err)
 }
 
 func hasCode(err error, codes ...string) bool {

@@ -2,7 +2,6 @@ package s3
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/url"
 	"time"
@@ -10,8 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-
-	"campaign-dispatch/internal/campaign"
 )
 
 // chunkURLLife is how long the URL of a chunk is valid.
@@ -26,7 +23,7 @@ func withoutChecksums(o *s3.Options) {
 func (s *Store) StartUpload(ctx context.Context, key string) (string, error) {
 	out, err := s.Client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &s.Bucket, Key: &key}, withoutChecksums)
 	if err != nil {
-		return "", fmt.Errorf("start upload: %w", err)
+		return "", explain("start upload", err)
 	}
 	return aws.ToString(out.UploadId), nil
 }
@@ -39,7 +36,7 @@ func (s *Store) ChunkURL(ctx context.Context, key, upload string, chunk int, siz
 		PartNumber: aws.Int32(int32(chunk)), //nolint:gosec // 10,000 at most
 	}, s3.WithPresignExpires(chunkURLLife), s3.WithPresignClientFromClientOptions(withoutChecksums))
 	if err != nil {
-		return "", fmt.Errorf("sign the URL of a chunk: %w", err)
+		return "", explain("sign the URL of a chunk", err)
 	}
 	return signed.URL, nil
 }
@@ -52,7 +49,7 @@ func (s *Store) Origin(ctx context.Context) (string, error) {
 	}
 	u, err := url.Parse(signed)
 	if err != nil {
-		return "", fmt.Errorf("parse the URL of a chunk: %w", err)
+		return "", explain("parse the URL of a chunk", err)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
@@ -75,11 +72,8 @@ func (s *Store) chunks(ctx context.Context, key, upload string) (chunks []types.
 	pages := s3.NewListPartsPaginator(s.Client, &s3.ListPartsInput{Bucket: &s.Bucket, Key: &key, UploadId: &upload})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
-		if hasCode(err, "NoSuchUpload") {
-			return nil, fmt.Errorf("list chunks: %w", campaign.ErrNotFound)
-		}
 		if err != nil {
-			return nil, fmt.Errorf("list chunks: %w", err)
+			return nil, explain("list chunks", err, noUpload)
 		}
 		chunks = append(chunks, page.Parts...)
 	}
@@ -99,23 +93,14 @@ func (s *Store) FinishUpload(ctx context.Context, key, upload string) error {
 	_, err = s.Client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
 		Bucket: &s.Bucket, Key: &key, UploadId: &upload, MultipartUpload: &all,
 	})
-	if hasCode(err, "NoSuchUpload") {
-		err = campaign.ErrNotFound
-	}
-	if err != nil {
-		return fmt.Errorf("finish upload: %w", err)
-	}
-	return nil
+	return explain("finish upload", err, noUpload)
 }
 
 // Open returns a reader of an object. The error wraps campaign.ErrNotFound if the object does not exist.
 func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key})
-	if hasCode(err, "NoSuchKey") {
-		err = campaign.ErrNotFound
-	}
 	if err != nil {
-		return nil, fmt.Errorf("open object: %w", err)
+		return nil, explain("open object", err, noKey)
 	}
 	return out.Body, nil
 }
@@ -126,33 +111,20 @@ const immutable = "public, max-age=31536000, s-maxage=86400, immutable"
 
 // Copy copies an object. The error wraps campaign.ErrNotFound if there is none.
 func (s *Store) Copy(ctx context.Context, from, to string) error {
-	source := s.source(from)
-	_, err := s.Client.CopyObject(ctx, &s3.CopyObjectInput{Bucket: &s.Bucket, Key: &to, CopySource: &source})
-	if hasCode(err, "NoSuchKey") {
-		err = campaign.ErrNotFound
-	}
-	if err != nil {
-		return fmt.Errorf("copy object: %w", err)
-	}
-	return nil
+	return s.copy(ctx, from, &s3.CopyObjectInput{Key: &to})
 }
 
-// source names an object of the bucket as the source of a copy.
-func (s *Store) source(key string) string {
-	return s.Bucket + "/" + (&url.URL{Path: key}).EscapedPath()
-}
-
-// Publish copies an object to a key whose object never changes.
+// Publish is Copy to a key whose object never changes.
 func (s *Store) Publish(ctx context.Context, from, to, contentType string) error {
-	source := s.source(from)
-	_, err := s.Client.CopyObject(ctx, &s3.CopyObjectInput{
-		Bucket: &s.Bucket, Key: &to, CopySource: &source, ContentType: &contentType,
-		CacheControl: aws.String(immutable), MetadataDirective: types.MetadataDirectiveReplace,
+	return s.copy(ctx, from, &s3.CopyObjectInput{
+		Key: &to, ContentType: &contentType, CacheControl: aws.String(immutable), MetadataDirective: types.MetadataDirectiveReplace,
 	})
-	if err != nil {
-		return fmt.Errorf("copy object: %w", err)
-	}
-	return nil
+}
+
+func (s *Store) copy(ctx context.Context, from string, in *s3.CopyObjectInput) error {
+	in.Bucket, in.CopySource = &s.Bucket, aws.String(s.Bucket+"/"+(&url.URL{Path: from}).EscapedPath())
+	_, err := s.Client.CopyObject(ctx, in)
+	return explain("copy object", err, noKey)
 }
 
 // PutImmutable writes an object that never changes.

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// MaxDelay is the maximum message delay of SQS.
-const MaxDelay = 15 * time.Minute
+// maxDelay is the maximum message delay of SQS.
+const maxDelay = 15 * time.Minute
 
 const (
 	maxBatch = 10 // messages per SendMessageBatch call
@@ -40,7 +40,7 @@ func New(cfg aws.Config, url string) *Queue {
 }
 
 // Send sends a message that becomes visible after delay (in whole seconds, at most
-// MaxDelay). SQS fair queues balance the message groups, and charge each request for a
+// maxDelay). SQS fair queues balance the message groups, and charge each request for a
 // message with one. An empty group is none.
 func (q *Queue) Send(ctx context.Context, group string, body []byte, delay time.Duration) error {
 	_, err := q.Client.SendMessage(ctx, &sqs.SendMessageInput{
@@ -138,5 +138,5 @@ func unsent(entries []types.SendMessageBatchRequestEntry, failed []types.BatchRe
 }
 
 func seconds(d time.Duration) int32 {
-	return int32(min(max(d, 0), MaxDelay).Round(time.Second) / time.Second) //nolint:gosec // 900 at most
+	return int32(min(max(d, 0), maxDelay).Round(time.Second) / time.Second) //nolint:gosec // 900 at most
 }

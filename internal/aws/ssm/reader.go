@@ -17,8 +17,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	sdkretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"campaign-dispatch/internal/base/retry"
 )
 
 // Reader reads parameters with an AWS configuration.
@@ -44,7 +46,7 @@ func (r Reader) KeyDocument(ctx context.Context, parameter string) ([]byte, erro
 
 // pause waits before the next attempt. It returns false if there is none or the error is not retryable.
 func pause(ctx context.Context, attempt int, err error) bool {
-	retryer := retry.NewStandard()
+	retryer := sdkretry.NewStandard()
 	if attempt >= retryer.MaxAttempts() || ctx.Err() != nil || !retryer.IsErrorRetryable(err) {
 		return false
 	}
@@ -52,12 +54,7 @@ func pause(ctx context.Context, attempt int, err error) bool {
 	if err != nil {
 		return false
 	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(delay):
-		return true
-	}
+	return retry.Sleep(ctx, delay) == nil
 }
 
 func (r Reader) get(ctx context.Context, parameter string) (value []byte, err error) {

@@ -111,11 +111,11 @@ const (
 	HandoffsFailed    Metric = "HandoffsFailed" // batches left to sweep
 	MessagesSent      Metric = "MessagesSent"
 	MessagesEnded     Metric = "MessagesEnded"     // refused, expired or stopped before sending
-	MessagesUntaken   Metric = "MessagesUntaken"   // transient failures, retried
+	SendsFailed       Metric = "SendsFailed"       // transient failures, retried
 	MessagesThrottled Metric = "MessagesThrottled" // 429 by the provider, retried
 	EventsApplied     Metric = "EventsApplied"
 	EventsDropped     Metric = "EventsDropped" // unreadable, or of unknown messages
-	WebhooksAccepted  Metric = "WebhooksTaken"
+	WebhooksAccepted  Metric = "WebhooksAccepted"
 	WebhooksRefused   Metric = "WebhooksRefused"
 	WebhooksGivenUp   Metric = "WebhooksGivenUp"
 	CircuitsOpened    Metric = "CircuitsOpened"

@@ -41,7 +41,7 @@ func TestInvoke_OneLine(t *testing.T) {
 		}
 		all.Wait()
 		metrics.Add(ctx, metrics.MessagesEnded, 10)
-		metrics.Add(ctx, metrics.MessagesUntaken, 0)
+		metrics.Add(ctx, metrics.SendsFailed, 0)
 		return nil, nil
 	})
 	if strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, "}\n") {

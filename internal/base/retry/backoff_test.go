@@ -49,3 +49,12 @@ func TestAfter(t *testing.T) {
 		}
 	}
 }
+
+func TestHeader_RoundsUp(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{1: "1", time.Second: "1", time.Second + 1: "2", time.Minute: "60"} {
+		if got := retry.Header(d); got != want {
+			t.Errorf("header of %s: %q, want %q", d, got, want)
+		}
+	}
+}

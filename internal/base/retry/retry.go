@@ -63,6 +63,9 @@ func After(header string, now time.Time) time.Duration {
 	return 0
 }
 
+// Header returns a Retry-After header in seconds. It rounds up, so that a client that waits that long is not limited again.
+func Header(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }
+
 // WithMargin returns a context that ends reserve before the deadline of ctx. Without a deadline, it ends with ctx.
 func WithMargin(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()

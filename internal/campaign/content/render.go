@@ -96,9 +96,9 @@ func (r *renderer) render(f field) string {
 	var place urlPlace
 	for part, variable := range Parts(*f.value) {
 		if i := r.names.Index(part); variable && i >= 0 && i < len(r.values) {
-			part = first(r.values[i], r.left)
+			part = prefix(r.values[i], r.left)
 			if f.url && filled.Len() > 0 {
-				part = first(place.escape(part), r.left)
+				part = prefix(place.escape(part), r.left)
 			}
 			r.left -= len(part)
 		}
@@ -110,7 +110,7 @@ func (r *renderer) render(f field) string {
 	return filled.String()
 }
 
-func first(text string, size int) string { return text[:min(len(text), size)] }
+func prefix(text string, size int) string { return text[:min(len(text), size)] }
 
 // urlPlace is what the text of a URL contains before a value.
 type urlPlace struct{ query, fragment bool }

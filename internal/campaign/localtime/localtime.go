@@ -47,7 +47,7 @@ func Parse(text string) (time.Time, error) {
 	if !exists(year, month, day) || hour > 23 || minute > 59 || second > 59 {
 		return time.Time{}, errNoSuch
 	}
-	at := instant(time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC), zone)
+	at := instantOf(time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC), zone)
 	if at.Year() < 0 || at.Year() > 9999 { // in UTC: RFC 3339 cannot express it
 		return time.Time{}, errNoSuch
 	}
@@ -60,9 +60,9 @@ func Day(at time.Time) string { return at.In(SaoPaulo()).Format(time.DateOnly) }
 // Brazilian returns the date and time in São Paulo as Brazilian spreadsheets read them, as 30/11/2026 18:30:00.
 func Brazilian(at time.Time) string { return at.In(SaoPaulo()).Format("02/01/2006 15:04:05") }
 
-// instant returns the instant at which clocks in the zone show wall. A repeated local time
+// instantOf returns the instant at which clocks in the zone show wall. A repeated local time
 // means the first occurrence. A skipped local time uses the offset before the change.
-func instant(wall time.Time, zone *time.Location) time.Time {
+func instantOf(wall time.Time, zone *time.Location) time.Time {
 	at := func(day time.Duration) time.Time {
 		_, offset := wall.Add(day).In(zone).Zone()
 		return wall.Add(-time.Duration(offset) * time.Second)

@@ -29,9 +29,9 @@ type pointer struct {
 }
 
 // SuccessorKey returns the key of the payload that replaces the one at key. random makes it unique.
-func SuccessorKey(key, random string) string { return first(key) + mark + random }
+func SuccessorKey(key, random string) string { return original(key) + mark + random }
 
-func first(key string) string {
+func original(key string) string {
 	key, _, _ = strings.Cut(key, mark)
 	return key
 }
@@ -65,7 +65,7 @@ func Leads(ctx context.Context, blobs Blobs, b campaign.Batch, key string) (bool
 	if key == b.FormerPayload {
 		return true, nil
 	}
-	for first(b.Payload) == first(key) {
+	for original(b.Payload) == original(key) {
 		if b.Payload == key {
 			return true, nil
 		}
@@ -105,4 +105,22 @@ func OfLatest(ctx context.Context, reread Reread, blobs Blobs, b campaign.Batch,
 		}
 		b = next
 	}
+}
+
+// LatestFrame reads a frame of the latest payload of a batch, see OfLatest.
+func LatestFrame(ctx context.Context, reread Reread, blobs Blobs, b campaign.Batch, frame int) (messages []campaign.Message, err error) {
+	err = OfLatest(ctx, reread, blobs, b, func(b campaign.Batch) (err error) {
+		messages, err = ReadFrame(ctx, blobs, b, frame)
+		return err
+	})
+	return messages, err
+}
+
+// LatestMessage reads a message of the latest payload of a batch, see OfLatest.
+func LatestMessage(ctx context.Context, reread Reread, blobs Blobs, b campaign.Batch, index int) (campaign.Message, error) {
+	messages, err := LatestFrame(ctx, reread, blobs, b, index/campaign.FrameSize)
+	if err != nil {
+		return campaign.Message{}, err
+	}
+	return messages[index%campaign.FrameSize], nil
 }

@@ -35,8 +35,8 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Public(mux, "GET "+Root+"/{page}", s.page)
 }
 
-// of returns the documentation of the service at base in a language.
-func (s *Pages) of(base, language string) (*documentation, error) {
+// documentation returns the documentation of the service at base in a language.
+func (s *Pages) documentation(base, language string) (*documentation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.base != base {
@@ -70,7 +70,7 @@ func (v view) Collapses(g group) bool {
 }
 
 func (s *Pages) start(p *web.Page) error {
-	d, err := s.of(p.Base, p.Lang())
+	d, err := s.documentation(p.Base, p.Lang())
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (v *view) show(samples []Sample, language string) {
 }
 
 func (s *Pages) page(p *web.Page) error {
-	d, err := s.of(p.Base, p.Lang())
+	d, err := s.documentation(p.Base, p.Lang())
 	if err != nil {
 		return err
 	}

@@ -119,14 +119,7 @@ type member[T any] struct {
 // UnmarshalJSON decodes an object.
 func (o *ordered[T]) UnmarshalJSON(data []byte) error {
 	s := jsonscan.New(data)
-	if err := s.EnterObject(); err != nil {
-		return err
-	}
-	for {
-		name, ok, err := s.NextMember()
-		if err != nil || !ok {
-			return err
-		}
+	return s.Members(func(name []byte) error {
 		m := member[T]{Name: string(name)}
 		raw, err := s.Raw()
 		if err != nil {
@@ -136,7 +129,8 @@ func (o *ordered[T]) UnmarshalJSON(data []byte) error {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 		*o = append(*o, m)
-	}
+		return nil
+	})
 }
 
 // read returns the document for the service at base in a language, with all references

@@ -105,8 +105,10 @@ func (d *document) in(text string) string {
 // prose converts an English text in the document's language.
 func (d *document) prose(text string) template.HTML { return d.render.prose(d.in(text)) }
 
-// first is prose for the first paragraph.
-func (d *document) first(text string) template.HTML { return d.render.firstParagraph(d.in(text)) }
+// firstParagraph is prose for the first paragraph.
+func (d *document) firstParagraph(text string) template.HTML {
+	return d.render.firstParagraph(d.in(text))
+}
 
 var comment = pattern.AtFirstUse(`(?m)^(\s*(?:#|//) )(.+)$`)
 

@@ -122,7 +122,7 @@ func (d *document) signed() (headers []field) {
 // replies returns an endpoint's answers to a webhook and their effects.
 func (d *document) replies() (all []refusal) {
 	for _, r := range d.Webhooks[0].Value["post"].Responses {
-		all = append(all, d.refusal(r.Name, r.Value))
+		all = append(all, d.refusalOf(r.Name, r.Value))
 	}
 	return all
 }
@@ -164,7 +164,7 @@ func (d *document) reference(path, method string, o *operation) *reference {
 		if a.Name < "4" {
 			r.Answers = append(r.Answers, d.answer(a.Name, a.Value))
 		} else {
-			r.Errors = append(r.Errors, d.refusal(a.Name, a.Value))
+			r.Errors = append(r.Errors, d.refusalOf(a.Name, a.Value))
 		}
 	}
 	return r
@@ -194,8 +194,8 @@ func (d *document) bodies(all ordered[content]) (bodies []body) {
 	return bodies
 }
 
-func (d *document) refusal(status string, r response) refusal {
-	all := refusal{Status: status, Text: d.first(r.Description)}
+func (d *document) refusalOf(status string, r response) refusal {
+	all := refusal{Status: status, Text: d.firstParagraph(r.Description)}
 	for _, c := range r.Content {
 		for _, e := range c.Value.Examples {
 			all.Codes = append(all.Codes, errorCode{codeOf(e.Value.Value), d.in(e.Value.Summary)})

@@ -38,11 +38,11 @@ func (d *document) fieldsAt(s *schema, depth int, seen map[string]bool) []field 
 		inner := d.target(p.Value)
 		f := field{
 			Name: p.Name, Depth: depth, Type: d.typeOf(inner), Limits: d.limits(inner),
-			Required: d.required(slices.Contains(s.Required, p.Name)), Text: d.first(inner.Description),
+			Required: d.required(slices.Contains(s.Required, p.Name)), Text: d.firstParagraph(inner.Description),
 		}
 		name := component(p.Value)
 		if seen[name] {
-			f.Text += d.first("Its members are listed above.")
+			f.Text += d.firstParagraph("Its members are listed above.")
 			all = append(all, f)
 			continue
 		}

@@ -95,7 +95,7 @@ func (s *Pages) find(p *web.Page, f filter, older string, limit, looked int) (fo
 		}
 		for _, e := range entries {
 			switch {
-			case e.At.Before(f.from):
+			case e.At.Before(f.Start):
 				return found, "", nil
 			case len(found) > 0 && repeats(found[len(found)-1], e):
 				found[len(found)-1] = e
@@ -129,10 +129,9 @@ func (s *Pages) export(p *web.Page, f filter) error {
 	if err != nil {
 		return err
 	}
-	const separator = ';'
-	file := campaign.AppendRow([]byte("\ufeff"), separator, p.T("audit.when"), p.T("audit.who"), p.T("audit.what"), p.T("audit.subject"))
+	file := campaign.AppendRow(nil, web.CSVSeparator, p.T("audit.when"), p.T("audit.who"), p.T("audit.what"), p.T("audit.subject"))
 	for _, e := range entries {
-		file = campaign.AppendRow(file, separator, p.When(e.At), e.Who, p.T("audit."+e.Action), on(p, e))
+		file = campaign.AppendRow(file, web.CSVSeparator, p.When(e.At), e.Who, p.T("audit."+e.Action), on(p, e))
 	}
 	return p.CSV("audit.file_name", file)
 }

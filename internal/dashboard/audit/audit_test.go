@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -157,7 +160,7 @@ func TestDetails_EveryPeriod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, keep := range append(slices.Collect(maps.Keys(web.Keeps)), web.None) {
+	for _, keep := range append(slices.Collect(maps.Keys(web.Overlaps)), web.None) {
 		if !strings.Contains(string(texts), `"audit.kept_`+keep+`"`) {
 			t.Errorf("the audit log has no text for %s", keep)
 		}
@@ -242,6 +245,28 @@ func TestSearch(t *testing.T) {
 	file := ana.Get(audit.Path + "/export?who=bia&to=2026-05-05").Body
 	if lines := strings.Split(strings.TrimSpace(file), "\r\n"); len(lines) != 1+10 || !strings.Contains(lines[1], `"bia@acme.example";`) || !strings.Contains(lines[1], `"'=note-036."`) {
 		t.Errorf("the file has %d lines:\n%.300s", len(lines), file)
+	}
+}
+
+// The filter offers the subject area of every action.
+func TestSearch_EveryArea(t *testing.T) {
+	t.Parallel()
+	page := webtest.New(t, audit.Area(), &audit.Pages{Log: fixed{}}, clock).SignIn("acme", web.RoleAdmin).Get(audit.Path + "?who=a").Body
+	files, err := filepath.Glob("../*/texts.json")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files of texts: %v", len(files), err)
+	}
+	action := regexp.MustCompile(`"audit\.([a-z]+)\.[a-z_]+"`)
+	for _, name := range files {
+		texts, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range action.FindAllStringSubmatch(string(texts), -1) {
+			if area := key[1]; area != "area" && !strings.Contains(page, `<option value="`+area+`"`) {
+				t.Errorf("%s: the filter lacks %s", name, area)
+			}
+		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"embed"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -99,7 +98,7 @@ func (s *Pages) render(p *web.Page, status int, b account.Brand, fault string) e
 // logos returns the newest images of the tenant, and the one of the key.
 func (s *Pages) logos(p *web.Page, key string) (logos []logo, err error) {
 	all, err := s.Store.MediaFiles(p.R.Context(), p.Session.Tenant)
-	slices.SortFunc(all, func(a, b mediafile.File) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	mediafile.SortNewest(all)
 	for _, f := range all {
 		chosen := logoKey(f) == key
 		if usable(f) && (chosen || len(logos) < mostLogos) {
@@ -159,7 +158,7 @@ func (s *Pages) change(p *web.Page) error {
 func (s *Pages) read(p *web.Page) (b account.Brand, fault string, err error) {
 	revision, err := strconv.ParseUint(p.Field("revision"), 10, 31)
 	if err != nil {
-		return b, "", &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+		return b, "", web.BadForm()
 	}
 	b = account.Brand{Sender: p.Field("sender"), Revision: int(revision)}
 	if hash := p.Field("logo"); hash != "" {

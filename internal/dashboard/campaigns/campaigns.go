@@ -61,7 +61,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, one, web.RoleViewer, s.show)
 	ui.Get(mux, one+"/row", web.RoleViewer, s.showRow)
 	ui.Get(mux, one+"/messages", web.RoleViewer, s.messages)
-	ui.Get(mux, one+"/optouts", web.RoleViewer, s.left)
+	ui.Get(mux, one+"/optouts", web.RoleViewer, s.optOuts)
 	ui.Get(mux, one+"/replies", web.RoleViewer, s.replies)
 	ui.Get(mux, one+"/cancel", web.RoleAuthor, s.askCancel)
 	ui.Post(mux, one+"/cancel", web.RoleAuthor, s.cancel)
@@ -103,23 +103,11 @@ func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign
 	return c, err
 }
 
-func inPath(p *web.Page) (campaign.ID, error) {
-	id, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
-	if !ok {
-		return campaign.ID{}, campaign.ErrNotFound
-	}
-	return campaign.ID{Tenant: p.Session.Tenant, CampaignID: id}, nil
+func readCampaign(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
+	return web.OfCampaign(p, p.R.PathValue("campaignId"), read)
 }
 
-func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
-	id, err := inPath(p)
-	if err != nil {
-		return campaign.Campaign{}, err
-	}
-	return read(p.R.Context(), id)
-}
-
-func pathOf(c campaign.Campaign) string { return Path + "/" + c.CampaignID }
+func pathOf(c campaign.Campaign) string { return web.CampaignPath(c.CampaignID) }
 
 // refusalOf returns the text of a problem that the reader can resolve.
 func refusalOf(p *web.Page, err error) (*web.Refusal, bool) {
@@ -127,8 +115,8 @@ func refusalOf(p *web.Page, err error) (*web.Refusal, bool) {
 	if !ok || problem.Status >= http.StatusInternalServerError {
 		return nil, false
 	}
-	if key := "campaigns.problem." + problem.Code; p.Has(key) {
-		return &web.Refusal{Status: problem.Status, Key: key}, true
+	if refusal := p.Problem("campaigns.problem.", err); refusal != nil {
+		return refusal, true
 	}
 	return &web.Refusal{Status: problem.Status, Key: "ui.problem", Args: []any{problem.Detail}}, true
 }

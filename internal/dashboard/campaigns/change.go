@@ -20,7 +20,7 @@ type cancelPage struct {
 }
 
 func (s *Pages) askCancel(p *web.Page) error {
-	c, err := of(p, s.begun)
+	c, err := readCampaign(p, s.begun)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func revocable(c campaign.Campaign) bool {
 }
 
 func (s *Pages) cancel(p *web.Page) error {
-	c, err := of(p, s.begun)
+	c, err := readCampaign(p, s.begun)
 	if err != nil {
 		return err
 	}
@@ -156,21 +156,21 @@ func batchName(p *web.Page, b campaign.Batch) string {
 
 type movePage struct {
 	campaign.Campaign
-	departure
+	schedule
 
 	Value   string // of the field: a date and time in São Paulo
 	Refusal *web.Refusal
 }
 
-// departure is when the waiting messages of a campaign go out, and how many they are. The
+// schedule is when the waiting messages of a campaign go out, and how many they are. The
 // times differ only if the API scheduled them for different times.
-type departure struct {
+type schedule struct {
 	People      int
 	First, Last time.Time
 	NotAfter    time.Time // the earliest, zero if there is none
 }
 
-func departureOf(c campaign.Campaign) (d departure) {
+func scheduleOf(c campaign.Campaign) (d schedule) {
 	for _, b := range c.Waiting() {
 		d.People += b.Accepted
 		if d.First.IsZero() || b.Due.Before(d.First) {
@@ -189,7 +189,7 @@ func departureOf(c campaign.Campaign) (d departure) {
 	return d
 }
 
-func (d departure) Same() bool { return d.First.Equal(d.Last) }
+func (d schedule) Same() bool { return d.First.Equal(d.Last) }
 
 func movable(c campaign.Campaign) bool {
 	return c.CancelledAt.IsZero() && !c.Started() && len(c.Waiting()) > 0
@@ -199,7 +199,7 @@ func movable(c campaign.Campaign) bool {
 // seen its time. Another admin than the one who asked may change it. It also refuses one of a campaign
 // whose first part is not accepted yet.
 func (s *Pages) timed(p *web.Page) (campaign.Campaign, error) {
-	c, err := of(p, s.begun)
+	c, err := readCampaign(p, s.begun)
 	switch {
 	case err != nil:
 		return c, err
@@ -215,8 +215,8 @@ func (s *Pages) askMove(p *web.Page, c campaign.Campaign) error {
 	if !movable(c) {
 		return immovable(p, c)
 	}
-	d := departureOf(c)
-	return p.Render("campaigns.move_title", "campaigns_move.html", movePage{Campaign: c, departure: d, Value: p.Local(d.First)})
+	d := scheduleOf(c)
+	return p.Render("campaigns.move_title", "campaigns_move.html", movePage{Campaign: c, schedule: d, Value: p.Local(d.First)})
 }
 
 // immovable says why a campaign cannot be rescheduled, and how many people have the message.
@@ -246,7 +246,7 @@ func (s *Pages) move(p *web.Page, c campaign.Campaign) error {
 }
 
 func (s *Pages) moveTo(p *web.Page, c campaign.Campaign, due time.Time) error {
-	if err := p.AuditOn(pathOf(c), "campaign.move", c.Name, web.Moved(departureOf(c).First, due)); err != nil {
+	if err := p.AuditOn(pathOf(c), "campaign.move", c.Name, web.Moved(scheduleOf(c).First, due)); err != nil {
 		return err
 	}
 	defer s.large.Drop(c.ID)
@@ -268,6 +268,6 @@ func (s *Pages) moveRefused(p *web.Page, c campaign.Campaign, err error) error {
 		return immovable(p, now)
 	}
 	return p.RenderStatus(refusal.Status, "campaigns.move_title", "campaigns_move.html", movePage{
-		Campaign: now, departure: departureOf(now), Value: p.Field("schedule"), Refusal: refusal,
+		Campaign: now, schedule: scheduleOf(now), Value: p.Field("schedule"), Refusal: refusal,
 	})
 }

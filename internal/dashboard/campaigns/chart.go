@@ -91,7 +91,7 @@ func newPoint(at time.Time, n map[campaign.Outcome]int, unsent int) point {
 }
 
 func (c chart) Shown(p *web.Page) charts.Chart {
-	shown := charts.Chart{Title: p.T("campaigns.chart"), Time: p.T("campaigns.until"), AsTable: p.Query("chart") == "table"}
+	shown := charts.Chart{Title: p.T("campaigns.chart"), Time: p.T("campaigns.until")}
 	at := func(t time.Time) string { return p.When(t) + c.seconds(t) }
 	shown.Ends = [3]string{at(c.From), at(c.From.Add(c.To.Sub(c.From) / 2)), at(c.To)}
 	for _, point := range c.Points {

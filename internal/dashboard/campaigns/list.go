@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 const (
@@ -30,7 +30,7 @@ type listPage struct {
 	Query    string
 	Status   campaign.Status
 	Statuses []campaign.Status
-	period
+	web.Period
 	order
 	Heads  map[string]head // by column
 	Rows   []row
@@ -64,7 +64,7 @@ func (s *Pages) list(p *web.Page) (err error) {
 	if after != "" && !cursor().MatchString(after) || l.Status != "" && !slices.Contains(statuses, l.Status) {
 		return campaign.ErrNotFound
 	}
-	if l.period, err = readPeriod(p); err != nil {
+	if l.Period, err = web.ReadPeriod(p); err != nil {
 		return err
 	}
 	if l.order, err = readOrder(p); err != nil {
@@ -106,7 +106,7 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 		size = pageLength + 1
 	}
 	if after == "" {
-		after = l.until
+		after = cursorOf(l.End)
 	}
 	for looked := 0; looked < l.maxLooked(); {
 		listed, err := s.Store.ListCampaigns(ctx, tenant, after, size)
@@ -184,10 +184,10 @@ func idsOf(listed []campaign.Listed) []string {
 // matching returns the campaigns of the period whose names contain the query. It does not
 // change listed, whose last entry is the next cursor.
 func (l *listPage) matching(listed []campaign.Listed) []campaign.Listed {
-	text := folded(l.Query)
+	text := sheet.Fold(l.Query)
 	var found []campaign.Listed
 	for _, c := range listed {
-		if !l.before(c) && strings.Contains(folded(c.Name), text) {
+		if !l.before(c) && strings.Contains(sheet.Fold(c.Name), text) {
 			found = append(found, c)
 		}
 	}
@@ -252,14 +252,6 @@ func (s *Pages) waits(c campaign.Listed, standing campaign.Summary) bool {
 	return unmoved && listedAt(c.Cursor).After(s.Now())
 }
 
-// folded returns a text for comparison: in lower case, without Portuguese accents.
-func folded(s string) string { return accents.Replace(strings.ToLower(s)) }
-
-var accents = strings.NewReplacer(
-	"á", "a", "à", "a", "â", "a", "ã", "a", "é", "e", "ê", "e", "í", "i", "ó", "o", "ô", "o", "õ", "o",
-	"ú", "u", "ü", "u", "ç", "c",
-)
-
 // addSteps adds the first steps if the tenant has no campaigns, or only test messages.
 func (s *Pages) addSteps(ctx context.Context, tenant string, l *listPage) (err error) {
 	if l.Tests || l.Searched() || l.Later || l.Next != "" || len(l.Rows) > 0 {
@@ -269,38 +261,16 @@ func (s *Pages) addSteps(ctx context.Context, tenant string, l *listPage) (err e
 	return err
 }
 
-// period filters the list by the time by which campaigns are listed.
-type period struct {
-	// From and To are dates such as 2026-11-23 in São Paulo, both included, or "".
-	From, To string
-
-	from, until string // the cursors before and after the period, or ""
-}
-
-// readPeriod reads the period of a request. An invalid date is campaign.ErrNotFound.
-func readPeriod(p *web.Page) (d period, err error) {
-	d.From, d.To = p.Query("from"), p.Query("to")
-	if d.from, err = cursorOf(d.From, 0); err != nil {
-		return d, err
+// cursorOf returns a cursor at a time, "" for the zero time.
+func cursorOf(at time.Time) string {
+	if at.IsZero() {
+		return ""
 	}
-	d.until, err = cursorOf(d.To, 1)
-	return d, err
-}
-
-// cursorOf returns a cursor at the start of a date, some days later, "" for no date.
-func cursorOf(date string, days int) (string, error) {
-	if date == "" {
-		return "", nil
-	}
-	at, err := localtime.Parse(date + "T00:00:00")
-	if err != nil {
-		return "", campaign.ErrNotFound
-	}
-	return fmt.Sprintf("%014d#", max(0, at.AddDate(0, 0, days).UnixMilli())), nil
+	return fmt.Sprintf("%014d#", max(0, at.UnixMilli()))
 }
 
 // before reports whether a campaign is listed before the period, as are all that follow it.
-func (d period) before(c campaign.Listed) bool { return d.from != "" && c.Cursor < d.from }
+func (l *listPage) before(c campaign.Listed) bool { return c.Cursor < cursorOf(l.Start) }
 
 func listedAt(cursor string) time.Time {
 	ms, _, _ := strings.Cut(cursor, "#")

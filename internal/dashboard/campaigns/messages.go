@@ -33,8 +33,6 @@ type foundView struct {
 	Code   string
 }
 
-var messageStatuses = []string{"pending", "sent", "delivered", "read", "failed", "expired", "revoked", "stopped", "tapped", "opted_out"}
-
 // reactions are the statuses of the form that are no status of a message.
 var reactions = []search.Reaction{search.ReactionTapped, search.ReactionOptedOut}
 
@@ -43,13 +41,13 @@ func (s *Pages) messages(p *web.Page) error {
 	if p.Query("status") != "" { // skips batches without such messages
 		read = s.Store.Campaign
 	}
-	c, err := of(p, read)
+	c, err := readCampaign(p, read)
 	if err != nil {
 		return err
 	}
 	m := messagesPage{
 		Campaign: c, Phone: strings.TrimSpace(p.Query("phone")), UID: strings.TrimSpace(p.Query("uid")),
-		Batch: strings.TrimSpace(p.Query("batch")), Status: p.Query("status"), Statuses: messageStatuses,
+		Batch: strings.TrimSpace(p.Query("batch")), Status: p.Query("status"), Statuses: append(campaign.MessageStatuses(), string(search.ReactionTapped), string(search.ReactionOptedOut)),
 	}
 	found, err := s.find(p, m)
 	m.Next = found.Next
@@ -124,9 +122,8 @@ const batchesToChoose = 100 // in the selection list
 func (m messagesPage) Choose() bool { return len(m.Batches) <= batchesToChoose }
 
 func newFoundView(f search.Message) foundView {
-	v := foundView{Message: f, ID: f.Batch.Key.MessageID(f.Index), Status: "pending"}
+	v := foundView{Message: f, ID: f.Batch.Key.MessageID(f.Index), Status: f.Latest.Status()}
 	if f.Latest.Outcome != "" {
-		v.Status = string(f.Latest.Outcome)
 		v.Code, _ = f.Latest.Why()
 	}
 	return v
@@ -171,11 +168,8 @@ func (s *Pages) message(p *web.Page, c campaign.Campaign) (*message, error) {
 // are kept. The template is empty if it is deleted.
 func (s *Pages) sent(ctx context.Context, b campaign.Batch) (t campaign.Template, values []string, err error) {
 	t, err = s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return t, nil, nil
-	}
 	if err != nil || len(t.Variables()) == 0 {
-		return t, nil, err
+		return t, nil, campaign.IgnoreNotFound(err)
 	}
 	m, err := s.Messages.Sample(ctx, b.BatchRef)
 	if _, expired := errors.AsType[*httpapi.Problem](err); expired {

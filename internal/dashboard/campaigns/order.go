@@ -9,6 +9,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 // order is the order of the list, and the page of an ordered list.
@@ -63,7 +64,7 @@ func compare(column string, a, b row) (c int, known bool) {
 	case "time":
 		return a.When().Compare(b.When()), true
 	case "name":
-		return cmp.Compare(folded(a.Name), folded(b.Name)), true
+		return cmp.Compare(sheet.Fold(a.Name), sheet.Fold(b.Name)), true
 	}
 	if a.Counted() != b.Counted() {
 		return map[bool]int{true: -1, false: 1}[a.Counted()], false

@@ -30,7 +30,7 @@ type repliesPage struct {
 func countsReplies(r campaign.Results) bool { return begunWithin(r, campaign.EventLife) }
 
 func (s *Pages) replies(p *web.Page) error {
-	c, err := of(p, s.overview)
+	c, err := readCampaign(p, s.overview)
 	if err != nil {
 		return err
 	}
@@ -81,50 +81,50 @@ func (l *repliesPage) page(found []reaction.Reply, after string) {
 }
 
 const (
-	// leftUntil is how long after its first message the opt-outs of a campaign's recipients
+	// optOutsWithin is how long after its first message the opt-outs of a campaign's recipients
 	// are shown. The times of opt-outs are kept as long.
-	leftUntil = 8 * 24 * time.Hour
-	leftShown = 100 // opt-outs on the page
+	optOutsWithin = 8 * 24 * time.Hour
+	optOutsShown  = 100 // opt-outs on the page
 )
 
-type leftPage struct {
+type optOutsPage struct {
 	campaign.Campaign
 	Known         bool // they can be counted
 	N             int
 	OptedOutSince []campaign.OptChange // the newest
 }
 
-func countsOptOuts(r campaign.Results) bool { return begunWithin(r, leftUntil) }
+func countsOptOuts(r campaign.Results) bool { return begunWithin(r, optOutsWithin) }
 
 // begunWithin reports whether a campaign was sent within a time before its results were read.
 func begunWithin(r campaign.Results, most time.Duration) bool {
 	return !r.First.IsZero() && !r.First.After(r.At) && r.At.Sub(r.First) < most
 }
 
-func (s *Pages) left(p *web.Page) error {
-	c, err := of(p, s.overview)
+func (s *Pages) optOuts(p *web.Page) error {
+	c, err := readCampaign(p, s.overview)
 	if err != nil {
 		return err
 	}
-	l := leftPage{Campaign: c}
+	l := optOutsPage{Campaign: c}
 	if countsOptOuts(c.Results(s.Now())) {
-		if err := s.addLeft(p, &l); err != nil {
+		if err := s.addOptOuts(p, &l); err != nil {
 			return err
 		}
 	}
 	if p.Partial() {
-		return p.Fragment("campaigns_left_count.html", l)
+		return p.Fragment("campaigns_opt_outs_count.html", l)
 	}
-	return p.Render("campaigns.left", "campaigns_left.html", l)
+	return p.Render("campaigns.opt_outs", "campaigns_opt_outs.html", l)
 }
 
-func (s *Pages) addLeft(p *web.Page, l *leftPage) (err error) {
+func (s *Pages) addOptOuts(p *web.Page, l *optOutsPage) (err error) {
 	var recent, since []campaign.OptChange
 	recent, l.Known, err = s.OptOuts.Recent(p.R.Context(), l.Tenant)
 	if err != nil || !l.Known {
 		return err
 	}
 	since, err = s.Messages.OptedOutSince(p.R.Context(), l.ID, l.Results(s.Now()).First, recent)
-	l.N, l.OptedOutSince = len(since), since[:min(len(since), leftShown)]
+	l.N, l.OptedOutSince = len(since), since[:min(len(since), optOutsShown)]
 	return err
 }

@@ -153,43 +153,41 @@ func (s *Pages) nameRows(ctx context.Context, tenant string, rows []row) error {
 // showRow answers with a row of the list. It reads the campaign if its stored results are not
 // current.
 func (s *Pages) showRow(p *web.Page) error {
-	id, err := inPath(p)
+	r, err := web.OfCampaign(p, p.R.PathValue("campaignId"), s.current)
 	if err != nil {
-		return err
-	}
-	ctx := p.R.Context()
-	standings, err := s.Store.Standings(ctx, id.Tenant, []string{id.CampaignID})
-	if err != nil {
-		return err
-	}
-	standing := standings[id.CampaignID]
-	if standing.Name == "" {
-		return campaign.ErrNotFound
-	}
-	stored, err := s.Store.Results(ctx, id.Tenant, []string{id.CampaignID})
-	if err != nil {
-		return err
-	}
-	r := s.newRow(campaign.Listed{ID: id, Name: standing.Name}, standing, stored[id.CampaignID])
-	if r.Load {
-		if err := s.readRow(ctx, &r); err != nil {
-			return err
-		}
-	}
-	if r.Template, err = s.templateName(ctx, r.Tenant, r.TemplateID); err != nil {
 		return err
 	}
 	return p.Fragment("campaigns_row_update.html", r)
+}
+
+func (s *Pages) current(ctx context.Context, id campaign.ID) (r row, err error) {
+	standings, err := s.Store.Standings(ctx, id.Tenant, []string{id.CampaignID})
+	if err != nil {
+		return r, err
+	}
+	standing := standings[id.CampaignID]
+	if standing.Name == "" {
+		return r, campaign.ErrNotFound
+	}
+	stored, err := s.Store.Results(ctx, id.Tenant, []string{id.CampaignID})
+	if err != nil {
+		return r, err
+	}
+	r = s.newRow(campaign.Listed{ID: id, Name: standing.Name}, standing, stored[id.CampaignID])
+	if r.Load {
+		if err := s.readRow(ctx, &r); err != nil {
+			return r, err
+		}
+	}
+	r.Template, err = s.templateName(ctx, r.Tenant, r.TemplateID)
+	return r, err
 }
 
 // templateName returns the name of a tenant's template, "" if it no longer exists.
 func (s *Pages) templateName(ctx context.Context, tenant, id string) (string, error) {
 	t, err := s.Store.Template(ctx, id)
 	t, err = campaign.OwnTemplate(tenant, t, err)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return "", nil
-	}
-	return t.Name, err
+	return t.Name, campaign.IgnoreNotFound(err)
 }
 
 // Oldest returns when the oldest results of the page were read, the zero time if there are

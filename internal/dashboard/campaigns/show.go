@@ -36,9 +36,8 @@ type view struct {
 	Later     bool        // there is a previous page
 	Self      string      // URL from which the page refreshes itself
 	Every     string      // refresh interval, "" for a finished campaign
-	AsTable   bool        // the chart is shown as a table
 	Changed   bool        // the status is another one than in the last update
-	Departure departure   // of what waits
+	Schedule  schedule    // of what waits
 	CanMove   bool        // all that waits can be rescheduled
 	Details   bool        // the technical details are open
 	Message   *message    // nil in updates
@@ -84,7 +83,7 @@ type batchView struct {
 }
 
 func (s *Pages) show(p *web.Page) error {
-	c, err := of(p, s.overview)
+	c, err := readCampaign(p, s.overview)
 	if err != nil {
 		return err
 	}
@@ -96,8 +95,7 @@ func (s *Pages) show(p *web.Page) error {
 	if err := s.nameTemplates(p.R.Context(), &v); err != nil {
 		return err
 	}
-	v.Self, v.AsTable = p.With("was", string(v.Status)), p.Query("chart") == "table"
-	v.Changed = p.Query("was") != string(v.Status)
+	v.Self, v.Changed = p.With("was", string(v.Status)), p.Query("was") != string(v.Status)
 	v.Details = p.R.URL.Query().Has("batches")
 	p.Title = c.Name + " – " + p.T("campaigns.status."+string(v.Status))
 	if v.Every != "" {
@@ -135,7 +133,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 		v.Stopped = v.Sum.Stopped
 	}
 	v.CanRevoke = !c.Revoke && revocable(c)
-	v.Departure, v.CanMove = departureOf(c), movable(c)
+	v.Schedule, v.CanMove = scheduleOf(c), movable(c)
 	v.OptOuts, v.Replied = countsOptOuts(v.Sum), countsReplies(v.Sum)
 	v.Chart = newChart(c.Batches, reasons[neverSent], now)
 	v.page(after, now)

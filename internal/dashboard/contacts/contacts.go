@@ -57,14 +57,14 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, Path+"/opt-outs/removal", web.RoleAdmin, s.confirm)
 	ui.Post(mux, Path+"/opt-outs/remove", web.RoleAdmin, s.remove)
 	// The link to the other language leads to the path of a form.
-	ui.Get(mux, Path+"/find", web.RoleViewer, first)
-	ui.Get(mux, Path+"/opt-outs/add", web.RoleViewer, first)
-	ui.Get(mux, Path+"/opt-outs/import", web.RoleViewer, first)
-	ui.Get(mux, Path+"/opt-outs/removal", web.RoleViewer, first)
-	ui.Get(mux, Path+"/opt-outs/remove", web.RoleViewer, first)
+	ui.Get(mux, Path+"/find", web.RoleViewer, toList)
+	ui.Get(mux, Path+"/opt-outs/add", web.RoleViewer, toList)
+	ui.Get(mux, Path+"/opt-outs/import", web.RoleViewer, toList)
+	ui.Get(mux, Path+"/opt-outs/removal", web.RoleViewer, toList)
+	ui.Get(mux, Path+"/opt-outs/remove", web.RoleViewer, toList)
 }
 
-func first(p *web.Page) error { return p.Redirect(Path) }
+func toList(p *web.Page) error { return p.Redirect(Path) }
 
 const pageLength = 50
 

@@ -58,12 +58,7 @@ type change struct {
 }
 
 // Status is the latest status of the message.
-func (m message) Status() string {
-	if m.Latest.Outcome == "" {
-		return "pending"
-	}
-	return string(m.Latest.Outcome)
-}
+func (m message) Status() string { return m.Latest.Status() }
 
 func (s *Pages) find(p *web.Page) error {
 	number, rejection := parse(p.Field("phone"))
@@ -149,11 +144,8 @@ func (s *Pages) searchAll(ctx context.Context, listed []campaign.Listed, phone s
 // has none.
 func (s *Pages) searchOne(ctx context.Context, l campaign.Listed, phone string) (all []message, err error) {
 	c, err := s.Store.Dispatched(ctx, l.ID)
-	if missing(err) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, campaign.IgnoreNotFound(err)
 	}
 	asked := search.Query{Phone: &phone, AllBatches: true, Limit: messagesShown}
 	for {
@@ -187,7 +179,7 @@ func expired(err error) bool {
 func (s *Pages) explain(ctx context.Context, c campaign.Campaign, f search.Message) (message, error) {
 	m := message{Message: f, CampaignID: c.CampaignID, Campaign: c.Name}
 	template, err := s.Store.TemplateVersion(ctx, f.Batch.TemplateID, f.Batch.TemplateVersion)
-	if err != nil && !missing(err) {
+	if err := campaign.IgnoreNotFound(err); err != nil {
 		return m, err
 	}
 	m.Template = template.Name

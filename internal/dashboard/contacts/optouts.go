@@ -1,7 +1,6 @@
 package contacts
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -14,8 +13,6 @@ import (
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/phone/e164"
 )
-
-func missing(err error) bool { return errors.Is(err, campaign.ErrNotFound) }
 
 func (s *Pages) add(p *web.Page) error {
 	number, rejection := parse(p.Field("phone"))
@@ -144,10 +141,9 @@ func (s *Pages) export(p *web.Page) error {
 	if err := p.Audit("people.export", strconv.Itoa(len(found))); err != nil {
 		return err
 	}
-	const separator = ';'
-	file := campaign.AppendRow([]byte("\ufeff"), separator, p.T("people.phone"), p.T("people.since"), p.T("people.origin"))
+	file := campaign.AppendRow(nil, web.CSVSeparator, p.T("people.phone"), p.T("people.since"), p.T("people.origin"))
 	for _, o := range found {
-		file = campaign.AppendRow(file, separator, o.Phone, p.When(o.Since), p.T("people.origin."+o.Origin.String()))
+		file = campaign.AppendRow(file, web.CSVSeparator, o.Phone, p.When(o.Since), p.T("people.origin."+o.Origin.String()))
 	}
 	return p.CSV("people.file_name", file)
 }

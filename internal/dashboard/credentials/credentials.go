@@ -224,7 +224,7 @@ func (s *Pages) askRotation(p *web.Page, c account.Credential) error {
 }
 
 func (s *Pages) rotate(p *web.Page, c account.Credential) error {
-	keep, ok := web.Keep(p)
+	keep, ok := web.Overlap(p)
 	if !ok && p.Field("keep") != web.None {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "credentials.fault.keep"}
 	}
@@ -234,7 +234,7 @@ func (s *Pages) rotate(p *web.Page, c account.Credential) error {
 	if p.Stale(secretOf(c)) {
 		return &web.Refusal{Status: http.StatusConflict, Key: "credentials.rotated_before", To: Path, ToKey: "credentials.all"}
 	}
-	if err := p.Audit("credential.rotate", subject(c), web.Kept(p)); err != nil {
+	if err := p.Audit("credential.rotate", subject(c), web.OverlapKey(p)); err != nil {
 		return err
 	}
 	r, err := s.Admin.RotateCredential(p.R.Context(), c.ClientID, keep)

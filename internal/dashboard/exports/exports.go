@@ -5,7 +5,6 @@ package exports
 import (
 	"context"
 	"embed"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/exports/export"
-	"campaign-dispatch/internal/httpapi"
 )
 
 // Exports reads campaigns, and starts and lists their exports. A refused request returns a
@@ -49,7 +47,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 
 // statuses are the statuses of messages and of people without one, in the order of the form.
 var statuses = []string{
-	string(campaign.OutcomeRead), string(campaign.OutcomeDelivered), string(campaign.OutcomeSent), "pending",
+	string(campaign.OutcomeRead), string(campaign.OutcomeDelivered), string(campaign.OutcomeSent), campaign.MessagePending,
 	string(campaign.OutcomeFailed), string(campaign.OutcomeExpired), string(campaign.OutcomeRevoked), string(campaign.OutcomeStopped),
 	"not_accepted",
 }
@@ -76,7 +74,7 @@ func (v page) Has(status string) bool { return slices.Contains(v.Asked.Statuses,
 func (*Pages) show(p *web.Page, v page) error {
 	p.Title = v.title(p)
 	if p.Partial() {
-		v.News = v.news(p, p.Query("running"))
+		v.News = v.announcement(p, p.Query("running"))
 		return p.Fragment("exports_update.html", v)
 	}
 	if v.Running > 0 {
@@ -95,8 +93,8 @@ func (v page) title(p *web.Page) string {
 	return p.T("exports.title_of", v.Name)
 }
 
-// news returns what to announce if fewer exports are in progress than in the last update.
-func (v page) news(p *web.Page, running string) string {
+// announcement returns what to announce if fewer exports are in progress than in the last update.
+func (v page) announcement(p *web.Page, running string) string {
 	before, err := strconv.Atoi(running)
 	if err != nil || v.Running >= before {
 		return ""
@@ -108,11 +106,7 @@ func (v page) news(p *web.Page, running string) string {
 }
 
 func (s *Pages) read(p *web.Page) (page, error) {
-	id, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
-	if !ok {
-		return page{}, campaign.ErrNotFound
-	}
-	c, err := s.Exports.Dispatched(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+	c, err := web.OfCampaign(p, p.R.PathValue("campaignId"), s.Exports.Dispatched)
 	if err != nil {
 		return page{}, err
 	}
@@ -135,20 +129,19 @@ func (s *Pages) read(p *web.Page) (page, error) {
 func (s *Pages) create(p *web.Page, v page) error {
 	exportID, ok := campaign.ParseUUID(p.Field("once"))
 	if !ok {
-		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+		return web.BadForm()
 	}
 	v.Asked, p.Title = asked(p), v.title(p)
-	done := func() error { return p.Done(web.Root+"/campaigns/"+v.CampaignID+"/exports", "exports.started") }
+	done := func() error { return p.Done(web.CampaignPath(v.CampaignID)+"/exports", "exports.started") }
 	if slices.ContainsFunc(v.Exports, func(e export.Export) bool { return e.ExportID == exportID }) { // the form was sent twice
 		return done()
 	}
-	if err := p.AuditOn(web.Root+"/campaigns/"+v.CampaignID, "campaign.export", v.Name); err != nil {
+	if err := p.AuditOn(web.CampaignPath(v.CampaignID), "campaign.export", v.Name); err != nil {
 		return err
 	}
 	_, err := s.Exports.Create(p.R.Context(), v.ID, exportID, v.Asked)
-	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && p.Has("exports.problem."+problem.Code) {
-		v.Refusal = &web.Refusal{Status: problem.Status, Key: "exports.problem." + problem.Code}
-		return p.RenderStatus(problem.Status, "exports.title", "exports.html", v)
+	if v.Refusal = p.Problem("exports.problem.", err); v.Refusal != nil {
+		return p.RenderStatus(v.Refusal.Status, "exports.title", "exports.html", v)
 	}
 	if err != nil {
 		return err

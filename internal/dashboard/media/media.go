@@ -3,12 +3,10 @@
 package media
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"errors"
 	"net/http"
-	"slices"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -99,9 +97,7 @@ func (s *Pages) show(p *web.Page, status int, l listing) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(all, func(a, b mediafile.File) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Hash, b.Hash))
-	})
+	mediafile.SortNewest(all)
 	part, err := web.PartOf(p, all, pageLength)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package overview
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -114,10 +113,7 @@ func (s *Pages) read(ctx context.Context, open []unfinished, f *found) error {
 		}
 		group.Go(func() (err error) {
 			open[i].Results, err = reader.Read(ctx, c.ID)
-			if errors.Is(err, campaign.ErrNotFound) { // deleted meanwhile
-				return nil
-			}
-			return err
+			return campaign.IgnoreNotFound(err) // deleted meanwhile
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -137,6 +133,6 @@ func (f *found) add(c unfinished, now time.Time) {
 		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, People: c.Waiting + c.ToCome()})
 	}
 	if c.Stalled {
-		f.stalled = append(f.stalled, alert{Key: "stalled", Name: c.Name, Path: web.Root + "/campaigns/" + c.CampaignID})
+		f.stalled = append(f.stalled, alert{Key: "stalled", Name: c.Name, Path: web.CampaignPath(c.CampaignID)})
 	}
 }

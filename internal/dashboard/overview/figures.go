@@ -9,7 +9,7 @@ import (
 )
 
 func newChart(p *web.Page, days []campaign.Day) chart.Chart {
-	c := chart.Chart{Title: p.T("overview.trend"), Time: p.T("overview.day"), AsTable: p.Query("chart") == "table"}
+	c := chart.Chart{Title: p.T("overview.trend"), Time: p.T("overview.day")}
 	for _, key := range []string{"sent", "delivered", "read", "lost", "opted_out"} {
 		c.Series = append(c.Series, chart.Series{Key: key, Name: p.T("overview." + key), TableOnly: key == "opted_out"})
 	}

@@ -155,7 +155,7 @@ func (s *Pages) confirm(p *web.Page) error {
 	if sub.Schedule != "" {
 		action = "campaign.schedule"
 	}
-	return s.step(p, sub, intake.Send, web.Root+"/campaigns/"+sub.CampaignID, action, sent)
+	return s.step(p, sub, intake.Send, web.CampaignPath(sub.CampaignID), action, sent)
 }
 
 func sent(p *web.Page, sub submission.Submission) error {
@@ -180,7 +180,7 @@ func (s *Pages) decide(p *web.Page) error {
 	case decision == "approve":
 		return s.step(p, sub, intake.Approve, pathOf(sub), "approval.approve", s.approved)
 	case decision != "refuse":
-		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+		return web.BadForm()
 	case reason(p) == "" && sub.State == submission.StateApproval:
 		return s.render(p, http.StatusUnprocessableEntity, sub, "approval.reason_missing")
 	}

@@ -85,9 +85,9 @@ func (s *Pages) enteredDraft(p *web.Page) (f form, from source, err error) {
 		}
 		f.Version, err = strconv.Atoi(p.Field("version"))
 		if err != nil {
-			return f, from, &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+			return f, from, web.BadForm()
 		}
-		from.Kept = f.FileName != ""
+		from.Stored = f.FileName != ""
 		return f, from, nil
 	}
 	f = entered(p)

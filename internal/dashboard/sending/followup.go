@@ -1,7 +1,6 @@
 package sending
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -44,7 +43,7 @@ func (s *Pages) askAudience(p *web.Page) error {
 
 // question reads the campaign in the path. The first audience with people is chosen.
 func (s *Pages) question(p *web.Page) (question, error) {
-	c, err := campaignOf(p, p.R.PathValue("campaignId"), s.Store.Overview)
+	c, err := web.OfCampaign(p, p.R.PathValue("campaignId"), s.Store.Overview)
 	if err != nil {
 		return question{}, err
 	}
@@ -55,14 +54,6 @@ func (s *Pages) question(p *web.Page) (question, error) {
 		}
 	}
 	return q, nil
-}
-
-func campaignOf(p *web.Page, id string, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
-	id, ok := campaign.ParseUUID(id)
-	if !ok {
-		return campaign.Campaign{}, campaign.ErrNotFound
-	}
-	return read(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
 }
 
 func audiencesOf(c campaign.Campaign) []audience {
@@ -88,19 +79,18 @@ func (s *Pages) chooseAudience(p *web.Page) error {
 	exportID, ok := campaign.ParseUUID(p.Field("once"))
 	q.Chosen = export.Audience(p.Field("audience"))
 	if !ok || !slices.Contains(export.Audiences(), q.Chosen) {
-		return &web.Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+		return web.BadForm()
 	}
 	to := followUpPath(q.Campaign) + "/" + exportID
 	if _, err := s.Store.Find(p.R.Context(), q.ID, exportID); err == nil { // the form was sent twice
 		return p.Redirect(to)
 	}
-	if err := p.AuditOn(web.Root+"/campaigns/"+q.CampaignID, "campaign.audience", q.Name, "followup."+string(q.Chosen)); err != nil {
+	if err := p.AuditOn(web.CampaignPath(q.CampaignID), "campaign.audience", q.Name, "followup."+string(q.Chosen)); err != nil {
 		return err
 	}
 	_, err = s.Store.CreateRecipients(p.R.Context(), q.ID, exportID, q.Chosen)
-	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && p.Has("followup.problem."+problem.Code) {
-		q.Refusal = &web.Refusal{Status: problem.Status, Key: "followup.problem." + problem.Code}
-		return p.RenderStatus(problem.Status, "followup.title", "followup.html", q)
+	if q.Refusal = p.Problem("followup.problem.", err); q.Refusal != nil {
+		return p.RenderStatus(q.Refusal.Status, "followup.title", "followup.html", q)
 	}
 	if err != nil {
 		return err
@@ -109,7 +99,7 @@ func (s *Pages) chooseAudience(p *web.Page) error {
 }
 
 func followUpPath(c campaign.Campaign) string {
-	return web.Root + "/campaigns/" + c.CampaignID + "/follow-up"
+	return web.CampaignPath(c.CampaignID) + "/follow-up"
 }
 
 type audienceList struct {
@@ -127,7 +117,7 @@ func (s *Pages) listProgress(p *web.Page) error {
 		return err
 	}
 	if !l.Closed() {
-		p.Refresh = 5
+		p.Refresh = refreshSeconds
 	}
 	if p.Partial() {
 		return p.Fragment("followup_list.html", l)
@@ -137,7 +127,7 @@ func (s *Pages) listProgress(p *web.Page) error {
 
 // audienceList reads a list of recipients of a campaign.
 func (s *Pages) audienceList(p *web.Page, campaignID, exportID string) (audienceList, error) {
-	c, err := campaignOf(p, campaignID, s.Store.Dispatched)
+	c, err := web.OfCampaign(p, campaignID, s.Store.Dispatched)
 	if err != nil {
 		return audienceList{}, err
 	}
@@ -162,5 +152,5 @@ func (s *Pages) followUp(p *web.Page) error {
 	if template := templateOf(l.Campaign); template != "" {
 		form.Set("template", template)
 	}
-	return p.Redirect(web.Root + "/campaigns/new?" + form.Encode())
+	return p.Redirect(Path + "?" + form.Encode())
 }

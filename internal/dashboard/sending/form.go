@@ -129,12 +129,7 @@ type shownColumns struct {
 }
 
 func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
-	id, ok := campaign.ParseUUID(id)
-	if !ok {
-		return campaign.Template{}, campaign.ErrNotFound
-	}
-	t, err := s.Store.Template(p.R.Context(), id)
-	return campaign.OwnTemplate(p.Session.Tenant, t, err)
+	return web.OwnTemplate(p, id, s.Store.Template)
 }
 
 // lead returns the minimum time from now to a schedule, as a text.
@@ -187,9 +182,9 @@ func (s *Pages) example(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	file := bytes.NewBufferString("\ufeff")
-	w := csv.NewWriter(file)
-	w.Comma, w.UseCRLF = ';', true
+	var file bytes.Buffer
+	w := csv.NewWriter(&file)
+	w.Comma, w.UseCRLF = web.CSVSeparator, true
 	more := moreColumns(t)
 	if err := w.WriteAll([][]string{
 		append([]string{"phone", "uid"}, more...), append([]string{exampleNumber, p.T("sending.example_uid")}, more...),

@@ -20,10 +20,6 @@ import (
 
 func pathOf(sub submission.Submission) string { return SubmissionsPath + "/" + sub.CampaignID }
 
-func formOf(sub submission.Submission) string {
-	return web.Root + "/campaigns/new?from=" + sub.CampaignID
-}
-
 const nameWeight = 300 // bytes of a name in a page
 
 const mostListed = 50 // the newest ones
@@ -47,11 +43,7 @@ func (s *Pages) inPath(p *web.Page) (submission.Submission, error) {
 }
 
 func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
-	id, ok := campaign.ParseUUID(id)
-	if !ok {
-		return submission.Submission{}, campaign.ErrNotFound
-	}
-	return s.Intake.Submission(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+	return web.OfCampaign(p, id, s.Intake.Submission)
 }
 
 // refreshSeconds is the time after which browsers without scripts reload a page in progress.
@@ -63,10 +55,10 @@ func (s *Pages) show(p *web.Page) error {
 		return err
 	}
 	if sub.State == submission.StateSent {
-		return p.Redirect(web.Root + "/campaigns/" + sub.CampaignID)
+		return p.Redirect(web.CampaignPath(sub.CampaignID))
 	}
 	if sub.State == submission.StateDraft {
-		return p.Redirect(formOf(sub))
+		return p.Redirect(Path + "?from=" + sub.CampaignID)
 	}
 	if p.Partial() && sub.Working() {
 		return p.Fragment("import_progress.html", sub)
@@ -252,14 +244,14 @@ func (s *Pages) leftOut(p *web.Page) error {
 		return campaign.ErrNotFound
 	}
 	header := append([]string{p.T("sending.line"), p.T("sending.problem")}, usedColumns(sub)...)
-	file := campaign.AppendRow([]byte("\ufeff"), ';', header...)
+	file := campaign.AppendRow(nil, web.CSVSeparator, header...)
 	for l, err := range s.Intake.LeftOut(p.R.Context(), sub) {
 		if err != nil {
 			return err
 		}
-		row := campaign.AppendRow(nil, ';', slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
+		row := campaign.AppendRow(nil, web.CSVSeparator, slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
 		if len(file)+len(row) > maxDownload { // a line alone may have a megabyte
-			file = campaign.AppendRow(file, ';', "", p.T("imports.more_lines"))
+			file = campaign.AppendRow(file, web.CSVSeparator, "", p.T("imports.more_lines"))
 			break
 		}
 		file = append(file, row...)

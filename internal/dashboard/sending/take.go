@@ -147,10 +147,10 @@ func (s *Pages) kept(p *web.Page, f *form) (from source, err error) {
 	f.FileName = ""
 	sub, err := s.find(p, f.From)
 	if err == nil {
-		from.Kept, err = s.Intake.HasFile(p.R.Context(), sub)
+		from.Stored, err = s.Intake.HasFile(p.R.Context(), sub)
 	}
 	switch {
-	case from.Kept:
+	case from.Stored:
 		f.FileName = sub.File.Name
 	case f.List != "" && (err == nil || errors.Is(err, campaign.ErrNotFound)):
 		from.Object, f.FileName, err = s.recipients(p, f.List)
@@ -164,7 +164,7 @@ func (s *Pages) kept(p *web.Page, f *form) (from source, err error) {
 
 // copyOf returns the name and the template of a campaign, without its recipients.
 func (s *Pages) copyOf(p *web.Page, id string) (entry, error) {
-	c, err := campaignOf(p, id, s.Store.Dispatched)
+	c, err := web.OfCampaign(p, id, s.Store.Dispatched)
 	return entry{Name: p.T("sending.copy_of", c.Name), TemplateID: templateOf(c)}, err
 }
 
@@ -231,7 +231,7 @@ func (s *Pages) beginUpload(p *web.Page, f upload.File) (id string, sent []int, 
 	asked.File = submission.File{Name: web.Short(path.Base(f.Name), nameWeight), Size: f.Size, Modified: web.Short(f.Modified, nameWeight)}
 	if keeps(p) {
 		asked.Name = cmp.Or(web.Short(asked.Name, maxName), p.T("sending.untitled"))
-	} else if err := s.refusal(p, asked); err != nil {
+	} else if err := s.firstFault(p, asked); err != nil {
 		return "", nil, err
 	}
 	sub, sent, err := s.Intake.Start(p.R.Context(), asked)
@@ -243,7 +243,7 @@ func (s *Pages) beginUpload(p *web.Page, f upload.File) (id string, sent []int, 
 
 func keeps(p *web.Page) bool { return p.Field("keep") != "" }
 
-func (s *Pages) refusal(p *web.Page, asked submission.Submission) error {
+func (s *Pages) firstFault(p *web.Page, asked submission.Submission) error {
 	all, err := s.faults(p, asked)
 	if err == nil && len(all) > 0 {
 		err = &all[0].Refusal

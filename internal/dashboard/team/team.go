@@ -48,12 +48,12 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, Path+"/role", web.RoleAdmin, web.With(s.question, s.changeRole))
 	ui.Post(mux, Path+"/remove", web.RoleAdmin, s.remove)
 	// The link to the other language leads to the path of a form.
-	ui.Get(mux, Path+"/person", web.RoleAdmin, first)
-	ui.Get(mux, Path+"/role", web.RoleAdmin, first)
-	ui.Get(mux, Path+"/remove", web.RoleAdmin, first)
+	ui.Get(mux, Path+"/person", web.RoleAdmin, toList)
+	ui.Get(mux, Path+"/role", web.RoleAdmin, toList)
+	ui.Get(mux, Path+"/remove", web.RoleAdmin, toList)
 }
 
-func first(p *web.Page) error { return p.Redirect(Path) }
+func toList(p *web.Page) error { return p.Redirect(Path) }
 
 type list struct {
 	People   []account.Person

@@ -236,7 +236,7 @@ func (d draftSuggestion) suggestion() content.Suggestion {
 		s.Location = &content.Location{Label: d.Label, Query: d.Query}
 		s.Location.Latitude, s.Location.Longitude = d.point()
 	case content.CalendarEvent:
-		s.Event = &content.Event{Title: d.Title, Description: d.Details, Start: instant(d.Start), End: instant(d.End)}
+		s.Event = &content.Event{Title: d.Title, Description: d.Details, Start: parseTime(d.Start), End: parseTime(d.End)}
 	case content.Reply, content.RequestLocation:
 	}
 	return s
@@ -264,8 +264,8 @@ func degrees(text string) float64 {
 	return n
 }
 
-// instant returns the time in a field, zero if it is none.
-func instant(text string) time.Time {
+// parseTime returns the time in a field, zero if it is none.
+func parseTime(text string) time.Time {
 	at, _ := localtime.Parse(text)
 	return at
 }

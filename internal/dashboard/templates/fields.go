@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"context"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -48,12 +49,13 @@ func (f fields) namesBase() bool {
 
 func (s *Pages) baseVersion(p *web.Page, id, version string) (campaign.Template, error) {
 	n, err := strconv.ParseUint(version, 10, 31)
-	id, ok := campaign.ParseUUID(id)
-	if err != nil || !ok {
+	if err != nil {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
-	t, err := s.Store.TemplateVersion(p.R.Context(), id, int(n))
-	return campaign.OwnTemplate(p.Session.Tenant, t, err)
+	number := int(n)
+	return web.OwnTemplate(p, id, func(ctx context.Context, id string) (campaign.Template, error) {
+		return s.Store.TemplateVersion(ctx, id, number)
+	})
 }
 
 func (f fields) draft(id string) draft {

@@ -3,7 +3,6 @@ package templates
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -47,7 +46,7 @@ const mostFiles = 8 // that the form offers; the page of media has all
 
 func (s *Pages) files(p *web.Page) (newest []file, err error) {
 	all, err := s.Store.MediaFiles(p.R.Context(), p.Session.Tenant)
-	slices.SortFunc(all, func(a, b mediafile.File) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	mediafile.SortNewest(all)
 	for _, f := range all[:min(len(all), mostFiles)] {
 		if !f.Deleting {
 			newest = append(newest, file{web.Short(f.Name, nameWeight), f.Link(s.MediaURL)})

@@ -131,12 +131,7 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 }
 
 func (s *Pages) own(p *web.Page) (campaign.Template, error) {
-	id, ok := campaign.ParseUUID(p.R.PathValue("id"))
-	if !ok {
-		return campaign.Template{}, campaign.ErrNotFound
-	}
-	t, err := s.Store.Template(p.R.Context(), id)
-	return campaign.OwnTemplate(p.Session.Tenant, t, err)
+	return web.OwnTemplate(p, p.R.PathValue("id"), s.Store.Template)
 }
 
 // pageLength is the number of templates per page. nameWeight is the maximum size in

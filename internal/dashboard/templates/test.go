@@ -86,10 +86,10 @@ func (s *Pages) test(p *web.Page) error {
 	if f.Note, err = s.try(p, c); err != nil || f.Note != "" {
 		return s.answerTest(p, f, err)
 	}
-	if err := web.UseForm(p, "templates.test_used", Path+"/"+t.ID, "templates.back"); err != nil {
+	if err := web.UseForm(p, "templates.test_used", linkOf(t), "templates.back"); err != nil {
 		return err
 	}
-	if err := p.AuditOn(Path+"/"+t.ID, "template.test", t.Name); err != nil {
+	if err := p.AuditOn(linkOf(t), "template.test", t.Name); err != nil {
 		return err
 	}
 	_, err = s.Dispatch.Accept(p.R.Context(), c)
@@ -100,7 +100,7 @@ func (s *Pages) test(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return p.Done(web.Root+"/campaigns/"+c.CampaignID, "templates.test_sent", t.Name)
+	return p.Done(web.CampaignPath(c.CampaignID), "templates.test_sent", t.Name)
 }
 
 // sample is the preview of a test message. Variables without a value appear by name.

@@ -25,15 +25,13 @@ const (
 
 func versionsOf(p *web.Page, now campaign.Template, all []campaign.Template) (web.Part[version], error) {
 	part, err := web.PartOf(p, all, versionsLength)
-	listed := web.Part[version]{From: part.From, Next: part.Next, Prior: part.Prior}
-	for _, t := range part.Items {
+	return web.Convert(part, func(t campaign.Template) version {
 		v := version{Template: t, Begins: web.Short(begins(t), beginsWeight)}
 		if t.Name != now.Name {
 			v.Renamed = web.Short(t.Name, nameWeight)
 		}
-		listed.Items = append(listed.Items, v)
-	}
-	return listed, err
+		return v
+	}), err
 }
 
 func begins(t campaign.Template) string {

@@ -64,7 +64,7 @@ func (ui *UI) Load(areas ...Area) error {
 	if err != nil {
 		return err
 	}
-	ui.translations, ui.pages, ui.texts = newTongues(), map[string]page{}, map[string][]areaTexts{}
+	ui.translations, ui.pages, ui.texts = newTranslations(), map[string]page{}, map[string][]areaTexts{}
 	for _, a := range append([]Area{shared}, areas...) {
 		if err := ui.load(a); err != nil {
 			return err
@@ -237,7 +237,7 @@ func unindented(page string) string {
 	return b.String()
 }
 
-// Languages are the dashboard's languages. The first one is the default.
+// languages are the dashboard's languages. The first one is the default.
 var languages = []language.Tag{language.BrazilianPortuguese, language.English}
 
 var matcher = language.NewMatcher(languages)
@@ -252,7 +252,7 @@ type translation struct {
 	day     string
 }
 
-func newTongues() []*translation {
+func newTranslations() []*translation {
 	translations := []*translation{
 		{code: "pt", tag: languages[0], of: func(t text) string { return t.PT }, instant: "02/01/2006 15:04", day: "02/01/2006"},
 		{code: "en", tag: languages[1], of: func(t text) string { return t.EN }, instant: "2 Jan 2006, 15:04", day: "2 Jan 2006"},

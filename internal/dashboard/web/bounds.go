@@ -5,8 +5,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 )
 
 // Upload is the data of the field upload.html, with which a page sends a file in chunks. A page
@@ -63,6 +65,35 @@ func From(p *Page) (int, error) {
 		return 0, campaign.ErrNotFound
 	}
 	return int(from), nil
+}
+
+// Period is the time that a list shows, by the parameters "from" and "to".
+type Period struct {
+	// From and To are dates such as 2026-11-23 in São Paulo, both included, or "".
+	From, To string
+	// Start is the first instant, and End the first one after the period; zero without a limit.
+	Start, End time.Time
+}
+
+// ReadPeriod returns the period of a request. The error wraps campaign.ErrNotFound for an invalid date.
+func ReadPeriod(p *Page) (d Period, err error) {
+	d.From, d.To = p.Query("from"), p.Query("to")
+	if d.Start, err = startOf(d.From, 0); err == nil {
+		d.End, err = startOf(d.To, 1)
+	}
+	return d, err
+}
+
+// startOf returns the start of a date, some days later, the zero time for no date.
+func startOf(date string, days int) (time.Time, error) {
+	if date == "" {
+		return time.Time{}, nil
+	}
+	at, err := localtime.Parse(date + "T00:00:00")
+	if err != nil {
+		return time.Time{}, campaign.ErrNotFound
+	}
+	return at.AddDate(0, 0, days), nil
 }
 
 // escaped is the size in bytes of an escaped character in HTML.

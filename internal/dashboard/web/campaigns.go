@@ -10,6 +10,29 @@ import (
 	"campaign-dispatch/internal/settings/account"
 )
 
+// CampaignPath returns the path of a campaign's page.
+func CampaignPath(id string) string { return Root + "/campaigns/" + id }
+
+// OfCampaign reads something of a campaign of the person's tenant. The error wraps campaign.ErrNotFound for an invalid ID.
+func OfCampaign[T any](p *Page, id string, read func(context.Context, campaign.ID) (T, error)) (found T, err error) {
+	id, ok := campaign.ParseUUID(id)
+	if !ok {
+		return found, campaign.ErrNotFound
+	}
+	return read(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+}
+
+// OwnTemplate reads a template of the person's tenant. The error wraps campaign.ErrNotFound for an invalid ID, and for
+// the template of another tenant.
+func OwnTemplate(p *Page, id string, read func(ctx context.Context, id string) (campaign.Template, error)) (campaign.Template, error) {
+	id, ok := campaign.ParseUUID(id)
+	if !ok {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
+	t, err := read(p.R.Context(), id)
+	return campaign.OwnTemplate(p.Session.Tenant, t, err)
+}
+
 // CampaignStore reads and stores what pages of many campaigns show, and reads what a tenant without campaigns
 // has.
 type CampaignStore interface {
@@ -65,7 +88,7 @@ func Steps(ctx context.Context, s CampaignStore, tenant string, tested bool) ([]
 	if err != nil {
 		return nil, err
 	}
-	valid := func(c account.Credential) bool { return c.RevokedAt.IsZero() }
+	valid := func(c account.Credential) bool { return !c.Revoked() }
 	return []Step{
 		{"template", Root + "/templates", len(templates) > 0},
 		{"test", Root + "/templates", tested},

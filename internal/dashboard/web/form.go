@@ -13,6 +13,9 @@ import (
 // reloading the answer.
 func FormToken() string { return random.Token(16) }
 
+// BadForm refuses a form that no page has.
+func BadForm() *Refusal { return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"} }
+
 // maxToken is the maximum size of a token in bytes.
 const maxToken = 64
 
@@ -26,7 +29,7 @@ func UseForm(p *Page, usedKey, to, toKey string) error {
 func UseFormFor(p *Page, object, usedKey, to, toKey string) error {
 	token := p.Field("once")
 	if token == "" || len(token) > maxToken {
-		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+		return BadForm()
 	}
 	fresh, err := p.ui.Store.UseForm(p.R.Context(), p.Session.Tenant, token+object)
 	if err == nil && !fresh {
@@ -35,18 +38,18 @@ func UseFormFor(p *Page, object, usedKey, to, toKey string) error {
 	return err
 }
 
-// Keeps maps the values of the form field "keep" to how long the previous secret stays valid.
-var Keeps = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
+// Overlaps maps the values of the form field "keep" to how long the previous secret stays valid.
+var Overlaps = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
 
 // None is the choice of no overlap in the rotation forms.
 const None = "0s"
 
-// Kept returns the text key of the choice for the audit log.
-func Kept(p *Page) string { return "audit.kept_" + p.Field("keep") }
+// OverlapKey returns the text key of the choice for the audit log.
+func OverlapKey(p *Page) string { return "audit.kept_" + p.Field("keep") }
 
-// Keep returns the form's choice of Keeps. ok is false if there is no such choice.
-func Keep(p *Page) (keep time.Duration, ok bool) {
-	keep, ok = Keeps[p.Field("keep")]
+// Overlap returns the form's choice of Overlaps. ok is false if there is no such choice.
+func Overlap(p *Page) (keep time.Duration, ok bool) {
+	keep, ok = Overlaps[p.Field("keep")]
 	return keep, ok
 }
 
@@ -96,7 +99,7 @@ func (p *Page) readForm() error {
 		return &Refusal{Status: http.StatusRequestEntityTooLarge, Key: "ui.too_large"}
 	}
 	if err != nil {
-		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+		return BadForm()
 	}
 	return nil
 }

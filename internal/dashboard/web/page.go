@@ -79,13 +79,19 @@ func (p *Page) JSON(status int, data any) error {
 	return err
 }
 
-// CSV answers with a file in the format of Brazilian spreadsheets. nameKey is the text key of its name.
+// CSVSeparator separates the cells of files for Brazilian spreadsheets.
+const CSVSeparator = ';'
+
+// CSV answers with a file for Brazilian spreadsheets, after a byte order mark. nameKey is the text key of its name.
 func (p *Page) CSV(nameKey string, file []byte) error {
 	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T(nameKey)+`"`)
-	_, err := p.W.Write(file)
+	_, err := p.W.Write(append([]byte("\ufeff"), file...))
 	return err
 }
+
+// AsTable reports whether the page shows its chart as a table.
+func (p *Page) AsTable() bool { return p.Query("chart") == "table" }
 
 // Part returns the page with other data, for a part of it that is also a fragment.
 func (p *Page) Part(data any) *Page {

@@ -243,7 +243,7 @@ func (ui *UI) page(w http.ResponseWriter, r *http.Request) *Page {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.Header().Set("Cache-Control", "no-store")
-	return &Page{W: w, R: r, Base: httpapi.BaseURL(r, ui.BaseURL), ui: ui, translation: ui.tongueOf(r)}
+	return &Page{W: w, R: r, Base: httpapi.BaseURL(r, ui.BaseURL), ui: ui, translation: ui.translationOf(r)}
 }
 
 // Sources of a page's images and connections.
@@ -279,7 +279,7 @@ func (ui *UI) mediaImages() string {
 
 const langCookie = "lang"
 
-func (ui *UI) tongueOf(r *http.Request) *translation {
+func (ui *UI) translationOf(r *http.Request) *translation {
 	if chosen, err := r.Cookie(langCookie); err == nil {
 		for _, t := range ui.translations {
 			if t.code == chosen.Value {
@@ -328,6 +328,15 @@ type Refusal struct {
 	// To is the page that the refusal links to, "" for the first page. ToKey is the
 	// text key of the link.
 	To, ToKey string
+}
+
+// Problem returns the refusal of a *httpapi.Problem whose code has a text, with a key that begins with prefix, or nil.
+func (p *Page) Problem(prefix string, err error) *Refusal {
+	problem, ok := errors.AsType[*httpapi.Problem](err)
+	if !ok || !p.Has(prefix+problem.Code) {
+		return nil
+	}
+	return &Refusal{Status: problem.Status, Key: prefix + problem.Code}
 }
 
 // FaultOf returns the text key of invalid input, which begins with prefix, or "" for other errors.

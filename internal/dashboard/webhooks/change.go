@@ -101,7 +101,7 @@ func (s *Pages) create(p *web.Page) error {
 	}
 	e, err := s.Admin.CreateEndpoint(ctx, p.Session.Tenant, address, names)
 	if err != nil {
-		return refusal(err)
+		return refusalOf(err)
 	}
 	return p.Render("webhooks.created", "webhooks_secret.html", issued{ID: e.ID, URL: visible, Secret: e.Secret})
 }
@@ -122,7 +122,7 @@ func (s *Pages) changeKinds(p *web.Page, e delivery.Endpoint) error {
 		return s.showKinds(p, http.StatusUnprocessableEntity, e, choices([]string{"-"}), "webhooks.fault.kinds_none")
 	}
 	if err := s.Admin.CheckKinds(names); err != nil {
-		return refusal(err)
+		return refusalOf(err)
 	}
 	if p.Stale(strings.TrimSpace(stateOf(e))) {
 		return s.showKinds(p, http.StatusConflict, e, choices(names), "webhooks.fault.kinds_stale")
@@ -134,13 +134,13 @@ func (s *Pages) changeKinds(p *web.Page, e delivery.Endpoint) error {
 
 // change changes an endpoint, and shows its page with a confirmation.
 func (s *Pages) change(p *web.Page, e delivery.Endpoint, action, done string, do func(ctx context.Context) error, details ...string) error {
-	if err := p.AuditOn(Path+"/"+e.ID, action, subject(e), details...); err != nil {
+	if err := p.AuditOn(pageOf(e), action, subject(e), details...); err != nil {
 		return err
 	}
 	if err := do(p.R.Context()); err != nil {
-		return refusal(err)
+		return refusalOf(err)
 	}
-	return p.Done(Path+"/"+e.ID, "webhooks.done."+done)
+	return p.Done(pageOf(e), "webhooks.done."+done)
 }
 
 type question struct {
@@ -162,7 +162,7 @@ func (s *Pages) question(e delivery.Endpoint) question {
 }
 
 func (s *Pages) rotate(p *web.Page, e delivery.Endpoint) error {
-	keep, ok := web.Keep(p)
+	keep, ok := web.Overlap(p)
 	if !ok {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.keep"}
 	}
@@ -170,9 +170,9 @@ func (s *Pages) rotate(p *web.Page, e delivery.Endpoint) error {
 		return err
 	}
 	if p.Stale(campaign.Digest(e.Secret)) {
-		return &web.Refusal{Status: http.StatusConflict, Key: "webhooks.rotated_before", To: Path + "/" + e.ID, ToKey: "webhooks.endpoint"}
+		return &web.Refusal{Status: http.StatusConflict, Key: "webhooks.rotated_before", To: pageOf(e), ToKey: "webhooks.endpoint"}
 	}
-	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.rotate", subject(e), web.Kept(p)); err != nil {
+	if err := p.AuditOn(pageOf(e), "endpoint.rotate", subject(e), web.OverlapKey(p)); err != nil {
 		return err
 	}
 	r, err := s.Admin.RotateEndpoint(p.R.Context(), e.Tenant, e.ID, keep)
@@ -185,14 +185,14 @@ func (s *Pages) rotate(p *web.Page, e delivery.Endpoint) error {
 
 func (s *Pages) switchOff(p *web.Page, e delivery.Endpoint) error {
 	if e.Off() { // the form was sent twice
-		return p.Done(Path+"/"+e.ID, "webhooks.done.off")
+		return p.Done(pageOf(e), "webhooks.done.off")
 	}
 	return s.change(p, e, "endpoint.off", "off", func(ctx context.Context) error { return s.Admin.DisableEndpoint(ctx, e.Tenant, e.ID) })
 }
 
 func (s *Pages) switchOn(p *web.Page, e delivery.Endpoint) error {
 	if !e.Off() { // the form was sent twice
-		return p.Done(Path+"/"+e.ID, "webhooks.done.on")
+		return p.Done(pageOf(e), "webhooks.done.on")
 	}
 	return s.change(p, e, "endpoint.on", "on", func(ctx context.Context) error { return s.Admin.EnableEndpoint(ctx, e.Tenant, e.ID) })
 }

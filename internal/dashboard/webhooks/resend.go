@@ -62,7 +62,7 @@ func (s *Pages) resendFailed(p *web.Page, e delivery.Endpoint) error {
 // resend resends a webhook, or all with the ID "", once for each shown page. The endpoint's page then
 // says what was resent and when it is attempted.
 func (s *Pages) resend(p *web.Page, e delivery.Endpoint, id, action string, send func(context.Context) (string, int, error)) error {
-	path := Path + "/" + e.ID
+	path := pageOf(e)
 	if e.Off() {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.endpoint_off"}
 	}
@@ -74,7 +74,7 @@ func (s *Pages) resend(p *web.Page, e delivery.Endpoint, id, action string, send
 	}
 	done, n, err := send(p.R.Context())
 	if err != nil {
-		return refusal(err)
+		return refusalOf(err)
 	}
 	c, err := s.Store.Circuit(p.R.Context(), e.Tenant, e.ID)
 	if err != nil {

@@ -189,6 +189,8 @@ func (s *Pages) failures(p *web.Page, e delivery.Endpoint) (shown web.Part[failu
 	}), err
 }
 
+func pageOf(e delivery.Endpoint) string { return Path + "/" + e.ID }
+
 // pathOf returns the path of the page of a failure's kept post, or "" if there is none.
 func (s *Pages) pathOf(f delivery.Failure) string {
 	if !f.Kept || !f.At.Add(campaign.KeptPostLife).After(s.Now()) {
@@ -202,10 +204,7 @@ func reason(p *web.Page, status int, code string) string {
 	if status > 0 {
 		return p.T(meaning(status), status, http.StatusText(status))
 	}
-	if key := "webhooks.code." + code; p.Has(key) {
-		return p.T(key)
-	}
-	return code
+	return p.Known("webhooks.code."+code, code)
 }
 
 // meaning returns the key of what an endpoint's status means.
@@ -254,7 +253,7 @@ func (s *Pages) showEndpoint(p *web.Page, e delivery.Endpoint, test *tested) err
 
 // test posts a test event. It answers with a part of the page for scripts.
 func (s *Pages) test(p *web.Page, e delivery.Endpoint) error {
-	if err := p.AuditOn(Path+"/"+e.ID, "endpoint.test", subject(e)); err != nil {
+	if err := p.AuditOn(pageOf(e), "endpoint.test", subject(e)); err != nil {
 		return err
 	}
 	result, err := s.Poster.Test(p.R.Context(), e)
@@ -280,7 +279,7 @@ func host(address string) string {
 	return host
 }
 
-func refusal(err error) error {
+func refusalOf(err error) error {
 	if fault := web.FaultOf("webhooks.fault.", err); fault != "" {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: fault}
 	}

@@ -144,7 +144,7 @@ func (e Export) Link() string { return Path + e.ExportID + "." + e.Secret }
 // last entries of its logs. If Part is set, it is a part of the campaign's file that is not accepted
 // any more.
 type Batch struct {
-	Part     int // see SubmissionTotals.PartsLeft
+	Part     int // see SubmissionTotals.PartsNotAccepted
 	Ordinal  int
 	Sequence int // of the log of changes
 	Taps     int // of the log of taps

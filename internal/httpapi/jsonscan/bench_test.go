@@ -57,40 +57,13 @@ func BenchmarkCall(b *testing.B) {
 
 // pull reads every string of the text.
 func pull(s *jsonscan.Scanner) error {
-	if s.Peek() == jsonscan.Object {
-		return members(s)
+	kind := s.Peek()
+	if kind == jsonscan.Object {
+		return s.Members(func([]byte) error { return pull(s) })
 	}
-	if s.Peek() == jsonscan.Array {
-		return elements(s)
+	if kind == jsonscan.Array {
+		return s.Elements(func() error { return pull(s) })
 	}
 	_, err := s.String()
 	return err
-}
-
-func members(s *jsonscan.Scanner) error {
-	if err := s.EnterObject(); err != nil {
-		return err
-	}
-	for {
-		if _, ok, err := s.NextMember(); err != nil || !ok {
-			return err
-		}
-		if err := pull(s); err != nil {
-			return err
-		}
-	}
-}
-
-func elements(s *jsonscan.Scanner) error {
-	if err := s.EnterArray(); err != nil {
-		return err
-	}
-	for {
-		if ok, err := s.NextElement(); err != nil || !ok {
-			return err
-		}
-		if err := pull(s); err != nil {
-			return err
-		}
-	}
 }

@@ -4,15 +4,12 @@
 // and at most MaxDepth containers deep. Skipped parts are validated too.
 //
 //	s := jsonscan.New(data)
-//	err := s.EnterObject()
-//	for err == nil {
-//		name, ok, err := s.NextMember()
-//		if err != nil || !ok {
-//			break
-//		}
-//		// read the value with String, Raw, EnterObject or EnterArray
+//	err := s.Members(func(name []byte) error {
+//		// read the value with String, Raw, Members or Elements
+//	})
+//	if err == nil {
+//		err = s.End()
 //	}
-//	err = s.End()
 package jsonscan
 
 import (
@@ -121,15 +118,39 @@ func (s *Scanner) Peek() Kind {
 	}
 }
 
-// EnterObject opens an object. Read its members with NextMember.
-func (s *Scanner) EnterObject() error { return s.enter('{') }
+// Members reads an object. read is called with the name of each member, and must read its value.
+func (s *Scanner) Members(read func(name []byte) error) error {
+	if err := s.enter('{'); err != nil {
+		return err
+	}
+	for {
+		name, ok, err := s.nextMember()
+		if err != nil || !ok {
+			return err
+		}
+		if err := read(name); err != nil {
+			return err
+		}
+	}
+}
 
-// EnterArray opens an array. Read its elements with NextElement.
-func (s *Scanner) EnterArray() error { return s.enter('[') }
+// Elements reads an array. read must read one element.
+func (s *Scanner) Elements(read func() error) error {
+	if err := s.enter('['); err != nil {
+		return err
+	}
+	for {
+		ok, err := s.advance(']')
+		if err != nil || !ok {
+			return err
+		}
+		if err := read(); err != nil {
+			return err
+		}
+	}
+}
 
-// NextMember returns the name of the next member of the innermost object; the caller
-// must then read its value. At the end it closes the object and returns false.
-func (s *Scanner) NextMember() (name []byte, ok bool, err error) {
+func (s *Scanner) nextMember() (name []byte, ok bool, err error) {
 	more, err := s.advance('}')
 	if err != nil || !more {
 		return nil, false, err
@@ -150,10 +171,6 @@ func (s *Scanner) NextMember() (name []byte, ok bool, err error) {
 	s.pos++
 	return name, true, nil
 }
-
-// NextElement moves to the next element of the innermost array; the caller must then
-// read its value. At the end it closes the array and returns false.
-func (s *Scanner) NextElement() (ok bool, err error) { return s.advance(']') }
 
 // String reads a string and unescapes it. The result is part of the scanned data unless
 // the string has escapes.
@@ -185,9 +202,9 @@ func (s *Scanner) End() error {
 func (s *Scanner) skip() error {
 	switch s.Peek() {
 	case Object:
-		return s.skipObject()
+		return s.Members(func([]byte) error { return s.skip() })
 	case Array:
-		return s.skipArray()
+		return s.Elements(s.skip)
 	case String:
 		_, err := s.quoted()
 		return err
@@ -198,36 +215,6 @@ func (s *Scanner) skip() error {
 	case Invalid:
 	}
 	return s.malformed("expected a value")
-}
-
-func (s *Scanner) skipObject() error {
-	if err := s.EnterObject(); err != nil {
-		return err
-	}
-	for {
-		_, ok, err := s.NextMember()
-		if err != nil || !ok {
-			return err
-		}
-		if err := s.skip(); err != nil {
-			return err
-		}
-	}
-}
-
-func (s *Scanner) skipArray() error {
-	if err := s.EnterArray(); err != nil {
-		return err
-	}
-	for {
-		ok, err := s.NextElement()
-		if err != nil || !ok {
-			return err
-		}
-		if err := s.skip(); err != nil {
-			return err
-		}
-	}
 }
 
 // next skips white space and returns the next character without consuming it, or 0 at

@@ -41,36 +41,21 @@ func value(s *jsonscan.Scanner) (any, error) {
 
 func object(s *jsonscan.Scanner) (any, error) {
 	members := map[string]any{}
-	if err := s.EnterObject(); err != nil {
-		return nil, err
-	}
-	for {
-		name, ok, err := s.NextMember()
-		if err != nil || !ok {
-			return members, err
-		}
-		if members[string(name)], err = value(s); err != nil {
-			return nil, err
-		}
-	}
+	return members, s.Members(func(name []byte) (err error) {
+		member := string(name)
+		members[member], err = value(s)
+		return err
+	})
 }
 
 func array(s *jsonscan.Scanner) (any, error) {
 	elements := []any{}
-	if err := s.EnterArray(); err != nil {
-		return nil, err
-	}
-	for {
-		ok, err := s.NextElement()
-		if err != nil || !ok {
-			return elements, err
-		}
+	err := s.Elements(func() error {
 		v, err := value(s)
-		if err != nil {
-			return nil, err
-		}
 		elements = append(elements, v)
-	}
+		return err
+	})
+	return elements, err
 }
 
 func literal(s *jsonscan.Scanner) (any, error) {
@@ -236,8 +221,8 @@ func TestScanner_ErrorPosition(t *testing.T) {
 func TestScanner_UnexpectedKind(t *testing.T) {
 	t.Parallel()
 	reads := map[string]func(*jsonscan.Scanner) error{
-		"object": (*jsonscan.Scanner).EnterObject,
-		"array":  (*jsonscan.Scanner).EnterArray,
+		"object": func(s *jsonscan.Scanner) error { return s.Members(nil) },
+		"array":  func(s *jsonscan.Scanner) error { return s.Elements(nil) },
 		"string": func(s *jsonscan.Scanner) error { _, err := s.String(); return err },
 	}
 	for name, read := range reads {
@@ -272,22 +257,13 @@ func TestScanner_StringsRemainValid(t *testing.T) {
 	}
 	var got [][]byte
 	s := jsonscan.New(data)
-	if err := s.EnterArray(); err != nil {
-		t.Fatal(err)
-	}
-	for {
-		ok, err := s.NextElement()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !ok {
-			break
-		}
+	err = s.Elements(func() error {
 		b, err := s.String()
-		if err != nil {
-			t.Fatal(err)
-		}
 		got = append(got, b)
+		return err
+	})
+	if err != nil || len(got) != len(want) {
+		t.Fatalf("%d strings, %v", len(got), err)
 	}
 	for i := range want {
 		if string(got[i]) != want[i] {

@@ -126,7 +126,7 @@ type book struct {
 	} `xml:"sheets>sheet"`
 }
 
-func (b book) first() string {
+func (b book) firstSheet() string {
 	for _, sheet := range b.Sheets {
 		if sheet.State != "hidden" && sheet.State != "veryHidden" {
 			return sheet.ID
@@ -159,7 +159,7 @@ func (w *workbook) firstSheet(archive *zip.Reader) (name string, epoch time.Time
 		return "", epoch, err
 	}
 	for _, link := range links.All {
-		if link.ID != sheets.first() {
+		if link.ID != sheets.firstSheet() {
 			continue
 		}
 		if absolute, ok := strings.CutPrefix(link.Target, "/"); ok {

@@ -1,11 +1,11 @@
 package submission
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strconv"
 	"strings"
 	"time"
+
+	"campaign-dispatch/internal/campaign"
 )
 
 // RequestLife is how long a request for approval can be decided after it was made, and after the
@@ -74,8 +74,7 @@ func Waiting(all []Submission, email string) (n int) {
 // Shown identifies all that a person sees before the decision to send: what was checked, and when
 // it goes. A form has it, so that nobody decides about something else.
 func (s Submission) Shown() string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{
+	return campaign.Digest(strings.Join([]string{
 		s.Check.Hash, strconv.Itoa(s.Check.Number), s.Name, s.TemplateID, strconv.Itoa(s.TemplateVersion), s.Schedule, s.NotAfter,
-	}, "\n")))
-	return hex.EncodeToString(sum[:])
+	}, "\n"))
 }

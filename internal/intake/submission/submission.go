@@ -33,13 +33,13 @@ const (
 
 // The limits of submissions.
 const (
-	MaxSize   = 200 << 20           // bytes of a file
-	MaxLines  = 2_000_000           // of a file
-	MaxOpen   = 20                  // submissions of a tenant that are not closed, but for drafts
-	MaxDrafts = 50                  // of a tenant
-	Life      = 7 * 24 * time.Hour  // in which a submission has to be sent; it is discarded afterwards
-	DraftLife = 30 * 24 * time.Hour // in which a draft has to be sent or saved again
-	Kept      = 30 * 24 * time.Hour // after its life, and after its campaign's time
+	MaxSize    = 200 << 20           // bytes of a file
+	MaxLines   = 2_000_000           // of a file
+	MaxOpen    = 20                  // submissions of a tenant that are not closed, but for drafts
+	MaxDrafts  = 50                  // of a tenant
+	Life       = 7 * 24 * time.Hour  // in which a submission has to be sent; it is discarded afterwards
+	DraftLife  = 30 * 24 * time.Hour // in which a draft has to be sent or saved again
+	ClosedLife = 30 * 24 * time.Hour // after its life, and after its campaign's time
 )
 
 // Submission is a list of people that becomes a campaign. A function reads its file in parts of
@@ -68,8 +68,8 @@ type Submission struct {
 	Sending  Sending  `json:"sending"`
 	Fault    Fault    `json:"fault"`
 
-	// FilesLeft reports that the submission is closed, and that its files are being deleted.
-	FilesLeft bool `json:"filesLeft,omitempty"`
+	// DeletingFiles reports that the submission is closed, and that its files are being deleted.
+	DeletingFiles bool `json:"deletingFiles,omitempty"`
 	// Repairs is how often in a row its task was queued again, because nothing was saved.
 	Repairs int `json:"repairs,omitempty"`
 }
@@ -173,13 +173,13 @@ func (s Submission) ExpiresAt() time.Time {
 	if due := s.Due(); due.After(end) {
 		end = due
 	}
-	return end.Add(Kept)
+	return end.Add(ClosedLife)
 }
 
 // Close returns the submission with a state that closes it. Its files are still to be deleted.
 func (s Submission) Close(as State) Submission {
 	s = s.Slim()
-	s.State, s.FilesLeft, s.Repairs = as, true, 0
+	s.State, s.DeletingFiles, s.Repairs = as, true, 0
 	return s
 }
 
@@ -246,7 +246,7 @@ const (
 // submission that waits for a person expires. It is zero for a closed one.
 func (s Submission) NextCheck(now time.Time) time.Time {
 	switch {
-	case s.FilesLeft:
+	case s.DeletingFiles:
 	case s.Closed():
 		return time.Time{}
 	case !s.Working():
@@ -289,9 +289,9 @@ func checkFolder(id campaign.ID, check int) string {
 // CheckFolder returns the prefix of the keys of what the last check wrote.
 func (s Submission) CheckFolder() string { return checkFolder(s.ID, s.Check.Number) }
 
-// LeftKey returns the key of a part that is left of a campaign's file, by the campaign's totals. The
+// NotAcceptedKey returns the key of a part that is not accepted any more, by the campaign's totals. The
 // submission may be deleted.
-func LeftKey(id campaign.ID, t campaign.SubmissionTotals, part int) string {
+func NotAcceptedKey(id campaign.ID, t campaign.SubmissionTotals, part int) string {
 	return partKey(id, t.Check, part)
 }
 

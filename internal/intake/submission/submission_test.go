@@ -57,7 +57,7 @@ func TestSubmission_NextCheck(t *testing.T) {
 		"repaired often":         {submission.Submission{State: submission.StateChecking, Repairs: 1000}, 160 * time.Minute},
 		"a person decides":       {submission.Submission{State: submission.StateReady, CreatedAt: now.AddDate(0, 0, -1)}, 6 * 24 * time.Hour},
 		"it is interrupted":      {submission.Submission{State: submission.StateInterrupted, CreatedAt: now.AddDate(0, 0, -4)}, 3 * 24 * time.Hour},
-		"files are being erased": {submission.Submission{State: submission.StateDiscarded, FilesLeft: true}, 140 * time.Second},
+		"files are being erased": {submission.Submission{State: submission.StateDiscarded, DeletingFiles: true}, 140 * time.Second},
 		"closed":                 {submission.Submission{State: submission.StateDiscarded}, 0},
 	} {
 		next := test.sub.NextCheck(now)

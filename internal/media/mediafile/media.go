@@ -2,17 +2,24 @@
 package mediafile
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"net"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
 )
+
+// SortNewest sorts files, the newest first.
+func SortNewest(all []File) {
+	slices.SortFunc(all, func(a, b File) int { return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Hash, b.Hash)) })
+}
 
 // MaxSize is the provider's maximum size of a file in bytes.
 const MaxSize = 100 << 20

@@ -64,7 +64,7 @@ type Query struct {
 	Places    string   // rate limit key
 }
 
-// Rows is the result of an Query. Rows that do not exist are nil.
+// Rows is the result of a Query. Rows that do not exist are nil.
 type Rows struct {
 	Credential    *account.Credential
 	Token         *RefreshToken

@@ -70,7 +70,7 @@ func tenantCommand(flags *flag.FlagSet) action {
 }
 
 func pricesCommand(flags *flag.FlagSet) action {
-	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
+	tenant := flags.String("tenant", "", tenantUsage)
 	form := campaign.BillingForm{}
 	flags.StringVar(&form.Basic, "basic", "", "price in `BRL` of a delivered text of at most 160 bytes, 0 for none (default: unchanged)")
 	flags.StringVar(&form.Single, "single", "", "price in `BRL` of any other delivered message, 0 for none (default: unchanged)")
@@ -155,7 +155,7 @@ func agentData(a settings.SavedAgent) map[string]any {
 
 func templateCommand(flags *flag.FlagSet) action {
 	form := settings.TemplateForm{}
-	flags.StringVar(&form.Tenant, "tenant", "", "`ID` of the tenant (required)")
+	flags.StringVar(&form.Tenant, "tenant", "", tenantUsage)
 	flags.StringVar(&form.ID, "id", "", "`UUID` of an existing template, to add a version (default: a new template)")
 	flags.StringVar(&form.Name, "name", "", "`NAME` of the template, for lists")
 	flags.StringVar(&form.Text, "text", "", "the message's `TEXT`, with {{variable}} where values go")
@@ -188,7 +188,7 @@ func templateCommand(flags *flag.FlagSet) action {
 }
 
 func credentialCommand(flags *flag.FlagSet) action {
-	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
+	tenant := flags.String("tenant", "", tenantUsage)
 	name := flags.String("name", "", "`NAME` of the application that uses the credential (default: \"default\")")
 	scopes := flags.String("scopes", "",
 		"`SCOPES` with spaces between them: "+strings.Join(account.Scopes, ", ")+" (default: "+account.ScopeDispatch+")")
@@ -198,7 +198,7 @@ func credentialCommand(flags *flag.FlagSet) action {
 			Lines: []string{
 				fmt.Sprintf("credential %q of tenant %s", c.Name, c.Tenant),
 				"client_id:\t" + c.ClientID,
-				"client_secret:\t" + c.Secret + "\t(shown only once: store it now)",
+				"client_secret:\t" + c.Secret + onlyOnce,
 			},
 			Data: map[string]any{
 				"clientId": c.ClientID, "clientSecret": c.Secret, "tenant": c.Tenant, "name": c.Name, "scope": c.Scope,
@@ -224,7 +224,7 @@ func rotateCommand(flags *flag.FlagSet) action {
 }
 
 func rotatedCredential(r account.RotatedSecret) answer {
-	lines := []string{"client_id:\t" + r.ID, "client_secret:\t" + r.Secret + "\t(shown only once: store it now)"}
+	lines := []string{"client_id:\t" + r.ID, "client_secret:\t" + r.Secret + onlyOnce}
 	data := map[string]any{"clientId": r.ID, "clientSecret": r.Secret}
 	if r.PreviousUntil.IsZero() {
 		data["refreshTokensEnded"] = true

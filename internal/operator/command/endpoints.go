@@ -16,7 +16,7 @@ import (
 )
 
 func endpointCommand(flags *flag.FlagSet) action {
-	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
+	tenant := flags.String("tenant", "", tenantUsage)
 	url := flags.String("url", "", "`URL` that receives the webhooks, https:// (required)")
 	kinds := flags.String("kinds", "", "`KINDS` of events, comma-separated: "+strings.Join(settings.Kinds(), ",")+
 		" (default: all but message.tapped and campaign.completed, which have to be named)")
@@ -29,7 +29,7 @@ func endpointCommand(flags *flag.FlagSet) action {
 		return answer{
 			Lines: []string{
 				fmt.Sprintf("endpoint %s of tenant %s, for %s", e.ID, e.Tenant, kindNames(e.Kinds)),
-				"secret:\t" + e.Secret + "\t(shown only once: store it now)",
+				"secret:\t" + e.Secret + onlyOnce,
 			},
 			Data: map[string]any{"id": e.ID, "tenant": e.Tenant, "url": e.URL, "kinds": append([]string{}, e.Kinds...), "secret": e.Secret},
 			Next: "verify the webhooks with the secret and a Standard Webhooks library (https://www.standardwebhooks.com)",
@@ -45,7 +45,7 @@ func kindNames(kinds []string) string {
 }
 
 func endpointFlags(flags *flag.FlagSet) (tenant, id *string) {
-	return flags.String("tenant", "", "`ID` of the tenant (required)"), flags.String("id", "", "`ID` of the endpoint (required)")
+	return flags.String("tenant", "", tenantUsage), flags.String("id", "", "`ID` of the endpoint (required)")
 }
 
 func rotateEndpointCommand(flags *flag.FlagSet) action {
@@ -57,7 +57,7 @@ func rotateEndpointCommand(flags *flag.FlagSet) action {
 		return answer{
 			Lines: []string{
 				"endpoint:\t" + r.ID,
-				"secret:\t" + r.Secret + "\t(shown only once: store it now)",
+				"secret:\t" + r.Secret + onlyOnce,
 				"webhooks are signed with both secrets until " + until,
 			},
 			Data: map[string]any{"id": r.ID, "secret": r.Secret, "previousUntil": until},
@@ -101,7 +101,7 @@ func resendCommand(flags *flag.FlagSet) action {
 		}
 		return answer{
 			Lines: []string{fmt.Sprintf("%d failed webhook deliveries will be retried %s", n, then)},
-			Data:  map[string]any{"id": *id, "notices": n, "failing": failing},
+			Data:  map[string]any{"id": *id, "deliveries": n, "failing": failing},
 			Next:  s.next("failures --tenant "+*tenant+" --id "+*id) + " shows what fails",
 		}, nil
 	}

@@ -62,8 +62,8 @@ func belongsTo(o account.Owner) string {
 	switch {
 	case o.Tenant == "":
 		return "none"
-	case !o.GivenUpAt.IsZero():
-		return o.Tenant + " (until " + localtime.FormatUTC(o.GivenUpAt) + ")"
+	case !o.ReleasedAt.IsZero():
+		return o.Tenant + " (until " + localtime.FormatUTC(o.ReleasedAt) + ")"
 	}
 	return o.Tenant
 }
@@ -119,5 +119,5 @@ func (s *stack) status(c account.Credential) string {
 	case s.service.Now().Before(c.PreviousUntil):
 		return "active, previous secret until " + localtime.FormatUTC(c.PreviousUntil)
 	}
-	return "live"
+	return "active"
 }

@@ -121,6 +121,12 @@ func (c command) execute(ctx context.Context, args []string, env func(string) st
 // required ends the usage of a flag that must be set.
 const required = "(required)"
 
+// Texts of several commands.
+const (
+	tenantUsage = "`ID` of the tenant " + required
+	onlyOnce    = "\t(shown only once: store it now)"
+)
+
 // missing returns an error for a required flag that is not set.
 func missing(flags *flag.FlagSet) error {
 	var names []string

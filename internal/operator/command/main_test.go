@@ -130,8 +130,8 @@ func TestRun_NewTenantToCredential(t *testing.T) {
 	}
 	on("disable-endpoint")
 	on("enable-endpoint")
-	if resent := on("resend"); resent["notices"] != 0.0 {
-		t.Errorf("resent %v, want nothing", resent["notices"])
+	if resent := on("resend"); resent["deliveries"] != 0.0 {
+		t.Errorf("resent %v, want nothing", resent["deliveries"])
 	}
 	if failures := on("failures"); !cmp.Equal(failures["failures"], []any{}) {
 		t.Errorf("failures %v, want none", failures["failures"])

@@ -22,7 +22,7 @@ import (
 const exports = ".local"
 
 func numberFlags(flags *flag.FlagSet) (tenant, phone *string) {
-	return flags.String("tenant", "", "`ID` of the tenant (required)"),
+	return flags.String("tenant", "", tenantUsage),
 		flags.String("phone", "", "`NUMBER` in E.164, such as +55 and its digits (required)")
 }
 

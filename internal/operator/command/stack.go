@@ -154,7 +154,7 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 			Client:        lambda.NewFromConfig(config),
 			HTTPFunctions: values(env, "TOKEN_FUNCTION", "DISPATCH_FUNCTION", "CAMPAIGNS_FUNCTION", "DASHBOARD_FUNCTION"),
 			Consumers: values(env, "RELEASE_FUNCTION", "SEND_FUNCTION", "OUTCOMES_FUNCTION", "NOTIFY_FUNCTION", "REVOKE_FUNCTION",
-				"EXPORTS_FUNCTION"),
+				"EXPORTS_FUNCTION", "INTAKE_FUNCTION"),
 		},
 	}
 }

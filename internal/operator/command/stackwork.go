@@ -176,14 +176,14 @@ func (s *stack) carryOptOuts(ctx context.Context, from, into dynamo.Tables) erro
 
 // hold pauses sending and stops the functions.
 func (s *stack) hold(ctx context.Context) error {
-	s.say("sending is paused")
 	if err := s.service.Pause(ctx, settings.Subject{All: true}); err != nil {
 		return err
 	}
-	s.say("functions are stopped")
+	s.say("sending is paused")
 	if err := s.gate.Enter(ctx); err != nil {
 		return s.held(err)
 	}
+	s.say("functions are stopped")
 	return nil
 }
 
@@ -233,7 +233,7 @@ func reopenCommand(*flag.FlagSet) action {
 		return answer{
 			Lines: []string{"the functions are running again, with the table " + s.env("CAMPAIGNS_TABLE")},
 			Data:  map[string]any{"authTable": s.env("AUTH_TABLE"), "campaignsTable": s.env("CAMPAIGNS_TABLE")},
-			Next:  "check a few campaigns, then " + s.next("resume", "all", "1") + " resumes sending; after a restore,  " + doAgain,
+			Next:  "check a few campaigns, then " + s.next("resume", "all", "1") + " resumes sending; after a restore, " + doAgain,
 		}, s.gate.Exit(ctx)
 	}
 }

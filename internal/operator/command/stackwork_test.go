@@ -83,7 +83,7 @@ func (a *cloud) run(t *testing.T, without string, arguments ...string) (code int
 		"AUTH_TABLE": "auth", "CAMPAIGNS_TABLE": "campaigns", "OUTCOMES_TABLE": "outcomes", "WEBHOOKS_TABLE": "webhooks", calledByMake: "make",
 	}
 	maps.Copy(env, a.env)
-	for _, name := range []string{"TOKEN", "DISPATCH", "CAMPAIGNS", "DASHBOARD", "RELEASE", "SEND", "OUTCOMES", "NOTIFY", "REVOKE", "EXPORTS"} {
+	for _, name := range []string{"TOKEN", "DISPATCH", "CAMPAIGNS", "DASHBOARD", "RELEASE", "SEND", "OUTCOMES", "NOTIFY", "REVOKE", "EXPORTS", "INTAKE"} {
 		if name != without {
 			env[name+"_FUNCTION"] = strings.ToLower(name)
 		}
@@ -117,7 +117,7 @@ func TestRestore_Fails(t *testing.T) {
 func TestHold_UnknownFunction(t *testing.T) {
 	t.Parallel()
 	a := newCloud(t)
-	for _, name := range []string{"TOKEN", "REVOKE"} {
+	for _, name := range []string{"TOKEN", "REVOKE", "INTAKE"} {
 		for _, command := range []string{"hold", "reopen"} {
 			if code, stderr := a.run(t, name, command); code != exitFailed || !strings.Contains(stderr, "outputs lack function names") {
 				t.Errorf("%s without %s: exit %d, %s", command, name, code, stderr)
@@ -141,7 +141,7 @@ func TestHold_Reopen(t *testing.T) {
 		for _, asked := range a.asked {
 			counts[asked]++
 		}
-		if code != 0 || counts[want] != 4 || counts["PUT event-source-mappings"] != 6 {
+		if code != 0 || counts[want] != 4 || counts["PUT event-source-mappings"] != len(queues()) {
 			t.Errorf("%s: exit %d, %s, %v", command, code, stderr, counts)
 		}
 	}

@@ -59,7 +59,7 @@ func (r *Recounter) Recount(ctx context.Context) error {
 	}
 	minute := r.Now().Unix() / 60
 	for _, t := range tenants {
-		if minute%every != turn(t.ID) {
+		if minute%every != minuteOf(t.ID) {
 			continue
 		}
 		if err := r.Tenant(ctx, t.ID); err != nil {
@@ -69,7 +69,7 @@ func (r *Recounter) Recount(ctx context.Context) error {
 	return nil
 }
 
-func turn(tenant string) int64 {
+func minuteOf(tenant string) int64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(tenant))
 	return int64(h.Sum32() % every)

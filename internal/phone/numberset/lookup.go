@@ -92,7 +92,7 @@ func (f *filter) mayHold(n uint64) bool {
 	if len(f.bits) == 0 {
 		return false
 	}
-	word, bit := f.place(n)
+	word, bit := f.bitOf(n)
 	return f.bits[word]&bit != 0
 }
 
@@ -102,7 +102,7 @@ func (f *filter) add(s Set) bool {
 		return false
 	}
 	for _, n := range s {
-		word, bit := f.place(n)
+		word, bit := f.bitOf(n)
 		f.bits[word] |= bit
 	}
 	return true
@@ -121,8 +121,8 @@ func newFilter(sets ...Set) filter {
 	return f
 }
 
-// place returns the bit of a number, by Fibonacci hashing.
-func (f *filter) place(n uint64) (word int, bit uint64) {
+// bitOf returns the bit of a number, by Fibonacci hashing.
+func (f *filter) bitOf(n uint64) (word int, bit uint64) {
 	h := n * 0x9e3779b97f4a7c15 >> (64 - 6 - bits.TrailingZeros(uint(len(f.bits))))
 	return int(h >> 6), 1 << (h & 63)
 }

@@ -204,35 +204,35 @@ func (b *Book) Origin(ctx context.Context, tenant, phone string) (campaign.Origi
 	return p.origin(number), nil
 }
 
-// Forget deletes the time at which a number opted in again, and reports whether there
+// EraseOptIn deletes the time at which a number opted in again, and reports whether there
 // was one. A number that is opted out does not change.
-func (b *Book) Forget(ctx context.Context, tenant, phone string) (forgotten bool, err error) {
+func (b *Book) EraseOptIn(ctx context.Context, tenant, phone string) (erased bool, err error) {
 	number, err := parse(phone)
 	if err != nil {
-		return false, fmt.Errorf("forget an opt-in: %w", err)
+		return false, fmt.Errorf("erase an opt-in: %w", err)
 	}
 	for try := range tries {
 		if err := retry.Wait(ctx, try); err != nil {
-			return false, fmt.Errorf("forget an opt-in: %w", err)
+			return false, fmt.Errorf("erase an opt-in: %w", err)
 		}
 		p, err := b.find(ctx, tenant, number)
 		if err != nil {
-			return false, fmt.Errorf("forget an opt-in: %w", err)
+			return false, fmt.Errorf("erase an opt-in: %w", err)
 		}
 		if _, lately := p.recent[number]; !lately || p.has(number) {
-			return forgotten, nil
+			return erased, nil
 		}
 		delete(p.recent, number)
 		swapped, err := b.write(ctx, tenant, p)
 		if err != nil {
-			return false, fmt.Errorf("forget an opt-in: %w", err)
+			return false, fmt.Errorf("erase an opt-in: %w", err)
 		}
-		forgotten = true
+		erased = true
 		if swapped {
 			return true, nil
 		}
 	}
-	return false, fmt.Errorf("forget an opt-in to tenant %s: %w", tenant, campaign.ErrLostRace)
+	return false, fmt.Errorf("erase an opt-in to tenant %s: %w", tenant, campaign.ErrLostRace)
 }
 
 // Record records the changes of the tenant's opt-outs, in any order and any number of

@@ -45,7 +45,7 @@ func TestBook_EqualsAMap(t *testing.T) {
 		for range rapid.IntRange(5, 20).Draw(t, "steps") {
 			switch rapid.IntRange(0, 5).Draw(t, "step") {
 			case 0:
-				forget(t, book, facts, phone.Draw(t, "forgotten"))
+				eraseOptIn(t, book, facts, phone.Draw(t, "erased"))
 			case 1:
 				now = now.Add(31 * time.Second)
 				checkLookup(t, sender, facts)
@@ -78,11 +78,11 @@ func record(t *rapid.T, book *optout.Book, facts map[string]fact, changes []camp
 	}
 }
 
-func forget(t *rapid.T, book *optout.Book, facts map[string]fact, phone string) {
+func eraseOptIn(t *rapid.T, book *optout.Book, facts map[string]fact, phone string) {
 	before := facts[phone]
 	want := before.Kept && !before.Out
-	if forgotten, err := book.Forget(context.Background(), "tenant", phone); err != nil || forgotten != want {
-		t.Fatalf("forgotten %v, %v; want %v", forgotten, err, want)
+	if erased, err := book.EraseOptIn(context.Background(), "tenant", phone); err != nil || erased != want {
+		t.Fatalf("erased %v, %v; want %v", erased, err, want)
 	}
 	if want {
 		delete(facts, phone)

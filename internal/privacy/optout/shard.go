@@ -12,7 +12,7 @@ import (
 )
 
 // repeatedFor is the period in which the provider may repeat an event: seven days, plus one as margin.
-const repeatedFor = 8 * 24 * time.Hour
+const repeatedFor = campaign.EventsRepeated
 
 var errDamaged = errors.New("damaged opt-outs")
 
@@ -83,12 +83,12 @@ func (s *shard) apply(changes ...change) bool {
 		}
 		s.recent[c.number], turned[c.number] = c.at, c
 	}
-	s.turn(turned)
+	s.applyChanges(turned)
 	return len(turned) > 0
 }
 
-// turn opts numbers out or in. The origin of a number that is opted out already stays.
-func (s *shard) turn(changes map[uint64]change) {
+// applyChanges opts numbers out or in. The origin of a number that is opted out already stays.
+func (s *shard) applyChanges(changes map[uint64]change) {
 	changes = maps.Clone(changes)
 	maps.DeleteFunc(changes, func(number uint64, c change) bool { return s.has(number) == c.out })
 	if len(changes) == 0 {

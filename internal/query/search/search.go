@@ -44,6 +44,16 @@ type Tap struct {
 	*campaign.TappedSuggestion
 }
 
+// TapsOf returns what was tapped of the message at an index, in the order of the log.
+func TapsOf(t campaign.Template, m campaign.Message, index int, log []campaign.Change) (all []Tap) {
+	for _, c := range log {
+		if c.Index == index {
+			all = append(all, Tap{At: c.At, TappedSuggestion: t.Tapped(c.Suggestion, m)})
+		}
+	}
+	return all
+}
+
 // Reaction is what the recipient of a message did, for searches.
 type Reaction string
 

@@ -246,7 +246,7 @@ func (b *budget) allow(now time.Time) bool {
 	return b.used <= unknownReads
 }
 
-// refused returns the same 401 for every reason, so that callers cannot probe for agents.
+// refused returns the same 403 for every reason, so that callers cannot probe for agents.
 func refused() error {
 	return &httpapi.Problem{
 		Status: http.StatusForbidden,

@@ -130,3 +130,9 @@ type Route struct {
 	Pause     string
 	RateLimit RateLimit
 }
+
+// Holds reports whether the batch must wait for the end of a pause. Expired and cancelled batches do
+// not wait, so that their messages end.
+func (r Route) Holds(b campaign.Batch, now time.Time) bool {
+	return r.Pause != "" && !b.TooLate(now) && !b.Cancelled()
+}

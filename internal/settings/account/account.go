@@ -56,15 +56,18 @@ type RotatedSecret struct {
 type Person struct {
 	Email  string
 	Tenant string
-	Role   string // "admin", "author", "approver" or "viewer"
+	Role   string // one of Roles
 	// Pending reports that the person has not signed in yet. Only lists set it.
 	Pending bool
 }
 
+// Roles are the roles of dashboard users. A person in several groups of the user pool has the first one.
+var Roles = []string{"admin", "author", "approver", "viewer"}
+
 // Attention is what can need a tenant's attention besides its campaigns and its endpoints.
 type Attention struct {
 	Brand Brand
-	Pause string // see Route
+	Pause string // see outgoing.Route
 	// Limits are the tenant's limits, and Used is what it has reserved.
 	Limits, Used campaign.Spending
 }

@@ -18,10 +18,10 @@ const AgentRest = 30*day + campaign.EventsRepeated
 // Owner is the tenant that owns an agent. Its Tenant is "" for an agent that no tenant has
 // had.
 type Owner struct {
-	AgentID   string
-	Tenant    string
-	Since     time.Time
-	GivenUpAt time.Time // when the tenant changed to another agent, zero if it has not
+	AgentID    string
+	Tenant     string
+	Since      time.Time
+	ReleasedAt time.Time // when the tenant changed to another agent, zero if it has not
 }
 
 // Use summarizes the batches that a tenant sent with an agent.
@@ -67,10 +67,10 @@ func (o Owner) Refuse(tenant string, now time.Time, use func(tenant string) (Use
 	switch {
 	case o.Tenant == "" || o.Tenant == tenant:
 		return nil
-	case o.GivenUpAt.IsZero():
+	case o.ReleasedAt.IsZero():
 		return taken("agent %s belongs to tenant %s: use another agent", o.AgentID, o.Tenant)
 	}
-	free := o.GivenUpAt.Add(AgentRest)
+	free := o.ReleasedAt.Add(AgentRest)
 	if !now.Before(free) {
 		used, err := use(o.Tenant)
 		if err != nil {

@@ -32,8 +32,8 @@ func TestOwner_Refuse(t *testing.T) {
 	t.Parallel()
 	released := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	closed := released.Add(24 * time.Hour)
-	of := func(tenant string, givenUpAt time.Time) account.Owner {
-		return account.Owner{AgentID: "agent", Tenant: tenant, GivenUpAt: givenUpAt}
+	of := func(tenant string, releasedAt time.Time) account.Owner {
+		return account.Owner{AgentID: "agent", Tenant: tenant, ReleasedAt: releasedAt}
 	}
 	for name, test := range map[string]struct {
 		owner account.Owner

@@ -35,7 +35,7 @@ type Replayed struct {
 const (
 	perReplay = 5000 // number of entries per Feeder call
 	// late is how long after its event time an outcome can be recorded. Older events are dropped on arrival.
-	late = 8 * 24 * time.Hour
+	late = campaign.EventsRepeated
 )
 
 // Replay queues the webhooks of all entries that may have been recorded since the instant.

@@ -98,7 +98,7 @@ func TestTemplate_EveryAlarm(t *testing.T) {
 		"AWS/DynamoDB ReturnedRecordsCount": "AWS::DynamoDB::Table",
 	}
 	for _, m := range []metrics.Metric{
-		metrics.CallsFailed, metrics.MessagesUntaken, metrics.CircuitsOpened, metrics.EndpointsOff, metrics.SweepFound, metrics.SweepFailed,
+		metrics.CallsFailed, metrics.SendsFailed, metrics.CircuitsOpened, metrics.EndpointsOff, metrics.SweepFound, metrics.SweepFailed,
 	} {
 		measuredBy[metrics.Namespace+" "+string(m)] = "AWS::Serverless::Function"
 	}

@@ -23,8 +23,7 @@ type Chart struct {
 	Series []Series
 	Points []Point // by X
 	// Ends are the labels of the start, the middle and the end.
-	Ends    [3]string
-	AsTable bool
+	Ends [3]string
 }
 
 // Series is one count of each point. Key is the color of its line.

@@ -1,4 +1,4 @@
-package retention_test
+package expiry_test
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch/acceptance"
-	"campaign-dispatch/internal/privacy/retention"
+	"campaign-dispatch/internal/privacy/expiry"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -94,20 +94,20 @@ func (a *archive) due() (campaigns int) {
 	return campaigns
 }
 
-func (a *archive) keeper() *retention.Purger {
-	return &retention.Purger{Store: a.store, Now: a.store.Tables().Now}
+func (a *archive) expirer() *expiry.Expirer {
+	return &expiry.Expirer{Store: a.store, Now: a.store.Tables().Now}
 }
 
 func (a *archive) look(want bool) {
 	a.t.Helper()
-	forgotten, err := a.keeper().PurgeIfExpired(a.t.Context(), a.id)
+	deleted, err := a.expirer().ExpireIfDue(a.t.Context(), a.id)
 	a.must(err)
-	if forgotten != want {
-		a.t.Errorf("forgotten: %v, want %v", forgotten, want)
+	if deleted != want {
+		a.t.Errorf("deleted: %v, want %v", deleted, want)
 	}
 }
 
-func TestPurgeIfExpired_LastBatch(t *testing.T) {
+func TestExpireIfDue_LastBatch(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
 	const batches = 30 // more than one call deletes
@@ -173,15 +173,15 @@ func TestStore_ExpiredBatch(t *testing.T) {
 	a.must(a.accept(3, "first"))
 }
 
-func TestPurgeIfExpired_BatchAdded(t *testing.T) {
+func TestExpireIfDue_BatchAdded(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
 	a.must(a.accept(1, "first"))
 	a.now = beginning.Add(campaign.Retention)
 	late := &overtaken{Store: a.store, by: func() { a.must(a.accept(2, "second")) }}
-	forgotten, err := (&retention.Purger{Store: late, Now: a.store.Tables().Now}).PurgeIfExpired(t.Context(), a.id)
-	if err != nil || forgotten {
-		t.Errorf("forgotten: %v, %v", forgotten, err)
+	deleted, err := (&expiry.Expirer{Store: late, Now: a.store.Tables().Now}).ExpireIfDue(t.Context(), a.id)
+	if err != nil || deleted {
+		t.Errorf("deleted: %v, %v", deleted, err)
 	}
 	if rows := a.rows(); rows["C SET"] != 2 || rows["C MET"] != 1 {
 		t.Errorf("rows: %v", rows)
@@ -192,9 +192,9 @@ func TestPurgeIfExpired_BatchAdded(t *testing.T) {
 	}
 }
 
-// overtaken runs a function after the purger has read the campaign.
+// overtaken runs a function after the expirer has read the campaign.
 type overtaken struct {
-	retention.Store
+	expiry.Store
 	by func()
 }
 
@@ -205,15 +205,15 @@ func (o *overtaken) Lifetime(ctx context.Context, id campaign.ID) (campaign.Life
 }
 
 // A campaign that is being deleted is not visible and accepts no batch; a dispatch call
-// has to retry. No other purger works on it during the lease.
-func TestPurgeIfExpired_InProgress(t *testing.T) {
+// has to retry. No other expirer works on it during the lease.
+func TestExpireIfDue_InProgress(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
 	a.must(a.accept(1, "first"))
 	a.now = beginning.Add(campaign.Retention)
 	l, err := a.store.Lifetime(t.Context(), a.id)
 	a.must(err)
-	mine, err := a.store.StartForgetting(t.Context(), l, a.now.Add(10*time.Minute))
+	mine, err := a.store.StartExpiry(t.Context(), l, a.now.Add(10*time.Minute))
 	if err != nil || !mine {
 		t.Fatal(mine, err)
 	}
@@ -230,7 +230,7 @@ func TestPurgeIfExpired_InProgress(t *testing.T) {
 	}
 	a.look(false)
 	if rows := a.rows(); rows["C SET"] != 1 {
-		t.Error("another purger deleted rows during the lease")
+		t.Error("another expirer deleted rows during the lease")
 	}
 	a.now = a.now.Add(10 * time.Minute)
 	a.look(true)
@@ -258,11 +258,11 @@ func (a *archive) try(doing string) error {
 	return a.store.CancelCampaign(ctx, a.id, a.now, false)
 }
 
-var errDied = errors.New("the keeper died")
+var errDied = errors.New("the process died")
 
 // dying fails at its nth call, before or after the call takes effect.
 type dying struct {
-	retention.Store
+	expiry.Store
 	at    int
 	after bool
 	calls int
@@ -279,30 +279,30 @@ func (d *dying) call(do func() error) error {
 	return errDied
 }
 
-func (d *dying) StartForgetting(ctx context.Context, l campaign.Lifetime, lease time.Time) (mine bool, err error) {
-	err = d.call(func() (err error) { mine, err = d.Store.StartForgetting(ctx, l, lease); return err })
+func (d *dying) StartExpiry(ctx context.Context, l campaign.Lifetime, lease time.Time) (mine bool, err error) {
+	err = d.call(func() (err error) { mine, err = d.Store.StartExpiry(ctx, l, lease); return err })
 	return mine, err
 }
 
-func (d *dying) ForgetSome(ctx context.Context, id campaign.ID) (done bool, err error) {
-	err = d.call(func() (err error) { done, err = d.Store.ForgetSome(ctx, id); return err })
+func (d *dying) ExpireRows(ctx context.Context, id campaign.ID) (done bool, err error) {
+	err = d.call(func() (err error) { done, err = d.Store.ExpireRows(ctx, id); return err })
 	return done, err
 }
 
-func (d *dying) EndForgetting(ctx context.Context, l campaign.Lifetime) error {
-	return d.call(func() error { return d.Store.EndForgetting(ctx, l) })
+func (d *dying) EndExpiry(ctx context.Context, l campaign.Lifetime) error {
+	return d.call(func() error { return d.Store.EndExpiry(ctx, l) })
 }
 
-func TestPurgeIfExpired_CrashAtAnyCall(t *testing.T) {
+func TestExpireIfDue_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	for at := 1; at <= 4; at++ { // StartForgetting, ForgetSome twice, EndForgetting
+	for at := 1; at <= 4; at++ { // StartExpiry, ExpireRows twice, EndExpiry
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("call %d, after it %v", at, after), func(t *testing.T) {
 				t.Parallel()
 				a := newArchive(t)
 				a.must(a.accept(1, "first"))
 				a.now = beginning.Add(campaign.Retention)
-				_, err := (&retention.Purger{Store: &dying{Store: a.store, at: at, after: after}, Now: a.store.Tables().Now}).PurgeIfExpired(t.Context(), a.id)
+				_, err := (&expiry.Expirer{Store: &dying{Store: a.store, at: at, after: after}, Now: a.store.Tables().Now}).ExpireIfDue(t.Context(), a.id)
 				if !errors.Is(err, errDied) {
 					t.Fatalf("no call failed: %v", err)
 				}
@@ -316,8 +316,8 @@ func TestPurgeIfExpired_CrashAtAnyCall(t *testing.T) {
 	}
 }
 
-// Another campaign may have the name when the purger continues.
-func TestPurgeIfExpired_NameReused(t *testing.T) {
+// Another campaign may have the name when the expirer continues.
+func TestExpireIfDue_NameReused(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
 	a.must(a.accept(1, "first"))
@@ -327,7 +327,7 @@ func TestPurgeIfExpired_NameReused(t *testing.T) {
 	a.look(true)
 	a.id.CampaignID = "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f11"
 	a.must(a.accept(1, "first"))
-	a.must(a.store.EndForgetting(t.Context(), l))
+	a.must(a.store.EndExpiry(t.Context(), l))
 	if rows := a.rows(); rows["N NAM"] != 1 || rows["C MET"] != 1 {
 		t.Errorf("rows: %v", rows)
 	}

@@ -28,7 +28,7 @@ func (c *company) leave(t campaign.SubmissionTotals) {
 		},
 		3: {{Line: 8, Phone: "11980030001", Number: 5511980030001, UID: "f", Vars: map[string]string{"nome": "Fay"}}}, // the other one was erased
 	} {
-		c.must(c.blobs.Put(c.t.Context(), submission.LeftKey(c.id, t, part), submission.EncodePart(messages, 2), "application/x-ndjson"))
+		c.must(c.blobs.Put(c.t.Context(), submission.NotAcceptedKey(c.id, t, part), submission.EncodePart(messages, 2), "application/x-ndjson"))
 	}
 }
 
@@ -82,7 +82,7 @@ func TestMaker_NotAccepted(t *testing.T) {
 		t.Errorf("the file in Portuguese:\n%s", portuguese)
 	}
 	for _, part := range []int{2, 3} { // they expire
-		c.must(c.blobs.Delete(t.Context(), submission.LeftKey(c.id, totals, part)))
+		c.must(c.blobs.Delete(t.Context(), submission.NotAcceptedKey(c.id, totals, part)))
 	}
 	if file := c.made(export.Request{}); strings.Contains(file, "not_accepted") || !strings.Contains(file, "sent") {
 		t.Errorf("the file without the parts:\n%s", file)

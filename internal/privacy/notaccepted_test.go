@@ -17,7 +17,7 @@ func TestErase_NotAccepted(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
 	w.accept(1, bruno)
-	key := submission.LeftKey(w.id, campaign.SubmissionTotals{Check: 2}, 3)
+	key := submission.NotAcceptedKey(w.id, campaign.SubmissionTotals{Check: 2}, 3)
 	w.put(key, submission.EncodePart([]submission.Message{
 		{Line: 6, Phone: "61 98765-0001", UID: "a"}, {Line: 7, Phone: written(caio), UID: "c"},
 	}, 2))

@@ -27,7 +27,7 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 var overview = slices.Concat(totalsAttributes, []string{
 	"sk", "name", "askedBy", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "revoke", "tapKey", "countsClicks", "nextCheck",
-	"failedAt", forgetting, "basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
+	"failedAt", expiring, "basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld",
 })
 
@@ -41,7 +41,7 @@ func (s *CampaignStore) Dispatched(ctx context.Context, id campaign.ID) (campaig
 	return s.campaign(ctx, id, nil, false)
 }
 
-var batchAgents = []string{"sk", "key", "agentId", "closedAt", forgetting}
+var batchAgents = []string{"sk", "key", "agentId", "closedAt", expiring}
 
 // BatchAgents is Dispatched with fewer fields: batches have only their agent and when they were
 // closed.
@@ -58,7 +58,7 @@ func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, 
 	if err != nil {
 		return campaign.Campaign{}, err
 	}
-	if len(rows) == 0 || getText(rows[len(rows)-1], "sk") != metaSK || getBool(rows[len(rows)-1], forgetting) {
+	if len(rows) == 0 || getText(rows[len(rows)-1], "sk") != metaSK || getBool(rows[len(rows)-1], expiring) {
 		return campaign.Campaign{}, fmt.Errorf("%s: %w", doing, campaign.ErrNotFound)
 	}
 	meta := rows[len(rows)-1]
@@ -98,7 +98,7 @@ func (s *CampaignStore) BatchProgress(
 	if err != nil {
 		return p, false, err
 	}
-	if rows[metaSK] == nil || getBool(rows[metaSK], forgetting) {
+	if rows[metaSK] == nil || getBool(rows[metaSK], expiring) {
 		return p, false, fmt.Errorf("%s: %w", doing, campaign.ErrNotFound)
 	}
 	for _, batchID := range batchIDs {
