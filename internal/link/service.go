@@ -150,7 +150,7 @@ func (s *Service) queueClick(ctx context.Context, l reaction.Link, b campaign.Ba
 	task := reaction.EventTask{
 		Kind: reaction.EventClick, AgentID: b.AgentID, MessageID: b.Key.MessageID(l.Index), Suggestion: l.Suggestion, At: s.Now().UTC(),
 	}
-	if err := port.Send(ctx, s.Events, b.AgentID, task, 0); err != nil {
+	if err := port.Send(ctx, s.Events, "", task, 0); err != nil {
 		slog.ErrorContext(ctx, "click not counted", "batch_id", b.BatchID, "error", err)
 	}
 }

@@ -183,8 +183,8 @@ func project(t *testing.T, parameters []string) string {
 
 func TestPreflight(t *testing.T) {
 	t.Parallel()
-	const topic = "AlarmTopicArn=arn:aws:sns:us-east-1:123456789012:alarms"
-	const identity = "EmailIdentityArn=arn:aws:ses:us-east-1:123456789012:identity/example.com"
+	const topic = "AlarmTopicArn=arn:aws:sns:sa-east-1:123456789012:alarms"
+	const identity = "EmailIdentityArn=arn:aws:ses:sa-east-1:123456789012:identity/example.com"
 	for name, test := range map[string]struct {
 		account     *account
 		environment string
@@ -241,7 +241,7 @@ func TestPreflight(t *testing.T) {
 			&account{concurrency: 1000, unreserved: 1000, topicMissing: true}, "production", []string{topic}, false, []string{"NotFound", "AlarmTopicArn"},
 		},
 		"alarm topic in another region": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{strings.ReplaceAll(topic, "us-east-1", "sa-east-1")}, false, []string{"not in us-east-1"},
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{strings.ReplaceAll(topic, "sa-east-1", "us-east-1")}, false, []string{"not in sa-east-1"},
 		},
 		"alarm topic with an unusable key": {
 			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"KmsMasterKeyId": "arn:aws:kms:us-east-1:123456789012:alias/aws/sns"}},

@@ -56,14 +56,14 @@ def expanded(**parameters):
     return transformed(looped(), parameters)
 
 
-def processed(environment, **parameters):
+def processed(environment, region="us-east-1", **parameters):
     """Returns the resources of a change set for an environment in samconfig.toml. There
     AWS::LanguageExtensions runs before SAM and replaces each parameter by its value, a text."""
     template = yaml_parse(TEMPLATE.read_text())
     defaults = {name: str(declared["Default"]) for name, declared in template["Parameters"].items()}
     overrides = dict(o.split("=", 1) for o in deployment.settings(environment)["parameter_overrides"])
     values = defaults | overrides | parameters
-    pseudo = PseudoParameterValues("us-east-1", "123456789012", stack_name="campaign-dispatch")
+    pseudo = PseudoParameterValues(region, "123456789012", stack_name="campaign-dispatch")
     return transformed(process_template(template, values, pseudo), values)
 
 
@@ -220,6 +220,26 @@ class ChangeSet(unittest.TestCase):
     # transform takes the text for the name of a resource.
     def test_no_text_needs_an_escape(self):
         self.assertEqual(re.findall(r"\$\{![^}]*\}", TEMPLATE.read_text()), [])
+
+
+class Regions(unittest.TestCase):
+    """The region in samconfig.toml is one setting: the template names none."""
+
+    def test_the_other_region_is_one_setting_away(self):
+        for region, other in ("us-east-1", "sa-east-1"), ("sa-east-1", "us-east-1"):
+            for environment in "staging", "production":
+                with self.subTest(region=region, environment=environment):
+                    text = json.dumps(processed(environment, region), default=str)
+                    self.assertIn(region, text)
+                    self.assertNotIn(other, text)
+
+    # CloudFront takes certificates of us-east-1 only, whatever the stack's region.
+    def test_only_the_certificate_of_media_files_names_a_region(self):
+        lines = [line for line in TEMPLATE.read_text().splitlines() if re.search(r"\b(us|sa)-east-1\b", line)]
+        self.assertEqual([line.split(":")[0].strip() for line in lines], ["MediaCertificateArn"])
+
+    def test_staging_is_in_the_region_of_production(self):
+        self.assertEqual(deployment.settings("staging")["region"], deployment.settings("production")["region"])
 
 
 class SamLocal(unittest.TestCase):

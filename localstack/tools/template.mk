@@ -2,6 +2,8 @@
 
 GOLANGCI_LINT_VERSION := v2.15.0
 
+# The regions that a stack can be in.
+REGIONS := sa-east-1 us-east-1
 SAM_VENV     := .local/sam-venv
 CHECKOV_VENV := .local/checkov-venv
 SAM      := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 $(SAM_VENV)/bin/sam
@@ -27,7 +29,7 @@ bin/golangci-lint: localstack/tools/template.mk
 check-template: $(SAM_VENV)/installed $(CHECKOV_VENV)/installed ## validate, lint and build template.yaml
 	@$(SAM) validate --lint >.local/sam.log 2>&1 \
 		|| { cat .local/sam.log >&2; echo "template.yaml is not valid: fix the errors of sam validate above" >&2; exit 1; }
-	@$(SAM_VENV)/bin/cfn-lint --include-checks I -- template.yaml \
+	@$(SAM_VENV)/bin/cfn-lint --include-checks I --regions $(REGIONS) -- template.yaml \
 		|| { echo "template.yaml: fix the problems that cfn-lint lists above" >&2; exit 1; }
 	@go run ./localstack/tools/report template >.local/template.expanded.yaml
 	@$(CHECKOV_VENV)/bin/checkov --config-file .checkov.yaml -f .local/template.expanded.yaml \

@@ -40,11 +40,12 @@ func New(cfg aws.Config, url string) *Queue {
 }
 
 // Send sends a message that becomes visible after delay (in whole seconds, at most
-// maxDelay). SQS fair queues balance the message groups.
+// maxDelay). SQS fair queues balance the message groups, and charge each request for a
+// message with one. An empty group is none.
 func (q *Queue) Send(ctx context.Context, group string, body []byte, delay time.Duration) error {
 	_, err := q.Client.SendMessage(ctx, &sqs.SendMessageInput{
 		QueueUrl: &q.URL, MessageBody: aws.String(string(body)),
-		MessageGroupId: &group, DelaySeconds: seconds(delay),
+		MessageGroupId: groupID(group), DelaySeconds: seconds(delay),
 	})
 	if err != nil {
 		return fmt.Errorf("send message: %w", err)
@@ -80,10 +81,17 @@ func entriesOf(group func(i int) string, bodies [][]byte) []types.SendMessageBat
 	entries := make([]types.SendMessageBatchRequestEntry, len(bodies))
 	for i, body := range bodies {
 		entries[i] = types.SendMessageBatchRequestEntry{
-			Id: aws.String(strconv.Itoa(i % maxBatch)), MessageBody: aws.String(string(body)), MessageGroupId: aws.String(group(i)),
+			Id: aws.String(strconv.Itoa(i % maxBatch)), MessageBody: aws.String(string(body)), MessageGroupId: groupID(group(i)),
 		}
 	}
 	return entries
+}
+
+func groupID(group string) *string {
+	if group == "" {
+		return nil
+	}
+	return &group
 }
 
 // Waiting returns the approximate number of visible messages.

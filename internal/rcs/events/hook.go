@@ -149,7 +149,7 @@ func (h *Hook) take(ctx context.Context, agent string, data []byte) error {
 			return fmt.Errorf("store the content of an event: %w", err)
 		}
 	}
-	if err := port.Send(ctx, h.Events, agent, task, 0); err != nil {
+	if err := port.Send(ctx, h.Events, "", task, 0); err != nil {
 		return fmt.Errorf("queue an event: %w", err)
 	}
 	return nil

@@ -34,6 +34,8 @@ type Shape struct {
 	Name       string `json:"name"`
 	Conditions string `json:"conditions"`
 	Lines      []Line `json:"functions"`
+	// TransferGB leaves AWS for a million messages. It is a line beside the sum.
+	TransferGB float64 `json:"transferGB"`
 }
 
 // Sum returns the sum of the lines.
@@ -62,7 +64,9 @@ var services = []struct {
 	{"table writes", func(u metering.Units) metering.Units { return metering.Units{Writes: u.Writes} }},
 	{"index writes", func(u metering.Units) metering.Units { return metering.Units{IndexWrites: u.IndexWrites} }},
 	{"reads", func(u metering.Units) metering.Units { return metering.Units{Reads: u.Reads} }},
-	{"SQS", func(u metering.Units) metering.Units { return metering.Units{SQSRequests: u.SQSRequests} }},
+	{"SQS", func(u metering.Units) metering.Units {
+		return metering.Units{SQSRequests: u.SQSRequests, FairRequests: u.FairRequests}
+	}},
 	{"S3", func(u metering.Units) metering.Units { return metering.Units{Puts: u.Puts, Gets: u.Gets} }},
 	{"API Gateway", func(u metering.Units) metering.Units { return metering.Units{APICalls: u.APICalls} }},
 	{"logs", func(u metering.Units) metering.Units { return metering.Units{LogGB: u.LogGB} }},
@@ -124,7 +128,7 @@ func (b Bill) Print(w io.Writer) error {
 	}
 	fmt.Fprintln(w)
 	for _, s := range b.Shapes {
-		fmt.Fprintf(w, "%s: %s\n", s.Name, s.Conditions)
+		fmt.Fprintf(w, "%s: %s; %.2f GB leave AWS, for %.4f dollars more\n", s.Name, s.Conditions, s.TransferGB, s.TransferGB*b.Prices.TransferGB)
 	}
 	if len(b.Other.NotFound) > 0 {
 		fmt.Fprintf(w, "+: excluded in %s, because their prices were not found: %s; the next column has the cost of the rest in %s\n",

@@ -18,7 +18,7 @@ func TestCountResources(t *testing.T) {
 Resources:
   Key: {Type: "AWS::KMS::Key", Condition: KeyAExists}
   KeyB: {Type: "AWS::KMS::Key", Condition: KeyBExists}
-  Dashboard: {Type: "AWS::CloudWatch::Dashboard", Properties: {DashboardBody: !Sub "{}"}}
+  Dashboard: {Type: "AWS::CloudWatch::Dashboard", Properties: {DashboardBody: !Sub '["CampaignDispatch","A","FunctionName","${Called}"], ["CampaignDispatch","A","FunctionName","${Called}"], ["CampaignDispatch","B","FunctionName","${Called}"]'}}
   OfOneMetric: {Type: "AWS::CloudWatch::Alarm", Properties: {MetricName: Errors}}
   OfTwo:
     Type: AWS::CloudWatch::Alarm
@@ -37,7 +37,7 @@ Resources:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Resources{Keys: 1, AlarmMetrics: 3, Dashboards: 1, Queues: 1, Sweeps: 1}, got); diff != "" {
+	if diff := cmp.Diff(Resources{Keys: 1, AlarmMetrics: 3, Dashboards: 1, Metrics: 2, Queues: 1, Sweeps: 1}, got); diff != "" {
 		t.Errorf("resources (-want +got): %s", diff)
 	}
 }
@@ -45,12 +45,12 @@ Resources:
 func TestBill_Print(t *testing.T) {
 	t.Parallel()
 	b := Bill{
-		Prices: metering.Prices{Region: "here", Units: metering.Units{Writes: 1, IndexWrites: 1, SQSRequests: 10, Invocations: 0.5}},
+		Prices: metering.Prices{Region: "here", TransferGB: 0.09, Units: metering.Units{Writes: 1, IndexWrites: 1, SQSRequests: 10, Invocations: 0.5}},
 		Other:  metering.Prices{Region: "there", Units: metering.Units{SQSRequests: 11, Invocations: 1}, NotFound: []string{"dynamoDBWriteUnits"}},
 		Metered: Metered{
 			Shapes: []Shape{
-				{"clustered", "by batch", []Line{{"dispatch", metering.Units{Writes: 2}}, {"send", metering.Units{SQSRequests: 1, Invocations: 4}}}},
-				{"interleaved", "one of each batch", []Line{{"outcomes", metering.Units{Writes: 6, IndexWrites: 3}}}},
+				{"clustered", "by batch", []Line{{"dispatch", metering.Units{Writes: 2}}, {"send", metering.Units{SQSRequests: 1, Invocations: 4}}}, 2},
+				{"interleaved", "one of each batch", []Line{{"outcomes", metering.Units{Writes: 6, IndexWrites: 3}}}, 0},
 			},
 			Naive: []Line{{"naive", metering.Units{Writes: 70}}},
 		},
@@ -66,7 +66,8 @@ func TestBill_Print(t *testing.T) {
 	}
 	for _, want := range []string{
 		"send", "2.0000", "10.0000", "14.0000", "6.0000", "3.0000", "9.0000", "70.0000",
-		"15.0000+",                             // clustered without unpriced units, there
+		"15.0000+", // clustered without unpriced units, there
+		"clustered: by batch; 2.00 GB leave AWS, for 0.1800 dollars more",
 		"interleaved: one of each batch",       // the conditions
 		"here: 7.20 dollars a month, 0.0100",   // per hour
 		"there: 14.40 dollars a month, 0.0200", // per hour

@@ -2,6 +2,8 @@ package bill
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -21,12 +23,16 @@ type Idle struct {
 // Resources counts the resources of a template with a monthly cost.
 type Resources struct {
 	Keys, AlarmMetrics, Dashboards int
+	Metrics                        int // of the service's own
 	Queues                         int // queues with a function
 	Sweeps                         int // schedules of functions, once a minute each
 }
 
 // rotation is the condition of keys that replace others, or exist for hours only.
 const rotation = "KeyBExists"
+
+// ownMetric is a metric of the service on the dashboard, which shows each of them.
+var ownMetric = regexp.MustCompile(`"CampaignDispatch", ?"\w+", ?"FunctionName", ?"\$\{\w+\}"`)
 
 // CountResources counts the resources of a template file. An alarm on an expression
 // counts as the number of its metrics.
@@ -43,9 +49,16 @@ func CountResources(path string) (r Resources, err error) {
 			} `yaml:"Properties"`
 		} `yaml:"Resources"`
 	}
-	if err := template.Decode(path, &stack); err != nil {
+	text, err := template.Read(path)
+	if err == nil {
+		err = yaml.Unmarshal(text, &stack)
+	}
+	if err != nil {
 		return r, err
 	}
+	own := ownMetric.FindAllString(string(text), -1)
+	slices.Sort(own)
+	r.Metrics = len(slices.Compact(own))
 	for _, resource := range stack.Resources {
 		switch resource.Type {
 		case "AWS::KMS::Key":
@@ -87,12 +100,17 @@ func (r Resources) Month(p metering.Prices, sweep metering.Units) []Idle {
 	sweeps := float64(r.Sweeps * minutes)
 	polls := float64(r.Queues * pollers * asked * minutes)
 	idle := func(what string, count int, price float64) Idle {
-		return Idle{What: fmt.Sprintf(what, count), Count: float64(count), Dollars: float64(count) * price}
+		i := Idle{What: fmt.Sprintf(what, count), Count: float64(count), Dollars: float64(count) * price}
+		if price == 0 && count > 0 {
+			i.Unpriced = []string{i.What}
+		}
+		return i
 	}
 	return []Idle{
 		idle("%d keys", r.Keys, p.KMSKeyMonths),
 		idle("%d metrics of alarms", r.AlarmMetrics, p.AlarmMetricMonths),
 		idle("%d dashboard", r.Dashboards, p.DashboardMonths),
+		idle("%d metrics of the service, in each hour that has values", r.Metrics, p.MetricMonths),
 		{fmt.Sprintf("runs of %d parts of sweep", r.Sweeps), sweeps, sweep.Times(sweeps).Dollars(p.Units), p.Unpriced(sweep)},
 		{fmt.Sprintf("polls of %d queues", r.Queues), polls, metering.Units{SQSRequests: polls}.Dollars(p.Units), nil},
 	}

@@ -105,14 +105,15 @@ func replaceRows(page, header string, rows []string) (string, error) {
 	return before + header + strings.Join(rows, "\n") + "\n\n" + after, nil
 }
 
-var costInREADME = regexp.MustCompile(`\d+\.\d\d dollars per million messages`)
+var costInREADME = regexp.MustCompile(`\d+\.\d\d dollars per million messages delivered and read, and \d+\.\d\d for data transfer`)
 
 // inREADME returns README.md with the cost of a day's mix.
 func (f figures) inREADME(page string) (string, error) {
 	if !costInREADME.MatchString(page) {
 		return "", errNoPlace
 	}
-	cost := fmt.Sprintf("%.2f dollars per million messages", f.usual.shape("a day's mix").Dollars(f.prices))
+	s := f.usual.shape("a day's mix")
+	cost := fmt.Sprintf("%.2f dollars per million messages delivered and read, and %.2f for data transfer", s.Dollars(f.prices), s.TransferGB*f.prices.TransferGB)
 	return costInREADME.ReplaceAllLiteralString(page, cost), nil
 }
 
@@ -155,6 +156,8 @@ func (f figures) costRows() []string {
 	}
 	bold := func(d float64) string { return "**" + cents(d) + "**" }
 	r.add("**all, in "+f.prices.Region+"**", bold, func(s Shape) float64 { return s.Dollars(f.prices) })
+	r.add("data transfer out, beside the sum", short, func(s Shape) float64 { return s.TransferGB * f.prices.TransferGB })
+	r.add("**all, with data transfer**", bold, func(s Shape) float64 { return s.Dollars(f.prices) + s.TransferGB*f.prices.TransferGB })
 	for _, part := range parts {
 		r.add("of which "+part[0], short, func(s Shape) (sum float64) {
 			for _, service := range services {
@@ -208,7 +211,7 @@ func (f figures) idleRows() []string {
 	for i, part := range here {
 		other := cents(there[i].Dollars)
 		if len(there[i].Unpriced) > 0 {
-			other += ", without reads"
+			other += ", some prices unknown"
 		}
 		lines = append(lines, row(part.What, cents(part.Dollars), other))
 	}

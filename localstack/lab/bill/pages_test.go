@@ -59,10 +59,10 @@ End.
 func TestFigures_InProofs(t *testing.T) {
 	t.Parallel()
 	one := func(function string, writes float64) []Shape {
-		return []Shape{{"clustered", "", []Line{{"outcomes", metering.Units{Writes: writes}}, {function, metering.Units{Writes: 0.01}}}}}
+		return []Shape{{"clustered", "", []Line{{"outcomes", metering.Units{Writes: writes}}, {function, metering.Units{Writes: 0.01}}}, 2}}
 	}
 	f := figures{
-		prices: metering.Prices{Region: "here", Units: metering.Units{Writes: 1}, KMSKeyMonths: 1.5},
+		prices: metering.Prices{Region: "here", Units: metering.Units{Writes: 1}, KMSKeyMonths: 1.5, TransferGB: 0.09},
 		other:  metering.Prices{Region: "there", Units: metering.Units{Writes: 2}, NotFound: []string{"dynamoDBWriteUnits"}},
 		usual:  Metered{Shapes: one("another", 1), Sweep: metering.Units{Writes: 1}}, oneEndpoint: Metered{Shapes: one("feed", 2)},
 		worstCase: Metered{Shapes: one("feed", 3)}, resources: Resources{Keys: 2, Sweeps: 1},
@@ -74,9 +74,9 @@ func TestFigures_InProofs(t *testing.T) {
 	for _, want := range []string{
 		"# Costs\n\n| dollars per million messages | clustered | a day's mix | interleaved |\n|---|---|---|---|\n",
 		"\n| recording the events: outcomes | 1.00 | 0.000 | 0.000 |\n", "\n| another | 0.010 | 0.000 | 0.000 |\n",
-		"\n| **all, in here** | **1.01** | **0.00** | **0.00** |\n", "\n| in there, without DynamoDB and signatures | 0.00 |",
+		"\n| data transfer out, beside the sum | 0.18 | 0.000 | 0.000 |\n| **all, with data transfer** | **1.19** |", "\n| **all, in here** | **1.01** | **0.00** | **0.00** |\n", "\n| in there, without DynamoDB and signatures | 0.00 |",
 		"| 0.00 |\n\nText.\n", "\n| with one endpoint | 2.01 |", "\n| the worst case: one isolated event of each kind in a batch | 3.01 |",
-		"\n| **all** | **43203.00** | **86400.00** |\n| 2 keys | 3.00 | 0.00 |\n", "\n| runs of 1 parts of sweep | 43200.00 | 86400.00, without reads |\n", "|\n\nEnd.\n",
+		"\n| **all** | **43203.00** | **86400.00** |\n| 2 keys | 3.00 | 0.00, some prices unknown |\n", "\n| runs of 1 parts of sweep | 43200.00 | 86400.00, some prices unknown |\n", "|\n\nEnd.\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q:\n%s", want, got)
@@ -94,7 +94,7 @@ func TestKeep(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	file := filepath.Join(root, "cost.json")
-	m := Metered{Shapes: []Shape{{"clustered", "by batch", []Line{{"send", metering.Units{Writes: 2}}}}}}
+	m := Metered{Shapes: []Shape{{"clustered", "by batch", []Line{{"send", metering.Units{Writes: 2}}}, 1}}}
 	for name, test := range map[string]struct {
 		Conditions
 

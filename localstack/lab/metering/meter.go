@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"sync"
 	"time"
 
@@ -71,17 +70,6 @@ func Sum(calls []Call) (u Units) {
 		u.Add(c.Units)
 	}
 	return u
-}
-
-// Depth is how many of the calls waited for one another: the length of the longest
-// chain in which each call started after the one before had ended.
-func Depth(calls []Call) int {
-	ordered := slices.SortedFunc(slices.Values(calls), func(a, b Call) int { return a.End.Compare(b.End) })
-	var c chain
-	for _, call := range ordered {
-		c.extend(call.Start, call.End)
-	}
-	return c.length
 }
 
 // chain is the longest chain of calls that waited for one another, among calls that

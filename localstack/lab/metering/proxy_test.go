@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,8 +58,8 @@ func TestTheProxyCountsAsTheMeterDoes(t *testing.T) {
 	if diff := cmp.Diff(Sum(want), got.Units); diff != "" || got.Calls != len(want) {
 		t.Errorf("%d calls by the meter, %d by the proxy (-meter +proxy): %s", len(want), got.Calls, diff)
 	}
-	if got.Waits != Depth(want) {
-		t.Errorf("%d calls waited by the proxy, %d by the meter", got.Waits, Depth(want))
+	if got.Waits != depth(want) {
+		t.Errorf("%d calls waited by the proxy, %d by the meter", got.Waits, depth(want))
 	}
 }
 
@@ -170,7 +171,7 @@ func aFewMessages(cfg aws.Config) func(context.Context) error {
 		}
 		return inTurn(
 			func() (any, error) {
-				return client.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: q.QueueUrl, MessageBody: aws.String("one")})
+				return client.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: q.QueueUrl, MessageBody: aws.String("one"), MessageGroupId: aws.String("g")})
 			},
 			func() (any, error) {
 				return client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: q.QueueUrl, Entries: []sqstypes.SendMessageBatchRequestEntry{
@@ -203,4 +204,15 @@ func inTurn(calls ...func() (any, error)) error {
 		}
 	}
 	return nil
+}
+
+// depth is how many of the calls waited for one another: the length of the longest
+// chain in which each call started after the one before had ended.
+func depth(calls []Call) int {
+	ordered := slices.SortedFunc(slices.Values(calls), func(a, b Call) int { return a.End.Compare(b.End) })
+	var c chain
+	for _, call := range ordered {
+		c.extend(call.Start, call.End)
+	}
+	return c.length
 }

@@ -1,6 +1,7 @@
 package metering
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -62,13 +63,13 @@ func (r Rules) Count(operation string, in, out any) (u Units, known bool) {
 	case *dynamodb.QueryInput:
 		u.Reads = r.queryUnits(in, out)
 	case *sqs.SendMessageInput:
-		u.SQSRequests = chunks(len(aws.ToString(in.MessageBody)), sqsChunk)
+		u = sending(len(aws.ToString(in.MessageBody)), in.MessageGroupId)
 	case *sqs.SendMessageBatchInput:
-		bytes := 0
+		bytes, group := 0, (*string)(nil)
 		for _, e := range in.Entries {
-			bytes += len(aws.ToString(e.MessageBody))
+			bytes, group = bytes+len(aws.ToString(e.MessageBody)), cmp.Or(group, e.MessageGroupId)
 		}
-		u.SQSRequests = chunks(bytes, sqsChunk)
+		u = sending(bytes, group)
 	case *ssm.GetParameterInput:
 		if aws.ToBool(in.WithDecryption) {
 			u.KMSRequests = 1
@@ -77,6 +78,15 @@ func (r Rules) Count(operation string, in, out any) (u Units, known bool) {
 		return countByName(operation)
 	}
 	return u, true
+}
+
+// sending are the requests of messages, with or without a group.
+func sending(bytes int, group *string) Units {
+	requests := chunks(bytes, sqsChunk)
+	if group == nil {
+		return Units{SQSRequests: requests}
+	}
+	return Units{SQSRequests: requests, FairRequests: requests}
 }
 
 func countByName(operation string) (u Units, known bool) {

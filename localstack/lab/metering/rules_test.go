@@ -42,6 +42,7 @@ func TestCallsCostWhatAWSSays(t *testing.T) {
 		"a read of a row that is not":      {&dynamodb.GetItemInput{ConsistentRead: aws.Bool(true)}, &dynamodb.GetItemOutput{}, Units{Reads: 1}},
 		"a query, by the sum of the rows":  {&dynamodb.QueryInput{ConsistentRead: aws.Bool(true)}, &dynamodb.QueryOutput{Items: []Item{sized(half), sized(half), sized(half)}}, Units{Reads: 2}},
 		"a batch read, each row by itself": {batchGet(2), &dynamodb.BatchGetItemOutput{Responses: map[string][]Item{"t": {sized(half)}}}, Units{Reads: 1}},
+		"a message of a group":             {&sqs.SendMessageInput{MessageBody: aws.String("x"), MessageGroupId: aws.String("g")}, nil, Units{SQSRequests: 1, FairRequests: 1}},
 		"a message of 65 KB":               {&sqs.SendMessageInput{MessageBody: aws.String(strings.Repeat("x", 65*kilobyte))}, nil, Units{SQSRequests: 2}},
 		"ten messages of 6 KB":             {messages(10, 6*kilobyte), nil, Units{SQSRequests: 1}},
 		"ten messages of 7 KB":             {messages(10, 7*kilobyte), nil, Units{SQSRequests: 2}},
@@ -112,7 +113,7 @@ func TestAMillionCallsCostWhatThePriceListSays(t *testing.T) {
 		want  float64
 	}{
 		"write units": {Units{Writes: 1}, 0.625}, "write units of an index": {Units{IndexWrites: 1}, 0.625}, "read units": {Units{Reads: 1}, 0.125}, "SQS requests": {Units{SQSRequests: 1}, 0.4},
-		"calls of the API": {Units{APICalls: APICalls(512<<10 + 1)}, 2}, "objects": {Units{Puts: 1}, 5},
+		"requests with a group": {Units{SQSRequests: 1, FairRequests: 1}, 0.5}, "calls of the API": {Units{APICalls: 1}, 1}, "objects": {Units{Puts: 1}, 5},
 	} {
 		if got := test.units.Times(1e6).Dollars(p.Units); got < test.want*0.999 || got > test.want*1.001 {
 			t.Errorf("a million %s: %v dollars, want %v", name, got, test.want)

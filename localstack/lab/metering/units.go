@@ -18,6 +18,7 @@ type Units struct {
 	IndexWrites   float64 `json:"dynamoDBIndexWriteUnits"` // of their indexes, at the same price
 	Reads         float64 `json:"dynamoDBReadUnits"`
 	SQSRequests   float64 `json:"sqsRequests"`
+	FairRequests  float64 `json:"sqsFairRequests"` // those of messages with a group, which cost more
 	Puts          float64 `json:"s3Puts"`
 	Gets          float64 `json:"s3Gets"`
 	Invocations   float64 `json:"lambdaRequests"`
@@ -58,9 +59,6 @@ func (u *Units) Add(other Units) {
 	}
 }
 
-// AllWrites are the write units of tables and indexes.
-func (u Units) AllWrites() float64 { return u.Writes + u.IndexWrites }
-
 // Times returns the units so many times.
 func (u Units) Times(factor float64) Units {
 	for _, count := range u.each() {
@@ -93,14 +91,8 @@ func GBSeconds(gigabytes, waited, cpu float64) float64 {
 // chunks is how many parts of a size are begun by so many bytes, one at least.
 func chunks(bytes, part int) float64 { return math.Max(1, math.Ceil(float64(bytes)/float64(part))) }
 
-// Chunks of an API call and of an SQS request, in bytes, each of which is billed.
-const (
-	apiChunk = 512 << 10
-	sqsChunk = 64 << 10
-)
-
-// APICalls is how many calls API Gateway bills for one with a body of so many bytes.
-func APICalls(bytes int) float64 { return chunks(bytes, apiChunk) }
+// sqsChunk is the part of an SQS request, in bytes, that is billed.
+const sqsChunk = 64 << 10
 
 // What cannot be seen on one machine is assumed.
 const (
@@ -132,7 +124,9 @@ type Prices struct {
 	Region            string  `json:"region"`
 	KMSKeyMonths      float64 `json:"kmsKeyMonths"`
 	AlarmMetricMonths float64 `json:"alarmMetricMonths"` // of each metric that an alarm looks at
+	MetricMonths      float64 `json:"customMetricMonths"`
 	DashboardMonths   float64 `json:"dashboardMonths"`
+	TransferGB        float64 `json:"transferGB"` // out to the internet
 
 	// Sources say where each price was found, by its name.
 	Sources map[string]string `json:"sources"`

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -52,17 +51,13 @@ func parse(operation string, body, answer []byte) (in, out any, err error) {
 	case "TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem", "GetItem", "BatchGetItem", "Query":
 		return parseRows(operation, body, answer)
 	case "SendMessage":
-		var m message
+		var m sqs.SendMessageInput
 		err = json.Unmarshal(body, &m)
-		return &sqs.SendMessageInput{MessageBody: &m.MessageBody}, nil, err
+		return &m, nil, err
 	case "SendMessageBatch":
-		var batch struct{ Entries []message }
+		var batch sqs.SendMessageBatchInput
 		err = json.Unmarshal(body, &batch)
-		entries := make([]sqstypes.SendMessageBatchRequestEntry, len(batch.Entries))
-		for i := range entries {
-			entries[i].MessageBody = &batch.Entries[i].MessageBody
-		}
-		return &sqs.SendMessageBatchInput{Entries: entries}, nil, err
+		return &batch, nil, err
 	case "GetParameter":
 		var p ssm.GetParameterInput
 		err = json.Unmarshal(body, &p)
@@ -70,8 +65,6 @@ func parse(operation string, body, answer []byte) (in, out any, err error) {
 	}
 	return nil, nil, nil
 }
-
-type message struct{ MessageBody string }
 
 func parseRows(operation string, body, answer []byte) (in, out any, err error) {
 	switch operation {

@@ -48,6 +48,15 @@ Resources:
         - {Id: total, Expression: SUM(METRICS())}
         - {Id: a, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: E, Dimensions: [{Name: F, Value: !Ref One}]}}}
         - {Id: b, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: E, Dimensions: [{Name: F, Value: !Ref Two}]}}}
+  Share:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      ComparisonOperator: GreaterThanOrEqualToThreshold
+      Threshold: 0.5
+      Metrics:
+        - {Id: share, Expression: "IF(a >= 3, a / b, 0)"}
+        - {Id: a, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: F, Dimensions: [{Name: F, Value: !Ref One}]}}}
+        - {Id: b, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: C, Dimensions: [{Name: F, Value: !Ref One}]}}}
 `
 
 var alarmResources = resourceNames{"Queue": "http://127.0.0.1/0/the-queue", "One": "first", "Two": "second"}
@@ -58,20 +67,26 @@ func TestAlarm_Fires(t *testing.T) {
 	first := series{Namespace: "N", Metric: "A", Of: "first"}
 	second := series{Namespace: "N", Metric: "B", Of: "first"}
 	ofOne, ofTwo := series{Namespace: "N", Metric: "E", Of: "first"}, series{Namespace: "N", Metric: "E", Of: "second"}
+	failed, calls := series{Namespace: "N", Metric: "F", Of: "first"}, series{Namespace: "N", Metric: "C", Of: "first"}
 	for name, test := range map[string]struct {
 		seen measured
 		want string
 	}{
-		"nothing":                 {nil, ""},
-		"young":                   {measured{age: {1, 2.9}}, ""},
-		"old":                     {measured{age: {3.5, 1}}, "Age"},
-		"another queue":           {measured{{Namespace: "AWS/SQS", Metric: "Age", Of: "another"}: {9}}, ""},
-		"one error of each":       {measured{ofOne: {0, 1}, ofTwo: {1}}, "Errors"},
-		"an error":                {measured{ofOne: {1}, ofTwo: {0}}, ""},
-		"cheap":                   {measured{first: {6}, second: {1}}, ""},
-		"dear":                    {measured{first: {3, 3}, second: {2}}, "Cost"},
-		"dear, one not measured":  {measured{first: {7}}, "Cost"},
-		"cheap, one not measured": {measured{second: {13}}, ""},
+		"half of the calls failed": {measured{failed: {1, 2}, calls: {6}}, "Share"},
+		"few of the calls failed":  {measured{failed: {3}, calls: {7}}, ""},
+		"few calls, all failed":    {measured{failed: {2}, calls: {2}}, ""},
+		"no calls known":           {measured{failed: {3}}, ""},
+		"calls, no failures known": {measured{calls: {7}}, ""},
+		"nothing":                  {nil, ""},
+		"young":                    {measured{age: {1, 2.9}}, ""},
+		"old":                      {measured{age: {3.5, 1}}, "Age"},
+		"another queue":            {measured{{Namespace: "AWS/SQS", Metric: "Age", Of: "another"}: {9}}, ""},
+		"one error of each":        {measured{ofOne: {0, 1}, ofTwo: {1}}, "Errors"},
+		"an error":                 {measured{ofOne: {1}, ofTwo: {0}}, ""},
+		"cheap":                    {measured{first: {6}, second: {1}}, ""},
+		"dear":                     {measured{first: {3, 3}, second: {2}}, "Cost"},
+		"dear, one not measured":   {measured{first: {7}}, "Cost"},
+		"cheap, one not measured":  {measured{second: {13}}, ""},
 		"units of a table and of its index": {
 			measured{{Namespace: "N", Metric: "U", Of: "first"}: {2}, {Namespace: "N", Metric: "U", Of: "first/due"}: {3}}, "Units",
 		},
@@ -99,7 +114,7 @@ func TestAlarm_Fires(t *testing.T) {
 func TestReadAlarms_ThresholdOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	all, err := readAlarms([]byte(alarmTemplate), "production", alarmResources)
-	if err != nil || len(all) != 4 || math.Abs(all[0].Threshold-30) > 0 {
+	if err != nil || len(all) != 5 || math.Abs(all[0].Threshold-30) > 0 {
 		t.Errorf("read %+v (%v)", all, err)
 	}
 }

@@ -221,8 +221,8 @@ func (a alarm) check() error {
 }
 
 // evaluate returns the value of a metric math expression: numbers, the values by
-// their names, + - * /, FILL(name, number) and SUM(METRICS()). It returns NaN for
-// anything else.
+// their names, + - * / >=, FILL(name, number), IF(condition, value, other) and
+// SUM(METRICS()). It returns NaN for anything else.
 func evaluate(expression string, values map[string]float64) float64 {
 	e, err := parser.ParseExpr(expression)
 	if err != nil {
@@ -261,6 +261,14 @@ func applyOperator(op token.Token, x, y float64) float64 {
 		return x * y
 	case token.QUO:
 		return x / y
+	case token.GEQ:
+		switch {
+		case math.IsNaN(x), math.IsNaN(y):
+			return math.NaN()
+		case x >= y:
+			return 1
+		}
+		return 0
 	}
 	return math.NaN()
 }
@@ -274,10 +282,24 @@ func evaluateCall(e *ast.CallExpr, values map[string]float64) float64 {
 			return v
 		}
 		return evaluateNode(e.Args[1], values)
+	case name.Name == "IF" && len(e.Args) == 3:
+		return evaluateIf(e.Args[0], e.Args[1], e.Args[2], values)
 	case name.Name == "SUM" && len(e.Args) == 1:
 		if of, ok := e.Args[0].(*ast.CallExpr); ok && len(of.Args) == 0 {
 			return statistics["Sum"](slices.Collect(maps.Values(values)))
 		}
 	}
 	return math.NaN()
+}
+
+// evaluateIf returns the value if the condition is not 0. A missing condition makes the result missing.
+func evaluateIf(condition, value, other ast.Expr, values map[string]float64) float64 {
+	holds := evaluateNode(condition, values)
+	switch {
+	case math.IsNaN(holds):
+		return holds
+	case holds != 0:
+		return evaluateNode(value, values)
+	}
+	return evaluateNode(other, values)
 }

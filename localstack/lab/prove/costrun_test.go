@@ -35,6 +35,7 @@ type costRun struct {
 	cpu       map[string]float64 // seconds for a message, by function
 	tasks     int                // of notify in one shape
 	taken     int                // calls of notify that got them
+	left      float64            // bytes of a message that leave AWS until it is sent
 }
 
 // newRun registers the endpoints for all kinds.
@@ -87,7 +88,7 @@ func (r *costRun) meterSending(ctx context.Context, b *bill.Bill) error {
 	if err != nil {
 		return err
 	}
-	messages := len(r.numbers)
+	messages, posted, sent := len(r.numbers), r.posted(), r.relay.sent.Load()
 	used, err := r.during(ctx, messages, func() error {
 		if _, err := r.service.dispatchAll(ctx, r.watched, r.campaign, r.numbers); err != nil {
 			return err
@@ -101,6 +102,7 @@ func (r *costRun) meterSending(ctx context.Context, b *bill.Bill) error {
 	for _, function := range []string{"release", "send", "notify"} {
 		r.poll(used, function)
 	}
+	r.left = frameBytes + (r.posted()-posted+float64(r.relay.sent.Load()-sent))/float64(messages)
 	r.spend(used, messages, "dispatch", "send")
 	r.tokenLine = token
 	r.common = append([]bill.Line{token}, r.lines(used, messages, map[string]time.Duration{
@@ -149,7 +151,7 @@ func (r *costRun) meterScheduling(ctx context.Context, b *bill.Bill) error {
 	now := r.common[slices.IndexFunc(r.common, func(l bill.Line) bool { return l.Function == "dispatch" })]
 	r.limits = append(r.limits,
 		limit{"AWS round trips of a dispatch call, warm", "in a row", float64(u.Waits) / float64(u.lines), 4},
-		limit{"write units to accept 2,000 messages", "units", u.AllWrites() / float64(u.lines), 30},
+		limit{"write units to accept 2,000 messages", "units", (u.Writes + u.IndexWrites) / float64(u.lines), 30},
 		limit{"a million messages to the hand-off", "dollars", token + now.Units.Dollars(b.Prices.Units), 0.02},
 		limit{"a million scheduled messages to the hand-off", "dollars", token + line.Units.Dollars(b.Prices.Units), 0.02})
 	return nil
@@ -236,16 +238,18 @@ func (r *costRun) meterShapes(ctx context.Context, b *bill.Bill) error {
 			return err
 		}
 		r.tasks, r.taken = 0, 0
+		posted := r.posted()
 		lines, err := r.shape(ctx, s, original)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
 		if i == 0 {
-			r.limits = append(r.limits, limit{"write units of a message from sent to read, " + s.Name, "units", bill.Sum("", lines).Units.AllWrites() / bill.Million, 0.5})
+			u := bill.Sum("", lines).Units
+			r.limits = append(r.limits, limit{"write units of a message from sent to read, " + s.Name, "units", (u.Writes + u.IndexWrites) / bill.Million, 0.5})
 		}
 		mixed := len(s.Then) - singleBatchCalls(s.Then)
 		b.Shapes = append(b.Shapes, bill.Shape{
-			Name: s.Name, Lines: bill.Merge(r.common, lines),
+			Name: s.Name, Lines: bill.Merge(r.common, lines), TransferGB: transfer(r.common, r.left+(r.posted()-posted)/float64(s.Messages)),
 			Conditions: fmt.Sprintf("%d events of %d messages: %d calls with one batch, %d with some of %d batches, whose %d isolated events of a kind come one after the other; the emulator gave notify %.1f messages a call",
 				s.Events(), s.Messages, s.Calls()-mixed, mixed, s.Copies, b.Rounds, float64(r.tasks)/float64(max(r.taken, 1))),
 		})

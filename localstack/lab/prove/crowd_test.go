@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,7 +60,8 @@ func crowd(ctx context.Context, t *testing.T, env stackenv.Env) {
 
 // webhooks is an endpoint that counts its webhooks.
 type webhooks struct {
-	awaited delivery.Kind
+	awaited  delivery.Kind
+	received atomic.Int64 // bytes
 
 	mu   sync.Mutex
 	seen map[string]int // of the awaited kind, by the webhook's id
@@ -78,7 +80,7 @@ func listenForWebhooks(ctx context.Context, env stackenv.Env, awaited delivery.K
 	}
 	w := &webhooks{awaited: awaited, seen: map[string]int{}}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: w}
-	go func() { _ = server.Serve(listener) }()
+	go func() { _ = server.Serve(countingListener{listener, &w.received}) }()
 	return w, storeOf(env).SaveEndpoint(ctx, endpointAt(env["TENANT"], "http://"+listener.Addr().String(), awaited))
 }
 

@@ -32,6 +32,7 @@ const (
 type metered struct {
 	stack   *ephemeralstack.Stack
 	proxy   *metering.Proxy
+	relay   *relay
 	env     stackenv.Env
 	service service
 	watched *processes
@@ -53,8 +54,11 @@ func startMetered(ctx context.Context) (m *metered, err error) {
 	if m.proxy, err = metering.Start(ctx, name, m.stack.AWS(), metering.RowSizes(ctx, dynamodb.NewFromConfig(emulator.AWS()))); err != nil {
 		return nil, err
 	}
-	if m.env, err = m.stack.Up(ctx, "--functions-aws", m.proxy.URL()); err == nil {
-		err = m.prepare(ctx)
+	if m.relay, err = startRelay(ctx); err != nil {
+		return nil, err
+	}
+	if m.env, err = m.stack.Up(ctx, "--functions-aws", m.proxy.URL(), "--parameter", "RcsUrl="+m.relay.url()); err == nil {
+		err = errors.Join(m.relay.to(m.env["RCS_URL"]), m.prepare(ctx))
 	}
 	if err != nil {
 		return nil, errors.Join(err, m.stop(ctx))
@@ -97,6 +101,9 @@ func (m *metered) stop(ctx context.Context) error {
 	m.unwatch()
 	err := m.stack.Down(ctx)
 	m.proxy.Stop()
+	if m.relay != nil {
+		err = errors.Join(err, m.relay.listener.Close())
+	}
 	return err
 }
 
@@ -218,7 +225,11 @@ func (m *metered) poll(used map[string]use, function string) (messages int) {
 		}
 	}
 	u := used[function]
-	u.SQSRequests += metering.Polling(float64(u.lines), float64(messages))
+	polls := metering.Polling(float64(u.lines), float64(messages))
+	u.SQSRequests += polls
+	if function != "outcomes" { // events have no message group
+		u.FairRequests += polls
+	}
 	used[function] = u
 	return messages
 }
