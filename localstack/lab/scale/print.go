@@ -1,6 +1,7 @@
 package scale
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
@@ -20,11 +21,11 @@ func (m Model) Print(w io.Writer) error {
 		needs := m.Needs(l)
 		fmt.Fprintf(w, "%s: %.0f messages and %.0f events a second\n", l.Name, l.Messages(), l.Events())
 		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "resource\tneed at peak\tlimit\tshare\tkind\traise")
+		fmt.Fprintln(table, "resource\tneed at peak\tus-east-1\tsa-east-1\tshare\tkind\traise")
 		firstHard := slices.IndexFunc(needs, func(n Need) bool { return n.Kind == Hard && n.Share() >= 1 })
 		for i, n := range needs {
 			sources[n.Source] = true
-			fmt.Fprintf(table, "%s\t%s\t%.0f\t%.1f%%\t%s\t%s%s\n", n.Resource, amount(n.Need), n.Value, 100*n.Share(), n.Kind, n.Ask,
+			fmt.Fprintf(table, "%s\t%s\t%.0f\t%.0f\t%.1f%%\t%s\t%s%s\n", n.Resource, amount(n.Need), n.Value, n.there(), 100*n.Share(), n.Kind, n.Ask,
 				mark(i, n, i == firstHard))
 		}
 		if err := table.Flush(); err != nil {
@@ -59,19 +60,26 @@ func mark(i int, n Need, firstHard bool) string {
 	}
 }
 
-// Summary names the hard limits that a load reaches and the rate at which it does.
+// Summary names the limits that a load reaches, and the rate at which it reaches a hard one.
 func Summary(l Load, needs []Need) string {
-	var bound []string
+	bound := map[Kind][]string{}
 	for _, n := range needs {
-		if n.Kind == Hard && n.Share() >= 1 {
-			bound = append(bound, fmt.Sprintf("%s from %.0f messages a second on", n.Resource, l.Messages()/n.Share()))
+		switch {
+		case n.Share() < 1:
+		case n.Kind == Hard:
+			bound[Hard] = append(bound[Hard], fmt.Sprintf("%s from %.0f messages a second on", n.Resource, l.Messages()/n.Share()))
+		default:
+			bound[n.Kind] = append(bound[n.Kind], fmt.Sprintf("%s (%s)", n.Resource, n.Ask))
 		}
 	}
-	if len(bound) == 0 {
-		return "No hard limit binds. Only quotas and settings do."
+	text := "No hard limit binds."
+	if len(bound[Hard]) > 0 {
+		text = "NOT MET: hard limits of the design bind: " + strings.Join(bound[Hard], "; ") + "."
 	}
-	return "NOT MET: hard limits of the design bind: " + strings.Join(bound, "; ") + "."
+	return text + " Settings that bind: " + listed(bound[Config]) + ". Quotas that bind: " + listed(bound[Quota]) + "."
 }
+
+func listed(bound []string) string { return cmp.Or(strings.Join(bound, "; "), "none") }
 
 // assumed is the format of the assumptions.
 //
