@@ -81,13 +81,14 @@ def load_of(parameters):
 
 
 def check_plan(environment, load, day, hour):
-    """Raises Problem if the load is not the smallest one that a plan of messages fits into."""
+    """Raises Problem if a plan of messages needs a larger load. Returns a warning if a smaller one is enough, or None."""
     fitting = next((one for one in LOADS if day <= one["day"] and hour <= one["hour"]), None)
     if not fitting:
         raise Problem(f'no load is for {day:,} messages a day and {hour:,} in the busiest hour: add one to Plans in localstack/lab/scale/plan.go')
-    if fitting != load:
-        raise Problem(f'{day:,} messages a day and {hour:,} in the busiest hour need another load than {load["load"]}: '
-                      f'set "Load={fitting["load"]}" in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml')
+    remedy = f'set "Load={fitting["load"]}" in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml'
+    if LOADS.index(fitting) > LOADS.index(load):
+        raise Problem(f"{day:,} messages a day and {hour:,} in the busiest hour are too many for Load={load['load']}: {remedy}")
+    return f"a smaller load than {load['load']} is enough: {remedy}" if fitting != load else None
 
 
 def check_concurrency(clients, stack, environment, load):
@@ -100,9 +101,10 @@ def check_concurrency(clients, stack, environment, load):
     if function := resource(clients, stack, "EventsFunction"):
         free += clients("lambda").get_function_concurrency(FunctionName=function).get("ReservedConcurrentExecutions", 0)
     if free - wanted < UNRESERVED:
+        concurrency = next(q for q in load["quotas"] if q["service"] == "lambda")
         raise Problem(
             f"Lambda lets this account run {limits['ConcurrentExecutions']} functions at once, {free} of them not reserved. The stack "
-            f"reserves {wanted} and must leave {UNRESERVED}: ask for {asked(load, 'lambda'):,} in Service Quotas (AWS Lambda, Concurrent executions), or "
+            f"reserves {wanted} and must leave {UNRESERVED}: ask for {asked(concurrency)} in Service Quotas (AWS Lambda, Concurrent executions), or "
             f'deploy without the reservation: "Load=small" in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml')
 
 
@@ -147,9 +149,9 @@ def quota(clients, operation, service, name):
     return next((q["Value"] for page in pages for q in page["Quotas"] if q["QuotaName"] == name), None)
 
 
-def asked(load, service):
+def asked(q):
     """Returns the value to ask for, which is never less than AWS's default."""
-    return max(max(q["default"], q["value"]) for q in load["quotas"] if q["service"] == service)
+    return f"{max(q['default'], q['value']):,}"
 
 
 def throughput(clients, wanted):
@@ -162,18 +164,15 @@ def throughput(clients, wanted):
 
 
 def warm(clients, stack, parameters, name, wanted):
-    """Returns a warning if a table, or its index, is too new for the writes of the load, or None."""
-    name, _, index = name.partition(", index ")
+    """Returns a warning if a table is too new for the writes of the load, or None."""
     table = parameters.get(f"Restored{name.title()}Table") or resource(clients, stack, f"{name.title()}Table")
     if not table:
         return f"{name} is new after the first deployment, and the load writes up to {wanted:,} units a second: run preflight again then"
     described = clients("dynamodb").describe_table(TableName=table)["Table"]
-    if index:
-        described = next(i for i in described["GlobalSecondaryIndexes"] if i["IndexName"] == index)
     if (ready := described.get("WarmThroughput", {}).get("WriteUnitsPerSecond", 0)) >= wanted:
         return None
-    return (f"the table {table}{' index ' * bool(index)}{index} is ready for {ready:,} write units a second, the load writes up to {wanted:,}: raise WarmThroughput "
-            "with `aws dynamodb update-table` before the load, for which AWS charges once")
+    return (f"the table {table} is ready for {ready:,} write units a second, the load writes up to {wanted:,}: "
+            "raise WarmThroughput with `aws dynamodb update-table` before the load, for which AWS charges once")
 
 
 def capacity(clients, stack, parameters, load):
@@ -192,7 +191,8 @@ def capacity(clients, stack, parameters, load):
 
 def quotas(clients, load):
     """Yields a warning for each quota that is lower than the load needs."""
-    for service, name, wanted in ((q["service"], q["name"], q["value"]) for q in load["quotas"]):
+    for q in load["quotas"]:
+        service, name = q["service"], q["name"]
         if service in ("ssm", "table"):
             continue
         try:
@@ -204,8 +204,8 @@ def quotas(clients, load):
             continue
         if value is None:
             yield f"{service}: {name} could not be read: look it up in Service Quotas"
-        elif value < wanted:
-            yield f"{service}: {name} is {value:,.0f}: ask for {asked({'quotas': [q for q in load['quotas'] if q['name'] == name]}, service):,} in Service Quotas before a load near it"
+        elif value < q["value"]:
+            yield f"{service}: {name} is {value:,.0f}: ask for {asked(q)} in Service Quotas before a load near it"
 
 
 def preflight(environment, plan, clients):
@@ -216,11 +216,10 @@ def preflight(environment, plan, clients):
     # CloudFormation keeps the deployed value of a parameter that samconfig.toml omits.
     parameters = check_stack(clients, stack) | parameters
     load = load_of(parameters)
-    if plan:
-        check_plan(environment, load, *plan)
+    hints = [check_plan(environment, load, *plan)] if plan else []
     check_concurrency(clients, stack, environment, load)
     check_domain(clients, stack, number)
-    hints = [check_topic(clients, region, environment, parameters), *quotas(clients, load), *capacity(clients, stack, parameters, load)]
+    hints += [check_topic(clients, region, environment, parameters), *quotas(clients, load), *capacity(clients, stack, parameters, load)]
     return number, load, [hint for hint in hints if hint]
 
 

@@ -349,7 +349,7 @@ func TestPreflight_Plan(t *testing.T) {
 		"as planned":           {[]string{"1000000", "250000"}, true, "Load=1m is for"},
 		"more a day":           {[]string{"1000001", "250000"}, false, `set "Load=10m" in parameter_overrides of [production.deploy.parameters]`},
 		"more in an hour":      {[]string{"1000000", "2500001"}, false, `set "Load=100m"`},
-		"less":                 {[]string{"100000", "20000"}, false, `set "Load=small"`},
+		"less":                 {[]string{"100000", "20000"}, true, `a smaller load than 1m is enough: set "Load=small"`},
 		"more than any":        {[]string{"100000001", "1"}, false, "no load is for 100,000,001 messages a day"},
 		"one number":           {[]string{"100000", ""}, false, "set both DAY and HOUR"},
 		"not a number":         {[]string{"many", "1"}, false, "set both DAY and HOUR"},

@@ -144,9 +144,9 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 			m.need("tableWrites", "table "+table+", writes", units.Writes), m.need("tableReads", "table "+table+", reads", units.Reads),
 			m.need("newTableWrites", "table "+table+" while it is new, writes", units.Writes))
 	}
-	for index, attribute := range map[string]string{"due": "nextCheck", "campaigns": "listAs"} {
-		units := used.at(entriesOf("campaigns", attribute))
-		needs = append(needs, m.need("newTableWrites", "table campaigns, index "+index+" while it is new, writes", units.Writes))
+	for _, index := range [][2]string{{"due", "nextCheck"}, {"campaigns", "listAs"}} {
+		units := used.at(entriesOf("campaigns", index[1]))
+		needs = append(needs, m.need("newIndexWrites", "new index "+index[0]+" of campaigns, writes", units.Writes))
 	}
 	return append(needs,
 		m.need("partitionWrites", "rows of a batch (HEAD, LOG), writes", m.batchWrites(l)),

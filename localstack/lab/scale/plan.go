@@ -57,8 +57,9 @@ func (m Model) Values(p Plan) map[string]float64 {
 
 // planned returns a need with headroom, rounded up to two digits.
 func planned(need float64) float64 {
+	const rounding = 1e-9 // of sums in any order
 	unit := math.Pow(10, max(0, math.Floor(math.Log10(max(1, headroom*need)))-1))
-	return math.Ceil(headroom*need/unit) * unit
+	return math.Ceil(headroom*need/unit-rounding) * unit
 }
 
 // Ask is a quota that a plan needs, by its name in Service Quotas or of a table.
@@ -75,7 +76,7 @@ func (m Model) Quotas(p Plan) []Ask {
 	for _, n := range m.Needs(p.load()) {
 		_, name, _ := strings.Cut(n.Ask, ": ")
 		if n.Service == "table" {
-			name, _, _ = strings.Cut(strings.TrimPrefix(n.Resource, "table "), " while")
+			name = strings.Fields(n.Resource)[1]
 		}
 		if q := (Ask{Service: n.Service, Name: name, Default: min(n.Value, n.there())}); n.Service != "" {
 			wanted[q] = max(wanted[q], planned(n.Need))

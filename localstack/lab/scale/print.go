@@ -22,11 +22,11 @@ func (m Model) Print(w io.Writer) error {
 		fmt.Fprintf(w, "%s: %.0f messages and %.0f events a second\n", l.Name, l.Messages(), l.Events())
 		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "resource\tneed at peak\tus-east-1\tsa-east-1\tshare\tkind\traise")
-		firstHard := slices.IndexFunc(needs, func(n Need) bool { return n.Kind == Hard && n.Share() >= 1 })
 		for i, n := range needs {
-			sources[n.Source] = true
-			fmt.Fprintf(table, "%s\t%s\t%.0f\t%.0f\t%.1f%%\t%s\t%s%s\n", n.Resource, amount(n.Need), n.Value, n.there(), 100*n.Share(), n.Kind, n.Ask,
-				mark(i, n, i == firstHard))
+			if sources[n.Source] = true; i == 0 && n.Share() >= 1 {
+				n.Ask += " ← binds first"
+			}
+			fmt.Fprintf(table, "%s\t%s\t%.0f\t%.0f\t%.1f%%\t%s\t%s\n", n.Resource, amount(n.Need), n.Value, n.there(), 100*n.Share(), n.Kind, n.Ask)
 		}
 		if err := table.Flush(); err != nil {
 			return fmt.Errorf("print the table: %w", err)
@@ -47,17 +47,6 @@ func amount(n float64) string {
 		return fmt.Sprintf("%.2f", n)
 	}
 	return fmt.Sprintf("%.0f", n)
-}
-
-func mark(i int, n Need, firstHard bool) string {
-	switch {
-	case i == 0 && n.Share() >= 1:
-		return " ← binds first"
-	case firstHard:
-		return " ← first hard limit"
-	default:
-		return ""
-	}
 }
 
 // Summary names the limits that a load reaches, and the rate at which it reaches a hard one.

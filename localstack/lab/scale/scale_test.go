@@ -85,7 +85,7 @@ func TestNeeds_ReadsAndPuts(t *testing.T) {
 	busy := m.concurrency(l)["send"]
 	for resource, want := range map[string]float64{
 		"SSM: keys": busy * 3 / 60, "S3: payloads put": 10, "EventBridge Scheduler: schedules": 7000,
-		"table campaigns, index due while": 80, "API Gateway: clicks": 4000,
+		"new index due of campaigns": 80, "API Gateway: clicks": 4000,
 	} {
 		if got := find(t, m.Needs(l), resource); math.Abs(got.Need-want) > 1e-9 || got.Value <= 0 {
 			t.Errorf("%s: %v of %v, want %v", got.Resource, got.Need, got.Value, want)
