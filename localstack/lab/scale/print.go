@@ -31,7 +31,7 @@ func (m Model) Print(w io.Writer) error {
 		if err := table.Flush(); err != nil {
 			return fmt.Errorf("print the table: %w", err)
 		}
-		fmt.Fprintf(w, "%s\n\n", Summary(l, needs))
+		fmt.Fprintf(w, "%s Preflight asks for: %s.\n\n", Summary(l, needs), m.asks(l))
 	}
 	m.printAssumptions(w)
 	delete(sources, "template.yaml")
@@ -66,6 +66,19 @@ func Summary(l Load, needs []Need) string {
 		text = "NOT MET: hard limits of the design bind: " + strings.Join(bound[Hard], "; ") + "."
 	}
 	return text + " Settings that bind: " + listed(bound[Config]) + ". Quotas that bind: " + listed(bound[Quota]) + "."
+}
+
+// asks lists the quotas of a planned load that are higher than AWS's defaults.
+func (m Model) asks(l Load) string {
+	var asks []string
+	for _, p := range Plans {
+		for _, q := range m.Quotas(p) {
+			if p.Name == l.Plan && p.Day == l.Day && q.Value > q.Default {
+				asks = append(asks, fmt.Sprintf("%s, %s: %.0f", q.Service, q.Name, q.Value))
+			}
+		}
+	}
+	return listed(asks)
 }
 
 func listed(bound []string) string { return cmp.Or(strings.Join(bound, "; "), "none") }

@@ -38,20 +38,15 @@ type stack struct {
 			Memory   yaml.Node `yaml:"MemorySize"`
 			Reserved yaml.Node `yaml:"ReservedConcurrentExecutions"`
 			Events   map[string]struct {
-				Type       string  `yaml:"Type"`
-				Properties mapping `yaml:"Properties"`
+				Type       string `yaml:"Type"`
+				Properties struct {
+					BatchSize yaml.Node            `yaml:"BatchSize"`
+					Window    yaml.Node            `yaml:"MaximumBatchingWindowInSeconds"`
+					Scaling   map[string]yaml.Node `yaml:"ScalingConfig"`
+				} `yaml:"Properties"`
 			} `yaml:"Events"`
 		} `yaml:"Properties"`
 	} `yaml:"Resources"`
-}
-
-// mapping is the event source mapping of a queue.
-type mapping struct {
-	BatchSize yaml.Node `yaml:"BatchSize"`
-	Window    yaml.Node `yaml:"MaximumBatchingWindowInSeconds"`
-	Scaling   struct {
-		Most yaml.Node `yaml:"MaximumConcurrency"`
-	} `yaml:"ScalingConfig"`
 }
 
 // ReadSettings returns the settings of a template file by the value of its parameter Load.
@@ -88,7 +83,8 @@ func (t stack) settings(plan string) Settings {
 		for _, e := range r.Events {
 			if e.Type == "SQS" {
 				set.BatchSize, set.Window = t.number(&e.Properties.BatchSize, plan), t.number(&e.Properties.Window, plan)
-				set.Concurrency = t.number(&e.Properties.Scaling.Most, plan)
+				most := e.Properties.Scaling["MaximumConcurrency"]
+				set.Concurrency = t.number(&most, plan)
 			}
 		}
 		s.Functions[strings.ToLower(name)] = set
