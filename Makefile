@@ -237,7 +237,7 @@ cost: ## measure the cost of a million messages by function and service, and pub
 	@PROVE=cost $(GO_PROVE) && go run ./localstack/tools/report costs .local/cost.json
 
 .PHONY: scale
-scale: ## compute which AWS limit three large loads reach first (METER=1 measures the inputs again)
+scale: ## compute which AWS limit each load reaches first (METER=1 measures the inputs again)
 	@$(if $(METER),PROVE=scale SCALE_METER=1 $(GO_PROVE) &&) go run ./localstack/tools/report scale
 
 -include localstack/tools/template.mk

@@ -73,6 +73,7 @@ func (s Stack) parameters() []cfn.Parameter {
 	values := map[string]string{
 		"Architecture": map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
 		"Environment":  "local",
+		"Load":         "local",
 		"BaseUrl":      url(s.Ports.Base),
 		"LinkUrl":      url(s.Ports.Base),
 		"RcsUrl":       url(s.Ports.RCS),

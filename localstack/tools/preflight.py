@@ -1,8 +1,10 @@
 """Checks whether the AWS account of the current credentials can hold a stack of an
 environment. Prints each problem with its remedy in one line, and exits with 1 if a
-deployment would fail. Reads samconfig.toml and changes nothing."""
+deployment would fail. Then prints the values of the load, and the quotas that it needs. Reads
+samconfig.toml and changes nothing."""
 
 import functools
+import json
 import pathlib
 import re
 import sys
@@ -16,19 +18,10 @@ import deployment
 # Concurrency that Lambda keeps for functions without a reservation.
 UNRESERVED = 100
 
-# Quotas that the maximum planned load of an environment needs, by their names in Service
-# Quotas. Lower quotas do not prevent a deployment: AWS throttles calls above a quota, and
-# the service retries them.
-WANTED = {
-    "production": [
-        ("lambda", "Concurrent executions", 1000),
-        ("apigateway", "Throttle rate", 1000),
-        ("kms", "Cryptographic operations (ECC) request rate", 300),
-        ("scheduler", "CreateSchedule request rate", 50),
-        ("dynamodb", "Table-level write throughput limit", 40000),
-    ],
-    "staging": [("lambda", "Concurrent executions", 200)],
-}
+# What each value of the parameter Load is for, its values in template.yaml, and the quotas
+# that it needs, as package scale computes them. Lower quotas do not prevent a deployment: AWS
+# throttles calls above a quota, and the service retries them.
+LOADS = json.loads((pathlib.Path(__file__).parent / "loads.json").read_text())
 
 
 class Problem(Exception):
@@ -82,9 +75,25 @@ def check_stack(clients, stack):
     return deployment.parameters(found)
 
 
-def check_concurrency(clients, stack, environment, parameters):
+def load_of(parameters):
+    """Returns the load of the parameters."""
+    return {load["load"]: load for load in LOADS}[parameters.get("Load", default("Load"))]
+
+
+def check_plan(environment, load, day, hour):
+    """Raises Problem if a plan of messages needs a larger load. Returns a warning if a smaller one is enough, or None."""
+    fitting = next((one for one in LOADS if day <= one["day"] and hour <= one["hour"]), None)
+    if not fitting:
+        raise Problem(f'no load is for {day:,} messages a day and {hour:,} in the busiest hour: add one to Plans in localstack/lab/scale/plan.go')
+    remedy = f'set "Load={fitting["load"]}" in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml'
+    if LOADS.index(fitting) > LOADS.index(load):
+        raise Problem(f"{day:,} messages a day and {hour:,} in the busiest hour are too many for Load={load['load']}: {remedy}")
+    return f"a smaller load than {load['load']} is enough: {remedy}" if fitting != load else None
+
+
+def check_concurrency(clients, stack, environment, load):
     """Raises Problem if the reserved concurrency exceeds the account's free concurrency."""
-    wanted = int(parameters.get("EventsConcurrency", default("EventsConcurrency")))
+    wanted = load["values"]["Events"]
     if wanted == 0:
         return
     limits = clients("lambda").get_account_settings()["AccountLimit"]
@@ -92,10 +101,11 @@ def check_concurrency(clients, stack, environment, parameters):
     if function := resource(clients, stack, "EventsFunction"):
         free += clients("lambda").get_function_concurrency(FunctionName=function).get("ReservedConcurrentExecutions", 0)
     if free - wanted < UNRESERVED:
+        concurrency = next(q for q in load["quotas"] if q["service"] == "lambda")
         raise Problem(
             f"Lambda lets this account run {limits['ConcurrentExecutions']} functions at once, {free} of them not reserved. The stack "
-            f"reserves {wanted} and must leave {UNRESERVED}: ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions), or "
-            f'deploy without the reservation: "EventsConcurrency=0" in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml')
+            f"reserves {wanted} and must leave {UNRESERVED}: ask for {asked(concurrency)} in Service Quotas (AWS Lambda, Concurrent executions), or "
+            f'deploy without the reservation: "Load=small" in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml')
 
 
 def check_domain(clients, stack, number):
@@ -158,9 +168,52 @@ def quota(clients, operation, service, name):
     return next((q["Value"] for page in pages for q in page["Quotas"] if q["QuotaName"] == name), None)
 
 
-def quotas(clients, environment):
-    """Yields a warning for each quota that is lower than the environment's maximum load."""
-    for service, name, wanted in WANTED[environment]:
+def asked(q):
+    """Returns the value to ask for, which is never less than AWS's default."""
+    return f"{max(q['default'], q['value']):,}"
+
+
+def throughput(clients, wanted):
+    """Returns a warning if Parameter Store throttles the reads of agents' keys, or None."""
+    setting = "/ssm/parameter-store/high-throughput-enabled"
+    if clients("ssm").get_service_setting(SettingId=setting)["ServiceSetting"]["SettingValue"] != "true":
+        return (f"send reads up to {wanted} keys of agents a second, more than Parameter Store takes: run `aws ssm update-service-setting "
+                f"--setting-id {setting} --setting-value true`, which AWS charges by the call")
+    return None
+
+
+def warm(clients, stack, parameters, name, wanted):
+    """Returns a warning if a table is too new for the writes of the load, or None."""
+    table = parameters.get(f"Restored{name.title()}Table") or resource(clients, stack, f"{name.title()}Table")
+    if not table:
+        return f"{name} is new after the first deployment, and the load writes up to {wanted:,} units a second: run preflight again then"
+    described = clients("dynamodb").describe_table(TableName=table)["Table"]
+    if (ready := described.get("WarmThroughput", {}).get("WriteUnitsPerSecond", 0)) >= wanted:
+        return None
+    return (f"the table {table} is ready for {ready:,} write units a second, the load writes up to {wanted:,}: "
+            "raise WarmThroughput with `aws dynamodb update-table` before the load, for which AWS charges once")
+
+
+def capacity(clients, stack, parameters, load):
+    """Yields a warning for each table and setting of Parameter Store that the load needs changed."""
+    for q in load["quotas"]:
+        if q["value"] <= q["default"] or q["service"] not in ("ssm", "table"):
+            continue
+        try:
+            if q["service"] == "ssm":
+                yield throughput(clients, q["value"])
+            else:
+                yield warm(clients, stack, parameters, q["name"], q["value"])
+        except ClientError as error:
+            yield f"{q['name']} could not be read ({error.response['Error']['Code']})"
+
+
+def quotas(clients, load):
+    """Yields a warning for each quota that is lower than the load needs."""
+    for q in load["quotas"]:
+        service, name = q["service"], q["name"]
+        if service in ("ssm", "table"):
+            continue
         try:
             value = quota(clients, "list_service_quotas", service, name)
             if value is None:  # the account has the default
@@ -170,21 +223,24 @@ def quotas(clients, environment):
             continue
         if value is None:
             yield f"{service}: {name} could not be read: look it up in Service Quotas"
-        elif value < wanted:
-            yield f"{service}: {name} is {value:,.0f}: ask for {wanted:,} in Service Quotas before a load near it"
+        elif value < q["value"]:
+            yield f"{service}: {name} is {value:,.0f}: ask for {asked(q)} in Service Quotas before a load near it"
 
 
-def preflight(environment, clients):
-    """Returns the account id and the warnings. Raises Problem."""
+def preflight(environment, plan, clients):
+    """Returns the account id, the load and the warnings. Raises Problem."""
     stack, region, parameters = settings(environment)
     clients = clients(region)
     number = account(clients)
     # CloudFormation keeps the deployed value of a parameter that samconfig.toml omits.
-    check_concurrency(clients, stack, environment, check_stack(clients, stack) | parameters)
+    parameters = check_stack(clients, stack) | parameters
+    load = load_of(parameters)
+    hints = [check_plan(environment, load, *plan)] if plan else []
+    check_concurrency(clients, stack, environment, load)
     check_domain(clients, stack, number)
-    hints = [check_topic(clients, region, environment, parameters),
-             check_email(clients, region, environment, parameters), *quotas(clients, environment)]
-    return number, [hint for hint in hints if hint]
+    hints += [check_topic(clients, region, environment, parameters), check_email(clients, region, environment, parameters),
+              *quotas(clients, load), *capacity(clients, stack, parameters, load)]
+    return number, load, [hint for hint in hints if hint]
 
 
 def of_region(region):
@@ -194,17 +250,22 @@ def of_region(region):
 
 
 def main():
-    environment = sys.argv[1] if len(sys.argv) == 2 else ""
-    if environment not in WANTED:
+    environment, *plan = sys.argv[1:] or [""]
+    if environment not in ("staging", "production"):
         sys.exit("ENV is missing: run make preflight ENV=staging, or ENV=production")
+    if len(plan) not in (0, 2) or not all(number.isdecimal() for number in plan):
+        sys.exit("preflight: set both DAY and HOUR, the messages planned for a day and for its busiest hour, to whole numbers")
     try:
-        number, hints = preflight(environment, of_region)
+        number, load, hints = preflight(environment, [int(number) for number in plan], of_region)
     except (Problem, ClientError, BotoCoreError) as problem:
         sys.exit(f"preflight: {problem}")
     except (ValueError, KeyError) as error:  # also TOMLDecodeError
         sys.exit(f"preflight: samconfig.toml is invalid: {error!r}")
     for hint in hints:
         print(f"preflight: warning: {hint}")
+    print(f"preflight: Load={load['load']} is for {load['day']:,} messages a day and {load['hour']:,} in the busiest hour")
+    print("preflight: its values: " + ", ".join(f"{name} {value:,}" for name, value in load["values"].items()))
+    print("preflight: it needs: " + ", ".join(f"{q['service']} {q['name']} {q['value']:,}" for q in load["quotas"]))
     print(f"preflight: the account {number} can hold the {environment} stack")
 
 

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,8 @@ type account struct {
 	topic                             map[string]string // attributes
 	unverified, sandbox               bool              // of Amazon SES
 	writeQuota                        float64
+	highThroughput                    bool              // of Parameter Store
+	warm                              int               // write units that a table, and its indexes, are ready for
 	parameters                        map[string]string // of the stack
 	api                               int               // status of the stack's API, 0 for 200
 
@@ -97,6 +100,10 @@ func (a *account) answer(call string, body []byte, form url.Values) (int, string
 		return http.StatusOK, fmt.Sprintf(`{"VerifiedForSendingStatus": %v}`, !a.unverified)
 	case "GET /v2/email/account":
 		return http.StatusOK, fmt.Sprintf(`{"ProductionAccessEnabled": %v}`, !a.sandbox)
+	case "AmazonSSM.GetServiceSetting":
+		return http.StatusOK, fmt.Sprintf(`{"ServiceSetting": {"SettingValue": "%t"}}`, a.highThroughput)
+	case "DynamoDB_20120810.DescribeTable":
+		return http.StatusOK, fmt.Sprintf(`{"Table": {"TableName": "t", "WarmThroughput": {"WriteUnitsPerSecond": %d}}}`, a.warm)
 	case "ServiceQuotasV20190624.ListAWSDefaultServiceQuotas":
 		return http.StatusOK, `{"Quotas": [{"QuotaName": "Throttle rate", "Value": 10000}]}`
 	case "ServiceQuotasV20190624.ListServiceQuotas":
@@ -162,7 +169,7 @@ func (a *account) preflight(t *testing.T, environment string, parameters ...stri
 }
 
 // project returns a folder with template.yaml and samconfig.toml, which has additional
-// parameters in each environment.
+// parameters in each environment, and lacks those named with "-".
 func project(t *testing.T, parameters []string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -172,6 +179,10 @@ func project(t *testing.T, parameters []string) string {
 			t.Fatal(err)
 		}
 		for _, p := range parameters {
+			if name, ok := strings.CutPrefix(p, "-"); ok {
+				text = regexp.MustCompile(`  "`+name+`=.*\n`).ReplaceAll(text, nil)
+				continue
+			}
 			text = bytes.ReplaceAll(text, []byte("  \"GradualDeployment=true\",\n"), []byte("  \"GradualDeployment=true\",\n  \""+p+"\",\n"))
 		}
 		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
@@ -194,16 +205,41 @@ func TestPreflight(t *testing.T) {
 	}{
 		"concurrency 10": {
 			&account{concurrency: 10, unreserved: 10}, "production", nil, false,
-			[]string{"10 functions at once", "ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions)", `"EventsConcurrency=0"`, "[production.deploy.parameters]"},
+			[]string{"10 functions at once", "ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions)", `"Load=small"`, "[production.deploy.parameters]"},
 		},
 		"concurrency 10, no reservation": {
 			&account{concurrency: 10, unreserved: 10}, "production",
-			[]string{topic, "EventsConcurrency=0"},
+			[]string{topic, "Load=small"},
 			true,
 			[]string{"lambda: Concurrent executions is 10: ask for 1,000", "can hold the production stack"},
 		},
 		"concurrency 50, staging": {
-			&account{concurrency: 50, unreserved: 50}, "staging", nil, false, []string{"reserves 20", "[staging.deploy.parameters]"},
+			&account{concurrency: 50, unreserved: 50}, "staging", []string{"Load=1m"}, false, []string{"reserves 100", "[staging.deploy.parameters]"},
+		},
+		"load of 10 million": {
+			&account{concurrency: 1000, unreserved: 1000}, "production",
+			[]string{topic, "Load=10m"},
+			true,
+			[]string{"Load=10m is for 10,000,000 messages a day and 2,500,000 in the busiest hour", "Events 210", "lambda Concurrent executions 460"},
+		},
+		"load of 100 million, new account": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic, "Load=100m"}, false,
+			[]string{"reserves 2100", "ask for 3,000"},
+		},
+		"load of 100 million, new tables": {
+			&account{concurrency: 3000, unreserved: 3000}, "production",
+			[]string{topic, "Load=100m"},
+			true,
+			[]string{
+				"--setting-id /ssm/parameter-store/high-throughput-enabled --setting-value true", "campaigns is new after the first deployment",
+				"outcomes is new after the first deployment", "LinkRate 2,100",
+			},
+		},
+		"load of 100 million, cold tables": {
+			&account{concurrency: 3000, unreserved: 3000, stack: "UPDATE_COMPLETE", warm: 4000, highThroughput: true}, "production",
+			[]string{topic, "Load=100m"},
+			true,
+			[]string{"own-CampaignsTable is ready for 4,000 write units a second", "own-OutcomesTable is ready for 4,000"},
 		},
 		"concurrency 1,000": {
 			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic}, true, []string{"the account 123456789012 can hold the production stack"},
@@ -270,22 +306,22 @@ func TestPreflight(t *testing.T) {
 			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic, identity + ".br"}, true, []string{"identity/example.com.br cannot be read (AccessDeniedException)"},
 		},
 		"deployed reservation, omitted in samconfig": {
-			&account{concurrency: 10, unreserved: 10, stack: "UPDATE_COMPLETE", parameters: map[string]string{"EventsConcurrency": "0"}},
-			"production", nil, true,
+			&account{concurrency: 10, unreserved: 10, stack: "UPDATE_COMPLETE", parameters: map[string]string{"Load": "small"}},
+			"production", []string{"-Load"}, true,
 			[]string{"can hold"},
 		},
 		"reservation not a number": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{"EventsConcurrency=many"}, false, []string{"samconfig.toml", "many"},
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{"Load=many"}, false, []string{"samconfig.toml", "many"},
 		},
 		"parameter without a value": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{"EventsConcurrency"}, false, []string{"samconfig.toml"},
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{"Load"}, false, []string{"samconfig.toml"},
 		},
 		"low quota, unreadable quota": {
-			&account{concurrency: 1000, unreserved: 1000, writeQuota: 4000}, "production",
+			&account{concurrency: 1000, unreserved: 1000, writeQuota: 100}, "production",
 			[]string{topic},
 			true,
 			[]string{
-				"Table-level write throughput limit is 4,000: ask for 40,000", "quotas of kms could not be read (AccessDeniedException)",
+				"Table-level write throughput limit is 100: ask for 40,000", "quotas of kms could not be read (AccessDeniedException)",
 				"CreateSchedule request rate could not be read",
 			},
 		},
@@ -303,6 +339,48 @@ func TestPreflight(t *testing.T) {
 			}
 			if lines := strings.Count(output, "\n"); !ok && lines != 1 {
 				t.Errorf("printed %d lines, want one:\n%s", lines, output)
+			}
+		})
+	}
+}
+
+// No warning is left once the account has what the largest load needs.
+func TestPreflight_ReadyForTheLoad(t *testing.T) {
+	t.Parallel()
+	a := &account{concurrency: 3000, unreserved: 3000, stack: "UPDATE_COMPLETE", warm: 6000, highThroughput: true}
+	output, ok := a.preflight(t, "production", "Load=100m", "AlarmTopicArn=arn:aws:sns:us-east-1:123456789012:alarms")
+	for _, gone := range []string{"high-throughput", "write units", "ask for"} {
+		if strings.Contains(output, gone) || !ok {
+			t.Errorf("printed %q, want no %q", output, gone)
+		}
+	}
+}
+
+// Two plain numbers choose the load.
+func TestPreflight_Plan(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		plan []string
+		ok   bool
+		want string
+	}{
+		"as planned":           {[]string{"1000000", "250000"}, true, "Load=1m is for"},
+		"more a day":           {[]string{"1000001", "250000"}, false, `set "Load=10m" in parameter_overrides of [production.deploy.parameters]`},
+		"more in an hour":      {[]string{"1000000", "2500001"}, false, `set "Load=100m"`},
+		"less":                 {[]string{"100000", "20000"}, true, `a smaller load than 1m is enough: set "Load=small"`},
+		"more than any":        {[]string{"100000001", "1"}, false, "no load is for 100,000,001 messages a day"},
+		"one number":           {[]string{"100000", ""}, false, "set both DAY and HOUR"},
+		"not a number":         {[]string{"many", "1"}, false, "set both DAY and HOUR"},
+		"no plan is no demand": {nil, true, "Load=1m is for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &account{concurrency: 1000, unreserved: 1000}
+			cmd := a.command(t, "preflight.py", append([]string{"production"}, test.plan...)...)
+			cmd.Dir = project(t, nil)
+			output, err := cmd.CombinedOutput()
+			if (err == nil) != test.ok || !strings.Contains(string(output), test.want) {
+				t.Errorf("printed %q (%v), want %q", output, err, test.want)
 			}
 		})
 	}

@@ -43,11 +43,11 @@ sam-build: $(SAM_VENV)/installed
 		|| { cat .local/sam.log >&2; echo "the functions do not build: fix the errors of sam build above" >&2; exit 1; }
 
 .PHONY: preflight
-preflight: ## check that the AWS account can hold the stack (ENV=staging or production)
+preflight: ## check that the AWS account can hold the stack (ENV=staging or production), and a load (DAY=messages HOUR=in the busiest hour)
 	@case '$(ENV)' in staging|production) ;; \
 		*) echo "ENV is missing: run make preflight ENV=staging, or ENV=production" >&2; exit 2;; esac
 	@$(MAKE) --no-print-directory $(SAM_VENV)/installed
-	@$(SAM_VENV)/bin/python localstack/tools/preflight.py '$(ENV)'
+	@$(SAM_VENV)/bin/python localstack/tools/preflight.py '$(ENV)' $(if $(DAY)$(HOUR),'$(DAY)' '$(HOUR)')
 
 .PHONY: deploy
 deploy: bin/admin ## check the account, build and deploy (ENV=staging or production); END_TOKENS=1 skips the signing-key check

@@ -151,7 +151,11 @@ func readAlarms(source []byte, environment string, names resourceNames) ([]alarm
 			name, _, _ := strings.Cut(node.Value, ".")
 			return names[name][strings.LastIndex(names[name], "/")+1:]
 		case "!FindInMap":
-			return document.Mappings[node.Content[0].Value][environment][node.Content[2].Value]
+			key := environment
+			if node.Content[1].Value == "Load" && environment == "production" {
+				key = "1m" // as in samconfig.toml
+			}
+			return document.Mappings[node.Content[0].Value][key][node.Content[2].Value]
 		}
 		return node.Value
 	}

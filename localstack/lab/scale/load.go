@@ -13,6 +13,8 @@ import (
 // Load is the peak load of the service.
 type Load struct {
 	Name     string
+	Plan     string  // value of the template's parameter Load
+	Day      float64 // messages a day
 	Calls    float64 // dispatch calls per second
 	PerCall  float64 // messages in a call
 	Tenants  int
@@ -28,16 +30,17 @@ const (
 	eventsPerMessage   = 2  // delivered and read
 	credentials        = 10 // credentials of a tenant that renew their tokens in one minute
 	second             = 1.0
-	day, hour          = 24 * 60 * 60 * second, 60 * 60 * second
-	evening            = 5 // times the mean
+	hour               = 60 * 60 * second
 	tenants            = 300
-	dailyMessages      = 100e6
 	campaignMessages   = 20e6
 	callsASecond       = 10e3
 	manyTenants        = 1000
 	tenantCalls        = 25.0 // default limit of a tenant's calls per second
 	smallBatches       = 10e3 // batches of a campaign with one message in each
 	mixIsolated        = 0.25 // half of the reads
+	fewPerCall         = 100  // messages of a small call, on average
+	clicked            = 0.2  // share of the messages whose link is opened
+	daysAhead          = 7    // how long before its time a call is made
 	tokenRenewalWindow = 60 * second
 	rise               = 60 * second // time from no load to the peak
 	scalingPeriod      = 10 * second // period of Lambda's scaling rate
@@ -45,20 +48,16 @@ const (
 
 // Loads returns the loads that the service must support.
 func Loads() []Load {
-	daily := dailyMessages / day * evening / campaign.MaxMessages
 	return []Load{
+		Plans[1].load(), Plans[2].load(), Plans[3].load(),
 		{
-			Name:  "100 million messages a day, 300 tenants, evening peak of 5 times the mean",
-			Calls: daily, PerCall: campaign.MaxMessages, Tenants: tenants, Hottest: zipf(tenants), Isolated: mixIsolated,
-			Batches: dailyMessages * zipf(tenants) / campaign.MaxMessages,
-		},
-		{
-			Name:  "one tenant, a campaign of 20 million messages in an hour",
+			Name: "one tenant, a campaign of 20 million messages in an hour", Plan: Plans[3].Name, Day: campaignMessages,
 			Calls: campaignMessages / hour / campaign.MaxMessages, PerCall: campaign.MaxMessages, Tenants: 1, Hottest: 1, Isolated: mixIsolated,
 			Batches: campaignMessages / campaign.MaxMessages,
 		},
 		{
-			Name:  "10,000 dispatch calls a second of one message, 1,000 tenants, none above 25 calls a second",
+			Name: "10,000 dispatch calls a second of one message, 1,000 tenants, none above 25 calls a second",
+			Plan: Plans[3].Name, Day: callsASecond * hour,
 			Calls: callsASecond, PerCall: 1, Tenants: manyTenants, Hottest: tenantCalls / callsASecond, Isolated: 1,
 			Batches: smallBatches,
 		},
@@ -79,6 +78,9 @@ func (l Load) Messages() float64 { return l.Calls * l.PerCall }
 
 // webhooks returns the webhooks of one endpoint per second.
 func (l Load) webhooks() float64 { return l.Messages() + l.Events() }
+
+// clicks returns the clicks on links per second, in the first minutes of a campaign.
+func (l Load) clicks() float64 { return clicked * l.Messages() }
 
 // Events returns the provider's events per second.
 func (l Load) Events() float64 { return eventsPerMessage * l.Messages() }

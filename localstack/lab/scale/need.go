@@ -17,10 +17,12 @@ import (
 
 // Limit is a limit of AWS or of a setting in the template.
 type Limit struct {
-	Value  float64 `json:"value"`
-	Kind   Kind    `json:"kind"`
-	Ask    string  `json:"ask"` // the quota or the setting to raise
-	Source string  `json:"source"`
+	Value    float64 `json:"value"`     // in us-east-1
+	SaoPaulo float64 `json:"sa-east-1"` // 0 is the same
+	Kind     Kind    `json:"kind"`
+	Ask      string  `json:"ask"`     // the quota or the setting to raise
+	Service  string  `json:"service"` // that preflight asks for the quota, or "" if it does not
+	Source   string  `json:"source"`
 }
 
 // Kind is the kind of a limit.
@@ -39,10 +41,14 @@ type Need struct {
 
 	Resource string
 	Need     float64
+	Setting  string // key of the template's mapping Loads
 }
 
-// Share returns the used share of the limit. At 1 the load reaches the limit.
-func (n Need) Share() float64 { return n.Need / n.Value }
+// there returns the limit in sa-east-1.
+func (l Limit) there() float64 { return cmp.Or(l.SaoPaulo, l.Value) }
+
+// Share returns the used share of the limit in the region with the lower one. At 1 the load reaches the limit.
+func (n Need) Share() float64 { return n.Need / min(n.Value, n.there()) }
 
 //go:embed limits.json
 var limitList []byte
@@ -50,7 +56,7 @@ var limitList []byte
 // Model computes the needs of loads.
 type Model struct {
 	Metered  Metered
-	Settings Settings
+	Settings map[string]Settings // by value of the parameter Load
 	Limits   map[string]Limit
 }
 
@@ -80,9 +86,9 @@ func (m Model) need(limit, resource string, need float64) Need {
 	return Need{Limit: m.Limits[limit], Resource: resource, Need: need}
 }
 
-func setting(value float64, ask, resource string, need float64) Need {
-	limit := Limit{Value: value, Kind: Config, Ask: "template.yaml: " + ask, Source: "template.yaml"}
-	return Need{Limit: limit, Resource: resource, Need: need}
+func setting(value float64, name, resource string, need float64) Need {
+	limit := Limit{Value: value, Kind: Config, Ask: "template.yaml: " + name, Source: "template.yaml"}
+	return Need{Limit: limit, Resource: resource, Need: need, Setting: name}
 }
 
 // hotKey is a hash key of a table or an index with many units per second.
@@ -138,6 +144,10 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 			m.need("tableWrites", "table "+table+", writes", units.Writes), m.need("tableReads", "table "+table+", reads", units.Reads),
 			m.need("newTableWrites", "table "+table+" while it is new, writes", units.Writes))
 	}
+	for _, index := range [][2]string{{"due", "nextCheck"}, {"campaigns", "listAs"}} {
+		units := used.at(entriesOf("campaigns", index[1]))
+		needs = append(needs, m.need("newIndexWrites", "new index "+index[0]+" of campaigns, writes", units.Writes))
+	}
 	return append(needs,
 		m.need("partitionWrites", "rows of a batch (HEAD, LOG), writes", m.batchWrites(l)),
 		m.need("partitionWrites", "post counter of a tenant and hour (STATS), writes", Endpoints*l.webhooks()*l.Hottest/webhook.PerWrite),
@@ -152,7 +162,7 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 // dayWrites returns the writes of the hottest tenant's day. A call writes it once for all its
 // messages, and outcomes collects the events of a window before a call.
 func (m Model) dayWrites(l Load) float64 {
-	outcomes := m.Settings.Functions["outcomes"]
+	outcomes := m.Settings[l.Plan].Functions["outcomes"]
 	calls := outcomes.Concurrency / math.Max(1, outcomes.Window)
 	return l.Calls*m.Metered[l.call()].at(dayRows).Writes*l.Hottest + math.Min(calls, l.Events()*l.Hottest)
 }
@@ -173,7 +183,7 @@ func (m Model) downWrites(l Load) float64 {
 // batchWrites returns the writes of a batch that is sent within one second. The worst
 // case is that every concurrent outcomes call has a group of its events in each window.
 func (m Model) batchWrites(l Load) float64 {
-	sent, outcomes := m.Metered[l.call()], m.Settings.Functions["outcomes"]
+	sent, outcomes := m.Metered[l.call()], m.Settings[l.Plan].Functions["outcomes"]
 	groups := outcomes.Concurrency / math.Max(1, outcomes.Window)
 	return sent.at(batchRows).Writes + math.Min(groups, l.PerCall)*m.Metered[Group].at(batchRows).Writes
 }
@@ -202,19 +212,27 @@ func (m Model) functions(l Load, used Step) (needs []Need) {
 	busy := m.concurrency(l)
 	all, largest := 0.0, 0.0
 	for _, f := range slices.Sorted(maps.Keys(busy)) {
-		s := m.Settings.Functions[f]
+		s := m.Settings[l.Plan].Functions[f]
 		all, largest = all+busy[f], math.Max(largest, busy[f])
 		if s.BatchSize > 0 {
 			needs = append(needs, m.need("mappingConcurrency", f+": calls at once by its queue", busy[f]),
-				setting(s.Concurrency, "MaximumConcurrency of "+f, f+": MaximumConcurrency", busy[f]),
+				setting(s.Concurrency, title(f), f+": MaximumConcurrency", busy[f]),
 				m.need("inFlight", f+": messages in flight", used.Queues[f]*s.Window+busy[f]*s.BatchSize))
 		}
 	}
-	url := m.Settings.Functions["events"].Concurrency * m.Limits["callsPerEnvironment"].Value
 	return append(needs,
 		m.need("lambdaConcurrency", "Lambda: environments of all functions", all),
 		m.need("lambdaScaling", "Lambda: environments of one function started in 10 s", largest*scalingPeriod/rise),
-		setting(url, "EventsConcurrency, a tenth of the calls", "events: calls of the function URL a second", l.Events()))
+		m.events(l, busy["events"]))
+}
+
+// events returns the need of the events function. The smallest load reserves nothing for it.
+func (m Model) events(l Load, busy float64) Need {
+	const resource = "events: environments"
+	if l.Plan == Plans[0].Name {
+		return m.need("lambdaConcurrency", resource, busy)
+	}
+	return setting(m.Settings[l.Plan].Functions["events"].Concurrency, "Events", resource, busy)
 }
 
 // concurrency returns the busy environments of each function.
@@ -223,10 +241,10 @@ func (m Model) concurrency(l Load) map[string]float64 {
 	steps := l.Steps()
 	for _, name := range slices.Sorted(maps.Keys(steps)) {
 		for f, used := range m.Metered[name].Functions {
-			busy[f] += steps[name] * m.seconds(f, name, used)
+			busy[f] += steps[name] * m.seconds(l.Plan, f, name, used)
 		}
 	}
-	for f, calls := range map[string]float64{"token": steps[Token], "dispatch": l.Calls, "events": l.Events()} {
+	for f, calls := range map[string]float64{"token": steps[Token], "dispatch": l.Calls, "events": l.Events(), "campaigns": l.clicks()} {
 		busy[f] = math.Max(busy[f], calls/m.Limits["callsPerEnvironment"].Value)
 	}
 	return busy
@@ -235,7 +253,8 @@ func (m Model) concurrency(l Load) map[string]float64 {
 // seconds returns how long a function is busy with one step. The metering has one call
 // for each isolated event of a full batch, and one outcomes call for all those of
 // single messages, as on AWS. AWS gives notify more tasks in a call than the emulator.
-func (m Model) seconds(function, step string, used Function) float64 {
+func (m Model) seconds(plan, function, step string, used Function) float64 {
+	set := m.Settings[plan].Functions[function]
 	alone := step == Isolated || step == IsolatedSingle
 	if shared, ok := m.Metered[IsolatedSingle].Functions[function]; ok && alone {
 		used = shared
@@ -246,13 +265,12 @@ func (m Model) seconds(function, step string, used Function) float64 {
 		messages := map[string]float64{Batch: campaign.MaxMessages, Single: 1}[step]
 		waited += rounds(messages, used.Calls, metering.SendConcurrency) * metering.ProviderRoundTrip.Seconds()
 	case function == "notify" && alone:
-		calls := m.Metered[step].Queues[function] / m.Settings.Functions[function].BatchSize // full calls
+		calls := m.Metered[step].Queues[function] / set.BatchSize // full calls
 		waited = calls * (waited/used.Calls + metering.WebhookRoundTrip.Seconds())
 	case function == "notify":
 		waited += rounds(Endpoints*GroupSize, Endpoints, metering.PostsAtOnce) * metering.WebhookRoundTrip.Seconds()
 	}
-	memory := m.Settings.Functions[function].Memory
-	return metering.GBSeconds(memory, waited, used.CPU) / memory
+	return metering.GBSeconds(set.Memory, waited, used.CPU) / set.Memory
 }
 
 // rounds returns the sequential requests of all calls. The calls share the requests
@@ -262,16 +280,28 @@ func rounds(things, calls, atOnce float64) float64 {
 	return calls * math.Ceil(things/calls/atOnce)
 }
 
-// entries returns the needs of the API, KMS and EventBridge Scheduler.
+// entries returns the needs of the API, KMS, EventBridge Scheduler, SSM and S3.
 func (m Model) entries(l Load, used Step) []Need {
-	calls := l.Calls + l.Steps()[Token]
-	p := m.Settings.Parameters
+	tokens, set := l.Steps()[Token], m.Settings[l.Plan]
+	tenant := setting(set.Parameters["TenantDispatchRate"], "TenantDispatchRate", "dispatch: calls a second of one tenant", l.Calls*l.Hottest)
+	tenant.Setting = "" // a limit of a tenant, whatever the load
 	return []Need{
-		m.need("apiCalls", "API Gateway: calls a second", calls),
-		setting(p["DispatchRate"], "DispatchRate", "API Gateway: calls of dispatch a second", l.Calls),
-		setting(p["TenantDispatchRate"], "TenantDispatchRate", "dispatch: calls a second of one tenant", l.Calls*l.Hottest),
+		m.need("apiCalls", "API Gateway: calls a second", l.Calls+tokens+l.clicks()),
+		setting(set.Values["DispatchRate"], "DispatchRate", "API Gateway: calls of dispatch a second", max(l.Calls, l.Messages()/fewPerCall)),
+		setting(set.Values["TokenRate"], "TokenRate", "API Gateway: calls of token a second", tokens),
+		setting(set.Values["LinkRate"], "LinkRate", "API Gateway: clicks on links a second", l.clicks()),
+		tenant,
 		m.need("kmsSignatures", "KMS: signatures a second", used.Signed),
 		m.need("createSchedule", "EventBridge Scheduler: CreateSchedule a second", l.Calls),
 		m.need("scheduleInvocations", "EventBridge Scheduler: invocations a second", l.Calls),
+		m.need("schedules", "EventBridge Scheduler: schedules that wait", l.Day/l.PerCall*daysAhead),
+		m.need("keyReads", "SSM: keys of agents that send reads a second", m.keyReads(l, used)),
+		m.need("prefixPuts", "S3: payloads put a second", l.Calls),
 	}
+}
+
+// keyReads returns the reads of agents' keys while the load rises: each new environment of send reads the key
+// of each agent that it sends for, at most one for each task.
+func (m Model) keyReads(l Load, used Step) float64 {
+	return math.Min(used.Queues["send"], m.concurrency(l)["send"]*float64(l.Tenants)/rise)
 }

@@ -1,6 +1,7 @@
 package scale
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
@@ -20,17 +21,17 @@ func (m Model) Print(w io.Writer) error {
 		needs := m.Needs(l)
 		fmt.Fprintf(w, "%s: %.0f messages and %.0f events a second\n", l.Name, l.Messages(), l.Events())
 		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "resource\tneed at peak\tlimit\tshare\tkind\traise")
-		firstHard := slices.IndexFunc(needs, func(n Need) bool { return n.Kind == Hard && n.Share() >= 1 })
+		fmt.Fprintln(table, "resource\tneed at peak\tus-east-1\tsa-east-1\tshare\tkind\traise")
 		for i, n := range needs {
-			sources[n.Source] = true
-			fmt.Fprintf(table, "%s\t%s\t%.0f\t%.1f%%\t%s\t%s%s\n", n.Resource, amount(n.Need), n.Value, 100*n.Share(), n.Kind, n.Ask,
-				mark(i, n, i == firstHard))
+			if sources[n.Source] = true; i == 0 && n.Share() >= 1 {
+				n.Ask += " ← binds first"
+			}
+			fmt.Fprintf(table, "%s\t%s\t%.0f\t%.0f\t%.1f%%\t%s\t%s\n", n.Resource, amount(n.Need), n.Value, n.there(), 100*n.Share(), n.Kind, n.Ask)
 		}
 		if err := table.Flush(); err != nil {
 			return fmt.Errorf("print the table: %w", err)
 		}
-		fmt.Fprintf(w, "%s\n\n", Summary(l, needs))
+		fmt.Fprintf(w, "%s Preflight asks for: %s.\n\n", Summary(l, needs), m.asks(l))
 	}
 	m.printAssumptions(w)
 	delete(sources, "template.yaml")
@@ -48,30 +49,39 @@ func amount(n float64) string {
 	return fmt.Sprintf("%.0f", n)
 }
 
-func mark(i int, n Need, firstHard bool) string {
-	switch {
-	case i == 0 && n.Share() >= 1:
-		return " ← binds first"
-	case firstHard:
-		return " ← first hard limit"
-	default:
-		return ""
-	}
-}
-
-// Summary names the hard limits that a load reaches and the rate at which it does.
+// Summary names the limits that a load reaches, and the rate at which it reaches a hard one.
 func Summary(l Load, needs []Need) string {
-	var bound []string
+	bound := map[Kind][]string{}
 	for _, n := range needs {
-		if n.Kind == Hard && n.Share() >= 1 {
-			bound = append(bound, fmt.Sprintf("%s from %.0f messages a second on", n.Resource, l.Messages()/n.Share()))
+		switch {
+		case n.Share() < 1:
+		case n.Kind == Hard:
+			bound[Hard] = append(bound[Hard], fmt.Sprintf("%s from %.0f messages a second on", n.Resource, l.Messages()/n.Share()))
+		default:
+			bound[n.Kind] = append(bound[n.Kind], fmt.Sprintf("%s (%s)", n.Resource, n.Ask))
 		}
 	}
-	if len(bound) == 0 {
-		return "No hard limit binds. Only quotas and settings do."
+	text := "No hard limit binds."
+	if len(bound[Hard]) > 0 {
+		text = "NOT MET: hard limits of the design bind: " + strings.Join(bound[Hard], "; ") + "."
 	}
-	return "NOT MET: hard limits of the design bind: " + strings.Join(bound, "; ") + "."
+	return text + " Settings that bind: " + listed(bound[Config]) + ". Quotas that bind: " + listed(bound[Quota]) + "."
 }
+
+// asks lists the quotas of a planned load that are higher than AWS's defaults.
+func (m Model) asks(l Load) string {
+	var asks []string
+	for _, p := range Plans {
+		for _, q := range m.Quotas(p) {
+			if p.Name == l.Plan && p.Day == l.Day && q.Value > q.Default {
+				asks = append(asks, fmt.Sprintf("%s, %s: %.0f", q.Service, q.Name, q.Value))
+			}
+		}
+	}
+	return listed(asks)
+}
+
+func listed(bound []string) string { return cmp.Or(strings.Join(bound, "; "), "none") }
 
 // assumed is the format of the assumptions.
 //

@@ -1,19 +1,28 @@
 package scale
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"campaign-dispatch/localstack/lab/metering"
 )
 
+var read = sync.OnceValues(func() (Model, error) { return New("../../../template.yaml") })
+
 func model(t *testing.T) Model {
 	t.Helper()
-	m, err := New("../../../template.yaml")
+	m, err := read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +47,7 @@ func TestNeeds_HotKeys(t *testing.T) {
 		{Place: metering.Place{Table: "campaigns", Index: "nextCheck", Kind: "BATCH"}, Writes: 64},
 		{Place: metering.Place{Table: "campaigns", Kind: "META"}, Writes: 2},
 	}}}
-	l := Load{Calls: 1, PerCall: 2000, Tenants: 10, Hottest: 0.5, Isolated: 0.25} // 1,000 isolated events a second
+	l := Load{Plan: "1m", Calls: 1, PerCall: 2000, Tenants: 10, Hottest: 0.5, Isolated: 0.25} // 1,000 isolated events a second
 	needs := m.Needs(l)
 	for resource, want := range map[string]float64{"index due": 1000, "post counter": 60, "table campaigns, writes": 2000} {
 		if got := find(t, needs, resource); got.Need != want {
@@ -53,7 +62,7 @@ func TestNeeds_HotKeys(t *testing.T) {
 func TestNeeds_DoubleLoad(t *testing.T) {
 	t.Parallel()
 	m := model(t)
-	l := Loads()[0]
+	l := Loads()[2]
 	single := m.Needs(l)
 	l.Calls *= 2
 	double := m.Needs(l)
@@ -61,6 +70,155 @@ func TestNeeds_DoubleLoad(t *testing.T) {
 		once, twice := find(t, single, resource).Need, find(t, double, resource).Need
 		if once <= 0 || twice < 1.99*once || twice > 2.01*once {
 			t.Errorf("%s: need %v, with twice the load %v", resource, once, twice)
+		}
+	}
+}
+
+// The wanted needs are counted by hand.
+func TestNeeds_ReadsAndPuts(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	m.Metered = Metered{Batch: {
+		Functions: map[string]Function{"send": {Calls: 4, Waits: 1, CPU: 0}}, Queues: map[string]float64{"send": 20},
+		Places: []Spent{{Place: metering.Place{Table: "campaigns", Index: "nextCheck", Kind: "BATCH"}, Writes: 8}},
+	}}
+	l := Load{Plan: "1m", Day: 2e6, Calls: 10, PerCall: 2000, Tenants: 3, Hottest: 0.5}
+	busy := m.concurrency(l)["send"]
+	for resource, want := range map[string]float64{
+		"SSM: keys": busy * 3 / 60, "S3: payloads put": 10, "EventBridge Scheduler: schedules": 7000,
+		"new index due of campaigns": 80, "API Gateway: clicks": 4000,
+	} {
+		if got := find(t, m.Needs(l), resource); math.Abs(got.Need-want) > 1e-9 || got.Value <= 0 {
+			t.Errorf("%s: %v of %v, want %v", got.Resource, got.Need, got.Value, want)
+		}
+	}
+	l.Tenants = 1e6
+	if got := find(t, m.Needs(l), "SSM: keys"); got.Need != 200 {
+		t.Errorf("%v keys a second, want one for each of 200 tasks", got.Need)
+	}
+}
+
+// With the settings of its plan, a load of 1, 10 or 100 million a day reaches no setting and no
+// hard limit in either region, and preflight asks for each quota that it reaches.
+func TestPlans_OnlyNamedQuotasBind(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	for _, p := range Plans {
+		asked := m.Quotas(p)
+		for _, n := range m.Needs(p.load()) {
+			named := slices.ContainsFunc(asked, func(a Ask) bool { return a.Service == n.Service && a.Value >= n.Need })
+			if n.Share() >= 1 && (n.Kind != Quota || !named) {
+				t.Errorf("Load=%s: %s binds: %.0f of %.0f (%s)", p.Name, n.Resource, n.Need, n.Value, n.Kind)
+			}
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the values of Load to template.yaml and to localstack/tools/loads.json")
+
+// order is that of the template's mapping Loads.
+var order = []string{
+	"Events", "Outcomes", "Notify", "Release", "Send", "DispatchRate", "DispatchBurst", "TokenRate", "TokenBurst",
+	"LinkRate", "LinkBurst", "DollarsAnHour",
+}
+
+// `go test ./localstack/lab/scale -run TestPlans_Published -update` writes both files.
+func TestPlans_Published(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	const templateFile, loadsFile = "../../../template.yaml", "../../tools/loads.json"
+	type load struct {
+		Plan
+		Values map[string]float64 `json:"values"`
+		Quotas []Ask              `json:"quotas"`
+	}
+	source, err := os.ReadFile(templateFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, loads := string(source), []load{}
+	for _, p := range Plans {
+		values := m.Values(p)
+		var members []string
+		for _, name := range order {
+			members = append(members, fmt.Sprintf("%s: %.0f", name, values[name]))
+		}
+		if len(values) != len(order) {
+			t.Errorf("Load=%s: the values %v, want %v", p.Name, values, order)
+		}
+		line := fmt.Sprintf("    %s: {%s}\n", p.Name, strings.Join(members, ", "))
+		text = regexp.MustCompile(`(?m)^    `+p.Name+`: \{.*\}\n`).ReplaceAllString(text, line)
+		if !*update && !strings.Contains(string(source), line) {
+			t.Errorf("template.yaml: the mapping Loads has not %s", line)
+		}
+		loads = append(loads, load{p, values, m.Quotas(p)})
+	}
+	list, err := json.MarshalIndent(loads, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list = append(list, '\n')
+	if *update {
+		if err := errors.Join(os.WriteFile(templateFile, []byte(text), 0o600), os.WriteFile(loadsFile, list, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if kept, err := os.ReadFile(loadsFile); err != nil || !bytes.Equal(kept, list) {
+		t.Errorf("localstack/tools/loads.json differs from the model (%v): run the test with -update", err)
+	}
+}
+
+// docs/operations.md has a row for each load.
+func TestOperationsPage_Loads(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(string(text), ",", "")
+	for _, p := range Plans {
+		v := model(t).Values(p)
+		row := fmt.Sprintf(`(?m)^\| `+"`%s`"+`.*? \| %.0f \| %.0f \| (none|%.0f) \| %.0f dollars? an hour \|$`, p.Name, p.Day, p.Hour, v["Events"], v["DollarsAnHour"])
+		if !regexp.MustCompile(row).MatchString(page) {
+			t.Errorf("docs/operations.md has no row %s", row)
+		}
+	}
+}
+
+// A deployed setting is what the mapping has.
+func TestPlans_TemplateUsesTheMapping(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	for _, p := range Plans {
+		for _, f := range []string{"events", "outcomes", "notify", "release", "send"} {
+			if got, want := m.Settings[p.Name].Functions[f].Concurrency, m.Values(p)[title(f)]; got != want {
+				t.Errorf("Load=%s: concurrency %v of %s, want %v", p.Name, got, f, want)
+			}
+		}
+	}
+}
+
+// The cost alarm stays silent in the busiest hour that is planned, and rings at twice its cost.
+func TestPlans_CostAlarm(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	text, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`([\d.]+) dollars per million messages`).FindSubmatch(text)
+	if found == nil {
+		t.Fatal("README.md has no cost of a million messages")
+	}
+	published, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range Plans {
+		planned := p.Hour / 1e6 * published
+		if alarm := m.Values(p)["DollarsAnHour"]; alarm < 2*planned || alarm > 2.2*planned+1 {
+			t.Errorf("Load=%s: the alarm rings at %v dollars an hour, %v are planned", p.Name, alarm, planned)
 		}
 	}
 }
@@ -73,7 +231,7 @@ func TestNeeds_TemplateSettings(t *testing.T) {
 		"outcomes": {Memory: 0.5, BatchSize: 250, Window: 1, Concurrency: 15},
 		"events":   {Memory: 0.25, Concurrency: 100},
 	} {
-		if got := m.Settings.Functions[name]; got != want {
+		if got := m.Settings["1m"].Functions[name]; got != want {
 			t.Errorf("settings of %s: got %+v, want %+v", name, got, want)
 		}
 	}
@@ -89,8 +247,13 @@ func TestNeeds_TemplateSettings(t *testing.T) {
 func TestPrint_SortedWithFirstMarked(t *testing.T) {
 	t.Parallel()
 	m := model(t)
+	bound := 0
 	for _, l := range Loads() {
-		if needs := m.Needs(l); !slices.IsSortedFunc(needs, func(a, b Need) int { return int(1e6*b.Share()) - int(1e6*a.Share()) }) {
+		needs := m.Needs(l)
+		if needs[0].Share() >= 1 {
+			bound++
+		}
+		if !slices.IsSortedFunc(needs, func(a, b Need) int { return int(1e6*b.Share()) - int(1e6*a.Share()) }) {
 			t.Errorf("%s: the needs are not sorted", l.Name)
 		}
 	}
@@ -98,8 +261,13 @@ func TestPrint_SortedWithFirstMarked(t *testing.T) {
 	if err := m.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Count(out.String(), "binds first"); got != len(Loads()) {
-		t.Errorf("%d of %d loads have a limit marked as first", got, len(Loads()))
+	for _, ask := range []string{"lambda, Concurrent executions: 3000", "ssm, Parameter Store's higher throughput: 110", "table, outcomes: 5500"} {
+		if !strings.Contains(out.String(), ask) {
+			t.Errorf("the printed loads do not ask for %s", ask)
+		}
+	}
+	if got := strings.Count(out.String(), "binds first"); got != bound || bound == 0 {
+		t.Errorf("%d of %d loads have a limit marked as first", got, bound)
 	}
 }
 
@@ -111,21 +279,21 @@ func TestProofsPage_Figures(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, loads := model(t), Loads()
-	_, section, _ := strings.Cut(string(text), "| resource | 100 million messages a day |")
+	_, section, _ := strings.Cut(string(text), "| resource | `Load=1m` |")
 	table, after, _ := strings.Cut(section, "\n\n")
-	rows := regexp.MustCompile(`(?m)^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \| (.+) \|$`).FindAllStringSubmatch(table, -1)
+	rows := regexp.MustCompile(`(?m)^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (.+) \|$`).FindAllStringSubmatch(table, -1)
 	if len(rows) == 0 {
 		t.Fatal("docs/proofs.md has no table of limits")
 	}
 	for _, row := range rows {
 		for i, l := range loads {
 			n := find(t, m.Needs(l), row[1])
-			if want := fmt.Sprintf("%.0f", 100*n.Share()); row[2+i] != want || (row[5] == "no") != (n.Kind == Hard) {
-				t.Errorf("%s, %s: docs/proofs.md has %s and %q, the model %s and %s", row[1], l.Name, row[2+i], row[5], want, n.Kind)
+			if want := fmt.Sprintf("%.0f", 100*n.Share()); row[2+i] != want || (row[7] == "no") != (n.Kind == Hard) {
+				t.Errorf("%s, %s: docs/proofs.md has %s and %q, the model %s and %s", row[1], l.Name, row[2+i], row[7], want, n.Kind)
 			}
 		}
 	}
-	for resource, l := range map[string]Load{"outcomes: messages in flight": loads[0], "index due of campaigns": loads[2]} {
+	for resource, l := range map[string]Load{"outcomes: messages in flight": loads[2], "index due of campaigns": loads[4]} {
 		from := fmt.Sprintf("from %.0f ", l.Messages()/find(t, m.Needs(l), resource).Share())
 		if verdict, _, _ := strings.Cut(after, "\n\n"); !strings.Contains(verdict, from) {
 			t.Errorf("%s: the summary in docs/proofs.md does not contain %q: %s", l.Name, from, verdict)
@@ -136,17 +304,14 @@ func TestProofsPage_Figures(t *testing.T) {
 // The documentation promises the webhooks of a flood of events within a minute.
 func TestFlood_WebhooksInAMinute(t *testing.T) {
 	t.Parallel()
-	m, err := New("../../../template.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := model(t)
 	const flood = 50_000.0
 	for isolated, most := range map[float64]float64{0: 13, mixIsolated: 22, 1: 52} {
 		slowest := 0.0
 		for _, f := range []string{"events", "outcomes", "notify"} {
-			busy := flood*isolated*m.seconds(f, Isolated, m.Metered[Isolated].Functions[f]) +
-				flood*(1-isolated)/GroupSize*m.seconds(f, Group, m.Metered[Group].Functions[f])
-			slowest = max(slowest, busy/m.Settings.Functions[f].Concurrency)
+			busy := flood*isolated*m.seconds("1m", f, Isolated, m.Metered[Isolated].Functions[f]) +
+				flood*(1-isolated)/GroupSize*m.seconds("1m", f, Group, m.Metered[Group].Functions[f])
+			slowest = max(slowest, busy/m.Settings["1m"].Functions[f].Concurrency)
 		}
 		if slowest > most {
 			t.Errorf("%.0f s for a flood of which a share of %v is isolated, want %v at most", slowest, isolated, most)

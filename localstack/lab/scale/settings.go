@@ -9,7 +9,7 @@ import (
 	"campaign-dispatch/localstack/template"
 )
 
-// Setting holds the settings of a function in production. 0 means no limit.
+// Setting holds the settings of a function. 0 means no limit.
 type Setting struct {
 	Memory      float64 // GB
 	BatchSize   float64
@@ -17,10 +17,10 @@ type Setting struct {
 	Concurrency float64 // MaximumConcurrency of its queue, or its reserved concurrency
 }
 
-// Settings holds the template's functions by short name, and its parameters.
+// Settings holds the template's functions by short name, its parameters, and the values of its mapping Loads.
 type Settings struct {
-	Functions  map[string]Setting
-	Parameters map[string]float64
+	Functions          map[string]Setting
+	Parameters, Values map[string]float64
 }
 
 type stack struct {
@@ -38,37 +38,37 @@ type stack struct {
 			Memory   yaml.Node `yaml:"MemorySize"`
 			Reserved yaml.Node `yaml:"ReservedConcurrentExecutions"`
 			Events   map[string]struct {
-				Type       string  `yaml:"Type"`
-				Properties mapping `yaml:"Properties"`
+				Type       string `yaml:"Type"`
+				Properties struct {
+					BatchSize yaml.Node            `yaml:"BatchSize"`
+					Window    yaml.Node            `yaml:"MaximumBatchingWindowInSeconds"`
+					Scaling   map[string]yaml.Node `yaml:"ScalingConfig"`
+				} `yaml:"Properties"`
 			} `yaml:"Events"`
 		} `yaml:"Properties"`
 	} `yaml:"Resources"`
 }
 
-// mapping is the event source mapping of a queue.
-type mapping struct {
-	BatchSize yaml.Node `yaml:"BatchSize"`
-	Window    yaml.Node `yaml:"MaximumBatchingWindowInSeconds"`
-	Scaling   struct {
-		Most yaml.Node `yaml:"MaximumConcurrency"`
-	} `yaml:"ScalingConfig"`
-}
-
-// ReadSettings returns the settings of a template file.
-func ReadSettings(path string) (s Settings, err error) {
+// ReadSettings returns the settings of a template file by the value of its parameter Load.
+func ReadSettings(path string) (map[string]Settings, error) {
 	var t stack
 	if err := template.Decode(path, &t); err != nil {
-		return s, err
+		return nil, err
 	}
-	return t.settings(), nil
+	all := map[string]Settings{}
+	for _, p := range Plans {
+		all[p.Name] = t.settings(p.Name)
+	}
+	return all, nil
 }
 
-func (t stack) settings() Settings {
-	s := Settings{Functions: map[string]Setting{}, Parameters: map[string]float64{}}
+func (t stack) settings(plan string) Settings {
+	s := Settings{Functions: map[string]Setting{}, Parameters: map[string]float64{}, Values: map[string]float64{}}
 	for name, p := range t.Parameters {
-		if n, err := strconv.ParseFloat(p.Default, 64); err == nil {
-			s.Parameters[name] = n
-		}
+		s.Parameters[name], _ = strconv.ParseFloat(p.Default, 64)
+	}
+	for name, value := range t.Mappings["Loads"][plan] {
+		s.Values[name], _ = strconv.ParseFloat(value, 64)
 	}
 	for name, resource := range t.Resources {
 		name, function := strings.CutSuffix(name, "Function")
@@ -79,11 +79,12 @@ func (t stack) settings() Settings {
 		if r.Memory.IsZero() {
 			r.Memory = t.Globals.Function.Memory
 		}
-		set := Setting{Memory: t.number(&r.Memory) / 1024, Concurrency: t.number(&r.Reserved)}
+		set := Setting{Memory: t.number(&r.Memory, plan) / 1024, Concurrency: t.number(&r.Reserved, plan)}
 		for _, e := range r.Events {
 			if e.Type == "SQS" {
-				set.BatchSize, set.Window = t.number(&e.Properties.BatchSize), t.number(&e.Properties.Window)
-				set.Concurrency = t.number(&e.Properties.Scaling.Most)
+				set.BatchSize, set.Window = t.number(&e.Properties.BatchSize, plan), t.number(&e.Properties.Window, plan)
+				most := e.Properties.Scaling["MaximumConcurrency"]
+				set.Concurrency = t.number(&most, plan)
 			}
 		}
 		s.Functions[strings.ToLower(name)] = set
@@ -91,16 +92,16 @@ func (t stack) settings() Settings {
 	return s
 }
 
-// number returns a value of the template in production, or 0.
-func (t stack) number(node *yaml.Node) float64 {
+// number returns a value of the template, or 0.
+func (t stack) number(node *yaml.Node, plan string) float64 {
 	text := node.Value
 	switch node.Tag {
 	case "!Ref":
 		text = t.Parameters[node.Value].Default
 	case "!FindInMap":
-		text = t.Mappings[node.Content[0].Value]["production"][node.Content[2].Value]
+		text = t.Mappings[node.Content[0].Value][plan][node.Content[2].Value]
 	case "!If":
-		return t.number(node.Content[1])
+		return t.number(node.Content[1], plan)
 	}
 	n, _ := strconv.ParseFloat(text, 64)
 	return n
