@@ -149,13 +149,15 @@ ifneq ($(origin NAME),command line)
 NAME :=
 endif
 
-.PHONY: tenant prices agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive replay-webhooks drift restore hold reopen rotate-signing-keys list export-number erase-number
+.PHONY: tenant prices agent remove-agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive replay-webhooks drift restore hold reopen rotate-signing-keys list export-number erase-number
 tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=messages-a-second
 	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
 prices: bin/admin ## set a tenant's prices and budget in BRL: TENANT=id BASIC=0.05 SINGLE=0.10 DAY=500 MONTH=10000; 0 removes one
 	@$(call need,TENANT)$(ADMIN) prices $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--basic,BASIC) $(call flag,--single,SINGLE) $(call flag,--day,DAY) $(call flag,--month,MONTH)
 agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=messages-a-second TOKEN=
 	@$(call need,AGENT)$(ADMIN) agent $(ON_STACK) $(call flag,--id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE) $(call flag,--webhook-token,TOKEN)
+remove-agent: bin/admin ## answer and drop the events of an agent that no tenant uses: AGENT=id
+	@$(call need,AGENT)$(ADMIN) remove-agent $(ON_STACK) $(call flag,--id,AGENT)
 template: bin/admin ## create a template: TENANT=id TEXT='Olá {{nome}}!' CARD=file.json or CONTENT=file.json, NAME= TRAFFIC=; TEMPLATE=uuid for a new version
 	@$(call need,TENANT)$(ADMIN) template $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--text,TEXT) $(call flag,--card,CARD) $(call flag,--content,CONTENT) $(call flag,--traffic,TRAFFIC) $(call flag,--name,NAME) $(call flag,--id,TEMPLATE)
 credential: bin/admin ## create an API credential: TENANT=id NAME= SCOPES='campaigns:dispatch templates'; default campaigns:dispatch

@@ -19,9 +19,10 @@ type Tenant struct {
 // Agent is a sender registered with the RCS provider.
 type Agent struct {
 	ID           string
-	KeyParameter string // SSM parameter with the service account's key document
-	WebhookToken string // client token that signs the provider's webhooks
-	Rate         int    // maximum number of messages per second, 0 for no limit
+	KeyParameter string    // SSM parameter with the service account's key document
+	WebhookToken string    // client token that signs the provider's webhooks
+	RemovedAt    time.Time // when an operator removed it; zero if not
+	Rate         int       // maximum number of messages per second, 0 for no limit
 }
 
 // ErrNotFound reports that an item does not exist.

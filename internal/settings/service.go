@@ -78,6 +78,8 @@ type TenantStore interface {
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	SaveAgent(ctx context.Context, a campaign.Agent) error
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
+	// Owner returns the zero Owner for an agent that no tenant has used.
+	Owner(ctx context.Context, agentID string) (account.Owner, error)
 	Pause(ctx context.Context, subject string) error
 	Resume(ctx context.Context, subject string) error
 	Billing(ctx context.Context, tenant string) (campaign.Billing, error)

@@ -320,3 +320,28 @@ func TestSaveAgent_NoStackName(t *testing.T) {
 	_, err := b.SaveAgent(t.Context(), settings.AgentForm{ID: randomID(), KeyDocument: keyDocument(t)})
 	refused(t, err, "STACK_NAME")
 }
+
+// An agent is removed only when no tenant uses it, and a tenant that takes it again puts it back.
+func TestRemoveAgent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	refused(t, b.RemoveAgent(t.Context(), b.agent), "belongs to tenant "+b.tenant)
+	refused(t, b.RemoveAgent(t.Context(), "no_agent_"+b.tenant), "does not exist")
+	other := settings.TenantForm{ID: b.tenant, Agent: settings.AgentForm{ID: b.agent + "2", KeyDocument: keyDocument(t), Rate: settings.KeepRate}}
+	if _, err := b.SaveTenant(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.RemoveAgent(t.Context(), b.agent); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := b.store.Agent(t.Context(), b.agent); err != nil || !a.RemovedAt.Equal(now) || a.WebhookToken != "token" {
+		t.Errorf("stored %+v, %v", a, err)
+	}
+	back := settings.TenantForm{ID: b.tenant, Agent: settings.AgentForm{ID: b.agent, Rate: settings.KeepRate}}
+	if _, err := b.SaveTenant(t.Context(), back); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := b.store.Agent(t.Context(), b.agent); err != nil || !a.RemovedAt.IsZero() {
+		t.Errorf("taken again: %+v, %v", a, err)
+	}
+}

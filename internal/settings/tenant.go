@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -158,6 +159,28 @@ func (d *Service) SaveAgent(ctx context.Context, form AgentForm) (SavedAgent, er
 	return saved, d.Store.Tenants.SaveAgent(ctx, saved.Agent)
 }
 
+// RemoveAgent marks an agent as removed. Its events are answered and dropped from then on: the
+// provider keeps one queue for all agents, which an error would delay. The agent must not be a
+// tenant's. SaveAgent and SaveTenant put it back.
+func (d *Service) RemoveAgent(ctx context.Context, id string) error {
+	if err := d.requireAgent(ctx, id); err != nil {
+		return err
+	}
+	owner, err := d.Store.Tenants.Owner(ctx, id)
+	if err != nil {
+		return err
+	}
+	if owner.Tenant != "" && owner.ReleasedAt.IsZero() {
+		return fmt.Errorf("agent %s belongs to tenant %s: give the tenant another agent first", id, owner.Tenant)
+	}
+	a, err := d.Store.Tenants.Agent(ctx, id)
+	if err != nil {
+		return err
+	}
+	a.RemovedAt = d.Now()
+	return d.Store.Tenants.SaveAgent(ctx, a)
+}
+
 // prepareAgent returns the agent to save, and whether it differs from the stored one.
 func (d *Service) prepareAgent(ctx context.Context, form AgentForm) (saved SavedAgent, changed bool, err error) {
 	if err := d.checkAgent(form); err != nil {
@@ -202,7 +225,7 @@ func (d *Service) checkAgent(form AgentForm) error {
 // merge returns old, which is zero for a new agent, with the fields of the form.
 func (d *Service) merge(old campaign.Agent, form AgentForm) SavedAgent {
 	a := old
-	a.ID = form.ID
+	a.ID, a.RemovedAt = form.ID, time.Time{}
 	if len(form.KeyDocument) > 0 {
 		a.KeyParameter = "/campaign-dispatch/" + d.Stack + "/agents/" + form.ID
 	}

@@ -26,7 +26,7 @@ func (s *TenantStore) SaveAgent(ctx context.Context, a campaign.Agent) error {
 }
 
 func (s *TenantStore) agentItems(a campaign.Agent) []types.TransactWriteItem {
-	entry := Item{"keyParameter": text(a.KeyParameter), "rate": number(a.Rate)}
+	entry := with(Item{"keyParameter": text(a.KeyParameter), "rate": number(a.Rate)}, some(Item{"removedAt": millis(a.RemovedAt)}))
 	row := with(agentKey(a.ID), Item{"webhookToken": text(a.WebhookToken)})
 	return []types.TransactWriteItem{s.put(with(row, entry)), s.put(with(directoryKey(agentEntry, a.ID), entry))}
 }
@@ -74,5 +74,6 @@ func readTenant(id string, row Item) campaign.Tenant {
 func readAgent(id string, row Item) campaign.Agent {
 	return campaign.Agent{
 		ID: id, KeyParameter: getText(row, "keyParameter"), WebhookToken: getText(row, "webhookToken"), Rate: getInt(row, "rate"),
+		RemovedAt: getMillis(row, "removedAt"),
 	}
 }

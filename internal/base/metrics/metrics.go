@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Namespace is the CloudWatch namespace. The only dimension is FunctionName, as in
-// AWS/Lambda, without tenants or phone numbers.
+// Namespace is the CloudWatch namespace. The dimension is FunctionName, as in AWS/Lambda, or
+// AgentId. There are no tenants and no phone numbers.
 const Namespace = "CampaignDispatch"
 
 // Handler is a Lambda handler that counts.
@@ -33,7 +33,7 @@ func Of(invoke func(ctx context.Context, payload []byte) ([]byte, error), out io
 
 // Invoke calls the handler and writes its counts, also after a panic.
 func (c Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	t := &tally{counts: map[string]int{}, kinds: map[string]int{}}
+	t := &tally{counts: map[string]int{}, ofAgent: map[string]int{}, kinds: map[string]int{}}
 	defer func() {
 		if err := t.write(c.out, c.now()); err != nil {
 			slog.WarnContext(ctx, "writing metrics failed", "error", err)
@@ -49,6 +49,15 @@ func Add(ctx context.Context, m Metric, n int) {
 	}
 }
 
+// AddOfAgent adds n to a metric of an agent of the provider, in a call about that agent. The agent
+// must exist: CloudWatch bills each name.
+func AddOfAgent(ctx context.Context, m Metric, agent string, n int) {
+	if t, ok := ctx.Value(tallyKey{}).(*tally); ok {
+		t.add(t.ofAgent, string(m), n)
+		t.agent = agent
+	}
+}
+
 // Kind adds n to a kind, a code of this service. Kinds are written to the log line, not as metrics.
 func Kind(ctx context.Context, kind string, n int) {
 	if t, ok := ctx.Value(tallyKey{}).(*tally); ok {
@@ -59,8 +68,9 @@ func Kind(ctx context.Context, kind string, n int) {
 type tallyKey struct{}
 
 type tally struct {
-	mu            sync.Mutex
-	counts, kinds map[string]int
+	mu                     sync.Mutex
+	agent                  string
+	counts, ofAgent, kinds map[string]int
 }
 
 func (t *tally) add(to map[string]int, name string, n int) {
@@ -78,22 +88,33 @@ func (t *tally) add(to map[string]int, name string, n int) {
 func (t *tally) write(out io.Writer, at time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.counts) == 0 {
+	if len(t.counts)+len(t.ofAgent) == 0 {
 		return nil
 	}
 	line := map[string]any{
 		"FunctionName": os.Getenv("AWS_LAMBDA_FUNCTION_NAME"), "level": os.Getenv("AWS_LAMBDA_LOG_LEVEL"),
 		"timestamp": at.UTC().Format(time.RFC3339Nano), "Kinds": t.kinds,
 	}
+	metrics := addMetrics(nil, line, "FunctionName", t.counts)
+	if len(t.ofAgent) > 0 {
+		line["AgentId"] = t.agent
+		metrics = addMetrics(metrics, line, "AgentId", t.ofAgent)
+	}
+	line["_aws"] = map[string]any{"Timestamp": at.UnixMilli(), "CloudWatchMetrics": metrics}
+	return json.NewEncoder(out).Encode(line)
+}
+
+// addMetrics adds the values of metrics to a line, and appends their description.
+func addMetrics(all []any, line map[string]any, dimension string, counts map[string]int) []any {
+	if len(counts) == 0 {
+		return all
+	}
 	var names []any
-	for _, name := range slices.Sorted(maps.Keys(t.counts)) {
-		line[name] = t.counts[name]
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		line[name] = counts[name]
 		names = append(names, map[string]string{"Name": name, "Unit": "Count"})
 	}
-	line["_aws"] = map[string]any{"Timestamp": at.UnixMilli(), "CloudWatchMetrics": []any{
-		map[string]any{"Namespace": Namespace, "Dimensions": [][]string{{"FunctionName"}}, "Metrics": names},
-	}}
-	return json.NewEncoder(out).Encode(line)
+	return append(all, map[string]any{"Namespace": Namespace, "Dimensions": [][]string{{dimension}}, "Metrics": names})
 }
 
 // Metric is the name of a metric.
@@ -114,7 +135,8 @@ const (
 	SendsFailed       Metric = "SendsFailed"       // transient failures, retried
 	MessagesThrottled Metric = "MessagesThrottled" // 429 by the provider, retried
 	EventsApplied     Metric = "EventsApplied"
-	EventsDropped     Metric = "EventsDropped" // unreadable, or of unknown messages
+	EventsDropped     Metric = "EventsDropped" // unreadable, or of unknown messages or removed agents
+	EventsRefused     Metric = "EventsRefused" // requests of an agent that are not signed with its token, by agent
 	WebhooksAccepted  Metric = "WebhooksAccepted"
 	WebhooksRefused   Metric = "WebhooksRefused"
 	WebhooksGivenUp   Metric = "WebhooksGivenUp"

@@ -23,6 +23,7 @@ func commands() []command {
 		{name: "tenant", summary: "create or change a tenant and its agent", prepare: tenantCommand, endless: true},
 		{name: "prices", summary: "set a tenant's prices by billing class, and its budget", prepare: pricesCommand},
 		{name: "agent", summary: "create or change an agent: key, webhook token, rate", prepare: agentCommand},
+		{name: "remove-agent", summary: "answer and drop the events of an agent that no tenant uses any more", prepare: removeAgentCommand},
 		{name: "template", summary: "create a template, or a new version of one", prepare: templateCommand},
 		{name: "credential", summary: "create an API credential for a tenant", prepare: credentialCommand},
 		{name: "rotate", summary: "give a credential a new secret", prepare: rotateCommand},
@@ -111,6 +112,19 @@ func agentCommand(flags *flag.FlagSet) action {
 		}
 		saved, err := s.service.SaveAgent(ctx, form)
 		return answer{Lines: agentLines(saved), Data: agentData(saved), Next: s.next("list")}, err
+	}
+}
+
+func removeAgentCommand(flags *flag.FlagSet) action {
+	id := flags.String("id", "", "`ID` of the agent (required)")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := s.service.RemoveAgent(ctx, *id); err != nil {
+			return answer{}, err
+		}
+		return answer{
+			Lines: []string{"agent " + *id + " removed: its events are answered and dropped, a minute from now at the latest"},
+			Data:  map[string]any{"id": *id}, Next: s.next("list"),
+		}, nil
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(owner)}})
+		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(owner)}, {"status", agentStatus(agent)}})
 	}
 	for _, subject := range slices.Sorted(maps.Keys(pauses)) {
 		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", localtime.FormatUTC(pauses[subject])}})
@@ -56,6 +56,13 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 		next = s.next("tenant", "id", "acme", "name", "Acme", "agent-id", "ID", "key-file", "key.json")
 	}
 	return sections(next, named{"tenants", t}, named{"agents", a}, named{"pauses", p}), nil
+}
+
+func agentStatus(a campaign.Agent) string {
+	if a.RemovedAt.IsZero() {
+		return "active"
+	}
+	return "removed " + localtime.FormatUTC(a.RemovedAt)
 }
 
 func belongsTo(o account.Owner) string {

@@ -141,3 +141,41 @@ func TestServeEvent_UnknownAgents(t *testing.T) {
 		}
 	})
 }
+
+const delivered = `{"senderPhoneNumber":"` + phone + `","eventType":"DELIVERED","eventId":"e","messageId":"` + message + `"}`
+
+// The provider keeps one queue for all agents: an event of a removed agent must not stop it.
+func TestServeEvent_RemovedAgent(t *testing.T) {
+	t.Parallel()
+	w := newHookFixture()
+	w.removed = now.Add(-time.Hour)
+	if status, events := w.dropped(t, delivered); status != http.StatusOK || events != 1 || len(w.queued) > 0 {
+		t.Errorf("answered %d, counted %d as dropped, queued %d", status, events, len(w.queued))
+	}
+	if a := w.post(t, "/"+agent, envelope(delivered), sign("another token", delivered)); a.Code != http.StatusForbidden {
+		t.Errorf("an unsigned event answers %d", a.Code)
+	}
+}
+
+// Refusals are counted for each agent that exists, and not for names that callers invent.
+func TestServeEvent_CountsRefusals(t *testing.T) {
+	t.Parallel()
+	w := newHookFixture()
+	var out bytes.Buffer
+	counted := func(path string) {
+		call := invoker(func(ctx context.Context) { w.postIn(ctx, path, envelope(delivered), sign("another token", delivered)) })
+		if _, err := metrics.Of(call.Invoke, &out, time.Now).Invoke(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counted("/" + agent)
+	counted("/" + agent) // the agent is not read again within a second
+	counted("/unknown_agent")
+	want := `"AgentId":"` + agent + `"`
+	if n := strings.Count(out.String(), `"EventsRefused":1`); n != 2 || strings.Count(out.String(), want) != 2 || strings.Contains(out.String(), "unknown_agent") {
+		t.Errorf("counted %d refusals: %s", n, out.String())
+	}
+	if !strings.Contains(out.String(), `"Dimensions":[["AgentId"]],"Metrics":[{"Name":"EventsRefused","Unit":"Count"}]`) {
+		t.Errorf("the metric has no dimension AgentId: %s", out.String())
+	}
+}

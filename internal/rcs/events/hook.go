@@ -39,7 +39,7 @@ type Hook struct {
 	Events port.Queue
 	Now    func() time.Time
 
-	tokens  cache.Cache[string, string]   // of existing agents
+	agents  cache.Cache[string, campaign.Agent]
 	absent  cache.Cache[string, struct{}] // unknown agents
 	unknown budget
 	listed  cache.Cache[struct{}, map[string]bool] // the ids of all agents, in one value
@@ -85,10 +85,11 @@ func (h *Hook) ServeEvent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return refused()
 	}
-	if err := h.prove(r.Context(), id, func(token string) bool { return signed(token, data, signature) }); err != nil {
+	agent, err := h.prove(r.Context(), id, func(token string) bool { return signed(token, data, signature) })
+	if err != nil {
 		return err
 	}
-	if err := h.take(r.Context(), id, data); err != nil {
+	if err := h.take(r.Context(), agent, data); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusOK)
@@ -100,7 +101,7 @@ func (h *Hook) shakeHands(w http.ResponseWriter, r *http.Request, agent string, 
 	if e.ClientToken == "" || e.Secret == "" {
 		return malformed("The body contains neither message.data nor clientToken and secret.")
 	}
-	err := h.prove(r.Context(), agent, func(token string) bool {
+	_, err := h.prove(r.Context(), agent, func(token string) bool {
 		return subtle.ConstantTimeCompare([]byte(token), []byte(e.ClientToken)) == 1
 	})
 	if err != nil {
@@ -121,9 +122,13 @@ func signed(token string, data, signature []byte) bool {
 const oldest = campaign.EventsRepeated
 
 // take queues an event. It drops events that are not needed, and signed events that
-// cannot be applied: otherwise the provider would repeat them.
-func (h *Hook) take(ctx context.Context, agent string, data []byte) error {
-	now := h.Now()
+// cannot be applied: otherwise the provider would repeat them, and delay those of other agents.
+func (h *Hook) take(ctx context.Context, from campaign.Agent, data []byte) error {
+	now, agent := h.Now(), from.ID
+	if !from.RemovedAt.IsZero() {
+		drop(ctx, agent, "removed agent")
+		return nil
+	}
 	e, ok := readEvent(data)
 	if !ok {
 		drop(ctx, agent, "not an event")
@@ -176,35 +181,44 @@ const (
 	listTTL      = time.Minute // how long the list of all agents is cached, also after a failed read
 )
 
-// prove returns nil if check accepts the agent's token. It reads a cached token again
+// prove returns the agent if check accepts its token. It reads a cached agent again
 // if check refuses it, because the token may have changed.
-func (h *Hook) prove(ctx context.Context, agent string, check func(token string) bool) error {
+func (h *Hook) prove(ctx context.Context, id string, check func(token string) bool) (campaign.Agent, error) {
 	now := h.Now()
-	if token, ok := h.tokens.Peek(agent, now, tokenTTL); ok && token != "" && check(token) {
-		return nil
+	if a, ok := h.agents.Peek(id, now, tokenTTL); ok && a.WebhookToken != "" && check(a.WebhookToken) {
+		return a, nil
 	}
-	if !h.mayRead(ctx, agent, now) {
-		return refused()
+	if !h.mayRead(ctx, id, now) {
+		return campaign.Agent{}, h.refuse(ctx, id)
 	}
-	a, err := h.Agents.Agent(ctx, agent)
+	a, err := h.Agents.Agent(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
-		h.absent.Put(agent, struct{}{}, now, maxAbsent)
-		return refused()
+		h.absent.Put(id, struct{}{}, now, maxAbsent)
+		return campaign.Agent{}, refused()
 	}
 	if err != nil {
-		return fmt.Errorf("find the agent of an event: %w", err)
+		return campaign.Agent{}, fmt.Errorf("find the agent of an event: %w", err)
 	}
-	h.tokens.Put(agent, a.WebhookToken, now, maxTokens)
+	h.agents.Put(id, a, now, maxTokens)
 	if a.WebhookToken == "" || !check(a.WebhookToken) {
-		slog.WarnContext(ctx, "webhook request rejected: invalid token", "agent_id", agent)
-		return refused()
+		slog.WarnContext(ctx, "webhook request rejected: invalid token", "agent_id", id)
+		return campaign.Agent{}, h.refuse(ctx, id)
 	}
-	return nil
+	return a, nil
+}
+
+// refuse returns refused, and counts it for an agent that exists: names that callers invent are not
+// counted.
+func (h *Hook) refuse(ctx context.Context, id string) error {
+	if _, exists := h.agents.Peek(id, h.Now(), cache.Forever); exists {
+		metrics.AddOfAgent(ctx, metrics.EventsRefused, id, 1)
+	}
+	return refused()
 }
 
 func (h *Hook) mayRead(ctx context.Context, agent string, now time.Time) bool {
-	if _, known := h.tokens.Peek(agent, now, cache.Forever); known {
-		_, justRead := h.tokens.Peek(agent, now, recheck)
+	if _, known := h.agents.Peek(agent, now, cache.Forever); known {
+		_, justRead := h.agents.Peek(agent, now, recheck)
 		return !justRead
 	}
 	if _, absent := h.absent.Peek(agent, now, absentTTL); absent {

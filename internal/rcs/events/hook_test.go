@@ -34,6 +34,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // hookFixture holds the dependencies of a hook: agents, a bucket and a queue.
 type hookFixture struct {
 	agents  map[string]string // tokens by id
+	removed time.Time         // when the agents were removed
 	reads   int
 	lists   int
 	blobs   map[string]string
@@ -57,7 +58,7 @@ func (w *hookFixture) Agent(_ context.Context, id string) (campaign.Agent, error
 	if !ok {
 		return campaign.Agent{}, fmt.Errorf("read agent: %w", campaign.ErrNotFound)
 	}
-	return campaign.Agent{ID: id, WebhookToken: token}, nil
+	return campaign.Agent{ID: id, WebhookToken: token, RemovedAt: w.removed}, nil
 }
 
 func (w *hookFixture) Agents(context.Context) (agents []campaign.Agent, err error) {
