@@ -52,7 +52,12 @@ func routeLimit(t *testing.T, route string) (rate, burst string) {
 		limit = member(api, "DefaultRouteSettings")
 	}
 	number := func(name string) string {
-		v := value(member(limit, name))
+		found := member(limit, name)
+		if found.Tag == "!FindInMap" { // of the default load
+			load := value(member(section(t, "Parameters")["Load"], "Default"))
+			return value(member(member(section(t, "Mappings")["Loads"], load), found.Content[2].Value))
+		}
+		v := value(found)
 		if parameter, ok := strings.CutPrefix(v, "!Ref "); ok {
 			return value(member(section(t, "Parameters")[parameter], "Default"))
 		}
