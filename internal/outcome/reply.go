@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/reaction"
@@ -50,6 +48,28 @@ func (a *Applier) applyAnswers(ctx context.Context, answers []*answer, errs []er
 	}
 	replies.Wait()
 	a.recordOptOuts(ctx, optChanges, errs)
+	a.settle(ctx, answers, errs)
+}
+
+// settle removes the marks of the opt-outs and opt-ins that are recorded or void, and sets
+// the errors of those it cannot remove. An erasure keeps a marked content.
+func (a *Applier) settle(ctx context.Context, answers []*answer, errs []error) {
+	var writes concurrent
+	for _, r := range answers {
+		if errs[r.position] == nil && r.content.Pending {
+			writes.start(func() { errs[r.position] = a.removeMark(ctx, r) })
+		}
+	}
+	writes.Wait()
+}
+
+func (a *Applier) removeMark(ctx context.Context, r *answer) error {
+	r.content.Pending = false
+	body, err := json.Marshal(r.content)
+	if err != nil {
+		return err
+	}
+	return a.Contents.Put(ctx, r.Blob, body, "application/json")
 }
 
 func (a *Applier) readAnswer(ctx context.Context, r *answer) (err error) {
@@ -148,7 +168,7 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h deli
 			return c, false, err
 		}
 	}
-	out, changes := optChangeOf(r.Kind, h.Text, r.content.Postback)
+	out, changes := reaction.OptChangeOf(r.Kind, h.Text, r.content.Postback)
 	c = optChange{tenant: tenant, OptChange: campaign.OptChange{Phone: h.Phone, Out: out, At: r.At, Origin: campaign.OriginMessage}}
 	if !out {
 		return c, changes, nil
@@ -178,27 +198,6 @@ func (a *Applier) keepReply(ctx context.Context, tenant string, r *answer, h del
 // lists taps receives a tap as a tap only.
 func (r *answer) repliesTo(e delivery.Endpoint) bool {
 	return e.Subscribes(delivery.KindReplied) && (r.tap == nil || !e.Subscribes(delivery.KindTapped))
-}
-
-// optChangeOf reports whether an answer changes the opt-out (changes), and to which value
-// (out). An answer is an opt-out or opt-in event, or a reply with the keyword PARAR or
-// COMEÇAR as its text or postback data.
-func optChangeOf(kind reaction.EventKind, text, postback string) (out, changes bool) {
-	reply := kind == reaction.EventReply
-	text, postback = plain(text), plain(postback)
-	switch {
-	case kind == reaction.EventOptOut, reply && (text == "parar" || postback == "parar"):
-		return true, true
-	case kind == reaction.EventOptIn, reply && (text == "comecar" || postback == "comecar"):
-		return false, true
-	}
-	return false, false
-}
-
-// plain returns the text in lower case, with c for ç, and without leading and trailing characters that are not letters.
-func plain(text string) string {
-	text = strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
-	return strings.NewReplacer("ç", "c", "\u0327", "").Replace(strings.ToLower(text))
 }
 
 // queueWebhook writes deliveries of the webhook event for the tenant's endpoints that want

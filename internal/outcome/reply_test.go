@@ -16,6 +16,8 @@ import (
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
+const eventBlob = "events/agent/e"
+
 // people stores the data of answers: one tenant, its opt-outs and its pending deliveries.
 type people struct {
 	*batchLedger
@@ -51,6 +53,15 @@ func (p *people) TenantOf(context.Context, string) (string, error) {
 
 func (p *people) Get(context.Context, string) ([]byte, error) { return json.Marshal(p.content) }
 
+// Put stores the content of the event. A webhook's content has another key.
+func (p *people) Put(_ context.Context, key string, body []byte, _ string) error {
+	if key != eventBlob {
+		return nil
+	}
+	p.content = reaction.EventContent{}
+	return json.Unmarshal(body, &p.content)
+}
+
 func (p *people) AddDeliveries(_ context.Context, deliveries []delivery.Delivery) error {
 	p.posted = append(p.posted, deliveries[0].Kind)
 	p.deliveries = append(p.deliveries, deliveries...)
@@ -77,7 +88,7 @@ func (p *people) apply(t *testing.T, kind reaction.EventKind, at time.Time) erro
 	recorder.Store = p
 	applier := &outcome.Applier{Store: p, Contents: p, Recorder: recorder, OptOuts: p}
 	task := reaction.EventTask{
-		Kind: kind, AgentID: "agent", EventID: "e", MessageID: campaign.BatchKey{1}.MessageID(0), At: at, Blob: "events/agent/e",
+		Kind: kind, AgentID: "agent", EventID: "e", MessageID: campaign.BatchKey{1}.MessageID(0), At: at, Blob: eventBlob,
 	}
 	var err error
 	var out strings.Builder
@@ -125,6 +136,25 @@ func TestHandle_OptOutKeywords(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An opt-out stays marked until it is recorded: an erasure keeps a marked content.
+func TestHandle_PendingOptOut(t *testing.T) {
+	t.Parallel()
+	pending := reaction.EventContent{Phone: "+5511900000000", Text: "parar", Pending: true}
+	p := &people{batchLedger: newBatchLedger(), agent: "agent", content: pending, optErr: errBroken}
+	if err := p.apply(t, reaction.EventReply, time.Unix(2, 0)); !errors.Is(err, errBroken) || p.content != pending {
+		t.Errorf("not recorded: error %v, content %+v", err, p.content)
+	}
+	p.optErr = nil
+	pending.Pending = false
+	if err := p.apply(t, reaction.EventReply, time.Unix(2, 0)); err != nil || p.content != pending || !p.latest.Out {
+		t.Errorf("recorded: error %v, content %+v", err, p.content)
+	}
+	p = &people{batchLedger: newBatchLedger(), agent: "another", content: reaction.EventContent{Phone: "+5511900000000", Pending: true}}
+	if err := p.apply(t, reaction.EventOptOut, time.Unix(2, 0)); err != nil || p.content.Pending {
+		t.Errorf("of a foreign message: error %v, content %+v", err, p.content)
 	}
 }
 

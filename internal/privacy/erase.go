@@ -30,7 +30,7 @@ type Erased struct {
 	YoungUntil time.Time
 	// OptedOut reports that the number is opted out. The opt-out is kept, because it is needed to honor it.
 	OptedOut bool
-	// Early is the number of recent events, which may not be applied yet. They are kept: repeat the erasure at Again.
+	// Early is the number of kept events: recent ones, and opt-outs and opt-ins that are not recorded yet. Repeat the erasure at Again.
 	Early int
 	Again time.Time
 }
@@ -190,6 +190,9 @@ func (e *erasure) eraseEvents(ctx context.Context) error {
 				return
 			}
 			done.Early++
+			if h.content.Pending { // its content is written again when it is recorded
+				h.At = e.Now()
+			}
 			if again := h.At.Add(appliedAfter); again.After(done.Again) {
 				done.Again = again
 			}

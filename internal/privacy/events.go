@@ -15,8 +15,8 @@ import (
 
 const (
 	eventsAtOnce = 32 // number of event contents read concurrently
-	// appliedAfter is the age from which an event counts as applied. Until then its
-	// content may be needed to record an opt-out.
+	// appliedAfter is the age from which no function that has read the content still applies
+	// the event. A content that is needed to record an opt-out is marked as pending.
 	appliedAfter = time.Hour
 )
 
@@ -121,10 +121,11 @@ func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool
 	return h, phone == p.number.String(), nil
 }
 
-// eraseEvent erases the content of an event. early reports that the event is too recent and was kept.
+// eraseEvent erases the content of an event. early reports that
+// the event is too recent, or its opt-out is not recorded, and that it was kept.
 func (p *person) eraseEvent(ctx context.Context, h heard) (early bool, err error) {
 	if h.webhookEvent == nil {
-		if p.Now().Sub(h.At) < appliedAfter {
+		if h.content.Pending || p.Now().Sub(h.At) < appliedAfter {
 			return true, nil
 		}
 		// An empty object is ignored if the event is applied again.

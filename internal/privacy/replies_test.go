@@ -1,6 +1,7 @@
 package privacy_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -51,5 +52,34 @@ func TestErase_Replies(t *testing.T) {
 	w.now = w.now.Add(campaign.EventLife)
 	if x := w.export(bruno); !x.Nothing() {
 		t.Errorf("after 30 days: %+v", x.Replies)
+	}
+}
+
+// An erasure keeps the content of an opt-out until it is recorded, however long its task
+// is queued. The content of another reply is deleted after an hour.
+func TestErase_PendingOptOut(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	const dora = 5561987650977 // no other test erases this number at the agent
+	say := func(event string, c reaction.EventContent) {
+		c.Phone = written(dora)
+		body, err := json.Marshal(c)
+		w.must(err)
+		w.put("events/"+w.tenant.AgentID+"/"+w.tenant.ID+event, body)
+	}
+	say("1", reaction.EventContent{Text: "Oi"})
+	say("2", reaction.EventContent{Text: "parar", Pending: true})
+	w.now = w.now.Add(2 * time.Hour)
+	done := w.erase(dora)
+	if done.Events != 1 || done.Early != 1 || done.Complete() || !done.Again.Equal(w.now.Add(time.Hour)) {
+		t.Errorf("while the opt-out is queued: %+v", done)
+	}
+	say("2", reaction.EventContent{Text: "parar"})
+	w.now = w.now.Add(time.Hour)
+	if done := w.erase(dora); done.Events != 1 || done.Early > 0 {
+		t.Errorf("after it was recorded: %+v", done)
+	}
+	if x := w.export(dora); !x.Nothing() {
+		t.Errorf("after the erasures: %+v", x.Events)
 	}
 }

@@ -96,7 +96,7 @@ func encode(w io.Writer, document any) error {
 func eraseNumberCommand(flags *flag.FlagSet) action {
 	tenant, phone := numberFlags(flags)
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := s.requireAppliedEvents(ctx); err != nil {
+		if err := s.requireNoDeadEvents(ctx); err != nil {
 			return answer{}, err
 		}
 		service, err := s.people()
@@ -119,21 +119,13 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// requireAppliedEvents fails while provider events wait in the queue or are dead
-// letters: their contents are needed to record opt-outs.
-func (s *stack) requireAppliedEvents(ctx context.Context) error {
+// requireNoDeadEvents fails while provider events are dead letters: an erasure would delete
+// the contents that a redrive needs.
+func (s *stack) requireNoDeadEvents(ctx context.Context) error {
 	dead, err := s.count(ctx, "EVENTS_DEAD_LETTERS_URL")
-	if err != nil {
-		return err
-	}
-	if dead > 0 {
-		return fmt.Errorf("%d provider events are dead letters and may contain this number's opt-out: run %s first",
+	if err == nil && dead > 0 {
+		err = fmt.Errorf("%d provider events are dead letters and may contain this number's opt-out: run %s first",
 			dead, s.next("redrive", "queue", "events"))
-	}
-	waiting, err := s.count(ctx, "EVENTS_QUEUE_URL")
-	if err == nil && waiting > 0 {
-		err = fmt.Errorf("%d provider events are queued and may contain this number's opt-out: retry in a minute; "+
-			"if the queue does not empty, pause sending first, and check for functions that are stopped or failing", waiting)
 	}
 	return err
 }
@@ -171,7 +163,7 @@ func erasedLines(e privacy.Erased) []string {
 			"a restored table may need them", localtime.FormatUTC(e.YoungUntil), e.Young))
 	}
 	if e.Early > 0 {
-		lines = append(lines, fmt.Sprintf("kept until %s: %d replies or opt-outs of the last hour, which may not be applied yet",
+		lines = append(lines, fmt.Sprintf("kept until %s: %d replies or opt-outs that are not applied yet, or were in the last hour",
 			localtime.FormatUTC(e.Again), e.Early))
 	}
 	if e.OptedOut {

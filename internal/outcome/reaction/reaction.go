@@ -47,6 +47,8 @@ type EventContent struct {
 	Phone    string `json:"phone"`              // E.164, with the leading +
 	Text     string `json:"text,omitempty"`     // the text that the recipient wrote or tapped
 	Postback string `json:"postback,omitempty"` // postback data of the tapped suggestion
+	// Pending marks the content of an opt-out or opt-in until it is recorded.
+	Pending bool `json:"pending,omitempty"`
 }
 
 // MaxReplyText is the maximum number of bytes of a Reply's text. The row of a reply then costs one write unit.

@@ -71,6 +71,7 @@ func (e event) task(agent string, now time.Time) (reaction.EventTask, reaction.E
 	if e.SuggestionResponse != nil {
 		content.Postback = e.SuggestionResponse.PostbackData
 	}
+	_, content.Pending = reaction.OptChangeOf(t.Kind, content.Text, content.Postback)
 	return t, content, t.EventID != ""
 }
 
