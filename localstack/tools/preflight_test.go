@@ -223,7 +223,9 @@ func TestPreflight(t *testing.T) {
 			[]string{"Load=10m is for 10,000,000 messages a day and 2,500,000 in the busiest hour", "Events 210", "lambda Concurrent executions 460"},
 		},
 		"load of 100 million, new account": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic, "Load=100m"}, false,
+			&account{concurrency: 1000, unreserved: 1000}, "production",
+			[]string{topic, "Load=100m"},
+			false,
 			[]string{"reserves 2100", "ask for 3,000"},
 		},
 		"load of 100 million, new tables": {
@@ -307,7 +309,9 @@ func TestPreflight(t *testing.T) {
 		},
 		"deployed reservation, omitted in samconfig": {
 			&account{concurrency: 10, unreserved: 10, stack: "UPDATE_COMPLETE", parameters: map[string]string{"Load": "small"}},
-			"production", []string{"-Load"}, true,
+			"production",
+			[]string{"-Load"},
+			true,
 			[]string{"can hold"},
 		},
 		"reservation not a number": {
