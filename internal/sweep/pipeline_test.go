@@ -63,7 +63,6 @@ type pipeline struct {
 	provider   *provider
 	death      *death
 	tenant     string
-	others     map[string]bool // other tenants
 	agent      string
 	template   campaign.Template
 	ledgers    []campaign.BatchKey
@@ -77,13 +76,14 @@ type pipeline struct {
 func newPipeline(t *testing.T) *pipeline {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &pipeline{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}, written: map[campaign.BatchKey]bool{}}
+	w := &pipeline{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, fed: map[campaign.BatchKey]int{}, written: map[campaign.BatchKey]bool{}}
 	w.store = dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Outcomes: env.OwnTable(t, env["OUTCOMES_TABLE"]), Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.clock,
 	})
-	w.releases, w.frames, w.events, w.deliveries = &tasks{pipeline: w}, &tasks{pipeline: w}, &tasks{pipeline: w}, &tasks{pipeline: w}
-	w.revokes = &tasks{pipeline: w}
+	for _, q := range []**tasks{&w.releases, &w.frames, &w.events, &w.deliveries, &w.revokes} {
+		*q = &tasks{clock: w.clock}
+	}
 	w.sink = &sink{posts: map[string]map[string]int{}, contents: map[string]string{}}
 	w.provider = &provider{pipeline: w, taken: map[string]string{}, phones: map[string]string{}}
 	w.tenant, w.agent = "tenant-"+rand.Text(), "agent-"+rand.Text()
@@ -93,16 +93,6 @@ func newPipeline(t *testing.T) *pipeline {
 	w.must(err)
 	w.template = template
 	return w
-}
-
-// another returns another tenant with its own agent.
-func (w *pipeline) another() string {
-	w.t.Helper()
-	tenant, agent := "tenant-"+rand.Text(), "agent-"+rand.Text()
-	w.must(w.store.SaveAgent(w.t.Context(), campaign.Agent{ID: agent}))
-	w.must(w.store.SaveTenant(w.t.Context(), campaign.Tenant{ID: tenant, AgentID: agent}, nil))
-	w.others[tenant] = true
-	return tenant
 }
 
 func (w *pipeline) must(err error) {
@@ -463,11 +453,11 @@ func (p *provider) check(t *testing.T, b campaign.Batch) {
 
 // tasks is an at-least-once queue with delays.
 type tasks struct {
-	pipeline *pipeline
-	mu       sync.Mutex
-	added    int
-	held     map[string]*heldTask
-	dead     []string
+	clock func() time.Time
+	mu    sync.Mutex
+	added int
+	held  map[string]*heldTask
+	dead  []string
 }
 
 type heldTask struct {
@@ -484,7 +474,7 @@ func (q *tasks) add(body []byte, delay time.Duration) {
 		q.held = map[string]*heldTask{}
 	}
 	q.added++
-	q.held[fmt.Sprintf("%06d", q.added)] = &heldTask{body: string(body), from: q.pipeline.clock().Add(delay)}
+	q.held[fmt.Sprintf("%06d", q.added)] = &heldTask{body: string(body), from: q.clock().Add(delay)}
 }
 
 func (q *tasks) receive(n int) events.SQSEvent {
@@ -493,7 +483,7 @@ func (q *tasks) receive(n int) events.SQSEvent {
 	var event events.SQSEvent
 	for i := 1; i <= q.added && len(event.Records) < n; i++ {
 		id := fmt.Sprintf("%06d", i)
-		if m := q.held[id]; m != nil && !m.taken && !m.from.After(q.pipeline.clock()) {
+		if m := q.held[id]; m != nil && !m.taken && !m.from.After(q.clock()) {
 			m.taken = true
 			m.receives++
 			event.Records = append(event.Records, events.SQSMessage{
@@ -521,7 +511,7 @@ func (q *tasks) waiting() (n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, m := range q.held {
-		if !m.taken && !m.from.After(q.pipeline.clock()) {
+		if !m.taken && !m.from.After(q.clock()) {
 			n++
 		}
 	}
@@ -541,7 +531,7 @@ func (q *tasks) settle(id string, again bool) {
 		delete(q.held, id)
 		return
 	}
-	m.taken, m.from = false, q.pipeline.clock().Add(6*time.Minute)
+	m.taken, m.from = false, q.clock().Add(6*time.Minute)
 }
 
 // death crashes a process at one of its external calls: before the call, or after it,
@@ -668,7 +658,7 @@ func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, rateLimi
 // DueDeliveries omits batches of other tests, which share the table.
 func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Seq2[overdue.Item, error] {
 	return func(yield func(overdue.Item, error) bool) {
-		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Tables().Client, m.w.store.Tables().Webhooks) { //nolint:contextcheck // the test looks, not the process
+		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Tables().Client, m.w.store.Tables().Webhooks, now) { //nolint:contextcheck // the test looks, not the process
 			for due, err := range m.w.store.DueDeliveries(ctx, shard, now) {
 				if !yield(due, err) {
 					return
@@ -684,7 +674,7 @@ func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[overdue
 			yield(overdue.Item{}, err)
 			return
 		}
-		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Tables().Client, m.w.store.Tables().Campaigns) { //nolint:contextcheck // the test looks, not the process
+		for _, shard := range stackenv.DueShards(m.w.t, m.w.store.Tables().Client, m.w.store.Tables().Campaigns, now) { //nolint:contextcheck // the test looks, not the process
 			for due, err := range m.w.store.Due(ctx, shard, now) {
 				if (err != nil || m.w.owns(due)) && !yield(due, err) {
 					return
@@ -695,10 +685,9 @@ func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[overdue
 }
 
 func (w *pipeline) owns(due overdue.Item) bool {
-	return w.ours(due.Batch.Tenant) || due.Delivery != nil && w.ours(due.Delivery.Tenant) || due.Campaign != nil && w.ours(due.Campaign.Tenant)
+	return due.Batch.Tenant == w.tenant || due.Delivery != nil && due.Delivery.Tenant == w.tenant ||
+		due.Campaign != nil && due.Campaign.Tenant == w.tenant
 }
-
-func (w *pipeline) ours(tenant string) bool { return tenant == w.tenant || w.others[tenant] }
 
 func (m mortal) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
 	return call(m, "GetRange", func() ([]byte, error) { return m.w.blobs[key][from:to], nil })

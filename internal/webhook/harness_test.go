@@ -246,7 +246,7 @@ func (w *harness) left(d delivery.Delivery) []int {
 }
 
 func (w *harness) due(until time.Time) (found []overdue.Item) {
-	for _, shard := range stackenv.DueShards(w.t, w.store.Tables().Client, w.store.Tables().Webhooks) {
+	for _, shard := range stackenv.DueShards(w.t, w.store.Tables().Client, w.store.Tables().Webhooks, until) {
 		for d, err := range w.store.DueDeliveries(w.t.Context(), shard, until) {
 			w.must(err)
 			if d.Delivery.Tenant == w.tenant {

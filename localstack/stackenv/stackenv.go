@@ -137,14 +137,17 @@ func (e Env) LedgerTable(tb testing.TB) (name, stream string) {
 	return name, aws.ToString(made.Table.LatestStreamArn)
 }
 
-// DueShards returns the shards of a table's index of due items that have rows. Querying
-// every shard is slow, because the emulator scans the whole table each time.
-func DueShards(tb testing.TB, client *dynamodb.Client, table string) []int {
+// DueShards returns the shards of a table's index of due items that have rows to check until a
+// time. Querying every shard is slow, because the emulator scans the whole table each time.
+func DueShards(tb testing.TB, client *dynamodb.Client, table string, until time.Time) []int {
 	tb.Helper()
 	found := map[int]bool{}
 	pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{
 		TableName: &table, ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String("#due"),
-		ExpressionAttributeNames: map[string]string{"#due": "due"},
+		FilterExpression: aws.String("nextCheck <= :until"), ExpressionAttributeNames: map[string]string{"#due": "due"},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":until": &types.AttributeValueMemberN{Value: strconv.FormatInt(until.UnixMilli(), 10)},
+		},
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(tb.Context())
