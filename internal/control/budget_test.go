@@ -17,7 +17,7 @@ func TestServeReschedule_Budget(t *testing.T) {
 	other.BatchID, other.Name, other.Reserved, other.ReservedOn = campaign.BatchID("q"), "q", 3_000_000, "2037-11-22"
 	_, _ = rand.Read(other.Key[:])
 	d.must(d.store.Accept(t.Context(), acceptance.Command{Batch: other, Campaign: "Entregas", Ordinal: 2, CreatedAt: noon}, rand.Text()))
-	d.must(d.store.SaveBilling(t.Context(), d.id.Tenant, campaign.Billing{}, campaign.Billing{
+	d.must(d.store.SetBilling(t.Context(), d.id.Tenant, campaign.Billing{
 		Prices: campaign.Prices{Basic: 1_000_000, Single: 1_000_000}, Limits: campaign.Spending{Day: 5_000_000},
 	}))
 

@@ -129,7 +129,7 @@ func TestMove_Refused(t *testing.T) {
 			d := newService(t)
 			first := d.waiting(1, 1_000_000, nil)
 			d.waiting(2, 1_000_000, tt.change)
-			d.must(d.store.SaveBilling(t.Context(), d.id.Tenant, campaign.Billing{}, campaign.Billing{
+			d.must(d.store.SetBilling(t.Context(), d.id.Tenant, campaign.Billing{
 				Prices: campaign.Prices{Basic: 1_000_000}, Limits: campaign.Spending{Day: 5_000_000},
 			}))
 			before := d.campaign().Plan()

@@ -23,7 +23,7 @@ func (b *bench) billing(day, month string) {
 		b.must(err)
 		return m
 	}
-	b.must(b.store.SaveBilling(b.t.Context(), b.tenant, campaign.Billing{}, campaign.Billing{
+	b.must(b.store.SetBilling(b.t.Context(), b.tenant, campaign.Billing{
 		Prices: campaign.Prices{Basic: 50_000, Single: 100_000},
 		Limits: campaign.Spending{Day: limit(day), Month: limit(month)},
 	}))

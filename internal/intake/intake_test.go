@@ -841,7 +841,7 @@ func TestSubmission_RescheduledAfterBudget(t *testing.T) {
 	c := newCompany(t)
 	sub := c.ready(five, func(sub *submission.Submission) { sub.Schedule = noon.Add(time.Hour).Format(time.RFC3339) })
 	limit := func(day campaign.Money) {
-		c.must(c.store.SaveBilling(t.Context(), c.tenant, campaign.Billing{}, campaign.Billing{
+		c.must(c.store.SetBilling(t.Context(), c.tenant, campaign.Billing{
 			Prices: campaign.Prices{Basic: 50_000, Single: 50_000}, Limits: campaign.Spending{Day: day},
 		}))
 	}

@@ -685,7 +685,8 @@ func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[overdue
 }
 
 func (w *pipeline) owns(due overdue.Item) bool {
-	return due.Batch.Tenant == w.tenant || due.Delivery != nil && due.Delivery.Tenant == w.tenant || due.Campaign != nil && due.Campaign.Tenant == w.tenant
+	return due.Batch.Tenant == w.tenant || due.Delivery != nil && due.Delivery.Tenant == w.tenant ||
+		due.Campaign != nil && due.Campaign.Tenant == w.tenant
 }
 
 func (m mortal) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {

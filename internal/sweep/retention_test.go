@@ -31,7 +31,7 @@ var keptFor = map[string]string{
 	"C META": "sweep", "C SET#": "sweep", "C PROGRESS": "sweep", "N NAME": "sweep",
 
 	"A AGENT": "operator", "A OWNER": "operator", "A RATE": "operator", "TEN TENANT": "operator", "DIRECTORY AGENT#": "operator",
-	"DIRECTORY TENANT#": "operator", "DIRECTORY PAUSE#": "operator", "PAUSE PAUSE": "operator", "TEN TEMPLATE#": "operator",
+	"DIRECTORY TENANT#": "operator", "DIRECTORY PAUSE#": "operator", "PAUSE PAUSE": "operator", "TEMPLATES TEMPLATE#": "operator",
 	"TEN CREDENTIAL#": "operator", "TEN ENDPOINT#": "operator", "TEN CIRCUIT#": "operator", "T CURRENT": "operator", "T V#": "operator",
 	"CRED": "operator", "OPT": "operator",
 }

@@ -46,7 +46,7 @@ func TestDispatch_Budget(t *testing.T) {
 // limitMonth sets a price of 1.00 for all messages, and a limit for a month.
 func (c *client) limitMonth(limit campaign.Money) {
 	c.t.Helper()
-	must(c.t, c.store().SaveBilling(c.t.Context(), c.env["TENANT"], campaign.Billing{}, campaign.Billing{
+	must(c.t, c.store().SetBilling(c.t.Context(), c.env["TENANT"], campaign.Billing{
 		Prices: campaign.Prices{Basic: 1_000_000, Single: 1_000_000}, Limits: campaign.Spending{Month: limit},
 	}))
 }

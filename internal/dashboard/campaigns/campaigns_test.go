@@ -642,7 +642,7 @@ func TestReschedule_Budget(t *testing.T) {
 		b.State, b.Due, b.Scheduled = campaign.BatchPending, noon.Add(time.Hour), true
 		b.Reserved, b.ReservedOn = 2_000_000, "2037-11-21"
 	})
-	d.must(d.store.SaveBilling(t.Context(), d.tenant, campaign.Billing{}, campaign.Billing{
+	d.must(d.store.SetBilling(t.Context(), d.tenant, campaign.Billing{
 		Prices: campaign.Prices{Basic: 1_000_000, Single: 2_000_000}, Limits: campaign.Spending{Day: 1_000_000},
 	}))
 	form := url.Values{"batch": {campaign.BatchID("lote 1")}, "schedule": {"2037-11-22T12:00"}}

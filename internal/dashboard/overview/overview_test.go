@@ -183,7 +183,7 @@ func TestShow_Attention(t *testing.T) {
 	see("Nothing needs attention")
 	s.must(s.store.Pause(t.Context(), "tenant#"+s.tenant))
 	s.must(s.store.SaveEndpoint(t.Context(), delivery.Endpoint{ID: "ep_" + rand.Text(), Tenant: s.tenant, URL: "https://off.example/?key=secret", OffReason: "failing"}))
-	s.must(s.store.SaveBilling(t.Context(), s.tenant, campaign.Billing{}, campaign.Billing{Prices: campaign.Prices{Basic: 1, Single: 1}, Limits: campaign.Spending{Day: 10, Month: 1000}}))
+	s.must(s.store.SetBilling(t.Context(), s.tenant, campaign.Billing{Prices: campaign.Prices{Basic: 1, Single: 1}, Limits: campaign.Spending{Day: 10, Month: 1000}}))
 	failing := "ep_" + rand.Text()
 	s.must(s.store.SaveEndpoint(t.Context(), delivery.Endpoint{ID: failing, Tenant: s.tenant, URL: "https://failing.example/hook"}))
 	_, err := s.store.SaveCircuit(t.Context(), delivery.Circuit{Tenant: s.tenant, EndpointID: failing, Since: now, Next: now.Add(time.Hour)})

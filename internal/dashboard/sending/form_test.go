@@ -643,7 +643,7 @@ func TestReview_BudgetOfAllParts(t *testing.T) {
 // billing sets prices of 0.05 and 0.12, and limits.
 func (b *bench) billing(t *testing.T, limits campaign.Spending) {
 	t.Helper()
-	err := b.store.SaveBilling(t.Context(), b.tenant, campaign.Billing{}, campaign.Billing{Prices: campaign.Prices{Basic: 50_000, Single: 120_000}, Limits: limits})
+	err := b.store.SetBilling(t.Context(), b.tenant, campaign.Billing{Prices: campaign.Prices{Basic: 50_000, Single: 120_000}, Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,12 @@
 // Package dynamotest has all stores in one, for tests that write and read rows of several.
 package dynamotest
 
-import "campaign-dispatch/internal/aws/dynamo"
+import (
+	"context"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+)
 
 // Store has the methods of all stores but dynamo.TapLogStore, whose names are those of
 // dynamo.LedgerStore.
@@ -76,4 +81,13 @@ func (s *Store) Set(change func(tables *dynamo.Tables)) {
 	tables := s.tables
 	change(&tables)
 	*s = *New(tables)
+}
+
+// SetBilling replaces the prices and limits of a tenant, whatever they are.
+func (s *Store) SetBilling(ctx context.Context, tenant string, b campaign.Billing) error {
+	was, err := s.Billing(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	return s.SaveBilling(ctx, tenant, was, b)
 }
