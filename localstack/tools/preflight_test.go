@@ -352,7 +352,7 @@ func TestPreflight(t *testing.T) {
 func TestPreflight_ReadyForTheLoad(t *testing.T) {
 	t.Parallel()
 	a := &account{concurrency: 3000, unreserved: 3000, stack: "UPDATE_COMPLETE", warm: 6000, highThroughput: true}
-	output, ok := a.preflight(t, "production", "Load=100m", "AlarmTopicArn=arn:aws:sns:us-east-1:123456789012:alarms")
+	output, ok := a.preflight(t, "production", "Load=100m", "AlarmTopicArn=arn:aws:sns:sa-east-1:123456789012:alarms")
 	for _, gone := range []string{"high-throughput", "write units", "ask for"} {
 		if strings.Contains(output, gone) || !ok {
 			t.Errorf("printed %q, want no %q", output, gone)

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,6 +179,9 @@ func readAlarms(source []byte, environment string, names resourceNames) ([]alarm
 	return found, nil
 }
 
+// ofEach matches a query of Metrics Insights that judges each value of a dimension by itself.
+var ofEach = regexp.MustCompile(`^SELECT SUM\((\w+)\) FROM SCHEMA\("(\w+)", (\w+)\) GROUP BY `)
+
 func (p properties) alarm(name string, resolve func(yaml.Node) string) (alarm, error) {
 	threshold, err := strconv.ParseFloat(resolve(p.Threshold), 64)
 	if err != nil {
@@ -195,6 +199,10 @@ func (p properties) alarm(name string, resolve func(yaml.Node) string) (alarm, e
 		a.terms[id] = term{series{m.Namespace, m.MetricName, strings.Join(of, "/")}, statistic}
 	}
 	for _, m := range p.Metrics {
+		if query := ofEach.FindStringSubmatch(m.Expression); query != nil {
+			a.terms["value"] = term{series{query[2], query[1], query[3]}, "Sum"}
+			continue
+		}
 		if m.Expression != "" {
 			a.expression = m.Expression
 			continue

@@ -102,6 +102,7 @@ func TestTemplate_EveryAlarm(t *testing.T) {
 	} {
 		measuredBy[metrics.Namespace+" "+string(m)] = "AWS::Serverless::Function"
 	}
+	types["AgentId"], measuredBy[metrics.Namespace+" "+string(metrics.EventsRefused)] = "agent", "agent"
 	for _, a := range ofTemplate(t) {
 		if _, firing := a.fires(measured{}); firing {
 			t.Errorf("%s fires where nothing was measured", a.Name)
