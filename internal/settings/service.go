@@ -78,6 +78,9 @@ type TenantStore interface {
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	SaveAgent(ctx context.Context, a campaign.Agent) error
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
+	// RemoveAgent sets when an agent was removed. The error wraps campaign.ErrLostRace if its owner
+	// is not the one that was read.
+	RemoveAgent(ctx context.Context, read account.Owner, at time.Time) error
 	// Owner returns the zero Owner for an agent that no tenant has used.
 	Owner(ctx context.Context, agentID string) (account.Owner, error)
 	Pause(ctx context.Context, subject string) error

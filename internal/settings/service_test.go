@@ -25,6 +25,7 @@ import (
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -325,16 +326,22 @@ func TestSaveAgent_NoStackName(t *testing.T) {
 func TestRemoveAgent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	clock := now
+	b.Now = func() time.Time { return clock }
+	b.store.Set(func(tables *dynamo.Tables) { tables.Now = b.Now })
+	b.Store = settingsstore.New(dynamo.New(b.store.Tables()))
 	refused(t, b.RemoveAgent(t.Context(), b.agent), "belongs to tenant "+b.tenant)
 	refused(t, b.RemoveAgent(t.Context(), "no_agent_"+b.tenant), "does not exist")
 	other := settings.TenantForm{ID: b.tenant, Agent: settings.AgentForm{ID: b.agent + "2", KeyDocument: keyDocument(t), Rate: settings.KeepRate}}
 	if _, err := b.SaveTenant(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
+	refused(t, b.RemoveAgent(t.Context(), b.agent), "events of its messages can arrive until")
+	clock = clock.Add(account.AgentRest)
 	if err := b.RemoveAgent(t.Context(), b.agent); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := b.store.Agent(t.Context(), b.agent); err != nil || !a.RemovedAt.Equal(now) || a.WebhookToken != "token" {
+	if a, err := b.store.Agent(t.Context(), b.agent); err != nil || !a.RemovedAt.Equal(clock) || a.WebhookToken != "token" {
 		t.Errorf("stored %+v, %v", a, err)
 	}
 	back := settings.TenantForm{ID: b.tenant, Agent: settings.AgentForm{ID: b.agent, Rate: settings.KeepRate}}

@@ -160,8 +160,9 @@ func (d *Service) SaveAgent(ctx context.Context, form AgentForm) (SavedAgent, er
 }
 
 // RemoveAgent marks an agent as removed. Its events are answered and dropped from then on: the
-// provider keeps one queue for all agents, which an error would delay. The agent must not be a
-// tenant's. SaveAgent and SaveTenant put it back.
+// provider keeps one queue for all agents, which an error would delay. As for another tenant, the
+// agent must be free: no tenant uses it, and no event of its messages can arrive any more.
+// SaveAgent and SaveTenant put it back.
 func (d *Service) RemoveAgent(ctx context.Context, id string) error {
 	if err := d.requireAgent(ctx, id); err != nil {
 		return err
@@ -170,15 +171,16 @@ func (d *Service) RemoveAgent(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if owner.Tenant != "" && owner.ReleasedAt.IsZero() {
-		return fmt.Errorf("agent %s belongs to tenant %s: give the tenant another agent first", id, owner.Tenant)
-	}
-	a, err := d.Store.Tenants.Agent(ctx, id)
+	now := d.Now()
+	err = owner.Refuse("", now, func(tenant string) (account.Use, error) { return d.AgentUse(ctx, tenant, id) })
 	if err != nil {
-		return err
+		return fmt.Errorf("the agent was not removed: %w", err)
 	}
-	a.RemovedAt = d.Now()
-	return d.Store.Tenants.SaveAgent(ctx, a)
+	err = d.Store.Tenants.RemoveAgent(ctx, owner, now)
+	if errors.Is(err, campaign.ErrLostRace) {
+		err = errors.New("the agent was not removed, because somebody changed its tenant at the same time: run the command again")
+	}
+	return err
 }
 
 // prepareAgent returns the agent to save, and whether it differs from the stored one.

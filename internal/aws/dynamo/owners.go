@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -129,6 +130,19 @@ func (s *TenantStore) AgentsOf(ctx context.Context, tenant string) ([]string, er
 }
 
 // replaceOwner writes the owner of an agent if it is unchanged since it was read.
+// RemoveAgent sets when an agent was removed. The error wraps campaign.ErrLostRace if its owner is not
+// the one that was read.
+func (s *TenantStore) RemoveAgent(ctx context.Context, read account.Owner, at time.Time) error {
+	owner := s.check(ownerKey(read.AgentID), absent, nil)
+	if read.Tenant != "" {
+		owner = s.replaceOwner(read, read)
+	}
+	const update = "SET removedAt = :at"
+	return s.writeAll(ctx, "remove agent "+read.AgentID, owner,
+		s.update(agentKey(read.AgentID), update, present, Item{":at": millis(at)}),
+		s.update(directoryKey(agentEntry, read.AgentID), update, present, Item{":at": millis(at)}))
+}
+
 func (s *TenantStore) replaceOwner(read, o account.Owner) types.TransactWriteItem {
 	row := with(ownerKey(o.AgentID), Item{"tenant": text(o.Tenant), "since": millis(o.Since), "releasedAt": millis(o.ReleasedAt)})
 	if read.Tenant == "" {

@@ -26,7 +26,7 @@ import (
 // shutdownMargin is the time between the handler's deadline and Lambda's, so that a late response is still sent.
 const shutdownMargin = 300 * time.Millisecond
 
-// securityHeaders are in every answer. Browsers use HTTPS for a year (RFC 6797), and guess no
+// securityHeaders are in every answer of a function; API Gateway's own answers have none. Browsers use HTTPS for a year (RFC 6797), and guess no
 // content type (WHATWG Fetch, "nosniff").
 var securityHeaders = http.Header{
 	"Strict-Transport-Security": {"max-age=31536000"}, "X-Content-Type-Options": {"nosniff"},

@@ -163,7 +163,7 @@ func erasedLines(e privacy.Erased) []string {
 			"a restored table may need them", localtime.FormatUTC(e.YoungUntil), e.Young))
 	}
 	if e.Early > 0 {
-		lines = append(lines, fmt.Sprintf("kept until %s: %d replies or opt-outs that are not applied yet, or were in the last hour",
+		lines = append(lines, fmt.Sprintf("run it again at %s: %d replies or opt-outs are not applied yet, or came in the last hour; one that stays is deleted after 30 days",
 			localtime.FormatUTC(e.Again), e.Early))
 	}
 	if e.OptedOut {

@@ -87,6 +87,7 @@ func (h *Hook) ServeEvent(w http.ResponseWriter, r *http.Request) error {
 	}
 	agent, err := h.prove(r.Context(), id, func(token string) bool { return signed(token, data, signature) })
 	if err != nil {
+		h.countRefusal(r.Context(), id, err)
 		return err
 	}
 	if err := h.take(r.Context(), agent, data); err != nil {
@@ -181,15 +182,19 @@ const (
 	listTTL      = time.Minute // how long the list of all agents is cached, also after a failed read
 )
 
-// prove returns the agent if check accepts its token. It reads a cached agent again
-// if check refuses it, because the token may have changed.
+// prove returns the agent if check accepts its token. It reads a cached agent again if check refuses
+// it, because the token may have changed, and a removed one after a second, because it may be used again.
 func (h *Hook) prove(ctx context.Context, id string, check func(token string) bool) (campaign.Agent, error) {
 	now := h.Now()
-	if a, ok := h.agents.Peek(id, now, tokenTTL); ok && a.WebhookToken != "" && check(a.WebhookToken) {
+	a, ok := h.agents.Peek(id, now, tokenTTL)
+	if ok && !a.RemovedAt.IsZero() {
+		_, ok = h.agents.Peek(id, now, recheck)
+	}
+	if ok && a.WebhookToken != "" && check(a.WebhookToken) {
 		return a, nil
 	}
 	if !h.mayRead(ctx, id, now) {
-		return campaign.Agent{}, h.refuse(ctx, id)
+		return campaign.Agent{}, refused()
 	}
 	a, err := h.Agents.Agent(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -202,18 +207,17 @@ func (h *Hook) prove(ctx context.Context, id string, check func(token string) bo
 	h.agents.Put(id, a, now, maxTokens)
 	if a.WebhookToken == "" || !check(a.WebhookToken) {
 		slog.WarnContext(ctx, "webhook request rejected: invalid token", "agent_id", id)
-		return campaign.Agent{}, h.refuse(ctx, id)
+		return campaign.Agent{}, refused()
 	}
 	return a, nil
 }
 
-// refuse returns refused, and counts it for an agent that exists: names that callers invent are not
-// counted.
-func (h *Hook) refuse(ctx context.Context, id string) error {
-	if _, exists := h.agents.Peek(id, h.Now(), cache.Forever); exists {
+// countRefusal counts a refused event of an agent that exists. Names that callers invent are not counted.
+func (h *Hook) countRefusal(ctx context.Context, id string, err error) {
+	_, exists := h.agents.Peek(id, h.Now(), cache.Forever)
+	if _, ok := errors.AsType[*httpapi.Problem](err); ok && exists {
 		metrics.AddOfAgent(ctx, metrics.EventsRefused, id, 1)
 	}
-	return refused()
 }
 
 func (h *Hook) mayRead(ctx context.Context, agent string, now time.Time) bool {
