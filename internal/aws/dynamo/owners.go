@@ -129,7 +129,6 @@ func (s *TenantStore) AgentsOf(ctx context.Context, tenant string) ([]string, er
 	return ids, nil
 }
 
-// replaceOwner writes the owner of an agent if it is unchanged since it was read.
 // RemoveAgent sets when an agent was removed. The error wraps campaign.ErrLostRace if its owner is not
 // the one that was read.
 func (s *TenantStore) RemoveAgent(ctx context.Context, read account.Owner, at time.Time) error {
@@ -143,6 +142,7 @@ func (s *TenantStore) RemoveAgent(ctx context.Context, read account.Owner, at ti
 		s.update(directoryKey(agentEntry, read.AgentID), update, present, Item{":at": millis(at)}))
 }
 
+// replaceOwner writes the owner of an agent if it is unchanged since it was read.
 func (s *TenantStore) replaceOwner(read, o account.Owner) types.TransactWriteItem {
 	row := with(ownerKey(o.AgentID), Item{"tenant": text(o.Tenant), "since": millis(o.Since), "releasedAt": millis(o.ReleasedAt)})
 	if read.Tenant == "" {
