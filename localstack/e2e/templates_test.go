@@ -1,13 +1,19 @@
 package e2e_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -115,5 +121,27 @@ func TestTemplates_UnknownRoutes(t *testing.T) {
 		if got := c.do(method, templatesPath+path, nil); got.status != want {
 			t.Errorf("%s answers %d, want %d", call, got.status, want)
 		}
+	}
+}
+
+// A template of the API can show an uploaded file of its tenant, and none that is being deleted.
+func TestTemplates_UploadedFile(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant().ownCredential(account.Scopes...)
+	var picture bytes.Buffer
+	must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))))
+	tenant := c.env["TENANT"]
+	f := mediafile.File{Tenant: tenant, Hash: mediafile.Hash(tenant, picture.String()), Name: "a.png", Type: "image/png", CreatedAt: time.Now()}
+	must(t, s3.New(c.env.AWS(), c.env["MEDIA_BUCKET"], true).Put(t.Context(), f.Key(), picture.Bytes(), f.Type))
+	_, err := c.store().AddMedia(t.Context(), f)
+	must(t, err)
+	body := fmt.Sprintf(`{"name":"Foto","card":{"title":"Foto","media":{"url":%q,"height":"short"}}}`, f.Link(c.env["MEDIA_URL"]))
+	c.saveTemplate("", body)
+
+	must(t, c.store().MarkMedia(t.Context(), tenant, f.Hash, true))
+
+	got := c.do(http.MethodPost, templatesPath, []byte(body), "Authorization", "Bearer "+c.token(), "Content-Type", "application/json")
+	if got.status != http.StatusBadRequest {
+		t.Errorf("with a file that is being deleted: answered %d %s", got.status, got.body)
 	}
 }
