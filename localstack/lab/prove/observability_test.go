@@ -39,6 +39,7 @@ func observability(ctx context.Context, t *testing.T, env stackenv.Env) {
 	w.quiet(ctx, t)
 	cases := []alarmCase{
 		{"EventsErrorsAlarm", "the events queue of the events function is gone", w.eventsFail},
+		{"EventsRefusedAlarm", "the provider's events have a wrong signature", w.eventsRefused},
 		{"ProviderAlarm", "the provider answers 503 to all", w.providerFails},
 		{"CircuitsAlarm", "an endpoint answers 500 to all", w.endpointAnswers(http.StatusInternalServerError)},
 		{"EndpointsOffAlarm", "an endpoint answers 410", w.endpointAnswers(http.StatusGone)},
@@ -174,6 +175,9 @@ func addEmbedded(line string, since time.Time, seen measured) {
 				if !ok || len(dimensions) != 1 {
 					continue
 				}
+				if m.Name == string(metrics.EventsRefused) { // a query judges each agent, and the proof has one
+					of = dimensions[0]
+				}
 				seen.add(series{directive.Namespace, m.Name, of}, value)
 				if m.Name == string(metrics.CallsFailed) { // the emulator counts no calls
 					seen.add(series{"AWS/Lambda", "Invocations", of}, value)
@@ -187,6 +191,20 @@ func (w *watch) eventsFail(ctx context.Context, t *testing.T) {
 	t.Helper()
 	w.misconfigure(ctx, t, "EventsFunction", "EVENTS_QUEUE_URL", w.env["AWS_ENDPOINT_URL"]+"/000000000000/gone")
 	check(t, w.dispatch(ctx, random.UUID(), 1, someNumbers(20)))
+}
+
+func (w *watch) eventsRefused(ctx context.Context, t *testing.T) {
+	t.Helper()
+	tenant, err := storeOf(w.env).Tenant(ctx, w.env["TENANT"])
+	check(t, err)
+	for range 3 {
+		got, err := w.call(ctx, http.MethodPost, w.env["EVENTS_URL"]+"/"+tenant.AgentID,
+			[]byte(`{"message":{"data":"e30="}}`), map[string]string{"X-Goog-Signature": "d3Jvbmc="})
+		check(t, err)
+		if got.status != http.StatusForbidden {
+			t.Errorf("an event with a wrong signature: answered %d", got.status)
+		}
+	}
 }
 
 func (w *watch) providerFails(ctx context.Context, t *testing.T) {
