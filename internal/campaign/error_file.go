@@ -50,10 +50,10 @@ func (l ErrorLine) AppendTo(file []byte) []byte {
 }
 
 // AppendRow appends a line of cells as CSV. Every cell is quoted, and escaped against
-// formula injection unless it is a phone number.
+// formula injection unless it is a phone number, which can be in groups.
 func AppendRow(file []byte, separator byte, cells ...string) []byte {
 	for i, cell := range cells {
-		if !plainNumber(cell) {
+		if !plainNumber(cell) && !groupedNumber(cell) {
 			cells[i] = harmless(cell)
 		}
 	}
@@ -76,6 +76,14 @@ func appendRow(file []byte, separator byte, cells ...string) []byte {
 func plainNumber(phone string) bool {
 	digits, plus := strings.CutPrefix(phone, "+")
 	return plus && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// groupedNumber reports whether the phone is a country code and groups of digits, such as
+// +55 11 91234-5678. Two numbers with a space between them are no formula.
+func groupedNumber(phone string) bool {
+	country, groups, spaced := strings.Cut(phone, " ")
+	return spaced && plainNumber(country) && groups != "" && groups[0] >= '0' && groups[0] <= '9' &&
+		strings.Trim(groups, "0123456789 -") == ""
 }
 
 // formulaSigns start a formula. The full-width and small forms do so in East Asian locales.

@@ -66,6 +66,19 @@ func TestErrorLine(t *testing.T) {
 	}
 }
 
+// Only numbers in groups that a spreadsheet cannot calculate stay as they are.
+func TestAppendRow_Phone(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{
+		"+5511987654321": "+5511987654321", "+55 11 98765-4321": "+55 11 98765-4321", "+44791112 3456": "+44791112 3456",
+		"+55-11": "'+55-11", "+55 -11": "'+55 -11", "+55 ": "'+55 ", "+ 1": "'+ 1", "+1 2+3": "'+1 2+3", "+1 A1": "'+1 A1", "=1 2": "'=1 2",
+	} {
+		if got := string(campaign.AppendRow(nil, ';', sent)); got != `"`+want+"\"\r\n" {
+			t.Errorf("%q: %s", sent, got)
+		}
+	}
+}
+
 func TestErrorLine_Phone(t *testing.T) {
 	t.Parallel()
 	for sent, want := range map[string]string{

@@ -55,17 +55,23 @@ func (m Money) Entry() string {
 }
 
 var (
-	errMoney = errors.New("use an amount like 0.075 or 1500,00, without thousands separators")
+	errMoney = errors.New("use an amount like 0.075, 1500,00 or 1.500,00")
 
 	amount    = pattern.AtFirstUse(`^(\d{1,10})(?:[.,](\d{1,6}))?$`)
 	thousands = pattern.AtFirstUse(`^[1-9]\d{0,2}[.,]\d{3}$`)
+	grouped   = pattern.AtFirstUse(`^[1-9]\d{0,2}(?:(?:\.\d{3})+(?:,\d{1,6})?|(?:,\d{3})+(?:\.\d{1,6})?)$`)
 )
 
-// ParseMoney parses an amount. A point or a comma separates the decimals. A text like 1.000,
-// which can mean a thousand, is refused.
+// ParseMoney parses an amount as people type it, such as "1500,5", "R$ 1.500,00" or "1,500.00". A
+// text like 1.000, which can mean one or a thousand, is refused.
 func ParseMoney(text string) (Money, error) {
+	text = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(text), "R$"))
 	if thousands().MatchString(text) {
 		return 0, errMoney
+	}
+	if grouped().MatchString(text) {
+		separator := text[strings.IndexAny(text, ".,")]
+		text = strings.ReplaceAll(text, string(separator), "")
 	}
 	return parseMoney(text)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -111,11 +113,50 @@ func TestMaker_Excel(t *testing.T) {
 	got := c.made(export.Request{Format: export.Excel, Language: "pt-BR", Statuses: []string{"read", "failed"}})
 	want := "\ufeff" + lines(
 		`"Número";"Código do cliente (uid)";"Situação";"Motivo";"Enviada em";"Entregue em";"Lida em";"Encerrada em";"Toques";"Cliques"`,
-		`"+5511980010001";"josé";"Lida";"";"21/11/2037 09:01:00";"21/11/2037 09:02:00";"21/11/2037 09:03:00";"";"Sim, já";"Ver"`,
-		`"+5511980010004";"u4";"Falhou";"O número não recebe RCS.";"";"";"";"21/11/2037 09:05:00";"";""`,
+		`"+55 11 98001-0001";"josé";"Lida";"";"21/11/2037 09:01:00";"21/11/2037 09:02:00";"21/11/2037 09:03:00";"";"Sim, já";"Ver"`,
+		`"+55 11 98001-0004";"u4";"Falhou";"O número não recebe RCS.";"";"";"";"21/11/2037 09:05:00";"";""`,
 	)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the file (-want +got):\n%s", diff)
+	}
+}
+
+// Each message that was sent has a time of sending, also if its receipt was recorded before the end of its
+// sending. Statuses are words, and the numbers are read again as they were.
+func TestMaker_ExcelInEnglish(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	b := c.accept(1, []string{"fast", "seen", "stopped"}, nil)
+	c.record(b, campaign.OutcomeDelivered, "", 2, 0)
+	c.record(b, campaign.OutcomeRead, "", 3, 1)
+	c.record(b, campaign.OutcomeStopped, "", 4, 2)
+	got := c.made(export.Request{Format: export.Excel})
+	for _, line := range []string{
+		`"+55 11 98001-0000";"fast";"Delivered";"";"21/11/2037 09:02:00";"21/11/2037 09:02:00";"";"";"";""`,
+		`"+55 11 98001-0001";"seen";"Read";"";"21/11/2037 09:03:00";"";"21/11/2037 09:03:00";"";"";""`,
+		`"+55 11 98001-0002";"stopped";"Not sent (cancelled)";"The campaign was cancelled before the message was sent.";"";"";"";"21/11/2037 09:04:00";"";""`,
+	} {
+		if !strings.Contains(got, line+"\r\n") {
+			t.Errorf("the file lacks %s:\n%s", line, got)
+		}
+	}
+	if n, rejection := phone.Parse([]byte(phone.Tidy("+55 11 98001-0000"))); rejection != nil || n.String() != "+5511980010000" {
+		t.Errorf("the number is read as %s, %v", n, rejection)
+	}
+}
+
+// The name of a file has that of the campaign.
+func TestMaker_FileName(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.name = `Promoção "50%"; ../São João`
+	c.accept(1, []string{"u"}, nil)
+	e := c.create(export.Request{Language: "pt-BR"})
+	c.run()
+	header, _ := c.download(c.stored(e))
+	_, parameters, err := mime.ParseMediaType(header.Get("Content-Disposition"))
+	if want := "resultados-Promoção-50-São-João-" + c.stored(e).CreatedAt.Format(time.DateOnly) + ".csv"; err != nil || parameters["filename"] != want {
+		t.Errorf("the file is named %q, %v, want %q", parameters["filename"], err, want)
 	}
 }
 

@@ -52,6 +52,7 @@ func (q *queue) Send(_ context.Context, _ string, body []byte, _ time.Duration) 
 type company struct {
 	t     *testing.T
 	id    campaign.ID
+	name  string // of the campaign
 	env   stackenv.Env
 	store *dynamotest.Store
 	blobs *s3.Store
@@ -62,7 +63,7 @@ type company struct {
 
 func newCompany(t *testing.T) *company {
 	t.Helper()
-	c := &company{t: t, env: stackenv.Load(t), queue: &queue{}, now: noon}
+	c := &company{t: t, name: "Entregas", env: stackenv.Load(t), queue: &queue{}, now: noon}
 	c.id = campaign.ID{Tenant: "t-" + rand.Text(), CampaignID: random.UUID()}
 	c.store, c.blobs = c.stores(c.env.AWS())
 	c.Service = &exports.Service{
@@ -124,7 +125,7 @@ func (c *company) acceptOf(ordinal int, uids []string, totals campaign.Submissio
 	}
 	c.must(c.blobs.Put(c.t.Context(), b.Payload, body, "application/octet-stream"))
 	c.must(c.store.Accept(c.t.Context(), acceptance.Command{
-		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon, Submission: totals,
+		Batch: b, Campaign: c.name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon, Submission: totals,
 	}, rand.Text()))
 	return b
 }

@@ -18,6 +18,7 @@ import (
 // campaign's file is not accepted any more.
 const statusNotAccepted = "not_accepted"
 
+// history has the times of a message's outcomes.
 type history struct {
 	latest                       campaign.Change // the zero Change without an outcome
 	sent, delivered, read, ended time.Time
@@ -36,6 +37,17 @@ func (h *history) add(c campaign.Change) {
 		h.ended = c.At
 	case campaign.OutcomeTapped, campaign.OutcomeClicked: // entries of other logs
 	}
+}
+
+// sentBy returns when the message was sent. The receipt of a fast message can be recorded before the end
+// of its sending, which is then not recorded: the message was sent by the time of the receipt.
+func (h *history) sentBy() time.Time {
+	for _, at := range []time.Time{h.sent, h.delivered, h.read} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return time.Time{}
 }
 
 func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
@@ -60,8 +72,8 @@ func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at 
 			continue
 		}
 		t.add(
-			r.messages[i].Phone, r.messages[i].UID, t.translate(texts().Statuses, status, status), t.reason(h.latest),
-			t.time(h.sent), t.time(h.delivered), t.time(h.read), t.time(h.ended),
+			t.phone(r.messages[i].Phone), r.messages[i].UID, t.status(status), t.reason(h.latest),
+			t.time(h.sentBy()), t.time(h.delivered), t.time(h.read), t.time(h.ended),
 			strings.Join(r.taps.tapped[i], " | "), strings.Join(r.taps.clicked[i], " | "),
 		)
 	}

@@ -78,7 +78,7 @@ func TestMaker_NotAccepted(t *testing.T) {
 		t.Errorf("the file of another status:\n%s", file)
 	}
 	portuguese := c.made(export.Request{Format: export.Excel, Language: "pt-BR"})
-	if !strings.Contains(portuguese, `"+5511980020001";"d";"Não enviada (não chegou a ser aceita)"`) {
+	if !strings.Contains(portuguese, `"+55 11 98002-0001";"d";"Não enviada (não chegou a ser aceita)"`) {
 		t.Errorf("the file in Portuguese:\n%s", portuguese)
 	}
 	for _, part := range []int{2, 3} { // they expire

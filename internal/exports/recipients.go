@@ -138,7 +138,7 @@ func (w *writer) addNotAccepted(ctx context.Context, t *table, part int) (people
 			t.addRaw(append([]string{number.String(), m.UID}, t.columns.cellsNotAccepted(m)...))
 			t.lines++
 		default:
-			t.add(number.String(), m.UID, t.translate(texts().Statuses, statusNotAccepted, statusNotAccepted), "", "", "", "", "", "", "")
+			t.add(t.phone(number.String()), m.UID, t.status(statusNotAccepted), "", "", "", "", "", "", "")
 		}
 	}
 	return people, nil

@@ -3,6 +3,7 @@ package exports
 import (
 	_ "embed"
 	"encoding/json"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,11 +15,12 @@ import (
 //go:embed texts.json
 var textsFile []byte
 
-// texts are the headings by language, and the Portuguese texts of statuses and rejections by
-// code. The English ones are those of the API.
+// texts are the headings by language, the texts of statuses in the languages of the pages, and the
+// Portuguese texts of rejections by code. The English ones are those of the API.
 var texts = sync.OnceValue(func() (t struct {
-	Headings             map[string]map[string]string
-	Statuses, Rejections map[string]string
+	Headings   map[string]map[string]string
+	Statuses   map[string]struct{ PT, EN string }
+	Rejections map[string]string
 },
 ) {
 	if err := json.Unmarshal(textsFile, &t); err != nil {
@@ -89,6 +91,31 @@ func (t *table) time(at time.Time) string {
 		return localtime.Brazilian(at)
 	}
 	return at.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// phone returns a number in the form that Excel takes for text, as it would round one without spaces.
+// Files of campaigns can have both forms.
+func (t *table) phone(number string) string {
+	const end = 4 // digits of the last group
+	if t.Format != export.Excel || len(number) <= end {
+		return number
+	}
+	head, tail := number[:len(number)-end], number[len(number)-end:]
+	if brazilian, ok := strings.CutPrefix(head, "+55"); ok && len(brazilian) > 2 {
+		return "+55 " + brazilian[:2] + " " + brazilian[2:] + "-" + tail
+	}
+	return head + " " + tail
+}
+
+// status returns a status in words. Programs that read the plain file in English get the API's codes.
+func (t *table) status(code string) string {
+	switch {
+	case t.Language == portuguese:
+		return texts().Statuses[code].PT
+	case t.Format == export.Excel:
+		return texts().Statuses[code].EN
+	}
+	return code
 }
 
 // translate returns the Portuguese text of a code, or the English one.

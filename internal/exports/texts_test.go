@@ -10,7 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The texts of a file in Portuguese are those of the dashboard's pages.
+// words are a text in both languages.
+type words struct{ PT, EN string }
+
+// The texts of a file are those of the dashboard's pages.
 func TestTexts_AsInTheDashboard(t *testing.T) {
 	t.Parallel()
 	read := func(path string, into any) {
@@ -23,24 +26,33 @@ func TestTexts_AsInTheDashboard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var texts struct{ Statuses, Rejections map[string]string }
+	var texts struct {
+		Statuses   map[string]words
+		Rejections map[string]string
+	}
 	read("texts.json", &texts)
-	messages := maps.Clone(texts.Statuses)
+	messages, rejections := maps.Clone(texts.Statuses), map[string]words{}
+	for code, text := range texts.Rejections {
+		rejections[code] = words{PT: text}
+	}
 	delete(messages, "not_accepted") // of people without a message
 	for _, group := range []struct {
 		path, prefix string
-		texts        map[string]string
+		texts        map[string]words
 	}{
 		{"../dashboard/campaigns/texts.json", "campaigns.outcome.", messages},
 		{"../dashboard/exports/texts.json", "exports.status.", texts.Statuses},
-		{"../dashboard/web/pages/texts.json", "rejection.", texts.Rejections},
+		{"../dashboard/web/pages/texts.json", "rejection.", rejections},
 	} {
-		var all map[string]struct{ PT string }
+		var all map[string]words
 		read(group.path, &all)
-		want := map[string]string{}
+		want := map[string]words{}
 		for key, text := range all {
 			if code, ok := strings.CutPrefix(key, group.prefix); ok {
-				want[code] = text.PT
+				if group.prefix == "rejection." {
+					text.EN = "" // the API's
+				}
+				want[code] = text
 			}
 		}
 		if diff := cmp.Diff(want, group.texts); diff != "" {

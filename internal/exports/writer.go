@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
+	"unicode"
 
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
@@ -54,19 +56,29 @@ func (m *Maker) open(ctx context.Context, e export.Export) (*writer, error) {
 	}
 	next := w.Export
 	next.State = export.Running
-	if next.Upload, err = m.Blobs.StartFile(ctx, e.Blob(), "text/csv; charset=utf-8", fileName(e)); err != nil {
+	if next.Upload, err = m.Blobs.StartFile(ctx, e.Blob(), "text/csv; charset=utf-8", fileName(e, c.Name)); err != nil {
 		return nil, err
 	}
 	err = w.save(ctx, next)
 	return w, err
 }
 
-func fileName(e export.Export) string {
+// fileName returns the name of an export's file: what it has, the letters and digits of the
+// campaign's name, and the date.
+func fileName(e export.Export, of string) string {
+	const longest = 60 // characters of the campaign's name
+	words := strings.FieldsFunc(of, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+	if of = strings.Join(words, "-") + "-"; len(words) == 0 {
+		of = ""
+	} else if all := []rune(of); len(all) > longest {
+		of = string(all[:longest]) + "-"
+	}
+
 	names := map[export.Kind]string{export.Outcomes: "results", export.Rejected: "rejected", export.Recipients: "recipients"}
 	if e.Language == portuguese {
 		names = map[export.Kind]string{export.Outcomes: "resultados", export.Rejected: "recusados"}
 	}
-	return names[e.Kind] + "-" + e.CreatedAt.UTC().Format(time.DateOnly) + ".csv"
+	return names[e.Kind] + "-" + of + e.CreatedAt.UTC().Format(time.DateOnly) + ".csv"
 }
 
 func (w *writer) save(ctx context.Context, next export.Export) error {

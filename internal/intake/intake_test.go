@@ -301,6 +301,17 @@ func TestSubmission_Findings(t *testing.T) {
 	if diff := cmp.Diff(want, sub.Check.Findings); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
+	kinds := map[int]submission.Kind{}
+	for l, err := range c.LeftOut(t.Context(), sub) {
+		c.must(err)
+		kinds[l.Line] = l.Kind
+	}
+	left := map[int]submission.Kind{
+		3: submission.KindOptedOut, 7: submission.KindRepeated, 8: submission.KindFaulty, 9: submission.KindFaulty, 10: submission.KindInvalid,
+	}
+	if diff := cmp.Diff(left, kinds); diff != "" {
+		t.Errorf("lines that get no message (-want +got):\n%s", diff)
+	}
 	if got := sub.Check.Findings.Rejected; len(got) != 1 || got[0].Count != 1 || got[0].First[0] != 10 {
 		t.Errorf("rejected: %+v", got)
 	}

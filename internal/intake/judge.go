@@ -19,11 +19,10 @@ import (
 
 // judged is what becomes of the lines of a part.
 type judged struct {
-	part     part
-	verdict  dispatch.Verdict     // of the part
-	out      []submission.LeftOut // in the order of the file, with the invalid numbers of the part
-	optedOut int                  // people of the part who opted out
-	// optedOutClasses are the classes of their messages.
+	part    part
+	verdict dispatch.Verdict     // of the part
+	out     []submission.LeftOut // in the order of the file, with the numbers of the part that are invalid or opted out
+	// optedOutClasses are the classes of the messages to people who opted out.
 	optedOutClasses campaign.ClassCounts
 }
 
@@ -80,7 +79,7 @@ func firstFaults(v dispatch.Verdict) map[int]dispatch.Fault {
 	return first
 }
 
-// complete adds the lines with a repeated or an invalid number.
+// complete adds the lines with a number that is repeated, invalid or opted out.
 func (r *reader) complete(j *judged, s *sorter) {
 	for _, m := range s.repeated {
 		j.out = append(j.out, leftOut(m, submission.KindRepeated, "", ""))
@@ -88,13 +87,13 @@ func (r *reader) complete(j *judged, s *sorter) {
 	for _, rejected := range j.verdict.Rejected {
 		j.out = append(j.out, leftOut(j.part[rejected.Message], submission.KindInvalid, rejected.Code, ""))
 	}
-	slices.SortFunc(j.out, func(a, b submission.LeftOut) int { return cmp.Compare(a.Line, b.Line) })
 	j.silence(func(m submission.Message) bool {
 		return m.Number != 0 && r.optedOut(strconv.FormatUint(m.Number, 10))
 	})
+	slices.SortFunc(j.out, func(a, b submission.LeftOut) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// silence counts the accepted messages to people who opted out.
+// silence adds the accepted messages to people who opted out.
 func (j *judged) silence(optedOut func(m submission.Message) bool) {
 	rejected := 0 // of the messages so far
 	for at, m := range j.part {
@@ -102,7 +101,7 @@ func (j *judged) silence(optedOut func(m submission.Message) bool) {
 		case rejected < len(j.verdict.Rejected) && j.verdict.Rejected[rejected].Message == at:
 			rejected++
 		case optedOut(m):
-			j.optedOut++
+			j.out = append(j.out, leftOut(m, submission.KindOptedOut, "", ""))
 			j.optedOutClasses.Add(j.verdict.EachClass.Of(at - rejected))
 		}
 	}
@@ -112,7 +111,6 @@ func (j judged) addTo(f *submission.Findings) {
 	for _, l := range j.out {
 		f.Count(l)
 	}
-	f.OptedOut += j.optedOut
 	f.Accepted += j.verdict.Accepted
 	f.Classes.Add(j.verdict.Classes)
 	f.OptedOutClasses.Add(j.optedOutClasses)

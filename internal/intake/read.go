@@ -110,12 +110,15 @@ func (r *reader) skip(ctx context.Context, rows *sheet.File) error {
 	return nil
 }
 
+// leftOut returns the lines whose number can have another line.
 func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
 	for l, err := range eachLeftOut(ctx, r.Blobs, r.Submission) {
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, l.Line)
+		if l.Kind != submission.KindOptedOut {
+			lines = append(lines, l.Line)
+		}
 	}
 	return lines, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"mime"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,11 +15,11 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// StartFile starts an upload in parts of a file that browsers save under a name, and returns its ID. The name is ASCII.
+// StartFile starts an upload in parts of a file that browsers save under a name, and returns its ID.
 func (s *Store) StartFile(ctx context.Context, key, contentType, name string) (string, error) {
 	out, err := s.Client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
 		Bucket: &s.Bucket, Key: &key, ContentType: &contentType,
-		ContentDisposition: aws.String(`attachment; filename="` + name + `"`), CacheControl: aws.String("private"),
+		ContentDisposition: aws.String(mime.FormatMediaType("attachment", map[string]string{"filename": name})), CacheControl: aws.String("private"),
 	}, withoutChecksums)
 	if err != nil {
 		return "", explain("start file", err)

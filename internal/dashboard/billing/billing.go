@@ -126,14 +126,14 @@ func (s *Pages) change(p *web.Page) error {
 	return p.Done(Path, "billing.saved")
 }
 
-// summary returns the amounts for the audit log, independent of the reader's language: the
+// summary returns the amounts for the audit log, as Brazilians write them in any language: the
 // two prices, then the limits of a day and a month.
 func summary(b campaign.Billing) string {
 	texts := make([]string, 0, 4)
 	for _, m := range []campaign.Money{b.Basic, b.Single, b.Limits.Day, b.Limits.Month} {
 		text := "–"
 		if m > 0 {
-			text = m.String()
+			text = "R$ " + strings.Replace(m.String(), ".", ",", 1)
 		}
 		texts = append(texts, text)
 	}

@@ -67,7 +67,7 @@ func TestChange(t *testing.T) {
 	if a := o.admin.Get(billing.Path); a.Status != http.StatusOK || a.Value("basic") != "" {
 		t.Fatalf("without prices: %d %s", a.Status, a.Text())
 	}
-	a := o.admin.Post(billing.Path, amounts("0,0755", " 1.234500 ", "", "1500"))
+	a := o.admin.Post(billing.Path, amounts("0,0755", " 1.234500 ", "", "R$ 1.500,00"))
 	if a.Status != http.StatusSeeOther {
 		t.Fatalf("answered %d: %s", a.Status, a.Text())
 	}
@@ -91,8 +91,8 @@ func TestChange(t *testing.T) {
 		t.Errorf("after removing all: %+v", b)
 	}
 	if diff := cmp.Diff([]string{
-		"admin@example.com billing.change – / – / – / – → 0.0755 / 1.2345 / – / 1500.00",
-		"admin@example.com billing.change 0.0755 / 1.2345 / – / 1500.00 → – / – / – / –",
+		"admin@example.com billing.change – / – / – / – → R$ 0,0755 / R$ 1,2345 / – / R$ 1500,00",
+		"admin@example.com billing.change R$ 0,0755 / R$ 1,2345 / – / R$ 1500,00 → – / – / – / –",
 	}, o.Audited()); diff != "" {
 		t.Errorf("audit (-want +got):\n%s", diff)
 	}
@@ -108,9 +108,9 @@ func TestChange_Invalid(t *testing.T) {
 		"one price":             {amounts("0.05", "", "", ""), "Fill in both prices, or none."},
 		"a price of zero":       {amounts("0.05", "0", "", ""), "Fill in both prices, or none."},
 		"limit without prices":  {amounts("", "", "1", ""), "A limit needs the prices: fill them in too."},
-		"no amount":             {amounts("R$ 1", "1", "", ""), "The price of a basic message was not understood."},
+		"no amount":             {amounts("US$ 1", "1", "", ""), "The price of a basic message was not understood."},
 		"too high":              {amounts("1", "1000.01", "", ""), "The price of a single message was not understood."},
-		"thousands separator":   {amounts("1", "1", "1.500", ""), "The limit for a day was not understood."},
+		"thousands separator":   {amounts("1", "1", "1.500", ""), "The limit for a day was not understood. Write it with cents, like 1,500.00 or 1500.00."},
 		"negative":              {amounts("1", "1", "", "-1"), "The limit for a month was not understood."},
 		"more than a milliard":  {amounts("1", "1", "", "1000000001"), "The limit for a month was not understood."},
 		"seven decimals":        {amounts("0.0000001", "1", "", ""), "The price of a basic message was not understood."},

@@ -237,20 +237,25 @@ func (s *Pages) showSample(p *web.Page) error {
 // maxDownload is the maximum size in bytes of the lines of a download. Lambda's limit is 6 MB in base64.
 const maxDownload = 4_000_000
 
-// leftOut downloads the lines that get no message, in the CSV format of Brazilian spreadsheets.
+// leftOut downloads the lines that get no message, or those of one kind, in the CSV format of Brazilian
+// spreadsheets.
 func (s *Pages) leftOut(p *web.Page) error {
 	sub, err := s.inPath(p)
 	if err != nil {
 		return err
 	}
-	if !(view{Submission: sub}).Reviewed() || sub.Check.Findings.LeftOut() == 0 { // the columns may be those of another check
+	if !(view{Submission: sub}).Reviewed() || sub.Check.Findings.LeftOut()+sub.Check.Findings.OptedOut == 0 { // the columns may be those of another check
 		return campaign.ErrNotFound
 	}
+	kind := submission.Kind(p.Query("kind"))
 	header := append([]string{p.T("sending.line"), p.T("sending.problem")}, usedColumns(sub)...)
 	file := campaign.AppendRow(nil, web.CSVSeparator, header...)
 	for l, err := range s.Intake.LeftOut(p.R.Context(), sub) {
 		if err != nil {
 			return err
+		}
+		if kind != "" && l.Kind != kind {
+			continue
 		}
 		row := campaign.AppendRow(nil, web.CSVSeparator, slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
 		if len(file)+len(row) > maxDownload { // a line alone may have a megabyte
@@ -260,6 +265,17 @@ func (s *Pages) leftOut(p *web.Page) error {
 		file = append(file, row...)
 	}
 	return p.CSV("imports.left_out_file", file)
+}
+
+// opened is a number of lines of a kind. Authors can open it to the lines.
+type opened struct {
+	Path  string
+	Kind  submission.Kind
+	Count int
+}
+
+func (v view) Opened(kind submission.Kind, count int) opened {
+	return opened{pathOf(v.Submission), kind, count}
 }
 
 // usedColumns returns the names of the columns whose values the messages have.
@@ -283,6 +299,8 @@ func problem(p *web.Page, l submission.LeftOut) string {
 	switch l.Kind {
 	case submission.KindRepeated:
 		return p.T("imports.problem.repeated")
+	case submission.KindOptedOut:
+		return p.T("sending.opted_out")
 	case submission.KindInvalid:
 		if shortened(l.Phone) {
 			return p.T("imports.problem.shortened")

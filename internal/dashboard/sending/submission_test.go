@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -521,18 +522,33 @@ func TestLeftOut(t *testing.T) {
 		{Line: 3, Kind: submission.KindFaulty, Code: "missing_variable", Column: "nome", Phone: "11988880001", UID: "=1+1"},
 		{Line: 4, Kind: submission.KindRepeated, Phone: "11988880002", UID: "b", Vars: map[string]string{"nome": "Bia"}},
 		{Line: 5, Kind: submission.KindInvalid, Code: "invalid_number", Phone: "5,51199E+12", UID: "c", Vars: map[string]string{"nome": "Caio"}},
+		{Line: 6, Kind: submission.KindOptedOut, Phone: "11988880006", UID: "d", Vars: map[string]string{"nome": "Davi"}},
 	}
 	for _, l := range c.leftOut {
 		c.stored.Check.Findings.Count(l)
 	}
-	says(t, c.author.Get(path), http.StatusOK, "Send to 3 people, 3 lines are left out", "Download all lines that are left out")
+	says(t, c.author.Get(path), http.StatusOK, "Send to 2 people, 3 lines are left out", "Download all lines that are left out")
 	got := c.author.Get(path + "/left-out")
 	want := "\ufeff\"Line\";\"Problem\";\"Celular\";\"\";\"Nome\"\r\n" +
 		"\"3\";\"nome is missing\";\"11988880001\";\"'=1+1\";\"\"\r\n" +
 		"\"4\";\"Repeated number: an earlier line has it\";\"11988880002\";\"b\";\"Bia\"\r\n" +
-		"\"5\";\"Excel has shortened the number. Format the column as Text and save again.\";\"5,51199E+12\";\"c\";\"Caio\"\r\n"
+		"\"5\";\"Excel has shortened the number. Format the column as Text and save again.\";\"5,51199E+12\";\"c\";\"Caio\"\r\n" +
+		"\"6\";\"Opted out (nothing is sent)\";\"11988880006\";\"d\";\"Davi\"\r\n"
 	if diff := cmp.Diff(want, got.Body); diff != "" || got.Status != http.StatusOK {
 		t.Errorf("%d (-want +got):\n%s", got.Status, diff)
+	}
+	for kind, line := range map[submission.Kind]int{"faulty": 3, "repeated": 4, "invalid": 5, "opted_out": 6} {
+		address := path + "/left-out?kind=" + string(kind)
+		if link := `href="` + address + `" download>1</a>`; !strings.Contains(c.author.Get(path).Body, link) {
+			t.Errorf("the number of %s lines is not opened by %s", kind, link)
+		}
+		rows := strings.SplitAfter(c.author.Get(address).Body, "\r\n")
+		if len(rows) != 3 || !strings.HasPrefix(rows[1], `"`+strconv.Itoa(line)+`";`) {
+			t.Errorf("the %s lines are %q", kind, rows)
+		}
+	}
+	if body := c.SignIn(tenant, web.RoleViewer).Get(path).Body; strings.Contains(body, "/left-out") {
+		t.Error("a viewer finds a link to the lines")
 	}
 	columns := newCompany(t, submission.StateColumns) // of another template, after a check
 	columns.stored.Check.Findings = c.stored.Check.Findings

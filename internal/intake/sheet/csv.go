@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,7 +21,13 @@ type csvRecords struct {
 	skipped int // lines before the header
 }
 
+// otherFormats begin pictures and documents.
+var otherFormats = []string{"\xff\xd8\xff", "\x89PNG", "GIF8", "RIFF", "%PDF"}
+
 func openCSV(file io.Reader, head []byte) (*csvRecords, error) {
+	if slices.ContainsFunc(otherFormats, func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }) {
+		return nil, broken("no_list")
+	}
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
 		return nil, broken("utf16")
 	}

@@ -94,8 +94,8 @@ func Count(all []LineFault, line int, code, column string) []LineFault {
 	return append(all, f)
 }
 
-// LeftOut is a line that gets no message. One with an invalid number stays in its part, so that the
-// error file lists it.
+// LeftOut is a line that gets no message. One whose number is invalid or opted out stays in its part, so
+// that the error file or the campaign lists it.
 type LeftOut struct {
 	Line   int               `json:"line"`
 	Kind   Kind              `json:"kind"`
@@ -114,6 +114,7 @@ const (
 	KindFaulty   Kind = "faulty"
 	KindInvalid  Kind = "invalid"
 	KindRepeated Kind = "repeated"
+	KindOptedOut Kind = "opted_out" // at the time of the check
 )
 
 // Count counts a line that gets no message.
@@ -125,6 +126,8 @@ func (f *Findings) Count(l LeftOut) {
 		f.Rejected = Count(f.Rejected, l.Line, l.Code, "")
 	case KindRepeated:
 		f.Repeated.Add(l.Line)
+	case KindOptedOut:
+		f.OptedOut++
 	}
 }
 
@@ -135,7 +138,8 @@ func total(all []LineFault) (n int) {
 	return n
 }
 
-// LeftOut returns the number of lines that get no message.
+// LeftOut returns the number of lines that are not sent. Those of people who opted out are, as the opt-out
+// can end before.
 func (f Findings) LeftOut() int { return f.Invalid() + f.Faulty() + f.Repeated.Count }
 
 // Faulty returns the number of lines that are left out because of a fault.
