@@ -110,6 +110,7 @@ func (s *Sender) postponeCheck(ctx context.Context, b campaign.Batch, until time
 	if until.IsZero() || !b.NextCheck.Before(until.Add(s.SweepAfter/2)) {
 		return
 	}
+	b.Waiting = false // it goes on
 	if _, err := s.Store.PostponeCheck(ctx, b, until.Add(s.SweepAfter)); err != nil {
 		slog.WarnContext(ctx, "postponing the check failed; frames may be requeued", "batch_id", b.BatchID, "error", err)
 	}

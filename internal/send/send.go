@@ -173,14 +173,15 @@ func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Templ
 	})
 }
 
-// postponePaused sets the sweep check of a paused batch to campaign.PauseCheck from now.
+// postponePaused marks a paused batch as waiting, so that sweep finds it when the pause ends. The first
+// frame of the batch does this. The next check of a batch that is being released is set then.
 func (s *Sender) postponePaused(ctx context.Context, b campaign.Batch, pause string) error {
 	slog.InfoContext(ctx, "sending is paused", "tenant", b.Tenant, "batch_id", b.BatchID, "pause", pause)
-	next := s.Now().Add(outgoing.PauseCheck)
-	if !b.NextCheck.After(next) {
+	if b.Waiting {
 		return nil
 	}
-	if _, err := s.Store.PostponeCheck(ctx, b, next); err != nil {
+	b.Waiting = true
+	if _, err := s.Store.PostponeCheck(ctx, b, outgoing.WaitUntil(b, s.Now())); err != nil {
 		return fmt.Errorf("postpone check of paused batch: %w", err)
 	}
 	return nil

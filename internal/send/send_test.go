@@ -492,8 +492,8 @@ func TestHandle_Pause(t *testing.T) {
 		if len(g.sends) != 100 || g.routes != 2 {
 			t.Errorf("%d messages sent, the route read %d times", len(g.sends), g.routes)
 		}
-		if want := time.Now().Add(time.Minute); !g.batch.NextCheck.Equal(want) {
-			t.Errorf("sweep looks at the batch at %v, want %v", g.batch.NextCheck, want)
+		if want := time.Now().Add(time.Hour); !g.batch.NextCheck.Equal(want) || !g.batch.Waiting {
+			t.Errorf("sweep looks at the batch at %v, want %v; it waits: %v", g.batch.NextCheck, want, g.batch.Waiting)
 		}
 	})
 }

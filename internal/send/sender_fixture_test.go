@@ -122,7 +122,7 @@ func (g *senderFixture) PostponeCheck(_ context.Context, b campaign.Batch, next 
 	if !b.NextCheck.Equal(g.batch.NextCheck) {
 		return false, nil
 	}
-	g.batch.NextCheck = next
+	g.batch.NextCheck, g.batch.Waiting = next, b.Waiting
 	return true, nil
 }
 

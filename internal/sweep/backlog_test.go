@@ -49,6 +49,8 @@ func (s *crowdStore) Batch(_ context.Context, ref campaign.BatchRef) (campaign.B
 	return s.batches[ref], nil
 }
 
+func (*crowdStore) Resumed(context.Context) ([]string, error) { return nil, nil }
+
 func (*crowdStore) LedgerHead(context.Context, campaign.BatchKey) (ledger.Head, error) {
 	return ledger.Head{}, nil
 }
