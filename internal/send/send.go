@@ -105,16 +105,12 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 		return err
 	}
 	r.slots, r.frameRuns = slots, frames
-	err = s.plan(ctx, r)
+	err = s.prepare(ctx, r)
 	if errors.Is(err, errContended) {
 		s.putBack(ctx, r)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("send: %w", err)
-	}
-	s.load(ctx, r)
-	if err := s.failOptedOut(ctx, r); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
 	s.deliver(ctx, r)
@@ -130,6 +126,20 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 	s.adjustRate(ctx, r)
 	r.report(ctx)
 	return nil
+}
+
+// prepare reads the messages of the run and ends those that are not sent. Only the others take a share
+// of the agent's rate.
+func (s *Sender) prepare(ctx context.Context, r *run) error {
+	if err := s.plan(ctx, r); err != nil {
+		return err
+	}
+	s.load(ctx, r)
+	if err := s.failOptedOut(ctx, r); err != nil {
+		return err
+	}
+	r.setEndedAside()
+	return s.takeReservations(ctx, r)
 }
 
 // loadRun loads the data needed to send the batch. ok is false if nothing can be sent now.

@@ -498,6 +498,39 @@ func TestHandle_Pause(t *testing.T) {
 	})
 }
 
+// A message that is not sent takes no share of the agent's rate.
+func TestHandle_OptedOutBeforeTheRate(t *testing.T) {
+	t.Parallel()
+	for name, optedOut := range map[string]int{"all": 100, "half, while the frame waits": 50} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newSenderFixture(100)
+				g.optedOut = map[string]bool{}
+				for i := range optedOut {
+					g.optedOut[fmt.Sprintf("+55119%08d", i)] = true
+				}
+				other := outgoing.Claim{ID: campaign.ID{Tenant: "t", CampaignID: "other"}, Messages: 100}
+				_, g.rateLimit = outgoing.RateLimit{Every: time.Second}.Claim(time.Now(), other, 1)
+				before := g.rateLimit
+				g.route.Agent.Rate = 1
+				if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+					t.Fatal(errs)
+				}
+				if len(g.sends) > 0 || len(g.outcomes) != optedOut {
+					t.Errorf("%d messages sent, %d outcomes, want %d", len(g.sends), len(g.outcomes), optedOut)
+				}
+				if waits := len(g.queued); waits > 0 && len(g.queued[0].task.Only) != 100-optedOut || (waits == 0) != (optedOut == 100) {
+					t.Errorf("queued %+v", g.queued)
+				}
+				if unchanged := g.rateLimit == before; unchanged != (optedOut == 100) {
+					t.Errorf("the rate limit is %+v, it was %+v", g.rateLimit, before)
+				}
+			})
+		})
+	}
+}
+
 func TestHandle_BatchStates(t *testing.T) {
 	t.Parallel()
 	for _, state := range []campaign.BatchState{campaign.BatchPending, campaign.BatchSent, campaign.BatchCancelled} {
