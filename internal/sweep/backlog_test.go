@@ -18,9 +18,14 @@ import (
 	"campaign-dispatch/internal/sweep/overdue"
 )
 
+// unpaused is a store without a pause.
+type unpaused struct{ sweep.Store }
+
+func (unpaused) Resumed(context.Context) ([]string, error) { return nil, nil }
+
 // crowdStore has batches of which nothing was sent, and the queue of their frames.
 type crowdStore struct {
-	sweep.Store
+	unpaused
 
 	t       *testing.T
 	now     time.Time
@@ -48,8 +53,6 @@ func (s *crowdStore) Due(_ context.Context, _ int, now time.Time) iter.Seq2[over
 func (s *crowdStore) Batch(_ context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
 	return s.batches[ref], nil
 }
-
-func (*crowdStore) Resumed(context.Context) ([]string, error) { return nil, nil }
 
 func (*crowdStore) LedgerHead(context.Context, campaign.BatchKey) (ledger.Head, error) {
 	return ledger.Head{}, nil
