@@ -103,7 +103,7 @@ func (s *Sender) failOptedOut(ctx context.Context, r *run) error {
 	if len(open) == 0 {
 		return nil
 	}
-	optedOut, err := s.OptOuts.Of(ctx, r.batch.Tenant)
+	optedOut, err := s.OptOuts.Of(ctx, r.batch.Tenant, r.released())
 	if err != nil {
 		return err
 	}

@@ -38,9 +38,9 @@ type frameRun struct {
 	// current are the messages to send in this run. postponed are messages whose reservation is too
 	// late for it; they are requeued. ended are messages that are not sent.
 	current, postponed, ended []*job
-	grant              outgoing.Grant // the reservation or ticket, if requested
-	until              time.Time      // estimated send time of the last of postponed
-	err                error          // why the task must be retried
+	grant                     outgoing.Grant // the reservation or ticket, if requested
+	until                     time.Time      // estimated send time of the last of postponed
+	err                       error          // why the task must be retried
 }
 
 // failure returns why the task must be retried after its run failed with err. A frame that
@@ -106,6 +106,17 @@ func (r *run) jobs() []*job {
 		jobs = append(jobs, f.ended...)
 	}
 	return jobs
+}
+
+// released returns when the last of the run's frames was released.
+func (r *run) released() time.Time {
+	var last time.Time
+	for _, f := range r.frameRuns {
+		if f.task.Released.After(last) {
+			last = f.task.Released
+		}
+	}
+	return last
 }
 
 // setEndedAside moves the messages with an outcome to ended.

@@ -498,6 +498,29 @@ func TestHandle_Pause(t *testing.T) {
 	})
 }
 
+// Opt-outs are looked up as of the release of a frame, also when it is received again.
+func TestHandle_OptedOutSinceRelease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newSenderFixture(200)
+		released := time.Now()
+		first, second := g.frame(0), g.frame(1)
+		first.Released, second.Released = released.Add(-time.Minute), released
+		g.provider = func(outgoing.Message, int) error {
+			return &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"}
+		}
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{first, second}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.optedOutSince) != 1 || !g.optedOutSince[0].Equal(released) {
+			t.Errorf("opt-outs were looked up since %v, want %v", g.optedOutSince, released)
+		}
+		if len(g.queued) != 2 || g.queued[0].task.Released.IsZero() || g.queued[1].task.Released.IsZero() {
+			t.Errorf("the tasks for the next attempt: %+v", g.queued)
+		}
+	})
+}
+
 // A message that is not sent takes no share of the agent's rate.
 func TestHandle_OptedOutBeforeTheRate(t *testing.T) {
 	t.Parallel()
