@@ -48,6 +48,8 @@ type Ledger interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
+	// PostponeCheck sets when sweep checks a batch, and whether it waits, if its check is unchanged since it was read.
+	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// FinishMove changes the batches that an open move has left.
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
@@ -142,6 +144,11 @@ func (c *Canceller) finishCancel(ctx context.Context, p campaign.Progress, revok
 	}
 	if b.State == campaign.BatchCancelled {
 		return c.Recorder.Record(ctx, b, stopped(b))
+	}
+	if b.Waiting { // for the end of a pause: sweep queues it at once, and send stops its messages
+		if _, err := c.Ledger.PostponeCheck(ctx, b, c.Now()); err != nil {
+			return err
+		}
 	}
 	if !revoke {
 		return nil

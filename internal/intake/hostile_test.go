@@ -41,7 +41,7 @@ func (noBlobs) List(context.Context, string) iter.Seq2[campaign.Blob, error] {
 
 type nobodyOptedOut struct{}
 
-func (nobodyOptedOut) Of(context.Context, string) (func(string) bool, error) {
+func (nobodyOptedOut) Of(context.Context, string, time.Time) (func(string) bool, error) {
 	return func(string) bool { return false }, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -81,7 +82,7 @@ func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) 
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.optedOut, err = w.OptOuts.Of(ctx, sub.Tenant); err != nil {
+	if r.optedOut, err = w.OptOuts.Of(ctx, sub.Tenant, time.Time{}); err != nil {
 		return nil, nil, err
 	}
 	if err := r.skip(ctx, rows); err != nil {

@@ -34,8 +34,15 @@ func oracle(s string) string {
 	if strings.HasPrefix(international, "+5590") && e164 != international {
 		return "" // a collect call, which only the library accepts
 	}
+	if withoutAreaCode.MatchString(e164) {
+		return "" // a service number, which only the library accepts
+	}
 	return e164
 }
+
+// withoutAreaCode matches the Brazilian numbers that have no area code: of 8 or 9 digits, and those of 10
+// digits that begin as one of 9 or as a shared-cost number does.
+var withoutAreaCode = regexp.MustCompile(`^\+55(\d{8,9}|(800|500|900|300|303)\d{7})$`)
 
 // check compares Parse with the oracle.
 func check(t *testing.T, s string) {

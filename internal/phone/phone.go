@@ -1,7 +1,8 @@
 // Package phone validates telephone numbers from campaign files.
 //
 // The format determines the country. The result is that of libphonenumber's
-// IsValidNumber; Brazilian numbers use a table.
+// IsValidNumber; Brazilian numbers use a table, and service numbers without an area code, as 0800, are
+// invalid.
 package phone
 
 import (

@@ -218,7 +218,7 @@ func (o *agentSimulation) PostponeCheck(_ context.Context, b campaign.Batch, nex
 	return true, nil
 }
 
-func (o *agentSimulation) Of(context.Context, string) (func(phone string) bool, error) {
+func (o *agentSimulation) Of(context.Context, string, time.Time) (func(phone string) bool, error) {
 	return func(string) bool { return false }, nil
 }
 

@@ -32,12 +32,10 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 	switch now := s.Now(); {
 	case r.batch.Cancelled():
 		r.setOutcomes(campaign.OutcomeStopped, campaign.CodeCancelled, now)
-		return nil
 	case r.batch.TooLate(now):
 		r.setOutcomes(campaign.OutcomeExpired, campaign.CodeNotAfterPassed, now)
-		return nil
 	}
-	return s.takeReservations(ctx, r)
+	return nil
 }
 
 // fits reports whether the task refers to existing messages of its batch.
@@ -93,7 +91,7 @@ func (s *Sender) load(ctx context.Context, r *run) {
 				f.abandon(s.Now())
 			case err != nil:
 				f.err = err
-				f.current, f.postponed = nil, nil
+				f.current = nil
 			}
 		})
 	}
@@ -105,7 +103,7 @@ func (s *Sender) failOptedOut(ctx context.Context, r *run) error {
 	if len(open) == 0 {
 		return nil
 	}
-	optedOut, err := s.OptOuts.Of(ctx, r.batch.Tenant)
+	optedOut, err := s.OptOuts.Of(ctx, r.batch.Tenant, r.released())
 	if err != nil {
 		return err
 	}
@@ -118,9 +116,8 @@ func (s *Sender) failOptedOut(ctx context.Context, r *run) error {
 	return nil
 }
 
-// abandon ends all messages of the frame, postponed ones included.
+// abandon ends all messages of the frame.
 func (f *frameRun) abandon(now time.Time) {
-	f.current, f.postponed = append(f.current, f.postponed...), nil
 	for _, j := range f.current {
 		j.setOutcome(campaign.OutcomeFailed, campaign.CodePayloadMissing, now)
 	}

@@ -89,7 +89,7 @@ func (f *frameRun) postponedTask(now time.Time) (outgoing.SendTask, time.Duratio
 }
 
 func (f *frameRun) taskOf(jobs []*job) outgoing.SendTask {
-	t := outgoing.SendTask{BatchRef: f.task.BatchRef, Frame: f.task.Frame, Attempt: f.task.Attempt, Ticket: f.task.Ticket}
+	t := outgoing.SendTask{BatchRef: f.task.BatchRef, Frame: f.task.Frame, Released: f.task.Released, Attempt: f.task.Attempt, Ticket: f.task.Ticket}
 	for _, j := range jobs {
 		t.Only = append(t.Only, j.index%campaign.FrameSize)
 	}
@@ -110,6 +110,7 @@ func (s *Sender) postponeCheck(ctx context.Context, b campaign.Batch, until time
 	if until.IsZero() || !b.NextCheck.Before(until.Add(s.SweepAfter/2)) {
 		return
 	}
+	b.Waiting = false // it goes on
 	if _, err := s.Store.PostponeCheck(ctx, b, until.Add(s.SweepAfter)); err != nil {
 		slog.WarnContext(ctx, "postponing the check failed; frames may be requeued", "batch_id", b.BatchID, "error", err)
 	}

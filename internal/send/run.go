@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,17 +36,17 @@ type run struct {
 type frameRun struct {
 	task outgoing.SendTask
 	// current are the messages to send in this run. postponed are messages whose reservation is too
-	// late for it; they are requeued.
-	current, postponed []*job
-	grant              outgoing.Grant // the reservation or ticket, if requested
-	until              time.Time      // estimated send time of the last of postponed
-	err                error          // why the task must be retried
+	// late for it; they are requeued. ended are messages that are not sent.
+	current, postponed, ended []*job
+	grant                     outgoing.Grant // the reservation or ticket, if requested
+	until                     time.Time      // estimated send time of the last of postponed
+	err                       error          // why the task must be retried
 }
 
 // failure returns why the task must be retried after its run failed with err. A frame that
-// waits for a reservation does not depend on the run.
+// waits for a reservation does not depend on the run, unless outcomes of it were to be recorded.
 func (f *frameRun) failure(err error) error {
-	if f.grant.Wait > 0 {
+	if f.grant.Wait > 0 && len(f.ended) == 0 {
 		return f.err
 	}
 	return errors.Join(err, f.err)
@@ -102,8 +103,32 @@ func (r *run) jobs() []*job {
 	var jobs []*job
 	for _, f := range r.frameRuns {
 		jobs = append(jobs, f.current...)
+		jobs = append(jobs, f.ended...)
 	}
 	return jobs
+}
+
+// released returns when the last of the run's frames was released.
+func (r *run) released() time.Time {
+	var last time.Time
+	for _, f := range r.frameRuns {
+		if f.task.Released.After(last) {
+			last = f.task.Released
+		}
+	}
+	return last
+}
+
+// setEndedAside moves the messages with an outcome to ended.
+func (r *run) setEndedAside() {
+	for _, f := range r.frameRuns {
+		for _, j := range f.current {
+			if j.hasOutcome() {
+				f.ended = append(f.ended, j)
+			}
+		}
+		f.current = slices.DeleteFunc(f.current, (*job).hasOutcome)
+	}
 }
 
 func (r *run) changes() []campaign.Change {

@@ -105,16 +105,12 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 		return err
 	}
 	r.slots, r.frameRuns = slots, frames
-	err = s.plan(ctx, r)
+	err = s.prepare(ctx, r)
 	if errors.Is(err, errContended) {
 		s.putBack(ctx, r)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("send: %w", err)
-	}
-	s.load(ctx, r)
-	if err := s.failOptedOut(ctx, r); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
 	s.deliver(ctx, r)
@@ -130,6 +126,20 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 	s.adjustRate(ctx, r)
 	r.report(ctx)
 	return nil
+}
+
+// prepare reads the messages of the run and ends those that are not sent. Only the others take a share
+// of the agent's rate.
+func (s *Sender) prepare(ctx context.Context, r *run) error {
+	if err := s.plan(ctx, r); err != nil {
+		return err
+	}
+	s.load(ctx, r)
+	if err := s.failOptedOut(ctx, r); err != nil {
+		return err
+	}
+	r.setEndedAside()
+	return s.takeReservations(ctx, r)
 }
 
 // loadRun loads the data needed to send the batch. ok is false if nothing can be sent now.
@@ -173,14 +183,15 @@ func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Templ
 	})
 }
 
-// postponePaused sets the sweep check of a paused batch to campaign.PauseCheck from now.
+// postponePaused marks a paused batch as waiting, so that sweep finds it when the pause ends. The first
+// frame of the batch does this. The next check of a batch that is being released is set then.
 func (s *Sender) postponePaused(ctx context.Context, b campaign.Batch, pause string) error {
 	slog.InfoContext(ctx, "sending is paused", "tenant", b.Tenant, "batch_id", b.BatchID, "pause", pause)
-	next := s.Now().Add(outgoing.PauseCheck)
-	if !b.NextCheck.After(next) {
+	if b.Waiting {
 		return nil
 	}
-	if _, err := s.Store.PostponeCheck(ctx, b, next); err != nil {
+	b.Waiting = true
+	if _, err := s.Store.PostponeCheck(ctx, b, outgoing.WaitUntil(b, s.Now())); err != nil {
 		return fmt.Errorf("postpone check of paused batch: %w", err)
 	}
 	return nil

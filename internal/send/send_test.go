@@ -492,10 +492,66 @@ func TestHandle_Pause(t *testing.T) {
 		if len(g.sends) != 100 || g.routes != 2 {
 			t.Errorf("%d messages sent, the route read %d times", len(g.sends), g.routes)
 		}
-		if want := time.Now().Add(time.Minute); !g.batch.NextCheck.Equal(want) {
-			t.Errorf("sweep looks at the batch at %v, want %v", g.batch.NextCheck, want)
+		if want := time.Now().Add(time.Hour); !g.batch.NextCheck.Equal(want) || !g.batch.Waiting {
+			t.Errorf("sweep looks at the batch at %v, want %v; it waits: %v", g.batch.NextCheck, want, g.batch.Waiting)
 		}
 	})
+}
+
+// Opt-outs are looked up as of the release of a frame, also when it is received again.
+func TestHandle_OptedOutSinceRelease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newSenderFixture(200)
+		released := time.Now()
+		first, second := g.frame(0), g.frame(1)
+		first.Released, second.Released = released.Add(-time.Minute), released
+		g.provider = func(outgoing.Message, int) error {
+			return &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"}
+		}
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{first, second}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.optedOutSince) != 1 || !g.optedOutSince[0].Equal(released) {
+			t.Errorf("opt-outs were looked up since %v, want %v", g.optedOutSince, released)
+		}
+		if len(g.queued) != 2 || g.queued[0].task.Released.IsZero() || g.queued[1].task.Released.IsZero() {
+			t.Errorf("the tasks for the next attempt: %+v", g.queued)
+		}
+	})
+}
+
+// A message that is not sent takes no share of the agent's rate.
+func TestHandle_OptedOutBeforeTheRate(t *testing.T) {
+	t.Parallel()
+	for name, optedOut := range map[string]int{"all": 100, "half, while the frame waits": 50} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newSenderFixture(100)
+				g.optedOut = map[string]bool{}
+				for i := range optedOut {
+					g.optedOut[fmt.Sprintf("+55119%08d", i)] = true
+				}
+				other := outgoing.Claim{ID: campaign.ID{Tenant: "t", CampaignID: "other"}, Messages: 100}
+				_, g.rateLimit = outgoing.RateLimit{Every: time.Second}.Claim(time.Now(), other, 1)
+				before := g.rateLimit
+				g.route.Agent.Rate = 1
+				if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+					t.Fatal(errs)
+				}
+				if len(g.sends) > 0 || len(g.outcomes) != optedOut {
+					t.Errorf("%d messages sent, %d outcomes, want %d", len(g.sends), len(g.outcomes), optedOut)
+				}
+				if waits := len(g.queued); waits > 0 && len(g.queued[0].task.Only) != 100-optedOut || (waits == 0) != (optedOut == 100) {
+					t.Errorf("queued %+v", g.queued)
+				}
+				if unchanged := g.rateLimit == before; unchanged != (optedOut == 100) {
+					t.Errorf("the rate limit is %+v, it was %+v", g.rateLimit, before)
+				}
+			})
+		})
+	}
 }
 
 func TestHandle_BatchStates(t *testing.T) {

@@ -40,8 +40,10 @@ type senderFixture struct {
 	most      int // messages in flight at once
 	routes    int // reads of the route
 	optedOut  map[string]bool
-	text      string // of the template
-	counted   int    // writes of the failing time
+	// optedOutSince are the instants since which opt-outs were looked up.
+	optedOutSince []time.Time
+	text          string // of the template
+	counted       int    // writes of the failing time
 
 	suggestions []content.Suggestion // of the template
 
@@ -122,7 +124,7 @@ func (g *senderFixture) PostponeCheck(_ context.Context, b campaign.Batch, next 
 	if !b.NextCheck.Equal(g.batch.NextCheck) {
 		return false, nil
 	}
-	g.batch.NextCheck = next
+	g.batch.NextCheck, g.batch.Waiting = next, b.Waiting
 	return true, nil
 }
 
@@ -137,7 +139,10 @@ func (g *senderFixture) SetFailing(_ context.Context, b campaign.Batch, failing 
 	return true, nil
 }
 
-func (g *senderFixture) Of(context.Context, string) (func(phone string) bool, error) {
+func (g *senderFixture) Of(_ context.Context, _ string, since time.Time) (func(phone string) bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.optedOutSince = append(g.optedOutSince, since)
 	return func(phone string) bool { return g.optedOut[phone] }, g.optOutErr
 }
 

@@ -80,9 +80,9 @@ func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool)
 }
 
 func (s *Sweeper) queueFrames(ctx context.Context, b heldBatch) error {
-	tasks := make([]any, len(b.frames))
+	tasks, now := make([]any, len(b.frames)), s.Now()
 	for i, f := range b.frames {
-		tasks[i] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: f}
+		tasks[i] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: f, Released: now}
 	}
 	return s.queue(ctx, s.Frames, b.Batch, tasks)
 }

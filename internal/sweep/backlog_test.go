@@ -18,9 +18,14 @@ import (
 	"campaign-dispatch/internal/sweep/overdue"
 )
 
+// unpaused is a store without a pause.
+type unpaused struct{ sweep.Store }
+
+func (unpaused) Resumed(context.Context) ([]string, error) { return nil, nil }
+
 // crowdStore has batches of which nothing was sent, and the queue of their frames.
 type crowdStore struct {
-	sweep.Store
+	unpaused
 
 	t       *testing.T
 	now     time.Time

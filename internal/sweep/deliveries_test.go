@@ -20,7 +20,7 @@ import (
 // deliveryStore has three due deliveries in each shard of the Webhooks table and nothing
 // else.
 type deliveryStore struct {
-	sweep.Store
+	unpaused
 
 	mu      sync.Mutex
 	indexes error // of shard 1

@@ -21,7 +21,7 @@ var errUnavailable = errors.New("unavailable")
 // brokenStore has a due batch and a due campaign and fails to read them, or fails to read
 // the index.
 type brokenStore struct {
-	sweep.Store
+	unpaused
 
 	index error
 }
@@ -64,7 +64,7 @@ func TestSweep_CountsFailures(t *testing.T) {
 }
 
 // partsStore has a completed batch whose campaign awaits parts of its file.
-type partsStore struct{ sweep.Store }
+type partsStore struct{ unpaused }
 
 func (partsStore) Due(context.Context, int, time.Time) iter.Seq2[overdue.Item, error] {
 	return func(yield func(overdue.Item, error) bool) { yield(overdue.Item{}, nil) }

@@ -174,6 +174,88 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// changes counts how often the row of a batch differs from one minute to the next.
+func (w *pipeline) changes(b campaign.Batch, d time.Duration) int {
+	w.t.Helper()
+	n, was := 0, w.batch(b)
+	for end := w.clock().Add(d); w.clock().Before(end); {
+		w.run(b, time.Minute)
+		if now := w.batch(b); !cmp.Equal(was, now) {
+			n, was = n+1, now
+		}
+	}
+	return n
+}
+
+// Nothing polls while a batch waits for the end of a pause.
+func TestPause_Writes(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	b := w.accept(103)
+	w.handOff(b)
+	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
+	n := w.changes(b, 10*time.Hour)
+	if !w.batch(b).Waiting || w.provider.calls > 0 {
+		t.Fatalf("after 10 hours of a pause, the batch waits: %v; %d messages sent", w.batch(b).Waiting, w.provider.calls)
+	}
+	w.must(w.store.Resume(t.Context(), "tenant#"+w.tenant))
+	if n += w.changes(b, 3*time.Minute); n > 15 {
+		t.Errorf("the row of the batch changed %d times, want 15 at most", n)
+	}
+	w.checkSent(b)
+}
+
+// A function that has read the pause can mark a batch as waiting after the end of the pause.
+func TestResume_MarkedLate(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.must(w.store.Pause(t.Context(), "agent#"+w.agent))
+	b := w.accept(103)
+	w.handOff(b)
+	for w.deliver(w.releases, w.releaser(), 1) {
+	}
+	w.must(w.store.Resume(t.Context(), "agent#"+w.agent))
+	w.must(w.sweeper().Sweep(t.Context(), sweep.Part{})) // finds nothing that waits
+	clear(w.frames.held)
+	late := w.batch(b)
+	late.Waiting = true
+	_, err := w.store.PostponeCheck(t.Context(), late, w.clock().Add(outgoing.PauseCheck))
+	w.must(err)
+	w.run(b, 3*time.Minute)
+	w.checkSent(b)
+}
+
+func TestResume_AnotherPause(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.must(w.store.Pause(t.Context(), "agent#"+w.agent))
+	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
+	b := w.accept(103)
+	w.handOff(b)
+	w.run(b, 30*time.Minute)
+	w.must(w.store.Resume(t.Context(), "agent#"+w.agent))
+	if n := w.changes(b, 6*time.Minute); n > 0 || w.provider.calls > 0 {
+		t.Errorf("the other pause ended: %d changes, %d messages sent", n, w.provider.calls)
+	}
+	w.must(w.store.Resume(t.Context(), "tenant#"+w.tenant))
+	w.run(b, 3*time.Minute)
+	w.checkSent(b)
+}
+
+func TestPause_Cancelled(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
+	b := w.accept(103)
+	w.handOff(b)
+	w.run(b, 30*time.Minute)
+	w.cancel(b, "")
+	w.run(b, 3*time.Minute)
+	if diff := cmp.Diff(map[string]int{"stopped cancelled": 103}, w.outcomes(b)); diff != "" {
+		t.Errorf("outcomes 3 minutes after the cancellation (-want +got):\n%s", diff)
+	}
+}
+
 // A frame can find the pause before its batch's release is complete.
 func TestResume_PausedDuringRelease(t *testing.T) {
 	t.Parallel()

@@ -232,6 +232,10 @@ func (w *pipeline) idle(end time.Time) time.Duration {
 			}
 		}
 	}
+	if ended, err := w.store.Resumed(w.t.Context()); err != nil || len(ended) > 0 {
+		w.must(err)
+		return time.Minute
+	}
 	wait := next.Add(time.Minute - time.Nanosecond).Sub(w.clock()).Truncate(time.Minute)
 	return max(time.Minute, wait)
 }
@@ -621,6 +625,10 @@ func (m mortal) EndRelease(ctx context.Context, ref campaign.BatchRef, next time
 
 func (m mortal) PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	return call(m, "PostponeCheck", func() (bool, error) { return m.w.store.PostponeCheck(ctx, b, next) })
+}
+
+func (m mortal) Resumed(ctx context.Context) ([]string, error) {
+	return call(m, "Resumed", func() ([]string, error) { return m.w.store.Resumed(ctx) })
 }
 
 func (m mortal) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {

@@ -27,7 +27,7 @@ func (m mortal) SaveSubmission(ctx context.Context, sub submission.Submission) (
 
 // oneSubmission is a store with a due submission, and the queue of its tasks.
 type oneSubmission struct {
-	sweep.Store
+	unpaused
 
 	stored  submission.Submission
 	missing error

@@ -32,8 +32,11 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
+	// Resumed returns the subjects of the pauses that ended lately.
+	Resumed(ctx context.Context) ([]string, error)
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
-	// The following change a row if it is unchanged since it was read.
+	// The following change a row if it is unchanged since it was read. PostponeCheck also sets whether
+	// the batch waits.
 	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	PostponeDelivery(ctx context.Context, t delivery.NotifyTask, read, next time.Time) (bool, error)
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
@@ -90,9 +93,10 @@ const (
 	resent    action = "resent"    // unsent frames were queued again
 	finished  action = "finished"  // a batch whose messages were all sent was marked so
 	paused    action = "paused"    // sending is paused
+	woken     action = "woken"     // frames that waited for the end of a pause were queued
 	postponed action = "postponed" // not due any more
 	waiting   action = "waiting"   // still queued behind a backlog
-	undecided action = "undecided" // until the tenants' backlogs are known; not counted
+	undecided action = "undecided" // nothing was done, or not yet: until the tenants' backlogs are known; not counted
 	removed   action = "removed"   // nothing is left to do; removed from the index
 	closed    action = "closed"    // messages without a delivery status expired
 	completed action = "completed" // an interrupted completion was repeated
@@ -124,6 +128,7 @@ func (p Part) has(shard int) bool { return p.Of == 0 || shard%p.Of == p.Part }
 // unreadable index is an error.
 func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 	deliveries := s.sweepDeliveries(ctx, part)
+	resumed := s.resumed(ctx)
 	var sweeps []*shardSweep
 	var holding atomic.Bool
 	slots := make(semaphore, atOnce)
@@ -131,6 +136,7 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 		if part.has(shard) {
 			sweeps = append(sweeps, &shardSweep{
 				sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]outgoing.Route{},
+				resumed: resumed,
 			})
 		}
 	}
@@ -167,6 +173,7 @@ type shardSweep struct {
 	held      []heldBatch
 	holding   *atomic.Bool  // set if any sweep holds a batch; all sweeps then stop early
 	campaigns []campaign.ID // that may have expired
+	resumed   subjects
 	err       error
 }
 
@@ -239,15 +246,16 @@ func (r *shardSweep) process(ctx context.Context) error {
 		case due.Submission != nil:
 			r.processSubmission(ctx, *due.Submission)
 		default:
-			r.processBatch(ctx, due.Batch)
+			r.count(ctx, due.Batch, r.sweepBatch)
 		}
 		r.semaphore.next()
 	}
-	return nil
+	return r.wake(starting)
 }
 
-func (r *shardSweep) processBatch(ctx context.Context, ref campaign.BatchRef) {
-	result, err := r.sweepBatch(ctx, ref)
+// count processes a batch and counts what was done.
+func (r *shardSweep) count(ctx context.Context, ref campaign.BatchRef, process func(context.Context, campaign.BatchRef) (action, error)) {
+	result, err := process(ctx, ref)
 	if err != nil {
 		slog.ErrorContext(ctx, "processing due batch failed",
 			"tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
@@ -289,6 +297,11 @@ func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (act
 	if err != nil {
 		return failed, err
 	}
+	return r.sweepRead(ctx, b)
+}
+
+func (r *shardSweep) sweepRead(ctx context.Context, b campaign.Batch) (action, error) {
+	s := r.sweeper
 	switch b.State {
 	case campaign.BatchPending:
 		if b.Unmoved {
@@ -362,7 +375,11 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 		return failed, err
 	}
 	if stopped {
-		return paused, s.check(ctx, b, s.Now().Add(outgoing.PauseCheck))
+		b.Waiting = true
+		return paused, s.check(ctx, b, outgoing.WaitUntil(b, s.Now()))
+	}
+	if b.Waiting { // nothing of it is queued
+		return woken, s.queueFrames(ctx, unsent)
 	}
 	ahead, err := s.Waiting(ctx)
 	if err != nil {
@@ -416,6 +433,7 @@ func (s *Sweeper) queue(ctx context.Context, q port.BatchQueue, b campaign.Batch
 	if err := port.SendAll(ctx, q, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue tasks of batch %s: %w", b.BatchID, err)
 	}
+	b.Waiting = false
 	return s.check(ctx, b, s.Now().Add(s.SweepAfter))
 }
 

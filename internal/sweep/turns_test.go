@@ -18,7 +18,7 @@ import (
 // busyStore has an endless number of batches in the first half of the shards, and one in
 // each of the others. Each read takes time.
 type busyStore struct {
-	sweep.Store
+	unpaused
 
 	mu            sync.Mutex
 	reading, most int
@@ -93,7 +93,7 @@ func TestSweepPart_Shards(t *testing.T) {
 
 // countingStore counts the reads of each shard. Nothing is due.
 type countingStore struct {
-	sweep.Store
+	unpaused
 
 	mu     sync.Mutex
 	looked map[int]int

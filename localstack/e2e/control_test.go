@@ -173,6 +173,33 @@ func (c *client) fillOptOuts() {
 }
 
 // A recipient who opts out receives no messages of the tenant until they opt in again.
+// A number that opted out before its batch was released gets nothing from it, although the functions
+// keep opt-outs in memory.
+func TestOptOuts_JustBeforeRelease(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant()
+	earlier, all := messages(10), messages(10)
+	call := c.call(earlier)
+	c.dispatch(call)
+	c.eventually(3*time.Minute, "sent", func() bool { return c.sentOnce(earlier) })
+	var changes []campaign.OptChange
+	for _, m := range all {
+		phone, _ := m["phone"].(string)
+		changes = append(changes, campaign.OptChange{Phone: phone, Out: true, At: time.Now()})
+	}
+	must(t, (&optout.Book{Store: c.store(), Now: time.Now}).Record(t.Context(), c.env["TENANT"], changes))
+
+	call = c.call(all)
+	if got := c.dispatch(call); got.Accepted != 10 {
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
+	}
+
+	c.eventually(3*time.Minute, "ended or sent", func() bool { n := c.read(call).Counts; return n["pending"] == 0 && len(n) > 0 })
+	if diff := cmp.Diff(map[string]int{"failed": 10}, c.read(call).Counts); diff != "" {
+		t.Errorf("messages by status (-want +got):\n%s", diff)
+	}
+}
+
 func TestOptOuts(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant().receiveEvents()

@@ -74,7 +74,7 @@ func (s *AcceptanceStore) batchRow(b campaign.Batch) Item {
 		"errorFile": text(b.ErrorFile), "cancelledAt": millis(b.CancelledAt), "revoke": boolean(b.Revoke),
 		"failingMillis": number(b.Failing.For.Milliseconds()), "failedAt": millis(b.Failing.At),
 		"agentId": text(b.AgentID), "tapKey": bytesOf(b.TapKey), "countsClicks": boolean(b.CountsClicks),
-		"test": boolean(b.Test), "part": text(b.Part), "basics": number(b.Classes.Basic), "classes": bytesOf(b.Classes.Bits),
+		"test": boolean(b.Test), "waiting": boolean(b.Waiting), "part": text(b.Part), "basics": number(b.Classes.Basic), "classes": bytesOf(b.Classes.Bits),
 	}))
 	if b.Prices.Set() {
 		row["basicPrice"], row["singlePrice"] = number(b.Prices.Basic), number(b.Prices.Single)
@@ -104,10 +104,10 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		Offsets:  unpackOffsets(getBinary(row, "offsets")),
 		Accepted: getInt(row, "accepted"), Rejected: getInt(row, "rejected"),
 		AcceptedAt: getMillis(row, "acceptedAt"), Due: getMillis(row, "dueAt"), NotAfter: getMillis(row, "notAfter"),
-		Scheduled:   getBool(row, "scheduled"),
-		Moves:       getInt(row, "moves"),
-		State:       campaign.BatchState(getText(row, "state")),
-		NextCheck:   getMillis(row, "nextCheck"),
+		Scheduled: getBool(row, "scheduled"),
+		Moves:     getInt(row, "moves"),
+		State:     campaign.BatchState(getText(row, "state")),
+		NextCheck: getMillis(row, "nextCheck"), Waiting: getBool(row, "waiting"),
 		CancelledAt: getMillis(row, "cancelledAt"), Revoke: getBool(row, "revoke"),
 		Failing: campaign.Failing{
 			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,

@@ -52,6 +52,7 @@
 //	DIRECTORY             TENANT#tenant        list entry: settings; settings
 //	DIRECTORY             AGENT#agent          list entry: settings; settings
 //	DIRECTORY             PAUSE#subject        list entry: settings; settings
+//	DIRECTORY             RESUMED#subject      end of a pause: settings; sweep
 //	OPT#tenant            shard                opted-out phone numbers: dashboard, optout, restore; dashboard, send, privacy
 //	OPT#tenant#shard      part                 part of a large shard: dashboard, optout, restore; dashboard, send, privacy
 //	REPLIES#tenant        time#hash            written reply: outcome; dashboard, privacy

@@ -137,11 +137,16 @@ func (s *BatchStore) Completion(ctx context.Context, id campaign.ID) (campaign.C
 	}, nil
 }
 
-// PostponeCheck sets a batch's next check if it is unchanged since it was read, and reports
-// whether it did.
+// PostponeCheck sets a batch's next check, and whether it waits, if its next check is unchanged since
+// it was read. It reports whether it did.
 func (s *BatchStore) PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
-	return s.updateBatch(ctx, b.BatchRef, "SET nextCheck = :next", "attribute_exists(#due) AND nextCheck = :read",
-		Item{":next": millis(next), ":read": millis(b.NextCheck)})
+	const condition = "attribute_exists(#due) AND nextCheck = :read"
+	values := Item{":next": millis(next), ":read": millis(b.NextCheck)}
+	if !b.Waiting {
+		return s.updateBatch(ctx, b.BatchRef, "SET nextCheck = :next REMOVE waiting", condition, values)
+	}
+	values[":true"] = boolean(true)
+	return s.updateBatch(ctx, b.BatchRef, "SET nextCheck = :next, waiting = :true", condition, values)
 }
 
 // SetFailing updates a batch's failing time if it is unchanged since it was read, and

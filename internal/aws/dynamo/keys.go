@@ -63,6 +63,8 @@ const (
 	tenantEntry = "TENANT#"
 	agentEntry  = "AGENT#"
 	pauseEntry  = "PAUSE#"
+	// resumedEntry lists the pauses that ended lately.
+	resumedEntry = "RESUMED#"
 )
 
 // Sortable time formats.

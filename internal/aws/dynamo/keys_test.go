@@ -59,7 +59,7 @@ func builtKeys() map[string][]Item {
 		"ownerKey":           {ownerKey("agent")},
 		"rateLimitKey":       {rateLimitKey("agent")},
 		"pauseKey":           {pauseKey("all")},
-		"directoryKey":       {directoryKey(tenantEntry, "tenant"), directoryKey(agentEntry, "agent"), directoryKey(pauseEntry, "all")},
+		"directoryKey":       {directoryKey(tenantEntry, "tenant"), directoryKey(agentEntry, "agent"), directoryKey(pauseEntry, "all"), directoryKey(resumedEntry, "all")},
 		"optOutKey":          {optOutKey("tenant", 1)},
 		"optOutPartKey":      {optOutPartKey("tenant", 1, "part")},
 		"replyKey":           {replyKey("tenant", "20261126#"+hash)},

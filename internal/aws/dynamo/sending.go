@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/send/outgoing"
@@ -33,6 +34,22 @@ func readRoute(agentID string, rows map[string]Item) outgoing.Route {
 		route.Pause = "no_agent"
 	}
 	return route
+}
+
+// resumedFor is how long Resumed returns a pause that ended: a few runs of sweep.
+const resumedFor = 5 * time.Minute
+
+// Resumed returns the subjects of the pauses that ended at most 5 minutes ago.
+func (s *LaneStore) Resumed(ctx context.Context) ([]string, error) {
+	rows, err := s.under(ctx, listPK, resumedEntry)
+	if err != nil {
+		return nil, err
+	}
+	var ended []string
+	for _, row := range s.unexpiredRows(rows) {
+		ended = append(ended, strings.TrimPrefix(getText(row, "sk"), resumedEntry))
+	}
+	return ended, nil
 }
 
 // RateLimit reads an agent's rate limit consistently.

@@ -48,9 +48,12 @@ func (s *TenantStore) Pause(ctx context.Context, subject string) error {
 	return s.writeAll(ctx, "pause "+subject, s.put(with(pauseKey(subject), since)), s.put(with(directoryKey(pauseEntry, subject), since)))
 }
 
-// Resume ends a pause. It can be repeated.
+// Resume ends a pause, and records its end for Resumed. It can be repeated.
 func (s *TenantStore) Resume(ctx context.Context, subject string) error {
-	return s.writeAll(ctx, "resume "+subject, s.remove(pauseKey(subject)), s.remove(directoryKey(pauseEntry, subject)))
+	ended := directoryKey(resumedEntry, subject)
+	setEnd(ended, s.Now().Add(resumedFor))
+	return s.writeAll(ctx, "resume "+subject,
+		s.remove(pauseKey(subject)), s.remove(directoryKey(pauseEntry, subject)), s.put(ended))
 }
 
 // Pauses returns the paused subjects with the start of each pause.

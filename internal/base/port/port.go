@@ -63,8 +63,9 @@ type File interface {
 
 // OptOuts reads which phone numbers of a tenant opted out.
 type OptOuts interface {
-	// Of returns a function that reports whether an E.164 number opted out of the tenant's messages.
-	Of(ctx context.Context, tenant string) (func(phone string) bool, error)
+	// Of returns a function that reports whether an E.164 number opted out of the tenant's messages, as
+	// of since or later.
+	Of(ctx context.Context, tenant string, since time.Time) (func(phone string) bool, error)
 }
 
 // Releases schedules the release of a batch for its due time.

@@ -46,14 +46,24 @@ func cutTrunkPrefix(digits []byte) []byte {
 	return digits[1:]
 }
 
-// validBrazilian reports whether libphonenumber accepts the national digits as a number
-// of any kind, including short and toll-free ones.
+// validBrazilian reports whether libphonenumber accepts the national digits as a number with an area
+// code.
 func validBrazilian(national []byte) bool {
 	switch len(national) {
 	case 11:
 		return areaCodes[pair(national)] && national[2] == '9'
 	case 10:
-		return areaCodes[pair(national)] && landlineOrTrunked(national[2]) || service10(national[:3])
+		return areaCodes[pair(national)] && landlineOrTrunked(national[2])
+	}
+	return false
+}
+
+// service reports whether the national digits are a number without an area code, which libphonenumber
+// accepts too: of companies, as 0800, 0300 and 4004. No phone receives messages at it.
+func service(national []byte) bool {
+	switch len(national) {
+	case 10:
+		return service10(national[:3])
 	case 9:
 		return service9(national[:3])
 	case 8:
@@ -94,6 +104,8 @@ func service8(prefix []byte) bool {
 
 func rejectBrazilian(national []byte) *Rejection {
 	switch {
+	case service(national):
+		return &rejectService
 	case len(national) != 10 && len(national) != 11:
 		return &rejectBrazilianLength
 	case !areaCodes[pair(national)]:

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// optOutTTL is how long opt-outs are cached. During that time a message may still be
-	// sent to a number that has opted out.
+	// optOutTTL is how long opt-outs are cached. During that time a message that was released before
+	// may still be sent to a number that has opted out.
 	optOutTTL = 30 * time.Second
 	// maxWarm and maxWarmBytes limit the cache. If a tenant exceeds a limit, the others are evicted.
 	maxWarm      = 200
@@ -75,8 +75,9 @@ type known struct {
 	at      time.Time  // zero if expired
 }
 
-// Of returns a lookup of a tenant's opt-outs, which are at most 30 seconds old.
-func (b *Book) Of(ctx context.Context, tenant string) (func(phone string) bool, error) {
+// Of returns a lookup of a tenant's opt-outs, which are at most 30 seconds old and were read at since or
+// later. The clocks of two functions differ by milliseconds.
+func (b *Book) Of(ctx context.Context, tenant string, since time.Time) (func(phone string) bool, error) {
 	k := b.known(tenant)
 	k.loading.Lock()
 	defer k.loading.Unlock()
@@ -84,7 +85,7 @@ func (b *Book) Of(ctx context.Context, tenant string) (func(phone string) bool, 
 	before, at := k.numbers, k.at
 	b.mu.Unlock()
 	now := b.Now()
-	if before != nil && now.Sub(at) < optOutTTL {
+	if before != nil && now.Sub(at) < optOutTTL && !at.Before(since) {
 		return before.Has, nil
 	}
 	numbers, err := b.refresh(ctx, tenant, before)

@@ -171,13 +171,42 @@ func TestRecord_Concurrent(t *testing.T) {
 			})
 		}
 		all.Wait()
-		optedOut, err := book.Of(t.Context(), "tenant")
+		optedOut, err := book.Of(t.Context(), "tenant", time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 12 {
 			if !optedOut(fmt.Sprint("+", 5511900000000+i*optout.Shards)) {
 				t.Errorf("opt-out %d was lost", i)
+			}
+		}
+	})
+}
+
+// A lookup since the release of a batch has the numbers that opted out before, and is read once.
+func TestOf_Since(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		book, table := newBook()
+		other := &optout.Book{Store: table, Now: time.Now}
+		if _, err := book.Of(t.Context(), "tenant", time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		change := campaign.OptChange{Phone: "+5511900000001", Out: true, At: time.Now()}
+		if err := other.Record(t.Context(), "tenant", []campaign.OptChange{change}); err != nil {
+			t.Fatal(err)
+		}
+		released := time.Now()
+		for range 2 {
+			time.Sleep(time.Second)
+			optedOut, err := book.Of(t.Context(), "tenant", released)
+			if err != nil || !optedOut("5511900000001") {
+				t.Errorf("the number has not opted out (%v)", err)
+			}
+			change.Out, change.At = false, time.Now() // the copy is recent enough: it is not read again
+			if err := other.Record(t.Context(), "tenant", []campaign.OptChange{change}); err != nil {
+				t.Fatal(err)
 			}
 		}
 	})
@@ -190,7 +219,7 @@ func TestOf_Cache(t *testing.T) {
 		other := &optout.Book{Store: table, Now: time.Now}
 		has := func() bool {
 			t.Helper()
-			optedOut, err := book.Of(t.Context(), "tenant")
+			optedOut, err := book.Of(t.Context(), "tenant", time.Time{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -226,7 +255,7 @@ func TestBook_DamagedShard(t *testing.T) {
 			t.Parallel()
 			book, table := newBook()
 			table.shards[0] = row
-			if _, err := book.Of(t.Context(), "tenant"); err == nil {
+			if _, err := book.Of(t.Context(), "tenant", time.Time{}); err == nil {
 				t.Error("damaged opt-outs were read as none")
 			}
 		})

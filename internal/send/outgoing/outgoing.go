@@ -56,6 +56,8 @@ const AnswerGrace = 2 * time.Hour
 type SendTask struct {
 	campaign.BatchRef
 	Frame int `json:"frame"`
+	// Released is when the frame was queued. A number that opted out before gets nothing from it.
+	Released time.Time `json:"released,omitzero"`
 	// Only lists the indexes within the frame that are left to send; empty means all.
 	Only        []int       `json:"only,omitempty"`
 	Attempt     int         `json:"attempt,omitempty"`    // counts the sends after throttled or transient failures, from 0

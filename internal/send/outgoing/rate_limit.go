@@ -119,8 +119,9 @@ func interval(rate int) time.Duration {
 	return time.Duration(micros) * time.Microsecond
 }
 
-// PauseCheck is the time until sweep checks a paused batch again.
-const PauseCheck = time.Minute
+// PauseCheck is the time until sweep checks a paused batch again. It needs no check to go on: the end of
+// a pause is recorded, and sweep looks for the batches that waited for it.
+const PauseCheck = time.Hour
 
 // Route is a tenant's current agent and whether it may send.
 type Route struct {
@@ -135,4 +136,13 @@ type Route struct {
 // not wait, so that their messages end.
 func (r Route) Holds(b campaign.Batch, now time.Time) bool {
 	return r.Pause != "" && !b.TooLate(now) && !b.Cancelled()
+}
+
+// WaitUntil returns when a batch that is held is checked next: when its time ends, or after PauseCheck.
+func WaitUntil(b campaign.Batch, now time.Time) time.Time {
+	next := now.Add(PauseCheck)
+	if end := b.NotAfter.Add(time.Millisecond); !b.NotAfter.IsZero() && end.Before(next) {
+		return end
+	}
+	return next
 }

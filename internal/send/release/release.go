@@ -113,9 +113,9 @@ func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, 
 }
 
 func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
-	tasks := make([]outgoing.SendTask, b.Frames())
+	tasks, now := make([]outgoing.SendTask, b.Frames()), r.Now()
 	for frame := range tasks {
-		tasks[frame] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: frame}
+		tasks[frame] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: frame, Released: now}
 	}
 	if err := port.SendAll(ctx, r.Frames, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue the frames of batch %s: %w", b.BatchID, err)

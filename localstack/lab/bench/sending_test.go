@@ -181,7 +181,7 @@ func (r *sendRows) Record(_ context.Context, _ campaign.Batch, changes []campaig
 	return nil
 }
 
-func (r *sendRows) Of(context.Context, string) (func(string) bool, error) {
+func (r *sendRows) Of(context.Context, string, time.Time) (func(string) bool, error) {
 	return func(string) bool { return false }, nil
 }
 
