@@ -86,7 +86,7 @@ func (f field) flaws(skeleton string) []Flaw {
 // https URL with empty variables, or if a variable stands in its scheme or its host.
 func (f field) startsHTTPS(skeleton string) bool {
 	if fixedHost(*f.value) {
-		return validURL(skeleton)
+		return ValidURL(skeleton)
 	}
 	return strings.HasPrefix(*f.value, "{{") || strings.HasPrefix(*f.value, "https://")
 }

@@ -49,7 +49,7 @@ func (c Content) Unsendable() string {
 		if longer(*f.value, f.most) {
 			return CodeTextTooLong
 		}
-		if f.url && *f.value != "" && !validURL(*f.value) {
+		if f.url && *f.value != "" && !ValidURL(*f.value) {
 			code = CodeInvalidURL
 		}
 	}
@@ -102,7 +102,8 @@ func fixedHost(address string) bool {
 	return literal == address || strings.ContainsAny(rest, "/?#")
 }
 
-func validURL(address string) bool {
+// ValidURL reports whether messages can have the URL: https with a host, or http of 127.0.0.1 in a local stack.
+func ValidURL(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "https" || loopback.Load() && localURL(u)) && u.Hostname() != "" && u.User == nil
 }

@@ -61,6 +61,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, one, web.RoleViewer, s.show)
 	ui.Get(mux, one+"/row", web.RoleViewer, s.showRow)
 	ui.Get(mux, one+"/messages", web.RoleViewer, s.messages)
+	ui.Post(mux, one+"/messages", web.RoleViewer, s.findMessages) // POST: access logs contain URLs, but no phone number
 	ui.Get(mux, one+"/optouts", web.RoleViewer, s.optOuts)
 	ui.Get(mux, one+"/replies", web.RoleViewer, s.replies)
 	ui.Get(mux, one+"/cancel", web.RoleAuthor, s.askCancel)

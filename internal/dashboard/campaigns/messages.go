@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -36,20 +37,31 @@ type foundView struct {
 // reactions are the statuses of the form that are no status of a message.
 var reactions = []search.Reaction{search.ReactionTapped, search.ReactionOptedOut}
 
+// messages shows the messages of a search without a phone number.
 func (s *Pages) messages(p *web.Page) error {
+	return s.found(p, messagesPage{UID: p.Query("uid"), Batch: p.Query("batch"), Status: p.Query("status")}, p.Query("cursor"))
+}
+
+// findMessages shows the messages of a phone number. A search without one has an address.
+func (s *Pages) findMessages(p *web.Page) error {
+	m := messagesPage{Phone: p.Field("phone"), UID: p.Field("uid"), Batch: p.Field("batch"), Status: p.Field("status")}
+	if m.Phone == "" {
+		return p.Redirect(p.R.URL.Path + "?" + url.Values{"uid": {m.UID}, "batch": {m.Batch}, "status": {m.Status}}.Encode())
+	}
+	return s.found(p, m, p.Field("cursor"))
+}
+
+func (s *Pages) found(p *web.Page, m messagesPage, cursor string) (err error) {
 	read := s.Store.Dispatched
-	if p.Query("status") != "" { // skips batches without such messages
+	if m.Status != "" { // skips batches without such messages
 		read = s.Store.Campaign
 	}
-	c, err := readCampaign(p, read)
-	if err != nil {
+	if m.Campaign, err = readCampaign(p, read); err != nil {
 		return err
 	}
-	m := messagesPage{
-		Campaign: c, Phone: strings.TrimSpace(p.Query("phone")), UID: strings.TrimSpace(p.Query("uid")),
-		Batch: strings.TrimSpace(p.Query("batch")), Status: p.Query("status"), Statuses: append(campaign.MessageStatuses(), string(search.ReactionTapped), string(search.ReactionOptedOut)),
-	}
-	found, err := s.find(p, m)
+	m.UID, m.Batch = strings.TrimSpace(m.UID), strings.TrimSpace(m.Batch)
+	m.Statuses = append(campaign.MessageStatuses(), string(search.ReactionTapped), string(search.ReactionOptedOut))
+	found, err := s.find(p, m, cursor)
 	m.Next = found.Next
 	problem, _ := errors.AsType[*httpapi.Problem](err)
 	if refusal, ok := refusalOf(p, err); ok && problem.Code != "invalid_cursor" {
@@ -68,8 +80,8 @@ func (s *Pages) messages(p *web.Page) error {
 	return p.RenderStatus(status, "campaigns.messages", "campaigns_messages.html", m)
 }
 
-func (s *Pages) find(p *web.Page, m messagesPage) (search.Page, error) {
-	asked := m.asked(p.Query("cursor"))
+func (s *Pages) find(p *web.Page, m messagesPage, cursor string) (search.Page, error) {
+	asked := m.asked(cursor)
 	if asked.Phone != nil && *asked.Phone == "" {
 		return search.Page{}, &httpapi.Problem{Status: http.StatusBadRequest, Code: "invalid_phone", Detail: "Invalid phone number."}
 	}

@@ -280,7 +280,7 @@ func TestCampaign_OptOuts(t *testing.T) {
 		t.Errorf("the count says: %s", text)
 	}
 	a := d.admin().Get(pathOf(b) + "/optouts")
-	if !strings.Contains(a.Body, "/messages?phone=%2b5511980010003") || strings.Contains(a.Body, "5511980010004") || strings.Contains(a.Body, "5521900000000") {
+	if !strings.Contains(a.Body, `name="phone" value="+5511980010003"`) || strings.Contains(a.Body, "5511980010004") || strings.Contains(a.Body, "5521900000000") {
 		t.Errorf("the page does not list the one who opted out since:\n%s", a.Text())
 	}
 	if a := d.admin().Get(pathOf(b)); !strings.Contains(a.Body, pathOf(b)+"/optouts") {
@@ -322,10 +322,10 @@ func TestMessages_Reactions(t *testing.T) {
 		pathOf(old) + "/messages?status=opted_out&phone=11980010944": "u944",
 		pathOf(old) + "/messages?status=tapped":                      "",
 	} {
-		a := d.admin().Get(path)
-		found := strings.Join(uidsOf(a.Body), " ")
-		if found != want || (want == "") != strings.Contains(a.Text(), "No message matches") {
-			t.Errorf("%s finds %q, want %q", path, found, want)
+		a := found(d.admin(), path)
+		uids := strings.Join(uidsOf(a.Body), " ")
+		if uids != want || (want == "") != strings.Contains(a.Text(), "No message matches") {
+			t.Errorf("%s finds %q, want %q", path, uids, want)
 		}
 	}
 }

@@ -166,10 +166,10 @@ func kindOf(address string) (kind, name string) {
 	return "image", name
 }
 
-// fixed reports whether a URL is https and contains no variable. A variable without a value
-// is still part of a rendered URL, with its braces escaped.
+// fixed reports whether messages can show a URL that contains no variable. A variable without a value is
+// still part of a rendered URL, with its braces escaped.
 func fixed(address string) bool {
-	return strings.HasPrefix(address, "https://") && !strings.Contains(address, "{{") && !strings.Contains(address, "%7B%7B")
+	return content.ValidURL(address) && !strings.Contains(address, "{{") && !strings.Contains(address, "%7B%7B")
 }
 
 func partsOf(text string) (all []Part) {

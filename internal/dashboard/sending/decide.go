@@ -69,14 +69,14 @@ func current(sub submission.Submission, variables []string) []submission.Column 
 	return columns
 }
 
-// PhoneIn and UIDIn return the column of the numbers and of the uids, if its name is not the standard
-// one.
-func (v view) PhoneIn() string { return v.renamed(v.Columns.Phone, "phone") }
+// PhoneIn and UIDIn return the column of the numbers and of the uids, if its name is not that of the
+// example.
+func (v view) PhoneIn() string { return v.renamed(v.Columns.Phone, "phone", "telefone") }
 
-func (v view) UIDIn() string { return v.renamed(v.Columns.UID, "uid") }
+func (v view) UIDIn() string { return v.renamed(v.Columns.UID, "uid", "código") }
 
-func (v view) renamed(column int, standard string) string {
-	if column < 0 || column >= len(v.Columns.Header) || v.Columns.Header[column] == standard {
+func (v view) renamed(column int, standard ...string) string {
+	if column < 0 || column >= len(v.Columns.Header) || slices.Contains(standard, v.Columns.Header[column]) {
 		return ""
 	}
 	return v.Columns.Header[column]

@@ -185,9 +185,10 @@ func (s *Pages) example(p *web.Page) error {
 	var file bytes.Buffer
 	w := csv.NewWriter(&file)
 	w.Comma, w.UseCRLF = web.CSVSeparator, true
-	more := moreColumns(t)
+	phone, uid := columnName(t, "phone", p.T("sending.column.phone")), columnName(t, "uid", p.T("sending.column.uid"))
+	more := moreColumns(t, phone, uid)
 	if err := w.WriteAll([][]string{
-		append([]string{"phone", "uid"}, more...), append([]string{exampleNumber, p.T("sending.example_uid")}, more...),
+		slices.Concat([]string{phone}, more, []string{uid}), slices.Concat([]string{exampleNumber}, more, []string{p.T("sending.example_uid")}),
 	}); err != nil {
 		return fmt.Errorf("encode an example: %w", err)
 	}
@@ -198,9 +199,17 @@ func (s *Pages) example(p *web.Page) error {
 // are not assigned.
 const exampleNumber = "11900000000"
 
-// moreColumns returns the columns that a template needs besides phone and uid.
-func moreColumns(t campaign.Template) []string {
+// columnName returns the name of a column in the reader's language, or the standard one if it is also a variable.
+func columnName(t campaign.Template, standard, name string) string {
+	if slices.ContainsFunc(t.Variables(), func(v string) bool { return strings.EqualFold(v, standard) }) {
+		return standard
+	}
+	return name
+}
+
+// moreColumns returns the columns that a template needs besides those of the numbers and the uids.
+func moreColumns(t campaign.Template, phone, uid string) []string {
 	return slices.DeleteFunc(t.Variables(), func(name string) bool {
-		return strings.EqualFold(name, "phone") || strings.EqualFold(name, "uid")
+		return strings.EqualFold(name, phone) || strings.EqualFold(name, uid)
 	})
 }

@@ -578,7 +578,7 @@ func TestUpload_Roles(t *testing.T) {
 func TestForm_Columns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	says(t, b.admin.Get("/dashboard/campaigns/new?template="+b.template), http.StatusOK, "phone uid nome", "At least 5 minutes ahead")
+	says(t, b.admin.Get("/dashboard/campaigns/new?template="+b.template), http.StatusOK, "phone nome uid", "At least 5 minutes ahead")
 	overlong := "?template=" + strings.Repeat("x", 3000)
 	says(t, b.admin.Get("/dashboard/campaigns/new"+overlong), http.StatusOK, "phone uid nome")
 	says(t, b.admin.Get("/dashboard/campaigns/new/columns"+overlong), http.StatusNotFound)
@@ -586,7 +586,7 @@ func TestForm_Columns(t *testing.T) {
 		t.Error("the button that checks is not the first, which the enter key presses")
 	}
 	chosen := b.admin.Post("/dashboard/campaigns/new/columns", url.Values{"template": {b.putTemplate(b.tenant, "{{cupom}}")}, "name": {"Meio escrita"}})
-	if says(t, chosen, http.StatusOK, "phone uid cupom"); !strings.Contains(chosen.Body, `value="Meio escrita"`) {
+	if says(t, chosen, http.StatusOK, "phone cupom uid"); !strings.Contains(chosen.Body, `value="Meio escrita"`) {
 		t.Error("what was entered is gone")
 	}
 	part := b.admin.Get("/dashboard/campaigns/new/columns?template=" + b.template)
@@ -594,7 +594,7 @@ func TestForm_Columns(t *testing.T) {
 		t.Errorf("the fragment is\n%s", part.Body)
 	}
 	example := b.admin.Get("/dashboard/campaigns/new/example?template=" + b.template)
-	if example.Body != "\ufeffphone;uid;nome\r\n11900000000;customer-1;nome\r\n" {
+	if example.Body != "\ufeffphone;nome;uid\r\n11900000000;nome;customer-1\r\n" {
 		t.Errorf("example %q", example.Body)
 	}
 	page, _ := b.review(example.Body, nil)

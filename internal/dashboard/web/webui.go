@@ -347,8 +347,11 @@ func FaultOf(prefix string, err error) (key string) {
 }
 
 func (r *Refusal) title() string {
-	if r.Status == http.StatusNotFound {
+	switch r.Status {
+	case http.StatusNotFound:
 		return "ui.not_found_title"
+	case http.StatusForbidden:
+		return "ui.forbidden_title"
 	}
 	return "ui.error_title"
 }

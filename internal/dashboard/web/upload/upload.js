@@ -97,7 +97,7 @@
       removeEventListener("beforeunload", leaving);
       if (path) return leave(path);
       fill(target, link);
-      show(field, field.dataset.sent + " " + link);
+      show(field, field.dataset.sent + " " + file.name);
     } catch (error) {
       show(field, error.text ?? field.dataset.stopped, true);
     }
