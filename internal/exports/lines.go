@@ -60,7 +60,7 @@ func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at 
 			continue
 		}
 		t.add(
-			r.messages[i].Phone, r.messages[i].UID, t.translate(texts().Statuses, status, status), t.reason(h.latest),
+			r.messages[i].Phone, r.messages[i].UID, t.status(h.latest), t.reason(h.latest),
 			t.time(h.sent), t.time(h.delivered), t.time(h.read), t.time(h.ended),
 			strings.Join(r.taps.tapped[i], " | "), strings.Join(r.taps.clicked[i], " | "),
 		)

@@ -99,6 +99,13 @@ func (t *table) translate(texts map[string]string, code, english string) string 
 	return english
 }
 
+// status returns the status of a message. The Portuguese text of messages that were not sent says why.
+func (t *table) status(c campaign.Change) string {
+	code, _ := c.Why()
+	status := c.Status()
+	return t.translate(texts().Statuses, code, t.translate(texts().Statuses, status, status))
+}
+
 func (t *table) reason(c campaign.Change) string {
 	if c.Outcome == "" {
 		return ""
