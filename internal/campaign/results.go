@@ -55,10 +55,14 @@ var (
 )
 
 // OptedOut returns the number of messages that were not sent because their recipients had opted out.
-func (h LedgerSummary) OptedOut() int { return h.Reasons[optedOut] }
+func (h LedgerSummary) OptedOut() int { return h.ended(optedOut) }
 
 // TooLate returns the number of messages that were not sent because NotAfter passed before.
-func (h LedgerSummary) TooLate() int { return h.Reasons[neverSent] }
+func (h LedgerSummary) TooLate() int { return h.ended(neverSent) }
+
+// ended returns the number of messages that ended for a reason. Its count in Reasons includes messages
+// that were delivered later.
+func (h LedgerSummary) ended(r Reason) int { return min(h.Reasons[r], h.Counts[r.Outcome]) }
 
 // NotSent reports whether messages that ended for the reason were never sent.
 func (r Reason) NotSent() bool { return r == optedOut || r == neverSent || r.Outcome == OutcomeStopped }

@@ -598,11 +598,11 @@ func TestCampaign_LargeIsCached(t *testing.T) {
 			t.Errorf("%s the page does not say %q:\n%s", when, want, a.Text())
 		}
 	}
-	shows("at first", "Recipients 69 100% Sent 0")
+	shows("at first", "Recipients 69 100% of the people Sent 0")
 	d.record(b, campaign.OutcomeSent, "", 0, 9, noon)
-	shows("at once", "Recipients 69 100% Sent 0")
+	shows("at once", "Recipients 69 100% of the people Sent 0")
 	d.later = 10 * time.Second
-	shows("after ten seconds", "Recipients 69 100% Sent 10")
+	shows("after ten seconds", "Recipients 69 100% of the people Sent 10")
 	if a := d.admin().Post(pathOf(b)+"/cancel", url.Values{}); a.Status != http.StatusSeeOther {
 		t.Fatalf("cancelling gets %d: %s", a.Status, a.Text())
 	}
@@ -718,7 +718,7 @@ func TestReasons_DeliveredAfterFailure(t *testing.T) {
 		"the only one":    {[]string{"unreachable"}, []string{"None so far."}, "Failed"},
 		"of two reasons": {
 			[]string{"unreachable", "unreachable", "opted_out"},
-			[]string{"2 Failed The number cannot", "1 Failed The recipient has opted out", "Of these, delivered later and no longer counted as not delivered: 1."},
+			[]string{"2 Failed The number cannot", "Not sent 1 1 Had opted out", "Of these, delivered later and no longer counted as not delivered: 1."},
 			"superseded",
 		},
 	} {

@@ -73,6 +73,7 @@ func (v view) Withdraws() bool { return withdraws(v.Campaign, v.Sum) }
 
 type batchView struct {
 	campaign.Progress
+	Sum       campaign.Results
 	Status    campaign.Status
 	Delivered int
 	Read      int
@@ -226,10 +227,13 @@ func sameTemplate(c campaign.Campaign) bool {
 	})
 }
 
+// State returns the status of the batch in words.
+func (v batchView) State(p *web.Page) string { return stateOf(p, v.Status, v.Sum) }
+
 func newBatchView(b campaign.Progress, now time.Time) batchView {
 	n := b.Head.DayCounts()
 	v := batchView{
-		Progress: b, Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed, NotSent: n.NotSent,
+		Progress: b, Sum: campaign.Campaign{Batches: []campaign.Progress{b}}.Results(now), Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed, NotSent: n.NotSent,
 		Movable: b.State == campaign.BatchPending && !b.Cancelled(),
 	}
 	if b.ErrorFile != "" && now.Before(b.AcceptedAt.Add(campaign.ErrorFileLife)) {
