@@ -233,7 +233,8 @@ func (v batchView) State(p *web.Page) string { return stateOf(p, v.Status, v.Sum
 func newBatchView(b campaign.Progress, now time.Time) batchView {
 	n := b.Head.DayCounts()
 	v := batchView{
-		Progress: b, Sum: campaign.Campaign{Batches: []campaign.Progress{b}}.Results(now), Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed, NotSent: n.NotSent,
+		Progress: b, Sum: campaign.Campaign{Batches: []campaign.Progress{b}}.Results(now),
+		Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed, NotSent: n.NotSent,
 		Movable: b.State == campaign.BatchPending && !b.Cancelled(),
 	}
 	if b.ErrorFile != "" && now.Before(b.AcceptedAt.Add(campaign.ErrorFileLife)) {
