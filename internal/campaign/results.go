@@ -274,7 +274,7 @@ func (c Campaign) DayCounts() map[string]DayCounts {
 	}
 	if never := c.Submission.NeverAccepted(); never > 0 {
 		date := localtime.Day(first)
-		days[date] = days[date].Plus(DayCounts{Failed: never})
+		days[date] = days[date].Plus(DayCounts{NotSent: never})
 	}
 	return days
 }
