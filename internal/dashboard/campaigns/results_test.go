@@ -262,7 +262,7 @@ func TestResults_RowSize(t *testing.T) {
 }
 
 // The page counts the recipients who opted out since the campaign was sent, and shows who
-// they are.
+// they are. Numbers that the company added or imported are not counted.
 func TestCampaign_OptOuts(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
@@ -273,6 +273,8 @@ func TestCampaign_OptOuts(t *testing.T) {
 	}
 	d.must(book.Record(t.Context(), d.tenant, []campaign.OptChange{
 		out("+5511980010003", noon.Add(-time.Hour)), out("+5511980010004", noon.Add(-3*time.Hour)), out("+5521900000000", noon.Add(-time.Hour)),
+		{Phone: "+5511980010005", Out: true, At: noon.Add(-time.Hour), Origin: campaign.OriginFile},
+		{Phone: "+5511980010006", Out: true, At: noon.Add(-time.Hour), Origin: campaign.OriginHand},
 	}))
 	reader := d.admin()
 	reader.Header.Set("HX-Request", "true")
