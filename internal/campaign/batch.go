@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"campaign-dispatch/internal/campaign/localtime"
 )
 
 // FrameSize is the number of messages in a frame. A frame is the unit of compression, queueing and sending.
@@ -172,6 +174,17 @@ func (b Batch) SendAt() time.Time {
 	}
 	return b.Due
 }
+
+// wentAt returns when the batch went out or, if it never did, when it was cancelled.
+func (b Batch) wentAt() time.Time {
+	if b.State == BatchCancelled && b.CancelledAt.Before(b.SendAt()) {
+		return b.CancelledAt
+	}
+	return b.SendAt()
+}
+
+// Day returns the day on which the messages of the batch count.
+func (b Batch) Day() string { return localtime.Day(b.wentAt()) }
 
 // Released reports whether the provider may have messages of the batch.
 func (b Batch) Released() bool {

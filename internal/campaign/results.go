@@ -21,9 +21,10 @@ type Results struct {
 	Sent      int // including the messages that were delivered
 	Delivered int // including the messages that were read
 	Read      int
-	Lost      int // not delivered, and with a final outcome
-	Stopped   int // of Lost, cancelled before they were sent
+	Lost      int // not delivered, and with a final outcome, see DayCounts.Failed
+	Stopped   int // not sent, because they were cancelled before
 	OptedOut  int // not sent, because the recipient had opted out
+	TooLate   int // not sent, because NotAfter passed before
 	Tapped    int // messages with a tapped suggestion
 	Clicked   int // messages with a clicked link
 	Tappable  bool
@@ -33,6 +34,11 @@ type Results struct {
 	// those whose parts are not accepted any more.
 	NotAccepted   int
 	NeverAccepted int
+
+	// Unanswered is the number of sent messages without a delivery status, if the campaign waits for
+	// nothing else. They end at Until at the latest, zero if that is unknown.
+	Unanswered int
+	Until      time.Time
 
 	Next    time.Time // when the next of the waiting batches goes, zero if none waits
 	Waiting int       // messages of the waiting batches
@@ -49,12 +55,27 @@ var (
 )
 
 // OptedOut returns the number of messages that were not sent because their recipients had opted out.
-func (h LedgerSummary) OptedOut() int { return h.Reasons[optedOut] }
+func (h LedgerSummary) OptedOut() int { return h.ended(optedOut) }
+
+// TooLate returns the number of messages that were not sent because NotAfter passed before.
+func (h LedgerSummary) TooLate() int { return h.ended(neverSent) }
+
+// ended returns the number of messages that ended for a reason. Its count in Reasons includes messages
+// that were delivered later.
+func (h LedgerSummary) ended(r Reason) int { return min(h.Reasons[r], h.Counts[r.Outcome]) }
+
+// NotSent reports whether messages that ended for the reason were never sent.
+func (r Reason) NotSent() bool { return r == optedOut || r == neverSent || r.Outcome == OutcomeStopped }
 
 // OptedOut reports whether a message was not sent because its recipient had opted out.
-func (c Change) OptedOut() bool {
+func (c Change) OptedOut() bool { return c.why() == optedOut }
+
+// NotSent reports whether a message that ended was never sent, see Reason.NotSent.
+func (c Change) NotSent() bool { return c.why().NotSent() }
+
+func (c Change) why() Reason {
 	code, _ := c.Why()
-	return Reason{c.Outcome, code} == optedOut
+	return Reason{c.Outcome, code}
 }
 
 // Results returns the results of the campaign, which was read at now with its heads.
@@ -63,6 +84,7 @@ func (c Campaign) Results(now time.Time) Results {
 		At: now, Status: c.Status(), Batches: c.BatchCount, Moves: c.Move.Revision, CancelledAt: c.CancelledAt,
 		NotAccepted: c.Submission.NotAccepted(), NeverAccepted: c.Submission.NeverAccepted(),
 	}
+	r.Unanswered, r.Until = c.unanswered(now)
 	if len(c.Batches) == 0 && !c.CancelledAt.IsZero() { // it was cancelled before its first part
 		r.ExpiresAt = c.CancelledAt.Add(Retention)
 	}
@@ -115,6 +137,33 @@ func (r *Results) addCounts(head LedgerSummary) {
 	r.Lost += n.Failed
 	r.Stopped += head.Counts[OutcomeStopped]
 	r.OptedOut += head.OptedOut()
+	r.TooLate += head.TooLate()
+}
+
+// unanswered returns how many sent messages of a campaign that waits for nothing else have no delivery
+// status, and when they end at the latest.
+func (c Campaign) unanswered(now time.Time) (n int, until time.Time) {
+	if c.Status() != StatusSending || c.Submission.ToCome() > 0 {
+		return 0, time.Time{}
+	}
+	known := true
+	for _, b := range c.Batches {
+		if b.Pending() > 0 {
+			return 0, time.Time{}
+		}
+		if b.Done() {
+			continue
+		}
+		n += b.Head.Counts[OutcomeSent]
+		known = known && b.State == BatchSent && b.NextCheck.After(now)
+		if b.NextCheck.After(until) {
+			until = b.NextCheck
+		}
+	}
+	if !known {
+		return n, time.Time{}
+	}
+	return n, until
 }
 
 // People returns the number of people of the campaign: those with a message, and those of its file who have none.
@@ -123,12 +172,13 @@ func (r Results) People() int { return r.Accepted + r.NotAccepted }
 // ToCome returns the number of people whose parts are still to be accepted.
 func (r Results) ToCome() int { return r.NotAccepted - r.NeverAccepted }
 
-// NotDelivered returns the number of people who will get no message any more.
-func (r Results) NotDelivered() int { return r.Lost + r.NeverAccepted }
+// NotSent returns the number of people to whom nothing was sent, and will not be.
+func (r Results) NotSent() int { return r.Stopped + r.NeverAccepted + r.OptedOut + r.TooLate }
 
-// NotSent returns the number of people to whom nothing was sent because of a cancellation, or
-// because the rest of the file was discarded.
-func (r Results) NotSent() int { return r.Stopped + r.NeverAccepted }
+// NeverWent reports whether the campaign was cancelled before its first message was sent.
+func (r Results) NeverWent() bool {
+	return !r.CancelledAt.IsZero() && r.Status == StatusCancelled && r.Sent+r.Lost == 0
+}
 
 // SmallCampaign is the maximum number of batches of a campaign that costs little to read.
 const SmallCampaign = 5
@@ -171,8 +221,11 @@ func (r Results) Current(s Summary, now time.Time) bool {
 // opt-outs of that day. Test messages are not counted.
 type DayCounts struct {
 	Sent, Delivered, Read int // each includes the messages of the later ones
-	Failed                int // messages that ended undelivered, and people of a file who are not accepted any more
-	OptedOut              int
+	Failed                int // messages that ended undelivered, without those that were not sent
+	// NotSent is the number of messages that were not sent, see Reason.NotSent, and of people of a file
+	// who are not accepted any more.
+	NotSent  int
+	OptedOut int
 }
 
 // Day is a day in São Paulo with its counts.
@@ -184,12 +237,16 @@ type Day struct {
 
 // Plus returns the sums of the counts.
 func (c DayCounts) Plus(o DayCounts) DayCounts {
-	return DayCounts{c.Sent + o.Sent, c.Delivered + o.Delivered, c.Read + o.Read, c.Failed + o.Failed, c.OptedOut + o.OptedOut}
+	return DayCounts{
+		c.Sent + o.Sent, c.Delivered + o.Delivered, c.Read + o.Read, c.Failed + o.Failed, c.NotSent + o.NotSent, c.OptedOut + o.OptedOut,
+	}
 }
 
 // Minus returns the differences of the counts.
 func (c DayCounts) Minus(o DayCounts) DayCounts {
-	return DayCounts{c.Sent - o.Sent, c.Delivered - o.Delivered, c.Read - o.Read, c.Failed - o.Failed, c.OptedOut - o.OptedOut}
+	return DayCounts{
+		c.Sent - o.Sent, c.Delivered - o.Delivered, c.Read - o.Read, c.Failed - o.Failed, c.NotSent - o.NotSent, c.OptedOut - o.OptedOut,
+	}
 }
 
 // DayCounts returns the counts of the batch.
@@ -197,26 +254,27 @@ func (h LedgerSummary) DayCounts() DayCounts {
 	n := h.Counts
 	c := DayCounts{Read: n[OutcomeRead]}
 	c.Delivered = c.Read + n[OutcomeDelivered]
-	c.Sent = c.Delivered + n[OutcomeSent] + n[OutcomeRevoked] + n[OutcomeExpired] - h.Reasons[neverSent]
-	c.Failed = n[OutcomeFailed] + n[OutcomeExpired] + n[OutcomeRevoked] + n[OutcomeStopped]
+	c.Sent = c.Delivered + n[OutcomeSent] + n[OutcomeRevoked] + n[OutcomeExpired] - h.TooLate()
+	c.NotSent = n[OutcomeStopped] + h.OptedOut() + h.TooLate()
+	c.Failed = n[OutcomeFailed] + n[OutcomeExpired] + n[OutcomeRevoked] + n[OutcomeStopped] - c.NotSent
 	return c
 }
 
 // DayCounts returns the counts of the campaign by day, without opt-outs. Messages count on the day of
-// their batch. People who are not accepted any more count on the day of the first batch, or of the
+// their batch, see Batch.Day. People who are not accepted any more count on the day of the first batch, or of the
 // cancellation if there is none.
 func (c Campaign) DayCounts() map[string]DayCounts {
 	days, first := map[string]DayCounts{}, c.CreatedAt
 	for n, b := range c.Batches {
 		if n == 0 {
-			first = b.SendAt()
+			first = b.wentAt()
 		}
-		date := localtime.Day(b.SendAt())
+		date := b.Day()
 		days[date] = days[date].Plus(b.Head.DayCounts())
 	}
 	if never := c.Submission.NeverAccepted(); never > 0 {
 		date := localtime.Day(first)
-		days[date] = days[date].Plus(DayCounts{Failed: never})
+		days[date] = days[date].Plus(DayCounts{NotSent: never})
 	}
 	return days
 }

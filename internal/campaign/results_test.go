@@ -93,7 +93,7 @@ func TestCampaign_Results(t *testing.T) {
 	}}
 	want := campaign.Results{
 		At: now, Status: campaign.StatusSending, Batches: 2, First: now, Last: now.Add(time.Hour), TemplateID: "a", Templates: 2,
-		Accepted: 40, Sent: 1 + 5 + 1 + 2, Delivered: 5, Read: 3, Lost: 10, Stopped: 4, OptedOut: 2, Tapped: 2, Tappable: true, ExpiresAt: now.Add(campaign.Retention),
+		Accepted: 40, Sent: 1 + 5 + 1 + 2, Delivered: 5, Read: 3, Lost: 3, Stopped: 4, OptedOut: 2, TooLate: 1, Tapped: 2, Tappable: true, ExpiresAt: now.Add(campaign.Retention),
 	}
 	if diff := cmp.Diff(want, c.Results(now)); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
@@ -111,10 +111,10 @@ func TestResults_People(t *testing.T) {
 		}},
 		Submission: campaign.SubmissionTotals{Lines: 100, People: 100, Erased: 1, Accepted: 40, PartsToCome: 2},
 	}
-	for toCome, want := range map[int][4]int{2: {99, 59, 10, 10}, 0: {99, 0, 69, 69}} {
+	for toCome, want := range map[int][4]int{2: {99, 59, 10, 0}, 0: {99, 0, 69, 0}} {
 		c.Submission.PartsToCome = toCome
 		r := c.Results(at)
-		if got := [4]int{r.People(), r.ToCome(), r.NotSent(), r.NotDelivered()}; got != want {
+		if got := [4]int{r.People(), r.ToCome(), r.NotSent(), r.Lost}; got != want {
 			t.Errorf("with %d parts to come: people, to come, not sent, not delivered %v, want %v", toCome, got, want)
 		}
 	}

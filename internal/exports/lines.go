@@ -72,7 +72,7 @@ func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at 
 			continue
 		}
 		t.add(
-			t.phone(r.messages[i].Phone), r.messages[i].UID, t.status(status), t.reason(h.latest),
+			t.phone(r.messages[i].Phone), r.messages[i].UID, t.outcome(h.latest), t.reason(h.latest),
 			t.time(h.sentBy()), t.time(h.delivered), t.time(h.read), t.time(h.ended),
 			strings.Join(r.taps.tapped[i], " | "), strings.Join(r.taps.clicked[i], " | "),
 		)
@@ -185,7 +185,7 @@ func (m *Maker) addRejected(ctx context.Context, t *table, b campaign.Batch) err
 		return fmt.Errorf("batch %s: %w", b.BatchID, err)
 	}
 	for _, l := range lines {
-		t.add(l.Line, l.Phone, l.Code, t.translate(texts().Rejections, l.Code, l.Reason))
+		t.add(l.Line, l.Phone, l.Code, t.rejection(l))
 	}
 	return nil
 }

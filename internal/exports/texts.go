@@ -15,11 +15,13 @@ import (
 //go:embed texts.json
 var textsFile []byte
 
+type statusText struct{ PT, EN string }
+
 // texts are the headings by language, the texts of statuses in the languages of the pages, and the
 // Portuguese texts of rejections by code. The English ones are those of the API.
 var texts = sync.OnceValue(func() (t struct {
 	Headings   map[string]map[string]string
-	Statuses   map[string]struct{ PT, EN string }
+	Statuses   map[string]statusText
 	Rejections map[string]string
 },
 ) {
@@ -107,23 +109,33 @@ func (t *table) phone(number string) string {
 	return head + " " + tail
 }
 
-// status returns a status in words. Programs that read the plain file in English get the API's codes.
-func (t *table) status(code string) string {
-	switch {
-	case t.Language == portuguese:
-		return texts().Statuses[code].PT
-	case t.Format == export.Excel:
-		return texts().Statuses[code].EN
+// outcome returns the status of a message. The words of a message that was not sent say why.
+func (t *table) outcome(c campaign.Change) string {
+	if code, _ := c.Why(); t.inWords() && texts().Statuses[code] != (statusText{}) {
+		return t.status(code)
 	}
-	return code
+	return t.status(c.Status())
 }
 
-// translate returns the Portuguese text of a code, or the English one.
-func (t *table) translate(texts map[string]string, code, english string) string {
-	if text := texts[code]; text != "" && t.Language == portuguese {
+// inWords reports whether statuses are in words. Programs that read the plain file in English get the API's codes.
+func (t *table) inWords() bool { return t.Language == portuguese || t.Format == export.Excel }
+
+func (t *table) status(code string) string {
+	switch {
+	case !t.inWords():
+		return code
+	case t.Language == portuguese:
+		return texts().Statuses[code].PT
+	}
+	return texts().Statuses[code].EN
+}
+
+// rejection returns why a number was rejected.
+func (t *table) rejection(l campaign.ErrorLine) string {
+	if text := texts().Rejections[l.Code]; text != "" && t.Language == portuguese {
 		return text
 	}
-	return english
+	return l.Reason
 }
 
 func (t *table) reason(c campaign.Change) string {

@@ -923,7 +923,7 @@ func TestSubmission_CancelledBefore(t *testing.T) {
 		t.Errorf("%s, %q, batches %v; want it discarded", sub.State, sub.Fault.Code, c.batches(sub))
 	}
 	c.wantNotAccepted(sub, 1, 2, 3)
-	c.wantDays(map[string]campaign.DayCounts{"2036-11-21": {Failed: 5}})
+	c.wantDays(map[string]campaign.DayCounts{"2036-11-21": {NotSent: 5}})
 }
 
 // wantDays checks the results of the days that the overview shows, and that a recount agrees.
@@ -957,7 +957,7 @@ func TestSubmission_NeverAcceptedByDay(t *testing.T) {
 		if schedule != "" {
 			c.now = c.stored(sub).Due()
 		}
-		c.wantDays(map[string]campaign.DayCounts{name: {Failed: 3}})
+		c.wantDays(map[string]campaign.DayCounts{name: {NotSent: 3}})
 	}
 }
 

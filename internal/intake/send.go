@@ -194,7 +194,7 @@ func countNeverAccepted(ctx context.Context, store Store, sub submission.Submiss
 		if due := sub.Due(); ended.PartsDone > 0 && !due.IsZero() {
 			at = due
 		}
-		err = store.AddDay(ctx, sub.Tenant, localtime.Day(at), campaign.DayCounts{Failed: ended.NeverAccepted()})
+		err = store.AddDay(ctx, sub.Tenant, localtime.Day(at), campaign.DayCounts{NotSent: ended.NeverAccepted()})
 	}
 	if err != nil {
 		slog.WarnContext(

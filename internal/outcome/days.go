@@ -37,13 +37,13 @@ func (d *dayCounts) add(tenant, date string, counts campaign.DayCounts) {
 	d.counts[key] = d.counts[key].Plus(counts)
 }
 
-// addWrite adds what a write changed. The results of a message count on the day its batch
-// was due, so that the rates of a day compare the same messages.
+// addWrite adds what a write changed. The results of a message count on the day of its batch, so
+// that the rates of a day compare the same messages.
 func (d *dayCounts) addWrite(e ledgerWrite) {
 	if e.batch.Test {
 		return
 	}
-	d.add(e.batch.Tenant, localtime.Day(e.batch.SendAt()), e.after.DayCounts().Minus(e.before.DayCounts()))
+	d.add(e.batch.Tenant, e.batch.Day(), e.after.DayCounts().Minus(e.before.DayCounts()))
 }
 
 // countDays adds what a write changed to the counts of its day: at the end of the call if

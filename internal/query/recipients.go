@@ -13,11 +13,14 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-// OptedOutSince returns the opt-outs since a time of numbers in the campaign, the newest first.
+// OptedOutSince returns the opt-outs since a time that people of the campaign asked for themselves, the
+// newest first.
 func (s *Service) OptedOutSince(
 	ctx context.Context, id campaign.ID, since time.Time, recent []campaign.OptChange,
 ) ([]campaign.OptChange, error) {
-	recent = slices.DeleteFunc(slices.Clone(recent), func(c campaign.OptChange) bool { return c.At.Before(since) })
+	recent = slices.DeleteFunc(slices.Clone(recent), func(c campaign.OptChange) bool {
+		return c.At.Before(since) || c.Origin != campaign.OriginMessage
+	})
 	found, err := ofRecipients(ctx, s.Store, id, recent, func(c campaign.OptChange) string { return c.Phone })
 	slices.SortFunc(found, func(a, b campaign.OptChange) int { return b.At.Compare(a.At) })
 	return found, err

@@ -65,6 +65,12 @@ func (s sum) ended() int {
 	return s.states[campaign.OutcomeFailed] + s.states[campaign.OutcomeExpired] + s.states[campaign.OutcomeRevoked] + s.states[campaign.OutcomeStopped]
 }
 
+// notSent returns the people to whom nothing was sent, and will not be.
+func (s sum) notSent() int { return s.states[campaign.OutcomeStopped] + s.lost + s.never() }
+
+// undelivered returns the messages that were not delivered, without those that were not sent.
+func (s sum) undelivered() int { return s.ended() - s.states[campaign.OutcomeStopped] - s.lost }
+
 // never returns the people whose parts are not accepted any more.
 func (s sum) never() int {
 	if s.over {
@@ -388,10 +394,12 @@ func (l *life) campaign(when string) {
 	l.t.Helper()
 	where, page, s := when+", campaign", l.author.Get(l.path()), l.sum
 	of := s.accepted() + s.notAccepted()
-	for step, n := range map[string]int{"Recipients": s.accepted(), "Sent": s.sent(), "Delivered": s.delivered(), "Read": s.states[campaign.OutcomeRead]} {
-		l.figures(where, page, fmt.Sprintf("%s %s %s", step, shown(n), percent(n, of)))
-	}
-	l.figures(where, page, shown(s.lost)+" Failed", shown(s.states[campaign.OutcomeExpired])+" Expired")
+	read := s.states[campaign.OutcomeRead]
+	l.figures(where, page, "Recipients "+shown(s.accepted())+" "+percent(s.accepted(), of)+" of the people",
+		"Sent "+shown(s.sent())+" "+percent(s.sent(), of)+" of the people",
+		"Delivered "+shown(s.delivered())+" "+percent(s.delivered(), s.sent())+" of those sent",
+		"Read "+shown(read)+" "+percent(read, s.delivered())+" of those delivered")
+	l.figures(where, page, shown(s.states[campaign.OutcomeFailed]-s.lost)+" Failed", shown(s.states[campaign.OutcomeExpired])+" Expired")
 	l.figures(where, page, fmt.Sprintf("Lines of the file: %s. People: %s. Invalid numbers: %s. Lines with a problem: %s. Repeated numbers: %s",
 		shown(s.lines), shown(s.people), shown(s.invalid), shown(s.faulty), shown(s.repeated)))
 	if s.erased > 0 {
@@ -399,17 +407,18 @@ func (l *life) campaign(when string) {
 	}
 	if !s.over {
 		l.figures(where, page, shown(s.states[pending])+" messages wait", shown(s.notAccepted())+" people of the file are still to be accepted")
-		l.quiet(where, page, "Not sent", "Not accepted")
+		l.figures(where, page, "Not sent "+shown(s.lost)+" "+shown(s.lost)+" Had opted out")
+		l.quiet(where, page, "Not accepted", "Cancelled before")
 		return
 	}
 	l.quiet(where, page, "wait to be sent", "still to be accepted")
 	stopped := s.states[campaign.OutcomeStopped]
-	l.figures(where, page, "Not sent "+shown(stopped+s.never())+" "+shown(stopped)+" Cancelled before sending. "+shown(s.never())+" Not accepted any more")
+	l.figures(where, page, "Not sent "+shown(s.notSent())+" "+shown(stopped)+" Cancelled before sending. "+shown(s.never())+" Not accepted any more. "+shown(s.lost)+" Had opted out")
 }
 
 // cell returns the text of a row's cell.
 func cell(row webtest.Answer, label string) string {
-	found := regexp.MustCompile(`data-label="` + label + `">(.*)</td>`).FindStringSubmatch(row.Body)
+	found := regexp.MustCompile(`data-label="` + regexp.QuoteMeta(label) + `">(.*)</td>`).FindStringSubmatch(row.Body)
 	if found == nil {
 		return ""
 	}
@@ -420,13 +429,12 @@ func (l *life) list(when string) {
 	l.t.Helper()
 	list, s := l.author.Get(web.Root+"/campaigns"), l.sum
 	of := s.accepted() + s.notAccepted()
-	notSent := s.states[campaign.OutcomeStopped] + s.never()
 	want := map[string]string{
-		"People": shown(of), "Delivered": percent(s.delivered(), of), "Read": percent(s.states[campaign.OutcomeRead], of),
-		"Not delivered": percent(s.ended()+s.never(), of),
+		"People": shown(of), "Delivered (of those sent)": percent(s.delivered(), s.sent()),
+		"Read (of those delivered)": percent(s.states[campaign.OutcomeRead], s.delivered()), "Not delivered": shown(s.undelivered()),
 	}
-	if notSent > 0 {
-		want["Not delivered"] += " Not sent: " + shown(notSent)
+	if s.notSent() > 0 {
+		want["Not delivered"] += " Not sent: " + shown(s.notSent())
 	}
 	if got := cell(list, "People"); got != want["People"] {
 		l.t.Errorf("%s, list: People %q, want %q", when, got, want["People"])
@@ -445,14 +453,13 @@ func (l *life) overview(when string) {
 		return
 	}
 	page, s := l.author.Get(web.Root+"/overview?days=30"), l.sum
-	want := []string{"Sent " + shown(s.sent()), "Delivered " + shown(s.delivered()), "Read " + shown(s.states[campaign.OutcomeRead]), "Not delivered " + shown(s.ended()+s.never())}
+	want := []string{"Sent " + shown(s.sent()), "Delivered " + shown(s.delivered()), "Read " + shown(s.states[campaign.OutcomeRead]), "Not delivered " + shown(s.undelivered()), "Not sent " + shown(s.notSent())}
 	if l.now.Sub(l.begun) < 30*24*time.Hour {
 		l.figures(when+", overview", page, want...)
 		return
 	}
 	for _, text := range want {
-		_, n, _ := strings.Cut(text, " ")
-		l.figures(when+", overview", page, "Previous period: "+strings.TrimPrefix(n, "delivered "))
+		l.figures(when+", overview", page, "Previous period: "+text[strings.LastIndex(text, " ")+1:])
 	}
 }
 

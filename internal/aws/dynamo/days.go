@@ -19,6 +19,7 @@ var dayNames = []struct {
 	{"delivered", func(c *campaign.DayCounts) *int { return &c.Delivered }},
 	{"read", func(c *campaign.DayCounts) *int { return &c.Read }},
 	{"failed", func(c *campaign.DayCounts) *int { return &c.Failed }},
+	{"notSent", func(c *campaign.DayCounts) *int { return &c.NotSent }},
 	{"optedOut", func(c *campaign.DayCounts) *int { return &c.OptedOut }},
 }
 

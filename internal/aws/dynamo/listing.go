@@ -173,13 +173,14 @@ func resultNumbers(r *campaign.Results) map[string]*int {
 		"batches": &r.Batches, "moves": &r.Moves, "templates": &r.Templates, "accepted": &r.Accepted, "sent": &r.Sent,
 		"delivered": &r.Delivered, "read": &r.Read, "lost": &r.Lost, "optedOut": &r.OptedOut, "tapped": &r.Tapped, "clicked": &r.Clicked,
 		"waiting": &r.Waiting, "stopped": &r.Stopped, "notAccepted": &r.NotAccepted, "neverAccepted": &r.NeverAccepted,
+		"tooLate": &r.TooLate, "unanswered": &r.Unanswered,
 	}
 }
 
 func resultsRow(id campaign.ID, r campaign.Results) Item {
 	row := with(resultsKey(id), Item{
 		"status": text(r.Status), "templateId": text(r.TemplateID), "readAt": millis(r.At), "cancelledAt": millis(r.CancelledAt),
-		"first": millis(r.First), "last": millis(r.Last), "next": millis(r.Next), "stalled": boolean(r.Stalled),
+		"first": millis(r.First), "last": millis(r.Last), "next": millis(r.Next), "until": millis(r.Until), "stalled": boolean(r.Stalled),
 		"tappable": boolean(r.Tappable), "clickable": boolean(r.Clickable),
 	})
 	for name, n := range resultNumbers(&r) {
@@ -193,7 +194,7 @@ func readResults(row Item) campaign.Results {
 	r := campaign.Results{
 		Status: campaign.Status(getText(row, "status")), TemplateID: getText(row, "templateId"),
 		At: getMillis(row, "readAt"), CancelledAt: getMillis(row, "cancelledAt"), First: getMillis(row, "first"),
-		Last: getMillis(row, "last"), Next: getMillis(row, "next"), Stalled: getBool(row, "stalled"),
+		Last: getMillis(row, "last"), Next: getMillis(row, "next"), Until: getMillis(row, "until"), Stalled: getBool(row, "stalled"),
 		Tappable: getBool(row, "tappable"), Clickable: getBool(row, "clickable"), ExpiresAt: getEnd(row),
 	}
 	for name, n := range resultNumbers(&r) {

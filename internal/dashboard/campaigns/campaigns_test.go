@@ -184,7 +184,8 @@ func TestCampaign_Taps(t *testing.T) {
 	b := d.accept(uuid(), "Ofertas", 1, 10, func(b *campaign.Batch) {
 		b.TemplateID, b.TapKey = template, []byte("sixteen bytes...")
 	})
-	const none = "Button tapped 0 0%"
+	d.record(b, campaign.OutcomeDelivered, "", 0, 9, noon)
+	const none = "Button tapped 0 0% of those delivered"
 	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, none) {
 		t.Errorf("the page does not say %q:\n%s", none, text)
 	}
@@ -195,7 +196,7 @@ func TestCampaign_Taps(t *testing.T) {
 	d.must(err)
 	reader := d.admin()
 	reader.Language = "pt-BR"
-	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Com toque em botão 2 20%") {
+	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Com toque em botão 2 20% das entregues") {
 		t.Errorf("the page in Portuguese does not count two tapped messages:\n%s", text)
 	}
 	if text := d.admin().Get(pathOf(b) + "/messages").Text(); strings.Count(text, "Tapped “Ver ofertas”") != 2 || !strings.Contains(text, "Tapped “Sim”") {
@@ -213,9 +214,9 @@ func TestCampaign_Progress(t *testing.T) {
 	b := d.running(`<b>Natal</b> & "você"`)
 	a := d.admin().Get(pathOf(b))
 	for _, want := range []string{
-		`<b>Natal</b> & "você"`, "Sending", "Recipients 1,000 100% Sent 900 90% Delivered 800 80% Read 400 40%", "54 messages wait to be sent.",
-		"40 Failed The number cannot be reached by RCS.", "6 Failed The recipient has opted out of messages.",
-		"10 Expired The message could not be delivered in time.", "7 invalid numbers were left out.", "Sent: 900. Delivered: 800. Read: 400. Not delivered: 56.",
+		`<b>Natal</b> & "você"`, "Sending", "Recipients 1,000 100% of the people Sent 900 90% of the people Delivered 800 88.9% of those sent Read 400 50% of those delivered", "54 messages wait to be sent.",
+		"40 Failed The number cannot be reached by RCS.", "Not sent 6 6 Had opted out. Show who",
+		"10 Expired The message could not be delivered in time.", "7 invalid numbers were left out.", "Sent: 900. Delivered: 800. Read: 400. Not delivered: 50.",
 		"lote 1 Accepted 21 Nov 2037, 10:00",
 	} {
 		if !strings.Contains(a.Text(), want) {
@@ -232,7 +233,7 @@ func TestCampaign_Progress(t *testing.T) {
 	}
 	reader := d.admin()
 	reader.Language = "pt-BR"
-	if text := reader.Get(pathOf(b) + "?chart=table").Text(); !strings.Contains(text, "21/11/2037 10:04 ") || !strings.Contains(text, "Destinatários 1.000 100% Enviadas 900 90%") {
+	if text := reader.Get(pathOf(b) + "?chart=table").Text(); !strings.Contains(text, "21/11/2037 10:04 ") || !strings.Contains(text, "Destinatários 1.000 100% das pessoas Enviadas 900 90% das pessoas") {
 		t.Errorf("the page in Portuguese, its chart as a table:\n%s", text)
 	}
 }
@@ -622,11 +623,11 @@ func TestCampaign_LargeIsCached(t *testing.T) {
 			t.Errorf("%s the page does not say %q:\n%s", when, want, a.Text())
 		}
 	}
-	shows("at first", "Recipients 69 100% Sent 0")
+	shows("at first", "Recipients 69 100% of the people Sent 0")
 	d.record(b, campaign.OutcomeSent, "", 0, 9, noon)
-	shows("at once", "Recipients 69 100% Sent 0")
+	shows("at once", "Recipients 69 100% of the people Sent 0")
 	d.later = 10 * time.Second
-	shows("after ten seconds", "Recipients 69 100% Sent 10")
+	shows("after ten seconds", "Recipients 69 100% of the people Sent 10")
 	if a := d.admin().Post(pathOf(b)+"/cancel", url.Values{}); a.Status != http.StatusSeeOther {
 		t.Fatalf("cancelling gets %d: %s", a.Status, a.Text())
 	}
@@ -742,7 +743,7 @@ func TestReasons_DeliveredAfterFailure(t *testing.T) {
 		"the only one":    {[]string{"unreachable"}, []string{"None so far."}, "Failed"},
 		"of two reasons": {
 			[]string{"unreachable", "unreachable", "opted_out"},
-			[]string{"2 Failed The number cannot", "1 Failed The recipient has opted out", "Of these, delivered later and no longer counted as not delivered: 1."},
+			[]string{"2 Failed The number cannot", "Not sent 1 1 Had opted out", "Of these, delivered later and no longer counted as not delivered: 1."},
 			"superseded",
 		},
 	} {
@@ -837,7 +838,7 @@ func TestChart_CountsMatchFunnel(t *testing.T) {
 	d.record(b, campaign.OutcomeExpired, "not_after_passed", 60, 99, noon.Add(-30*time.Minute))
 	d.record(b, campaign.OutcomeExpired, "ttl_passed", 0, 4, noon.Add(-time.Minute))
 	a := d.admin().Get(pathOf(b))
-	for _, want := range []string{"Recipients 100 100% Sent 60 60%", "Sent: 60. Delivered: 0. Read: 0. Not delivered: 45."} {
+	for _, want := range []string{"Recipients 100 100% of the people Sent 60 60% of the people", "Sent: 60. Delivered: 0. Read: 0. Not delivered: 5."} {
 		if !strings.Contains(a.Text(), want) {
 			t.Errorf("the page does not say %q:\n%s", want, a.Text())
 		}

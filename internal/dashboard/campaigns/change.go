@@ -17,6 +17,7 @@ type cancelPage struct {
 	Over      int  // messages with a final outcome
 	ToCome    int  // people of the file who are not accepted yet
 	Choice    bool // some messages can be revoked, now or soon
+	Withdraws bool // nothing is left to be sent, so that only messages are revoked
 }
 
 func (s *Pages) askCancel(p *web.Page) error {
@@ -30,11 +31,11 @@ func (s *Pages) askCancel(p *web.Page) error {
 	if !c.CancelledAt.IsZero() && !revocable(c) {
 		return &web.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.nothing_to_revoke"}
 	}
-	return p.Render("campaigns.cancel", "campaigns_cancel.html", newCancelPage(c))
+	return p.Render("campaigns.cancel", "campaigns_cancel.html", newCancelPage(c, s.Now()))
 }
 
-func newCancelPage(c campaign.Campaign) cancelPage {
-	v := cancelPage{Campaign: c, Choice: revocable(c), ToCome: c.Submission.ToCome()}
+func newCancelPage(c campaign.Campaign, now time.Time) cancelPage {
+	v := cancelPage{Campaign: c, Choice: revocable(c), ToCome: c.Submission.ToCome(), Withdraws: withdraws(c, c.Results(now))}
 	for _, b := range c.Batches {
 		if b.State == campaign.BatchPending {
 			v.Scheduled += b.Pending()
@@ -45,6 +46,11 @@ func newCancelPage(c campaign.Campaign) cancelPage {
 		v.Over += b.Head.Final()
 	}
 	return v
+}
+
+// withdraws reports whether a cancellation only revokes messages: nothing is left to be sent.
+func withdraws(c campaign.Campaign, r campaign.Results) bool {
+	return !c.CancelledAt.IsZero() || r.Unanswered > 0
 }
 
 // revocable reports whether undelivered messages are at the provider, or will be soon.

@@ -21,9 +21,8 @@ type point struct {
 
 const maxPoints = 48 // of a line, about
 
-// newChart returns the chart of the batches. unsent is how many of the expired
-// messages were never sent.
-func newChart(batches []campaign.Progress, unsent int, now time.Time) chart {
+// newChart returns the chart of the batches of a campaign with the results.
+func newChart(batches []campaign.Progress, r campaign.Results, now time.Time) chart {
 	var c chart
 	for _, b := range batches {
 		start := b.Head.Timeline.Start
@@ -35,7 +34,7 @@ func newChart(batches []campaign.Progress, unsent int, now time.Time) chart {
 		return c
 	}
 	nets := netsOf(batches, now)
-	c.Points = pointsOf(nets, c.From, unsent)
+	c.Points = pointsOf(nets, c.From, r)
 	last := &c.Points[len(c.Points)-1]
 	if !last.At.After(c.From) {
 		last.At = c.From.Add(time.Second) // a chart needs a width
@@ -64,7 +63,7 @@ func netsOf(batches []campaign.Progress, now time.Time) map[time.Time]map[campai
 }
 
 // pointsOf accumulates the changes, with one point per interval.
-func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, unsent int) []point {
+func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, r campaign.Results) []point {
 	ends := make([]time.Time, 0, len(nets))
 	for end := range nets {
 		ends = append(ends, end)
@@ -77,17 +76,19 @@ func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, unsen
 			counts[outcome] += n
 		}
 		if i == len(ends)-1 || ends[i+1].Sub(from)/span != end.Sub(from)/span {
-			points = append(points, newPoint(end, counts, unsent))
+			points = append(points, newPoint(end, counts, r))
 		}
 	}
 	return points
 }
 
-// newPoint counts the first expired messages as never sent: a timeline does not
-// distinguish them.
-func newPoint(at time.Time, n map[campaign.Outcome]int, unsent int) point {
-	expired := map[campaign.Reason]int{neverSent: min(unsent, n[campaign.OutcomeExpired])}
-	return point{at, campaign.LedgerSummary{Counts: n, Reasons: expired}.DayCounts()}
+// newPoint counts the first expired and failed messages as those that were not sent: a timeline does
+// not distinguish them.
+func newPoint(at time.Time, n map[campaign.Outcome]int, r campaign.Results) point {
+	return point{at, campaign.LedgerSummary{Counts: n, Reasons: map[campaign.Reason]int{
+		{Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed}: min(r.TooLate, n[campaign.OutcomeExpired]),
+		{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}:        min(r.OptedOut, n[campaign.OutcomeFailed]),
+	}}.DayCounts()}
 }
 
 func (c chart) Shown(p *web.Page) charts.Chart {

@@ -26,12 +26,13 @@ func TestCampaign_Clicks(t *testing.T) {
 	b := d.accept(uuid(), "Ofertas", 1, 10, func(b *campaign.Batch) {
 		b.TemplateID, b.TapKey, b.CountsClicks = template, []byte("sixteen bytes..."), true
 	})
+	d.record(b, campaign.OutcomeDelivered, "", 0, 9, noon)
 	click := func(index int) campaign.Change {
 		return campaign.Change{Index: index, Outcome: campaign.OutcomeClicked, Suggestion: 1, At: noon}
 	}
 	_, err = d.store.AppendTaps(t.Context(), b, ledger.Taps{}, []campaign.Change{click(0), click(7)})
 	d.must(err)
-	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, "Link clicked 2 20%") || !strings.Contains(text, "Button tapped 0 0%") {
+	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, "Link clicked 2 20% of those delivered") || !strings.Contains(text, "Button tapped 0 0%") {
 		t.Errorf("the page does not count two clicked messages:\n%s", text)
 	}
 	if text := d.admin().Get(pathOf(b) + "/messages").Text(); strings.Count(text, "Clicked the link “Ver ofertas”") != 2 {

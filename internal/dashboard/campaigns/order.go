@@ -73,8 +73,8 @@ func compare(column string, a, b row) (c int, known bool) {
 }
 
 func share(column string, r row) float64 {
-	n := map[string]int{"delivered": r.Delivered, "read": r.Read}[column]
-	return float64(n) / float64(max(1, r.People()))
+	rate := r.Rate(campaign.Step(column))
+	return float64(rate.N) / float64(max(1, rate.Of))
 }
 
 // cut leaves the rows of one page, the last one if there are fewer pages.
@@ -103,7 +103,7 @@ type head struct {
 func (o order) heads(p *web.Page) map[string]head {
 	heads := map[string]head{
 		"name": {Key: "campaigns.name"}, "time": {Key: "campaigns.goes"},
-		"delivered": {Key: "campaigns.step.delivered"}, "read": {Key: "campaigns.step.read"},
+		"delivered": {Key: "campaigns.rate.delivered"}, "read": {Key: "campaigns.rate.read"},
 	}
 	for column, h := range heads {
 		heads[column] = head{h.Key, o.link(p, column), o.aria(column)}

@@ -37,7 +37,7 @@ func TestList_Results(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.running("Natal")
-	const first = "Natal 21 Nov 2037, 10:00 Sending 1,000 80% 40% – 5.6%"
+	const first = "Natal 21 Nov 2037, 10:00 Sending 1,000 88.9% 50% – 50 Not sent: 6"
 	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, first) || !strings.Contains(text, "from 21 Nov 2037, 12:00 or later") {
 		t.Errorf("the list does not say %q:\n%s", first, text)
 	}
@@ -47,14 +47,14 @@ func TestList_Results(t *testing.T) {
 		t.Errorf("9 seconds later, the list reads the campaign again:\n%s", text)
 	}
 	d.later = 10 * time.Second
-	const second = "Natal 21 Nov 2037, 10:00 Sending 1,000 80% 80% – 5.6%"
+	const second = "Natal 21 Nov 2037, 10:00 Sending 1,000 88.9% 100% – 50 Not sent: 6"
 	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, second) {
 		t.Errorf("10 seconds later, the list does not say %q:\n%s", second, text)
 	}
 	d.record(b, campaign.OutcomeRead, "", 0, 999, noon)
 	_, err := d.store.CompleteBatch(t.Context(), b.BatchRef, noon)
 	d.must(err)
-	if text := d.rowOf(b); !strings.Contains(text, "Completed 1,000 100% 100% – 0%") {
+	if text := d.rowOf(b); !strings.Contains(text, "Completed 1,000 100% 100% – 0") {
 		t.Errorf("the row of a completed campaign: %s", text)
 	}
 }
@@ -72,7 +72,7 @@ func TestList_ResultsOfLargeCampaign(t *testing.T) {
 	if !strings.Contains(a.Text(), "Sending 2,000 counting…") || !strings.Contains(a.Body, `hx-get="`+pathOf(b)+`/row" hx-trigger="load"`) {
 		t.Errorf("the list does not request the row:\n%s", a.Text())
 	}
-	const want = "Sending 2,000 40% 20% – 2.8%"
+	const want = "Sending 2,000 88.9% 50% – 50 Not sent: 6"
 	if text := d.rowOf(b); !strings.Contains(text, want) {
 		t.Errorf("the row does not say %q: %s", want, text)
 	}
@@ -130,7 +130,7 @@ func TestList_ResultsOfOpenedCampaign(t *testing.T) {
 		d.accept(b.CampaignID, "Natal", ordinal, 200, nil)
 	}
 	d.admin().Get(pathOf(b))
-	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, "Sending 2,000 40% 20% – 2.8%") || !strings.Contains(text, "from 21 Nov 2037, 11:59 or later") {
+	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, "Sending 2,000 88.9% 50% – 50 Not sent: 6") || !strings.Contains(text, "from 21 Nov 2037, 11:59 or later") {
 		t.Errorf("the list after the campaign was opened:\n%s", text)
 	}
 }
@@ -262,7 +262,7 @@ func TestResults_RowSize(t *testing.T) {
 }
 
 // The page counts the recipients who opted out since the campaign was sent, and shows who
-// they are.
+// they are. Numbers that the company added or imported are not counted.
 func TestCampaign_OptOuts(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
@@ -273,6 +273,8 @@ func TestCampaign_OptOuts(t *testing.T) {
 	}
 	d.must(book.Record(t.Context(), d.tenant, []campaign.OptChange{
 		out("+5511980010003", noon.Add(-time.Hour)), out("+5511980010004", noon.Add(-3*time.Hour)), out("+5521900000000", noon.Add(-time.Hour)),
+		{Phone: "+5511980010005", Out: true, At: noon.Add(-time.Hour), Origin: campaign.OriginFile},
+		{Phone: "+5511980010006", Out: true, At: noon.Add(-time.Hour), Origin: campaign.OriginHand},
 	}))
 	reader := d.admin()
 	reader.Header.Set("HX-Request", "true")

@@ -38,6 +38,9 @@ func (r row) When() time.Time {
 
 func (r row) Counted() bool { return !r.At.IsZero() && r.Status != campaign.StatusScheduled }
 
+// State returns the status of the campaign in words.
+func (r row) State(p *web.Page) string { return stateOf(p, r.Status, r.Results) }
+
 func (r row) More() int { return r.Templates - 1 }
 
 type rowView struct {
@@ -51,7 +54,7 @@ func (r row) View(p *web.Page) rowView { return rowView{p, r} }
 // Every returns the interval in which the row requests itself, "" for never.
 func (r row) Every() string {
 	switch {
-	case r.Status == campaign.StatusSending && r.Batches <= campaign.SmallCampaign:
+	case r.Status == campaign.StatusSending && r.Batches <= campaign.SmallCampaign && r.Unanswered == 0:
 		return "10s"
 	case r.Status == campaign.StatusSending, r.Status == campaign.StatusScheduled:
 		return "60s"
@@ -59,13 +62,13 @@ func (r row) Every() string {
 	return ""
 }
 
-// Touched returns the messages with a tapped suggestion or, without suggestions that count
+// Touched returns the rate of messages with a tapped suggestion or, without suggestions that count
 // taps, with a clicked link.
-func (r row) Touched() int {
+func (r row) Touched() campaign.Rate {
 	if r.Tappable {
-		return r.Tapped
+		return r.Rate(campaign.StepTapped)
 	}
-	return r.Clicked
+	return r.Rate(campaign.StepClicked)
 }
 
 // rows returns the rows of the campaigns. It reads some of those without current results.

@@ -19,10 +19,8 @@ type view struct {
 	Sum      campaign.Results
 	Rejected int
 	Pending  int
-	Waiting  waiting
 	Funnel   []step
-	Lost     []lost
-	Stopped  int // messages that were cancelled before sending, of a campaign with a file
+	Lost     []lost // without those that were not sent
 	// Recovered is the number of messages in Lost that were delivered later, if their
 	// reason is unknown.
 	Recovered int
@@ -55,8 +53,8 @@ type sentWith struct {
 
 // step is a step of the funnel. It includes the messages of the next steps.
 type step struct {
-	Key     string
-	N, Of   int
+	campaign.Rate
+
 	PerMill int // of the people
 }
 
@@ -67,16 +65,20 @@ type lost struct {
 	N int
 }
 
-// NotSent returns the number of people of a campaign with a file to whom nothing was sent, because
-// of a cancellation or because the rest of the file was discarded.
-func (v view) NotSent() int { return v.Stopped + v.Submission.NeverAccepted() }
+// State returns the status of the campaign in words.
+func (v view) State(p *web.Page) string { return stateOf(p, v.Status, v.Sum) }
+
+// Withdraws reports whether the button of the cancellation only withdraws messages.
+func (v view) Withdraws() bool { return withdraws(v.Campaign, v.Sum) }
 
 type batchView struct {
 	campaign.Progress
+	Sum       campaign.Results
 	Status    campaign.Status
 	Delivered int
 	Read      int
 	Lost      int
+	NotSent   int
 	Template  *sentWith
 	ErrorFile string // the path of the file, while it is kept
 	Movable   bool   // may be rescheduled
@@ -95,9 +97,10 @@ func (s *Pages) show(p *web.Page) error {
 	if err := s.nameTemplates(p.R.Context(), &v); err != nil {
 		return err
 	}
-	v.Self, v.Changed = p.With("was", string(v.Status)), p.Query("was") != string(v.Status)
+	state := stateKey(v.Status, v.Sum)
+	v.Self, v.Changed = p.With("was", state), p.Query("was") != state
 	v.Details = p.R.URL.Query().Has("batches")
-	p.Title = c.Name + " – " + p.T("campaigns.status."+string(v.Status))
+	p.Title = c.Name + " – " + v.State(p)
 	if v.Every != "" {
 		p.Refresh = 10 // seconds, for browsers without scripts
 	}
@@ -124,43 +127,31 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 			reasons[reason] += n
 		}
 	}
-	v.Waiting = waitingOf(v, now)
 	v.Every = map[campaign.Status]string{campaign.StatusSending: "2s", campaign.StatusScheduled: "10s"}[v.Status]
 	v.Funnel = funnel(v.Sum)
 	v.Lost, v.Recovered = losses(reasons)
-	if c.Submission.Known() {
-		v.Lost = slices.DeleteFunc(v.Lost, func(l lost) bool { return l.Outcome == campaign.OutcomeStopped })
-		v.Stopped = v.Sum.Stopped
-	}
+	v.Lost = slices.DeleteFunc(v.Lost, func(l lost) bool { return l.NotSent() })
 	v.CanRevoke = !c.Revoke && revocable(c)
 	v.Schedule, v.CanMove = scheduleOf(c), movable(c)
 	v.OptOuts, v.Replied = countsOptOuts(v.Sum), countsReplies(v.Sum)
-	v.Chart = newChart(c.Batches, reasons[neverSent], now)
+	v.Chart = newChart(c.Batches, v.Sum, now)
 	v.page(after, now)
 	return v
 }
 
-// neverSent is the reason of expired messages that were never sent.
-var neverSent = campaign.Reason{Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed}
-
-// funnel returns the steps of a message's progress, each including the messages of
-// later steps, as shares of all people of the campaign.
+// funnel returns the steps of a message's progress, each including the messages of later steps.
 func funnel(r campaign.Results) []step {
-	steps := []step{
-		{Key: "accepted", N: r.Accepted}, {Key: "sent", N: r.Sent}, {Key: "delivered", N: r.Delivered}, {Key: "read", N: r.Read},
-	}
+	keys := []campaign.Step{campaign.StepAccepted, campaign.StepSent, campaign.StepDelivered, campaign.StepRead}
 	if r.Tappable {
-		steps = append(steps, step{Key: "tapped", N: r.Tapped})
+		keys = append(keys, campaign.StepTapped)
 	}
 	if r.Clickable {
-		steps = append(steps, step{Key: "clicked", N: r.Clicked})
+		keys = append(keys, campaign.StepClicked)
 	}
-	people := r.People()
-	for i := range steps {
-		steps[i].Of = people
-		if people > 0 {
-			steps[i].PerMill = 1000 * steps[i].N / people
-		}
+	steps := make([]step, len(keys))
+	for i, key := range keys {
+		rate := r.Rate(key)
+		steps[i] = step{rate, 1000 * rate.N / max(1, r.People())}
 	}
 	return steps
 }
@@ -236,10 +227,14 @@ func sameTemplate(c campaign.Campaign) bool {
 	})
 }
 
+// State returns the status of the batch in words.
+func (v batchView) State(p *web.Page) string { return stateOf(p, v.Status, v.Sum) }
+
 func newBatchView(b campaign.Progress, now time.Time) batchView {
 	n := b.Head.DayCounts()
 	v := batchView{
-		Progress: b, Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed,
+		Progress: b, Sum: campaign.Campaign{Batches: []campaign.Progress{b}}.Results(now),
+		Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed, NotSent: n.NotSent,
 		Movable: b.State == campaign.BatchPending && !b.Cancelled(),
 	}
 	if b.ErrorFile != "" && now.Before(b.AcceptedAt.Add(campaign.ErrorFileLife)) {
@@ -269,32 +264,21 @@ func (v *bill) addBatch(b campaign.Progress) {
 	}
 }
 
-// waiting is what a campaign waits for after its last message was sent.
-type waiting struct {
-	N     int       // sent messages without a delivery status
-	Until time.Time // when they end at the latest, zero if unknown
+// unanswered is the state of a campaign that only waits for delivery statuses. The other states are its statuses.
+const unanswered = "unanswered"
+
+// stateKey returns the state of a campaign, for the keys of texts.
+func stateKey(status campaign.Status, r campaign.Results) string {
+	switch {
+	case status != campaign.StatusSending || r.Unanswered == 0:
+		return string(status)
+	case r.Until.IsZero():
+		return unanswered
+	}
+	return unanswered + "_until"
 }
 
-// waitingOf returns what a sending campaign waits for. It is zero while messages wait to
-// be sent or to be accepted.
-func waitingOf(v view, now time.Time) waiting {
-	if v.Status != campaign.StatusSending || v.Pending > 0 || v.Submission.ToCome() > 0 {
-		return waiting{}
-	}
-	var w waiting
-	known := true
-	for _, b := range v.Campaign.Batches {
-		w.N += b.Head.Counts[campaign.OutcomeSent]
-		if b.Done() {
-			continue
-		}
-		known = known && b.State == campaign.BatchSent && b.NextCheck.After(now)
-		if b.NextCheck.After(w.Until) {
-			w.Until = b.NextCheck
-		}
-	}
-	if !known {
-		w.Until = time.Time{}
-	}
-	return w
+// stateOf returns the status of a campaign in words, the same on every page.
+func stateOf(p *web.Page, status campaign.Status, r campaign.Results) string {
+	return p.T("campaigns.status."+stateKey(status, r), p.Number(r.Unanswered), p.When(r.Until))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/campaigns"
 )
 
 // A campaign whose messages are all sent says how many have no answer, and when it ends.
@@ -16,22 +17,31 @@ func TestCampaign_WithoutAnswer(t *testing.T) {
 	reader := d.admin()
 	reader.Language = "pt-BR"
 	d.record(b, campaign.OutcomeSent, "", 0, 1, noon)
-	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Em envio") || strings.Contains(text, "sem resposta") {
+	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Em envio") || strings.Contains(text, "sem confirmação") {
 		t.Errorf("one message is not sent yet, and the page says:\n%s", text)
 	}
 	d.record(b, campaign.OutcomeSent, "", 2, 2, noon)
 	d.record(b, campaign.OutcomeDelivered, "", 0, 0, noon)
-	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "2 sem resposta Criada") {
+	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Enviada; 2 ainda sem confirmação Criada") {
 		t.Errorf("the end is unknown, and the page says:\n%s", text)
 	}
 	_, err := d.store.MarkSent(t.Context(), b.BatchRef, noon.Add(26*time.Hour))
 	d.must(err)
 	d.record(b, campaign.OutcomeRead, "", 1, 1, noon)
-	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "1 sem resposta; termina até 22/11/2037 14:00") {
-		t.Errorf("one message has no answer, and the page says:\n%s", text)
+	const want = "Enviada; 1 ainda sem confirmação, até 22/11/2037 14:00"
+	for _, path := range []string{pathOf(b), campaigns.Path, pathOf(b) + "/row"} {
+		if text := reader.Get(path).Text(); !strings.Contains(text, want) || strings.Contains(strings.ReplaceAll(text, "Situação Todas Em envio", ""), "Em envio") {
+			t.Errorf("one message has no answer, and %s says:\n%s", path, text)
+		}
+	}
+	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Retirar as não entregues") || strings.Contains(text, "Cancelar campanha") {
+		t.Errorf("nothing is left to be sent, and the page offers:\n%s", text)
+	}
+	if a := reader.Get(pathOf(b) + "/cancel"); !strings.Contains(a.Body, `type="hidden" name="revoke" value="true"`) || strings.Contains(a.Text(), "Cancelar a campanha") {
+		t.Errorf("nothing is left to be sent, and the question is:\n%s", a.Text())
 	}
 	d.record(b, campaign.OutcomeRead, "", 0, 2, noon)
-	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Concluída") || strings.Contains(text, "sem resposta") {
+	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Concluída") || strings.Contains(text, "sem confirmação") {
 		t.Errorf("all messages are read, and the page says:\n%s", text)
 	}
 }

@@ -60,6 +60,12 @@ type change struct {
 // Status is the latest status of the message.
 func (m message) Status() string { return m.Latest.Status() }
 
+// Code is why the message ended undelivered, "" for other messages.
+func (m message) Code() string {
+	code, _ := m.Latest.Why()
+	return code
+}
+
 func (s *Pages) find(p *web.Page) error {
 	number, rejection := parse(p.Field("phone"))
 	if rejection != nil {

@@ -10,13 +10,14 @@ import (
 
 func newChart(p *web.Page, days []campaign.Day) chart.Chart {
 	c := chart.Chart{Title: p.T("overview.trend"), Time: p.T("overview.day")}
-	for _, key := range []string{"sent", "delivered", "read", "lost", "opted_out"} {
-		c.Series = append(c.Series, chart.Series{Key: key, Name: p.T("overview." + key), TableOnly: key == "opted_out"})
+	for _, key := range []string{"sent", "delivered", "read", "lost", "not_sent", "opted_out"} {
+		only := key == "not_sent" || key == "opted_out"
+		c.Series = append(c.Series, chart.Series{Key: key, Name: p.T("overview." + key), TableOnly: only})
 	}
 	for i, d := range days {
 		c.Points = append(c.Points, chart.Point{
 			X: (float64(i) + 0.5) / float64(len(days)), Label: label(p, d.Date), ISO: d.Date,
-			Counts: []int{d.Sent, d.Delivered, d.Read, d.Failed, d.OptedOut},
+			Counts: []int{d.Sent, d.Delivered, d.Read, d.Failed, d.NotSent, d.OptedOut},
 		})
 	}
 	c.Ends = [3]string{label(p, days[0].Date), label(p, days[len(days)/2].Date), label(p, days[len(days)-1].Date)}
@@ -34,7 +35,7 @@ func label(p *web.Page, date string) string {
 type figure struct {
 	Key       string
 	N, Before int
-	Of        int // the sent messages, of which N is a part; 0 for none
+	Rate      campaign.Rate // zero for none
 }
 
 // Change returns how much N is above the period before. It is for Page.Percent.
@@ -48,10 +49,11 @@ func (f figure) Less() int { return f.Before - f.N }
 
 func figures(n, before campaign.DayCounts) []figure {
 	return []figure{
-		{"sent", n.Sent, before.Sent, 0},
-		{"delivered", n.Delivered, before.Delivered, n.Sent},
-		{"read", n.Read, before.Read, n.Sent},
-		{"lost", n.Failed, before.Failed, 0},
-		{"opted_out", n.OptedOut, before.OptedOut, 0},
+		{"sent", n.Sent, before.Sent, campaign.Rate{}},
+		{"delivered", n.Delivered, before.Delivered, n.Rate(campaign.StepDelivered)},
+		{"read", n.Read, before.Read, n.Rate(campaign.StepRead)},
+		{"lost", n.Failed, before.Failed, campaign.Rate{}},
+		{"not_sent", n.NotSent, before.NotSent, campaign.Rate{}},
+		{"opted_out", n.OptedOut, before.OptedOut, campaign.Rate{}},
 	}
 }

@@ -88,11 +88,11 @@ func TestShow_Figures(t *testing.T) {
 	s := newShop(t)
 	s.accept("Natal", func(*campaign.Batch) {})
 	for date, sent := range map[string]int{"2037-02-28": 100, "2037-02-22": 50, "2037-02-21": 70, "2037-02-15": 30, "2037-02-14": 1000, "2037-03-01": 5000} {
-		s.must(s.store.AddDay(t.Context(), s.tenant, date, campaign.DayCounts{Sent: sent, Delivered: sent / 2, OptedOut: 1}))
+		s.must(s.store.AddDay(t.Context(), s.tenant, date, campaign.DayCounts{Sent: sent, Delivered: sent / 2, Read: sent / 4, NotSent: 8, OptedOut: 1}))
 	}
 	a := webtest.Light(t, s.admin, overview.Path)
 	for key, want := range map[string][]string{
-		"sent": {"150", "Período anterior: 100", "+50%"}, "delivered": {"75", "50% das enviadas", "+50%"}, "opted_out": {"2", "Período anterior: 2"},
+		"sent": {"150", "Período anterior: 100", "+50%"}, "delivered": {"75", "50% das enviadas", "+50%"}, "not_sent": {"16"}, "opted_out": {"2", "Período anterior: 2"},
 	} {
 		for _, w := range want {
 			if got := figure(a, key); !strings.Contains(got, w) {

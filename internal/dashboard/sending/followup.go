@@ -61,7 +61,7 @@ func audiencesOf(c campaign.Campaign) []audience {
 	for _, b := range c.Batches {
 		counts := b.Head.DayCounts()
 		n[export.AudienceUnread] += counts.Delivered - counts.Read
-		n[export.AudienceMissed] += counts.Failed - b.Head.OptedOut()
+		n[export.AudienceMissed] += counts.Failed + counts.NotSent - b.Head.OptedOut()
 		n[export.AudienceTapped] += max(b.Head.Tapped, b.Head.Clicked)
 	}
 	var all []audience

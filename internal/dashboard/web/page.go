@@ -170,13 +170,29 @@ func (p *Page) HasReason(code string) bool {
 // Number returns a whole number in the reader's format.
 func (p *Page) Number(n int) string { return p.translation.numbers.Sprint(number.Decimal(n)) }
 
-// Percent returns part of whole as a percentage in the reader's format, or "" if whole
-// is 0.
+// Percent returns part of whole as a percentage in the reader's format, or "" if whole is 0. Only all
+// of whole is 100%, and only none of it is 0%.
 func (p *Page) Percent(part, whole int) string {
 	if whole == 0 {
 		return ""
 	}
-	return p.translation.numbers.Sprint(number.Percent(float64(part)/float64(whole), number.MaxFractionDigits(1)))
+	const least = 1000 // the least percentage is a thousandth
+	share, less := float64(part)/float64(whole), ""
+	switch {
+	case part > 0 && least*part < whole:
+		share, less = 1.0/least, "< "
+	case part < whole && least*(whole-part) < whole:
+		share = 1 - 1.0/least
+	}
+	return less + p.translation.numbers.Sprint(number.Percent(share, number.MaxFractionDigits(1)))
+}
+
+// Rate returns a rate as a percentage with the name of its base, or "" if the base is 0.
+func (p *Page) Rate(r campaign.Rate) string {
+	if r.Of == 0 {
+		return ""
+	}
+	return p.T("ui.rate."+string(r.Base()), p.Percent(r.N, r.Of))
 }
 
 // Money returns an amount in the reader's format.
