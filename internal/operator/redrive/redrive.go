@@ -23,9 +23,9 @@ const (
 	standardHidden = 60
 )
 
-// ErrLeft means that some dead letters could not be moved. They remain in the
+// ErrNotMoved means that some dead letters could not be moved. They remain in the
 // dead-letter queue.
-var ErrLeft = errors.New("some dead letters could not be moved: retry in a minute")
+var ErrNotMoved = errors.New("some dead letters could not be moved: retry in a minute")
 
 // Mover moves messages between queues.
 type Mover struct {
@@ -63,7 +63,7 @@ func (m Mover) count(ctx context.Context, queue string, of ...types.QueueAttribu
 // it. A message may be duplicated, but none is lost. Move returns the number of
 // messages sent, also with an error, and calls progress with that number after every
 // step. It waits for messages in flight; if they do not become visible, the error wraps
-// ErrLeft.
+// ErrNotMoved.
 func (m Mover) Move(ctx context.Context, from, to string, progress func(moved int)) (int, error) {
 	m.Hidden = cmp.Or(m.Hidden, standardHidden)
 	moved := 0
@@ -86,7 +86,7 @@ func (m Mover) Move(ctx context.Context, from, to string, progress func(moved in
 			return moved, err
 		}
 	}
-	return moved, ErrLeft
+	return moved, ErrNotMoved
 }
 
 func (m Mover) receive(ctx context.Context, from string) ([]types.Message, error) {
@@ -111,7 +111,7 @@ func (m Mover) moveSome(ctx context.Context, from, to string, letters []types.Me
 		return len(sent), fmt.Errorf("delete moved dead letters: %w", err)
 	}
 	if len(sent) < len(letters) {
-		return len(sent), ErrLeft
+		return len(sent), ErrNotMoved
 	}
 	return len(sent), nil
 }
