@@ -75,16 +75,13 @@ UNLIMITED  = --parameter TenantDispatchRate=10000 --parameter TenantDispatchBurs
 
 STACK      = bin/localstack --port $(call quoted,PORT) --aws-port $(call quoted,AWS_PORT) \
 	--rcs-port $(call quoted,RCS_PORT) --sink-port $(call quoted,SINK_PORT)
-TEST_STACK = bin/localstack --brief --dir .local/test --name campaign-dispatch-test \
-	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
-	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2 $(UNLIMITED)
-
-PROVE_STACK = bin/localstack --brief --dir .local/prove --name campaign-dispatch-prove \
-	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
-	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2 $(UNLIMITED)
-BENCH_STACK = bin/localstack --brief --dir .local/bench --name campaign-dispatch-bench \
-	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
-	$(UNLIMITED)
+# $(call SEPARATE,name) is a stack of its own, with its data in .local/name.
+SEPARATE    = bin/localstack --brief --dir .local/$1 --name campaign-dispatch-$1 $(UNLIMITED) \
+	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT)
+SOON        = --parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2
+TEST_STACK  = $(call SEPARATE,test) $(SOON)
+PROVE_STACK = $(call SEPARATE,prove) $(SOON)
+BENCH_STACK = $(call SEPARATE,bench)
 
 .DEFAULT_GOAL := help
 

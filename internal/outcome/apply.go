@@ -24,7 +24,7 @@ type EventStore interface {
 	TenantOf(ctx context.Context, agentID string) (string, error)
 	SaveReply(ctx context.Context, tenant string, r reaction.Reply) error
 	Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
-	AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, news []campaign.Change) (ledger.Taps, error)
+	AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, fresh []campaign.Change) (ledger.Taps, error)
 	Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
 }
 
@@ -306,11 +306,11 @@ func AppendLedger(ctx context.Context, store Store, b campaign.Batch, changes []
 			return e, fmt.Errorf("record outcomes: %w", err)
 		}
 		e.After = e.Before
-		news := e.Before.NewChanges(changes)
-		if len(news) == 0 {
+		fresh := e.Before.NewChanges(changes)
+		if len(fresh) == 0 {
 			return e, nil
 		}
-		e.After, err = store.AppendLedger(ctx, b, e.Before, news)
+		e.After, err = store.AppendLedger(ctx, b, e.Before, fresh)
 		if !errors.Is(err, campaign.ErrLostRace) {
 			return e, err
 		}

@@ -81,7 +81,7 @@ func countOptOuts(ctx context.Context, tenant string, changes []optChange) {
 	}
 	counted := map[string]bool{}
 	for _, c := range changes {
-		if c.news && !counted[c.Phone] {
+		if c.isNew && !counted[c.Phone] {
 			counted[c.Phone] = true
 			d.add(tenant, localtime.Day(c.At), campaign.DayCounts{OptedOut: 1})
 		}

@@ -18,7 +18,7 @@ import (
 type Store interface {
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	// AppendLedger returns an error that wraps campaign.ErrLostRace if the head was changed concurrently.
-	AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error)
+	AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, fresh []campaign.Change) (ledger.Head, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)

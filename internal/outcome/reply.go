@@ -14,7 +14,7 @@ import (
 type optChange struct {
 	tenant string
 	campaign.OptChange
-	news bool // the number was not opted out before
+	isNew bool // the number was not opted out before
 }
 
 // applyAnswers applies replies, opt-outs and opt-ins, and sets their errors. It records the
@@ -174,8 +174,8 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h deli
 		return c, changes, nil
 	}
 	// A repeated or outdated opt-out causes no webhook.
-	c.news, err = a.OptOuts.WouldChange(ctx, tenant, c.OptChange)
-	if err == nil && c.news {
+	c.isNew, err = a.OptOuts.WouldChange(ctx, tenant, c.OptChange)
+	if err == nil && c.isNew {
 		h.Kind = delivery.KindOptedOut
 		err = a.queueWebhook(ctx, tenant, r.EventTask, h, subscribers(delivery.KindOptedOut))
 	}

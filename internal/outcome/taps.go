@@ -90,7 +90,7 @@ func (a *Applier) recordTaps(ctx context.Context, taps []*answer) error {
 // began. After a lost race it returns them without a sequence: this or another call has
 // recorded them, and its webhooks may not be queued.
 func (a *Applier) appendTaps(ctx context.Context, b campaign.Batch, changes []campaign.Change) (added []ledger.NewEntries, err error) {
-	var first, news []campaign.Change
+	var first, fresh []campaign.Change
 	for try := range tries {
 		if err := retry.Wait(ctx, try); err != nil {
 			return nil, err
@@ -99,19 +99,19 @@ func (a *Applier) appendTaps(ctx context.Context, b campaign.Batch, changes []ca
 		if err != nil {
 			return nil, err
 		}
-		if news = before.NewTaps(changes); try == 0 {
-			first = news
+		if fresh = before.NewTaps(changes); try == 0 {
+			first = fresh
 		}
-		if len(news) > 0 {
-			_, err = a.Store.AppendTaps(ctx, b, before, news)
+		if len(fresh) > 0 {
+			_, err = a.Store.AppendTaps(ctx, b, before, fresh)
 		}
 		if errors.Is(err, campaign.ErrLostRace) {
 			continue
 		}
-		if len(news) > 0 {
-			added = append(added, ledger.NewEntries{Key: b.Key, Entries: ledger.Numbered(before.Sequence+1, news)})
+		if len(fresh) > 0 {
+			added = append(added, ledger.NewEntries{Key: b.Key, Entries: ledger.Numbered(before.Sequence+1, fresh)})
 		}
-		return append(added, unnumbered(b.Key, missing(first, news))...), err
+		return append(added, unnumbered(b.Key, missing(first, fresh))...), err
 	}
 	return nil, campaign.ErrLostRace
 }
@@ -219,11 +219,11 @@ func (a *Applier) appendNewClicks(ctx context.Context, b campaign.Batch, clicks 
 		if err != nil {
 			return err
 		}
-		news := before.NewTaps(clicks)
-		if len(news) == 0 {
+		fresh := before.NewTaps(clicks)
+		if len(fresh) == 0 {
 			return nil
 		}
-		if _, err = a.Store.AppendTaps(ctx, b, before, news); !errors.Is(err, campaign.ErrLostRace) {
+		if _, err = a.Store.AppendTaps(ctx, b, before, fresh); !errors.Is(err, campaign.ErrLostRace) {
 			return err
 		}
 	}

@@ -90,12 +90,12 @@ func (s *Service) logOf(query httpapi.Query, b campaign.Progress) (eventLog, err
 }
 
 func (s *Service) fillEvents(ctx context.Context, a *eventsAnswer, b campaign.Batch, log eventLog, after, limit int) error {
-	news, err := log.read(ctx, after, limit)
+	changes, err := log.read(ctx, after, limit)
 	if err != nil {
 		return fmt.Errorf("read events: %w", err)
 	}
-	indexes := make([]int, len(news))
-	for i, c := range news {
+	indexes := make([]int, len(changes))
+	for i, c := range changes {
 		indexes[i] = c.Index
 	}
 	messages, err := s.contents(ctx, b, indexes)
@@ -108,10 +108,10 @@ func (s *Service) fillEvents(ctx context.Context, a *eventsAnswer, b campaign.Ba
 			return err
 		}
 	}
-	for i, c := range news {
+	for i, c := range changes {
 		a.Events = append(a.Events, newEvent(b, after+1+i, c, messages[c.Index], template))
 	}
-	a.NextAfter = after + len(news)
+	a.NextAfter = after + len(changes)
 	a.More = a.NextAfter < log.last
 	return nil
 }

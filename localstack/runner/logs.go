@@ -80,7 +80,7 @@ func (r *logReader) next(ctx context.Context) ([]string, error) {
 			}
 		}
 	}
-	r.forget(latest)
+	r.removeOld(latest)
 	slices.SortStableFunc(lines, func(a, b line) int { return int(a.at - b.at) })
 	texts := make([]string, len(lines))
 	for i, l := range lines {
@@ -106,8 +106,8 @@ func (r *logReader) isNew(event logs.FilteredLogEvent) bool {
 	return !old
 }
 
-// forget removes the events before the overlap of the next read.
-func (r *logReader) forget(latest int64) {
+// removeOld removes the events before the overlap of the next read.
+func (r *logReader) removeOld(latest int64) {
 	r.from = latest
 	for key, at := range r.seen {
 		if at < latest-overlap {

@@ -79,34 +79,34 @@ func readTaps(row Item) (ledger.Taps, error) {
 	return packed.Taps(getInt(row, "seq"))
 }
 
-// AppendLedger appends news (see Head.NewChanges) to a batch's ledger if the head is unchanged
-// since it was read. It returns the new head. A full tail is moved to a LOG row first. The
+// AppendLedger appends fresh changes (see Head.NewChanges) to a batch's ledger if the head is
+// unchanged since it was read. It returns the new head. A full tail is moved to a LOG row first. The
 // error wraps campaign.ErrLostRace if the head changed, possibly by a repeated call of the
-// SDK. After any other error, news may have been written: read the head again.
+// SDK. After any other error, fresh may have been written: read the head again.
 func (s *LedgerStore) AppendLedger(
-	ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change,
+	ctx context.Context, b campaign.Batch, head ledger.Head, fresh []campaign.Change,
 ) (ledger.Head, error) {
-	w := head.Plan(b.Accepted, news)
+	w := head.Plan(b.Accepted, fresh)
 	for w.Move {
 		moved, err := s.movePage(ctx, b, pageSK(headSK, head.First()), head.Tail)
 		if err != nil {
 			return head, err
 		}
 		head = head.Drop(moved)
-		w = head.Plan(b.Accepted, news)
+		w = head.Plan(b.Accepted, fresh)
 	}
 	put := s.putLog(b, headSK, w.Was, Item{
 		"was": number(w.Was), "seq": number(w.Head.Sequence), "states": bytesOf(w.Packed.States),
 		"tally": bytesOf(w.Packed.Tally), "tail": bytesOf(w.Packed.Tail),
 	})
-	doing := fmt.Sprintf("append %d changes to ledger of batch %s", len(news), b.BatchID)
+	doing := fmt.Sprintf("append %d changes to ledger of batch %s", len(fresh), b.BatchID)
 	if err := s.appendLog(ctx, doing, put, s.pagePuts(b, w)); err != nil {
 		return head, err
 	}
 	return w.Head, nil
 }
 
-// pagePuts write news as LOG rows.
+// pagePuts write the pages of w as LOG rows.
 func (s *LedgerStore) pagePuts(b campaign.Batch, w ledger.Write) []types.TransactWriteItem {
 	items := make([]types.TransactWriteItem, len(w.Pages))
 	first := w.Was + 1
@@ -117,24 +117,24 @@ func (s *LedgerStore) pagePuts(b campaign.Batch, w ledger.Write) []types.Transac
 	return items
 }
 
-// AppendTaps appends news (see Taps.NewTaps) to the taps of a batch if they are unchanged
-// since they were read. If news are clicks, taps are the batch's clicks. Its errors are those
-// of AppendLedger.
-func (s *TapStore) AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, news []campaign.Change) (ledger.Taps, error) {
-	sk := skOf(news)
-	if taps.Full(news) {
+// AppendTaps appends fresh taps (see Taps.NewTaps) to a batch's taps if these are unchanged since
+// they were read. If fresh are clicks, taps are the batch's clicks. Its errors are those of
+// AppendLedger.
+func (s *TapStore) AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, fresh []campaign.Change) (ledger.Taps, error) {
+	sk := skOf(fresh)
+	if taps.Full(fresh) {
 		moved, err := s.movePage(ctx, b, pageSK(sk, taps.First()), taps.Tail)
 		if err != nil {
 			return taps, err
 		}
 		taps = taps.Drop(moved)
 	}
-	next := taps.After(news)
+	next := taps.After(fresh)
 	packed := next.Pack()
 	put := s.putLog(b, sk, taps.Sequence, Item{
 		"seq": number(next.Sequence), "tapped": bytesOf(packed.Tapped), "tail": bytesOf(packed.Tail),
 	})
-	if err := s.appendLog(ctx, fmt.Sprintf("append %d taps to batch %s", len(news), b.BatchID), put, nil); err != nil {
+	if err := s.appendLog(ctx, fmt.Sprintf("append %d taps to batch %s", len(fresh), b.BatchID), put, nil); err != nil {
 		return taps, err
 	}
 	return next, nil

@@ -220,23 +220,23 @@ func (s *TemplateStore) AddTemplateVersion(
 	ctx context.Context, t campaign.Template, e account.AuditEntry,
 ) (campaign.Template, error) {
 	t.CreatedAt = s.Now().UTC().Truncate(time.Millisecond)
-	var err error
-	for try := range maxAdditions {
-		items, mediaErr := s.versionItems(ctx, t)
-		if mediaErr != nil {
-			return t, mediaErr
+	doing := "add version of template " + t.ID
+	return t, untilDecided(ctx, doing, maxAdditions, func(try int) error {
+		items, err := s.versionItems(ctx, t)
+		if err != nil {
+			return final{err}
 		}
-		err = s.writeAll(ctx, "add version of template "+t.ID, append(items, s.auditWrite(e, try))...)
+		err = s.writeAll(ctx, doing, append(items, s.auditWrite(e, try))...)
 		if !errors.Is(err, campaign.ErrLostRace) {
-			return t, err
+			return err
 		}
 		// The condition of the audit log entry may have failed, if it has the time of another,
 		// or that of a file that was deleted meanwhile.
 		if current, readErr := s.Template(ctx, t.ID); readErr != nil || current.Version != t.Version-1 {
-			return t, errors.Join(err, readErr)
+			return final{errors.Join(err, readErr)}
 		}
-	}
-	return t, err
+		return err
+	})
 }
 
 // ArchiveTemplate marks a template of the tenant as archived. It can be repeated.

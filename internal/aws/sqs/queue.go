@@ -96,18 +96,23 @@ func groupID(group string) *string {
 
 // Waiting returns the approximate number of visible messages.
 func (q *Queue) Waiting(ctx context.Context) (int, error) {
-	const waiting = types.QueueAttributeNameApproximateNumberOfMessages
-	out, err := q.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &q.URL, AttributeNames: []types.QueueAttributeName{waiting},
-	})
+	return Count(ctx, q.Client, q.URL, types.QueueAttributeNameApproximateNumberOfMessages)
+}
+
+// Count returns the sum of the approximate numbers of messages that the attributes of a queue have.
+func Count(ctx context.Context, client *sqs.Client, queue string, attributes ...types.QueueAttributeName) (total int, err error) {
+	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: attributes})
 	if err != nil {
-		return 0, fmt.Errorf("count waiting messages: %w", err)
+		return 0, fmt.Errorf("count the messages of a queue: %w", err)
 	}
-	n, err := strconv.Atoi(out.Attributes[string(waiting)])
-	if err != nil {
-		return 0, fmt.Errorf("count waiting messages: %w", err)
+	for _, name := range attributes {
+		n, err := strconv.Atoi(out.Attributes[string(name)])
+		if err != nil {
+			return 0, fmt.Errorf("count the messages of a queue: %s: %w", name, err)
+		}
+		total += n
 	}
-	return n, nil
+	return total, nil
 }
 
 func (q *Queue) sendBatch(ctx context.Context, entries []types.SendMessageBatchRequestEntry) error {

@@ -11,7 +11,7 @@ import (
 
 const (
 	// repliesFor is how long after its last message replies count as replies to a campaign.
-	repliesFor   = 8 * 24 * time.Hour
+	repliesFor   = campaign.EventsRepeated
 	repliesShown = 50     // on a page
 	maxReplies   = 10_000 // to the tenant that a page reads
 )
@@ -83,7 +83,7 @@ func (l *repliesPage) page(found []reaction.Reply, after string) {
 const (
 	// optOutsWithin is how long after its first message the opt-outs of a campaign's recipients
 	// are shown. The times of opt-outs are kept as long.
-	optOutsWithin = 8 * 24 * time.Hour
+	optOutsWithin = campaign.EventsRepeated
 	optOutsShown  = 100 // opt-outs on the page
 )
 

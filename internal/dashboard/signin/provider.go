@@ -143,8 +143,8 @@ func (p *Provider) renew(ctx context.Context, base, renewal string) (person, err
 	return who, err
 }
 
-// forget revokes a refresh token (RFC 7009), if the provider supports it.
-func (p *Provider) forget(ctx context.Context, renewal string) error {
+// revoke revokes a refresh token (RFC 7009), if the provider supports it.
+func (p *Provider) revoke(ctx context.Context, renewal string) error {
 	known, err := p.discover(ctx)
 	if err != nil || known.revoke == "" {
 		return err

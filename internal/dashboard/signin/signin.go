@@ -292,7 +292,7 @@ func (s *Pages) leave(p *web.Page) (to string) {
 		return signedOutPath
 	}
 	if renewal := s.renewal(p); renewal != "" {
-		if err := s.Provider.forget(p.R.Context(), renewal); err != nil {
+		if err := s.Provider.revoke(p.R.Context(), renewal); err != nil {
 			slog.WarnContext(p.R.Context(), "revoking the refresh token failed", "error", err.Error())
 		}
 	}

@@ -28,12 +28,10 @@ func (s *Scanner) quoted() ([]byte, error) {
 			return s.data[start:i:i], nil
 		case c == '\\':
 			return s.unescape(start, i)
-		case c < ' ':
-			return nil, &Error{i, Malformed, "a string contains a control character"}
 		default:
-			size := runeLen(s.data[i:])
-			if size == 0 {
-				return nil, invalidUTF8(i)
+			size, err := s.character(i)
+			if err != nil {
+				return nil, err
 			}
 			i += size
 		}
@@ -69,12 +67,10 @@ func (s *Scanner) unescape(start, i int) ([]byte, error) {
 				return nil, err
 			}
 			n, i = n+size, i+read
-		case c < ' ':
-			return nil, &Error{i, Malformed, "a string contains a control character"}
 		default:
-			size := runeLen(s.data[i:])
-			if size == 0 {
-				return nil, invalidUTF8(i)
+			size, err := s.character(i)
+			if err != nil {
+				return nil, err
 			}
 			n, i = n+copy(dst[n:], s.data[i:i+size]), i+size
 		}
@@ -178,18 +174,16 @@ func firstSpecial(word uint64) int {
 	return bits.TrailingZeros64(hits) / 8
 }
 
-// runeLen returns the length of the first character of b, or 0 if it is not valid
-// UTF-8.
-func runeLen(b []byte) int {
-	r, size := utf8.DecodeRune(b)
-	if r == utf8.RuneError && size == 1 {
-		return 0
+// character returns the length of the character at i of a string.
+func (s *Scanner) character(i int) (size int, err error) {
+	r, size := utf8.DecodeRune(s.data[i:])
+	switch {
+	case r < ' ':
+		return 0, &Error{i, Malformed, "a string contains a control character"}
+	case r == utf8.RuneError && size == 1:
+		return 0, &Error{i, InvalidUTF8, "the text is not valid UTF-8"}
 	}
-	return size
-}
-
-func invalidUTF8(at int) error {
-	return &Error{at, InvalidUTF8, "the text is not valid UTF-8"}
+	return size, nil
 }
 
 func (s *Scanner) unterminated() error {

@@ -9,8 +9,10 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"campaign-dispatch/internal/aws/sqs"
 )
 
 const (
@@ -23,13 +25,13 @@ const (
 	standardHidden = 60
 )
 
-// ErrLeft means that some dead letters could not be moved. They remain in the
+// ErrNotMoved means that some dead letters could not be moved. They remain in the
 // dead-letter queue.
-var ErrLeft = errors.New("some dead letters could not be moved: retry in a minute")
+var ErrNotMoved = errors.New("some dead letters could not be moved: retry in a minute")
 
 // Mover moves messages between queues.
 type Mover struct {
-	Client *sqs.Client
+	Client *awssqs.Client
 	// Hidden is the visibility timeout in seconds of the messages being moved, 0 for a
 	// minute. Messages that were not moved are visible again after it.
 	Hidden int32
@@ -38,32 +40,16 @@ type Mover struct {
 // Count returns the approximate number of messages in a queue, including those in
 // flight.
 func (m Mover) Count(ctx context.Context, queue string) (int, error) {
-	return m.count(ctx, queue, types.QueueAttributeNameApproximateNumberOfMessages, hidden)
+	return sqs.Count(ctx, m.Client, queue, types.QueueAttributeNameApproximateNumberOfMessages, hidden)
 }
 
 const hidden = types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
-
-func (m Mover) count(ctx context.Context, queue string, of ...types.QueueAttributeName) (int, error) {
-	out, err := m.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: of})
-	if err != nil {
-		return 0, fmt.Errorf("count the messages of a queue: %w", err)
-	}
-	total := 0
-	for name, value := range out.Attributes {
-		n, err := strconv.Atoi(value)
-		if err != nil {
-			return 0, fmt.Errorf("count the messages of a queue: %s: %w", name, err)
-		}
-		total += n
-	}
-	return total, nil
-}
 
 // Move sends every message of queue from to queue to, in its group, and then deletes
 // it. A message may be duplicated, but none is lost. Move returns the number of
 // messages sent, also with an error, and calls progress with that number after every
 // step. It waits for messages in flight; if they do not become visible, the error wraps
-// ErrLeft.
+// ErrNotMoved.
 func (m Mover) Move(ctx context.Context, from, to string, progress func(moved int)) (int, error) {
 	m.Hidden = cmp.Or(m.Hidden, standardHidden)
 	moved := 0
@@ -73,7 +59,7 @@ func (m Mover) Move(ctx context.Context, from, to string, progress func(moved in
 			return moved, fmt.Errorf("receive dead letters: %w", err)
 		}
 		if len(letters) == 0 {
-			if held, err := m.count(ctx, from, hidden); err != nil || held == 0 {
+			if held, err := sqs.Count(ctx, m.Client, from, hidden); err != nil || held == 0 {
 				return moved, err
 			}
 			waited += wait
@@ -86,11 +72,11 @@ func (m Mover) Move(ctx context.Context, from, to string, progress func(moved in
 			return moved, err
 		}
 	}
-	return moved, ErrLeft
+	return moved, ErrNotMoved
 }
 
 func (m Mover) receive(ctx context.Context, from string) ([]types.Message, error) {
-	out, err := m.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+	out, err := m.Client.ReceiveMessage(ctx, &awssqs.ReceiveMessageInput{
 		QueueUrl: &from, MaxNumberOfMessages: perCall, VisibilityTimeout: m.Hidden, WaitTimeSeconds: wait,
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameMessageGroupId},
 		MessageAttributeNames:       []string{"All"},
@@ -111,7 +97,7 @@ func (m Mover) moveSome(ctx context.Context, from, to string, letters []types.Me
 		return len(sent), fmt.Errorf("delete moved dead letters: %w", err)
 	}
 	if len(sent) < len(letters) {
-		return len(sent), ErrLeft
+		return len(sent), ErrNotMoved
 	}
 	return len(sent), nil
 }
@@ -127,7 +113,7 @@ func (m Mover) send(ctx context.Context, to string, letters []types.Message) ([]
 			entries[i].MessageGroupId = &group
 		}
 	}
-	out, err := m.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &to, Entries: entries})
+	out, err := m.Client.SendMessageBatch(ctx, &awssqs.SendMessageBatchInput{QueueUrl: &to, Entries: entries})
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +136,7 @@ func (m Mover) remove(ctx context.Context, from string, letters []types.Message)
 	for i, letter := range letters {
 		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: letter.ReceiptHandle}
 	}
-	out, err := m.Client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &from, Entries: entries})
+	out, err := m.Client.DeleteMessageBatch(ctx, &awssqs.DeleteMessageBatchInput{QueueUrl: &from, Entries: entries})
 	if err != nil {
 		return err
 	}

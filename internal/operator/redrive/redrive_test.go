@@ -80,8 +80,8 @@ func TestMove_MessagesLeft(t *testing.T) {
 		t.Fatalf("received %v, %v", out, err)
 	}
 	moved, err := redrive.Mover{Client: client, Hidden: 1}.Move(t.Context(), dead, live, func(int) {})
-	if moved != 0 || !errors.Is(err, redrive.ErrLeft) {
-		t.Errorf("moved %d, %v; want ErrLeft", moved, err)
+	if moved != 0 || !errors.Is(err, redrive.ErrNotMoved) {
+		t.Errorf("moved %d, %v; want ErrNotMoved", moved, err)
 	}
 }
 

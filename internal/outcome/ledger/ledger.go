@@ -76,7 +76,7 @@ func (h Head) Summary() campaign.LedgerSummary {
 }
 
 // NewChanges returns the changes that supersede the current outcomes, in order.
-func (h Head) NewChanges(changes []campaign.Change) (news []campaign.Change) {
+func (h Head) NewChanges(changes []campaign.Change) (fresh []campaign.Change) {
 	reached := map[int]campaign.Outcome{}
 	for _, c := range changes {
 		old, ok := reached[c.Index]
@@ -85,10 +85,10 @@ func (h Head) NewChanges(changes []campaign.Change) (news []campaign.Change) {
 		}
 		if c.Outcome.Supersedes(old) && (old == "" || !c.First) {
 			reached[c.Index] = c.Outcome
-			news = append(news, c)
+			fresh = append(fresh, c)
 		}
 	}
-	return news
+	return fresh
 }
 
 // After returns the head after changes (see NewChanges) are appended, for a batch of the

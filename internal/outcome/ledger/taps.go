@@ -40,16 +40,16 @@ func (t Taps) Has(c campaign.Change) bool {
 }
 
 // NewTaps returns the taps that are not recorded yet, each once, in order.
-func (t Taps) NewTaps(taps []campaign.Change) (news []campaign.Change) {
+func (t Taps) NewTaps(taps []campaign.Change) (fresh []campaign.Change) {
 	t.Tapped = slices.Clone(t.Tapped)
 	for _, c := range taps {
 		if c.Suggestion < 1 || c.Suggestion > maxSuggestion || t.Has(c) {
 			continue
 		}
 		t.set(c)
-		news = append(news, c)
+		fresh = append(fresh, c)
 	}
-	return news
+	return fresh
 }
 
 func (t *Taps) set(c campaign.Change) {
@@ -60,9 +60,9 @@ func (t *Taps) set(c campaign.Change) {
 }
 
 // After returns the taps after new ones are appended, see NewTaps.
-func (t Taps) After(news []campaign.Change) Taps {
-	next := Taps{Sequence: t.Sequence + len(news), Tapped: slices.Clone(t.Tapped), Tail: slices.Concat(t.Tail, news)}
-	for _, c := range news {
+func (t Taps) After(fresh []campaign.Change) Taps {
+	next := Taps{Sequence: t.Sequence + len(fresh), Tapped: slices.Clone(t.Tapped), Tail: slices.Concat(t.Tail, fresh)}
+	for _, c := range fresh {
 		next.set(c)
 	}
 	return next
@@ -97,12 +97,12 @@ func (p PackedTaps) Taps(sequence int) (t Taps, err error) {
 	return t, err
 }
 
-// Full reports whether the tail must be moved to a TAPS# row before news are appended. The
+// Full reports whether the tail must be moved to a TAPS# row before fresh taps are appended. The
 // row then takes as few write units as possible.
-func (t Taps) Full(news []campaign.Change) bool {
-	p := t.After(news).Pack()
+func (t Taps) Full(fresh []campaign.Change) bool {
+	p := t.After(fresh).Pack()
 	head := Packed{States: p.Tapped, Tail: p.Tail}
-	return len(t.Tail) > 0 && (len(t.Tail)+len(news) > MaxPage || head.Size() > head.limit())
+	return len(t.Tail) > 0 && (len(t.Tail)+len(fresh) > MaxPage || head.Size() > head.limit())
 }
 
 // packTapped encodes the numbers of messages and suggestions, then a bit for each
