@@ -18,7 +18,7 @@ import (
 // withoutChange lists the forms that change nothing, and those that scripts send in chunks.
 // The tests of uploads repeat those.
 var withoutChange = []string{
-	"/dashboard/campaigns/new/columns", "/dashboard/templates/preview", "/dashboard/templates/{id}/preview", "/dashboard/settings/team/person",
+	"/dashboard/campaigns/new/columns", "/dashboard/campaigns/{campaignId}/messages", "/dashboard/templates/preview", "/dashboard/templates/{id}/preview", "/dashboard/settings/team/person",
 	"/dashboard/people", "/dashboard/people/find", "/dashboard/people/opt-outs/export", "/dashboard/people/opt-outs/removal",
 	"/dashboard/settings/webhooks/{id}/test",
 	"/dashboard/media/urls", // no public host answers here

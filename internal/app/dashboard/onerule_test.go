@@ -142,7 +142,7 @@ func TestOneRule(t *testing.T) {
 			t.Errorf("the review does not say %q:\n%s", text, first.Review)
 		}
 	}
-	if len(first.People) != 9987 || strings.Count(first.LeftOut, "\n") != 13 || !strings.HasPrefix(first.Results, "9,987 ") {
+	if len(first.People) != 9987 || strings.Count(first.LeftOut, "\n") != 14 || !strings.HasPrefix(first.Results, "9,987 ") {
 		t.Errorf("%d people; left out:\n%s\n%s", len(first.People), first.LeftOut, first.Results)
 	}
 	for _, way := range ways[1:] {

@@ -580,7 +580,7 @@ func TestForm_Columns(t *testing.T) {
 	b := newBench(t)
 	says(t, b.admin.Get("/dashboard/campaigns/new?template="+b.template), http.StatusOK, "phone nome uid", "At least 5 minutes ahead")
 	overlong := "?template=" + strings.Repeat("x", 3000)
-	says(t, b.admin.Get("/dashboard/campaigns/new"+overlong), http.StatusOK, "phone uid nome")
+	says(t, b.admin.Get("/dashboard/campaigns/new"+overlong), http.StatusOK, "phone nome uid")
 	says(t, b.admin.Get("/dashboard/campaigns/new/columns"+overlong), http.StatusNotFound)
 	if body := b.admin.Get("/dashboard/campaigns/new").Body; strings.Index(body, ">Check<") > strings.Index(body, `formaction="`) {
 		t.Error("the button that checks is not the first, which the enter key presses")
@@ -590,7 +590,7 @@ func TestForm_Columns(t *testing.T) {
 		t.Error("what was entered is gone")
 	}
 	part := b.admin.Get("/dashboard/campaigns/new/columns?template=" + b.template)
-	if says(t, part, http.StatusOK, "phone uid nome"); strings.Contains(part.Body, "<html") {
+	if says(t, part, http.StatusOK, "phone nome uid"); strings.Contains(part.Body, "<html") {
 		t.Errorf("the fragment is\n%s", part.Body)
 	}
 	example := b.admin.Get("/dashboard/campaigns/new/example?template=" + b.template)

@@ -82,7 +82,8 @@ func (q *queue) SendAll(ctx context.Context, group string, bodies [][]byte) erro
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	const ref = `"tenant":"t","campaignId":"c","batchId":"b"`
-	frames := []string{"t 0s {" + ref + `,"frame":0}`, "t 0s {" + ref + `,"frame":1}`}
+	const released = `"released":"2037-03-01T12:00:00Z"`
+	frames := []string{"t 0s {" + ref + `,"frame":0,` + released + `}`, "t 0s {" + ref + `,"frame":1,` + released + `}`}
 	again := func(delay string) []string { return []string{"t " + delay + " {" + ref + "}"} }
 	check := noon.Add(sweepAfter)
 	tests := map[string]struct {
