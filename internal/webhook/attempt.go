@@ -132,16 +132,14 @@ func (n *Notifier) recordFailure(
 	}
 }
 
-// countPosts adds to the hourly post counts. Its own errors are only logged.
+// countPosts adds to the hourly post counts.
 func (n *Notifier) countPosts(ctx context.Context, e delivery.Endpoint, p delivery.PostCount) {
 	if p == (delivery.PostCount{}) {
 		return
 	}
 	metrics.Add(ctx, metrics.WebhooksAccepted, p.Accepted)
 	metrics.Add(ctx, metrics.WebhooksRefused, p.Failed)
-	if err := n.Endpoints.CountPosts(ctx, e.Tenant, e.ID, n.Now(), p); err != nil {
-		slog.WarnContext(ctx, "counting posts failed", "endpoint_id", e.ID, "error", err)
-	}
+	n.Endpoints.CountPosts(e.Tenant, e.ID, n.Now(), p)
 }
 
 // retries are the delays between attempts, 75 to 91 hours in total, see retryDelay.

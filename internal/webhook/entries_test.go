@@ -79,7 +79,7 @@ func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 			used := w.metered()
 			process.Store, process.Endpoints = w.store, counting{w.store, &webhook.PostSums{Store: w.store}}
 			for i := range 200 {
-				w.now = start.Add(time.Duration(i) * 24 * time.Hour / 200)
+				w.now = start.Add(time.Duration(i) * time.Hour / 200)
 				w.record(campaign.Change{Index: i, Outcome: campaign.OutcomeRead, At: w.now})
 				for _, err := range process.Handle(t.Context(), w.takeTasks()) {
 					w.must(err)
@@ -129,10 +129,9 @@ func (counting) KeepPost(context.Context, delivery.KeptPost) error { return nil 
 // silent neither counts nor keeps posts.
 type silent struct{ webhook.Endpoints }
 
-func (silent) CountPosts(context.Context, string, string, time.Time, delivery.PostCount) error {
-	return nil
-}
-func (silent) KeepPost(context.Context, delivery.KeptPost) error { return nil }
+func (silent) CountPosts(string, string, time.Time, delivery.PostCount) {}
+func (silent) WritePosts(context.Context, time.Time) error              { return nil }
+func (silent) KeepPost(context.Context, delivery.KeptPost) error        { return nil }
 
 // A failing endpoint costs one write per task, except for its probes.
 func TestHandle_FailingEndpointWrites(t *testing.T) {

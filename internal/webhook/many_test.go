@@ -53,11 +53,10 @@ func (contents) Get(context.Context, string) ([]byte, error) { return []byte(`{"
 
 type nowhere struct{}
 
-func (nowhere) Send(context.Context, string, []byte, time.Duration) error { return nil }
-func (*circuits) KeepPost(context.Context, delivery.KeptPost) error       { return nil }
-func (*circuits) CountPosts(context.Context, string, string, time.Time, delivery.PostCount) error {
-	return nil
-}
+func (nowhere) Send(context.Context, string, []byte, time.Duration) error  { return nil }
+func (*circuits) KeepPost(context.Context, delivery.KeptPost) error        { return nil }
+func (*circuits) CountPosts(string, string, time.Time, delivery.PostCount) {}
+func (*circuits) WritePosts(context.Context, time.Time) error              { return nil }
 
 // oneDown responds with 500 for one endpoint.
 type oneDown struct{}

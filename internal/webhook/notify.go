@@ -43,8 +43,10 @@ type Endpoints interface {
 	EndCircuit(ctx context.Context, c delivery.Circuit) (bool, error)
 	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.NotifyTask, error)
 	RecordFailure(ctx context.Context, f delivery.Failure) error
-	// CountPosts counts posts by hour. KeepPost keeps one with its payload and answer.
-	CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, p delivery.PostCount) error
+	// CountPosts counts posts by hour. WritePosts writes the counts at the end of a call. KeepPost keeps a
+	// post with its payload and answer.
+	CountPosts(tenant, endpointID string, at time.Time, p delivery.PostCount)
+	WritePosts(ctx context.Context, now time.Time) error
 	KeepPost(ctx context.Context, p delivery.KeptPost) error
 }
 
@@ -142,6 +144,9 @@ func (n *Notifier) Handle(ctx context.Context, tasks []delivery.NotifyTask) []er
 		})
 	}
 	all.Wait()
+	if err := n.Endpoints.WritePosts(ctx, n.Now()); err != nil {
+		slog.WarnContext(ctx, "counting posts failed", "error", err)
+	}
 	return errs
 }
 
