@@ -66,7 +66,7 @@ func TestMedia_UploadInEditor(t *testing.T) {
 		chromedp.Click(`[data-upload-to="card-media"]`),
 		chromedp.SetUploadFiles(`[data-uploader] input`, []string{path}),
 		chromedp.Poll[chromedp.Void](`document.getElementById("card-media").value.endsWith(".png")`),
-		chromedp.WaitVisible(`.phone .picture`),
+		chromedp.WaitVisible(`.phone img[src*="/media/"]`),
 	)
 	b.check("template-upload")
 	if title := read(b, "read the title", chromedp.Value(`#card-title`)); title != "Oferta" {
