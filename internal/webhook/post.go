@@ -164,7 +164,7 @@ func secretsOf(e delivery.Endpoint, signature string) (secrets []string) {
 	for _, s := range append(strings.Fields(signature), e.Secret, e.PreviousSecret) {
 		s = strings.TrimPrefix(strings.TrimPrefix(s, "v1,"), "whsec_")
 		if s != "" {
-			secrets = append(secrets, s, strings.ReplaceAll(s, "/", `\/`))
+			secrets = append(secrets, strings.ReplaceAll(s, "/", `\/`), s) // the escaped one ends with one that begins with a slash
 		}
 	}
 	return secrets
