@@ -134,8 +134,8 @@ type Batch struct {
 	Unmoved   bool
 	State     BatchState
 	NextCheck time.Time // when sweep checks the batch next, zero if nothing is left to do
-	// Waiting reports whether messages of the batch wait for the end of a pause. Nothing of them is
-	// queued then.
+	// Waiting reports whether messages of the batch wait for the end of a pause, and none of them is
+	// queued, or whether the completed batch waits for parts of its campaign's file.
 	Waiting bool
 	// CancelledAt is zero for a batch that was not cancelled. A batch cancelled while it
 	// was sending keeps its state. Messages that the provider does not have end as stopped.

@@ -54,7 +54,7 @@ func (r *Recorder) markSent(ctx context.Context, b campaign.Batch) error {
 }
 
 func (r *Recorder) completeNow(ctx context.Context, b campaign.Batch) error {
-	moved, err := r.Store.CompleteBatch(ctx, b.BatchRef, r.Now().Add(r.SweepAfter))
+	moved, err := r.completeBatch(ctx, &b)
 	if err != nil || !moved {
 		return err
 	}
@@ -62,11 +62,20 @@ func (r *Recorder) completeNow(ctx context.Context, b campaign.Batch) error {
 	return err
 }
 
+// completeBatch completes a batch. It reports whether the batch was not completed before.
+func (r *Recorder) completeBatch(ctx context.Context, b *campaign.Batch) (moved bool, err error) {
+	check := r.Now().Add(r.SweepAfter)
+	if moved, err = r.Store.CompleteBatch(ctx, b.BatchRef, check); moved {
+		b.NextCheck = check
+	}
+	return moved, err
+}
+
 // Complete completes a batch whose messages all have final outcomes. It can be repeated. If
 // the campaign is completed too, webhooks are queued. It reports whether the campaign awaits
 // parts of its file.
 func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) (awaitsParts bool, err error) {
-	if _, err := r.Store.CompleteBatch(ctx, b.BatchRef, r.Now().Add(r.SweepAfter)); err != nil {
+	if _, err := r.completeBatch(ctx, &b); err != nil {
 		return false, err
 	}
 	return r.completeCampaign(ctx, b)
@@ -86,6 +95,7 @@ func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) (awai
 	}
 	last := b.ClosedAt.IsZero() || !b.ClosedAt.Before(completion.CompletedAt) // else another one was completed later
 	if last && completion.AwaitsParts() {
+		b.Waiting = true
 		_, err := r.Store.PostponeCheck(ctx, b, r.Now().Add(partsCheck))
 		return true, err
 	}

@@ -64,14 +64,18 @@ func TestSweep_CountsFailures(t *testing.T) {
 }
 
 // partsStore has a completed batch whose campaign awaits parts of its file.
-type partsStore struct{ unpaused }
+type partsStore struct {
+	unpaused
+
+	waiting bool
+}
 
 func (partsStore) Due(context.Context, int, time.Time) iter.Seq2[overdue.Item, error] {
 	return func(yield func(overdue.Item, error) bool) { yield(overdue.Item{}, nil) }
 }
 
-func (partsStore) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
-	return campaign.Batch{State: campaign.BatchCompleted}, nil
+func (s partsStore) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+	return campaign.Batch{State: campaign.BatchCompleted, Waiting: s.waiting}, nil
 }
 
 // partsOutcomes is the store of the recorder for partsStore.
@@ -79,31 +83,50 @@ type partsOutcomes struct {
 	outcome.Store
 
 	checked *int
+	toCome  int // parts
 }
+
+func (partsOutcomes) CloseBatch(context.Context, campaign.Batch, campaign.Money) error { return nil }
 
 func (partsOutcomes) CompleteBatch(context.Context, campaign.BatchRef, time.Time) (bool, error) {
 	return false, nil
 }
 
-func (partsOutcomes) Completion(context.Context, campaign.ID) (campaign.Completion, error) {
-	return campaign.Completion{Completed: 1, Batches: 1, PartsToCome: 1}, nil
+func (s partsOutcomes) Completion(context.Context, campaign.ID) (campaign.Completion, error) {
+	return campaign.Completion{Completed: 1, Batches: 2 - s.toCome, PartsToCome: s.toCome}, nil
 }
 
-func (s partsOutcomes) PostponeCheck(context.Context, campaign.Batch, time.Time) (bool, error) {
-	*s.checked++
+func (s partsOutcomes) PostponeCheck(_ context.Context, b campaign.Batch, _ time.Time) (bool, error) {
+	if b.Waiting {
+		*s.checked++
+	}
 	return true, nil
 }
 
-// A completed batch that waits for parts of its campaign's file has lost no step.
+// A completed batch that waits for parts of its campaign's file, or did so until now, has lost no step.
 func TestSweep_PartsToCome(t *testing.T) {
 	t.Parallel()
-	var log bytes.Buffer
-	checked := 0
-	recorder := &outcome.Recorder{Store: partsOutcomes{checked: &checked}, Now: time.Now}
-	sweeper := &sweep.Sweeper{Store: partsStore{}, Recorder: recorder, Shards: 1, Now: time.Now}
-	run := func(ctx context.Context, _ []byte) ([]byte, error) { return nil, sweeper.Sweep(ctx, sweep.Part{}) }
-	if _, err := metrics.Of(run, &log, time.Now).Invoke(t.Context(), nil); err != nil || checked != 1 || log.Len() > 0 {
-		t.Errorf("sweep checked the batch %d times and counted %s (%v), want one check and no count", checked, log.String(), err)
+	for name, test := range map[string]struct {
+		toCome  int
+		waiting bool
+		counted bool // as lost work
+	}{
+		"parts to come":           {1, false, false},
+		"parts still to come":     {1, true, false},
+		"the rest was accepted":   {0, true, false},
+		"the completion was lost": {0, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			checked := 0
+			recorder := &outcome.Recorder{Store: partsOutcomes{checked: &checked, toCome: test.toCome}, Now: time.Now}
+			sweeper := &sweep.Sweeper{Store: partsStore{waiting: test.waiting}, Recorder: recorder, Shards: 1, Now: time.Now}
+			run := func(ctx context.Context, _ []byte) ([]byte, error) { return nil, sweeper.Sweep(ctx, sweep.Part{}) }
+			if _, err := metrics.Of(run, &log, time.Now).Invoke(t.Context(), nil); err != nil || checked != test.toCome || log.Len() > 0 != test.counted {
+				t.Errorf("sweep checked the batch %d times and counted %q (%v), want %d checks", checked, log.String(), err, test.toCome)
+			}
+		})
 	}
 }
 

@@ -328,11 +328,15 @@ func (r *shardSweep) sweepRead(ctx context.Context, b campaign.Batch) (action, e
 	return removed, s.Recorder.Close(ctx, b)
 }
 
-// repeatCompletion repeats the completion of a batch. Nothing was lost if its campaign awaits parts.
+// repeatCompletion repeats the completion of a batch. Nothing was lost if its campaign awaits parts, or did
+// so at the last check.
 func (s *Sweeper) repeatCompletion(ctx context.Context, b campaign.Batch) (action, error) {
 	awaitsParts, err := s.Recorder.Complete(ctx, b)
-	if awaitsParts {
+	switch {
+	case awaitsParts:
 		return awaiting, err
+	case b.Waiting:
+		return removed, err
 	}
 	return completed, err
 }
