@@ -204,7 +204,7 @@ func (r *reader) look(f facts) {
 		})
 		r.eventually(2*time.Minute, address, func() bool { missing = r.missing(address, says); return len(missing) == 0 })
 	}
-	if got := r.visitor.open(r.client.env["BASE_URL"] + "/dashboard/overview"); f.test && strings.Contains(got.body, `id="figure-sent"`) {
+	if got := r.visitor.open(r.env["BASE_URL"] + "/dashboard/overview"); f.test && strings.Contains(got.body, `id="figure-sent"`) {
 		t.Error("the overview counts a test")
 	}
 	api := r.client.read(r.call)

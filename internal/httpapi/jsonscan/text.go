@@ -22,11 +22,11 @@ func (s *Scanner) quoted() ([]byte, error) {
 		if i == len(s.data) {
 			return nil, s.unterminated()
 		}
-		switch c := s.data[i]; {
-		case c == '"':
+		switch s.data[i] {
+		case '"':
 			s.pos = i + 1
 			return s.data[start:i:i], nil
-		case c == '\\':
+		case '\\':
 			return s.unescape(start, i)
 		default:
 			size, err := s.character(i)
@@ -57,11 +57,11 @@ func (s *Scanner) unescape(start, i int) ([]byte, error) {
 			}
 		}
 		n, i = n+k, i+k
-		switch c := s.data[i]; {
-		case c == '"':
+		switch s.data[i] {
+		case '"':
 			s.pos, s.spare = i+1, dst[n:]
 			return dst[:n:n], nil
-		case c == '\\':
+		case '\\':
 			size, read, err := s.escape(dst[n:], i)
 			if err != nil {
 				return nil, err
