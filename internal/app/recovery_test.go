@@ -26,6 +26,7 @@ func definitions(t *testing.T) map[string]definition {
 type definition struct {
 	Type       string    `yaml:"Type"`
 	Condition  string    `yaml:"Condition"`
+	Deletion   string    `yaml:"DeletionPolicy"`
 	Properties yaml.Node `yaml:"Properties"`
 }
 
@@ -41,10 +42,48 @@ func TestTemplate_CopiesAllData(t *testing.T) {
 			if !strings.Contains(" "+copied+" ", " "+name+" ") {
 				t.Errorf("%s is not copied to the second account", name)
 			}
+		case r.Type == "AWS::Backup::BackupVault": // a failed first deployment and a change of the parameter must not block its name
+			if r.Condition != "OnAws" || r.Deletion != "RetainExceptOnCreate" {
+				t.Errorf("%s: condition %s, deletion policy %s", name, r.Condition, r.Deletion)
+			}
 		case strings.HasPrefix(r.Type, "AWS::Backup::") && r.Condition != "CopiesBackups":
 			t.Errorf("%s exists without the parameter", name)
 		}
 	}
+}
+
+// A copy starts within an hour, and one that fails is reported.
+func TestTemplate_FailedCopies(t *testing.T) {
+	t.Parallel()
+	all := definitions(t)
+	for name, wants := range map[string][]string{
+		"BackupPlan": {"StartWindowMinutes 60"},
+		"BackupFailuresRule": {
+			"source aws.backup", "detail-type Backup Job State Change Copy Job State Change", "state FAILED ABORTED EXPIRED", "Arn AlarmTopicArn",
+		},
+	} {
+		properties := all[name].Properties
+		got := strings.Join(words(&properties), " ")
+		for _, want := range wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %s, want %q in it", name, got, want)
+			}
+		}
+	}
+	if got := all["BackupFailuresRule"].Condition; got != "WatchesCopies" {
+		t.Errorf("the rule has the condition %q", got)
+	}
+}
+
+// words returns all names and values of a node.
+func words(node *yaml.Node) (all []string) {
+	if node.Kind == yaml.ScalarNode {
+		return []string{node.Value}
+	}
+	for _, child := range node.Content {
+		all = append(all, words(child)...)
+	}
+	return all
 }
 
 // In production a password alone opens no session.

@@ -3,6 +3,7 @@ environment. Prints each problem with its remedy in one line, and exits with 1 i
 deployment would fail. Then prints the values of the load, and the quotas that it needs. Reads
 samconfig.toml and changes nothing."""
 
+import email.utils
 import functools
 import json
 import pathlib
@@ -145,13 +146,19 @@ def check_topic(clients, region, environment, parameters):
 
 def check_email(clients, region, environment, parameters):
     """Returns a warning about the sender of the dashboard's emails, or None."""
+    sender = email.utils.parseaddr(parameters.get("EmailFrom", ""))[1]
     arn = parameters.get("EmailIdentityArn", "")
     where = f"EmailIdentityArn and EmailFrom of [{environment}.deploy.parameters] in samconfig.toml"
     if not arn:
         return f"Cognito sends at most 50 emails a day for the account: set {where} to an identity of Amazon SES"
+    if arn.split(":")[3:4] != [region]:
+        return f"the identity {arn} is not in {region}: verify it there, and change {where}"
+    identity = arn.partition(":identity/")[2]
+    if sender != identity and not re.search(rf"[@.]{re.escape(identity)}$", sender):
+        return f"EmailFrom is no address of {identity}: change {where}"
     try:
         ses = clients("sesv2")
-        verified = ses.get_email_identity(EmailIdentity=arn.partition(":identity/")[2])["VerifiedForSendingStatus"]
+        verified = ses.get_email_identity(EmailIdentity=identity)["VerifiedForSendingStatus"]
         released = ses.get_account()["ProductionAccessEnabled"]
     except ClientError as error:
         return f"the identity {arn} cannot be read ({error.response['Error']['Code']}): make sure that it is verified in {region}"
@@ -159,6 +166,20 @@ def check_email(clients, region, environment, parameters):
         return f"the identity {arn} is not verified: verify it in Amazon SES, or change {where}"
     if not released:
         return f"Amazon SES is in its sandbox in {region} and sends to verified addresses only: request production access"
+    return None
+
+
+def check_copies(clients, environment, parameters):
+    """Returns a warning if AWS Backup cannot copy the tables to another account, or None."""
+    if not parameters.get("BackupVaultArn"):
+        return None
+    try:
+        managed = clients("backup").describe_region_settings()["ResourceTypeManagementPreference"]
+    except ClientError as error:
+        return f"the settings of AWS Backup could not be read ({error.response['Error']['Code']})"
+    if not managed.get("DynamoDB"):
+        return (f"AWS Backup does not copy tables to BackupVaultArn of [{environment}.deploy.parameters] in samconfig.toml: run "
+                "`aws backup update-region-settings --resource-type-management-preference DynamoDB=true`")
     return None
 
 
@@ -239,6 +260,7 @@ def preflight(environment, plan, clients):
     check_concurrency(clients, stack, environment, load)
     check_domain(clients, stack, number)
     hints += [check_topic(clients, region, environment, parameters), check_email(clients, region, environment, parameters),
+              check_copies(clients, environment, parameters),
               *quotas(clients, load), *capacity(clients, stack, parameters, load)]
     return number, load, [hint for hint in hints if hint]
 

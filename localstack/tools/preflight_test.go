@@ -27,6 +27,7 @@ type account struct {
 	topicMissing                      bool
 	topic                             map[string]string // attributes
 	unverified, sandbox               bool              // of Amazon SES
+	copiesTables                      bool              // AWS Backup manages the backups of tables
 	writeQuota                        float64
 	highThroughput                    bool              // of Parameter Store
 	warm                              int               // write units that a table, and its indexes, are ready for
@@ -100,6 +101,8 @@ func (a *account) answer(call string, body []byte, form url.Values) (int, string
 		return http.StatusOK, fmt.Sprintf(`{"VerifiedForSendingStatus": %v}`, !a.unverified)
 	case "GET /v2/email/account":
 		return http.StatusOK, fmt.Sprintf(`{"ProductionAccessEnabled": %v}`, !a.sandbox)
+	case "GET /account-settings":
+		return http.StatusOK, fmt.Sprintf(`{"ResourceTypeManagementPreference": {"DynamoDB": %v}}`, a.copiesTables)
 	case "AmazonSSM.GetServiceSetting":
 		return http.StatusOK, fmt.Sprintf(`{"ServiceSetting": {"SettingValue": "%t"}}`, a.highThroughput)
 	case "DynamoDB_20120810.DescribeTable":
@@ -196,6 +199,8 @@ func TestPreflight(t *testing.T) {
 	t.Parallel()
 	const topic = "AlarmTopicArn=arn:aws:sns:sa-east-1:123456789012:alarms"
 	const identity = "EmailIdentityArn=arn:aws:ses:sa-east-1:123456789012:identity/example.com"
+	const sender = "EmailFrom=Campanhas <campanhas@example.com>"
+	const vault = "BackupVaultArn=arn:aws:backup:sa-east-1:210987654321:backup-vault:copies"
 	for name, test := range map[string]struct {
 		account     *account
 		environment string
@@ -299,13 +304,28 @@ func TestPreflight(t *testing.T) {
 			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic}, true, []string{"at most 50 emails a day", "EmailIdentityArn and EmailFrom of [production"},
 		},
 		"unverified sender": {
-			&account{concurrency: 1000, unreserved: 1000, unverified: true}, "production", []string{topic, identity}, true, []string{"identity/example.com is not verified"},
+			&account{concurrency: 1000, unreserved: 1000, unverified: true}, "production", []string{topic, identity, sender}, true, []string{"identity/example.com is not verified"},
 		},
 		"sender in the sandbox": {
-			&account{concurrency: 1000, unreserved: 1000, sandbox: true}, "production", []string{topic, identity}, true, []string{"sandbox", "request production access"},
+			&account{concurrency: 1000, unreserved: 1000, sandbox: true}, "production", []string{topic, identity, sender}, true, []string{"sandbox", "request production access"},
 		},
 		"unknown sender": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic, identity + ".br"}, true, []string{"identity/example.com.br cannot be read (AccessDeniedException)"},
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic, identity + ".br", sender + ".br"}, true, []string{"identity/example.com.br cannot be read (AccessDeniedException)"},
+		},
+		"sender of another region": {
+			&account{concurrency: 1000, unreserved: 1000}, "production",
+			[]string{topic, strings.ReplaceAll(identity, "sa-east-1", "us-east-1"), sender},
+			true,
+			[]string{"identity/example.com is not in sa-east-1"},
+		},
+		"sender of another domain": {
+			&account{concurrency: 1000, unreserved: 1000}, "production",
+			[]string{topic, identity, "EmailFrom=campanhas@notexample.com"},
+			true,
+			[]string{"EmailFrom is no address of example.com"},
+		},
+		"copies, tables not managed": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic, vault}, true, []string{"AWS Backup does not copy tables", "DynamoDB=true"},
 		},
 		"deployed reservation, omitted in samconfig": {
 			&account{concurrency: 10, unreserved: 10, stack: "UPDATE_COMPLETE", parameters: map[string]string{"Load": "small"}},
@@ -351,9 +371,11 @@ func TestPreflight(t *testing.T) {
 // No warning is left once the account has what the largest load needs.
 func TestPreflight_ReadyForTheLoad(t *testing.T) {
 	t.Parallel()
-	a := &account{concurrency: 3000, unreserved: 3000, stack: "UPDATE_COMPLETE", warm: 6000, highThroughput: true}
-	output, ok := a.preflight(t, "production", "Load=100m", "AlarmTopicArn=arn:aws:sns:sa-east-1:123456789012:alarms")
-	for _, gone := range []string{"high-throughput", "write units", "ask for"} {
+	a := &account{concurrency: 3000, unreserved: 3000, stack: "UPDATE_COMPLETE", warm: 6000, highThroughput: true, copiesTables: true}
+	output, ok := a.preflight(t, "production", "Load=100m", "AlarmTopicArn=arn:aws:sns:sa-east-1:123456789012:alarms",
+		"BackupVaultArn=arn:aws:backup:sa-east-1:210987654321:backup-vault:copies",
+		"EmailIdentityArn=arn:aws:ses:sa-east-1:123456789012:identity/example.com", "EmailFrom=Campanhas <campanhas@mail.example.com>")
+	for _, gone := range []string{"high-throughput", "write units", "ask for", "AWS Backup", "EmailFrom"} {
 		if strings.Contains(output, gone) || !ok {
 			t.Errorf("printed %q, want no %q", output, gone)
 		}

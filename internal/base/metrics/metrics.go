@@ -49,8 +49,11 @@ func Add(ctx context.Context, m Metric, n int) {
 	}
 }
 
+// UnknownAgent stands for all agents that do not exist.
+const UnknownAgent = "unknown"
+
 // AddOfAgent adds n to a metric of an agent of the provider, in a call about that agent. The agent
-// must exist: CloudWatch bills each name.
+// must exist or be UnknownAgent: CloudWatch bills each name.
 func AddOfAgent(ctx context.Context, m Metric, agent string, n int) {
 	if t, ok := ctx.Value(tallyKey{}).(*tally); ok {
 		t.add(t.ofAgent, string(m), n)

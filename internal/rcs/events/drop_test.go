@@ -157,22 +157,36 @@ func TestServeEvent_RemovedAgent(t *testing.T) {
 	}
 }
 
-// Refusals are counted for each agent that exists, and not for names that callers invent.
+// Refusals are counted for each agent that exists, and for all others together, without the names that callers invent.
 func TestServeEvent_CountsRefusals(t *testing.T) {
 	t.Parallel()
 	w := newHookFixture()
 	var out bytes.Buffer
-	counted := func(path string) {
-		call := invoker(func(ctx context.Context) { w.postIn(ctx, path, envelope(delivered), sign("another token", delivered)) })
+	counted := func(path, body, signature string) {
+		call := invoker(func(ctx context.Context) {
+			if answer := w.postIn(ctx, path, body, signature); answer.Code != http.StatusForbidden {
+				t.Errorf("%s: answered %d", path, answer.Code)
+			}
+		})
 		if _, err := metrics.Of(call.Invoke, &out, time.Now).Invoke(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	counted("/" + agent)
-	counted("/" + agent) // the agent is not read again within a second
-	counted("/unknown_agent")
-	want := `"AgentId":"` + agent + `"`
-	if n := strings.Count(out.String(), `"EventsRefused":1`); n != 2 || strings.Count(out.String(), want) != 2 || strings.Contains(out.String(), "unknown_agent") {
+	wrong := sign("another token", delivered)
+	counted("/"+agent, envelope(delivered), "no base64")
+	counted("/"+agent, envelope(delivered), wrong) // the agent is not read again within a second
+	counted("/invented_a", envelope(delivered), wrong)
+	counted("/invented_b", envelope(delivered), wrong)
+	for _, signature := range []string{"", "no base64", "d3Jvbmc=", wrong + wrong} { // of strangers
+		counted("/invented_c", envelope(delivered), signature)
+	}
+	counted("/invented_d", `{"clientToken":"x","secret":"s"}`, wrong) // a handshake
+	for id, want := range map[string]int{agent: 2, "unknown": 2} {
+		if got := strings.Count(out.String(), `"AgentId":"`+id+`"`); got != want {
+			t.Errorf("counted %d refusals of %s, want %d", got, id, want)
+		}
+	}
+	if n := strings.Count(out.String(), `"EventsRefused":1`); n != 4 || strings.Contains(out.String(), "invented") {
 		t.Errorf("counted %d refusals: %s", n, out.String())
 	}
 	if !strings.Contains(out.String(), `"Dimensions":[["AgentId"]],"Metrics":[{"Name":"EventsRefused","Unit":"Count"}]`) {

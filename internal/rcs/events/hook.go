@@ -83,11 +83,11 @@ func (h *Hook) ServeEvent(w http.ResponseWriter, r *http.Request) error {
 	}
 	signature, err := base64.StdEncoding.DecodeString(r.Header.Get("X-Goog-Signature"))
 	if err != nil {
-		return refused()
+		signature = nil // is refused
 	}
 	agent, err := h.prove(r.Context(), id, func(token string) bool { return signed(token, data, signature) })
 	if err != nil {
-		h.countRefusal(r.Context(), id, err)
+		h.countRefusal(r.Context(), id, signature, err)
 		return err
 	}
 	if err := h.take(r.Context(), agent, data); err != nil {
@@ -212,11 +212,16 @@ func (h *Hook) prove(ctx context.Context, id string, check func(token string) bo
 	return a, nil
 }
 
-// countRefusal counts a refused event of an agent that exists. Names that callers invent are not counted.
-func (h *Hook) countRefusal(ctx context.Context, id string, err error) {
-	_, exists := h.agents.Peek(id, h.Now(), cache.Forever)
-	if _, ok := errors.AsType[*httpapi.Problem](err); ok && exists {
+// countRefusal counts a refused event by its agent. Events of unknown agents count together, because callers
+// can invent names, and only if their signature has the provider's form.
+func (h *Hook) countRefusal(ctx context.Context, id string, signature []byte, err error) {
+	if _, ok := errors.AsType[*httpapi.Problem](err); !ok {
+		return
+	}
+	if _, exists := h.agents.Peek(id, h.Now(), cache.Forever); exists {
 		metrics.AddOfAgent(ctx, metrics.EventsRefused, id, 1)
+	} else if len(signature) == sha512.Size {
+		metrics.AddOfAgent(ctx, metrics.EventsRefused, metrics.UnknownAgent, 1)
 	}
 }
 

@@ -2,6 +2,7 @@ package prove
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -51,7 +52,8 @@ func rollbackAlarms(t *testing.T) map[string][]alarm {
 	return found
 }
 
-// All alarms that roll back a deployment have one rule: three failed calls in a minute, and one of 2,000.
+// All alarms that roll back a deployment have one rule: three failed calls in a minute, and one of 2,000. Only
+// that of sweep, which has four calls a minute and none of strangers, fires at one failed call.
 func TestTemplate_AlarmsOnShares(t *testing.T) {
 	t.Parallel()
 	for function, alarms := range rollbackAlarms(t) {
@@ -60,6 +62,12 @@ func TestTemplate_AlarmsOnShares(t *testing.T) {
 			t.Errorf("%s is not rolled back by %s", function, own)
 		}
 		for _, a := range alarms {
+			if a.Name == "SweepFailuresAlarm" {
+				if _, fires := a.fires(sweepFailed(t, a, 1)); !fires {
+					t.Errorf("%s does not fire at one failed call", a.Name)
+				}
+				continue
+			}
 			if !a.judgesShare() || math.Abs(a.Threshold-0.0005) > 0 {
 				t.Errorf("%s of %s: %s at %v, want %s at 0.0005", a.Name, function, a.expression, a.Threshold, shareOfFailed)
 				continue
@@ -94,7 +102,7 @@ func TestTemplate_RollbackUnderLoad(t *testing.T) {
 		}},
 		"all calls of the new version": {canary, 1e-6, 1, []string{
 			"DispatchFailuresAlarm", "EventsErrorsAlarm", "EventsFailuresAlarm", "FeedFailuresAlarm",
-			"NotifyFailuresAlarm", "OutcomesFailuresAlarm", "ReleaseFailuresAlarm", "SendFailuresAlarm",
+			"NotifyFailuresAlarm", "OutcomesFailuresAlarm", "ReleaseFailuresAlarm", "SendFailuresAlarm", "SweepFailuresAlarm",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,6 +127,29 @@ func TestTemplate_RollbackUnderLoad(t *testing.T) {
 	}
 }
 
+// docs/operations.md names the functions with too few calls for a canary that fails three of them.
+func TestOperationsPage_FewCalls(t *testing.T) {
+	t.Parallel()
+	const messages, million, least = 1200 * 60, 1e6, 30
+	calls := map[string]float64{}
+	for _, line := range usualLines(t) {
+		calls[line.Function] = line.Units.Invocations * messages / million
+	}
+	var few []string
+	for function := range rollbackAlarms(t) {
+		name := strings.ToLower(strings.TrimSuffix(function, "Function"))
+		if name != "sweep" && calls[name] < least {
+			few = append(few, name)
+		}
+	}
+	slices.Sort(few)
+	page, err := os.ReadFile("../../../docs/operations.md")
+	check(t, err)
+	if want := "these functions are: " + strings.Join(few, ", ") + "."; !strings.Contains(string(page), want) {
+		t.Errorf("docs/operations.md has no %q", want)
+	}
+}
+
 // aMinute returns the calls of a minute with 1,200 messages a second, as many of each function as were
 // metered in a day's mix. One call in ten is of the new version.
 func aMinute(t *testing.T, alarms map[string][]alarm, random *rand.Rand, before, version float64) measured {
@@ -135,7 +166,19 @@ func aMinute(t *testing.T, alarms map[string][]alarm, random *rand.Rand, before,
 			}
 		}
 	}
+	const sweeps, canary = 4, 0.1
+	maps.Copy(seen, sweepFailed(t, alarms["SweepFunction"][0], failures(random, sweeps, (1-canary)*before+canary*version)))
 	return seen
+}
+
+// sweepFailed returns what is measured of failed calls of sweep.
+func sweepFailed(t *testing.T, a alarm, calls float64) measured {
+	t.Helper()
+	want := series{Namespace: "AWS/Lambda", Metric: "Errors", Of: "SweepFunction"}
+	if all := a.all(); len(all) != 1 || all[0] != want {
+		t.Fatalf("%s is on %v, want %v", a.Name, all, want)
+	}
+	return measured{want: {calls}}
 }
 
 // failures returns how many of some calls fail, each with a probability.
