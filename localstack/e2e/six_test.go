@@ -204,10 +204,10 @@ func (r *reader) look(f facts) {
 		})
 		r.eventually(2*time.Minute, address, func() bool { missing = r.missing(address, says); return len(missing) == 0 })
 	}
-	if got := r.visitor.open(r.env["BASE_URL"] + "/dashboard/overview"); f.test && strings.Contains(got.body, `id="figure-sent"`) {
+	if got := r.visitor.open(r.client.env["BASE_URL"] + "/dashboard/overview"); f.test && strings.Contains(got.body, `id="figure-sent"`) {
 		t.Error("the overview counts a test")
 	}
-	api := r.client.read(r.call)
+	api := r.read(r.call)
 	if diff := cmp.Diff(f.counts, api.Counts); diff != "" || api.Status != f.status || api.Accepted != f.people() {
 		t.Errorf("API: %s, %d accepted (-want +got):\n%s", api.Status, api.Accepted, diff)
 	}
