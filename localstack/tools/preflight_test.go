@@ -310,7 +310,7 @@ func TestPreflight(t *testing.T) {
 			&account{concurrency: 1000, unreserved: 1000, sandbox: true}, "production", []string{topic, identity, sender}, true, []string{"sandbox", "request production access"},
 		},
 		"unknown sender": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic, identity + ".br", sender + ".br"}, true, []string{"identity/example.com.br cannot be read (AccessDeniedException)"},
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic, identity + ".br", "EmailFrom=campanhas@example.com.br"}, true, []string{"identity/example.com.br cannot be read (AccessDeniedException)"},
 		},
 		"sender of another region": {
 			&account{concurrency: 1000, unreserved: 1000}, "production",
