@@ -89,7 +89,9 @@ func (f *frameRun) postponedTask(now time.Time) (outgoing.SendTask, time.Duratio
 }
 
 func (f *frameRun) taskOf(jobs []*job) outgoing.SendTask {
-	t := outgoing.SendTask{BatchRef: f.task.BatchRef, Frame: f.task.Frame, Released: f.task.Released, Attempt: f.task.Attempt, Ticket: f.task.Ticket}
+	t := outgoing.SendTask{
+		BatchRef: f.task.BatchRef, Frame: f.task.Frame, Released: f.task.Released, Attempt: f.task.Attempt, Ticket: f.task.Ticket,
+	}
 	for _, j := range jobs {
 		t.Only = append(t.Only, j.index%campaign.FrameSize)
 	}

@@ -172,7 +172,6 @@ func (c *client) fillOptOuts() {
 	}
 }
 
-// A recipient who opts out receives no messages of the tenant until they opt in again.
 // A number that opted out before its batch was released gets nothing from it, although the functions
 // keep opt-outs in memory.
 func TestOptOuts_JustBeforeRelease(t *testing.T) {
@@ -200,6 +199,7 @@ func TestOptOuts_JustBeforeRelease(t *testing.T) {
 	}
 }
 
+// A recipient who opts out receives no messages of the tenant until they opt in again.
 func TestOptOuts(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant().receiveEvents()
