@@ -34,8 +34,8 @@ func TestResults(t *testing.T) {
 	if !read(b, "read the mark", chromedp.Evaluate[bool](`window.same === true`)) {
 		t.Error("the list was reloaded, want an update in place")
 	}
-	if text := b.text(row); !strings.Contains(text, "50") {
-		t.Errorf("the row says %q, want half of the messages delivered", text)
+	if text := b.text(row); !strings.Contains(text, "\t2\t100%\t") || !strings.HasSuffix(text, "\t1") {
+		t.Errorf("the row says %q, want 2 people, all sent messages delivered, and 1 not delivered", text)
 	}
 	b.visit("/dashboard/campaigns")
 	b.check("campaigns-results")
