@@ -39,6 +39,7 @@ type batchLedger struct {
 	closed     int
 	released   campaign.Money
 	nextCheck  time.Time
+	waiting    bool
 	queued     []string
 }
 
@@ -79,8 +80,9 @@ func (b *batchLedger) MarkSent(_ context.Context, _ campaign.BatchRef, next time
 	return true, b.finishErr
 }
 
-func (b *batchLedger) CompleteBatch(context.Context, campaign.BatchRef, time.Time) (bool, error) {
+func (b *batchLedger) CompleteBatch(_ context.Context, _ campaign.BatchRef, check time.Time) (bool, error) {
 	b.completed++
+	b.nextCheck = check
 	return true, nil
 }
 
@@ -88,8 +90,11 @@ func (b *batchLedger) Completion(context.Context, campaign.ID) (campaign.Complet
 	return campaign.Completion{Completed: b.completed, Batches: 2, PartsToCome: b.toCome}, nil
 }
 
-func (b *batchLedger) PostponeCheck(_ context.Context, _ campaign.Batch, next time.Time) (bool, error) {
-	b.nextCheck = next
+func (b *batchLedger) PostponeCheck(_ context.Context, read campaign.Batch, next time.Time) (bool, error) {
+	if !read.NextCheck.Equal(b.nextCheck) {
+		return false, nil
+	}
+	b.nextCheck, b.waiting = next, read.Waiting
 	return true, nil
 }
 
@@ -264,8 +269,8 @@ func TestComplete_PartsToCome(t *testing.T) {
 		}
 	}
 	complete()
-	if b.closed > 0 || !b.nextCheck.After(now) {
-		t.Errorf("the batch was closed %d times, its next check is at %v", b.closed, b.nextCheck)
+	if b.closed > 0 || !b.nextCheck.After(now) || !b.waiting {
+		t.Errorf("the batch was closed %d times, its next check is at %v, it waits: %t", b.closed, b.nextCheck, b.waiting)
 	}
 	b.toCome = 0
 	complete()

@@ -58,8 +58,8 @@ func validBrazilian(national []byte) bool {
 	return false
 }
 
-// service reports whether the national digits are a number without an area code, which libphonenumber
-// accepts too: of companies, as 0800, 0300 and 4004. No phone receives messages at it.
+// service reports whether the national digits are a number without an area code: of companies,
+// as 0800, 0300 and 4004. No phone receives messages at it. libphonenumber accepts all but 0304.
 func service(national []byte) bool {
 	switch len(national) {
 	case 10:
@@ -79,9 +79,9 @@ func landlineOrTrunked(first byte) bool {
 }
 
 // service10 reports whether ten-digit service numbers begin with the prefix: those of
-// nine digits, and shared-cost ones.
+// nine digits, shared-cost, telemarketing and collection of debts.
 func service10(prefix []byte) bool {
-	return service9(prefix) || string(prefix) == "300" || string(prefix) == "303"
+	return service9(prefix) || string(prefix) == "300" || string(prefix) == "303" || string(prefix) == "304"
 }
 
 // service9 reports whether nine-digit service numbers begin with the prefix: toll-free, donations, premium.

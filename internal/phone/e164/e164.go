@@ -35,7 +35,11 @@ func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, 
 	case digits[0] == '0':
 		return 0, &rejectLeadingZero
 	}
-	return foreign(digits)
+	n, rejection := foreign(digits)
+	if rejection != nil && !plus && service(digits) {
+		return 0, &rejectService
+	}
+	return n, rejection
 }
 
 // AsWritten returns a foreign number without validation, and without removing a trunk

@@ -16,6 +16,8 @@ const (
 	// optOutTTL is how long opt-outs are cached. During that time a message that was released before
 	// may still be sent to a number that has opted out.
 	optOutTTL = 30 * time.Second
+	// clockMargin is more than the difference of two functions' clocks.
+	clockMargin = time.Second
 	// maxWarm and maxWarmBytes limit the cache. If a tenant exceeds a limit, the others are evicted.
 	maxWarm      = 200
 	maxWarmBytes = 64 << 20
@@ -76,7 +78,8 @@ type known struct {
 }
 
 // Of returns a lookup of a tenant's opt-outs, which are at most 30 seconds old and were read at since or
-// later. The clocks of two functions differ by milliseconds.
+// later. since is the time of another function's clock: opt-outs that were read less than a second after it
+// are read again.
 func (b *Book) Of(ctx context.Context, tenant string, since time.Time) (func(phone string) bool, error) {
 	k := b.known(tenant)
 	k.loading.Lock()
@@ -85,7 +88,7 @@ func (b *Book) Of(ctx context.Context, tenant string, since time.Time) (func(pho
 	before, at := k.numbers, k.at
 	b.mu.Unlock()
 	now := b.Now()
-	if before != nil && now.Sub(at) < optOutTTL && !at.Before(since) {
+	if before != nil && now.Sub(at) < optOutTTL && !at.Before(since.Add(clockMargin)) {
 		return before.Has, nil
 	}
 	numbers, err := b.refresh(ctx, tenant, before)

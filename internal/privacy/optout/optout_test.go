@@ -212,6 +212,29 @@ func TestOf_Since(t *testing.T) {
 	})
 }
 
+// A number that opted out after the last read and before a release is in the lookup, although the clock of
+// the reader is ahead of the clock of the release.
+func TestOf_SinceOfAnotherClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		book, table := newBook()
+		book.Now = func() time.Time { return time.Now().Add(500 * time.Millisecond) }
+		if _, err := book.Of(t.Context(), "tenant", time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		change := campaign.OptChange{Phone: "+5511900000001", Out: true, At: time.Now()}
+		other := &optout.Book{Store: table, Now: time.Now}
+		if err := other.Record(t.Context(), "tenant", []campaign.OptChange{change}); err != nil {
+			t.Fatal(err)
+		}
+		optedOut, err := book.Of(t.Context(), "tenant", time.Now())
+		if err != nil || !optedOut(change.Phone) {
+			t.Errorf("the number has not opted out (%v)", err)
+		}
+	})
+}
+
 func TestOf_Cache(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
