@@ -79,6 +79,7 @@ type Listed struct {
 // Summary is a campaign's progress, read from the campaign's own rows, without its batches.
 type Summary struct {
 	Name        string
+	TemplateID  string // of the first batch
 	Batches     int
 	Completed   int       // completed batches
 	Moves       int       // revision of the last Move

@@ -186,7 +186,7 @@ func (s *AcceptanceStore) newMeta(a acceptance.Command) Item {
 		"createdAt": millis(b.AcceptedAt), "lastAt": millis(b.AcceptedAt),
 		"due": text(s.dueShard(campaign.BatchRef{ID: b.ID})), "nextCheck": millis(b.ExpiresAt()),
 	})
-	with(row, some(Item{"anyScheduled": boolean(b.Scheduled), "askedBy": text(a.AskedBy), "test": boolean(b.Test)}))
+	with(row, some(Item{"anyScheduled": boolean(b.Scheduled), "askedBy": text(a.AskedBy), "test": boolean(b.Test), "templateId": text(b.TemplateID)}))
 	return with(row, totalsItem(a.Submission))
 }
 

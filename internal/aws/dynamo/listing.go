@@ -97,7 +97,7 @@ func (s *CampaignStore) StandingsAndResults(
 type summaryRows struct{ meta, progress, results Item }
 
 var summaryAttributes = slices.Concat(totalsAttributes, []string{
-	"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves",
+	"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves", "templateId",
 })
 
 func (s *CampaignStore) summaryRows(
@@ -133,7 +133,7 @@ func (t *table) summary(r summaryRows) campaign.Summary {
 		Batches: getInt(r.meta, "batches"), Accepted: getInt(r.meta, "accepted"),
 		Completed: getInt(r.progress, "completed"),
 		Scheduled: getBool(r.meta, "anyScheduled"), CancelledAt: getMillis(r.meta, "cancelledAt"),
-		Name: getText(r.meta, "name"), Moves: getInt(r.meta, "moves"),
+		Name: getText(r.meta, "name"), TemplateID: getText(r.meta, "templateId"), Moves: getInt(r.meta, "moves"),
 		Submission: t.readTotals(r.meta),
 	}
 }

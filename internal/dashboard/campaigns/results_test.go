@@ -59,6 +59,21 @@ func TestList_Results(t *testing.T) {
 	}
 }
 
+// A row has its template's name before the campaign was read.
+func TestList_TemplateOfUnreadCampaign(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	template, err := d.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: d.tenant, Name: "Oferta do dia", Content: content.Content{Text: "Olá"}})
+	d.must(err)
+	id := uuid()
+	for ordinal := 1; ordinal <= campaign.SmallCampaign+1; ordinal++ {
+		d.accept(id, "Natal", ordinal, 10, func(b *campaign.Batch) { b.TemplateID = template.ID })
+	}
+	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, "Natal Oferta do dia") || !strings.Contains(text, "counting…") {
+		t.Errorf("the row has no template:\n%s", text)
+	}
+}
+
 // The page requests the results of a campaign that takes long to read, and the next page has
 // them.
 func TestList_ResultsOfLargeCampaign(t *testing.T) {

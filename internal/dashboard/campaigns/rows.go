@@ -101,6 +101,9 @@ func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored camp
 		r.Status, r.Load = stored.Status, false
 	}
 	r.Batches = standing.Batches
+	if r.TemplateID == "" { // the campaign was not read yet
+		r.TemplateID = standing.TemplateID
+	}
 	return r
 }
 
