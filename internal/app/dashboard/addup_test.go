@@ -430,8 +430,8 @@ func (l *life) list(when string) {
 	list, s := l.author.Get(web.Root+"/campaigns"), l.sum
 	of := s.accepted() + s.notAccepted()
 	want := map[string]string{
-		"People": shown(of), "Delivered (of those sent)": percent(s.delivered(), s.sent()),
-		"Read (of those delivered)": percent(s.states[campaign.OutcomeRead], s.delivered()), "Not delivered": shown(s.undelivered()),
+		"People": shown(of), "Delivered": percent(s.delivered(), s.sent()),
+		"Read": percent(s.states[campaign.OutcomeRead], s.delivered()), "Not delivered": shown(s.undelivered()),
 	}
 	if s.notSent() > 0 {
 		want["Not delivered"] += " Not sent: " + shown(s.notSent())
