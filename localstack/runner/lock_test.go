@@ -28,8 +28,9 @@ func TestLock_Held(t *testing.T) {
 }
 
 // A process id in an unlocked file may belong to another process.
+//
+//nolint:paralleltest // a process that another test starts has the lock for a moment
 func TestHolder(t *testing.T) {
-	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pid")
 	if got := lockOwner(path); got != 0 {
 		t.Errorf("owner of a missing file: got %d, want 0", got)
