@@ -179,9 +179,13 @@ func (w *pipeline) changes(b campaign.Batch, d time.Duration) int {
 	w.t.Helper()
 	n, was := 0, w.batch(b)
 	for end := w.clock().Add(d); w.clock().Before(end); {
-		w.run(b, min(10*time.Minute, end.Sub(w.clock())))
+		from := w.clock()
+		w.run(b, min(10*time.Minute, end.Sub(from)))
 		if now := w.batch(b); !cmp.Equal(was, now) {
 			n, was = n+1, now
+		}
+		if w.clock().Equal(from) { // nothing is left to do for the batch
+			break
 		}
 	}
 	return n
