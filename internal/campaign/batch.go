@@ -141,7 +141,7 @@ type Batch struct {
 	// was sending keeps its state. Messages that the provider does not have end as stopped.
 	CancelledAt time.Time
 	Revoke      bool // the cancellation also revokes messages at the provider
-	Failing     Failing
+	FailingTime FailingTime
 	// AgentID is the agent that sends the batch. The release sets it, and it never changes.
 	// It is "" before the release.
 	AgentID string
@@ -213,24 +213,24 @@ func (b Batch) FrameLen(frame int) int {
 // TooLate reports whether the batch's NotAfter has passed.
 func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.NotAfter) }
 
-// MaxFailing is how long the sends of a batch without a NotAfter may keep failing. After
+// MaxFailingTime is how long the sends of a batch without a NotAfter may keep failing. After
 // that, its remaining messages end as failed.
-const MaxFailing = 72 * time.Hour
+const MaxFailingTime = 72 * time.Hour
 
-// Failing is how long every send of a batch has failed. The zero Failing means no failure since the last success.
-type Failing struct {
+// FailingTime is how long every send of a batch has failed. The zero FailingTime means no failure since the last success.
+type FailingTime struct {
 	For time.Duration
 	At  time.Time // time of the last counted failure
 }
 
 // After returns f after a failed send at now. It adds the time since the previous failure,
 // at most gap: during a longer gap nothing was sent.
-func (f Failing) After(now time.Time, gap time.Duration) Failing {
+func (f FailingTime) After(now time.Time, gap time.Duration) FailingTime {
 	if f.At.IsZero() {
-		return Failing{At: now}
+		return FailingTime{At: now}
 	}
-	return Failing{For: f.For + min(max(now.Sub(f.At), 0), gap), At: now}
+	return FailingTime{For: f.For + min(max(now.Sub(f.At), 0), gap), At: now}
 }
 
 // TooLong reports whether the batch must not be sent any more.
-func (f Failing) TooLong() bool { return f.For >= MaxFailing }
+func (f FailingTime) TooLong() bool { return f.For >= MaxFailingTime }

@@ -19,7 +19,7 @@ const (
 	CodeCancelled        = "cancelled"
 	CodeRevoked          = "revoked"
 	CodeNotAfterPassed   = "not_after_passed" // the message was never sent
-	CodeNotSentInTime    = "not_sent_in_time" // within MaxFailing
+	CodeNotSentInTime    = "not_sent_in_time" // within MaxFailingTime
 	CodeTTLPassed        = "ttl_passed"       // the message was sent, and not delivered in time
 	CodeNoAnswer         = "no_answer"
 	CodePayloadMissing   = "payload_missing"

@@ -119,7 +119,7 @@ func (r *Results) add(b Progress) {
 }
 
 func (r *Results) addState(b Batch) {
-	r.Stalled = r.Stalled || b.State == BatchSending && !b.Failing.At.IsZero()
+	r.Stalled = r.Stalled || b.State == BatchSending && !b.FailingTime.At.IsZero()
 	if b.State != BatchPending || b.Cancelled() {
 		return
 	}

@@ -138,7 +138,7 @@ func TestResults_Waiting(t *testing.T) {
 		t.Errorf("next %v, %d waiting, stalled %t", r.Next, r.Waiting, r.Stalled)
 	}
 	failing := batch(campaign.BatchSending, at)
-	failing.Failing.At = at
+	failing.FailingTime.At = at
 	c.Batches = append(c.Batches, failing)
 	if !c.Results(at).Stalled {
 		t.Error("a campaign with a failing batch is not stalled")

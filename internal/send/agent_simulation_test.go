@@ -129,8 +129,8 @@ func (o *agentSimulation) put(task outgoing.SendTask, delay time.Duration) {
 	o.queue = append(o.queue, waitingTask{task, time.Now().Add(delay.Round(time.Second) + latency)})
 }
 
-// SetFailing does nothing: the simulated provider never fails.
-func (o *agentSimulation) SetFailing(context.Context, campaign.Batch, campaign.Failing) (bool, error) {
+// SetFailingTime does nothing: the simulated provider never fails.
+func (o *agentSimulation) SetFailingTime(context.Context, campaign.Batch, campaign.FailingTime) (bool, error) {
 	return true, nil
 }
 

@@ -128,7 +128,7 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 	})
 	r.classify(ctx, j, err, s.Now())
 	if j.hasOutcome() {
-		_ = s.clearFailing(ctx, r) // countFailures returns the error
+		_ = s.clearFailingTime(ctx, r) // countFailures returns the error
 	}
 }
 

@@ -15,18 +15,18 @@ import (
 func (s *Sender) attemptGap() time.Duration { return maxDelay + s.SweepAfter }
 
 // countFailures updates how long the batch has been failing, and ends the run's messages
-// after campaign.MaxFailing. A sent or permanently refused message resets the count.
+// after campaign.MaxFailingTime. A sent or permanently refused message resets the count.
 //
 // Call it before recording outcomes: after a crash between the two, the messages have no
 // outcome yet, so the task runs again and resets the failing time.
 func (s *Sender) countFailures(ctx context.Context, r *run) error {
-	failed, failing := r.notAccepted(), r.batch.Failing
+	failed, failing := r.notAccepted(), r.batch.FailingTime
 	answered := int(r.answered.Load())
 	switch {
 	case answered == 0 || !r.batch.NotAfter.IsZero() || !r.cancelledAt.IsZero():
 		return nil
 	case failed < answered:
-		return s.clearFailing(ctx, r)
+		return s.clearFailingTime(ctx, r)
 	case failing.TooLong():
 		return s.giveUp(ctx, r)
 	}
@@ -43,12 +43,12 @@ func (r *run) notAccepted() (n int) {
 	return n
 }
 
-// clearFailing resets the batch's failing time on the run's first success. It does not wait
+// clearFailingTime resets the batch's failing time on the run's first success. It does not wait
 // for the end of the run, because a concurrent run could end the batch.
-func (s *Sender) clearFailing(ctx context.Context, r *run) error {
+func (s *Sender) clearFailingTime(ctx context.Context, r *run) error {
 	r.clearing.Do(func() {
-		if r.batch.Failing != (campaign.Failing{}) {
-			_, r.clearErr = s.Store.SetFailing(ctx, r.batch, campaign.Failing{})
+		if r.batch.FailingTime != (campaign.FailingTime{}) {
+			_, r.clearErr = s.Store.SetFailingTime(ctx, r.batch, campaign.FailingTime{})
 		}
 	})
 	return r.clearErr
@@ -57,11 +57,11 @@ func (s *Sender) clearFailing(ctx context.Context, r *run) error {
 // addFailure updates the failing time at most once per SweepAfter/2. A lost update only
 // delays the count, so errors are logged.
 func (s *Sender) addFailure(ctx context.Context, r *run) {
-	now, failing := s.Now(), r.batch.Failing
+	now, failing := s.Now(), r.batch.FailingTime
 	if now.Sub(failing.At) < s.SweepAfter/2 {
 		return
 	}
-	if _, err := s.Store.SetFailing(ctx, r.batch, failing.After(now, s.attemptGap())); err != nil {
+	if _, err := s.Store.SetFailingTime(ctx, r.batch, failing.After(now, s.attemptGap())); err != nil {
 		slog.WarnContext(ctx, "updating failing time of batch failed", "batch_id", r.batch.BatchID, "error", err)
 	}
 }
@@ -72,7 +72,7 @@ func (s *Sender) giveUp(ctx context.Context, r *run) error {
 	if err != nil {
 		return fmt.Errorf("end failing batch: %w", err)
 	}
-	if !b.Failing.TooLong() {
+	if !b.FailingTime.TooLong() {
 		return nil
 	}
 	for _, f := range r.frameRuns {

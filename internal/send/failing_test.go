@@ -130,17 +130,17 @@ func TestSender_FailingWithNotAfter(t *testing.T) {
 // hours were over when it started.
 func TestSender_PausedWhileFailing(t *testing.T) {
 	t.Parallel()
-	for name, before := range map[string]time.Duration{"at the first failure": 0, "after 72 hours": campaign.MaxFailing} {
+	for name, before := range map[string]time.Duration{"at the first failure": 0, "after 72 hours": campaign.MaxFailingTime} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newSenderFixture(103)
-				g.batch.Failing = campaign.Failing{For: before, At: time.Now()}
+				g.batch.FailingTime = campaign.FailingTime{For: before, At: time.Now()}
 				g.route.Pause = "agent"
 				g.sweepFor(t, 96*time.Hour)
 				g.checkEnds(t, map[string]int{})
 				g.route.Pause = ""
-				if before < campaign.MaxFailing {
+				if before < campaign.MaxFailingTime {
 					g.provider = failing(unavailable, time.Now().Add(time.Hour))
 				}
 				g.sweepFor(t, 2*time.Hour)
@@ -171,7 +171,7 @@ func TestSender_FailingWhileRateLimited(t *testing.T) {
 		others()
 		g.run(t.Context(), g.frames()...)
 		g.checkEnds(t, map[string]int{"sent ": 103})
-		if f := g.batch.Failing; f != (campaign.Failing{}) {
+		if f := g.batch.FailingTime; f != (campaign.FailingTime{}) {
 			t.Errorf("it is failing: %+v", f)
 		}
 	})
@@ -182,7 +182,7 @@ func TestSender_SuccessInConcurrentRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(200)
-		g.batch.Failing = campaign.Failing{For: campaign.MaxFailing, At: time.Now().Add(-10 * time.Minute)}
+		g.batch.FailingTime = campaign.FailingTime{For: campaign.MaxFailingTime, At: time.Now().Add(-10 * time.Minute)}
 		g.latency = time.Second
 		g.provider = func(d outgoing.Message, _ int) error {
 			if d.Phone < "+5511900000100" {
@@ -214,13 +214,13 @@ func TestSender_CrashAfterSuccess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(3)
-		g.batch.Failing = campaign.Failing{For: campaign.MaxFailing - time.Hour, At: time.Now().Add(-10 * time.Minute)}
+		g.batch.FailingTime = campaign.FailingTime{For: campaign.MaxFailingTime - time.Hour, At: time.Now().Add(-10 * time.Minute)}
 		g.recordErr = errBroken
 		if errs := g.sender().Handle(t.Context(), g.frames()); !errors.Is(errors.Join(errs...), errBroken) {
 			t.Fatal(errs)
 		}
-		if g.batch.Failing != (campaign.Failing{}) {
-			t.Errorf("it is failing: %+v", g.batch.Failing)
+		if g.batch.FailingTime != (campaign.FailingTime{}) {
+			t.Errorf("it is failing: %+v", g.batch.FailingTime)
 		}
 	})
 }

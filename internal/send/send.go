@@ -24,7 +24,7 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
-	SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error)
+	SetFailingTime(ctx context.Context, b campaign.Batch, failing campaign.FailingTime) (bool, error)
 	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	RateLimit(ctx context.Context, agentID string) (outgoing.RateLimit, error)

@@ -128,13 +128,13 @@ func (g *senderFixture) PostponeCheck(_ context.Context, b campaign.Batch, next 
 	return true, nil
 }
 
-func (g *senderFixture) SetFailing(_ context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
+func (g *senderFixture) SetFailingTime(_ context.Context, b campaign.Batch, failing campaign.FailingTime) (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if failing != (campaign.Failing{}) && !b.Failing.At.Equal(g.batch.Failing.At) {
+	if failing != (campaign.FailingTime{}) && !b.FailingTime.At.Equal(g.batch.FailingTime.At) {
 		return false, nil
 	}
-	g.batch.Failing = failing
+	g.batch.FailingTime = failing
 	g.counted++
 	return true, nil
 }

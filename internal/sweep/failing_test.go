@@ -32,7 +32,7 @@ func TestFailingBatch_EndsAfter72Hours(t *testing.T) {
 	t.Parallel()
 	w := newPipeline(t)
 	w.provider.refuse = unavailable
-	b := w.accept(3, func(b *campaign.Batch) { b.Failing = campaign.Failing{For: 60 * time.Hour, At: w.clock()} })
+	b := w.accept(3, func(b *campaign.Batch) { b.FailingTime = campaign.FailingTime{For: 60 * time.Hour, At: w.clock()} })
 	w.handOff(b)
 	w.pass(11*time.Hour, 20*time.Minute)
 	if got := w.outcomes(b); len(got) > 0 {
@@ -71,8 +71,8 @@ func TestFailingBatch_PausedFor4Days(t *testing.T) {
 			w.provider.refuse = nil
 			w.pass(time.Hour, 10*time.Minute)
 			w.checkSent(b)
-			if now := w.batch(b); now.Failing != (campaign.Failing{}) {
-				t.Errorf("it is failing: %+v", now.Failing)
+			if now := w.batch(b); now.FailingTime != (campaign.FailingTime{}) {
+				t.Errorf("it is failing: %+v", now.FailingTime)
 			}
 		})
 	}
@@ -100,7 +100,7 @@ func TestFailingBatch_ConcurrentRuns(t *testing.T) {
 	w := newPipeline(t)
 	b := w.accept(1000, func(b *campaign.Batch) {
 		b.State = campaign.BatchSending
-		b.Failing = campaign.Failing{For: campaign.MaxFailing - 30*time.Minute, At: w.clock().Add(-10 * time.Minute)}
+		b.FailingTime = campaign.FailingTime{For: campaign.MaxFailingTime - 30*time.Minute, At: w.clock().Add(-10 * time.Minute)}
 	})
 	var taken string
 	w.provider.refuse = func(d outgoing.Message) error {
@@ -116,14 +116,14 @@ func TestFailingBatch_ConcurrentRuns(t *testing.T) {
 		w.frames.add(body, 0)
 	}
 	together(b.Frames(), func(int) { w.deliver(w.frames, w.sender(8), 1) })
-	if failing := w.batch(b).Failing.For; failing >= campaign.MaxFailing {
+	if failing := w.batch(b).FailingTime.For; failing >= campaign.MaxFailingTime {
 		t.Errorf("after one attempt of each frame it fails for %v", failing)
 	}
 	w.pass(time.Hour, 10*time.Minute)
 	if diff := cmp.Diff(map[string]int{"sent ": 1}, w.outcomes(b)); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
-	if failing := w.batch(b).Failing.For; failing > 2*time.Hour {
+	if failing := w.batch(b).FailingTime.For; failing > 2*time.Hour {
 		t.Errorf("it fails for %v", failing)
 	}
 }

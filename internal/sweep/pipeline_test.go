@@ -631,8 +631,8 @@ func (m mortal) Resumed(ctx context.Context) ([]string, error) {
 	return call(m, "Resumed", func() ([]string, error) { return m.w.store.Resumed(ctx) })
 }
 
-func (m mortal) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
-	return call(m, "SetFailing", func() (bool, error) { return m.w.store.SetFailing(ctx, b, failing) })
+func (m mortal) SetFailingTime(ctx context.Context, b campaign.Batch, failing campaign.FailingTime) (bool, error) {
+	return call(m, "SetFailingTime", func() (bool, error) { return m.w.store.SetFailingTime(ctx, b, failing) })
 }
 
 func (m mortal) CreateCancelled(ctx context.Context, c campaign.Campaign) error {

@@ -209,8 +209,8 @@ func TestSend_ProviderRefusesUntilExpiry(t *testing.T) {
 	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", withFate(all, "down"), nil)
 	call := c.call(all)
 	b := c.acceptWithoutRelease(call)
-	almost := campaign.Failing{For: campaign.MaxFailing - time.Second, At: time.Now().Add(-10 * time.Second)}
-	counted, err := c.store().SetFailing(t.Context(), b, almost)
+	almost := campaign.FailingTime{For: campaign.MaxFailingTime - time.Second, At: time.Now().Add(-10 * time.Second)}
+	counted, err := c.store().SetFailingTime(t.Context(), b, almost)
 	must(t, err)
 	if !counted {
 		t.Fatal("the batch has a failure time already")

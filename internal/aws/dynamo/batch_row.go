@@ -72,7 +72,7 @@ func (s *AcceptanceStore) batchRow(b campaign.Batch) Item {
 	})
 	with(row, some(Item{
 		"errorFile": text(b.ErrorFile), "cancelledAt": millis(b.CancelledAt), "revoke": boolean(b.Revoke),
-		"failingMillis": number(b.Failing.For.Milliseconds()), "failedAt": millis(b.Failing.At),
+		"failingMillis": number(b.FailingTime.For.Milliseconds()), "failedAt": millis(b.FailingTime.At),
 		"agentId": text(b.AgentID), "tapKey": bytesOf(b.TapKey), "countsClicks": boolean(b.CountsClicks),
 		"test": boolean(b.Test), "waiting": boolean(b.Waiting), "part": text(b.Part), "basics": number(b.Classes.Basic), "classes": bytesOf(b.Classes.Bits),
 	}))
@@ -109,7 +109,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		State:     campaign.BatchState(getText(row, "state")),
 		NextCheck: getMillis(row, "nextCheck"), Waiting: getBool(row, "waiting"),
 		CancelledAt: getMillis(row, "cancelledAt"), Revoke: getBool(row, "revoke"),
-		Failing: campaign.Failing{
+		FailingTime: campaign.FailingTime{
 			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,
 			At:  getMillis(row, "failedAt"),
 		},

@@ -149,15 +149,15 @@ func (s *BatchStore) PostponeCheck(ctx context.Context, b campaign.Batch, next t
 	return s.updateBatch(ctx, b.BatchRef, "SET nextCheck = :next, waiting = :true", condition, values)
 }
 
-// SetFailing updates a batch's failing time if it is unchanged since it was read, and
-// reports whether it did. The zero Failing always replaces it.
-func (s *BatchStore) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
-	if failing == (campaign.Failing{}) {
+// SetFailingTime updates a batch's failing time if it is unchanged since it was read, and
+// reports whether it did. The zero FailingTime always replaces it.
+func (s *BatchStore) SetFailingTime(ctx context.Context, b campaign.Batch, failing campaign.FailingTime) (bool, error) {
+	if failing == (campaign.FailingTime{}) {
 		return s.updateBatch(ctx, b.BatchRef, "REMOVE failingMillis, failedAt", "attribute_exists(failedAt)", nil)
 	}
 	condition := "failedAt = :read"
-	values := Item{":for": number(failing.For.Milliseconds()), ":at": millis(failing.At), ":read": millis(b.Failing.At)}
-	if b.Failing.At.IsZero() {
+	values := Item{":for": number(failing.For.Milliseconds()), ":at": millis(failing.At), ":read": millis(b.FailingTime.At)}
+	if b.FailingTime.At.IsZero() {
 		condition = "attribute_exists(pk) AND attribute_not_exists(failedAt)"
 		delete(values, ":read")
 	}

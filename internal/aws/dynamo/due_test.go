@@ -169,15 +169,15 @@ func TestDue(t *testing.T) {
 }
 
 // Real conflicts: all runs read a batch, then all count a failure.
-func TestStore_SetFailing(t *testing.T) {
+func TestStore_SetFailingTime(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := newBatch("tenant-"+rand.Text(), campaign.BatchSending, later, later)
-	if counted, err := store.SetFailing(t.Context(), b, campaign.Failing{At: later}); counted || err != nil {
+	if counted, err := store.SetFailingTime(t.Context(), b, campaign.FailingTime{At: later}); counted || err != nil {
 		t.Fatalf("of a batch that does not exist: %v, %v", counted, err)
 	}
 	accept(t, store, b)
-	failing := campaign.Failing{}
+	failing := campaign.FailingTime{}
 	for round := range 3 {
 		at := later.Add(time.Duration(round) * 10 * time.Minute)
 		failing = failing.After(at, time.Hour)
@@ -185,7 +185,7 @@ func TestStore_SetFailing(t *testing.T) {
 		var runs sync.WaitGroup
 		for range 12 {
 			runs.Go(func() {
-				ok, err := store.SetFailing(t.Context(), b, failing)
+				ok, err := store.SetFailingTime(t.Context(), b, failing)
 				if err != nil {
 					t.Error(err)
 				}
@@ -196,25 +196,25 @@ func TestStore_SetFailing(t *testing.T) {
 		}
 		runs.Wait()
 		now := read(t, store, b)
-		if counted.Load() != 1 || now.Failing != failing {
-			t.Fatalf("%d runs counted; the batch fails for %+v, want %+v", counted.Load(), now.Failing, failing)
+		if counted.Load() != 1 || now.FailingTime != failing {
+			t.Fatalf("%d runs counted; the batch fails for %+v, want %+v", counted.Load(), now.FailingTime, failing)
 		}
 		b = now
 	}
-	if want := 20 * time.Minute; b.Failing.For != want {
-		t.Errorf("it fails for %v, want %v", b.Failing.For, want)
+	if want := 20 * time.Minute; b.FailingTime.For != want {
+		t.Errorf("it fails for %v, want %v", b.FailingTime.For, want)
 	}
 
 	before := b
-	before.Failing = campaign.Failing{} // by a run that started before the first failure
+	before.FailingTime = campaign.FailingTime{} // by a run that started before the first failure
 	for range 2 {
-		if _, err := store.SetFailing(t.Context(), before, campaign.Failing{}); err != nil {
+		if _, err := store.SetFailingTime(t.Context(), before, campaign.FailingTime{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	late, err := store.SetFailing(t.Context(), b, b.Failing.After(later.Add(time.Hour), time.Hour))
-	if now := read(t, store, b); err != nil || late || now.Failing != (campaign.Failing{}) {
-		t.Errorf("after a success: counted %v, error %v, it fails for %+v", late, err, now.Failing)
+	late, err := store.SetFailingTime(t.Context(), b, b.FailingTime.After(later.Add(time.Hour), time.Hour))
+	if now := read(t, store, b); err != nil || late || now.FailingTime != (campaign.FailingTime{}) {
+		t.Errorf("after a success: counted %v, error %v, it fails for %+v", late, err, now.FailingTime)
 	}
 }
 

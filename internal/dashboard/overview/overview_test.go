@@ -188,7 +188,7 @@ func TestShow_Attention(t *testing.T) {
 	s.must(s.store.SaveEndpoint(t.Context(), delivery.Endpoint{ID: failing, Tenant: s.tenant, URL: "https://failing.example/hook"}))
 	_, err := s.store.SaveCircuit(t.Context(), delivery.Circuit{Tenant: s.tenant, EndpointID: failing, Since: now, Next: now.Add(time.Hour)})
 	s.must(err)
-	s.accept("Failing", func(b *campaign.Batch) { b.Failing = campaign.Failing{At: now} })
+	s.accept("Failing", func(b *campaign.Batch) { b.FailingTime = campaign.FailingTime{At: now} })
 	see("Sending is paused", "off.example", "failing.example/hook", "does not progress", "Failing")
 }
 

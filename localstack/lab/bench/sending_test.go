@@ -148,7 +148,7 @@ func (r *sendRows) LedgerHead(context.Context, campaign.BatchKey) (ledger.Head, 
 	return ledger.Head{}, nil
 }
 
-func (r *sendRows) SetFailing(context.Context, campaign.Batch, campaign.Failing) (bool, error) {
+func (r *sendRows) SetFailingTime(context.Context, campaign.Batch, campaign.FailingTime) (bool, error) {
 	return true, nil
 }
 
