@@ -34,7 +34,7 @@ func TestFeed_UnreadableRecord(t *testing.T) {
 
 	damaged := map[string]types.AttributeValue{
 		"pk": &types.AttributeValueMemberS{Value: newBatchKey().String()}, "sk": &types.AttributeValueMemberS{Value: "HEAD"},
-		"was": &types.AttributeValueMemberN{Value: "1"}, "seq": &types.AttributeValueMemberN{Value: "2"},
+		"newAfter": &types.AttributeValueMemberN{Value: "1"}, "newest": &types.AttributeValueMemberN{Value: "2"},
 		"tail": &types.AttributeValueMemberB{Value: []byte{0x80}},
 	}
 	_, err = client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: damaged})

@@ -119,9 +119,9 @@ func (s *CampaignStore) BatchProgress(
 // readHeads reads the heads of the batches without their tails. Then it reads the taps and
 // the clicks of the batches that can have some.
 func (t *table) readHeads(ctx context.Context, batches []campaign.Progress) error {
-	inLedger := headReader{sk: headSK, attributes: []string{"seq", "states", "tally"}, set: setHead}
-	taps := headReader{sk: tapsSK, attributes: []string{"seq", "tapped"}, set: setTapped}
-	clicks := headReader{sk: clicksSK, attributes: []string{"seq", "tapped"}, set: setClicked}
+	inLedger := headReader{sk: headSK, attributes: []string{"newest", "states", "tally"}, set: setHead}
+	taps := headReader{sk: tapsSK, attributes: []string{"newest", "tapped"}, set: setTapped}
+	clicks := headReader{sk: clicksSK, attributes: []string{"newest", "tapped"}, set: setClicked}
 	heads, tapped := map[*headReader][]*campaign.Progress{}, map[*headReader][]*campaign.Progress{}
 	for i := range batches {
 		heads[&inLedger] = append(heads[&inLedger], &batches[i])

@@ -14,11 +14,11 @@ import (
 // A batch has three logs, each with a row of the Outcomes table and its pages: HEAD and LOG# of
 // outcomes, TAPS and TAPS# of taps on suggestions, CLICKS and CLICKS# of clicks on links.
 //
-// All entries up to the row's sequence are stored, in its tail or in a page. No page contains later
-// entries, and pages are immutable. A row of the log of outcomes with new entries has the attribute
-// "was": the sequence before the first of them. The rows of the other logs have none, so the table's
-// stream does not feed them. The tenant and the campaign are in the batch's HEAD row of the
-// Campaigns table, see Identity.
+// All entries up to the sequence "newest" of the row are stored, in its tail or in a page. No page
+// contains later entries, and pages are immutable. A row of the log of outcomes with new entries has
+// the attribute "newAfter": the sequence before the first of them. The rows of the other logs have
+// none, so the table's stream does not feed them. The tenant and the campaign are in the batch's
+// HEAD row of the Campaigns table, see Identity.
 const (
 	tapsSK   = "TAPS"
 	clicksSK = "CLICKS"
@@ -71,12 +71,12 @@ func readLog[T any](ctx context.Context, t *table, key campaign.BatchKey, sk str
 
 func readLedgerHead(row Item) (ledger.Head, error) {
 	packed := ledger.Packed{States: getBinary(row, "states"), Tally: getBinary(row, "tally"), Tail: getBinary(row, "tail")}
-	return packed.Head(getInt(row, "seq"))
+	return packed.Head(getInt(row, "newest"))
 }
 
 func readTaps(row Item) (ledger.Taps, error) {
 	packed := ledger.PackedTaps{Tapped: getBinary(row, "tapped"), Tail: getBinary(row, "tail")}
-	return packed.Taps(getInt(row, "seq"))
+	return packed.Taps(getInt(row, "newest"))
 }
 
 // AppendLedger appends fresh changes (see Head.NewChanges) to a batch's ledger if the head is
@@ -95,8 +95,8 @@ func (s *LedgerStore) AppendLedger(
 		head = head.Drop(moved)
 		w = head.Plan(b.Accepted, fresh)
 	}
-	put := s.putLog(b, headSK, w.Was, Item{
-		"was": number(w.Was), "seq": number(w.Head.Sequence), "states": bytesOf(w.Packed.States),
+	put := s.putLog(b, headSK, w.NewAfter, Item{
+		"newAfter": number(w.NewAfter), "newest": number(w.Head.Sequence), "states": bytesOf(w.Packed.States),
 		"tally": bytesOf(w.Packed.Tally), "tail": bytesOf(w.Packed.Tail),
 	})
 	doing := fmt.Sprintf("append %d changes to ledger of batch %s", len(fresh), b.BatchID)
@@ -109,9 +109,9 @@ func (s *LedgerStore) AppendLedger(
 // pagePuts write the pages of w as LOG rows.
 func (s *LedgerStore) pagePuts(b campaign.Batch, w ledger.Write) []types.TransactWriteItem {
 	items := make([]types.TransactWriteItem, len(w.Pages))
-	first := w.Was + 1
+	first := w.NewAfter + 1
 	for i, page := range w.Pages {
-		items[i] = inTable(s.Outcomes, s.put(with(pageRow(b, pageSK(headSK, first), page), Item{"was": number(first - 1)})))
+		items[i] = inTable(s.Outcomes, s.put(with(pageRow(b, pageSK(headSK, first), page), Item{"newAfter": number(first - 1)})))
 		first += len(page)
 	}
 	return items
@@ -132,7 +132,7 @@ func (s *TapStore) AppendTaps(ctx context.Context, b campaign.Batch, taps ledger
 	next := taps.After(fresh)
 	packed := next.Pack()
 	put := s.putLog(b, sk, taps.Sequence, Item{
-		"seq": number(next.Sequence), "tapped": bytesOf(packed.Tapped), "tail": bytesOf(packed.Tail),
+		"newest": number(next.Sequence), "tapped": bytesOf(packed.Tapped), "tail": bytesOf(packed.Tail),
 	})
 	if err := s.appendLog(ctx, fmt.Sprintf("append %d taps to batch %s", len(fresh), b.BatchID), put, nil); err != nil {
 		return taps, err
@@ -140,12 +140,12 @@ func (s *TapStore) AppendTaps(ctx context.Context, b campaign.Batch, taps ledger
 	return next, nil
 }
 
-// putLog replaces the row of a log if its sequence is the one that was read.
-func (t *table) putLog(b campaign.Batch, sk string, was int, attributes Item) types.TransactWriteItem {
+// putLog replaces the row of a log if its newest sequence is the one that was read.
+func (t *table) putLog(b campaign.Batch, sk string, newest int, attributes Item) types.TransactWriteItem {
 	row := with(ledgerKey(b.Key, sk), attributes)
 	row["at"] = number(t.Now().Unix())
 	setEnd(row, b.ExpiresAt())
-	return inTable(t.Outcomes, t.putAfter(row, "seq", was))
+	return inTable(t.Outcomes, t.putAfter(row, "newest", newest))
 }
 
 // appendLog writes the row of a log and its pages, in one transaction if there are pages.

@@ -61,33 +61,33 @@ func OfStream(
 // without new entries.
 func freshOf(change events.DynamoDBStreamRecord) (n ledger.NewEntries, err error) {
 	row := change.NewImage
-	if _, known := row["was"]; !known {
+	if _, known := row["newAfter"]; !known {
 		return n, nil
 	}
 	if n.Key, err = campaign.ParseBatchKey(streamText(row, "pk")); err != nil {
 		return n, err
 	}
-	was, isNumber := streamNumber(row, "was")
-	packed, last := streamBytes(row, "entries"), 0
+	newAfter, isNumber := streamNumber(row, "newAfter")
+	packed, newest := streamBytes(row, "entries"), 0
 	if streamText(row, "sk") == headSK {
 		packed = streamBytes(row, "tail")
 		var ok bool
-		last, ok = streamNumber(row, "seq")
+		newest, ok = streamNumber(row, "newest")
 		isNumber = isNumber && ok
 	}
 	changes, err := ledger.Unpack(packed)
 	if err != nil || !isNumber {
 		return n, fmt.Errorf("decode new entries: %w", campaign.ErrDamaged)
 	}
-	if last == 0 {
-		last = was + len(changes)
+	if newest == 0 {
+		newest = newAfter + len(changes)
 	}
-	before := was - (last - len(changes)) // entries that are not new
+	before := newAfter - (newest - len(changes)) // entries that are not new
 	if len(changes) > 0 && (before < 0 || before > len(changes)) {
 		return n, fmt.Errorf("find new entries: %w", campaign.ErrDamaged)
 	}
 	if len(changes) > 0 {
-		n.Entries = ledger.Numbered(was+1, changes[before:])
+		n.Entries = ledger.Numbered(newAfter+1, changes[before:])
 	}
 	return n, nil
 }
@@ -118,4 +118,4 @@ func streamBytes(row map[string]events.DynamoDBAttributeValue, name string) []by
 // StreamFilter is the filter of the event source mapping: only rows with new entries, no
 // deletions, expirations or moved entries. It uses only the new image; Lambda documents no
 // filter on other stream keys.
-const StreamFilter = `{"dynamodb":{"NewImage":{"was":{"N":[{"exists":true}]}}}}`
+const StreamFilter = `{"dynamodb":{"NewImage":{"newAfter":{"N":[{"exists":true}]}}}}`

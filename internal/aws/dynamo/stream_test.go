@@ -49,17 +49,17 @@ func TestOfStream(t *testing.T) {
 		want   []ledger.Entry
 		unread bool
 	}{
-		"the newest of the tail is new":      {streamRow("HEAD", map[string]int{"was": 11, "seq": 12}, map[string][]byte{"tail": packed}), ledger.Numbered(12, changes[2:]), false},
-		"the whole tail is new":              {streamRow("HEAD", map[string]int{"was": 9, "seq": 12}, map[string][]byte{"tail": packed}), ledger.Numbered(10, changes), false},
-		"what is new stands in pages":        {streamRow("HEAD", map[string]int{"was": 9, "seq": 600}, map[string][]byte{"tail": {}}), nil, false},
-		"a page of news":                     {streamRow("LOG#00000010", map[string]int{"was": 9}, map[string][]byte{"entries": packed}), ledger.Numbered(10, changes), false},
+		"the newest of the tail is new":      {streamRow("HEAD", map[string]int{"newAfter": 11, "newest": 12}, map[string][]byte{"tail": packed}), ledger.Numbered(12, changes[2:]), false},
+		"the whole tail is new":              {streamRow("HEAD", map[string]int{"newAfter": 9, "newest": 12}, map[string][]byte{"tail": packed}), ledger.Numbered(10, changes), false},
+		"what is new stands in pages":        {streamRow("HEAD", map[string]int{"newAfter": 9, "newest": 600}, map[string][]byte{"tail": {}}), nil, false},
+		"a page of news":                     {streamRow("LOG#00000010", map[string]int{"newAfter": 9}, map[string][]byte{"entries": packed}), ledger.Numbered(10, changes), false},
 		"entries that moved":                 {streamRow("LOG#00000010", nil, map[string][]byte{"entries": packed}), nil, false},
 		"an identity":                        {streamRow("BATCH", map[string]int{"accepted": 3}, nil), nil, false},
 		"a removal":                          {nil, nil, false},
-		"a damaged tail":                     {streamRow("HEAD", map[string]int{"was": 9, "seq": 12}, map[string][]byte{"tail": {0x80}}), nil, true},
-		"no sequence":                        {streamRow("HEAD", map[string]int{"was": 9}, map[string][]byte{"tail": packed}), nil, true},
-		"a tail that lacks some of the news": {streamRow("HEAD", map[string]int{"was": 5, "seq": 12}, map[string][]byte{"tail": packed}), nil, true},
-		"a damaged key":                      {image{"pk": events.NewStringAttribute("?"), "was": events.NewNumberAttribute("1")}, nil, true},
+		"a damaged tail":                     {streamRow("HEAD", map[string]int{"newAfter": 9, "newest": 12}, map[string][]byte{"tail": {0x80}}), nil, true},
+		"no sequence":                        {streamRow("HEAD", map[string]int{"newAfter": 9}, map[string][]byte{"tail": packed}), nil, true},
+		"a tail that lacks some of the news": {streamRow("HEAD", map[string]int{"newAfter": 5, "newest": 12}, map[string][]byte{"tail": packed}), nil, true},
+		"a damaged key":                      {image{"pk": events.NewStringAttribute("?"), "newAfter": events.NewNumberAttribute("1")}, nil, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestOfStream(t *testing.T) {
 func TestOfStream_Failures(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	event := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{Change: events.DynamoDBStreamRecord{NewImage: image{"was": events.NewNumberAttribute("1")}}}}}
+	event := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{Change: events.DynamoDBStreamRecord{NewImage: image{"newAfter": events.NewNumberAttribute("1")}}}}}
 	for name, errs := range map[string]struct{ feed, queue error }{"the feeder": {broken, nil}, "the queue of unreadable records": {nil, broken}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,7 +105,7 @@ func TestOfStream_Failures(t *testing.T) {
 // the call succeeds.
 func TestOfStream_UnfedBatch(t *testing.T) {
 	t.Parallel()
-	row := streamRow("HEAD", map[string]int{"was": 9, "seq": 12}, map[string][]byte{"tail": ledger.Pack(changesOf(0, 3, campaign.OutcomeSent))})
+	row := streamRow("HEAD", map[string]int{"newAfter": 9, "newest": 12}, map[string][]byte{"tail": ledger.Pack(changesOf(0, 3, campaign.OutcomeSent))})
 	event := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{Change: events.DynamoDBStreamRecord{NewImage: row}}}}
 	queue := &unreadQueue{}
 	err := dynamo.OfStream(func(_ context.Context, fresh []ledger.NewEntries) error {

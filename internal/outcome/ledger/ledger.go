@@ -14,7 +14,7 @@ import (
 
 const (
 	unit     = 1024 // row size that costs one write unit
-	overhead = 84   // size of a HEAD row without its three packed values, see Head.Size
+	overhead = 92   // size of a HEAD row without its three packed values, see Head.Size
 	// minTail is the minimum room for the tail in bytes, about 5 entries. A head that
 	// leaves less room takes another unit.
 	minTail = 32
@@ -142,9 +142,9 @@ func (p Packed) limit() int {
 
 // Write is a planned write.
 type Write struct {
-	Was    int  // previous sequence
-	Head   Head // new head
-	Packed Packed
+	NewAfter int  // sequence after which the entries are new
+	Head     Head // new head
+	Packed   Packed
 	// Move reports that nothing can be written yet. Move the tail to a LOG row first, then plan again.
 	Move bool
 	// Pages contains the changes, split into LOG rows, if they exceed the tail. Write them in
@@ -154,7 +154,7 @@ type Write struct {
 
 // Plan returns the write that appends changes (see NewChanges), for a batch of the given number of messages.
 func (h Head) Plan(messages int, changes []campaign.Change) Write {
-	w := Write{Was: h.Sequence, Head: h.After(messages, changes)}
+	w := Write{NewAfter: h.Sequence, Head: h.After(messages, changes)}
 	w.Packed = w.Head.Pack()
 	switch {
 	case len(w.Head.Tail) <= MaxPage && w.Packed.Size() <= w.Packed.limit():

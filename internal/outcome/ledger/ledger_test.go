@@ -82,13 +82,13 @@ func (s *store) enter(tb testing.TB, messages int, changes []campaign.Change) {
 		s.log = append(s.log, ledger.Numbered(h.First(), h.Tail)...)
 		w = h.Drop(len(h.Tail)).Plan(messages, news)
 	}
-	next := w.Was + 1
+	next := w.NewAfter + 1
 	for _, page := range w.Pages {
 		s.log = append(s.log, ledger.Numbered(next, page)...)
 		next += len(page)
 	}
-	if w.Was != s.sequence || w.Move {
-		tb.Fatalf("a write from sequence %d of a tail that is empty, the head is at %d", w.Was, s.sequence)
+	if w.NewAfter != s.sequence || w.Move {
+		tb.Fatalf("a write from sequence %d of a tail that is empty, the head is at %d", w.NewAfter, s.sequence)
 	}
 	s.head, s.sequence = w.Packed, w.Head.Sequence
 	s.largest = max(s.largest, s.head.Size())

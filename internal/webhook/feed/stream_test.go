@@ -335,7 +335,7 @@ func TestStream_UnreadableRecord(t *testing.T) {
 	w.record(t, b, 0, 1, campaign.OutcomeSent)
 	_, err := w.store.Tables().Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &w.table, Item: dynamo.Item{
 		"pk": &types.AttributeValueMemberS{Value: "00000000000000000000"}, "sk": &types.AttributeValueMemberS{Value: "HEAD"},
-		"was": &types.AttributeValueMemberN{Value: "1"}, "seq": &types.AttributeValueMemberN{Value: "2"}, "tail": &types.AttributeValueMemberB{Value: []byte{0x80}},
+		"newAfter": &types.AttributeValueMemberN{Value: "1"}, "newest": &types.AttributeValueMemberN{Value: "2"}, "tail": &types.AttributeValueMemberB{Value: []byte{0x80}},
 	}})
 	if err != nil {
 		t.Fatal(err)

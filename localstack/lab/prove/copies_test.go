@@ -77,7 +77,7 @@ func (b identity) isIn(value types.AttributeValue) bool {
 func (b identity) as(other identity, row metering.Item) metering.Item {
 	next := metering.Item{}
 	for name, value := range row {
-		if name == "was" {
+		if name == "newAfter" {
 			continue
 		}
 		switch v := value.(type) {

@@ -96,7 +96,7 @@ func (s *streamed) read(ctx context.Context, shard int) (records []types.Record,
 		}
 		s.iterators[shard] = got.NextShardIterator
 		for _, r := range got.Records {
-			if _, tells := r.Dynamodb.NewImage["was"]; tells {
+			if _, tells := r.Dynamodb.NewImage["newAfter"]; tells {
 				records = append(records, r)
 			}
 		}
