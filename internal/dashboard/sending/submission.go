@@ -36,7 +36,7 @@ func (s *Pages) listSubmissions(p *web.Page) error {
 	for n := range all {
 		all[n].Name, all[n].File.Name = web.Short(all[n].Name, nameWeight), web.Short(all[n].File.Name, nameWeight)
 	}
-	return p.Render("imports.title", "imports.html", all)
+	return p.Render("imports.title", "submissions.html", all)
 }
 
 func (s *Pages) inPath(p *web.Page) (submission.Submission, error) {
@@ -64,7 +64,7 @@ func (s *Pages) show(p *web.Page) error {
 		return p.Redirect(Path + "?from=" + sub.CampaignID)
 	}
 	if p.Partial() && sub.Working() {
-		return p.Fragment("import_progress.html", sub)
+		return p.Fragment("submission_progress.html", sub)
 	}
 	if p.Partial() { // what follows is another page
 		return p.Redirect(pathOf(sub))
@@ -112,7 +112,7 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 	}
 	p.Title = p.T("imports.title_of."+string(sub.State), v.Name)
 	p.ShowMedia()
-	return p.RenderStatus(status, "imports.title", "import.html", v)
+	return p.RenderStatus(status, "imports.title", "submission.html", v)
 }
 
 // Reviewed reports whether the page shows what would be sent.
@@ -231,7 +231,7 @@ func (s *Pages) showSample(p *web.Page) error {
 		return err
 	}
 	p.ShowMedia()
-	return p.Fragment("import_sample.html", shown)
+	return p.Fragment("submission_sample.html", shown)
 }
 
 // maxDownload is the maximum size in bytes of the lines of a download. Lambda's limit is 6 MB in base64.
