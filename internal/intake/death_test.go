@@ -349,7 +349,7 @@ func approve(ctx context.Context, s *intake.Service, sub submission.Submission) 
 }
 
 func discard(ctx context.Context, s *intake.Service, sub submission.Submission) error {
-	_, err := s.Decide(ctx, stepOf(intake.Discard, sub, ana, "campaign.import_discard"))
+	_, err := s.Decide(ctx, stepOf(intake.Discard, sub, ana, "campaign.discard"))
 	return err
 }
 

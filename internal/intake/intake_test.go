@@ -129,7 +129,7 @@ func (c *company) Send(ctx context.Context, sub submission.Submission) error {
 }
 
 func (c *company) Discard(ctx context.Context, sub submission.Submission) error {
-	_, err := c.Decide(ctx, stepOf(intake.Discard, sub, ana, "campaign.import_discard"))
+	_, err := c.Decide(ctx, stepOf(intake.Discard, sub, ana, "campaign.discard"))
 	return err
 }
 

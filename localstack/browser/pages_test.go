@@ -69,7 +69,7 @@ var (
 	// identifier matches a part of a path with an id.
 	identifier = regexp.MustCompile(`/[^/]*[0-9][^/]*`)
 	// elsewhere matches paths that are not pages.
-	elsewhere = regexp.MustCompile(`^/dashboard/(language|sign-in|sign-out|assets|campaigns/new/example|imports/[^/]+/left-out|settings/audit/export)\b`)
+	elsewhere = regexp.MustCompile(`^/dashboard/(language|sign-in|sign-out|assets|campaigns/new/example|submissions/[^/]+/left-out|settings/audit/export)\b`)
 )
 
 // crawl checks the current page and the pages that links lead to, one of each kind, and

@@ -52,7 +52,7 @@ func workbook(t *testing.T, rows ...[]string) string {
 }
 
 // A user sends a campaign from an Excel workbook whose columns have unknown names.
-func TestImport_Workbook(t *testing.T) {
+func TestSubmission_Workbook(t *testing.T) {
 	t.Parallel()
 	b := open(t, "pt-BR")
 	b.signIn(b.env["DASHBOARD_EMAIL"])
@@ -63,24 +63,24 @@ func TestImport_Workbook(t *testing.T) {
 	b.click(`a[href^="/dashboard/campaigns/new?template="]`, `#file`)
 	b.run("fill in the form", chromedp.SendKeys(`#name`, "Importada "+word), chromedp.SetUploadFiles(`#file`, []string{path}))
 	b.click(`form[action="/dashboard/campaigns/new"] .actions button:not(.second)`, `#phone`)
-	b.check("import-columns")
+	b.check("submission-columns")
 	b.loadsWith(422, "send the form without columns", chromedp.Click(`form[action$="/columns"] button`), chromedp.WaitVisible(`[role=alert]`))
-	b.check("import-columns-refused")
+	b.check("submission-columns-refused")
 	b.run("choose the columns", chromedp.SetValue(`#phone`, "0"), chromedp.SetValue(`#uid`, "1"), chromedp.SetValue(`#v0`, "2"))
 	b.click(`form[action$="/columns"] button`, `form[action$="/confirm"] button`)
-	b.check("import-review")
+	b.check("submission-review")
 	if shown := b.text(`main`); !strings.Contains(shown, "Enviar para 2 pessoas, 2 linhas ficam de fora") || !strings.Contains(shown, "1 linha com problema fica de fora") {
 		t.Errorf("the review shows %q", shown)
 	}
 	b.run("show the next person's message", chromedp.Click(`#sample a[href*="person=2"]`), chromedp.WaitVisible(`//*[@id="sample"]//*[contains(., "João")]`))
 	b.click(`form[action$="/confirm"] button`, `#live`)
-	b.check("import-sent")
-	b.visit("/dashboard/imports")
-	b.check("imports")
+	b.check("submission-sent")
+	b.visit("/dashboard/submissions")
+	b.check("submissions")
 }
 
 // A user saves a draft with a file that is too large for the form, opens it again, and goes on.
-func TestImport_LargeDraft(t *testing.T) {
+func TestSubmission_LargeDraft(t *testing.T) {
 	t.Parallel()
 	b := open(t, "pt-BR")
 	b.signIn(b.env["DASHBOARD_EMAIL"])

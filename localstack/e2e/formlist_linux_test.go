@@ -22,7 +22,7 @@ var withoutChange = []string{
 	"/dashboard/people", "/dashboard/people/find", "/dashboard/people/opt-outs/export", "/dashboard/people/opt-outs/removal",
 	"/dashboard/settings/webhooks/{id}/test",
 	"/dashboard/media/urls", // no public host answers here
-	"/dashboard/imports", "/dashboard/imports/chunk", "/dashboard/imports/finish",
+	"/dashboard/submissions", "/dashboard/submissions/chunk", "/dashboard/submissions/finish",
 	"/dashboard/media/uploads", "/dashboard/media/uploads/chunk", "/dashboard/media/uploads/finish",
 }
 
@@ -34,7 +34,7 @@ func TestForms_SentAgain(t *testing.T) {
 	var sent []string
 	for name, forms := range map[string][]sentForm{
 		"templates and webhooks": slices.Concat(templateForms, webhookForms), "settings": settingForms, "people": peopleForms,
-		"campaigns": campaignForms, "imports": importForms, "approvals": approvalForms,
+		"campaigns": campaignForms, "submissions": submissionForms, "approvals": approvalForms,
 	} {
 		for _, f := range forms {
 			sent = append(sent, f.form)
@@ -152,7 +152,7 @@ var campaignForms = []sentForm{
 		form: "/dashboard/campaigns/new", page: "/dashboard/campaigns/new", file: "phone;uid;nome\n21987650005;a;Ana\n", makes: "SUBMISSION#", own: true, keep: "campaign",
 		first: url.Values{"name": {"Campanha"}, "template": {"{template}"}, "schedule": {inSaoPaulo(48 * time.Hour)}},
 	},
-	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}", makes: "META"},
+	{form: "/dashboard/submissions/{campaignId}/confirm", page: "/dashboard/submissions/{campaign}", makes: "META"},
 	{
 		form: "/dashboard/campaigns/{campaignId}/reschedule", page: "/dashboard/campaigns/{campaign}/reschedule",
 		first: url.Values{"schedule": {inSaoPaulo(50 * time.Hour)}}, second: url.Values{"schedule": {inSaoPaulo(52 * time.Hour)}},
@@ -169,14 +169,14 @@ var campaignForms = []sentForm{
 	{form: "/dashboard/campaigns/{campaignId}/follow-up/{exportId}", page: "/dashboard/campaigns/{campaign}/follow-up/{export}"},
 }
 
-var importForms = []sentForm{
-	{form: "/dashboard/imports/{campaignId}/cancel", page: "/dashboard/imports/{campaign}", prepare: (*formWalk).upload},
+var submissionForms = []sentForm{
+	{form: "/dashboard/submissions/{campaignId}/cancel", page: "/dashboard/submissions/{campaign}", prepare: (*formWalk).upload},
 	{
-		form: "/dashboard/imports/{campaignId}/columns", page: "/dashboard/imports/{campaign}", prepare: (*formWalk).upload,
+		form: "/dashboard/submissions/{campaignId}/columns", page: "/dashboard/submissions/{campaign}", prepare: (*formWalk).upload,
 		first: url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}}, finish: func(w *formWalk) { w.reaches("What will be sent") },
 	},
 	{
-		form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}", makes: "META",
+		form: "/dashboard/submissions/{campaignId}/confirm", page: "/dashboard/submissions/{campaign}", makes: "META",
 		finish: func(w *formWalk) { w.reaches("Scheduled") },
 	},
 }
@@ -188,26 +188,26 @@ var approvalForms = []sentForm{
 		form: "/dashboard/campaigns/new", page: "/dashboard/campaigns/new", file: "phone;uid;nome\n21987650006;a;Ana\n", makes: "SUBMISSION#", own: true, keep: "campaign",
 		first: url.Values{"name": {"Com aprovação"}, "template": {"{template}"}, "schedule": {inSaoPaulo(48 * time.Hour)}},
 	},
-	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}"},
+	{form: "/dashboard/submissions/{campaignId}/confirm", page: "/dashboard/submissions/{campaign}"},
 	{
-		form: "/dashboard/imports/{campaignId}/decide", page: "/dashboard/imports/{campaign}", by: "approver", makes: "META",
+		form: "/dashboard/submissions/{campaignId}/decide", page: "/dashboard/submissions/{campaign}", by: "approver", makes: "META",
 		first: url.Values{"decision": {"approve"}}, finish: func(w *formWalk) { w.reaches("Scheduled") },
 	},
 	{
-		form: "/dashboard/imports/{campaignId}/columns", page: "/dashboard/imports/{campaign}", prepare: (*formWalk).upload,
+		form: "/dashboard/submissions/{campaignId}/columns", page: "/dashboard/submissions/{campaign}", prepare: (*formWalk).upload,
 		first: url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}}, finish: func(w *formWalk) { w.reaches("What will be sent") },
 	},
-	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}"},
-	{form: "/dashboard/imports/{campaignId}/withdraw", page: "/dashboard/imports/{campaign}"},
-	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}"},
+	{form: "/dashboard/submissions/{campaignId}/confirm", page: "/dashboard/submissions/{campaign}"},
+	{form: "/dashboard/submissions/{campaignId}/withdraw", page: "/dashboard/submissions/{campaign}"},
+	{form: "/dashboard/submissions/{campaignId}/confirm", page: "/dashboard/submissions/{campaign}"},
 	{
-		form: "/dashboard/imports/{campaignId}/decide", page: "/dashboard/imports/{campaign}", by: "approver",
+		form: "/dashboard/submissions/{campaignId}/decide", page: "/dashboard/submissions/{campaign}", by: "approver",
 		first: url.Values{"decision": {"refuse"}, "reason": {"Errado"}},
 	},
-	{form: "/dashboard/imports/{campaignId}/reopen", page: "/dashboard/imports/{campaign}"},
-	{form: "/dashboard/imports/{campaignId}/confirm", page: "/dashboard/imports/{campaign}"},
+	{form: "/dashboard/submissions/{campaignId}/reopen", page: "/dashboard/submissions/{campaign}"},
+	{form: "/dashboard/submissions/{campaignId}/confirm", page: "/dashboard/submissions/{campaign}"},
 	{
-		form: "/dashboard/imports/{campaignId}/decide", page: "/dashboard/imports/{campaign}", by: "approver", makes: "META",
+		form: "/dashboard/submissions/{campaignId}/decide", page: "/dashboard/submissions/{campaign}", by: "approver", makes: "META",
 		first: url.Values{"decision": {"approve"}}, second: url.Values{"decision": {"refuse"}, "reason": {"Errado"}},
 		finish: func(w *formWalk) { w.reaches("Scheduled") },
 	},
@@ -231,14 +231,14 @@ func (w *formWalk) delivered() {
 func (w *formWalk) upload() {
 	csrf := csrfField.FindStringSubmatch(w.open(w.env["BASE_URL"] + "/dashboard/campaigns").body)[1]
 	w.env["TEMPLATE_ID"] = w.kept["template"]
-	i := &importer{w.visitor, w.c, csrf}
-	w.kept["campaign"] = strings.TrimPrefix(i.upload("import "+rand.Text(), time.Now().Add(48*time.Hour).UTC().Format(time.RFC3339), "phone;uid;nome\n21987650007;a;Ana\n"), "/")
+	i := &submitter{w.visitor, w.c, csrf}
+	w.kept["campaign"] = strings.TrimPrefix(i.upload("submission "+rand.Text(), time.Now().Add(48*time.Hour).UTC().Format(time.RFC3339), "phone;uid;nome\n21987650007;a;Ana\n"), "/")
 }
 
 // reaches waits until the page of the import, or of its campaign, has a text.
 func (w *formWalk) reaches(text string) {
 	w.c.eventually(2*time.Minute, text, func() bool {
-		return strings.Contains(w.open(w.env["BASE_URL"]+"/dashboard/imports/"+w.kept["campaign"]).body, text)
+		return strings.Contains(w.open(w.env["BASE_URL"]+"/dashboard/submissions/"+w.kept["campaign"]).body, text)
 	})
 }
 

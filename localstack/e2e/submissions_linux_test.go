@@ -68,11 +68,11 @@ func recipientsFile(t *testing.T, format string, n int) []byte {
 }
 
 // uploadLarge uploads a file in chunks and returns the path of its page.
-func (i *importer) uploadLarge(fileName, schedule string, file []byte) string {
+func (i *submitter) uploadLarge(fileName, schedule string, file []byte) string {
 	i.t.Helper()
 	var started struct{ ID string }
 	i.decode(i.send("", url.Values{
-		"name": {"import " + rand.Text()}, "template": {i.env["TEMPLATE_ID"]}, "schedule": {schedule}, "fileName": {fileName}, "size": {strconv.Itoa(len(file))},
+		"name": {"submission " + rand.Text()}, "template": {i.env["TEMPLATE_ID"]}, "schedule": {schedule}, "fileName": {fileName}, "size": {strconv.Itoa(len(file))},
 	}), &started)
 	for from, number := 0, 1; from < len(file); from, number = from+port.ChunkSize, number+1 {
 		var chunk struct{ URL string }
@@ -85,16 +85,16 @@ func (i *importer) uploadLarge(fileName, schedule string, file []byte) string {
 	}
 	var finished struct{ Path string }
 	i.decode(i.send("/finish", url.Values{"id": {started.ID}}), &finished)
-	return strings.TrimPrefix(finished.Path, "/dashboard/imports")
+	return strings.TrimPrefix(finished.Path, "/dashboard/submissions")
 }
 
 // follow waits for the end of a step, and returns the longest time in which the page showed the
 // same progress: 0 if it showed none.
-func (i *importer) follow(path string, progress *regexp.Regexp, ended func(p page) bool) (longest time.Duration) {
+func (i *submitter) follow(path string, progress *regexp.Regexp, ended func(p page) bool) (longest time.Duration) {
 	i.t.Helper()
 	last, moved := "", time.Now()
 	i.c.eventually(30*time.Minute, "done", func() bool {
-		p := i.open(i.env["BASE_URL"] + "/dashboard/imports" + path)
+		p := i.open(i.env["BASE_URL"] + "/dashboard/submissions" + path)
 		if ended(p) {
 			return true
 		}
@@ -107,17 +107,17 @@ func (i *importer) follow(path string, progress *regexp.Regexp, ended func(p pag
 }
 
 // A large file is checked and accepted in parts: every number once, within the memory, with
-// progress. IMPORT_LINES=2000000 is the full size, and also measures the time without progress. IMPORT_FORMAT=xlsx reads a
-// workbook. IMPORT_SEND=1 sends the messages, while nothing else may run.
-func TestImport_Large(t *testing.T) {
+// progress. SUBMISSION_LINES=2000000 is the full size, and also measures the time without progress. SUBMISSION_FORMAT=xlsx reads a
+// workbook. SUBMISSION_SEND=1 sends the messages, while nothing else may run.
+func TestSubmission_Large(t *testing.T) {
 	t.Parallel()
-	size := os.Getenv("IMPORT_LINES")
+	size := os.Getenv("SUBMISSION_LINES")
 	lines, err := strconv.Atoi(cmp.Or(size, "60001"))
 	must(t, err)
-	format := cmp.Or(os.Getenv("IMPORT_FORMAT"), "csv")
-	i := newImporter(t)
+	format := cmp.Or(os.Getenv("SUBMISSION_FORMAT"), "csv")
+	i := newSubmitter(t)
 	file := recipientsFile(t, format, lines-1)
-	schedule, sends := time.Now().Add(72*time.Hour).UTC().Format(time.RFC3339), os.Getenv("IMPORT_SEND") != ""
+	schedule, sends := time.Now().Add(72*time.Hour).UTC().Format(time.RFC3339), os.Getenv("SUBMISSION_SEND") != ""
 	if sends {
 		schedule = ""
 		i.c.setBehaviour(map[string]any{"noEvents": true})
@@ -157,7 +157,7 @@ func TestImport_Large(t *testing.T) {
 }
 
 // sends waits until a campaign is sent, and checks that the provider has each number once.
-func (i *importer) sends(c campaign.Campaign, messages int) {
+func (i *submitter) sends(c campaign.Campaign, messages int) {
 	i.t.Helper()
 	began := time.Now()
 	i.c.eventually(2*time.Hour, "all messages sent", func() bool {

@@ -19,20 +19,20 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 )
 
-// importer is an author in a browser who sends a campaign from a large file.
-type importer struct {
+// submitter is an author in a browser who sends a campaign from a large file.
+type submitter struct {
 	*visitor
 	c    *client
 	csrf string
 }
 
-func newImporter(t *testing.T) *importer {
+func newSubmitter(t *testing.T) *submitter {
 	t.Helper()
-	return importerOf(newClient(t))
+	return submitterOf(newClient(t))
 }
 
-// importerOf returns an author of a client's tenant.
-func importerOf(c *client) *importer {
+// submitterOf returns an author of a client's tenant.
+func submitterOf(c *client) *submitter {
 	t := c.t
 	t.Helper()
 	v := newVisitor(t)
@@ -43,17 +43,17 @@ func importerOf(c *client) *importer {
 	if csrf == nil {
 		t.Fatalf("the form answers %d without a token", form.status)
 	}
-	return &importer{v, c, csrf[1]}
+	return &submitter{v, c, csrf[1]}
 }
 
-func (i *importer) send(path string, form url.Values) page {
+func (i *submitter) send(path string, form url.Values) page {
 	i.t.Helper()
 	form.Set("csrf", i.csrf)
-	return i.post(i.env["BASE_URL"]+"/dashboard/imports"+path, form)
+	return i.post(i.env["BASE_URL"]+"/dashboard/submissions"+path, form)
 }
 
 // upload uploads a file as the script of the form does, and returns the path of its page.
-func (i *importer) upload(name, schedule, file string) string {
+func (i *submitter) upload(name, schedule, file string) string {
 	i.t.Helper()
 	answer := i.send("", url.Values{
 		"name": {name}, "template": {i.env["TEMPLATE_ID"]}, "schedule": {schedule}, "fileName": {"lista.csv"}, "size": {strconv.Itoa(len(file))}, "modified": {"1"},
@@ -69,10 +69,10 @@ func (i *importer) upload(name, schedule, file string) string {
 	}
 	var finished struct{ Path string }
 	i.decode(i.send("/finish", url.Values{"id": {started.ID}}), &finished)
-	return strings.TrimPrefix(finished.Path, "/dashboard/imports")
+	return strings.TrimPrefix(finished.Path, "/dashboard/submissions")
 }
 
-func (i *importer) decode(p page, value any) {
+func (i *submitter) decode(p page, value any) {
 	i.t.Helper()
 	if p.status != http.StatusOK {
 		i.t.Fatalf("%s answers %d: %s", p.url, p.status, p.body)
@@ -81,11 +81,11 @@ func (i *importer) decode(p page, value any) {
 }
 
 // shows waits until the page has a text.
-func (i *importer) shows(path, text string) page {
+func (i *submitter) shows(path, text string) page {
 	i.t.Helper()
 	var p page
 	i.c.eventually(3*time.Minute, text, func() bool {
-		p = i.open(i.env["BASE_URL"] + "/dashboard/imports" + path)
+		p = i.open(i.env["BASE_URL"] + "/dashboard/submissions" + path)
 		return strings.Contains(p.body, text)
 	})
 	return p
@@ -94,7 +94,7 @@ func (i *importer) shows(path, text string) page {
 var hashField = regexp.MustCompile(`name="hash" value="([\w-]{43})"`)
 
 // checked waits for the review and returns the form of the confirmation.
-func (i *importer) checked(path string) url.Values {
+func (i *submitter) checked(path string) url.Values {
 	i.t.Helper()
 	hash := hashField.FindStringSubmatch(i.shows(path, "What will be sent").body)
 	if hash == nil {
@@ -103,9 +103,9 @@ func (i *importer) checked(path string) url.Values {
 	return url.Values{"hash": {hash[1]}}
 }
 
-func TestImport_LargeFile(t *testing.T) {
+func TestSubmission_LargeFile(t *testing.T) {
 	t.Parallel()
-	i := newImporter(t)
+	i := newSubmitter(t)
 	all := messages(2003) // two parts
 	var file strings.Builder
 	file.WriteString("Celular;Código;Nome;Pedido;Obs\r\n")
@@ -116,7 +116,7 @@ func TestImport_LargeFile(t *testing.T) {
 	fmt.Fprintf(&file, "%s;again;José;1\r\n", all[0]["phone"])    // repeated, in the second part
 	fmt.Fprintf(&file, "%s;;José;1\r\n", messages(1)[0]["phone"]) // without a uid
 	file.WriteString("123;bad;José;1\r\n")
-	path := i.upload("import "+rand.Text(), "", file.String())
+	path := i.upload("submission "+rand.Text(), "", file.String())
 	form := i.checked(path)
 	review := i.shows(path, "What will be sent").body
 	for _, want := range []string{"Send to 2,003 people, 3 lines are left out", "1 line with a problem is left out", "1 invalid number is left out", "1 repeated number is left out"} {
@@ -131,17 +131,17 @@ func TestImport_LargeFile(t *testing.T) {
 	if !strings.Contains(opened.body, "2,003") {
 		t.Errorf("the campaign answers %d without its number of messages", opened.status)
 	}
-	i.c.eventually(time.Minute, "the import ends at its campaign", func() bool {
-		return i.open(i.env["BASE_URL"]+"/dashboard/imports"+path).url.Path == "/dashboard/campaigns"+path
+	i.c.eventually(time.Minute, "the submission ends at its campaign", func() bool {
+		return i.open(i.env["BASE_URL"]+"/dashboard/submissions"+path).url.Path == "/dashboard/campaigns"+path
 	})
 }
 
-func TestImport_Scheduled(t *testing.T) {
+func TestSubmission_Scheduled(t *testing.T) {
 	t.Parallel()
-	i := newImporter(t)
+	i := newSubmitter(t)
 	m := messages(1)[0]
 	due := time.Now().Add(48 * time.Hour).UTC().Format(time.RFC3339)
-	path := i.upload("import "+rand.Text(), due, fmt.Sprintf("phone,uid,nome,pedido\n%s,1,Ana,7\n", m["phone"]))
+	path := i.upload("submission "+rand.Text(), due, fmt.Sprintf("phone,uid,nome,pedido\n%s,1,Ana,7\n", m["phone"]))
 	i.send(path+"/confirm", i.checked(path))
 	i.c.eventually(2*time.Minute, "scheduled", func() bool {
 		return strings.Contains(i.open(i.env["BASE_URL"]+"/dashboard/campaigns"+path).body, "Scheduled")
@@ -149,10 +149,10 @@ func TestImport_Scheduled(t *testing.T) {
 }
 
 // A list that is discarded leaves no file.
-func TestImport_Discarded(t *testing.T) {
+func TestSubmission_Discarded(t *testing.T) {
 	t.Parallel()
-	i := newImporter(t)
-	path := i.upload("import "+rand.Text(), "", fmt.Sprintf("phone,uid,nome,pedido\n%s,1,Ana,7\n", messages(1)[0]["phone"]))
+	i := newSubmitter(t)
+	path := i.upload("submission "+rand.Text(), "", fmt.Sprintf("phone,uid,nome,pedido\n%s,1,Ana,7\n", messages(1)[0]["phone"]))
 	i.checked(path)
 	if n := i.files(path); n < 2 {
 		t.Fatalf("%d files before, want the list and its part", n)
@@ -167,9 +167,9 @@ func TestImport_Discarded(t *testing.T) {
 
 // A batch of the API has the name of the second part of a file, and the rest is discarded. Its people stand
 // on the campaign's page, in its export and in the follow-up.
-func TestImport_RestDiscarded(t *testing.T) {
+func TestSubmission_RestDiscarded(t *testing.T) {
 	t.Parallel()
-	i := importerOf(newClient(t).ownTenant())
+	i := submitterOf(newClient(t).ownTenant())
 	all := messages(2003) // two parts
 	var file strings.Builder
 	file.WriteString("Celular;Código;Nome;Pedido\r\n")
@@ -203,7 +203,7 @@ func TestImport_RestDiscarded(t *testing.T) {
 }
 
 // totals returns the totals of a campaign's file, which are zero before its first part.
-func (i *importer) totals(path string) campaign.SubmissionTotals {
+func (i *submitter) totals(path string) campaign.SubmissionTotals {
 	i.t.Helper()
 	c, err := i.c.store().Dispatched(i.t.Context(), campaign.ID{Tenant: i.env["TENANT"], CampaignID: path[1:]})
 	if !errors.Is(err, campaign.ErrNotFound) {
@@ -221,7 +221,7 @@ func thousands(n int) string {
 }
 
 // exportsLeft checks that an export names the people who are left.
-func (i *importer) exportsLeft(id string, left []fields, accepted int) {
+func (i *submitter) exportsLeft(id string, left []fields, accepted int) {
 	i.t.Helper()
 	e := i.c.exported(id, `{"statuses": ["not_accepted"]}`)
 	res := i.c.follow(e)
@@ -242,7 +242,7 @@ func (i *importer) exportsLeft(id string, left []fields, accepted int) {
 }
 
 // followsLeft checks that the list of those who did not get the message has the people who are left.
-func (i *importer) followsLeft(address, left string) {
+func (i *submitter) followsLeft(address, left string) {
 	i.t.Helper()
 	form := url.Values{"audience": {"missed"}}
 	for _, field := range formField.FindAllStringSubmatch(i.open(address+"/follow-up").body, -1) {
@@ -258,7 +258,7 @@ func (i *importer) followsLeft(address, left string) {
 }
 
 // files returns the number of files of a list.
-func (i *importer) files(path string) (n int) {
+func (i *submitter) files(path string) (n int) {
 	i.t.Helper()
 	list := submission.Submission{ID: campaign.ID{Tenant: i.env["TENANT"], CampaignID: path[1:]}}
 	for _, folder := range list.Folders() {

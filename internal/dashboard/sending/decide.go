@@ -28,12 +28,12 @@ func (s *Pages) chooseColumns(p *web.Page) error {
 		return p.Redirect(pathOf(sub))
 	}
 	if p.Stale(strconv.Itoa(t.Version)) { // its variables are others, or in another order
-		return s.render(p, http.StatusConflict, sub, "imports.look_again")
+		return s.render(p, http.StatusConflict, sub, "submission.look_again")
 	}
 	chosen := columns(p, sub, t)
 	if len(chosen.Missing()) > 0 {
 		sub.Columns.Chosen, sub.State = chosen, submission.StateColumns
-		return s.render(p, http.StatusUnprocessableEntity, sub, "imports.columns_missing")
+		return s.render(p, http.StatusUnprocessableEntity, sub, "submission.columns_missing")
 	}
 	if err := s.Intake.Check(p.R.Context(), sub, chosen, t); err != nil {
 		return err
@@ -90,7 +90,7 @@ type choice struct {
 }
 
 func (v view) Choice(id string, column int) choice {
-	return choice{id, column, v.Columns.Header, v.Notice == "imports.columns_missing"}
+	return choice{id, column, v.Columns.Header, v.Notice == "submission.columns_missing"}
 }
 
 // Letter returns the letters of a column in a spreadsheet: A for 0, AA for 26.
@@ -205,14 +205,14 @@ func (s *Pages) cancel(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return s.step(p, sub, intake.Discard, "", "campaign.import_discard", func(p *web.Page, sub submission.Submission) error {
-		return p.Done(SubmissionsPath, "imports.cancelled", sub.Name)
+	return s.step(p, sub, intake.Discard, "", "campaign.discard", func(p *web.Page, sub submission.Submission) error {
+		return p.Done(SubmissionsPath, "submission.cancelled", sub.Name)
 	})
 }
 
 // refusedSteps are the texts of the steps that are not taken. The page shows the campaign as it is now.
 var refusedSteps = map[error]string{
-	intake.ErrChanged: "imports.look_again", intake.ErrTooLate: "imports.late", intake.ErrOverBudget: "refusal.budget_exceeded",
+	intake.ErrChanged: "submission.look_again", intake.ErrTooLate: "submission.late", intake.ErrOverBudget: "refusal.budget_exceeded",
 	intake.ErrDecided: "approval.decided_before",
 }
 

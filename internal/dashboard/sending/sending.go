@@ -83,14 +83,13 @@ var files embed.FS
 
 // Area returns the pages and texts that make a campaign.
 func Area() web.Area {
-	return web.Area{Files: files, Texts: []string{"sending", "imports", "approval", "followup", "audit", "refusal"}}
+	return web.Area{Files: files, Texts: []string{"sending", "submission", "approval", "followup", "audit", "refusal"}}
 }
 
-// The paths of the form, of the list of submissions, and of the question for whom a campaign's follow-up
-// is.
+// The paths of the form, of the list of submissions, and of the page that asks for the people of a follow-up.
 const (
 	Path            = web.Root + "/campaigns/new"
-	SubmissionsPath = web.Root + "/imports"
+	SubmissionsPath = web.Root + "/submissions"
 	FollowUpPath    = web.Root + "/campaigns/{campaignId}/follow-up"
 )
 

@@ -36,7 +36,7 @@ func (s *Pages) listSubmissions(p *web.Page) error {
 	for n := range all {
 		all[n].Name, all[n].File.Name = web.Short(all[n].Name, nameWeight), web.Short(all[n].File.Name, nameWeight)
 	}
-	return p.Render("imports.title", "submissions.html", all)
+	return p.Render("submission.title", "submissions.html", all)
 }
 
 func (s *Pages) inPath(p *web.Page) (submission.Submission, error) {
@@ -110,9 +110,9 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 			return err
 		}
 	}
-	p.Title = p.T("imports.title_of."+string(sub.State), v.Name)
+	p.Title = p.T("submission.title_of."+string(sub.State), v.Name)
 	p.ShowMedia()
-	return p.RenderStatus(status, "imports.title", "submission.html", v)
+	return p.RenderStatus(status, "submission.title", "submission.html", v)
 }
 
 // Reviewed reports whether the page shows what would be sent.
@@ -259,12 +259,12 @@ func (s *Pages) leftOut(p *web.Page) error {
 		}
 		row := campaign.AppendRow(nil, web.CSVSeparator, slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
 		if len(file)+len(row) > maxDownload { // a line alone may have a megabyte
-			file = campaign.AppendRow(file, web.CSVSeparator, "", p.T("imports.more_lines"))
+			file = campaign.AppendRow(file, web.CSVSeparator, "", p.T("submission.more_lines"))
 			break
 		}
 		file = append(file, row...)
 	}
-	return p.CSV("imports.left_out_file", file)
+	return p.CSV("submission.left_out_file", file)
 }
 
 // opened is a number of lines of a kind. Authors can open it to the lines.
@@ -298,12 +298,12 @@ func cellsOf(sub submission.Submission, l submission.LeftOut) []string {
 func problem(p *web.Page, l submission.LeftOut) string {
 	switch l.Kind {
 	case submission.KindRepeated:
-		return p.T("imports.problem.repeated")
+		return p.T("submission.problem.repeated")
 	case submission.KindOptedOut:
 		return p.T("sending.opted_out")
 	case submission.KindInvalid:
 		if shortened(l.Phone) {
-			return p.T("imports.problem.shortened")
+			return p.T("submission.problem.shortened")
 		}
 		return p.Known("rejection."+l.Code, l.Code)
 	case submission.KindFaulty:
@@ -322,7 +322,7 @@ func shortened(number string) bool {
 func (view) Problem(p *web.Page, f submission.LineFault) string { return faultOf(p, f.Code, f.Column) }
 
 func faultOf(p *web.Page, code, column string) string {
-	if key := "imports.problem." + code; p.Has(key) {
+	if key := "submission.problem." + code; p.Has(key) {
 		return p.T(key, column)
 	}
 	return p.Known("refusal."+code, code)

@@ -34,7 +34,7 @@ const (
 
 var noon = time.Date(2037, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// company is a tenant with one import, whose service records what people decide.
+// company is a tenant with one submission, whose service records what people decide.
 type company struct {
 	*webtest.Dashboard
 	sending.Store
@@ -341,7 +341,7 @@ func TestApproval_DecidedBefore(t *testing.T) {
 		c.fails, c.stored.State = intake.ErrDecided, state
 		a := c.decide(c.approver, "refuse")
 		says(t, a, http.StatusConflict, "decided or withdrawn already", "Your reason: wrong")
-		if strings.Contains(a.Text(), "imports.") || strings.Contains(a.Text(), "approval.") {
+		if strings.Contains(a.Text(), "submission.") || strings.Contains(a.Text(), "approval.") {
 			t.Errorf("%s: %s", state, a.Text())
 		}
 	}
@@ -604,7 +604,7 @@ func TestShow_States(t *testing.T) {
 			who := c.author
 			who.Language = language
 			for _, address := range []string{path, sending.SubmissionsPath} {
-				if a := who.Get(address); a.Status != http.StatusOK || strings.Contains(a.Text(), "imports.") || strings.Contains(a.Text(), "sending.") {
+				if a := who.Get(address); a.Status != http.StatusOK || strings.Contains(a.Text(), "submission.") || strings.Contains(a.Text(), "sending.") {
 					t.Errorf("%s in %s: %d\n%s", state, language, a.Status, a.Text())
 				}
 			}

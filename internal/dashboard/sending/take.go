@@ -53,10 +53,10 @@ func (s *Pages) take(p *web.Page) error {
 // fileFault returns why the intake refuses the file of a form, or "".
 func fileFault(p *web.Page, err error) string {
 	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
-		return p.T("imports.fault." + wrong.Code)
+		return p.T("submission.fault." + wrong.Code)
 	}
 	if errors.Is(err, campaign.ErrNotFound) {
-		return p.T("imports.fault.file_gone")
+		return p.T("submission.fault.file_gone")
 	}
 	return ""
 }
@@ -220,7 +220,7 @@ const otherFields = 16 << 10 // bytes of the form
 // uploads receives the files of new campaigns that are too large for the form.
 func (s *Pages) uploads() upload.Uploads {
 	return upload.Uploads{
-		Path: SubmissionsPath, Faults: "imports.fault.", From: web.MaxForm - otherFields, Origin: s.Origin,
+		Path: SubmissionsPath, Faults: "submission.fault.", From: web.MaxForm - otherFields, Origin: s.Origin,
 		Begin: s.beginUpload, ChunkURL: s.chunkURL, End: s.endUpload,
 	}
 }

@@ -202,7 +202,7 @@ func required() []string {
 	}
 	return slices.Concat(
 		of("/overview", ""),
-		of("/campaigns", "", "/…", "/…/cancel", "/…/reschedule", "/new"), of("/imports", "/…"),
+		of("/campaigns", "", "/…", "/…/cancel", "/…/reschedule", "/new"), of("/submissions", "/…"),
 		of("/templates", "", "/…", "/…/edit", "/new"),
 		of("/settings/credentials", "", "/new", "/…/rotate", "/…/revoke"),
 		of("/settings/webhooks", "", "/new", "/…", "/…/kinds", "/…/rotate", "/…/off"),
@@ -281,7 +281,7 @@ func (b browser) review(ctx context.Context) (string, error) {
 	}
 	_ = answer.Body.Close()
 	to := answer.Header.Get("Location")
-	if answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(to, web.Root+"/imports/") {
+	if answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(to, web.Root+"/submissions/") {
 		return "", fmt.Errorf("upload a file: it answers %d, to %q", answer.StatusCode, to)
 	}
 	return to, nil

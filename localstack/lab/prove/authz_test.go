@@ -196,7 +196,7 @@ func (w *authzFixture) fillDashboard(ctx context.Context, t *testing.T) {
 	check(t, err)
 }
 
-var uploadID = regexp.MustCompile(`/imports/([0-9a-f-]+)`)
+var uploadID = regexp.MustCompile(`/submissions/([0-9a-f-]+)`)
 
 // upload uploads a campaign file as the owner's admin.
 func (w *authzFixture) upload(ctx context.Context, t *testing.T) {

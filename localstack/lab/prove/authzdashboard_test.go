@@ -128,7 +128,7 @@ func (p pageRoute) withIDs(t *testing.T, about resourceIDs) (address string, fie
 		id = about.draft
 	}
 	campaignID := about.campaign
-	if strings.HasPrefix(p.pattern, web.Root+"/imports/") {
+	if strings.HasPrefix(p.pattern, web.Root+"/submissions/") {
 		campaignID = about.upload
 	}
 	address = strings.NewReplacer("{campaignId}", campaignID, "{exportId}", about.list, "{hash}", about.media, "{version}", "1", "{post}", about.post, "{id}", id).Replace(p.pattern)

@@ -40,19 +40,19 @@ var uses = map[string]string{
 	"outcomes":  "TestLedger_Counts|TestOptOuts",
 	"notify":    "TestLedger_Counts|TestWebhooks_EndpointOutage",
 	"revoke":    "TestCancel_Revoke|TestCancel_ScheduledCampaign|TestCancel_LostTask|TestLedger_Counts",
-	"exports":   "TestExport_ReadByPython|TestExport_Large|TestImport_RestDiscarded",
-	"intake":    "TestImport_LargeFile|TestImport_Scheduled|TestImport_Large",
+	"exports":   "TestExport_ReadByPython|TestExport_Large|TestSubmission_RestDiscarded",
+	"intake":    "TestSubmission_LargeFile|TestSubmission_Scheduled|TestSubmission_Large",
 	"sweep":     "TestSweep_LostTasks|TestSweep_ExpiredCampaign|TestSweep_CampaignWithoutMessages|TestSend_ExpiredMessages|TestWebhooks_EndpointOutage",
-	"dashboard": "TestCredential_Lifecycle|TestCampaignUpload|TestScheduledCampaign|TestWebhookEndpoint|TestDashboard_RoleAndTenant|TestDashboard_SignInAndOut|TestTeam_Person|TestMedia|TestImport_LargeFile|TestImport_Discarded",
+	"dashboard": "TestCredential_Lifecycle|TestCampaignUpload|TestScheduledCampaign|TestWebhookEndpoint|TestDashboard_RoleAndTenant|TestDashboard_SignInAndOut|TestTeam_Person|TestMedia|TestSubmission_LargeFile|TestSubmission_Discarded",
 }
 
 // timeouts are the timeouts, in seconds, of functions that queue the rest of their work when their
 // time ends. Their own timeouts would need files of millions of lines.
 var timeouts = map[string]int32{"exports": 15, "intake": 22}
 
-// importLines is the number of lines of TestImport_Large, which the function cannot accept in its
+// submissionLines is the number of lines of TestSubmission_Large, which the function cannot accept in its
 // timeout.
-const importLines = "IMPORT_LINES=200001"
+const submissionLines = "SUBMISSION_LINES=200001"
 
 // unchecked are statements that the emulator does not check: it writes the functions'
 // logs, takes their tasks, reads their stream and opens their parameters itself, lets any
@@ -225,7 +225,7 @@ func (r role) refusedWithout(ctx context.Context, env stackenv.Env, sid string, 
 		for _, binary := range binaries {
 			cmd := exec.CommandContext(ctx, binary, "-test.run", "^("+uses[r.function]+")$", "-test.parallel", "4")
 			cmd.Dir = filepath.Join("localstack", filepath.Base(binary))
-			cmd.Env = append(os.Environ(), stackenv.Variable+"="+absolute(os.Getenv(stackenv.Variable)), importLines)
+			cmd.Env = append(os.Environ(), stackenv.Variable+"="+absolute(os.Getenv(stackenv.Variable)), submissionLines)
 			_ = cmd.Run() // what they say does not matter: the log does
 		}
 	}()
