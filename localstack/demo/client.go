@@ -42,18 +42,8 @@ type dispatchResponse struct {
 
 // connect returns a client with an access token of the demo tenant's credential.
 func connect(ctx context.Context, env stackenv.Env) (*client, error) {
-	c := &client{base: env["BASE_URL"], http: http.Client{Timeout: time.Minute}}
-	var token struct {
-		AccessToken string `json:"access_token"`
-	}
-	err := c.post(ctx, "/api/v1/oauth/token", map[string]string{
-		"grant_type": "client_credentials", "client_id": env["CLIENT_ID"], "client_secret": env["CLIENT_SECRET"],
-	}, &token)
-	if err != nil {
-		return nil, fmt.Errorf("get an access token: %w", err)
-	}
-	c.token = token.AccessToken
-	return c, nil
+	token, err := env.Token(ctx)
+	return &client{base: env["BASE_URL"], token: token, http: http.Client{Timeout: time.Minute}}, err
 }
 
 func (c *client) dispatch(ctx context.Context, request dispatchRequest) (dispatchResponse, error) {
@@ -80,12 +70,11 @@ func (c *client) post(ctx context.Context, path string, request, into any) error
 	return nil
 }
 
-// apiError is an error response: problem details or an OAuth error.
+// apiError is an error response: problem details.
 type apiError struct {
-	status           int
-	Detail           string `json:"detail"`
-	ErrorDescription string `json:"error_description"`
-	Errors           []violation
+	status int
+	Detail string `json:"detail"`
+	Errors []violation
 }
 
 type violation struct {
@@ -95,13 +84,7 @@ type violation struct {
 }
 
 func (e apiError) Error() string {
-	status := fmt.Sprintf("the service returned status %d", e.status)
-	for _, text := range []string{e.Detail, e.ErrorDescription} {
-		if text != "" {
-			return status + ": " + text
-		}
-	}
-	return status
+	return strings.TrimSuffix(fmt.Sprintf("the service returned status %d: %s", e.status, e.Detail), ": ")
 }
 
 func errorOf(status int, body []byte) error {

@@ -88,12 +88,8 @@ func (s *Step) Bar(done, total int, note string) {
 func (s *Step) Done(format string, args ...any) {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
-	s.remove()
-	s.log.write(fmt.Sprintf("✓ %-10s %s (%.1f s)", s.name, fmt.Sprintf(format, args...), s.log.now().Sub(s.begun).Seconds()))
-}
-
-func (s *Step) remove() {
 	s.log.steps = slices.DeleteFunc(s.log.steps, func(other *Step) bool { return other == s })
+	s.log.write(fmt.Sprintf("✓ %-10s %s (%.1f s)", s.name, fmt.Sprintf(format, args...), s.log.now().Sub(s.begun).Seconds()))
 }
 
 func (s *Step) String() string {

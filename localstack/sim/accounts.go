@@ -62,8 +62,7 @@ func (s *Sim) keyDocument(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	_, _ = w.Write(document)
+	writeJSON(w, http.StatusOK, json.RawMessage(document))
 	return nil
 }
 

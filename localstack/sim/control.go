@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,8 +16,6 @@ type Behaviour struct {
 	EventDelayMs int `json:"eventDelayMs"`
 	// EventJitterMs is the maximum random delay of an event. Events may arrive out of order.
 	EventJitterMs int `json:"eventJitterMs"`
-	// DuplicateEvents sends every event at least twice.
-	DuplicateEvents bool `json:"duplicateEvents"`
 	// EventCopies is how many times every event is sent. 0 means once.
 	EventCopies int `json:"eventCopies"`
 	// NoEvents disables events.
@@ -28,13 +25,6 @@ type Behaviour struct {
 func (b Behaviour) valid() bool {
 	rate := func(r float64) bool { return 0 <= r && r <= 1 }
 	return min(b.LatencyMs, b.EventDelayMs, b.EventJitterMs, b.EventCopies) >= 0 && rate(b.ErrorRate) && rate(b.ThrottleRate)
-}
-
-func (b Behaviour) copies() int {
-	if b.DuplicateEvents {
-		return max(2, b.EventCopies)
-	}
-	return max(1, b.EventCopies)
 }
 
 const (
@@ -92,10 +82,8 @@ func (s *Sim) listMessages(w http.ResponseWriter, r *http.Request) error {
 		after = page[len(page)-1].AcceptedAt
 		list = append(list, slices.DeleteFunc(page, func(m Message) bool { return phone != "" && m.Phone != phone })...)
 	}
-	text, err := json.Marshal(list)
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	_, _ = w.Write(text)
-	return err
+	writeJSON(w, http.StatusOK, list)
+	return nil
 }
 
 // listFilter returns the query parameters of a list. An unescaped + is decoded as a space.

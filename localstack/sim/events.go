@@ -121,7 +121,7 @@ func (s *Sim) emit(agentID string, e event, then func()) {
 		defer then()
 		then = func() {}
 	}
-	for range b.copies() {
+	for range max(1, b.EventCopies) {
 		h.pending.Add(1)
 		answered := then
 		then = func() {}

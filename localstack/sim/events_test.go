@@ -133,7 +133,7 @@ func TestEvents_DeliveredAndRead(t *testing.T) {
 			[]time.Duration{100e6, 0, 100e6, 0},
 		},
 		{
-			"duplicated", `{"duplicateEvents":true}`,
+			"duplicated", `{"eventCopies":2}`,
 			[]receivedEvent{event("DELIVERED"), event("DELIVERED"), event("READ"), event("READ")},
 			[]time.Duration{0, 0, 0, 0, 0, 0},
 		},

@@ -14,11 +14,6 @@ var (
 	uuidV4 = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$`)
 )
 
-var features = []string{
-	"RICHCARD_STANDALONE", "RICHCARD_CAROUSEL", "ACTION_CREATE_CALENDAR_EVENT", "ACTION_DIAL",
-	"ACTION_OPEN_URL", "ACTION_SHARE_LOCATION", "ACTION_VIEW_LOCATION", "REVOCATION",
-}
-
 // recipient returns the phone number and the authorized agent of a request.
 func (s *Sim) recipient(r *http.Request) (phone, agentID string, err error) {
 	agentID, err = s.authorize(r, r.URL.Query().Get("agentId"))
@@ -101,21 +96,6 @@ func (s *Sim) revokeMessage(w http.ResponseWriter, r *http.Request) error {
 		return &apiError{Code: http.StatusNotFound, Message: "Requested entity was not found."}
 	}
 	writeJSON(w, http.StatusOK, struct{}{})
-	return nil
-}
-
-func (s *Sim) capabilities(w http.ResponseWriter, r *http.Request) error {
-	phone, _, err := s.recipient(r)
-	if err != nil {
-		return err
-	}
-	if r.URL.Query().Get("requestId") == "" {
-		return invalid("requestId is required.")
-	}
-	if f := s.fateOf(phone); f.status == http.StatusNotFound {
-		return &apiError{Code: f.status, Message: f.message}
-	}
-	writeJSON(w, http.StatusOK, map[string][]string{"features": features})
 	return nil
 }
 

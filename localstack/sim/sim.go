@@ -1,6 +1,6 @@
 // Package sim simulates the RCS provider. It implements the part of Google's RCS
 // Business Messaging API that the service uses: service account tokens, agent
-// messages of all forms, revocation, capabilities, and the agent's webhook for events.
+// messages of all forms, revocation, the reach of numbers, and the agent's webhook for events.
 // The control API under /_sim/ lists the accepted messages, shows the newest as a phone
 // does, and configures errors, latency and events.
 package sim
@@ -59,7 +59,6 @@ func (s *Sim) newRoutes() *http.ServeMux {
 	for pattern, serve := range map[string]endpoint{
 		"POST /v1/phones/{phone}/agentMessages":        s.createMessage,
 		"DELETE /v1/phones/{phone}/agentMessages/{id}": s.revokeMessage,
-		"GET /v1/phones/{phone}/capabilities":          s.capabilities,
 		"POST /v1/users:batchGet":                      s.reachableUsers,
 		"GET /_sim/phone":                              s.showPhone,
 		"POST /_sim/phone":                             s.tapPhone,

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"regexp"
 	"slices"
 	"time"
 )
@@ -46,7 +45,6 @@ type action struct {
 }
 
 var (
-	dialable     = regexp.MustCompile(`^\+[1-9]\d{6,14}$`)
 	applications = []string{"BROWSER", "WEBVIEW"}
 	viewModes    = []string{"FULL", "HALF", "TALL"}
 )
@@ -93,7 +91,7 @@ func (a action) check() error {
 		return invalid("An action has exactly one kind.")
 	case a.OpenURL != nil:
 		return a.checkURL()
-	case a.Dial != nil && !dialable.MatchString(a.Dial.PhoneNumber):
+	case a.Dial != nil && !e164.MatchString(a.Dial.PhoneNumber):
 		return invalid("phoneNumber is not an E.164 number.")
 	case a.ViewLocation != nil && (a.ViewLocation.LatLong == nil) == (a.ViewLocation.Query == ""):
 		return invalid("viewLocationAction has either latLong or query.")
