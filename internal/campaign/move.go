@@ -34,7 +34,7 @@ func (m Move) Applied(b Batch) Batch {
 
 // Started reports whether the provider may have messages of the campaign.
 func (c Campaign) Started() bool {
-	return slices.ContainsFunc(c.Batches, func(b Progress) bool { return b.Released() })
+	return slices.ContainsFunc(c.Batches, func(b BatchProgress) bool { return b.Released() })
 }
 
 // Waiting returns the batches that are not released and not cancelled, by ordinal.

@@ -173,7 +173,7 @@ func (b Batch) Delivered(outcome func(index int) Outcome) (n ClassCounts) {
 }
 
 // Billed returns how many messages of each class were delivered.
-func (p Progress) Billed() ClassCounts {
+func (p BatchProgress) Billed() ClassCounts {
 	delivered := p.Head.Counts[OutcomeDelivered] + p.Head.Counts[OutcomeRead]
 	switch {
 	case p.Classes.Mixed():

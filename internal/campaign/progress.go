@@ -13,11 +13,11 @@ type Campaign struct {
 	Move        Move
 	Submission  SubmissionTotals
 	BatchCount  int // expired batches included
-	Batches     []Progress
+	Batches     []BatchProgress
 }
 
-// Progress is a batch with its progress.
-type Progress struct {
+// BatchProgress is a batch with its progress.
+type BatchProgress struct {
 	Batch
 	Head LedgerSummary
 	// DeliveredBasic is the number of delivered basic messages. Only the store's Overview
@@ -25,8 +25,8 @@ type Progress struct {
 	DeliveredBasic int
 }
 
-// Completion counts a campaign's completed batches.
-type Completion struct {
+// Progress counts a campaign's completed batches.
+type Progress struct {
 	Completed   int       // without batches cancelled before their release
 	CompletedAt time.Time // when the last of them completed
 	Batches     int
@@ -34,14 +34,14 @@ type Completion struct {
 	PartsToCome int  // see SubmissionTotals
 }
 
-// IsCompleted reports whether the campaign is completed. A cancelled campaign never is, nor is one
-// of whose file parts are to come.
-func (t Completion) IsCompleted() bool { return t.allCompleted() && t.PartsToCome == 0 }
+// IsCompleted reports whether the campaign is completed. It is not after a cancellation, nor while
+// parts of its file are to come.
+func (p Progress) IsCompleted() bool { return p.allCompleted() && p.PartsToCome == 0 }
 
 // AwaitsParts reports whether only parts that are to come keep the campaign from being completed.
-func (t Completion) AwaitsParts() bool { return t.allCompleted() && t.PartsToCome > 0 }
+func (p Progress) AwaitsParts() bool { return p.allCompleted() && p.PartsToCome > 0 }
 
-func (t Completion) allCompleted() bool { return !t.Cancelled && t.Completed >= t.Batches }
+func (p Progress) allCompleted() bool { return !p.Cancelled && p.Completed >= p.Batches }
 
 // Status is the progress of a campaign or a batch, as shown to clients.
 type Status string
@@ -55,14 +55,14 @@ const (
 )
 
 // Pending returns the number of messages without an outcome.
-func (p Progress) Pending() int { return p.Accepted - p.Head.Known() }
+func (p BatchProgress) Pending() int { return p.Accepted - p.Head.Known() }
 
 // Done reports whether every message has a final outcome.
-func (p Progress) Done() bool { return p.Head.Final() >= p.Accepted }
+func (p BatchProgress) Done() bool { return p.Head.Final() >= p.Accepted }
 
 // Status returns the batch's status. A batch that is cancelled during sending stays sending
 // until each of its messages has an outcome.
-func (p Progress) Status() Status {
+func (p BatchProgress) Status() Status {
 	switch {
 	case p.State == BatchCancelled, p.Cancelled() && p.Pending() <= 0:
 		return StatusCancelled
@@ -100,7 +100,7 @@ func (c Campaign) Unsent() bool {
 }
 
 // Find returns the batch with a name or batchId, see BatchIDs.
-func (c Campaign) Find(name string) (Progress, bool) {
+func (c Campaign) Find(name string) (BatchProgress, bool) {
 	for _, id := range BatchIDs(name) {
 		for _, b := range c.Batches {
 			if b.BatchID == id {
@@ -108,7 +108,7 @@ func (c Campaign) Find(name string) (Progress, bool) {
 			}
 		}
 	}
-	return Progress{}, false
+	return BatchProgress{}, false
 }
 
 // SubmissionTotals count the lines of a campaign's file, and the people in them. They are zero

@@ -10,12 +10,12 @@ import (
 func TestCampaign_Status(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	batch := func(state campaign.BatchState, outcome campaign.Outcome, known int) campaign.Progress {
-		p := campaign.Progress{Batch: campaign.Batch{State: state, Accepted: 2}}
+	batch := func(state campaign.BatchState, outcome campaign.Outcome, known int) campaign.BatchProgress {
+		p := campaign.BatchProgress{Batch: campaign.Batch{State: state, Accepted: 2}}
 		p.Head.Counts = map[campaign.Outcome]int{outcome: known}
 		return p
 	}
-	marked := func(p campaign.Progress) campaign.Progress {
+	marked := func(p campaign.BatchProgress) campaign.BatchProgress {
 		p.CancelledAt = noon
 		return p
 	}
@@ -26,7 +26,7 @@ func TestCampaign_Status(t *testing.T) {
 	sent := batch(campaign.BatchSent, campaign.OutcomeSent, 2)
 	completed := batch(campaign.BatchCompleted, campaign.OutcomeRead, 2)
 	stopped := marked(batch(campaign.BatchCancelled, campaign.OutcomeStopped, 2))
-	type batches = []campaign.Progress
+	type batches = []campaign.BatchProgress
 	tests := map[string]struct {
 		batches   batches
 		cancelled bool
@@ -66,16 +66,16 @@ func TestCampaign_Status(t *testing.T) {
 // While parts of a file are to come, its campaign is not completed.
 func TestCampaign_StatusWithPartsToCome(t *testing.T) {
 	t.Parallel()
-	completed := campaign.Progress{Batch: campaign.Batch{State: campaign.BatchCompleted}}
-	scheduled := campaign.Progress{Batch: campaign.Batch{State: campaign.BatchPending, Scheduled: true, Accepted: 2}}
+	completed := campaign.BatchProgress{Batch: campaign.Batch{State: campaign.BatchCompleted}}
+	scheduled := campaign.BatchProgress{Batch: campaign.Batch{State: campaign.BatchPending, Scheduled: true, Accepted: 2}}
 	for name, test := range map[string]struct {
-		batches []campaign.Progress
+		batches []campaign.BatchProgress
 		toCome  int
 		want    campaign.Status
 	}{
-		"completed so far": {[]campaign.Progress{completed}, 1, campaign.StatusSending},
-		"completed":        {[]campaign.Progress{completed}, 0, campaign.StatusCompleted},
-		"scheduled":        {[]campaign.Progress{scheduled}, 1, campaign.StatusScheduled},
+		"completed so far": {[]campaign.BatchProgress{completed}, 1, campaign.StatusSending},
+		"completed":        {[]campaign.BatchProgress{completed}, 0, campaign.StatusCompleted},
+		"scheduled":        {[]campaign.BatchProgress{scheduled}, 1, campaign.StatusScheduled},
 		"no batch yet":     {nil, 1, campaign.StatusSending},
 	} {
 		c := campaign.Campaign{Batches: test.batches, Submission: campaign.SubmissionTotals{Lines: 4, People: 4, PartsToCome: test.toCome}}
@@ -87,7 +87,7 @@ func TestCampaign_StatusWithPartsToCome(t *testing.T) {
 
 func TestTally_Ended(t *testing.T) {
 	t.Parallel()
-	for completion, want := range map[campaign.Completion]struct{ completed, awaits bool }{
+	for progress, want := range map[campaign.Progress]struct{ completed, awaits bool }{
 		{Completed: 1, Batches: 2}:                                  {false, false},
 		{Completed: 2, Batches: 2}:                                  {true, false},
 		{Completed: 2, Batches: 2, Cancelled: true}:                 {false, false},
@@ -95,8 +95,8 @@ func TestTally_Ended(t *testing.T) {
 		{Completed: 1, Batches: 2, PartsToCome: 1}:                  {false, false},
 		{Completed: 2, Batches: 2, PartsToCome: 1, Cancelled: true}: {false, false},
 	} {
-		if completion.IsCompleted() != want.completed || completion.AwaitsParts() != want.awaits {
-			t.Errorf("%+v: completed %t, awaits parts %t; want %+v", completion, completion.IsCompleted(), completion.AwaitsParts(), want)
+		if progress.IsCompleted() != want.completed || progress.AwaitsParts() != want.awaits {
+			t.Errorf("%+v: completed %t, awaits parts %t; want %+v", progress, progress.IsCompleted(), progress.AwaitsParts(), want)
 		}
 	}
 }

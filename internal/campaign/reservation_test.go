@@ -88,7 +88,7 @@ func waitingCampaign(n int, date string) campaign.Campaign {
 	for i := range n {
 		b := reservedOn(date, 1)
 		b.Ordinal = i + 1
-		c.Batches = append(c.Batches, campaign.Progress{Batch: b})
+		c.Batches = append(c.Batches, campaign.BatchProgress{Batch: b})
 	}
 	return c
 }

@@ -99,7 +99,7 @@ func (c Campaign) Results(now time.Time) Results {
 	return r
 }
 
-func (r *Results) add(b Progress) {
+func (r *Results) add(b BatchProgress) {
 	if r.First.IsZero() || b.Due.Before(r.First) {
 		r.First = b.Due
 	}

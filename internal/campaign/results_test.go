@@ -80,13 +80,13 @@ func TestResults_Current(t *testing.T) {
 func TestCampaign_Results(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
-	batch := func(template string, due time.Time, counts map[campaign.Outcome]int, reasons map[campaign.Reason]int) campaign.Progress {
-		return campaign.Progress{
+	batch := func(template string, due time.Time, counts map[campaign.Outcome]int, reasons map[campaign.Reason]int) campaign.BatchProgress {
+		return campaign.BatchProgress{
 			Batch: campaign.Batch{TemplateID: template, Accepted: 20, AcceptedAt: now, Due: due, State: campaign.BatchSending, TapKey: []byte{1}},
 			Head:  campaign.LedgerSummary{Counts: counts, Reasons: reasons, Tapped: 1},
 		}
 	}
-	c := campaign.Campaign{BatchCount: 2, Batches: []campaign.Progress{
+	c := campaign.Campaign{BatchCount: 2, Batches: []campaign.BatchProgress{
 		batch("a", now.Add(time.Hour), map[campaign.Outcome]int{campaign.OutcomeSent: 1, campaign.OutcomeDelivered: 2, campaign.OutcomeRead: 3}, nil),
 		batch("b", now, map[campaign.Outcome]int{campaign.OutcomeFailed: 2, campaign.OutcomeExpired: 3, campaign.OutcomeRevoked: 1, campaign.OutcomeStopped: 4},
 			map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: "opted_out"}: 2, {Outcome: campaign.OutcomeExpired, Code: "not_after_passed"}: 1}),
@@ -105,7 +105,7 @@ func TestResults_People(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 	c := campaign.Campaign{
-		Batches: []campaign.Progress{{
+		Batches: []campaign.BatchProgress{{
 			Batch: campaign.Batch{Accepted: 40, AcceptedAt: at},
 			Head:  campaign.LedgerSummary{Counts: map[campaign.Outcome]int{campaign.OutcomeRead: 30, campaign.OutcomeStopped: 10}},
 		}},
@@ -124,12 +124,12 @@ func TestResults_People(t *testing.T) {
 func TestResults_Waiting(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
-	batch := func(state campaign.BatchState, due time.Time) campaign.Progress {
-		return campaign.Progress{Batch: campaign.Batch{State: state, Due: due, Accepted: 10}}
+	batch := func(state campaign.BatchState, due time.Time) campaign.BatchProgress {
+		return campaign.BatchProgress{Batch: campaign.Batch{State: state, Due: due, Accepted: 10}}
 	}
 	cancelled := batch(campaign.BatchPending, at)
 	cancelled.CancelledAt = at
-	c := campaign.Campaign{Batches: []campaign.Progress{
+	c := campaign.Campaign{Batches: []campaign.BatchProgress{
 		batch(campaign.BatchSent, at.Add(-time.Hour)), cancelled,
 		batch(campaign.BatchPending, at.Add(2*time.Hour)), batch(campaign.BatchPending, at.Add(time.Hour)),
 	}}

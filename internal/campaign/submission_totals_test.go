@@ -18,7 +18,7 @@ type fileCampaign struct {
 	next   int // the part that is sent next
 
 	cancelled, discarded bool
-	batches              []campaign.Progress
+	batches              []campaign.BatchProgress
 	ofParts              int // messages of the batches of parts
 }
 
@@ -60,7 +60,7 @@ func (c *fileCampaign) send(part int, before campaign.SubmissionTotals) {
 }
 
 func (c *fileCampaign) addBatch(messages int) {
-	b := campaign.Progress{Batch: campaign.Batch{State: campaign.BatchCompleted, Accepted: messages}}
+	b := campaign.BatchProgress{Batch: campaign.Batch{State: campaign.BatchCompleted, Accepted: messages}}
 	b.Head.Counts = map[campaign.Outcome]int{campaign.OutcomeRead: messages}
 	c.batches = append(c.batches, b)
 }

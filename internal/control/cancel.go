@@ -137,7 +137,7 @@ func (c *Canceller) finishMove(ctx context.Context, id campaign.ID) error {
 
 // finishCancel handles a batch after its cancellation. The batch's row states whether it was
 // released first.
-func (c *Canceller) finishCancel(ctx context.Context, p campaign.Progress, revoke bool) error {
+func (c *Canceller) finishCancel(ctx context.Context, p campaign.BatchProgress, revoke bool) error {
 	b, err := c.Ledger.Batch(ctx, p.BatchRef)
 	if err != nil {
 		return err

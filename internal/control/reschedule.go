@@ -165,7 +165,7 @@ func budgetExceeded(b campaign.Budget) *httpapi.Problem {
 
 // choose returns the batch with the name, or the campaign's only batch if name is
 // empty.
-func choose(c campaign.Campaign, name string) (campaign.Progress, error) {
+func choose(c campaign.Campaign, name string) (campaign.BatchProgress, error) {
 	b, ok := c.Find(name)
 	switch {
 	case !ok:

@@ -65,7 +65,7 @@ func TestServeCancel_Unsent(t *testing.T) {
 			d.must(err)
 			want := campaign.Campaign{
 				ID: d.id, Name: "Entregas", AskedBy: "bia@example.com", CreatedAt: noon, CancelledAt: noon, Revoke: true,
-				Submission: sub.Totals(), Batches: []campaign.Progress{},
+				Submission: sub.Totals(), Batches: []campaign.BatchProgress{},
 			}
 			want.Submission.PartsToCome = 0
 			if diff := cmp.Diff(want, c); diff != "" {

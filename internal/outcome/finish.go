@@ -89,18 +89,18 @@ const partsCheck = 15 * time.Minute
 // webhook. While only parts of its file keep the campaign from being completed, sweep goes on
 // checking the batch: the last parts may be discarded, and then no other batch completes it.
 func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) (awaitsParts bool, err error) {
-	completion, err := r.Store.Completion(ctx, b.ID)
+	progress, err := r.Store.Progress(ctx, b.ID)
 	if err != nil {
 		return false, err
 	}
-	last := b.ClosedAt.IsZero() || !b.ClosedAt.Before(completion.CompletedAt) // else another one was completed later
-	if last && completion.AwaitsParts() {
+	last := b.ClosedAt.IsZero() || !b.ClosedAt.Before(progress.CompletedAt) // else another one was completed later
+	if last && progress.AwaitsParts() {
 		b.Waiting = true
 		_, err := r.Store.PostponeCheck(ctx, b, r.Now().Add(partsCheck))
 		return true, err
 	}
-	if last && completion.IsCompleted() {
-		if err := r.queueCompletedWebhook(ctx, b.ID, completion); err != nil {
+	if last && progress.IsCompleted() {
+		if err := r.queueCompletedWebhook(ctx, b.ID, progress); err != nil {
 			return false, fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
 		}
 	}
@@ -123,14 +123,15 @@ func (r *Recorder) Close(ctx context.Context, b campaign.Batch) error {
 
 // queueCompletedWebhook writes the deliveries of the campaign's completion. A repeated call
 // creates the same event. A campaign that was extended gets a new event.
-func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, completion campaign.Completion) error {
+func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, progress campaign.Progress) error {
 	deliveries, err := r.newDeliveries(ctx, id.Tenant, delivery.KindCompleted, subscribers(delivery.KindCompleted))
 	if err != nil || len(deliveries) == 0 {
 		return err
 	}
-	eventID := campaign.Digest(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(completion.Batches))
+	eventID := campaign.Digest(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(progress.Batches))
 	blob := "events/completed/" + eventID
-	body, err := json.Marshal(delivery.Event{Kind: delivery.KindCompleted, EventID: eventID, At: completion.CompletedAt, CampaignID: id.CampaignID})
+	event := delivery.Event{Kind: delivery.KindCompleted, EventID: eventID, At: progress.CompletedAt, CampaignID: id.CampaignID}
+	body, err := json.Marshal(event)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
-	Completion(ctx context.Context, id campaign.ID) (campaign.Completion, error)
+	Progress(ctx context.Context, id campaign.ID) (campaign.Progress, error)
 	// PostponeCheck sets when sweep checks a batch if it is unchanged since it was read.
 	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	CloseBatch(ctx context.Context, b campaign.Batch, unused campaign.Money) error

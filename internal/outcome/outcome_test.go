@@ -86,8 +86,8 @@ func (b *batchLedger) CompleteBatch(_ context.Context, _ campaign.BatchRef, chec
 	return true, nil
 }
 
-func (b *batchLedger) Completion(context.Context, campaign.ID) (campaign.Completion, error) {
-	return campaign.Completion{Completed: b.completed, Batches: 2, PartsToCome: b.toCome}, nil
+func (b *batchLedger) Progress(context.Context, campaign.ID) (campaign.Progress, error) {
+	return campaign.Progress{Completed: b.completed, Batches: 2, PartsToCome: b.toCome}, nil
 }
 
 func (b *batchLedger) PostponeCheck(_ context.Context, read campaign.Batch, next time.Time) (bool, error) {

@@ -122,7 +122,7 @@ func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
 	return a
 }
 
-func newBatchAnswer(b campaign.Progress) batchAnswer {
+func newBatchAnswer(b campaign.BatchProgress) batchAnswer {
 	a := batchAnswer{
 		BatchID: b.BatchID, Batch: b.Name, Status: b.Status(), TemplateID: b.TemplateID, AcceptedAt: b.AcceptedAt,
 		NotAfter: b.NotAfter, Accepted: b.Accepted, Rejected: b.Rejected,
@@ -135,7 +135,7 @@ func newBatchAnswer(b campaign.Progress) batchAnswer {
 	return a
 }
 
-func (c *counts) add(b campaign.Progress) {
+func (c *counts) add(b campaign.BatchProgress) {
 	c.Pending += b.Pending()
 	for outcome, n := range map[campaign.Outcome]*int{
 		campaign.OutcomeSent: &c.Sent, campaign.OutcomeDelivered: &c.Delivered, campaign.OutcomeRead: &c.Read,

@@ -75,7 +75,7 @@ type eventLog struct {
 	read func(ctx context.Context, after, limit int) ([]campaign.Change, error)
 }
 
-func (s *Service) logOf(query httpapi.Query, b campaign.Progress) (eventLog, error) {
+func (s *Service) logOf(query httpapi.Query, b campaign.BatchProgress) (eventLog, error) {
 	switch query.Get("log") {
 	case "", "changes":
 		return eventLog{b.Head.Sequence, false, func(ctx context.Context, after, limit int) ([]campaign.Change, error) {

@@ -42,7 +42,7 @@ type messageAnswer struct {
 }
 
 type scanRequest struct {
-	batches []campaign.Progress // batches to read, in order
+	batches []campaign.BatchProgress // batches to read, in order
 	status  string
 	phone   string // E.164 with the leading +
 	uid     *string
@@ -134,7 +134,7 @@ func (s *Service) narrow(ctx context.Context, c campaign.Campaign, asked search.
 		if !ok {
 			return httpapi.NoBatch()
 		}
-		q.batches = []campaign.Progress{b}
+		q.batches = []campaign.BatchProgress{b}
 	} else if asked.UID != nil && !asked.AllBatches {
 		return httpapi.BadRequest("batch_required", "uid requires batch: a uid is looked up within one batch.")
 	}
@@ -158,7 +158,7 @@ func (s *Service) narrowByPhone(ctx context.Context, id campaign.ID, text string
 	err := eachSet(ctx, s.Store, id, func(ordinal int, numbers numberset.Set) {
 		_, holds[ordinal] = slices.BinarySearch(numbers, uint64(number))
 	})
-	q.batches = slices.DeleteFunc(slices.Clone(q.batches), func(b campaign.Progress) bool { return !holds[b.Ordinal] })
+	q.batches = slices.DeleteFunc(slices.Clone(q.batches), func(b campaign.BatchProgress) bool { return !holds[b.Ordinal] })
 	return err
 }
 
@@ -189,7 +189,7 @@ func (s *Service) scan(ctx context.Context, q scanRequest) (found search.Page, e
 	return found, nil
 }
 
-func (q scanRequest) mayMatch(b campaign.Progress) bool {
+func (q scanRequest) mayMatch(b campaign.BatchProgress) bool {
 	if !q.mayReact(b) {
 		return false
 	}

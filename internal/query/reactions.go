@@ -54,7 +54,7 @@ func (s *Service) readTaps(ctx context.Context, b campaign.Batch) (taps, clicks 
 	return taps, clicks, nil
 }
 
-func (q scanRequest) mayReact(b campaign.Progress) bool {
+func (q scanRequest) mayReact(b campaign.BatchProgress) bool {
 	switch q.reaction {
 	case search.ReactionTapped:
 		return b.Head.Tapped+b.Head.Clicked > 0

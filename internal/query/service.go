@@ -21,7 +21,7 @@ import (
 type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error)
+	BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.BatchProgress, found bool, err error)
 	PackedSets(ctx context.Context, id campaign.ID) ([]acceptance.PackedSet, error)
 	// Latest returns the last change of each message of a batch, by index. A message
 	// without changes has the zero Change.
@@ -79,10 +79,10 @@ func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign
 	return campaign.ID{Tenant: claims.Tenant, CampaignID: id}, query, nil
 }
 
-func (s *Service) openBatch(r *http.Request, known httpapi.Parameters) (campaign.Progress, httpapi.Query, error) {
+func (s *Service) openBatch(r *http.Request, known httpapi.Parameters) (campaign.BatchProgress, httpapi.Query, error) {
 	id, query, err := s.authorize(r, known)
 	if err != nil {
-		return campaign.Progress{}, query, err
+		return campaign.BatchProgress{}, query, err
 	}
 	b, found, err := s.Store.BatchProgress(r.Context(), id, campaign.BatchIDs(r.PathValue("batch"))...)
 	switch {

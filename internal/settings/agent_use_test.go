@@ -39,7 +39,7 @@ func (h history) BatchAgents(_ context.Context, id campaign.ID) (campaign.Campai
 	if slices.Contains(h.gone, i) {
 		return campaign.Campaign{}, fmt.Errorf("campaign %d: %w", i, campaign.ErrNotFound)
 	}
-	return campaign.Campaign{ID: id, Batches: []campaign.Progress{{Batch: h.batches[i]}}}, h.err
+	return campaign.Campaign{ID: id, Batches: []campaign.BatchProgress{{Batch: h.batches[i]}}}, h.err
 }
 
 func (h history) use(t *testing.T, agent string) (account.Use, error) {

@@ -92,8 +92,8 @@ func (partsOutcomes) CompleteBatch(context.Context, campaign.BatchRef, time.Time
 	return false, nil
 }
 
-func (s partsOutcomes) Completion(context.Context, campaign.ID) (campaign.Completion, error) {
-	return campaign.Completion{Completed: 1, Batches: 2 - s.toCome, PartsToCome: s.toCome}, nil
+func (s partsOutcomes) Progress(context.Context, campaign.ID) (campaign.Progress, error) {
+	return campaign.Progress{Completed: 1, Batches: 2 - s.toCome, PartsToCome: s.toCome}, nil
 }
 
 func (s partsOutcomes) PostponeCheck(_ context.Context, b campaign.Batch, _ time.Time) (bool, error) {

@@ -274,8 +274,8 @@ func TestCampaign_CompletedWithLastBatch(t *testing.T) {
 	}
 	w.live(more[0])
 	if got := w.sink.posts["some"][string(delivery.KindCompleted)]; got != 1 {
-		tally, _ := w.store.Completion(t.Context(), first.ID)
-		t.Errorf("campaign.completed was posted %d times with a batch to come: %+v", got, tally)
+		progress, _ := w.store.Progress(t.Context(), first.ID)
+		t.Errorf("campaign.completed was posted %d times with a batch to come: %+v", got, progress)
 	}
 	w.advance(2 * time.Hour)
 	w.live(more[1])

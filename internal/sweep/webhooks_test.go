@@ -87,8 +87,8 @@ func (m mortal) CompleteBatch(ctx context.Context, ref campaign.BatchRef, next t
 	return call(m, "CompleteBatch", func() (bool, error) { return m.w.store.CompleteBatch(ctx, ref, next) })
 }
 
-func (m mortal) Completion(ctx context.Context, id campaign.ID) (campaign.Completion, error) {
-	return call(m, "Completion", func() (campaign.Completion, error) { return m.w.store.Completion(ctx, id) })
+func (m mortal) Progress(ctx context.Context, id campaign.ID) (campaign.Progress, error) {
+	return call(m, "Progress", func() (campaign.Progress, error) { return m.w.store.Progress(ctx, id) })
 }
 
 func (m mortal) Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error) {

@@ -66,7 +66,7 @@ func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, 
 		ID: id, Name: getText(meta, "name"), AskedBy: getText(meta, "askedBy"), CreatedAt: getMillis(meta, "createdAt"),
 		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "revoke"), Move: readMove(meta),
 		BatchCount: getInt(meta, "batches"), Submission: t.readTotals(meta),
-		Batches: make([]campaign.Progress, len(rows)-1),
+		Batches: make([]campaign.BatchProgress, len(rows)-1),
 	}
 	for i, row := range rows[:len(rows)-1] {
 		ref := campaign.BatchRef{ID: id, BatchID: strings.TrimPrefix(getText(row, "sk"), batchPrefix)}
@@ -75,7 +75,7 @@ func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, 
 		}
 		c.Batches[i].Batch = c.Move.Applied(c.Batches[i].Batch)
 	}
-	slices.SortFunc(c.Batches, func(a, b campaign.Progress) int { return a.Ordinal - b.Ordinal })
+	slices.SortFunc(c.Batches, func(a, b campaign.BatchProgress) int { return a.Ordinal - b.Ordinal })
 	if !heads {
 		return c, nil
 	}
@@ -86,7 +86,7 @@ func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, 
 // error wraps campaign.ErrNotFound if the campaign does not exist.
 func (s *CampaignStore) BatchProgress(
 	ctx context.Context, id campaign.ID, batchIDs ...string,
-) (p campaign.Progress, found bool, err error) {
+) (p campaign.BatchProgress, found bool, err error) {
 	keys := map[string]Item{metaSK: metaKey(id)}
 	for _, batchID := range batchIDs {
 		if len(batchID) == len(campaign.BatchID("")) { // the length of every batch ID; longer texts may exceed the key size
@@ -106,7 +106,7 @@ func (s *CampaignStore) BatchProgress(
 		if row == nil {
 			continue
 		}
-		one := make([]campaign.Progress, 1)
+		one := make([]campaign.BatchProgress, 1)
 		if one[0].Batch, err = readBatch(campaign.BatchRef{ID: id, BatchID: batchID}, row); err != nil {
 			return p, false, err
 		}
@@ -118,11 +118,11 @@ func (s *CampaignStore) BatchProgress(
 
 // readHeads reads the heads of the batches without their tails. Then it reads the taps and
 // the clicks of the batches that can have some.
-func (t *table) readHeads(ctx context.Context, batches []campaign.Progress) error {
+func (t *table) readHeads(ctx context.Context, batches []campaign.BatchProgress) error {
 	inLedger := headReader{sk: headSK, attributes: []string{"newest", "states", "tally"}, set: setHead}
 	taps := headReader{sk: tapsSK, attributes: []string{"newest", "tapped"}, set: setTapped}
 	clicks := headReader{sk: clicksSK, attributes: []string{"newest", "tapped"}, set: setClicked}
-	heads, tapped := map[*headReader][]*campaign.Progress{}, map[*headReader][]*campaign.Progress{}
+	heads, tapped := map[*headReader][]*campaign.BatchProgress{}, map[*headReader][]*campaign.BatchProgress{}
 	for i := range batches {
 		heads[&inLedger] = append(heads[&inLedger], &batches[i])
 		if len(batches[i].TapKey) > 0 {
@@ -139,7 +139,7 @@ func (t *table) readHeads(ctx context.Context, batches []campaign.Progress) erro
 }
 
 // readRows reads a row of each batch, some of them concurrently.
-func (t *table) readRows(ctx context.Context, byReader map[*headReader][]*campaign.Progress) error {
+func (t *table) readRows(ctx context.Context, byReader map[*headReader][]*campaign.BatchProgress) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(headReads)
 	for reader, all := range byReader {
@@ -153,12 +153,12 @@ func (t *table) readRows(ctx context.Context, byReader map[*headReader][]*campai
 type headReader struct {
 	sk         string
 	attributes []string
-	set        func(b *campaign.Progress, row Item) error
+	set        func(b *campaign.BatchProgress, row Item) error
 }
 
 // setHead sets the head of a batch, and how many of its delivered messages are basic if it
 // has both billing classes.
-func setHead(b *campaign.Progress, row Item) error {
+func setHead(b *campaign.BatchProgress, row Item) error {
 	head, err := readLedgerHead(row)
 	if err != nil {
 		return err
@@ -170,19 +170,19 @@ func setHead(b *campaign.Progress, row Item) error {
 	return nil
 }
 
-func setTapped(b *campaign.Progress, row Item) error {
+func setTapped(b *campaign.BatchProgress, row Item) error {
 	taps, err := readTaps(row)
 	b.Head.Taps, b.Head.Tapped = taps.Sequence, taps.Messages()
 	return err
 }
 
-func setClicked(b *campaign.Progress, row Item) error {
+func setClicked(b *campaign.BatchProgress, row Item) error {
 	clicks, err := readTaps(row)
 	b.Head.Clicks, b.Head.Clicked = clicks.Sequence, clicks.Messages()
 	return err
 }
 
-func (t *table) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.Progress) error {
+func (t *table) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.BatchProgress) error {
 	keys := make(map[string]Item, len(some))
 	for _, b := range some {
 		keys[b.BatchID] = ledgerKey(b.Key, r.sk)

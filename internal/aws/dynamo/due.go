@@ -123,14 +123,14 @@ func (s *BatchStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, n
 	return len(reasons) == 0, nil
 }
 
-// Completion returns the completed and total batches of a campaign.
-func (s *BatchStore) Completion(ctx context.Context, id campaign.ID) (campaign.Completion, error) {
+// Progress returns the completed and total batches of a campaign.
+func (s *BatchStore) Progress(ctx context.Context, id campaign.ID) (campaign.Progress, error) {
 	keys := map[string]Item{"meta": metaKey(id), "progress": progressKey(id)}
 	rows, err := s.rows(ctx, "read the progress of campaign "+id.CampaignID, keys)
 	if err != nil {
-		return campaign.Completion{}, err
+		return campaign.Progress{}, err
 	}
-	return campaign.Completion{
+	return campaign.Progress{
 		Completed: getInt(rows["progress"], "completed"), CompletedAt: getMillis(rows["progress"], "completedAt"),
 		Batches: getInt(rows["meta"], "batches"), Cancelled: getBool(rows["meta"], "cancelled"),
 		PartsToCome: s.readTotals(rows["meta"]).PartsToCome,

@@ -148,7 +148,7 @@ func TestPages_Campaign(t *testing.T) {
 		"campaign": s.Campaign, "dispatched": s.Dispatched, "overview": s.Overview,
 	} {
 		c, err := read(ctx, first.ID)
-		whole(t, name, c.Batches, err, func(p campaign.Progress) string { return one(p.Ordinal - 1) })
+		whole(t, name, c.Batches, err, func(p campaign.BatchProgress) string { return one(p.Ordinal - 1) })
 	}
 	sets, err := s.PackedSets(ctx, first.ID)
 	whole(t, "numbers", sets, err, func(p acceptance.PackedSet) string { return one(p.Ordinal - 1) })

@@ -22,7 +22,7 @@ type point struct {
 const maxPoints = 48 // of a line, about
 
 // newChart returns the chart of the batches of a campaign with the results.
-func newChart(batches []campaign.Progress, r campaign.Results, now time.Time) chart {
+func newChart(batches []campaign.BatchProgress, r campaign.Results, now time.Time) chart {
 	var c chart
 	for _, b := range batches {
 		start := b.Head.Timeline.Start
@@ -43,7 +43,7 @@ func newChart(batches []campaign.Progress, r campaign.Results, now time.Time) ch
 	return c
 }
 
-func netsOf(batches []campaign.Progress, now time.Time) map[time.Time]map[campaign.Outcome]int {
+func netsOf(batches []campaign.BatchProgress, now time.Time) map[time.Time]map[campaign.Outcome]int {
 	nets := map[time.Time]map[campaign.Outcome]int{}
 	for _, b := range batches {
 		for _, slot := range b.Head.Timeline.Slots {

@@ -383,7 +383,7 @@ func (scheduledCampaigns) Standings(_ context.Context, _ string, ids []string) (
 func (s scheduledCampaigns) Overview(_ context.Context, id campaign.ID) (campaign.Campaign, error) {
 	s.reads.Add(1)
 	waits := campaign.Batch{BatchRef: campaign.BatchRef{ID: id}, State: campaign.BatchPending, Due: noon.Add(time.Hour)}
-	return campaign.Campaign{ID: id, BatchCount: 1, Batches: []campaign.Progress{{Batch: waits}}}, nil
+	return campaign.Campaign{ID: id, BatchCount: 1, Batches: []campaign.BatchProgress{{Batch: waits}}}, nil
 }
 
 // A list by status reads no campaign that cannot have it, and few of the others.

@@ -72,7 +72,7 @@ func (v view) State(p *web.Page) string { return stateOf(p, v.Status, v.Sum) }
 func (v view) Withdraws() bool { return withdraws(v.Campaign, v.Sum) }
 
 type batchView struct {
-	campaign.Progress
+	campaign.BatchProgress
 	Sum       campaign.Results
 	Status    campaign.Status
 	Delivered int
@@ -222,7 +222,7 @@ func (s *Pages) nameTemplates(ctx context.Context, v *view) error {
 }
 
 func sameTemplate(c campaign.Campaign) bool {
-	return !slices.ContainsFunc(c.Batches, func(b campaign.Progress) bool {
+	return !slices.ContainsFunc(c.Batches, func(b campaign.BatchProgress) bool {
 		return b.TemplateID != c.Batches[0].TemplateID || b.TemplateVersion != c.Batches[0].TemplateVersion
 	})
 }
@@ -230,10 +230,10 @@ func sameTemplate(c campaign.Campaign) bool {
 // State returns the status of the batch in words.
 func (v batchView) State(p *web.Page) string { return stateOf(p, v.Status, v.Sum) }
 
-func newBatchView(b campaign.Progress, now time.Time) batchView {
+func newBatchView(b campaign.BatchProgress, now time.Time) batchView {
 	n := b.Head.DayCounts()
 	v := batchView{
-		Progress: b, Sum: campaign.Campaign{Batches: []campaign.Progress{b}}.Results(now),
+		BatchProgress: b, Sum: campaign.Campaign{Batches: []campaign.BatchProgress{b}}.Results(now),
 		Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed, NotSent: n.NotSent,
 		Movable: b.State == campaign.BatchPending && !b.Cancelled(),
 	}
@@ -252,7 +252,7 @@ type bill struct {
 	Unpriced  int                  // delivered messages in batches without prices
 }
 
-func (v *bill) addBatch(b campaign.Progress) {
+func (v *bill) addBatch(b campaign.BatchProgress) {
 	v.ClassesOf += b.Accepted
 	v.Classes.Add(b.ClassCounts())
 	v.Billed.Add(b.Billed())

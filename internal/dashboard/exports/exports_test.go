@@ -37,7 +37,7 @@ func newOffice(t *testing.T) *office {
 	o := &office{}
 	o.campaign.ID = campaign.ID{Tenant: strings.ToLower(rand.Text()), CampaignID: random.UUID()}
 	o.campaign.Name = "Natal"
-	o.campaign.Batches = []campaign.Progress{{Batch: campaign.Batch{Accepted: 150, Rejected: 2}}}
+	o.campaign.Batches = []campaign.BatchProgress{{Batch: campaign.Batch{Accepted: 150, Rejected: 2}}}
 	o.Dashboard = webtest.New(t, exports.Area(), &exports.Pages{Exports: o}, func() time.Time { return now })
 	o.admin, o.viewer = o.SignIn(o.campaign.Tenant, web.RoleAdmin), o.SignIn(o.campaign.Tenant, web.RoleViewer)
 	return o

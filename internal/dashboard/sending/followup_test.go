@@ -37,7 +37,7 @@ func newFormer(t *testing.T) *former {
 	o := &former{}
 	o.campaign.ID = campaign.ID{Tenant: strings.ToLower(rand.Text()), CampaignID: random.UUID()}
 	o.campaign.Name = "Natal"
-	o.campaign.Batches = []campaign.Progress{{Batch: campaign.Batch{Accepted: 100, TemplateID: formerTemplate}, Head: campaign.LedgerSummary{
+	o.campaign.Batches = []campaign.BatchProgress{{Batch: campaign.Batch{Accepted: 100, TemplateID: formerTemplate}, Head: campaign.LedgerSummary{
 		Counts:  map[campaign.Outcome]int{campaign.OutcomeDelivered: 30, campaign.OutcomeRead: 50, campaign.OutcomeFailed: 12, campaign.OutcomeExpired: 3, campaign.OutcomeSent: 5},
 		Reasons: map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}: 2},
 		Tapped:  7, Clicked: 4,

@@ -31,7 +31,7 @@ type Use struct {
 }
 
 // UseOf summarizes the batches that were sent with an agent.
-func UseOf(batches []campaign.Progress, agentID string) (u Use) {
+func UseOf(batches []campaign.BatchProgress, agentID string) (u Use) {
 	for _, b := range batches {
 		switch {
 		case b.AgentID != agentID:

@@ -12,11 +12,11 @@ import (
 
 func TestUseOf(t *testing.T) {
 	t.Parallel()
-	sent := func(agent string, closedAt time.Time) campaign.Progress {
-		return campaign.Progress{Batch: campaign.Batch{AgentID: agent, ClosedAt: closedAt}}
+	sent := func(agent string, closedAt time.Time) campaign.BatchProgress {
+		return campaign.BatchProgress{Batch: campaign.Batch{AgentID: agent, ClosedAt: closedAt}}
 	}
 	first, last := time.Unix(1, 0), time.Unix(2, 0)
-	use := account.UseOf([]campaign.Progress{
+	use := account.UseOf([]campaign.BatchProgress{
 		sent("a", last), sent("a", first), sent("a", time.Time{}), sent("b", time.Time{}), sent("b", time.Unix(3, 0)),
 	}, "a")
 	if want := (account.Use{Open: 1, ClosedAt: last}); use != want {
