@@ -3,7 +3,7 @@ package demo
 
 import (
 	"bytes"
-	"encoding/csv"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"campaign-dispatch/internal/intake/sheet"
 )
 
 // Campaign is a campaign file.
@@ -31,28 +32,22 @@ type Message struct {
 	place string
 }
 
-// ReadFile reads a campaign file in UTF-8. The first line of a .csv file has the
-// column names. The columns phone and uid are required; every other column is a
-// variable of the template. Blank rows are ignored. A .json file is a JSON object
-// with messages and, optionally, a name and a templateId, as in a dispatch request.
+// ReadFile reads a campaign file: a CSV file or an Excel workbook, as the dashboard reads it, whose
+// columns are phone, uid and the variables of the template. Or a .json file with an object of
+// messages and, optionally, a name and a templateId, as in a dispatch request.
 func ReadFile(path string) (Campaign, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // the user selects the file
 	if err != nil {
 		return Campaign{}, fmt.Errorf("read the campaign: %w", err)
 	}
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // spreadsheets write a byte order mark
 	var c Campaign
-	switch kind := strings.ToLower(filepath.Ext(path)); {
-	case kind != ".json" && kind != ".csv":
-		err = errors.New("want a .csv or .json file")
-	case len(bytes.TrimSpace(text)) == 0:
-		err = errors.New("the file is empty")
-	case !utf8.Valid(text):
-		err = errors.New("the file is not in UTF-8: save it as CSV UTF-8")
-	case kind == ".json":
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".json":
 		err = readJSON(text, &c)
+	case ".csv", ".xlsx":
+		c.Messages, err = readSheet(text)
 	default:
-		c.Messages, err = readCSV(text)
+		err = errors.New("want a .csv, .xlsx or .json file")
 	}
 	if err == nil && len(c.Messages) == 0 {
 		err = errors.New("the file has no messages")
@@ -67,7 +62,7 @@ func ReadFile(path string) (Campaign, error) {
 }
 
 func readJSON(text []byte, c *Campaign) error {
-	if text = bytes.TrimSpace(text); text[0] != '{' {
+	if text = bytes.TrimSpace(text); !bytes.HasPrefix(text, []byte("{")) {
 		return errors.New("the file is not a JSON object with messages, see events/demo-campaign.json")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -95,75 +90,48 @@ func explain(text []byte, err error) error {
 
 func lineAt(text []byte, offset int64) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
 
-func readCSV(text []byte) ([]Message, error) {
-	reader := csv.NewReader(bytes.NewReader(text))
-	reader.FieldsPerRecord = -1 // checked below, with the line number
-	if first, _, _ := bytes.Cut(text, []byte("\n")); !bytes.Contains(first, []byte(",")) && bytes.Contains(first, []byte(";")) {
-		reader.Comma = ';' // the separator of Brazilian spreadsheets
-	}
-	columns, err := readColumns(reader)
+func readSheet(text []byte) (messages []Message, err error) {
+	file, err := sheet.Open(context.Background(), bytes.NewReader(text), int64(len(text)))
 	if err != nil {
-		return nil, err
+		return nil, withDetails(err)
 	}
-	var messages []Message
+	if !slices.Contains(file.Columns, "phone") || !slices.Contains(file.Columns, "uid") {
+		return nil, fmt.Errorf("the first line must have the columns phone and uid, got: %s", strings.Join(file.Columns, ", "))
+	}
 	for {
-		row, err := reader.Read()
+		row, err := file.Next()
 		if errors.Is(err, io.EOF) {
 			return messages, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, withDetails(err)
 		}
-		if !slices.ContainsFunc(row, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
-			continue
-		}
-		line, _ := reader.FieldPos(0)
-		if len(row) != len(columns) {
-			return nil, fmt.Errorf("line %d has %d cells, want %d as in the first line", line, len(row), len(columns))
-		}
-		message := messageOf(columns, row)
-		message.place = fmt.Sprintf("line %d", line)
-		messages = append(messages, message)
+		messages = append(messages, messageOf(file.Columns, row))
 	}
 }
 
-// readColumns reads the column names. The names phone and uid are case-insensitive.
-func readColumns(reader *csv.Reader) ([]string, error) {
-	columns, err := reader.Read()
-	if err != nil {
-		return nil, fmt.Errorf("read the column names: %w", err)
+// withDetails adds the lines, numbers and names of a file's error, as the dashboard's text of its code has them.
+func withDetails(err error) error {
+	if fault, ok := errors.AsType[*sheet.Error](err); ok && len(fault.Args) > 0 {
+		return fmt.Errorf("%w %v", err, fault.Args)
 	}
-	seen := map[string]bool{}
-	for i, column := range columns {
-		column = strings.TrimSpace(column)
-		if lower := strings.ToLower(column); lower == "phone" || lower == "uid" {
-			column = lower
-		}
-		if column != "" && seen[column] {
-			return nil, fmt.Errorf("the first line has the column %s twice", column)
-		}
-		columns[i], seen[column] = column, true
-	}
-	if !seen["phone"] || !seen["uid"] {
-		return nil, fmt.Errorf("the first line must have the columns phone and uid, got: %s", strings.Join(columns, ", "))
-	}
-	return columns, nil
+	return err
 }
 
-func messageOf(columns, row []string) Message {
-	m := Message{}
+func messageOf(columns []string, row sheet.Row) Message {
+	m := Message{place: fmt.Sprintf("line %d", row.Line)}
 	for i, column := range columns {
 		switch column {
 		case "": // a column without a name is ignored
 		case "phone":
-			m.Phone = row[i]
+			m.Phone = row.Cell(i)
 		case "uid":
-			m.UID = row[i]
+			m.UID = row.Cell(i)
 		default:
 			if m.Vars == nil {
 				m.Vars = map[string]any{}
 			}
-			m.Vars[column] = row[i]
+			m.Vars[column] = row.Cell(i)
 		}
 	}
 	return m
