@@ -30,9 +30,9 @@ import (
 )
 
 // metered is a batch with a ledger and a number of endpoints. One warm process records and
-// feeds its outcomes. DynamoDB reports the consumed capacity of each call.
+// feeds its outcomes. The units of its calls are metered.
 type metered struct {
-	used    *metering.Consumed
+	used    *metering.Meter
 	store   *dynamotest.Store // not measured
 	applier *outcome.Applier
 	feeder  *feed.Feeder
@@ -70,11 +70,12 @@ func (m *metered) SendGroups(_ context.Context, _ []string, bodies [][]byte) err
 func newMetered(t *testing.T, endpoints int, kinds ...string) *metered {
 	t.Helper()
 	env := stackenv.Load(t)
-	m := &metered{used: &metering.Consumed{}, contents: contents{}}
+	sizes := metering.RowSizes(t.Context(), dynamodb.NewFromConfig(env.AWS()))
+	m := &metered{used: &metering.Meter{Rules: metering.OfService(sizes)}, contents: contents{}}
 	m.store = dynamotest.New(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: time.Now})
 	m.store.Set(func(tables *dynamo.Tables) { tables.Outcomes, _ = env.LedgerTable(t) })
 	store := *m.store
-	store.Set(func(tables *dynamo.Tables) { tables.Client = dynamodb.NewFromConfig(env.AWS(), m.used.Attach) })
+	store.Set(func(tables *dynamo.Tables) { tables.Client = dynamodb.NewFromConfig(env.AWS(), m.used.AttachTo) })
 	m.feeder = &feed.Feeder{Store: &store, Queue: m, Now: time.Now}
 	m.applier = &outcome.Applier{
 		Store: &store, Contents: m.contents, OptOuts: &optout.Book{Store: &store, Now: time.Now},
@@ -159,7 +160,7 @@ func TestLedgerUnits_IsolatedEvents(t *testing.T) {
 			m.used.Take()
 			m.tasks = 0
 			m.groups(t, 1, order[1100:1300], campaign.OutcomeRead, time.Hour, 24*time.Hour)
-			used := m.used.Take()
+			used := metering.Sum(m.used.Take())
 			t.Logf("%.3f write units and %.2f read units an event, %.2f tasks", used.Writes/200, used.Reads/200, float64(m.tasks)/200)
 			if mean := used.Writes / 200; mean > 1.3 || used.Writes <= 200 {
 				t.Errorf("%.3f write units an event, want more than 1, since the tail moves, and 1.3 at most", mean)
@@ -208,7 +209,7 @@ func TestLedgerUnits_IsolatedTaps(t *testing.T) {
 	m.used.Take()
 	m.tasks = 0
 	m.tap(t, order[250:450], 2, 1)
-	used := m.used.Take()
+	used := metering.Sum(m.used.Take())
 	t.Logf("%.3f write units and %.2f read units a tap, %.2f tasks", used.Writes/200, used.Reads/200, float64(m.tasks)/200)
 	if mean := used.Writes / 200; mean > 1.05 || used.Writes <= 200 {
 		t.Errorf("%.3f write units a tap, want more than 1, since the tail moves, and 1.05 at most", mean)
@@ -235,7 +236,7 @@ func TestLedgerUnits_WrittenReply(t *testing.T) {
 	if err := m.applier.Handle(t.Context(), []reaction.EventTask{task})[0]; err != nil {
 		t.Fatal(err)
 	}
-	if used := m.used.Take(); used.Writes != 1 {
+	if used := metering.Sum(m.used.Take()); used.Writes != 1 {
 		t.Errorf("%.1f write units, want 1", used.Writes)
 	}
 	if kept, err := m.store.RepliesOf(t.Context(), m.batch.Tenant, phone); err != nil || len(kept) != 1 {
@@ -252,7 +253,7 @@ func TestLedgerUnits_Groups(t *testing.T) {
 	total := 0.0
 	for i, kind := range kinds {
 		m.groups(t, 500, rand.Perm(campaign.MaxMessages), kind, time.Duration(i)*time.Minute, time.Hour)
-		used := m.used.Take()
+		used := metering.Sum(m.used.Take())
 		t.Logf("%s: %.2f write units and %.2f read units a group of 500", kind, used.Writes/4, used.Reads/4)
 		total += used.Writes
 	}

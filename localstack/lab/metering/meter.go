@@ -2,20 +2,17 @@ package metering
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Meter sees every call that the AWS clients of one process make.
+// Meter counts the units of the calls of AWS clients in this process.
 type Meter struct {
 	Rules Rules
 
@@ -32,10 +29,13 @@ type Call struct {
 }
 
 // Attach makes the meter see the calls of the clients built from cfg.
-func (m *Meter) Attach(cfg *aws.Config) {
-	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("meter", m.see), middleware.After)
-	})
+func (m *Meter) Attach(cfg *aws.Config) { cfg.APIOptions = append(cfg.APIOptions, m.middleware) }
+
+// AttachTo makes the meter see the calls of one client.
+func (m *Meter) AttachTo(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, m.middleware) }
+
+func (m *Meter) middleware(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("meter", m.see), middleware.After)
 }
 
 func (m *Meter) see(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
@@ -51,7 +51,7 @@ func (m *Meter) see(ctx context.Context, in middleware.InitializeInput, next mid
 	return out, metadata, err
 }
 
-// Take returns the calls since the last take.
+// Take returns the calls since the last Take.
 func (m *Meter) Take() []Call {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,8 +68,8 @@ func Sum(calls []Call) (u Units) {
 	return u
 }
 
-// chain is the longest chain of calls that waited for one another, among calls that
-// it is told of in the order of their ends.
+// chain is the longest chain of calls that waited for one another, among calls in the order of
+// their ends.
 type chain struct {
 	length int
 	last   time.Time
@@ -82,7 +82,7 @@ func (c *chain) extend(start, end time.Time) {
 	}
 }
 
-// RowSizes reads the size of rows until ctx ends, by a client that nobody meters.
+// RowSizes returns a function that reads the size of a row until ctx ends, with a client that is not metered.
 func RowSizes(ctx context.Context, client *dynamodb.Client) func(table *string, key Item) int {
 	return func(table *string, key Item) int {
 		out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: table, Key: key, ConsistentRead: aws.Bool(true)})
@@ -94,84 +94,4 @@ func RowSizes(ctx context.Context, client *dynamodb.Client) func(table *string, 
 		}
 		return size(out.Item)
 	}
-}
-
-// Consumed adds up what DynamoDB itself says that calls have consumed.
-type Consumed struct {
-	mu    sync.Mutex
-	taken Capacity
-}
-
-// Capacity is what calls have consumed.
-type Capacity struct {
-	Writes, Reads float64
-	Calls         int
-	// Refused are the writes whose condition did not hold. On AWS each of them
-	// consumes what the write would have, one unit at least, and no answer says so:
-	// they are not in Writes.
-	Refused int
-}
-
-// Attach makes c see the calls of a client.
-func (c *Consumed) Attach(o *dynamodb.Options) {
-	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("consumed", c.see), middleware.Before)
-	})
-}
-
-// Take returns what was consumed since the last take.
-func (c *Consumed) Take() Capacity {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	taken := c.taken
-	c.taken = Capacity{}
-	return taken
-}
-
-func (c *Consumed) see(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
-	middleware.InitializeOutput, middleware.Metadata, error,
-) {
-	askForCapacity(in.Parameters)
-	out, metadata, err := next.HandleInitialize(ctx, in)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.taken.Calls++
-	c.taken.add(out.Result, err)
-	return out, metadata, err
-}
-
-// askForCapacity sets a field that the inputs of all calls for rows have.
-func askForCapacity(in any) {
-	if field := reflect.ValueOf(in).Elem().FieldByName("ReturnConsumedCapacity"); field.IsValid() {
-		field.SetString(string(types.ReturnConsumedCapacityTotal))
-	}
-}
-
-func (c *Capacity) add(out any, err error) {
-	var refused *types.ConditionalCheckFailedException
-	var cancelled *types.TransactionCanceledException
-	if errors.As(err, &refused) || errors.As(err, &cancelled) {
-		c.Refused++
-	}
-	switch out.(type) {
-	case *dynamodb.PutItemOutput, *dynamodb.UpdateItemOutput, *dynamodb.DeleteItemOutput, *dynamodb.TransactWriteItemsOutput:
-		c.Writes += consumed(out)
-	case *dynamodb.GetItemOutput, *dynamodb.BatchGetItemOutput, *dynamodb.QueryOutput:
-		c.Reads += consumed(out)
-	}
-}
-
-// consumed returns the units in an output: those of one table, or of several.
-func consumed(out any) (total float64) {
-	switch c := reflect.ValueOf(out).Elem().FieldByName("ConsumedCapacity").Interface().(type) {
-	case *types.ConsumedCapacity:
-		if c != nil {
-			total = aws.ToFloat64(c.CapacityUnits)
-		}
-	case []types.ConsumedCapacity:
-		for _, of := range c {
-			total += aws.ToFloat64(of.CapacityUnits)
-		}
-	}
-	return total
 }
