@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -73,19 +74,12 @@ func (s Stack) startDaemon(ctx context.Context, arguments []string) error {
 	stop := context.AfterFunc(ctx, func() { _ = result.Close() })
 	defer stop()
 	if text, _ := io.ReadAll(result); string(text) != ready {
-		return fmt.Errorf("start the background process: %s", textOr(string(text), "it exited, see "+s.state("daemon.log")))
+		return fmt.Errorf("start the background process: %s", cmp.Or(strings.TrimSpace(string(text)), "it exited, see "+s.state("daemon.log")))
 	}
 	return nil
 }
 
 const ready = "ready"
-
-func textOr(text, otherwise string) string {
-	if text = strings.TrimSpace(text); text == "" {
-		return otherwise
-	}
-	return text
-}
 
 // Serve runs in the background process. It listens on the stack's ports, runs the
 // emulator and writes the result of the start to file descriptor 3. It returns when

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,18 +80,11 @@ func (s Stack) emulatorEnv(dir string) []string {
 		"IOT_MTLS_ENABLED=0",       // the IoT broker would listen on all interfaces
 		"GATEWAY_PORT=" + strconv.Itoa(s.Ports.AWS),
 		"EDGE_PORT=" + strconv.Itoa(s.Ports.AWS),
-		"AWS_ENDPOINT_URL=" + s.functionsAWS(), // for the functions
+		"AWS_ENDPOINT_URL=" + cmp.Or(s.FunctionsAWS, url(s.Ports.AWS)), // for the functions
 		"MINISTACK_REGION=" + Region,
 		"AUTH=true", // enforces the policies of the caller's role
 		"LOG_LEVEL=WARNING",
 	}
-}
-
-func (s Stack) functionsAWS() string {
-	if s.FunctionsAWS != "" {
-		return s.FunctionsAWS
-	}
-	return url(s.Ports.AWS)
 }
 
 func (s Stack) awaitHealth(ctx context.Context, ended <-chan error) error {
@@ -118,5 +112,5 @@ func (s Stack) awaitHealth(ctx context.Context, ended <-chan error) error {
 
 func (s Stack) lastLogLine() string {
 	text, _ := os.ReadFile(s.state("emulator.log"))
-	return textOr(lastLine(text), "its log is empty")
+	return cmp.Or(lastLine(text), "its log is empty")
 }

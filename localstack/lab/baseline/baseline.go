@@ -185,11 +185,6 @@ func body(task map[string]string) *string {
 	return aws.String(string(text))
 }
 
-func (d *Design) put(ctx context.Context, task map[string]string) error {
-	_, err := d.queue.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &d.tasks, MessageBody: body(task)})
-	return err
-}
-
 // send reads the message, and marks it sent.
 func (d *Design) send(ctx context.Context, campaign string, number uint64) error {
 	key := d.key(campaign, number)
@@ -224,5 +219,7 @@ func (d *Design) event(ctx context.Context, id, status string) error {
 	if err := d.update(ctx, metering.Item{"pk": found.Items[0]["pk"]}, status); err != nil {
 		return err
 	}
-	return d.put(ctx, map[string]string{"messageId": id, "type": "message." + status, "timestamp": time.Now().UTC().Format(time.RFC3339Nano)})
+	task := map[string]string{"messageId": id, "type": "message." + status, "timestamp": time.Now().UTC().Format(time.RFC3339Nano)}
+	_, err = d.queue.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &d.tasks, MessageBody: body(task)})
+	return err
 }

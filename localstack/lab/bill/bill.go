@@ -188,10 +188,12 @@ func unpricedOf(idle []Idle) (names []string) {
 }
 
 // Write writes the bill to a file as JSON.
-func (b Bill) Write(path string) error {
-	text, err := json.MarshalIndent(b, "", "  ")
+func (b Bill) Write(path string) error { return writeJSON(path, b) }
+
+func writeJSON(path string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
-		return fmt.Errorf("write the bill: %w", err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return os.WriteFile(path, append(text, '\n'), 0o600)
 }
@@ -236,17 +238,10 @@ func Keep(root, billFile string) (kept bool, err error) {
 	if !published {
 		return false, nil
 	}
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o750)
-	}
-	if err == nil {
-		err = os.WriteFile(path, append(text, '\n'), 0o600)
-	}
-	if err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return false, fmt.Errorf("keep the metered units: %w", err)
 	}
-	return true, nil
+	return true, writeJSON(path, m)
 }
 
 // last returns the last run under published conditions.
