@@ -1,8 +1,7 @@
 // Package phone validates telephone numbers from campaign files.
 //
-// The format determines the country. The result is that of libphonenumber's
-// IsValidNumber; Brazilian numbers use a table, and service numbers without an area code, as 0800, are
-// invalid.
+// The format determines the country. The result is that of libphonenumber's IsValidNumber, but a
+// service number without an area code, such as 0800, is invalid. Brazilian numbers use a table.
 package phone
 
 import (
@@ -14,8 +13,8 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// Parse parses a number in one of the formats of e164.Parse. An impossible number
-// returns a Rejection, which is nil otherwise. s is not kept.
+// Parse parses a number in one of the formats of e164.Parse. The Rejection is nil for a valid
+// number. s is not kept.
 func Parse(s []byte) (e164.Number, *e164.Rejection) { return e164.Parse(s, parseForeign) }
 
 // Tidy removes spaces, brackets, dots and dashes from a number, and the .0 that a

@@ -9,11 +9,7 @@ func parseBrazilian(digits []byte) (Number, *Rejection) {
 	if !validBrazilian(national) {
 		return 0, rejectBrazilian(national)
 	}
-	n := Number(brazil)
-	for _, c := range national {
-		n = n*10 + Number(c-'0')
-	}
-	return n, nil
+	return appendDigits(brazil, national), nil
 }
 
 var areaCodes = [100]bool{

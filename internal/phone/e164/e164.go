@@ -1,6 +1,6 @@
 // Package e164 parses telephone numbers in the formats found in campaign files. It
-// validates Brazilian numbers with a table that agrees with libphonenumber but for service numbers, is a
-// thousand times faster, and needs no loading.
+// validates Brazilian numbers with a table. The table agrees with libphonenumber except for service
+// numbers, is a thousand times faster, and needs no loading.
 package e164
 
 import (
@@ -19,8 +19,8 @@ func (n Number) String() string {
 
 // Parse parses ASCII digits with an optional leading +. Without the +, 10 or 11 digits
 // are a Brazilian number with its area code; anything else is read as if it had a +.
-// foreign parses numbers of other countries; its digits start with the country code. An
-// impossible number returns a Rejection, which is nil otherwise. s is not kept.
+// foreign parses numbers of other countries; its digits start with the country code. The
+// Rejection is nil for a valid number. s is not kept.
 func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, *Rejection) {
 	digits, plus := bytes.CutPrefix(s, []byte{'+'})
 	switch {
@@ -52,11 +52,14 @@ func AsWritten(digits []byte) (Number, *Rejection) {
 	case len(digits) < shortest:
 		return 0, &rejectTooShort
 	}
-	var n Number
+	return appendDigits(0, digits), nil
+}
+
+func appendDigits(n Number, digits []byte) Number {
 	for _, c := range digits {
 		n = n*10 + Number(c-'0')
 	}
-	return n, nil
+	return n
 }
 
 // shortest and longest are the numbers of digits that a number may have, with its country code.
