@@ -47,7 +47,7 @@ func (result Result) Fatal() bool {
 	return !result.Delivered && (result.Status == 0 || result.RetryAfter > 0)
 }
 
-// Post posts a message once. The result contains no address and no content but the answer's.
+// Post posts a message once. Of addresses and texts, the result contains only the endpoint's answer.
 func (p Poster) Post(ctx context.Context, e delivery.Endpoint, m Message) Result {
 	now := p.Now()
 	result := p.post(ctx, e, m, now)
@@ -164,7 +164,7 @@ func secretsOf(e delivery.Endpoint, signature string) (secrets []string) {
 	for _, s := range append(strings.Fields(signature), e.Secret, e.PreviousSecret) {
 		s = strings.TrimPrefix(strings.TrimPrefix(s, "v1,"), "whsec_")
 		if s != "" {
-			secrets = append(secrets, strings.ReplaceAll(s, "/", `\/`), s) // the escaped one ends with one that begins with a slash
+			secrets = append(secrets, strings.ReplaceAll(s, "/", `\/`), s) // escaped first, because it may contain the other
 		}
 	}
 	return secrets

@@ -9,11 +9,10 @@ import (
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
-// PerWrite is the number of posts of a tenant that are written in any case. unwrittenShare is the part of an
-// hour's posts, as a divisor, from which they are written.
+// The counts of a tenant are written from PerWrite posts on, or from the part 1/dueShare of an hour's posts on.
 const (
-	PerWrite       = 100
-	unwrittenShare = 10
+	PerWrite = 100
+	dueShare = 10
 )
 
 // PostStore adds posts to the hourly counts of a tenant's endpoints, by endpoint ID.
@@ -38,13 +37,13 @@ type tenantHour struct {
 }
 
 type postSum struct {
-	written, count int
-	posts          map[string]delivery.PostCount // not written
+	written, count int                           // posts in the hour that are written, and not yet
+	posts          map[string]delivery.PostCount // not yet written
 }
 
 // due reports whether the counts are to be written.
 func (s *postSum) due() bool {
-	return s.count >= PerWrite || s.count*unwrittenShare >= s.written+s.count
+	return s.count >= PerWrite || s.count*dueShare >= s.written+s.count
 }
 
 func (s *postSum) add(endpointID string, p delivery.PostCount) {

@@ -50,9 +50,9 @@ const (
 	// message. Ten messages of one call stay below 256 KB.
 	maxEntries, maxEndpoints = ledger.MaxPage, 3
 	endpointTTL              = 10 * time.Second // cache TTL of a tenant's endpoints
-	// maxKnown and maxBatches are the cache sizes, in tenants and batches. 100,000 batches
-	// are more than a day of 100 million messages and take about 40 MB.
-	maxKnown, maxBatches = 1000, 100_000
+	// maxTenants and maxBatches are the cache sizes. 100,000 batches are more than a day of
+	// 100 million messages and take about 40 MB.
+	maxTenants, maxBatches = 1000, 100_000
 	// maxReads is the number of concurrent reads. A partition of the table writes up to
 	// 1,000 records per second, processed by two calls, and each can belong to another
 	// batch.
@@ -75,7 +75,7 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.NewEntries) error {
 	if err != nil {
 		return err
 	}
-	pending := map[target][]ledger.NewEntries{}
+	pending := pendingEntries{}
 	var unfed ledger.UnqueuedError
 	for key, entries := range byBatch {
 		batch, known := batches[key]
@@ -88,7 +88,7 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.NewEntries) error {
 			unfed.Keys = append(unfed.Keys, key)
 			continue
 		}
-		address(batch.BatchRef, ledger.NewEntries{Key: key, Entries: distinct(entries)}, endpoints[batch.Tenant], pending)
+		pending.add(batch.Tenant, endpoints[batch.Tenant], ledger.NewEntries{Key: key, Entries: distinct(entries)})
 	}
 	if err := f.queue(ctx, pending); err != nil || len(unfed.Keys) == 0 {
 		return err
@@ -129,7 +129,7 @@ func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]
 		}
 	}
 	read := func(ctx context.Context, tenant string) (endpoints []delivery.Endpoint, known bool, err error) {
-		options := cache.Options{TTL: endpointTTL, MaxEntries: maxKnown}
+		options := cache.Options{TTL: endpointTTL, MaxEntries: maxTenants}
 		endpoints, err = f.endpoints.Get(tenant, f.Now(), options, func() ([]delivery.Endpoint, error) {
 			return f.Store.Endpoints(ctx, tenant)
 		})
@@ -164,11 +164,28 @@ func readAll[K comparable, V any](
 	return values, reads.Wait()
 }
 
+// pendingEntries are the entries to post, by tenant and endpoint ID.
+type pendingEntries map[string]map[string][]ledger.NewEntries
+
+// add adds entries of a tenant's batch for each endpoint that wants them.
+func (p pendingEntries) add(tenant string, endpoints []delivery.Endpoint, fresh ledger.NewEntries) {
+	for _, e := range endpoints {
+		some := subscribed(e, fresh.Entries)
+		if len(some) == 0 {
+			continue
+		}
+		if p[tenant] == nil {
+			p[tenant] = map[string][]ledger.NewEntries{}
+		}
+		p[tenant][e.ID] = append(p[tenant][e.ID], ledger.NewEntries{Key: fresh.Key, Entries: some})
+	}
+}
+
 // queue queues the tasks. Messages of all tenants share the SQS calls, each in its tenant's message group.
-func (f *Feeder) queue(ctx context.Context, pending map[target][]ledger.NewEntries) error {
+func (f *Feeder) queue(ctx context.Context, pending pendingEntries) error {
 	var groups []string
 	var messages []delivery.NotifyMessage
-	for tenant, endpoints := range byTenant(pending) {
+	for tenant, endpoints := range pending {
 		for _, m := range messagesOf(tenant, endpoints) {
 			groups, messages = append(groups, tenant), append(messages, m)
 		}
@@ -183,24 +200,13 @@ func (f *Feeder) queue(ctx context.Context, pending map[target][]ledger.NewEntri
 	return nil
 }
 
-func byTenant(pending map[target][]ledger.NewEntries) map[string]map[string][]ledger.NewEntries {
-	tenants := map[string]map[string][]ledger.NewEntries{}
-	for t, fresh := range pending {
-		if tenants[t.tenant] == nil {
-			tenants[t.tenant] = map[string][]ledger.NewEntries{}
-		}
-		tenants[t.tenant][t.endpointID] = fresh
-	}
-	return tenants
-}
-
 // messagesOf returns messages with tasks for up to maxEndpoints endpoints each. The tasks
 // of one message are about the same batches.
 func messagesOf(tenant string, endpoints map[string][]ledger.NewEntries) (messages []delivery.NotifyMessage) {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(endpoints)), maxEndpoints) {
 		var parts [][]delivery.NotifyTask
 		for _, id := range some {
-			for i, task := range tasksOf(target{tenant, id}, endpoints[id]) {
+			for i, task := range tasksOf(tenant, id, endpoints[id]) {
 				if i == len(parts) {
 					parts = append(parts, nil)
 				}
@@ -214,18 +220,16 @@ func messagesOf(tenant string, endpoints map[string][]ledger.NewEntries) (messag
 	return messages
 }
 
-type target struct{ tenant, endpointID string }
-
 // tasksOf returns tasks of up to maxEntries entries each. A task can contain entries of
 // several batches, because SQS bills per message.
-func tasksOf(t target, fresh []ledger.NewEntries) (tasks []delivery.NotifyTask) {
+func tasksOf(tenant, endpointID string, fresh []ledger.NewEntries) (tasks []delivery.NotifyTask) {
 	slices.SortFunc(fresh, func(a, b ledger.NewEntries) int { return bytes.Compare(a.Key[:], b.Key[:]) })
 	var part []ledger.NewEntries
 	room := maxEntries
 	end := func() {
 		if len(part) > 0 {
 			packed := base64.StdEncoding.EncodeToString(ledger.PackNewEntries(part))
-			tasks = append(tasks, delivery.NotifyTask{Tenant: t.tenant, EndpointID: t.endpointID, Entries: packed})
+			tasks = append(tasks, delivery.NotifyTask{Tenant: tenant, EndpointID: endpointID, Entries: packed})
 		}
 		part, room = nil, maxEntries
 	}
@@ -247,16 +251,6 @@ func tasksOf(t target, fresh []ledger.NewEntries) (tasks []delivery.NotifyTask) 
 func distinct(entries []ledger.Entry) []ledger.Entry {
 	slices.SortFunc(entries, func(a, b ledger.Entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return slices.CompactFunc(entries, func(a, b ledger.Entry) bool { return a.Sequence == b.Sequence })
-}
-
-// address adds a batch's entries to the pending entries of each endpoint that wants them.
-func address(batch campaign.BatchRef, fresh ledger.NewEntries, endpoints []delivery.Endpoint, pending map[target][]ledger.NewEntries) {
-	for _, e := range endpoints {
-		if some := subscribed(e, fresh.Entries); len(some) > 0 {
-			t := target{batch.Tenant, e.ID}
-			pending[t] = append(pending[t], ledger.NewEntries{Key: fresh.Key, Entries: some})
-		}
-	}
 }
 
 func subscribed(e delivery.Endpoint, entries []ledger.Entry) (subscribed []ledger.Entry) {
