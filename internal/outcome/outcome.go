@@ -43,14 +43,9 @@ type Recorder struct {
 	endpoints cache.Cache[string, []delivery.Endpoint]
 }
 
-const (
-	// tries is the maximum number of attempts after concurrent updates. Each conflict has a
-	// winner, and at most 20 frames of a batch are recorded at once.
-	tries = 40
-	// endpointTTL is the cache TTL of a tenant's endpoints. A new endpoint receives webhooks after at most this time.
-	endpointTTL = 10 * time.Second
-	maxKnown    = 1000 // size of the endpoint cache, in tenants
-)
+// tries is the maximum number of attempts after concurrent updates. Each conflict has a winner, and
+// at most 20 frames of a batch are recorded at once.
+const tries = 40
 
 // Record appends the changes that supersede the current outcomes, in order, and ignores the
 // others. Repeated calls are harmless, also after an error. The table's stream starts the
@@ -73,7 +68,8 @@ type ledgerWrite struct {
 }
 
 func (r *Recorder) endpointsOf(ctx context.Context, tenant string) ([]delivery.Endpoint, error) {
-	return r.endpoints.Get(tenant, r.Now(), cache.Options{TTL: endpointTTL, MaxEntries: maxKnown}, func() ([]delivery.Endpoint, error) {
+	options := cache.Options{TTL: delivery.EndpointTTL, MaxEntries: delivery.CachedTenants}
+	return r.endpoints.Get(tenant, r.Now(), options, func() ([]delivery.Endpoint, error) {
 		all, err := r.Store.Endpoints(ctx, tenant)
 		return slices.DeleteFunc(all, delivery.Endpoint.Off), err
 	})

@@ -54,7 +54,7 @@ func endpointsFull(has int) error {
 }
 
 func newSigningSecret() string {
-	return "whsec_" + base64.StdEncoding.EncodeToString(random.Bytes(32))
+	return delivery.SecretPrefix + base64.StdEncoding.EncodeToString(random.Bytes(32))
 }
 
 // CheckNewEndpoint validates a new endpoint of a tenant.

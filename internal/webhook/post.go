@@ -105,7 +105,7 @@ func sign(e delivery.Endpoint, id string, at time.Time, body []byte) (string, er
 	}
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
-		encoded, ok := strings.CutPrefix(secret, "whsec_")
+		encoded, ok := strings.CutPrefix(secret, delivery.SecretPrefix)
 		key, err := base64.StdEncoding.DecodeString(encoded)
 		if !ok || err != nil || len(key) == 0 {
 			return "", errBadSecret
@@ -162,7 +162,7 @@ func withoutPartialRune(text string) string {
 // signatures and its secrets, also as JSON with escaped slashes.
 func secretsOf(e delivery.Endpoint, signature string) (secrets []string) {
 	for _, s := range append(strings.Fields(signature), e.Secret, e.PreviousSecret) {
-		s = strings.TrimPrefix(strings.TrimPrefix(s, "v1,"), "whsec_")
+		s = strings.TrimPrefix(strings.TrimPrefix(s, "v1,"), delivery.SecretPrefix)
 		if s != "" {
 			secrets = append(secrets, strings.ReplaceAll(s, "/", `\/`), s) // escaped first, because it may contain the other
 		}

@@ -5,6 +5,16 @@ import (
 	"time"
 )
 
+// Functions that queue webhooks keep the endpoints of CachedTenants for EndpointTTL. A new endpoint
+// receives webhooks after at most this time.
+const (
+	EndpointTTL   = 10 * time.Second
+	CachedTenants = 1000
+)
+
+// SecretPrefix is the start of a signing secret, before its base64.
+const SecretPrefix = "whsec_"
+
 // Endpoint is a webhook endpoint of a tenant.
 type Endpoint struct {
 	ID     string

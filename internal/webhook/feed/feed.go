@@ -49,10 +49,9 @@ const (
 	// maxEntries is the maximum number of entries per task, maxEndpoints of tasks per
 	// message. Ten messages of one call stay below 256 KB.
 	maxEntries, maxEndpoints = ledger.MaxPage, 3
-	endpointTTL              = 10 * time.Second // cache TTL of a tenant's endpoints
-	// maxTenants and maxBatches are the cache sizes. 100,000 batches are more than a day of
-	// 100 million messages and take about 40 MB.
-	maxTenants, maxBatches = 1000, 100_000
+	// maxBatches is the size of the cache of batches, more than a day of 100 million messages. It
+	// takes about 40 MB.
+	maxBatches = 100_000
 	// maxReads is the number of concurrent reads. A partition of the table writes up to
 	// 1,000 records per second, processed by two calls, and each can belong to another
 	// batch.
@@ -129,7 +128,7 @@ func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]
 		}
 	}
 	read := func(ctx context.Context, tenant string) (endpoints []delivery.Endpoint, known bool, err error) {
-		options := cache.Options{TTL: endpointTTL, MaxEntries: maxTenants}
+		options := cache.Options{TTL: delivery.EndpointTTL, MaxEntries: delivery.CachedTenants}
 		endpoints, err = f.endpoints.Get(tenant, f.Now(), options, func() ([]delivery.Endpoint, error) {
 			return f.Store.Endpoints(ctx, tenant)
 		})
