@@ -103,3 +103,13 @@ func (p *Page) readForm() error {
 	}
 	return nil
 }
+
+// Upload is the data of the field upload.html, with which a page sends a file in chunks. A page
+// that includes it calls UploadTo.
+type Upload struct {
+	Script string // path of the script
+	Path   string // to which the start of an upload is sent
+	Chunk  int64  // size of all chunks but the last
+	// From is the size from which a form's file is sent in chunks. Smaller ones go in the form.
+	From int64
+}
