@@ -35,14 +35,9 @@ func readGuides(language string, render renderer) ([]guide, error) {
 		pages["#"+anchor(s.title)] = Root + "/" + guides[i].ID
 	}
 	for i, s := range texts {
-		guides[i].Text = scrollingCode(render.prose(relink(s.text, pages)))
+		guides[i].Text = render.prose(relink(s.text, pages))
 	}
 	return guides, nil
-}
-
-// scrollingCode lets a keyboard scroll wide code.
-func scrollingCode(text template.HTML) template.HTML {
-	return template.HTML(strings.ReplaceAll(string(text), "<pre>", `<pre tabindex="0">`)) //nolint:gosec // it was HTML before
 }
 
 // pagesOfDocs maps pages of the repository to the dashboard's pages of the same subject.
@@ -94,10 +89,10 @@ func anchor(heading string) string {
 }
 
 // Guide returns a guide, or nil.
-func (g *documentation) Guide(id string) *guide {
-	for i := range g.Guides {
-		if g.Guides[i].ID == id {
-			return &g.Guides[i]
+func (d *documentation) Guide(id string) *guide {
+	for i := range d.Guides {
+		if d.Guides[i].ID == id {
+			return &d.Guides[i]
 		}
 	}
 	return nil

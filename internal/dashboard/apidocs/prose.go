@@ -53,8 +53,9 @@ func Prose(base string, render func(markdown string) string) (map[string]string,
 // renderer converts Markdown to safe HTML.
 type renderer func(markdown string) string
 
-// scrolling lets a wide table scroll on a narrow screen.
+// scrolling lets wide tables and code scroll, also by keyboard.
 var scrolling = strings.NewReplacer(
+	"<pre>", `<pre tabindex="0">`,
 	"<table>", `<div class="scroll" tabindex="0"><table>`,
 	"</table>", "</table></div>",
 )

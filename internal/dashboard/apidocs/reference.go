@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// documentation is the documentation of the API at Base in one language.
+// documentation is the content of the pages in one language.
 type documentation struct {
 	Base     string
 	Groups   []group
@@ -127,8 +127,8 @@ func (d *document) replies() (all []refusal) {
 	return all
 }
 
-func (g *documentation) operation(id string) *reference {
-	for _, group := range g.Groups {
+func (d *documentation) operation(id string) *reference {
+	for _, group := range d.Groups {
 		for _, o := range group.Operations {
 			if o.ID == id {
 				return o

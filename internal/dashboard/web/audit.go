@@ -38,8 +38,8 @@ func (p *Page) entry(session Session, link, action, subject string, details []st
 // moved begins the detail of an audit entry about a change of a time.
 const moved = "moved "
 
-// Moved returns the detail of an audit entry about a change of a time. Each reader sees it in
-// the own language.
+// Moved returns the detail of an audit entry about a change of a time. Detail shows it in the
+// reader's format.
 func Moved(from, to time.Time) string {
 	return moved + from.UTC().Format(time.RFC3339) + " " + to.UTC().Format(time.RFC3339)
 }

@@ -221,7 +221,7 @@ func (p *Page) Hour(at time.Time) string { return at.In(localtime.SaoPaulo()).Fo
 // ISO returns a time for the datetime attribute.
 func (p *Page) ISO(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// Admin reports whether the person may make changes.
+// Admin reports whether the person may do everything.
 func (p *Page) Admin() bool { return p.Session.Role == RoleAdmin }
 
 // Author reports whether the person may write templates and send campaigns.
@@ -238,7 +238,7 @@ func (p *Page) SignedIn() bool { return p.Session.Email != "" }
 func (p *Page) In(part string) bool { return within(p.R.URL.Path, part) }
 
 // Sent reports whether the request sends a form.
-func (p *Page) Sent() bool { return !p.reads() }
+func (p *Page) Sent() bool { return p.R.Method != http.MethodGet && p.R.Method != http.MethodHead }
 
 // Before returns the page that sent a form, or the first page if it is unknown.
 func (p *Page) Before() string { return LocalPath(pathOf(p.R.Referer())) }

@@ -113,14 +113,14 @@ func (ui *UI) handle(mux *http.ServeMux, pattern string, needed Role, h Handler)
 	}))
 }
 
-// signedIn returns a handler that serves pages with a valid session. It calls otherwise without one.
+// signedIn returns a handler that serves pages with a valid session. For other requests it calls otherwise.
 func (ui *UI) signedIn(serve func(*Page) error, otherwise func(*Page, error) error) Handler {
 	return func(p *Page) error {
 		session, err := ui.Sessions.Signed(p.R, p.Base)
 		if err != nil {
 			return otherwise(p, err)
 		}
-		if p.reads() {
+		if !p.Sent() {
 			return ui.alongside(p, session, serve, otherwise)
 		}
 		if err := ui.Sessions.Check(p.R.Context(), session); err != nil {
@@ -131,8 +131,8 @@ func (ui *UI) signedIn(serve func(*Page) error, otherwise func(*Page, error) err
 	}
 }
 
-// alongside renders a page while its session is checked. It answers only if the session
-// is valid; otherwise it calls otherwise.
+// alongside renders a page while its session is checked. It answers only if the session is valid. If
+// not, it calls otherwise.
 func (ui *UI) alongside(p *Page, session Session, serve func(*Page) error, otherwise func(*Page, error) error) error {
 	checked := make(chan error, 1)
 	go func() { checked <- ui.Sessions.Check(p.R.Context(), session) }()
@@ -200,13 +200,12 @@ func (ui *UI) WithoutSession(mux *http.ServeMux, pattern string, h Handler) {
 // signIn redirects to the sign-in, and afterwards back to the requested page. A
 // submitted form is not carried over: the person is informed.
 func (ui *UI) signIn(p *Page) error {
-	sent := !p.reads()
 	switch {
-	case sent && p.Partial(): // the form remains visible
+	case p.Sent() && p.Partial(): // the form remains visible
 		p.W.Header().Set("HX-Retarget", "#over")
 		p.W.Header().Set("HX-Reswap", "innerHTML")
 		return p.Fragment("session_over.html", SignInPath)
-	case sent:
+	case p.Sent():
 		return p.RenderStatus(http.StatusUnauthorized, "ui.session_over", "session_over.html", signInTo(pathOf(p.R.Referer())))
 	case p.Partial():
 		return p.Redirect(signInTo(pathOf(p.R.Header.Get("HX-Current-URL"))))
@@ -291,23 +290,18 @@ func (ui *UI) translationOf(r *http.Request) *translation {
 	return ui.translations[i]
 }
 
-// reads reports whether the request is read-only.
-func (p *Page) reads() bool { return p.R.Method == http.MethodGet || p.R.Method == http.MethodHead }
-
-// permit returns an error unless the person has the role, and the request comes from
-// their own page.
+// permit returns an error unless the person's role may do what the needed one may, and a form
+// comes from the person's own page.
 func (p *Page) permit(needed Role) error {
-	reads := p.reads()
-	if !p.Session.Role.May(needed) {
-		if reads && p.Session.Role.May(RoleViewer) {
-			return &Refusal{Status: http.StatusForbidden, Key: "ui.admins_only"}
-		}
-		return &Refusal{Status: http.StatusForbidden, Key: "ui.forbidden"}
-	}
-	if reads {
+	switch {
+	case p.Session.Role.May(needed) && p.Sent():
+		return p.FromOwnPage()
+	case p.Session.Role.May(needed):
 		return nil
+	case !p.Sent() && p.Session.Role.May(RoleViewer):
+		return &Refusal{Status: http.StatusForbidden, Key: "ui.admins_only"}
 	}
-	return p.FromOwnPage()
+	return &Refusal{Status: http.StatusForbidden, Key: "ui.forbidden"}
 }
 
 // render writes the page, or the fragment that htmx requests.
