@@ -21,19 +21,17 @@ import (
 )
 
 const (
-	// Clients call side by side.
-	Clients = 16
-	// callsEach is how many calls each of them makes, one after the other.
-	callsEach = 4
+	Clients   = 16 // concurrent clients
+	callsEach = 4  // sequential calls of each client
 )
 
-// Service is where the calls go.
+// Service is the service under test.
 type Service struct {
 	baseURL, token, templateID string
 	http                       *http.Client
 }
 
-// OnStack is the service of a local stack.
+// OnStack returns the service of a local stack.
 func OnStack(ctx context.Context, env stackenv.Env) (Service, error) {
 	token, err := env.Token(ctx)
 	return Service{
@@ -42,12 +40,12 @@ func OnStack(ctx context.Context, env stackenv.Env) (Service, error) {
 	}, err
 }
 
-// Report is what came of some histories.
+// Report is the result of some histories.
 type Report struct {
 	Histories, Calls, Accepted, Unknown int
 }
 
-// Check makes random histories of calls, and returns an error that tells one which no order of its calls explains.
+// Check makes random histories of calls. Its error has the first one whose answers no order of its calls explains.
 func (s Service) Check(ctx context.Context, histories int, random *mathrand.Rand) (Report, error) {
 	r := Report{}
 	for i := range histories {
@@ -55,7 +53,7 @@ func (s Service) Check(ctx context.Context, histories int, random *mathrand.Rand
 		if err != nil {
 			return r, fmt.Errorf("history %d: %w", i, err)
 		}
-		if ctx.Err() != nil { // no call was answered, and every order of them is possible
+		if ctx.Err() != nil { // no call was answered, so every order is possible
 			return r, ctx.Err()
 		}
 		r.count(h)
@@ -79,7 +77,7 @@ func (r *Report) count(history []porcupine.Operation) {
 	}
 }
 
-// patience is how long one history is searched for an order.
+// patience is the maximum time to search for an order of one history.
 const patience = time.Minute
 
 var errNoOrder = errors.New("no order of its calls explains the answers")
@@ -103,7 +101,7 @@ func story(history []porcupine.Operation) string {
 	return b.String()
 }
 
-// inputs is what a history's small numbers stand for.
+// inputs are the values that a history's small numbers represent.
 type inputs struct {
 	campaigns [campaigns]string
 	names     [names]string
@@ -125,7 +123,7 @@ func newInputs() inputs {
 	return w
 }
 
-// history lets the clients call side by side, and returns all calls.
+// history makes the calls of all clients concurrently and returns them.
 func (s Service) history(ctx context.Context, random *mathrand.Rand) ([]porcupine.Operation, error) {
 	w := newInputs()
 	plans := make([][]call, Clients)
@@ -152,7 +150,7 @@ func (s Service) history(ctx context.Context, random *mathrand.Rand) ([]porcupin
 	return all, failure
 }
 
-// randomCall is one of a campaign, with its own name mostly, to some numbers.
+// randomCall returns a call for a campaign, mostly with the campaign's own name, to one or two numbers.
 func randomCall(random *mathrand.Rand) call {
 	c := call{campaign: random.IntN(campaigns), batch: random.IntN(batches)}
 	c.name = c.campaign
@@ -166,7 +164,7 @@ func randomCall(random *mathrand.Rand) call {
 	return c
 }
 
-// do makes a call and notes when it began and ended.
+// do makes a call and notes its start and end.
 func (s Service) do(ctx context.Context, w inputs, client int, c call) (op porcupine.Operation, err error) {
 	op = porcupine.Operation{ClientId: client, Input: c, Call: time.Since(w.start).Nanoseconds()}
 	op.Output, err = s.post(ctx, w.body(c, s.templateID))

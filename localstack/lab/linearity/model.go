@@ -1,5 +1,5 @@
-// Package linearity checks that dispatch calls which overlap have the effects, and
-// get the answers, that they would have one after the other.
+// Package linearity checks that concurrent dispatch calls have the effects and the answers of some
+// sequential order.
 package linearity
 
 import (
@@ -11,15 +11,15 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// A history is about few things, so that its calls get into each other's way.
+// A history uses few values, so that its calls conflict.
 const (
 	campaigns = 3
 	names     = 3
-	batches   = 4 // of which the first one is none
+	batches   = 4 // 0 is a call without a batch
 	numbers   = 6
 )
 
-// call is a dispatch call: which campaign, name and batch of a history's, and the numbers as bits.
+// call is a dispatch call: the indexes of its campaign, name and batch, and its numbers as bits.
 type call struct {
 	campaign, name, batch int
 	numbers               uint8
@@ -29,8 +29,8 @@ func (c call) String() string {
 	return fmt.Sprintf("campaign %d, name %d, batch %d, numbers %0*b", c.campaign, c.name, c.batch, numbers, c.numbers)
 }
 
-// answer is what a call got: accepted, unknown where nobody can say whether it was
-// carried out, or all reasons to refuse it, in order.
+// answer is the answer to a call: accepted, unknown if it may have been accepted, or the codes of all
+// reasons to refuse it, in order.
 type answer string
 
 const (
@@ -38,14 +38,14 @@ const (
 	unknown  answer = "unknown"
 )
 
-// state is what the service knows of a history's campaigns.
+// state is the service's state of a history's campaigns.
 type state [campaigns]struct {
 	name    int // 1 and up, 0 for a campaign that does not exist
 	batches uint8
 	numbers uint8
 }
 
-// reasons are the codes of all reasons to refuse a call (parts 4.2 and 7 of the interface), in order.
+// reasons returns the codes of all reasons to refuse a call, in order.
 func (s state) reasons(c call) (codes []string) {
 	now := s[c.campaign]
 	if now.name == 0 {
@@ -56,7 +56,7 @@ func (s state) reasons(c call) (codes []string) {
 		}
 		return nil
 	}
-	if c.batch == 0 { // a 400, which is told before any conflict
+	if c.batch == 0 { // a 400, which precedes all conflicts
 		return []string{"batch_required"}
 	}
 	if now.batches&(1<<c.batch) != 0 {
@@ -80,7 +80,7 @@ func (s state) with(c call) state {
 	return s
 }
 
-// next returns the states that may follow when a call gets an answer, none where it must not get it.
+// next returns the possible states after a call with an answer, none if the answer is wrong.
 func (s state) next(c call, a answer) []any {
 	codes := s.reasons(c)
 	switch {
@@ -96,7 +96,7 @@ func (s state) next(c call, a answer) []any {
 	return nil
 }
 
-// model is what one call after the other would do.
+// model returns the sequential model of the service.
 func model() porcupine.Model {
 	nondeterministic := porcupine.NondeterministicModel{
 		Init:  func() []any { return []any{state{}} },

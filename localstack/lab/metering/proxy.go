@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/localstack/procnet"
 )
 
-// Proxy stands between the functions of a local stack and the emulator of AWS,
-// passes their calls on and counts them. Its zero value is of no use: see Start.
+// Proxy forwards the calls of a local stack's functions to the emulator of AWS and counts them. Start
+// creates it.
 type Proxy struct {
 	*forward.Proxy
 
@@ -30,16 +30,16 @@ type Proxy struct {
 	unknown   map[string]int
 }
 
-// Usage is what a function was seen to use.
+// Usage is the use of a function.
 type Usage struct {
 	Units
 
 	Calls int
-	// Waits is how many of the calls waited for one another, over all invocations.
+	// Waits is the number of sequential calls of all invocations.
 	Waits int
-	// Messages are those put on each queue, by its address.
+	// Messages is the number of messages sent to each queue, by its address.
 	Messages map[string]int
-	// Places are the units of rows by where they fell.
+	// Places are the units of rows by their place.
 	Places map[Place]Units
 }
 
@@ -49,9 +49,8 @@ type exchange struct {
 	body, answer        []byte // the answer is nil for an error
 }
 
-// Start listens on a port of 127.0.0.1 of its own. Stack is the name of the stack
-// whose functions call, to is where the emulator will be; sizes reads rows there by
-// a client of its own.
+// Start listens on a free port of 127.0.0.1 for the functions of a stack, and forwards their calls to the
+// emulator. sizes returns the size of a row, see RowSizes.
 func Start(ctx context.Context, stack string, to *url.URL, sizes func(table *string, key Item) int) (p *Proxy, err error) {
 	const waiting, counters = 1000, 2
 	p = &Proxy{
@@ -65,12 +64,12 @@ func Start(ctx context.Context, stack string, to *url.URL, sizes func(table *str
 	return p, err
 }
 
-// SetDistance adds a time to each call from now on, as a real service is some way off: calls
-// that are made side by side are then seen to be.
+// SetDistance sets a delay of each call, as a real service has. Without it concurrent calls may look
+// sequential.
 func (p *Proxy) SetDistance(d time.Duration) { p.distance.Store(int64(d)) }
 
-// Take returns what each function has used since the last Take, by its name: "" is a caller that is no function. No calls
-// may be made meanwhile.
+// Take returns the use of each function since the last Take, by name. The name of other callers is "". No
+// calls may be made meanwhile.
 func (p *Proxy) Take() map[string]Usage {
 	p.counted.Wait()
 	p.mu.Lock()
@@ -100,13 +99,13 @@ func (p *Proxy) Unknown() map[string]int {
 	return maps.Clone(p.unknown)
 }
 
-// ServeHTTP passes a call on. It is counted after its answer, so that the caller does not wait for that.
+// ServeHTTP forwards a call. The call is counted after its answer, so that the caller does not wait for the count.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the caller is gone
 	}
-	begun := time.Now() // before the caller is looked up, which is slow on a new connection
+	begun := time.Now() // before looking up the caller, which is slow on a new connection
 	by, _ := p.Process(r)
 	by.Function, _ = p.Function(r)
 	time.Sleep(time.Duration(p.distance.Load()))
@@ -124,7 +123,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	forward.Write(w, answer, text)
 }
 
-// usage returns what a function has used; p.mu is held.
+// usage returns the use of a function. Hold p.mu.
 func (p *Proxy) usage(function string) *Usage {
 	u := p.functions[function]
 	if u == nil {
@@ -134,8 +133,8 @@ func (p *Proxy) usage(function string) *Usage {
 	return u
 }
 
-// note takes down when a call was made. A process serves one invocation at a time:
-// the chains of its calls are those of its invocations.
+// note notes the times of a call. A process serves one invocation at a time, so the chain of its calls is
+// that of its invocations.
 func (p *Proxy) note(by procnet.Process, begun, ended time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +175,7 @@ func (p *Proxy) count(call exchange) {
 		p.unknown[call.operation]++
 	}
 	if call.function == "" {
-		p.unknown["of nobody known: "+call.operation]++
+		p.unknown["of an unknown caller: "+call.operation]++
 	}
 	u := p.usage(call.function)
 	u.Add(units)

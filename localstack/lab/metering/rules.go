@@ -16,32 +16,32 @@ import (
 // Item is a row, or the key of one.
 type Item = map[string]types.AttributeValue
 
-// Rules are what a call does not tell of itself.
+// Rules are what the rules of AWS need to know besides a call.
 type Rules struct {
-	// IndexKeys are the attributes by which a row is in an index: each is an entry of its own, a unit more.
+	// IndexKeys are the attributes that put a row into an index. Each index entry costs a unit.
 	IndexKeys []string
-	// Indexed are the beginnings of the sort keys of rows that are in an index when they are deleted.
+	// Indexed are the prefixes of the sort keys of rows that are in an index when they are deleted.
 	Indexed []string
-	// RowSize returns the size of a row as it is now: an update is billed by the whole row.
+	// RowSize returns the current size of a row, because an update is billed by the whole row.
 	RowSize func(table *string, key Item) int
-	// Spend hears where the units of rows fall, if it is set.
+	// Spend is called with the place of units of rows. It may be nil.
 	Spend func(at Place, u Units)
 
 	transaction bool
 }
 
-// OfService are the rules of the service's own tables.
+// OfService returns the rules of the service's tables.
 func OfService(rowSize func(table *string, key Item) int) Rules {
 	return Rules{IndexKeys: []string{"nextCheck", "listAs"}, Indexed: []string{"DELIVERY#"}, RowSize: rowSize}
 }
 
-// free are the operations that cost nothing, and GetPublicKey, whose answer a process keeps.
+// free are the operations that cost nothing, and GetPublicKey, which a process calls once.
 var free = []string{
 	"DeleteObject", "DeleteObjects", "DeleteSchedule", "UpdateSchedule", "GetSchedule", "GetPublicKey", "DescribeTable",
 }
 
-// Count returns the units of a call by its operation, and its input and output of
-// the SDK, as pointers; out may be nil. It fails to know a call of another kind.
+// Count returns the units of a call. in and out are pointers to the SDK's input and output; out may be
+// nil. known is false for an operation without a rule.
 func (r Rules) Count(operation string, in, out any) (u Units, known bool) {
 	switch in := in.(type) {
 	case *dynamodb.TransactWriteItemsInput:
@@ -80,7 +80,7 @@ func (r Rules) Count(operation string, in, out any) (u Units, known bool) {
 	return u, true
 }
 
-// sending are the requests of messages, with or without a group.
+// sending returns the units of sending messages, with or without a message group.
 func sending(bytes int, group *string) Units {
 	requests := chunks(bytes, sqsChunk)
 	if group == nil {
@@ -122,7 +122,7 @@ func (r Rules) transactUnits(write types.TransactWriteItem) Units {
 	}
 }
 
-// putUnits are those of a new row, with one for its entry in each sparse index.
+// putUnits returns the units of a new row and of its entry in each sparse index.
 func (r Rules) putUnits(table *string, row Item) Units {
 	units := r.wrote(table, "", row, kilobytes(size(row)))
 	for _, key := range r.IndexKeys {
@@ -133,7 +133,7 @@ func (r Rules) putUnits(table *string, row Item) Units {
 	return units
 }
 
-// deleteUnits are those of a row and of its entry in the index, where it has one.
+// deleteUnits returns the units of deleting a row and its entry in the index, if it has one.
 func (r Rules) deleteUnits(table *string, key Item) Units {
 	units := r.wrote(table, "", key, 1)
 	sk, _ := key["sk"].(*types.AttributeValueMemberS)
@@ -146,13 +146,12 @@ func (r Rules) deleteUnits(table *string, key Item) Units {
 	return units
 }
 
-// updateUnits are those of an update. One that sets an index's key deletes the row's
-// entry and writes another; counted so also where the row enters the index or leaves
-// it, which costs one less.
+// updateUnits returns the units of an update. An update that sets an index's key deletes the row's entry
+// and writes another. A row that enters or leaves the index is counted the same, although it costs one less.
 func (r Rules) updateUnits(table *string, key Item, expression *string) Units {
 	units := r.wrote(table, "", key, kilobytes(r.RowSize(table, key)))
 	for _, index := range r.IndexKeys {
-		// One that sets the key where there is none is of a row that has it, mostly.
+		// Most rows of an update with if_not_exists have the key already.
 		set := strings.ReplaceAll(aws.ToString(expression), index+" = if_not_exists("+index, "")
 		if strings.Contains(set, index) {
 			units.Add(r.wrote(table, index, key, 2))
@@ -200,8 +199,8 @@ func (r Rules) queryUnits(in *dynamodb.QueryInput, out any) float64 {
 	return r.read(in.TableName, in.IndexName, first, readUnits(bytes, aws.ToBool(in.ConsistentRead)))
 }
 
-// size is an item's size in bytes as DynamoDB counts it: names in UTF-8 and
-// values, numbers at about a byte for two digits.
+// size returns an item's size in bytes as DynamoDB counts it: names and values in UTF-8, and numbers at
+// about a byte for two digits.
 func size(row Item) (bytes int) {
 	for name, value := range row {
 		bytes += len(name) + valueSize(value)
@@ -236,14 +235,14 @@ func valueSize(value types.AttributeValue) int {
 	}
 }
 
-// Place is where units of rows fall.
+// Place is a kind of rows in a table or an index, for which units are counted.
 type Place struct {
 	Table string `json:"table"`
 	// Index is the key attribute of an index whose entries are written, or the name of
 	// an index that is read. It is empty for the table itself.
 	Index string `json:"index,omitempty"`
-	// Kind is the kind of row, the beginning of its sort key or else of its hash key.
-	// It is empty for rows that are absent and for answers without keys.
+	// Kind is the prefix of the sort key, or of the hash key. It is empty for absent rows and for
+	// answers without keys.
 	Kind string `json:"kind"`
 }
 
@@ -268,7 +267,7 @@ func (r Rules) spend(at Place, u Units) {
 	}
 }
 
-// twice are the rules of a transaction's writes, which cost two units each.
+// twice returns the rules of a transaction's writes, which cost double.
 func (r Rules) twice() Rules {
 	r.transaction = true
 	return r
@@ -281,8 +280,8 @@ func (r Rules) times() float64 {
 	return 1
 }
 
-// kindOf is the kind of a row by its keys: "HEAD", or "LOG" for LOG#00000001. A sort
-// key that begins with a digit is a time or a number, and the hash key says the kind.
+// kindOf returns the kind of a row: "HEAD", or "LOG" for LOG#00000001. If the sort key begins with a
+// digit, it is a time or a number, and the hash key has the kind.
 func kindOf(row Item) string {
 	for _, name := range []string{"sk", "pk"} {
 		key, _ := row[name].(*types.AttributeValueMemberS)

@@ -1,5 +1,5 @@
-// Package metering counts what AWS bills for calls, by AWS's published rules from
-// the calls themselves: an emulator's own count is not trusted.
+// Package metering counts the units that AWS bills for calls. It applies AWS's published rules to the
+// calls, because an emulator's own count may be wrong.
 package metering
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Units are what AWS bills. The names are those of the price list.
+// Units are the units that AWS bills. The JSON names are those of the price list.
 type Units struct {
 	Writes        float64 `json:"dynamoDBWriteUnits"`      // of tables
 	IndexWrites   float64 `json:"dynamoDBIndexWriteUnits"` // of their indexes, at the same price
@@ -30,7 +30,7 @@ type Units struct {
 	LogGB         float64 `json:"logGB"`
 }
 
-// each returns all counts, in the order of the fields.
+// each returns pointers to all counts, in the order of the fields.
 func (u *Units) each() []*float64 {
 	fields := reflect.ValueOf(u).Elem()
 	counts := make([]*float64, fields.NumField())
@@ -40,7 +40,7 @@ func (u *Units) each() []*float64 {
 	return counts
 }
 
-// named returns the count with a name of JSON, nil for another name.
+// named returns a pointer to the count with a JSON name, or nil.
 func (u *Units) named(name string) *float64 {
 	kind := reflect.TypeFor[Units]()
 	for i, count := range u.each() {
@@ -59,7 +59,7 @@ func (u *Units) Add(other Units) {
 	}
 }
 
-// Times returns the units so many times.
+// Times returns the units multiplied by a factor.
 func (u Units) Times(factor float64) Units {
 	for _, count := range u.each() {
 		*count *= factor
@@ -67,7 +67,7 @@ func (u Units) Times(factor float64) Units {
 	return u
 }
 
-// Dollars prices the units.
+// Dollars returns the cost of the units at prices per unit.
 func (u Units) Dollars(p Units) (sum float64) {
 	prices := p.each()
 	for i, count := range u.each() {
@@ -76,68 +76,67 @@ func (u Units) Dollars(p Units) (sum float64) {
 	return sum
 }
 
-// LogLine is how many bytes CloudWatch adds to each line of a log.
+// LogLine is the number of bytes that CloudWatch adds to each line of a log.
 const LogLine = 26
 
-// wholeCPU is the memory in GB with which a function has one processor.
+// wholeCPU is the memory in GB at which a function has one processor.
 const wholeCPU = 1769.0 / 1024
 
-// GBSeconds are those of a function that waits and computes, the latter with the
-// share of a processor that its memory gives it.
+// GBSeconds returns the GB-seconds of a function that waits and computes for a number of seconds. With
+// less memory than wholeCPU, computing takes longer.
 func GBSeconds(gigabytes, waited, cpu float64) float64 {
 	return gigabytes * (waited + cpu*max(1, wholeCPU/gigabytes))
 }
 
-// chunks is how many parts of a size are begun by so many bytes, one at least.
+// chunks returns the number of billed parts of a size in bytes, at least one.
 func chunks(bytes, part int) float64 { return math.Max(1, math.Ceil(float64(bytes)/float64(part))) }
 
-// sqsChunk is the part of an SQS request, in bytes, that is billed.
+// sqsChunk is the number of bytes of a request that SQS bills as one.
 const sqsChunk = 64 << 10
 
-// What cannot be seen on one machine is assumed.
+// Assumptions about what one machine does not show.
 const (
 	AWSRoundTrip      = 8 * time.Millisecond   // one AWS call within a region
 	ProviderRoundTrip = 150 * time.Millisecond // one message to the provider
 	WebhookRoundTrip  = 150 * time.Millisecond // one post to an endpoint
-	// SendConcurrency is how many messages one call of send has on the way at once.
+	// SendConcurrency is the number of messages that one call of send sends at the same time.
 	SendConcurrency = 64
-	// PostsAtOnce is how many posts to one endpoint one call of notify has.
+	// PostsAtOnce is the number of posts that one call of notify makes to one endpoint at the same time.
 	PostsAtOnce = 32
-	// AccessLog is the gateway's log line of a call in bytes.
+	// AccessLog is the size in bytes of the gateway's log line of a call.
 	AccessLog = 500
-	// received is how many messages one request of SQS gets.
+	// received is the number of messages that one request of SQS returns.
 	received = 10
 )
 
-// Polling is how many requests of SQS bring messages to so many calls of a function,
-// and take them from the queue after: some ten messages a request, and one at least
-// for each call.
+// Polling returns the number of SQS requests that receive the messages of a function's calls and delete
+// them afterwards: one for ten messages, and at least one for each call.
 func Polling(calls, messages float64) float64 {
 	return 2 * math.Max(calls, math.Ceil(messages/received))
 }
 
-// Prices are what each unit costs in US dollars in one region, and what costs
-// whether it is used or not. A price that was not found is 0 and named in NotFound.
+// Prices are the prices of units in one region in US dollars, and those of resources that cost without
+// use. A price that was not found is 0 and named in NotFound.
 type Prices struct {
 	Units
 
 	Region            string  `json:"region"`
 	KMSKeyMonths      float64 `json:"kmsKeyMonths"`
-	AlarmMetricMonths float64 `json:"alarmMetricMonths"` // of each metric that an alarm looks at
+	AlarmMetricMonths float64 `json:"alarmMetricMonths"` // of each metric of an alarm
 	MetricMonths      float64 `json:"customMetricMonths"`
 	DashboardMonths   float64 `json:"dashboardMonths"`
 	TransferGB        float64 `json:"transferGB"` // out to the internet
 
-	// Sources say where each price was found, by its name.
+	// Sources are the sources of the prices, by name.
 	Sources map[string]string `json:"sources"`
-	// NotFound are the names of the prices that no source was found for.
+	// NotFound are the names of the prices without a source.
 	NotFound []string `json:"notFound,omitempty"`
 }
 
 //go:embed prices
 var priceFiles embed.FS
 
-// The regions whose prices are kept, the first of which the limits are for.
+// The regions with known prices. The limits of costs are for Virginia.
 const (
 	Virginia = "us-east-1"
 	SaoPaulo = "sa-east-1"
@@ -156,7 +155,7 @@ func PriceList(region string) (p Prices, err error) {
 	return p, nil
 }
 
-// Unpriced are those of the units that were used and whose price was not found.
+// Unpriced returns the names of the used units without a price.
 func (p Prices) Unpriced(u Units) (names []string) {
 	u.Writes += u.IndexWrites
 	for _, name := range p.NotFound {
@@ -168,7 +167,7 @@ func (p Prices) Unpriced(u Units) (names []string) {
 	return names
 }
 
-// Without are the units but for those that have one of the names.
+// Without returns the units without those of the given names.
 func (u Units) Without(names []string) Units {
 	for _, name := range names {
 		if count := u.named(name); count != nil {

@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/localstack/forward"
 )
 
-// operationOf returns what a request asks AWS for.
+// operationOf returns the operation of a request.
 func operationOf(r *http.Request) string {
 	service, action := forward.Operation(r)
 	q := r.URL.Query()
@@ -43,9 +43,8 @@ func operationOf(r *http.Request) string {
 	}[r.Method]
 }
 
-// parse reads a request and its answer as the SDK has them, as far as the rules ask.
-// Of operations that are counted by their name it returns nil; an answer that is nil
-// is an error.
+// parse decodes the parts of a request and its answer that the rules use into values of the SDK. It
+// returns nil for operations that are counted by their name. A nil answer means that the call failed.
 func parse(operation string, body, answer []byte) (in, out any, err error) {
 	switch operation {
 	case "TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem", "GetItem", "BatchGetItem", "Query":
@@ -134,13 +133,13 @@ var (
 	anyCall    = smithy.NewOperationSchema(schemas.GetItem, schemas.GetItemInput, schemas.GetItemOutput)
 )
 
-// decode reads DynamoDB's JSON into a value of the SDK.
+// decode decodes DynamoDB's JSON into a value of the SDK.
 func decode(text []byte, into smithy.Deserializable) error {
 	answer := &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(text))}
 	return dynamoJSON.DeserializeResponse(context.Background(), anyCall, nil, &smithyhttp.Response{Response: answer}, into)
 }
 
-// messagesOf returns how many messages a call puts on which queue.
+// messagesOf returns the queue of a call and the number of messages that it sends there.
 func messagesOf(operation string, body []byte) (queue string, n int) {
 	var said struct {
 		QueueURL string `json:"QueueUrl"` //nolint:tagliatelle // AWS's
