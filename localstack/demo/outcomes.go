@@ -104,7 +104,7 @@ func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) erro
 	}
 }
 
-// change knows when a number has changed.
+// change notes when a number has changed.
 type change struct {
 	now   func() time.Time
 	count int

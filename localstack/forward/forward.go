@@ -77,7 +77,7 @@ func (p *Proxy) Process(r *http.Request) (procnet.Process, error) {
 	return c.Process, c.err
 }
 
-// Learn says that a function signs with a key. Each function has the key of its own role.
+// Learn records the access key of a function. Each function has the key of its own role.
 func (p *Proxy) Learn(key, function string) { p.functions.Store(key, function) }
 
 // Function returns the function that makes a request, "" for this process. A known key

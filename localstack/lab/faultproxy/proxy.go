@@ -45,18 +45,18 @@ func (p *Proxy) Seen() map[Call]int {
 	return maps.Clone(p.seen)
 }
 
-// Strangers are the calls of unknown processes, by operation. Calls of processes that died
-// before they were found are not among them.
-func (p *Proxy) Strangers() map[string]int {
+// UnknownCallers returns the numbers of calls of unknown processes, by operation, without those of
+// processes that exited before they were found.
+func (p *Proxy) UnknownCallers() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	strangers := map[string]int{}
+	unknown := map[string]int{}
 	for call, n := range p.seen {
 		if call.Function == "" {
-			strangers[call.Operation] += n
+			unknown[call.Operation] += n
 		}
 	}
-	return strangers
+	return unknown
 }
 
 // Arm fails the next call of the fault's name.
@@ -101,19 +101,19 @@ func kill(pid int) {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the caller is gone
+		return // the caller disconnected
 	}
 	function, err := p.Function(r)
-	played := err == nil && function == "" // this process plays the user of the pages
-	died := err != nil && r.Context().Err() != nil
-	if played || died {
+	own := err == nil && function == "" // this process acts as the user of the pages
+	exited := err != nil && r.Context().Err() != nil
+	if own || exited {
 		p.pass(w, r, body)
 		return
 	}
 	call := Call{Function: function}
 	call.Operation, call.Subject = nameCall(r, body)
 	fault := p.note(call, r.Header.Get("Amz-Sdk-Invocation-Id"), body)
-	switch fault { //nolint:exhaustive // the others are those that fail makes
+	switch fault { //nolint:exhaustive // fail handles the others
 	case "":
 		p.pass(w, r, body)
 	case Throttled, Refused:
@@ -170,7 +170,7 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault 
 	case fault == Cut:
 		begun = half(answer, text)
 	case fault == Slow:
-		_ = retry.Sleep(r.Context(), patience) // ends early if the caller is gone
+		_ = retry.Sleep(r.Context(), patience) // ends early if the caller disconnects
 	}
 	hangUp(w, begun)
 }

@@ -70,7 +70,7 @@ func TestStrangersAreThoseThatWait(t *testing.T) {
 		r.RemoteAddr = "127.0.0.1:1"
 		p.ServeHTTP(httptest.NewRecorder(), r)
 	}
-	if diff := cmp.Diff(map[string]int{"DynamoDB.GetItem": 1}, p.Strangers()); diff != "" {
+	if diff := cmp.Diff(map[string]int{"DynamoDB.GetItem": 1}, p.UnknownCallers()); diff != "" {
 		t.Errorf("strangers (-want +got):\n%s", diff)
 	}
 }

@@ -103,7 +103,7 @@ func (p *Proxy) Unknown() map[string]int {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the caller is gone
+		return // the caller disconnected
 	}
 	begun := time.Now() // before looking up the caller, which is slow on a new connection
 	by, _ := p.Process(r)

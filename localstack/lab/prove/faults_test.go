@@ -61,8 +61,8 @@ func faults(ctx context.Context, t *testing.T, _ stackenv.Env) {
 	for _, c := range calls {
 		functions[c.Function] = true
 	}
-	record(t, len(calls) > 0 && len(s.proxy.Strangers()) == 0, fmt.Sprintf("the calls of AWS that %d functions make", len(functions)),
-		fmt.Sprintf("%d, and of unknown callers: %v", len(calls), s.proxy.Strangers()))
+	record(t, len(calls) > 0 && len(s.proxy.UnknownCallers()) == 0, fmt.Sprintf("the calls of AWS that %d functions make", len(functions)),
+		fmt.Sprintf("%d, and of unknown callers: %v", len(calls), s.proxy.UnknownCallers()))
 	for _, kind := range faultproxy.Kinds() {
 		recordFaults(t, kind, outcomes)
 	}

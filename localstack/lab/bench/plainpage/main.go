@@ -1,5 +1,5 @@
 // Command plainpage is a Lambda function that always renders the same page, of
-// rows that it reads by HTTP from itself: the yardstick of the dashboard's pages.
+// rows that it reads by HTTP from itself. The dashboard's pages are compared with it.
 package main
 
 import (
