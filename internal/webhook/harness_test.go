@@ -245,6 +245,14 @@ func (w *harness) left(d delivery.Delivery) []int {
 	return messages
 }
 
+// checkNothingIsDue checks that sweep finds nothing of the tenant at any time.
+func (w *harness) checkNothingIsDue() {
+	w.t.Helper()
+	if due := w.due(w.Now().Add(1000 * time.Hour)); len(due) > 0 {
+		w.t.Errorf("%d rows are due", len(due))
+	}
+}
+
 func (w *harness) due(until time.Time) (found []overdue.Item) {
 	for _, shard := range stackenv.DueShards(w.t, w.store.Tables().Client, w.store.Tables().Webhooks, until) {
 		for d, err := range w.store.DueDeliveries(w.t.Context(), shard, until) {

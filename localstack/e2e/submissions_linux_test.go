@@ -16,13 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 )
 
-// importMemory is the maximum memory of a process of the intake function in bytes. Its
-// setting is 1,024 MB.
-const importMemory = 512 << 20
+// intakeMemory is the maximum memory of a process of the intake function in bytes. Its
+// setting is 1,769 MB.
+const intakeMemory = 512 << 20
 
 // recipientsFile returns a file of n recipients of about 100 bytes each. Its last line repeats
 // the number of the first.
@@ -67,27 +66,6 @@ func recipientsFile(t *testing.T, format string, n int) []byte {
 	return file.Bytes()
 }
 
-// uploadLarge uploads a file in chunks and returns the path of its page.
-func (i *submitter) uploadLarge(fileName, schedule string, file []byte) string {
-	i.t.Helper()
-	var started struct{ ID string }
-	i.decode(i.send("", url.Values{
-		"name": {"submission " + rand.Text()}, "template": {i.env["TEMPLATE_ID"]}, "schedule": {schedule}, "fileName": {fileName}, "size": {strconv.Itoa(len(file))},
-	}), &started)
-	for from, number := 0, 1; from < len(file); from, number = from+port.ChunkSize, number+1 {
-		var chunk struct{ URL string }
-		i.decode(i.send("/chunk", url.Values{"id": {started.ID}, "chunk": {strconv.Itoa(number)}}), &chunk)
-		put, err := http.NewRequestWithContext(i.t.Context(), http.MethodPut, chunk.URL, bytes.NewReader(file[from:min(from+port.ChunkSize, len(file))]))
-		must(i.t, err)
-		if sent := i.do(put); sent.status != http.StatusOK {
-			i.t.Fatalf("the bucket answers %d: %s", sent.status, sent.body)
-		}
-	}
-	var finished struct{ Path string }
-	i.decode(i.send("/finish", url.Values{"id": {started.ID}}), &finished)
-	return strings.TrimPrefix(finished.Path, "/dashboard/submissions")
-}
-
 // follow waits for the end of a step, and returns the longest time in which the page showed the
 // same progress: 0 if it showed none.
 func (i *submitter) follow(path string, progress *regexp.Regexp, ended func(p page) bool) (longest time.Duration) {
@@ -122,7 +100,7 @@ func TestSubmission_Large(t *testing.T) {
 		schedule = ""
 		i.c.setBehaviour(map[string]any{"noEvents": true})
 	}
-	path := i.uploadLarge("lista."+format, schedule, file)
+	path := i.uploadFile("submission "+rand.Text(), schedule, "lista."+format, file)
 	began := time.Now()
 	reading := i.follow(path, regexp.MustCompile(`[\d,]+ lines checked`), func(p page) bool { return strings.Contains(p.body, "What will be sent") })
 	read := time.Since(began)
@@ -136,8 +114,8 @@ func TestSubmission_Large(t *testing.T) {
 	took, peak := time.Since(began), i.c.peakMemory("INTAKE_FUNCTION")
 	t.Logf("%d lines, %d MB of %s: checked in %v, at most %v without progress; accepted in %v, at most %v; %d MiB",
 		lines, len(file)>>20, format, read.Round(time.Second), reading.Round(time.Millisecond), took.Round(time.Second), sending.Round(time.Millisecond), peak>>20)
-	if peak == 0 || peak >= importMemory {
-		t.Errorf("the function took %d MiB, want less than %d", peak>>20, importMemory>>20)
+	if peak == 0 || peak >= intakeMemory {
+		t.Errorf("the function took %d MiB, want less than %d", peak>>20, intakeMemory>>20)
 	}
 	if size != "" && (min(reading, sending) == 0 || max(reading, sending) > progressWithin) { // other tests slow the machine in a run of all
 		t.Errorf("%v and %v without progress, want at most %v", reading, sending, progressWithin)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
 )
@@ -52,20 +53,29 @@ func (i *submitter) send(path string, form url.Values) page {
 	return i.post(i.env["BASE_URL"]+"/dashboard/submissions"+path, form)
 }
 
-// upload uploads a file as the script of the form does, and returns the path of its page.
+// upload uploads a CSV file and returns the path of its page.
 func (i *submitter) upload(name, schedule, file string) string {
 	i.t.Helper()
-	answer := i.send("", url.Values{
-		"name": {name}, "template": {i.env["TEMPLATE_ID"]}, "schedule": {schedule}, "fileName": {"lista.csv"}, "size": {strconv.Itoa(len(file))}, "modified": {"1"},
-	})
+	return i.uploadFile(name, schedule, "lista.csv", []byte(file))
+}
+
+// uploadFile uploads a file in chunks, as the script of the form does, and returns the path of its page.
+func (i *submitter) uploadFile(name, schedule, fileName string, file []byte) string {
+	i.t.Helper()
 	var started struct{ ID string }
-	i.decode(answer, &started)
-	var chunk struct{ URL string }
-	i.decode(i.send("/chunk", url.Values{"id": {started.ID}, "chunk": {"1"}}), &chunk)
-	put, err := http.NewRequestWithContext(i.t.Context(), http.MethodPut, chunk.URL, bytes.NewReader([]byte(file)))
-	must(i.t, err)
-	if sent := i.do(put); sent.status != http.StatusOK {
-		i.t.Fatalf("the bucket answers %d: %s", sent.status, sent.body)
+	i.decode(i.send("", url.Values{
+		"name": {name}, "template": {i.env["TEMPLATE_ID"]}, "schedule": {schedule},
+		"fileName": {fileName}, "size": {strconv.Itoa(len(file))}, "modified": {"1"},
+	}), &started)
+	for from, number := 0, 1; from < len(file); from, number = from+port.ChunkSize, number+1 {
+		var chunk struct{ URL string }
+		i.decode(i.send("/chunk", url.Values{"id": {started.ID}, "chunk": {strconv.Itoa(number)}}), &chunk)
+		part := bytes.NewReader(file[from:min(from+port.ChunkSize, len(file))])
+		put, err := http.NewRequestWithContext(i.t.Context(), http.MethodPut, chunk.URL, part)
+		must(i.t, err)
+		if sent := i.do(put); sent.status != http.StatusOK {
+			i.t.Fatalf("the bucket answers %d: %s", sent.status, sent.body)
+		}
 	}
 	var finished struct{ Path string }
 	i.decode(i.send("/finish", url.Values{"id": {started.ID}}), &finished)
