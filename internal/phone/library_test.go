@@ -60,10 +60,10 @@ func check(t *testing.T, s string) {
 	}
 }
 
-// TestParseAgreesWithLibrary compares 100,000 strings, and a million in `make prove`. The
+// TestParse_AgreesWithLibrary compares 100,000 strings, and a million in `make prove`. The
 // library looks at four digits of a Brazilian number and at its length, so every such
 // beginning is tried at every length; the rest is random and malicious.
-func TestParseAgreesWithLibrary(t *testing.T) {
+func TestParse_AgreesWithLibrary(t *testing.T) {
 	t.Parallel()
 	compared, workers := testsize.Of(100_000, 1_000_000), runtime.GOMAXPROCS(0)
 	for w := range workers {

@@ -203,7 +203,7 @@ func (r *rotation) stateOf(key string) types.KeyState {
 }
 
 // Every deployment is one of the real template; functions call KMS by their roles.
-func TestSigningKeysAreReplacedWithoutRefusingAToken(t *testing.T) {
+func TestSigningKeys_Rotation(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	keyA, sessionKeyA := r.env["SIGNING_KEY_ID"], r.env["SESSION_KEY_ID"]

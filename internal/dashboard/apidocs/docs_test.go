@@ -98,9 +98,9 @@ func pages(tb testing.TB) []string {
 	return all
 }
 
-var untold = regexp.MustCompile(`\bdocs\.[a-zA-Z_.]+`)
+var keyShown = regexp.MustCompile(`\bdocs\.[a-zA-Z_.]+`)
 
-func TestEveryPageIsWholeInBothLanguagesAndLight(t *testing.T) {
+func TestPages_WholeAndLight(t *testing.T) {
 	t.Parallel()
 	h := handler(t)
 	for _, path := range pages(t) {
@@ -112,14 +112,14 @@ func TestEveryPageIsWholeInBothLanguagesAndLight(t *testing.T) {
 			if len(body) > web.HTMLLimit || strings.Contains(body, "htmx") {
 				t.Errorf("%s has %d bytes, want %d at most and no htmx", path, len(body), web.HTMLLimit)
 			}
-			if key := untold.FindString(body); key != "" {
+			if key := keyShown.FindString(body); key != "" {
 				t.Errorf("%s has no text in %s of %s", path, language, key)
 			}
 		}
 	}
 }
 
-func TestEveryOperationStandsOnItsPageAndOnTheFirst(t *testing.T) {
+func TestPages_EveryOperation(t *testing.T) {
 	t.Parallel()
 	h := handler(t)
 	_, first := get(t, h, apidocs.Root, "en")
@@ -133,7 +133,7 @@ func TestEveryOperationStandsOnItsPageAndOnTheFirst(t *testing.T) {
 	}
 }
 
-func TestTheDispatchPageTellsAll(t *testing.T) {
+func TestPages_DispatchCampaign(t *testing.T) {
 	t.Parallel()
 	_, body := get(t, handler(t), apidocs.Root+"/dispatchCampaign", "en")
 	for _, want := range []string{
@@ -177,14 +177,14 @@ func TestStatesAndWebhooks(t *testing.T) {
 	}
 }
 
-func TestAPageThatDoesNotExist(t *testing.T) {
+func TestPages_UnknownPath(t *testing.T) {
 	t.Parallel()
 	if status, _ := get(t, handler(t), apidocs.Root+"/dispatch", "en"); status != http.StatusNotFound {
 		t.Errorf("status %d, want 404", status)
 	}
 }
 
-func TestSamplesNameTheService(t *testing.T) {
+func TestSamples_Address(t *testing.T) {
 	t.Parallel()
 	_, body := get(t, handler(t), apidocs.Root+"?in=python", "pt-BR")
 	if !strings.Contains(body, `BASE = "`+base+`"`) || !strings.Contains(body, "python3 first_call.py") {

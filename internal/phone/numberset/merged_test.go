@@ -12,8 +12,8 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-// TestMergedIsAUnion compares a Merged with a map, whatever is done to it.
-func TestMergedIsAUnion(t *testing.T) {
+// TestMerged_IsUnion compares a Merged with a map after any operations.
+func TestMerged_IsUnion(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var merged numberset.Merged
@@ -52,7 +52,7 @@ func remember(model map[uint64]bool, many ...numberset.Set) {
 	}
 }
 
-// compare asks for the query and for everything there is.
+// compare compares the results of a query, and all numbers.
 func compare(t *rapid.T, merged *numberset.Merged, model map[uint64]bool, query numberset.Set) {
 	var want numberset.Set
 	for _, n := range query {

@@ -59,7 +59,7 @@ func TestAFaultMeetsItsCall(t *testing.T) {
 
 // The process of a call is looked up while the call waits. A process that died meanwhile is
 // ignored; a running one that is not found is a stranger.
-func TestStrangersAreThoseThatWait(t *testing.T) {
+func TestProxy_UnknownCallers(t *testing.T) {
 	t.Parallel()
 	p := startBefore(t, func(http.ResponseWriter, *http.Request) {})
 	gone, die := context.WithCancel(t.Context())

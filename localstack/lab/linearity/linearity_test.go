@@ -13,7 +13,7 @@ import (
 )
 
 // A checker that takes every history shows nothing.
-func TestWrongHistoriesAreTold(t *testing.T) {
+func TestJudge_WrongHistories(t *testing.T) {
 	t.Parallel()
 	first := call{numbers: 1}
 	more := func(batch int, numbers uint8) call { return call{batch: batch, numbers: numbers} }
@@ -56,7 +56,7 @@ func TestWrongHistoriesAreTold(t *testing.T) {
 	}
 }
 
-func TestDispatchIsLinearizable(t *testing.T) {
+func TestDispatch_Linearizable(t *testing.T) {
 	t.Parallel()
 	const histories = 5
 	service, err := OnStack(t.Context(), stackenv.Load(t))

@@ -23,9 +23,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// The proxy reads what is sent, the meter what the SDK is given: of the same calls
-// they count the same.
-func TestTheProxyCountsAsTheMeterDoes(t *testing.T) {
+// The proxy reads requests, and the meter the SDK's inputs. They count the same for the same calls.
+func TestProxy_CountsAsMeter(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	to, err := url.Parse(env["AWS_ENDPOINT_URL"])
@@ -52,7 +51,7 @@ func TestTheProxyCountsAsTheMeterDoes(t *testing.T) {
 	want, got := m.Take(), p.Take()[""]
 	for _, c := range want {
 		if c.Units == (Units{}) && c.Operation != "CreateQueue" && c.Operation != "DeleteQueue" {
-			t.Errorf("%s is counted as free", c.Operation)
+			t.Errorf("%s has no units", c.Operation)
 		}
 	}
 	if diff := cmp.Diff(Sum(want), got.Units); diff != "" || got.Calls != len(want) {
@@ -206,8 +205,8 @@ func inTurn(calls ...func() (any, error)) error {
 	return nil
 }
 
-// depth is how many of the calls waited for one another: the length of the longest
-// chain in which each call started after the one before had ended.
+// depth returns the length of the longest chain of calls in which each started after the end of the
+// one before.
 func depth(calls []Call) int {
 	ordered := slices.SortedFunc(slices.Values(calls), func(a, b Call) int { return a.End.Compare(b.End) })
 	var c chain

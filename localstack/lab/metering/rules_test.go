@@ -59,7 +59,7 @@ func TestCallsCostWhatAWSSays(t *testing.T) {
 	}
 }
 
-func TestUnitsFallWhereTheirRowsAre(t *testing.T) {
+func TestCount_Places(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *types.AttributeValueMemberS { return &types.AttributeValueMemberS{Value: s} }
 	table := aws.String("campaigns")
@@ -95,14 +95,14 @@ func messages(n, bytes int) *sqs.SendMessageBatchInput {
 	return in
 }
 
-func TestACallOfAnotherKindIsNotTakenForFree(t *testing.T) {
+func TestCount_UnknownOperation(t *testing.T) {
 	t.Parallel()
 	if _, known := (Rules{}).Count("InvokeModel", nil, nil); known {
-		t.Error("it is known")
+		t.Error("InvokeModel has a rule")
 	}
 }
 
-func TestAMillionCallsCostWhatThePriceListSays(t *testing.T) {
+func TestDollars_MillionCalls(t *testing.T) {
 	t.Parallel()
 	p, err := PriceList(Virginia)
 	if err != nil {
