@@ -158,8 +158,8 @@ func withoutPartialRune(text string) string {
 	return text
 }
 
-// secretsOf returns what an endpoint may repeat from a post and nobody may read: its
-// signatures and its secrets, also as JSON with escaped slashes.
+// secretsOf returns the secret parts of a post that an endpoint may repeat in its answer: the signatures
+// and the secrets, also with slashes escaped as in JSON.
 func secretsOf(e delivery.Endpoint, signature string) (secrets []string) {
 	for _, s := range append(strings.Fields(signature), e.Secret, e.PreviousSecret) {
 		s = strings.TrimPrefix(strings.TrimPrefix(s, "v1,"), delivery.SecretPrefix)

@@ -82,7 +82,7 @@ func keyOf(t *testing.T, token string) string {
 	return header.Kid
 }
 
-// signed returns a token that whoever may use a key of KMS signs with it.
+// signed returns a token that is signed with a KMS key.
 func (r *rotation) signed(keyID string, issued time.Time) string {
 	r.t.Helper()
 	i := accesstoken.Issuer{
@@ -96,7 +96,7 @@ func (r *rotation) signed(keyID string, issued time.Time) string {
 	return token
 }
 
-// valid checks whether all functions that take tokens accept one.
+// valid checks whether the functions accept a token.
 func (r *rotation) valid(name, token string, want bool) {
 	r.t.Helper()
 	dispatch, read := r.dryRun(token), r.do(http.MethodGet, "/api/v1/external/campaigns/"+random.UUID(), nil, "Authorization", "Bearer "+token).status
@@ -105,7 +105,7 @@ func (r *rotation) valid(name, token string, want bool) {
 	}
 }
 
-// person is somebody who signs in to the dashboard of the stack.
+// person signs in to the dashboard of the stack.
 func (r *rotation) person() *visitor {
 	r.t.Helper()
 	v := newVisitor(r.t)

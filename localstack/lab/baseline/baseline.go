@@ -28,7 +28,7 @@ import (
 // index finds a row by the message's id at the provider.
 const index = "messages"
 
-// Design has a table and a queue of its own.
+// Design is the simple design on its own table and queue.
 type Design struct {
 	rows         *dynamodb.Client
 	queue        *sqs.Client
@@ -36,7 +36,7 @@ type Design struct {
 	table, tasks string
 }
 
-// New makes the table and the queue. Close removes them.
+// New creates the table and the queue. Close deletes them.
 func New(ctx context.Context, cfg aws.Config) (*Design, error) {
 	d := &Design{table: "naive-" + rand.Text(), meter: &metering.Meter{Rules: metering.Rules{
 		IndexKeys: []string{"messageId"}, RowSize: metering.RowSizes(ctx, dynamodb.NewFromConfig(cfg)),
@@ -66,23 +66,23 @@ func New(ctx context.Context, cfg aws.Config) (*Design, error) {
 	return d, nil
 }
 
-// Close removes the table and the queue.
+// Close deletes the table and the queue.
 func (d *Design) Close(ctx context.Context) error {
 	_, rows := d.rows.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &d.table})
 	_, queue := d.queue.DeleteQueue(ctx, &sqs.DeleteQueueInput{QueueUrl: &d.tasks})
 	return errors.Join(rows, queue)
 }
 
-// Step is what one function used for the messages, without Lambda's own units.
+// Step is the use of one function for the messages, without Lambda's units of computing.
 type Step struct {
 	Function string
 	Units    metering.Units
-	// Waited is the time that one call of the function waited for AWS and others.
+	// Waited is the time that one call of the function waits for AWS and others.
 	Waited time.Duration
 }
 
-// Send accepts messages of one campaign, sends them, and takes their events until they are
-// read. The units of the steps are the sums of all messages.
+// Send accepts the messages of one campaign, sends them, and processes their events until they are read.
+// The units of a step are those of all messages.
 func (d *Design) Send(ctx context.Context, numbers []uint64) ([]Step, error) {
 	const events = 2 // delivered and read
 	d.meter.Take()
@@ -103,7 +103,7 @@ func (d *Design) Send(ctx context.Context, numbers []uint64) ([]Step, error) {
 		{"events", events, false, 0, func(i int) error {
 			return errors.Join(d.event(ctx, ids[i], "delivered"), d.event(ctx, ids[i], "read"))
 		}},
-		// The task holds what is posted.
+		// The task contains the body to post.
 		{"notify", 1.0 * events / perTask, true, perTask * metering.WebhookRoundTrip, func(int) error { return nil }},
 	} {
 		if err := each(len(numbers), s.do); err != nil {

@@ -41,7 +41,7 @@ const (
 	templateID   = "6b0f6a6e-5d0a-4c7c-9a52-0d6f2f5b9a11"
 )
 
-// instant is an AWS that answers at once: it keeps what one campaign's calls
+// instant is an AWS without delay: it keeps what one campaign's calls
 // need to be judged, and nothing else.
 type instant struct {
 	template campaign.Template

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 // figure is one line of the table. The limit is on the ratio: the value divided by the
-// yardstick, or the value itself where there is no yardstick.
+// baseline, or the value itself without a baseline.
 type figure struct {
 	Name      string  `json:"name"`
 	Value     float64 `json:"value"`

@@ -68,7 +68,7 @@ type webhooks struct {
 	all  int
 }
 
-// anyKind stands for all kinds.
+// anyKind matches all kinds.
 const anyKind delivery.Kind = ""
 
 // listenForWebhooks registers an endpoint of the demo tenant for the awaited kind. It ends

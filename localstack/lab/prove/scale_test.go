@@ -363,7 +363,7 @@ func (l *smallLoad) step(used map[string]use, n float64) scale.Step {
 			s.Functions[function] = scale.Function{Calls: float64(u.lines) / n, Waits: float64(u.Waits) / n, CPU: u.cpu.Seconds() / n}
 		}
 		for at, spent := range u.Places {
-			if at.Kind == "POSTS" { // a sample of the posts: the model knows its size
+			if at.Kind == "POSTS" { // a sample of the posts, which the model computes
 				continue
 			}
 			at.Table = l.tableName(at.Table)

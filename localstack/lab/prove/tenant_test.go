@@ -36,8 +36,8 @@ func adminOf(env stackenv.Env) *settings.Service {
 	}
 }
 
-// newTenant makes a tenant whose endpoint is at a path of url. The simulator knows all
-// agents by the demo agent's key.
+// newTenant creates a tenant whose endpoint is at a path of url. The simulator accepts the demo
+// agent's key for all agents.
 func newTenant(ctx context.Context, env stackenv.Env, prefix, text, url string, kinds []string) (t testTenant, err error) {
 	t.mark = strings.ToLower(rand.Text())
 	t.id = prefix + "-" + t.mark

@@ -40,7 +40,7 @@ var least = map[string]float64{
 	"DispatchRate": 50, "TokenRate": 50, "LinkRate": 500,
 }
 
-// Values returns what the template's mapping Loads has for a plan. CostAlarm rings at twice the cost of the busiest hour.
+// Values returns the values of the template's mapping Loads for a plan. CostAlarm fires at twice the cost of the busiest hour.
 func (m Model) Values(p Plan) map[string]float64 {
 	values := map[string]float64{"Events": 0, "DollarsAnHour": math.Ceil(2 * p.Hour / 1e6 * dollars)}
 	for _, n := range m.Needs(p.load()) {

@@ -199,7 +199,7 @@ func TestPlans_TemplateUsesTheMapping(t *testing.T) {
 	}
 }
 
-// The cost alarm stays silent in the busiest hour that is planned, and rings at twice its cost.
+// The cost alarm does not fire in the busiest planned hour, and fires at twice its cost.
 func TestPlans_CostAlarm(t *testing.T) {
 	t.Parallel()
 	m := model(t)

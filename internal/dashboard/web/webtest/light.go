@@ -11,8 +11,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// Light opens a page, and fails the test if its HTML exceeds
-// web.HTMLLimit.
+// Light opens a page, and fails the test if its HTML exceeds web.HTMLLimit.
 func Light(tb testing.TB, who Person, path string) Answer {
 	tb.Helper()
 	who.Language = "pt-BR"
@@ -47,7 +46,7 @@ func compressed(text string) int {
 	return sent.Len()
 }
 
-// Next is where the page's link to what follows leads, "" for none.
+// Next returns the path of the page's link to the next part, or "".
 func (a Answer) Next() string {
 	before, _, found := strings.Cut(a.Body, `" rel="next"`)
 	if !found {

@@ -1,5 +1,5 @@
-// Package webtest lets tests use pages of the dashboard as people do: signed in,
-// from forms that they have seen.
+// Package webtest serves pages of the dashboard to tests, which use them as signed-in people with a
+// browser.
 package webtest
 
 import (
@@ -30,7 +30,7 @@ import (
 // Base is the address of the service under test.
 const Base = "https://rcs.example.com"
 
-// Dashboard is one area of the dashboard, and what was written in its audit log.
+// Dashboard serves one area of the dashboard and keeps its audit log.
 type Dashboard struct {
 	UI  *web.UI
 	mux *http.ServeMux
@@ -38,7 +38,7 @@ type Dashboard struct {
 
 	mu     sync.Mutex
 	audit  []account.AuditEntry
-	used   map[string]bool // the tokens of forms, with their tenants
+	used   map[string]bool // tokens of forms, after their tenants
 	refuse error
 }
 
@@ -50,7 +50,7 @@ type Ends struct {
 	refuse error
 }
 
-// EndSessions makes void all sessions of a person up to an instant.
+// EndSessions ends all sessions of a person up to an instant.
 func (e *Ends) EndSessions(_ context.Context, tenant, email string, until time.Time) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -66,7 +66,7 @@ func (e *Ends) EndSessions(_ context.Context, tenant, email string, until time.T
 	return nil
 }
 
-// SessionsEnded returns up to which instant a person's sessions are void.
+// SessionsEnded returns the time up to which a person's sessions are void.
 func (e *Ends) SessionsEnded(_ context.Context, tenant, email string) (time.Time, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -81,7 +81,7 @@ func (e *Ends) Refuse(err error) {
 	e.refuse = err
 }
 
-// Reads returns how often the end of somebody's sessions was read.
+// Reads returns the number of calls of SessionsEnded.
 func (e *Ends) Reads() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -94,8 +94,7 @@ func New(tb testing.TB, area web.Area, pages web.Pages, now func() time.Time) *D
 	return Serve(tb, UI(tb, now), area, pages)
 }
 
-// UI returns a dashboard's ui on which nothing is registered yet, with a signing
-// key of its own.
+// UI returns a UI without pages, with a new signing key.
 func UI(tb testing.TB, now func() time.Time) *web.UI {
 	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -108,8 +107,8 @@ func UI(tb testing.TB, now func() time.Time) *web.UI {
 	}
 }
 
-// Serve serves the pages of an area on a ui. It keeps the audit log, unless the ui
-// has a store already. others are areas whose texts it uses, as it may those of uploads.
+// Serve serves the pages of an area on a UI. It keeps the audit log, unless the UI has a store. others
+// are further areas whose pages and texts are used.
 func Serve(tb testing.TB, ui *web.UI, area web.Area, pages web.Pages, others ...web.Area) *Dashboard {
 	tb.Helper()
 	d := &Dashboard{UI: ui, tb: tb, mux: http.NewServeMux(), used: map[string]bool{}}
@@ -172,7 +171,7 @@ func (d *Dashboard) Audited() []string {
 	return lines
 }
 
-// Person is somebody who has signed in, or nobody where Cookie is nil.
+// Person sends requests. Without a Cookie, the person has not signed in.
 type Person struct {
 	Session  web.Session
 	Cookie   *http.Cookie   // of the session
@@ -182,7 +181,7 @@ type Person struct {
 	d        *Dashboard
 }
 
-// Ends returns what keeps the ends of sessions.
+// Ends returns the store of the ends of sessions.
 func (d *Dashboard) Ends() *Ends { return d.UI.Sessions.Ends.(*Ends) }
 
 // SignIn returns a person of a tenant, who reads English.
@@ -191,8 +190,7 @@ func (d *Dashboard) SignIn(tenant string, role web.Role) Person {
 	return d.SignedIn(web.Session{Tenant: tenant, Email: string(role) + "@example.com", Role: role})
 }
 
-// SignedIn returns the person of a session, whose CSRF token and end are made where
-// it has none.
+// SignedIn returns the person of a session. It adds a CSRF token and an end if the session has none.
 func (d *Dashboard) SignedIn(session web.Session) Person {
 	d.tb.Helper()
 	if session.CSRF == "" {
@@ -213,15 +211,15 @@ func (d *Dashboard) SignedIn(session web.Session) Person {
 // Nobody returns a person who has not signed in, and reads English.
 func (d *Dashboard) Nobody() Person { return Person{Language: "en", Header: http.Header{}, d: d} }
 
-// Answer is what a person got.
+// Answer is the answer to a request.
 type Answer struct {
 	Status   int
 	Location string
-	Body     string // as it is, in HTML
+	Body     string // HTML
 	Header   http.Header
 }
 
-// Cookie returns the cookie that an answer sets, nil for none.
+// Cookie returns a cookie that the answer sets, or nil.
 func (a Answer) Cookie(name string) *http.Cookie {
 	for _, c := range (&http.Response{Header: a.Header}).Cookies() {
 		if c.Name == name {
@@ -238,7 +236,7 @@ func (a Answer) Text() string {
 
 var tags = regexp.MustCompile(`<[^>]*>`)
 
-// Value returns the value of a page's first field of the name.
+// Value returns the value of the page's first field with the name.
 func (a Answer) Value(name string) string {
 	found := regexp.MustCompile(`name="` + regexp.QuoteMeta(name) + `" value="([^"]*)"`).FindStringSubmatch(a.Body)
 	if found == nil {
@@ -247,19 +245,18 @@ func (a Answer) Value(name string) string {
 	return html.UnescapeString(found[1])
 }
 
-// Get asks for a page.
+// Get requests a page.
 func (p Person) Get(path string) Answer {
 	return p.Do(httptest.NewRequestWithContext(p.d.tb.Context(), http.MethodGet, Base+path, http.NoBody))
 }
 
-// Follow asks for the page to which an answer redirects, with the cookies that it sets.
+// Follow requests the page to which an answer redirects, with the cookies that it sets.
 func (p Person) Follow(a Answer) Answer {
 	p.Cookies = append(slices.Clone(p.Cookies), (&http.Response{Header: a.Header}).Cookies()...)
 	return p.Get(a.Location)
 }
 
-// Post sends a form of the dashboard's own, with the person's CSRF token unless it
-// names one.
+// Post sends a form from a page of the dashboard, with the person's CSRF token unless the form has one.
 func (p Person) Post(path string, form url.Values) Answer {
 	if !form.Has("csrf") {
 		sent := url.Values{"csrf": {p.Session.CSRF}}
