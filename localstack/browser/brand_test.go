@@ -11,8 +11,7 @@ import (
 // An admin chooses the logo by keyboard alone. All pages show it, and previews the sender.
 func TestBrand(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	b.uploadMedia("Logo "+rand.Text()[:8]+".png", noise(t, 64, 64))
 	b.visit("/dashboard/settings/brand")
 	b.typeIn(`#sender`, "Loja Demo Moda")
@@ -35,8 +34,7 @@ func TestBrand(t *testing.T) {
 // A template is duplicated and archived.
 func TestTemplate_Archive(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	b.visit("/dashboard/templates/" + b.env["TEMPLATE_ID"])
 	b.click(`#duplicate`, `#editor`)
 	b.check("template-duplicated")

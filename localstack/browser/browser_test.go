@@ -45,6 +45,14 @@ type record struct {
 	weight map[cdp.LoaderID]int               // bytes of a page with its style and scripts, without updates
 }
 
+// openAsAdmin starts a browser in which the demo tenant's admin has signed in.
+func openAsAdmin(t *testing.T, language string) *browser {
+	t.Helper()
+	b := open(t, language)
+	b.signIn(b.env["DASHBOARD_EMAIL"])
+	return b
+}
+
 // open starts a browser with the given Accept-Language.
 func open(t *testing.T, language string) *browser {
 	t.Helper()

@@ -15,8 +15,7 @@ const credentials = "/dashboard/settings/credentials"
 // A credential is created, used for a campaign, rotated and revoked.
 func TestCredential_Lifecycle(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	name := "Loja <b>online</b> " + rand.Text()[:8]
 	id, secret := b.generate(name)
 

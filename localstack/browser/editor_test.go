@@ -14,8 +14,7 @@ import (
 // A user writes a carousel by keyboard alone. The previews of all pages show it.
 func TestEditor_CarouselByKeyboard(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	b.serveImage("https://m") // also while the URL is typed
 	b.visit("/dashboard/templates/new")
 	word := rand.Text()[:8]
@@ -61,8 +60,7 @@ func TestEditor_CarouselByKeyboard(t *testing.T) {
 // A card beside its image, with an action, and a document.
 func TestEditor_CardAndFile(t *testing.T) {
 	t.Parallel()
-	b := open(t, "en-US")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "en-US")
 	b.serveImage("https://m") // also while the URL is typed
 	b.visit("/dashboard/templates/new")
 	b.run("write a card", chromedp.Click(`#kind-card`), chromedp.SendKeys(`#card-title`, "Sale for {{name}}"), chromedp.SendKeys(`#card-description`, "Today only, in all shops."),
@@ -78,8 +76,7 @@ func TestEditor_CardAndFile(t *testing.T) {
 // An image that does not load is replaced by words.
 func TestEditor_BrokenImage(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	b.visit("/dashboard/templates/new")
 	b.run("enter a picture", chromedp.Click(`#kind-file`), chromedp.SendKeys(`#file`, "https://broken.invalid/a.png"),
 		chromedp.WaitVisible(`//*[@id="preview"]//*[contains(., "A imagem não carregou")]`))
@@ -128,8 +125,7 @@ func (b *browser) pressTo(button, then string) {
 // Variables are inserted at the cursor by buttons, with the keyboard alone.
 func TestEditor_InsertVariable(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	b.visit("/dashboard/templates/new")
 	b.typeIn(`#body`, "Olá !"+kb.ArrowLeft)
 	b.shiftTabTo(`[data-insert="nome"]`)

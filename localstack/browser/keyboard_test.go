@@ -10,8 +10,7 @@ import (
 // On a phone, whatever Tab reaches is visible and shows that it has the focus.
 func TestKeyboard_FocusIsVisible(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	b.run("set the window", chromedp.EmulateViewport(windows[1].width, tall, windows[1].as...))
 	for _, path := range []string{
 		"/campaigns", "/campaigns/new", "/templates", "/templates/new", "/templates/" + b.env["TEMPLATE_ID"], "/media",

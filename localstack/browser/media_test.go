@@ -20,8 +20,7 @@ const media = "/dashboard/media"
 // A file is uploaded in two chunks, shown by a template, and deleted when it is not shown.
 func TestMedia(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	shown, unused := "Oferta "+rand.Text()[:8]+".png", "Rascunho "+rand.Text()[:8]+".png"
 
 	link := b.uploadMedia(shown, noise(t, 1300, 1300))
@@ -53,8 +52,7 @@ func TestMedia(t *testing.T) {
 // A file is uploaded in the editor, without leaving it, and the saved card shows it.
 func TestMedia_UploadInEditor(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	name, path := "Editor "+rand.Text()[:8], filepath.Join(t.TempDir(), "foto.png")
 	if err := os.WriteFile(path, noise(t, 1300, 1300), 0o600); err != nil {
 		t.Fatal(err)
@@ -83,8 +81,7 @@ func TestMedia_UploadInEditor(t *testing.T) {
 // is missing.
 func TestMedia_StoppedUpload(t *testing.T) {
 	t.Parallel()
-	b := open(t, "en-US")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "en-US")
 	name := "Foto " + rand.Text()[:8] + ".png"
 	b.visit(media)
 	b.chooseMedia(name, noise(t, 1300, 1300))
@@ -121,8 +118,7 @@ func TestMedia_StoppedUpload(t *testing.T) {
 // A page that is named like an image is refused, and a URL of this machine's network.
 func TestMedia_Refused(t *testing.T) {
 	t.Parallel()
-	b := open(t, "en-US")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "en-US")
 	b.visit(media)
 	b.chooseMedia("page.png", []byte("<!doctype html><script>alert(1)</script>"))
 	b.click(`form:has([data-upload]) > button`, `[data-upload] .notice.bad`)

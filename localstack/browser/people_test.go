@@ -26,8 +26,7 @@ func TestPeople(t *testing.T) {
 			t.Fatalf("dispatch: %d %+v, want 202", status, got)
 		}
 	}
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	b.visit("/dashboard/people")
 	b.check("people")
 	b.findPerson(local)

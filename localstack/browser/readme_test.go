@@ -12,8 +12,7 @@ import (
 // The README shows a completed campaign. `make screenshot` copies the picture to docs/images.
 func TestReadme_Screenshot(t *testing.T) {
 	t.Parallel()
-	b := open(t, "en-US")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "en-US")
 	_, token := b.token(b.env["CLIENT_ID"], b.env["CLIENT_SECRET"])
 	call := b.call("Ofertas de inverno "+rand.Text()[:4], recipients()...)
 	call["templateId"] = b.env["TEMPLATE_ID_CAROUSEL"]

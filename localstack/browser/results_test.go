@@ -14,8 +14,7 @@ import (
 // its message.
 func TestResults(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	_, token := b.token(b.env["CLIENT_ID"], b.env["CLIENT_SECRET"])
 	name := "Ofertas de inverno " + rand.Text()[:8]
 	later := b.call("Liquidação "+rand.Text()[:8], fields{"phone": "21" + number(), "uid": "a"})

@@ -16,8 +16,7 @@ import (
 // A user creates a template and sends a campaign file with it.
 func TestCampaignUpload(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	word := rand.Text()[:8]
 	b.write("Cupom "+word, "Oi {{nome}}, seu cupom é {{cupom}}.")
 	file := "phone;uid;nome;cupom\n21" + number() + ";a;Ana;DEZ\n21" + number() + ";b;João;VINTE\n123;c;Rui;DEZ\n"
@@ -35,8 +34,7 @@ func TestCampaignUpload(t *testing.T) {
 // A scheduled campaign is rescheduled, then cancelled.
 func TestScheduledCampaign(t *testing.T) {
 	t.Parallel()
-	b := open(t, "en-US")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "en-US")
 	word := rand.Text()[:8]
 	b.write("Later "+word, "Hi {{nome}}")
 	b.upload("Campaign "+word, "phone,uid,nome\n21"+number()+",a,Ana\n", inSaoPaulo(48*time.Hour))
@@ -98,8 +96,7 @@ func (b *browser) upload(name, file, schedule string) {
 // A double click sends a form once.
 func TestDoubleClick(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	b.visit("/dashboard/settings/webhooks/new")
 	sent := read(b, "send the form twice", chromedp.Evaluate[int](`(() => {
 		let sent = 0;

@@ -23,8 +23,7 @@ import (
 // the sign-out.
 func TestErrorPages(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	b.visitRefused("/dashboard/nowhere", http.StatusNotFound)
 	b.check("not-found")
 	b.refusedForms()

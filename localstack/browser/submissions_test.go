@@ -54,8 +54,7 @@ func workbook(t *testing.T, rows ...[]string) string {
 // A user sends a campaign from an Excel workbook whose columns have unknown names.
 func TestSubmission_Workbook(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	word := rand.Text()[:8]
 	b.write("Planilha "+word, "Oi {{nome}}")
 	path := workbook(t, []string{"Contato", "Cadastro", "Cliente"},
@@ -82,8 +81,7 @@ func TestSubmission_Workbook(t *testing.T) {
 // A user saves a draft with a file that is too large for the form, opens it again, and goes on.
 func TestSubmission_LargeDraft(t *testing.T) {
 	t.Parallel()
-	b := open(t, "pt-BR")
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	b := openAsAdmin(t, "pt-BR")
 	word := rand.Text()[:8]
 	b.write("Rascunho "+word, "Oi {{nome}}")
 	file := "phone;uid;nome;notas\n21" + number() + ";a;Ana;" + strings.Repeat("x", 500) + "\n"
