@@ -222,7 +222,7 @@ func TestAudit_SignInAndOut(t *testing.T) {
 	}
 	ana.Post("/dashboard/sign-out", nil)
 	b.Nobody().Post("/dashboard/sign-out", nil)
-	want := []string{anasAddress + " session.sign_in  signin.role_admin", anasAddress + " session.sign_out "}
+	want := []string{anasAddress + " session.sign_in  ui.role.admin", anasAddress + " session.sign_out "}
 	if diff := cmp.Diff(want, b.Audited()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}

@@ -200,7 +200,7 @@ func (s *Pages) enter(p *web.Page, session web.Session) error {
 	if err != nil {
 		return p.Unavailable(err)
 	}
-	if err := p.AuditOf(session, "session.sign_in", "", "signin.role_"+string(session.Role)); err != nil {
+	if err := p.AuditOf(session, "session.sign_in", "", "ui.role."+string(session.Role)); err != nil {
 		return err
 	}
 	return s.welcome(p, session)

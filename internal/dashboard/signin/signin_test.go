@@ -316,6 +316,9 @@ func TestSignIn_HighestRole(t *testing.T) {
 		if session, err := b.UI.Sessions.Read(r, webtest.Base); err != nil || session.Role != test.want {
 			t.Errorf("%v: %+v, %v", test.groups, session, err)
 		}
+		if log := b.Audited(); len(log) != 1 || !strings.HasSuffix(log[0], " ui.role."+string(test.want)) {
+			t.Errorf("%v: the audit log has %q, want the text of the role", test.groups, log)
+		}
 	}
 }
 

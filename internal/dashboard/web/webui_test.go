@@ -39,7 +39,7 @@ var notesFiles = fstest.MapFS{
 		"notes.odd": {"pt": "O valor {0} não serve.", "en": "The value {0} is of no use."}}`)},
 	"notes.html": {Data: []byte(`<h1>{{.T "notes.hello" .Data}}</h1>
 <p id="numbers">{{.Number 1234567}} {{.Percent 1 3}} {{.Percent 1 0}} {{.When .Session.Expires}}</p>
-<a id="more" href="{{.With "page" "2"}}">{{.T "ui.more"}}</a>`)},
+<a id="more" href="{{.With "page" "2"}}">{{.T "notes.title"}}</a>`)},
 	"notes_part.html": {Data: []byte(`<b>{{.Data}}</b>`)},
 }
 
