@@ -119,7 +119,7 @@ type standing struct {
 }
 
 func (s service) campaign(ctx context.Context, id string) (c standing, err error) {
-	err = s.do(ctx, http.MethodGet, s.env["BASE_URL"]+"/api/v1/external/campaigns/"+id+"?limit=1", nil, &c)
+	err = s.do(ctx, http.MethodGet, s.env["BASE_URL"]+campaignsPath+id+"?limit=1", nil, &c)
 	return c, err
 }
 
