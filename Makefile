@@ -94,7 +94,7 @@ help: ## list the commands
 	@echo "    make test, make bench, make prove: TEST_PORT=$(TEST_PORT) TEST_AWS_PORT=$(TEST_AWS_PORT) TEST_RCS_PORT=$(TEST_RCS_PORT) TEST_SINK_PORT=$(TEST_SINK_PORT)"
 
 .PHONY: run up logs down status sam-env
-run: bin/localstack ## start the stack and send a demo campaign (CAMPAIGN=file.csv or .json)
+run: bin/localstack ## start the stack and send a demo campaign (CAMPAIGN=file.csv, .xlsx or .json)
 	@$(STACK) --campaign $(call quoted,CAMPAIGN) run
 up: bin/localstack ## start the stack without the demo, or deploy changes to it
 	@$(STACK) up
