@@ -237,8 +237,8 @@ func BenchmarkMany(b *testing.B) {
 			shortest[i] = min(shortest[i], time.Since(start))
 		}
 	}
-	slowest, yardstick := slices.Max(shortest), median(shortest[:first])
-	record(b, compared("10,000 calls of one message: the slowest", pair{slowest, yardstick, float64(slowest) / float64(yardstick)}, 2,
+	slowest, baseline := slices.Max(shortest), median(shortest[:first])
+	record(b, compared("10,000 calls of one message: the slowest", pair{slowest, baseline, float64(slowest) / float64(baseline)}, 2,
 		fmt.Sprintf("time of each call, the shortest of %d runs of the series; the slowest call (number %d) against the median of the first %d",
 			runs, slices.Index(shortest, slowest)+1, first)))
 }

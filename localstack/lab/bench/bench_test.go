@@ -1,5 +1,5 @@
 // Package bench holds the benchmarks of `make bench`. A benchmark compares the processor
-// time of the service with a yardstick of the same run, so that the machine's speed does
+// time of the service with a baseline of the same run, so that the machine's speed does
 // not matter, and fails where the ratio exceeds its limit.
 package bench
 
@@ -39,13 +39,13 @@ func TestMain(m *testing.M) {
 // figure is one line of the table. The limit is on the ratio: the value divided by the
 // baseline, or the value itself without a baseline.
 type figure struct {
-	Name      string  `json:"name"`
-	Value     float64 `json:"value"`
-	Unit      string  `json:"unit"`
-	Yardstick float64 `json:"yardstick"`
-	Ratio     float64 `json:"ratio"`
-	Limit     float64 `json:"limit"` // 0: reported only
-	Method    string  `json:"method"`
+	Name     string  `json:"name"`
+	Value    float64 `json:"value"`
+	Unit     string  `json:"unit"`
+	Baseline float64 `json:"baseline"`
+	Ratio    float64 `json:"ratio"`
+	Limit    float64 `json:"limit"` // 0: reported only
+	Method   string  `json:"method"`
 }
 
 // figures are the lines so far.
@@ -60,16 +60,16 @@ func record(b *testing.B, f figure) {
 	}
 }
 
-// measured is a figure without a yardstick.
+// measured is a figure without a baseline.
 func measured(name string, value float64, unit string, limit float64, method string) figure {
 	return figure{Name: name, Value: value, Unit: unit, Ratio: value, Limit: limit, Method: method}
 }
 
-// compared is a figure in milliseconds against a yardstick of the same run.
+// compared is a figure in milliseconds against a baseline of the same run.
 func compared(name string, p pair, limit float64, method string) figure {
 	const ms = 1e6
 	return figure{
-		Name: name, Value: float64(p.subject) / ms, Unit: "ms", Yardstick: float64(p.yardstick) / ms,
+		Name: name, Value: float64(p.subject) / ms, Unit: "ms", Baseline: float64(p.baseline) / ms,
 		Ratio: p.ratio, Limit: limit, Method: method,
 	}
 }
@@ -79,7 +79,7 @@ func report(w io.Writer, figures []figure) error {
 		return errors.New("no such part: want one of accept, carousel, phones, set, many, large, send, pages, overview, start, first (make cost has the costs)")
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "figure\tvalue\tyardstick\tratio\tlimit\t\tmethod")
+	fmt.Fprintln(table, "figure\tvalue\tbaseline\tratio\tlimit\t\tmethod")
 	orNone := func(value float64) string {
 		if value == 0 {
 			return "-"
@@ -95,7 +95,7 @@ func report(w io.Writer, figures []figure) error {
 			verdict = "ok"
 		}
 		fmt.Fprintf(table, "%s\t%.4g %s\t%s\t%.4g\t%s\t%s\t%s\n",
-			f.Name, f.Value, f.Unit, orNone(f.Yardstick), f.Ratio, orNone(f.Limit), verdict, f.Method)
+			f.Name, f.Value, f.Unit, orNone(f.Baseline), f.Ratio, orNone(f.Limit), verdict, f.Method)
 	}
 	body, err := json.MarshalIndent(figures, "", "  ")
 	return errors.Join(table.Flush(), err, os.MkdirAll(".local", 0o750), os.WriteFile(".local/bench.json", append(body, '\n'), 0o600))
@@ -123,32 +123,32 @@ func cpuTime() time.Duration {
 // rounds is how often two things are measured in turn.
 const rounds = 15
 
-// pair is the processor time of one call of a subject and of its yardstick, and the
+// pair is the processor time of one call of a subject and of its baseline, and the
 // median of the ratios of the rounds.
 type pair struct {
-	subject, yardstick time.Duration
-	ratio              float64
+	subject, baseline time.Duration
+	ratio             float64
 }
 
 // newPair is the pair of the medians of rounds.
-func newPair(subjects, yardsticks []time.Duration) pair {
+func newPair(subjects, baselines []time.Duration) pair {
 	ratios := make([]float64, len(subjects))
 	for i := range subjects {
-		ratios[i] = float64(subjects[i]) / float64(yardsticks[i])
+		ratios[i] = float64(subjects[i]) / float64(baselines[i])
 	}
-	return pair{median(subjects), median(yardsticks), median(ratios)}
+	return pair{median(subjects), median(baselines), median(ratios)}
 }
 
 // compare measures the two in turn, so that a machine that changes its speed changes it
 // for both. Each round makes calls of both: as many as given.
-func compare(subject, yardstick func(), subjectCalls, yardstickCalls int) pair {
+func compare(subject, baseline func(), subjectCalls, baselineCalls int) pair {
 	spend(subject, 1)
-	spend(yardstick, 1)
-	var subjects, yardsticks []time.Duration
+	spend(baseline, 1)
+	var subjects, baselines []time.Duration
 	for range rounds {
-		subjects, yardsticks = append(subjects, spend(subject, subjectCalls)), append(yardsticks, spend(yardstick, yardstickCalls))
+		subjects, baselines = append(subjects, spend(subject, subjectCalls)), append(baselines, spend(baseline, baselineCalls))
 	}
-	return newPair(subjects, yardsticks)
+	return newPair(subjects, baselines)
 }
 
 // spend returns the processor time of one call, out of several.

@@ -45,7 +45,7 @@ const (
 )
 
 // sample is how often a page is opened. Few and many calls show what one more takes. Rounds of
-// the page and of the yardstick take turns, and the median of their ratios counts.
+// the page and of the baseline take turns, and the median of their ratios counts.
 type sample struct{ few, many, rounds int }
 
 var pageSample = sample{10, 40, 5}
@@ -144,7 +144,7 @@ type page struct {
 type browser struct {
 	env      stackenv.Env
 	function function
-	plain    function // whose page is the yardstick
+	plain    function // whose page is the baseline
 	cookie   string
 }
 
@@ -298,23 +298,23 @@ func kindOf(path string) string {
 	return id.ReplaceAllString(path, "…")
 }
 
-// measure returns the processor time of a page beside the yardstick's, and its
+// measure returns the processor time of a page beside the baseline's, and its
 // bytes of HTML.
 func (b browser) measure(ctx context.Context, p page, of sample) (spent pair, bytes int, err error) {
-	var subjects, yardsticks []time.Duration
+	var subjects, baselines []time.Duration
 	for range of.rounds {
 		subject, html, err := of.spend(ctx, b.function, b.event(p))
 		if err != nil {
 			return pair{}, 0, err
 		}
-		yardstick, _, err := of.spend(ctx, b.plain, b.event(p))
+		baseline, _, err := of.spend(ctx, b.plain, b.event(p))
 		if err != nil {
 			return pair{}, 0, err
 		}
 		bytes = len(html)
-		subjects, yardsticks = append(subjects, subject), append(yardsticks, yardstick)
+		subjects, baselines = append(subjects, subject), append(baselines, baseline)
 	}
-	return newPair(subjects, yardsticks), bytes, nil
+	return newPair(subjects, baselines), bytes, nil
 }
 
 // spend returns the processor time that one more call of a page takes.

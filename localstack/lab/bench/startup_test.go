@@ -85,12 +85,12 @@ func BenchmarkFirst(b *testing.B) {
 // other load of the machine only adds to a start, and it adds more to a larger binary.
 func started(b *testing.B, f, other function, event []byte) pair {
 	b.Helper()
-	var subjects, yardsticks []time.Duration
+	var subjects, baselines []time.Duration
 	for range startRounds {
-		subjects, yardsticks = append(subjects, start(b, f, event)), append(yardsticks, start(b, other, event))
+		subjects, baselines = append(subjects, start(b, f, event)), append(baselines, start(b, other, event))
 	}
-	subject, yardstick := slices.Min(subjects), slices.Min(yardsticks)
-	return pair{subject, yardstick, float64(subject) / float64(yardstick)}
+	subject, baseline := slices.Min(subjects), slices.Min(baselines)
+	return pair{subject, baseline, float64(subject) / float64(baseline)}
 }
 
 func start(b *testing.B, f function, event []byte) time.Duration {

@@ -18,7 +18,7 @@ import (
 
 // straightforward accepts a dispatch call as one would write it from the usual
 // parts: a typed event, encoding/json, phonenumbers, a roaring bitmap, NDJSON and
-// gzip. It is the yardstick for the handler's CPU time, and it talks to no AWS
+// gzip. It is the baseline for the handler's CPU time, and it talks to no AWS
 // service either.
 type straightforward struct {
 	key     *ecdsa.PublicKey
