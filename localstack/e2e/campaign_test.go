@@ -41,12 +41,7 @@ func TestDispatch_Scheduled(t *testing.T) {
 		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(3*time.Minute, "sent", func() bool { return c.sentOnce(all) })
-	for _, d := range c.atProvider(all) {
-		at, err := time.Parse(time.RFC3339Nano, d[0].AcceptedAt)
-		if err != nil || at.Before(due) {
-			t.Errorf("sent at %v (%v), due at %v", at, err, due)
-		}
-	}
+	c.checkSentFrom(due, all)
 }
 
 // A campaign of 100 messages is sent while a campaign of 4,000 messages of the same agent
@@ -87,15 +82,21 @@ func TestDispatch_SmallBesideLargeCampaign(t *testing.T) {
 	})
 }
 
+// checkSentFrom checks that the provider accepted no message before a time.
+func (c *client) checkSentFrom(due time.Time, messages []fields) {
+	c.t.Helper()
+	if first := c.acceptedAt(messages)[0]; first.Before(due) {
+		c.t.Errorf("sent at %v, due at %v", first, due)
+	}
+}
+
 // acceptedAt returns the times at which the provider accepted the messages, sorted.
 func (c *client) acceptedAt(messages []fields) []time.Time {
 	c.t.Helper()
 	var all []time.Time
 	for _, got := range c.atProvider(messages) {
 		for _, d := range got {
-			at, err := time.Parse(time.RFC3339Nano, d.AcceptedAt)
-			must(c.t, err)
-			all = append(all, at)
+			all = append(all, d.AcceptedAt)
 		}
 	}
 	slices.SortFunc(all, time.Time.Compare)

@@ -20,6 +20,7 @@ import (
 
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
+	"campaign-dispatch/localstack/sim"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -169,25 +170,21 @@ func messages(n int) []fields {
 	return all
 }
 
-// delivered is a message in the provider simulator.
-type delivered struct {
-	MessageID  string `json:"messageId"`
-	Phone      string `json:"phone"`
-	Text       string `json:"text"`
-	Attempts   int    `json:"attempts"`
-	AcceptedAt string `json:"acceptedAt"`
+// allAtProvider returns all messages that the provider has accepted.
+func (c *client) allAtProvider() (all []sim.Message) {
+	c.t.Helper()
+	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages", nil, &all)
+	return all
 }
 
 // atProvider returns the accepted ones of the messages at the provider, by phone number.
-func (c *client) atProvider(messages []fields) map[string][]delivered {
+func (c *client) atProvider(messages []fields) map[string][]sim.Message {
 	c.t.Helper()
-	var all []delivered
-	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages", nil, &all)
-	mine := map[string][]delivered{}
+	mine := map[string][]sim.Message{}
 	for _, m := range messages {
 		mine[m["phone"].(string)] = nil
 	}
-	for _, d := range all {
+	for _, d := range c.allAtProvider() {
 		if _, ok := mine[d.Phone]; ok {
 			mine[d.Phone] = append(mine[d.Phone], d)
 		}

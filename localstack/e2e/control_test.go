@@ -132,11 +132,7 @@ func TestReschedule(t *testing.T) {
 	c.reschedule(call, due)
 
 	c.eventually(3*time.Minute, "sent", func() bool { return c.sentOnce(all) })
-	for _, d := range c.atProvider(all) {
-		if at, err := time.Parse(time.RFC3339Nano, d[0].AcceptedAt); err != nil || at.Before(due.Truncate(time.Millisecond)) {
-			t.Errorf("sent at %v (%v), due at %v", at, err, due)
-		}
-	}
+	c.checkSentFrom(due.Truncate(time.Millisecond), all)
 	if got := c.command(campaignPath(call)+"/reschedule", fields{"batch": call["batch"], "schedule": due.Add(time.Hour).UTC().Format(time.RFC3339)}); got.status != http.StatusConflict {
 		t.Errorf("reschedule after sending: status %d: %s", got.status, got.body)
 	}

@@ -104,8 +104,6 @@ func TestSampleEvents_Invoke(t *testing.T) {
 // provider.
 func (c *client) fillOutcome(word string, fill map[string]string) {
 	c.t.Helper()
-	var all []delivered
-	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages", nil, &all)
 	store := dynamotest.New(dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now))
 	agent, err := store.Agent(c.t.Context(), c.env["DEMO_AGENT_ID"])
 	if err != nil {
@@ -115,7 +113,7 @@ func (c *client) fillOutcome(word string, fill map[string]string) {
 	if err != nil || len(endpoints) == 0 {
 		c.t.Fatalf("the tenant has %d endpoints, error %v", len(endpoints), err)
 	}
-	for _, m := range all {
+	for _, m := range c.allAtProvider() {
 		if !strings.Contains(m.Text, word) {
 			continue
 		}
@@ -238,10 +236,8 @@ func httpAnswer(t *testing.T, payload []byte, status int, body any) {
 // number.
 func (c *client) sentContaining(word string) map[string]int {
 	c.t.Helper()
-	var all []delivered
-	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages", nil, &all)
 	count := map[string]int{}
-	for _, m := range all {
+	for _, m := range c.allAtProvider() {
 		if strings.Contains(m.Text, word) {
 			count[m.Phone]++
 		}

@@ -130,11 +130,7 @@ func TestRelease_EarlyAndRepeatedTask(t *testing.T) {
 
 	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) })
 	c.eventually(5*time.Minute, "finished", func() bool { return c.finished(c.ref(call)) })
-	for _, d := range c.atProvider(all) {
-		if at, err := time.Parse(time.RFC3339Nano, d[0].AcceptedAt); err != nil || at.Before(due) {
-			t.Errorf("sent at %v (%v), due at %v", at, err, due)
-		}
-	}
+	c.checkSentFrom(due, all)
 }
 
 // checkAttemptedOnce fails the test if a message was sent more than once. The provider

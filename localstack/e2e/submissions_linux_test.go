@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -148,13 +147,11 @@ func (i *submitter) sends(c campaign.Campaign, messages int) {
 		return sent == messages
 	})
 	i.t.Logf("sent in %v", time.Since(began).Round(time.Second))
-	var all []delivered
-	i.c.control(http.MethodGet, i.env["RCS_URL"]+"/_sim/messages", nil, &all)
 	keys, times := map[campaign.BatchKey]bool{}, map[string]int{}
 	for _, b := range c.Batches {
 		keys[b.Key] = true
 	}
-	for _, d := range all {
+	for _, d := range i.c.allAtProvider() {
 		if key, _, ok := campaign.ParseMessageID(d.MessageID); ok && keys[key] {
 			times[d.Phone]++
 		}
