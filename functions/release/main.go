@@ -15,6 +15,8 @@ import (
 
 type rows struct {
 	*dynamo.BatchStore
+	*dynamo.LaneStore
+	*dynamo.TemplateStore
 	*dynamo.TenantStore
 }
 
@@ -23,7 +25,7 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	releaser := release.Releaser{
-		Store:      rows{stores.Batches, stores.Tenants},
+		Store:      rows{stores.Batches, stores.Lanes, stores.Templates, stores.Tenants},
 		Frames:     sqs.New(c.AWS, c.SendQueueURL),
 		Releases:   sqs.New(c.AWS, c.ReleaseQueueURL),
 		SweepAfter: c.SweepAfter, Now: time.Now,

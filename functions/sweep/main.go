@@ -21,6 +21,7 @@ type due struct {
 	*dynamo.LaneStore
 	*dynamo.LedgerStore
 	*dynamo.SubmissionStore
+	*dynamo.TemplateStore
 }
 
 type history struct {
@@ -35,7 +36,7 @@ func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	frames := sqs.New(c.AWS, c.SendQueueURL)
 	sweeper := &sweep.Sweeper{
-		Store:    due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers, stores.Submissions},
+		Store:    due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers, stores.Submissions, stores.Templates},
 		Recorder: recorder.New(c, stores),
 		Expire:   (&expiry.Expirer{Store: stores.Erasure, Now: time.Now}).ExpireIfDue,
 		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Days, stores.Tenants}, Now: time.Now}).Recount,

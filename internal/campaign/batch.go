@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/campaign/window"
 )
 
 // FrameSize is the number of messages in a frame. A frame is the unit of compression, queueing and sending.
@@ -137,6 +138,13 @@ type Batch struct {
 	// Waiting reports whether messages of the batch wait for the end of a pause, and none of them is
 	// queued, or whether the completed batch waits for parts of its campaign's file.
 	Waiting bool
+	// SendWindow has the hours of the call in which the messages may go, nil for any.
+	SendWindow *window.Week
+	// Zones count the messages by the recipients' time zone, in the order of the messages. It is empty if no send window
+	// applied at the acceptance.
+	Zones []window.Count
+	// WaitingZones are the zones whose messages wait for the opening of the send window, and none of them is queued.
+	WaitingZones window.Set
 	// CancelledAt is zero for a batch that was not cancelled. A batch cancelled while it
 	// was sending keeps its state. Messages that the provider does not have end as stopped.
 	CancelledAt time.Time
@@ -209,6 +217,19 @@ func (b Batch) Frames() int { return (b.Accepted + FrameSize - 1) / FrameSize }
 func (b Batch) FrameLen(frame int) int {
 	return min(FrameSize, b.Accepted-frame*FrameSize)
 }
+
+// ZoneOf returns the zone of the message at index, and false if the batch has no Zones.
+func (b Batch) ZoneOf(index int) (window.Zone, bool) {
+	for _, c := range b.Zones {
+		if index -= c.Messages; index < 0 {
+			return c.Zone, true
+		}
+	}
+	return 0, false
+}
+
+// Waits reports whether messages of the batch wait, and no task will send them.
+func (b Batch) Waits() bool { return b.Waiting || b.WaitingZones != 0 }
 
 // TooLate reports whether the batch's NotAfter has passed.
 func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.NotAfter) }

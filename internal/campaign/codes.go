@@ -19,6 +19,7 @@ const (
 	CodeCancelled        = "cancelled"
 	CodeRevoked          = "revoked"
 	CodeNotAfterPassed   = "not_after_passed" // the message was never sent
+	CodeWindowClosed     = "window_closed"    // the send window was closed when the NotAfter passed
 	CodeNotSentInTime    = "not_sent_in_time" // within MaxFailingTime
 	CodeTTLPassed        = "ttl_passed"       // the message was sent, and not delivered in time
 	CodeNoAnswer         = "no_answer"
@@ -216,6 +217,21 @@ var MessageCodes = []MessageCode{
 		},
 		Action: Text{"Correct the value of the variable in the URL.", "Corrija o valor da variável no endereço."},
 		Cause:  "After rendering, a URL of the message is not a complete https URL. The message is not sent.",
+	},
+	{
+		Code: CodeWindowClosed, Outcome: OutcomeExpired,
+		Reason: Text{
+			"The notAfter time passed while the send window was closed.",
+			"O prazo para o envio terminou fora do horário de envio.",
+		},
+		OnPage: "The deadline for sending passed outside the sending hours.",
+		Meaning: Text{
+			"The `notAfter` time passed while the send window was closed.",
+			"O horário `notAfter` passou fora do horário de envio.",
+		},
+		Action: Text{"Dispatch again with a later time.", "Dispare de novo com um horário mais tarde."},
+		Cause: "The send window was closed in the recipient's time zone when `notAfter` passed. The dry run says how many " +
+			"messages cannot go.",
 	},
 }
 

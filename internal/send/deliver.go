@@ -103,8 +103,7 @@ func take(ctx context.Context, slots chan struct{}) bool {
 
 func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 	now := s.Now()
-	if r.batch.TooLate(now) {
-		j.setOutcome(campaign.OutcomeExpired, campaign.CodeNotAfterPassed, now)
+	if !j.apply(r.rules.Decide(j.message, now), now) {
 		return
 	}
 	rendered := r.template.Render(j.message.Values)
@@ -122,7 +121,7 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 		Phone:   j.message.Phone,
 		Content: rendered,
 		Traffic: r.template.Traffic,
-		TTL:     r.ttl(now),
+		TTL:     r.ttl(j.message.Phone, now),
 
 		Postback: reaction.Postbacks(r.batch, j.index, j.message.Phone),
 	})

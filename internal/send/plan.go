@@ -29,11 +29,9 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 		return err
 	}
 	r.assignPending(head)
-	switch now := s.Now(); {
-	case r.batch.Cancelled():
-		r.setOutcomes(campaign.OutcomeStopped, campaign.CodeCancelled, now)
-	case r.batch.TooLate(now):
-		r.setOutcomes(campaign.OutcomeExpired, campaign.CodeNotAfterPassed, now)
+	now := s.Now()
+	if end, ok := r.rules.EndsUnread(now); ok {
+		r.setOutcomes(end.Outcome, end.Code, now)
 	}
 	return nil
 }
@@ -98,7 +96,8 @@ func (s *Sender) load(ctx context.Context, r *run) {
 	frames.Wait()
 }
 
-func (s *Sender) failOptedOut(ctx context.Context, r *run) error {
+// decide ends or holds the messages that may not be sent now.
+func (s *Sender) decide(ctx context.Context, r *run) error {
 	open := slices.DeleteFunc(r.jobs(), (*job).hasOutcome)
 	if len(open) == 0 {
 		return nil
@@ -107,11 +106,10 @@ func (s *Sender) failOptedOut(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
+	r.rules.OptedOut = optedOut
 	now := s.Now()
 	for _, j := range open {
-		if optedOut(j.message.Phone) {
-			j.setOutcome(campaign.OutcomeFailed, campaign.CodeOptedOut, now)
-		}
+		j.apply(r.rules.Decide(j.message, now), now)
 	}
 	return nil
 }
@@ -130,9 +128,6 @@ func (s *Sender) loadFrame(ctx context.Context, b campaign.Batch, f *frameRun) e
 	}
 	for _, j := range f.current {
 		j.message = messages[j.index%campaign.FrameSize]
-		if j.message.Erased() && !j.hasOutcome() {
-			j.setOutcome(campaign.OutcomeFailed, campaign.CodeErased, s.Now())
-		}
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	window = 8 * time.Second // maximum time that a run waits for a message's send time
+	maxRunWait = 8 * time.Second // maximum time that a run waits for a message's send time
 	// returnEarly is the minimum time between the return of a waiting frame and its estimated
 	// reservation. SQS delays are in whole seconds and can be a second late.
 	returnEarly = 2500 * time.Millisecond
@@ -65,7 +65,7 @@ func (s *Sender) assignSendTimes(ctx context.Context, r *run, f *frameRun, now t
 	if r.every == 0 || f.task.Reservation.Every < r.every {
 		r.every = f.task.Reservation.Every
 	}
-	f.split(now.Add(window))
+	f.split(now.Add(maxRunWait))
 	if len(f.postponed) == 0 {
 		return
 	}

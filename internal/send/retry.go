@@ -28,16 +28,13 @@ const (
 var attempts = retry.Backoff{First: 2 * time.Second, Max: maxDelay}
 
 func (s *Sender) requeue(ctx context.Context, r *run) {
-	var last time.Time
+	r.setAside()
 	for _, f := range r.frameRuns {
 		if t, delay, ok := f.retryTask(r.stopped, rand.Float64()); ok { //nolint:gosec // spreads load, guards nothing
 			f.put(ctx, s.Queue, t, delay)
 		}
-		if f.until.After(last) {
-			last = f.until
-		}
 	}
-	s.postponeCheck(ctx, r.batch, last)
+	s.postponeCheck(ctx, r)
 }
 
 // putBack requeues the unchanged tasks of a run without reservations, with a delay of
@@ -106,16 +103,46 @@ func retryDelay(attempt int, asked time.Duration, random float64) time.Duration 
 	return min(max(delay, asked), maxDelay)
 }
 
-// postponeCheck postpones the sweep check of a batch that waits for its agent's rate. It
-// writes rarely, because it postpones the check by more than necessary.
-func (s *Sender) postponeCheck(ctx context.Context, b campaign.Batch, until time.Time) {
-	if until.IsZero() || !b.NextCheck.Before(until.Add(s.SweepAfter/2)) {
+// postponeCheck sets the sweep check of a batch that waits for its agent's rate or for the opening of a send window.
+// It writes rarely: it postpones the check by more than necessary, and a zone starts to wait once for each closing.
+func (s *Sender) postponeCheck(ctx context.Context, r *run) {
+	b := r.batch
+	next := b.NextCheck
+	if until := r.until(); !until.IsZero() && next.Before(until.Add(s.SweepAfter/2)) {
+		next = until.Add(s.SweepAfter)
+	}
+	b.WaitingZones |= r.waitingZones()
+	if b.WaitingZones != 0 {
+		next = earlier(next, r.rules.Hours.NextCheck(b, b.WaitingZones, s.Now()))
+	}
+	if next.Equal(r.batch.NextCheck) && b.WaitingZones == r.batch.WaitingZones {
 		return
 	}
 	b.Waiting = false // it goes on
-	if _, err := s.Store.PostponeCheck(ctx, b, until.Add(s.SweepAfter)); err != nil {
+	changed, err := s.Store.PostponeCheck(ctx, b, next)
+	if err != nil {
 		slog.WarnContext(ctx, "postponing the check failed; frames may be requeued", "batch_id", b.BatchID, "error", err)
 	}
+	if changed {
+		r.batch.NextCheck, r.batch.Waiting, r.batch.WaitingZones = next, false, b.WaitingZones
+	}
+}
+
+// until returns the estimated send time of the last postponed message.
+func (r *run) until() (last time.Time) {
+	for _, f := range r.frameRuns {
+		if f.until.After(last) {
+			last = f.until
+		}
+	}
+	return last
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // adjustRate decreases the agent's rate after too many throttled messages, and increases it

@@ -11,13 +11,16 @@ import (
 
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/policy"
 )
 
 type run struct {
 	batch       campaign.Batch
 	route       outgoing.Route
 	template    campaign.Template
+	rules       policy.Rules
 	rateLimit   outgoing.RateLimit // last seen rate limit of the agent
 	every       time.Duration      // time between two messages of the run, 0 for no limit
 	frameRuns   []*frameRun
@@ -36,11 +39,12 @@ type run struct {
 type frameRun struct {
 	task outgoing.SendTask
 	// current are the messages to send in this run. postponed are messages whose reservation is too
-	// late for it; they are requeued. ended are messages that are not sent.
-	current, postponed, ended []*job
-	grant                     outgoing.Grant // the reservation or ticket, if requested
-	until                     time.Time      // estimated send time of the last of postponed
-	err                       error          // why the task must be retried
+	// late for it; they are requeued. ended are messages that are not sent. waiting are messages whose send
+	// window is closed; no task sends them until it opens.
+	current, postponed, ended, waiting []*job
+	grant                              outgoing.Grant // the reservation or ticket, if requested
+	until                              time.Time      // estimated send time of the last of postponed
+	err                                error          // why the task must be retried
 }
 
 // failure returns why the task must be retried after its run failed with err. A frame that
@@ -59,10 +63,24 @@ type job struct {
 	change     campaign.Change // the outcome, if Outcome is not ""
 	code       string          // why the last send failed
 	retryAfter time.Duration   // the provider's Retry-After
+	waits      bool            // for the opening of its send window
 }
 
 func (j *job) setOutcome(outcome campaign.Outcome, code string, at time.Time) {
 	j.change = campaign.Change{Index: j.index, Outcome: outcome, Code: code, At: at, First: true}
+}
+
+// apply sets the outcome of a message that ends, and reports whether the message may be sent.
+func (j *job) apply(d policy.Decision, now time.Time) bool {
+	switch d.Do {
+	case policy.End:
+		j.setOutcome(d.Outcome, d.Code, now)
+	case policy.Wait:
+		j.waits = true
+	case policy.Send:
+		return true
+	}
+	return false
 }
 
 // setOutcomes ends the run's messages without an outcome.
@@ -81,7 +99,8 @@ func (r *run) stop() {
 		return
 	}
 	for _, f := range r.frameRuns {
-		f.current, f.postponed = append(f.current, f.postponed...), nil
+		f.current = slices.Concat(f.current, f.postponed, f.waiting)
+		f.postponed, f.waiting = nil, nil
 	}
 	for _, j := range r.jobs() {
 		if !j.hasOutcome() && j.code == "" {
@@ -92,11 +111,12 @@ func (r *run) stop() {
 
 func (j *job) hasOutcome() bool { return j.change.Outcome != "" }
 
-func (r *run) ttl(now time.Time) time.Duration {
-	if r.batch.NotAfter.IsZero() {
-		return outgoing.MessageTTL
+func (r *run) ttl(phone string, now time.Time) time.Duration {
+	ttl := outgoing.MessageTTL
+	if !r.batch.NotAfter.IsZero() {
+		ttl = min(ttl, max(r.batch.NotAfter.Sub(now), time.Second))
 	}
-	return min(outgoing.MessageTTL, max(r.batch.NotAfter.Sub(now), time.Second))
+	return r.rules.Hours.TTL(phone, now, ttl)
 }
 
 func (r *run) jobs() []*job {
@@ -119,16 +139,29 @@ func (r *run) released() time.Time {
 	return last
 }
 
-// setEndedAside moves the messages with an outcome to ended.
-func (r *run) setEndedAside() {
+// setAside moves the messages with an outcome to ended, and those that wait to waiting.
+func (r *run) setAside() {
 	for _, f := range r.frameRuns {
 		for _, j := range f.current {
-			if j.hasOutcome() {
+			switch {
+			case j.hasOutcome():
 				f.ended = append(f.ended, j)
+			case j.waits:
+				f.waiting = append(f.waiting, j)
 			}
 		}
-		f.current = slices.DeleteFunc(f.current, (*job).hasOutcome)
+		f.current = slices.DeleteFunc(f.current, func(j *job) bool { return j.hasOutcome() || j.waits })
 	}
+}
+
+// waitingZones returns the zones of the messages that wait for the opening of their send window.
+func (r *run) waitingZones() (zones window.Set) {
+	for _, f := range r.frameRuns {
+		for _, j := range f.waiting {
+			zones = zones.With(r.rules.Hours.Zone(j.message.Phone))
+		}
+	}
+	return zones
 }
 
 func (r *run) changes() []campaign.Change {
@@ -164,7 +197,7 @@ func (r *run) report(ctx context.Context) {
 		}
 	}
 	for _, f := range r.frameRuns {
-		left += len(f.postponed)
+		left += len(f.postponed) + len(f.waiting)
 	}
 	metrics.Add(ctx, metrics.MessagesSent, outcomes[campaign.OutcomeSent])
 	metrics.Add(ctx, metrics.MessagesEnded,

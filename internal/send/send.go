@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/policy"
 )
 
 // Store reads what a frame needs, and changes its batch and the rate limit of its agent.
@@ -128,17 +129,18 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 	return nil
 }
 
-// prepare reads the messages of the run and ends those that are not sent. Only the others take a share
-// of the agent's rate.
+// prepare reads the messages of the run, ends those that are not sent, and holds those that wait. Only the others
+// take a share of the agent's rate.
 func (s *Sender) prepare(ctx context.Context, r *run) error {
 	if err := s.plan(ctx, r); err != nil {
 		return err
 	}
 	s.load(ctx, r)
-	if err := s.failOptedOut(ctx, r); err != nil {
+	if err := s.decide(ctx, r); err != nil {
 		return err
 	}
-	r.setEndedAside()
+	r.setAside()
+	s.postponeCheck(ctx, r)
 	return s.takeReservations(ctx, r)
 }
 
@@ -167,7 +169,10 @@ func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok
 	if err != nil {
 		return nil, false, fmt.Errorf("send: %w", err)
 	}
-	return &run{batch: b, route: route, rateLimit: route.RateLimit, template: template, started: s.Now()}, true, nil
+	return &run{
+		batch: b, route: route, rateLimit: route.RateLimit, template: template, started: s.Now(),
+		rules: policy.Rules{Batch: b, Hours: route.Policy.OfBatch(b, template.Traffic)},
+	}, true, nil
 }
 
 func (s *Sender) route(ctx context.Context, key routeKey) (outgoing.Route, error) {

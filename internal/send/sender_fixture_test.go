@@ -44,6 +44,7 @@ type senderFixture struct {
 	optedOutSince []time.Time
 	text          string // of the template
 	counted       int    // writes of the failing time
+	postponed     int    // writes of the next check
 
 	suggestions []content.Suggestion // of the template
 
@@ -124,7 +125,8 @@ func (g *senderFixture) PostponeCheck(_ context.Context, b campaign.Batch, next 
 	if !b.NextCheck.Equal(g.batch.NextCheck) {
 		return false, nil
 	}
-	g.batch.NextCheck, g.batch.Waiting = next, b.Waiting
+	g.batch.NextCheck, g.batch.Waiting, g.batch.WaitingZones = next, b.Waiting, b.WaitingZones
+	g.postponed++
 	return true, nil
 }
 

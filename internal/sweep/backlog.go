@@ -25,10 +25,20 @@ const (
 	heldMargin = 15 * time.Second // time reserved for held batches at the end of a call
 )
 
-// heldBatch is a batch found during a backlog, with its unsent frames.
+// heldBatch is a batch found during a backlog, with its unsent frames that may be sent.
 type heldBatch struct {
 	campaign.Batch
 	frames []int
+	opens  time.Time // when the first of its closed send windows opens, zero if none is closed
+}
+
+// nextCheck returns when a batch is checked after its frames were queued, or left to the queue.
+func (b heldBatch) nextCheck(s *Sweeper) time.Time {
+	next := s.Now().Add(s.SweepAfter)
+	if !b.opens.IsZero() && b.opens.Before(next) {
+		return b.opens
+	}
+	return next
 }
 
 // waitingTenants returns the tenants whose held frames may still be queued.
@@ -74,7 +84,7 @@ func (r *shardSweep) requeueHeld(ctx context.Context, waits map[string]bool) {
 
 func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool) (action, error) {
 	if waits {
-		return waiting, s.check(ctx, b.Batch, s.Now().Add(s.SweepAfter))
+		return waiting, s.check(ctx, b.Batch, b.nextCheck(s))
 	}
 	return resent, s.queueFrames(ctx, b)
 }
@@ -84,7 +94,7 @@ func (s *Sweeper) queueFrames(ctx context.Context, b heldBatch) error {
 	for i, f := range b.frames {
 		tasks[i] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: f, Released: now}
 	}
-	return s.queue(ctx, s.Frames, b.Batch, tasks)
+	return s.queueUntil(ctx, s.Frames, b.Batch, tasks, b.nextCheck(s))
 }
 
 func (r *shardSweep) processSubmission(ctx context.Context, id campaign.ID) {

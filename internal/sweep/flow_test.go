@@ -272,7 +272,7 @@ func TestResume_PausedDuringRelease(t *testing.T) {
 	w.must(err)
 	w.frames.add(body, 0)
 	w.deliver(w.frames, w.sender(1), 1)
-	_, err = w.store.EndRelease(t.Context(), b.BatchRef, w.clock().Add(sweepAfter))
+	_, err = w.store.EndRelease(t.Context(), b, w.clock().Add(sweepAfter), true)
 	w.must(err)
 	w.must(w.store.Resume(t.Context(), "tenant#"+w.tenant))
 	w.run(b, 3*time.Minute)

@@ -33,6 +33,7 @@ import (
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/policy"
 	"campaign-dispatch/internal/send/release"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/sweep/overdue"
@@ -619,12 +620,16 @@ func (m mortal) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID
 	return call(m, "StartRelease", func() (bool, error) { return m.w.store.StartRelease(ctx, ref, agentID, now, next) })
 }
 
-func (m mortal) EndRelease(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
-	return call(m, "EndRelease", func() (bool, error) { return m.w.store.EndRelease(ctx, ref, next) })
+func (m mortal) EndRelease(ctx context.Context, b campaign.Batch, next time.Time, keep bool) (bool, error) {
+	return call(m, "EndRelease", func() (bool, error) { return m.w.store.EndRelease(ctx, b, next, keep) })
 }
 
 func (m mortal) PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	return call(m, "PostponeCheck", func() (bool, error) { return m.w.store.PostponeCheck(ctx, b, next) })
+}
+
+func (m mortal) SendPolicy(ctx context.Context, tenant string) (policy.Policy, error) {
+	return call(m, "SendPolicy", func() (policy.Policy, error) { return m.w.store.SendPolicy(ctx, tenant) })
 }
 
 func (m mortal) Resumed(ctx context.Context) ([]string, error) {

@@ -20,6 +20,7 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/policy"
 	"campaign-dispatch/internal/sweep/overdue"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -32,7 +33,8 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
-	// Resumed returns the subjects of the pauses that ended lately.
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	// Resumed returns the subjects of the pauses that ended lately, and of the send policies that changed.
 	Resumed(ctx context.Context) ([]string, error)
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	// The following change a row if it is unchanged since it was read. PostponeCheck also sets whether
@@ -93,7 +95,8 @@ const (
 	resent    action = "resent"    // unsent frames were queued again
 	finished  action = "finished"  // a batch whose messages were all sent was marked so
 	paused    action = "paused"    // sending is paused
-	woken     action = "woken"     // frames that waited for the end of a pause were queued
+	woken     action = "woken"     // frames that waited for the end of a pause, or for a send window, were queued
+	unopened  action = "unopened"  // all unsent messages wait for the opening of their send window
 	postponed action = "postponed" // not due any more
 	waiting   action = "waiting"   // still queued behind a backlog
 	undecided action = "undecided" // nothing was done, or not yet: until the tenants' backlogs are known; not counted
@@ -370,19 +373,35 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 	if err != nil {
 		return failed, err
 	}
-	unsent := heldBatch{b, unsentFrames(b, head)}
-	if len(unsent.frames) == 0 {
+	if head.Summary().Known() >= b.Accepted {
 		return s.finish(ctx, b, head)
 	}
-	stopped, err := r.stopped(ctx, b)
+	route, err := r.route(ctx, b)
 	if err != nil {
 		return failed, err
 	}
-	if stopped {
+	if route.Holds(b, s.Now()) {
 		b.Waiting = true
 		return paused, s.check(ctx, b, outgoing.WaitUntil(b, s.Now()))
 	}
-	if b.Waiting { // nothing of it is queued
+	hours, err := policy.Load(ctx, s.Store, route.Policy, b)
+	if err != nil {
+		return failed, err
+	}
+	frames := hours.FramesOf(b, func(index int) bool { return head.Outcome(index) == "" }, s.Now())
+	unsent := heldBatch{Batch: b, frames: frames.Open}
+	if unsent.WaitingZones = frames.Closed; frames.Closed != 0 {
+		unsent.opens = hours.NextCheck(b, frames.Closed, s.Now())
+	}
+	if len(frames.Open) == 0 {
+		if !b.Waiting && b.WaitingZones == frames.Closed && b.NextCheck.Equal(unsent.opens) { // nothing has changed
+			return unopened, nil
+		}
+		unsent.Waiting = false
+		return unopened, s.check(ctx, unsent.Batch, unsent.opens)
+	}
+	if len(frames.Opened) > 0 { // nothing of them is queued
+		unsent.frames = frames.Opened
 		return woken, s.queueFrames(ctx, unsent)
 	}
 	ahead, err := s.Waiting(ctx)
@@ -397,15 +416,6 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 	return resent, s.queueFrames(ctx, unsent)
 }
 
-func unsentFrames(b campaign.Batch, head ledger.Head) (frames []int) {
-	for f := range b.Frames() {
-		if !head.Complete(b, f) {
-			frames = append(frames, f)
-		}
-	}
-	return frames
-}
-
 func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, head ledger.Head) (action, error) {
 	if head.Summary().Final() >= b.Accepted {
 		_, err := s.Recorder.Complete(ctx, b)
@@ -418,27 +428,31 @@ func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, head ledger.Head
 // routeKey identifies a route. A batch keeps the agent of its release.
 type routeKey struct{ tenant, agentID string }
 
-// stopped reports whether the batch waits for the end of a pause.
-func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
+// route returns the route of a batch. Each is read once in a sweep.
+func (r *shardSweep) route(ctx context.Context, b campaign.Batch) (outgoing.Route, error) {
 	key := routeKey{b.Tenant, b.AgentID}
-	route, ok := r.routes[key]
-	if !ok {
-		var err error
-		if route, err = r.sweeper.Store.Route(ctx, b.Tenant, b.AgentID); err != nil {
-			return false, err
-		}
+	if route, ok := r.routes[key]; ok {
+		return route, nil
+	}
+	route, err := r.sweeper.Store.Route(ctx, b.Tenant, b.AgentID)
+	if err == nil {
 		r.routes[key] = route
 	}
-	return route.Holds(b, r.sweeper.Now()), nil
+	return route, err
 }
 
 // queue queues the tasks, then postpones the batch's next check. A crash in between requeues them (at least once).
 func (s *Sweeper) queue(ctx context.Context, q port.BatchQueue, b campaign.Batch, tasks []any) error {
+	return s.queueUntil(ctx, q, b, tasks, s.Now().Add(s.SweepAfter))
+}
+
+// queueUntil is queue with the time of the next check.
+func (s *Sweeper) queueUntil(ctx context.Context, q port.BatchQueue, b campaign.Batch, tasks []any, next time.Time) error {
 	if err := port.SendAll(ctx, q, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue tasks of batch %s: %w", b.BatchID, err)
 	}
 	b.Waiting = false
-	return s.check(ctx, b, s.Now().Add(s.SweepAfter))
+	return s.check(ctx, b, next)
 }
 
 // check sets the batch's next check, unless it was changed concurrently.

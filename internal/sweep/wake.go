@@ -6,19 +6,35 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/policy"
 )
 
-// subjects are pauses that ended lately: "all", "tenant#id" or "agent#id".
+// subjects are pauses that ended lately, "all", "tenant#id" or "agent#id", and send policies that changed.
 type subjects []string
 
-// of reports whether one of the pauses was a batch's.
+// of reports whether a batch may have waited for one of the subjects.
 func (s subjects) of(b campaign.Batch) bool {
 	return slices.ContainsFunc(s, func(subject string) bool {
-		return subject == "all" || subject == "tenant#"+b.Tenant || subject == "agent#"+b.AgentID
+		switch subject {
+		case "all", "tenant#" + b.Tenant, "agent#" + b.AgentID:
+			return b.Waiting
+		case policy.Changed(b.Tenant):
+			return b.WaitingZones != 0
+		}
+		return false
 	})
+}
+
+// ahead returns how far in the future the next checks of the subjects' batches can be.
+func (s subjects) ahead() time.Duration {
+	if slices.ContainsFunc(s, policy.IsChange) {
+		return policy.MaxWait + time.Hour
+	}
+	return outgoing.PauseCheck
 }
 
 // resumed returns the pauses that ended lately. Their batches wait for their next check if they cannot be read.
@@ -37,7 +53,7 @@ func (r *shardSweep) wake(ctx context.Context) error {
 		return nil
 	}
 	now := r.sweeper.Now()
-	for due, err := range r.sweeper.Store.Due(ctx, r.shard, now.Add(outgoing.PauseCheck)) {
+	for due, err := range r.sweeper.Store.Due(ctx, r.shard, now.Add(r.resumed.ahead())) {
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -51,17 +67,21 @@ func (r *shardSweep) wake(ctx context.Context) error {
 	return nil
 }
 
-// wakeBatch processes a batch that waits, unless another pause holds it.
+// wakeBatch processes a batch that waits, unless a pause holds it.
 func (r *shardSweep) wakeBatch(ctx context.Context, ref campaign.BatchRef) (action, error) {
 	b, err := r.sweeper.Store.Batch(ctx, ref)
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && (!b.Waiting || !r.resumed.of(b)) {
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && !r.resumed.of(b) {
 		return undecided, nil
 	}
 	if err != nil {
 		return failed, err
 	}
-	if stopped, err := r.stopped(ctx, b); stopped || err != nil {
-		return paused, err
+	route, err := r.route(ctx, b)
+	if err != nil {
+		return failed, err
+	}
+	if route.Holds(b, r.sweeper.Now()) {
+		return paused, nil
 	}
 	return r.sweepRead(ctx, b)
 }

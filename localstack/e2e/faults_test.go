@@ -189,7 +189,7 @@ func (c *client) release(b campaign.Batch, next time.Duration) {
 	c.t.Helper()
 	at := time.Now().Add(next)
 	c.startRelease(b, at)
-	_, err := c.store().EndRelease(c.t.Context(), b.BatchRef, at)
+	_, err := c.store().EndRelease(c.t.Context(), b, at, true)
 	must(c.t, err)
 }
 

@@ -224,7 +224,7 @@ func (l *life) send() {
 		b := l.accepted[l.released]
 		_, err := l.store.StartRelease(l.t.Context(), b.BatchRef, "agent", l.now, l.now.Add(time.Hour))
 		l.must(err)
-		_, err = l.store.EndRelease(l.t.Context(), b.BatchRef, l.now.Add(time.Hour))
+		_, err = l.store.EndRelease(l.t.Context(), b, l.now.Add(time.Hour), true)
 		l.must(err)
 		l.record(b, func(index int, uid string) (campaign.Outcome, string) {
 			if l.out[uid] {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 )
 
 // Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it does not
@@ -74,7 +75,9 @@ func (s *AcceptanceStore) batchRow(b campaign.Batch) Item {
 		"errorFile": text(b.ErrorFile), "cancelledAt": millis(b.CancelledAt), "revoke": boolean(b.Revoke),
 		"failingMillis": number(b.FailingTime.For.Milliseconds()), "failedAt": millis(b.FailingTime.At),
 		"agentId": text(b.AgentID), "tapKey": bytesOf(b.TapKey), "countsClicks": boolean(b.CountsClicks),
-		"test": boolean(b.Test), "waiting": boolean(b.Waiting), "part": text(b.Part), "basics": number(b.Classes.Basic), "classes": bytesOf(b.Classes.Bits),
+		"test": boolean(b.Test), "waiting": boolean(b.Waiting), "part": text(b.Part),
+		"sendWindow": packWeek(b.SendWindow), "zones": packZones(b.Zones), "waitingZones": number(int64(b.WaitingZones)),
+		"basics": number(b.Classes.Basic), "classes": bytesOf(b.Classes.Bits),
 	}))
 	if b.Prices.Set() {
 		row["basicPrice"], row["singlePrice"] = number(b.Prices.Basic), number(b.Prices.Single)
@@ -108,7 +111,9 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		Moves:     getInt(row, "moves"),
 		State:     campaign.BatchState(getText(row, "state")),
 		NextCheck: getMillis(row, "nextCheck"), Waiting: getBool(row, "waiting"),
-		CancelledAt: getMillis(row, "cancelledAt"), Revoke: getBool(row, "revoke"),
+		SendWindow: unpackWeek(getBinary(row, "sendWindow")), Zones: unpackZones(getBinary(row, "zones")),
+		WaitingZones: window.Set(getNumber(row, "waitingZones")), //nolint:gosec // written by this service
+		CancelledAt:  getMillis(row, "cancelledAt"), Revoke: getBool(row, "revoke"),
 		FailingTime: campaign.FailingTime{
 			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,
 			At:  getMillis(row, "failedAt"),
@@ -156,4 +161,50 @@ func unpackOffsets(b []byte) []int {
 		offsets, b = append(offsets, int(o)), b[n:] //nolint:gosec // written by packOffsets
 	}
 	return offsets
+}
+
+// packWeek packs the hours of each day. No week has no bytes.
+func packWeek(week *window.Week) attribute {
+	var b []byte
+	if week != nil {
+		for _, h := range week {
+			b = binary.BigEndian.AppendUint16(b, uint16(h.From))  //nolint:gosec // minutes of a day
+			b = binary.BigEndian.AppendUint16(b, uint16(h.Until)) //nolint:gosec // minutes of a day
+		}
+	}
+	return bytesOf(b)
+}
+
+func unpackWeek(b []byte) *window.Week {
+	var week window.Week
+	if len(b) != 4*len(week) {
+		return nil
+	}
+	for day := range week {
+		at := b[4*day:]
+		week[day] = window.Hours{From: int(binary.BigEndian.Uint16(at)), Until: int(binary.BigEndian.Uint16(at[2:]))}
+	}
+	return &week
+}
+
+// packZones packs each zone and its number of messages.
+func packZones(zones []window.Count) attribute {
+	var b []byte
+	for _, z := range zones {
+		b = append(b, byte(z.Zone))
+		b = binary.AppendUvarint(b, uint64(z.Messages)) //nolint:gosec // a number of messages
+	}
+	return bytesOf(b)
+}
+
+func unpackZones(b []byte) (zones []window.Count) {
+	for len(b) > 0 {
+		messages, n := binary.Uvarint(b[1:])
+		if n <= 0 {
+			return nil
+		}
+		zones = append(zones, window.Count{Zone: window.Zone(b[0]), Messages: int(messages)}) //nolint:gosec // written by packZones
+		b = b[1+n:]
+	}
+	return zones
 }

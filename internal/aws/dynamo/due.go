@@ -76,13 +76,21 @@ func (s *BatchStore) StartRelease(ctx context.Context, ref campaign.BatchRef, ag
 	})
 }
 
-// EndRelease moves a releasing batch to sending, and reports whether it did. An existing
-// next check is kept, because the send function may already have postponed it.
-func (s *BatchStore) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
-	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = if_not_exists(nextCheck, :next)", "#state = :from", Item{
+// EndRelease moves a releasing batch to sending, with the zones that wait, and reports whether it did.
+// An existing next check is kept if keep is set, because the send function may already have postponed it.
+func (s *BatchStore) EndRelease(ctx context.Context, b campaign.Batch, nextCheck time.Time, keep bool) (bool, error) {
+	values := Item{
 		":from": text(campaign.BatchReleasing), ":to": text(campaign.BatchSending),
-		":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
-	})
+		":next": millis(nextCheck), ":shard": text(s.dueShard(b.BatchRef)),
+	}
+	update := "SET #state = :to, #due = :shard, nextCheck = :next"
+	if keep {
+		update = "SET #state = :to, #due = :shard, nextCheck = if_not_exists(nextCheck, :next)"
+	}
+	if b.WaitingZones != 0 {
+		update, values[":zones"] = update+", waitingZones = :zones", number(int64(b.WaitingZones))
+	}
+	return s.updateBatch(ctx, b.BatchRef, update, "#state = :from", values)
 }
 
 // MarkSent moves a batch whose messages all have outcomes to sent, and reports whether
@@ -137,16 +145,29 @@ func (s *BatchStore) Progress(ctx context.Context, id campaign.ID) (campaign.Pro
 	}, nil
 }
 
-// PostponeCheck sets a batch's next check, and whether it waits, if its next check is unchanged since
-// it was read. It reports whether it did.
+// PostponeCheck sets a batch's next check, and what waits, if its next check is unchanged since it was read. It
+// reports whether it did. A batch that was cancelled since it was read does not begin to wait.
 func (s *BatchStore) PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
-	const condition = "attribute_exists(#due) AND nextCheck = :read"
+	condition := "attribute_exists(#due) AND nextCheck = :read"
 	values := Item{":next": millis(next), ":read": millis(b.NextCheck)}
-	if !b.Waiting {
-		return s.updateBatch(ctx, b.BatchRef, "SET nextCheck = :next REMOVE waiting", condition, values)
+	if b.Waits() && !b.Cancelled() {
+		condition += " AND attribute_not_exists(cancelledAt)"
 	}
-	values[":true"] = boolean(true)
-	return s.updateBatch(ctx, b.BatchRef, "SET nextCheck = :next, waiting = :true", condition, values)
+	set, remove := "SET nextCheck = :next", ""
+	for _, waits := range []struct {
+		attribute string
+		value     attribute
+	}{{"waiting", boolean(b.Waiting)}, {"waitingZones", number(int64(b.WaitingZones))}} {
+		if isZero(waits.value) {
+			remove += ", " + waits.attribute
+			continue
+		}
+		set, values[":"+waits.attribute] = set+", "+waits.attribute+" = :"+waits.attribute, waits.value
+	}
+	if remove != "" {
+		set += " REMOVE" + strings.TrimPrefix(remove, ",")
+	}
+	return s.updateBatch(ctx, b.BatchRef, set, condition, values)
 }
 
 // SetFailingTime updates a batch's failing time if it is unchanged since it was read, and

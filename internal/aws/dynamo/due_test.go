@@ -63,7 +63,7 @@ func TestBatch_StateChanges(t *testing.T) {
 			time.Time{},
 		},
 		"EndRelease": {
-			func(b campaign.Batch) (bool, error) { return store.EndRelease(t.Context(), b.BatchRef, next) },
+			func(b campaign.Batch) (bool, error) { return store.EndRelease(t.Context(), b, next, true) },
 			[]campaign.BatchState{campaign.BatchReleasing},
 			campaign.BatchSending, later, // already set by send: kept
 		},

@@ -11,11 +11,16 @@ import (
 // Route reads a tenant's route for an agent. Without an existing agent, it is paused.
 func (s *LaneStore) Route(ctx context.Context, tenantID, agentID string) (outgoing.Route, error) {
 	rows, err := s.rows(ctx, "read agent "+agentID+" of tenant "+tenantID, routeKeys(tenantID, agentID))
-	return readRoute(agentID, rows), err
+	if err != nil {
+		return outgoing.Route{}, err
+	}
+	return readRoute(agentID, rows)
 }
 
 func routeKeys(tenantID, agentID string) map[string]Item {
-	keys := map[string]Item{"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID)}
+	keys := map[string]Item{
+		"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID), "policy": sendPolicyKey(tenantID),
+	}
 	if agentID != "" {
 		keys["row"], keys["rate"], keys["agent"] = agentKey(agentID), rateLimitKey(agentID), pauseKey("agent#"+agentID)
 	}
@@ -23,7 +28,7 @@ func routeKeys(tenantID, agentID string) map[string]Item {
 }
 
 // readRoute reads the rows of routeKeys.
-func readRoute(agentID string, rows map[string]Item) outgoing.Route {
+func readRoute(agentID string, rows map[string]Item) (outgoing.Route, error) {
 	route := outgoing.Route{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["rate"])}
 	for _, subject := range []string{"agent", "tenant", "all"} {
 		if rows[subject] != nil {
@@ -33,7 +38,9 @@ func readRoute(agentID string, rows map[string]Item) outgoing.Route {
 	if route.Pause == "" && rows["row"] == nil {
 		route.Pause = "no_agent"
 	}
-	return route
+	var err error
+	route.Policy, err = readSendPolicy(rows["policy"])
+	return route, err
 }
 
 // resumedFor is how long Resumed returns a pause that ended: a few runs of sweep.

@@ -121,7 +121,11 @@ func (s *AttentionStore) addSwitches(
 	if err != nil {
 		return err
 	}
-	a.Pause = readRoute(agentID, rows).Pause
+	route, err := readRoute(agentID, rows)
+	if err != nil {
+		return err
+	}
+	a.Pause = route.Pause
 	for i, e := range watched {
 		watched[i].Circuit = readCircuit(tenant, e.ID, rows["circuit "+e.ID])
 	}

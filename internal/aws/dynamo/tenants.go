@@ -50,10 +50,15 @@ func (s *TenantStore) Pause(ctx context.Context, subject string) error {
 
 // Resume ends a pause, and records its end for Resumed. It can be repeated.
 func (s *TenantStore) Resume(ctx context.Context, subject string) error {
-	ended := directoryKey(resumedEntry, subject)
-	setEnd(ended, s.Now().Add(resumedFor))
 	return s.writeAll(ctx, "resume "+subject,
-		s.remove(pauseKey(subject)), s.remove(directoryKey(pauseEntry, subject)), s.put(ended))
+		s.remove(pauseKey(subject)), s.remove(directoryKey(pauseEntry, subject)), s.resumed(subject))
+}
+
+// resumed records that what a subject's batches wait for may have ended, see Resumed.
+func (t *table) resumed(subject string) types.TransactWriteItem {
+	row := directoryKey(resumedEntry, subject)
+	setEnd(row, t.Now().Add(resumedFor))
+	return t.put(row)
 }
 
 // Pauses returns the paused subjects with the start of each pause.

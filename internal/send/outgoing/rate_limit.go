@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/policy"
 )
 
 // Reservation is a task's share of its agent's rate. Messages may be sent from Start on,
@@ -130,6 +131,7 @@ type Route struct {
 	// without an agent. It is "" when sending is allowed.
 	Pause     string
 	RateLimit RateLimit
+	Policy    policy.Policy // of the tenant
 }
 
 // Holds reports whether the batch must wait for the end of a pause. Expired and cancelled batches do

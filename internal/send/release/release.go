@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/policy"
 )
 
 // Store reads and updates batches.
@@ -22,7 +23,10 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error)
-	EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
+	// EndRelease keeps the next check of a batch if keep is set.
+	EndRelease(ctx context.Context, b campaign.Batch, nextCheck time.Time, keep bool) (bool, error)
+	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
 // Releaser releases batches. Tasks can be repeated. After a crash, the task's next receive
@@ -112,21 +116,42 @@ func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, 
 	return r.Store.Batch(ctx, b.BatchRef)
 }
 
+// queueFrames queues the frames with messages that may go. Those whose send window is closed wait, without a task.
 func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
-	tasks, now := make([]outgoing.SendTask, b.Frames()), r.Now()
-	for frame := range tasks {
-		tasks[frame] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: frame, Released: now}
+	hours, err := r.hours(ctx, b)
+	if err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	now := r.Now()
+	frames := hours.FramesOf(b, func(int) bool { return true }, now)
+	tasks := make([]outgoing.SendTask, len(frames.Open))
+	for i, frame := range frames.Open {
+		tasks[i] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: frame, Released: now}
 	}
 	if err := port.SendAll(ctx, r.Frames, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue the frames of batch %s: %w", b.BatchID, err)
 	}
-	ended, err := r.Store.EndRelease(ctx, b.BatchRef, r.Now().Add(r.SweepAfter))
+	nextCheck, keep := r.Now().Add(r.SweepAfter), true
+	if b.WaitingZones = frames.Closed; frames.Closed != 0 {
+		if opens := hours.NextCheck(b, frames.Closed, now); len(tasks) == 0 || opens.Before(nextCheck) {
+			nextCheck, keep = opens, false
+		}
+	}
+	ended, err := r.Store.EndRelease(ctx, b, nextCheck, keep)
 	if err != nil {
 		return fmt.Errorf("release: %w", err)
 	}
 	slog.InfoContext(ctx, "batch released", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID,
 		"frames", len(tasks), "messages", b.Accepted, "again", !ended)
 	return nil
+}
+
+func (r Releaser) hours(ctx context.Context, b campaign.Batch) (policy.Hours, error) {
+	p, err := r.Store.SendPolicy(ctx, b.Tenant)
+	if err != nil {
+		return policy.Hours{}, err
+	}
+	return policy.Load(ctx, r.Store, p, b)
 }
 
 // Schedules sends a message to the release queue at an instant.

@@ -12,6 +12,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/policy"
 	"campaign-dispatch/internal/send/release"
 )
 
@@ -27,6 +28,7 @@ type row struct {
 	batch     campaign.Batch
 	err       error
 	cancelled bool // by another call, after the first read
+	policy    policy.Policy
 	tenant    campaign.Tenant
 	tenantErr error
 }
@@ -49,8 +51,15 @@ func (r *row) StartRelease(_ context.Context, _ campaign.BatchRef, agentID strin
 	return true, nil
 }
 
-func (r *row) EndRelease(_ context.Context, _ campaign.BatchRef, next time.Time) (bool, error) {
+func (r *row) EndRelease(_ context.Context, b campaign.Batch, next time.Time, _ bool) (bool, error) {
+	r.batch.WaitingZones = b.WaitingZones
 	return r.move(campaign.BatchReleasing, campaign.BatchSending, next), nil
+}
+
+func (r *row) SendPolicy(context.Context, string) (policy.Policy, error) { return r.policy, nil }
+
+func (r *row) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
+	return campaign.Template{}, nil
 }
 
 func (r *row) move(from, to campaign.BatchState, next time.Time) bool {

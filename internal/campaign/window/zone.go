@@ -1,0 +1,130 @@
+package window
+
+import (
+	"sync"
+	"time"
+	_ "time/tzdata" // a Lambda image has no time zones
+)
+
+// Zone is a time zone of Brazil. Stored batches have its number: append only, and never more than 32.
+type Zone byte
+
+// The zones. The zero Zone is none of them.
+const (
+	SaoPaulo Zone = iota + 1
+	Araguaina
+	Bahia
+	Maceio
+	Recife
+	Fortaleza
+	Belem
+	Santarem
+	Cuiaba
+	CampoGrande
+	PortoVelho
+	Manaus
+	BoaVista
+	RioBranco
+	// Amazonas is the zone of area code 97, which spans two: a window is open there when it is open in both.
+	Amazonas
+)
+
+// zones are the zones by number. The name of a zone is that of the IANA time zone database.
+var zones = [...]struct{ name, other string }{
+	SaoPaulo:    {name: "America/Sao_Paulo"},
+	Araguaina:   {name: "America/Araguaina"},
+	Bahia:       {name: "America/Bahia"},
+	Maceio:      {name: "America/Maceio"},
+	Recife:      {name: "America/Recife"},
+	Fortaleza:   {name: "America/Fortaleza"},
+	Belem:       {name: "America/Belem"},
+	Santarem:    {name: "America/Santarem"},
+	Cuiaba:      {name: "America/Cuiaba"},
+	CampoGrande: {name: "America/Campo_Grande"},
+	PortoVelho:  {name: "America/Porto_Velho"},
+	Manaus:      {name: "America/Manaus"},
+	BoaVista:    {name: "America/Boa_Vista"},
+	RioBranco:   {name: "America/Rio_Branco"},
+	Amazonas:    {name: "America/Eirunepe", other: "America/Manaus"},
+}
+
+// All returns the zones, in the order of their numbers.
+func All() []Zone {
+	all := make([]Zone, 0, len(zones)-1)
+	for z := SaoPaulo; int(z) < len(zones); z++ {
+		all = append(all, z)
+	}
+	return all
+}
+
+// Known reports whether the number is that of a zone.
+func (z Zone) Known() bool { return z >= SaoPaulo && int(z) < len(zones) }
+
+// Named returns the zone with an IANA name, and the zero Zone for any other.
+func Named(name string) Zone {
+	for _, z := range All() {
+		if zones[z].name == name {
+			return z
+		}
+	}
+	return 0
+}
+
+// String returns the IANA name of the zone, "" for an unknown one.
+func (z Zone) String() string {
+	if !z.Known() {
+		return ""
+	}
+	return zones[z].name
+}
+
+// locations returns the zones of the IANA database in which a window must be open. They are read at their
+// first use: no cold start waits for them.
+func (z Zone) locations() []*time.Location {
+	if !z.Known() {
+		z = SaoPaulo
+	}
+	return loaded()[z]
+}
+
+var loaded = sync.OnceValue(func() (all [len(zones)][]*time.Location) {
+	for z, names := range zones {
+		for _, name := range []string{names.name, names.other} {
+			if name == "" {
+				continue
+			}
+			location, err := time.LoadLocation(name)
+			if err != nil {
+				panic(err) // the zones are embedded in the binary
+			}
+			all[z] = append(all[z], location)
+		}
+	}
+	return all
+})
+
+// Set is a set of zones. Stored batches have it.
+type Set uint32
+
+// With returns the set with a zone.
+func (s Set) With(z Zone) Set { return s | 1<<z }
+
+// Has reports whether the set has the zone.
+func (s Set) Has(z Zone) bool { return s&(1<<z) != 0 }
+
+// Zones returns the zones of the set, in the order of their numbers.
+func (s Set) Zones() []Zone {
+	var of []Zone
+	for _, z := range All() {
+		if s.Has(z) {
+			of = append(of, z)
+		}
+	}
+	return of
+}
+
+// Count is the number of messages to recipients in a zone.
+type Count struct {
+	Zone     Zone
+	Messages int
+}

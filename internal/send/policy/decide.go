@@ -1,0 +1,71 @@
+package policy
+
+import (
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Do is what happens to a message.
+type Do int
+
+// A message is sent, waits, or ends without being sent.
+const (
+	Send Do = iota
+	Wait
+	End
+)
+
+// Decision is what happens to a message now.
+type Decision struct {
+	Do      Do
+	Outcome campaign.Outcome // of End
+	Code    string           // of End
+}
+
+// Rules are what the decision about the messages of a batch depends on.
+type Rules struct {
+	Batch campaign.Batch
+	Hours Hours
+	// OptedOut reports whether a number has opted out. It can be nil.
+	OptedOut func(phone string) bool
+}
+
+// Decide returns what happens to a message that has no outcome. The first rule that applies decides.
+func (r Rules) Decide(m campaign.Message, now time.Time) Decision {
+	switch {
+	case m.Erased():
+		return end(campaign.OutcomeFailed, campaign.CodeErased)
+	case r.Batch.Cancelled():
+		return end(campaign.OutcomeStopped, campaign.CodeCancelled)
+	case r.Batch.TooLate(now):
+		return end(campaign.OutcomeExpired, r.lateCode(m))
+	case r.OptedOut != nil && r.OptedOut(m.Phone):
+		return end(campaign.OutcomeFailed, campaign.CodeOptedOut)
+	case !r.Hours.Open(r.Hours.Zone(m.Phone), now):
+		return Decision{Do: Wait}
+	}
+	return Decision{}
+}
+
+// EndsUnread returns how all messages of the batch end, whoever their recipients are, and false if that depends on
+// them.
+func (r Rules) EndsUnread(now time.Time) (Decision, bool) {
+	switch {
+	case r.Batch.Cancelled():
+		return end(campaign.OutcomeStopped, campaign.CodeCancelled), true
+	case r.Batch.TooLate(now) && !r.Hours.Limited():
+		return end(campaign.OutcomeExpired, campaign.CodeNotAfterPassed), true
+	}
+	return Decision{}, false
+}
+
+// lateCode returns why a message was not sent in time: its window was closed at the end, or something else.
+func (r Rules) lateCode(m campaign.Message) string {
+	if !r.Hours.Open(r.Hours.Zone(m.Phone), r.Batch.NotAfter) {
+		return campaign.CodeWindowClosed
+	}
+	return campaign.CodeNotAfterPassed
+}
+
+func end(outcome campaign.Outcome, code string) Decision { return Decision{End, outcome, code} }

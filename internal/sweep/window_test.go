@@ -1,0 +1,188 @@
+package sweep_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/policy"
+)
+
+// weekdays is a policy for promotions: Monday to Friday from 9 to 21 o'clock.
+func weekdays() policy.Policy {
+	rule := policy.Usual()
+	rule.Week[time.Saturday] = window.Hours{}
+	return policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: rule}}
+}
+
+// saveRule replaces the tenant's send policy.
+func (w *pipeline) saveRule(p policy.Policy) {
+	w.t.Helper()
+	read, err := w.store.SendPolicy(w.t.Context(), w.tenant)
+	w.must(err)
+	p.Revision = read.Revision
+	w.must(w.store.SaveSendPolicy(w.t.Context(), w.tenant, p))
+}
+
+// at sets the clock to a time in São Paulo on the Monday of the beginning, or on a later day.
+func (w *pipeline) at(day, hour, minute int) {
+	w.t.Helper()
+	w.advance(time.Date(2100, 3, 1+day, hour+3, minute, 0, 0, time.UTC).Sub(w.clock()))
+}
+
+// inZones makes the messages of a batch go to recipients in São Paulo, Manaus and Rio Branco, in this order, half of
+// them in São Paulo.
+func (w *pipeline) inZones(b *campaign.Batch) {
+	var writer payload.Writer
+	b.Zones = []window.Count{
+		{Zone: window.SaoPaulo, Messages: b.Accepted / 2}, {Zone: window.Manaus, Messages: b.Accepted / 4},
+	}
+	b.Zones = append(b.Zones, window.Count{Zone: window.RioBranco, Messages: b.Accepted - b.Accepted/2 - b.Accepted/4})
+	areas := map[window.Zone]uint64{window.SaoPaulo: 11, window.Manaus: 92, window.RioBranco: 68}
+	i := 0
+	for _, z := range b.Zones {
+		for range z.Messages {
+			writer.Add(55e11+areas[z.Zone]*1e9+900000000+uint64(i), nil, [][]byte{[]byte(strconv.Itoa(i))}) //nolint:gosec // small
+			i++
+		}
+	}
+	w.blobs[b.Payload], b.Offsets = writer.Finish()
+}
+
+// sendsByHour counts the provider's calls by the hour of São Paulo.
+func (w *pipeline) countSends() map[string]int {
+	sends := map[string]int{}
+	w.provider.refuse = func(outgoing.Message) error {
+		sends[w.clock().Add(-3*time.Hour).Format("Mon 15h")]++
+		return nil
+	}
+	return sends
+}
+
+func TestWindow_Night(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.saveRule(weekdays())
+	w.at(0, 23, 30)
+	sends := w.countSends()
+	b := w.accept(403, w.inZones)
+	w.handOff(b)
+	n := w.changes(b, 15*time.Hour)
+	w.checkSent(b)
+	if diff := cmp.Diff(map[string]int{"Tue 09h": 201, "Tue 10h": 100, "Tue 11h": 102}, sends); diff != "" {
+		t.Errorf("sends by hour (-want +got):\n%s", diff)
+	}
+	if n > 6 { // the release, three openings, the last message, the sweep after it
+		t.Errorf("the row of the batch changed %d times", n)
+	}
+}
+
+// The row of a batch that waits changes neither in the night nor at the weekend.
+func TestWindow_WaitsWithoutWrites(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.saveRule(weekdays())
+	w.at(4, 22, 0)
+	b := w.accept(103)
+	w.handOff(b)
+	if n := w.changes(b, 58*time.Hour); n > 1 {
+		t.Errorf("the row changed %d times from Friday 22h to Monday 8h", n)
+	}
+	if w.provider.calls > 0 {
+		t.Errorf("%d messages were sent at the weekend", w.provider.calls)
+	}
+	w.run(b, 2*time.Hour)
+	w.checkSent(b)
+}
+
+// Tasks that arrive after the close are dropped, also of a batch that was accepted before there was a window.
+func TestWindow_SetWhileQueued(t *testing.T) {
+	t.Parallel()
+	for name, edit := range map[string]func(w *pipeline, b *campaign.Batch){
+		"with zones": func(w *pipeline, b *campaign.Batch) { w.inZones(b) },
+		"without":    func(w *pipeline, b *campaign.Batch) { w.inZones(b); b.Zones = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newPipeline(t)
+			w.at(0, 23, 30)
+			sends := w.countSends()
+			b := w.accept(403, func(b *campaign.Batch) { edit(w, b) })
+			w.handOff(b)
+			w.deliver(w.releases, w.releaser(), 1)
+			w.saveRule(weekdays())
+			w.changes(b, 15*time.Hour)
+			w.checkSent(b)
+			if diff := cmp.Diff(map[string]int{"Tue 09h": 201, "Tue 10h": 100, "Tue 11h": 102}, sends); diff != "" {
+				t.Errorf("sends by hour (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A changed rule applies to the batches that wait within minutes.
+func TestWindow_RuleRemoved(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.saveRule(weekdays())
+	w.at(4, 22, 0)
+	b := w.accept(103)
+	w.handOff(b)
+	w.run(b, time.Hour)
+	w.saveRule(policy.Policy{})
+	w.run(b, 3*time.Minute)
+	w.checkSent(b)
+}
+
+func TestWindow_NotAfter(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.saveRule(weekdays())
+	w.at(0, 23, 30)
+	b := w.accept(403, w.inZones, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(11 * time.Hour) }) // 10:30
+	w.handOff(b)
+	w.run(b, 15*time.Hour)
+	if diff := cmp.Diff(map[string]int{"sent ": 301, "expired window_closed": 102}, w.outcomes(b)); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+}
+
+func TestWindow_Cancelled(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.saveRule(weekdays())
+	w.at(4, 22, 0)
+	b := w.accept(103)
+	w.handOff(b)
+	w.run(b, 30*time.Minute)
+	w.cancel(b, "")
+	w.run(b, 3*time.Minute)
+	if diff := cmp.Diff(map[string]int{"stopped cancelled": 103}, w.outcomes(b)); diff != "" {
+		t.Errorf("outcomes 3 minutes after the cancellation (-want +got):\n%s", diff)
+	}
+}
+
+// A pause that ends in the night does not open the window.
+func TestWindow_PauseEndsInTheNight(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.saveRule(weekdays())
+	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
+	w.at(0, 20, 0)
+	b := w.accept(103)
+	w.handOff(b)
+	w.run(b, 2*time.Hour)
+	w.must(w.store.Resume(t.Context(), "tenant#"+w.tenant))
+	w.run(b, time.Hour)
+	if w.provider.calls > 0 {
+		t.Errorf("%d messages were sent in the night", w.provider.calls)
+	}
+	w.run(b, 12*time.Hour)
+	w.checkSent(b)
+}
