@@ -228,6 +228,22 @@ func (b Batch) ZoneOf(index int) (window.Zone, bool) {
 	return 0, false
 }
 
+// WaitingIn counts the messages without an outcome in the zones that wait. outcome returns that of the message at an
+// index. A batch without Zones has one count, without a zone.
+func (b Batch) WaitingIn(outcome func(index int) Outcome) []window.Count {
+	if b.WaitingZones == 0 {
+		return nil
+	}
+	waiting := map[window.Zone]int{}
+	for index := range b.Accepted {
+		zone, known := b.ZoneOf(index)
+		if outcome(index) == "" && (b.WaitingZones.Has(zone) || !known) {
+			waiting[zone]++
+		}
+	}
+	return window.Counts(waiting)
+}
+
 // Waits reports whether messages of the batch wait, and no task will send them.
 func (b Batch) Waits() bool { return b.Waiting || b.WaitingZones != 0 }
 

@@ -1,6 +1,10 @@
 package campaign
 
-import "time"
+import (
+	"time"
+
+	"campaign-dispatch/internal/campaign/window"
+)
 
 // Campaign is a campaign with the progress of all its batches.
 type Campaign struct {
@@ -23,6 +27,8 @@ type BatchProgress struct {
 	// DeliveredBasic is the number of delivered basic messages. Only the store's Overview
 	// sets it, and only if the messages have both classes, see Billed.
 	DeliveredBasic int
+	// Held are the messages of zones that wait, see Batch.WaitingIn.
+	Held []window.Count
 }
 
 // Progress counts a campaign's completed batches.

@@ -118,6 +118,8 @@ func (s *Service) batch(c *call) campaign.Batch {
 		Scheduled:       c.times.scheduled,
 		State:           campaign.BatchPending,
 		NextCheck:       c.times.due.Add(s.SweepDelay),
+		SendWindow:      c.req.sendWindow.week,
+		Zones:           c.zones,
 		Test:            c.asked.Test,
 		Part:            c.asked.Part,
 	}
@@ -191,11 +193,8 @@ func (c *call) newKeys(templateVersion int) {
 func encode(q *request, variables []string) (body []byte, offsets []int) {
 	var w payload.Writer
 	values := make([][]byte, len(variables))
-	for i := range q.messages {
+	for _, i := range q.order() {
 		m := &q.messages[i]
-		if m.rejection != nil {
-			continue
-		}
 		for v, name := range variables {
 			values[v] = find(q.vars[m.vars[0]:m.vars[1]], name).value
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/phone"
@@ -59,6 +60,8 @@ type Verdict struct {
 	Priced      bool             // there are prices
 	Price       campaign.Money
 	Budget      *campaign.BudgetFigures // nil without limits
+	// Zones count the accepted messages by time zone. It is nil if no send window applies.
+	Zones []window.Count
 }
 
 // Rejection is a message with an invalid number.
@@ -87,7 +90,7 @@ func (s *Service) Check(ctx context.Context, asked Call) (v Verdict, err error) 
 			v = Verdict{Accepted: r.Accepted}
 			return nil
 		}
-		v = c.verdict(state.Template, c.check(state, earlier))
+		v = c.verdict(state, c.check(state, earlier))
 		return nil
 	})
 	if err != nil {
@@ -131,7 +134,7 @@ func (c *call) receipt(state acceptance.State) (r Receipt, done bool) {
 	return Receipt{b.Accepted, b.Rejected}, true
 }
 
-func (c *call) verdict(t *campaign.Template, found faults) Verdict {
+func (c *call) verdict(state acceptance.State, found faults) Verdict {
 	v := Verdict{Faults: found, Classes: c.bill.counts, EachClass: c.bill.classes, Priced: c.bill.prices.Set(), Price: c.bill.cost()}
 	for i := range c.req.messages {
 		if r := c.req.messages[i].rejection; r != nil {
@@ -139,10 +142,11 @@ func (c *call) verdict(t *campaign.Template, found faults) Verdict {
 		}
 	}
 	v.Accepted = len(c.req.messages) - len(v.Rejected)
-	_, v.InvalidURLs = c.unsendable(t)
+	_, v.InvalidURLs = c.unsendable(state.Template)
 	if c.bill.budget != nil {
 		v.Budget = c.bill.budget.Figures()
 	}
+	v.Zones = c.req.zones(c.hours(state))
 	return v
 }
 

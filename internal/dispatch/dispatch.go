@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/phone/numberset"
@@ -53,7 +54,8 @@ type call struct {
 	faults     faults // found in the request alone
 	times      times
 	timeFaults faults
-	numbers    numberset.Set // accepted numbers
+	numbers    numberset.Set  // accepted numbers
+	zones      []window.Count // of the stored messages, nil if no send window applies
 	bill       bill
 	staged     staged
 	accepted   bool
@@ -106,6 +108,7 @@ func (s *Service) decide(ctx context.Context, c *call, state acceptance.State, e
 	if found := validate(c, state, earlier); len(found) > 0 {
 		return &Refusal{Faults: found}
 	}
+	c.sortByZone(state)
 	c.bill = price(c, state)
 	if found := c.bill.faults(); len(found) > 0 {
 		return &Refusal{Faults: found, Budget: c.bill.budget.Figures()}

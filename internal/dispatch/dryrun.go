@@ -3,6 +3,7 @@ package dispatch
 import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/phone/e164"
 )
@@ -16,7 +17,10 @@ type dryAnswer struct {
 	Classes *campaign.ClassCounts   `json:"classes,omitempty"`
 	Price   *dryPrice               `json:"price,omitempty"`
 	Budget  *campaign.BudgetFigures `json:"budget,omitempty"`
-	Errors  []dryProblem            `json:"errors"`
+	// Window is nil if no send window applies.
+	Window   []opening    `json:"window,omitempty"`
+	CannotGo *int         `json:"cannotGo,omitempty"`
+	Errors   []dryProblem `json:"errors"`
 	// Warnings: these do not prevent the call from being accepted, but may be mistakes.
 	RepeatedNumbers int      `json:"repeatedNumbers"`
 	TextTooLong     findings `json:"textTooLong"`
@@ -42,8 +46,8 @@ type findings struct {
 // lists.
 const maxErrors = 100
 
-// newDryAnswer returns the answer to a dry run. t is the template of the call, or nil.
-func newDryAnswer(c *call, t *campaign.Template, found faults) dryAnswer {
+// newDryAnswer returns the answer to a dry run.
+func newDryAnswer(c *call, state acceptance.State, found faults) dryAnswer {
 	a := dryAnswer{
 		answer: newAnswer(c.req), DryRun: true, Valid: len(found) == 0, Errors: []dryProblem{},
 		RepeatedNumbers: c.req.repeatedNumbers(), UnknownNames: c.client.unknown.findings(),
@@ -51,9 +55,10 @@ func newDryAnswer(c *call, t *campaign.Template, found faults) dryAnswer {
 	for _, f := range found[:min(len(found), maxErrors)] {
 		a.Errors = append(a.Errors, dryProblem{f.status(), f.pointer(), f.Code, f.Detail})
 	}
-	tooLong, invalidURL := c.unsendable(t)
+	tooLong, invalidURL := c.unsendable(state.Template)
 	a.TextTooLong, a.InvalidURL = findingsAt(tooLong), findingsAt(invalidURL)
 	c.bill.show(&a)
+	a.Window, a.CannotGo = c.openings(state)
 	return a
 }
 
@@ -133,10 +138,15 @@ type unknownNames struct {
 	seen     map[string]bool
 }
 
-func (u *unknownNames) addField(name []byte) {
-	if u != nil {
-		u.fields.add(jsonscan.Pointer(echo(name)))
+func (u *unknownNames) addField(path ...[]byte) {
+	if u == nil {
+		return
 	}
+	tokens := make([]string, len(path))
+	for i, name := range path {
+		tokens[i] = echo(name)
+	}
+	u.fields.add(jsonscan.Pointer(tokens...))
 }
 
 func (u *unknownNames) addOfMessage(i int, name []byte) {

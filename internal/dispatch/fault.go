@@ -3,6 +3,7 @@ package dispatch
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
@@ -12,7 +13,7 @@ import (
 // Fault is a reason why a call is refused.
 type Fault struct {
 	Message int    // its index in the call, -1 for the whole call
-	Field   string // of the call or the message, or a variable of the template; "" for all of it
+	Field   string // of the call, as a path, or of the message, or a variable of the template; "" for all of it
 	Code    string
 	Detail  string
 }
@@ -62,7 +63,7 @@ func (f Fault) pointer() string {
 	case f.Message == whole && f.Field == "":
 		return ""
 	case f.Message == whole:
-		return jsonscan.Pointer(f.Field)
+		return jsonscan.Pointer(strings.Split(f.Field, "/")...)
 	case f.Field == "":
 		return messagePointer(f.Message)
 	case variable:

@@ -10,13 +10,14 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 )
 
 // Every body has an encodable answer, and a request without violations can be stored.
 func FuzzReadRequest(f *testing.F) {
 	f.Add([]byte(`{"campaignId":"0d9f2f4c-5c1e-4b7a-9a53-2f6f1f0a7b11","name":"n","templateId":"0d9f2f4c-5c1e-4b7a-9a53-2f6f1f0a7b12",` +
-		`"batch":"b","schedule":"2037-03-02T12:00","notAfter":"2037-03-03T12:00:00Z",` +
+		`"batch":"b","schedule":"2037-03-02T12:00","sendWindow":{"days":["monday"],"from":"09:00","until":"24:00","x":1},"notAfter":"2037-03-03T12:00:00Z",` +
 		`"messages":[{"phone":"+5511987654321","uid":"u","vars":{"a":"b","c":1,"d":null,"e":true}},{"phone":"11","uid":"=v"}]}`))
 	f.Add([]byte(`{"messages":[null,[],{"phone":1,"uid":{},"vars":[]}],"notAfter":"9999-12-31T23:59:59-12:00"}`))
 	now := time.Date(2037, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -29,7 +30,7 @@ func FuzzReadRequest(f *testing.F) {
 				t.Errorf("a violation without detail: %+v", v)
 			}
 		}
-		if text, err := httpapi.EncodeJSON(newDryAnswer(&call{req: q, client: &client{unknown: unknown}}, &campaign.Template{Content: content.Content{Text: "{{a}} {{c}}"}}, found)); err != nil || !json.Valid(text) {
+		if text, err := httpapi.EncodeJSON(newDryAnswer(&call{req: q, client: &client{unknown: unknown}}, acceptance.State{Template: &campaign.Template{Content: content.Content{Text: "{{a}} {{c}}"}}}, found)); err != nil || !json.Valid(text) {
 			t.Errorf("encode answer: %v", err)
 		}
 		if lines, err := csv.NewReader(bytes.NewReader(errorFile(q))).ReadAll(); err != nil || len(lines) > 1+len(q.messages) {

@@ -123,7 +123,7 @@ func (s *Service) answer(ctx context.Context, c *call, state acceptance.State, e
 		body, err = s.repeat(ctx, c, *state.Answer)
 		return body, http.StatusAccepted, err
 	case c.client.dryRun:
-		body, err = httpapi.EncodeJSON(newDryAnswer(c, state.Template, c.check(state, earlier)))
+		body, err = httpapi.EncodeJSON(newDryAnswer(c, state, c.check(state, earlier)))
 		return body, http.StatusOK, err
 	}
 	err = s.decide(ctx, c, state, earlier)

@@ -60,11 +60,8 @@ func (q *request) classes(t campaign.Template) campaign.Classes {
 	fixed := classifier.Fixed()
 	classes := make([]content.Class, 0, len(q.messages))
 	sizes := make([]int, len(variables))
-	for i := range q.messages {
+	for _, i := range q.order() {
 		m := &q.messages[i]
-		if m.rejection != nil {
-			continue
-		}
 		class := fixed
 		if class == "" {
 			for n, name := range variables {

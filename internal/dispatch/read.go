@@ -74,6 +74,8 @@ func (r *reader) field(name []byte) (err error) {
 		q.schedule, err = r.text("schedule")
 	case "notAfter":
 		q.notAfter, err = r.text("notAfter")
+	case "sendWindow":
+		err = r.sendWindow()
 	case "messages":
 		err = r.messages()
 	default:

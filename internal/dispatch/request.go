@@ -24,10 +24,12 @@ type request struct {
 	batch      text
 	schedule   text
 	notAfter   text
+	sendWindow sendWindow
 	kind       jsonscan.Kind // of messages
 	messages   []message
 	vars       []variable // of all messages, grouped by message
 	lines      []int      // of the messages in a person's file, nil without one
+	sorted     []int      // indexes of the accepted messages in the order in which they are stored, nil for their own
 }
 
 // text is a field that must be a string. kind is jsonscan.Invalid if the field is
@@ -75,6 +77,20 @@ func (q *request) numbers() numberset.Set {
 		}
 	}
 	return numberset.New(numbers)
+}
+
+// order returns the indexes of the accepted messages, in the order in which they are stored.
+func (q *request) order() []int {
+	if q.sorted != nil {
+		return q.sorted
+	}
+	accepted := make([]int, 0, len(q.messages))
+	for i := range q.messages {
+		if q.messages[i].rejection == nil {
+			accepted = append(accepted, i)
+		}
+	}
+	return accepted
 }
 
 func (q *request) rejected() (n int) {

@@ -108,6 +108,16 @@ func TestServeDispatch_InvalidFields(t *testing.T) {
 		"notAfter no time":          {fields{"notAfter": "soon"}, 400, "invalid_not_after", "/notAfter"},
 		"notAfter beyond all years": {fields{"notAfter": "9999-12-31T23:59:59-12:00"}, 400, "invalid_not_after", "/notAfter"},
 		"notAfter before sending":   {fields{"notAfter": "2037-11-21T15:00:00Z"}, 400, "invalid_not_after", "/notAfter"},
+		"sendWindow a text":         {fields{"sendWindow": "9-21"}, 400, "invalid_type", "/sendWindow"},
+		"sendWindow empty":          {fields{"sendWindow": fields{}}, 400, "invalid_send_window", "/sendWindow"},
+		"sendWindow without days":   {fields{"sendWindow": fields{"days": []string{}}}, 400, "invalid_send_window", "/sendWindow/days"},
+		"sendWindow of Montag":      {fields{"sendWindow": fields{"days": []string{"Montag"}}}, 400, "invalid_send_window", "/sendWindow/days"},
+		"sendWindow of a day":       {fields{"sendWindow": fields{"days": "monday"}}, 400, "invalid_type", "/sendWindow/days"},
+		"sendWindow from 9":         {fields{"sendWindow": fields{"from": "9:00"}}, 400, "invalid_send_window", "/sendWindow/from"},
+		"sendWindow from a number":  {fields{"sendWindow": fields{"from": 9}}, 400, "invalid_type", "/sendWindow/from"},
+		"sendWindow until 25":       {fields{"sendWindow": fields{"until": "25:00"}}, 400, "invalid_send_window", "/sendWindow/until"},
+		"sendWindow inverted":       {fields{"sendWindow": fields{"from": "18:00", "until": "09:00"}}, 400, "invalid_send_window", "/sendWindow/until"},
+		"sendWindow of no minute":   {fields{"sendWindow": fields{"from": "18:00", "until": "18:00"}}, 400, "invalid_send_window", "/sendWindow/until"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

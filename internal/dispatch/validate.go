@@ -15,7 +15,7 @@ import (
 func validate(c *call, s acceptance.State, earlier numberset.Set) faults {
 	found := slices.Concat(c.faults, c.timeFaults)
 	if c.req.templateID.present() {
-		found.checkTemplate(c, s.Template)
+		found.checkTemplate(c, s)
 	}
 	if c.req.id() != "" {
 		found.checkCampaign(c, s, earlier)
@@ -23,7 +23,8 @@ func validate(c *call, s acceptance.State, earlier numberset.Set) faults {
 	return found
 }
 
-func (f *faults) checkTemplate(c *call, t *campaign.Template) {
+func (f *faults) checkTemplate(c *call, s acceptance.State) {
+	t := s.Template
 	switch {
 	case t == nil:
 		f.add("templateId", codeTemplateNotFound, "the template does not exist")
@@ -33,6 +34,7 @@ func (f *faults) checkTemplate(c *call, t *campaign.Template) {
 		f.add("templateId", campaign.CodeTemplateChanged, "the template has another version than the checked one")
 	default:
 		f.checkVariables(c.req, t.Variables())
+		f.checkSendWindow(c.req.sendWindow, s.Policy, t.Traffic)
 	}
 }
 

@@ -1,12 +1,14 @@
 package query
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/send/policy"
 )
 
 const maxBatches = 500
@@ -23,6 +25,7 @@ type campaignAnswer struct {
 	Clicked      int             `json:"clicked,omitempty"` // messages with a clicked link
 	Cancellation *cancellation   `json:"cancellation,omitempty"`
 	Submission   *submission     `json:"submission,omitempty"`
+	Waiting      []waiting       `json:"waiting,omitempty"`
 	Batches      []batchAnswer   `json:"batches"`
 	NextCursor   string          `json:"nextCursor,omitempty"`
 }
@@ -62,6 +65,14 @@ type cancellation struct {
 	TooLate     int       `json:"tooLate"`
 }
 
+// waiting are pending messages that no function sends until something happens.
+type waiting struct {
+	Zone     string        `json:"zone,omitempty"`
+	Messages int           `json:"messages"`
+	OpensAt  time.Time     `json:"opensAt,omitzero"`
+	Reason   policy.Reason `json:"reason"`
+}
+
 // submission counts the lines of the campaign's file and the people in them.
 type submission struct {
 	Lines       int `json:"lines"`
@@ -88,6 +99,13 @@ func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
 	}
 	answer := newCampaignAnswer(c, after)
 	answer.CampaignID = r.PathValue("campaignId") // in the case that the client used
+	held, err := policy.WaitingOf(r.Context(), s.Store, c, s.Now())
+	if err != nil {
+		return fmt.Errorf("read what a campaign waits for: %w", err)
+	}
+	for _, h := range held {
+		answer.Waiting = append(answer.Waiting, waiting{h.Zone.String(), h.Messages, h.OpensAt, h.Reason})
+	}
 	httpapi.WriteJSON(w, http.StatusOK, answer)
 	return nil
 }

@@ -85,7 +85,7 @@ func newService(t *testing.T) *service {
 	}
 	d.holder = &holder{tenant: d.id.Tenant}
 	mux := http.NewServeMux()
-	service := &query.Service{Tokens: d.holder, Store: reader{d.store, &d.whole}, Blobs: d.blobs}
+	service := &query.Service{Tokens: d.holder, Store: reader{d.store, &d.whole}, Blobs: d.blobs, Now: time.Now}
 	service.Register(mux)
 	d.server = httptest.NewServer(mux)
 	t.Cleanup(d.server.Close)

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/send/policy"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -30,6 +32,7 @@ type Store interface {
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
 }
 
 // Service serves the requests that read a campaign.
@@ -38,6 +41,7 @@ type Service struct {
 	Store   Store
 	Blobs   payload.Blobs
 	BaseURL string // configured base URL, or ""
+	Now     func() time.Time
 }
 
 // Register adds the service's routes to the mux.

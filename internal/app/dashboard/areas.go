@@ -66,7 +66,7 @@ func newParts(c app.Config, tables dynamo.Tables) parts {
 	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
 	return parts{
 		mediaURL: tables.MediaURL, stores: s, auth: auth, rows: newRows(s), blobs: blobs, prober: media.NewProber(c.LocalWebhooks),
-		queries: &query.Service{Store: stores.NewQuery(s), Blobs: blobs},
+		queries: &query.Service{Store: stores.NewQuery(s), Blobs: blobs, Now: time.Now},
 		optOuts: &optout.Book{Store: s.OptOuts, Now: time.Now},
 		exports: &exports.Service{Store: stores.NewExports(s), Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
 		settings: &settings.Service{

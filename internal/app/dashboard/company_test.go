@@ -178,7 +178,7 @@ func (c *company) wire(partLines int, atOnce time.Duration) {
 
 // wireSite makes the pages and the API.
 func (c *company) wireSite(atOnce time.Duration) {
-	messages := &query.Service{Tokens: c, Store: c.store, Blobs: c.blobs, BaseURL: webtest.Base}
+	messages := &query.Service{Tokens: c, Store: c.store, Blobs: c.blobs, BaseURL: webtest.Base, Now: time.Now}
 	c.api = http.NewServeMux()
 	messages.Register(c.api)
 	service := &intake.Service{

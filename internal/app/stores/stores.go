@@ -46,6 +46,7 @@ type Query struct {
 	*dynamo.AcceptanceStore
 	*dynamo.BatchStore
 	*dynamo.CampaignStore
+	*dynamo.LaneStore
 	*dynamo.LedgerStore
 	*dynamo.TapStore
 	*dynamo.TemplateStore
@@ -53,7 +54,7 @@ type Query struct {
 
 // NewQuery returns the store of package query.
 func NewQuery(s *dynamo.Stores) Query {
-	return Query{s.Acceptance, s.Batches, s.Campaigns, s.Ledgers, s.Taps, s.Templates}
+	return Query{s.Acceptance, s.Batches, s.Campaigns, s.Lanes, s.Ledgers, s.Taps, s.Templates}
 }
 
 // Feed is the store of package feed.

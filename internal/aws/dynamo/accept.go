@@ -43,6 +43,7 @@ func (s *AcceptanceStore) queryKeys(q acceptance.Query) map[string]rowKey {
 		{"calls", q.Calls, s.Auth, callsKey(q.Tenant)},
 		{"answer", q.IdempotencyKey != "", s.Campaigns, idempotencyKey(q.Tenant, q.ClientID, q.IdempotencyKey)},
 		{"billing", priced, s.Campaigns, billingKey(q.Tenant)},
+		{"policy", priced, s.Campaigns, sendPolicyKey(q.Tenant)},
 		{"budget", priced, s.Campaigns, budgetKey(q.Tenant, campaign.MonthOf(q.Date))},
 		{"template", q.TemplateID != "", s.Campaigns, templateKey(q.TemplateID)},
 		{"name", q.Name != "", s.Campaigns, nameKey(q.Tenant, q.Name)},
@@ -76,6 +77,9 @@ func (s *AcceptanceStore) readSnapshot(
 	snapshot.NameOwner = getText(row("name"), "campaignId")
 	snapshot.Calls = readCalls(rows[keys["calls"].id()]) // expired rows too, so that the period does not restart
 	snapshot.Billing = readBilling(row("billing"))
+	if snapshot.Policy, err = readSendPolicy(row("policy")); err != nil {
+		return snapshot, err
+	}
 	snapshot.Reserved = readSpending(row("budget"), q.Date)
 	if r := row("batch"); r != nil {
 		ref := campaign.BatchRef{ID: campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}, BatchID: q.BatchID}

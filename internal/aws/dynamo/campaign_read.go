@@ -27,6 +27,7 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 var overview = slices.Concat(totalsAttributes, []string{
 	"sk", "name", "askedBy", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "revoke", "tapKey", "countsClicks", "nextCheck", "waiting",
+	"sendWindow", "zones", "waitingZones", "test",
 	"failedAt", expiring, "basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld",
 })
@@ -167,6 +168,7 @@ func setHead(b *campaign.BatchProgress, row Item) error {
 	if b.Classes.Mixed() {
 		b.DeliveredBasic = b.Delivered(head.Outcome).Basic
 	}
+	b.Held = b.WaitingIn(head.Outcome)
 	return nil
 }
 

@@ -2,7 +2,10 @@
 // and holidays.
 package window
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Day is the length of a day in minutes.
 const Day = 24 * 60
@@ -12,6 +15,18 @@ type Hours struct {
 	From  int `json:"from"`
 	Until int `json:"until"`
 }
+
+// ParseClock returns the minute of the day of a time from 00:00 to 24:00, and false for any other text.
+func ParseClock(clock string) (minute int, ok bool) {
+	if clock == "24:00" {
+		return Day, true
+	}
+	at, err := time.Parse("15:04", clock)
+	return at.Hour()*60 + at.Minute(), err == nil && len(clock) == len("15:04")
+}
+
+// Clock returns a minute of the day as 09:00.
+func Clock(minute int) string { return fmt.Sprintf("%02d:%02d", minute/60, minute%60) }
 
 // Closed reports whether the hours have no minute.
 func (h Hours) Closed() bool { return h.Until <= h.From }

@@ -1,6 +1,8 @@
 package window
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 	_ "time/tzdata" // a Lambda image has no time zones
@@ -127,4 +129,13 @@ func (s Set) Zones() []Zone {
 type Count struct {
 	Zone     Zone
 	Messages int
+}
+
+// Counts returns the numbers of messages by zone, in the order of the zones.
+func Counts(messages map[Zone]int) []Count {
+	counts := make([]Count, 0, len(messages))
+	for _, z := range slices.Sorted(maps.Keys(messages)) {
+		counts = append(counts, Count{z, messages[z]})
+	}
+	return counts
 }

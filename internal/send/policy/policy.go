@@ -109,8 +109,34 @@ func (h Hours) Limited() bool { return h.window != nil }
 
 // Zone returns the zone of a recipient. phone is an E.164 number with the leading +.
 func (h Hours) Zone(phone string) window.Zone {
+	if h.window == nil { // nobody asks for it
+		return 0
+	}
 	number, _ := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64) // 0 has no zone
-	return cmp.Or(area.Zone(number), h.zone)
+	return h.ZoneOf(number)
+}
+
+// ZoneOf returns the zone of a recipient. number is an E.164 number without the +.
+func (h Hours) ZoneOf(number uint64) window.Zone { return cmp.Or(area.Zone(number), h.zone) }
+
+// Opening is when the messages to a zone can go.
+type Opening struct {
+	window.Count
+
+	OpensAt time.Time // zero for never
+}
+
+// Plan returns when messages that are due at an instant can go, and how many of them cannot go before notAfter, which
+// is zero for no limit.
+func (h Hours) Plan(messages []window.Count, due, notAfter time.Time) (plan []Opening, cannotGo int) {
+	for _, c := range messages {
+		opens := h.Opens(c.Zone, due)
+		plan = append(plan, Opening{c, opens})
+		if opens.IsZero() || !notAfter.IsZero() && !opens.Before(notAfter) {
+			cannotGo += c.Messages
+		}
+	}
+	return plan, cannotGo
 }
 
 // Open reports whether a message to a zone may go.
@@ -118,10 +144,10 @@ func (h Hours) Open(z window.Zone, at time.Time) bool { return h.window == nil |
 
 // Opens returns when a message to a zone may go, at itself for at once, and the zero time if it never may.
 func (h Hours) Opens(z window.Zone, at time.Time) time.Time {
-	if h.window == nil {
-		return at
+	if h.window != nil {
+		at = h.window.Opens(z, at)
 	}
-	return h.window.Opens(z, at)
+	return at.UTC()
 }
 
 // minTTL is the shortest time for which the provider tries to deliver a message. Source: RBM documentation,

@@ -1,0 +1,84 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
+)
+
+// Reason is why messages wait.
+type Reason string
+
+// The reasons.
+const (
+	ReasonPaused     Reason = "paused"
+	ReasonSendWindow Reason = "send_window"
+)
+
+// Waiting are messages of a campaign that wait for the same.
+type Waiting struct {
+	Opening // without a zone if it is not known, and without OpensAt if that is not known
+
+	Reason Reason
+}
+
+// Store reads what a campaign's messages wait for.
+type Store interface {
+	Templates
+	SendPolicy(ctx context.Context, tenant string) (Policy, error)
+}
+
+// WaitingOf returns the messages of a campaign that wait, the first opening first. It reads nothing if none do.
+func WaitingOf(ctx context.Context, store Store, c campaign.Campaign, now time.Time) ([]Waiting, error) {
+	var p *Policy
+	messages := map[Waiting]int{}
+	for _, b := range c.Batches {
+		if b.Waiting && b.Pending() > 0 {
+			messages[Waiting{Reason: ReasonPaused}] += b.Pending()
+			continue
+		}
+		if len(b.Held) == 0 {
+			continue
+		}
+		if p == nil {
+			read, err := store.SendPolicy(ctx, c.Tenant)
+			if err != nil {
+				return nil, err
+			}
+			p = &read
+		}
+		hours, err := Load(ctx, store, *p, b.Batch)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range b.Held {
+			messages[hours.waiting(h.Zone, now)] += h.Messages
+		}
+	}
+	return sorted(messages), nil
+}
+
+// waiting returns a wait without its number of messages.
+func (h Hours) waiting(z window.Zone, now time.Time) (w Waiting) {
+	w.Reason, w.Zone = ReasonSendWindow, z
+	if z.Known() {
+		w.OpensAt = h.Opens(z, now)
+	}
+	return w
+}
+
+func sorted(messages map[Waiting]int) []Waiting {
+	all := make([]Waiting, 0, len(messages))
+	for w, n := range messages {
+		w.Messages = n
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(a, b Waiting) int {
+		return cmp.Or(cmp.Compare(a.Reason, b.Reason), a.OpensAt.Compare(b.OpensAt), cmp.Compare(a.Zone, b.Zone))
+	})
+	return all
+}
