@@ -30,7 +30,7 @@ func FuzzCall(f *testing.F) {
 			t.Errorf("faults (-JSON +Call):\n%s", diff)
 		}
 		want.lines = got.lines
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(request{}, text{}, message{}, variable{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(request{}, text{}, message{}, variable{}, sendWindow{})); diff != "" {
 			t.Errorf("request (-JSON +Call):\n%s", diff)
 		}
 	})

@@ -144,25 +144,31 @@ func (o *agentSimulation) run(t *testing.T) {
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	for began := time.Now(); o.left() > 0; time.Sleep(100 * time.Millisecond) {
-		for tasks := o.take(); len(tasks) > 0; tasks = o.take() {
-			calls.Go(func() {
-				began := time.Now()
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				for _, err := range s.Handle(ctx, tasks) {
-					if err != nil {
-						t.Error(err)
-					}
-				}
-				o.mu.Lock()
-				defer o.mu.Unlock()
-				o.busy--
-				o.billed += time.Since(began)
-			})
-		}
+		o.poll(t, s, &calls)
 		if time.Since(began) > 24*time.Hour {
 			t.Fatalf("%d messages are left after a day", o.left())
 		}
+	}
+}
+
+// poll passes the visible tasks to functions.
+func (o *agentSimulation) poll(t *testing.T, s *send.Sender, calls *sync.WaitGroup) {
+	t.Helper()
+	for tasks := o.take(); len(tasks) > 0; tasks = o.take() {
+		calls.Go(func() {
+			began := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for _, err := range s.Handle(ctx, tasks) {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.busy--
+			o.billed += time.Since(began)
+		})
 	}
 }
 

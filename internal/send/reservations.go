@@ -48,12 +48,21 @@ func (s *Sender) takeReservations(ctx context.Context, r *run) error {
 		case f.grant.Wait > 0:
 			f.current, f.postponed = nil, f.current
 			f.until = now.Add(f.grant.Wait + time.Duration(len(f.postponed))*r.rateLimit.Every)
-			f.put(ctx, s.Queue, f.taskOf(f.postponed), returnAfter(f.grant))
+			f.put(ctx, s.Queue, f.taskOf(f.postponed), r.untilClosing(returnAfter(f.grant), now))
 		case len(f.current) > 0:
 			s.assignSendTimes(ctx, r, f, now)
 		}
 	}
 	return nil
+}
+
+// untilClosing returns the delay of a frame without a reservation: it returns when a send window closes, because the
+// frames before it may leave the queue.
+func (r *run) untilClosing(delay time.Duration, now time.Time) time.Duration {
+	if r.closes.IsZero() {
+		return delay
+	}
+	return min(delay, max(r.closes.Sub(now)+time.Second, time.Second))
 }
 
 // assignSendTimes assigns send times to the messages of a frame. Late messages are requeued now, not
@@ -104,6 +113,7 @@ func (s *Sender) claim(ctx context.Context, r *run, frames []*frameRun) error {
 	}
 	slices.SortStableFunc(frames, byTicket)
 	agent := r.route.Agent
+	r.closes = r.rules.Hours.NextClosing(s.Now())
 	grants := make([]outgoing.Grant, len(frames))
 	rateLimit, err := s.changeRateLimit(ctx, agent.ID, func(rateLimit outgoing.RateLimit) outgoing.RateLimit {
 		for i, f := range frames {
@@ -111,7 +121,7 @@ func (s *Sender) claim(ctx context.Context, r *run, frames []*frameRun) error {
 				grants[i] = outgoing.Grant{Reservation: outgoing.Reservation{Start: s.Now()}}
 				continue
 			}
-			claim := outgoing.Claim{ID: r.batch.ID, Ticket: f.task.Ticket, Messages: len(f.current)}
+			claim := outgoing.Claim{ID: r.batch.ID, Ticket: f.task.Ticket, Messages: len(f.current), Until: r.closes}
 			grants[i], rateLimit = rateLimit.Claim(s.Now(), claim, agent.Rate)
 		}
 		return rateLimit

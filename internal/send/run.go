@@ -22,6 +22,7 @@ type run struct {
 	template    campaign.Template
 	rules       policy.Rules
 	rateLimit   outgoing.RateLimit // last seen rate limit of the agent
+	closes      time.Time          // when the next send window closes, zero for never
 	every       time.Duration      // time between two messages of the run, 0 for no limit
 	frameRuns   []*frameRun
 	slots       chan struct{} // one element for each message being sent

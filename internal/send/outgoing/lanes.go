@@ -42,8 +42,10 @@ type Ticket struct {
 
 // Claim requests a reservation for the messages of a frame, at least one.
 type Claim struct {
-	ID       campaign.ID // campaign
-	Ticket   Ticket
+	ID     campaign.ID // campaign
+	Ticket Ticket
+	// Until is when tickets end, because frames that wait leave the queue: a send window closes. Zero for never.
+	Until    time.Time
 	Messages int
 }
 
@@ -125,10 +127,10 @@ func (l *lanes) lane(id uint32) *lane {
 
 // find returns the claim's position: that of its ticket, or the next one in its campaign's lane.
 func (l *lanes) find(c Claim) spot {
-	if own := l.lane(c.Ticket.Lane); own != nil && c.Ticket.Position > 0 && c.Ticket.Position+int64(c.Messages) <= own.tail {
+	id := laneOf(c)
+	if own := l.lane(c.Ticket.Lane); own != nil && (own.id == id || own.id == sharedLane) && c.Ticket.Position > 0 && c.Ticket.Position+int64(c.Messages) <= own.tail {
 		return spot{lane: own.id, position: c.Ticket.Position, held: true, served: c.Ticket.Served}
 	}
-	id := laneOf(c.ID)
 	if l.lane(id) == nil && !l.makeRoom() {
 		id = sharedLane
 	}
@@ -289,9 +291,12 @@ func readLane(b []byte, clock int64) (lane, int) {
 	return lane{binary.BigEndian.Uint32(b), head, head + int64(length)}, 4 + n + m //nolint:gosec // the row is this service's
 }
 
-// laneOf returns the lane ID of a campaign. Campaigns with equal IDs share a lane.
-func laneOf(id campaign.ID) uint32 {
+// laneOf returns the lane ID of a campaign until its tickets end. Campaigns with equal IDs share a lane.
+func laneOf(c Claim) uint32 {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(id.Tenant + "\x00" + id.CampaignID))
+	_, _ = h.Write([]byte(c.ID.Tenant + "\x00" + c.ID.CampaignID))
+	if !c.Until.IsZero() {
+		_, _ = h.Write(binary.AppendVarint(nil, c.Until.Unix()))
+	}
 	return max(h.Sum32(), sharedLane+1)
 }

@@ -180,6 +180,19 @@ func (h Hours) Closed(of window.Set, at time.Time) (closed window.Set) {
 	return closed
 }
 
+// NextClosing returns when the window of a zone closes next, and the zero time if none closes within a day.
+func (h Hours) NextClosing(now time.Time) (next time.Time) {
+	if h.window == nil {
+		return next
+	}
+	for _, z := range window.All() {
+		if closes := h.window.Closes(z, now); closes.After(now) && closes.Before(now.Add(24*time.Hour)) && (next.IsZero() || closes.Before(next)) {
+			next = closes
+		}
+	}
+	return next
+}
+
 // NextOpening returns when a window of the zones opens first, at the latest after MaxWait.
 func (h Hours) NextOpening(of window.Set, now time.Time) time.Time {
 	next := now.Add(MaxWait)

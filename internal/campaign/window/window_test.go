@@ -1,0 +1,138 @@
+package window_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"campaign-dispatch/internal/campaign/window"
+)
+
+func at(t *testing.T, text string) time.Time {
+	t.Helper()
+	instant, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return instant.UTC()
+}
+
+// shop is open Monday to Friday from 9 to 21 o'clock and Saturday from 10 to 16, and closed on holidays.
+func shop() window.Window {
+	w := window.Window{OffHolidays: true, Holidays: []string{"07-09", "2026-12-24"}}
+	for day := time.Monday; day <= time.Friday; day++ {
+		w.Week[day] = window.Hours{From: 9 * 60, Until: 21 * 60}
+	}
+	w.Week[time.Saturday] = window.Hours{From: 10 * 60, Until: 16 * 60}
+	return w
+}
+
+func TestOpens(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		zone     window.Zone
+		at, want string
+	}{
+		"open":                          {window.SaoPaulo, "2026-11-30T15:04:05-03:00", "2026-11-30T15:04:05-03:00"},
+		"the first minute":              {window.SaoPaulo, "2026-11-30T09:00:00-03:00", "2026-11-30T09:00:00-03:00"},
+		"a second before":               {window.SaoPaulo, "2026-11-30T08:59:59-03:00", "2026-11-30T09:00:00-03:00"},
+		"the last second":               {window.SaoPaulo, "2026-11-30T20:59:59-03:00", "2026-11-30T20:59:59-03:00"},
+		"the close":                     {window.SaoPaulo, "2026-11-30T21:00:00-03:00", "2026-12-01T09:00:00-03:00"},
+		"Saturday evening":              {window.SaoPaulo, "2026-11-28T16:00:00-03:00", "2026-11-30T09:00:00-03:00"},
+		"Manaus, an hour later":         {window.Manaus, "2026-11-30T09:00:00-03:00", "2026-11-30T09:00:00-04:00"},
+		"Rio Branco, two hours later":   {window.RioBranco, "2026-11-30T09:00:00-03:00", "2026-11-30T09:00:00-05:00"},
+		"97 opens with the later":       {window.Amazonas, "2026-11-30T09:00:00-04:00", "2026-11-30T09:00:00-05:00"},
+		"97 closes with the earlier":    {window.Amazonas, "2026-11-30T21:00:00-04:00", "2026-12-01T09:00:00-05:00"},
+		"Christmas, a Friday":           {window.SaoPaulo, "2026-12-25T12:00:00-03:00", "2026-12-26T10:00:00-03:00"},
+		"a local holiday before":        {window.SaoPaulo, "2026-12-24T12:00:00-03:00", "2026-12-26T10:00:00-03:00"},
+		"a local holiday of each year":  {window.SaoPaulo, "2027-07-09T12:00:00-03:00", "2027-07-10T10:00:00-03:00"},
+		"Good Friday":                   {window.SaoPaulo, "2027-03-26T12:00:00-03:00", "2027-03-27T10:00:00-03:00"},
+		"Black Awareness Day, a Friday": {window.SaoPaulo, "2026-11-20T08:00:00-03:00", "2026-11-21T10:00:00-03:00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := shop().Opens(test.zone, at(t, test.at)); !got.Equal(at(t, test.want)) {
+				t.Errorf("opens at %v, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestOpens_Never(t *testing.T) {
+	t.Parallel()
+	var closed window.Window
+	if got := closed.Opens(window.SaoPaulo, at(t, "2026-11-30T09:00:00Z")); !got.IsZero() {
+		t.Errorf("a window without hours opens at %v", got)
+	}
+}
+
+// The dates of the almanac.
+func TestEaster(t *testing.T) {
+	t.Parallel()
+	for year, want := range map[int]string{2024: "03-31", 2025: "04-20", 2026: "04-05", 2027: "03-28", 2038: "04-25", 2285: "03-22"} {
+		if got := window.Easter(year).Format("01-02"); got != want {
+			t.Errorf("Easter of %d is on %s, want %s", year, got, want)
+		}
+	}
+}
+
+// Opens and Closes agree with Open, minute by minute.
+func TestWindow_Properties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := window.Window{OffHolidays: rapid.Bool().Draw(t, "holidays")}
+		for day := range w.Week {
+			if rapid.Bool().Draw(t, "open") {
+				from := rapid.IntRange(0, window.Day-1).Draw(t, "from")
+				w.Week[day] = window.Hours{From: from, Until: rapid.IntRange(from+1, window.Day).Draw(t, "until")}
+			}
+		}
+		z := rapid.SampledFrom(window.All()).Draw(t, "zone")
+		at := time.Date(2026, 11, 18, 0, rapid.IntRange(0, 20*window.Day).Draw(t, "minute"), 0, 0, time.UTC)
+		opens := w.Opens(z, at)
+		for minute := at; minute.Before(at.AddDate(0, 0, 9)); minute = minute.Add(time.Minute) {
+			if w.Open(z, minute) {
+				if !opens.Equal(minute) {
+					t.Fatalf("opens at %v, but is open at %v", opens, minute)
+				}
+				break
+			}
+			if opens.Equal(minute) {
+				t.Fatalf("opens at %v, but is closed then", opens)
+			}
+		}
+		closes := w.Closes(z, at)
+		for minute := at; minute.Before(closes); minute = minute.Add(time.Minute) {
+			if !w.Open(z, minute) {
+				t.Fatalf("closes at %v, but is closed at %v", closes, minute)
+			}
+		}
+		if closes.Before(at.Add(24*time.Hour)) && w.Open(z, closes) {
+			t.Fatalf("closes at %v, but is open then", closes)
+		}
+	})
+}
+
+func TestParseClock(t *testing.T) {
+	t.Parallel()
+	for _, good := range []string{"00:00", "09:05", "23:59", "24:00"} {
+		if minute, ok := window.ParseClock(good); !ok || window.Clock(minute) != good {
+			t.Errorf("%s is read as minute %d, %v", good, minute, ok)
+		}
+	}
+	for _, bad := range []string{"", "9:00", "24:01", "09:60", "09:00:00", "0900", "-1:00", "09:0"} {
+		if minute, ok := window.ParseClock(bad); ok {
+			t.Errorf("%q is read as minute %d", bad, minute)
+		}
+	}
+}
+
+func TestIsHoliday(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"2026-07-09": true, "07-09": true, "02-29": true, "2027-02-29": false, "13-01": false, "9/7": false, "": false} {
+		if window.IsHoliday(text) != want {
+			t.Errorf("IsHoliday(%q) = %v", text, !want)
+		}
+	}
+}
