@@ -48,24 +48,30 @@ type Results struct {
 }
 
 // optedOut is the reason of messages that were not sent because their recipients had opted
-// out. neverSent is the reason of expired messages that were not sent.
+// out. neverSent and windowClosed are the reasons of expired messages that were not sent.
 var (
-	optedOut  = Reason{OutcomeFailed, CodeOptedOut}
-	neverSent = Reason{OutcomeExpired, CodeNotAfterPassed}
+	optedOut     = Reason{OutcomeFailed, CodeOptedOut}
+	neverSent    = Reason{OutcomeExpired, CodeNotAfterPassed}
+	windowClosed = Reason{OutcomeExpired, CodeWindowClosed}
 )
 
 // OptedOut returns the number of messages that were not sent because their recipients had opted out.
 func (h LedgerSummary) OptedOut() int { return h.ended(optedOut) }
 
 // TooLate returns the number of messages that were not sent because NotAfter passed before.
-func (h LedgerSummary) TooLate() int { return h.ended(neverSent) }
+func (h LedgerSummary) TooLate() int { return h.ended(neverSent, windowClosed) }
 
-// ended returns the number of messages that ended for a reason. Its count in Reasons includes messages
-// that were delivered later.
-func (h LedgerSummary) ended(r Reason) int { return min(h.Reasons[r], h.Counts[r.Outcome]) }
+// ended returns the number of messages that ended for reasons of one outcome. Their counts in Reasons include
+// messages that were delivered later.
+func (h LedgerSummary) ended(reasons ...Reason) (n int) {
+	for _, r := range reasons {
+		n += h.Reasons[r]
+	}
+	return min(n, h.Counts[reasons[0].Outcome])
+}
 
 // NotSent reports whether messages that ended for the reason were never sent.
-func (r Reason) NotSent() bool { return r == optedOut || r == neverSent || r.Outcome == OutcomeStopped }
+func (r Reason) NotSent() bool { return r == optedOut || r == neverSent || r == windowClosed || r.Outcome == OutcomeStopped }
 
 // OptedOut reports whether a message was not sent because its recipient had opted out.
 func (c Change) OptedOut() bool { return c.why() == optedOut }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/phone"
@@ -60,8 +59,6 @@ type Verdict struct {
 	Priced      bool             // there are prices
 	Price       campaign.Money
 	Budget      *campaign.BudgetFigures // nil without limits
-	// Zones count the accepted messages by time zone. It is nil if no send window applies.
-	Zones []window.Count
 }
 
 // Rejection is a message with an invalid number.
@@ -146,7 +143,6 @@ func (c *call) verdict(state acceptance.State, found faults) Verdict {
 	if c.bill.budget != nil {
 		v.Budget = c.bill.budget.Figures()
 	}
-	v.Zones = c.req.zones(c.hours(state))
 	return v
 }
 

@@ -13,8 +13,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/phone/area"
 )
 
 // judged is what becomes of the lines of a part.
@@ -24,6 +26,7 @@ type judged struct {
 	out     []submission.LeftOut // in the order of the file, with the numbers of the part that are invalid or opted out
 	// optedOutClasses are the classes of the messages to people who opted out.
 	optedOutClasses campaign.ClassCounts
+	zones           map[window.Zone]int // of the people, by area code
 }
 
 // maxRounds is how often a number may get its next line in a part, because the one before has a fault.
@@ -93,8 +96,9 @@ func (r *reader) complete(j *judged, s *sorter) {
 	slices.SortFunc(j.out, func(a, b submission.LeftOut) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// silence adds the accepted messages to people who opted out.
+// silence adds the accepted messages to people who opted out, and counts the others by zone.
 func (j *judged) silence(optedOut func(m submission.Message) bool) {
+	j.zones = map[window.Zone]int{}
 	rejected := 0 // of the messages so far
 	for at, m := range j.part {
 		switch {
@@ -103,6 +107,8 @@ func (j *judged) silence(optedOut func(m submission.Message) bool) {
 		case optedOut(m):
 			j.out = append(j.out, leftOut(m, submission.KindOptedOut, "", ""))
 			j.optedOutClasses.Add(j.verdict.EachClass.Of(at - rejected))
+		default:
+			j.zones[area.Zone(m.Number)]++
 		}
 	}
 }
@@ -114,6 +120,7 @@ func (j judged) addTo(f *submission.Findings) {
 	f.Accepted += j.verdict.Accepted
 	f.Classes.Add(j.verdict.Classes)
 	f.OptedOutClasses.Add(j.optedOutClasses)
+	f.AddZones(j.zones)
 	addGeneral(f, j.verdict)
 	for _, at := range j.verdict.InvalidURLs {
 		f.BadURLs.Add(j.part[at].Line)

@@ -15,7 +15,7 @@ func TestKeyboard_FocusIsVisible(t *testing.T) {
 	for _, path := range []string{
 		"/campaigns", "/campaigns/new", "/templates", "/templates/new", "/templates/" + b.env["TEMPLATE_ID"], "/media",
 		"/settings/credentials", "/settings/credentials/new", "/settings/webhooks", "/settings/webhooks/new",
-		"/settings/billing", "/settings/brand", "/settings/audit", "/docs",
+		"/settings/billing", "/settings/hours", "/settings/brand", "/settings/audit", "/docs",
 	} {
 		b.visit("/dashboard" + path)
 		b.tabThrough(path)

@@ -92,6 +92,11 @@ var templateForms = []sentForm{
 	{form: "/dashboard/media/{hash}/delete", page: "/dashboard/media/{media}/delete", prepare: (*formWalk).addMedia},
 }
 
+// hours is a rule for promotions on Mondays.
+func hours(from string) url.Values {
+	return url.Values{"promotion-on": {"yes"}, "promotion-from-1": {from}, "promotion-until-1": {"18:00"}, "zone": {"America/Sao_Paulo"}}
+}
+
 var settingForms = []sentForm{
 	{
 		form: "/dashboard/settings/credentials", page: "/dashboard/settings/credentials/new", makes: "CREDENTIAL#", own: true,
@@ -100,6 +105,7 @@ var settingForms = []sentForm{
 	{form: "/dashboard/settings/credentials/{id}/rotate", page: "/dashboard/settings/credentials/{credential}/rotate"},
 	{form: "/dashboard/settings/credentials/{id}/revoke", page: "/dashboard/settings/credentials/{credential}/revoke"},
 	{form: "/dashboard/settings/brand", page: "/dashboard/settings/brand", first: url.Values{"sender": {"Loja Um"}}, second: url.Values{"sender": {"Loja Dois"}}},
+	{form: "/dashboard/settings/hours", page: "/dashboard/settings/hours", first: hours("09:00"), second: hours("10:00")},
 	{form: "/dashboard/settings/billing", page: "/dashboard/settings/billing", first: url.Values{"basic": {"0,05"}, "single": {"0,10"}}, second: url.Values{"basic": {"0,07"}, "single": {"0,10"}}},
 	{
 		form: "/dashboard/settings/team", page: "/dashboard/settings/team", own: true,

@@ -24,6 +24,7 @@ import (
 	"campaign-dispatch/internal/dashboard/contacts"
 	"campaign-dispatch/internal/dashboard/credentials"
 	exportpages "campaign-dispatch/internal/dashboard/exports"
+	"campaign-dispatch/internal/dashboard/hours"
 	mediapages "campaign-dispatch/internal/dashboard/media"
 	"campaign-dispatch/internal/dashboard/overview"
 	"campaign-dispatch/internal/dashboard/sending"
@@ -109,6 +110,7 @@ func (a parts) settingsAreas(c app.Config) []area {
 		{credentials.Area(), &credentials.Pages{Store: a.auth, Admin: a.settings, Now: time.Now}},
 		{webhooks.Area(), &webhooks.Pages{Store: a.rows, Admin: a.settings, Poster: poster, Now: time.Now}},
 		{billing.Area(), &billing.Pages{Store: a.stores.Budgets, Admin: a.settings, Now: time.Now}},
+		{hours.Area(), &hours.Pages{Store: policies{a.stores.Lanes, a.stores.Tenants}}},
 		{brand.Area(), &brand.Pages{Store: a.rows, MediaURL: a.mediaURL}},
 		{team.Area(), &team.Pages{Users: users{a.settings, a.pool}}},
 	}
@@ -118,6 +120,12 @@ func (a parts) media(c app.Config) *mediapages.Pages {
 	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
 	library := &media.Library{Store: a.rows, Bucket: bucket, Prober: a.prober, Now: time.Now}
 	return &mediapages.Pages{Store: a.stores.Media, Library: library, Origin: bucket.Origin, URL: a.mediaURL}
+}
+
+// policies are the send policies of tenants.
+type policies struct {
+	*dynamo.LaneStore
+	*dynamo.TenantStore
 }
 
 type rules struct {

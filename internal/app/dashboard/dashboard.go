@@ -82,6 +82,7 @@ type rows struct {
 	*dynamo.EndpointStore
 	*dynamo.FailureStore
 	*dynamo.KeptPostStore
+	*dynamo.LaneStore
 	*dynamo.LedgerStore
 	*dynamo.MediaStore
 	*dynamo.ReplyStore
@@ -93,7 +94,7 @@ type rows struct {
 
 func newRows(s *dynamo.Stores) rows {
 	return rows{
-		s.Attention, s.Campaigns, s.Circuits, s.Days, s.Endpoints, s.Failures, s.KeptPosts, s.Ledgers, s.Media, s.Replies, s.Settings,
+		s.Attention, s.Campaigns, s.Circuits, s.Days, s.Endpoints, s.Failures, s.KeptPosts, s.Lanes, s.Ledgers, s.Media, s.Replies, s.Settings,
 		s.Submissions, s.Templates, s.Tenants,
 	}
 }

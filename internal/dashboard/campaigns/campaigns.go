@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/send/policy"
 )
 
 // Store reads campaigns, the newest first, and templates of any tenant. It reads Standings and Results
@@ -31,6 +32,7 @@ type Store interface {
 	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error)
+	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
 	web.CampaignStore
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/send/policy"
 )
 
 const batchesShown = 20 // on a page
@@ -41,6 +42,7 @@ type view struct {
 	Message   *message    // nil in updates
 	OptOuts   bool        // those since the campaign was sent can be counted
 	Replied   bool        // replies since the campaign was sent can be counted
+	Waits     []policy.Waiting
 }
 
 // sentWith is the version of a template that a batch was sent with. The name is "" if
@@ -49,6 +51,17 @@ type sentWith struct {
 	ID      string
 	Version int
 	Name    string
+}
+
+// Opening returns the messages that wait for their send window, by the time at which it opens.
+func (v view) Opening() []policy.Group { return policy.GroupsOf(v.Waits, policy.ReasonSendWindow) }
+
+// Paused returns the number of messages that wait for the end of a pause.
+func (v view) Paused() (n int) {
+	for _, g := range policy.GroupsOf(v.Waits, policy.ReasonPaused) {
+		n += g.Messages
+	}
+	return n
 }
 
 // step is a step of the funnel. It includes the messages of the next steps.
@@ -95,6 +108,9 @@ func (s *Pages) show(p *web.Page) error {
 	}
 	v := newView(c, after, s.Now())
 	if err := s.nameTemplates(p.R.Context(), &v); err != nil {
+		return err
+	}
+	if v.Waits, err = policy.WaitingOf(p.R.Context(), s.Store, c, s.Now()); err != nil {
 		return err
 	}
 	state := stateKey(v.Status, v.Sum)

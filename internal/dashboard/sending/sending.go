@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/send/policy"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -35,6 +36,7 @@ type Store interface {
 	// is neither was nor from.
 	SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
 	// CreateRecipients and Find make and find lists of recipients. A refused request and a missing list
 	// return a *httpapi.Problem.

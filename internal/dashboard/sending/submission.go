@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/send/policy"
 )
 
 func pathOf(sub submission.Submission) string { return SubmissionsPath + "/" + sub.CampaignID }
@@ -85,9 +86,11 @@ type view struct {
 	Minutes  int // of sending, 0 without a limit
 	Sample   sample
 	Quote    intake.Quote
-	Needed   bool   // a second person has to approve it
-	Own      bool   // the person has asked for approval
-	Unheard  string // the reason of a refusal after another decision
+	Needed   bool           // a second person has to approve it
+	Own      bool           // the person has asked for approval
+	Unheard  string         // the reason of a refusal after another decision
+	Openings []policy.Group // when the messages go, if a send window applies
+	CannotGo int            // people whose window does not open in time
 }
 
 // render shows a submission in its state. notice is the key of a text, or "".
@@ -126,6 +129,9 @@ func (s *Pages) complete(p *web.Page, v *view) (err error) {
 	if v.Minutes, err = s.minutes(p, v.Check.Findings.Accepted-v.Sending.Accepted); err != nil {
 		return err
 	}
+	if err = s.addOpenings(p, v); err != nil {
+		return err
+	}
 	if v.Quote, err = s.Intake.Quote(p.R.Context(), v.Submission); err != nil {
 		return err
 	}
@@ -134,6 +140,25 @@ func (s *Pages) complete(p *web.Page, v *view) (err error) {
 	}
 	v.Sample, err = s.sample(p, v.Submission)
 	return err
+}
+
+// addOpenings adds when the messages go.
+func (s *Pages) addOpenings(p *web.Page, v *view) error {
+	stored, err := s.Store.SendPolicy(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	hours := stored.Of(v.Template.Traffic, nil)
+	if !hours.Limited() {
+		return nil
+	}
+	due := v.Due()
+	if due.IsZero() {
+		due = s.Now()
+	}
+	plan, cannotGo := hours.Plan(hours.InZones(v.Check.Findings.Zones), due, v.Until)
+	v.Openings, v.CannotGo = policy.Groups(plan), cannotGo
+	return nil
 }
 
 // minutes returns the time of sending at the agent's rate, 0 without a limit.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 )
 
 // Check is how far the file was read and checked, and what was found.
@@ -44,6 +45,18 @@ type Findings struct {
 	Classes  campaign.ClassCounts `json:"classes"`  // of all accepted messages
 	// OptedOutClasses are the classes of the OptedOut. They reserve budget, and get no message.
 	OptedOutClasses campaign.ClassCounts `json:"optedOutClasses"`
+	// Zones count the People by the time zone of their area code. The zone of other numbers is 0.
+	Zones map[window.Zone]int `json:"zones,omitempty"`
+}
+
+// AddZones adds people by zone.
+func (f *Findings) AddZones(people map[window.Zone]int) {
+	if f.Zones == nil && len(people) > 0 {
+		f.Zones = map[window.Zone]int{}
+	}
+	for z, n := range people {
+		f.Zones[z] += n
+	}
 }
 
 // SentClasses returns the classes of the messages to People.

@@ -126,6 +126,15 @@ type Opening struct {
 	OpensAt time.Time // zero for never
 }
 
+// InZones returns the messages by zone. Those without a zone are in that of the tenant.
+func (h Hours) InZones(messages map[window.Zone]int) []window.Count {
+	known := map[window.Zone]int{}
+	for z, n := range messages {
+		known[cmp.Or(z, h.zone)] += n
+	}
+	return window.Counts(known)
+}
+
 // Plan returns when messages that are due at an instant can go, and how many of them cannot go before notAfter, which
 // is zero for no limit.
 func (h Hours) Plan(messages []window.Count, due, notAfter time.Time) (plan []Opening, cannotGo int) {
@@ -161,6 +170,31 @@ func (h Hours) TTL(phone string, now time.Time, ttl time.Duration) time.Duration
 		return ttl
 	}
 	return min(ttl, max(h.window.Closes(h.Zone(phone), now).Sub(now), minTTL))
+}
+
+// Group is what goes at the same time.
+type Group struct {
+	OpensAt  time.Time // zero for never
+	Messages int
+}
+
+// Groups returns the messages of a plan by their time, the first one first, and those that never go last.
+func Groups(plan []Opening) []Group {
+	messages := map[time.Time]int{}
+	for _, o := range plan {
+		messages[o.OpensAt] += o.Messages
+	}
+	groups := make([]Group, 0, len(messages))
+	for at, n := range messages {
+		groups = append(groups, Group{at, n})
+	}
+	slices.SortFunc(groups, func(a, b Group) int {
+		if a.OpensAt.IsZero() != b.OpensAt.IsZero() {
+			return -a.OpensAt.Compare(b.OpensAt)
+		}
+		return a.OpensAt.Compare(b.OpensAt)
+	})
+	return groups
 }
 
 // MaxWait is the longest time for which nothing looks at a batch that waits. Changes of the rule before are noticed

@@ -82,3 +82,14 @@ func sorted(messages map[Waiting]int) []Waiting {
 	})
 	return all
 }
+
+// GroupsOf returns the messages that wait for a reason, by the time at which they can go.
+func GroupsOf(waiting []Waiting, reason Reason) []Group {
+	var plan []Opening
+	for _, w := range waiting {
+		if w.Reason == reason {
+			plan = append(plan, w.Opening)
+		}
+	}
+	return Groups(plan)
+}

@@ -207,6 +207,7 @@ func required() []string {
 		of("/settings/credentials", "", "/new", "/…/rotate", "/…/revoke"),
 		of("/settings/webhooks", "", "/new", "/…", "/…/kinds", "/…/rotate", "/…/off"),
 		of("/settings/billing", ""),
+		of("/settings/hours", ""),
 		of("/settings/brand", ""),
 		of("/settings/audit", ""),
 		of("/docs", "", "/…", "/webhooks", "/states", "/errors"),

@@ -1,0 +1,181 @@
+package hours
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/send/policy"
+)
+
+// view is the page.
+type view struct {
+	form
+
+	Was      string // the stored revision
+	Fault    string // the key of a text
+	Proposed bool   // nothing was saved yet
+	Zones    []window.Zone
+}
+
+// form is what a person enters.
+type form struct {
+	Rules    []rule
+	Zone     string
+	Holidays string // a date in each line, as Brazilians write it
+	BadDate  string // the first line that is not a date
+}
+
+// rule is the form of a traffic type.
+type rule struct {
+	Traffic       campaign.Traffic
+	On            bool
+	Days          []day
+	OffHolidays   bool
+	ExpireAtClose bool
+	Fault         bool // it has no hours
+}
+
+// day is the hours of a weekday. Empty texts are a closed day.
+type day struct {
+	Number      int // from 1 for Monday
+	From, Until string
+	Fault       bool
+}
+
+// Bar returns the start and the width of the hours, in pixels of a day of 288, for the picture of the week.
+func (d day) Bar() struct{ X, Width int } {
+	h, ok := d.hours()
+	if !ok || h.Closed() {
+		return struct{ X, Width int }{}
+	}
+	const scale = window.Day / 288
+	return struct{ X, Width int }{h.From / scale, (h.Until - h.From) / scale}
+}
+
+func (d day) hours() (h window.Hours, ok bool) {
+	if d.From == "" && d.Until == "" {
+		return h, true
+	}
+	from, fromOK := window.ParseClock(d.From)
+	until, untilOK := window.ParseClock(d.Until)
+	h = window.Hours{From: from, Until: until}
+	return h, fromOK && untilOK && !h.Closed()
+}
+
+func formOf(p policy.Policy) form {
+	f := form{Zone: p.TenantZone().String(), Holidays: brazilian(p.Holidays)}
+	for _, t := range ruled {
+		stored, on := p.Rule(t)
+		if !on {
+			stored = policy.Usual()
+		}
+		r := rule{Traffic: t, On: on, OffHolidays: stored.OffHolidays, ExpireAtClose: stored.ExpireAtClose}
+		for i, weekday := range week {
+			d := day{Number: i + 1}
+			if h := stored.Week[weekday]; !h.Closed() {
+				d.From, d.Until = window.Clock(h.From), window.Clock(h.Until)
+			}
+			r.Days = append(r.Days, d)
+		}
+		f.Rules = append(f.Rules, r)
+	}
+	return f
+}
+
+func readForm(p *web.Page) form {
+	f := form{Zone: p.Field("zone"), Holidays: p.Field("holidays")}
+	for _, t := range ruled {
+		name := string(t) + "-"
+		r := rule{
+			Traffic: t, On: p.Field(name+"on") != "",
+			OffHolidays: p.Field(name+"holidays") != "", ExpireAtClose: p.Field(name+"expire") != "",
+		}
+		for i := range week {
+			n := strconv.Itoa(i + 1)
+			r.Days = append(r.Days, day{Number: i + 1, From: p.Field(name + "from-" + n), Until: p.Field(name + "until-" + n)})
+		}
+		f.Rules = append(f.Rules, r)
+	}
+	return f
+}
+
+// policy returns what the form says. fault is the code of its first error, whose field is marked then, or "".
+func (f *form) policy() (p policy.Policy, fault string) {
+	p.Rules = map[campaign.Traffic]policy.Rule{}
+	for i := range f.Rules {
+		r := &f.Rules[i]
+		if !r.On {
+			continue
+		}
+		stored := policy.Rule{OffHolidays: r.OffHolidays, ExpireAtClose: r.ExpireAtClose}
+		for j := range r.Days {
+			h, ok := r.Days[j].hours()
+			if !ok {
+				r.Days[j].Fault = true
+				return p, "day"
+			}
+			stored.Week[week[j]] = h
+		}
+		if stored.Week.Closed() {
+			r.Fault = true
+			return p, "closed"
+		}
+		p.Rules[r.Traffic] = stored
+	}
+	if p.Zone = window.Named(f.Zone); !p.Zone.Known() {
+		return p, "zone"
+	}
+	if p.Holidays, f.BadDate = dates(f.Holidays); f.BadDate != "" {
+		return p, "holiday"
+	}
+	if len(p.Holidays) > policy.MaxHolidays {
+		return p, "holidays"
+	}
+	return p, ""
+}
+
+// The forms of holidays: as Brazilians write them, and as they are stored.
+var dateForms = [...]struct{ written, stored string }{{"02/01/2006", time.DateOnly}, {"02/01", "01-02"}}
+
+// dates reads the lines of a text. bad is the first line that is not a date.
+func dates(text string) (all []string, bad string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		date, ok := rewrite(line, false)
+		if !ok {
+			return nil, line
+		}
+		all = append(all, date)
+	}
+	return all, ""
+}
+
+func brazilian(stored []string) string {
+	lines := make([]string, len(stored))
+	for i, date := range stored {
+		lines[i], _ = rewrite(date, true)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// rewrite changes a date from one form to the other.
+func rewrite(date string, back bool) (string, bool) {
+	for _, form := range dateForms {
+		from, to := form.written, form.stored
+		if back {
+			from, to = to, from
+		}
+		if at, err := time.Parse(from, date); err == nil {
+			return at.Format(to), true
+		}
+	}
+	return date, false
+}
+
+func revisionText(p policy.Policy) string { return "revision " + strconv.Itoa(p.Revision) }

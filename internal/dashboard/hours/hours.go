@@ -1,0 +1,119 @@
+// Package hours shows when the messages of a tenant may go, and lets admins change it.
+package hours
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/send/policy"
+)
+
+// Store reads and writes the send policy of a tenant.
+type Store interface {
+	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
+	// SaveSendPolicy returns an error that wraps campaign.ErrLostRace if the revision is not the stored one.
+	SaveSendPolicy(ctx context.Context, tenant string, p policy.Policy) error
+}
+
+// Pages are the pages of the sending hours.
+type Pages struct {
+	Store Store
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area returns the pages and texts of the sending hours.
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"hours", "audit"}} }
+
+// Path is the path of the page.
+const Path = web.Root + "/settings/hours"
+
+// Register serves the page.
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
+	ui.Get(mux, Path, web.RoleViewer, s.show)
+	ui.Post(mux, Path, web.RoleAdmin, s.change)
+}
+
+// ruled are the traffic types that can have a rule, in the order of the page.
+var ruled = [...]campaign.Traffic{campaign.Promotion, campaign.Transaction, campaign.ServiceRequest}
+
+// week are the days in the order of the page.
+var week = [...]time.Weekday{time.Monday, time.Tuesday, time.Wednesday, time.Thursday, time.Friday, time.Saturday, time.Sunday}
+
+func (s *Pages) show(p *web.Page) error {
+	stored, err := s.Store.SendPolicy(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	return render(p, http.StatusOK, formOf(stored), stored, "")
+}
+
+// render shows the form. fault is the key of a text, or "".
+func render(p *web.Page, status int, f form, stored policy.Policy, fault string) error {
+	return p.RenderStatus(status, "hours.title", "hours.html", view{
+		form: f, Was: revisionText(stored), Fault: fault, Proposed: stored.Revision == 0, Zones: window.All(),
+	})
+}
+
+func (s *Pages) change(p *web.Page) error {
+	ctx, tenant := p.R.Context(), p.Session.Tenant
+	old, err := s.Store.SendPolicy(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	f := readForm(p)
+	entered, fault := f.policy()
+	switch {
+	case fault != "":
+		return render(p, http.StatusUnprocessableEntity, f, old, "hours.fault."+fault)
+	case p.Stale(revisionText(old)):
+		return render(p, http.StatusConflict, f, old, "hours.fault.stale")
+	case old.Revision > 0 && entered.Equal(old):
+		return p.Done(Path, "hours.saved")
+	}
+	if err := p.AuditOn(Path, "hours.change", summary(entered)); err != nil {
+		return err
+	}
+	entered.Revision = old.Revision
+	err = s.Store.SaveSendPolicy(ctx, tenant, entered)
+	if errors.Is(err, campaign.ErrLostRace) {
+		if old, err = s.Store.SendPolicy(ctx, tenant); err == nil {
+			return render(p, http.StatusConflict, f, old, "hours.fault.stale")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return p.Done(Path, "hours.saved")
+}
+
+// summary returns the rules for the audit log, in the same form in any language: each traffic type with its days
+// from 1 for Monday, as "promotion 1 09:00-21:00".
+func summary(p policy.Policy) string {
+	var texts []string
+	for _, t := range ruled {
+		rule, ok := p.Rule(t)
+		if !ok {
+			continue
+		}
+		text := string(t)
+		for i, day := range week {
+			if h := rule.Week[day]; !h.Closed() {
+				text += " " + string(rune('1'+i)) + " " + window.Clock(h.From) + "-" + window.Clock(h.Until)
+			}
+		}
+		texts = append(texts, text)
+	}
+	if len(texts) == 0 {
+		return "–"
+	}
+	return strings.Join(texts, "; ")
+}
