@@ -71,7 +71,9 @@ func (h LedgerSummary) ended(reasons ...Reason) (n int) {
 }
 
 // NotSent reports whether messages that ended for the reason were never sent.
-func (r Reason) NotSent() bool { return r == optedOut || r == neverSent || r == windowClosed || r.Outcome == OutcomeStopped }
+func (r Reason) NotSent() bool {
+	return r == optedOut || r == neverSent || r == windowClosed || r.Outcome == OutcomeStopped
+}
 
 // OptedOut reports whether a message was not sent because its recipient had opted out.
 func (c Change) OptedOut() bool { return c.why() == optedOut }
