@@ -32,6 +32,7 @@
 //	B#key                 HEAD                 batch of a message ID: dispatch; outcome, webhook, feed, query
 //	TEN#tenant            TENANT               tenant: settings; settings, release, dashboard
 //	TEN#tenant            BILLING              prices and limits: settings, dashboard; dispatch, control, dashboard
+//	TEN#tenant            SENDPOLICY           hours at which messages may go: dashboard; dispatch, release, send, sweep, query, dashboard
 //	TEN#tenant            BRAND                name of the sender and logo: dashboard; the same
 //	TEMPLATES#tenant      TEMPLATE#template    list entry of a template: settings, dashboard, templates; the same
 //	TEMPLATES#tenant      ARCHIVED#template    mark of an archived template: dashboard; the same
@@ -52,7 +53,7 @@
 //	DIRECTORY             TENANT#tenant        list entry: settings; settings
 //	DIRECTORY             AGENT#agent          list entry: settings; settings
 //	DIRECTORY             PAUSE#subject        list entry: settings; settings
-//	DIRECTORY             RESUMED#subject      end of a pause: settings; sweep
+//	DIRECTORY             RESUMED#subject      end of a pause, changed hours: settings, dashboard; sweep
 //	OPT#tenant            shard                opted-out phone numbers: dashboard, optout, restore; dashboard, send, privacy
 //	OPT#tenant#shard      part                 part of a large shard: dashboard, optout, restore; dashboard, send, privacy
 //	REPLIES#tenant        time#hash            written reply: outcome; dashboard, privacy

@@ -1,0 +1,136 @@
+package hours_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/dashboard/hours"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// office is a new tenant in the stack's tables with its users and the page.
+type office struct {
+	*webtest.Dashboard
+	t             *testing.T
+	store         *dynamotest.Store
+	tenant        string
+	admin, viewer webtest.Person
+}
+
+func newOffice(t *testing.T) office {
+	t.Helper()
+	env, clock := stackenv.Load(t), func() time.Time { return time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC) }
+	store := dynamotest.New(dynamo.Tables{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
+	})
+	o := office{Dashboard: webtest.New(t, hours.Area(), &hours.Pages{Store: store}, clock), t: t, store: store, tenant: strings.ToLower(rand.Text())}
+	o.admin, o.viewer = o.SignIn(o.tenant, web.RoleAdmin), o.SignIn(o.tenant, web.RoleViewer)
+	return o
+}
+
+func (o office) stored() policy.Policy {
+	o.t.Helper()
+	p, err := o.store.SendPolicy(o.t.Context(), o.tenant)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return p
+}
+
+func mondays(edit url.Values) url.Values {
+	form := url.Values{
+		"promotion-on": {"yes"}, "promotion-from-1": {"09:00"}, "promotion-until-1": {"24:00"}, "promotion-holidays": {"yes"},
+		"zone": {"America/Manaus"}, "holidays": {"09/07\r\n 24/12/2026 \r\n\r\n"},
+	}
+	for name, values := range edit {
+		form[name] = values
+	}
+	return form
+}
+
+func TestChange(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	page := o.admin.Get(hours.Path)
+	if page.Status != http.StatusOK || page.Value("promotion-from-1") != "09:00" || page.Value("promotion-from-7") != "" || !strings.Contains(page.Text(), "Nothing is set") {
+		t.Fatalf("the proposal: %d %s", page.Status, page.Text())
+	}
+	if len(o.stored().Rules) > 0 {
+		t.Fatal("the proposal was saved")
+	}
+	saved := o.admin.Post(hours.Path, mondays(nil))
+	if saved.Status != http.StatusSeeOther {
+		t.Fatalf("answered %d: %s", saved.Status, saved.Text())
+	}
+	want := policy.Policy{
+		Zone: window.Manaus, Holidays: []string{"07-09", "2026-12-24"}, Revision: 1,
+		Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: {Week: window.Week{time.Monday: {From: 9 * 60, Until: window.Day}}, OffHolidays: true}},
+	}
+	if diff := cmp.Diff(want, o.stored()); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+	page = o.admin.Follow(saved)
+	if page.Value("promotion-from-1") != "09:00" || page.Value("promotion-until-1") != "24:00" || page.Value("promotion-from-2") != "" {
+		t.Errorf("the page shows %s", page.Text())
+	}
+	o.admin.Post(hours.Path, mondays(url.Values{"promotion-on": nil}))
+	if p := o.stored(); len(p.Rules) > 0 || p.Revision != 2 {
+		t.Errorf("without a rule, %+v is stored", p)
+	}
+}
+
+func TestChange_Refused(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for name, test := range map[string]struct {
+		form url.Values
+		says string
+	}{
+		"inverted":         {mondays(url.Values{"promotion-until-1": {"08:00"}}), "An hour was not understood"},
+		"half a day":       {mondays(url.Values{"promotion-until-1": {""}}), "An hour was not understood"},
+		"not a time":       {mondays(url.Values{"promotion-from-2": {"nove"}, "promotion-until-2": {"21:00"}}), "An hour was not understood"},
+		"no open day":      {mondays(url.Values{"promotion-from-1": {""}, "promotion-until-1": {""}}), "no day is open"},
+		"an unknown zone":  {mondays(url.Values{"zone": {"Europe/Lisbon"}}), "Choose a time zone"},
+		"not a date":       {mondays(url.Values{"holidays": {"09/07\n31/02/2026"}}), "“31/02/2026” is not a date"},
+		"too many":         {mondays(url.Values{"holidays": {strings.Repeat("09/07\n", 101)}}), "At most 100"},
+		"a stale revision": {mondays(url.Values{"was": {"revision 7"}}), "Somebody changed the hours"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			page := o.admin.Post(hours.Path, test.form)
+			if page.Status < 400 || !strings.Contains(page.Text(), test.says) {
+				t.Errorf("answered %d: %s", page.Status, page.Text())
+			}
+			if p := o.stored(); p.Revision > 0 {
+				t.Errorf("stored %+v", p)
+			}
+		})
+	}
+}
+
+func TestChange_Viewer(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	if page := o.viewer.Post(hours.Path, mondays(nil)); page.Status != http.StatusForbidden {
+		t.Errorf("answered %d", page.Status)
+	}
+	o.admin.Post(hours.Path, mondays(nil))
+	page := o.viewer.Get(hours.Path)
+	if !strings.Contains(page.Text(), "09:00–24:00") || strings.Contains(page.Body, "<form class") {
+		t.Errorf("a viewer sees %s", page.Text())
+	}
+}
