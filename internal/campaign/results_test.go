@@ -89,11 +89,11 @@ func TestCampaign_Results(t *testing.T) {
 	c := campaign.Campaign{BatchCount: 2, Batches: []campaign.BatchProgress{
 		batch("a", now.Add(time.Hour), map[campaign.Outcome]int{campaign.OutcomeSent: 1, campaign.OutcomeDelivered: 2, campaign.OutcomeRead: 3}, nil),
 		batch("b", now, map[campaign.Outcome]int{campaign.OutcomeFailed: 2, campaign.OutcomeExpired: 3, campaign.OutcomeRevoked: 1, campaign.OutcomeStopped: 4},
-			map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: "opted_out"}: 2, {Outcome: campaign.OutcomeExpired, Code: "not_after_passed"}: 1}),
+			map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: "opted_out"}: 2, {Outcome: campaign.OutcomeExpired, Code: "not_after_passed"}: 1, {Outcome: campaign.OutcomeExpired, Code: "window_closed"}: 1}),
 	}}
 	want := campaign.Results{
 		At: now, Status: campaign.StatusSending, Batches: 2, First: now, Last: now.Add(time.Hour), TemplateID: "a", Templates: 2,
-		Accepted: 40, Sent: 1 + 5 + 1 + 2, Delivered: 5, Read: 3, Lost: 3, Stopped: 4, OptedOut: 2, TooLate: 1, Tapped: 2, Tappable: true, ExpiresAt: now.Add(campaign.Retention),
+		Accepted: 40, Sent: 1 + 5 + 1 + 1, Delivered: 5, Read: 3, Lost: 2, Stopped: 4, OptedOut: 2, TooLate: 2, Tapped: 2, Tappable: true, ExpiresAt: now.Add(campaign.Retention),
 	}
 	if diff := cmp.Diff(want, c.Results(now)); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)

@@ -1,0 +1,178 @@
+package policy_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/send/policy"
+)
+
+var (
+	// noon is on a Monday in Brazil, when the usual window is open.
+	noon  = time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
+	night = noon.Add(12 * time.Hour)
+)
+
+func usual() policy.Policy {
+	return policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}}
+}
+
+func TestDecide_Order(t *testing.T) {
+	t.Parallel()
+	person := campaign.Message{Phone: "+5511987654321"}
+	optedOut := func(string) bool { return true }
+	limited := usual().Of(campaign.Promotion, nil)
+	for name, test := range map[string]struct {
+		message campaign.Message
+		rules   policy.Rules
+		now     time.Time
+		want    policy.Decision
+	}{
+		"open":   {person, policy.Rules{Hours: limited}, noon, policy.Decision{}},
+		"closed": {person, policy.Rules{Hours: limited}, night, policy.Decision{Do: policy.Wait}},
+		"erased before all else": {
+			campaign.Message{}, policy.Rules{Batch: campaign.Batch{CancelledAt: noon}, OptedOut: optedOut}, noon,
+			policy.Decision{Do: policy.End, Outcome: campaign.OutcomeFailed, Code: campaign.CodeErased},
+		},
+		"cancelled before too late": {
+			person, policy.Rules{Batch: campaign.Batch{CancelledAt: noon, NotAfter: noon}}, night,
+			policy.Decision{Do: policy.End, Outcome: campaign.OutcomeStopped, Code: campaign.CodeCancelled},
+		},
+		"too late before opted out": {
+			person, policy.Rules{Batch: campaign.Batch{NotAfter: noon}, Hours: limited, OptedOut: optedOut}, night,
+			policy.Decision{Do: policy.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed},
+		},
+		"closed when it was too late": {
+			person, policy.Rules{Batch: campaign.Batch{NotAfter: night}, Hours: limited}, night.Add(12 * time.Hour),
+			policy.Decision{Do: policy.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeWindowClosed},
+		},
+		"opted out before closed": {
+			person, policy.Rules{Hours: limited, OptedOut: optedOut}, night,
+			policy.Decision{Do: policy.End, Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := test.rules.Decide(test.message, test.now); got != test.want {
+				t.Errorf("decided %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestOf_Applies(t *testing.T) {
+	t.Parallel()
+	p := usual()
+	p.Rules[campaign.Authentication] = policy.Usual() // no form can save it
+	morning := window.Week{time.Monday: {From: 8 * 60, Until: 12 * 60}}
+	for name, test := range map[string]struct {
+		hours policy.Hours
+		open  bool // at noon on Monday
+	}{
+		"promotion":                     {p.Of(campaign.Promotion, nil), true},
+		"no traffic type is promotion":  {p.Of("", nil), true},
+		"narrowed by the call":          {p.Of(campaign.Promotion, &morning), false},
+		"the call alone":                {policy.Policy{}.Of(campaign.Transaction, &morning), false},
+		"authentication has no rule":    {p.Of(campaign.Authentication, nil), true},
+		"a test message at any time":    {p.OfBatch(campaign.Batch{Test: true, SendWindow: &morning}, campaign.Promotion), true},
+		"a batch with the call's hours": {p.OfBatch(campaign.Batch{SendWindow: &morning}, campaign.Promotion), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := test.hours.Open(window.SaoPaulo, noon); got != test.open {
+				t.Errorf("open at noon: %v", got)
+			}
+		})
+	}
+	if p.Of(campaign.Authentication, nil).Limited() || !p.Of(campaign.Promotion, nil).Limited() {
+		t.Error("authentication is limited, or promotion is not")
+	}
+}
+
+// A message that the provider still has when the window closes is given up, if the rule says so.
+func TestTTL_ExpireAtClose(t *testing.T) {
+	t.Parallel()
+	p := usual()
+	if got := p.Of(campaign.Promotion, nil).TTL("+5511987654321", noon, 24*time.Hour); got != 24*time.Hour {
+		t.Errorf("without the switch: %v", got)
+	}
+	rule := policy.Usual()
+	rule.ExpireAtClose = true
+	p.Rules[campaign.Promotion] = rule
+	hours := p.Of(campaign.Promotion, nil)
+	for at, want := range map[time.Time]time.Duration{noon: 9 * time.Hour, noon.Add(9*time.Hour - time.Second): 10 * time.Second} {
+		if got := hours.TTL("+5511987654321", at, 24*time.Hour); got != want {
+			t.Errorf("at %v: %v, want %v", at, got, want)
+		}
+	}
+	if got := hours.TTL("+5592987654321", noon, 24*time.Hour); got != 10*time.Hour {
+		t.Errorf("in Manaus: %v, want 10 hours", got)
+	}
+}
+
+func TestPlan_CannotGo(t *testing.T) {
+	t.Parallel()
+	hours := usual().Of(campaign.Promotion, nil)
+	messages := hours.InZones(map[window.Zone]int{0: 5, window.SaoPaulo: 10, window.RioBranco: 3})
+	plan, cannotGo := hours.Plan(messages, night, night.Add(10*time.Hour)) // 10:00 in São Paulo, 8:00 in Rio Branco
+	want := []policy.Group{{OpensAt: night.Add(9 * time.Hour), Messages: 15}, {OpensAt: night.Add(11 * time.Hour), Messages: 3}}
+	if diff := cmp.Diff(want, policy.Groups(plan)); diff != "" || cannotGo != 3 {
+		t.Errorf("%d cannot go (-want +got):\n%s", cannotGo, diff)
+	}
+}
+
+// store has a policy and counts reads.
+type store struct {
+	policy policy.Policy
+	reads  int
+}
+
+func (s *store) SendPolicy(context.Context, string) (policy.Policy, error) {
+	s.reads++
+	return s.policy, nil
+}
+
+func (s *store) TemplateVersion(context.Context, string, int) (t campaign.Template, err error) {
+	return t, nil
+}
+
+func TestWaitingOf(t *testing.T) {
+	t.Parallel()
+	s := &store{policy: usual()}
+	batch := func(edit func(*campaign.BatchProgress)) campaign.BatchProgress {
+		b := campaign.BatchProgress{Batch: campaign.Batch{Accepted: 100, State: campaign.BatchSending}}
+		edit(&b)
+		return b
+	}
+	c := campaign.Campaign{Batches: []campaign.BatchProgress{batch(func(*campaign.BatchProgress) {})}}
+	if got, err := policy.WaitingOf(t.Context(), s, c, night); err != nil || len(got) > 0 || s.reads > 0 {
+		t.Errorf("nothing waits: %+v, %v after %d reads", got, err, s.reads)
+	}
+	c.Batches = append(c.Batches,
+		batch(func(b *campaign.BatchProgress) { b.Held = []window.Count{{Zone: window.SaoPaulo, Messages: 40}} }),
+		batch(func(b *campaign.BatchProgress) {
+			b.Held = []window.Count{{Zone: window.SaoPaulo, Messages: 2}, {Zone: window.Manaus, Messages: 1}}
+		}),
+		batch(func(b *campaign.BatchProgress) { b.Held = []window.Count{{Messages: 7}} }),
+		batch(func(b *campaign.BatchProgress) { b.Waiting = true }),
+	)
+	got, err := policy.WaitingOf(t.Context(), s, c, night)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait := func(reason policy.Reason, z window.Zone, n int, at time.Time) policy.Waiting {
+		return policy.Waiting{Reason: reason, Opening: policy.Opening{Count: window.Count{Zone: z, Messages: n}, OpensAt: at}}
+	}
+	want := []policy.Waiting{
+		wait(policy.ReasonPaused, 0, 100, time.Time{}), wait(policy.ReasonSendWindow, 0, 7, time.Time{}),
+		wait(policy.ReasonSendWindow, window.SaoPaulo, 42, night.Add(9*time.Hour)), wait(policy.ReasonSendWindow, window.Manaus, 1, night.Add(10*time.Hour)),
+	}
+	if diff := cmp.Diff(want, got); diff != "" || s.reads != 1 {
+		t.Errorf("after %d reads (-want +got):\n%s", s.reads, diff)
+	}
+}
