@@ -95,22 +95,13 @@ func (s *Pages) change(p *web.Page) error {
 	return p.Done(Path, "hours.saved")
 }
 
-// summary returns the rules for the audit log, in the same form in any language: each traffic type with its days
-// from 1 for Monday, as "promotion 1 09:00-21:00".
+// summary returns the rules for the audit log, in the same form in any language.
 func summary(p policy.Policy) string {
 	var texts []string
 	for _, t := range ruled {
-		rule, ok := p.Rule(t)
-		if !ok {
-			continue
+		if rule, ok := p.Rule(t); ok {
+			texts = append(texts, string(t)+" "+rule.String())
 		}
-		text := string(t)
-		for i, day := range week {
-			if h := rule.Week[day]; !h.Closed() {
-				text += " " + string(rune('1'+i)) + " " + window.Clock(h.From) + "-" + window.Clock(h.Until)
-			}
-		}
-		texts = append(texts, text)
 	}
 	if len(texts) == 0 {
 		return "–"

@@ -95,6 +95,10 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	hours, err := s.sendingHours(ctx, id)
+	if err != nil {
+		return answer{}, err
+	}
 	var tenants, t, c, e section
 	tenants.add(row{{"id", tenant.ID}, {"name", tenant.Name}, {"agentId", tenant.AgentID}})
 	for _, template := range templates {
@@ -116,7 +120,20 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 		e.add(row{{"id", endpoint.ID}, {"url", endpoint.URL}, {"kinds", kindNames(endpoint.Kinds)}, {"status", health}})
 	}
 	next := s.next("credential", "tenant", id) + " creates a credential"
-	return sections(next, named{"tenants", tenants}, named{"templates", t}, named{"credentials", c}, named{"endpoints", e}), nil
+	return sections(next, named{"tenants", tenants}, named{"templates", t}, named{"credentials", c}, named{"endpoints", e}, named{"sendingHours", hours}), nil
+}
+
+// sendingHours lists the rules of a tenant by traffic type.
+func (s *stack) sendingHours(ctx context.Context, tenant string) (all section, err error) {
+	p, err := s.store.Lanes.SendPolicy(ctx, tenant)
+	for _, t := range slices.Sorted(maps.Keys(p.Rules)) {
+		holidays := "open"
+		if p.Rules[t].OffHolidays {
+			holidays = "closed"
+		}
+		all.add(row{{"traffic", string(t)}, {"hours", p.Rules[t].String()}, {"holidays", holidays}})
+	}
+	return all, err
 }
 
 func (s *stack) status(c account.Credential) string {

@@ -16,10 +16,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/config"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send/policy"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -137,6 +141,12 @@ func TestRun_NewTenantToCredential(t *testing.T) {
 		t.Errorf("failures %v, want none", failures["failures"])
 	}
 
+	rule := policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}}
+	rows := dynamo.New(dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now))
+	if err := rows.Tenants.SaveSendPolicy(t.Context(), id, rule); err != nil {
+		t.Fatal(err)
+	}
+
 	list := c.ok("list", "--tenant", id)
 	credentials, _ := list["credentials"].([]any)
 	shown, _ := credentials[0].(map[string]any)
@@ -147,6 +157,10 @@ func TestRun_NewTenantToCredential(t *testing.T) {
 		"tenants":   []any{map[string]any{"id": id, "name": "Acme", "agentId": id + "_agent"}},
 		"templates": []any{map[string]any{"id": uuid, "name": "Oi", "version": 2.0}},
 		"endpoints": []any{map[string]any{"id": endpoint["id"], "url": "https://example.com/hook", "kinds": "message.failed, message.sent", "status": "on"}},
+		"sendingHours": []any{map[string]any{
+			"traffic": "promotion", "holidays": "closed",
+			"hours": "monday 09:00-21:00, tuesday 09:00-21:00, wednesday 09:00-21:00, thursday 09:00-21:00, friday 09:00-21:00, saturday 10:00-16:00",
+		}},
 	}
 	delete(list, "credentials")
 	if diff := cmp.Diff(want, list); diff != "" {

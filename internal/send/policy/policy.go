@@ -52,6 +52,17 @@ func Usual() Rule {
 	return r
 }
 
+// String returns the open days of a rule with their hours, as "monday 09:00-21:00, saturday 10:00-16:00".
+func (r Rule) String() string {
+	var days []string
+	for day, h := range r.Week {
+		if !h.Closed() {
+			days = append(days, strings.ToLower(time.Weekday(day).String())+" "+window.Clock(h.From)+"-"+window.Clock(h.Until))
+		}
+	}
+	return strings.Join(days, ", ")
+}
+
 // Exempt reports whether the traffic type never has a rule: a person waits for the code.
 func Exempt(t campaign.Traffic) bool { return t == campaign.Authentication }
 
