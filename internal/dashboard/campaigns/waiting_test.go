@@ -6,8 +6,29 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/campaigns"
+	"campaign-dispatch/internal/send/policy"
 )
+
+// A campaign says who waits for the sending hours, and until when.
+func TestCampaign_SendingHours(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	d.must(d.store.SaveSendPolicy(t.Context(), d.tenant, policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}}))
+	d.later = 12 * time.Hour // Saturday night
+	b := d.accept(uuid(), "Natal", 1, 4, func(b *campaign.Batch) {
+		b.Zones = []window.Count{{Zone: window.SaoPaulo, Messages: 3}, {Zone: window.RioBranco, Messages: 1}}
+		b.WaitingZones = window.Set(0).With(window.SaoPaulo).With(window.RioBranco)
+	})
+	d.record(b, campaign.OutcomeSent, "", 0, 0, noon)
+	reader := d.admin()
+	reader.Language = "pt-BR"
+	const want = "Esperam o horário de envio: 2 pessoas até 23/11/2037 09:00; 1 pessoa até 23/11/2037 11:00."
+	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, want) {
+		t.Errorf("the page lacks %q:\n%s", want, text)
+	}
+}
 
 // A campaign whose messages are all sent says how many have no answer, and when it ends.
 func TestCampaign_WithoutAnswer(t *testing.T) {

@@ -17,11 +17,13 @@ import (
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/send/policy"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -48,6 +50,7 @@ type company struct {
 	fails                   error    // of every step
 	quote                   intake.Quote
 	owner                   string // of the template
+	policy                  policy.Policy
 	late                    bool
 	leftOut                 []submission.LeftOut
 	admin, author, approver webtest.Person
@@ -90,6 +93,8 @@ func (c *company) ApprovalFrom(context.Context, string) (int, error) { return c.
 func (c *company) Tenant(context.Context, string) (campaign.Tenant, error) {
 	return campaign.Tenant{}, campaign.ErrNotFound
 }
+
+func (c *company) SendPolicy(context.Context, string) (policy.Policy, error) { return c.policy, nil }
 
 func (c *company) Agent(context.Context, string) (campaign.Agent, error) {
 	return campaign.Agent{}, campaign.ErrNotFound
@@ -225,6 +230,24 @@ func TestColumns_TemplateChanged(t *testing.T) {
 }
 
 // The form has what the page shows, and a refused confirmation says why on the page of the campaign.
+// The review says when the people of each time zone get their message, and who cannot.
+func TestReview_SendingHours(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateReady)
+	c.stored.Check.Findings.Zones = map[window.Zone]int{window.SaoPaulo: 1, window.RioBranco: 1, 0: 1}
+	if text := c.author.Get(path).Text(); strings.Contains(text, "Sending hours") {
+		t.Errorf("without a rule, the page says:\n%s", text)
+	}
+	c.policy.Rules = map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}
+	c.stored.Schedule, c.stored.NotAfter = "2037-11-22T12:00:00Z", "2037-11-23T13:00:00Z" // from Sunday to Monday 10:00 in Brasília
+	text := c.author.Get(path).Text()
+	for _, want := range []string{"2 people from 11/23/2037 09:00 on", "1 person from 11/23/2037 11:00 on", "1 person gets nothing"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q:\n%s", want, text)
+		}
+	}
+}
+
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
