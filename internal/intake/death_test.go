@@ -26,6 +26,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/sweep"
@@ -258,6 +259,7 @@ func (c *company) wantReady(sub submission.Submission) string {
 		Findings: submission.Findings{
 			Accepted: 3, Repeated: submission.Lines{Count: 1, First: []int{4}}, Rejected: sub.Check.Findings.Rejected, Classes: sub.Check.Findings.Classes,
 			Omitted: []submission.LineFault{{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{7}}}},
+			Zones:   map[window.Zone]int{window.SaoPaulo: 3},
 		},
 	}
 	if sub.State != submission.StateReady || sub.Check.Hash == "" {

@@ -26,6 +26,7 @@ import (
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/dispatch/acceptance"
@@ -293,6 +294,7 @@ func TestSubmission_Findings(t *testing.T) {
 		Accepted: 5, OptedOut: 1, Rejected: sub.Check.Findings.Rejected,
 		Classes: campaign.ClassCounts{Basic: 5}, OptedOutClasses: campaign.ClassCounts{Basic: 1},
 		Repeated: submission.Lines{Count: 1, First: []int{7}},
+		Zones:    map[window.Zone]int{window.SaoPaulo: 4},
 		Omitted: []submission.LineFault{
 			{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{8}}},
 			{Code: "missing_variable", Column: "nome", Lines: submission.Lines{Count: 1, First: []int{9}}},

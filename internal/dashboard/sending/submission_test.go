@@ -241,7 +241,7 @@ func TestReview_SendingHours(t *testing.T) {
 	c.policy.Rules = map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}
 	c.stored.Schedule, c.stored.NotAfter = "2037-11-22T12:00:00Z", "2037-11-23T13:00:00Z" // from Sunday to Monday 10:00 in Brasília
 	text := c.author.Get(path).Text()
-	for _, want := range []string{"2 people from 11/23/2037 09:00 on", "1 person from 11/23/2037 11:00 on", "1 person gets nothing"} {
+	for _, want := range []string{"2 people from 23 Nov 2037, 09:00 on", "1 person from 23 Nov 2037, 11:00 on", "1 person gets nothing"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}
