@@ -6,19 +6,30 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
 )
 
-// subjects are pauses that ended lately: "all", "tenant#id" or "agent#id".
+// subjects are pauses that ended lately: "all", "tenant#id", "agent#id" or campaign.PauseSubject.
 type subjects []string
 
 // of reports whether one of the pauses was a batch's.
 func (s subjects) of(b campaign.Batch) bool {
 	return slices.ContainsFunc(s, func(subject string) bool {
-		return subject == "all" || subject == "tenant#"+b.Tenant || subject == "agent#"+b.AgentID
+		return subject == "agent#"+b.AgentID || of(subject, b.ID)
 	})
+}
+
+// mayBeOf is of for a batch that is not read yet.
+func (s subjects) mayBeOf(ref campaign.BatchRef) bool {
+	return slices.ContainsFunc(s, func(subject string) bool { return strings.HasPrefix(subject, "agent#") || of(subject, ref.ID) })
+}
+
+// of reports whether a pause of all, a tenant or a campaign was the campaign's.
+func of(subject string, id campaign.ID) bool {
+	return subject == "all" || subject == "tenant#"+id.Tenant || subject == campaign.PauseSubject(id)
 }
 
 // resumed returns the pauses that ended lately. Their batches wait for their next check if they cannot be read.
@@ -43,7 +54,7 @@ func (r *shardSweep) wake(ctx context.Context) error {
 			return nil
 		case err != nil:
 			return fmt.Errorf("sweep: %w", err)
-		case due.Check.After(now) && due.Batch != campaign.BatchRef{}:
+		case due.Check.After(now) && due.Batch != campaign.BatchRef{} && r.resumed.mayBeOf(due.Batch):
 			r.count(ctx, due.Batch, r.wakeBatch)
 			r.semaphore.next()
 		}

@@ -50,10 +50,8 @@ func (s *TenantStore) Pause(ctx context.Context, subject string) error {
 
 // Resume ends a pause, and records its end for Resumed. It can be repeated.
 func (s *TenantStore) Resume(ctx context.Context, subject string) error {
-	ended := directoryKey(resumedEntry, subject)
-	setEnd(ended, s.Now().Add(resumedFor))
 	return s.writeAll(ctx, "resume "+subject,
-		s.remove(pauseKey(subject)), s.remove(directoryKey(pauseEntry, subject)), s.put(ended))
+		s.remove(pauseKey(subject)), s.remove(directoryKey(pauseEntry, subject)), s.resumed(subject))
 }
 
 // Pauses returns the paused subjects with the start of each pause.
