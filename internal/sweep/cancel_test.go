@@ -239,6 +239,14 @@ func (m mortal) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time
 	return m.w.death.call("CancelCampaign", func() error { return m.w.store.CancelCampaign(ctx, id, at, revoke) })
 }
 
+func (m mortal) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) error {
+	return m.w.death.call("PauseCampaign", func() error { return m.w.store.PauseCampaign(ctx, id, at) })
+}
+
+func (m mortal) ResumeCampaign(ctx context.Context, id campaign.ID) error {
+	return m.w.death.call("ResumeCampaign", func() error { return m.w.store.ResumeCampaign(ctx, id) })
+}
+
 func (m mortal) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, next time.Time) error {
 	return m.w.death.call("CancelBatch", func() error { return m.w.store.CancelBatch(ctx, ref, at, revoke, next) })
 }
