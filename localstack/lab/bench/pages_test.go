@@ -202,7 +202,7 @@ func required() []string {
 	}
 	return slices.Concat(
 		of("/overview", ""),
-		of("/campaigns", "", "/…", "/…/cancel", "/…/reschedule", "/new"), of("/imports", "/…"),
+		of("/campaigns", "", "/…", "/…/cancel", "/…/pause", "/…/reschedule", "/new"), of("/imports", "/…"),
 		of("/templates", "", "/…", "/…/edit", "/new"),
 		of("/settings/credentials", "", "/new", "/…/rotate", "/…/revoke"),
 		of("/settings/webhooks", "", "/new", "/…", "/…/kinds", "/…/rotate", "/…/off"),
