@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 type pauseAnswer struct {
@@ -47,6 +51,15 @@ func (s *Service) servePause(
 	return nil
 }
 
+// announce queues the webhook of a pause or its end. A repeated call queues the same event.
+func (s *Service) announce(ctx context.Context, c campaign.Campaign, kind reaction.EventKind, at time.Time) error {
+	id := campaign.Digest(strings.Join([]string{c.Tenant, c.CampaignID, string(kind), strconv.FormatInt(c.PausedAt.UnixMilli(), 10)}, "#"))
+	if err := port.Send(ctx, s.Events, "", reaction.EventTask{Kind: kind, EventID: id, At: at.UTC(), Campaign: c.ID}, 0); err != nil {
+		return fmt.Errorf("queue the event of campaign %s: %w", c.CampaignID, err)
+	}
+	return nil
+}
+
 // Pause pauses a campaign, and returns it. Its messages are not sent until Resume, and end when their
 // notAfter passes. Parts of its file and other batches are still accepted. A refused call returns
 // a *httpapi.Problem.
@@ -55,11 +68,18 @@ func (s *Service) Pause(ctx context.Context, id campaign.ID) (campaign.Campaign,
 	if err == nil {
 		err = s.MayPause(c)
 	}
-	if err != nil || !c.PausedAt.IsZero() {
+	if err == nil && c.PausedAt.IsZero() {
+		c, err = s.pause(ctx, c)
+	}
+	if err != nil {
 		return c, err
 	}
+	return c, s.announce(ctx, c, reaction.EventPaused, c.PausedAt)
+}
+
+func (s *Service) pause(ctx context.Context, c campaign.Campaign) (campaign.Campaign, error) {
 	at := s.Now().Truncate(time.Millisecond)
-	err = s.Store.PauseCampaign(ctx, c.ID, at)
+	err := s.Store.PauseCampaign(ctx, c.ID, at)
 	if errors.Is(err, campaign.ErrTooManyPaused) {
 		return c, &httpapi.Problem{
 			Status: http.StatusConflict, Code: "too_many_paused",
@@ -91,10 +111,13 @@ func (*Service) MayPause(c campaign.Campaign) error {
 }
 
 // Resume ends the pause of a campaign, and returns it. Sweep queues its messages within a minute. A campaign
-// that is not paused stays as it is.
+// that is not paused stays as it is. The webhook is queued first, because a repeated call finds no pause.
 func (s *Service) Resume(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	c, err := s.find(ctx, id)
 	if err != nil || c.PausedAt.IsZero() {
+		return c, err
+	}
+	if err := s.announce(ctx, c, reaction.EventResumed, s.Now()); err != nil {
 		return c, err
 	}
 	if err := s.Store.ResumeCampaign(ctx, c.ID); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/send/outgoing"
 )
 
@@ -40,6 +41,16 @@ func TestServePause(t *testing.T) {
 		t.Errorf("paused at %v; held: %v, another campaign: %v", at, d.holds(b), d.holds(other))
 	}
 	d.calls(want, "/resume", "/resume")
+	queued := map[reaction.EventKind]map[string]bool{reaction.EventPaused: {}, reaction.EventResumed: {}}
+	for _, e := range d.events {
+		if e.Campaign != d.id || !e.At.Equal(noon) {
+			t.Errorf("queued %+v", e)
+		}
+		queued[e.Kind][e.EventID] = true
+	}
+	if len(queued[reaction.EventPaused]) != 1 || len(queued[reaction.EventResumed]) != 1 {
+		t.Errorf("queued %v, want one event of each kind", queued)
+	}
 	if at := d.campaign().PausedAt; !at.IsZero() || d.holds(b) {
 		t.Errorf("after the pause: paused at %v; held: %v", at, d.holds(b))
 	}

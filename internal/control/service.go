@@ -47,6 +47,7 @@ type Service struct {
 	Tokens   accesstoken.Authorizer
 	Store    Store
 	Revokes  port.Queue
+	Events   port.Queue // of the outcomes function, which posts the webhooks of pauses
 	Releases port.Releases
 	Now      func() time.Time
 	BaseURL  string        // configured base URL, or ""

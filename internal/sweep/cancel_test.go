@@ -34,7 +34,7 @@ func (w *pipeline) cancel(b campaign.Batch, query string) {
 	w.t.Helper()
 	mux := http.NewServeMux()
 	m := mortal{w}
-	service := &control.Service{Tokens: m, Store: m, Revokes: mortalQueue{m, w.revokes}, Now: w.clock, SweepDelay: sweepAfter}
+	service := &control.Service{Tokens: m, Store: m, Revokes: mortalQueue{m, w.revokes}, Events: mortalQueue{m, w.events}, Now: w.clock, SweepDelay: sweepAfter}
 	service.Register(mux)
 	for range 3 {
 		answer := httptest.NewRecorder()

@@ -111,6 +111,7 @@ func TestCancel_Revoke(t *testing.T) {
 func TestCampaignPause(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
+	hook := c.receiver("campaign.paused", "campaign.resumed")
 	first, second := messages(1000), messages(150)
 	_, err := c.service().SaveAgent(t.Context(), settings.AgentForm{ID: c.env["TENANT"], Rate: 50})
 	must(t, err)
@@ -155,6 +156,13 @@ func TestCampaignPause(t *testing.T) {
 	if r := c.read(call); !r.PausedAt.IsZero() {
 		t.Errorf("after the pause: %+v", r)
 	}
+	c.eventually(5*time.Minute, "webhooks received", func() bool {
+		kinds := map[string]bool{}
+		for _, m := range hook.accepted() {
+			kinds[m.Type] = m.Data.CampaignID == call["campaignId"]
+		}
+		return kinds["campaign.paused"] && kinds["campaign.resumed"]
+	})
 }
 
 func TestReschedule(t *testing.T) {

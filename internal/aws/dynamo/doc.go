@@ -49,7 +49,7 @@
 //	A#agent               OWNER                owner of an agent: settings; outcome, settings, privacy
 //	A#agent               RATE                 rate limit of an agent: send; send, sweep
 //	PAUSE#subject         PAUSE                pause of sending: settings; send, sweep
-//	PAUSE#campaigns#tenant PAUSE               paused campaigns of a tenant: control, expiry; send, sweep
+//	PAUSE#campaigns#tenant  PAUSE              paused campaigns of a tenant: control, expiry; send, sweep
 //	DIRECTORY             TENANT#tenant        list entry: settings; settings
 //	DIRECTORY             AGENT#agent          list entry: settings; settings
 //	DIRECTORY             PAUSE#subject        list entry: settings; settings
