@@ -41,10 +41,10 @@ func handler(c app.Config) lambda.Handler {
 	rows, blobs := dynamo.New(tables), s3.New(c.AWS, c.Bucket, c.Local)
 	tokens := &accesstoken.Verifier{Keys: kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now), Now: time.Now}
 	verifier := &accesstoken.ActiveVerifier{Tokens: tokens, Credentials: dynamo.NewAuthStore(tables)}
-	mux := http.NewServeMux()
+	mux, events := http.NewServeMux(), sqs.New(c.AWS, c.EventsQueueURL)
 	(&query.Service{Tokens: verifier, Store: stores.NewQuery(rows), Blobs: blobs, BaseURL: c.BaseURL, Now: time.Now}).Register(mux)
 	(&control.Service{
-		Tokens: verifier, Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
+		Tokens: verifier, Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Events: events, Releases: releasescheduler.New(c),
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 	}).Register(mux)
 	(&templates.Service{
@@ -57,7 +57,6 @@ func handler(c app.Config) lambda.Handler {
 	}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
 	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
-	events := sqs.New(c.AWS, c.EventsQueueURL)
 	links := &link.Service{Store: links{rows.Batches, rows.Templates}, Blobs: blobs, Events: events, Now: time.Now}
 	mux.Handle("GET "+reaction.LinkPath+"{token}", httpapi.HandlerFunc(links.ServeLink))
 	return lambdahttp.NewHandler(withDocument(mux, &openapi.Service{BaseURL: c.BaseURL}))

@@ -149,12 +149,12 @@ func TestTemplate_DispatchAndCredentials(t *testing.T) {
 	}
 }
 
-// The campaigns function writes campaigns, budgets, templates, the audit log and exports. It must
+// The campaigns function writes campaigns, their pauses, budgets, templates, the audit log and exports. It must
 // not change webhook endpoints, prices or agents.
 func TestTemplate_CampaignsWrites(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
-		"dynamodb:UpdateItem":         {"C#*", "N#*", "BUDGET#*"},
+		"dynamodb:UpdateItem":         {"C#*", "N#*", "BUDGET#*", "PAUSE#campaigns#*", "RESUMED"},
 		"dynamodb:PutItem":            {"T#*", "TEMPLATES#*", "AUDIT#*", "EXPORT#*", "EXPORTS#*"},
 		"dynamodb:ConditionCheckItem": {"TEN#*"},
 	}

@@ -78,7 +78,8 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.Retention) + " from the check of the file", // parts that are not accepted any more
 		period(export.Life) + " from its completion",
 		period(campaign.UploadLife), "until an admin deletes them",
-		period(campaign.Retention) + " from the first failure", period(campaign.FailureLife), period(campaign.KeptPostLife), period(campaign.PostsLife), period(campaign.BudgetLife) + " from the first day of the month", period(campaign.DayLife) + " from the day", period(campaign.AuditLife), period(campaign.FormLife),
+		period(campaign.Retention) + " from the first failure", period(campaign.FailureLife), period(campaign.KeptPostLife), period(campaign.PostsLife), period(campaign.BudgetLife) + " from the first day of the month", period(campaign.DayLife) + " from the day", period(campaign.AuditLife),
+		"until they are resumed, cancelled or expire; the end of a pause, 5 minutes", period(campaign.FormLife),
 		period(campaign.RefreshLife), period(campaign.LastUseLife) + " from then", period(campaign.SessionEndLife), period(campaign.RateLife) + " from the last call",
 		period(time.Duration(pool.RefreshTokenValidity) * time.Minute), period(web.NoticeLife),
 		period(longestQueue(t)), period(logLife(t)) + " (`LogRetentionDays`)",

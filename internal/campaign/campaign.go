@@ -86,6 +86,7 @@ type Summary struct {
 	Accepted    int       // messages of all batches
 	Scheduled   bool      // at least one batch has a schedule
 	CancelledAt time.Time // zero if not cancelled
+	PausedAt    time.Time // zero if not paused
 	Submission  SubmissionTotals
 }
 

@@ -13,6 +13,7 @@ type Campaign struct {
 	AskedBy     string // email address of who asked for its approval, "" without one
 	CreatedAt   time.Time
 	CancelledAt time.Time // zero if not cancelled
+	PausedAt    time.Time // zero if not paused
 	Revoke      bool      // its cancellation also revokes messages at the provider
 	Move        Move
 	Submission  SubmissionTotals

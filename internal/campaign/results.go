@@ -13,6 +13,7 @@ type Results struct {
 	Batches     int       // accepted when the campaign was read, expired ones included
 	Moves       int       // revision of the campaign's last Move
 	CancelledAt time.Time // zero if not cancelled
+	PausedAt    time.Time // zero if not paused
 	First, Last time.Time // when its first and its last batch go or went
 	TemplateID  string    // of the first batch
 	Templates   int       // different templates of its batches
@@ -89,7 +90,8 @@ func (c Change) why() Reason {
 // Results returns the results of the campaign, which was read at now with its heads.
 func (c Campaign) Results(now time.Time) Results {
 	r := Results{
-		At: now, Status: c.Status(), Batches: c.BatchCount, Moves: c.Move.Revision, CancelledAt: c.CancelledAt,
+		At: now, Status: c.shown(), Batches: c.BatchCount, Moves: c.Move.Revision,
+		CancelledAt: c.CancelledAt, PausedAt: c.PausedAt,
 		NotAccepted: c.Submission.NotAccepted(), NeverAccepted: c.Submission.NeverAccepted(),
 	}
 	r.Unanswered, r.Until = c.unanswered(now)
@@ -201,7 +203,7 @@ func (r Results) ShownFor() time.Duration {
 	switch {
 	case small && r.Status == StatusSending:
 		return 10 * time.Second
-	case r.Status == StatusSending, r.Status == StatusScheduled:
+	case r.Status == StatusSending, r.Status == StatusScheduled, r.Status == StatusPaused:
 		return time.Minute
 	case r.At.Sub(r.Last) >= answersUntil:
 		return day
@@ -217,7 +219,7 @@ func (r Results) Current(s Summary, now time.Time) bool {
 	switch {
 	case r.At.IsZero(), now.Sub(r.At) >= r.ShownFor():
 		return false
-	case r.Batches != s.Batches, r.Moves != s.Moves, !r.CancelledAt.Equal(s.CancelledAt):
+	case r.Batches != s.Batches, r.Moves != s.Moves, !r.CancelledAt.Equal(s.CancelledAt), !r.PausedAt.Equal(s.PausedAt):
 		return false
 	case r.Status == StatusScheduled && !now.Before(r.First):
 		return false

@@ -25,6 +25,7 @@ import (
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/settings/account"
@@ -47,6 +48,7 @@ type service struct {
 	mu       sync.Mutex
 	tasks    []campaign.RevokeTask
 	delays   []time.Duration // of the tasks
+	events   events
 	handErr  error
 	handed   []time.Time // due times of the scheduled batches
 	payloads map[string][]byte
@@ -101,6 +103,16 @@ func (d *service) Revoke(_ context.Context, _ campaign.Agent, messageID, phone s
 	return d.refuse[messageID]
 }
 
+// events are the events that were queued.
+type events []reaction.EventTask
+
+func (e *events) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
+	var task reaction.EventTask
+	err := json.Unmarshal(body, &task)
+	*e = append(*e, task)
+	return err
+}
+
 // Record stores changes as the outcomes function does, without webhook deliveries.
 func (d *service) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
 	_, err := outcome.AppendLedger(ctx, d.store, b, changes)
@@ -121,7 +133,7 @@ func newService(t *testing.T) *service {
 	}
 	mux := http.NewServeMux()
 	d.service = &control.Service{
-		Tokens: d, Store: d.store, Revokes: d, Releases: d, Now: clock, Lead: 5 * time.Minute, SweepDelay: 2 * time.Minute,
+		Tokens: d, Store: d.store, Revokes: d, Events: &d.events, Releases: d, Now: clock, Lead: 5 * time.Minute, SweepDelay: 2 * time.Minute,
 	}
 	d.service.Register(mux)
 	d.server = httptest.NewServer(mux)

@@ -1,4 +1,4 @@
-// Package control cancels campaigns and reschedules batches.
+// Package control cancels, pauses and resumes campaigns, and reschedules batches.
 package control
 
 import (
@@ -22,6 +22,10 @@ type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error
+	// PauseCampaign returns an error that wraps campaign.ErrLostRace if the campaign is cancelled, and
+	// campaign.ErrTooManyPaused.
+	PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) error
+	ResumeCampaign(ctx context.Context, id campaign.ID) error
 	// CreateCancelled returns an error that wraps campaign.ErrLostRace if the campaign exists.
 	CreateCancelled(ctx context.Context, c campaign.Campaign) error
 	// Submission returns an error that wraps campaign.ErrNotFound if there is none.
@@ -38,11 +42,12 @@ type Store interface {
 	CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error
 }
 
-// Service serves the requests that cancel a campaign or reschedule a batch.
+// Service serves the requests that cancel, pause or resume a campaign, or reschedule a batch.
 type Service struct {
 	Tokens   accesstoken.Authorizer
 	Store    Store
 	Revokes  port.Queue
+	Events   port.Queue // of the outcomes function, which posts the webhooks of pauses
 	Releases port.Releases
 	Now      func() time.Time
 	BaseURL  string        // configured base URL, or ""
@@ -56,6 +61,8 @@ type Service struct {
 func (s *Service) Register(mux *http.ServeMux) {
 	const path = "POST /api/v1/external/campaigns/{campaignId}"
 	mux.Handle(path+"/cancel", httpapi.HandlerFunc(s.ServeCancel))
+	mux.Handle(path+"/pause", httpapi.HandlerFunc(s.ServePause))
+	mux.Handle(path+"/resume", httpapi.HandlerFunc(s.ServeResume))
 	mux.Handle(path+"/reschedule", httpapi.HandlerFunc(s.ServeReschedule))
 }
 

@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // EventStore finds what an event is about, and stores taps, clicks and replies. The same reply can be stored again.
@@ -71,6 +72,10 @@ func (a *Applier) Handle(ctx context.Context, tasks []reaction.EventTask) []erro
 		switch key, _, ours := campaign.ParseMessageID(t.MessageID); {
 		case t.Kind == reaction.EventReply, t.Kind == reaction.EventOptOut, t.Kind == reaction.EventOptIn:
 			answers = append(answers, &answer{EventTask: t, position: i})
+		case t.Kind == reaction.EventPaused:
+			errs[i] = a.Recorder.announce(ctx, t.Campaign, delivery.KindPaused, t.EventID, t.At)
+		case t.Kind == reaction.EventResumed:
+			errs[i] = a.Recorder.announce(ctx, t.Campaign, delivery.KindResumed, t.EventID, t.At)
 		case ours && t.Kind == reaction.EventClick:
 			clicks[key] = append(clicks[key], i)
 		case ours:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/base/port"
@@ -124,14 +125,18 @@ func (r *Recorder) Close(ctx context.Context, b campaign.Batch) error {
 // queueCompletedWebhook writes the deliveries of the campaign's completion. A repeated call
 // creates the same event. A campaign that was extended gets a new event.
 func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, progress campaign.Progress) error {
-	deliveries, err := r.newDeliveries(ctx, id.Tenant, delivery.KindCompleted, subscribers(delivery.KindCompleted))
+	eventID := campaign.Digest(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(progress.Batches))
+	return r.announce(ctx, id, delivery.KindCompleted, eventID, progress.CompletedAt)
+}
+
+// announce writes the deliveries of a campaign's event. A repeated call creates the same event.
+func (r *Recorder) announce(ctx context.Context, id campaign.ID, kind delivery.Kind, eventID string, at time.Time) error {
+	deliveries, err := r.newDeliveries(ctx, id.Tenant, kind, subscribers(kind))
 	if err != nil || len(deliveries) == 0 {
 		return err
 	}
-	eventID := campaign.Digest(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(progress.Batches))
-	blob := "events/completed/" + eventID
-	event := delivery.Event{Kind: delivery.KindCompleted, EventID: eventID, At: progress.CompletedAt, CampaignID: id.CampaignID}
-	body, err := json.Marshal(event)
+	blob := "events/" + strings.TrimPrefix(string(kind), "campaign.") + "/" + eventID
+	body, err := json.Marshal(delivery.Event{Kind: kind, EventID: eventID, At: at, CampaignID: id.CampaignID})
 	if err != nil {
 		return err
 	}

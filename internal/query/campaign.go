@@ -23,6 +23,7 @@ type campaignAnswer struct {
 	Counts       counts          `json:"counts"`
 	Tapped       int             `json:"tapped,omitempty"`  // messages with a tapped suggestion
 	Clicked      int             `json:"clicked,omitempty"` // messages with a clicked link
+	PausedAt     time.Time       `json:"pausedAt,omitzero"`
 	Cancellation *cancellation   `json:"cancellation,omitempty"`
 	Submission   *submission     `json:"submission,omitempty"`
 	Waiting      []waiting       `json:"waiting,omitempty"`
@@ -111,7 +112,7 @@ func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
 }
 
 func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
-	a := campaignAnswer{Name: c.Name, Status: c.Status(), CreatedAt: c.CreatedAt, Batches: []batchAnswer{}}
+	a := campaignAnswer{Name: c.Name, Status: c.Status(), CreatedAt: c.CreatedAt, PausedAt: c.PausedAt, Batches: []batchAnswer{}}
 	last := 0
 	for _, b := range c.Batches {
 		a.Accepted += b.Accepted

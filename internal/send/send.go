@@ -163,7 +163,7 @@ func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok
 		return nil, false, fmt.Errorf("send: %w", err)
 	}
 	if route.Holds(b, s.Now()) {
-		return nil, false, s.postponePaused(ctx, b, route.Pause)
+		return nil, false, s.postponePaused(ctx, b, route.PauseOf(b))
 	}
 	template, err := s.template(ctx, b)
 	if err != nil {

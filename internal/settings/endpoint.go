@@ -21,7 +21,7 @@ func Kinds() []string {
 	return []string{
 		string(delivery.KindSent), string(delivery.KindDelivered), string(delivery.KindRead), string(delivery.KindFailed),
 		string(delivery.KindExpired), string(delivery.KindReplied), string(delivery.KindOptedOut), string(delivery.KindTapped),
-		string(delivery.KindCompleted),
+		string(delivery.KindCompleted), string(delivery.KindPaused), string(delivery.KindResumed),
 	}
 }
 
@@ -33,7 +33,7 @@ const maxURL = 2000
 const MaxEndpoints = 20
 
 // CreateEndpoint registers a webhook URL of a tenant for the event kinds, or for all
-// kinds but message.tapped and campaign.completed if none is named. The endpoint's Secret
+// kinds but message.tapped and those of campaigns if none is named. The endpoint's Secret
 // verifies webhook signatures (Standard Webhooks); it is not shown again. A private host name or address
 // is refused. The addresses that a public name resolves to are checked at every
 // delivery.
@@ -88,7 +88,7 @@ func (d *Service) CheckKinds(kinds []string) error {
 func ordered(kinds []string) []string { return slices.Compact(slices.Sorted(slices.Values(kinds))) }
 
 // ChangeKinds changes the event kinds of an endpoint for future events. Without kinds,
-// the endpoint receives all but message.tapped and campaign.completed.
+// the endpoint receives all but message.tapped and those of campaigns.
 func (d *Service) ChangeKinds(ctx context.Context, tenant, id string, kinds []string) error {
 	if err := d.CheckKinds(kinds); err != nil {
 		return err

@@ -34,7 +34,7 @@ func (w *pipeline) cancel(b campaign.Batch, query string) {
 	w.t.Helper()
 	mux := http.NewServeMux()
 	m := mortal{w}
-	service := &control.Service{Tokens: m, Store: m, Revokes: mortalQueue{m, w.revokes}, Now: w.clock, SweepDelay: sweepAfter}
+	service := &control.Service{Tokens: m, Store: m, Revokes: mortalQueue{m, w.revokes}, Events: mortalQueue{m, w.events}, Now: w.clock, SweepDelay: sweepAfter}
 	service.Register(mux)
 	for range 3 {
 		answer := httptest.NewRecorder()
@@ -237,6 +237,14 @@ func (m mortal) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign
 
 func (m mortal) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
 	return m.w.death.call("CancelCampaign", func() error { return m.w.store.CancelCampaign(ctx, id, at, revoke) })
+}
+
+func (m mortal) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) error {
+	return m.w.death.call("PauseCampaign", func() error { return m.w.store.PauseCampaign(ctx, id, at) })
+}
+
+func (m mortal) ResumeCampaign(ctx context.Context, id campaign.ID) error {
+	return m.w.death.call("ResumeCampaign", func() error { return m.w.store.ResumeCampaign(ctx, id) })
 }
 
 func (m mortal) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, next time.Time) error {

@@ -152,26 +152,45 @@ func TestSend_NotAfterDuringOutage(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	t.Parallel()
-	tests := map[string]func(w *pipeline) string{
-		"tenant": func(w *pipeline) string { return "tenant#" + w.tenant },
-		"agent":  func(w *pipeline) string { return "agent#" + w.agent },
+	tests := map[string]func(w *pipeline, b campaign.Batch) string{
+		"tenant":   func(w *pipeline, _ campaign.Batch) string { return "tenant#" + w.tenant },
+		"agent":    func(w *pipeline, _ campaign.Batch) string { return "agent#" + w.agent },
+		"campaign": func(_ *pipeline, b campaign.Batch) string { return campaign.PauseSubject(b.ID) },
 	}
 	for name, subject := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newPipeline(t)
-			w.must(w.store.Pause(t.Context(), subject(w)))
 			b := w.accept(103)
+			w.pause(subject(w, b), b)
 			w.handOff(b)
 			w.run(b, time.Hour)
 			if w.provider.calls > 0 {
 				t.Fatalf("%d messages were sent despite the pause", w.provider.calls)
 			}
-			w.must(w.store.Resume(t.Context(), subject(w)))
+			w.resume(subject(w, b), b)
 			w.run(b, 3*time.Minute)
 			w.checkSent(b)
 		})
 	}
+}
+
+func (w *pipeline) pause(subject string, b campaign.Batch) {
+	w.t.Helper()
+	if subject == campaign.PauseSubject(b.ID) {
+		w.must(w.store.PauseCampaign(w.t.Context(), b.ID, w.clock()))
+		return
+	}
+	w.must(w.store.Pause(w.t.Context(), subject))
+}
+
+func (w *pipeline) resume(subject string, b campaign.Batch) {
+	w.t.Helper()
+	if subject == campaign.PauseSubject(b.ID) {
+		w.must(w.store.ResumeCampaign(w.t.Context(), b.ID))
+		return
+	}
+	w.must(w.store.Resume(w.t.Context(), subject))
 }
 
 // changes counts in how many periods of 10 minutes the row of a batch changes.
@@ -194,19 +213,28 @@ func (w *pipeline) changes(b campaign.Batch, d time.Duration) int {
 // Nothing polls while a batch waits for the end of a pause.
 func TestPause_Writes(t *testing.T) {
 	t.Parallel()
-	w := newPipeline(t)
-	b := w.accept(103)
-	w.handOff(b)
-	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
-	n := w.changes(b, 10*time.Hour)
-	if !w.batch(b).Waiting || w.provider.calls > 0 {
-		t.Fatalf("after 10 hours of a pause, the batch waits: %v; %d messages sent", w.batch(b).Waiting, w.provider.calls)
+	tests := map[string]func(b campaign.Batch) string{
+		"tenant":   func(b campaign.Batch) string { return "tenant#" + b.Tenant },
+		"campaign": func(b campaign.Batch) string { return campaign.PauseSubject(b.ID) },
 	}
-	w.must(w.store.Resume(t.Context(), "tenant#"+w.tenant))
-	if n += w.changes(b, 3*time.Minute); n > 15 {
-		t.Errorf("the row of the batch changed in %d periods of 10 minutes, want 15 at most", n)
+	for name, subject := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newPipeline(t)
+			b := w.accept(103)
+			w.handOff(b)
+			w.pause(subject(b), b)
+			n := w.changes(b, 10*time.Hour)
+			if !w.batch(b).Waiting || w.provider.calls > 0 {
+				t.Fatalf("after 10 hours of a pause, the batch waits: %v; %d messages sent", w.batch(b).Waiting, w.provider.calls)
+			}
+			w.resume(subject(b), b)
+			if n += w.changes(b, 3*time.Minute); n > 15 {
+				t.Errorf("the row of the batch changed in %d periods of 10 minutes, want 15 at most", n)
+			}
+			w.checkSent(b)
+		})
 	}
-	w.checkSent(b)
 }
 
 // A function that has read the pause can mark a batch as waiting after the end of the pause.
@@ -241,16 +269,32 @@ func TestResume_AnotherPause(t *testing.T) {
 	if n := w.changes(b, 6*time.Minute); n > 0 || w.provider.calls > 0 {
 		t.Errorf("the other pause ended: %d changes, %d messages sent", n, w.provider.calls)
 	}
+	w.pause(campaign.PauseSubject(b.ID), b)
 	w.must(w.store.Resume(t.Context(), "tenant#"+w.tenant))
+	if w.changes(b, 6*time.Minute); w.provider.calls > 0 {
+		t.Errorf("the campaign's pause ended: %d messages sent", w.provider.calls)
+	}
+	w.resume(campaign.PauseSubject(b.ID), b)
 	w.run(b, 3*time.Minute)
+	w.checkSent(b)
+}
+
+// The pause of a campaign does not hold another one of its tenant.
+func TestPause_AnotherCampaign(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	paused, b := w.accept(3), w.accept(103)
+	w.pause(campaign.PauseSubject(paused.ID), paused)
+	w.handOff(b)
+	w.run(b, time.Hour)
 	w.checkSent(b)
 }
 
 func TestPause_Cancelled(t *testing.T) {
 	t.Parallel()
 	w := newPipeline(t)
-	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
 	b := w.accept(103)
+	w.pause(campaign.PauseSubject(b.ID), b)
 	w.handOff(b)
 	w.run(b, 30*time.Minute)
 	w.cancel(b, "")
@@ -282,8 +326,8 @@ func TestResume_PausedDuringRelease(t *testing.T) {
 func TestPause_NotAfter(t *testing.T) {
 	t.Parallel()
 	w := newPipeline(t)
-	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
 	b := w.accept(3, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(5 * time.Minute) })
+	w.pause(campaign.PauseSubject(b.ID), b)
 	w.handOff(b)
 	w.run(b, time.Hour)
 	if diff := cmp.Diff(map[string]int{"expired not_after_passed": 3}, w.outcomes(b)); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -13,19 +14,15 @@ import (
 	"campaign-dispatch/internal/send/policy"
 )
 
-// subjects are pauses that ended lately, "all", "tenant#id" or "agent#id", and send policies that changed.
+// subjects are pauses that ended lately, "all", "tenant#id", "agent#id" or campaign.PauseSubject, and send policies that
+// changed.
 type subjects []string
 
 // of reports whether a batch may have waited for one of the subjects.
 func (s subjects) of(b campaign.Batch) bool {
 	return slices.ContainsFunc(s, func(subject string) bool {
-		switch subject {
-		case "all", "tenant#" + b.Tenant, "agent#" + b.AgentID:
-			return b.Waiting
-		case policy.Changed(b.Tenant):
-			return b.WaitingZones != 0
-		}
-		return false
+		return b.Waiting && (subject == "agent#"+b.AgentID || of(subject, b.ID)) ||
+			b.WaitingZones != 0 && subject == policy.Changed(b.Tenant)
 	})
 }
 
@@ -35,6 +32,18 @@ func (s subjects) ahead() time.Duration {
 		return policy.MaxWait + time.Hour
 	}
 	return outgoing.PauseCheck
+}
+
+// mayBeOf is of for a batch that is not read yet.
+func (s subjects) mayBeOf(ref campaign.BatchRef) bool {
+	return slices.ContainsFunc(s, func(subject string) bool {
+		return strings.HasPrefix(subject, "agent#") || of(subject, ref.ID) || subject == policy.Changed(ref.Tenant)
+	})
+}
+
+// of reports whether a pause of all, a tenant or a campaign was the campaign's.
+func of(subject string, id campaign.ID) bool {
+	return subject == "all" || subject == "tenant#"+id.Tenant || subject == campaign.PauseSubject(id)
 }
 
 // resumed returns the pauses that ended lately. Their batches wait for their next check if they cannot be read.
@@ -59,7 +68,7 @@ func (r *shardSweep) wake(ctx context.Context) error {
 			return nil
 		case err != nil:
 			return fmt.Errorf("sweep: %w", err)
-		case due.Check.After(now) && due.Batch != campaign.BatchRef{}:
+		case due.Check.After(now) && due.Batch != campaign.BatchRef{} && r.resumed.mayBeOf(due.Batch):
 			r.count(ctx, due.Batch, r.wakeBatch)
 			r.semaphore.next()
 		}

@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/settings"
 )
 
 func TestCancel_ScheduledCampaign(t *testing.T) {
@@ -104,6 +105,64 @@ func TestCancel_Revoke(t *testing.T) {
 		t.Errorf("after the cancellation: %+v", r)
 	}
 	c.eventually(5*time.Minute, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(sent)) })
+}
+
+// A pause stops the sending of what was accepted and of what is accepted later. The rest of the messages is sent after it, none twice.
+func TestCampaignPause(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant()
+	hook := c.receiver("campaign.paused", "campaign.resumed")
+	first, second := messages(1000), messages(150)
+	_, err := c.service().SaveAgent(t.Context(), settings.AgentForm{ID: c.env["TENANT"], Rate: 50})
+	must(t, err)
+	call := c.call(first)
+	if got := c.dispatch(call); got.Accepted != 1000 {
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
+	}
+	c.eventually(3*time.Minute, "the first messages sent", func() bool { return c.accepted(first) > 0 })
+	ref := c.ref(call)
+
+	if got := c.command(campaignPath(call)+"/pause", nil); got.status != http.StatusOK || got.Status != "sending" {
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+
+	c.eventually(3*time.Minute, "the batch waits, and nothing is sent for 10 seconds", func() bool {
+		at := c.acceptedAt(first)
+		return c.batch(ref).Waiting && time.Since(at[len(at)-1]) > 10*time.Second
+	})
+	sent := c.accepted(first)
+	call["batch"], call["messages"] = "second", second
+	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Accepted != 150 {
+		t.Fatalf("another batch: status %d: %s", got.status, got.body)
+	}
+	later := c.ref(call)
+	c.eventually(3*time.Minute, "the second batch waits", func() bool { return c.batch(later).Waiting })
+	c.sweepNow(ref)
+	if r := c.read(call); r.PausedAt.IsZero() || r.Status != "sending" || r.Counts["pending"] == 0 {
+		t.Errorf("during the pause: %+v", r)
+	}
+	if n := c.accepted(first) - sent; n > 0 || c.accepted(second) > 0 || sent == 1000 {
+		t.Fatalf("%d of 1000 messages were sent before the pause, %d and %d during it", sent, n, c.accepted(second))
+	}
+
+	if got := c.command(campaignPath(call)+"/resume", nil); got.status != http.StatusOK {
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+
+	c.eventually(5*time.Minute, "sent after the pause", func() bool {
+		c.sweep()
+		return c.sentOnce(first) && c.sentOnce(second)
+	})
+	if r := c.read(call); !r.PausedAt.IsZero() {
+		t.Errorf("after the pause: %+v", r)
+	}
+	c.eventually(5*time.Minute, "webhooks received", func() bool {
+		kinds := map[string]bool{}
+		for _, m := range hook.accepted() {
+			kinds[m.Type] = m.Data.CampaignID == call["campaignId"]
+		}
+		return kinds["campaign.paused"] && kinds["campaign.resumed"]
+	})
 }
 
 func TestReschedule(t *testing.T) {

@@ -163,6 +163,8 @@ var campaignForms = []sentForm{
 		form: "/dashboard/campaigns/{campaignId}/reschedule", page: "/dashboard/campaigns/{campaign}/reschedule",
 		first: url.Values{"schedule": {inSaoPaulo(50 * time.Hour)}}, second: url.Values{"schedule": {inSaoPaulo(52 * time.Hour)}},
 	},
+	{form: "/dashboard/campaigns/{campaignId}/pause", page: "/dashboard/campaigns/{campaign}/pause"},
+	{form: "/dashboard/campaigns/{campaignId}/resume", page: "/dashboard/campaigns/{campaign}/resume"},
 	{form: "/dashboard/campaigns/{campaignId}/cancel", page: "/dashboard/campaigns/{campaign}/cancel"},
 	{
 		form: "/dashboard/campaigns/{campaignId}/exports", page: "/dashboard/campaigns/{campaign}/exports", own: true,

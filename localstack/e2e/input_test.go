@@ -106,7 +106,7 @@ func TestCampaignRoutes_Tokens(t *testing.T) {
 	}
 	stranger := newClient(t).ownTenant().token()
 	for route, body := range map[string][]byte{
-		"GET ": nil, "GET /messages": nil, "GET /batches/later/events": nil, "POST /cancel?revoke=true": nil, "POST /reschedule": body,
+		"GET ": nil, "GET /messages": nil, "GET /batches/later/events": nil, "POST /cancel?revoke=true": nil, "POST /pause": nil, "POST /resume": nil, "POST /reschedule": body,
 	} {
 		method, path, _ := strings.Cut(route, " ")
 		for header, want := range map[string]string{

@@ -137,6 +137,7 @@ func (r receiver) kinds() map[string]int {
 // report is a campaign in the API.
 type report struct {
 	Status       string
+	PausedAt     time.Time
 	Accepted     int
 	Tapped       int
 	Clicked      int

@@ -137,7 +137,7 @@ func (c *client) operationEnv(operation string) []string {
 		template, err := c.service().SaveTemplate(c.t.Context(), settings.TemplateForm{Tenant: c.env["TENANT"], Text: "Olá"})
 		must(c.t, err)
 		return []string{"TEMPLATE_ID=" + template.ID}
-	case "cancelCampaign", "rescheduleBatch":
+	case "cancelCampaign", "pauseCampaign", "rescheduleBatch":
 		call := c.call(messages(1))
 		call["schedule"] = inDays(1)
 		got := c.dispatch(call)

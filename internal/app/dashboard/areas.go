@@ -92,7 +92,8 @@ type contactRows struct {
 
 func (a parts) campaignAreas(c app.Config) []area {
 	controls := &control.Service{
-		Store: stores.NewControl(a.stores), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releasescheduler.New(c),
+		Store: stores.NewControl(a.stores), Revokes: sqs.New(c.AWS, c.RevokeQueueURL),
+		Events: sqs.New(c.AWS, c.EventsQueueURL), Releases: releasescheduler.New(c),
 		Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 	}
 	store := campaignRows{a.rows, a.auth}

@@ -60,6 +60,9 @@ func bytesOf(b []byte) attribute {
 	return &types.AttributeValueMemberB{Value: b}
 }
 
+// texts returns a set. It must not be empty.
+func texts(of ...string) attribute { return &types.AttributeValueMemberSS{Value: of} }
+
 func boolean(b bool) attribute { return &types.AttributeValueMemberBOOL{Value: b} }
 
 // millis converts a time to milliseconds since 1970. The zero time is 0.
@@ -75,6 +78,13 @@ func getText(item Item, name string) string {
 		return v.Value
 	}
 	return ""
+}
+
+func getTexts(item Item, name string) []string {
+	if v, ok := item[name].(*types.AttributeValueMemberSS); ok {
+		return v.Value
+	}
+	return nil
 }
 
 func getNumber(item Item, name string) int64 {

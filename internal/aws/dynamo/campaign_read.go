@@ -26,7 +26,7 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 
 var overview = slices.Concat(totalsAttributes, []string{
 	"sk", "name", "askedBy", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
-	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "revoke", "tapKey", "countsClicks", "nextCheck", "waiting",
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "pausedAt", "revoke", "tapKey", "countsClicks", "nextCheck", "waiting",
 	"sendWindow", "zones", "waitingZones", "test",
 	"failedAt", expiring, "basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld",
@@ -65,7 +65,7 @@ func (t *table) campaign(ctx context.Context, id campaign.ID, rowsFor []string, 
 	meta := rows[len(rows)-1]
 	c := campaign.Campaign{
 		ID: id, Name: getText(meta, "name"), AskedBy: getText(meta, "askedBy"), CreatedAt: getMillis(meta, "createdAt"),
-		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "revoke"), Move: readMove(meta),
+		CancelledAt: getMillis(meta, "cancelledAt"), PausedAt: getMillis(meta, "pausedAt"), Revoke: getBool(meta, "revoke"), Move: readMove(meta),
 		BatchCount: getInt(meta, "batches"), Submission: t.readTotals(meta),
 		Batches: make([]campaign.BatchProgress, len(rows)-1),
 	}

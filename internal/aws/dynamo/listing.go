@@ -97,7 +97,7 @@ func (s *CampaignStore) StandingsAndResults(
 type summaryRows struct{ meta, progress, results Item }
 
 var summaryAttributes = slices.Concat(totalsAttributes, []string{
-	"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "name", "moves", "templateId",
+	"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "pausedAt", "name", "moves", "templateId",
 })
 
 func (s *CampaignStore) summaryRows(
@@ -133,7 +133,8 @@ func (t *table) summary(r summaryRows) campaign.Summary {
 		Batches: getInt(r.meta, "batches"), Accepted: getInt(r.meta, "accepted"),
 		Completed: getInt(r.progress, "completed"),
 		Scheduled: getBool(r.meta, "anyScheduled"), CancelledAt: getMillis(r.meta, "cancelledAt"),
-		Name: getText(r.meta, "name"), TemplateID: getText(r.meta, "templateId"), Moves: getInt(r.meta, "moves"),
+		PausedAt: getMillis(r.meta, "pausedAt"),
+		Name:     getText(r.meta, "name"), TemplateID: getText(r.meta, "templateId"), Moves: getInt(r.meta, "moves"),
 		Submission: t.readTotals(r.meta),
 	}
 }
@@ -179,7 +180,7 @@ func resultNumbers(r *campaign.Results) map[string]*int {
 
 func resultsRow(id campaign.ID, r campaign.Results) Item {
 	row := with(resultsKey(id), Item{
-		"status": text(r.Status), "templateId": text(r.TemplateID), "readAt": millis(r.At), "cancelledAt": millis(r.CancelledAt),
+		"status": text(r.Status), "templateId": text(r.TemplateID), "readAt": millis(r.At), "cancelledAt": millis(r.CancelledAt), "pausedAt": millis(r.PausedAt),
 		"first": millis(r.First), "last": millis(r.Last), "next": millis(r.Next), "until": millis(r.Until), "stalled": boolean(r.Stalled),
 		"tappable": boolean(r.Tappable), "clickable": boolean(r.Clickable),
 	})
@@ -193,7 +194,7 @@ func resultsRow(id campaign.ID, r campaign.Results) Item {
 func readResults(row Item) campaign.Results {
 	r := campaign.Results{
 		Status: campaign.Status(getText(row, "status")), TemplateID: getText(row, "templateId"),
-		At: getMillis(row, "readAt"), CancelledAt: getMillis(row, "cancelledAt"), First: getMillis(row, "first"),
+		At: getMillis(row, "readAt"), CancelledAt: getMillis(row, "cancelledAt"), PausedAt: getMillis(row, "pausedAt"), First: getMillis(row, "first"),
 		Last: getMillis(row, "last"), Next: getMillis(row, "next"), Until: getMillis(row, "until"), Stalled: getBool(row, "stalled"),
 		Tappable: getBool(row, "tappable"), Clickable: getBool(row, "clickable"), ExpiresAt: getEnd(row),
 	}

@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/send/outgoing"
@@ -19,7 +18,7 @@ func (s *LaneStore) Route(ctx context.Context, tenantID, agentID string) (outgoi
 
 func routeKeys(tenantID, agentID string) map[string]Item {
 	keys := map[string]Item{
-		"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID), "policy": sendPolicyKey(tenantID),
+		"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID), "campaigns": pausedCampaignsKey(tenantID), "policy": sendPolicyKey(tenantID),
 	}
 	if agentID != "" {
 		keys["row"], keys["rate"], keys["agent"] = agentKey(agentID), rateLimitKey(agentID), pauseKey("agent#"+agentID)
@@ -29,7 +28,7 @@ func routeKeys(tenantID, agentID string) map[string]Item {
 
 // readRoute reads the rows of routeKeys.
 func readRoute(agentID string, rows map[string]Item) (outgoing.Route, error) {
-	route := outgoing.Route{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["rate"])}
+	route := outgoing.Route{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["rate"]), Paused: getTexts(rows["campaigns"], "campaigns")}
 	for _, subject := range []string{"agent", "tenant", "all"} {
 		if rows[subject] != nil {
 			route.Pause = subject
@@ -48,13 +47,13 @@ const resumedFor = 5 * time.Minute
 
 // Resumed returns the subjects of the pauses that ended at most 5 minutes ago.
 func (s *LaneStore) Resumed(ctx context.Context) ([]string, error) {
-	rows, err := s.under(ctx, listPK, resumedEntry)
+	rows, err := s.query(ctx, "list the ended pauses", "pk = :pk", Item{":pk": text(resumedPK)})
 	if err != nil {
 		return nil, err
 	}
 	var ended []string
-	for _, row := range s.unexpiredRows(rows) {
-		ended = append(ended, strings.TrimPrefix(getText(row, "sk"), resumedEntry))
+	for _, row := range rows {
+		ended = append(ended, getText(row, "sk"))
 	}
 	return ended, nil
 }

@@ -54,13 +54,6 @@ func (s *TenantStore) Resume(ctx context.Context, subject string) error {
 		s.remove(pauseKey(subject)), s.remove(directoryKey(pauseEntry, subject)), s.resumed(subject))
 }
 
-// resumed records that what a subject's batches wait for may have ended, see Resumed.
-func (t *table) resumed(subject string) types.TransactWriteItem {
-	row := directoryKey(resumedEntry, subject)
-	setEnd(row, t.Now().Add(resumedFor))
-	return t.put(row)
-}
-
 // Pauses returns the paused subjects with the start of each pause.
 func (s *TenantStore) Pauses(ctx context.Context) (map[string]time.Time, error) {
 	pauses := map[string]time.Time{}

@@ -1,5 +1,5 @@
-// Package campaigns shows the progress of a tenant's campaigns. Admins can cancel
-// campaigns and reschedule them.
+// Package campaigns shows the progress of a tenant's campaigns. Admins can cancel, pause,
+// resume and reschedule them.
 package campaigns
 
 import (
@@ -68,6 +68,10 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, one+"/replies", web.RoleViewer, s.replies)
 	ui.Get(mux, one+"/cancel", web.RoleAuthor, s.askCancel)
 	ui.Post(mux, one+"/cancel", web.RoleAuthor, s.cancel)
+	ui.Get(mux, one+"/pause", web.RoleAuthor, s.askPause)
+	ui.Post(mux, one+"/pause", web.RoleAuthor, s.pause)
+	ui.Get(mux, one+"/resume", web.RoleAuthor, s.askResume)
+	ui.Post(mux, one+"/resume", web.RoleAuthor, s.resume)
 	ui.Get(mux, one+"/reschedule", web.RoleAuthor, s.askReschedule)
 	ui.Post(mux, one+"/reschedule", web.RoleAuthor, s.reschedule)
 }

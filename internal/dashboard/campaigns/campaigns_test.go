@@ -95,7 +95,7 @@ func newService(tb testing.TB) *service {
 	d.Dashboard = webtest.New(tb, campaigns.Area(), &campaigns.Pages{
 		Store: rows{d.store, d}, OptOuts: &optout.Book{Store: d.store, Now: now}, Now: now,
 		Messages: &query.Service{Store: d.store, Blobs: d.blobs, Now: time.Now},
-		Controls: &control.Service{Store: d.store, Revokes: d, Releases: d, Now: now, Lead: 5 * time.Minute, SweepDelay: time.Minute},
+		Controls: &control.Service{Store: d.store, Revokes: d, Events: d, Releases: d, Now: now, Lead: 5 * time.Minute, SweepDelay: time.Minute},
 	}, now)
 	return d
 }

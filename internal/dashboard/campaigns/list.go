@@ -53,7 +53,7 @@ func (l listPage) Title() string {
 func (l listPage) Searched() bool { return l.Query+string(l.Status)+l.From+l.To != "" }
 
 var statuses = []campaign.Status{
-	campaign.StatusSending, campaign.StatusScheduled, campaign.StatusCompleted, campaign.StatusCancelled,
+	campaign.StatusSending, campaign.StatusScheduled, campaign.StatusPaused, campaign.StatusCompleted, campaign.StatusCancelled,
 }
 
 var cursor = pattern.AtFirstUse(`^[0-9]{14}#[0-9a-f-]{36}$`)
@@ -130,7 +130,7 @@ func (l *listPage) maxLooked() int {
 		return maxLooked
 	case campaign.StatusSending:
 		return maxSending
-	case campaign.StatusScheduled, campaign.StatusCompleted, campaign.StatusCancelled:
+	case campaign.StatusScheduled, campaign.StatusPaused, campaign.StatusCompleted, campaign.StatusCancelled:
 	}
 	return maxStatuses
 }
@@ -214,6 +214,9 @@ func (s *Pages) ofStatus(status campaign.Status, listed []campaign.Listed, stand
 	return slices.DeleteFunc(listed, func(c campaign.Listed) bool {
 		standing := standings[c.CampaignID]
 		known := s.known(standing)
+		if known == "" && status == campaign.StatusPaused {
+			return standing.PausedAt.IsZero()
+		}
 		return known != "" && known != status || known == "" && ends && standing.CancelledAt.IsZero()
 	})
 }
@@ -228,8 +231,8 @@ func lastOf(listed []campaign.Listed, l listPage) string {
 const stopsWithin = 24 * time.Hour // messages of a cancelled campaign may still be sent
 
 // known completes a summary with the campaign, if the summary does not suffice: a
-// scheduled campaign may have several batches, and a recently cancelled one may still
-// be stopping.
+// scheduled campaign may have several batches, a recently cancelled one may still
+// be stopping, and a paused one may have sent everything.
 func (s *Pages) known(standing campaign.Summary) campaign.Status {
 	switch {
 	case !standing.CancelledAt.IsZero():
@@ -239,7 +242,7 @@ func (s *Pages) known(standing campaign.Summary) campaign.Status {
 		return ""
 	case standing.Finished():
 		return campaign.StatusCompleted
-	case !standing.Scheduled:
+	case !standing.Scheduled && standing.PausedAt.IsZero():
 		return campaign.StatusSending
 	}
 	return ""
@@ -248,7 +251,7 @@ func (s *Pages) known(standing campaign.Summary) campaign.Status {
 // waits reports whether a campaign waits for its first time, as far as its summary shows: a
 // batch that was rescheduled through the API has another time.
 func (s *Pages) waits(c campaign.Listed, standing campaign.Summary) bool {
-	unmoved := standing.Scheduled && standing.Batches == 1 && standing.Moves == 0 && standing.CancelledAt.IsZero()
+	unmoved := standing.Scheduled && standing.Batches == 1 && standing.Moves == 0 && standing.CancelledAt.IsZero() && standing.PausedAt.IsZero()
 	return unmoved && listedAt(c.Cursor).After(s.Now())
 }
 

@@ -56,7 +56,7 @@ func (r row) Every() string {
 	switch {
 	case r.Status == campaign.StatusSending && r.Batches <= campaign.SmallCampaign && r.Unanswered == 0:
 		return "10s"
-	case r.Status == campaign.StatusSending, r.Status == campaign.StatusScheduled:
+	case r.Status == campaign.StatusSending, r.Status == campaign.StatusScheduled, r.Status == campaign.StatusPaused:
 		return "60s"
 	}
 	return ""

@@ -38,6 +38,7 @@ type view struct {
 	Changed   bool        // the status is another one than in the last update
 	Schedule  schedule    // of what waits
 	CanMove   bool        // all that waits can be rescheduled
+	CanPause  bool        // some messages were not sent yet
 	Details   bool        // the technical details are open
 	Message   *message    // nil in updates
 	OptOuts   bool        // those since the campaign was sent can be counted
@@ -133,7 +134,8 @@ func (s *Pages) show(p *web.Page) error {
 }
 
 func newView(c campaign.Campaign, after int, now time.Time) view {
-	v := view{Campaign: c, Status: c.Status(), Sum: c.Results(now), Total: len(c.Batches), Later: after > 0}
+	sum := c.Results(now)
+	v := view{Campaign: c, Status: sum.Status, Sum: sum, Total: len(c.Batches), Later: after > 0}
 	reasons := map[campaign.Reason]int{}
 	for _, b := range c.Batches {
 		v.Rejected += b.Rejected
@@ -143,12 +145,15 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 			reasons[reason] += n
 		}
 	}
-	v.Every = map[campaign.Status]string{campaign.StatusSending: "2s", campaign.StatusScheduled: "10s"}[v.Status]
+	v.Every = map[campaign.Status]string{
+		campaign.StatusSending: "2s", campaign.StatusScheduled: "10s", campaign.StatusPaused: "10s",
+	}[v.Status]
 	v.Funnel = funnel(v.Sum)
 	v.Lost, v.Recovered = losses(reasons)
 	v.Lost = slices.DeleteFunc(v.Lost, func(l lost) bool { return l.NotSent() })
 	v.CanRevoke = !c.Revoke && revocable(c)
 	v.Schedule, v.CanMove = scheduleOf(c), movable(c)
+	v.CanPause = c.CancelledAt.IsZero() && v.Pending+c.Submission.ToCome() > 0
 	v.OptOuts, v.Replied = countsOptOuts(v.Sum), countsReplies(v.Sum)
 	v.Chart = newChart(c.Batches, v.Sum, now)
 	v.page(after, now)

@@ -27,7 +27,7 @@ type found struct {
 	campaigns int // without tests
 	tested    bool
 	next      []scheduled // by time
-	stalled   []alert
+	stalled   []alert     // and paused
 }
 
 // scheduled is a campaign with its next time.
@@ -127,12 +127,16 @@ func (s *Pages) read(ctx context.Context, open []unfinished, f *found) error {
 	return nil
 }
 
-// add adds a campaign that waits or is stalled.
+// add adds a campaign that waits, is paused or is stalled.
 func (f *found) add(c unfinished, now time.Time) {
-	if c.Next.After(now) {
+	paused := c.Status == campaign.StatusPaused
+	if paused {
+		f.stalled = append(f.stalled, alert{Key: "campaign_paused", Name: c.Name, Path: web.CampaignPath(c.CampaignID)})
+	}
+	if c.Next.After(now) && !paused {
 		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, People: c.Waiting + c.ToCome()})
 	}
-	if c.Stalled {
+	if c.Stalled && !paused {
 		f.stalled = append(f.stalled, alert{Key: "stalled", Name: c.Name, Path: web.CampaignPath(c.CampaignID)})
 	}
 }

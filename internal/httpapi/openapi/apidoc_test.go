@@ -79,7 +79,7 @@ func TestDocument_Webhooks(t *testing.T) {
 		checkContent(t, kind, item.Post.RequestBody.Value.Content)
 	}
 	want := []string{
-		"campaign.completed", "endpoint.test", "message.delivered", "message.expired", "message.failed", "message.opted_out",
+		"campaign.completed", "campaign.paused", "campaign.resumed", "endpoint.test", "message.delivered", "message.expired", "message.failed", "message.opted_out",
 		"message.read", "message.replied", "message.sent", "message.tapped",
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(webhooks))); diff != "" {

@@ -19,7 +19,7 @@ func endpointCommand(flags *flag.FlagSet) action {
 	tenant := flags.String("tenant", "", tenantUsage)
 	url := flags.String("url", "", "`URL` that receives the webhooks, https:// (required)")
 	kinds := flags.String("kinds", "", "`KINDS` of events, comma-separated: "+strings.Join(settings.Kinds(), ",")+
-		" (default: all but message.tapped and campaign.completed, which have to be named)")
+		" (default: all but message.tapped and those of campaigns, which have to be named)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		named := strings.FieldsFunc(*kinds, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 		if *kinds != "" && len(named) == 0 {
@@ -39,7 +39,7 @@ func endpointCommand(flags *flag.FlagSet) action {
 
 func kindNames(kinds []string) string {
 	if len(kinds) == 0 {
-		return "all kinds of events but message.tapped and campaign.completed"
+		return "all kinds of events but message.tapped and those of campaigns"
 	}
 	return strings.Join(kinds, ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
@@ -48,14 +49,26 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 		}
 		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(owner)}, {"status", agentStatus(agent)}})
 	}
+	if err := s.addPausedCampaigns(ctx, tenants, pauses); err != nil {
+		return answer{}, err
+	}
 	for _, subject := range slices.Sorted(maps.Keys(pauses)) {
-		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", localtime.FormatUTC(pauses[subject])}})
+		p.add(row{{"subject", strings.ReplaceAll(subject, "#", " ")}, {"since", localtime.FormatUTC(pauses[subject])}})
 	}
 	next := s.next("list", "tenant", "ID") + " shows the resources of a tenant"
 	if len(tenants) == 0 {
 		next = s.next("tenant", "id", "acme", "name", "Acme", "agent-id", "ID", "key-file", "key.json")
 	}
 	return sections(next, named{"tenants", t}, named{"agents", a}, named{"pauses", p}), nil
+}
+
+// addPausedCampaigns adds the paused campaigns of the tenants to the other pauses.
+func (s *stack) addPausedCampaigns(ctx context.Context, tenants []campaign.Tenant, pauses map[string]time.Time) error {
+	campaigns, err := s.store.Tenants.PausedCampaigns(ctx, tenants)
+	for id, since := range campaigns {
+		pauses[campaign.PauseSubject(id)] = since
+	}
+	return err
 }
 
 func agentStatus(a campaign.Agent) string {

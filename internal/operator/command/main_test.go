@@ -384,7 +384,7 @@ func TestRun_Help(t *testing.T) {
 	if got := c.run("help"); got.code != 0 || !strings.Contains(got.stdout, "redrive") {
 		t.Errorf("help: %+v", got)
 	}
-	if got := c.run("endpoint", "-h"); !strings.Contains(got.stdout, "message.tapped and campaign.completed, which have to be named") {
+	if got := c.run("endpoint", "-h"); !strings.Contains(got.stdout, "message.tapped and those of campaigns, which have to be named") {
 		t.Errorf("endpoint -h: %+v", got)
 	}
 	for _, command := range commands() {

@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// EventTask is an event on the events queue: of the provider, or a click. It contains no
+// EventTask is an event on the events queue: of the provider, a click, or a pause. It contains no
 // phone number and no text; those are stored in a blob. It can arrive more than once.
 type EventTask struct {
 	Kind      EventKind `json:"kind"`
@@ -21,7 +21,9 @@ type EventTask struct {
 	Blob      string    `json:"blob,omitempty"` // key of the event's content
 	// Suggestion is the suggestion of EventClick. It counts from 1.
 	Suggestion int `json:"suggestion,omitempty"`
-	Receives   int `json:"-"` // number of times the task was received, including this one
+	// Campaign is the campaign of EventPaused and EventResumed.
+	Campaign campaign.ID `json:"campaign,omitzero"`
+	Receives int         `json:"-"` // number of times the task was received, including this one
 }
 
 // Received sets the number of times the task was received.
@@ -40,6 +42,8 @@ const (
 	EventOptOut       EventKind = "opt_out"       // UNSUBSCRIBE
 	EventOptIn        EventKind = "opt_in"        // SUBSCRIBE
 	EventClick        EventKind = "click"         // a click on a link, from this service
+	EventPaused       EventKind = "paused"        // the start of a campaign's pause, from this service
+	EventResumed      EventKind = "resumed"       // its end
 )
 
 // EventContent is the blob of a provider event. It contains the personal data that must not enter a queue.

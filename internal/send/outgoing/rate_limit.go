@@ -1,6 +1,7 @@
 package outgoing
 
 import (
+	"slices"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -130,6 +131,7 @@ type Route struct {
 	// Pause is the switch that stops sending: "all", "tenant", "agent", or "no_agent"
 	// without an agent. It is "" when sending is allowed.
 	Pause     string
+	Paused    []string // the campaigns of the tenant that are paused
 	RateLimit RateLimit
 	Policy    policy.Policy // of the tenant
 }
@@ -137,7 +139,15 @@ type Route struct {
 // Holds reports whether the batch must wait for the end of a pause. Expired and cancelled batches do
 // not wait, so that their messages end.
 func (r Route) Holds(b campaign.Batch, now time.Time) bool {
-	return r.Pause != "" && !b.TooLate(now) && !b.Cancelled()
+	return r.PauseOf(b) != "" && !b.TooLate(now) && !b.Cancelled()
+}
+
+// PauseOf returns what pauses the batch: a Pause, "campaign", or "".
+func (r Route) PauseOf(b campaign.Batch) string {
+	if r.Pause == "" && slices.Contains(r.Paused, b.CampaignID) {
+		return "campaign"
+	}
+	return r.Pause
 }
 
 // WaitUntil returns when a batch that is held is checked next: when its time ends, or after PauseCheck.

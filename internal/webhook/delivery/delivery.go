@@ -25,6 +25,8 @@ const (
 	KindOptedOut  Kind = "message.opted_out"
 	KindTapped    Kind = "message.tapped"     // only for endpoints that list it
 	KindCompleted Kind = "campaign.completed" // only for endpoints that list it
+	KindPaused    Kind = "campaign.paused"    // only for endpoints that list it
+	KindResumed   Kind = "campaign.resumed"   // only for endpoints that list it
 	KindTest      Kind = "endpoint.test"      // only on request
 )
 
@@ -96,8 +98,8 @@ func (m NotifyMessage) Tasks() []NotifyTask {
 	return tasks
 }
 
-// Event is a webhook without a log entry: a reply, an opt-out, or the end of a
-// campaign. It is stored as JSON under the delivery's blob key. Fields that the provider
+// Event is a webhook without a log entry: a reply, an opt-out, or the end or a
+// pause of a campaign. It is stored as JSON under the delivery's blob key. Fields that the provider
 // did not send are empty.
 type Event struct {
 	Kind       Kind      `json:"kind"`

@@ -33,13 +33,15 @@ type Endpoint struct {
 // Off reports whether the endpoint is disabled. Nothing is posted to it.
 func (e Endpoint) Off() bool { return e.OffReason != "" }
 
-// Subscribes reports whether the endpoint receives webhooks of the kind. Taps and campaign
-// completion are sent only to endpoints that list them.
+// byName are the kinds that are sent only to endpoints that list them.
+var byName = []Kind{KindTapped, KindCompleted, KindPaused, KindResumed}
+
+// Subscribes reports whether the endpoint receives webhooks of the kind.
 func (e Endpoint) Subscribes(kind Kind) bool {
 	if e.Off() {
 		return false
 	}
-	return slices.Contains(e.Kinds, string(kind)) || len(e.Kinds) == 0 && kind != KindCompleted && kind != KindTapped
+	return slices.Contains(e.Kinds, string(kind)) || len(e.Kinds) == 0 && !slices.Contains(byName, kind)
 }
 
 // WatchedEndpoint is a webhook endpoint with its circuit.

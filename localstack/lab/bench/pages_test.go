@@ -202,7 +202,7 @@ func required() []string {
 	}
 	return slices.Concat(
 		of("/overview", ""),
-		of("/campaigns", "", "/…", "/…/cancel", "/…/reschedule", "/new"), of("/submissions", "/…"),
+		of("/campaigns", "", "/…", "/…/cancel", "/…/pause", "/…/reschedule", "/new"), of("/submissions", "/…"),
 		of("/templates", "", "/…", "/…/edit", "/new"),
 		of("/settings/credentials", "", "/new", "/…/rotate", "/…/revoke"),
 		of("/settings/webhooks", "", "/new", "/…", "/…/kinds", "/…/rotate", "/…/off"),

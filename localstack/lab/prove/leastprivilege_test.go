@@ -32,7 +32,7 @@ import (
 var uses = map[string]string{
 	"token":     "TestToken_StandardClient|TestRefresh_SecondUse",
 	"dispatch":  "TestDispatch_SentOnce|TestDispatch_Scheduled|TestDispatch_ConcurrentIdempotentCalls|TestDispatch_ProviderErrors",
-	"campaigns": "TestTemplates_Dispatch|TestTemplates_UploadedFile|TestReschedule|TestCancel_Revoke|TestErrorFile_WithoutToken|TestLedger_Counts|TestDispatch_ProviderErrors|TestClicks",
+	"campaigns": "TestTemplates_Dispatch|TestTemplates_UploadedFile|TestReschedule|TestCampaignPause|TestCancel_Revoke|TestErrorFile_WithoutToken|TestLedger_Counts|TestDispatch_ProviderErrors|TestClicks",
 	"release":   "TestDispatch_SentOnce|TestTasks_Repeated|TestRelease_EarlyAndRepeatedTask",
 	"send":      "TestDispatch_ProviderErrors|TestLedger_Counts|TestOptOuts|TestPause_Tenant|TestOutcomes_AllUnreachable",
 	"events":    "TestLedger_Counts|TestOptOuts",

@@ -1,0 +1,82 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// PauseCampaign pauses a campaign. It can be repeated and keeps the first time. The error wraps
+// campaign.ErrLostRace if the campaign is cancelled, and campaign.ErrTooManyPaused.
+func (s *BatchStore) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) error {
+	doing := "pause campaign " + id.CampaignID
+	meta := s.update(metaKey(id), "SET pausedAt = if_not_exists(pausedAt, :at)",
+		present+" AND "+notExpiring+" AND attribute_not_exists(cancelledAt)", Item{":at": millis(at)})
+	paused := s.update(pausedCampaignsKey(id.Tenant), "ADD campaigns :ids",
+		"attribute_not_exists(campaigns) OR size(campaigns) < :most OR contains(campaigns, :id)",
+		Item{":ids": texts(id.CampaignID), ":id": text(id.CampaignID), ":most": number(campaign.MaxPaused)})
+	reasons, err := s.transact(ctx, []types.TransactWriteItem{meta, paused}, rand.Text())
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", doing, err)
+	case len(reasons) == 0:
+		return nil
+	case !failedCondition(reasons[0]) && failedCondition(reasons[1]):
+		return fmt.Errorf("%s: %w", doing, campaign.ErrTooManyPaused)
+	}
+	return fmt.Errorf("%s: %w", doing, campaign.ErrLostRace)
+}
+
+// ResumeCampaign ends the pause of a campaign, and records its end for Resumed. It can be repeated.
+func (s *BatchStore) ResumeCampaign(ctx context.Context, id campaign.ID) error {
+	meta := s.update(metaKey(id), "REMOVE pausedAt", present, nil)
+	return s.writeAll(ctx, "resume campaign "+id.CampaignID, meta, s.unpaused(id, ""), s.resumed(campaign.PauseSubject(id)))
+}
+
+// unpaused removes a campaign from the paused ones of its tenant.
+func (t *table) unpaused(id campaign.ID, condition string) types.TransactWriteItem {
+	values := Item{":ids": texts(id.CampaignID)}
+	if condition != "" {
+		values[":id"] = text(id.CampaignID)
+	}
+	return t.update(pausedCampaignsKey(id.Tenant), "DELETE campaigns :ids", condition, values)
+}
+
+// dropPause removes what a pause leaves of a campaign that is over.
+func (t *table) dropPause(ctx context.Context, id campaign.ID) error {
+	return t.tryWrite(ctx, "remove the pause of campaign "+id.CampaignID, t.unpaused(id, "contains(campaigns, :id)"))
+}
+
+// resumed records the end of a pause. It is an update: the campaigns function may not put rows here.
+func (t *table) resumed(subject string) types.TransactWriteItem {
+	ended, values := Item{}, Item{}
+	setEnd(ended, t.Now().Add(resumedFor))
+	return t.update(resumedKey(subject), "SET "+assign(ended, values), "", values)
+}
+
+// PausedCampaigns returns the paused campaigns of the tenants with the start of each pause.
+func (s *TenantStore) PausedCampaigns(ctx context.Context, tenants []campaign.Tenant) (map[campaign.ID]time.Time, error) {
+	pauses := map[campaign.ID]time.Time{}
+	for _, tenant := range tenants {
+		row, err := s.find(ctx, "read the paused campaigns of tenant "+tenant.ID, pausedCampaignsKey(tenant.ID))
+		if err != nil {
+			return nil, err
+		}
+		for _, campaignID := range getTexts(row, "campaigns") {
+			id := campaign.ID{Tenant: tenant.ID, CampaignID: campaignID}
+			meta, err := s.find(ctx, "read campaign "+campaignID, metaKey(id))
+			if err != nil {
+				return nil, err
+			}
+			if meta != nil {
+				pauses[id] = getMillis(meta, "pausedAt")
+			}
+		}
+	}
+	return pauses, nil
+}

@@ -1,0 +1,95 @@
+package dynamo_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/dynamo/dynamotest"
+	"campaign-dispatch/internal/campaign"
+)
+
+func pausedCampaigns(t *testing.T, s *dynamotest.Store, tenant string) map[campaign.ID]time.Time {
+	t.Helper()
+	pauses, err := s.PausedCampaigns(t.Context(), []campaign.Tenant{{ID: tenant}, {ID: "t-without"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pauses
+}
+
+// A pause is listed until it ends, and its end is listed once.
+func TestPauseCampaign(t *testing.T) {
+	t.Parallel()
+	s, tenant := newStore(t), "t-"+rand.Text()
+	b, cancelled := newBatch(tenant, campaign.BatchSending, later, later), newBatch(tenant, campaign.BatchSending, later, later)
+	cancelled.CampaignID = "1190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"
+	for _, each := range []campaign.Batch{b, cancelled} {
+		accept(t, s, each)
+		for range 2 {
+			if err := s.PauseCampaign(t.Context(), each.ID, later); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := map[campaign.ID]time.Time{b.ID: later, cancelled.ID: later}
+	if diff := cmp.Diff(want, pausedCampaigns(t, s, tenant)); diff != "" {
+		t.Errorf("paused (-want +got):\n%s", diff)
+	}
+	if err := s.ResumeCampaign(t.Context(), b.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CancelCampaign(t.Context(), cancelled.ID, later, false); err != nil {
+		t.Fatal(err)
+	}
+	route, err := s.Route(t.Context(), tenant, "")
+	if paused := pausedCampaigns(t, s, tenant); err != nil || len(route.Paused)+len(paused) > 0 {
+		t.Errorf("paused after the end: %v, %v, %v", route.Paused, paused, err)
+	}
+	ended, err := s.Resumed(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, subject := range ended {
+		if subject == campaign.PauseSubject(b.ID) {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("the end is listed %d times among %d", n, len(ended))
+	}
+}
+
+func TestPauseCampaign_TooMany(t *testing.T) {
+	t.Parallel()
+	s, tenant := newStore(t), "t-"+rand.Text()
+	b := newBatch(tenant, campaign.BatchSending, later, later)
+	accept(t, s, b)
+	ids := []string{}
+	for i := range campaign.MaxPaused {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	full := dynamo.Item{
+		"pk": &types.AttributeValueMemberS{Value: "PAUSE#campaigns#" + tenant}, "sk": &types.AttributeValueMemberS{Value: "PAUSE"},
+		"campaigns": &types.AttributeValueMemberSS{Value: ids},
+	}
+	table := s.Tables().Campaigns
+	if _, err := s.Tables().Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: full}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PauseCampaign(t.Context(), b.ID, later); !errors.Is(err, campaign.ErrTooManyPaused) {
+		t.Errorf("%v, want too many", err)
+	}
+	c, err := s.Dispatched(t.Context(), b.ID)
+	if err != nil || !c.PausedAt.IsZero() {
+		t.Errorf("paused at %v, %v", c.PausedAt, err)
+	}
+}

@@ -1,0 +1,34 @@
+package campaign
+
+import (
+	"errors"
+	"slices"
+)
+
+// StatusPaused is the status of a paused campaign in the dashboard. In the API, it is still scheduled or sending.
+const StatusPaused Status = "paused"
+
+// MaxPaused is the maximum number of paused campaigns of a tenant. They are read with each route.
+const MaxPaused = 1000
+
+// ErrTooManyPaused reports that a tenant has MaxPaused paused campaigns.
+var ErrTooManyPaused = errors.New("too many paused campaigns")
+
+// PauseSubject is the subject of a campaign's pause.
+func PauseSubject(id ID) string { return "campaign#" + id.Tenant + "#" + id.CampaignID }
+
+// Paused reports whether a pause keeps messages of the campaign from being sent.
+func (c Campaign) Paused() bool {
+	if c.PausedAt.IsZero() {
+		return false
+	}
+	return c.Submission.ToCome() > 0 || slices.ContainsFunc(c.Batches, func(b BatchProgress) bool { return b.Pending() > 0 })
+}
+
+// shown returns the status of the campaign in the dashboard.
+func (c Campaign) shown() Status {
+	if c.Paused() {
+		return StatusPaused
+	}
+	return c.Status()
+}

@@ -1,0 +1,129 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/outcome/reaction"
+)
+
+type pauseAnswer struct {
+	CampaignID string          `json:"campaignId"`
+	Status     campaign.Status `json:"status"`
+	PausedAt   time.Time       `json:"pausedAt,omitzero"`
+}
+
+// ServePause pauses a campaign.
+func (s *Service) ServePause(w http.ResponseWriter, r *http.Request) error {
+	return s.servePause(w, r, s.Pause)
+}
+
+// ServeResume ends the pause of a campaign.
+func (s *Service) ServeResume(w http.ResponseWriter, r *http.Request) error {
+	return s.servePause(w, r, s.Resume)
+}
+
+func (s *Service) servePause(
+	w http.ResponseWriter, r *http.Request, change func(context.Context, campaign.ID) (campaign.Campaign, error),
+) error {
+	tenant, err := s.tenant(r)
+	if err != nil {
+		return err
+	}
+	if _, err := readSwitches(r); err != nil {
+		return err
+	}
+	id := r.PathValue("campaignId")
+	c, err := change(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id})
+	if err != nil {
+		return err
+	}
+	httpapi.WriteJSON(w, http.StatusOK, pauseAnswer{id, c.Status(), c.PausedAt})
+	return nil
+}
+
+// announce queues the webhook of a pause or its end. A repeated call queues the same event.
+func (s *Service) announce(ctx context.Context, c campaign.Campaign, kind reaction.EventKind, at time.Time) error {
+	id := campaign.Digest(strings.Join([]string{c.Tenant, c.CampaignID, string(kind), strconv.FormatInt(c.PausedAt.UnixMilli(), 10)}, "#"))
+	if err := port.Send(ctx, s.Events, "", reaction.EventTask{Kind: kind, EventID: id, At: at.UTC(), Campaign: c.ID}, 0); err != nil {
+		return fmt.Errorf("queue the event of campaign %s: %w", c.CampaignID, err)
+	}
+	return nil
+}
+
+// Pause pauses a campaign, and returns it. Its messages are not sent until Resume, and end when their
+// notAfter passes. Parts of its file and other batches are still accepted. A refused call returns
+// a *httpapi.Problem.
+func (s *Service) Pause(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	c, err := s.find(ctx, id)
+	if err == nil {
+		err = s.MayPause(c)
+	}
+	if err == nil && c.PausedAt.IsZero() {
+		c, err = s.pause(ctx, c)
+	}
+	if err != nil {
+		return c, err
+	}
+	return c, s.announce(ctx, c, reaction.EventPaused, c.PausedAt)
+}
+
+func (s *Service) pause(ctx context.Context, c campaign.Campaign) (campaign.Campaign, error) {
+	at := s.Now().Truncate(time.Millisecond)
+	err := s.Store.PauseCampaign(ctx, c.ID, at)
+	if errors.Is(err, campaign.ErrTooManyPaused) {
+		return c, &httpapi.Problem{
+			Status: http.StatusConflict, Code: "too_many_paused",
+			Detail: fmt.Sprintf("The company has %d paused campaigns. Resume or cancel some.", campaign.MaxPaused),
+		}
+	}
+	if err != nil {
+		return c, explain(err)
+	}
+	c.PausedAt = at
+	slog.InfoContext(ctx, "campaign paused", "tenant", c.Tenant, "campaign_id", c.CampaignID)
+	return c, nil
+}
+
+// MayPause returns the *httpapi.Problem with which Pause would refuse the campaign, or nil. It changes nothing.
+func (*Service) MayPause(c campaign.Campaign) error {
+	switch {
+	case !c.CancelledAt.IsZero():
+		return cancelled()
+	case c.Unsent():
+		return accepted(c)
+	case c.Status() == campaign.StatusCompleted:
+		return &httpapi.Problem{
+			Status: http.StatusConflict, Code: "campaign_completed",
+			Detail: "The campaign is completed. There is nothing to pause.",
+		}
+	}
+	return nil
+}
+
+// Resume ends the pause of a campaign, and returns it. Sweep queues its messages within a minute. A campaign
+// that is not paused stays as it is. The webhook is queued first, because a repeated call finds no pause.
+func (s *Service) Resume(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	c, err := s.find(ctx, id)
+	if err != nil || c.PausedAt.IsZero() {
+		return c, err
+	}
+	if err := s.announce(ctx, c, reaction.EventResumed, s.Now()); err != nil {
+		return c, err
+	}
+	if err := s.Store.ResumeCampaign(ctx, c.ID); err != nil {
+		return c, explain(err)
+	}
+	c.PausedAt = time.Time{}
+	slog.InfoContext(ctx, "campaign resumed", "tenant", c.Tenant, "campaign_id", c.CampaignID)
+	return c, nil
+}

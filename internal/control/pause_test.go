@@ -1,0 +1,127 @@
+package control_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/send/outgoing"
+)
+
+// holds reports whether send holds the batch.
+func (d *service) holds(b campaign.Batch) bool {
+	d.t.Helper()
+	d.must(d.store.SaveAgent(d.t.Context(), campaign.Agent{ID: "agent-" + d.id.Tenant}))
+	route, err := d.store.Route(d.t.Context(), d.id.Tenant, "agent-"+d.id.Tenant)
+	d.must(err)
+	return route.Holds(b, noon)
+}
+
+func (d *service) calls(want map[string]string, paths ...string) {
+	d.t.Helper()
+	for _, path := range paths {
+		if got := d.post(path, ""); got != want[path] {
+			d.t.Errorf("%s: %s, want %s", path, got, want[path])
+		}
+	}
+}
+
+func TestServePause(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	b := d.accept(1, "", 3, campaign.BatchSending)
+	other := b
+	other.CampaignID = "1190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"
+	want := map[string]string{"/pause": "200 sending", "/resume": "200 sending"}
+	d.calls(want, "/resume", "/pause", "/pause")
+	if at := d.campaign().PausedAt; !at.Equal(noon) || !d.holds(b) || d.holds(other) {
+		t.Errorf("paused at %v; held: %v, another campaign: %v", at, d.holds(b), d.holds(other))
+	}
+	d.calls(want, "/resume", "/resume")
+	queued := map[reaction.EventKind]map[string]bool{reaction.EventPaused: {}, reaction.EventResumed: {}}
+	for _, e := range d.events {
+		if e.Campaign != d.id || !e.At.Equal(noon) {
+			t.Errorf("queued %+v", e)
+		}
+		queued[e.Kind][e.EventID] = true
+	}
+	if len(queued[reaction.EventPaused]) != 1 || len(queued[reaction.EventResumed]) != 1 {
+		t.Errorf("queued %v, want one event of each kind", queued)
+	}
+	if at := d.campaign().PausedAt; !at.IsZero() || d.holds(b) {
+		t.Errorf("after the pause: paused at %v; held: %v", at, d.holds(b))
+	}
+}
+
+func TestServePause_Refused(t *testing.T) {
+	t.Parallel()
+	completed := newService(t)
+	completed.record(completed.accept(1, "", 2, campaign.BatchCompleted), campaign.OutcomeRead, 0, 1)
+	cancelled := newService(t)
+	cancelled.accept(1, "", 3, campaign.BatchPending)
+	cancelled.post("/cancel", "")
+	unsent := newService(t)
+	unsent.file(submission.StateSending, "Entregas")
+	for want, d := range map[string]*service{
+		"409 campaign_completed": completed, "409 campaign_cancelled": cancelled, "409 campaign_not_accepted": unsent,
+		"404 campaign_not_found": newService(t),
+	} {
+		if got := d.post("/pause", ""); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if got := completed.post("/pause?dryRun=true", ""); got != "400 invalid_dry_run" {
+		t.Errorf("a dry run: %s", got)
+	}
+}
+
+// The campaign is cancelled after the call has read it.
+func TestPauseCampaign_Cancelled(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	b := d.accept(1, "", 3, campaign.BatchSending)
+	d.must(d.store.CancelCampaign(t.Context(), d.id, noon, false))
+	if err := d.store.PauseCampaign(t.Context(), d.id, noon); !errors.Is(err, campaign.ErrLostRace) {
+		t.Errorf("%v, want a lost race", err)
+	}
+	if d.holds(b) {
+		t.Error("the campaign is paused")
+	}
+}
+
+// A cancellation leaves no pause behind, and queues the check of what waited.
+func TestServeCancel_Paused(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	b := d.accept(1, "", 3, campaign.BatchSending)
+	d.post("/pause", "")
+	waiting := b
+	waiting.Waiting = true
+	_, err := d.store.PostponeCheck(t.Context(), waiting, noon.Add(outgoing.PauseCheck))
+	d.must(err)
+	if got := d.post("/cancel", ""); got != "202 cancelling" {
+		t.Fatal(got)
+	}
+	d.work()
+	now, err := d.store.Batch(t.Context(), b.BatchRef)
+	d.must(err)
+	if at := d.campaign().PausedAt; !at.IsZero() || d.holds(b) || now.NextCheck.After(noon) {
+		t.Errorf("paused at %v; held: %v; checked at %v, want %v", at, d.holds(b), now.NextCheck, noon)
+	}
+}
+
+func TestServeReschedule_Paused(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	b := d.accept(1, "", 3, campaign.BatchPending)
+	d.post("/pause", "")
+	if got := d.post("/reschedule", `{"schedule":"2037-11-22T15:00:00Z"}`); got != "200 scheduled" {
+		t.Fatal(got)
+	}
+	if due := d.campaign().Batches[0].Due; !due.Equal(time.Date(2037, 11, 22, 15, 0, 0, 0, time.UTC)) || !d.holds(b) {
+		t.Errorf("due at %v; held: %v", due, d.holds(b))
+	}
+}
