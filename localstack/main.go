@@ -74,7 +74,7 @@ func (o options) execute(ctx context.Context, daemon []string) error {
 		if o.campaign == "" {
 			return errors.New("CAMPAIGN is empty: set CAMPAIGN=file.csv, or omit it to send the demo campaign")
 		}
-		c, err := demo.ReadFile(o.campaign)
+		c, err := demo.ReadFile(ctx, o.campaign)
 		if err != nil {
 			return err
 		}

@@ -44,8 +44,9 @@ func handler(c app.Config) lambda.Handler {
 	mux, events := http.NewServeMux(), sqs.New(c.AWS, c.EventsQueueURL)
 	(&query.Service{Tokens: verifier, Store: stores.NewQuery(rows), Blobs: blobs, BaseURL: c.BaseURL, Now: time.Now}).Register(mux)
 	(&control.Service{
-		Tokens: verifier, Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Events: events, Releases: releasescheduler.New(c),
-		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
+		Tokens: verifier, Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Events: events,
+		Releases: releasescheduler.New(c),
+		Now:      time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 	}).Register(mux)
 	(&templates.Service{
 		Tokens: verifier, Media: media.Checker{Prober: media.NewProber(c.Local), URL: tables.MediaURL}, Store: rows.Templates,

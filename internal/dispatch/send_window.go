@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -33,12 +32,10 @@ type windowFields struct {
 }
 
 func (r *reader) sendWindow() error {
-	switch r.scan.Peek() {
-	case jsonscan.Null:
+	if kind := r.scan.Peek(); kind == jsonscan.Null {
 		_, err := r.scan.Raw()
 		return err
-	case jsonscan.Object:
-	default:
+	} else if kind != jsonscan.Object {
 		return r.wrongType(whole, "sendWindow", mustBeObject)
 	}
 	faults := len(r.faults)
@@ -148,7 +145,7 @@ func (f *faults) checkSendWindow(asked sendWindow, p policy.Policy, t campaign.T
 	}
 	for _, day := range asked.days {
 		if common[day].Closed() {
-			f.add("sendWindow/days", codeOutsideWindow, fmt.Sprintf("the tenant's send window has no hour of sendWindow on %s", dayNames[day]))
+			f.add("sendWindow/days", codeOutsideWindow, "the tenant's send window has no hour of sendWindow on "+dayNames[day])
 		}
 	}
 }

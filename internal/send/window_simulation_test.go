@@ -54,7 +54,7 @@ func (o *windowSimulation) acceptZones(campaignID string, counts []window.Count,
 	packed, offsets := w.Finish()
 	key := messages + 10_000*(len(o.payloads)+1) // a payload of its own
 	o.payloads[key] = frames{packed, offsets}
-	b := o.agentSimulation.accept(campaignID, messages)
+	b := o.accept(campaignID, messages)
 	own := o.batches[b.BatchRef]
 	own.Offsets, own.Payload, own.Zones = offsets, strconv.Itoa(key), counts
 	own.State, own.Due, own.AgentID = campaign.BatchPending, time.Now(), ""
@@ -64,7 +64,7 @@ func (o *windowSimulation) acceptZones(campaignID string, counts []window.Count,
 // numberIn returns a number of a zone.
 func numberIn(z window.Zone, n int) uint64 {
 	for code := uint64(11); code < 100; code++ {
-		number := 55e11 + code*1e9 + 900000000 + uint64(n) //nolint:gosec // small
+		number := 55e11 + code*1e9 + 900000000 + uint64(n)
 		if area.Zone(number) == z {
 			return number
 		}
@@ -164,8 +164,8 @@ func (*windowSimulation) PostponeDelivery(context.Context, webhooks.NotifyTask, 
 
 func (*windowSimulation) ExpireUnconfirmed(context.Context, campaign.Batch) error { return nil }
 
-func (o *windowSimulation) Complete(_ context.Context, b campaign.Batch) (bool, error) {
-	_, err := o.MarkSent(context.Background(), b.BatchRef, time.Time{})
+func (o *windowSimulation) Complete(ctx context.Context, b campaign.Batch) (bool, error) {
+	_, err := o.MarkSent(ctx, b.BatchRef, time.Time{})
 	return false, err
 }
 
@@ -174,7 +174,7 @@ func (*windowSimulation) Close(context.Context, campaign.Batch) error { return n
 // SendAll queues tasks of frames.
 func (o *windowSimulation) SendAll(ctx context.Context, group string, bodies [][]byte) error {
 	for _, body := range bodies {
-		if err := o.agentSimulation.Send(ctx, group, body, 0); err != nil {
+		if err := o.Send(ctx, group, body, 0); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func (w *pipeline) inZones(b *campaign.Batch) {
 	i := 0
 	for _, z := range b.Zones {
 		for range z.Messages {
-			writer.Add(55e11+areas[z.Zone]*1e9+900000000+uint64(i), nil, [][]byte{[]byte(strconv.Itoa(i))}) //nolint:gosec // small
+			writer.Add(55e11+areas[z.Zone]*1e9+900000000+uint64(i), nil, [][]byte{[]byte(strconv.Itoa(i))})
 			i++
 		}
 	}

@@ -45,7 +45,7 @@ func TestRun_InvalidFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := write(t, "a.csv", "phone,uid,nome\n11987650001,1,Ana\n11987650002,2,Bia\n")
-	c, err := ReadFile(file)
+	c, err := ReadFile(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestRun_MixedOutcomes(t *testing.T) {
 		"12345,4,Davi,BR-4",
 	}, "\n"))
 	d := Demo{Env: demoEnv(t), File: file, Now: time.Now, Log: progress.New(out, time.Now)}
-	c, err := ReadFile(file)
+	c, err := ReadFile(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ type Message struct {
 // ReadFile reads a campaign file: a CSV file or an Excel workbook, as the dashboard reads it, whose
 // columns are phone, uid and the variables of the template. Or a .json file with an object of
 // messages and, optionally, a name and a templateId, as in a dispatch request.
-func ReadFile(path string) (Campaign, error) {
+func ReadFile(ctx context.Context, path string) (Campaign, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // the user selects the file
 	if err != nil {
 		return Campaign{}, fmt.Errorf("read the campaign: %w", err)
@@ -45,7 +45,7 @@ func ReadFile(path string) (Campaign, error) {
 	case ".json":
 		err = readJSON(text, &c)
 	case ".csv", ".xlsx":
-		c.Messages, err = readSheet(text)
+		c.Messages, err = readSheet(ctx, text)
 	default:
 		err = errors.New("want a .csv, .xlsx or .json file")
 	}
@@ -90,8 +90,8 @@ func explain(text []byte, err error) error {
 
 func lineAt(text []byte, offset int64) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
 
-func readSheet(text []byte) (messages []Message, err error) {
-	file, err := sheet.Open(context.Background(), bytes.NewReader(text), int64(len(text)))
+func readSheet(ctx context.Context, text []byte) (messages []Message, err error) {
+	file, err := sheet.Open(ctx, bytes.NewReader(text), int64(len(text)))
 	if err != nil {
 		return nil, withDetails(err)
 	}

@@ -43,7 +43,7 @@ func TestReadFile(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := ReadFile(write(t, test.name, test.text))
+			got, err := ReadFile(t.Context(), write(t, test.name, test.text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +73,7 @@ func TestReadFile_Invalid(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := ReadFile(write(t, test.name, test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+			if got, err := ReadFile(t.Context(), write(t, test.name, test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v and %v, want an error with %q", got, err, test.want)
 			}
 		})

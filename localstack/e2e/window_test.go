@@ -39,7 +39,7 @@ func TestWindow_ClosedThenRemoved(t *testing.T) {
 			OpensAt      time.Time
 		}
 	}
-	must(t, json.Unmarshal([]byte(c.do(http.MethodGet, "/api/v1/external/campaigns/"+ref.CampaignID, nil).body), &read))
+	must(t, json.Unmarshal(c.do(http.MethodGet, "/api/v1/external/campaigns/"+ref.CampaignID, nil).body, &read))
 	messages := 0
 	for _, w := range read.Waiting {
 		messages += w.Messages

@@ -153,19 +153,20 @@ func (s *BatchStore) PostponeCheck(ctx context.Context, b campaign.Batch, next t
 	if b.Waits() && !b.Cancelled() {
 		condition += " AND attribute_not_exists(cancelledAt)"
 	}
-	set, remove := "SET nextCheck = :next", ""
+	set := "SET nextCheck = :next"
+	var remove []string
 	for _, waits := range []struct {
 		attribute string
 		value     attribute
 	}{{"waiting", boolean(b.Waiting)}, {"waitingZones", number(int64(b.WaitingZones))}} {
 		if isZero(waits.value) {
-			remove += ", " + waits.attribute
+			remove = append(remove, waits.attribute)
 			continue
 		}
 		set, values[":"+waits.attribute] = set+", "+waits.attribute+" = :"+waits.attribute, waits.value
 	}
-	if remove != "" {
-		set += " REMOVE" + strings.TrimPrefix(remove, ",")
+	if len(remove) > 0 {
+		set += " REMOVE " + strings.Join(remove, ", ")
 	}
 	return s.updateBatch(ctx, b.BatchRef, set, condition, values)
 }

@@ -180,7 +180,8 @@ func resultNumbers(r *campaign.Results) map[string]*int {
 
 func resultsRow(id campaign.ID, r campaign.Results) Item {
 	row := with(resultsKey(id), Item{
-		"status": text(r.Status), "templateId": text(r.TemplateID), "readAt": millis(r.At), "cancelledAt": millis(r.CancelledAt), "pausedAt": millis(r.PausedAt),
+		"status": text(r.Status), "templateId": text(r.TemplateID), "readAt": millis(r.At),
+		"cancelledAt": millis(r.CancelledAt), "pausedAt": millis(r.PausedAt),
 		"first": millis(r.First), "last": millis(r.Last), "next": millis(r.Next), "until": millis(r.Until), "stalled": boolean(r.Stalled),
 		"tappable": boolean(r.Tappable), "clickable": boolean(r.Clickable),
 	})
@@ -194,7 +195,8 @@ func resultsRow(id campaign.ID, r campaign.Results) Item {
 func readResults(row Item) campaign.Results {
 	r := campaign.Results{
 		Status: campaign.Status(getText(row, "status")), TemplateID: getText(row, "templateId"),
-		At: getMillis(row, "readAt"), CancelledAt: getMillis(row, "cancelledAt"), PausedAt: getMillis(row, "pausedAt"), First: getMillis(row, "first"),
+		At: getMillis(row, "readAt"), CancelledAt: getMillis(row, "cancelledAt"),
+		PausedAt: getMillis(row, "pausedAt"), First: getMillis(row, "first"),
 		Last: getMillis(row, "last"), Next: getMillis(row, "next"), Until: getMillis(row, "until"), Stalled: getBool(row, "stalled"),
 		Tappable: getBool(row, "tappable"), Clickable: getBool(row, "clickable"), ExpiresAt: getEnd(row),
 	}

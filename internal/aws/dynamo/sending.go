@@ -28,7 +28,10 @@ func routeKeys(tenantID, agentID string) map[string]Item {
 
 // readRoute reads the rows of routeKeys.
 func readRoute(agentID string, rows map[string]Item) (outgoing.Route, error) {
-	route := outgoing.Route{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["rate"]), Paused: getTexts(rows["campaigns"], "campaigns")}
+	route := outgoing.Route{
+		Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["rate"]),
+		Paused: getTexts(rows["campaigns"], "campaigns"),
+	}
 	for _, subject := range []string{"agent", "tenant", "all"} {
 		if rows[subject] != nil {
 			route.Pause = subject

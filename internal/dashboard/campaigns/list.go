@@ -251,8 +251,8 @@ func (s *Pages) known(standing campaign.Summary) campaign.Status {
 // waits reports whether a campaign waits for its first time, as far as its summary shows: a
 // batch that was rescheduled through the API has another time.
 func (s *Pages) waits(c campaign.Listed, standing campaign.Summary) bool {
-	unmoved := standing.Scheduled && standing.Batches == 1 && standing.Moves == 0 && standing.CancelledAt.IsZero() && standing.PausedAt.IsZero()
-	return unmoved && listedAt(c.Cursor).After(s.Now())
+	unmoved := standing.Scheduled && standing.Batches == 1 && standing.Moves == 0
+	return unmoved && standing.CancelledAt.IsZero() && standing.PausedAt.IsZero() && listedAt(c.Cursor).After(s.Now())
 }
 
 // addSteps adds the first steps if the tenant has no campaigns, or only test messages.

@@ -2,6 +2,7 @@ package hours_test
 
 import (
 	"crypto/rand"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -56,9 +57,7 @@ func mondays(edit url.Values) url.Values {
 		"promotion-on": {"yes"}, "promotion-from-1": {"09:00"}, "promotion-until-1": {"24:00"}, "promotion-holidays": {"yes"},
 		"zone": {"America/Manaus"}, "holidays": {"09/07\r\n 24/12/2026 \r\n\r\n"},
 	}
-	for name, values := range edit {
-		form[name] = values
-	}
+	maps.Copy(form, edit)
 	return form
 }
 

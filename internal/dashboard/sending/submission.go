@@ -129,7 +129,7 @@ func (s *Pages) complete(p *web.Page, v *view) (err error) {
 	if v.Minutes, err = s.minutes(p, v.Check.Findings.Accepted-v.Sending.Accepted); err != nil {
 		return err
 	}
-	if err = s.addOpenings(p, v); err != nil {
+	if err := s.addOpenings(p, v); err != nil {
 		return err
 	}
 	if v.Quote, err = s.Intake.Quote(p.R.Context(), v.Submission); err != nil {

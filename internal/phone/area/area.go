@@ -32,7 +32,7 @@ func Code(number uint64) int {
 		if country := number / size / 100; country == 55 {
 			code := number / size % 100
 			if _, known := zones[code]; known {
-				return int(code) //nolint:gosec // below 100
+				return int(code)
 			}
 		}
 	}

@@ -20,10 +20,10 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-const (
-	Clients   = 16 // concurrent clients
-	callsEach = 4  // sequential calls of each client
-)
+// Clients is the number of concurrent clients.
+const Clients = 16
+
+const callsEach = 4 // sequential calls of each client
 
 // Service is the service under test.
 type Service struct {
