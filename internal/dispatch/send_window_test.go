@@ -18,8 +18,11 @@ import (
 // number.
 func inZones() []fields {
 	return []fields{
-		{"phone": "+5592987654321", "uid": "manaus"}, {"phone": "+351912345678", "uid": "porto"},
-		{"phone": "11987654321", "uid": "sampa"}, {"phone": "x", "uid": "invalid"}, {"phone": "68987654321", "uid": "acre"},
+		{"phone": "+5592987654321", "uid": "manaus"},
+		{"phone": "+351912345678", "uid": "porto"},
+		{"phone": "11987654321", "uid": "sampa"},
+		{"phone": "x", "uid": "invalid"},
+		{"phone": "68987654321", "uid": "acre"},
 	}
 }
 

@@ -36,23 +36,33 @@ func TestDecide_Order(t *testing.T) {
 		"open":   {person, policy.Rules{Hours: limited}, noon, policy.Decision{}},
 		"closed": {person, policy.Rules{Hours: limited}, night, policy.Decision{Do: policy.Wait}},
 		"erased before all else": {
-			campaign.Message{}, policy.Rules{Batch: campaign.Batch{CancelledAt: noon}, OptedOut: optedOut}, noon,
+			campaign.Message{},
+			policy.Rules{Batch: campaign.Batch{CancelledAt: noon}, OptedOut: optedOut},
+			noon,
 			policy.Decision{Do: policy.End, Outcome: campaign.OutcomeFailed, Code: campaign.CodeErased},
 		},
 		"cancelled before too late": {
-			person, policy.Rules{Batch: campaign.Batch{CancelledAt: noon, NotAfter: noon}}, night,
+			person,
+			policy.Rules{Batch: campaign.Batch{CancelledAt: noon, NotAfter: noon}},
+			night,
 			policy.Decision{Do: policy.End, Outcome: campaign.OutcomeStopped, Code: campaign.CodeCancelled},
 		},
 		"too late before opted out": {
-			person, policy.Rules{Batch: campaign.Batch{NotAfter: noon}, Hours: limited, OptedOut: optedOut}, night,
+			person,
+			policy.Rules{Batch: campaign.Batch{NotAfter: noon}, Hours: limited, OptedOut: optedOut},
+			night,
 			policy.Decision{Do: policy.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed},
 		},
 		"closed when it was too late": {
-			person, policy.Rules{Batch: campaign.Batch{NotAfter: night}, Hours: limited}, night.Add(12 * time.Hour),
+			person,
+			policy.Rules{Batch: campaign.Batch{NotAfter: night}, Hours: limited},
+			night.Add(12 * time.Hour),
 			policy.Decision{Do: policy.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeWindowClosed},
 		},
 		"opted out before closed": {
-			person, policy.Rules{Hours: limited, OptedOut: optedOut}, night,
+			person,
+			policy.Rules{Hours: limited, OptedOut: optedOut},
+			night,
 			policy.Decision{Do: policy.End, Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut},
 		},
 	} {
