@@ -98,6 +98,7 @@ func (s *Sender) load(ctx context.Context, r *run) {
 	frames.Wait()
 }
 
+// failOptedOut ends the messages to people who opted out, and to numbers on lists.
 func (s *Sender) failOptedOut(ctx context.Context, r *run) error {
 	open := slices.DeleteFunc(r.jobs(), (*job).hasOutcome)
 	if len(open) == 0 {
@@ -107,10 +108,17 @@ func (s *Sender) failOptedOut(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
+	listOf, err := s.Lists.Of(ctx, r.batch.Tenant, r.template.Traffic, r.released())
+	if err != nil {
+		return err
+	}
 	now := s.Now()
 	for _, j := range open {
 		if optedOut(j.message.Phone) {
 			j.setOutcome(campaign.OutcomeFailed, campaign.CodeOptedOut, now)
+		} else if list := listOf(j.message.Phone); list != 0 {
+			j.setOutcome(campaign.OutcomeFailed, campaign.CodeSuppressed, now)
+			j.change.List = list
 		}
 	}
 	return nil

@@ -182,7 +182,7 @@ func losses(reasons map[campaign.Reason]int) (all []lost, recovered int) {
 		}
 	}
 	slices.SortFunc(all, func(a, b lost) int {
-		return cmp.Or(b.N-a.N, cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(b.N-a.N, cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Code, b.Code), cmp.Compare(a.List, b.List))
 	})
 	return all, recovered
 }

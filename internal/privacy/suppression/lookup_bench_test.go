@@ -1,0 +1,119 @@
+package suppression_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/suppression"
+)
+
+const (
+	benchLists   = 3
+	benchNumbers = 10_000_000 // on all lists
+	frame        = 100        // messages of a decision
+	// sendMemory is half of GOMEMLIMIT of the send function. The rest is for opt-outs, frames and garbage.
+	sendMemory = 204 << 20
+	// maxTimes is how many times as long a decision may take as looking the numbers up in a map.
+	maxTimes = 5
+)
+
+// mobiles returns numbers of Brazil, in no order.
+func mobiles(r *rand.Rand, n int) []uint64 {
+	numbers := make([]uint64, n)
+	for i := range numbers {
+		numbers[i] = 55_11_900000000 + r.Uint64N(88)*1_000_000_000 + r.Uint64N(100_000_000)
+	}
+	return numbers
+}
+
+// benchFrames returns frames of which every tenth number is on a list.
+func benchFrames(r *rand.Rand, listed []uint64) [][]string {
+	frames := make([][]string, 1000)
+	for i := range frames {
+		for k, n := range mobiles(r, frame) {
+			if k%10 == 0 {
+				n = listed[r.IntN(len(listed))]
+			}
+			frames[i] = append(frames[i], "+"+strconv.FormatUint(n, 10))
+		}
+	}
+	return frames
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestLookup_TenMillionNumbers holds 10 million numbers on three lists in the memory of send, and
+// decides about a frame in at most five times what a Go map takes.
+func TestLookup_TenMillionNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	w := newWorld()
+	var listed []uint64
+	for i := range benchLists {
+		numbers := mobiles(r, benchNumbers/benchLists)
+		listed = append(listed, numbers[:1000]...)
+		w.change(t, "list"+strconv.Itoa(i), suppression.Change{Settings: &settings, Add: numberset.New(numbers)})
+	}
+	before := heap()
+	of := w.of(t)
+	if held := heap() - before; held > sendMemory {
+		t.Errorf("the lists take %d MB, want %d at most", held>>20, sendMemory>>20)
+	} else {
+		t.Logf("the lists take %d MB", held>>20)
+	}
+	frames := benchFrames(r, listed)
+	lists := timed(frames, func(phone string) bool { return of(phone) != 0 })
+	yardstick := benchMap(t, w)
+	set := timed(frames, func(phone string) bool {
+		n, _ := strconv.ParseUint(phone[1:], 10, 64)
+		_, ok := yardstick[n]
+		return ok
+	})
+	t.Logf("a frame takes %v, with a map %v", lists, set)
+	if lists > maxTimes*set {
+		t.Errorf("a frame takes %v, a map %v", lists, set)
+	}
+}
+
+func benchMap(t *testing.T, w *world) map[uint64]struct{} {
+	t.Helper()
+	all := make(map[uint64]struct{}, benchNumbers)
+	lists, err := w.book.Store.Lists(context.Background(), tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lists {
+		numbers, err := w.book.Numbers(context.Background(), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range numbers {
+			all[n] = struct{}{}
+		}
+	}
+	return all
+}
+
+// timed returns the shortest time of several rounds for a frame.
+func timed(frames [][]string, has func(phone string) bool) time.Duration {
+	best := time.Hour
+	for range 5 {
+		start := time.Now()
+		for _, f := range frames {
+			for _, phone := range f {
+				has(phone)
+			}
+		}
+		best = min(best, time.Since(start)/time.Duration(len(frames)))
+	}
+	return best
+}
