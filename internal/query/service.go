@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -30,6 +31,7 @@ type Store interface {
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 }
 
 // Service serves the requests that read a campaign.

@@ -47,13 +47,14 @@ type Query struct {
 	*dynamo.BatchStore
 	*dynamo.CampaignStore
 	*dynamo.LedgerStore
+	*dynamo.ListStore
 	*dynamo.TapStore
 	*dynamo.TemplateStore
 }
 
 // NewQuery returns the store of package query.
 func NewQuery(s *dynamo.Stores) Query {
-	return Query{s.Acceptance, s.Batches, s.Campaigns, s.Ledgers, s.Taps, s.Templates}
+	return Query{s.Acceptance, s.Batches, s.Campaigns, s.Ledgers, s.Lists, s.Taps, s.Templates}
 }
 
 // Feed is the store of package feed.

@@ -202,3 +202,12 @@ func (l *foundList) has(number uint64) bool {
 	}
 	return false
 }
+
+// Names returns the names of a tenant's lists by number, deleted ones included.
+func (s *Lookup) Names(ctx context.Context, tenant string) (map[int]string, error) {
+	lists, err := s.Store.Lists(ctx, tenant)
+	if err != nil {
+		return nil, fmt.Errorf("read the names of lists: %w", err)
+	}
+	return Names(lists), nil
+}
