@@ -4,13 +4,13 @@
 package suppression
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -57,14 +57,13 @@ type Segment struct {
 
 // Errors of changes.
 var (
-	ErrName      = errors.New("a list's name has 1 to 40 of a-z, 0-9 and -, and begins with a letter")
-	ErrText      = errors.New("a reason or a source is missing, or has more than 200 characters")
-	ErrAreaCode  = errors.New("an area code has two digits, 11 to 99")
-	ErrTraffic   = errors.New("unknown purpose of messages")
-	ErrTooMany   = errors.New("the tenant has as many lists as it can have")
-	ErrTooLarge  = errors.New("the tenant's lists would have more numbers than they can have")
-	ErrManyEnds  = errors.New("the list has parts with too many different ends")
-	ErrNoNumbers = errors.New("no number")
+	ErrName     = &inputerr.Error{Code: "name", Detail: "a list's name has 1 to 40 of a-z, 0-9 and -, and begins with a letter"}
+	ErrText     = &inputerr.Error{Code: "text", Detail: "a reason or a source is missing, or has more than 200 characters"}
+	ErrAreaCode = &inputerr.Error{Code: "area_code", Detail: "an area code has two digits, 11 to 99"}
+	ErrTraffic  = &inputerr.Error{Code: "traffic", Detail: "unknown purpose of messages"}
+	ErrTooMany  = &inputerr.Error{Code: "too_many", Detail: "the tenant has as many lists as it can have"}
+	ErrTooLarge = &inputerr.Error{Code: "too_large", Detail: "the tenant's lists would have more numbers than they can have"}
+	ErrManyEnds = &inputerr.Error{Code: "many_ends", Detail: "the list has parts with too many different ends"}
 )
 
 var name = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)

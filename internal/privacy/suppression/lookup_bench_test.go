@@ -52,49 +52,53 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestLookup_TenMillionNumbers holds 10 million numbers on three lists in the memory of send, and
-// decides about a frame in at most five times what a Go map takes.
-func TestLookup_TenMillionNumbers(t *testing.T) {
+// BenchmarkDecision decides about a frame with 10 million numbers on three lists, and fails if the lists exceed
+// half of the memory of send, or take more than five times as long as a Go map.
+func BenchmarkDecision(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 7))
 	w := newWorld()
 	var listed []uint64
 	for i := range benchLists {
 		numbers := mobiles(r, benchNumbers/benchLists)
 		listed = append(listed, numbers[:1000]...)
-		w.change(t, "list"+strconv.Itoa(i), suppression.Change{Settings: &settings, Add: numberset.New(numbers)})
+		w.change(b, "list"+strconv.Itoa(i), suppression.Change{Settings: &settings, Add: numberset.New(numbers)})
 	}
+	w.copies = true
 	before := heap()
-	of := w.of(t)
-	if held := heap() - before; held > sendMemory {
-		t.Errorf("the lists take %d MB, want %d at most", held>>20, sendMemory>>20)
-	} else {
-		t.Logf("the lists take %d MB", held>>20)
+	of := w.of(b)
+	held := heap() - before
+	if held > sendMemory {
+		b.Errorf("the lists take %d MB, want %d at most", held>>20, sendMemory>>20)
 	}
-	frames := benchFrames(r, listed)
-	lists := timed(frames, func(phone string) bool { return of(phone) != 0 })
-	yardstick := benchMap(t, w)
-	set := timed(frames, func(phone string) bool {
-		n, _ := strconv.ParseUint(phone[1:], 10, 64)
-		_, ok := yardstick[n]
-		return ok
-	})
-	t.Logf("a frame takes %v, with a map %v", lists, set)
+	frames, yardstick := benchFrames(r, listed), benchMap(b, w)
+	var lists, set time.Duration
+	for b.Loop() {
+		lists = timed(frames, func(phone string) bool { return of(phone) != 0 })
+		set = timed(frames, func(phone string) bool {
+			n, _ := strconv.ParseUint(phone[1:], 10, 64)
+			_, ok := yardstick[n]
+			return ok
+		})
+	}
 	if lists > maxTimes*set {
-		t.Errorf("a frame takes %v, a map %v", lists, set)
+		b.Errorf("a frame takes %v, with a map %v", lists, set)
 	}
+	b.ReportMetric(float64(held>>20), "MB")
+	b.ReportMetric(float64(lists)/float64(set), "maps")
+	b.ReportMetric(float64(lists.Nanoseconds())/frame, "ns/message")
 }
 
-func benchMap(t *testing.T, w *world) map[uint64]struct{} {
-	t.Helper()
+func benchMap(b *testing.B, w *world) map[uint64]struct{} {
+	b.Helper()
 	all := make(map[uint64]struct{}, benchNumbers)
 	lists, err := w.book.Store.Lists(context.Background(), tenant)
 	if err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
 	for _, l := range lists {
 		numbers, err := w.book.Numbers(context.Background(), l)
 		if err != nil {
-			t.Fatal(err)
+			b.Fatal(err)
 		}
 		for _, n := range numbers {
 			all[n] = struct{}{}

@@ -28,6 +28,7 @@ type world struct {
 	rows    map[string]suppression.List
 	objects map[string][]byte
 	reads   int
+	copies  bool // Get returns copies, as S3 does
 	book    *suppression.Book
 	lookup  *suppression.Lookup
 }
@@ -64,6 +65,9 @@ func (w *world) Get(_ context.Context, key string) ([]byte, error) {
 	body, ok := w.objects[key]
 	if !ok {
 		return nil, campaign.ErrNotFound
+	}
+	if w.copies {
+		body = slices.Clone(body)
 	}
 	return body, nil
 }
