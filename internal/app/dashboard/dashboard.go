@@ -83,6 +83,7 @@ type rows struct {
 	*dynamo.FailureStore
 	*dynamo.KeptPostStore
 	*dynamo.LedgerStore
+	*dynamo.ListStore
 	*dynamo.MediaStore
 	*dynamo.ReplyStore
 	*dynamo.SettingStore
@@ -93,7 +94,7 @@ type rows struct {
 
 func newRows(s *dynamo.Stores) rows {
 	return rows{
-		s.Attention, s.Campaigns, s.Circuits, s.Days, s.Endpoints, s.Failures, s.KeptPosts, s.Ledgers, s.Media, s.Replies, s.Settings,
+		s.Attention, s.Campaigns, s.Circuits, s.Days, s.Endpoints, s.Failures, s.KeptPosts, s.Ledgers, s.Lists, s.Media, s.Replies, s.Settings,
 		s.Submissions, s.Templates, s.Tenants,
 	}
 }

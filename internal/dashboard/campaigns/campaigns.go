@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/query"
 )
 
@@ -31,6 +32,7 @@ type Store interface {
 	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error)
+	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	web.CampaignStore
 }
 
