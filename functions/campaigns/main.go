@@ -25,7 +25,7 @@ import (
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome/reaction"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/privacy/suppression/listapi"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/templates"
@@ -58,7 +58,7 @@ func handler(c app.Config) lambda.Handler {
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	(&listapi.Service{
-		Tokens: verifier, Lists: &suppression.Book{Store: rows.Lists, Blobs: blobs, Now: time.Now}, Store: rows.Lists,
+		Tokens: verifier, Lists: &book.Book{Store: rows.Lists, Blobs: blobs, Now: time.Now}, Store: rows.Lists,
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}

@@ -172,7 +172,7 @@ func (w *pipeline) sender(concurrency int) sqs.Handler {
 	s := &send.Sender{
 		Store: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
 		OptOuts:     &optout.Book{Store: m, Now: w.clock},
-		Lists:       &suppression.Lookup{Store: m, Blobs: m, Now: w.clock},
+		Lists:       &suppression.Lookup{Store: w.store, Blobs: m, Now: w.clock},
 		Concurrency: concurrency, SweepAfter: sweepAfter, Now: w.clock,
 	}
 	return sqs.BatchHandler(s.Handle)

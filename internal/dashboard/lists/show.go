@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/book"
 )
 
 type showPage struct {
@@ -50,13 +51,13 @@ func (s *Pages) save(p *web.Page, l suppression.List) error {
 	if fault != "" {
 		return s.showList(p, http.StatusUnprocessableEntity, l, showPage{Form: f, Faults: faults{Settings: fault}})
 	}
-	if err := s.change(p, l, suppression.Change{Settings: &settings}, "list.put"); err != nil {
+	if err := s.change(p, l, book.Change{Settings: &settings}, "list.put"); err != nil {
 		return err
 	}
 	return p.Done(Path+"/"+l.Name, "lists.done.saved")
 }
 
-func (s *Pages) change(p *web.Page, l suppression.List, c suppression.Change, action string) error {
+func (s *Pages) change(p *web.Page, l suppression.List, c book.Change, action string) error {
 	_, err := s.Book.Change(p.R.Context(), p.Session.Tenant, l.Name, c, p.AuditEntry(Path+"/"+l.Name, action, l.Name))
 	return err
 }
@@ -78,12 +79,12 @@ func (s *Pages) upload(p *web.Page, l suppression.List) error {
 	if err := web.UseForm(p, "lists.used", Path+"/"+l.Name, "lists.one_title"); err != nil {
 		return err
 	}
-	c, action := suppression.Change{Add: read.numbers}, "list.add"
+	c, action := book.Change{Add: read.numbers}, "list.add"
 	switch p.Field("mode") {
 	case "replace":
 		c.Replace, action = true, "list.replace"
 	case "remove":
-		c, action = suppression.Change{Remove: read.numbers}, "list.remove"
+		c, action = book.Change{Remove: read.numbers}, "list.remove"
 	}
 	if err := s.change(p, l, c, action); err != nil {
 		if fault := web.FaultOf("lists.fault.", err); fault != "" {

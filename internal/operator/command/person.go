@@ -16,7 +16,7 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/book"
 )
 
 // exports is the default folder of exports. Git ignores it.
@@ -187,8 +187,8 @@ func (s *stack) people() (*privacy.Service, error) {
 	}
 	return &privacy.Service{
 		Store: newPersonRows(s.store), Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store.OptOuts, Now: time.Now},
-		Lists: &suppression.Book{Store: s.store.Lists, Blobs: s.blobs, Now: time.Now},
-		Now: time.Now, Progress: s.showProgress(),
+		Lists: &book.Book{Store: s.store.Lists, Blobs: s.blobs, Now: time.Now},
+		Now:   time.Now, Progress: s.showProgress(),
 	}, nil
 }
 

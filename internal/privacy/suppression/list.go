@@ -94,7 +94,7 @@ func (l List) appliesTo(t campaign.Traffic, now time.Time) bool {
 	if t == "" {
 		t = campaign.Promotion
 	}
-	return !l.Deleted && !ended(l.Until, now) && (len(l.Traffic) == 0 || slices.Contains(l.Traffic, t))
+	return !l.Deleted && !l.Over(now) && (len(l.Traffic) == 0 || slices.Contains(l.Traffic, t))
 }
 
 // covers reports whether the list applies to the area code of a number.
@@ -116,17 +116,13 @@ func ended(until, now time.Time) bool { return !until.IsZero() && !now.Before(un
 // Count returns how many numbers the list has at a time. exact is false if numbers were changed in
 // several segments: their repeated numbers count twice then.
 func (l List) Count(now time.Time) (numbers int, exact bool) {
-	current := l.current(now)
+	current := Effective(l.Segments, now)
 	for _, s := range current {
 		if !s.Remove {
 			numbers += s.Numbers
 		}
 	}
 	return numbers, len(current) <= 1
-}
-
-func (l List) current(now time.Time) []Segment {
-	return slices.DeleteFunc(slices.Clone(l.Segments), func(s Segment) bool { return ended(s.Until, now) })
 }
 
 // Live returns the lists that are not deleted.
@@ -150,4 +146,16 @@ func Names(lists []List) map[int]string {
 		names[l.Number] = l.Name
 	}
 	return names
+}
+
+// Over reports whether the list ended before now.
+func (l List) Over(now time.Time) bool { return ended(l.Until, now) }
+
+// Effective omits segments that ended, and numbers that were removed from an empty list.
+func Effective(segments []Segment, now time.Time) []Segment {
+	segments = slices.DeleteFunc(slices.Clone(segments), func(s Segment) bool { return s.Numbers == 0 || ended(s.Until, now) })
+	for len(segments) > 0 && segments[0].Remove {
+		segments = segments[1:]
+	}
+	return segments
 }

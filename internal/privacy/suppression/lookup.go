@@ -37,6 +37,8 @@ type Lookup struct {
 	tenants map[string]*known
 }
 
+var errDamaged = errors.New("damaged list")
+
 // known are the cached lists of a tenant.
 type known struct {
 	loading sync.Mutex // held during a read
@@ -110,7 +112,7 @@ func sameVersions(a, b []List) bool {
 func (s *Lookup) load(ctx context.Context, lists []List, before map[string]numberset.Lookup) (map[string]numberset.Lookup, error) {
 	parts := map[string]numberset.Lookup{}
 	for _, l := range lists {
-		for _, segment := range effective(l.Segments, s.Now()) {
+		for _, segment := range Effective(l.Segments, s.Now()) {
 			part, ok := before[segment.ID]
 			if !ok {
 				packed, err := s.Blobs.Get(ctx, segment.ID)
@@ -167,7 +169,7 @@ func newFinder(k *known, traffic campaign.Traffic, now time.Time) *finder {
 			continue
 		}
 		found := foundList{List: l}
-		for _, s := range slices.Backward(effective(l.Segments, now)) {
+		for _, s := range slices.Backward(Effective(l.Segments, now)) {
 			if numbers, ok := k.parts[s.ID]; ok {
 				found.parts = append(found.parts, part{s.Remove, numbers})
 			}

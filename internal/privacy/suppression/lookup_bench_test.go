@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/book"
 )
 
 const (
@@ -61,7 +61,7 @@ func BenchmarkDecision(b *testing.B) {
 	for i := range benchLists {
 		numbers := mobiles(r, benchNumbers/benchLists)
 		listed = append(listed, numbers[:1000]...)
-		w.change(b, "list"+strconv.Itoa(i), suppression.Change{Settings: &settings, Add: numberset.New(numbers)})
+		w.change(b, "list"+strconv.Itoa(i), book.Change{Settings: &settings, Add: numberset.New(numbers)})
 	}
 	w.copies = true
 	before := heap()

@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -53,7 +54,7 @@ func TestLists_EqualAMap(t *testing.T) {
 		w := newWorld()
 		var steps []step
 		for i := range rapid.IntRange(1, 40).Draw(t, "changes") {
-			c := suppression.Change{Settings: &settings, Add: drawn(t, "add"), Remove: drawn(t, "remove")}
+			c := book.Change{Settings: &settings, Add: drawn(t, "add"), Remove: drawn(t, "remove")}
 			if days := rapid.IntRange(0, 2).Draw(t, "days"); days > 0 {
 				c.Until = start.Add(time.Duration(days) * 24 * time.Hour)
 			}
@@ -93,7 +94,7 @@ func TestOf_UnreadableSegment(t *testing.T) {
 		"truncated": func(w *world, key string) { w.objects[key] = set(1).Pack() },
 	} {
 		w := newWorld()
-		l := w.change(t, "a", suppression.Change{Settings: &settings, Add: set(5511987654321, 5511987654322)})
+		l := w.change(t, "a", book.Change{Settings: &settings, Add: set(5511987654321, 5511987654322)})
 		spoil(w, l.Segments[0].ID)
 		if _, err := w.lookup.Of(t.Context(), tenant, campaign.Promotion, w.now); err == nil {
 			t.Errorf("%s: no error", what)
@@ -108,7 +109,7 @@ func TestOf_Settings(t *testing.T) {
 	limited := suppression.Settings{
 		Reason: "r", AreaCodes: []int{11}, Traffic: []campaign.Traffic{campaign.Promotion}, Until: start.Add(time.Hour),
 	}
-	w.change(t, "a", suppression.Change{Settings: &limited, Add: set(5511987654321, 5521987654321, 14155552671)})
+	w.change(t, "a", book.Change{Settings: &limited, Add: set(5511987654321, 5521987654321, 14155552671)})
 	held := func(phone string, traffic campaign.Traffic) bool {
 		of, err := w.lookup.Of(t.Context(), tenant, traffic, w.now)
 		if err != nil {
@@ -131,10 +132,10 @@ func TestOf_Settings(t *testing.T) {
 func TestOf_ReadsAgainSinceARelease(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.change(t, "a", suppression.Change{Settings: &settings, Add: set(1)})
+	w.change(t, "a", book.Change{Settings: &settings, Add: set(1)})
 	w.of(t)
 	reads := w.reads
-	w.change(t, "a", suppression.Change{Add: set(2)})
+	w.change(t, "a", book.Change{Add: set(2)})
 	if of, err := w.lookup.Of(t.Context(), tenant, "", start.Add(-2*time.Second)); err != nil || of("+2") != 0 {
 		t.Fatalf("an earlier release read the lists again: %v", err)
 	}
@@ -151,9 +152,9 @@ func TestNumbersOfLists(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	for i := range suppression.MaxLists {
-		w.change(t, fmt.Sprint("a", i), suppression.Change{Settings: &settings, Add: set(uint64(i))})
+		w.change(t, fmt.Sprint("a", i), book.Change{Settings: &settings, Add: set(uint64(i))})
 	}
-	_, err := w.book.Change(t.Context(), tenant, "more", suppression.Change{Settings: &settings}, account.AuditEntry{})
+	_, err := w.book.Change(t.Context(), tenant, "more", book.Change{Settings: &settings}, account.AuditEntry{})
 	if !errors.Is(err, suppression.ErrTooMany) {
 		t.Errorf("one list more: %v", err)
 	}
@@ -163,16 +164,16 @@ func TestNumbersOfLists(t *testing.T) {
 	if len(w.objects) != suppression.MaxLists-1 {
 		t.Errorf("%d objects remain", len(w.objects))
 	}
-	if got := w.change(t, "more", suppression.Change{Settings: &settings}); got.Number != suppression.MaxLists+1 {
+	if got := w.change(t, "more", book.Change{Settings: &settings}); got.Number != suppression.MaxLists+1 {
 		t.Errorf("the next list has the number %d", got.Number)
 	}
 	if err := w.book.Delete(t.Context(), tenant, "a1", account.AuditEntry{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.change(t, "a0", suppression.Change{Settings: &settings}); got.Number != 1 || len(got.Segments) != 0 {
+	if got := w.change(t, "a0", book.Change{Settings: &settings}); got.Number != 1 || len(got.Segments) != 0 {
 		t.Errorf("the list that was deleted is %+v", got)
 	}
-	if _, err := w.book.Change(t.Context(), tenant, "a1", suppression.Change{Add: set(1)}, account.AuditEntry{}); !errors.Is(err, campaign.ErrNotFound) {
+	if _, err := w.book.Change(t.Context(), tenant, "a1", book.Change{Add: set(1)}, account.AuditEntry{}); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("a change of a deleted list: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -29,14 +30,14 @@ type world struct {
 	objects map[string][]byte
 	reads   int
 	copies  bool // Get returns copies, as S3 does
-	book    *suppression.Book
+	book    *book.Book
 	lookup  *suppression.Lookup
 }
 
 func newWorld() *world {
 	w := &world{now: start, rows: map[string]suppression.List{}, objects: map[string][]byte{}}
 	clock := func() time.Time { return w.now }
-	w.book = &suppression.Book{Store: w, Blobs: w, Now: clock}
+	w.book = &book.Book{Store: w, Blobs: w, Now: clock}
 	w.lookup = &suppression.Lookup{Store: w, Blobs: w, Now: clock}
 	return w
 }
@@ -86,7 +87,7 @@ func (w *world) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-func (w *world) change(t testing.TB, name string, c suppression.Change) suppression.List {
+func (w *world) change(t testing.TB, name string, c book.Change) suppression.List {
 	t.Helper()
 	l, err := w.book.Change(t.Context(), tenant, name, c, account.AuditEntry{})
 	if err != nil {

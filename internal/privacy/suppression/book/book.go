@@ -1,4 +1,5 @@
-package suppression
+// Package book changes and searches lists of numbers that get no messages.
+package book
 
 import (
 	"context"
@@ -12,17 +13,18 @@ import (
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads and writes the rows of lists.
 type Store interface {
 	// Lists returns a tenant's lists, deleted ones included.
-	Lists(ctx context.Context, tenant string) ([]List, error)
+	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	// SaveList writes the next version of a list, and an entry of the audit log, if the stored version is
 	// still l's. For a list of version 0, it also requires that no list was added since others were read.
 	// It reports whether it did.
-	SaveList(ctx context.Context, l List, others int, e account.AuditEntry) (bool, error)
+	SaveList(ctx context.Context, l suppression.List, others int, e account.AuditEntry) (bool, error)
 }
 
 // Blobs stores segments.
@@ -45,28 +47,28 @@ var errDamaged = errors.New("damaged list")
 
 // Change is a change of a list. The removed numbers are removed after the others are added.
 type Change struct {
-	Settings    *Settings // nil leaves the settings as they are, and requires that the list exists
-	Replace     bool      // the list has only the added numbers then
+	Settings    *suppression.Settings // nil leaves the settings as they are, and requires that the list exists
+	Replace     bool                  // the list has only the added numbers then
 	Add, Remove numberset.Set
 	Until       time.Time // when the change of the numbers ends, zero for never
 }
 
 // Change changes a list, and creates it if it does not exist. The error wraps campaign.ErrNotFound if it must exist,
 // or one of the errors of this package.
-func (b *Book) Change(ctx context.Context, tenant, name string, c Change, e account.AuditEntry) (List, error) {
-	if !ValidName(name) {
-		return List{}, ErrName
+func (b *Book) Change(ctx context.Context, tenant, name string, c Change, e account.AuditEntry) (suppression.List, error) {
+	if !suppression.ValidName(name) {
+		return suppression.List{}, suppression.ErrName
 	}
 	if c.Settings != nil {
 		if err := c.Settings.Check(); err != nil {
-			return List{}, err
+			return suppression.List{}, err
 		}
 	}
 	added, err := b.putChange(ctx, tenant, c)
 	if err != nil {
-		return List{}, err
+		return suppression.List{}, err
 	}
-	return b.update(ctx, tenant, name, e, func(l *List) error {
+	return b.update(ctx, tenant, name, e, func(l *suppression.List) error {
 		if c.Settings == nil && (l.Version == 0 || l.Deleted) {
 			return campaign.ErrNotFound
 		}
@@ -82,7 +84,7 @@ func (b *Book) Change(ctx context.Context, tenant, name string, c Change, e acco
 }
 
 // putChange writes the segments of a change.
-func (b *Book) putChange(ctx context.Context, tenant string, c Change) (added []Segment, err error) {
+func (b *Book) putChange(ctx context.Context, tenant string, c Change) (added []suppression.Segment, err error) {
 	for _, part := range []struct {
 		remove  bool
 		numbers numberset.Set
@@ -90,7 +92,7 @@ func (b *Book) putChange(ctx context.Context, tenant string, c Change) (added []
 		if len(part.numbers) == 0 {
 			continue
 		}
-		s, err := b.put(ctx, tenant, Segment{Remove: part.remove, Until: c.Until}, part.numbers)
+		s, err := b.put(ctx, tenant, suppression.Segment{Remove: part.remove, Until: c.Until}, part.numbers)
 		if err != nil {
 			return nil, err
 		}
@@ -101,17 +103,17 @@ func (b *Book) putChange(ctx context.Context, tenant string, c Change) (added []
 
 // Delete deletes a list. Its name and number stay. The error wraps campaign.ErrNotFound if it does not exist.
 func (b *Book) Delete(ctx context.Context, tenant, name string, e account.AuditEntry) error {
-	_, err := b.update(ctx, tenant, name, e, func(l *List) error {
+	_, err := b.update(ctx, tenant, name, e, func(l *suppression.List) error {
 		if l.Version == 0 || l.Deleted {
 			return campaign.ErrNotFound
 		}
-		l.Deleted, l.Settings, l.Segments = true, Settings{}, nil
+		l.Deleted, l.Settings, l.Segments = true, suppression.Settings{}, nil
 		return nil
 	})
 	return err
 }
 
-func (b *Book) put(ctx context.Context, tenant string, s Segment, numbers numberset.Set) (Segment, error) {
+func (b *Book) put(ctx context.Context, tenant string, s suppression.Segment, numbers numberset.Set) (suppression.Segment, error) {
 	s.ID, s.Numbers = Prefix(tenant)+random.Token(16), len(numbers)
 	if err := b.Blobs.Put(ctx, s.ID, numbers.Pack(), "application/octet-stream"); err != nil {
 		return s, fmt.Errorf("write a segment: %w", err)
@@ -123,22 +125,22 @@ func (b *Book) put(ctx context.Context, tenant string, s Segment, numbers number
 func Prefix(tenant string) string { return "lists/" + tenant + "/" }
 
 // update writes a list after a change, and repeats it after a concurrent one.
-func (b *Book) update(ctx context.Context, tenant, name string, e account.AuditEntry, change func(*List) error) (List, error) {
+func (b *Book) update(ctx context.Context, tenant, name string, e account.AuditEntry, change func(*suppression.List) error) (suppression.List, error) {
 	for try := range tries {
 		if err := retry.Wait(ctx, try); err != nil {
-			return List{}, fmt.Errorf("change a list: %w", err)
+			return suppression.List{}, fmt.Errorf("change a list: %w", err)
 		}
 		lists, err := b.Store.Lists(ctx, tenant)
 		if err != nil {
-			return List{}, fmt.Errorf("change a list: %w", err)
+			return suppression.List{}, fmt.Errorf("change a list: %w", err)
 		}
 		l, old, err := b.changed(ctx, lists, tenant, name, change)
 		if err != nil {
-			return List{}, err
+			return suppression.List{}, err
 		}
 		saved, err := b.Store.SaveList(ctx, l, len(lists), e)
 		if err != nil {
-			return List{}, fmt.Errorf("change a list: %w", err)
+			return suppression.List{}, fmt.Errorf("change a list: %w", err)
 		}
 		if saved {
 			b.deleteUnused(ctx, old, l.Segments)
@@ -146,42 +148,42 @@ func (b *Book) update(ctx context.Context, tenant, name string, e account.AuditE
 			return l, nil
 		}
 	}
-	return List{}, fmt.Errorf("change list %s of tenant %s: %w", name, tenant, campaign.ErrLostRace)
+	return suppression.List{}, fmt.Errorf("change list %s of tenant %s: %w", name, tenant, campaign.ErrLostRace)
 }
 
 // changed returns a list after a change, and its segments before.
 func (b *Book) changed(
-	ctx context.Context, lists []List, tenant, name string, change func(*List) error,
-) (l List, before []Segment, err error) {
-	l, known := Find(lists, name)
+	ctx context.Context, lists []suppression.List, tenant, name string, change func(*suppression.List) error,
+) (l suppression.List, before []suppression.Segment, err error) {
+	l, known := suppression.Find(lists, name)
 	if !known {
-		l = List{Tenant: tenant, Name: name, Number: len(lists) + 1}
+		l = suppression.List{Tenant: tenant, Name: name, Number: len(lists) + 1}
 	}
 	before, added := l.Segments, !known || l.Deleted
 	if err := change(&l); err != nil {
 		return l, nil, err
 	}
-	if added && len(Live(lists)) >= MaxLists || l.Number > MaxNumber {
-		return l, nil, ErrTooMany
+	if added && len(suppression.Live(lists)) >= suppression.MaxLists || l.Number > suppression.MaxNumber {
+		return l, nil, suppression.ErrTooMany
 	}
 	l.ChangedAt = b.Now()
 	if l.Segments, err = b.merge(ctx, tenant, l.Segments, b.Now()); err != nil {
 		return l, nil, err
 	}
-	if total(lists)-sum(before)+sum(l.Segments) > MaxNumbers && sum(l.Segments) > sum(before) {
-		return l, nil, ErrTooLarge
+	if total(lists)-sum(before)+sum(l.Segments) > suppression.MaxNumbers && sum(l.Segments) > sum(before) {
+		return l, nil, suppression.ErrTooLarge
 	}
 	return l, before, nil
 }
 
-func total(lists []List) (numbers int) {
+func total(lists []suppression.List) (numbers int) {
 	for _, l := range lists {
 		numbers += sum(l.Segments)
 	}
 	return numbers
 }
 
-func sum(segments []Segment) (numbers int) {
+func sum(segments []suppression.Segment) (numbers int) {
 	for _, s := range segments {
 		numbers += s.Numbers
 	}
@@ -190,9 +192,9 @@ func sum(segments []Segment) (numbers int) {
 
 // deleteUnused deletes the segments that a change replaced. A failure leaves an object without a row, which is deleted
 // when the tenant's objects are tidied.
-func (b *Book) deleteUnused(ctx context.Context, before, after []Segment) {
+func (b *Book) deleteUnused(ctx context.Context, before, after []suppression.Segment) {
 	for _, s := range before {
-		if slices.ContainsFunc(after, func(kept Segment) bool { return kept.ID == s.ID }) {
+		if slices.ContainsFunc(after, func(kept suppression.Segment) bool { return kept.ID == s.ID }) {
 			continue
 		}
 		if err := b.Blobs.Delete(ctx, s.ID); err != nil {

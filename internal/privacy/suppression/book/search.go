@@ -1,9 +1,11 @@
-package suppression
+package book
 
 import (
 	"context"
 	"fmt"
 	"slices"
+
+	"campaign-dispatch/internal/privacy/suppression"
 )
 
 // ListsOf returns the names of the tenant's lists that a number is on, whether they apply to it or not.
@@ -13,7 +15,7 @@ func (b *Book) ListsOf(ctx context.Context, tenant string, number uint64) ([]str
 		return nil, fmt.Errorf("search lists: %w", err)
 	}
 	names := []string{}
-	for _, l := range Live(lists) {
+	for _, l := range suppression.Live(lists) {
 		on, err := b.has(ctx, l, number)
 		if err != nil {
 			return nil, fmt.Errorf("search list %s: %w", l.Name, err)
@@ -25,11 +27,11 @@ func (b *Book) ListsOf(ctx context.Context, tenant string, number uint64) ([]str
 	return names, nil
 }
 
-func (b *Book) has(ctx context.Context, l List, number uint64) (bool, error) {
-	if ended(l.Until, b.Now()) {
+func (b *Book) has(ctx context.Context, l suppression.List, number uint64) (bool, error) {
+	if l.Over(b.Now()) {
 		return false, nil
 	}
-	for _, s := range slices.Backward(effective(l.Segments, b.Now())) {
+	for _, s := range slices.Backward(suppression.Effective(l.Segments, b.Now())) {
 		set, err := b.numbers(ctx, s)
 		if err != nil {
 			return false, err
@@ -42,7 +44,7 @@ func (b *Book) has(ctx context.Context, l List, number uint64) (bool, error) {
 }
 
 // Lists returns the tenant's lists, deleted ones included.
-func (b *Book) Lists(ctx context.Context, tenant string) ([]List, error) {
+func (b *Book) Lists(ctx context.Context, tenant string) ([]suppression.List, error) {
 	lists, err := b.Store.Lists(ctx, tenant)
 	if err != nil {
 		return nil, fmt.Errorf("read lists: %w", err)

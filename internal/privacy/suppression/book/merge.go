@@ -1,4 +1,4 @@
-package suppression
+package book
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/suppression"
 )
 
 // pair are two segments that can become one in the place of the first.
@@ -15,7 +16,7 @@ type pair struct{ low, high int }
 // smallestPair returns the two segments with the fewest numbers that can become one. Segments of one kind
 // and end can, if no segment of the other kind is between them; so can the oldest segment and numbers
 // that were removed from it.
-func smallestPair(segments []Segment) (best pair, found bool) {
+func smallestPair(segments []suppression.Segment) (best pair, found bool) {
 	least := 0
 	for low, a := range segments {
 		for high := low + 1; high < len(segments); high++ {
@@ -32,7 +33,7 @@ func smallestPair(segments []Segment) (best pair, found bool) {
 	return best, found
 }
 
-func mergeable(low int, a, b Segment) bool {
+func mergeable(low int, a, b suppression.Segment) bool {
 	if a.Remove == b.Remove {
 		return a.Until.Equal(b.Until)
 	}
@@ -40,48 +41,39 @@ func mergeable(low int, a, b Segment) bool {
 }
 
 // merge reduces the segments to MaxSegments, without those that have no effect any more.
-func (b *Book) merge(ctx context.Context, tenant string, segments []Segment, now time.Time) ([]Segment, error) {
-	segments = effective(segments, now)
-	for len(segments) > MaxSegments {
+func (b *Book) merge(ctx context.Context, tenant string, segments []suppression.Segment, now time.Time) ([]suppression.Segment, error) {
+	segments = suppression.Effective(segments, now)
+	for len(segments) > suppression.MaxSegments {
 		p, found := smallestPair(segments)
 		if !found {
-			return nil, ErrManyEnds
+			return nil, suppression.ErrManyEnds
 		}
 		merged, err := b.mergePair(ctx, tenant, segments[p.low], segments[p.high])
 		if err != nil {
 			return nil, fmt.Errorf("merge segments: %w", err)
 		}
 		segments[p.low] = merged
-		segments = effective(slices.Delete(segments, p.high, p.high+1), now)
+		segments = suppression.Effective(slices.Delete(segments, p.high, p.high+1), now)
 	}
 	return segments, nil
 }
 
-// effective omits segments that ended, and removed numbers of an empty list.
-func effective(segments []Segment, now time.Time) []Segment {
-	segments = slices.DeleteFunc(slices.Clone(segments), func(s Segment) bool { return s.Numbers == 0 || ended(s.Until, now) })
-	for len(segments) > 0 && segments[0].Remove {
-		segments = segments[1:]
-	}
-	return segments
-}
-
-func (b *Book) mergePair(ctx context.Context, tenant string, low, high Segment) (Segment, error) {
+func (b *Book) mergePair(ctx context.Context, tenant string, low, high suppression.Segment) (suppression.Segment, error) {
 	under, err := b.numbers(ctx, low)
 	if err != nil {
-		return Segment{}, err
+		return suppression.Segment{}, err
 	}
 	over, err := b.numbers(ctx, high)
 	if err != nil {
-		return Segment{}, err
+		return suppression.Segment{}, err
 	}
 	if low.Remove == high.Remove {
-		return b.put(ctx, tenant, Segment{Remove: low.Remove, Until: low.Until}, under.Union(over))
+		return b.put(ctx, tenant, suppression.Segment{Remove: low.Remove, Until: low.Until}, under.Union(over))
 	}
-	return b.put(ctx, tenant, Segment{}, under.Without(over))
+	return b.put(ctx, tenant, suppression.Segment{}, under.Without(over))
 }
 
-func (b *Book) numbers(ctx context.Context, s Segment) (numberset.Set, error) {
+func (b *Book) numbers(ctx context.Context, s suppression.Segment) (numberset.Set, error) {
 	packed, err := b.Blobs.Get(ctx, s.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read a segment: %w", err)
@@ -97,9 +89,9 @@ func (b *Book) numbers(ctx context.Context, s Segment) (numberset.Set, error) {
 }
 
 // Numbers returns the numbers that are on the list.
-func (b *Book) Numbers(ctx context.Context, l List) (numberset.Set, error) {
+func (b *Book) Numbers(ctx context.Context, l suppression.List) (numberset.Set, error) {
 	var on numberset.Set
-	for _, s := range effective(l.Segments, b.Now()) {
+	for _, s := range suppression.Effective(l.Segments, b.Now()) {
 		set, err := b.numbers(ctx, s)
 		if err != nil {
 			return nil, err
