@@ -32,10 +32,10 @@ func changeOf(messages int) *rapid.Generator[campaign.Change] {
 			At:      start.Add(time.Duration(rapid.Int64Range(-1e6, 1e9).Draw(t, "at")) * time.Millisecond),
 		}
 		if _, reason := c.Why(); reason != "" {
-			c.Code = rapid.SampledFrom([]string{"", "unreachable", campaign.CodeSuppressed, "a code of next year's"}).Draw(t, "code")
-			if c.Code == campaign.CodeSuppressed {
-				c.List = rapid.IntRange(1, 255).Draw(t, "list")
-			}
+			c.Code = rapid.SampledFrom([]string{"", "unreachable", "a code of next year's"}).Draw(t, "code")
+		}
+		if c.Outcome == campaign.OutcomeFailed && rapid.Bool().Draw(t, "suppressed") {
+			c.Code, c.List = campaign.CodeSuppressed, rapid.IntRange(1, 255).Draw(t, "list")
 		}
 		return c
 	})
