@@ -190,8 +190,7 @@ func sum(segments []suppression.Segment) (numbers int) {
 	return numbers
 }
 
-// deleteUnused deletes the segments that a change replaced. A failure leaves an object without a row, which is deleted
-// when the tenant's objects are tidied.
+// deleteUnused deletes the segments that a change replaced. A failure leaves an object without a row.
 func (b *Book) deleteUnused(ctx context.Context, before, after []suppression.Segment) {
 	for _, s := range before {
 		if slices.ContainsFunc(after, func(kept suppression.Segment) bool { return kept.ID == s.ID }) {
