@@ -25,6 +25,8 @@ import (
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/privacy/suppression/listapi"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/templates"
 )
@@ -54,6 +56,10 @@ func handler(c app.Config) lambda.Handler {
 	}).Register(mux)
 	(&exports.Service{
 		Tokens: verifier, Store: stores.NewExports(rows), Files: blobs, Tasks: sqs.New(c.AWS, c.ExportsQueueURL),
+		Now: time.Now, BaseURL: c.BaseURL,
+	}).Register(mux)
+	(&listapi.Service{
+		Tokens: verifier, Lists: &book.Book{Store: rows.Lists, Blobs: blobs, Now: time.Now}, Store: rows.Lists,
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/privacy/suppression"
 )
 
 const (
@@ -28,11 +29,13 @@ func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	tables, keys := c.Tables(), kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now)
+	rows, blobs := dynamo.New(tables), s3.New(c.AWS, c.Bucket, c.Local)
 	service := &dispatch.Service{
 		Tokens:      &accesstoken.Verifier{Keys: keys, Now: time.Now},
-		Store:       dynamo.New(tables).Acceptance,
-		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
+		Store:       rows.Acceptance,
+		Blobs:       blobs,
 		Releases:    releasescheduler.New(c),
+		Lists:       &suppression.Lookup{Store: rows.Lists, Blobs: blobs, Now: time.Now},
 		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Calls: dynamo.NewAuthStore(tables), Timeout: limiterTimeout},
 		Now:         time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),

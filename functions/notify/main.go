@@ -22,6 +22,7 @@ const connections = 32
 type deliveries struct {
 	*dynamo.BatchStore
 	*dynamo.DeliveryStore
+	*dynamo.ListStore
 	*dynamo.TemplateStore
 }
 
@@ -40,7 +41,7 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	notifier := &webhook.Notifier{
-		Store: deliveries{stores.Batches, stores.Deliveries, stores.Templates},
+		Store: deliveries{stores.Batches, stores.Deliveries, stores.Lists, stores.Templates},
 		Endpoints: endpoints{
 			stores.Circuits, stores.Deliveries, stores.Endpoints, stores.Failures, stores.KeptPosts,
 			&webhook.PostSums{Store: stores.Days},

@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
 )
@@ -33,12 +34,14 @@ func main() { app.Start(handler) }
 // send.
 func handler(c app.Config) lambda.Handler {
 	stores, keys := dynamo.New(c.Tables()), ssm.Reader{Config: c.AWS, Now: time.Now}
+	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	sender := &send.Sender{
 		Store:       rows{stores.Batches, stores.Lanes, stores.Ledgers, stores.Templates},
-		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
+		Blobs:       blobs,
 		Provider:    &rcs.Client{URL: c.RCSURL, Keys: keys, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now},
 		Recorder:    recorder.New(c, stores),
 		OptOuts:     &optout.Book{Store: stores.OptOuts, Now: time.Now},
+		Lists:       &suppression.Lookup{Store: stores.Lists, Blobs: blobs, Now: time.Now},
 		Queue:       sqs.New(c.AWS, c.SendQueueURL),
 		LinkURL:     c.LinkURL,
 		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,

@@ -155,7 +155,7 @@ func TestTemplate_CampaignsWrites(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
 		"dynamodb:UpdateItem":         {"C#*", "N#*", "BUDGET#*", "PAUSE#campaigns#*", "RESUMED"},
-		"dynamodb:PutItem":            {"T#*", "TEMPLATES#*", "AUDIT#*", "EXPORT#*", "EXPORTS#*"},
+		"dynamodb:PutItem":            {"T#*", "TEMPLATES#*", "LISTS#*", "AUDIT#*", "EXPORT#*", "EXPORTS#*"},
 		"dynamodb:ConditionCheckItem": {"TEN#*"},
 	}
 	reads := []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}

@@ -84,6 +84,8 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(time.Duration(pool.RefreshTokenValidity) * time.Minute), period(web.NoticeLife),
 		period(longestQueue(t)), period(logLife(t)) + " (`LogRetentionDays`)",
 		"35 days", // what AWS keeps for restoring a table to a point in time
+		"until they are removed, or the list is deleted",
+		"as long as the tenant exists", // names of lists
 		"as long as the tenant exists",
 	}
 	if diff := cmp.Diff(want, retentionTable(t)); diff != "" {

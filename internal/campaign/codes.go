@@ -16,6 +16,7 @@ const (
 	CodeAgentNotLaunched = "agent_not_launched"
 	CodeRejected         = "rejected"
 	CodeOptedOut         = "opted_out"
+	CodeSuppressed       = "suppressed" // the number is on a list
 	CodeCancelled        = "cancelled"
 	CodeRevoked          = "revoked"
 	CodeNotAfterPassed   = "not_after_passed" // the message was never sent
@@ -232,6 +233,16 @@ var MessageCodes = []MessageCode{
 		Action: Text{"Dispatch again with a later time.", "Dispare de novo com um horário mais tarde."},
 		Cause: "The send window was closed in the recipient's time zone when `notAfter` passed. The dry run says how many " +
 			"messages cannot go.",
+	},
+	{
+		Code: CodeSuppressed, Outcome: OutcomeFailed,
+		Reason: Text{"The number is on a list of numbers that get no messages.", "O número está numa lista de quem não recebe mensagens."},
+		Meaning: Text{
+			"The number is on one of your lists. `list` is its name.",
+			"O número está numa das suas listas. `list` é o nome dela.",
+		},
+		Action: Text{"Do not write to them.", "Não escreva para ele."},
+		Cause:  "The number is on a [list](#lists) that applies to the message. `list` is the name of the list.",
 	},
 }
 

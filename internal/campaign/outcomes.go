@@ -47,6 +47,7 @@ type LedgerSummary struct {
 type Reason struct {
 	Outcome Outcome
 	Code    string
+	List    int // number of the list, for CodeSuppressed
 }
 
 // Known returns the number of messages with an outcome.
@@ -89,12 +90,12 @@ func (h *LedgerSummary) move(old Outcome, c Change) {
 		net[old]--
 	}
 	if old.rank() == OutcomeFailed.rank() {
-		h.Reasons[Reason{old, CodeSuperseded}]--
+		h.Reasons[Reason{Outcome: old, Code: CodeSuperseded}]--
 	}
 	h.Counts[c.Outcome]++
 	net[c.Outcome]++
 	if code, _ := c.Why(); code != "" {
-		h.Reasons[Reason{c.Outcome, code}]++
+		h.Reasons[Reason{c.Outcome, code, c.List}]++
 	}
 }
 

@@ -25,11 +25,13 @@ type Results struct {
 	Lost      int // not delivered, and with a final outcome, see DayCounts.Failed
 	Stopped   int // not sent, because they were cancelled before
 	OptedOut  int // not sent, because the recipient had opted out
-	TooLate   int // not sent, because NotAfter passed before
-	Tapped    int // messages with a tapped suggestion
-	Clicked   int // messages with a clicked link
-	Tappable  bool
-	Clickable bool
+	// Suppressed messages were not sent, because their numbers are on lists.
+	Suppressed int
+	TooLate    int // not sent, because NotAfter passed before
+	Tapped     int // messages with a tapped suggestion
+	Clicked    int // messages with a clicked link
+	Tappable   bool
+	Clickable  bool
 
 	// NotAccepted is the number of people of the file who have no message, and NeverAccepted of them
 	// those whose parts are not accepted any more.
@@ -51,13 +53,23 @@ type Results struct {
 // optedOut is the reason of messages that were not sent because their recipients had opted
 // out. neverSent and windowClosed are the reasons of expired messages that were not sent.
 var (
-	optedOut     = Reason{OutcomeFailed, CodeOptedOut}
-	neverSent    = Reason{OutcomeExpired, CodeNotAfterPassed}
-	windowClosed = Reason{OutcomeExpired, CodeWindowClosed}
+	optedOut     = Reason{Outcome: OutcomeFailed, Code: CodeOptedOut}
+	neverSent    = Reason{Outcome: OutcomeExpired, Code: CodeNotAfterPassed}
+	windowClosed = Reason{Outcome: OutcomeExpired, Code: CodeWindowClosed}
 )
 
 // OptedOut returns the number of messages that were not sent because their recipients had opted out.
 func (h LedgerSummary) OptedOut() int { return h.ended(optedOut) }
+
+// Suppressed returns the number of messages that were not sent because their numbers are on lists.
+func (h LedgerSummary) Suppressed() (messages int) {
+	for r, n := range h.Reasons {
+		if r.Code == CodeSuppressed {
+			messages += n
+		}
+	}
+	return min(messages, h.Counts[OutcomeFailed])
+}
 
 // TooLate returns the number of messages that were not sent because NotAfter passed before.
 func (h LedgerSummary) TooLate() int { return h.ended(neverSent, windowClosed) }
@@ -73,7 +85,7 @@ func (h LedgerSummary) ended(reasons ...Reason) (n int) {
 
 // NotSent reports whether messages that ended for the reason were never sent.
 func (r Reason) NotSent() bool {
-	return r == optedOut || r == neverSent || r == windowClosed || r.Outcome == OutcomeStopped
+	return r == optedOut || r == neverSent || r == windowClosed || r.Code == CodeSuppressed || r.Outcome == OutcomeStopped
 }
 
 // OptedOut reports whether a message was not sent because its recipient had opted out.
@@ -84,7 +96,7 @@ func (c Change) NotSent() bool { return c.why().NotSent() }
 
 func (c Change) why() Reason {
 	code, _ := c.Why()
-	return Reason{c.Outcome, code}
+	return Reason{c.Outcome, code, c.List}
 }
 
 // Results returns the results of the campaign, which was read at now with its heads.
@@ -147,6 +159,7 @@ func (r *Results) addCounts(head LedgerSummary) {
 	r.Lost += n.Failed
 	r.Stopped += head.Counts[OutcomeStopped]
 	r.OptedOut += head.OptedOut()
+	r.Suppressed += head.Suppressed()
 	r.TooLate += head.TooLate()
 }
 
@@ -183,7 +196,9 @@ func (r Results) People() int { return r.Accepted + r.NotAccepted }
 func (r Results) ToCome() int { return r.NotAccepted - r.NeverAccepted }
 
 // NotSent returns the number of people to whom nothing was sent, and will not be.
-func (r Results) NotSent() int { return r.Stopped + r.NeverAccepted + r.OptedOut + r.TooLate }
+func (r Results) NotSent() int {
+	return r.Stopped + r.NeverAccepted + r.OptedOut + r.Suppressed + r.TooLate
+}
 
 // NeverWent reports whether the campaign was cancelled before its first message was sent.
 func (r Results) NeverWent() bool {
@@ -265,7 +280,7 @@ func (h LedgerSummary) DayCounts() DayCounts {
 	c := DayCounts{Read: n[OutcomeRead]}
 	c.Delivered = c.Read + n[OutcomeDelivered]
 	c.Sent = c.Delivered + n[OutcomeSent] + n[OutcomeRevoked] + n[OutcomeExpired] - h.TooLate()
-	c.NotSent = n[OutcomeStopped] + h.OptedOut() + h.TooLate()
+	c.NotSent = n[OutcomeStopped] + h.OptedOut() + h.Suppressed() + h.TooLate()
 	c.Failed = n[OutcomeFailed] + n[OutcomeExpired] + n[OutcomeRevoked] + n[OutcomeStopped] - c.NotSent
 	return c
 }

@@ -51,6 +51,7 @@ type Change struct {
 	Index   int
 	Outcome Outcome
 	Code    string // why it failed or expired, stable
+	List    int    // number of the list, for CodeSuppressed
 	At      time.Time
 	// First changes apply only to messages without an outcome. Senders set it because they
 	// do not read the current outcome.

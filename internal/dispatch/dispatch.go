@@ -33,6 +33,7 @@ type Service struct {
 	Store       Store
 	Blobs       port.Blobs
 	Releases    port.Releases
+	Lists       Lists
 	SeenNumbers *SeenNumbers
 	Now         func() time.Time
 	BaseURL     string        // configured base URL, or ""

@@ -22,10 +22,18 @@ type dryAnswer struct {
 	CannotGo *int         `json:"cannotGo,omitempty"`
 	Errors   []dryProblem `json:"errors"`
 	// Warnings: these do not prevent the call from being accepted, but may be mistakes.
-	RepeatedNumbers int      `json:"repeatedNumbers"`
-	TextTooLong     findings `json:"textTooLong"`
-	InvalidURL      findings `json:"invalidUrl"`
-	UnknownNames    findings `json:"unknownNames"`
+	RepeatedNumbers int `json:"repeatedNumbers"`
+	// Suppressed are the lists that would keep messages from their numbers.
+	Suppressed   []suppressed `json:"suppressed"`
+	TextTooLong  findings     `json:"textTooLong"`
+	InvalidURL   findings     `json:"invalidUrl"`
+	UnknownNames findings     `json:"unknownNames"`
+}
+
+// suppressed is how many accepted messages would end with the code suppressed because of a list.
+type suppressed struct {
+	List     string `json:"list"`
+	Messages int    `json:"messages"`
 }
 
 type dryProblem struct {
@@ -49,7 +57,7 @@ const maxErrors = 100
 // newDryAnswer returns the answer to a dry run.
 func newDryAnswer(c *call, state acceptance.State, found faults) dryAnswer {
 	a := dryAnswer{
-		answer: newAnswer(c.req), DryRun: true, Valid: len(found) == 0, Errors: []dryProblem{},
+		answer: newAnswer(c.req), DryRun: true, Valid: len(found) == 0, Errors: []dryProblem{}, Suppressed: []suppressed{},
 		RepeatedNumbers: c.req.repeatedNumbers(), UnknownNames: c.client.unknown.findings(),
 	}
 	for _, f := range found[:min(len(found), maxErrors)] {

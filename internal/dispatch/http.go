@@ -123,7 +123,10 @@ func (s *Service) answer(ctx context.Context, c *call, state acceptance.State, e
 		body, err = s.repeat(ctx, c, *state.Answer)
 		return body, http.StatusAccepted, err
 	case c.client.dryRun:
-		body, err = httpapi.EncodeJSON(newDryAnswer(c, state, c.check(state, earlier)))
+		a := newDryAnswer(c, state, c.check(state, earlier))
+		if a.Suppressed, err = s.suppressed(ctx, c, state.Template); err == nil {
+			body, err = httpapi.EncodeJSON(a)
+		}
 		return body, http.StatusOK, err
 	}
 	err = s.decide(ctx, c, state, earlier)

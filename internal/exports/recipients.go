@@ -107,7 +107,7 @@ func belongs(who export.Audience, latest campaign.Change, touched bool) bool {
 	case export.AudienceMissed:
 	}
 	lost := []campaign.Outcome{campaign.OutcomeFailed, campaign.OutcomeExpired, campaign.OutcomeRevoked, campaign.OutcomeStopped}
-	return slices.Contains(lost, latest.Outcome) && latest.Code != campaign.CodeOptedOut
+	return slices.Contains(lost, latest.Outcome) && latest.Code != campaign.CodeOptedOut && latest.Code != campaign.CodeSuppressed
 }
 
 // partNotAccepted reads a part of the campaign's file that is not accepted any more, and the number of people

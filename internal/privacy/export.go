@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -24,6 +25,7 @@ type Export struct {
 	Phone       string     `json:"phone"` // E.164
 	ExportedAt  time.Time  `json:"exportedAt"`
 	OptOut      OptOut     `json:"optOut"`
+	Lists       []string   `json:"lists"` // names of the lists that the number is on
 	Messages    []Message  `json:"messages"`
 	Rejected    []Rejected `json:"rejected"`
 	Answers     []Answer   `json:"answers"`
@@ -72,6 +74,7 @@ type Change struct {
 	At     time.Time `json:"at"`
 	Code   string    `json:"code,omitempty"`
 	Reason string    `json:"reason,omitempty"`
+	List   string    `json:"list,omitempty"` // name of the list that held the message back
 }
 
 // Rejected is a line of an error file: a number as received, which got no message.
@@ -126,7 +129,7 @@ func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, err
 		Uploads: []Upload{}, Posts: []Post{}, TestNumbers: []string{},
 	}
 	for _, step := range []func(context.Context, *Export) error{
-		p.exportOptOut, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportReplies, p.exportUploads, p.exportPosts, p.exportTestNumbers,
+		p.exportOptOut, p.exportLists, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportReplies, p.exportUploads, p.exportPosts, p.exportTestNumbers,
 	} {
 		if err := step(ctx, x); err != nil {
 			return Export{}, fmt.Errorf("export: %w", err)
@@ -151,6 +154,15 @@ func (p *person) exportOptOut(ctx context.Context, x *Export) error {
 	}
 	origin, err := p.OptOuts.Origin(ctx, p.tenant.ID, p.number.String())
 	x.OptOut.Origin = origin.String()
+	return err
+}
+
+func (p *person) exportLists(ctx context.Context, x *Export) (err error) {
+	if x.Lists, err = p.Lists.ListsOf(ctx, p.tenant.ID, uint64(p.number)); err != nil {
+		return err
+	}
+	lists, err := p.Lists.Lists(ctx, p.tenant.ID)
+	p.listNames = suppression.Names(lists)
 	return err
 }
 
@@ -269,7 +281,9 @@ func (p *person) changesOf(ctx context.Context, b campaign.Batch) (map[int][]Cha
 	changes := map[int][]Change{}
 	for _, c := range log {
 		code, reason := c.Why()
-		changes[c.Index] = append(changes[c.Index], Change{Status: string(c.Outcome), At: c.At, Code: code, Reason: reason})
+		changes[c.Index] = append(changes[c.Index], Change{
+			Status: string(c.Outcome), At: c.At, Code: code, Reason: reason, List: p.listNames[c.List],
+		})
 	}
 	return changes, nil
 }

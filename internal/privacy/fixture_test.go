@@ -23,6 +23,7 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -123,7 +124,8 @@ func (w *tenantFixture) put(key string, body []byte) {
 func (w *tenantFixture) service() *privacy.Service {
 	return &privacy.Service{
 		Store: privacy.Store{Campaigns: w.store, Outcomes: w.store, Erasure: w.store}, Blobs: w.blobs, OptOuts: &optout.Book{Store: w.store, Now: w.store.Tables().Now},
-		Now: w.store.Tables().Now, Progress: func(string, int, int) {},
+		Lists: &book.Book{Store: w.store, Blobs: w.blobs, Now: w.store.Tables().Now},
+		Now:   w.store.Tables().Now, Progress: func(string, int, int) {},
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -96,11 +97,20 @@ type OptOuts interface {
 	EraseOptIn(ctx context.Context, tenant, phone string) (bool, error)
 }
 
+// Lists reads the tenant's lists of numbers that get no messages.
+type Lists interface {
+	// ListsOf returns the names of the lists that a number is on.
+	ListsOf(ctx context.Context, tenant string, number uint64) ([]string, error)
+	// Lists returns all lists, deleted ones included.
+	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+}
+
 // Service exports and erases personal data. Its errors are one line, name the remedy, and contain no number.
 type Service struct {
 	Store   Store
 	Blobs   Blobs
 	OptOuts OptOuts
+	Lists   Lists
 	Now     func() time.Time
 	// Progress receives the number of items searched. of is 0 if the total is unknown. It is called concurrently.
 	Progress func(what string, done, of int)
@@ -111,6 +121,8 @@ type person struct {
 	tenant campaign.Tenant
 	agents []string // current and former agents of the tenant
 	number e164.Number
+	// listNames are the names of the tenant's lists by number, for exports.
+	listNames map[int]string
 }
 
 // shortest is the minimum number of digits with a country code.
@@ -132,7 +144,7 @@ func (d *Service) open(ctx context.Context, tenantID, phone string) (*person, er
 		return nil, err
 	}
 	agents, err := d.Store.Campaigns.AgentsOf(ctx, tenantID)
-	return &person{d, tenant, append(agents, tenant.AgentID), number}, err
+	return &person{Service: d, tenant: tenant, agents: append(agents, tenant.AgentID), number: number}, err
 }
 
 // errorCollector collects the errors of independent steps. It is safe for concurrent use.

@@ -32,6 +32,7 @@ type event struct {
 	Status     campaign.Outcome `json:"status"`
 	Code       string           `json:"code,omitempty"`
 	Reason     string           `json:"reason,omitempty"`
+	List       string           `json:"list,omitempty"`
 	Erased     bool             `json:"erased,omitempty"`
 
 	Suggestion *campaign.TappedSuggestion `json:"suggestion,omitempty"` // of a tap
@@ -108,8 +109,14 @@ func (s *Service) fillEvents(ctx context.Context, a *eventsAnswer, b campaign.Ba
 			return err
 		}
 	}
+	lists, err := s.listNames(ctx, b.Tenant, changes)
+	if err != nil {
+		return err
+	}
 	for i, c := range changes {
-		a.Events = append(a.Events, newEvent(b, after+1+i, c, messages[c.Index], template))
+		e := newEvent(b, after+1+i, c, messages[c.Index], template)
+		e.List = lists[c.List]
+		a.Events = append(a.Events, e)
 	}
 	a.NextAfter = after + len(changes)
 	a.More = a.NextAfter < log.last

@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/query/search"
 )
 
@@ -35,6 +36,7 @@ type messageAnswer struct {
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 	Code      string    `json:"code,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
+	List      string    `json:"list,omitempty"` // name of the list that the number is on
 	Erased    bool      `json:"erased,omitempty"`
 
 	Taps   []search.Tap `json:"taps,omitempty"`
@@ -77,11 +79,33 @@ func (s *Service) ServeMessages(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	a := messagesAnswer{CampaignID: r.PathValue("campaignId"), Messages: []messageAnswer{}, NextCursor: found.Next}
+	latest := make([]campaign.Change, len(found.Messages))
+	for i, m := range found.Messages {
+		latest[i] = m.Latest
+	}
+	lists, err := s.listNames(r.Context(), c.Tenant, latest)
+	if err != nil {
+		return err
+	}
 	for _, m := range found.Messages {
-		a.Messages = append(a.Messages, newMessageAnswer(m))
+		answer := newMessageAnswer(m)
+		answer.List = lists[m.Latest.List]
+		a.Messages = append(a.Messages, answer)
 	}
 	httpapi.WriteJSON(w, http.StatusOK, a)
 	return nil
+}
+
+// listNames returns the names of the lists of changes, by number.
+func (s *Service) listNames(ctx context.Context, tenant string, changes []campaign.Change) (map[int]string, error) {
+	if !slices.ContainsFunc(changes, func(c campaign.Change) bool { return c.List > 0 }) {
+		return nil, nil //nolint:nilnil // no names
+	}
+	lists, err := s.Store.Lists(ctx, tenant)
+	if err != nil {
+		return nil, fmt.Errorf("read the names of lists: %w", err)
+	}
+	return suppression.Names(lists), nil
 }
 
 func askedOf(query httpapi.Query, limit int) search.Query {

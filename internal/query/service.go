@@ -14,6 +14,7 @@ import (
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/send/policy"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -33,6 +34,7 @@ type Store interface {
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
+	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 }
 
 // Service serves the requests that read a campaign.

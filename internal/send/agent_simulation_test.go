@@ -138,7 +138,7 @@ func (o *agentSimulation) SetFailingTime(context.Context, campaign.Batch, campai
 func (o *agentSimulation) run(t *testing.T) {
 	t.Helper()
 	s := &send.Sender{
-		Store: o, Blobs: o, Provider: agentSimulationProvider{o}, Recorder: o, OptOuts: o, Queue: o,
+		Store: o, Blobs: o, Provider: agentSimulationProvider{o}, Recorder: o, OptOuts: o, Lists: noLists{}, Queue: o,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 	var calls sync.WaitGroup

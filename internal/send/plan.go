@@ -106,7 +106,11 @@ func (s *Sender) decide(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	r.rules.OptedOut = optedOut
+	listOf, err := s.Lists.Of(ctx, r.batch.Tenant, r.template.Traffic, r.released())
+	if err != nil {
+		return err
+	}
+	r.rules.OptedOut, r.rules.ListOf = optedOut, listOf
 	now := s.Now()
 	for _, j := range open {
 		j.apply(r.rules.Decide(j.message, now), now)

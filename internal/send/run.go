@@ -76,6 +76,7 @@ func (j *job) apply(d policy.Decision, now time.Time) bool {
 	switch d.Do {
 	case policy.End:
 		j.setOutcome(d.Outcome, d.Code, now)
+		j.change.List = d.List
 	case policy.Wait:
 		j.waits = true
 	case policy.Send:

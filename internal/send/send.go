@@ -38,6 +38,13 @@ type Provider interface {
 	Send(ctx context.Context, agent campaign.Agent, d outgoing.Message) error
 }
 
+// Lists reads the lists of numbers that get no messages.
+type Lists interface {
+	// Of returns a function that returns the number of the list that keeps a message of a purpose from
+	// an E.164 number, 0 for none, as of since or later.
+	Of(ctx context.Context, tenant string, traffic campaign.Traffic, since time.Time) (func(phone string) (list int), error)
+}
+
 // Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or sweep resumes.
 type Sender struct {
 	Store       Store
@@ -45,6 +52,7 @@ type Sender struct {
 	Provider    Provider
 	Recorder    port.Recorder
 	OptOuts     port.OptOuts
+	Lists       Lists
 	Queue       port.Queue // the send queue
 	Concurrency int        // number of concurrent sends per call of Handle
 	// LinkURL is the base URL of links that count clicks. It can be "".

@@ -97,7 +97,7 @@ func newSenderFixture(messages int) *senderFixture {
 
 func (g *senderFixture) sender() *send.Sender {
 	return &send.Sender{
-		Store: g, Blobs: g, Provider: senderFixtureProvider{g}, Recorder: g, OptOuts: g, Queue: g,
+		Store: g, Blobs: g, Provider: senderFixtureProvider{g}, Recorder: g, OptOuts: g, Lists: noLists{}, Queue: g,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 }
@@ -286,4 +286,11 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// noLists are the lists of tenants without lists.
+type noLists struct{}
+
+func (noLists) Of(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
+	return func(string) int { return 0 }, nil
 }

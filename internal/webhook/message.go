@@ -38,6 +38,7 @@ type Data struct {
 	Sequence   int    `json:"sequence,omitempty"` // in the batch's log, from 1 and without gaps
 	Code       string `json:"code,omitempty"`     // stable error code
 	Reason     string `json:"reason,omitempty"`   // sentence for the code
+	List       string `json:"list,omitempty"`     // of a message whose number is on a list
 	Text       string `json:"text,omitempty"`     // of a reply
 	Erased     bool   `json:"erased,omitempty"`   // the phone number, UID and text were erased
 

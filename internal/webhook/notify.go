@@ -20,6 +20,7 @@ import (
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
@@ -32,6 +33,7 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	// TemplateVersion returns an error that wraps campaign.ErrNotFound if there is no such version.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 }
 
 // Endpoints stores endpoints, their circuits, posts and failures.
@@ -72,12 +74,18 @@ type Notifier struct {
 	circuits       cache.Cache[endpointKey, delivery.Circuit]
 	batches        cache.Cache[campaign.BatchKey, campaign.Batch]
 	templates      cache.Cache[templateKey, campaign.Template]
+	lists          cache.Cache[listKey, string] // their names
 	recipientCache recipientCache
 	limiters       limiters
 	samples        samples
 }
 
 type endpointKey struct{ tenant, id string }
+
+type listKey struct {
+	tenant string
+	number int
+}
 
 const (
 	// shutdownMargin is the time reserved for running posts and for recording their results.

@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
@@ -75,12 +76,29 @@ func (n *Notifier) messageOf(ctx context.Context, a *batchRecipients, i item, po
 		UID: to.uid, Phone: to.phone, Erased: to.phone == "",
 	}
 	d.Code, d.Reason = i.Why()
+	if d.List, err = n.listName(ctx, a.batch.Tenant, i.List); err != nil {
+		return pendingMessage{}, err
+	}
 	if i.Outcome == campaign.OutcomeTapped {
 		if d.Suggestion, err = n.suggestion(ctx, a.batch, i.Change, d.Erased); err != nil {
 			return pendingMessage{}, err
 		}
 	}
 	return newMessage(position, delivery.Subject(i.Change, i.key), delivery.KindOf(i.Outcome), i.At, d)
+}
+
+// listName returns the name of a tenant's list, "" for number 0. The name of a list never changes.
+func (n *Notifier) listName(ctx context.Context, tenant string, number int) (string, error) {
+	if number == 0 {
+		return "", nil
+	}
+	return n.lists.Get(listKey{tenant, number}, n.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxWarm}, func() (string, error) {
+		lists, err := n.Store.Lists(ctx, tenant)
+		if err != nil {
+			return "", fmt.Errorf("read the name of a list: %w", err)
+		}
+		return suppression.Names(lists)[number], nil
+	})
 }
 
 func pendingFor(d delivery.Delivery, items []item, e delivery.Endpoint) []int {

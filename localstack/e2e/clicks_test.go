@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/settings"
 )
 
@@ -51,7 +52,8 @@ func TestClicks(t *testing.T) {
 	soon := func() time.Time { return time.Now().Add(2 * time.Hour) } // all received events count as applied
 	person := &privacy.Service{
 		Store: c.personRows(), Blobs: c.blobs(), OptOuts: &optout.Book{Store: c.store(), Now: soon},
-		Now: soon, Progress: func(string, int, int) {},
+		Lists: &book.Book{Store: c.store(), Blobs: c.blobs(), Now: soon},
+		Now:   soon, Progress: func(string, int, int) {},
 	}
 	_, err = person.Erase(t.Context(), c.env["TENANT"], all[3]["phone"].(string))
 	must(t, err)

@@ -91,7 +91,7 @@ func (c *client) send(r *http.Request) reply {
 	if got.body, err = io.ReadAll(res.Body); err != nil {
 		c.t.Fatal(err)
 	}
-	if strings.Contains(res.Header.Get("Content-Type"), "json") {
+	if len(got.body) > 0 && strings.Contains(res.Header.Get("Content-Type"), "json") {
 		if err := json.Unmarshal(got.body, &got); err != nil {
 			c.t.Fatalf("%s %s: the response is not JSON: %v\n%.300s", r.Method, r.URL.Path, err, got.body)
 		}

@@ -29,6 +29,7 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/privacy/suppression/book"
 )
 
 // personData is the data of one phone number in a tenant with other numbers.
@@ -242,7 +243,8 @@ func (x *personData) service(m *limitedWrites) *privacy.Service {
 	rows.Erasure = erasure{x.c.store(), m}
 	return &privacy.Service{
 		Store: rows, Blobs: bucket{x.c.blobs(), m}, OptOuts: &optout.Book{Store: x.c.store(), Now: soon},
-		Now: soon, Progress: func(string, int, int) {},
+		Lists: &book.Book{Store: x.c.store(), Blobs: x.c.blobs(), Now: soon},
+		Now:   soon, Progress: func(string, int, int) {},
 	}
 }
 

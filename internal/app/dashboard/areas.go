@@ -25,6 +25,7 @@ import (
 	"campaign-dispatch/internal/dashboard/credentials"
 	exportpages "campaign-dispatch/internal/dashboard/exports"
 	"campaign-dispatch/internal/dashboard/hours"
+	"campaign-dispatch/internal/dashboard/lists"
 	mediapages "campaign-dispatch/internal/dashboard/media"
 	"campaign-dispatch/internal/dashboard/overview"
 	"campaign-dispatch/internal/dashboard/sending"
@@ -37,6 +38,7 @@ import (
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/settings/account"
@@ -101,6 +103,7 @@ func (a parts) campaignAreas(c app.Config) []area {
 		{overview.Area(), &overview.Pages{Store: store, Now: time.Now}},
 		{campaigns.Area(), &campaigns.Pages{Store: store, Messages: a.queries, Controls: controls, OptOuts: a.optOuts, Now: time.Now}},
 		{exportpages.Area(), &exportpages.Pages{Exports: listRows{a.rows, a.exports}}},
+		{lists.Area(), &lists.Pages{Book: &book.Book{Store: a.stores.Lists, Blobs: a.blobs, Now: time.Now}, Now: time.Now}},
 		{contacts.Area(), &contacts.Pages{Store: contactRows{a.rows, a.queries}, OptOuts: a.optOuts, Shards: optout.Shards, Now: time.Now}},
 	}
 }

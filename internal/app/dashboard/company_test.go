@@ -47,6 +47,7 @@ import (
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/expiry"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
@@ -170,7 +171,7 @@ func (c *company) wire(partLines int, atOnce time.Duration) {
 	c.maker = &exports.Maker{Store: c.store, Blobs: c.blobs, Tasks: &c.files, Now: c.clock, PartSize: exports.PartSize}
 	c.privacy = &privacy.Service{
 		Store: privacy.Store{Campaigns: c.store, Outcomes: c.store, Erasure: c.store},
-		Blobs: c.blobs, OptOuts: c.book, Now: c.clock, Progress: func(string, int, int) {},
+		Blobs: c.blobs, OptOuts: c.book, Lists: &book.Book{Store: c.store, Blobs: c.blobs, Now: c.clock}, Now: c.clock, Progress: func(string, int, int) {},
 	}
 	c.expirer = &expiry.Expirer{Store: c.store, Now: c.clock}
 	c.wireSite(atOnce)

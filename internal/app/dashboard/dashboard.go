@@ -84,6 +84,7 @@ type rows struct {
 	*dynamo.KeptPostStore
 	*dynamo.LaneStore
 	*dynamo.LedgerStore
+	*dynamo.ListStore
 	*dynamo.MediaStore
 	*dynamo.ReplyStore
 	*dynamo.SettingStore
@@ -94,7 +95,7 @@ type rows struct {
 
 func newRows(s *dynamo.Stores) rows {
 	return rows{
-		s.Attention, s.Campaigns, s.Circuits, s.Days, s.Endpoints, s.Failures, s.KeptPosts, s.Lanes, s.Ledgers, s.Media, s.Replies, s.Settings,
+		s.Attention, s.Campaigns, s.Circuits, s.Days, s.Endpoints, s.Failures, s.KeptPosts, s.Lanes, s.Ledgers, s.Lists, s.Media, s.Replies, s.Settings,
 		s.Submissions, s.Templates, s.Tenants,
 	}
 }

@@ -48,13 +48,14 @@ type Query struct {
 	*dynamo.CampaignStore
 	*dynamo.LaneStore
 	*dynamo.LedgerStore
+	*dynamo.ListStore
 	*dynamo.TapStore
 	*dynamo.TemplateStore
 }
 
 // NewQuery returns the store of package query.
 func NewQuery(s *dynamo.Stores) Query {
-	return Query{s.Acceptance, s.Batches, s.Campaigns, s.Lanes, s.Ledgers, s.Taps, s.Templates}
+	return Query{s.Acceptance, s.Batches, s.Campaigns, s.Lanes, s.Ledgers, s.Lists, s.Taps, s.Templates}
 }
 
 // Feed is the store of package feed.

@@ -205,6 +205,11 @@ func optOutPartKey(tenant string, shard int, id string) Item {
 	return keyOf(fmt.Sprintf("OPT#%s#%02d", tenant, shard), id)
 }
 
+func listKey(tenant, name string) Item { return keyOf("LISTS#"+tenant, name) }
+
+// listGuardKey is before all names.
+func listGuardKey(tenant string) Item { return listKey(tenant, "#") }
+
 func replyKey(tenant, id string) Item { return keyOf("REPLIES#"+tenant, id) }
 
 // auditKey is the key of an audit log entry. place is the time in nanoseconds since 1970;

@@ -174,7 +174,7 @@ func resultNumbers(r *campaign.Results) map[string]*int {
 		"batches": &r.Batches, "moves": &r.Moves, "templates": &r.Templates, "accepted": &r.Accepted, "sent": &r.Sent,
 		"delivered": &r.Delivered, "read": &r.Read, "lost": &r.Lost, "optedOut": &r.OptedOut, "tapped": &r.Tapped, "clicked": &r.Clicked,
 		"waiting": &r.Waiting, "stopped": &r.Stopped, "notAccepted": &r.NotAccepted, "neverAccepted": &r.NeverAccepted,
-		"tooLate": &r.TooLate, "unanswered": &r.Unanswered,
+		"tooLate": &r.TooLate, "suppressed": &r.Suppressed, "unanswered": &r.Unanswered,
 	}
 }
 

@@ -25,6 +25,7 @@ type Stores struct {
 	KeptPosts   *KeptPostStore
 	Lanes       *LaneStore
 	Ledgers     *LedgerStore
+	Lists       *ListStore
 	Media       *MediaStore
 	Moves       *MoveStore
 	OptOuts     *OptOutStore
@@ -57,6 +58,7 @@ func New(tables Tables) *Stores {
 		KeptPosts:   &KeptPostStore{t},
 		Lanes:       &LaneStore{t},
 		Ledgers:     &LedgerStore{t},
+		Lists:       &ListStore{t},
 		Media:       &MediaStore{t},
 		Moves:       &MoveStore{t},
 		OptOuts:     &OptOutStore{t},
@@ -117,6 +119,9 @@ type LaneStore struct{ table }
 
 // LedgerStore reads and writes the ledgers of outcomes: their heads, pages and entries.
 type LedgerStore struct{ table }
+
+// ListStore reads and writes lists of numbers that get no messages.
+type ListStore struct{ table }
 
 // MediaStore reads and writes uploaded files.
 type MediaStore struct{ table }

@@ -31,7 +31,7 @@ func Number(outcome campaign.Outcome) byte {
 // Reasons returns the reasons in the order in which they are stored.
 func Reasons(counts map[campaign.Reason]int) []campaign.Reason {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b campaign.Reason) int {
-		return cmp.Or(cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Code, b.Code), cmp.Compare(a.List, b.List))
 	})
 }
 

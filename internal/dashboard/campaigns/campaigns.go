@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/send/policy"
 )
@@ -33,6 +34,7 @@ type Store interface {
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error)
 	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
+	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	web.CampaignStore
 }
 

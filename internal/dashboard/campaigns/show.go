@@ -3,12 +3,14 @@ package campaigns
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/send/policy"
 )
 
@@ -41,8 +43,9 @@ type view struct {
 	CanPause  bool        // some messages were not sent yet
 	Details   bool        // the technical details are open
 	Message   *message    // nil in updates
-	OptOuts   bool        // those since the campaign was sent can be counted
-	Replied   bool        // replies since the campaign was sent can be counted
+	Held      []heldMessages
+	OptOuts   bool // those since the campaign was sent can be counted
+	Replied   bool // replies since the campaign was sent can be counted
 	Waits     []policy.Waiting
 }
 
@@ -73,6 +76,13 @@ type step struct {
 }
 
 func (s step) Width() string { return strconv.FormatFloat(float64(s.PerMill)/10, 'f', 1, 64) + "%" }
+
+// heldMessages is how many messages a list held back.
+type heldMessages struct {
+	number int // of the list
+	List   string
+	N      int
+}
 
 type lost struct {
 	campaign.Reason
@@ -114,6 +124,9 @@ func (s *Pages) show(p *web.Page) error {
 	if v.Waits, err = policy.WaitingOf(p.R.Context(), s.Store, c, s.Now()); err != nil {
 		return err
 	}
+	if err := s.nameLists(p.R.Context(), c.Tenant, &v); err != nil {
+		return err
+	}
 	state := stateKey(v.Status, v.Sum)
 	v.Self, v.Changed = p.With("was", state), p.Query("was") != state
 	v.Details = p.R.URL.Query().Has("batches")
@@ -150,6 +163,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	}[v.Status]
 	v.Funnel = funnel(v.Sum)
 	v.Lost, v.Recovered = losses(reasons)
+	v.Held = heldBack(v.Lost)
 	v.Lost = slices.DeleteFunc(v.Lost, func(l lost) bool { return l.NotSent() })
 	v.CanRevoke = !c.Revoke && revocable(c)
 	v.Schedule, v.CanMove = scheduleOf(c), movable(c)
@@ -158,6 +172,31 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.Chart = newChart(c.Batches, v.Sum, now)
 	v.page(after, now)
 	return v
+}
+
+// heldBack returns the messages that lists held back, most frequent first.
+func heldBack(lost []lost) (held []heldMessages) {
+	for _, l := range lost {
+		if l.Code == campaign.CodeSuppressed {
+			held = append(held, heldMessages{number: l.List, N: l.N})
+		}
+	}
+	return held
+}
+
+func (s *Pages) nameLists(ctx context.Context, tenant string, v *view) error {
+	if len(v.Held) == 0 {
+		return nil
+	}
+	lists, err := s.Store.Lists(ctx, tenant)
+	if err != nil {
+		return fmt.Errorf("read the names of lists: %w", err)
+	}
+	names := suppression.Names(lists)
+	for i := range v.Held {
+		v.Held[i].List = names[v.Held[i].number]
+	}
+	return nil
 }
 
 // funnel returns the steps of a message's progress, each including the messages of later steps.
@@ -203,7 +242,7 @@ func losses(reasons map[campaign.Reason]int) (all []lost, recovered int) {
 		}
 	}
 	slices.SortFunc(all, func(a, b lost) int {
-		return cmp.Or(b.N-a.N, cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(b.N-a.N, cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Code, b.Code), cmp.Compare(a.List, b.List))
 	})
 	return all, recovered
 }

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/privacy/suppression/book"
 )
 
 // exports is the default folder of exports. Git ignores it.
@@ -48,7 +49,7 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 			Data: map[string]any{
 				"file": path, "messages": len(x.Messages), "rejected": len(x.Rejected), "answers": len(x.Answers),
 				"events": len(x.Events), "replies": len(x.Replies), "uploads": len(x.Uploads), "posts": len(x.Posts),
-				"testNumbers": len(x.TestNumbers), "optedOut": x.OptOut.OptedOut,
+				"testNumbers": len(x.TestNumbers), "optedOut": x.OptOut.OptedOut, "lists": x.Lists,
 			},
 			Next: "give the file to the person, and delete it; " + s.next("erase-number", "tenant", *tenant, "phone", "…") + " erases this data",
 		}
@@ -186,7 +187,8 @@ func (s *stack) people() (*privacy.Service, error) {
 	}
 	return &privacy.Service{
 		Store: newPersonRows(s.store), Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store.OptOuts, Now: time.Now},
-		Now: time.Now, Progress: s.showProgress(),
+		Lists: &book.Book{Store: s.store.Lists, Blobs: s.blobs, Now: time.Now},
+		Now:   time.Now, Progress: s.showProgress(),
 	}, nil
 }
 

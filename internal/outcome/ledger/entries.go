@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -65,7 +66,7 @@ func packChange(b []byte, c campaign.Change, at int64) ([]byte, int64) {
 	case c.Outcome == campaign.OutcomeClicked:
 		b = append(b, byte(c.Suggestion)|clickedBit) //nolint:gosec // at most maxSuggestion
 	case hasCode(state):
-		b = packCode(b, c.Code)
+		b = packCode(b, c.Code, c.List)
 	}
 	return b, c.At.UnixMilli()
 }
@@ -96,7 +97,7 @@ func (r *reader) change(at int64) (campaign.Change, int64) {
 	case state == 0:
 		c.Outcome, c.Suggestion = r.suggestion()
 	case hasCode(state):
-		c.Code = r.code()
+		c.Code, c.List = r.code()
 	}
 	return c, at
 }
@@ -155,7 +156,11 @@ var codes = campaign.StoredCodes()
 // spelled marks a code stored as text.
 const spelled = 255
 
-func packCode(b []byte, code string) []byte {
+// packCode appends a code. The code of a message on a list has the number of the list as one more character.
+func packCode(b []byte, code string, list int) []byte {
+	if code == campaign.CodeSuppressed {
+		code += string([]byte{byte(list)}) //nolint:gosec // at most 255
+	}
 	if i := slices.Index(codes, code); i >= 0 {
 		return append(b, byte(i)) //nolint:gosec // fewer than 255
 	}
@@ -163,16 +168,24 @@ func packCode(b []byte, code string) []byte {
 	return append(b, code...)
 }
 
-func (r *reader) code() string {
+func (r *reader) code() (code string, list int) {
 	i := r.Byte()
 	if i == spelled {
-		return r.Text(r.Uvarint())
+		return cutList(r.Text(r.Uvarint()))
 	}
 	if int(i) >= len(codes) {
 		r.Fail()
-		return ""
+		return "", 0
 	}
-	return codes[i]
+	return codes[i], 0
+}
+
+func cutList(code string) (string, int) {
+	number, onList := strings.CutPrefix(code, campaign.CodeSuppressed)
+	if !onList || len(number) != 1 {
+		return code, 0
+	}
+	return campaign.CodeSuppressed, int(number[0])
 }
 
 type reader struct{ packed.Reader }

@@ -34,6 +34,9 @@ func changeOf(messages int) *rapid.Generator[campaign.Change] {
 		if _, reason := c.Why(); reason != "" {
 			c.Code = rapid.SampledFrom([]string{"", "unreachable", "a code of next year's"}).Draw(t, "code")
 		}
+		if c.Outcome == campaign.OutcomeFailed && rapid.Bool().Draw(t, "suppressed") {
+			c.Code, c.List = campaign.CodeSuppressed, rapid.IntRange(1, 255).Draw(t, "list")
+		}
 		return c
 	})
 }

@@ -26,7 +26,7 @@ func packTally(reasons map[campaign.Reason]int, t campaign.Timeline) []byte {
 func packReasons(b []byte, reasons map[campaign.Reason]int) []byte {
 	b = binary.AppendUvarint(b, uint64(len(reasons)))
 	for _, r := range packed.Reasons(reasons) {
-		b = packCode(append(b, packed.Number(r.Outcome)), r.Code)
+		b = packCode(append(b, packed.Number(r.Outcome)), r.Code, r.List)
 		b = binary.AppendVarint(b, int64(reasons[r]))
 	}
 	return b
@@ -56,8 +56,9 @@ func unpackTally(value []byte) (map[campaign.Reason]int, campaign.Timeline, erro
 	}
 	r := newReader(value)
 	for n := r.Uvarint(); n > 0 && r.Err == nil; n-- {
-		outcome, code := packed.Outcomes[r.Byte()%byte(len(packed.Outcomes))], r.code()
-		reasons[campaign.Reason{Outcome: outcome, Code: code}] = int(r.Varint())
+		outcome := packed.Outcomes[r.Byte()%byte(len(packed.Outcomes))]
+		code, list := r.code()
+		reasons[campaign.Reason{Outcome: outcome, Code: code, List: list}] = int(r.Varint())
 	}
 	if r.More() {
 		t.Start = time.Unix(60*r.Varint(), 0).UTC()

@@ -12,6 +12,8 @@ type Lookup struct {
 	distances []byte
 	width     byte
 	blocks    []block
+	count     int
+	filter    *filter // of all numbers, nil for none
 }
 
 // block is the start of the distances of blockSize numbers. The first distance counts from least.
@@ -23,12 +25,21 @@ type block struct {
 const blockSize = 64
 
 // NewLookup returns a Lookup of a packed set, or an error if packed is corrupt.
-func NewLookup(packed []byte) (Lookup, error) {
+func NewLookup(packed []byte) (Lookup, error) { return newLookup(packed, false) }
+
+// NewFilteredLookup is NewLookup for sets that seldom have the searched numbers. It finds out several times as fast
+// that a number is absent, with 2 to 4 bytes more memory per number.
+func NewFilteredLookup(packed []byte) (Lookup, error) { return newLookup(packed, true) }
+
+func newLookup(packed []byte, filtered bool) (Lookup, error) {
 	count, width, distances, err := readHeader(packed)
 	if err != nil {
 		return Lookup{}, fmt.Errorf("look up in a packed set: %w", err)
 	}
-	l := Lookup{distances: distances, width: width, blocks: make([]block, 0, (count+blockSize-1)/blockSize)}
+	l := Lookup{distances: distances, width: width, blocks: make([]block, 0, (count+blockSize-1)/blockSize), count: count}
+	if filtered {
+		l.filter = newRoom(count)
+	}
 	next, start := uint64(0), 0
 	for i := range count {
 		if i%blockSize == 0 {
@@ -40,6 +51,9 @@ func NewLookup(packed []byte) (Lookup, error) {
 			return Lookup{}, fmt.Errorf("look up in a packed set: %w", errCorrupt)
 		}
 		start, next = start+size, n+1
+		if filtered {
+			l.filter.set(n)
+		}
 	}
 	if start < len(distances) {
 		return Lookup{}, fmt.Errorf("look up in a packed set: %w", errCorrupt)
@@ -49,6 +63,9 @@ func NewLookup(packed []byte) (Lookup, error) {
 
 // Has reports whether a number is in the set.
 func (l Lookup) Has(number uint64) bool {
+	if l.filter != nil && !l.filter.mayHold(number) {
+		return false
+	}
 	after, _ := slices.BinarySearchFunc(l.blocks, number, func(b block, number uint64) int {
 		if b.least <= number {
 			return -1
@@ -75,7 +92,16 @@ func (l Lookup) Has(number uint64) bool {
 }
 
 // Bytes returns the memory of the Lookup in bytes.
-func (l Lookup) Bytes() int { return cap(l.distances) + 16*cap(l.blocks) }
+func (l Lookup) Bytes() int {
+	bytes := cap(l.distances) + 16*cap(l.blocks)
+	if l.filter != nil {
+		bytes += 8 * len(l.filter.bits)
+	}
+	return bytes
+}
+
+// Len returns the number of numbers.
+func (l Lookup) Len() int { return l.count }
 
 // filter is a Bloom filter with one hash function. It answers most searches for absent
 // numbers with one memory access, where a binary search needs many dependent ones. It
@@ -102,10 +128,14 @@ func (f *filter) add(s Set) bool {
 		return false
 	}
 	for _, n := range s {
-		word, bit := f.bitOf(n)
-		f.bits[word] |= bit
+		f.set(n)
 	}
 	return true
+}
+
+func (f *filter) set(n uint64) {
+	word, bit := f.bitOf(n)
+	f.bits[word] |= bit
 }
 
 func newFilter(sets ...Set) filter {
@@ -113,12 +143,16 @@ func newFilter(sets ...Set) filter {
 	for _, s := range sets {
 		held += len(s)
 	}
-	words := 1 << bits.Len(uint(2*held*bitsPerNumber/64))
-	f := filter{bits: make([]uint64, words)}
+	f := newRoom(held)
 	for _, s := range sets {
 		f.add(s)
 	}
-	return f
+	return *f
+}
+
+// newRoom returns a filter with room for twice as many numbers.
+func newRoom(numbers int) *filter {
+	return &filter{bits: make([]uint64, 1<<bits.Len(uint(2*numbers*bitsPerNumber/64)))} //nolint:gosec // not negative
 }
 
 // bitOf returns the bit of a number, by Fibonacci hashing.

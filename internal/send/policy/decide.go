@@ -21,6 +21,7 @@ type Decision struct {
 	Do      Do
 	Outcome campaign.Outcome // of End
 	Code    string           // of End
+	List    int              // the number of the list that ends the message, 0 for none
 }
 
 // Rules are what the decision about the messages of a batch depends on.
@@ -29,6 +30,8 @@ type Rules struct {
 	Hours Hours
 	// OptedOut reports whether a number has opted out. It can be nil.
 	OptedOut func(phone string) bool
+	// ListOf returns the number of the list that has a number, 0 for none. It can be nil.
+	ListOf func(phone string) int
 }
 
 // Decide returns what happens to a message that has no outcome. The first rule that applies decides.
@@ -42,6 +45,8 @@ func (r Rules) Decide(m campaign.Message, now time.Time) Decision {
 		return end(campaign.OutcomeExpired, r.lateCode(m))
 	case r.OptedOut != nil && r.OptedOut(m.Phone):
 		return end(campaign.OutcomeFailed, campaign.CodeOptedOut)
+	case r.listOf(m.Phone) != 0:
+		return Decision{End, campaign.OutcomeFailed, campaign.CodeSuppressed, r.listOf(m.Phone)}
 	case !r.Hours.Open(r.Hours.Zone(m.Phone), now):
 		return Decision{Do: Wait}
 	}
@@ -68,4 +73,11 @@ func (r Rules) lateCode(m campaign.Message) string {
 	return campaign.CodeNotAfterPassed
 }
 
-func end(outcome campaign.Outcome, code string) Decision { return Decision{End, outcome, code} }
+func end(outcome campaign.Outcome, code string) Decision { return Decision{Do: End, Outcome: outcome, Code: code} }
+
+func (r Rules) listOf(phone string) int {
+	if r.ListOf == nil {
+		return 0
+	}
+	return r.ListOf(phone)
+}

@@ -34,10 +34,11 @@ func (c Credential) Revoked() bool { return !c.RevokedAt.IsZero() }
 const (
 	ScopeDispatch  = "campaigns:dispatch" // dispatching, reading and controlling campaigns
 	ScopeTemplates = "templates"          // reading and saving templates
+	ScopeLists     = "lists"              // reading and changing lists of numbers that get no messages
 )
 
 // Scopes are all scopes, in the order in which a credential has them.
-var Scopes = []string{ScopeDispatch, ScopeTemplates}
+var Scopes = []string{ScopeDispatch, ScopeTemplates, ScopeLists}
 
 // IssuedCredential is a new credential with its secret. The secret is shown only once.
 type IssuedCredential struct {

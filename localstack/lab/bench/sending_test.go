@@ -57,7 +57,7 @@ func BenchmarkSend(b *testing.B) {
 	check(b, err)
 	rows := newSendRows(document, mobiles(newRandom(), campaign.MaxMessages))
 	sender := &send.Sender{
-		Store: rows, Blobs: rows, Recorder: rows, OptOuts: rows, Queue: rows,
+		Store: rows, Blobs: rows, Recorder: rows, OptOuts: rows, Lists: noLists{}, Queue: rows,
 		Provider:    &rcs.Client{URL: provider.url, Keys: rows, HTTP: rcs.NewHTTPClient(metering.SendConcurrency), Now: time.Now},
 		Concurrency: metering.SendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}
@@ -262,4 +262,11 @@ func loopbackKey(url string) ([]byte, error) {
 		"type": "service_account", "client_email": "bench@example.iam.gserviceaccount.com", "token_uri": url + "/token",
 		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
 	})
+}
+
+// noLists are the lists of tenants without lists.
+type noLists struct{}
+
+func (noLists) Of(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
+	return func(string) int { return 0 }, nil
 }

@@ -31,10 +31,10 @@ import (
 // uses are the tests in which a function uses all its permissions.
 var uses = map[string]string{
 	"token":     "TestToken_StandardClient|TestRefresh_SecondUse",
-	"dispatch":  "TestDispatch_SentOnce|TestDispatch_Scheduled|TestDispatch_ConcurrentIdempotentCalls|TestDispatch_ProviderErrors",
-	"campaigns": "TestTemplates_Dispatch|TestTemplates_UploadedFile|TestReschedule|TestCampaignPause|TestCancel_Revoke|TestErrorFile_WithoutToken|TestLedger_Counts|TestDispatch_ProviderErrors|TestClicks",
+	"dispatch":  "TestDispatch_SentOnce|TestDispatch_Scheduled|TestDispatch_ConcurrentIdempotentCalls|TestDispatch_ProviderErrors|TestLists",
+	"campaigns": "TestTemplates_Dispatch|TestTemplates_UploadedFile|TestReschedule|TestCampaignPause|TestCancel_Revoke|TestErrorFile_WithoutToken|TestLedger_Counts|TestDispatch_ProviderErrors|TestClicks|TestLists",
 	"release":   "TestDispatch_SentOnce|TestTasks_Repeated|TestRelease_EarlyAndRepeatedTask",
-	"send":      "TestDispatch_ProviderErrors|TestLedger_Counts|TestOptOuts|TestPause_Tenant|TestOutcomes_AllUnreachable",
+	"send":      "TestDispatch_ProviderErrors|TestLedger_Counts|TestOptOuts|TestPause_Tenant|TestOutcomes_AllUnreachable|TestLists",
 	"events":    "TestLedger_Counts|TestOptOuts",
 	"feed":      "TestFeed_UnreadableRecord|TestLedger_Counts",
 	"outcomes":  "TestLedger_Counts|TestOptOuts",

@@ -29,6 +29,7 @@ type Store struct {
 	*dynamo.KeptPostStore
 	*dynamo.LaneStore
 	*dynamo.LedgerStore
+	*dynamo.ListStore
 	*dynamo.MediaStore
 	*dynamo.MoveStore
 	*dynamo.OptOutStore
@@ -61,6 +62,7 @@ func New(tables dynamo.Tables) *Store {
 		KeptPostStore:   s.KeptPosts,
 		LaneStore:       s.Lanes,
 		LedgerStore:     s.Ledgers,
+		ListStore:       s.Lists,
 		MediaStore:      s.Media,
 		MoveStore:       s.Moves,
 		OptOutStore:     s.OptOuts,

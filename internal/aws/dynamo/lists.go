@@ -1,0 +1,110 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/settings/account"
+)
+
+// Lists reads the lists of a tenant consistently, deleted ones included, ordered by name.
+func (s *ListStore) Lists(ctx context.Context, tenant string) ([]suppression.List, error) {
+	rows, err := s.query(ctx, "read the lists of tenant "+tenant, "pk = :pk AND sk > :guard",
+		Item{":pk": listKey(tenant, "")["pk"], ":guard": listGuardKey(tenant)["sk"]})
+	if err != nil {
+		return nil, err
+	}
+	lists := make([]suppression.List, len(rows))
+	for i, row := range rows {
+		lists[i] = readList(tenant, row)
+	}
+	return lists, nil
+}
+
+// SaveList writes the next version of a list and an entry of the audit log, if the stored version is
+// still l's. A new list is written only if the tenant has as many others, deleted ones included. It
+// reports whether it did. After a lost response, it can report false although it succeeded.
+func (s *ListStore) SaveList(ctx context.Context, l suppression.List, others int, e account.AuditEntry) (bool, error) {
+	items := []types.TransactWriteItem{s.putAfter(listRow(l), "version", l.Version)}
+	if l.Version == 0 {
+		items = append(items, s.nextAddition(listGuardKey(l.Tenant), others))
+	}
+	saved := false
+	err := untilFree(func(later int) (done bool, err error) {
+		reasons, err := s.transact(ctx, append(slices.Clip(items), s.auditWrite(e, later)), rand.Text())
+		if err != nil {
+			return false, fmt.Errorf("write list %s of tenant %s: %w", l.Name, l.Tenant, err)
+		}
+		saved = len(reasons) == 0
+		return saved || slices.ContainsFunc(reasons[:len(items)], notWritten), nil // or the entry has the time of another
+	})
+	return saved, err
+}
+
+func notWritten(r types.CancellationReason) bool { return aws.ToString(r.Code) != reasonNone }
+
+func listRow(l suppression.List) Item {
+	segments := make([]types.AttributeValue, len(l.Segments))
+	for i, segment := range l.Segments {
+		segments[i] = &types.AttributeValueMemberM{Value: some(Item{
+			"id": text(segment.ID), "remove": boolean(segment.Remove), "until": millis(segment.Until), "numbers": number(segment.Numbers),
+		})}
+	}
+	return with(listKey(l.Tenant, l.Name), with(some(Item{
+		"number": number(l.Number), "reason": text(l.Reason), "source": text(l.Source), "areaCodes": text(joinCodes(l.AreaCodes)),
+		"traffic": text(joinTraffic(l.Traffic)), "until": millis(l.Until), "changedAt": millis(l.ChangedAt), "deleted": boolean(l.Deleted),
+	}), Item{"version": number(l.Version + 1), "segments": &types.AttributeValueMemberL{Value: segments}}))
+}
+
+func readList(tenant string, row Item) suppression.List {
+	l := suppression.List{
+		Tenant: tenant, Name: getText(row, "sk"), Number: getInt(row, "number"), Version: getInt(row, "version"),
+		Settings: suppression.Settings{
+			Reason: getText(row, "reason"), Source: getText(row, "source"), Until: getMillis(row, "until"),
+		},
+		ChangedAt: getMillis(row, "changedAt"), Deleted: getBool(row, "deleted"),
+	}
+	for _, code := range strings.Fields(getText(row, "areaCodes")) {
+		n, _ := strconv.Atoi(code)
+		l.AreaCodes = append(l.AreaCodes, n)
+	}
+	for _, t := range strings.Fields(getText(row, "traffic")) {
+		l.Traffic = append(l.Traffic, campaign.Traffic(t))
+	}
+	if segments, ok := row["segments"].(*types.AttributeValueMemberL); ok {
+		for _, each := range segments.Value {
+			if m, ok := each.(*types.AttributeValueMemberM); ok {
+				l.Segments = append(l.Segments, suppression.Segment{
+					ID: getText(m.Value, "id"), Remove: getBool(m.Value, "remove"), Until: getMillis(m.Value, "until"),
+					Numbers: getInt(m.Value, "numbers"),
+				})
+			}
+		}
+	}
+	return l
+}
+
+func joinCodes(codes []int) string {
+	words := make([]string, len(codes))
+	for i, code := range codes {
+		words[i] = strconv.Itoa(code)
+	}
+	return strings.Join(words, " ")
+}
+
+func joinTraffic(traffic []campaign.Traffic) string {
+	words := make([]string, len(traffic))
+	for i, t := range traffic {
+		words[i] = string(t)
+	}
+	return strings.Join(words, " ")
+}

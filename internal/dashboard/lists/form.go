@@ -1,0 +1,76 @@
+package lists
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/privacy/suppression"
+)
+
+// form has the settings of a list as they were entered.
+type form struct {
+	Name, Reason, Source, AreaCodes, Until string
+	Traffic                                map[string]bool
+}
+
+func readForm(p *web.Page) form {
+	f := form{
+		Name: p.Field("name"), Reason: p.Field("reason"), Source: p.Field("source"), AreaCodes: p.Field("areaCodes"), Until: p.Field("until"),
+		Traffic: map[string]bool{},
+	}
+	for _, t := range p.R.PostForm["traffic"] {
+		f.Traffic[t] = true
+	}
+	return f
+}
+
+func formOf(l suppression.List) form {
+	f := form{Name: l.Name, Reason: l.Reason, Source: l.Source, Traffic: map[string]bool{}}
+	codes := make([]string, len(l.AreaCodes))
+	for i, code := range l.AreaCodes {
+		codes[i] = strconv.Itoa(code)
+	}
+	f.AreaCodes = strings.Join(codes, " ")
+	for _, t := range l.Traffic {
+		f.Traffic[string(t)] = true
+	}
+	if !l.Until.IsZero() {
+		f.Until = l.Until.AddDate(0, 0, -1).In(localtime.SaoPaulo()).Format(time.DateOnly)
+	}
+	return f
+}
+
+// Kinds returns the purposes of messages in the order of the form.
+func (f form) Kinds() []campaign.Traffic { return suppression.Traffics }
+
+// Chosen reports whether the list applies to a purpose.
+func (f form) Chosen(t campaign.Traffic) bool { return f.Traffic[string(t)] }
+
+// settings returns the settings of the form. fault is the key of a text, or "". A list ends with its last day.
+func (f form) settings() (settings suppression.Settings, fault string) {
+	settings = suppression.Settings{Reason: f.Reason, Source: f.Source}
+	for _, word := range strings.FieldsFunc(f.AreaCodes, func(c rune) bool { return c == ' ' || c == ',' || c == ';' }) {
+		code, err := strconv.Atoi(word)
+		if err != nil {
+			return settings, "lists.fault.area_code"
+		}
+		settings.AreaCodes = append(settings.AreaCodes, code)
+	}
+	for _, t := range suppression.Traffics {
+		if f.Chosen(t) {
+			settings.Traffic = append(settings.Traffic, t)
+		}
+	}
+	if f.Until != "" {
+		day, err := time.ParseInLocation(time.DateOnly, f.Until, localtime.SaoPaulo())
+		if err != nil {
+			return settings, "lists.fault.until"
+		}
+		settings.Until = day.AddDate(0, 0, 1)
+	}
+	return settings, web.FaultOf("lists.fault.", settings.Check())
+}

@@ -1,0 +1,129 @@
+// Package lists shows the lists of numbers that get no messages. Admins create, change, export and
+// delete them.
+//
+// Phone numbers are sent in the bodies of forms only, because access logs contain URLs.
+package lists
+
+import (
+	"context"
+	"embed"
+	"net/http"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/settings/account"
+)
+
+// Book reads and changes lists.
+type Book interface {
+	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	Numbers(ctx context.Context, l suppression.List) (numberset.Set, error)
+	Change(ctx context.Context, tenant, name string, c book.Change, e account.AuditEntry) (suppression.List, error)
+	Delete(ctx context.Context, tenant, name string, e account.AuditEntry) error
+}
+
+// Pages are the pages of the lists.
+type Pages struct {
+	Book Book
+	Now  func() time.Time
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area returns the pages and texts of the lists.
+func Area() web.Area { return web.Area{Files: files, Texts: []string{"lists", "audit"}} }
+
+// Path is the path of the first page.
+const Path = web.Root + "/lists"
+
+// Register serves the pages.
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
+	ui.Get(mux, Path, web.RoleViewer, s.all)
+	ui.Post(mux, Path, web.RoleAdmin, s.create)
+	ui.Get(mux, Path+"/{name}", web.RoleViewer, web.With(s.find, s.show))
+	ui.Post(mux, Path+"/{name}/settings", web.RoleAdmin, web.With(s.find, s.save))
+	ui.Post(mux, Path+"/{name}/numbers", web.RoleAdmin, web.With(s.find, s.upload))
+	ui.Post(mux, Path+"/{name}/search", web.RoleViewer, web.With(s.find, s.search))
+	ui.Post(mux, Path+"/{name}/export", web.RoleAdmin, web.With(s.find, s.export)) // POST: it writes the audit log
+	ui.Post(mux, Path+"/{name}/delete", web.RoleAdmin, web.With(s.find, s.delete))
+	// The link to the other language leads to the path of a form.
+	for _, form := range []string{"settings", "numbers", "search", "export", "delete"} {
+		ui.Get(mux, Path+"/{name}/"+form, web.RoleViewer, web.With(s.find, toList))
+	}
+}
+
+func toList(p *web.Page, l suppression.List) error { return p.Redirect(Path + "/" + l.Name) }
+
+// find returns the list that the path names.
+func (s *Pages) find(p *web.Page) (suppression.List, error) {
+	lists, err := s.Book.Lists(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return suppression.List{}, err
+	}
+	l, found := suppression.Find(lists, p.R.PathValue("name"))
+	if !found || l.Deleted {
+		return l, campaign.ErrNotFound
+	}
+	return l, nil
+}
+
+// row is a list of the first page.
+type row struct {
+	suppression.List
+
+	Count int
+	Exact bool
+}
+
+func (s *Pages) row(l suppression.List) row {
+	r := row{List: l}
+	r.Count, r.Exact = l.Count(s.Now())
+	return r
+}
+
+type allPage struct {
+	Lists []row
+	Form  form
+	Fault string
+}
+
+func (s *Pages) all(p *web.Page) error { return s.showAll(p, http.StatusOK, allPage{}) }
+
+func (s *Pages) showAll(p *web.Page, status int, v allPage) error {
+	lists, err := s.Book.Lists(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	for _, l := range suppression.Live(lists) {
+		v.Lists = append(v.Lists, s.row(l))
+	}
+	return p.RenderStatus(status, "lists.title", "lists.html", v)
+}
+
+func (s *Pages) create(p *web.Page) error {
+	f := readForm(p)
+	settings, fault := f.settings()
+	lists, err := s.Book.Lists(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	if l, found := suppression.Find(lists, f.Name); found && !l.Deleted {
+		fault = "lists.fault.known"
+	}
+	if fault == "" {
+		c := book.Change{Settings: &settings}
+		_, err = s.Book.Change(p.R.Context(), p.Session.Tenant, f.Name, c, p.AuditEntry(Path+"/"+f.Name, "list.put", f.Name))
+		if fault = web.FaultOf("lists.fault.", err); err == nil {
+			return p.Done(Path+"/"+f.Name, "lists.done.created")
+		}
+	}
+	if fault == "" {
+		return err
+	}
+	return s.showAll(p, http.StatusUnprocessableEntity, allPage{Form: f, Fault: fault})
+}

@@ -1,0 +1,203 @@
+// Package book changes and searches lists of numbers that get no messages.
+package book
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/settings/account"
+)
+
+// Store reads and writes the rows of lists.
+type Store interface {
+	// Lists returns a tenant's lists, deleted ones included.
+	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	// SaveList writes the next version of a list, and an entry of the audit log, if the stored version is
+	// still l's. For a list of version 0, it also requires that no list was added since others were read.
+	// It reports whether it did.
+	SaveList(ctx context.Context, l suppression.List, others int, e account.AuditEntry) (bool, error)
+}
+
+// Blobs stores segments.
+type Blobs interface {
+	Get(ctx context.Context, key string) ([]byte, error)
+	Put(ctx context.Context, key string, body []byte, contentType string) error
+	Delete(ctx context.Context, key string) error
+}
+
+// Book changes lists.
+type Book struct {
+	Store Store
+	Blobs Blobs
+	Now   func() time.Time
+}
+
+const tries = 10 // maximum number of attempts to write a list
+
+var errDamaged = errors.New("damaged list")
+
+// Change is a change of a list. The removed numbers are removed after the others are added.
+type Change struct {
+	Settings    *suppression.Settings // nil leaves the settings as they are, and requires that the list exists
+	Replace     bool                  // the list has only the added numbers then
+	Add, Remove numberset.Set
+	Until       time.Time // when the change of the numbers ends, zero for never
+}
+
+// Change changes a list, and creates it if it does not exist. The error wraps campaign.ErrNotFound if it must exist,
+// or one of the errors of this package.
+func (b *Book) Change(ctx context.Context, tenant, name string, c Change, e account.AuditEntry) (suppression.List, error) {
+	if !suppression.ValidName(name) {
+		return suppression.List{}, suppression.ErrName
+	}
+	if c.Settings != nil {
+		if err := c.Settings.Check(); err != nil {
+			return suppression.List{}, err
+		}
+	}
+	added, err := b.putChange(ctx, tenant, c)
+	if err != nil {
+		return suppression.List{}, err
+	}
+	return b.update(ctx, tenant, name, e, func(l *suppression.List) error {
+		if c.Settings == nil && (l.Version == 0 || l.Deleted) {
+			return campaign.ErrNotFound
+		}
+		if c.Settings != nil {
+			l.Settings = *c.Settings
+		}
+		if c.Replace {
+			l.Segments = nil
+		}
+		l.Deleted, l.Segments = false, slices.Concat(l.Segments, added)
+		return nil
+	})
+}
+
+// putChange writes the segments of a change.
+func (b *Book) putChange(ctx context.Context, tenant string, c Change) (added []suppression.Segment, err error) {
+	for _, part := range []struct {
+		remove  bool
+		numbers numberset.Set
+	}{{false, c.Add}, {true, c.Remove}} {
+		if len(part.numbers) == 0 {
+			continue
+		}
+		s, err := b.put(ctx, tenant, suppression.Segment{Remove: part.remove, Until: c.Until}, part.numbers)
+		if err != nil {
+			return nil, err
+		}
+		added = append(added, s)
+	}
+	return added, nil
+}
+
+// Delete deletes a list. Its name and number stay. The error wraps campaign.ErrNotFound if it does not exist.
+func (b *Book) Delete(ctx context.Context, tenant, name string, e account.AuditEntry) error {
+	_, err := b.update(ctx, tenant, name, e, func(l *suppression.List) error {
+		if l.Version == 0 || l.Deleted {
+			return campaign.ErrNotFound
+		}
+		l.Deleted, l.Settings, l.Segments = true, suppression.Settings{}, nil
+		return nil
+	})
+	return err
+}
+
+func (b *Book) put(ctx context.Context, tenant string, s suppression.Segment, numbers numberset.Set) (suppression.Segment, error) {
+	s.ID, s.Numbers = Prefix(tenant)+random.Token(16), len(numbers)
+	if err := b.Blobs.Put(ctx, s.ID, numbers.Pack(), "application/octet-stream"); err != nil {
+		return s, fmt.Errorf("write a segment: %w", err)
+	}
+	return s, nil
+}
+
+// Prefix returns the prefix of the keys of a tenant's segments.
+func Prefix(tenant string) string { return "lists/" + tenant + "/" }
+
+// update writes a list after a change, and repeats it after a concurrent one.
+func (b *Book) update(ctx context.Context, tenant, name string, e account.AuditEntry, change func(*suppression.List) error) (suppression.List, error) {
+	for try := range tries {
+		if err := retry.Wait(ctx, try); err != nil {
+			return suppression.List{}, fmt.Errorf("change a list: %w", err)
+		}
+		lists, err := b.Store.Lists(ctx, tenant)
+		if err != nil {
+			return suppression.List{}, fmt.Errorf("change a list: %w", err)
+		}
+		l, old, err := b.changed(ctx, lists, tenant, name, change)
+		if err != nil {
+			return suppression.List{}, err
+		}
+		saved, err := b.Store.SaveList(ctx, l, len(lists), e)
+		if err != nil {
+			return suppression.List{}, fmt.Errorf("change a list: %w", err)
+		}
+		if saved {
+			b.deleteUnused(ctx, old, l.Segments)
+			l.Version++
+			return l, nil
+		}
+	}
+	return suppression.List{}, fmt.Errorf("change list %s of tenant %s: %w", name, tenant, campaign.ErrLostRace)
+}
+
+// changed returns a list after a change, and its segments before.
+func (b *Book) changed(
+	ctx context.Context, lists []suppression.List, tenant, name string, change func(*suppression.List) error,
+) (l suppression.List, before []suppression.Segment, err error) {
+	l, known := suppression.Find(lists, name)
+	if !known {
+		l = suppression.List{Tenant: tenant, Name: name, Number: len(lists) + 1}
+	}
+	before, added := l.Segments, !known || l.Deleted
+	if err := change(&l); err != nil {
+		return l, nil, err
+	}
+	if added && len(suppression.Live(lists)) >= suppression.MaxLists || l.Number > suppression.MaxNumber {
+		return l, nil, suppression.ErrTooMany
+	}
+	l.ChangedAt = b.Now()
+	if l.Segments, err = b.merge(ctx, tenant, l.Segments, b.Now()); err != nil {
+		return l, nil, err
+	}
+	if total(lists)-sum(before)+sum(l.Segments) > suppression.MaxNumbers && sum(l.Segments) > sum(before) {
+		return l, nil, suppression.ErrTooLarge
+	}
+	return l, before, nil
+}
+
+func total(lists []suppression.List) (numbers int) {
+	for _, l := range lists {
+		numbers += sum(l.Segments)
+	}
+	return numbers
+}
+
+func sum(segments []suppression.Segment) (numbers int) {
+	for _, s := range segments {
+		numbers += s.Numbers
+	}
+	return numbers
+}
+
+// deleteUnused deletes the segments that a change replaced. A failure leaves an object without a row.
+func (b *Book) deleteUnused(ctx context.Context, before, after []suppression.Segment) {
+	for _, s := range before {
+		if slices.ContainsFunc(after, func(kept suppression.Segment) bool { return kept.ID == s.ID }) {
+			continue
+		}
+		if err := b.Blobs.Delete(ctx, s.ID); err != nil {
+			slog.WarnContext(ctx, "segment of a list not deleted", "key", s.ID, "error", err)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+// Package suppression stores lists of numbers that get no messages, such as a state's list of people
+// who want none, and looks numbers up in them for senders. The rows of the lists name immutable
+// objects with the numbers, the segments.
+package suppression
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"campaign-dispatch/internal/base/inputerr"
+	"campaign-dispatch/internal/campaign"
+)
+
+// Limits of lists.
+const (
+	MaxLists    = 64         // of a tenant, deleted ones excluded
+	MaxNumber   = 255        // of a tenant's lists, deleted ones included
+	MaxSegments = 16         // of a list
+	MaxNumbers  = 15_000_000 // on all lists of a tenant, so that they fit in the memory of a sender
+	MaxText     = 200        // characters of a reason and of a source
+	MaxName     = 40
+)
+
+// List is a list of numbers that get no messages. An empty field sets no limit.
+type List struct {
+	Tenant string
+	// Name identifies the list, also after its deletion. A list that is created again is the same list.
+	Name    string
+	Number  int // stands for the list in ledgers, 1 to MaxNumber
+	Version int // counts the changes
+	Settings
+
+	Segments  []Segment // oldest first
+	ChangedAt time.Time
+	Deleted   bool // a deleted list has only its name and number
+}
+
+// Settings say why a list exists and to which messages it applies.
+type Settings struct {
+	Reason, Source string
+	AreaCodes      []int              // of Brazil
+	Traffic        []campaign.Traffic // purposes of messages
+	Until          time.Time          // when the list ends
+}
+
+// Segment is an object with numbers that were added to a list, or removed from it. A later segment
+// prevails over an earlier one until it ends.
+type Segment struct {
+	ID      string // key of the object
+	Remove  bool
+	Until   time.Time // zero for no end
+	Numbers int
+}
+
+// Errors of changes.
+var (
+	ErrName     = &inputerr.Error{Code: "name", Detail: "a list's name has 1 to 40 of a-z, 0-9 and -, and begins with a letter"}
+	ErrText     = &inputerr.Error{Code: "text", Detail: "a reason or a source is missing, or has more than 200 characters"}
+	ErrAreaCode = &inputerr.Error{Code: "area_code", Detail: "an area code has two digits, 11 to 99"}
+	ErrTraffic  = &inputerr.Error{Code: "traffic", Detail: "unknown purpose of messages"}
+	ErrTooMany  = &inputerr.Error{Code: "too_many", Detail: "the tenant has as many lists as it can have"}
+	ErrTooLarge = &inputerr.Error{Code: "too_large", Detail: "the tenant's lists would have more numbers than they can have"}
+	ErrManyEnds = &inputerr.Error{Code: "many_ends", Detail: "the list has parts with too many different ends"}
+)
+
+var name = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// ValidName reports whether a list can have the name.
+func ValidName(s string) bool { return len(s) <= MaxName && name.MatchString(s) }
+
+// Check returns why a list cannot have the settings, or nil.
+func (s Settings) Check() error {
+	switch {
+	case s.Reason == "", utf8.RuneCountInString(s.Reason) > MaxText, utf8.RuneCountInString(s.Source) > MaxText:
+		return ErrText
+	case slices.ContainsFunc(s.AreaCodes, func(code int) bool { return code < 11 || code > 99 }):
+		return ErrAreaCode
+	case slices.ContainsFunc(s.Traffic, func(t campaign.Traffic) bool { return !slices.Contains(Traffics, t) }):
+		return ErrTraffic
+	}
+	return nil
+}
+
+// Traffics are the purposes of messages that a list can apply to.
+var Traffics = []campaign.Traffic{
+	campaign.Promotion, campaign.Transaction, campaign.Authentication, campaign.ServiceRequest,
+}
+
+// appliesTo reports whether the list applies to messages of a purpose, "" for promotion.
+func (l List) appliesTo(t campaign.Traffic, now time.Time) bool {
+	if t == "" {
+		t = campaign.Promotion
+	}
+	return !l.Deleted && !l.Over(now) && (len(l.Traffic) == 0 || slices.Contains(l.Traffic, t))
+}
+
+// covers reports whether the list applies to the area code of a number.
+func (l List) covers(number uint64) bool {
+	return len(l.AreaCodes) == 0 || slices.Contains(l.AreaCodes, areaCode(number))
+}
+
+// areaCode returns the area code of a Brazilian number, 0 for another one.
+func areaCode(number uint64) int {
+	digits := strconv.FormatUint(number, 10)
+	if len(digits) < 12 || digits[:2] != "55" {
+		return 0
+	}
+	return int(digits[2]-'0')*10 + int(digits[3]-'0')
+}
+
+func ended(until, now time.Time) bool { return !until.IsZero() && !now.Before(until) }
+
+// Count returns how many numbers the list has at a time. exact is false if numbers were changed in
+// several segments: their repeated numbers count twice then.
+func (l List) Count(now time.Time) (numbers int, exact bool) {
+	current := Effective(l.Segments, now)
+	for _, s := range current {
+		if !s.Remove {
+			numbers += s.Numbers
+		}
+	}
+	return numbers, len(current) <= 1
+}
+
+// Live returns the lists that are not deleted.
+func Live(lists []List) []List {
+	return slices.DeleteFunc(slices.Clone(lists), func(l List) bool { return l.Deleted })
+}
+
+// Find returns the list of a name, also a deleted one.
+func Find(lists []List, name string) (l List, found bool) {
+	at := slices.IndexFunc(lists, func(l List) bool { return l.Name == name })
+	if at < 0 {
+		return l, false
+	}
+	return lists[at], true
+}
+
+// Names returns the names of lists by their numbers.
+func Names(lists []List) map[int]string {
+	names := make(map[int]string, len(lists))
+	for _, l := range lists {
+		names[l.Number] = l.Name
+	}
+	return names
+}
+
+// Over reports whether the list ended before now.
+func (l List) Over(now time.Time) bool { return ended(l.Until, now) }
+
+// Effective omits segments that ended, and numbers that were removed from an empty list.
+func Effective(segments []Segment, now time.Time) []Segment {
+	segments = slices.DeleteFunc(slices.Clone(segments), func(s Segment) bool { return s.Numbers == 0 || ended(s.Until, now) })
+	for len(segments) > 0 && segments[0].Remove {
+		segments = segments[1:]
+	}
+	return segments
+}

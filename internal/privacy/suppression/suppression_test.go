@@ -1,0 +1,179 @@
+package suppression_test
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/settings/account"
+)
+
+// step is a change of the model: the later step of a number decides until it ends.
+type step struct {
+	numbers map[uint64]bool
+	remove  bool
+	until   time.Time
+}
+
+func (s step) at(now time.Time) bool { return s.until.IsZero() || now.Before(s.until) }
+
+// on is the model of a list.
+func on(steps []step, number uint64, now time.Time) bool {
+	for i := len(steps) - 1; i >= 0; i-- {
+		if steps[i].at(now) && steps[i].numbers[number] {
+			return !steps[i].remove
+		}
+	}
+	return false
+}
+
+func drawn(t *rapid.T, label string) numberset.Set {
+	return numberset.New(rapid.SliceOfN(rapid.Uint64Range(5511900000000, 5511900000030), 0, 12).Draw(t, label))
+}
+
+func model(numbers numberset.Set) map[uint64]bool {
+	m := map[uint64]bool{}
+	for _, n := range numbers {
+		m[n] = true
+	}
+	return m
+}
+
+// For any changes, with and without ends, a list holds the same numbers as a map at any time, in at most 16 segments.
+func TestLists_EqualAMap(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		var steps []step
+		for i := range rapid.IntRange(1, 40).Draw(t, "changes") {
+			c := book.Change{Settings: &settings, Add: drawn(t, "add"), Remove: drawn(t, "remove")}
+			if days := rapid.IntRange(0, 2).Draw(t, "days"); days > 0 {
+				c.Until = start.Add(time.Duration(days) * 24 * time.Hour)
+			}
+			if c.Replace = rapid.IntRange(0, 9).Draw(t, "replace") == 0; c.Replace {
+				steps = nil
+			}
+			l, err := w.book.Change(t.Context(), tenant, "a", c, account.AuditEntry{})
+			if errors.Is(err, suppression.ErrManyEnds) {
+				return
+			}
+			if err != nil || len(l.Segments) > suppression.MaxSegments || l.Version != i+1 {
+				t.Fatalf("change %d: version %d, %d segments, %v", i, l.Version, len(l.Segments), err)
+			}
+			steps = append(steps, step{model(c.Add), false, c.Until}, step{model(c.Remove), true, c.Until})
+		}
+		for day := range 3 {
+			w.now = start.Add(time.Duration(day) * 24 * time.Hour)
+			of, err := w.lookup.Of(t.Context(), tenant, campaign.Promotion, w.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := uint64(5511900000000); n <= 5511900000030; n++ {
+				if got, want := of("+"+strconv.FormatUint(n, 10)) != 0, on(steps, n, w.now); got != want {
+					t.Fatalf("day %d: number %d is on the list: %v, want %v", day, n, got, want)
+				}
+			}
+		}
+	})
+}
+
+// A missing or damaged segment is an error: nothing is sent.
+func TestOf_UnreadableSegment(t *testing.T) {
+	t.Parallel()
+	for what, spoil := range map[string]func(w *world, key string){
+		"missing":   func(w *world, key string) { delete(w.objects, key) },
+		"damaged":   func(w *world, key string) { w.objects[key] = []byte("x") },
+		"truncated": func(w *world, key string) { w.objects[key] = set(1).Pack() },
+	} {
+		w := newWorld()
+		l := w.change(t, "a", book.Change{Settings: &settings, Add: set(5511987654321, 5511987654322)})
+		spoil(w, l.Segments[0].ID)
+		if _, err := w.lookup.Of(t.Context(), tenant, campaign.Promotion, w.now); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+}
+
+// A list applies to its area codes and purposes of messages, until it ends.
+func TestOf_Settings(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	limited := suppression.Settings{
+		Reason: "r", AreaCodes: []int{11}, Traffic: []campaign.Traffic{campaign.Promotion}, Until: start.Add(time.Hour),
+	}
+	w.change(t, "a", book.Change{Settings: &limited, Add: set(5511987654321, 5521987654321, 14155552671)})
+	held := func(phone string, traffic campaign.Traffic) bool {
+		of, err := w.lookup.Of(t.Context(), tenant, traffic, w.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return of(phone) != 0
+	}
+	if !held("+5511987654321", "") || held("+5521987654321", "") || held("+14155552671", "") {
+		t.Error("the list does not apply to its area codes alone")
+	}
+	if held("+5511987654321", campaign.Authentication) {
+		t.Error("the list applies to another purpose")
+	}
+	if w.now = start.Add(time.Hour); held("+5511987654321", "") {
+		t.Error("the list applies after its end")
+	}
+}
+
+// A change is seen by a batch that is released after it, and the unchanged segments are not read again.
+func TestOf_ReadsAgainSinceARelease(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.change(t, "a", book.Change{Settings: &settings, Add: set(1)})
+	w.of(t)
+	reads := w.reads
+	w.change(t, "a", book.Change{Add: set(2)})
+	if of, err := w.lookup.Of(t.Context(), tenant, "", start.Add(-2*time.Second)); err != nil || of("+2") != 0 {
+		t.Fatalf("an earlier release read the lists again: %v", err)
+	}
+	if of := w.of(t); of("+2") == 0 {
+		t.Error("a later release did not read the lists again")
+	}
+	if w.reads != reads+1 {
+		t.Errorf("%d objects were read, want 1", w.reads-reads)
+	}
+}
+
+// A number stands for the same list for ever, and a deleted name can be used again.
+func TestNumbersOfLists(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	for i := range suppression.MaxLists {
+		w.change(t, fmt.Sprint("a", i), book.Change{Settings: &settings, Add: set(uint64(i))})
+	}
+	_, err := w.book.Change(t.Context(), tenant, "more", book.Change{Settings: &settings}, account.AuditEntry{})
+	if !errors.Is(err, suppression.ErrTooMany) {
+		t.Errorf("one list more: %v", err)
+	}
+	if err := w.book.Delete(t.Context(), tenant, "a0", account.AuditEntry{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.objects) != suppression.MaxLists-1 {
+		t.Errorf("%d objects remain", len(w.objects))
+	}
+	if got := w.change(t, "more", book.Change{Settings: &settings}); got.Number != suppression.MaxLists+1 {
+		t.Errorf("the next list has the number %d", got.Number)
+	}
+	if err := w.book.Delete(t.Context(), tenant, "a1", account.AuditEntry{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.change(t, "a0", book.Change{Settings: &settings}); got.Number != 1 || len(got.Segments) != 0 {
+		t.Errorf("the list that was deleted is %+v", got)
+	}
+	if _, err := w.book.Change(t.Context(), tenant, "a1", book.Change{Add: set(1)}, account.AuditEntry{}); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("a change of a deleted list: %v", err)
+	}
+}
