@@ -64,7 +64,7 @@ func TestServePause_Refused(t *testing.T) {
 	cancelled.accept(1, "", 3, campaign.BatchPending)
 	cancelled.post("/cancel", "")
 	unsent := newService(t)
-	unsent.file(submission.StateSending, "Entregas")
+	unsent.file(submission.StateSending)
 	for want, d := range map[string]*service{
 		"409 campaign_completed": completed, "409 campaign_cancelled": cancelled, "409 campaign_not_accepted": unsent,
 		"404 campaign_not_found": newService(t),

@@ -14,10 +14,10 @@ import (
 )
 
 // file stores a file of the campaign of which no part is accepted yet.
-func (d *service) file(state submission.State, name string) submission.Submission {
+func (d *service) file(state submission.State) submission.Submission {
 	d.t.Helper()
 	sub, err := d.store.SaveSubmission(d.t.Context(), submission.Submission{
-		ID: d.id, Name: name, State: state, CreatedAt: noon, Approval: submission.Approval{AskedBy: "bia@example.com", Decision: submission.DecisionApproved},
+		ID: d.id, Name: "Entregas", State: state, CreatedAt: noon, Approval: submission.Approval{AskedBy: "bia@example.com", Decision: submission.DecisionApproved},
 		Check: submission.Check{Rows: 8, Parts: 3, Findings: submission.Findings{
 			Accepted: 6, Rejected: []submission.LineFault{{Lines: submission.Lines{Count: 2}}},
 		}},
@@ -51,7 +51,7 @@ func TestServeCancel_Unsent(t *testing.T) {
 				d.accept(1, "", 1, campaign.BatchSending) // it is named Entregas
 				d.id = own
 			}
-			sub := d.file(submission.StateSending, "Entregas")
+			sub := d.file(submission.StateSending)
 			for range 2 {
 				if got := d.post("/cancel?revoke=true", ""); got != "202 cancelling" {
 					t.Fatal(got)
@@ -110,7 +110,7 @@ func (d *service) expires() {
 func TestServeCancel_UnsentRace(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	sub := d.file(submission.StateSending, "Entregas")
+	sub := d.file(submission.StateSending)
 	d.must(d.firstPart(sub))
 	unsent := campaign.Campaign{ID: d.id, Name: "Entregas", Submission: sub.Totals(), CancelledAt: noon}
 	if err := d.store.CreateCancelled(t.Context(), unsent); !errors.Is(err, campaign.ErrLostRace) {
@@ -138,7 +138,7 @@ func TestControl_UnsentRefused(t *testing.T) {
 		submission.StateInterrupted: {"409 campaign_not_accepted", "202 cancelling"},
 	} {
 		d := newService(t)
-		d.file(state, "Entregas")
+		d.file(state)
 		if got := d.post("/reschedule", body); got != want[0] {
 			t.Errorf("%s, rescheduled: %s, want %s", state, got, want[0])
 		}

@@ -234,7 +234,8 @@ func changeOf(b campaign.Batch, index int, t reaction.EventTask) (campaign.Chang
 		if b.Revoke && t.At.After(b.CancelledAt) {
 			c.Outcome, c.Code = campaign.OutcomeRevoked, campaign.CodeCancelled
 		}
-	case reaction.EventRevokeFailed, reaction.EventReply, reaction.EventOptOut, reaction.EventOptIn, reaction.EventClick:
+	case reaction.EventRevokeFailed, reaction.EventReply, reaction.EventOptOut, reaction.EventOptIn, reaction.EventClick,
+		reaction.EventPaused, reaction.EventResumed:
 		return c, false // it may have been delivered: wait for that event
 	}
 	return c, c.Outcome != ""

@@ -181,7 +181,7 @@ func TestDashboard_SignInAndOut(t *testing.T) {
 	for _, e := range entries {
 		logged = append(logged, e[1]+" "+e[2])
 	}
-	if want := []string{"Signed in as admin", "Signed out ", "Signed in as admin"}; !slices.Equal(logged, want) {
+	if want := []string{"Signed in admin", "Signed out ", "Signed in admin"}; !slices.Equal(logged, want) {
 		t.Errorf("the audit log has %q, want %q", logged, want)
 	}
 }

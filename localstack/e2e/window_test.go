@@ -39,7 +39,8 @@ func TestWindow_ClosedThenRemoved(t *testing.T) {
 			OpensAt      time.Time
 		}
 	}
-	must(t, json.Unmarshal(c.do(http.MethodGet, "/api/v1/external/campaigns/"+ref.CampaignID, nil).body, &read))
+	got := c.do(http.MethodGet, "/api/v1/external/campaigns/"+ref.CampaignID, nil, "Authorization", "Bearer "+c.token())
+	must(t, json.Unmarshal(got.body, &read))
 	messages := 0
 	for _, w := range read.Waiting {
 		messages += w.Messages

@@ -3,7 +3,7 @@ package dynamo_test
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -75,7 +75,7 @@ func TestPauseCampaign_TooMany(t *testing.T) {
 	accept(t, s, b)
 	ids := []string{}
 	for i := range campaign.MaxPaused {
-		ids = append(ids, fmt.Sprint(i))
+		ids = append(ids, strconv.Itoa(i))
 	}
 	full := dynamo.Item{
 		"pk": &types.AttributeValueMemberS{Value: "PAUSE#campaigns#" + tenant}, "sk": &types.AttributeValueMemberS{Value: "PAUSE"},
