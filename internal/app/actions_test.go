@@ -96,7 +96,7 @@ var actionOf = map[string]string{
 	"GetObject":      "s3:GetObject", "PutObject": "s3:PutObject", "DeleteObject": "s3:DeleteObject",
 	"CreateMultipartUpload": "s3:PutObject", "CompleteMultipartUpload": "s3:PutObject", "CopyObject": "s3:PutObject",
 	"UploadPart": "s3:PutObject", "AbortMultipartUpload": "s3:AbortMultipartUpload", "HeadObject": "s3:GetObject", "PresignGetObject": "s3:GetObject",
-	"NewListPartsPaginator": "s3:ListMultipartUploadParts",
+	"NewListPartsPaginator": "s3:ListMultipartUploadParts", "NewListObjectsV2Paginator": "s3:ListBucket",
 }
 
 // methods returns what each function and method of an adapter calls.
