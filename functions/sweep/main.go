@@ -59,7 +59,7 @@ func handler(c app.Config) lambda.Handler {
 		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
 		SweepAfter: c.SweepAfter, Now: time.Now,
 	}
-	cleaner := &book.Cleaner{Store: stores.Lists, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Now: time.Now}
+	cleaner := &book.Cleaner{Rows: stores.Lists, Objects: s3.New(c.AWS, c.Bucket, c.Local), Now: time.Now}
 	return lambda.NewHandler(func(ctx context.Context, e event) error {
 		if e.UnusedSegments {
 			_, err := cleaner.Clean(ctx)

@@ -1,15 +1,19 @@
 package suppression_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
@@ -129,19 +133,33 @@ func TestMerge_RemovalAfterAdditionWithAnEnd(t *testing.T) {
 	}
 }
 
-// A missing or damaged segment is an error: nothing is sent.
+// A missing or damaged segment is an error, so nothing is sent, and is counted for the alarm. A store that does not
+// answer is only an error.
 func TestOf_UnreadableSegment(t *testing.T) {
 	t.Parallel()
 	for what, spoil := range map[string]func(w *world, key string){
 		"missing":   func(w *world, key string) { delete(w.objects, key) },
 		"damaged":   func(w *world, key string) { w.objects[key] = []byte("x") },
 		"truncated": func(w *world, key string) { w.objects[key] = set(1).Pack() },
+		"no answer": func(w *world, _ string) { w.silent = true },
 	} {
 		w := newWorld()
 		l := w.change(t, "a", book.Change{Settings: &settings, Add: set(5511987654321, 5511987654322)})
 		spoil(w, l.Segments[0].ID)
-		if _, err := w.lookup.Of(t.Context(), tenant, campaign.Promotion, w.now); err == nil {
+		var counts bytes.Buffer
+		_, err := metrics.Of(func(ctx context.Context, _ []byte) ([]byte, error) {
+			_, err := w.lookup.Of(ctx, tenant, campaign.Promotion, w.now)
+			return nil, err
+		}, &counts, time.Now).Invoke(t.Context(), nil)
+		if err == nil {
 			t.Errorf("%s: no error", what)
+		}
+		if counted := strings.Contains(counts.String(), `"ListsUnreadable":1`); counted != !w.silent {
+			t.Errorf("%s: the counts are %s", what, counts.String())
+		}
+		clear(w.objects)
+		if _, err := w.lookup.Of(t.Context(), tenant, campaign.Promotion, w.now.Add(-time.Hour)); err == nil {
+			t.Errorf("%s: no error at the next call", what)
 		}
 	}
 }

@@ -20,7 +20,10 @@ import (
 
 const tenant = "acme"
 
-var errFull = errors.New("no row can be written")
+var (
+	errFull   = errors.New("no row can be written")
+	errSilent = errors.New("no object can be read")
+)
 
 var (
 	start    = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
@@ -35,6 +38,7 @@ type world struct {
 	objects map[string][]byte
 	times   map[string]time.Time // of the objects
 	full    bool                 // no row can be written
+	silent  bool                 // no object can be read
 	reads   int
 	copies  bool // Get returns copies, as S3 does
 	book    *book.Book
@@ -47,7 +51,7 @@ func newWorld() *world {
 	clock := func() time.Time { return w.now }
 	w.book = &book.Book{Store: w, Blobs: w, Now: clock}
 	w.lookup = &suppression.Lookup{Store: w, Blobs: w, Now: clock}
-	w.cleaner = &book.Cleaner{Store: w, Blobs: w, Now: clock}
+	w.cleaner = &book.Cleaner{Rows: w, Objects: w, Now: clock}
 	return w
 }
 
@@ -75,6 +79,9 @@ func (w *world) Get(_ context.Context, key string) ([]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reads++
+	if w.silent {
+		return nil, errSilent
+	}
 	body, ok := w.objects[key]
 	if !ok {
 		return nil, campaign.ErrNotFound

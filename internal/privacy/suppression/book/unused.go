@@ -37,10 +37,10 @@ func (b *Book) renew(ctx context.Context, before, after []suppression.Segment) e
 
 // Cleaner deletes segments that no row names.
 type Cleaner struct {
-	Store interface {
+	Rows interface {
 		Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	}
-	Blobs interface {
+	Objects interface {
 		List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error]
 		Delete(ctx context.Context, key string) error
 	}
@@ -51,7 +51,7 @@ type Cleaner struct {
 // call continues.
 func (c *Cleaner) Clean(ctx context.Context) (deleted int, err error) {
 	used := map[string]map[string]bool{} // segments of the rows by tenant
-	for o, err := range c.Blobs.List(ctx, Prefix) {
+	for o, err := range c.Objects.List(ctx, Prefix) {
 		if err != nil {
 			return deleted, fmt.Errorf("delete unused segments: %w", err)
 		}
@@ -67,7 +67,7 @@ func (c *Cleaner) Clean(ctx context.Context) (deleted int, err error) {
 		if used[tenant][o.Key] {
 			continue
 		}
-		if err := c.Blobs.Delete(ctx, o.Key); err != nil {
+		if err := c.Objects.Delete(ctx, o.Key); err != nil {
 			return deleted, fmt.Errorf("delete unused segments: %w", err)
 		}
 		deleted++
@@ -78,7 +78,7 @@ func (c *Cleaner) Clean(ctx context.Context) (deleted int, err error) {
 
 // used returns the segments that the tenant's rows name.
 func (c *Cleaner) used(ctx context.Context, tenant string) (map[string]bool, error) {
-	lists, err := c.Store.Lists(ctx, tenant)
+	lists, err := c.Rows.Lists(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
