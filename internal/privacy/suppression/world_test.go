@@ -40,7 +40,6 @@ type world struct {
 	full    bool                 // no row can be written
 	silent  bool                 // no object can be read
 	reads   int
-	copies  bool // Get returns copies, as S3 does
 	book    *book.Book
 	lookup  *suppression.Lookup
 	cleaner *book.Cleaner
@@ -85,9 +84,6 @@ func (w *world) Get(_ context.Context, key string) ([]byte, error) {
 	body, ok := w.objects[key]
 	if !ok {
 		return nil, campaign.ErrNotFound
-	}
-	if w.copies {
-		body = slices.Clone(body)
 	}
 	return body, nil
 }
