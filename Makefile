@@ -212,7 +212,7 @@ soak: export SOAK_MESSAGES = $(MESSAGES)
 GO_BENCH = go test -run '^$$' -bench '(?i)^Benchmark($1)$$' -benchtime 1x -count 1 -timeout 2h ./localstack/lab/bench
 # Parts of `make bench` that need no stack and give the same verdict on a busy machine: counts,
 # bytes, and ratios of processor time.
-STABLE_BENCH := accept|carousel|phones|set|large|send|start
+STABLE_BENCH := accept|carousel|phones|set|lists|large|send|start
 
 .PHONY: bench bench-stable
 bench: bin/localstack ## run the benchmarks, as a table and in .local/bench.json (BENCH=accept for one part)

@@ -1,7 +1,9 @@
-// Command sweep is the Lambda function that runs every minute and repeats lost steps.
+// Command sweep is the Lambda function that runs every minute and repeats lost steps. Once a day it deletes
+// the unused segments of lists.
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -9,9 +11,11 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/recorder"
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/outcome/recount"
 	"campaign-dispatch/internal/privacy/expiry"
+	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/sweep"
 )
 
@@ -28,6 +32,13 @@ type history struct {
 	*dynamo.CampaignStore
 	*dynamo.DayStore
 	*dynamo.TenantStore
+}
+
+// event is an event of a schedule.
+type event struct {
+	sweep.Part
+
+	UnusedSegments bool `json:"unusedSegments"` // delete unused segments of lists, and nothing else
 }
 
 func main() { app.Start(handler) }
@@ -48,5 +59,12 @@ func handler(c app.Config) lambda.Handler {
 		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
 		SweepAfter: c.SweepAfter, Now: time.Now,
 	}
-	return lambda.NewHandler(sweeper.Sweep)
+	cleaner := &book.Cleaner{Rows: stores.Lists, Objects: s3.New(c.AWS, c.Bucket, c.Local), Now: time.Now}
+	return lambda.NewHandler(func(ctx context.Context, e event) error {
+		if e.UnusedSegments {
+			_, err := cleaner.Clean(ctx)
+			return err
+		}
+		return sweeper.Sweep(ctx, e.Part)
+	})
 }

@@ -58,11 +58,12 @@ func TestTemplate_RolesAllowCalls(t *testing.T) {
 // notCalled are actions behind methods that a function's interfaces have, but that the
 // function does not reach.
 var notCalled = map[string][]string{
-	"dispatch": {"dynamodb:GetItem"},      // campaign.CallLimit has a method of the same name
-	"exports":  {"dynamodb:BatchGetItem"}, // the heads of batches, which it does not read
-	"intake":   {"dynamodb:DeleteItem"},   // only outcomes divides opt-outs
-	"revoke":   {"s3:PutObject"},          // the end of a campaign that was not cancelled
-	"send":     {"dynamodb:DeleteItem"},   // only outcomes divides opt-outs
+	"campaigns": {"s3:DeleteObject"},       // a list is deleted by its row
+	"dispatch":  {"dynamodb:GetItem"},      // campaign.CallLimit has a method of the same name
+	"exports":   {"dynamodb:BatchGetItem"}, // the heads of batches, which it does not read
+	"intake":    {"dynamodb:DeleteItem"},   // only outcomes divides opt-outs
+	"revoke":    {"s3:PutObject"},          // the end of a campaign that was not cancelled
+	"send":      {"dynamodb:DeleteItem"},   // only outcomes divides opt-outs
 }
 
 // calls are what a function or method of an adapter does.
@@ -96,7 +97,7 @@ var actionOf = map[string]string{
 	"GetObject":      "s3:GetObject", "PutObject": "s3:PutObject", "DeleteObject": "s3:DeleteObject",
 	"CreateMultipartUpload": "s3:PutObject", "CompleteMultipartUpload": "s3:PutObject", "CopyObject": "s3:PutObject",
 	"UploadPart": "s3:PutObject", "AbortMultipartUpload": "s3:AbortMultipartUpload", "HeadObject": "s3:GetObject", "PresignGetObject": "s3:GetObject",
-	"NewListPartsPaginator": "s3:ListMultipartUploadParts",
+	"NewListPartsPaginator": "s3:ListMultipartUploadParts", "NewListObjectsV2Paginator": "s3:ListBucket",
 }
 
 // methods returns what each function and method of an adapter calls.

@@ -205,7 +205,8 @@ func TestSweep_RulesOfAllParts(t *testing.T) {
 			t.Errorf("no rule sweeps %s: %v", input, parts)
 		}
 	}
-	if len(parts) != dynamo.DueParts {
-		t.Errorf("%d rules, want %d", len(parts), dynamo.DueParts)
+	const unused = `{"unusedSegments":true}`
+	if len(parts) != dynamo.DueParts+1 || !parts[unused] {
+		t.Errorf("%d rules, want %d and %s: %v", len(parts), dynamo.DueParts, unused, parts)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/privacy/suppression/book"
 )
 
 const day = 24 * time.Hour
@@ -84,7 +85,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(time.Duration(pool.RefreshTokenValidity) * time.Minute), period(web.NoticeLife),
 		period(longestQueue(t)), period(logLife(t)) + " (`LogRetentionDays`)",
 		"35 days", // what AWS keeps for restoring a table to a point in time
-		"until they are removed, or the list is deleted",
+		period(book.UnusedLife) + " after they are removed, the list is deleted, or the change failed",
 		"as long as the tenant exists", // names of lists
 		"as long as the tenant exists",
 	}

@@ -1,6 +1,7 @@
 package send_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -50,6 +51,25 @@ func (g *senderFixture) checkEnds(t *testing.T, want map[string]int) {
 	t.Helper()
 	if diff := cmp.Diff(want, g.ends()); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+}
+
+// unreadableLists are lists of which a segment is missing or damaged.
+type unreadableLists struct{}
+
+func (unreadableLists) Of(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
+	return nil, campaign.ErrDamaged
+}
+
+// While a list cannot be read, nothing is sent and no message ends. The task is retried.
+func TestSender_UnreadableList(t *testing.T) {
+	t.Parallel()
+	g := newSenderFixture(3)
+	sender := g.sender()
+	sender.Lists = unreadableLists{}
+	errs := sender.Handle(t.Context(), []outgoing.SendTask{g.frame(0)})
+	if len(errs) != 1 || !errors.Is(errs[0], campaign.ErrDamaged) || len(g.accepted()) > 0 || len(g.outcomes) > 0 {
+		t.Errorf("%d messages were sent and %d ended, %v", len(g.accepted()), len(g.outcomes), errs)
 	}
 }
 

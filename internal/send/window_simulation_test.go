@@ -214,7 +214,7 @@ func (o *windowSimulation) batchOf(messageID string) campaign.Batch {
 func (o *windowSimulation) run(most time.Duration) {
 	o.t.Helper()
 	s := &send.Sender{
-		Store: o, Blobs: o, Provider: windowProvider{o}, Recorder: o, OptOuts: o, Queue: o.agentSimulation,
+		Store: o, Blobs: o, Provider: windowProvider{o}, Recorder: o, OptOuts: o, Lists: noLists{}, Queue: o.agentSimulation,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 	r := release.Releaser{Store: o, Frames: o, SweepAfter: sweepAfter, Now: time.Now}

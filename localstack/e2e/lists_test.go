@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -101,4 +104,19 @@ func jsonOf(t *testing.T, v any) []byte {
 	text, err := json.Marshal(v)
 	must(t, err)
 	return text
+}
+
+// Sweep deletes segments that no list names any more, and keeps the others.
+func TestLists_UnusedSegments(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant().ownCredential(account.Scopes...)
+	c.list(http.MethodPut, "/a", fields{"reason": "r", "numbers": []string{"+5511987650001"}}, http.StatusOK)
+	c.list(http.MethodPut, "/a", fields{"reason": "r", "numbers": []string{"+5511987650002"}}, http.StatusOK)
+	_, err := lambda.NewFromConfig(c.env.AWS()).Invoke(t.Context(), &lambda.InvokeInput{
+		FunctionName: aws.String(c.env["SWEEP_FUNCTION"]), Payload: []byte(`{"unusedSegments":true}`),
+	})
+	must(t, err)
+	if got := c.list(http.MethodGet, "/a", nil, http.StatusOK); got.Numbers != 1 {
+		t.Errorf("the list is %s", got.body)
+	}
 }

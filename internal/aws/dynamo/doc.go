@@ -57,7 +57,7 @@
 //	RESUMED               subject              end of a pause, changed hours: settings, control, dashboard; sweep
 //	OPT#tenant            shard                opted-out phone numbers: dashboard, optout, restore; dashboard, send, privacy
 //	OPT#tenant#shard      part                 part of a large shard: dashboard, optout, restore; dashboard, send, privacy
-//	LISTS#tenant          name                 list of numbers without messages: lists, dashboard; lists, dashboard, dispatch, send, query, webhook, exports, privacy
+//	LISTS#tenant          name                 list of numbers without messages: lists, dashboard; lists, dashboard, dispatch, send, query, webhook, exports, privacy, sweep, restore
 //	LISTS#tenant          #                    guard of the numbers of lists: lists, dashboard; the same
 //	REPLIES#tenant        time#hash            written reply: outcome; dashboard, privacy
 //	AUDIT#tenant          time                 audit log entry: dashboard, templates; dashboard

@@ -65,6 +65,8 @@ func builtKeys() map[string][]Item {
 		"resumedKey":         {resumedKey("all")},
 		"optOutKey":          {optOutKey("tenant", 1)},
 		"optOutPartKey":      {optOutPartKey("tenant", 1, "part")},
+		"listKey":            {listKey("tenant", "name")},
+		"listGuardKey":       {listGuardKey("tenant")},
 		"replyKey":           {replyKey("tenant", "20261126#"+hash)},
 		"auditKey":           {auditKey("tenant", "1800000000000000000")},
 		"formKey":            {formKey("tenant", "token")},

@@ -114,3 +114,34 @@ func TestList_ManyPages(t *testing.T) {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 }
+
+// A renewed object has the same content and a later time.
+func TestRenew(t *testing.T) {
+	t.Parallel()
+	env := stackenv.Load(t)
+	blobs := &s3.Store{Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
+	prefix := "lists/renew-" + rand.Text() + "/"
+	if err := blobs.Put(t.Context(), prefix+"a", []byte("a"), "application/octet-stream"); err != nil {
+		t.Fatal(err)
+	}
+	at := func() (at time.Time) {
+		for o, err := range blobs.List(t.Context(), prefix) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = o.At
+		}
+		return at
+	}
+	for written := at(); !at().After(written); { // S3 has times in seconds
+		if err := blobs.Renew(t.Context(), prefix+"a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := blobs.Get(t.Context(), prefix+"a"); err != nil || string(got) != "a" {
+		t.Errorf("the renewed object is %q, %v", got, err)
+	}
+	if err := blobs.Renew(t.Context(), prefix+"none"); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("an object that does not exist: %v", err)
+	}
+}

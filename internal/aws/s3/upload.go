@@ -115,6 +115,13 @@ func (s *Store) Copy(ctx context.Context, from, to string) error {
 	return s.copy(ctx, from, &s3.CopyObjectInput{Key: &to})
 }
 
+// Renew sets the time of an object to now, by a copy onto itself. The error wraps campaign.ErrNotFound if there is none.
+func (s *Store) Renew(ctx context.Context, key string) error {
+	return s.copy(ctx, key, &s3.CopyObjectInput{
+		Key: &key, ContentType: aws.String("application/octet-stream"), MetadataDirective: types.MetadataDirectiveReplace,
+	})
+}
+
 // Publish is Copy to a key whose object never changes. Browsers show images and videos, and save others.
 func (s *Store) Publish(ctx context.Context, from, to, contentType string) error {
 	var disposition *string

@@ -78,8 +78,8 @@ func operations(tb testing.TB) map[string]string {
 
 // guides are the pages of the guides.
 var guides = []string{
-	"retry-a-call-safely", "send-a-large-list", "receive-webhooks", "recover-after-an-outage", "reconcile-states",
-	"recover-a-lost-refresh-token", "test-failures-in-the-sandbox",
+	"retry-a-call-safely", "send-a-large-list", "receive-webhooks", "recover-after-an-outage", "pause-a-campaign", "keep-numbers-off-a-campaign",
+	"reconcile-states", "recover-a-lost-refresh-token", "test-failures-in-the-sandbox",
 }
 
 // pages are the paths of all pages.

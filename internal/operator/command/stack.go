@@ -314,3 +314,8 @@ func newOptOutBook(t dynamo.Tables) restore.OptOutBook {
 	s := dynamo.New(t)
 	return restore.OptOutBook{OptOutStore: s.OptOuts, TenantStore: s.Tenants}
 }
+
+func newListBook(t dynamo.Tables) restore.ListBook {
+	s := dynamo.New(t)
+	return restore.ListBook{ListStore: s.Lists, TenantStore: s.Tenants}
+}

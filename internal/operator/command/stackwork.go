@@ -101,15 +101,23 @@ func (s *stack) restore(ctx context.Context, at time.Time) (answer, error) {
 	if err != nil {
 		return answer{}, s.held(err)
 	}
-	return s.restored(at, parameters), nil
+	restored := s.tablesWith(parameters["RestoredCampaignsTable"])
+	lists, err := restore.CompareLists(ctx, newListBook(s.rows), newListBook(restored), s.blobs.Exists)
+	if err != nil {
+		return answer{}, s.held(err)
+	}
+	return s.restored(at, parameters, lists), nil
 }
 
 // recordedLate is how long before a restore outcomes may have been recorded whose
 // webhooks were still pending.
 const recordedLate = time.Hour
 
-func (s *stack) restored(at time.Time, parameters map[string]string) answer {
-	data := map[string]any{"at": at.Format(time.RFC3339), "outcomesStream": parameters[outcomesStream]}
+func (s *stack) restored(at time.Time, parameters map[string]string, lists restore.ListReport) answer {
+	data := map[string]any{
+		"at": at.Format(time.RFC3339), "outcomesStream": parameters[outcomesStream],
+		"changedLists": append([]string{}, lists.Changed...), "unreadableLists": append([]string{}, lists.Unreadable...),
+	}
 	lines := []string{"the tables are restored to " + at.Format(time.RFC3339) +
 		" with the current opt-outs; the service is stopped; these parameters switch to the restored tables:"}
 	for _, r := range restorable {
@@ -117,8 +125,15 @@ func (s *stack) restored(at time.Time, parameters map[string]string) answer {
 		lines = append(lines, "  "+r.parameter+"="+parameters[r.parameter])
 	}
 	replay := s.next("replay-webhooks", "since", at.Add(-recordedLate).Format(time.RFC3339), "confirm", "1")
+	lines = append(lines, "  "+outcomesStream+"="+parameters[outcomesStream], "  GradualDeployment=false", doAgain)
+	for _, l := range lists.Changed {
+		lines = append(lines, "list "+l+" changed after that time: its tenant must change it again before you resume sending")
+	}
+	for _, l := range lists.Unreadable {
+		lines = append(lines, "list "+l+" has lost numbers: nothing is sent until its tenant replaces it")
+	}
 	return answer{
-		Lines: append(lines, "  "+outcomesStream+"="+parameters[outcomesStream], "  GradualDeployment=false", doAgain),
+		Lines: lines,
 		Data:  data,
 		Next: "set them in parameter_overrides of samconfig.toml and `make deploy`, then " + s.next("reopen") +
 			" and " + replay + ", which queues the webhooks missing from the restored tables; reopen alone returns to the current tables",
@@ -126,7 +141,7 @@ func (s *stack) restored(at time.Time, parameters map[string]string) answer {
 }
 
 const doAgain = "before you resume sending, repeat what was done after that time: " +
-	"campaigns cancelled or rescheduled, numbers erased, credentials revoked"
+	"campaigns cancelled or rescheduled, numbers erased, lists changed, credentials revoked"
 
 // outcomesStream is the parameter for the stream of the restored outcomes table.
 const outcomesStream = "RestoredOutcomesStream"

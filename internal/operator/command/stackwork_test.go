@@ -22,6 +22,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/operator/drift"
 	"campaign-dispatch/internal/operator/restore"
+	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -147,9 +149,9 @@ func TestHold_Reopen(t *testing.T) {
 	}
 }
 
-// The emulator restores a table to its current state, so the restore starts before the
-// opt-out.
-func TestRestore_KeepsOptOuts(t *testing.T) {
+// The opt-outs after the point are kept, and the lists that changed after it are named. The emulator restores a table
+// to its current state, so the restore starts before the changes.
+func TestRestore_OptOutsAndLists(t *testing.T) {
 	t.Parallel()
 	env, a := stackenv.Load(t), newCloud(t)
 	emulator, err := url.Parse(env["AWS_ENDPOINT_URL"])
@@ -181,6 +183,9 @@ func TestRestore_KeepsOptOuts(t *testing.T) {
 	if _, err := own.KeepOptOuts(t.Context(), "acme", campaign.OptOuts{Version: 7, Packed: []byte("since"), Recent: []byte("since")}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := own.SaveList(t.Context(), suppression.List{Tenant: "acme", Name: "since", Number: 1}, 0, account.AuditEntry{At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
 	if code, stderr := a.run(t, "", "restore", "--at", at.Format(time.RFC3339)); code != 0 {
 		t.Fatalf("exit %d, %s", code, stderr)
 	}
@@ -192,6 +197,7 @@ func TestRestore_KeepsOptOuts(t *testing.T) {
 		"RestoredAuthTable=" + restored.Tables().Auth, "RestoredCampaignsTable=" + restored.Tables().Campaigns,
 		"RestoredOutcomesTable=" + restore.Name(own.Tables().Outcomes, at), "RestoredWebhooksTable=" + restore.Name(own.Tables().Webhooks, at),
 		":table/" + restore.Name(own.Tables().Outcomes, at) + "/stream/", "make replay-webhooks SINCE=" + at.Add(-time.Hour).Format(time.RFC3339),
+		"list acme/since changed after that time",
 	} {
 		if !strings.Contains(a.stdout, want) {
 			t.Errorf("it does not say %s:\n%s", want, a.stdout)

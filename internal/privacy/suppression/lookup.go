@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
 )
@@ -59,10 +62,9 @@ func (s *Lookup) Of(
 	defer k.loading.Unlock()
 	now := s.Now()
 	if k.at.IsZero() || now.Sub(k.at) >= listsTTL || k.at.Before(since.Add(clockMargin)) {
-		if err := s.refresh(ctx, tenant, k); err != nil {
+		if err := s.refresh(ctx, tenant, k, now); err != nil {
 			return nil, fmt.Errorf("look up lists of tenant %s: %w", tenant, err)
 		}
-		k.at = now
 		s.evict(tenant, k)
 	}
 	return newFinder(k, traffic, now).find, nil
@@ -82,54 +84,52 @@ func (s *Lookup) known(tenant string) *known {
 	return k
 }
 
-// refresh reads the lists, and again if a segment was replaced before it was read.
-func (s *Lookup) refresh(ctx context.Context, tenant string, k *known) error {
-	var before []List
-	for {
-		lists, err := s.Store.Lists(ctx, tenant)
-		if err != nil {
-			return err
+// refresh reads the lists and those of their segments that are not cached. After an error nothing is known.
+func (s *Lookup) refresh(ctx context.Context, tenant string, k *known, now time.Time) error {
+	k.at = time.Time{}
+	lists, err := s.Store.Lists(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	used := map[string]Segment{}
+	for _, l := range Live(lists) {
+		for _, segment := range Effective(l.Segments, now) {
+			used[segment.ID] = segment
 		}
-		lists = Live(lists)
-		parts, err := s.load(ctx, lists, k.parts)
-		if errors.Is(err, campaign.ErrNotFound) && !sameVersions(before, lists) {
-			before = lists
+	}
+	maps.DeleteFunc(k.parts, func(id string, _ numberset.Lookup) bool { return used[id].ID == "" })
+	for id, segment := range used {
+		if _, ok := k.parts[id]; ok {
 			continue
 		}
-		if err != nil {
+		if k.parts[id], err = s.load(ctx, segment); err != nil {
+			delete(k.parts, id)
 			return err
 		}
-		k.lists, k.parts = lists, parts
-		return nil
 	}
+	k.lists, k.at = Live(lists), now
+	return nil
 }
 
-func sameVersions(a, b []List) bool {
-	return slices.EqualFunc(a, b, func(a, b List) bool { return a.Name == b.Name && a.Version == b.Version })
-}
-
-// load returns the segments of the lists that have an effect. Those in before are not read again.
-func (s *Lookup) load(ctx context.Context, lists []List, before map[string]numberset.Lookup) (map[string]numberset.Lookup, error) {
-	parts := map[string]numberset.Lookup{}
-	for _, l := range lists {
-		for _, segment := range Effective(l.Segments, s.Now()) {
-			part, ok := before[segment.ID]
-			if !ok {
-				packed, err := s.Blobs.Get(ctx, segment.ID)
-				if err == nil {
-					part, err = numberset.NewFilteredLookup(packed)
-				}
-				if err == nil && part.Len() != segment.Numbers {
-					err = errDamaged
-				}
-				if err != nil {
-					return nil, fmt.Errorf("list %s: segment %s: %w", l.Name, segment.ID, err)
-				}
-			}
-			parts[segment.ID] = part
-		}
+// load reads a segment.
+func (s *Lookup) load(ctx context.Context, segment Segment) (numberset.Lookup, error) {
+	packed, err := s.Blobs.Get(ctx, segment.ID)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return numberset.Lookup{}, fmt.Errorf("segment %s: %w", segment.ID, err)
 	}
-	return parts, nil
+	var part numberset.Lookup
+	if err == nil {
+		part, err = numberset.NewFilteredLookup(packed)
+	}
+	if err == nil && part.Len() != segment.Numbers {
+		err = errDamaged
+	}
+	if err != nil {
+		metrics.Add(ctx, metrics.ListsUnreadable, 1)
+		slog.ErrorContext(ctx, "segment of a list missing or damaged", "key", segment.ID, "error", err)
+		return part, fmt.Errorf("segment %s: %w", segment.ID, err)
+	}
+	return part, nil
 }
 
 // evict removes the other tenants from the cache if it is too large.

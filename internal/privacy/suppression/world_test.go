@@ -2,8 +2,11 @@ package suppression_test
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,27 +21,36 @@ import (
 const tenant = "acme"
 
 var (
+	errFull   = errors.New("no row can be written")
+	errSilent = errors.New("no object can be read")
+)
+
+var (
 	start    = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	settings = suppression.Settings{Reason: "they asked the state for it"}
 )
 
-// world has a book and a lookup over rows and objects in memory.
+// world has a book, a lookup and a cleaner over rows and objects in memory.
 type world struct {
 	mu      sync.Mutex
 	now     time.Time
 	rows    map[string]suppression.List
 	objects map[string][]byte
+	times   map[string]time.Time // of the objects
+	full    bool                 // no row can be written
+	silent  bool                 // no object can be read
 	reads   int
-	copies  bool // Get returns copies, as S3 does
 	book    *book.Book
 	lookup  *suppression.Lookup
+	cleaner *book.Cleaner
 }
 
 func newWorld() *world {
-	w := &world{now: start, rows: map[string]suppression.List{}, objects: map[string][]byte{}}
+	w := &world{now: start, rows: map[string]suppression.List{}, objects: map[string][]byte{}, times: map[string]time.Time{}}
 	clock := func() time.Time { return w.now }
 	w.book = &book.Book{Store: w, Blobs: w, Now: clock}
 	w.lookup = &suppression.Lookup{Store: w, Blobs: w, Now: clock}
+	w.cleaner = &book.Cleaner{Rows: w, Objects: w, Now: clock}
 	return w
 }
 
@@ -51,6 +63,9 @@ func (w *world) Lists(context.Context, string) ([]suppression.List, error) {
 func (w *world) SaveList(_ context.Context, l suppression.List, others int, _ account.AuditEntry) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.full {
+		return false, errFull
+	}
 	if w.rows[l.Name].Version != l.Version || l.Version == 0 && len(w.rows) != others {
 		return false, nil
 	}
@@ -63,12 +78,12 @@ func (w *world) Get(_ context.Context, key string) ([]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reads++
+	if w.silent {
+		return nil, errSilent
+	}
 	body, ok := w.objects[key]
 	if !ok {
 		return nil, campaign.ErrNotFound
-	}
-	if w.copies {
-		body = slices.Clone(body)
 	}
 	return body, nil
 }
@@ -76,8 +91,28 @@ func (w *world) Get(_ context.Context, key string) ([]byte, error) {
 func (w *world) Put(_ context.Context, key string, body []byte, _ string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.objects[key] = body
+	w.objects[key], w.times[key] = body, w.now
 	return nil
+}
+
+func (w *world) Renew(_ context.Context, key string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.objects[key]; !ok {
+		return campaign.ErrNotFound
+	}
+	w.times[key] = w.now
+	return nil
+}
+
+func (w *world) List(_ context.Context, prefix string) iter.Seq2[campaign.Blob, error] {
+	return func(yield func(campaign.Blob, error) bool) {
+		for _, key := range slices.Sorted(maps.Keys(w.objects)) {
+			if strings.HasPrefix(key, prefix) && !yield(campaign.Blob{Key: key, At: w.times[key]}, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (w *world) Delete(_ context.Context, key string) error {

@@ -73,7 +73,9 @@ func (r Rules) lateCode(m campaign.Message) string {
 	return campaign.CodeNotAfterPassed
 }
 
-func end(outcome campaign.Outcome, code string) Decision { return Decision{Do: End, Outcome: outcome, Code: code} }
+func end(outcome campaign.Outcome, code string) Decision {
+	return Decision{Do: End, Outcome: outcome, Code: code}
+}
 
 func (r Rules) listOf(phone string) int {
 	if r.ListOf == nil {

@@ -28,7 +28,7 @@ Resources:
         - {Id: a, MetricStat: {Stat: Sum}}
         - {Id: b, MetricStat: {Stat: Sum}}
   Queued: {Type: "AWS::Serverless::Function", Properties: {Events: {Task: {Type: SQS}}}}
-  Called: {Type: "AWS::Serverless::Function", Properties: {Events: {Minute: {Type: Schedule}}}}
+  Called: {Type: "AWS::Serverless::Function", Properties: {Events: {Minute: {Type: Schedule, Properties: {Schedule: rate(1 minute)}}, Day: {Type: Schedule, Properties: {Schedule: rate(1 day)}}}}}
 `
 	if err := os.WriteFile(path, []byte(template), 0o600); err != nil {
 		t.Fatal(err)

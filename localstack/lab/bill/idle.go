@@ -44,7 +44,10 @@ func CountResources(path string) (r Resources, err error) {
 			Properties struct {
 				Metrics []map[string]yaml.Node `yaml:"Metrics"`
 				Events  map[string]struct {
-					Type string `yaml:"Type"`
+					Type       string `yaml:"Type"`
+					Properties struct {
+						Schedule string `yaml:"Schedule"`
+					} `yaml:"Properties"`
 				} `yaml:"Events"`
 			} `yaml:"Properties"`
 		} `yaml:"Resources"`
@@ -81,7 +84,9 @@ func CountResources(path string) (r Resources, err error) {
 				case "SQS":
 					r.Queues++
 				case "Schedule":
-					r.Sweeps++
+					if e.Properties.Schedule == "rate(1 minute)" {
+						r.Sweeps++
+					}
 				}
 			}
 		}

@@ -99,6 +99,7 @@ func TestTemplate_EveryAlarm(t *testing.T) {
 	}
 	for _, m := range []metrics.Metric{
 		metrics.CallsFailed, metrics.SendsFailed, metrics.CircuitsOpened, metrics.EndpointsOff, metrics.SweepFound, metrics.SweepFailed,
+		metrics.ListsUnreadable,
 	} {
 		measuredBy[metrics.Namespace+" "+string(m)] = "AWS::Serverless::Function"
 	}

@@ -18,8 +18,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
+	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -41,6 +46,7 @@ func observability(ctx context.Context, t *testing.T, env stackenv.Env) {
 		{"EventsErrorsAlarm", "the events queue of the events function is gone", w.eventsFail},
 		{"EventsRefusedAlarm", "the provider's events have a wrong signature", w.eventsRefused},
 		{"ProviderAlarm", "the provider answers 503 to all", w.providerFails},
+		{"ListsUnreadableAlarm", "the numbers of a list are gone", w.listIsGone},
 		{"CircuitsAlarm", "an endpoint answers 500 to all", w.endpointAnswers(http.StatusInternalServerError)},
 		{"EndpointsOffAlarm", "an endpoint answers 410", w.endpointAnswers(http.StatusGone)},
 		{"SweepFoundAlarm", "a campaign's hand-off is lost", w.leftToSweep("DispatchFunction")},
@@ -221,6 +227,23 @@ func (w *watch) providerFails(ctx context.Context, t *testing.T) {
 		}
 	})
 	check(t, w.dispatch(ctx, id, 1, someNumbers(200)))
+}
+
+// listIsGone deletes the segment of a list, and sends messages. Afterwards it deletes the list.
+func (w *watch) listIsGone(ctx context.Context, t *testing.T) {
+	t.Helper()
+	blobs := s3.New(w.env.AWS(), w.env["BUCKET"], true)
+	lists := &book.Book{Store: storeOf(w.env), Blobs: blobs, Now: time.Now}
+	change := book.Change{Settings: &suppression.Settings{Reason: "r"}, Add: numberset.New([]uint64{1})}
+	l, err := lists.Change(ctx, w.env["TENANT"], "gone", change, account.AuditEntry{At: time.Now()})
+	check(t, err)
+	t.Cleanup(func() {
+		if err := lists.Delete(context.WithoutCancel(ctx), l.Tenant, l.Name, account.AuditEntry{At: time.Now()}); err != nil {
+			t.Error(err)
+		}
+	})
+	check(t, blobs.Delete(ctx, l.Segments[0].ID))
+	check(t, w.dispatch(ctx, random.UUID(), 1, someNumbers(20)))
 }
 
 // endpointAnswers registers an endpoint with that answer, and sends messages.

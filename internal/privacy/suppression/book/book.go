@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -31,7 +30,8 @@ type Store interface {
 type Blobs interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, body []byte, contentType string) error
-	Delete(ctx context.Context, key string) error
+	// Renew sets the time of an object to now. The error wraps campaign.ErrNotFound if there is none.
+	Renew(ctx context.Context, key string) error
 }
 
 // Book changes lists.
@@ -114,15 +114,12 @@ func (b *Book) Delete(ctx context.Context, tenant, name string, e account.AuditE
 }
 
 func (b *Book) put(ctx context.Context, tenant string, s suppression.Segment, numbers numberset.Set) (suppression.Segment, error) {
-	s.ID, s.Numbers = Prefix(tenant)+random.Token(16), len(numbers)
+	s.ID, s.Numbers = Prefix+tenant+"/"+random.Token(16), len(numbers)
 	if err := b.Blobs.Put(ctx, s.ID, numbers.Pack(), "application/octet-stream"); err != nil {
 		return s, fmt.Errorf("write a segment: %w", err)
 	}
 	return s, nil
 }
-
-// Prefix returns the prefix of the keys of a tenant's segments.
-func Prefix(tenant string) string { return "lists/" + tenant + "/" }
 
 // update writes a list after a change, and repeats it after a concurrent one.
 func (b *Book) update(ctx context.Context, tenant, name string, e account.AuditEntry, change func(*suppression.List) error) (suppression.List, error) {
@@ -134,16 +131,18 @@ func (b *Book) update(ctx context.Context, tenant, name string, e account.AuditE
 		if err != nil {
 			return suppression.List{}, fmt.Errorf("change a list: %w", err)
 		}
-		l, old, err := b.changed(ctx, lists, tenant, name, change)
+		l, before, err := b.changed(ctx, lists, tenant, name, change)
 		if err != nil {
 			return suppression.List{}, err
+		}
+		if err := b.renew(ctx, before, l.Segments); err != nil {
+			return suppression.List{}, fmt.Errorf("change a list: %w", err)
 		}
 		saved, err := b.Store.SaveList(ctx, l, len(lists), e)
 		if err != nil {
 			return suppression.List{}, fmt.Errorf("change a list: %w", err)
 		}
 		if saved {
-			b.deleteUnused(ctx, old, l.Segments)
 			l.Version++
 			return l, nil
 		}
@@ -188,16 +187,4 @@ func sum(segments []suppression.Segment) (numbers int) {
 		numbers += s.Numbers
 	}
 	return numbers
-}
-
-// deleteUnused deletes the segments that a change replaced. A failure leaves an object without a row.
-func (b *Book) deleteUnused(ctx context.Context, before, after []suppression.Segment) {
-	for _, s := range before {
-		if slices.ContainsFunc(after, func(kept suppression.Segment) bool { return kept.ID == s.ID }) {
-			continue
-		}
-		if err := b.Blobs.Delete(ctx, s.ID); err != nil {
-			slog.WarnContext(ctx, "segment of a list not deleted", "key", s.ID, "error", err)
-		}
-	}
 }
