@@ -189,7 +189,10 @@ func TestShow_Attention(t *testing.T) {
 	_, err := s.store.SaveCircuit(t.Context(), delivery.Circuit{Tenant: s.tenant, EndpointID: failing, Since: now, Next: now.Add(time.Hour)})
 	s.must(err)
 	s.accept("Failing", func(b *campaign.Batch) { b.FailingTime = campaign.FailingTime{At: now} })
-	see("Sending is paused", "off.example", "failing.example/hook", "does not progress", "Failing")
+	var easter campaign.ID
+	s.accept("Easter", func(b *campaign.Batch) { easter = b.ID })
+	s.must(s.store.PauseCampaign(t.Context(), easter, now))
+	see("Sending is paused", "off.example", "failing.example/hook", "does not progress", "Failing", "A campaign’s sending is paused: Easter")
 }
 
 // A campaign that was rescheduled is shown with its new time at once.

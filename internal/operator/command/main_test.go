@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,9 +24,14 @@ import (
 	"campaign-dispatch/internal/aws/config"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/send/policy"
 	"campaign-dispatch/localstack/stackenv"
 )
+
+func (c tool) rows() *dynamo.Stores {
+	return dynamo.New(dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now))
+}
 
 // tool runs the command as a user would.
 type tool struct {
@@ -142,8 +148,7 @@ func TestRun_NewTenantToCredential(t *testing.T) {
 	}
 
 	rule := policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}}
-	rows := dynamo.New(dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now))
-	if err := rows.Tenants.SaveSendPolicy(t.Context(), id, rule); err != nil {
+	if err := c.rows().Tenants.SaveSendPolicy(t.Context(), id, rule); err != nil {
 		t.Fatal(err)
 	}
 
@@ -201,6 +206,25 @@ func TestList_Text(t *testing.T) {
 	c.ok("resume", "--tenant", id)
 	if got := c.run("list"); strings.Contains(got.stdout, "tenant "+id) {
 		t.Errorf("the pause is still shown:\n%s", got.stdout)
+	}
+}
+
+func TestList_PausedCampaign(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	rows := c.rows()
+	id := campaign.ID{Tenant: c.tenant(), CampaignID: rand.Text()}
+	b := campaign.Batch{BatchRef: campaign.BatchRef{ID: id, BatchID: "first"}, Ordinal: 1, Offsets: []int{0}, State: campaign.BatchSending}
+	if err := rows.Acceptance.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: "Natal", Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
+		t.Fatal(err)
+	}
+	if err := rows.Batches.PauseCampaign(t.Context(), id, time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	pauses, _ := c.ok("list")["pauses"].([]any)
+	want := map[string]any{"subject": strings.ReplaceAll(campaign.PauseSubject(id), "#", " "), "since": "2026-11-27T12:00:00Z"}
+	if !slices.ContainsFunc(pauses, func(p any) bool { return cmp.Equal(any(want), p) }) {
+		t.Errorf("the pauses are %v, want one of them %v", pauses, want)
 	}
 }
 
