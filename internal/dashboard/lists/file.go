@@ -192,13 +192,12 @@ func (s *Pages) apply(p *web.Page, l suppression.List) error {
 	if err != nil {
 		return err
 	}
-	if p.Stale(strconv.Itoa(l.Version)) || len(v.Numbers) == 0 {
-		v.Notice = "lists.look_again"
-		return s.showReview(p, http.StatusConflict, v)
+	if len(v.Numbers) == 0 {
+		return s.showReview(p, http.StatusUnprocessableEntity, v)
 	}
 	err = s.change(p, l, change(v.Numbers), "list."+mode)
 	if v.Notice = web.FaultOf("lists.fault.", err); v.Notice != "" {
-		return s.showReview(p, http.StatusUnprocessableEntity, v)
+		return s.showReview(p, http.StatusConflict, v)
 	}
 	if err != nil {
 		return err

@@ -132,11 +132,12 @@ func (s *Pages) create(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if l, found := suppression.Find(lists, f.Name); found && !l.Deleted {
+	l, found := suppression.Find(lists, f.Name)
+	if found && !l.Deleted {
 		fault = "lists.fault.known"
 	}
 	if fault == "" {
-		c := book.Change{Settings: &settings}
+		c := book.Change{Version: &l.Version, Settings: &settings}
 		_, err = s.Book.Change(p.R.Context(), p.Session.Tenant, f.Name, c, p.AuditEntry(Path+"/"+f.Name, "list.put", f.Name))
 		if fault = web.FaultOf("lists.fault.", err); err == nil {
 			return p.Done(Path+"/"+f.Name, "lists.done.created")

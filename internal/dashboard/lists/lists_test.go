@@ -310,7 +310,7 @@ func TestApply_Changed(t *testing.T) {
 	sent := form(o.admin.Get(review), "replace")
 	o.create(5511987654323)
 	page := o.admin.Post(review, sent)
-	if page.Status != http.StatusConflict || !strings.Contains(page.Text(), "The list changed") || !strings.Contains(page.Text(), "removes 2 numbers") {
+	if page.Status != http.StatusConflict || !strings.Contains(page.Text(), "Somebody changed the list") || !strings.Contains(page.Text(), "removes 2 numbers") {
 		t.Errorf("answered %d: %s", page.Status, page.Text())
 	}
 	if diff := cmp.Diff([]string{ana, caio}, o.on()); diff != "" {
@@ -409,6 +409,10 @@ func TestSaveAndDelete(t *testing.T) {
 	saved := o.admin.Post(list+"/settings", url.Values{"reason": {"Pedido"}, "areaCodes": {"21"}})
 	if page := o.admin.Follow(saved); !strings.Contains(page.Text(), "The list was saved.") || !strings.Contains(page.Text(), "Pedido") {
 		t.Errorf("answered %d: %s", saved.Status, page.Text())
+	}
+	stale := o.admin.Post(list+"/settings", url.Values{"reason": {"Outro motivo"}, "was": {"1"}})
+	if stale.Status != http.StatusConflict || !strings.Contains(stale.Body, `value="Outro motivo"`) || o.rows["nao-me-ligue"].Reason != "Pedido" {
+		t.Errorf("a stale form: answered %d: %s", stale.Status, stale.Text())
 	}
 	if page := o.admin.Post(list+"/delete", nil); page.Status != http.StatusOK || o.rows["nao-me-ligue"].Deleted {
 		t.Errorf("without the confirmation: answered %d", page.Status)

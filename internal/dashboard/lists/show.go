@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -51,13 +52,22 @@ func (s *Pages) save(p *web.Page, l suppression.List) error {
 	if fault != "" {
 		return s.showList(p, http.StatusUnprocessableEntity, l, showPage{Form: f, Faults: faults{Settings: fault}})
 	}
-	if err := s.change(p, l, book.Change{Settings: &settings}, "list.put"); err != nil {
+	err := s.change(p, l, book.Change{Settings: &settings}, "list.put")
+	if fault = web.FaultOf("lists.fault.", err); fault != "" {
+		return s.showList(p, http.StatusConflict, l, showPage{Form: f, Faults: faults{Settings: fault}})
+	}
+	if err != nil {
 		return err
 	}
 	return p.Done(Path+"/"+l.Name, "lists.done.saved")
 }
 
+// change changes the list that the form was opened for.
 func (s *Pages) change(p *web.Page, l suppression.List, c book.Change, action string) error {
+	if p.Stale(strconv.Itoa(l.Version)) {
+		return suppression.ErrChanged
+	}
+	c.Version = &l.Version
 	_, err := s.Book.Change(p.R.Context(), p.Session.Tenant, l.Name, c, p.AuditEntry(Path+"/"+l.Name, action, l.Name))
 	return err
 }
