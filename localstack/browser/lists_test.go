@@ -43,7 +43,6 @@ func TestLists(t *testing.T) {
 	b.chooseFileOf(name, held+"\n")
 	b.click(`button[value="remove"]`, `.notice.good`)
 	b.searchList(held, "não está na lista")
-	b.click(`main form[action$="/search"] button`, `.notice[role="status"]`)
 	b.visit("/dashboard/lists")
 	b.check("lists")
 	b.visit("/dashboard/lists/" + name)
