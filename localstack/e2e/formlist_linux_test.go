@@ -149,7 +149,7 @@ var peopleForms = []sentForm{
 // The list of the first form is the one of the others.
 var listForms = []sentForm{
 	{
-		form: "/dashboard/lists", page: "/dashboard/lists", makes: "LISTS#", own: true,
+		form: "/dashboard/lists", page: "/dashboard/lists", makes: "nao-um", own: true,
 		first: url.Values{"name": {"nao-um"}, "reason": {"Motivo um"}}, second: url.Values{"name": {"nao-dois"}, "reason": {"Motivo dois"}},
 	},
 	{
