@@ -402,6 +402,14 @@ func valueOf(v types.AttributeValue) string {
 		return v.Value
 	case *types.AttributeValueMemberB:
 		return string(v.Value)
+	case *types.AttributeValueMemberM:
+		return "{" + text(v.Value) + "}"
+	case *types.AttributeValueMemberL:
+		var b strings.Builder
+		for _, each := range v.Value {
+			b.WriteString(valueOf(each) + ",")
+		}
+		return b.String()
 	default:
 		return fmt.Sprintf("%v", v)
 	}
