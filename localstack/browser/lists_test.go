@@ -39,7 +39,10 @@ func TestLists(t *testing.T) {
 	b.check("list")
 	b.visit("/dashboard/lists/" + name + "/held")
 	b.check("list-held")
-	b.click(`main table a`, `h1`)
+	b.visit(read(b, "find the campaign", chromedp.Evaluate[string](`document.querySelector("main table a").getAttribute("href")`)))
+	if page := b.text("main"); !strings.Contains(page, name) {
+		t.Errorf("the campaign does not show the list:\n%s", page)
+	}
 	b.chooseFileOf(name, held+"\n")
 	b.click(`button[value="remove"]`, `.notice.good`)
 	b.searchList(held, "não está na lista")
