@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -159,11 +158,8 @@ func fileFault(err error) error {
 		}
 		return err
 	}
-	f := &fault{code: wrong.Code}
-	for _, arg := range wrong.Args {
-		f.args = append(f.args, cut(fmt.Sprint(arg), maxCell))
-	}
-	return f
+	said := wrong.Fault()
+	return &fault{code: said.Code, args: said.Args}
 }
 
 // readPart reads, checks and writes the next part. It returns false after the last one.
@@ -270,13 +266,7 @@ func (r *reader) finish(ctx context.Context) error {
 	return err
 }
 
-const (
-	firstLines = 3 // that a person sees when they confirm the columns
-	// maxCell and maxHeader are the maximum number of characters of a cell and of a column's
-	// name that are stored.
-	maxCell   = 40
-	maxHeader = 200
-)
+const maxHeader = 200 // characters of a column's name that are stored
 
 // readHeader reads the columns of a file and finds the values in them. It begins the check if all of
 // them are clear.
@@ -305,7 +295,7 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 		return sub, err
 	}
 	next := sub
-	if next.Columns.First, err = firstRows(rows); err != nil {
+	if next.Columns.First, err = rows.First(); err != nil {
 		return sub, readFault(ctx, starting, err)
 	}
 	match(&next, rows.Columns, t.Variables(), known)
@@ -323,32 +313,6 @@ func beginCheck(sub *submission.Submission, version int) {
 
 // isNumber reports whether a column's name is a phone number: the file begins with a person.
 func isNumber(name string) bool { return numberOf(phone.Tidy(name)) != 0 }
-
-func firstRows(rows *sheet.File) (lines [][]string, err error) {
-	for range firstLines {
-		row, err := rows.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		cells := make([]string, len(rows.Columns))
-		for i := range cells {
-			cells[i] = cut(row.Cell(i), maxCell)
-		}
-		lines = append(lines, cells)
-	}
-	return lines, nil
-}
-
-func cut(text string, most int) string {
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return string(runes[:most-1]) + "…"
-}
 
 // match sets the columns of a submission: those of a name that the tenant has confirmed before,
 // and else by their names.
@@ -370,6 +334,6 @@ func match(sub *submission.Submission, header, variables []string, known map[str
 	}
 	sub.Columns.Chosen, sub.Columns.Header = found, nil
 	for _, name := range header {
-		sub.Columns.Header = append(sub.Columns.Header, cut(name, maxHeader))
+		sub.Columns.Header = append(sub.Columns.Header, sheet.Cut(name, maxHeader))
 	}
 }

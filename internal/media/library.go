@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -22,9 +21,7 @@ import (
 
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/port"
-	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/media/mediafile"
 )
 
@@ -60,22 +57,9 @@ type Library struct {
 	Now    func() time.Time
 }
 
-// uploadID matches the ID of an upload: the name of its object, its size, and the bucket's ID,
-// whose form is not documented.
-var uploadID = pattern.AtFirstUse(`^([A-Za-z0-9_-]{22})\.([0-9]{1,9})\.([!-~]{1,1000})$`)
-
-// uploadOf returns the tenant's upload with an ID. The key contains the tenant, so that the bucket
-// does not find the uploads of others. The bucket deletes the object after a day.
-func uploadOf(tenant, id string) (port.Upload, error) {
-	found := uploadID().FindStringSubmatch(id)
-	if found == nil {
-		return port.Upload{}, fmt.Errorf("read the ID of an upload: %w", campaign.ErrNotFound)
-	}
-	size, err := strconv.ParseInt(found[2], 10, 64)
-	if err != nil || size > mediafile.MaxSize {
-		return port.Upload{}, fmt.Errorf("read the ID of an upload: %w", campaign.ErrNotFound)
-	}
-	return port.Upload{Key: "uploads/" + tenant + "/" + found[1], ID: found[3], Size: size}, nil
+// uploads are the tenant's uploads. The bucket deletes their objects after a day.
+func (l *Library) uploads(tenant string) port.Folder {
+	return port.Folder{To: l.Bucket, Prefix: "uploads/" + tenant + "/", MaxSize: mediafile.MaxSize}
 }
 
 // Start starts the upload of a file of size bytes and returns its ID. If unfinished is the ID of
@@ -84,19 +68,12 @@ func (l *Library) Start(ctx context.Context, tenant, name string, size int64, un
 	if err := errors.Join(checkName(name), checkSize(size)); err != nil {
 		return "", nil, err
 	}
-	if u, err := uploadOf(tenant, unfinished); err == nil && u.Size == size {
-		if sent, err := u.Sent(ctx, l.Bucket); !errors.Is(err, campaign.ErrNotFound) {
-			return unfinished, sent, err
-		}
-	}
-	object := random.Token(16)
-	upload, err := l.Bucket.StartUpload(ctx, "uploads/"+tenant+"/"+object)
-	return fmt.Sprintf("%s.%d.%s", object, size, upload), []int{}, err
+	return l.uploads(tenant).Start(ctx, size, unfinished)
 }
 
 // ChunkURL returns the URL of a chunk, counted from 1. It is valid for 15 minutes.
 func (l *Library) ChunkURL(ctx context.Context, tenant, id string, chunk int) (string, error) {
-	u, err := uploadOf(tenant, id)
+	u, err := l.uploads(tenant).Upload(id)
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +83,7 @@ func (l *Library) ChunkURL(ctx context.Context, tenant, id string, chunk int) (s
 // Check completes an upload and returns the file that Publish then publishes. It reads the
 // whole content.
 func (l *Library) Check(ctx context.Context, tenant, name, id string) (f mediafile.File, err error) {
-	u, err := uploadOf(tenant, id)
+	u, err := l.uploads(tenant).Upload(id)
 	if err == nil {
 		err = checkName(name)
 	}
@@ -158,7 +135,7 @@ func digest(r io.Reader) (f mediafile.File, err error) {
 // Publish copies a checked file to its public key and adds its row. The upload is deleted
 // last, so that a call can be repeated.
 func (l *Library) Publish(ctx context.Context, id string, f mediafile.File) (mediafile.File, error) {
-	u, err := uploadOf(f.Tenant, id)
+	u, err := l.uploads(f.Tenant).Upload(id)
 	if err != nil {
 		return f, err
 	}

@@ -13,7 +13,7 @@ func TestKeyboard_FocusIsVisible(t *testing.T) {
 	b := openAsAdmin(t, "pt-BR")
 	b.run("set the window", chromedp.EmulateViewport(windows[1].width, tall, windows[1].as...))
 	for _, path := range []string{
-		"/campaigns", "/campaigns/new", "/templates", "/templates/new", "/templates/" + b.env["TEMPLATE_ID"], "/media",
+		"/campaigns", "/campaigns/new", "/templates", "/templates/new", "/templates/" + b.env["TEMPLATE_ID"], "/media", "/lists",
 		"/settings/credentials", "/settings/credentials/new", "/settings/webhooks", "/settings/webhooks/new",
 		"/settings/billing", "/settings/hours", "/settings/brand", "/settings/audit", "/docs",
 	} {

@@ -69,11 +69,17 @@ func (b *browser) findPerson(phone string) {
 // importOptOuts imports a file of opt-outs.
 func (b *browser) importOptOuts(content string) {
 	b.t.Helper()
+	b.visit("/dashboard/people")
+	b.chooseFile(content)
+	b.click(`main form[enctype] button`, `.notice.good`)
+}
+
+// chooseFile chooses a file in the form of a page.
+func (b *browser) chooseFile(content string) {
+	b.t.Helper()
 	path := filepath.Join(b.t.TempDir(), "lista.csv")
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
-	b.visit("/dashboard/people")
 	b.run("choose the file", chromedp.SetUploadFiles(`#file`, []string{path}))
-	b.click(`main form[enctype] button`, `.notice.good`)
 }

@@ -21,6 +21,8 @@ var withoutChange = []string{
 	"/dashboard/campaigns/new/columns", "/dashboard/campaigns/{campaignId}/messages", "/dashboard/templates/preview", "/dashboard/templates/{id}/preview", "/dashboard/settings/team/person",
 	"/dashboard/people", "/dashboard/people/find", "/dashboard/people/opt-outs/export", "/dashboard/people/opt-outs/removal",
 	"/dashboard/settings/webhooks/{id}/test",
+	"/dashboard/lists/{name}/search", "/dashboard/lists/{name}/export", "/dashboard/lists/{name}/numbers",
+	"/dashboard/lists/{name}/uploads", "/dashboard/lists/{name}/uploads/chunk", "/dashboard/lists/{name}/uploads/finish",
 	"/dashboard/media/urls", // no public host answers here
 	"/dashboard/submissions", "/dashboard/submissions/chunk", "/dashboard/submissions/finish",
 	"/dashboard/media/uploads", "/dashboard/media/uploads/chunk", "/dashboard/media/uploads/finish",
@@ -33,7 +35,7 @@ func TestForms_SentAgain(t *testing.T) {
 	t.Parallel()
 	var sent []string
 	for name, forms := range map[string][]sentForm{
-		"templates and webhooks": slices.Concat(templateForms, webhookForms), "settings": settingForms, "people": peopleForms,
+		"templates and webhooks": slices.Concat(templateForms, webhookForms), "settings": settingForms, "people": peopleForms, "lists": listForms,
 		"campaigns": campaignForms, "submissions": submissionForms, "approvals": approvalForms,
 	} {
 		for _, f := range forms {
@@ -142,6 +144,28 @@ var peopleForms = []sentForm{
 		form: "/dashboard/people/opt-outs/remove", page: "POST /dashboard/people/opt-outs/removal?phone=21987650003",
 		first: url.Values{"asked": {"yes"}},
 	},
+}
+
+// The list of the first form is the one of the others.
+var listForms = []sentForm{
+	{
+		form: "/dashboard/lists", page: "/dashboard/lists", makes: "nao-um", own: true,
+		first: url.Values{"name": {"nao-um"}, "reason": {"Motivo um"}}, second: url.Values{"name": {"nao-dois"}, "reason": {"Motivo dois"}},
+	},
+	{
+		form: "/dashboard/lists/{name}/settings", page: "/dashboard/lists/nao-um",
+		first: url.Values{"reason": {"Motivo novo"}}, second: url.Values{"reason": {"Outro motivo"}},
+	},
+	{form: "/dashboard/lists/{name}/files/{file}", page: "/dashboard/lists/nao-um/files/{file}", prepare: (*formWalk).addListFile, first: url.Values{"mode": {"add"}}},
+	{form: "/dashboard/lists/{name}/delete", page: "/dashboard/lists/nao-um", first: url.Values{"confirm": {"1"}}},
+}
+
+// addListFile sends a file of numbers for the list.
+func (w *formWalk) addListFile() {
+	w.t.Helper()
+	f := sentForm{form: "/dashboard/lists/{name}/numbers", page: "/dashboard/lists/nao-um", file: "telefone\n21987650007\n"}
+	review := w.submit(f, w.tab(f, nil))
+	w.kept["file"] = review.url.Path[strings.LastIndexByte(review.url.Path, '/')+1:]
 }
 
 var campaignForms = []sentForm{

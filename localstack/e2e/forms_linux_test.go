@@ -149,7 +149,7 @@ func (w *formWalk) path(form string) string {
 	return strings.NewReplacer(
 		"/templates/{id}", "/templates/"+w.kept["template"], "/credentials/{id}", "/credentials/"+w.kept["credential"],
 		"/webhooks/{id}", "/webhooks/"+w.kept["endpoint"], "/drafts/{id}", "/drafts/"+w.kept["draft"],
-		"{campaignId}", w.kept["campaign"], "{exportId}", w.kept["export"], "{hash}", w.kept["media"],
+		"{campaignId}", w.kept["campaign"], "{exportId}", w.kept["export"], "{hash}", w.kept["media"], "/lists/{name}", "/lists/nao-um", "{file}", w.kept["file"],
 	).Replace(form)
 }
 
@@ -331,7 +331,7 @@ func (w *formWalk) settled() (rows map[string]string) {
 func (w *formWalk) rows() map[string]string {
 	w.t.Helper()
 	tenant, rows := w.env["TENANT"], map[string]string{}
-	for _, pk := range []string{"TEN#", "TEMPLATES#", "OPT#", "SUBMISSIONS#"} {
+	for _, pk := range []string{"TEN#", "TEMPLATES#", "OPT#", "SUBMISSIONS#", "LISTS#"} {
 		w.read(rows, pk+tenant, true)
 	}
 	for _, pk := range []string{"AUDIT#", "EXPORTS#"} {
@@ -402,6 +402,14 @@ func valueOf(v types.AttributeValue) string {
 		return v.Value
 	case *types.AttributeValueMemberB:
 		return string(v.Value)
+	case *types.AttributeValueMemberM:
+		return "{" + text(v.Value) + "}"
+	case *types.AttributeValueMemberL:
+		var b strings.Builder
+		for _, each := range v.Value {
+			b.WriteString(valueOf(each) + ",")
+		}
+		return b.String()
 	default:
 		return fmt.Sprintf("%v", v)
 	}

@@ -39,6 +39,7 @@ import (
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/privacy/suppression/listfile"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/settings/account"
@@ -103,7 +104,10 @@ func (a parts) campaignAreas(c app.Config) []area {
 		{overview.Area(), &overview.Pages{Store: store, Now: time.Now}},
 		{campaigns.Area(), &campaigns.Pages{Store: store, Messages: a.queries, Controls: controls, OptOuts: a.optOuts, Now: time.Now}},
 		{exportpages.Area(), &exportpages.Pages{Exports: listRows{a.rows, a.exports}}},
-		{lists.Area(), &lists.Pages{Book: &book.Book{Store: a.stores.Lists, Blobs: a.blobs, Now: time.Now}, Now: time.Now}},
+		{lists.Area(), &lists.Pages{
+			Book: &book.Book{Store: a.stores.Lists, Blobs: a.blobs, Now: time.Now}, Files: &listfile.Store{Blobs: a.blobs, Stat: a.blobs.Stat},
+			Campaigns: a.rows, Origin: a.blobs.Origin, Now: time.Now,
+		}},
 		{contacts.Area(), &contacts.Pages{Store: contactRows{a.rows, a.queries}, OptOuts: a.optOuts, Shards: optout.Shards, Now: time.Now}},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/privacy/suppression/listfile"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -26,10 +27,22 @@ type Book interface {
 	Delete(ctx context.Context, tenant, name string, e account.AuditEntry) error
 }
 
+// Campaigns reads campaigns.
+type Campaigns interface {
+	// ListCampaigns returns up to limit campaigns, newest first.
+	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
+	// Overview reads a campaign with its outcomes.
+	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+}
+
 // Pages are the pages of the lists.
 type Pages struct {
-	Book Book
-	Now  func() time.Time
+	Book      Book
+	Files     *listfile.Store
+	Campaigns Campaigns
+	// Origin returns the origin to which browsers send the chunks of a file.
+	Origin func(ctx context.Context) (string, error)
+	Now    func() time.Time
 }
 
 //go:embed *.html texts.json
@@ -47,7 +60,14 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, Path, web.RoleAdmin, s.create)
 	ui.Get(mux, Path+"/{name}", web.RoleViewer, web.With(s.find, s.show))
 	ui.Post(mux, Path+"/{name}/settings", web.RoleAdmin, web.With(s.find, s.save))
-	ui.Post(mux, Path+"/{name}/numbers", web.RoleAdmin, web.With(s.find, s.upload))
+	ui.Get(mux, Path+"/{name}/held", web.RoleViewer, web.With(s.find, s.showHeld))
+	ui.Post(mux, Path+"/{name}/numbers", web.RoleAdmin, web.With(s.find, s.take))
+	ui.Post(mux, Path+"/{name}/uploads", web.RoleAdmin, web.With(s.find, func(p *web.Page, l suppression.List) error { return s.uploads(l).Start(p) }))
+	ui.Post(mux, Path+"/{name}/uploads/chunk", web.RoleAdmin, web.With(s.find, func(p *web.Page, l suppression.List) error { return s.uploads(l).Chunk(p) }))
+	ui.Post(mux, Path+"/{name}/uploads/finish", web.RoleAdmin, web.With(s.find, func(p *web.Page, l suppression.List) error { return s.uploads(l).Finish(p) }))
+	ui.Get(mux, Path+"/{name}/files/{file}", web.RoleAdmin, web.With(s.find, s.review))
+	ui.Post(mux, Path+"/{name}/files/{file}", web.RoleAdmin, web.With(s.find, s.apply))
+	ui.Get(mux, Path+"/{name}/files/{file}/refused", web.RoleAdmin, web.With(s.find, s.refused))
 	ui.Post(mux, Path+"/{name}/search", web.RoleViewer, web.With(s.find, s.search))
 	ui.Post(mux, Path+"/{name}/export", web.RoleAdmin, web.With(s.find, s.export)) // POST: it writes the audit log
 	ui.Post(mux, Path+"/{name}/delete", web.RoleAdmin, web.With(s.find, s.delete))
@@ -112,11 +132,12 @@ func (s *Pages) create(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if l, found := suppression.Find(lists, f.Name); found && !l.Deleted {
+	l, found := suppression.Find(lists, f.Name)
+	if found && !l.Deleted {
 		fault = "lists.fault.known"
 	}
 	if fault == "" {
-		c := book.Change{Settings: &settings}
+		c := book.Change{Version: &l.Version, Settings: &settings}
 		_, err = s.Book.Change(p.R.Context(), p.Session.Tenant, f.Name, c, p.AuditEntry(Path+"/"+f.Name, "list.put", f.Name))
 		if fault = web.FaultOf("lists.fault.", err); err == nil {
 			return p.Done(Path+"/"+f.Name, "lists.done.created")

@@ -42,13 +42,7 @@ func (s *Pages) chooseColumns(p *web.Page) error {
 }
 
 func columns(p *web.Page, sub submission.Submission, t campaign.Template) submission.Chosen {
-	column := func(field string) int {
-		n, err := strconv.Atoi(p.Field(field))
-		if err != nil || n < 0 || n >= len(sub.Columns.Header) {
-			return -1
-		}
-		return n
-	}
+	column := func(field string) int { return web.ColumnIn(p.Field(field), sub.Columns.Header) }
 	c := submission.Chosen{Phone: column("phone"), UID: column("uid")}
 	for n, name := range t.Variables() {
 		c.Values = append(c.Values, submission.Column{Name: name, Column: column("v" + strconv.Itoa(n))})
@@ -82,25 +76,8 @@ func (v view) renamed(column int, standard ...string) string {
 	return v.Columns.Header[column]
 }
 
-type choice struct {
-	ID      string
-	Column  int // -1 for none
-	Header  []string
-	Refused bool
-}
-
-func (v view) Choice(id string, column int) choice {
-	return choice{id, column, v.Columns.Header, v.Notice == "submission.columns_missing"}
-}
-
-// Letter returns the letters of a column in a spreadsheet: A for 0, AA for 26.
-func (choice) Letter(column int) string {
-	const letters = 26
-	name := ""
-	for n := column + 1; n > 0; n = (n - 1) / letters {
-		name = string(rune('A'+(n-1)%letters)) + name
-	}
-	return name
+func (v view) Choice(id string, column int) web.ColumnChoice {
+	return web.ColumnChoice{ID: id, Column: column, Header: v.Columns.Header, Refused: v.Notice == "submission.columns_missing"}
 }
 
 // step takes a person's step about a submission, as the page showed it, and goes on with done. action is

@@ -259,8 +259,6 @@ func (s *Pages) showSample(p *web.Page) error {
 	return p.Fragment("submission_sample.html", shown)
 }
 
-// maxDownload is the maximum size in bytes of the lines of a download. Lambda's limit is 6 MB in base64.
-const maxDownload = 4_000_000
 
 // leftOut downloads the lines that get no message, or those of one kind, in the CSV format of Brazilian
 // spreadsheets.
@@ -283,7 +281,7 @@ func (s *Pages) leftOut(p *web.Page) error {
 			continue
 		}
 		row := campaign.AppendRow(nil, web.CSVSeparator, slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
-		if len(file)+len(row) > maxDownload { // a line alone may have a megabyte
+		if len(file)+len(row) > web.MaxDownload { // a line alone may have a megabyte
 			file = campaign.AppendRow(file, web.CSVSeparator, "", p.T("submission.more_lines"))
 			break
 		}

@@ -82,6 +82,9 @@ func (p *Page) JSON(status int, data any) error {
 // CSVSeparator separates the cells of files for Brazilian spreadsheets.
 const CSVSeparator = ';'
 
+// MaxDownload is the maximum size in bytes of the lines of a download. Lambda's limit is 6 MB in base64.
+const MaxDownload = 4_000_000
+
 // CSV answers with a file for Brazilian spreadsheets, after a byte order mark. nameKey is the text key of its name.
 func (p *Page) CSV(nameKey string, file []byte) error {
 	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -48,6 +49,15 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return "file of recipients: " + e.Code }
+
+// Fault returns the fault as it is stored and shown.
+func (e *Error) Fault() submission.Fault {
+	f := submission.Fault{Code: e.Code}
+	for _, arg := range e.Args {
+		f.Args = append(f.Args, Cut(fmt.Sprint(arg), maxCell))
+	}
+	return f
+}
 
 func broken(code string, args ...any) error { return &Error{Code: code, Args: args} }
 
@@ -176,6 +186,39 @@ func (f *File) Next() (Row, error) {
 		r.Cells[i] = strings.TrimSpace(c)
 	}
 	return r, nil
+}
+
+const (
+	firstLines = 3  // that a person sees when they confirm the columns
+	maxCell    = 40 // characters of a cell that a person sees
+)
+
+// First reads the first lines for a person to see, with shortened cells.
+func (f *File) First() (lines [][]string, err error) {
+	for range firstLines {
+		row, err := f.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		cells := make([]string, len(f.Columns))
+		for i := range cells {
+			cells[i] = Cut(row.Cell(i), maxCell)
+		}
+		lines = append(lines, cells)
+	}
+	return lines, nil
+}
+
+// Cut shortens a text to at most most characters.
+func Cut(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
 }
 
 // ANSI reports whether the lines read so far were written in Windows-1252.

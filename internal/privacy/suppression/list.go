@@ -63,6 +63,7 @@ var (
 	ErrTraffic  = &inputerr.Error{Code: "traffic", Detail: "unknown purpose of messages"}
 	ErrTooMany  = &inputerr.Error{Code: "too_many", Detail: "the tenant has as many lists as it can have"}
 	ErrTooLarge = &inputerr.Error{Code: "too_large", Detail: "the tenant's lists would have more numbers than they can have"}
+	ErrChanged  = &inputerr.Error{Code: "changed", Detail: "somebody else changed the list"}
 	ErrManyEnds = &inputerr.Error{Code: "many_ends", Detail: "the list has parts with too many different ends"}
 )
 

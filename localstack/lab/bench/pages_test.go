@@ -203,6 +203,7 @@ func required() []string {
 	return slices.Concat(
 		of("/overview", ""),
 		of("/campaigns", "", "/…", "/…/cancel", "/…/pause", "/…/reschedule", "/new"), of("/submissions", "/…"),
+		of("/lists", ""),
 		of("/templates", "", "/…", "/…/edit", "/new"),
 		of("/settings/credentials", "", "/new", "/…/rotate", "/…/revoke"),
 		of("/settings/webhooks", "", "/new", "/…", "/…/kinds", "/…/rotate", "/…/off"),

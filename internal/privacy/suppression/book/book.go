@@ -47,6 +47,7 @@ var errDamaged = errors.New("damaged list")
 
 // Change is a change of a list. The removed numbers are removed after the others are added.
 type Change struct {
+	Version     *int                  // that the list must have, 0 if it must not exist, nil for any
 	Settings    *suppression.Settings // nil leaves the settings as they are, and requires that the list exists
 	Replace     bool                  // the list has only the added numbers then
 	Add, Remove numberset.Set
@@ -69,6 +70,9 @@ func (b *Book) Change(ctx context.Context, tenant, name string, c Change, e acco
 		return suppression.List{}, err
 	}
 	return b.update(ctx, tenant, name, e, func(l *suppression.List) error {
+		if c.Version != nil && l.Version != *c.Version {
+			return suppression.ErrChanged
+		}
 		if c.Settings == nil && (l.Version == 0 || l.Deleted) {
 			return campaign.ErrNotFound
 		}

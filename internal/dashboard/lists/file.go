@@ -1,0 +1,210 @@
+package lists
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/upload"
+	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/privacy/suppression/listfile"
+)
+
+func pathOf(l suppression.List) string { return Path + "/" + l.Name }
+
+func filePath(l suppression.List, file string) string { return pathOf(l) + "/files/" + file }
+
+// take keeps the file of a form, and leads to its review.
+func (s *Pages) take(p *web.Page, l suppression.List) error {
+	refused := func(key string) error {
+		return s.showList(p, http.StatusUnprocessableEntity, l, showPage{Faults: faults{File: key}})
+	}
+	chosen, _, err := p.R.FormFile("file")
+	if err != nil {
+		return refused("lists.fault.file")
+	}
+	defer func() { _ = chosen.Close() }() // it is in memory
+	content, err := io.ReadAll(chosen)
+	if err != nil {
+		return err
+	}
+	file, err := s.Files.Put(p.R.Context(), p.Session.Tenant, content)
+	if fault := web.FaultOf("lists.fault.", err); fault != "" {
+		return refused(fault)
+	}
+	if err != nil {
+		return err
+	}
+	return p.Redirect(filePath(l, file))
+}
+
+const otherFields = 16 << 10 // bytes of the form
+
+// uploads receives the files that are too large for a form.
+func (s *Pages) uploads(l suppression.List) upload.Uploads {
+	return upload.Uploads{
+		Path: pathOf(l) + "/uploads", Faults: "lists.fault.", From: web.MaxForm - otherFields, Origin: s.Origin,
+		Begin: func(p *web.Page, f upload.File) (id string, sent []int, err error) {
+			return s.Files.Start(p.R.Context(), p.Session.Tenant, f.Size, f.Unfinished)
+		},
+		ChunkURL: func(p *web.Page, id string, chunk int) (string, error) {
+			return s.Files.ChunkURL(p.R.Context(), p.Session.Tenant, id, chunk)
+		},
+		End: func(p *web.Page, id string) (upload.Ended, error) {
+			file, err := s.Files.Finish(p.R.Context(), p.Session.Tenant, id)
+			return upload.Ended{Path: filePath(l, file)}, err
+		},
+	}
+}
+
+// fileReview is what a file would change.
+type fileReview struct {
+	suppression.List
+	listfile.Head
+	listfile.Content
+
+	File   string
+	Fault  submission.Fault // why the file cannot be used
+	Notice string           // text key
+	On     int              // numbers of the list now
+	Known  int              // numbers of the file that are on the list
+	Once   string
+}
+
+// Path returns the path of the review.
+func (v fileReview) Path() string { return filePath(v.List, v.File) }
+
+// Choice returns the choice of the column.
+func (v fileReview) Choice() web.ColumnChoice {
+	return web.ColumnChoice{ID: "column", Column: v.Column, Header: v.Header}
+}
+
+// New returns how many numbers of the file are not on the list.
+func (v fileReview) New() int { return len(v.Numbers) - v.Known }
+
+// Gone returns how many numbers of the list the file does not have.
+func (v fileReview) Gone() int { return v.On - v.Known }
+
+func (s *Pages) review(p *web.Page, l suppression.List) error {
+	v, err := s.read(p, l, p.Query("column"))
+	if err != nil {
+		return err
+	}
+	return s.showReview(p, http.StatusOK, v)
+}
+
+func (*Pages) showReview(p *web.Page, status int, v fileReview) error {
+	v.Once = web.FormToken()
+	return p.RenderStatus(status, "lists.file_review", "lists_file.html", v)
+}
+
+// read reads the file of the path. column is the chosen one, "" for the one with a known name.
+func (s *Pages) read(p *web.Page, l suppression.List, column string) (v fileReview, err error) {
+	v = fileReview{List: l, File: p.R.PathValue("file")}
+	v.Column = -1
+	content, err := s.Files.Get(p.R.Context(), p.Session.Tenant, v.File)
+	if errors.Is(err, campaign.ErrNotFound) {
+		err = &web.Refusal{Status: http.StatusNotFound, Key: "lists.file_gone", To: pathOf(l), ToKey: "lists.one_title"}
+	}
+	if err != nil {
+		return v, err
+	}
+	v, err = s.readContent(p, v, content, column)
+	if wrong, ok := errors.AsType[*sheet.Error](err); ok {
+		v.Fault, err = wrong.Fault(), nil
+	}
+	return v, err
+}
+
+func (s *Pages) readContent(p *web.Page, v fileReview, content []byte, column string) (_ fileReview, err error) {
+	if v.Head, err = listfile.ReadHead(p.R.Context(), content); err != nil {
+		return v, err
+	}
+	if column != "" {
+		v.Column = web.ColumnIn(column, v.Header)
+	}
+	if v.Column < 0 {
+		return v, nil
+	}
+	if v.Content, err = listfile.Read(p.R.Context(), content, v.Column); err != nil {
+		return v, err
+	}
+	on, err := s.Book.Numbers(p.R.Context(), v.List)
+	v.On, v.Known = len(on), common(v.Numbers, on)
+	return v, err
+}
+
+// common returns how many numbers of a are in b.
+func common(a, b numberset.Set) (n int) {
+	for _, number := range a {
+		if _, found := slices.BinarySearch(b, number); found {
+			n++
+		}
+	}
+	return n
+}
+
+// refused downloads the lines without a valid number, in the CSV format of Brazilian spreadsheets.
+func (s *Pages) refused(p *web.Page, l suppression.List) error {
+	v, err := s.read(p, l, p.Query("column"))
+	if err != nil {
+		return err
+	}
+	file := campaign.AppendRow(nil, web.CSVSeparator, p.T("sending.line"), p.T("sending.problem"), p.T("lists.phone"))
+	for _, line := range v.Refused {
+		row := campaign.AppendRow(nil, web.CSVSeparator, strconv.Itoa(line.Line), p.Known("rejection."+line.Code, line.Code), line.Phone)
+		if len(file)+len(row) > web.MaxDownload {
+			file = campaign.AppendRow(file, web.CSVSeparator, "", p.T("submission.more_lines"))
+			break
+		}
+		file = append(file, row...)
+	}
+	return p.CSV("lists.refused_file", file)
+}
+
+// modes are the changes that a review offers.
+var modes = map[string]func(numberset.Set) book.Change{
+	"add":     func(n numberset.Set) book.Change { return book.Change{Add: n} },
+	"remove":  func(n numberset.Set) book.Change { return book.Change{Remove: n} },
+	"replace": func(n numberset.Set) book.Change { return book.Change{Replace: true, Add: n} },
+}
+
+// apply makes the change that a person chose in the review, once for each form.
+func (s *Pages) apply(p *web.Page, l suppression.List) error {
+	mode := p.Field("mode")
+	change, known := modes[mode]
+	if !known {
+		return web.BadForm()
+	}
+	if err := web.UseForm(p, "lists.used", pathOf(l), "lists.one_title"); err != nil {
+		return err
+	}
+	v, err := s.read(p, l, p.Field("column"))
+	if err != nil {
+		return err
+	}
+	if len(v.Numbers) == 0 {
+		return s.showReview(p, http.StatusUnprocessableEntity, v)
+	}
+	err = s.change(p, l, change(v.Numbers), "list."+mode)
+	if v.Notice = web.FaultOf("lists.fault.", err); v.Notice != "" {
+		return s.showReview(p, http.StatusConflict, v)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.Files.Delete(p.R.Context(), p.Session.Tenant, v.File); err != nil { // the bucket deletes it later
+		slog.WarnContext(p.R.Context(), "file of a list not deleted", "error", err)
+	}
+	n := map[string]int{"add": v.New(), "remove": v.Known, "replace": len(v.Numbers)}[mode]
+	return p.Done(pathOf(l), p.KeyFor("lists.done."+mode, n), p.Number(n))
+}

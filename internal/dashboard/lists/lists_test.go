@@ -1,0 +1,464 @@
+package lists_test
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/contacts"
+	"campaign-dispatch/internal/dashboard/lists"
+	"campaign-dispatch/internal/dashboard/sending"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/privacy/suppression/listfile"
+	"campaign-dispatch/internal/settings/account"
+)
+
+const (
+	ana  = "+5511987654321"
+	bia  = "+5511987654322"
+	caio = "+5511987654323"
+	list = "/dashboard/lists/nao-me-ligue"
+)
+
+// office has the lists and the files of the tenant acme in memory.
+type office struct {
+	port.Uploads
+	*webtest.Dashboard
+	t *testing.T
+
+	mu      sync.Mutex
+	rows    map[string]suppression.List
+	objects map[string][]byte
+	audited []string
+	held    map[string]int // by campaign, of the list with the number 1
+
+	book          *book.Book
+	admin, viewer webtest.Person
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	clock := func() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
+	o := &office{t: t, rows: map[string]suppression.List{}, objects: map[string][]byte{}}
+	o.book = &book.Book{Store: o, Blobs: o, Now: clock}
+	pages := &lists.Pages{Book: o.book, Files: &listfile.Store{Blobs: o, Stat: o.stat}, Campaigns: o, Origin: origin, Now: clock}
+	o.Dashboard = webtest.Serve(t, webtest.UI(t, clock), lists.Area(), pages, contacts.Area(), sending.Area())
+	o.admin, o.viewer = o.SignIn("acme", web.RoleAdmin), o.SignIn("acme", web.RoleViewer)
+	return o
+}
+
+func origin(context.Context) (string, error) { return "https://bucket.example", nil }
+
+func (o *office) Lists(context.Context, string) ([]suppression.List, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.SortedFunc(maps.Values(o.rows), func(a, b suppression.List) int { return a.Number - b.Number }), nil
+}
+
+func (o *office) SaveList(_ context.Context, l suppression.List, _ int, e account.AuditEntry) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.rows[l.Name].Version != l.Version {
+		return false, nil
+	}
+	l.Version++
+	o.rows[l.Name] = l
+	o.audited = append(o.audited, e.Action+" "+e.Subject)
+	return true, nil
+}
+
+func (o *office) Get(_ context.Context, key string) ([]byte, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if body, ok := o.objects[key]; ok {
+		return body, nil
+	}
+	return nil, campaign.ErrNotFound
+}
+
+func (o *office) stat(ctx context.Context, key string) (tag string, size int64, err error) {
+	body, err := o.Get(ctx, key)
+	return "tag", int64(len(body)), err
+}
+
+func (o *office) Put(_ context.Context, key string, body []byte, _ string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.objects[key] = body
+	return nil
+}
+
+func (o *office) Delete(_ context.Context, key string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.objects, key)
+	return nil
+}
+
+func (o *office) ListCampaigns(context.Context, string, string, int32) (all []campaign.Listed, err error) {
+	for _, id := range slices.Sorted(maps.Keys(o.held)) {
+		all = append(all, campaign.Listed{ID: campaign.ID{Tenant: "acme", CampaignID: id}, Name: "Campanha " + id})
+	}
+	return all, nil
+}
+
+func (o *office) Overview(_ context.Context, id campaign.ID) (c campaign.Campaign, err error) {
+	reasons := map[campaign.Reason]int{
+		{Outcome: campaign.OutcomeFailed, Code: campaign.CodeSuppressed, List: 1}: o.held[id.CampaignID],
+		{Outcome: campaign.OutcomeFailed, Code: campaign.CodeSuppressed, List: 2}: 7,
+	}
+	c.ID, c.Batches = id, []campaign.BatchProgress{{Head: campaign.LedgerSummary{Reasons: reasons}}}
+	return c, nil
+}
+
+// create creates the list nao-me-ligue with numbers.
+func (o *office) create(numbers ...uint64) {
+	o.t.Helper()
+	c := book.Change{Settings: &suppression.Settings{Reason: "Lei 17.334"}, Add: numberset.New(numbers)}
+	if _, err := o.book.Change(o.t.Context(), "acme", "nao-me-ligue", c, account.AuditEntry{}); err != nil {
+		o.t.Fatal(err)
+	}
+	o.audited = nil
+}
+
+// on returns the numbers of the list.
+func (o *office) on() []string {
+	o.t.Helper()
+	numbers, err := o.book.Numbers(o.t.Context(), o.rows["nao-me-ligue"])
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	all := []string{}
+	for _, n := range numbers {
+		all = append(all, e164.Number(n).String())
+	}
+	return all
+}
+
+// choose sends a file and returns the path of its review.
+func (o *office) choose(content string) string {
+	o.t.Helper()
+	a := o.sendFile(o.admin, content)
+	if a.Status != http.StatusSeeOther {
+		o.t.Fatalf("answered %d: %s", a.Status, a.Text())
+	}
+	return a.Location
+}
+
+func (o *office) sendFile(who webtest.Person, content string) webtest.Answer {
+	o.t.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	_ = w.WriteField("csrf", who.Session.CSRF)
+	part, err := w.CreateFormFile("file", "lista.csv")
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	_, _ = part.Write([]byte(content))
+	_ = w.Close()
+	r := httptest.NewRequestWithContext(o.t.Context(), http.MethodPost, webtest.Base+list+"/numbers", &body)
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	r.Header.Set("Origin", webtest.Base)
+	return who.Do(r)
+}
+
+// form returns the values of a review's form.
+func form(review webtest.Answer, mode string) url.Values {
+	return url.Values{"mode": {mode}, "once": {review.Value("once")}, "was": {review.Value("was")}, "column": {review.Value("column")}}
+}
+
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	if page := o.admin.Get(lists.Path); page.Status != http.StatusOK || !strings.Contains(page.Text(), "There is no list.") {
+		t.Errorf("answered %d: %s", page.Status, page.Text())
+	}
+	made := o.admin.Post(lists.Path, url.Values{
+		"name": {"nao-me-ligue"}, "reason": {"Lei 17.334"}, "areaCodes": {"11, 12"}, "traffic": {"promotion"}, "until": {"2026-12-31"},
+	})
+	if page := o.admin.Follow(made); !strings.Contains(page.Text(), "The list was created") || page.Value("areaCodes") == "11 12" {
+		t.Errorf("the page says %s", page.Text())
+	}
+	l := o.rows["nao-me-ligue"]
+	want := suppression.Settings{
+		Reason: "Lei 17.334", AreaCodes: []int{11, 12}, Traffic: []campaign.Traffic{campaign.Promotion},
+		Until: time.Date(2027, 1, 1, 3, 0, 0, 0, time.UTC),
+	}
+	l.Until = l.Until.UTC()
+	if diff := cmp.Diff(want, l.Settings); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+	page := o.admin.Get(lists.Path)
+	if !strings.Contains(page.Text(), "nao-me-ligue Lei 17.334 0") {
+		t.Errorf("the lists are %s", page.Text())
+	}
+	webtest.Light(t, o.admin, list)
+}
+
+func TestCreate_Refused(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create()
+	for name, test := range map[string]struct {
+		edit url.Values
+		says string
+	}{
+		"a name":     {url.Values{"name": {"Não me ligue"}}, "Use up to 40"},
+		"known":      {url.Values{"name": {"nao-me-ligue"}}, "exists already"},
+		"no reason":  {url.Values{"reason": {""}}, "Enter the reason"},
+		"area code":  {url.Values{"areaCodes": {"11 1"}}, "two digits"},
+		"not a code": {url.Values{"areaCodes": {"SP"}}, "two digits"},
+		"not a day":  {url.Values{"until": {"amanhã"}}, "day of the calendar"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sent := url.Values{"name": {"other"}, "reason": {"r"}, "source": {"kept"}}
+			maps.Copy(sent, test.edit)
+			page := o.admin.Post(lists.Path, sent)
+			if page.Status != http.StatusUnprocessableEntity || !strings.Contains(page.Text(), test.says) || page.Value("source") != "kept" && !strings.Contains(page.Body, `value="kept"`) {
+				t.Errorf("answered %d: %s", page.Status, page.Text())
+			}
+		})
+	}
+}
+
+// A file of any columns is reviewed: nothing changes before a person has chosen what to do.
+func TestReview(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create(5511987654321, 5511987654323)
+	review := o.choose("nome;telefone\nAna;" + ana + "\nBia;(11) 98765-4322\nBia;11987654322\nRui;123\n")
+	page := o.admin.Get(review)
+	for _, want := range []string{
+		"Valid numbers 2", "New 1", "Already on the list 1", "Invalid 1", "Repeated numbers 1", "The list has 2 numbers now.",
+		"Add 1 number to the list", "Remove 1 number from the list", "Replacing the list removes 1 number that is not in the file.", "Replace the list with the 2 numbers",
+	} {
+		if !strings.Contains(page.Text(), want) {
+			t.Errorf("no %q in %s", want, page.Text())
+		}
+	}
+	if diff := cmp.Diff([]string{ana, caio}, o.on()); diff != "" {
+		t.Errorf("on the list before the choice (-want +got):\n%s", diff)
+	}
+	refused := o.admin.Get(review + "/refused?column=1")
+	if !strings.Contains(refused.Body, `"5";`) || !strings.Contains(refused.Body, `;"123"`) || strings.Contains(refused.Body, "987654321") {
+		t.Errorf("refused:\n%s", refused.Body)
+	}
+	webtest.Light(t, o.admin, review)
+}
+
+func TestApply(t *testing.T) {
+	t.Parallel()
+	for mode, test := range map[string]struct {
+		says string
+		on   []string
+	}{
+		"add":     {"1 number added.", []string{ana, bia, caio}},
+		"remove":  {"1 number removed.", []string{caio}},
+		"replace": {"The list was replaced. It has 2 numbers.", []string{ana, bia}},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			o := newOffice(t)
+			o.create(5511987654321, 5511987654323)
+			review := o.choose(ana + "\n" + bia + "\n") // without a header
+			sent := form(o.admin.Get(review), mode)
+			done := o.admin.Post(review, sent)
+			if page := o.admin.Follow(done); !strings.Contains(page.Text(), test.says) {
+				t.Errorf("answered %d: %s", done.Status, page.Text())
+			}
+			if diff := cmp.Diff(test.on, o.on()); diff != "" {
+				t.Errorf("on the list (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{"list." + mode + " nao-me-ligue"}, o.audited); diff != "" {
+				t.Errorf("audited (-want +got):\n%s", diff)
+			}
+			if again := o.admin.Post(review, sent); again.Status != http.StatusConflict {
+				t.Errorf("again: answered %d", again.Status)
+			}
+			if gone := o.admin.Get(review); gone.Status != http.StatusNotFound || !strings.Contains(gone.Text(), "no longer exists") {
+				t.Errorf("the used file: answered %d: %s", gone.Status, gone.Text())
+			}
+		})
+	}
+}
+
+// A list that somebody changed after the review is reviewed again.
+func TestApply_Changed(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create(5511987654321)
+	review := o.choose("telefone\n" + bia + "\n")
+	sent := form(o.admin.Get(review), "replace")
+	o.create(5511987654323)
+	page := o.admin.Post(review, sent)
+	if page.Status != http.StatusConflict || !strings.Contains(page.Text(), "Somebody changed the list") || !strings.Contains(page.Text(), "removes 2 numbers") {
+		t.Errorf("answered %d: %s", page.Status, page.Text())
+	}
+	if diff := cmp.Diff([]string{ana, caio}, o.on()); diff != "" {
+		t.Errorf("on the list (-want +got):\n%s", diff)
+	}
+}
+
+// Without a column of a known name, the person chooses one.
+func TestReview_Column(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create()
+	review := o.choose("quem,onde\nAna," + ana + "\n")
+	page := o.admin.Get(review)
+	if !strings.Contains(page.Text(), "Which column") || !strings.Contains(page.Text(), "The first lines") || strings.Contains(page.Text(), "Valid numbers") {
+		t.Errorf("the page says %s", page.Text())
+	}
+	if page = o.admin.Get(review + "?column=1"); !strings.Contains(page.Text(), "New 1") {
+		t.Errorf("with the column: %s", page.Text())
+	}
+	if page = o.admin.Get(review + "?column=0"); !strings.Contains(page.Text(), "no valid number") || strings.Contains(page.Body, `name="mode"`) {
+		t.Errorf("with the other column: %s", page.Text())
+	}
+}
+
+func TestReview_Refused(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create()
+	for name, test := range map[string]struct{ content, says string }{
+		"a picture":    {"\x89PNG\r\n\x1a\n\x00", "picture or a document"},
+		"no lines":     {"telefone\n", "only its first line"},
+		"many columns": {"telefone,nome\n1,a,b\n", "column"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			page := o.admin.Get(o.choose(test.content))
+			if page.Status != http.StatusOK || !strings.Contains(page.Text(), test.says) || strings.Contains(page.Body, `name="mode"`) {
+				t.Errorf("answered %d: %s", page.Status, page.Text())
+			}
+		})
+	}
+	if page := o.sendFile(o.admin, ""); page.Status != http.StatusUnprocessableEntity || !strings.Contains(page.Text(), "The file is empty") {
+		t.Errorf("an empty file: answered %d: %s", page.Status, page.Text())
+	}
+}
+
+// The files of another tenant, and keys of other objects, are not found.
+func TestReview_Foreign(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create()
+	review := o.choose("telefone\n" + ana + "\n")
+	if page := o.SignIn("other", web.RoleAdmin).Get(review); page.Status != http.StatusNotFound {
+		t.Errorf("another tenant: answered %d", page.Status)
+	}
+	if page := o.admin.Get(list + "/files/..%2Fx"); page.Status != http.StatusNotFound {
+		t.Errorf("another key: answered %d", page.Status)
+	}
+	if page := o.viewer.Get(review); page.Status != http.StatusForbidden {
+		t.Errorf("a viewer: answered %d", page.Status)
+	}
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create(5511987654321)
+	for number, want := range map[string]string{
+		"(11) 98765-4321": ana + " is on the list.", "11 98765-4322": bia + " is not on the list.", "12": "Invalid number.",
+	} {
+		page := o.viewer.Post(list+"/search", url.Values{"phone": {number}})
+		if !strings.Contains(page.Text(), want) {
+			t.Errorf("%s: %s", number, page.Text())
+		}
+	}
+}
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create(5511987654321, 5511987654322)
+	file := o.admin.Post(list+"/export", nil)
+	if !strings.Contains(file.Body, `"`+ana+`"`+"\r\n"+`"`+bia+`"`) {
+		t.Errorf("the file is\n%s", file.Body)
+	}
+	if diff := cmp.Diff([]string{"admin@example.com list.export nao-me-ligue"}, o.Audited()); diff != "" {
+		t.Errorf("audited (-want +got):\n%s", diff)
+	}
+}
+
+func TestSaveAndDelete(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create(5511987654321)
+	saved := o.admin.Post(list+"/settings", url.Values{"reason": {"Pedido"}, "areaCodes": {"21"}})
+	if page := o.admin.Follow(saved); !strings.Contains(page.Text(), "The list was saved.") || !strings.Contains(page.Text(), "Pedido") {
+		t.Errorf("answered %d: %s", saved.Status, page.Text())
+	}
+	stale := o.admin.Post(list+"/settings", url.Values{"reason": {"Outro motivo"}, "was": {"1"}})
+	if stale.Status != http.StatusConflict || !strings.Contains(stale.Body, `value="Outro motivo"`) || o.rows["nao-me-ligue"].Reason != "Pedido" {
+		t.Errorf("a stale form: answered %d: %s", stale.Status, stale.Text())
+	}
+	if page := o.admin.Post(list+"/delete", nil); page.Status != http.StatusOK || o.rows["nao-me-ligue"].Deleted {
+		t.Errorf("without the confirmation: answered %d", page.Status)
+	}
+	gone := o.admin.Post(list+"/delete", url.Values{"confirm": {"1"}})
+	if page := o.admin.Follow(gone); !strings.Contains(page.Text(), "The list was deleted.") || !strings.Contains(page.Text(), "There is no list.") {
+		t.Errorf("answered %d: %s", gone.Status, page.Text())
+	}
+	if page := o.admin.Get(list); page.Status != http.StatusNotFound {
+		t.Errorf("the deleted list: answered %d", page.Status)
+	}
+	if diff := cmp.Diff([]string{"list.put nao-me-ligue", "list.delete nao-me-ligue"}, o.audited); diff != "" {
+		t.Errorf("audited (-want +got):\n%s", diff)
+	}
+}
+
+// The page of a list shows in which of the last campaigns it held messages back.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create()
+	o.held = map[string]int{"a": 3, "b": 0}
+	if page := o.viewer.Get(list); !strings.Contains(page.Body, `hx-get="`+list+`/held"`) {
+		t.Error("the page does not request the campaigns")
+	}
+	page := o.viewer.Get(list + "/held")
+	if !strings.Contains(page.Text(), "Campanha a 3") || strings.Contains(page.Text(), "Campanha b") {
+		t.Errorf("the page says %s", page.Text())
+	}
+	o.held = map[string]int{"b": 0}
+	if page = o.viewer.Get(list + "/held"); !strings.Contains(page.Text(), "has held no messages back") {
+		t.Errorf("the page says %s", page.Text())
+	}
+}
+
+func TestViewer(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create(5511987654321)
+	page := o.viewer.Get(list)
+	if page.Status != http.StatusOK || strings.Contains(page.Body, "/delete") || strings.Contains(page.Body, "/numbers") {
+		t.Errorf("answered %d: %s", page.Status, page.Text())
+	}
+	for _, path := range []string{"/settings", "/numbers", "/export", "/delete", "/uploads", "/files/AAAAAAAAAAAAAAAAAAAAAA"} {
+		if page := o.viewer.Post(list+path, url.Values{"confirm": {"1"}, "reason": {"r"}}); page.Status != http.StatusForbidden {
+			t.Errorf("%s: answered %d", path, page.Status)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+// Package listfile keeps files with numbers for lists until a person has reviewed them, and reads
+// their numbers.
+package listfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/phone/numberset"
+)
+
+// Head is the start of a file.
+type Head struct {
+	Header []string   // the names of the columns
+	First  [][]string // the first lines
+	Column int        // that has the numbers by its name, or is the only one, -1 if neither
+}
+
+// ReadHead reads the start of a CSV file or an Excel workbook. A file that cannot be used returns a
+// *sheet.Error.
+func ReadHead(ctx context.Context, content []byte) (h Head, err error) {
+	f, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		return h, fmt.Errorf("open a file of numbers: %w", err)
+	}
+	h = Head{Header: f.Columns, Column: sheet.Match(f.Columns, nil).Phone}
+	if len(f.Columns) == 1 {
+		h.Column = 0
+	}
+	if h.First, err = f.First(); err != nil && !alone(err) {
+		return h, fmt.Errorf("read the start of a file of numbers: %w", err)
+	}
+	return h, nil
+}
+
+// alone reports whether a file has only its first line, which may be a number.
+func alone(err error) bool {
+	wrong, ok := errors.AsType[*sheet.Error](err)
+	return ok && wrong.Code == "no_rows"
+}
+
+// Content are the numbers of a file.
+type Content struct {
+	Numbers  numberset.Set
+	Findings submission.Findings  // what was rejected and repeated
+	Refused  []submission.LeftOut // the lines without a valid number
+
+	all []e164.Number
+}
+
+// Read reads the numbers in a column. The first line may be a number instead of names. A file that cannot
+// be used returns a *sheet.Error.
+func Read(ctx context.Context, content []byte, column int) (c Content, err error) {
+	f, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		return c, fmt.Errorf("open a file of numbers: %w", err)
+	}
+	if column < len(f.Columns) {
+		c.addHeader(f.Columns[column])
+	}
+	for {
+		row, err := f.Next()
+		if errors.Is(err, io.EOF) || alone(err) && len(c.all) > 0 {
+			break
+		}
+		if err != nil {
+			return c, fmt.Errorf("read a file of numbers: %w", err)
+		}
+		c.add(row.Line, row.Cell(column))
+	}
+	c.Numbers = numberset.New(c.all)
+	c.Findings.Repeated.Count = len(c.all) - len(c.Numbers)
+	return c, nil
+}
+
+func (c *Content) addHeader(name string) {
+	if n, rejection := phone.Parse([]byte(phone.Tidy(name))); rejection == nil {
+		c.all = append(c.all, n)
+	}
+}
+
+func (c *Content) add(line int, text string) {
+	n, rejection := phone.Parse([]byte(phone.Tidy(text)))
+	if rejection == nil {
+		c.all = append(c.all, n)
+		return
+	}
+	refused := submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: rejection.Code, Phone: text}
+	c.Findings.Count(refused)
+	c.Refused = append(c.Refused, refused)
+}
