@@ -106,6 +106,9 @@ func (o *office) Put(_ context.Context, key string, body []byte, _ string) error
 	return nil
 }
 
+// Renew does nothing: objects in memory have no time.
+func (*office) Renew(context.Context, string) error { return nil }
+
 func (o *office) Delete(_ context.Context, key string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

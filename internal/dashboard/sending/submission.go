@@ -259,7 +259,6 @@ func (s *Pages) showSample(p *web.Page) error {
 	return p.Fragment("submission_sample.html", shown)
 }
 
-
 // leftOut downloads the lines that get no message, or those of one kind, in the CSV format of Brazilian
 // spreadsheets.
 func (s *Pages) leftOut(p *web.Page) error {
