@@ -16,7 +16,7 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/lookup"
 )
 
 const (
@@ -35,7 +35,7 @@ func handler(c app.Config) lambda.Handler {
 		Store:       rows.Acceptance,
 		Blobs:       blobs,
 		Releases:    releasescheduler.New(c),
-		Lists:       &suppression.Lookup{Store: rows.Lists, Blobs: blobs, Now: time.Now},
+		Lists:       &lookup.Cache{Store: rows.Lists, Blobs: blobs, Now: time.Now},
 		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Calls: dynamo.NewAuthStore(tables), Timeout: limiterTimeout},
 		Now:         time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),

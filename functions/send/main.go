@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/lookup"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
 )
@@ -41,7 +41,7 @@ func handler(c app.Config) lambda.Handler {
 		Provider:    &rcs.Client{URL: c.RCSURL, Keys: keys, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now},
 		Recorder:    recorder.New(c, stores),
 		OptOuts:     &optout.Book{Store: stores.OptOuts, Now: time.Now},
-		Lists:       &suppression.Lookup{Store: stores.Lists, Blobs: blobs, Now: time.Now},
+		Lists:       &lookup.Cache{Store: stores.Lists, Blobs: blobs, Now: time.Now},
 		Queue:       sqs.New(c.AWS, c.SendQueueURL),
 		LinkURL:     c.LinkURL,
 		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,

@@ -26,7 +26,7 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/lookup"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -90,7 +90,7 @@ func newBench(t *testing.T) *bench {
 		Blobs: &s3.Store{
 			Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 		},
-		Lists: &suppression.Lookup{Store: dynamo.New(tables).Lists, Now: store.Tables().Now}, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: store.Tables().Now,
+		Lists: &lookup.Cache{Store: dynamo.New(tables).Lists, Now: store.Tables().Now}, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: store.Tables().Now,
 		BaseURL: "https://api.example.test", Lead: 5 * time.Minute, SweepDelay: 2 * time.Minute,
 	}
 	b.seed()

@@ -18,7 +18,7 @@ func TestErase_NumberStaysOnLists(t *testing.T) {
 	w := newTenantFixture(t)
 	lists := &book.Book{Store: w.store, Blobs: w.blobs, Now: w.store.Tables().Now}
 	for name, numbers := range map[string]numberset.Set{"both": numberset.New([]uint64{ana, bruno}), "only-bruno": numberset.New([]uint64{bruno})} {
-		change := book.Change{Settings: &suppression.Settings{Reason: "r"}, Add: numbers}
+		change := suppression.Change{Settings: &suppression.Settings{Reason: "r"}, Add: numbers}
 		_, err := lists.Change(t.Context(), w.tenant.ID, name, change, account.AuditEntry{At: w.now})
 		w.must(err)
 	}

@@ -31,7 +31,7 @@ import (
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy/expiry"
 	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/lookup"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/send/policy"
@@ -173,7 +173,7 @@ func (w *pipeline) sender(concurrency int) sqs.Handler {
 	s := &send.Sender{
 		Store: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
 		OptOuts:     &optout.Book{Store: m, Now: w.clock},
-		Lists:       &suppression.Lookup{Store: w.store, Blobs: m, Now: w.clock},
+		Lists:       &lookup.Cache{Store: w.store, Blobs: m, Now: w.clock},
 		Concurrency: concurrency, SweepAfter: sweepAfter, Now: w.clock,
 	}
 	return sqs.BatchHandler(s.Handle)

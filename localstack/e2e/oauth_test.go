@@ -263,7 +263,7 @@ func TestMetadata(t *testing.T) {
 		"jwks_uri":                              base + "/.well-known/jwks.json",
 		"grant_types_supported":                 []any{"client_credentials", "refresh_token"},
 		"token_endpoint_auth_methods_supported": []any{"client_secret_basic", "client_secret_post"},
-		"scopes_supported":                      []any{account.ScopeDispatch, account.ScopeTemplates},
+		"scopes_supported":                      []any{account.ScopeDispatch, account.ScopeTemplates, account.ScopeLists},
 		"response_types_supported":              []any{},
 		"service_documentation":                 base + "/api/v1/openapi.json",
 	}

@@ -117,12 +117,13 @@ func (c *client) sampleEnv() []string {
 		c.t.Fatalf("dispatch: status %d: %s", sent.status, sent.body)
 	}
 	export := c.exported(sent.CampaignID, `{}`)
+	c.sampleList("sample")
 	return []string{
 		"CLIENT_ID=" + c.env["CLIENT_ID"], "CLIENT_SECRET=" + c.env["CLIENT_SECRET"], "TOKEN=" + c.token(),
 		"TEMPLATE_ID=" + c.env["TEMPLATE_ID"], "PHONE=11987654321", "SCHEDULE=" + inDays(2),
 		"TEMPLATE_NAME=Sample", "TEMPLATE_VERSION=1", "IDEMPOTENCY_KEY=" + random.UUID(),
 		"CAMPAIGN_ID=" + sent.CampaignID, "BATCH_ID=" + c.batchID(sent.CampaignID), "ERROR_FILE=" + path.Base(sent.Feedback.ErrorFileURL),
-		"EXPORT_ID=" + export.ExportID, "EXPORT_FILE=" + path.Base(export.URL),
+		"LIST_NAME=sample", "EXPORT_ID=" + export.ExportID, "EXPORT_FILE=" + path.Base(export.URL),
 	}
 }
 
@@ -145,8 +146,18 @@ func (c *client) operationEnv(operation string) []string {
 			c.t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 		}
 		return []string{"CAMPAIGN_ID=" + got.CampaignID, "BATCH_ID=" + c.batchID(got.CampaignID)}
+	case "deleteList":
+		name := "own-" + random.UUID()
+		c.sampleList(name)
+		return []string{"LIST_NAME=" + name}
 	}
 	return nil
+}
+
+// sampleList creates an empty list.
+func (c *client) sampleList(name string) {
+	c.t.Helper()
+	c.list(http.MethodPut, "/"+name, fields{"reason": "sample"}, http.StatusOK)
 }
 
 // inDays returns the time in n days, in RFC 3339 format.

@@ -73,11 +73,11 @@ func readList(tenant string, row Item) suppression.List {
 		},
 		ChangedAt: getMillis(row, "changedAt"), Deleted: getBool(row, "deleted"),
 	}
-	for _, code := range strings.Fields(getText(row, "areaCodes")) {
+	for code := range strings.FieldsSeq(getText(row, "areaCodes")) {
 		n, _ := strconv.Atoi(code)
 		l.AreaCodes = append(l.AreaCodes, n)
 	}
-	for _, t := range strings.Fields(getText(row, "traffic")) {
+	for t := range strings.FieldsSeq(getText(row, "traffic")) {
 		l.Traffic = append(l.Traffic, campaign.Traffic(t))
 	}
 	if segments, ok := row["segments"].(*types.AttributeValueMemberL); ok {

@@ -92,6 +92,9 @@ var requests = map[string]request{
 		header: header{"Idempotency-Key", "$IDEMPOTENCY_KEY"},
 		body:   `{"statuses": ["failed", "expired"], "format": "excel", "language": "pt-BR"}`,
 	},
+	"putList": {body: `{"reason": "State law 17.334/2021 of São Paulo", "areaCodes": [11, 12, 13, 14, 15, 16, 17, 18, 19],
+			"traffic": ["promotion"], "numbers": ["$PHONE"]}`},
+	"changeList":    {body: `{"add": ["$PHONE"]}`},
 	"listTemplates": {query: "?limit=100"},
 	"createTemplate": {
 		header: header{"Idempotency-Key", "$IDEMPOTENCY_KEY"},
@@ -104,7 +107,8 @@ var requests = map[string]request{
 }
 
 // pathVariables are the environment variables of the parameters in paths.
-var pathVariables = strings.NewReplacer("{campaignId}", "$CAMPAIGN_ID", "{batch}", "$BATCH_ID", "{name}", "$ERROR_FILE",
+var pathVariables = strings.NewReplacer("{campaignId}", "$CAMPAIGN_ID", "{batch}", "$BATCH_ID",
+	"lists/{name}", "lists/$LIST_NAME", "{name}", "$ERROR_FILE",
 	"{exportId}", "$EXPORT_ID", "{file}", "$EXPORT_FILE",
 	"{templateId}", "$TEMPLATE_ID", "{version}", "$TEMPLATE_VERSION")
 

@@ -15,7 +15,6 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/privacy/suppression/listfile"
 )
 
@@ -172,10 +171,10 @@ func (s *Pages) refused(p *web.Page, l suppression.List) error {
 }
 
 // modes are the changes that a review offers.
-var modes = map[string]func(numberset.Set) book.Change{
-	"add":     func(n numberset.Set) book.Change { return book.Change{Add: n} },
-	"remove":  func(n numberset.Set) book.Change { return book.Change{Remove: n} },
-	"replace": func(n numberset.Set) book.Change { return book.Change{Replace: true, Add: n} },
+var modes = map[string]func(numberset.Set) suppression.Change{
+	"add":     func(n numberset.Set) suppression.Change { return suppression.Change{Add: n} },
+	"remove":  func(n numberset.Set) suppression.Change { return suppression.Change{Remove: n} },
+	"replace": func(n numberset.Set) suppression.Change { return suppression.Change{Replace: true, Add: n} },
 }
 
 // apply makes the change that a person chose in the review, once for each form.

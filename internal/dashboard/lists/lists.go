@@ -14,7 +14,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/privacy/suppression/listfile"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -23,7 +22,7 @@ import (
 type Book interface {
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	Numbers(ctx context.Context, l suppression.List) (numberset.Set, error)
-	Change(ctx context.Context, tenant, name string, c book.Change, e account.AuditEntry) (suppression.List, error)
+	Change(ctx context.Context, tenant, name string, c suppression.Change, e account.AuditEntry) (suppression.List, error)
 	Delete(ctx context.Context, tenant, name string, e account.AuditEntry) error
 }
 
@@ -137,7 +136,7 @@ func (s *Pages) create(p *web.Page) error {
 		fault = "lists.fault.known"
 	}
 	if fault == "" {
-		c := book.Change{Version: &l.Version, Settings: &settings}
+		c := suppression.Change{Version: &l.Version, Settings: &settings}
 		_, err = s.Book.Change(p.R.Context(), p.Session.Tenant, f.Name, c, p.AuditEntry(Path+"/"+f.Name, "list.put", f.Name))
 		if fault = web.FaultOf("lists.fault.", err); err == nil {
 			return p.Done(Path+"/"+f.Name, "lists.done.created")

@@ -135,7 +135,7 @@ func (o *office) Overview(_ context.Context, id campaign.ID) (c campaign.Campaig
 // create creates the list nao-me-ligue with numbers.
 func (o *office) create(numbers ...uint64) {
 	o.t.Helper()
-	c := book.Change{Settings: &suppression.Settings{Reason: "Lei 17.334"}, Add: numberset.New(numbers)}
+	c := suppression.Change{Settings: &suppression.Settings{Reason: "Lei 17.334"}, Add: numberset.New(numbers)}
 	if _, err := o.book.Change(o.t.Context(), "acme", "nao-me-ligue", c, account.AuditEntry{}); err != nil {
 		o.t.Fatal(err)
 	}

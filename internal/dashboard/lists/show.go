@@ -11,7 +11,6 @@ import (
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/privacy/suppression/book"
 )
 
 type showPage struct {
@@ -52,7 +51,7 @@ func (s *Pages) save(p *web.Page, l suppression.List) error {
 	if fault != "" {
 		return s.showList(p, http.StatusUnprocessableEntity, l, showPage{Form: f, Faults: faults{Settings: fault}})
 	}
-	err := s.change(p, l, book.Change{Settings: &settings}, "list.put")
+	err := s.change(p, l, suppression.Change{Settings: &settings}, "list.put")
 	if fault = web.FaultOf("lists.fault.", err); fault != "" {
 		return s.showList(p, http.StatusConflict, l, showPage{Form: f, Faults: faults{Settings: fault}})
 	}
@@ -63,7 +62,7 @@ func (s *Pages) save(p *web.Page, l suppression.List) error {
 }
 
 // change changes the list that the form was opened for.
-func (s *Pages) change(p *web.Page, l suppression.List, c book.Change, action string) error {
+func (s *Pages) change(p *web.Page, l suppression.List, c suppression.Change, action string) error {
 	if p.Stale(strconv.Itoa(l.Version)) {
 		return suppression.ErrChanged
 	}

@@ -19,6 +19,7 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
 	listbook "campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/privacy/suppression/lookup"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -82,7 +83,7 @@ func TestCompareLists_ReplacedSince(t *testing.T) {
 	if n, err := cleaner.Clean(t.Context()); n != 0 || err != nil {
 		t.Fatalf("%d segments were deleted, %v", n, err)
 	}
-	of, err := (&suppression.Lookup{Store: restored, Blobs: blobs, Now: clock}).Of(t.Context(), "acme", "", now)
+	of, err := (&lookup.Cache{Store: restored, Blobs: blobs, Now: clock}).Of(t.Context(), "acme", "", now)
 	if err != nil || of("+1") == 0 || of("+2") == 0 || of("+3") != 0 || of("+4") == 0 {
 		t.Errorf("the restored lists have other numbers, %v", err)
 	}
@@ -116,7 +117,7 @@ type lists struct{ *listbook.Book }
 // replace gives a list one number.
 func (l *lists) replace(t *testing.T, name string, number uint64) {
 	t.Helper()
-	change := listbook.Change{Settings: &suppression.Settings{Reason: "r"}, Replace: true, Add: numberset.New([]uint64{number})}
+	change := suppression.Change{Settings: &suppression.Settings{Reason: "r"}, Replace: true, Add: numberset.New([]uint64{number})}
 	if _, err := l.Change(t.Context(), "acme", name, change, account.AuditEntry{}); err != nil {
 		t.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func newFilter(sets ...Set) filter {
 
 // newRoom returns a filter with room for twice as many numbers.
 func newRoom(numbers int) *filter {
-	return &filter{bits: make([]uint64, 1<<bits.Len(uint(2*numbers*bitsPerNumber/64)))} //nolint:gosec // not negative
+	return &filter{bits: make([]uint64, 1<<bits.Len(uint(2*numbers*bitsPerNumber/64)))}
 }
 
 // bitOf returns the bit of a number, by Fibonacci hashing.

@@ -1,6 +1,5 @@
-// Package suppression stores lists of numbers that get no messages, such as a state's list of people
-// who want none, and looks numbers up in them for senders. The rows of the lists name immutable
-// objects with the numbers, the segments.
+// Package suppression describes lists of numbers that get no messages, such as a state's list of people
+// who want none. The rows of the lists name immutable objects with the numbers, the segments.
 package suppression
 
 import (
@@ -12,6 +11,7 @@ import (
 
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/numberset"
 )
 
 // Limits of lists.
@@ -55,6 +55,15 @@ type Segment struct {
 	Numbers int
 }
 
+// Change is a change of a list. The removed numbers are removed after the others are added.
+type Change struct {
+	Version     *int      // that the list must have, 0 if it must not exist, nil for any
+	Settings    *Settings // nil leaves the settings as they are, and requires that the list exists
+	Replace     bool      // the list has only the added numbers then
+	Add, Remove numberset.Set
+	Until       time.Time // when the change of the numbers ends, zero for never
+}
+
 // Errors of changes.
 var (
 	ErrName     = &inputerr.Error{Code: "name", Detail: "a list's name has 1 to 40 of a-z, 0-9 and -, and begins with a letter"}
@@ -90,16 +99,16 @@ var Traffics = []campaign.Traffic{
 	campaign.Promotion, campaign.Transaction, campaign.Authentication, campaign.ServiceRequest,
 }
 
-// appliesTo reports whether the list applies to messages of a purpose, "" for promotion.
-func (l List) appliesTo(t campaign.Traffic, now time.Time) bool {
+// AppliesTo reports whether the list applies to messages of a purpose, "" for promotion.
+func (l List) AppliesTo(t campaign.Traffic, now time.Time) bool {
 	if t == "" {
 		t = campaign.Promotion
 	}
 	return !l.Deleted && !l.Over(now) && (len(l.Traffic) == 0 || slices.Contains(l.Traffic, t))
 }
 
-// covers reports whether the list applies to the area code of a number.
-func (l List) covers(number uint64) bool {
+// Covers reports whether the list applies to the area code of a number.
+func (l List) Covers(number uint64) bool {
 	return len(l.AreaCodes) == 0 || slices.Contains(l.AreaCodes, areaCode(number))
 }
 

@@ -17,7 +17,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -32,9 +31,9 @@ func (s step) at(now time.Time) bool { return s.until.IsZero() || now.Before(s.u
 
 // on is the model of a list.
 func on(steps []step, number uint64, now time.Time) bool {
-	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].at(now) && steps[i].numbers[number] {
-			return !steps[i].remove
+	for _, s := range slices.Backward(steps) {
+		if s.at(now) && s.numbers[number] {
+			return !s.remove
 		}
 	}
 	return false
@@ -85,9 +84,9 @@ func TestLists_EqualAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		var steps []step
-		var c book.Change
+		var c suppression.Change
 		for i := range rapid.IntRange(1, 40).Draw(t, "changes") {
-			c = book.Change{Settings: drawnSettings(t), Add: drawn(t, "add"), Remove: drawn(t, "remove")}
+			c = suppression.Change{Settings: drawnSettings(t), Add: drawn(t, "add"), Remove: drawn(t, "remove")}
 			if days := rapid.IntRange(0, 2).Draw(t, "days"); days > 0 {
 				c.Until = start.Add(time.Duration(days) * 24 * time.Hour)
 			}
@@ -122,11 +121,11 @@ func TestLists_EqualAMap(t *testing.T) {
 func TestMerge_RemovalAfterAdditionWithAnEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.change(t, "a", book.Change{Settings: &settings, Add: set(1, 2)})
-	w.change(t, "a", book.Change{Add: set(1), Until: start.Add(time.Hour)})
-	w.change(t, "a", book.Change{Remove: set(1)})
+	w.change(t, "a", suppression.Change{Settings: &settings, Add: set(1, 2)})
+	w.change(t, "a", suppression.Change{Add: set(1), Until: start.Add(time.Hour)})
+	w.change(t, "a", suppression.Change{Remove: set(1)})
 	for n := range uint64(suppression.MaxSegments) {
-		w.change(t, "a", book.Change{Add: set(10 + n), Remove: set(100 + n)})
+		w.change(t, "a", suppression.Change{Add: set(10 + n), Remove: set(100 + n)})
 	}
 	if of := w.of(t); of("+1") != 0 || of("+2") == 0 {
 		t.Error("the removed number is on the list, or the other is not")
@@ -144,7 +143,7 @@ func TestOf_UnreadableSegment(t *testing.T) {
 		"no answer": func(w *world, _ string) { w.silent = true },
 	} {
 		w := newWorld()
-		l := w.change(t, "a", book.Change{Settings: &settings, Add: set(5511987654321, 5511987654322)})
+		l := w.change(t, "a", suppression.Change{Settings: &settings, Add: set(5511987654321, 5511987654322)})
 		spoil(w, l.Segments[0].ID)
 		var counts bytes.Buffer
 		_, err := metrics.Of(func(ctx context.Context, _ []byte) ([]byte, error) {
@@ -171,7 +170,7 @@ func TestOf_Settings(t *testing.T) {
 	limited := suppression.Settings{
 		Reason: "r", AreaCodes: []int{11}, Traffic: []campaign.Traffic{campaign.Promotion}, Until: start.Add(time.Hour),
 	}
-	w.change(t, "a", book.Change{Settings: &limited, Add: set(5511987654321, 5521987654321, 14155552671)})
+	w.change(t, "a", suppression.Change{Settings: &limited, Add: set(5511987654321, 5521987654321, 14155552671)})
 	held := func(phone string, traffic campaign.Traffic) bool {
 		of, err := w.lookup.Of(t.Context(), tenant, traffic, w.now)
 		if err != nil {
@@ -194,10 +193,10 @@ func TestOf_Settings(t *testing.T) {
 func TestOf_ReadsAgainSinceARelease(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.change(t, "a", book.Change{Settings: &settings, Add: set(1)})
+	w.change(t, "a", suppression.Change{Settings: &settings, Add: set(1)})
 	w.of(t)
 	reads := w.reads
-	w.change(t, "a", book.Change{Add: set(2)})
+	w.change(t, "a", suppression.Change{Add: set(2)})
 	if of, err := w.lookup.Of(t.Context(), tenant, "", start.Add(-2*time.Second)); err != nil || of("+2") != 0 {
 		t.Fatalf("an earlier release read the lists again: %v", err)
 	}
@@ -214,25 +213,25 @@ func TestNumbersOfLists(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	for i := range suppression.MaxLists {
-		w.change(t, fmt.Sprint("a", i), book.Change{Settings: &settings, Add: set(uint64(i))})
+		w.change(t, fmt.Sprint("a", i), suppression.Change{Settings: &settings, Add: set(uint64(i))})
 	}
-	_, err := w.book.Change(t.Context(), tenant, "more", book.Change{Settings: &settings}, account.AuditEntry{})
+	_, err := w.book.Change(t.Context(), tenant, "more", suppression.Change{Settings: &settings}, account.AuditEntry{})
 	if !errors.Is(err, suppression.ErrTooMany) {
 		t.Errorf("one list more: %v", err)
 	}
 	if err := w.book.Delete(t.Context(), tenant, "a0", account.AuditEntry{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.change(t, "more", book.Change{Settings: &settings}); got.Number != suppression.MaxLists+1 {
+	if got := w.change(t, "more", suppression.Change{Settings: &settings}); got.Number != suppression.MaxLists+1 {
 		t.Errorf("the next list has the number %d", got.Number)
 	}
 	if err := w.book.Delete(t.Context(), tenant, "a1", account.AuditEntry{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.change(t, "a0", book.Change{Settings: &settings}); got.Number != 1 || len(got.Segments) != 0 {
+	if got := w.change(t, "a0", suppression.Change{Settings: &settings}); got.Number != 1 || len(got.Segments) != 0 {
 		t.Errorf("the list that was deleted is %+v", got)
 	}
-	if _, err := w.book.Change(t.Context(), tenant, "a1", book.Change{Add: set(1)}, account.AuditEntry{}); !errors.Is(err, campaign.ErrNotFound) {
+	if _, err := w.book.Change(t.Context(), tenant, "a1", suppression.Change{Add: set(1)}, account.AuditEntry{}); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("a change of a deleted list: %v", err)
 	}
 }

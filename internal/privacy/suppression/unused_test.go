@@ -7,6 +7,7 @@ import (
 
 	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/privacy/suppression/lookup"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -28,18 +29,18 @@ func (w *world) clean(t *testing.T, at time.Time) int {
 func TestClean_ReplacedSegments(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.change(t, "a", book.Change{Settings: &settings, Add: set(1, 2)})
-	kept := w.change(t, "b", book.Change{Settings: &settings, Add: set(3)})
+	w.change(t, "a", suppression.Change{Settings: &settings, Add: set(1, 2)})
+	kept := w.change(t, "b", suppression.Change{Settings: &settings, Add: set(3)})
 	replaced := start.Add(100 * day)
 	w.now = replaced
 	before := w.rows["a"]
-	w.change(t, "a", book.Change{Replace: true, Add: set(2)})
+	w.change(t, "a", suppression.Change{Replace: true, Add: set(2)})
 	if n := w.clean(t, replaced.Add(book.UnusedLife-day)); n != 0 {
 		t.Fatalf("%d segments were deleted that a restored table may name", n)
 	}
 	now := w.rows["a"]
 	w.rows["a"] = before // restored
-	if w.lookup = (&suppression.Lookup{Store: w, Blobs: w, Now: w.book.Now}); w.of(t)("+1") == 0 {
+	if w.lookup = (&lookup.Cache{Store: w, Blobs: w, Now: w.book.Now}); w.of(t)("+1") == 0 {
 		t.Error("the restored list does not hold its number back")
 	}
 	w.rows["a"] = now
@@ -62,7 +63,7 @@ func TestClean_SegmentWithoutRow(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	w.full = true
-	_, err := w.book.Change(t.Context(), tenant, "a", book.Change{Settings: &settings, Add: set(1)}, account.AuditEntry{})
+	_, err := w.book.Change(t.Context(), tenant, "a", suppression.Change{Settings: &settings, Add: set(1)}, account.AuditEntry{})
 	if !errors.Is(err, errFull) || len(w.objects) != 1 {
 		t.Fatalf("%d objects, %v", len(w.objects), err)
 	}
@@ -75,12 +76,12 @@ func TestClean_SegmentWithoutRow(t *testing.T) {
 func TestChange_MissingSegment(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	l := w.change(t, "a", book.Change{Settings: &settings, Add: set(1)})
+	l := w.change(t, "a", suppression.Change{Settings: &settings, Add: set(1)})
 	delete(w.objects, l.Segments[0].ID)
 	if _, err := w.lookup.Of(t.Context(), tenant, "", w.now); err == nil {
 		t.Fatal("the missing segment is no error")
 	}
-	w.change(t, "a", book.Change{Replace: true, Add: set(2)})
+	w.change(t, "a", suppression.Change{Replace: true, Add: set(2)})
 	if w.of(t)("+2") == 0 {
 		t.Error("the number of the replaced list is not held back")
 	}

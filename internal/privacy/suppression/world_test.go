@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/privacy/suppression/lookup"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -41,7 +42,7 @@ type world struct {
 	silent  bool                 // no object can be read
 	reads   int
 	book    *book.Book
-	lookup  *suppression.Lookup
+	lookup  *lookup.Cache
 	cleaner *book.Cleaner
 }
 
@@ -49,7 +50,7 @@ func newWorld() *world {
 	w := &world{now: start, rows: map[string]suppression.List{}, objects: map[string][]byte{}, times: map[string]time.Time{}}
 	clock := func() time.Time { return w.now }
 	w.book = &book.Book{Store: w, Blobs: w, Now: clock}
-	w.lookup = &suppression.Lookup{Store: w, Blobs: w, Now: clock}
+	w.lookup = &lookup.Cache{Store: w, Blobs: w, Now: clock}
 	w.cleaner = &book.Cleaner{Rows: w, Objects: w, Now: clock}
 	return w
 }
@@ -122,21 +123,21 @@ func (w *world) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-func (w *world) change(t testing.TB, name string, c book.Change) suppression.List {
-	t.Helper()
-	l, err := w.book.Change(t.Context(), tenant, name, c, account.AuditEntry{})
+func (w *world) change(tb testing.TB, name string, c suppression.Change) suppression.List {
+	tb.Helper()
+	l, err := w.book.Change(tb.Context(), tenant, name, c, account.AuditEntry{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return l
 }
 
 // of returns the lookup of messages of a promotion, as of now.
-func (w *world) of(t testing.TB) func(phone string) int {
-	t.Helper()
-	of, err := w.lookup.Of(t.Context(), tenant, campaign.Promotion, w.now)
+func (w *world) of(tb testing.TB) func(phone string) int {
+	tb.Helper()
+	of, err := w.lookup.Of(tb.Context(), tenant, campaign.Promotion, w.now)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return of
 }

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/privacy/suppression/lookup"
 )
 
 const (
@@ -57,7 +58,7 @@ func (r *listRows) replace(random *mathrand.Rand, version string) (some []uint64
 func taken() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.Sys - m.HeapReleased) //nolint:gosec // far below
+	return int64(m.Sys - m.HeapReleased)
 }
 
 // peak returns the most memory that the process takes during a call.
@@ -82,7 +83,7 @@ func peak(call func()) int64 {
 func BenchmarkLists(b *testing.B) {
 	random, rows, now := newRandom(), &listRows{}, time.Now()
 	rows.replace(random, "a")
-	lookup := &suppression.Lookup{Store: rows, Blobs: rows, Now: func() time.Time { return now }}
+	lookup := &lookup.Cache{Store: rows, Blobs: rows, Now: func() time.Time { return now }}
 	var of func(phone string) int
 	load := func() {
 		var err error

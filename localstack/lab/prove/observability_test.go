@@ -234,7 +234,7 @@ func (w *watch) listIsGone(ctx context.Context, t *testing.T) {
 	t.Helper()
 	blobs := s3.New(w.env.AWS(), w.env["BUCKET"], true)
 	lists := &book.Book{Store: storeOf(w.env), Blobs: blobs, Now: time.Now}
-	change := book.Change{Settings: &suppression.Settings{Reason: "r"}, Add: numberset.New([]uint64{1})}
+	change := suppression.Change{Settings: &suppression.Settings{Reason: "r"}, Add: numberset.New([]uint64{1})}
 	l, err := lists.Change(ctx, w.env["TENANT"], "gone", change, account.AuditEntry{At: time.Now()})
 	check(t, err)
 	t.Cleanup(func() {

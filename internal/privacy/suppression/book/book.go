@@ -45,18 +45,9 @@ const tries = 10 // maximum number of attempts to write a list
 
 var errDamaged = errors.New("damaged list")
 
-// Change is a change of a list. The removed numbers are removed after the others are added.
-type Change struct {
-	Version     *int                  // that the list must have, 0 if it must not exist, nil for any
-	Settings    *suppression.Settings // nil leaves the settings as they are, and requires that the list exists
-	Replace     bool                  // the list has only the added numbers then
-	Add, Remove numberset.Set
-	Until       time.Time // when the change of the numbers ends, zero for never
-}
-
 // Change changes a list, and creates it if it does not exist. The error wraps campaign.ErrNotFound if it must exist,
 // or one of the errors of this package.
-func (b *Book) Change(ctx context.Context, tenant, name string, c Change, e account.AuditEntry) (suppression.List, error) {
+func (b *Book) Change(ctx context.Context, tenant, name string, c suppression.Change, e account.AuditEntry) (suppression.List, error) {
 	if !suppression.ValidName(name) {
 		return suppression.List{}, suppression.ErrName
 	}
@@ -88,7 +79,7 @@ func (b *Book) Change(ctx context.Context, tenant, name string, c Change, e acco
 }
 
 // putChange writes the segments of a change.
-func (b *Book) putChange(ctx context.Context, tenant string, c Change) (added []suppression.Segment, err error) {
+func (b *Book) putChange(ctx context.Context, tenant string, c suppression.Change) (added []suppression.Segment, err error) {
 	for _, part := range []struct {
 		remove  bool
 		numbers numberset.Set

@@ -14,7 +14,6 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/privacy/suppression/book"
 )
 
 const (
@@ -78,7 +77,7 @@ func readBody(r *http.Request, in *input) error {
 }
 
 // replacement returns the change of a PUT. Without numbers, the list keeps those that it has.
-func (in *input) replacement() (c book.Change, err error) {
+func (in *input) replacement() (c suppression.Change, err error) {
 	if in.Add != nil || in.Remove != nil {
 		return c, httpapi.Refuse(http.StatusBadRequest, "", "unknown_field", "add and remove are fields of POST")
 	}
@@ -91,7 +90,7 @@ func (in *input) replacement() (c book.Change, err error) {
 }
 
 // change returns the change of a POST.
-func (in *input) change() (c book.Change, err error) {
+func (in *input) change() (c suppression.Change, err error) {
 	if in.Numbers != nil || in.Exempt != nil || in.Reason != "" || in.Source != "" || in.AreaCodes != nil || in.Traffic != nil {
 		return c, httpapi.Refuse(http.StatusBadRequest, "", "unknown_field", "a POST has the fields add, remove and until")
 	}
@@ -104,7 +103,7 @@ func (in *input) change() (c book.Change, err error) {
 	return c, err
 }
 
-func (in *input) numbers(c book.Change, add string, added []string, remove string, removed []string) (book.Change, error) {
+func (in *input) numbers(c suppression.Change, add string, added []string, remove string, removed []string) (suppression.Change, error) {
 	var err error
 	c.Replace = true
 	if len(added)+len(removed) > maxNumbers {

@@ -12,13 +12,12 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/settings/account"
 )
 
 // Lists reads and changes lists.
 type Lists interface {
-	Change(ctx context.Context, tenant, name string, c book.Change, e account.AuditEntry) (suppression.List, error)
+	Change(ctx context.Context, tenant, name string, c suppression.Change, e account.AuditEntry) (suppression.List, error)
 	Delete(ctx context.Context, tenant, name string, e account.AuditEntry) error
 }
 
@@ -108,16 +107,16 @@ func (s *Service) serveOne(w http.ResponseWriter, r *http.Request) error {
 
 // servePut creates or replaces a list.
 func (s *Service) servePut(w http.ResponseWriter, r *http.Request) error {
-	return s.serveChange(w, r, "list.put", func(in *input) (book.Change, error) { return in.replacement() })
+	return s.serveChange(w, r, "list.put", func(in *input) (suppression.Change, error) { return in.replacement() })
 }
 
 // servePost adds numbers to a list, and removes numbers from it.
 func (s *Service) servePost(w http.ResponseWriter, r *http.Request) error {
-	return s.serveChange(w, r, "list.change", func(in *input) (book.Change, error) { return in.change() })
+	return s.serveChange(w, r, "list.change", func(in *input) (suppression.Change, error) { return in.change() })
 }
 
 func (s *Service) serveChange(
-	w http.ResponseWriter, r *http.Request, action string, read func(*input) (book.Change, error),
+	w http.ResponseWriter, r *http.Request, action string, read func(*input) (suppression.Change, error),
 ) error {
 	claims, err := s.openChange(r)
 	if err != nil {

@@ -1,4 +1,5 @@
-package suppression
+// Package lookup looks numbers up in the lists of tenants, which it caches.
+package lookup
 
 import (
 	"context"
@@ -15,6 +16,7 @@ import (
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/suppression"
 )
 
 const (
@@ -26,10 +28,10 @@ const (
 	maxWarmBytes = 160 << 20
 )
 
-// Lookup looks numbers up in the lists of tenants, which it caches.
-type Lookup struct {
+// Cache looks numbers up in the lists of tenants.
+type Cache struct {
 	Store interface {
-		Lists(ctx context.Context, tenant string) ([]List, error)
+		Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	}
 	Blobs interface {
 		Get(ctx context.Context, key string) ([]byte, error)
@@ -44,17 +46,17 @@ var errDamaged = errors.New("damaged list")
 
 // known are the cached lists of a tenant.
 type known struct {
-	loading sync.Mutex // held during a read
-	lists   []List     // without deleted ones
+	loading sync.Mutex         // held during a read
+	lists   []suppression.List // without deleted ones
 	parts   map[string]numberset.Lookup
 	at      time.Time // when lists were read
-	bytes   int       // memory of parts, guarded by Lookup.mu
+	bytes   int       // memory of parts, guarded by Cache.mu
 }
 
 // Of returns a function that returns the number of the list that keeps a message of a purpose from a
 // phone number, 0 for none. The lists are at most 30 seconds old and were read at since or later, a
 // time of another function's clock. A damaged or missing segment is an error.
-func (s *Lookup) Of(
+func (s *Cache) Of(
 	ctx context.Context, tenant string, traffic campaign.Traffic, since time.Time,
 ) (func(phone string) (list int), error) {
 	k := s.known(tenant)
@@ -70,7 +72,7 @@ func (s *Lookup) Of(
 	return newFinder(k, traffic, now).find, nil
 }
 
-func (s *Lookup) known(tenant string) *known {
+func (s *Cache) known(tenant string) *known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tenants == nil {
@@ -85,15 +87,15 @@ func (s *Lookup) known(tenant string) *known {
 }
 
 // refresh reads the lists and those of their segments that are not cached. After an error nothing is known.
-func (s *Lookup) refresh(ctx context.Context, tenant string, k *known, now time.Time) error {
+func (s *Cache) refresh(ctx context.Context, tenant string, k *known, now time.Time) error {
 	k.at = time.Time{}
 	lists, err := s.Store.Lists(ctx, tenant)
 	if err != nil {
 		return err
 	}
-	used := map[string]Segment{}
-	for _, l := range Live(lists) {
-		for _, segment := range Effective(l.Segments, now) {
+	used := map[string]suppression.Segment{}
+	for _, l := range suppression.Live(lists) {
+		for _, segment := range suppression.Effective(l.Segments, now) {
 			used[segment.ID] = segment
 		}
 	}
@@ -107,12 +109,12 @@ func (s *Lookup) refresh(ctx context.Context, tenant string, k *known, now time.
 			return err
 		}
 	}
-	k.lists, k.at = Live(lists), now
+	k.lists, k.at = suppression.Live(lists), now
 	return nil
 }
 
 // load reads a segment.
-func (s *Lookup) load(ctx context.Context, segment Segment) (numberset.Lookup, error) {
+func (s *Cache) load(ctx context.Context, segment suppression.Segment) (numberset.Lookup, error) {
 	packed, err := s.Blobs.Get(ctx, segment.ID)
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return numberset.Lookup{}, fmt.Errorf("segment %s: %w", segment.ID, err)
@@ -133,7 +135,7 @@ func (s *Lookup) load(ctx context.Context, segment Segment) (numberset.Lookup, e
 }
 
 // evict removes the other tenants from the cache if it is too large.
-func (s *Lookup) evict(tenant string, k *known) {
+func (s *Cache) evict(tenant string, k *known) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k.bytes = 0
@@ -153,7 +155,7 @@ func (s *Lookup) evict(tenant string, k *known) {
 type finder struct{ lists []foundList }
 
 type foundList struct {
-	List
+	suppression.List
 	parts []part // newest first
 }
 
@@ -165,11 +167,11 @@ type part struct {
 func newFinder(k *known, traffic campaign.Traffic, now time.Time) *finder {
 	f := &finder{}
 	for _, l := range k.lists {
-		if !l.appliesTo(traffic, now) {
+		if !l.AppliesTo(traffic, now) {
 			continue
 		}
 		found := foundList{List: l}
-		for _, s := range slices.Backward(Effective(l.Segments, now)) {
+		for _, s := range slices.Backward(suppression.Effective(l.Segments, now)) {
 			if numbers, ok := k.parts[s.ID]; ok {
 				found.parts = append(found.parts, part{s.Remove, numbers})
 			}
@@ -188,7 +190,7 @@ func (f *finder) find(phone string) (list int) {
 		return 0
 	}
 	for i := range f.lists {
-		if l := &f.lists[i]; l.has(number) && l.covers(number) {
+		if l := &f.lists[i]; l.has(number) && l.Covers(number) {
 			return l.Number
 		}
 	}
@@ -206,10 +208,10 @@ func (l *foundList) has(number uint64) bool {
 }
 
 // Names returns the names of a tenant's lists by number, deleted ones included.
-func (s *Lookup) Names(ctx context.Context, tenant string) (map[int]string, error) {
+func (s *Cache) Names(ctx context.Context, tenant string) (map[int]string, error) {
 	lists, err := s.Store.Lists(ctx, tenant)
 	if err != nil {
 		return nil, fmt.Errorf("read the names of lists: %w", err)
 	}
-	return Names(lists), nil
+	return suppression.Names(lists), nil
 }
