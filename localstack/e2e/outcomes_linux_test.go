@@ -35,6 +35,7 @@ func TestOutcomes_KilledFunctions(t *testing.T) { //nolint:paralleltest // it ki
 	const failing, silent, killEvery = 20, 20, 80
 	total := soakMessages(t)
 	limit := 2*time.Minute + time.Duration(total)*100*time.Millisecond
+	posted := 10*time.Minute + limit // two failed posts wait for 5 minutes, and a killed function for the repair after 2
 	c := newClient(t).ownTenant().receiveEvents()
 	sink := c.receiver()
 	for _, queue := range []string{"SEND_QUEUE_URL", "EVENTS_QUEUE_URL", "NOTIFY_QUEUE_URL"} {
@@ -69,7 +70,7 @@ func TestOutcomes_KilledFunctions(t *testing.T) { //nolint:paralleltest // it ki
 		}
 		return cmp.Equal(want, c.read(call).Counts)
 	})
-	c.eventually(limit, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
+	c.eventually(posted, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
 	for uid, f := range c.fates(call, "") {
 		if want := expected(uid, failing, silent); f.Status != want {
 			t.Errorf("message %s is %s, want %s", uid, f.Status, want)
@@ -84,7 +85,7 @@ func TestOutcomes_KilledFunctions(t *testing.T) { //nolint:paralleltest // it ki
 	}
 	want = map[string]int{"read": read, "failed": failing, "expired": silent}
 	c.eventually(5*time.Minute, "expired", func() bool { c.sweep(); return cmp.Equal(want, c.read(call).Counts) })
-	c.eventually(limit, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
+	c.eventually(posted, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
 	if status := c.read(call).Status; status != "completed" {
 		t.Errorf("the campaign is %s, want completed", status)
 	}
