@@ -236,3 +236,17 @@ func TestNumbersOfLists(t *testing.T) {
 		t.Errorf("a change of a deleted list: %v", err)
 	}
 }
+
+// A call has room for 300,000 area codes. All senders would read and search them.
+func TestSettings_Repeated(t *testing.T) {
+	t.Parallel()
+	codes, purposes := settings, settings
+	codes.AreaCodes = slices.Repeat([]int{11}, 1000)
+	purposes.Traffic = slices.Repeat([]campaign.Traffic{campaign.Promotion}, 1000)
+	if err := codes.Check(); !errors.Is(err, suppression.ErrAreaCode) {
+		t.Errorf("area codes: %v", err)
+	}
+	if err := purposes.Check(); !errors.Is(err, suppression.ErrTraffic) {
+		t.Errorf("purposes: %v", err)
+	}
+}
