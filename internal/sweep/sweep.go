@@ -139,7 +139,7 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 		if part.has(shard) {
 			sweeps = append(sweeps, &shardSweep{
 				sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]outgoing.Route{},
-				resumed: resumed,
+				templates: policy.Remember(s.Store), resumed: resumed,
 			})
 		}
 	}
@@ -172,6 +172,7 @@ type shardSweep struct {
 	shard     int
 	semaphore semaphore
 	routes    map[routeKey]outgoing.Route
+	templates policy.Templates
 	actions   map[action]int
 	held      []heldBatch
 	holding   *atomic.Bool  // set if any sweep holds a batch; all sweeps then stop early
@@ -384,7 +385,7 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 		b.Waiting = true
 		return paused, s.check(ctx, b, outgoing.WaitUntil(b, s.Now()))
 	}
-	hours, err := policy.Load(ctx, s.Store, route.Policy, b)
+	hours, err := policy.Load(ctx, r.templates, route.Policy, b)
 	if err != nil {
 		return failed, err
 	}

@@ -22,6 +22,8 @@ const (
 	MaxNumbers  = 15_000_000 // on all lists of a tenant, so that they fit in the memory of a sender
 	MaxText     = 200        // characters of a reason and of a source
 	MaxName     = 40
+
+	maxAreaCodes = 99 - 11 + 1 // more are repeated; a row has room for 400 KB, and is read for each batch
 )
 
 // List is a list of numbers that get no messages. An empty field sets no limit.
@@ -86,9 +88,9 @@ func (s Settings) Check() error {
 	switch {
 	case s.Reason == "", utf8.RuneCountInString(s.Reason) > MaxText, utf8.RuneCountInString(s.Source) > MaxText:
 		return ErrText
-	case slices.ContainsFunc(s.AreaCodes, func(code int) bool { return code < 11 || code > 99 }):
+	case len(s.AreaCodes) > maxAreaCodes, slices.ContainsFunc(s.AreaCodes, func(code int) bool { return code < 11 || code > 99 }):
 		return ErrAreaCode
-	case slices.ContainsFunc(s.Traffic, func(t campaign.Traffic) bool { return !slices.Contains(Traffics, t) }):
+	case len(s.Traffic) > len(Traffics), slices.ContainsFunc(s.Traffic, func(t campaign.Traffic) bool { return !slices.Contains(Traffics, t) }):
 		return ErrTraffic
 	}
 	return nil

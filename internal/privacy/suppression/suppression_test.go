@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -234,4 +235,49 @@ func TestNumbersOfLists(t *testing.T) {
 	if _, err := w.book.Change(t.Context(), tenant, "a1", suppression.Change{Add: set(1)}, account.AuditEntry{}); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("a change of a deleted list: %v", err)
 	}
+}
+
+// A call has room for 300,000 area codes. All senders would read and search them.
+func TestSettings_Repeated(t *testing.T) {
+	t.Parallel()
+	codes, purposes := settings, settings
+	codes.AreaCodes = slices.Repeat([]int{11}, 1000)
+	purposes.Traffic = slices.Repeat([]campaign.Traffic{campaign.Promotion}, 1000)
+	if err := codes.Check(); !errors.Is(err, suppression.ErrAreaCode) {
+		t.Errorf("area codes: %v", err)
+	}
+	if err := purposes.Check(); !errors.Is(err, suppression.ErrTraffic) {
+		t.Errorf("purposes: %v", err)
+	}
+}
+
+// slow answers as S3 does.
+type slow struct{ *world }
+
+func (s slow) Get(ctx context.Context, key string) ([]byte, error) {
+	time.Sleep(20 * time.Millisecond) // of the clock of synctest
+	return s.world.Get(ctx, key)
+}
+
+// A tenant has up to 64 lists of 16 segments. A new process reads all before it sends its first message.
+func TestLookup_ManySegments(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		for list := range suppression.MaxLists {
+			name := fmt.Sprintf("list-%d", list)
+			w.change(t, name, book.Change{Settings: &settings})
+			for segment := range uint64(suppression.MaxSegments) {
+				w.change(t, name, book.Change{Add: numberset.Set{5511900000000 + segment}, Until: start.Add(time.Hour)})
+			}
+		}
+		w.lookup.Blobs = slow{w}
+		begun := time.Now()
+		if list := w.of(t)("+5511900000003"); list != 1 {
+			t.Errorf("on list %d, want 1", list)
+		}
+		if took := time.Since(begun); took > 3*time.Second {
+			t.Errorf("the lists took %v", took)
+		}
+	})
 }

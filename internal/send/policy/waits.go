@@ -32,10 +32,11 @@ type Store interface {
 	SendPolicy(ctx context.Context, tenant string) (Policy, error)
 }
 
-// WaitingOf returns the messages of a campaign that wait, the first opening first. It reads nothing if none do.
+// WaitingOf returns the messages of a campaign that wait, the first opening first. It reads nothing if none do, and
+// each template once: a campaign can have thousands of batches.
 func WaitingOf(ctx context.Context, store Store, c campaign.Campaign, now time.Time) ([]Waiting, error) {
 	var p *Policy
-	messages := map[Waiting]int{}
+	templates, messages := Remember(store), map[Waiting]int{}
 	for _, b := range c.Batches {
 		if b.Waiting && b.Pending() > 0 {
 			messages[Waiting{Reason: ReasonPaused}] += b.Pending()
@@ -51,7 +52,7 @@ func WaitingOf(ctx context.Context, store Store, c campaign.Campaign, now time.T
 			}
 			p = &read
 		}
-		hours, err := Load(ctx, store, *p, b.Batch)
+		hours, err := Load(ctx, templates, *p, b.Batch)
 		if err != nil {
 			return nil, err
 		}

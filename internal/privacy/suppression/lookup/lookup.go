@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
@@ -26,6 +28,9 @@ const (
 	// with MaxNumbers numbers is below maxWarmBytes.
 	maxWarm      = 200
 	maxWarmBytes = 160 << 20
+	// loadsAtOnce is the number of segments that are read concurrently. 64 lists of 16 segments, one after the other,
+	// take longer than a dry run has.
+	loadsAtOnce = 16
 )
 
 // Cache looks numbers up in the lists of tenants.
@@ -100,17 +105,31 @@ func (s *Cache) refresh(ctx context.Context, tenant string, k *known, now time.T
 		}
 	}
 	maps.DeleteFunc(k.parts, func(id string, _ numberset.Lookup) bool { return used[id].ID == "" })
-	for id, segment := range used {
-		if _, ok := k.parts[id]; ok {
-			continue
-		}
-		if k.parts[id], err = s.load(ctx, segment); err != nil {
-			delete(k.parts, id)
-			return err
-		}
+	maps.DeleteFunc(used, func(id string, _ Segment) bool { _, cached := k.parts[id]; return cached })
+	if err := s.loadAll(ctx, used, k.parts); err != nil {
+		return err
 	}
 	k.lists, k.at = suppression.Live(lists), now
 	return nil
+}
+
+// loadAll reads segments into parts. Those that were read stay there after an error.
+func (s *Lookup) loadAll(ctx context.Context, segments map[string]Segment, parts map[string]numberset.Lookup) error {
+	var mu sync.Mutex
+	loads, ctx := errgroup.WithContext(ctx)
+	loads.SetLimit(loadsAtOnce)
+	for id, segment := range segments {
+		loads.Go(func() error {
+			part, err := s.load(ctx, segment)
+			if err == nil {
+				mu.Lock()
+				parts[id] = part
+				mu.Unlock()
+			}
+			return err
+		})
+	}
+	return loads.Wait() //nolint:wrapcheck // load has wrapped it
 }
 
 // load reads a segment.
