@@ -266,9 +266,9 @@ func TestLookup_ManySegments(t *testing.T) {
 		w := newWorld()
 		for list := range suppression.MaxLists {
 			name := fmt.Sprintf("list-%d", list)
-			w.change(t, name, book.Change{Settings: &settings})
+			w.change(t, name, suppression.Change{Settings: &settings})
 			for segment := range uint64(suppression.MaxSegments) {
-				w.change(t, name, book.Change{Add: numberset.Set{5511900000000 + segment}, Until: start.Add(time.Hour)})
+				w.change(t, name, suppression.Change{Add: numberset.Set{5511900000000 + segment}, Until: start.Add(time.Hour)})
 			}
 		}
 		w.lookup.Blobs = slow{w}

@@ -105,7 +105,7 @@ func (s *Cache) refresh(ctx context.Context, tenant string, k *known, now time.T
 		}
 	}
 	maps.DeleteFunc(k.parts, func(id string, _ numberset.Lookup) bool { return used[id].ID == "" })
-	maps.DeleteFunc(used, func(id string, _ Segment) bool { _, cached := k.parts[id]; return cached })
+	maps.DeleteFunc(used, func(id string, _ suppression.Segment) bool { _, cached := k.parts[id]; return cached })
 	if err := s.loadAll(ctx, used, k.parts); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Cache) refresh(ctx context.Context, tenant string, k *known, now time.T
 }
 
 // loadAll reads segments into parts. Those that were read stay there after an error.
-func (s *Lookup) loadAll(ctx context.Context, segments map[string]Segment, parts map[string]numberset.Lookup) error {
+func (s *Cache) loadAll(ctx context.Context, segments map[string]suppression.Segment, parts map[string]numberset.Lookup) error {
 	var mu sync.Mutex
 	loads, ctx := errgroup.WithContext(ctx)
 	loads.SetLimit(loadsAtOnce)
