@@ -6,12 +6,12 @@ package suppression
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/area"
 )
 
 // Limits of lists.
@@ -58,12 +58,12 @@ type Segment struct {
 // Errors of changes.
 var (
 	ErrName     = &inputerr.Error{Code: "name", Detail: "a list's name has 1 to 40 of a-z, 0-9 and -, and begins with a letter"}
-	ErrText     = &inputerr.Error{Code: "text", Detail: "a reason or a source is missing, or has more than 200 characters"}
+	ErrText     = &inputerr.Error{Code: "text", Detail: "a reason has 1 to 200 characters, and a source at most 200"}
 	ErrAreaCode = &inputerr.Error{Code: "area_code", Detail: "an area code has two digits, 11 to 99"}
 	ErrTraffic  = &inputerr.Error{Code: "traffic", Detail: "unknown purpose of messages"}
-	ErrTooMany  = &inputerr.Error{Code: "too_many", Detail: "the tenant has as many lists as it can have"}
-	ErrTooLarge = &inputerr.Error{Code: "too_large", Detail: "the tenant's lists would have more numbers than they can have"}
-	ErrManyEnds = &inputerr.Error{Code: "many_ends", Detail: "the list has parts with too many different ends"}
+	ErrTooMany  = &inputerr.Error{Code: "too_many", Detail: "a tenant can have 64 lists, and 255 different names of lists"}
+	ErrTooLarge = &inputerr.Error{Code: "too_large", Detail: "the lists of a tenant can have 15000000 numbers in total"}
+	ErrManyEnds = &inputerr.Error{Code: "many_ends", Detail: "the changes of the list have too many different ends"}
 )
 
 var name = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
@@ -99,16 +99,7 @@ func (l List) appliesTo(t campaign.Traffic, now time.Time) bool {
 
 // covers reports whether the list applies to the area code of a number.
 func (l List) covers(number uint64) bool {
-	return len(l.AreaCodes) == 0 || slices.Contains(l.AreaCodes, areaCode(number))
-}
-
-// areaCode returns the area code of a Brazilian number, 0 for another one.
-func areaCode(number uint64) int {
-	digits := strconv.FormatUint(number, 10)
-	if len(digits) < 12 || digits[:2] != "55" {
-		return 0
-	}
-	return int(digits[2]-'0')*10 + int(digits[3]-'0')
+	return len(l.AreaCodes) == 0 || slices.Contains(l.AreaCodes, area.Code(number))
 }
 
 func ended(until, now time.Time) bool { return !until.IsZero() && !now.Before(until) }

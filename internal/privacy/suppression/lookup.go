@@ -40,8 +40,6 @@ type Lookup struct {
 	tenants map[string]*known
 }
 
-var errDamaged = errors.New("damaged list")
-
 // known are the cached lists of a tenant.
 type known struct {
 	loading sync.Mutex // held during a read
@@ -122,7 +120,7 @@ func (s *Lookup) load(ctx context.Context, segment Segment) (numberset.Lookup, e
 		part, err = numberset.NewFilteredLookup(packed)
 	}
 	if err == nil && part.Len() != segment.Numbers {
-		err = errDamaged
+		err = campaign.ErrDamaged
 	}
 	if err != nil {
 		metrics.Add(ctx, metrics.ListsUnreadable, 1)
