@@ -81,7 +81,9 @@ func (f *faults) parseWindow(fields windowFields) (w sendWindow) {
 		return w
 	}
 	found := len(*f)
-	hours := window.Hours{From: f.parseClock("sendWindow/from", fields.from, 0), Until: f.parseClock("sendWindow/until", fields.until, window.Day)}
+	hours := window.Hours{
+		From: f.parseClock("sendWindow/from", fields.from, 0), Until: f.parseClock("sendWindow/until", fields.until, window.Day),
+	}
 	if fields.hasDays {
 		w.days = f.parseDays(fields.days)
 	}
@@ -100,14 +102,14 @@ func (f *faults) parseWindow(fields windowFields) (w sendWindow) {
 	return w
 }
 
-// parseClock returns the minute of the day of a time as 09:00, and missing for an absent one.
+// parseClock returns the minute of the day of a time such as 09:00, and missing if it is absent.
 func (f *faults) parseClock(field string, t text, missing int) int {
 	if !t.present() {
 		return missing
 	}
 	minute, ok := window.ParseClock(t.value)
 	if !ok {
-		f.add(field, codeInvalidSendWindow, "must be a time like 09:00, from 00:00 to 24:00")
+		f.add(field, codeInvalidSendWindow, "must be a time such as 09:00, from 00:00 to 24:00")
 	}
 	return minute
 }
@@ -117,13 +119,13 @@ func (f *faults) parseDays(names []string) []time.Weekday {
 	for _, name := range names {
 		day := slices.IndexFunc(dayNames[:], func(known string) bool { return known == name })
 		if day < 0 {
-			f.add("sendWindow/days", codeInvalidSendWindow, "days must be of "+strings.Join(dayNames[:], ", "))
+			f.add("sendWindow/days", codeInvalidSendWindow, "each day must be one of "+strings.Join(dayNames[:], ", "))
 			return nil
 		}
 		days = append(days, time.Weekday(day))
 	}
 	if len(days) == 0 {
-		f.add("sendWindow/days", codeInvalidSendWindow, "days must hold at least one day")
+		f.add("sendWindow/days", codeInvalidSendWindow, "must have at least one day")
 	}
 	return days
 }

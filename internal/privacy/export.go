@@ -74,7 +74,7 @@ type Change struct {
 	At     time.Time `json:"at"`
 	Code   string    `json:"code,omitempty"`
 	Reason string    `json:"reason,omitempty"`
-	List   string    `json:"list,omitempty"` // name of the list that held the message back
+	List   string    `json:"list,omitempty"` // name of the list, for the code suppressed
 }
 
 // Rejected is a line of an error file: a number as received, which got no message.
@@ -129,7 +129,8 @@ func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, err
 		Uploads: []Upload{}, Posts: []Post{}, TestNumbers: []string{},
 	}
 	for _, step := range []func(context.Context, *Export) error{
-		p.exportOptOut, p.exportLists, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportReplies, p.exportUploads, p.exportPosts, p.exportTestNumbers,
+		p.exportOptOut, p.exportLists, p.exportCampaigns, p.exportAnswers, p.exportEvents,
+		p.exportReplies, p.exportUploads, p.exportPosts, p.exportTestNumbers,
 	} {
 		if err := step(ctx, x); err != nil {
 			return Export{}, fmt.Errorf("export: %w", err)

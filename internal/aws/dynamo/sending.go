@@ -18,7 +18,8 @@ func (s *LaneStore) Route(ctx context.Context, tenantID, agentID string) (outgoi
 
 func routeKeys(tenantID, agentID string) map[string]Item {
 	keys := map[string]Item{
-		"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID), "campaigns": pausedCampaignsKey(tenantID), "policy": sendPolicyKey(tenantID),
+		"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID),
+		"campaigns": pausedCampaignsKey(tenantID), "policy": sendPolicyKey(tenantID),
 	}
 	if agentID != "" {
 		keys["row"], keys["rate"], keys["agent"] = agentKey(agentID), rateLimitKey(agentID), pauseKey("agent#"+agentID)

@@ -24,7 +24,7 @@ func TestCampaign_SendingHours(t *testing.T) {
 	d.record(b, campaign.OutcomeSent, "", 0, 0, noon)
 	reader := d.admin()
 	reader.Language = "pt-BR"
-	const want = "Esperam o horário de envio: 2 pessoas até 23/11/2037 09:00; 1 pessoa até 23/11/2037 11:00."
+	const want = "Aguardando o horário de envio: 2 pessoas até 23/11/2037 09:00; 1 pessoa até 23/11/2037 11:00."
 	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, want) {
 		t.Errorf("the page lacks %q:\n%s", want, text)
 	}

@@ -202,10 +202,11 @@ func (s *Pages) create(p *web.Page) error {
 
 // details are the audit log's keys of texts for scopes other than the default.
 func details(scopes []string) (keys []string) {
-	if slices.Contains(scopes, account.ScopeTemplates) {
-		for _, each := range scopes {
-			keys = append(keys, "credentials.scope."+each)
-		}
+	if slices.Equal(scopes, []string{account.ScopeDispatch}) {
+		return nil
+	}
+	for _, each := range scopes {
+		keys = append(keys, "credentials.scope."+each)
 	}
 	return keys
 }

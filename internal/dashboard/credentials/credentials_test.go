@@ -129,6 +129,7 @@ func TestGenerate_Scopes(t *testing.T) {
 	}{
 		"both":    {[]string{"templates", "campaigns:dispatch"}, "campaigns:dispatch templates", ""},
 		"one":     {[]string{"templates"}, "templates", ""},
+		"lists":   {[]string{"lists"}, "lists", ""},
 		"none":    {nil, "", "Choose at least one thing"},
 		"unknown": {[]string{"everything"}, "", "Choose at least one thing"},
 	} {
@@ -147,8 +148,14 @@ func TestGenerate_Scopes(t *testing.T) {
 	if list := o.admin.Get(credentials.Path).Text(); !strings.Contains(list, "campaigns:dispatch templates") {
 		t.Errorf("the list lacks the scopes: %s", list)
 	}
-	if audited := strings.Join(o.Audited(), "\n"); !strings.Contains(audited, "credential.create one credentials.scope.templates") {
-		t.Errorf("audited %s", audited)
+	audited := strings.Join(o.Audited(), "\n")
+	for _, want := range []string{"credential.create one credentials.scope.templates", "credential.create lists credentials.scope.lists"} {
+		if !strings.Contains(audited, want) {
+			t.Errorf("audited %s, without %s", audited, want)
+		}
+	}
+	if form := o.admin.Get(credentials.Path + "/new").Text(); strings.Contains(form, "credentials.scope.") {
+		t.Errorf("a scope has no text: %s", form)
 	}
 }
 

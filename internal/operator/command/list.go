@@ -133,7 +133,8 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 		e.add(row{{"id", endpoint.ID}, {"url", endpoint.URL}, {"kinds", kindNames(endpoint.Kinds)}, {"status", health}})
 	}
 	next := s.next("credential", "tenant", id) + " creates a credential"
-	return sections(next, named{"tenants", tenants}, named{"templates", t}, named{"credentials", c}, named{"endpoints", e}, named{"sendingHours", hours}), nil
+	return sections(next, named{"tenants", tenants}, named{"templates", t}, named{"credentials", c}, named{"endpoints", e},
+		named{"sendingHours", hours}), nil
 }
 
 // sendingHours lists the rules of a tenant by traffic type.

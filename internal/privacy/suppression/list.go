@@ -5,12 +5,12 @@ package suppression
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/area"
 	"campaign-dispatch/internal/phone/numberset"
 )
 
@@ -69,13 +69,13 @@ type Change struct {
 // Errors of changes.
 var (
 	ErrName     = &inputerr.Error{Code: "name", Detail: "a list's name has 1 to 40 of a-z, 0-9 and -, and begins with a letter"}
-	ErrText     = &inputerr.Error{Code: "text", Detail: "a reason or a source is missing, or has more than 200 characters"}
+	ErrText     = &inputerr.Error{Code: "text", Detail: "a reason has 1 to 200 characters, and a source at most 200"}
 	ErrAreaCode = &inputerr.Error{Code: "area_code", Detail: "an area code has two digits, 11 to 99"}
 	ErrTraffic  = &inputerr.Error{Code: "traffic", Detail: "unknown purpose of messages"}
-	ErrTooMany  = &inputerr.Error{Code: "too_many", Detail: "the tenant has as many lists as it can have"}
-	ErrTooLarge = &inputerr.Error{Code: "too_large", Detail: "the tenant's lists would have more numbers than they can have"}
+	ErrTooMany  = &inputerr.Error{Code: "too_many", Detail: "a tenant can have 64 lists, and 255 different names of lists"}
+	ErrTooLarge = &inputerr.Error{Code: "too_large", Detail: "the lists of a tenant can have 15000000 numbers in total"}
 	ErrChanged  = &inputerr.Error{Code: "changed", Detail: "somebody else changed the list"}
-	ErrManyEnds = &inputerr.Error{Code: "many_ends", Detail: "the list has parts with too many different ends"}
+	ErrManyEnds = &inputerr.Error{Code: "many_ends", Detail: "the changes of the list have too many different ends"}
 )
 
 var name = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
@@ -111,16 +111,7 @@ func (l List) AppliesTo(t campaign.Traffic, now time.Time) bool {
 
 // Covers reports whether the list applies to the area code of a number.
 func (l List) Covers(number uint64) bool {
-	return len(l.AreaCodes) == 0 || slices.Contains(l.AreaCodes, areaCode(number))
-}
-
-// areaCode returns the area code of a Brazilian number, 0 for another one.
-func areaCode(number uint64) int {
-	digits := strconv.FormatUint(number, 10)
-	if len(digits) < 12 || digits[:2] != "55" {
-		return 0
-	}
-	return int(digits[2]-'0')*10 + int(digits[3]-'0')
+	return len(l.AreaCodes) == 0 || slices.Contains(l.AreaCodes, area.Code(number))
 }
 
 func ended(until, now time.Time) bool { return !until.IsZero() && !now.Before(until) }

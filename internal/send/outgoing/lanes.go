@@ -128,13 +128,14 @@ func (l *lanes) lane(id uint32) *lane {
 // find returns the claim's position: that of its ticket, or the next one in its campaign's lane.
 func (l *lanes) find(c Claim) spot {
 	id := laneOf(c)
-	if own := l.lane(c.Ticket.Lane); own != nil && (own.id == id || own.id == sharedLane) && c.Ticket.Position > 0 && c.Ticket.Position+int64(c.Messages) <= own.tail {
+	own := l.lane(c.Ticket.Lane)
+	if own != nil && (own.id == id || own.id == sharedLane) && c.Ticket.Position > 0 && c.Ticket.Position+int64(c.Messages) <= own.tail {
 		return spot{lane: own.id, position: c.Ticket.Position, held: true, served: c.Ticket.Served}
 	}
 	if l.lane(id) == nil && !l.makeRoom() {
 		id = sharedLane
 	}
-	own := l.lane(id)
+	own = l.lane(id)
 	switch {
 	case own == nil:
 		return spot{lane: id, position: l.clock, fresh: true}

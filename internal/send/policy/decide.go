@@ -53,7 +53,7 @@ func (r Rules) Decide(m campaign.Message, now time.Time) Decision {
 	return Decision{}
 }
 
-// EndsUnread returns how all messages of the batch end, whoever their recipients are, and false if that depends on
+// EndsUnread returns how all messages of the batch end, whatever their recipients, and false if that depends on
 // them.
 func (r Rules) EndsUnread(now time.Time) (Decision, bool) {
 	switch {

@@ -63,7 +63,7 @@ func (r Rule) String() string {
 	return strings.Join(days, ", ")
 }
 
-// Exempt reports whether the traffic type never has a rule: a person waits for the code.
+// Exempt reports whether the traffic type never has a rule: authentication codes are needed at once.
 func Exempt(t campaign.Traffic) bool { return t == campaign.Authentication }
 
 // Rule returns the rule of a traffic type, and false if there is none.
@@ -120,7 +120,7 @@ func (h Hours) Limited() bool { return h.window != nil }
 
 // Zone returns the zone of a recipient. phone is an E.164 number with the leading +.
 func (h Hours) Zone(phone string) window.Zone {
-	if h.window == nil { // nobody asks for it
+	if h.window == nil { // always open: the zone does not matter
 		return 0
 	}
 	number, _ := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64) // 0 has no zone
@@ -208,8 +208,7 @@ func Groups(plan []Opening) []Group {
 	return groups
 }
 
-// MaxWait is the longest time for which nothing looks at a batch that waits. Changes of the rule before are noticed
-// at once.
+// MaxWait is the longest time until a batch that waits is checked again. A changed rule causes a check at once.
 const MaxWait = 7 * 24 * time.Hour
 
 // Closed returns those of the zones in which the window is closed at an instant.
@@ -231,7 +230,8 @@ func (h Hours) NextClosing(now time.Time) (next time.Time) {
 		return next
 	}
 	for _, z := range window.All() {
-		if closes := h.window.Closes(z, now); closes.After(now) && closes.Before(now.Add(24*time.Hour)) && (next.IsZero() || closes.Before(next)) {
+		closes := h.window.Closes(z, now)
+		if closes.After(now) && closes.Before(now.Add(24*time.Hour)) && (next.IsZero() || closes.Before(next)) {
 			next = closes
 		}
 	}

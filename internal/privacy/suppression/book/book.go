@@ -3,7 +3,6 @@ package book
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -42,8 +41,6 @@ type Book struct {
 }
 
 const tries = 10 // maximum number of attempts to write a list
-
-var errDamaged = errors.New("damaged list")
 
 // Change changes a list, and creates it if it does not exist. The error wraps campaign.ErrNotFound if it must exist,
 // or one of the errors of this package.
@@ -117,7 +114,9 @@ func (b *Book) put(ctx context.Context, tenant string, s suppression.Segment, nu
 }
 
 // update writes a list after a change, and repeats it after a concurrent one.
-func (b *Book) update(ctx context.Context, tenant, name string, e account.AuditEntry, change func(*suppression.List) error) (suppression.List, error) {
+func (b *Book) update(
+	ctx context.Context, tenant, name string, e account.AuditEntry, change func(*suppression.List) error,
+) (suppression.List, error) {
 	for try := range tries {
 		if err := retry.Wait(ctx, try); err != nil {
 			return suppression.List{}, fmt.Errorf("change a list: %w", err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
 )
@@ -91,7 +92,7 @@ func (b *Book) numbers(ctx context.Context, s suppression.Segment) (numberset.Se
 	}
 	set, err := numberset.Unpack(packed)
 	if err == nil && len(set) != s.Numbers {
-		err = errDamaged
+		err = campaign.ErrDamaged
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read segment %s: %w", s.ID, err)

@@ -81,12 +81,15 @@ func (in *input) replacement() (c suppression.Change, err error) {
 	if in.Add != nil || in.Remove != nil {
 		return c, httpapi.Refuse(http.StatusBadRequest, "", "unknown_field", "add and remove are fields of POST")
 	}
-	c.Settings = &suppression.Settings{Reason: in.Reason, Source: in.Source, AreaCodes: in.AreaCodes, Traffic: in.Traffic, Until: in.until()}
-	if in.Numbers == nil {
-		c.Remove, err = numbers("exempt", in.Exempt)
-		return c, err
+	c.Settings = &suppression.Settings{
+		Reason: in.Reason, Source: in.Source, AreaCodes: in.AreaCodes, Traffic: in.Traffic, Until: in.until(),
 	}
-	return in.numbers(c, "numbers", *in.Numbers, "exempt", in.Exempt)
+	var all []string
+	if in.Numbers != nil {
+		c.Replace, all = true, *in.Numbers
+	}
+	err = setNumbers(&c, "numbers", all, "exempt", in.Exempt)
+	return c, err
 }
 
 // change returns the change of a POST.
@@ -98,22 +101,20 @@ func (in *input) change() (c suppression.Change, err error) {
 		return c, httpapi.Refuse(http.StatusBadRequest, "/add", "missing_field", "is required, or remove: the numbers of the change")
 	}
 	c.Until = in.until()
-	c, err = in.numbers(c, "add", in.Add, "remove", in.Remove)
-	c.Replace = false
+	err = setNumbers(&c, "add", in.Add, "remove", in.Remove)
 	return c, err
 }
 
-func (in *input) numbers(c suppression.Change, add string, added []string, remove string, removed []string) (suppression.Change, error) {
-	var err error
-	c.Replace = true
+// setNumbers sets the numbers of a change from two fields.
+func setNumbers(c *suppression.Change, add string, added []string, remove string, removed []string) (err error) {
 	if len(added)+len(removed) > maxNumbers {
-		return c, httpapi.Refuse(http.StatusBadRequest, "/"+add, "too_many_numbers",
+		return httpapi.Refuse(http.StatusBadRequest, "/"+add, "too_many_numbers",
 			fmt.Sprintf("a call has %d numbers at most", maxNumbers))
 	}
 	if c.Add, err = numbers(add, added); err == nil {
 		c.Remove, err = numbers(remove, removed)
 	}
-	return c, err
+	return err
 }
 
 func (in *input) until() time.Time {

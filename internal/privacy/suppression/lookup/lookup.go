@@ -47,8 +47,6 @@ type Cache struct {
 	tenants map[string]*known
 }
 
-var errDamaged = errors.New("damaged list")
-
 // known are the cached lists of a tenant.
 type known struct {
 	loading sync.Mutex         // held during a read
@@ -143,7 +141,7 @@ func (s *Cache) load(ctx context.Context, segment suppression.Segment) (numberse
 		part, err = numberset.NewFilteredLookup(packed)
 	}
 	if err == nil && part.Len() != segment.Numbers {
-		err = errDamaged
+		err = campaign.ErrDamaged
 	}
 	if err != nil {
 		metrics.Add(ctx, metrics.ListsUnreadable, 1)
