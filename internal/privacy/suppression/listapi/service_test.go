@@ -10,7 +10,6 @@ import (
 
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/privacy/suppression/listapi"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -22,7 +21,7 @@ func (*lists) Authorize(*http.Request, string, string) (accesstoken.Claims, erro
 	return accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1", Scope: account.ScopeLists}, nil
 }
 
-func (l *lists) Change(context.Context, string, string, book.Change, account.AuditEntry) (suppression.List, error) {
+func (l *lists) Change(context.Context, string, string, suppression.Change, account.AuditEntry) (suppression.List, error) {
 	l.changes++
 	return suppression.List{}, nil
 }
