@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"crypto/rand"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -43,7 +45,8 @@ func TestLists(t *testing.T) {
 	if page := b.text("main"); !strings.Contains(page, name) {
 		t.Errorf("the campaign does not show the list:\n%s", page)
 	}
-	b.chooseFileOf(name, held+"\n")
+	b.chooseFileOf(name, held+"\n"+manyNumbers()) // in chunks
+	b.check("list-review-large")
 	b.click(`button[value="remove"]`, `.notice.good`)
 	b.searchList(held, "não está na lista")
 	b.visit("/dashboard/lists")
@@ -54,6 +57,15 @@ func TestLists(t *testing.T) {
 	if page := b.text("main"); strings.Contains(page, name) {
 		t.Errorf("the deleted list is there:\n%s", page)
 	}
+}
+
+// manyNumbers returns the lines of a file that is too large for a form.
+func manyNumbers() string {
+	var lines strings.Builder
+	for i := 0; lines.Len() <= web.MaxForm; i++ {
+		fmt.Fprintf(&lines, "2197%07d\n", i)
+	}
+	return lines.String()
 }
 
 // chooseFileOf sends a file for a list.
