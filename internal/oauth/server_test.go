@@ -838,7 +838,7 @@ func TestHandler_Metadata(t *testing.T) {
 		"jwks_uri":                              baseURL + "/.well-known/jwks.json",
 		"grant_types_supported":                 []any{"client_credentials", "refresh_token"},
 		"token_endpoint_auth_methods_supported": []any{"client_secret_basic", "client_secret_post"},
-		"scopes_supported":                      []any{"campaigns:dispatch", "templates"},
+		"scopes_supported":                      []any{"campaigns:dispatch", "templates", "lists"},
 		"response_types_supported":              []any{},
 		"service_documentation":                 baseURL + "/api/v1/openapi.json",
 	}

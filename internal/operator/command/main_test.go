@@ -214,7 +214,9 @@ func TestList_PausedCampaign(t *testing.T) {
 	c := newTool(t)
 	rows := c.rows()
 	id := campaign.ID{Tenant: c.tenant(), CampaignID: rand.Text()}
-	b := campaign.Batch{BatchRef: campaign.BatchRef{ID: id, BatchID: "first"}, Ordinal: 1, Offsets: []int{0}, State: campaign.BatchSending}
+	b := campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: id, BatchID: "first"}, Ordinal: 1, Offsets: []int{0}, State: campaign.BatchSending, AcceptedAt: time.Now(),
+	}
 	if err := rows.Acceptance.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: "Natal", Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
 		t.Fatal(err)
 	}
