@@ -39,7 +39,7 @@ func TestOutcomes_KilledFunctions(t *testing.T) { //nolint:paralleltest // it ki
 	c := newClient(t).ownTenant().receiveEvents()
 	sink := c.receiver()
 	for _, queue := range []string{"SEND_QUEUE_URL", "EVENTS_QUEUE_URL", "NOTIFY_QUEUE_URL"} {
-		c.setVisibilityTimeout(queue, "5")
+		c.setVisibilityTimeout(queue, "30") // longer than a task takes, whose fifth receive is its last
 	}
 	all := messages(total)
 	fates := withFate(all[:failing], "unreachable")
