@@ -251,6 +251,21 @@ func TestSettings_Repeated(t *testing.T) {
 	}
 }
 
+// The year 10000 has no form in JSON: no call could show the tenant's lists. The day after 9999-12-31 is in it.
+func TestSettings_Until(t *testing.T) {
+	t.Parallel()
+	for until, want := range map[time.Time]error{
+		{}: nil, start: nil, time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC): nil,
+		time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3600)): suppression.ErrUntil, time.UnixMilli(0): suppression.ErrUntil,
+	} {
+		s := settings
+		s.Until = until
+		if err := s.Check(); !errors.Is(err, want) {
+			t.Errorf("%v: %v, want %v", until, err, want)
+		}
+	}
+}
+
 // slow answers as S3 does.
 type slow struct{ *world }
 
