@@ -53,7 +53,7 @@ func TestWaitingOf_LargeCampaign(t *testing.T) {
 	}
 	narrowed := b
 	narrowed.SendWindow = &window.Week{time.Tuesday: {From: 600, Until: 660}}
-	c := campaign.Campaign{Batches: append(slices.Repeat([]campaign.BatchProgress{b}, 5_000), slices.Repeat([]campaign.BatchProgress{narrowed}, 5_000)...)}
+	c := campaign.Campaign{Batches: slices.Repeat([]campaign.BatchProgress{b, narrowed}, 5_000)}
 	begun := time.Now()
 	waiting, err := policy.WaitingOf(t.Context(), rows, c, night)
 	if took := time.Since(begun); err != nil || took > 3*time.Second {
