@@ -164,6 +164,39 @@ func TestOf_UnreadableSegment(t *testing.T) {
 	}
 }
 
+// Tenants with an unreadable segment count in the size of the cache, like the others.
+func TestOf_EvictsAfterErrors(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.change(t, "a", suppression.Change{Settings: &settings, Add: set(1)})
+	delete(w.objects, w.change(t, "b", suppression.Change{Settings: &settings, Add: set(2)}).Segments[0].ID)
+	for i := range 202 {
+		if _, err := w.lookup.Of(t.Context(), fmt.Sprint("tenant", i), campaign.Promotion, w.now); err == nil {
+			t.Fatal("no error")
+		}
+	}
+	reads := w.reads
+	if _, err := w.lookup.Of(t.Context(), "tenant0", campaign.Promotion, w.now); err == nil || w.reads-reads != 2 {
+		t.Errorf("%d objects were read (%v), want 2: the segments of 202 tenants are cached", w.reads-reads, err)
+	}
+}
+
+// Concurrent changes of several lists can exceed the limit of a tenant. Lists that a process has no memory for are
+// not read, so that the messages of the other tenants go.
+func TestOf_TooManyNumbers(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	for i := range 2 {
+		w.change(t, fmt.Sprint("a", i), suppression.Change{Settings: &settings, Add: set(1)})
+	}
+	for _, l := range w.rows {
+		l.Segments[0].Numbers = suppression.MaxNumbers + 1
+	}
+	if _, err := w.lookup.Of(t.Context(), tenant, campaign.Promotion, w.now); !errors.Is(err, suppression.ErrTooLarge) || w.reads > 0 {
+		t.Errorf("%v after %d reads", err, w.reads)
+	}
+}
+
 // A list applies to its area codes and purposes of messages, until it ends.
 func TestOf_Settings(t *testing.T) {
 	t.Parallel()
