@@ -72,6 +72,7 @@ var (
 	ErrText     = &inputerr.Error{Code: "text", Detail: "a reason has 1 to 200 characters, and a source at most 200"}
 	ErrAreaCode = &inputerr.Error{Code: "area_code", Detail: "an area code has two digits, 11 to 99"}
 	ErrTraffic  = &inputerr.Error{Code: "traffic", Detail: "unknown purpose of messages"}
+	ErrUntil    = &inputerr.Error{Code: "until", Detail: "a list ends in one of the years 2000 to 9999"}
 	ErrTooMany  = &inputerr.Error{Code: "too_many", Detail: "a tenant can have 64 lists, and 255 different names of lists"}
 	ErrTooLarge = &inputerr.Error{Code: "too_large", Detail: "the lists of a tenant can have 15000000 numbers in total"}
 	ErrChanged  = &inputerr.Error{Code: "changed", Detail: "somebody else changed the list"}
@@ -92,6 +93,8 @@ func (s Settings) Check() error {
 		return ErrAreaCode
 	case len(s.Traffic) > len(Traffics), slices.ContainsFunc(s.Traffic, func(t campaign.Traffic) bool { return !slices.Contains(Traffics, t) }):
 		return ErrTraffic
+	case !s.Until.IsZero() && (s.Until.UTC().Year() < 2000 || s.Until.UTC().Year() > 9999): // JSON has no other years
+		return ErrUntil
 	}
 	return nil
 }

@@ -164,6 +164,39 @@ func TestOf_UnreadableSegment(t *testing.T) {
 	}
 }
 
+// Tenants with an unreadable segment count in the size of the cache, like the others.
+func TestOf_EvictsAfterErrors(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.change(t, "a", suppression.Change{Settings: &settings, Add: set(1)})
+	delete(w.objects, w.change(t, "b", suppression.Change{Settings: &settings, Add: set(2)}).Segments[0].ID)
+	for i := range 202 {
+		if _, err := w.lookup.Of(t.Context(), fmt.Sprint("tenant", i), campaign.Promotion, w.now); err == nil {
+			t.Fatal("no error")
+		}
+	}
+	reads := w.reads
+	if _, err := w.lookup.Of(t.Context(), "tenant0", campaign.Promotion, w.now); err == nil || w.reads-reads != 2 {
+		t.Errorf("%d objects were read (%v), want 2: the segments of 202 tenants are cached", w.reads-reads, err)
+	}
+}
+
+// Concurrent changes of several lists can exceed the limit of a tenant. Lists that a process has no memory for are
+// not read, so that the messages of the other tenants go.
+func TestOf_TooManyNumbers(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	for i := range 2 {
+		w.change(t, fmt.Sprint("a", i), suppression.Change{Settings: &settings, Add: set(1)})
+	}
+	for _, l := range w.rows {
+		l.Segments[0].Numbers = suppression.MaxNumbers + 1
+	}
+	if _, err := w.lookup.Of(t.Context(), tenant, campaign.Promotion, w.now); !errors.Is(err, suppression.ErrTooLarge) || w.reads > 0 {
+		t.Errorf("%v after %d reads", err, w.reads)
+	}
+}
+
 // A list applies to its area codes and purposes of messages, until it ends.
 func TestOf_Settings(t *testing.T) {
 	t.Parallel()
@@ -248,6 +281,21 @@ func TestSettings_Repeated(t *testing.T) {
 	}
 	if err := purposes.Check(); !errors.Is(err, suppression.ErrTraffic) {
 		t.Errorf("purposes: %v", err)
+	}
+}
+
+// The year 10000 has no form in JSON: no call could show the tenant's lists. The day after 9999-12-31 is in it.
+func TestSettings_Until(t *testing.T) {
+	t.Parallel()
+	for until, want := range map[time.Time]error{
+		{}: nil, start: nil, time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC): nil,
+		time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3600)): suppression.ErrUntil, time.UnixMilli(0): suppression.ErrUntil,
+	} {
+		s := settings
+		s.Until = until
+		if err := s.Check(); !errors.Is(err, want) {
+			t.Errorf("%v: %v, want %v", until, err, want)
+		}
 	}
 }
 

@@ -33,10 +33,10 @@ type Store interface {
 }
 
 // WaitingOf returns the messages of a campaign that wait, the first opening first. It reads nothing if none do, and
-// each template once: a campaign can have thousands of batches.
+// each template once, and looks for each opening once: a campaign can have thousands of batches.
 func WaitingOf(ctx context.Context, store Store, c campaign.Campaign, now time.Time) ([]Waiting, error) {
 	var p *Policy
-	templates, messages := Remember(store), map[Waiting]int{}
+	templates, messages, known := Remember(store), map[Waiting]int{}, map[held]Waiting{}
 	for _, b := range c.Batches {
 		if b.Waiting && b.Pending() > 0 {
 			messages[Waiting{Reason: ReasonPaused}] += b.Pending()
@@ -57,10 +57,29 @@ func WaitingOf(ctx context.Context, store Store, c campaign.Campaign, now time.T
 			return nil, err
 		}
 		for _, h := range b.Held {
-			messages[hours.waiting(h.Zone, now)] += h.Messages
+			key := heldIn(b.Batch, h.Zone)
+			if _, found := known[key]; !found {
+				known[key] = hours.waiting(h.Zone, now)
+			}
+			messages[known[key]] += h.Messages
 		}
 	}
 	return sorted(messages), nil
+}
+
+// held is what the opening of held messages depends on.
+type held struct {
+	template version
+	asked    window.Week // zero for none
+	zone     window.Zone
+}
+
+func heldIn(b campaign.Batch, z window.Zone) held {
+	h := held{template: version{b.TemplateID, b.TemplateVersion}, zone: z}
+	if b.SendWindow != nil {
+		h.asked = *b.SendWindow
+	}
+	return h
 }
 
 // waiting returns a wait without its number of messages.

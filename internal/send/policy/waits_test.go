@@ -2,22 +2,27 @@ package policy_test
 
 import (
 	"context"
+	"slices"
 	"testing"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/send/policy"
 )
 
-// rowsRead has one template, and counts the reads of it.
-type rowsRead struct{ templates int }
+// rowsRead has one template and policy, and counts the reads of the template.
+type rowsRead struct {
+	policy    policy.Policy
+	templates int
+}
 
 func (r *rowsRead) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
 	r.templates++
 	return campaign.Template{Traffic: campaign.Promotion}, nil
 }
 
-func (*rowsRead) SendPolicy(context.Context, string) (policy.Policy, error) { return usual(), nil }
+func (r *rowsRead) SendPolicy(context.Context, string) (policy.Policy, error) { return r.policy, nil }
 
 func TestWaitingOf_ReadsATemplateOnce(t *testing.T) {
 	t.Parallel()
@@ -27,12 +32,39 @@ func TestWaitingOf_ReadsATemplateOnce(t *testing.T) {
 		b.Held = []window.Count{{Zone: window.Manaus, Messages: 2}}
 		c.Batches = append(c.Batches, b)
 	}
-	rows := &rowsRead{}
+	rows := &rowsRead{policy: usual()}
 	waiting, err := policy.WaitingOf(t.Context(), rows, c, night)
 	if err != nil || len(waiting) != 1 || waiting[0].Messages != 200 {
 		t.Errorf("%+v waits (%v), want 200 messages", waiting, err)
 	}
 	if rows.templates != 1 {
 		t.Errorf("%d reads of one template", rows.templates)
+	}
+}
+
+// The largest campaigns have 10,000 batches, and an opening takes 0.1 ms to find.
+func TestWaitingOf_LargeCampaign(t *testing.T) {
+	t.Parallel()
+	rows := &rowsRead{policy: usual()}
+	rows.policy.Holidays = slices.Repeat([]string{"2026-07-09"}, policy.MaxHolidays)
+	b := campaign.BatchProgress{Batch: campaign.Batch{TemplateID: "t", TemplateVersion: 3}}
+	for _, z := range window.All() {
+		b.Held = append(b.Held, window.Count{Zone: z, Messages: 1})
+	}
+	narrowed := b
+	narrowed.SendWindow = &window.Week{time.Tuesday: {From: 600, Until: 660}}
+	c := campaign.Campaign{Batches: slices.Repeat([]campaign.BatchProgress{b, narrowed}, 5_000)}
+	begun := time.Now()
+	waiting, err := policy.WaitingOf(t.Context(), rows, c, night)
+	if took := time.Since(begun); err != nil || took > 3*time.Second {
+		t.Errorf("took %v (%v)", took, err)
+	}
+	for _, w := range waiting {
+		if w.Messages != 5_000 {
+			t.Errorf("%d messages wait for %v in %v, want 5000", w.Messages, w.OpensAt, w.Zone)
+		}
+	}
+	if len(waiting) != 2*len(window.All()) {
+		t.Errorf("%d waits", len(waiting))
 	}
 }

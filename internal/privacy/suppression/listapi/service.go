@@ -167,6 +167,7 @@ var refusals = []struct {
 	{suppression.ErrText, http.StatusBadRequest, "/reason", "invalid_value"},
 	{suppression.ErrAreaCode, http.StatusBadRequest, "/areaCodes", "invalid_value"},
 	{suppression.ErrTraffic, http.StatusBadRequest, "/traffic", "invalid_value"},
+	{suppression.ErrUntil, http.StatusBadRequest, "/until", "invalid_value"},
 	{suppression.ErrTooMany, http.StatusConflict, "", "too_many_lists"},
 	{suppression.ErrTooLarge, http.StatusConflict, "", "lists_too_large"},
 	{suppression.ErrManyEnds, http.StatusConflict, "/until", "too_many_ends"},

@@ -28,6 +28,9 @@ const (
 	// with MaxNumbers numbers is below maxWarmBytes.
 	maxWarm      = 200
 	maxWarmBytes = 160 << 20
+	// maxNumbers is the maximum number of numbers of a tenant that are read. Concurrent changes of several lists can
+	// exceed MaxNumbers, and a process without memory would send nothing for the other tenants either.
+	maxNumbers = 2 * suppression.MaxNumbers
 	// loadsAtOnce is the number of segments that are read concurrently. 64 lists of 16 segments, one after the other,
 	// take longer than a dry run has.
 	loadsAtOnce = 16
@@ -67,10 +70,11 @@ func (s *Cache) Of(
 	defer k.loading.Unlock()
 	now := s.Now()
 	if k.at.IsZero() || now.Sub(k.at) >= listsTTL || k.at.Before(since.Add(clockMargin)) {
-		if err := s.refresh(ctx, tenant, k, now); err != nil {
+		err := s.refresh(ctx, tenant, k, now)
+		s.evict(tenant, k) // also after an error: what was read stays
+		if err != nil {
 			return nil, fmt.Errorf("look up lists of tenant %s: %w", tenant, err)
 		}
-		s.evict(tenant, k)
 	}
 	return newFinder(k, traffic, now).find, nil
 }
@@ -96,11 +100,15 @@ func (s *Cache) refresh(ctx context.Context, tenant string, k *known, now time.T
 	if err != nil {
 		return err
 	}
-	used := map[string]suppression.Segment{}
+	used, numbers := map[string]suppression.Segment{}, 0
 	for _, l := range suppression.Live(lists) {
 		for _, segment := range suppression.Effective(l.Segments, now) {
 			used[segment.ID] = segment
+			numbers += segment.Numbers
 		}
+	}
+	if numbers > maxNumbers {
+		return fmt.Errorf("%w: %d numbers", suppression.ErrTooLarge, numbers)
 	}
 	maps.DeleteFunc(k.parts, func(id string, _ numberset.Lookup) bool { return used[id].ID == "" })
 	maps.DeleteFunc(used, func(id string, _ suppression.Segment) bool { _, cached := k.parts[id]; return cached })
