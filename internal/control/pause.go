@@ -89,9 +89,13 @@ func (s *Service) pause(ctx context.Context, c campaign.Campaign) (campaign.Camp
 	if err != nil {
 		return c, explain(err)
 	}
-	c.PausedAt = at
 	slog.InfoContext(ctx, "campaign paused", "tenant", c.Tenant, "campaign_id", c.CampaignID)
-	return c, nil
+	read, err := s.find(ctx, c.ID) // a concurrent call may have paused it at another time
+	c.PausedAt = read.PausedAt
+	if c.PausedAt.IsZero() { // and another may have resumed it
+		c.PausedAt = at
+	}
+	return c, err
 }
 
 // MayPause returns the *httpapi.Problem with which Pause would refuse the campaign, or nil. It changes nothing.
@@ -120,7 +124,11 @@ func (s *Service) Resume(ctx context.Context, id campaign.ID) (campaign.Campaign
 	if err := s.announce(ctx, c, reaction.EventResumed, s.Now()); err != nil {
 		return c, err
 	}
-	if err := s.Store.ResumeCampaign(ctx, c.ID); err != nil {
+	err = s.Store.ResumeCampaign(ctx, c.ID, c.PausedAt)
+	if errors.Is(err, campaign.ErrLostRace) { // a concurrent call resumed it, and a newer pause stays
+		return s.find(ctx, c.ID)
+	}
+	if err != nil {
 		return c, explain(err)
 	}
 	c.PausedAt = time.Time{}

@@ -1,11 +1,13 @@
 package control_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/send/outgoing"
@@ -53,6 +55,55 @@ func TestServePause(t *testing.T) {
 	}
 	if at := d.campaign().PausedAt; !at.IsZero() || d.holds(b) {
 		t.Errorf("after the pause: paused at %v; held: %v", at, d.holds(b))
+	}
+}
+
+// overtaken is a store whose pauses and resumptions come after those of concurrent calls.
+type overtaken struct {
+	control.Store
+
+	first func()
+}
+
+func (o overtaken) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) error {
+	o.first()
+	return o.Store.PauseCampaign(ctx, id, at)
+}
+
+func (o overtaken) ResumeCampaign(ctx context.Context, id campaign.ID, since time.Time) error {
+	o.first()
+	return o.Store.ResumeCampaign(ctx, id, since)
+}
+
+// Two calls that pause a campaign at once make one pause and one event.
+func TestPause_Concurrent(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	d.accept(1, "", 3, campaign.BatchSending)
+	earlier := noon.Add(-time.Minute)
+	d.service.Store = overtaken{d.service.Store, func() { d.must(d.store.PauseCampaign(t.Context(), d.id, earlier)) }}
+	c, err := d.service.Pause(t.Context(), d.id)
+	d.must(err)
+	if !c.PausedAt.Equal(earlier) || len(d.events) != 1 || !d.events[0].At.Equal(earlier) {
+		t.Errorf("paused at %v, events %+v, want %v", c.PausedAt, d.events, earlier)
+	}
+}
+
+// A call that resumes a campaign does not end the pause of a later call.
+func TestResume_NewerPause(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	b := d.accept(1, "", 3, campaign.BatchSending)
+	d.post("/pause", "")
+	later := noon.Add(time.Minute)
+	d.service.Store = overtaken{d.service.Store, func() {
+		d.must(d.store.ResumeCampaign(t.Context(), d.id, noon))
+		d.must(d.store.PauseCampaign(t.Context(), d.id, later))
+	}}
+	c, err := d.service.Resume(t.Context(), d.id)
+	d.must(err)
+	if !c.PausedAt.Equal(later) || !d.holds(b) {
+		t.Errorf("paused at %v, held: %v, want %v", c.PausedAt, d.holds(b), later)
 	}
 }
 

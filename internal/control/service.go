@@ -25,7 +25,8 @@ type Store interface {
 	// PauseCampaign returns an error that wraps campaign.ErrLostRace if the campaign is cancelled, and
 	// campaign.ErrTooManyPaused.
 	PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) error
-	ResumeCampaign(ctx context.Context, id campaign.ID) error
+	// ResumeCampaign returns an error that wraps campaign.ErrLostRace if the pause since then is over.
+	ResumeCampaign(ctx context.Context, id campaign.ID, since time.Time) error
 	// CreateCancelled returns an error that wraps campaign.ErrLostRace if the campaign exists.
 	CreateCancelled(ctx context.Context, c campaign.Campaign) error
 	// Submission returns an error that wraps campaign.ErrNotFound if there is none.

@@ -243,8 +243,8 @@ func (m mortal) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time)
 	return m.w.death.call("PauseCampaign", func() error { return m.w.store.PauseCampaign(ctx, id, at) })
 }
 
-func (m mortal) ResumeCampaign(ctx context.Context, id campaign.ID) error {
-	return m.w.death.call("ResumeCampaign", func() error { return m.w.store.ResumeCampaign(ctx, id) })
+func (m mortal) ResumeCampaign(ctx context.Context, id campaign.ID, since time.Time) error {
+	return m.w.death.call("ResumeCampaign", func() error { return m.w.store.ResumeCampaign(ctx, id, since) })
 }
 
 func (m mortal) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, next time.Time) error {

@@ -187,7 +187,9 @@ func (w *pipeline) pause(subject string, b campaign.Batch) {
 func (w *pipeline) resume(subject string, b campaign.Batch) {
 	w.t.Helper()
 	if subject == campaign.PauseSubject(b.ID) {
-		w.must(w.store.ResumeCampaign(w.t.Context(), b.ID))
+		c, err := w.store.Campaign(w.t.Context(), b.ID)
+		w.must(err)
+		w.must(w.store.ResumeCampaign(w.t.Context(), b.ID, c.PausedAt))
 		return
 	}
 	w.must(w.store.Resume(w.t.Context(), subject))

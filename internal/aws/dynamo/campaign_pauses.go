@@ -32,9 +32,10 @@ func (s *BatchStore) PauseCampaign(ctx context.Context, id campaign.ID, at time.
 	return fmt.Errorf("%s: %w", doing, campaign.ErrLostRace)
 }
 
-// ResumeCampaign ends the pause of a campaign, and records its end for Resumed. It can be repeated.
-func (s *BatchStore) ResumeCampaign(ctx context.Context, id campaign.ID) error {
-	meta := s.update(metaKey(id), "REMOVE pausedAt", present, nil)
+// ResumeCampaign ends the pause of a campaign that began at since, and records its end for Resumed. The error
+// wraps campaign.ErrLostRace if that pause is over.
+func (s *BatchStore) ResumeCampaign(ctx context.Context, id campaign.ID, since time.Time) error {
+	meta := s.update(metaKey(id), "REMOVE pausedAt", "pausedAt = :since", Item{":since": millis(since)})
 	return s.writeAll(ctx, "resume campaign "+id.CampaignID, meta, s.unpaused(id, ""), s.resumed(campaign.PauseSubject(id)))
 }
 

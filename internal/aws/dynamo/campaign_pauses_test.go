@@ -43,7 +43,10 @@ func TestPauseCampaign(t *testing.T) {
 	if diff := cmp.Diff(want, pausedCampaigns(t, s, tenant)); diff != "" {
 		t.Errorf("paused (-want +got):\n%s", diff)
 	}
-	if err := s.ResumeCampaign(t.Context(), b.ID); err != nil {
+	if err := s.ResumeCampaign(t.Context(), b.ID, later.Add(-time.Hour)); !errors.Is(err, campaign.ErrLostRace) {
+		t.Errorf("the end of an earlier pause: %v, want a lost race", err)
+	}
+	if err := s.ResumeCampaign(t.Context(), b.ID, later); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.CancelCampaign(t.Context(), cancelled.ID, later, false); err != nil {
