@@ -36,10 +36,3 @@ func Easter(year int) time.Time {
 	month, day := (h+l-7*m+114)/31, (h+l-7*m+114)%31+1
 	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 }
-
-// IsHoliday reports whether a text is a date, as 2026-07-09, or a day of each year, as 07-09.
-func IsHoliday(text string) bool {
-	_, day := time.Parse(yearDay, text)
-	_, date := time.Parse(time.DateOnly, text)
-	return day == nil || date == nil
-}

@@ -61,14 +61,6 @@ func (w Week) Within(other Week) Week {
 	return w
 }
 
-// Always returns the week whose days are open all day.
-func Always() (w Week) {
-	for day := range w {
-		w[day] = Hours{0, Day}
-	}
-	return w
-}
-
 // Window is when messages may go. The clock is that of the recipient's zone.
 type Window struct {
 	Week Week

@@ -127,12 +127,3 @@ func TestParseClock(t *testing.T) {
 		}
 	}
 }
-
-func TestIsHoliday(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]bool{"2026-07-09": true, "07-09": true, "02-29": true, "2027-02-29": false, "13-01": false, "9/7": false, "": false} {
-		if window.IsHoliday(text) != want {
-			t.Errorf("IsHoliday(%q) = %v", text, !want)
-		}
-	}
-}

@@ -12,6 +12,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query/search"
@@ -80,8 +81,11 @@ type listPage struct {
 	Once    string
 }
 
-// faults are text keys of the errors of the page's forms.
-type faults struct{ Find, Add, Import string }
+// faults are the errors of the page's forms.
+type faults struct {
+	Find, Add, Import string           // text keys
+	File              submission.Fault // why the imported file cannot be read
+}
 
 func (s *Pages) show(p *web.Page) error { return s.list(p, http.StatusOK, listPage{}) }
 

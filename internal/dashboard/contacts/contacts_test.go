@@ -19,6 +19,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/contacts"
+	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi"
@@ -130,10 +131,10 @@ func newBench(t *testing.T, campaigns int) bench {
 	t.Helper()
 	var calls atomic.Int32
 	l := &optout.Book{Store: &shards{rows: map[string]map[int]campaign.OptOuts{}}, Now: func() time.Time { return noon }}
-	return bench{webtest.New(t, contacts.Area(), &contacts.Pages{
+	return bench{webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), contacts.Area(), &contacts.Pages{
 		Store: sent{campaigns}, OptOuts: l, Shards: optout.Shards,
 		Now: func() time.Time { return noon.Add(time.Duration(calls.Add(1)) * time.Second) }, // a later change wins
-	}, func() time.Time { return noon }), l}
+	}, sending.Area()), l}
 }
 
 // optedOut reports whether ana opted out of acme's messages.
@@ -344,12 +345,13 @@ func TestImport_Files(t *testing.T) {
 		"excel":               {"\ufeffNome;Telefone\r\nAna;11987654321\r\nBia;x\r\n", "Lines left out: 1", 1},
 		"windows-1252":        {"n\xfamero;nome\n11987654321;Jo\xe3o\n", "1 number of", 1},
 		"repeated":            {"11987654321\n+5511987654321\n", "1 number of", 1},
-		"formulas":            {"=1+1\n@SUM(A1)\n11987654321\n", "Lines left out: 2", 1},
+		"formulas":            {"=1+1\n@SUM(A1)\n11987654321\n", "Lines left out: 1", 1}, // the first line names the column,
 		"no column":           {"a;b\n11987654321;x\n", "none of them is named", 0},
 		"no number":           {"telefone\nx\n", "no valid number", 0},
 		"empty":               {"", "no valid number", 0},
-		"workbook":            {"PK\x03\x04\x00", "could not be read", 0},
-		"quote without a end": {"telefone\n\"11987654321\n", "could not be read", 0},
+		"workbook":            {"PK\x03\x04\x00", "The workbook is damaged", 0},
+		"quote without a end": {"telefone\n\"11987654321\n", "Line 2: there is a quote", 0},
+		"more columns":        {"telefone\n11987654321;x\n", "Line 2: it has 2 columns", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,17 +1,19 @@
 package contacts
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/suppression/listfile"
 )
 
 func (s *Pages) add(p *web.Page) error {
@@ -87,14 +89,17 @@ func (s *Pages) remove(p *web.Page) error {
 
 // upload records the numbers of a file as opt-outs, once for each form.
 func (s *Pages) upload(p *web.Page) error {
-	file, header, err := p.R.FormFile("file")
+	file, _, err := p.R.FormFile("file")
 	if err != nil {
 		return s.refused(p, faults{Import: "people.fault.file"})
 	}
 	defer file.Close()
-	numbers, skipped, fault := readNumbers(file, header.Size)
-	if fault != "" {
-		return s.refused(p, faults{Import: fault})
+	numbers, skipped, fault, err := readNumbers(p.R.Context(), file)
+	if err != nil {
+		return err
+	}
+	if fault.Import != "" || fault.File.Code != "" {
+		return s.refused(p, fault)
 	}
 	if err := web.UseForm(p, "people.import_used", Path, "people.title"); err != nil {
 		return err
@@ -104,7 +109,7 @@ func (s *Pages) upload(p *web.Page) error {
 	}
 	changes := make([]campaign.OptChange, len(numbers))
 	for i, n := range numbers {
-		changes[i] = campaign.OptChange{Phone: n.String(), Out: true, At: s.Now(), Origin: campaign.OriginFile}
+		changes[i] = campaign.OptChange{Phone: e164.Number(n).String(), Out: true, At: s.Now(), Origin: campaign.OriginFile}
 	}
 	if err := s.OptOuts.Record(p.R.Context(), p.Session.Tenant, changes); err != nil {
 		return err
@@ -162,59 +167,29 @@ func (s *Pages) exported(p *web.Page) ([]campaign.OptedOut, error) {
 	return s.OptOuts.ListShard(ctx, tenant, file-1, maxExported+1)
 }
 
-// phoneColumns are the names of a column of phone numbers.
-var phoneColumns = []string{"phone", "telefone", "celular", "fone", "número", "numero", "whatsapp", "msisdn"}
-
-// readNumbers returns the different numbers of a CSV file with commas, semicolons or tabs,
-// in UTF-8 or Windows-1252, and how many lines have none. fault is the key of a text if the
-// file cannot be used.
-func readNumbers(file io.ReaderAt, size int64) (numbers []e164.Number, skipped int, fault string) {
-	seen, column := map[e164.Number]bool{}, -1
-	for cells, err := range sheet.Lines(file, size) {
-		if err != nil {
-			return nil, 0, "people.fault.unreadable"
-		}
-		if column < 0 {
-			if column = phoneColumn(cells); column < 0 {
-				return nil, 0, "people.fault.column"
-			}
-		}
-		switch number, written := numberIn(cells, column); {
-		case number == 0 && written:
-			skipped++
-		case number != 0 && !seen[number]:
-			seen[number] = true
-			numbers = append(numbers, number)
-		}
+// readNumbers returns the numbers of a CSV file or an Excel workbook, and how many lines have none. fault says
+// why the file cannot be used.
+func readNumbers(ctx context.Context, file io.Reader) (numbers numberset.Set, skipped int, fault faults, err error) {
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return nil, 0, fault, err
 	}
-	if len(numbers) == 0 {
-		return nil, skipped, "people.fault.no_numbers"
+	head, err := listfile.ReadHead(ctx, content)
+	if err == nil && head.Column < 0 {
+		return nil, 0, faults{Import: "people.fault.column"}, nil
 	}
-	return numbers, skipped, ""
-}
-
-// numberIn returns the number in a column, or 0. written is false for a header.
-func numberIn(cells []string, column int) (number e164.Number, written bool) {
-	if column >= len(cells) {
-		return 0, true
+	var found listfile.Content
+	if err == nil {
+		found, err = listfile.Read(ctx, content, head.Column)
 	}
-	text := strings.TrimSpace(cells[column])
-	number, rejection := parse(text)
-	if rejection != nil {
-		return 0, !isPhoneColumn(text)
+	wrong, unusable := errors.AsType[*sheet.Error](err)
+	switch {
+	case unusable && wrong.Code != "empty" && wrong.Code != "no_rows":
+		return nil, 0, faults{File: wrong.Fault()}, nil
+	case err != nil && !unusable:
+		return nil, 0, fault, err
+	case len(found.Numbers) == 0:
+		return nil, 0, faults{Import: "people.fault.no_numbers"}, nil
 	}
-	return number, true
-}
-
-// phoneColumn returns the column of the phone numbers by the first line: the one with a
-// known name, or the only one. It returns -1 if there is none.
-func phoneColumn(first []string) int {
-	if named := slices.IndexFunc(first, isPhoneColumn); named >= 0 || len(first) != 1 {
-		return named
-	}
-	return 0
-}
-
-func isPhoneColumn(cell string) bool {
-	return slices.Contains(phoneColumns, strings.ToLower(strings.TrimSpace(cell)))
+	return found.Numbers, len(found.Refused), fault, nil
 }

@@ -22,6 +22,7 @@ import (
 type Book interface {
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	Numbers(ctx context.Context, l suppression.List) (numberset.Set, error)
+	Has(ctx context.Context, l suppression.List, number uint64) (bool, error)
 	Change(ctx context.Context, tenant, name string, c suppression.Change, e account.AuditEntry) (suppression.List, error)
 	Delete(ctx context.Context, tenant, name string, e account.AuditEntry) error
 }
@@ -76,7 +77,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	}
 }
 
-func toList(p *web.Page, l suppression.List) error { return p.Redirect(Path + "/" + l.Name) }
+func toList(p *web.Page, l suppression.List) error { return p.Redirect(pathOf(l)) }
 
 // find returns the list that the path names.
 func (s *Pages) find(p *web.Page) (suppression.List, error) {

@@ -3,7 +3,6 @@ package lists
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"campaign-dispatch/internal/campaign"
@@ -58,7 +57,7 @@ func (s *Pages) save(p *web.Page, l suppression.List) error {
 	if err != nil {
 		return err
 	}
-	return p.Done(Path+"/"+l.Name, "lists.done.saved")
+	return p.Done(pathOf(l), "lists.done.saved")
 }
 
 // change changes the list that the form was opened for.
@@ -67,7 +66,7 @@ func (s *Pages) change(p *web.Page, l suppression.List, c suppression.Change, ac
 		return suppression.ErrChanged
 	}
 	c.Version = &l.Version
-	_, err := s.Book.Change(p.R.Context(), p.Session.Tenant, l.Name, c, p.AuditEntry(Path+"/"+l.Name, action, l.Name))
+	_, err := s.Book.Change(p.R.Context(), p.Session.Tenant, l.Name, c, p.AuditEntry(pathOf(l), action, l.Name))
 	return err
 }
 
@@ -79,12 +78,12 @@ func (s *Pages) search(p *web.Page, l suppression.List) error {
 		v.Faults.Search = "lists.fault.phone"
 		return s.showList(p, http.StatusUnprocessableEntity, l, v)
 	}
-	numbers, err := s.Book.Numbers(p.R.Context(), l)
+	found, err := s.Book.Has(p.R.Context(), l, uint64(n))
 	if err != nil {
 		return err
 	}
 	v.Phone, v.Found = n.String(), "lists.not_found"
-	if _, found := slices.BinarySearch(numbers, uint64(n)); found {
+	if found {
 		v.Found = "lists.found"
 	}
 	return s.showList(p, http.StatusOK, l, v)
@@ -99,9 +98,9 @@ func (s *Pages) export(p *web.Page, l suppression.List) error {
 		return err
 	}
 	if len(numbers) > maxExported {
-		return &web.Refusal{Status: http.StatusConflict, Key: "lists.fault.too_long", To: Path + "/" + l.Name, ToKey: "lists.one_title"}
+		return &web.Refusal{Status: http.StatusConflict, Key: "lists.fault.too_long", To: pathOf(l), ToKey: "lists.one_title"}
 	}
-	if err := p.AuditOn(Path+"/"+l.Name, "list.export", l.Name); err != nil {
+	if err := p.AuditOn(pathOf(l), "list.export", l.Name); err != nil {
 		return err
 	}
 	file := campaign.AppendRow(nil, web.CSVSeparator, p.T("lists.phone"))

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -105,27 +104,6 @@ func Open(ctx context.Context, file io.ReaderAt, size int64) (*File, error) {
 	}
 	err = f.readHeader()
 	return f, err
-}
-
-// Lines yields the lines of a CSV file that are not empty, without the empty cells at their end.
-// The first one need not be a header. A *Error for an invalid file or a workbook comes last.
-func Lines(file io.ReaderAt, size int64) iter.Seq2[[]string, error] {
-	return func(yield func([]string, error) bool) {
-		head, err := headOf(file, size)
-		f := &File{}
-		if err == nil {
-			f.records, err = openCSV(io.NewSectionReader(file, 0, size), head)
-		}
-		for err == nil {
-			var cells []string
-			if _, cells, err = f.record(); err == nil && !yield(cells, nil) {
-				return
-			}
-		}
-		if !errors.Is(err, io.EOF) {
-			yield(nil, err)
-		}
-	}
 }
 
 // headOf returns the start of a file.
@@ -240,7 +218,7 @@ func (f *File) record() (line int, cells []string, err error) {
 // phoneNames and uidNames are the folded names of a column, the most certain first. A
 // name is used only if no name of an earlier group is in the file.
 var (
-	phoneNames = [][]string{{"phone"}, {"telefone", "celular", "fone", "whatsapp", "mobile"}}
+	phoneNames = [][]string{{"phone"}, {"telefone", "celular", "fone", "whatsapp", "mobile"}, {"msisdn", "numero"}}
 	uidNames   = [][]string{{"uid"}, {"id", "codigo", "code"}}
 )
 

@@ -26,7 +26,7 @@ const (
 	maxAreaCodes = 99 - 11 + 1 // more are repeated; a row has room for 400 KB, and is read for each batch
 )
 
-// List is a list of numbers that get no messages. An empty field sets no limit.
+// List is a list of numbers that get no messages.
 type List struct {
 	Tenant string
 	// Name identifies the list, also after its deletion. A list that is created again is the same list.
@@ -40,7 +40,7 @@ type List struct {
 	Deleted   bool // a deleted list has only its name and number
 }
 
-// Settings say why a list exists and to which messages it applies.
+// Settings say why a list exists and to which messages it applies. An empty field sets no limit.
 type Settings struct {
 	Reason, Source string
 	AreaCodes      []int              // of Brazil

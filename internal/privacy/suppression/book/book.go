@@ -43,7 +43,7 @@ type Book struct {
 const tries = 10 // maximum number of attempts to write a list
 
 // Change changes a list, and creates it if it does not exist. The error wraps campaign.ErrNotFound if it must exist,
-// or one of the errors of this package.
+// or one of the errors of package suppression.
 func (b *Book) Change(ctx context.Context, tenant, name string, c suppression.Change, e account.AuditEntry) (suppression.List, error) {
 	if !suppression.ValidName(name) {
 		return suppression.List{}, suppression.ErrName

@@ -16,7 +16,10 @@ func (b *Book) ListsOf(ctx context.Context, tenant string, number uint64) ([]str
 	}
 	names := []string{}
 	for _, l := range suppression.Live(lists) {
-		on, err := b.has(ctx, l, number)
+		if l.Over(b.Now()) {
+			continue
+		}
+		on, err := b.Has(ctx, l, number)
 		if err != nil {
 			return nil, fmt.Errorf("search list %s: %w", l.Name, err)
 		}
@@ -27,10 +30,8 @@ func (b *Book) ListsOf(ctx context.Context, tenant string, number uint64) ([]str
 	return names, nil
 }
 
-func (b *Book) has(ctx context.Context, l suppression.List, number uint64) (bool, error) {
-	if l.Over(b.Now()) {
-		return false, nil
-	}
+// Has reports whether a number is on the list, whether the list applies to it or not.
+func (b *Book) Has(ctx context.Context, l suppression.List, number uint64) (bool, error) {
 	for _, s := range slices.Backward(suppression.Effective(l.Segments, b.Now())) {
 		set, err := b.numbers(ctx, s)
 		if err != nil {

@@ -1,5 +1,4 @@
-// Package listfile keeps files with numbers for lists until a person has reviewed them, and reads
-// their numbers.
+// Package listfile reads the numbers of files, and keeps files for lists until a person has reviewed them.
 package listfile
 
 import (
