@@ -351,7 +351,7 @@ func TestImport_Files(t *testing.T) {
 		"empty":               {"", "no valid number", 0},
 		"workbook":            {"PK\x03\x04\x00", "The workbook is damaged", 0},
 		"quote without a end": {"telefone\n\"11987654321\n", "Line 2: there is a quote", 0},
-		"more columns":        {"telefone\n11987654321;x\n", "Line 2: it has 2 columns", 0},
+		"more columns":        {"telefone;nome\n11987654321;x;y\n", "Line 2: it has 3 columns", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
