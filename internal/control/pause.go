@@ -114,7 +114,7 @@ func (*Service) MayPause(c campaign.Campaign) error {
 	return nil
 }
 
-// Resume ends the pause of a campaign, and returns it. Sweep queues its messages within a minute. A campaign
+// Resume ends the pause of a campaign, and returns it. Sweep queues its messages within two minutes. A campaign
 // that is not paused stays as it is. The webhook is queued first, because a repeated call finds no pause.
 func (s *Service) Resume(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	c, err := s.find(ctx, id)
