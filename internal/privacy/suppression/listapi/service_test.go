@@ -41,7 +41,7 @@ func TestChange_TooManyNumbers(t *testing.T) {
 			t.Parallel()
 			l, mux, answer := &lists{}, http.NewServeMux(), httptest.NewRecorder()
 			(&listapi.Service{Tokens: l, Lists: l, Now: time.Now}).Register(mux)
-			mux.ServeHTTP(answer, httptest.NewRequest(test.method, listapi.Path+"/a", strings.NewReader(test.body)))
+			mux.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), test.method, listapi.Path+"/a", strings.NewReader(test.body)))
 			if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), `"too_many_numbers"`) || l.changes > 0 {
 				t.Errorf("answered %d %s after %d changes", answer.Code, answer.Body, l.changes)
 			}
