@@ -109,10 +109,10 @@ func Reserve(date string, amount Money, limits Spending) []BudgetChange {
 	return []BudgetChange{{MonthOf(date), "", amount, limits.Month}, {MonthOf(date), date, amount, limits.Day}}
 }
 
-// Release returns the changes that release an amount of a date.
+// Release returns the changes that free an amount of a date.
 func Release(date string, amount Money) []BudgetChange { return Reserve(date, -amount, Spending{}) }
 
-// ReleaseAll returns the changes that release the reservations of batches.
+// ReleaseAll returns the changes that free the reservations of batches.
 func ReleaseAll(batches []Batch) []BudgetChange {
 	var changes []BudgetChange
 	for _, b := range batches {

@@ -8,8 +8,8 @@ import (
 
 //go:generate go run campaign-dispatch/localstack/tools/codes ../..
 
-// The codes of the service's messages. The provider's client records its own with them, and
-// content has those of its limits.
+// The codes of messages that ended undelivered. Package content has two more, for its limits. Package
+// rcs has further codes for attempts that are repeated: no message ends with them.
 const (
 	CodeUnreachable      = "unreachable"
 	CodeUnsupported      = "unsupported"
@@ -64,8 +64,8 @@ var (
 	}
 )
 
-// MessageCodes are all codes of messages. A new code needs its row, and the place where it is
-// recorded; go generate ./internal/campaign updates the documents.
+// MessageCodes are all codes of messages. "Common changes" in docs/development.md has the steps for a
+// new one.
 //
 // Append only: never remove a row or change a number. Add a code without a number. Give it
 // the next number in a later deployment than the first one that records it: every version

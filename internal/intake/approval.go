@@ -55,7 +55,7 @@ var (
 	ErrDecided       = errors.New("the submission was decided before")  // by another person, or in another way
 	ErrChanged       = errors.New("the page showed another submission") // since the page was made
 	ErrNeedsApproval = errors.New("the campaign needs approval")
-	ErrOwn           = errors.New("the approval is of another person")
+	ErrOwn           = errors.New("another person has to approve the campaign")
 	ErrNotOwn        = errors.New("another person asked for the approval")
 	ErrTooLate       = errors.New("the time of sending has passed") // or is too close
 	ErrOverBudget    = errors.New("the budget has no room")
@@ -114,14 +114,14 @@ type Rules interface {
 	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
 }
 
-// NeedsApproval reports whether a second person has to approve a submission that nobody has decided
-// about: its people are counted, also those who opted out.
+// NeedsApproval reports whether a second person has to approve a submission that has no decision yet.
+// The number of its people decides; those who opted out count too.
 func (s *Service) NeedsApproval(ctx context.Context, sub submission.Submission) (bool, error) {
 	from, err := s.Rules.ApprovalFrom(ctx, sub.Tenant)
 	return from > 0 && sub.Check.Findings.Accepted >= from, err
 }
 
-// send judges the rule of approval about the version that is saved.
+// send sends a submission, unless it needs approval. The rule is judged on the submission that is then saved.
 func (s *Service) send(ctx context.Context, d *decision) error {
 	if d.sub.State != submission.StateReady && d.sub.State != submission.StateInterrupted {
 		return ErrState
@@ -153,7 +153,8 @@ func (d *decision) ended(how submission.Decision) bool {
 	return d.sub.Approval.Decision == how && d.sub.Approval.DecidedBy == d.Audit.Who
 }
 
-func (d *decision) asked() bool { return d.sub.Approval.AskedBy == d.Audit.Who }
+// byAsker reports whether the person who decides is the one who asked for the approval.
+func (d *decision) byAsker() bool { return d.sub.Approval.AskedBy == d.Audit.Who }
 
 // sendable returns why a submission cannot be sent as a page showed it, or nil. The rest of an
 // interrupted one may exceed the budget: what has room goes.
@@ -186,7 +187,7 @@ func (s *Service) current(ctx context.Context, sub submission.Submission) error 
 }
 
 func (s *Service) ask(ctx context.Context, d *decision) error {
-	if d.sub.State == submission.StateApproval && d.asked() && d.Shown == d.sub.Shown() {
+	if d.sub.State == submission.StateApproval && d.byAsker() && d.Shown == d.sub.Shown() {
 		return errRepeated
 	}
 	if d.sub.State != submission.StateReady {
@@ -199,13 +200,13 @@ func (s *Service) ask(ctx context.Context, d *decision) error {
 	return nil
 }
 
-// approve approves a submission of another person, which begins to be sent by the same write. If its
-// template or its time is no longer good, it returns to who asked: the result is then ready.
+// approve approves a submission of another person. The same write begins to send it. If its template
+// or its time is no longer good, it is ready again, for the person who asked.
 func (s *Service) approve(ctx context.Context, d *decision) error {
 	if err := d.decidable(submission.DecisionApproved, submission.DecisionReturned); err != nil {
 		return err
 	}
-	if d.asked() {
+	if d.byAsker() {
 		return ErrOwn
 	}
 	switch err := s.sendable(ctx, d); {
@@ -250,7 +251,7 @@ func (s *Service) withdraw(_ context.Context, d *decision) error {
 	switch {
 	case d.ended(submission.DecisionWithdrawn):
 		return errRepeated
-	case !d.asked():
+	case !d.byAsker():
 		return ErrNotOwn
 	case d.sub.State != submission.StateApproval:
 		return ErrDecided
@@ -262,7 +263,7 @@ func (s *Service) withdraw(_ context.Context, d *decision) error {
 // reopen keeps the reason of the refusal until the next request.
 func (*Service) reopen(_ context.Context, d *decision) error {
 	switch {
-	case !d.asked():
+	case !d.byAsker():
 		return ErrNotOwn
 	case d.sub.State == submission.StateReady && d.sub.Approval.Decision == submission.DecisionRefused:
 		return errRepeated

@@ -33,8 +33,8 @@ type judged struct {
 const maxRounds = 3
 
 // judge divides lines into the messages of a part and the lines that are left out: those with a
-// fault, and repeated numbers. A number whose line has a fault keeps its next one. Dispatch alone
-// decides what a fault is.
+// fault, and repeated numbers. If the line of a number has a fault, its next line takes the place.
+// Dispatch alone decides what a fault is.
 func (r *reader) judge(ctx context.Context, next submission.Submission, lines part) (j judged, err error) {
 	faulty := map[int]bool{} // by line
 	for round := 1; ; round++ {
@@ -57,8 +57,8 @@ func (r *reader) judge(ctx context.Context, next submission.Submission, lines pa
 	}
 }
 
-// sort sorts lines without those that have a fault. Their numbers may have another line if free is
-// true.
+// sort divides the lines without a fault into those kept and those repeated. If free is true, another
+// line of a number can take the place of one with a fault.
 func (r *reader) sort(lines part, faulty map[int]bool, free bool) *sorter {
 	s := r.newSorter()
 	for _, m := range lines {
@@ -90,14 +90,14 @@ func (r *reader) complete(j *judged, s *sorter) {
 	for _, rejected := range j.verdict.Rejected {
 		j.out = append(j.out, leftOut(j.part[rejected.Message], submission.KindInvalid, rejected.Code, ""))
 	}
-	j.silence(func(m submission.Message) bool {
+	j.addOptedOut(func(m submission.Message) bool {
 		return m.Number != 0 && r.optedOut(strconv.FormatUint(m.Number, 10))
 	})
 	slices.SortFunc(j.out, func(a, b submission.LeftOut) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// silence adds the accepted messages to people who opted out, and counts the others by zone.
-func (j *judged) silence(optedOut func(m submission.Message) bool) {
+// addOptedOut adds the accepted messages to people who opted out, and counts the others by zone.
+func (j *judged) addOptedOut(optedOut func(m submission.Message) bool) {
 	j.zones = map[window.Zone]int{}
 	rejected := 0 // of the messages so far
 	for at, m := range j.part {

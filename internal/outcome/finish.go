@@ -108,8 +108,8 @@ func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) (awai
 	return false, r.Close(ctx, b)
 }
 
-// Close ends the checks of a completed or cancelled batch. It releases what the batch has
-// reserved for messages that were not delivered. It can be repeated.
+// Close ends the checks of a completed or cancelled batch. It frees what the batch has reserved
+// from the budget for messages that were not delivered. It can be repeated.
 func (r *Recorder) Close(ctx context.Context, b campaign.Batch) error {
 	var unused campaign.Money
 	if b.Reserved > 0 {

@@ -28,7 +28,7 @@ type Client struct {
 }
 
 // Send sends one message. It returns nil if the provider has accepted the message, in
-// this call or an earlier one with the same ID. Any other error is a *outgoing.Failure
+// this call or an earlier one with the same ID. Any error is an *outgoing.Failure
 // (by errors.As); its text contains neither number nor content and may be logged.
 func (c *Client) Send(ctx context.Context, agent campaign.Agent, d outgoing.Message) error {
 	body, err := encode(d)

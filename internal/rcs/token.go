@@ -36,7 +36,7 @@ type tokens struct {
 
 // token returns a valid token of the agent other than stale, which the provider
 // refused. Concurrent calls share one fetch. Each fetch reads the key document, so that
-// a changed key takes effect. A failure is a *outgoing.Failure.
+// a changed key takes effect. A failure is an *outgoing.Failure.
 func (c *Client) token(ctx context.Context, agent campaign.Agent, stale string) (string, error) {
 	if token, ok := c.cachedToken(agent.ID, stale); ok {
 		return token, nil

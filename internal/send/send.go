@@ -32,7 +32,7 @@ type Store interface {
 	SwapRateLimit(ctx context.Context, agentID string, old, rateLimit outgoing.RateLimit) (bool, error)
 }
 
-// Provider sends messages and ignores repeated IDs. An error that is not a outgoing.Failure
+// Provider sends messages and ignores repeated IDs. An error that is not an *outgoing.Failure
 // counts as transient. Errors contain no phone number and no text.
 type Provider interface {
 	Send(ctx context.Context, agent campaign.Agent, d outgoing.Message) error

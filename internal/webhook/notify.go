@@ -1,9 +1,9 @@
 // Package webhook posts message outcomes to the tenants' endpoints: signed, at least once,
 // and retried while an endpoint is down.
 //
-// A task contains the entries to post first. Undelivered ones are written as a delivery
-// before the task ends. A delivery is deleted after all of it is posted. After a crash, the
-// task's next receive or sweep resumes.
+// At first a task contains the entries to post. Those that are not delivered are written as a
+// delivery before the task ends; later tasks only name it. A delivery is deleted after all of it
+// is posted. After a crash, the task's next receive or sweep resumes.
 package webhook
 
 import (

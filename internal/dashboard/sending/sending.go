@@ -64,7 +64,7 @@ type Intake interface {
 	TooLate(sub submission.Submission) bool
 	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
 	NeedsApproval(ctx context.Context, sub submission.Submission) (bool, error)
-	// Decide returns intake.ErrNeedsApproval, with the submission, if one person may not send it.
+	// Decide returns intake.ErrNeedsApproval, with the submission, if a second person has to approve it.
 	Decide(ctx context.Context, step intake.Step) (submission.Submission, error)
 	LeftOut(ctx context.Context, sub submission.Submission) iter.Seq2[submission.LeftOut, error]
 	Message(ctx context.Context, sub submission.Submission, at int) (line int, vars map[string]string, err error)

@@ -53,8 +53,8 @@ func (r Rules) Decide(m campaign.Message, now time.Time) Decision {
 	return Decision{}
 }
 
-// EndsUnread returns how all messages of the batch end, whatever their recipients, and false if that depends on
-// them.
+// EndsUnread returns how all messages of the batch end, before their payload is read. It returns false if that
+// depends on their recipients.
 func (r Rules) EndsUnread(now time.Time) (Decision, bool) {
 	switch {
 	case r.Batch.Cancelled():
