@@ -73,7 +73,7 @@ func (c *client) operations() map[string]string {
 	all := map[string]string{}
 	for _, item := range c.document().Paths.Map() {
 		for _, operation := range item.Operations() {
-			for _, status := range []int{http.StatusOK, http.StatusCreated, http.StatusAccepted} {
+			for _, status := range []int{http.StatusOK, http.StatusCreated, http.StatusAccepted, http.StatusNoContent} {
 				if operation.Responses.Status(status) != nil {
 					all[operation.OperationID] = strconv.Itoa(status)
 				}

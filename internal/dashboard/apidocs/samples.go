@@ -172,8 +172,8 @@ func (p program) Env() (names []string) {
 	return names
 }
 
-// Post reports whether the method is POST.
-func (p program) Post() bool { return p.Method == http.MethodPost }
+// StatesMethod reports whether the method is stated: GET is the default of curl and fetch.
+func (p program) StatesMethod() bool { return p.Method != http.MethodGet }
 
 // Literal returns a text as an expression of the program's language.
 func (p program) Literal(text string) string {
