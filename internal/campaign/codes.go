@@ -222,17 +222,17 @@ var MessageCodes = []MessageCode{
 	{
 		Code: CodeWindowClosed, Outcome: OutcomeExpired,
 		Reason: Text{
-			"The notAfter time passed while the send window was closed.",
+			"The notAfter time passed outside the sending hours.",
 			"O prazo para o envio terminou fora do horário de envio.",
 		},
 		OnPage: "The deadline for sending passed outside the sending hours.",
 		Meaning: Text{
-			"The `notAfter` time passed while the send window was closed.",
+			"The `notAfter` time passed outside the sending hours.",
 			"O horário `notAfter` passou fora do horário de envio.",
 		},
 		Action: Text{"Dispatch again with a later time.", "Dispare de novo com um horário mais tarde."},
-		Cause: "The send window was closed in the recipient's time zone when `notAfter` passed. The dry run says how many " +
-			"messages cannot go.",
+		Cause: "The `notAfter` time passed outside the sending hours in the recipient's time zone. The dry run says in `cannotGo` " +
+			"how many messages are affected.",
 	},
 	{
 		Code: CodeSuppressed, Outcome: OutcomeFailed,

@@ -142,12 +142,12 @@ func (f *faults) checkSendWindow(asked sendWindow, p policy.Policy, t campaign.T
 	}
 	common := rule.Week.Within(*asked.week)
 	if common.Closed() {
-		f.add("sendWindow", codeOutsideWindow, "the tenant's send window has no hour of sendWindow")
+		f.add("sendWindow", codeOutsideWindow, "has no hour in common with the tenant's sending hours")
 		return
 	}
 	for _, day := range asked.days {
 		if common[day].Closed() {
-			f.add("sendWindow/days", codeOutsideWindow, "the tenant's send window has no hour of sendWindow on "+dayNames[day])
+			f.add("sendWindow/days", codeOutsideWindow, "has no hour in common with the tenant's sending hours on "+dayNames[day])
 		}
 	}
 }

@@ -404,7 +404,7 @@ func TestOrigins(t *testing.T) {
 	}
 	list := admin.Get(contacts.Path).Text()
 	for phone, want := range map[string]string{
-		ana: "Added here by an admin", "+5511987650000": "Imported list", "+5511987650001": "Asked by the person on the phone",
+		ana: "Added here by an admin", "+5511987650000": "Imported file", "+5511987650001": "Asked by the person on the phone",
 	} {
 		_, row, _ := strings.Cut(list, phone+" ")
 		row, _, _ = strings.Cut(row, "See messages")

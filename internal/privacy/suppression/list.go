@@ -71,12 +71,14 @@ var (
 	ErrName     = &inputerr.Error{Code: "name", Detail: "a list's name has 1 to 40 of a-z, 0-9 and -, and begins with a letter"}
 	ErrText     = &inputerr.Error{Code: "text", Detail: "a reason has 1 to 200 characters, and a source at most 200"}
 	ErrAreaCode = &inputerr.Error{Code: "area_code", Detail: "an area code has two digits, 11 to 99"}
-	ErrTraffic  = &inputerr.Error{Code: "traffic", Detail: "unknown purpose of messages"}
+	ErrTraffic  = &inputerr.Error{Code: "traffic", Detail: "a purpose is promotion, transaction, authentication or serviceRequest"}
 	ErrUntil    = &inputerr.Error{Code: "until", Detail: "a list ends in one of the years 2000 to 9999"}
-	ErrTooMany  = &inputerr.Error{Code: "too_many", Detail: "a tenant can have 64 lists, and 255 different names of lists"}
-	ErrTooLarge = &inputerr.Error{Code: "too_large", Detail: "the lists of a tenant can have 15000000 numbers in total"}
+	ErrTooMany  = &inputerr.Error{Code: "too_many", Detail: "a tenant can have 64 lists, and 255 different names of lists: " +
+		"delete a list, or use a former name"}
+	ErrTooLarge = &inputerr.Error{Code: "too_large", Detail: "the lists of a tenant can have 15000000 numbers in total: " +
+		"delete a list, or replace one by fewer numbers"}
 	ErrChanged  = &inputerr.Error{Code: "changed", Detail: "somebody else changed the list"}
-	ErrManyEnds = &inputerr.Error{Code: "many_ends", Detail: "the changes of the list have too many different ends"}
+	ErrManyEnds = &inputerr.Error{Code: "many_ends", Detail: "the changes of the list have too many different ends: replace the whole list"}
 )
 
 var name = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
