@@ -84,7 +84,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.RefreshLife), period(campaign.LastUseLife) + " from then", period(campaign.SessionEndLife), period(campaign.RateLife) + " from the last call",
 		period(time.Duration(pool.RefreshTokenValidity) * time.Minute), period(web.NoticeLife),
 		period(longestQueue(t)), period(logLife(t)) + " (`LogRetentionDays`)",
-		"35 days", // what AWS keeps for restoring a table to a point in time
+		"35 days",         // what AWS keeps for restoring a table to a point in time
 		"at most 30 days", // files for lists, by the lifecycle of work/
 		period(book.UnusedLife) + " after they are removed, the list is deleted, or the change failed",
 		"as long as the tenant exists", // names of lists
