@@ -65,7 +65,7 @@ func TestChange(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	page := o.admin.Get(hours.Path)
-	if page.Status != http.StatusOK || page.Value("promotion-from-1") != "09:00" || page.Value("promotion-from-7") != "" || !strings.Contains(page.Text(), "Nothing is set") {
+	if page.Status != http.StatusOK || page.Value("promotion-from-1") != "09:00" || page.Value("promotion-from-7") != "" || !strings.Contains(page.Text(), "No hours are set") {
 		t.Fatalf("the proposal: %d %s", page.Status, page.Text())
 	}
 	if len(o.stored().Rules) > 0 {
@@ -102,10 +102,10 @@ func TestChange_Refused(t *testing.T) {
 		"inverted":         {mondays(url.Values{"promotion-until-1": {"08:00"}}), "An hour was not understood"},
 		"half a day":       {mondays(url.Values{"promotion-until-1": {""}}), "An hour was not understood"},
 		"not a time":       {mondays(url.Values{"promotion-from-2": {"nove"}, "promotion-until-2": {"21:00"}}), "An hour was not understood"},
-		"no open day":      {mondays(url.Values{"promotion-from-1": {""}, "promotion-until-1": {""}}), "no day is open"},
+		"no open day":      {mondays(url.Values{"promotion-from-1": {""}, "promotion-until-1": {""}}), "no day has hours"},
 		"an unknown zone":  {mondays(url.Values{"zone": {"Europe/Lisbon"}}), "Choose a time zone"},
 		"not a date":       {mondays(url.Values{"holidays": {"09/07\n31/02/2026"}}), "“31/02/2026” is not a date"},
-		"too many":         {mondays(url.Values{"holidays": {strings.Repeat("09/07\n", 101)}}), "At most 100"},
+		"too many":         {mondays(url.Values{"holidays": {strings.Repeat("09/07\n", 101)}}), "more than 100 local holidays"},
 		"a stale revision": {mondays(url.Values{"was": {"revision 7"}}), "Somebody changed the hours"},
 	} {
 		t.Run(name, func(t *testing.T) {
