@@ -14,13 +14,16 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// A list gets numbers from a file, holds a message back, shows in which campaign, and is exported and deleted.
+// A list gets numbers from a file, holds a message back, shows in which campaign, and is deleted. The tenant is not the one
+// whose pages other tests look at.
 func TestLists(t *testing.T) {
 	t.Parallel()
 	shop := &browser{t: t, env: stackenv.Load(t)}
-	_, token := shop.token(shop.env["CLIENT_ID"], shop.env["CLIENT_SECRET"])
+	shop.env["TEMPLATE_ID_PLAIN"] = shop.env["OTHER_TEMPLATE_ID"]
+	_, token := shop.token(shop.env["OTHER_CLIENT_ID"], shop.env["OTHER_CLIENT_SECRET"])
 	name, held, other := "lista-"+strings.ToLower(rand.Text()[:8]), "21"+number(), "21"+number()
-	b := openAsAdmin(t, "pt-BR")
+	b := open(t, "pt-BR")
+	b.signIn(b.env["DASHBOARD_OTHER_EMAIL"])
 	b.visit("/dashboard/lists")
 	b.run("enter the list", chromedp.SendKeys(`#name`, name), chromedp.SendKeys(`#reason`, "Lei estadual 17.334/2021"))
 	b.click(`main form button`, `.notice.good`)
