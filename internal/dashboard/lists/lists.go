@@ -72,9 +72,11 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, Path+"/{name}/export", web.RoleAdmin, web.With(s.find, s.export)) // POST: it writes the audit log
 	ui.Post(mux, Path+"/{name}/delete", web.RoleAdmin, web.With(s.find, s.delete))
 	// The link to the other language leads to the path of a form.
-	for _, form := range []string{"settings", "numbers", "search", "export", "delete"} {
-		ui.Get(mux, Path+"/{name}/"+form, web.RoleViewer, web.With(s.find, toList))
-	}
+	ui.Get(mux, Path+"/{name}/settings", web.RoleViewer, web.With(s.find, toList))
+	ui.Get(mux, Path+"/{name}/numbers", web.RoleViewer, web.With(s.find, toList))
+	ui.Get(mux, Path+"/{name}/search", web.RoleViewer, web.With(s.find, toList))
+	ui.Get(mux, Path+"/{name}/export", web.RoleViewer, web.With(s.find, toList))
+	ui.Get(mux, Path+"/{name}/delete", web.RoleViewer, web.With(s.find, toList))
 }
 
 func toList(p *web.Page, l suppression.List) error { return p.Redirect(pathOf(l)) }
