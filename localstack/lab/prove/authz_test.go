@@ -19,6 +19,8 @@ import (
 	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 
 	"campaign-dispatch/internal/aws/kms"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -43,7 +45,7 @@ func authorization(ctx context.Context, t *testing.T, env stackenv.Env) {
 
 // resourceIDs are the IDs and names of a tenant's resources in requests.
 type resourceIDs struct {
-	campaign, name, batch, template, credential, endpoint, post, upload, export, list, draft, media string
+	campaign, name, batch, template, credential, endpoint, post, upload, export, list, draft, media, suppression, numbers string
 }
 
 // missing returns IDs that do not exist.
@@ -51,12 +53,12 @@ func missing() resourceIDs {
 	return resourceIDs{
 		campaign: random.UUID(), name: "n" + rand.Text(), batch: "b" + rand.Text(), template: random.UUID(), credential: "rcs_" + rand.Text(),
 		endpoint: random.UUID(), post: "1-msg_" + rand.Text(), upload: random.UUID(), export: random.UUID(), list: random.UUID(), draft: random.UUID(),
-		media: mediafile.Hash("", rand.Text()),
+		media: mediafile.Hash("", rand.Text()), suppression: "s" + strings.ToLower(rand.Text()), numbers: port.NewObject(),
 	}
 }
 
 // generated matches what differs in the answers about two new templates.
-var generated = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|"createdAt":"[^"]*"`)
+var generated = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|"(created|changed)At":"[^"]*"`)
 
 // hide replaces the names of resourceIDs, so that answers about different resourceIDs can be compared.
 func (t resourceIDs) hide(text string) string {
@@ -65,7 +67,7 @@ func (t resourceIDs) hide(text string) string {
 
 func (t resourceIDs) replace(text string) string {
 	return strings.NewReplacer(t.campaign, "CAMPAIGN", t.name, "NAME", t.batch, "BATCH", t.template, "TEMPLATE",
-		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.post, "POST", t.upload, "UPLOAD", t.export, "EXPORT", t.list, "LIST", t.draft, "DRAFT", t.media, "MEDIA").Replace(text)
+		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.post, "POST", t.upload, "UPLOAD", t.export, "EXPORT", t.list, "LIST", t.draft, "DRAFT", t.media, "MEDIA", t.suppression, "SUPPRESSION", t.numbers, "NUMBERS").Replace(text)
 }
 
 // tenantFixture is a tenant with its resources.
@@ -158,6 +160,7 @@ func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 	_, err = storeOf(w.env).AddMedia(ctx, mediafile.File{Tenant: v.id, Hash: v.media, Name: name, Type: "image/png", Size: 1, CreatedAt: time.Now()})
 	check(t, err)
 	w.keepPost(ctx, t)
+	w.suppress(ctx, t)
 	w.upload(ctx, t)
 }
 
@@ -194,6 +197,19 @@ func (w *authzFixture) fillDashboard(ctx context.Context, t *testing.T) {
 		ID: campaign.ID{Tenant: v.id, CampaignID: v.draft}, Name: draft, TemplateID: v.template, State: submission.StateDraft, CreatedAt: now, SavedAt: now,
 	})
 	check(t, err)
+}
+
+// suppress gives the owner a suppression list, and a file of numbers that waits for its review.
+func (w *authzFixture) suppress(ctx context.Context, t *testing.T) {
+	t.Helper()
+	v, reason := &w.owner, "s"+rand.Text()
+	v.private = append([]string{reason}, v.private...)
+	body := map[string]any{"reason": reason, "numbers": []string{"+5561998000001"}}
+	if a := w.call(ctx, t, http.MethodPut, "/api/v1/external/lists/"+v.suppression, body, "Bearer "+w.ownersToken); a.status != http.StatusOK {
+		t.Fatalf("the list answered %d %s", a.status, a.body)
+	}
+	files := s3.New(w.env.AWS(), w.env["BUCKET"], true)
+	check(t, files.Put(ctx, submission.WorkPrefix+v.id+"/lists/"+v.numbers, []byte("telefone\n61998000002\n"), "application/octet-stream"))
 }
 
 var uploadID = regexp.MustCompile(`/submissions/([0-9a-f-]+)`)

@@ -61,7 +61,8 @@ func operations(t *testing.T) (all []operation) {
 			}
 		}
 	}
-	rank := func(o operation) string { return strings.Replace(o.id, "cancelCampaign", "~", 1) }
+	last := strings.NewReplacer("cancelCampaign", "~", "deleteList", "~")
+	rank := func(o operation) string { return last.Replace(o.id) }
 	slices.SortStableFunc(all, func(a, b operation) int { return strings.Compare(rank(a), rank(b)) })
 	return all
 }
@@ -69,7 +70,7 @@ func operations(t *testing.T) (all []operation) {
 // withIDs returns the operation's path and body for some resources.
 func (o operation) withIDs(t *testing.T, about resourceIDs) (path string, body any) {
 	t.Helper()
-	path = strings.NewReplacer("{campaignId}", about.campaign, "{batch}", about.batch, "{name}", about.upload+".csv", "{file}", about.upload,
+	path = strings.NewReplacer("{campaignId}", about.campaign, "{batch}", about.batch, "/lists/{name}", "/lists/"+about.suppression, "{name}", about.upload+".csv", "{file}", about.upload,
 		"{exportId}", about.export,
 		"{templateId}", about.template, "{version}", "1").Replace(o.path) + o.query
 	if strings.Contains(path, "{") {

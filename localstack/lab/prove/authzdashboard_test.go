@@ -131,7 +131,7 @@ func (p pageRoute) withIDs(t *testing.T, about resourceIDs) (address string, fie
 	if strings.HasPrefix(p.pattern, web.Root+"/submissions/") {
 		campaignID = about.upload
 	}
-	address = strings.NewReplacer("{campaignId}", campaignID, "{exportId}", about.list, "{hash}", about.media, "{version}", "1", "{post}", about.post, "{id}", id).Replace(p.pattern)
+	address = strings.NewReplacer("{campaignId}", campaignID, "/lists/{name}", "/lists/"+about.suppression, "{file}", about.numbers, "{exportId}", about.list, "{hash}", about.media, "{version}", "1", "{post}", about.post, "{id}", id).Replace(p.pattern)
 	if strings.Contains(address, "{") || strings.Contains(p.pattern, "{id}") && id == "" {
 		t.Fatalf("%s has an unknown parameter: add it here", p.pattern)
 	}
@@ -238,7 +238,8 @@ func (w *authzFixture) tryOtherAdmin(ctx context.Context, t *testing.T, r *authz
 		return
 	}
 	right, _ := w.request(ctx, t, p, w.owner.resourceIDs, owner)
-	if right.status != http.StatusOK || nobodys.status != http.StatusNotFound {
+	shown := right.status == http.StatusOK || right.status == http.StatusSeeOther && strings.HasPrefix(p.pattern, web.Root+"/lists/")
+	if !shown || nobodys.status != http.StatusNotFound {
 		r.failf("%s: %d for the owner's admin, %d for what does not exist", p, right.status, nobodys.status)
 	}
 }
