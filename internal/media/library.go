@@ -73,11 +73,7 @@ func (l *Library) Start(ctx context.Context, tenant, name string, size int64, un
 
 // ChunkURL returns the URL of a chunk, counted from 1. It is valid for 15 minutes.
 func (l *Library) ChunkURL(ctx context.Context, tenant, id string, chunk int) (string, error) {
-	u, err := l.uploads(tenant).Upload(id)
-	if err != nil {
-		return "", err
-	}
-	return u.ChunkURL(ctx, l.Bucket, chunk)
+	return l.uploads(tenant).ChunkURL(ctx, id, chunk)
 }
 
 // Check completes an upload and returns the file that Publish then publishes. It reads the

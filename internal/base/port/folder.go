@@ -49,6 +49,15 @@ func (f Folder) Start(ctx context.Context, size int64, unfinished string) (id st
 	return fmt.Sprintf("%s.%d.%s", object, size, upload), []int{}, err
 }
 
+// ChunkURL returns the URL of a chunk of an upload, counted from 1. It is valid for 15 minutes.
+func (f Folder) ChunkURL(ctx context.Context, id string, chunk int) (string, error) {
+	u, err := f.Upload(id)
+	if err != nil {
+		return "", err
+	}
+	return u.ChunkURL(ctx, f.To, chunk)
+}
+
 // NewObject returns the name of a new object.
 func NewObject() string { return random.Token(16) }
 

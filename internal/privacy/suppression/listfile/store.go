@@ -2,7 +2,6 @@ package listfile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"campaign-dispatch/internal/base/inputerr"
@@ -50,11 +49,7 @@ func (s *Store) Start(ctx context.Context, tenant string, size int64, unfinished
 
 // ChunkURL returns the URL of a chunk of an upload.
 func (s *Store) ChunkURL(ctx context.Context, tenant, upload string, chunk int) (string, error) {
-	u, err := s.folder(tenant).Upload(upload)
-	if err != nil {
-		return "", err
-	}
-	return u.ChunkURL(ctx, s.Blobs, chunk)
+	return s.folder(tenant).ChunkURL(ctx, upload, chunk)
 }
 
 // Finish ends an upload whose chunks were sent, and returns the ID of the file.
@@ -72,21 +67,18 @@ func (s *Store) Get(ctx context.Context, tenant, file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, size, err := s.Stat(ctx, key); err != nil || size > MaxSize {
-		return nil, errors.Join(err, sizeFault(size))
+	_, size, err := s.Stat(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if size > MaxSize {
+		return nil, errSize
 	}
 	content, err := s.Blobs.Get(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("read a file of numbers: %w", err)
 	}
 	return content, nil
-}
-
-func sizeFault(size int64) error {
-	if size > MaxSize {
-		return errSize
-	}
-	return nil
 }
 
 // Delete deletes a file. A missing one is no error.
