@@ -46,12 +46,10 @@ func (s *Pages) take(p *web.Page, l suppression.List) error {
 	return p.Redirect(filePath(l, file))
 }
 
-const otherFields = 16 << 10 // bytes of the form
-
 // uploads receives the files that are too large for a form.
 func (s *Pages) uploads(l suppression.List) upload.Uploads {
 	return upload.Uploads{
-		Path: pathOf(l) + "/uploads", Faults: "lists.fault.", From: web.MaxForm - otherFields, Origin: s.Origin,
+		Path: pathOf(l) + "/uploads", Faults: "lists.fault.", From: web.MaxFormFile, Origin: s.Origin,
 		Begin: func(p *web.Page, f upload.File) (id string, sent []int, err error) {
 			return s.Files.Start(p.R.Context(), p.Session.Tenant, f.Size, f.Unfinished)
 		},
@@ -158,14 +156,12 @@ func (s *Pages) refused(p *web.Page, l suppression.List) error {
 	if err != nil {
 		return err
 	}
-	file := campaign.AppendRow(nil, web.CSVSeparator, p.T("sending.line"), p.T("sending.problem"), p.T("lists.phone"))
+	file, full := campaign.AppendRow(nil, web.CSVSeparator, p.T("sending.line"), p.T("sending.problem"), p.T("lists.phone")), false
 	for _, line := range v.Refused {
-		row := campaign.AppendRow(nil, web.CSVSeparator, strconv.Itoa(line.Line), p.Known("rejection."+line.Code, line.Code), line.Phone)
-		if len(file)+len(row) > web.MaxDownload {
-			file = campaign.AppendRow(file, web.CSVSeparator, "", p.T("submission.more_lines"))
+		file, full = p.AppendLine(file, strconv.Itoa(line.Line), p.Known("rejection."+line.Code, line.Code), line.Phone)
+		if full {
 			break
 		}
-		file = append(file, row...)
 	}
 	return p.CSV("lists.refused_file", file)
 }

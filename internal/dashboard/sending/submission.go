@@ -271,7 +271,7 @@ func (s *Pages) leftOut(p *web.Page) error {
 	}
 	kind := submission.Kind(p.Query("kind"))
 	header := append([]string{p.T("sending.line"), p.T("sending.problem")}, usedColumns(sub)...)
-	file := campaign.AppendRow(nil, web.CSVSeparator, header...)
+	file, full := campaign.AppendRow(nil, web.CSVSeparator, header...), false
 	for l, err := range s.Intake.LeftOut(p.R.Context(), sub) {
 		if err != nil {
 			return err
@@ -279,12 +279,10 @@ func (s *Pages) leftOut(p *web.Page) error {
 		if kind != "" && l.Kind != kind {
 			continue
 		}
-		row := campaign.AppendRow(nil, web.CSVSeparator, slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
-		if len(file)+len(row) > web.MaxDownload { // a line alone may have a megabyte
-			file = campaign.AppendRow(file, web.CSVSeparator, "", p.T("submission.more_lines"))
+		file, full = p.AppendLine(file, slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
+		if full {
 			break
 		}
-		file = append(file, row...)
 	}
 	return p.CSV("submission.left_out_file", file)
 }

@@ -215,12 +215,10 @@ func (s *Pages) recipients(p *web.Page, list string) (object, name string, err e
 	return l.Blob(), web.Short(p.T("followup.file."+string(l.Audience), l.Campaign.Name), nameWeight), nil
 }
 
-const otherFields = 16 << 10 // bytes of the form
-
 // uploads receives the files of new campaigns that are too large for the form.
 func (s *Pages) uploads() upload.Uploads {
 	return upload.Uploads{
-		Path: SubmissionsPath, Faults: "submission.fault.", From: web.MaxForm - otherFields, Origin: s.Origin,
+		Path: SubmissionsPath, Faults: "submission.fault.", From: web.MaxFormFile, Origin: s.Origin,
 		Begin: s.beginUpload, ChunkURL: s.chunkURL, End: s.endUpload,
 	}
 }

@@ -86,6 +86,9 @@ func (p *Page) FromOwnSite() error {
 // MB in base64.
 const MaxForm = 4 << 20
 
+// MaxFormFile is the size in bytes of a file beside the other fields of a form. Larger ones are uploaded in chunks.
+const MaxFormFile = MaxForm - 16<<10
+
 func (p *Page) readForm() error {
 	p.R.Body = http.MaxBytesReader(p.W, p.R.Body, MaxForm)
 	err := p.R.ParseForm()

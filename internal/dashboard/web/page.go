@@ -82,8 +82,18 @@ func (p *Page) JSON(status int, data any) error {
 // CSVSeparator separates the cells of files for Brazilian spreadsheets.
 const CSVSeparator = ';'
 
-// MaxDownload is the maximum size in bytes of the lines of a download. Lambda's limit is 6 MB in base64.
-const MaxDownload = 4_000_000
+// maxDownload is the maximum size in bytes of the lines of a download. Lambda's limit is 6 MB in base64.
+const maxDownload = 4_000_000
+
+// AppendLine appends a line to those of a download. If there is no room, the last line says so, and full is true: a
+// line alone may have a megabyte.
+func (p *Page) AppendLine(file []byte, cells ...string) (_ []byte, full bool) {
+	line := campaign.AppendRow(nil, CSVSeparator, cells...)
+	if len(file)+len(line) > maxDownload {
+		return campaign.AppendRow(file, CSVSeparator, "", p.T("submission.more_lines")), true
+	}
+	return append(file, line...), false
+}
 
 // CSV answers with a file for Brazilian spreadsheets, after a byte order mark. nameKey is the text key of its name.
 func (p *Page) CSV(nameKey string, file []byte) error {
