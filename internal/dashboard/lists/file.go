@@ -156,10 +156,10 @@ func (s *Pages) refused(p *web.Page, l suppression.List) error {
 	if err != nil {
 		return err
 	}
-	file, full := campaign.AppendRow(nil, web.CSVSeparator, p.T("sending.line"), p.T("sending.problem"), p.T("lists.phone")), false
+	file := campaign.AppendRow(nil, web.CSVSeparator, p.T("sending.line"), p.T("sending.problem"), p.T("lists.phone"))
 	for _, line := range v.Refused {
-		file, full = p.AppendLine(file, strconv.Itoa(line.Line), p.Known("rejection."+line.Code, line.Code), line.Phone)
-		if full {
+		var full bool
+		if file, full = p.AppendLine(file, strconv.Itoa(line.Line), p.Known("rejection."+line.Code, line.Code), line.Phone); full {
 			break
 		}
 	}

@@ -271,7 +271,7 @@ func (s *Pages) leftOut(p *web.Page) error {
 	}
 	kind := submission.Kind(p.Query("kind"))
 	header := append([]string{p.T("sending.line"), p.T("sending.problem")}, usedColumns(sub)...)
-	file, full := campaign.AppendRow(nil, web.CSVSeparator, header...), false
+	file := campaign.AppendRow(nil, web.CSVSeparator, header...)
 	for l, err := range s.Intake.LeftOut(p.R.Context(), sub) {
 		if err != nil {
 			return err
@@ -279,8 +279,8 @@ func (s *Pages) leftOut(p *web.Page) error {
 		if kind != "" && l.Kind != kind {
 			continue
 		}
-		file, full = p.AppendLine(file, slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...)
-		if full {
+		var full bool
+		if file, full = p.AppendLine(file, slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...); full {
 			break
 		}
 	}
