@@ -18,6 +18,7 @@ import (
 
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/sink"
 )
@@ -38,6 +39,7 @@ type scenario struct {
 const (
 	largeCampaign, largeEvents = 102, 6
 	smallCampaign              = 3
+	suppressed                 = 1 // messages to a number on a list
 )
 
 // ending is how a campaign of a scenario ends.
@@ -66,7 +68,7 @@ func (s *faultStack) run(ctx context.Context, visits bool, arm func()) error {
 		return err
 	}
 	var all []ending
-	for _, step := range []func(context.Context) (ending, error){c.send, c.sendLost, c.cancelBefore, c.revoke} {
+	for _, step := range []func(context.Context) (ending, error){c.send, c.sendLost, c.sendPaused, c.cancelBefore, c.revoke} {
 		e, err := step(ctx)
 		if err != nil {
 			return err
@@ -123,7 +125,7 @@ func (c *scenario) makeTenant(ctx context.Context) (err error) {
 	} {
 		kinds = append(kinds, string(kind))
 	}
-	if c.tenant, err = newTenant(ctx, c.env, "faults", "Olá {{nome}}", c.stack.endpoints.URL, kinds); err != nil {
+	if c.tenant, err = newTenant(ctx, c.env, "faults", "Olá {{nome}}", c.stack.endpoints.URL, kinds, account.Scopes...); err != nil {
 		return err
 	}
 	if err := c.stack.endpoints.add(c.tenant); err != nil {
@@ -263,6 +265,29 @@ func (c *scenario) sendLost(ctx context.Context) (ending, error) {
 	c.stack.proxy.Lose(id)
 	_, err := c.accept(ctx, call, smallCampaign)
 	return ending{id, "completed", map[string]int{"read": smallCampaign}}, err
+}
+
+// sendPaused dispatches a scheduled campaign, one of whose numbers is on a list. It is paused, moved and resumed.
+func (c *scenario) sendPaused(ctx context.Context) (ending, error) {
+	call := c.newCall(smallCampaign, "")
+	messages, _ := call["messages"].([]fields)
+	list := fields{"reason": "faults", "numbers": []any{messages[0]["phone"]}}
+	if err := c.do(ctx, http.MethodPut, c.env["BASE_URL"]+"/api/v1/external/lists/faults", list, nil); err != nil {
+		return ending{}, err
+	}
+	call["batch"], call["schedule"] = "later", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	if _, err := c.accept(ctx, call, smallCampaign); err != nil {
+		return ending{}, err
+	}
+	id, _ := call["campaignId"].(string)
+	if err := c.do(ctx, http.MethodPost, c.env["BASE_URL"]+campaignsPath+id+"/pause", nil, nil); err != nil {
+		return ending{}, err
+	}
+	if err := c.move(ctx, id); err != nil {
+		return ending{}, err
+	}
+	return ending{id, "completed", map[string]int{"read": smallCampaign - suppressed, "failed": suppressed}},
+		c.do(ctx, http.MethodPost, c.env["BASE_URL"]+campaignsPath+id+"/resume", nil, nil)
 }
 
 // cancelBefore cancels a campaign before its time.
@@ -460,14 +485,14 @@ func (c *scenario) awaitWebhooks(ctx context.Context, changes map[string]string,
 	}
 }
 
-// sentOncePerNumber compares the messages at the provider with those accepted and not stopped.
+// sentOncePerNumber compares the messages at the provider with those accepted, not stopped and not suppressed.
 func (c *scenario) sentOncePerNumber(ctx context.Context) error {
 	var all []struct{ Phone string }
 	after := url.QueryEscape(c.begun.UTC().Format(time.RFC3339Nano))
 	if err := c.do(ctx, http.MethodGet, c.env["RCS_URL"]+"/_sim/messages?after="+after, nil, &all); err != nil {
 		return err
 	}
-	const total = largeCampaign + 4*smallCampaign
+	const total = largeCampaign + 5*smallCampaign
 	times := map[string]int{}
 	for _, m := range all {
 		var n int
@@ -477,8 +502,8 @@ func (c *scenario) sentOncePerNumber(ctx context.Context) error {
 			}
 		}
 	}
-	if len(times) != total-smallCampaign {
-		return fmt.Errorf("the provider has %d messages, want %d", len(times), total-smallCampaign)
+	if want := total - smallCampaign - suppressed; len(times) != want {
+		return fmt.Errorf("the provider has %d messages, want %d", len(times), want)
 	}
 	return nil
 }

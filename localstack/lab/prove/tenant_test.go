@@ -36,9 +36,12 @@ func adminOf(env stackenv.Env) *settings.Service {
 	}
 }
 
-// newTenant creates a tenant whose endpoint is at a path of url. The simulator accepts the demo
+// newTenant creates a tenant whose endpoint is at a path of url, and whose credential has the scopes, or may dispatch
+// campaigns without any. The simulator accepts the demo
 // agent's key for all agents.
-func newTenant(ctx context.Context, env stackenv.Env, prefix, text, url string, kinds []string) (t testTenant, err error) {
+func newTenant(
+	ctx context.Context, env stackenv.Env, prefix, text, url string, kinds []string, scopes ...string,
+) (t testTenant, err error) {
 	t.mark = strings.ToLower(rand.Text())
 	t.id = prefix + "-" + t.mark
 	demo, service := env["DEMO_AGENT_ID"], adminOf(env)
@@ -54,7 +57,7 @@ func newTenant(ctx context.Context, env stackenv.Env, prefix, text, url string, 
 	if err != nil {
 		return t, fmt.Errorf("save a template: %w", err)
 	}
-	credential, err := service.CreateCredential(ctx, t.id, "c"+t.mark, "")
+	credential, err := service.CreateCredential(ctx, t.id, "c"+t.mark, "", scopes...)
 	if err != nil {
 		return t, fmt.Errorf("create a credential: %w", err)
 	}
