@@ -121,8 +121,10 @@ func (s service) dispatchAll(ctx context.Context, watched *processes, id string,
 }
 
 // awaitSent waits until all messages were sent, and returns the processor time of a
-// thousand in each tenth.
+// thousand in each tenth. Reading a large campaign can take longer than a call may, while all processors send: the call
+// is then repeated, as the API's document asks clients to.
 func (s service) awaitSent(ctx context.Context, watched *processes, id string, n int) (tenths, error) {
+	s.http = &http.Client{Transport: repeating{}}
 	var each tenths
 	known, told, moved, before := 0, 0, time.Now(), time.Duration(0)
 	for known < n {
