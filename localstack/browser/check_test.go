@@ -69,6 +69,9 @@ func (b *browser) check(name string) {
 	if weight > web.PageLimit {
 		b.t.Errorf("%s has %d bytes, want %d at most", name, weight, web.PageLimit)
 	}
+	if n := read(b, "count the primary buttons", chromedp.Evaluate[int](primaryButtons)); n > 1 {
+		b.t.Errorf("%s has %d primary buttons, want 1 at most", name, n)
+	}
 	for at, w := range windows {
 		b.run("set the window", chromedp.EmulateViewport(w.width, tall, w.as...))
 		wide := read(b, "measure the page", chromedp.Evaluate[int64](`document.documentElement.scrollWidth`))
@@ -85,6 +88,9 @@ func (b *browser) check(name string) {
 	b.run("set the window", chromedp.EmulateViewport(windows[0].width, tall))
 	b.takeFaults()
 }
+
+// primaryButtons counts the visible buttons in the accent color.
+const primaryButtons = `[...document.querySelectorAll("main :is(button, .button):not(.second, .quiet, .unseen, .var, .item button)")].filter(e => e.checkVisibility()).length`
 
 // checkIn fails the test if axe-core has findings on the page in a color scheme. It writes a
 // screenshot if it has, or with SCREENSHOTS=1.

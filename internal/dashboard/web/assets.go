@@ -29,7 +29,7 @@ const (
 	UpdateLimit = 10_000
 	// AssetsLimit is the maximum size in bytes of the style and the scripts before their
 	// compression.
-	AssetsLimit = 90_000
+	AssetsLimit = 110_000
 )
 
 // hashes are prefixes of the assets' SHA-256 hashes, by name.
