@@ -30,7 +30,12 @@ const (
 	// AssetsLimit is the maximum size in bytes of the style and the scripts before their
 	// compression.
 	AssetsLimit = 110_000
+	// FontLimit is the maximum size in bytes of the typeface, which is compressed already.
+	FontLimit = 60_000
 )
+
+// fontType is the content type of the typeface. Package mime knows it on some systems only.
+const fontType = "font/woff2"
 
 // hashes are prefixes of the assets' SHA-256 hashes, by name.
 var hashes = func() map[string]string {
@@ -76,6 +81,10 @@ func serveAsset(p *Page) error {
 	name := p.R.PathValue("name")
 	if hash, found := hashes[name]; !found || p.R.PathValue("hash") != hash {
 		return campaign.ErrNotFound
+	}
+	if path.Ext(name) == ".woff2" {
+		p.W.Header().Set(gzhttp.HeaderNoCompression, "1")
+		return p.Immutable(fontType, asset(name))
 	}
 	return p.Immutable(mime.TypeByExtension(path.Ext(name)), asset(name))
 }

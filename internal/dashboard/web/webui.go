@@ -250,7 +250,7 @@ const (
 // policy returns a Content-Security-Policy that allows only the dashboard's own files,
 // and nothing inline.
 func (ui *UI) policy(images, connections string) string {
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + images + "; connect-src " + connections + "; " +
+	return "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src " + images + "; connect-src " + connections + "; " +
 		"frame-ancestors 'none'; base-uri 'none'; form-action 'self' " + ui.SignInOrigin
 }
 

@@ -179,7 +179,7 @@ func TestPage_SecurityHeaders(t *testing.T) {
 	} {
 		got := test.got
 		want := map[string]string{
-			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + test.images + "; connect-src 'self'; " +
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src " + test.images + "; connect-src 'self'; " +
 				"frame-ancestors 'none'; base-uri 'none'; form-action 'self' https://sign-in.example",
 			"Referrer-Policy": "same-origin", "Cache-Control": "no-store",
 		}
@@ -452,6 +452,30 @@ func TestAssets_SmallAndCached(t *testing.T) {
 	}
 	has(t, ana.Get("/dashboard/assets/000000000000/app.css"), http.StatusNotFound)
 	has(t, ana.Get("/dashboard/assets/000000000000/no.css"), http.StatusNotFound)
+}
+
+// The style sheet and the page name the same typeface. Browsers keep it.
+func TestAssets_Typeface(t *testing.T) {
+	t.Parallel()
+	ana := admin(newSite(t))
+	page := ana.Get("/dashboard/notes").Body
+	linked := func(body, before string) string {
+		_, rest, _ := strings.Cut(body, before)
+		path, _, _ := strings.Cut(rest, `"`)
+		return path
+	}
+	style := linked(page, `rel="stylesheet" href="`)
+	font := linked(page, `rel="preload" href="`)
+	if named := "/dashboard/assets" + strings.TrimPrefix(linked(ana.Get(style).Body, `url("`), ".."); named != font {
+		t.Errorf("the style sheet names %s, the page %s", named, font)
+	}
+	got := ana.Get(font)
+	if got.Status != http.StatusOK || got.Header.Get("Content-Type") != "font/woff2" || len(got.Body) > web.FontLimit {
+		t.Errorf("%s: %d, %s, %d bytes; want %d at most", font, got.Status, got.Header.Get("Content-Type"), len(got.Body), web.FontLimit)
+	}
+	if !strings.Contains(got.Header.Get("Cache-Control"), "immutable") || got.Header.Get("No-Gzip-Compression") == "" {
+		t.Errorf("%s is not kept, or is compressed again: %v", font, got.Header)
+	}
 }
 
 func TestArea_Faults(t *testing.T) {
