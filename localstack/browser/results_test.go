@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // The list shows the results of a campaign without a reload, and the campaign's page shows
@@ -43,6 +44,7 @@ func TestResults(t *testing.T) {
 	if text := b.text(`[aria-labelledby=opt-outs-title]`); !strings.Contains(text, "nenhum destinatário") {
 		t.Errorf("opt-outs since the campaign was sent: %q", text)
 	}
+	b.chart()
 	b.check("campaign-message")
 	b.visit("/dashboard/campaigns/" + call["campaignId"].(string) + "/optouts")
 	b.check("campaign-optouts")
@@ -52,4 +54,19 @@ func TestResults(t *testing.T) {
 	b.check("campaigns-sorted")
 	b.visit("/dashboard/campaigns/" + call["campaignId"].(string) + "/messages?status=tapped")
 	b.check("campaign-tapped")
+}
+
+// chart chooses points of the page's chart by keyboard. The page shows the values that it says.
+func (b *browser) chart() {
+	b.t.Helper()
+	b.tabTo(`#plot`)
+	said := func() string {
+		return read(b, "read the chosen point", chromedp.Evaluate[string](`document.querySelector("#plot").getAttribute("aria-valuetext")`))
+	}
+	b.run("choose the first point", chromedp.KeyEvent(kb.Home), chromedp.WaitVisible(`.tip`))
+	first := said()
+	b.run("choose the last point", chromedp.KeyEvent(kb.End))
+	if last := said(); first == last || !strings.HasPrefix(last, b.text(`.tip strong`)) || !strings.Contains(last, "Enviadas: 1, ") {
+		b.t.Errorf("the chart says %q at first and %q at last, and shows %q", first, last, b.text(`.tip`))
+	}
 }

@@ -9,10 +9,10 @@ import (
 )
 
 func newChart(p *web.Page, days []campaign.Day) chart.Chart {
-	c := chart.Chart{Title: p.T("overview.trend"), Time: p.T("overview.day")}
+	c := chart.Chart{Title: p.T("overview.trend"), Time: p.T("overview.day"), Bars: true}
 	for _, key := range []string{"sent", "delivered", "read", "lost", "not_sent", "opted_out"} {
 		only := key == "not_sent" || key == "opted_out"
-		c.Series = append(c.Series, chart.Series{Key: key, Name: p.T("overview." + key), TableOnly: only})
+		c.Series = append(c.Series, chart.Series{Key: key, Name: p.T("overview." + key), TableOnly: only, FromTop: key == "lost"})
 	}
 	for i, d := range days {
 		c.Points = append(c.Points, chart.Point{
@@ -20,8 +20,7 @@ func newChart(p *web.Page, days []campaign.Day) chart.Chart {
 			Counts: []int{d.Sent, d.Delivered, d.Read, d.Failed, d.NotSent, d.OptedOut},
 		})
 	}
-	c.Ends = [3]string{label(p, days[0].Date), label(p, days[len(days)/2].Date), label(p, days[len(days)-1].Date)}
-	c.Says = p.T("overview.trend_says", c.Ends[0], c.Ends[2])
+	c.Says = p.T("overview.trend_says", label(p, days[0].Date), label(p, days[len(days)-1].Date))
 	return c
 }
 

@@ -100,3 +100,56 @@ document.addEventListener("submit", (event) => {
   setTimeout(() => delete form.dataset.sent, again);
 });
 addEventListener("pageshow", () => document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent));
+
+// A chart shows the values of the point under the pointer. With the focus, it is a slider: the arrow keys choose a point.
+const tip = Object.assign(document.createElement("div"), { className: "tip", ariaHidden: "true" });
+let point = Infinity; // of the chart
+function prepare() {
+  for (const plot of document.querySelectorAll(".plot:not([role])")) {
+    const points = plot.querySelectorAll(".at-time"), picture = plot.querySelector("svg"), title = picture.querySelector("title");
+    for (const one of points) {
+      one.dataset.says = one.textContent;
+      one.textContent = "";
+    }
+    plot.tabIndex = 0;
+    picture.setAttribute("aria-hidden", "true");
+    for (const [name, value] of [["role", "slider"], ["aria-label", title.textContent], ["aria-valuemin", 1], ["aria-valuemax", points.length]]) plot.setAttribute(name, value);
+    title.remove(); // or browsers show it over the values
+    choose(plot, point, plot.matches(":hover, :focus"));
+  }
+}
+function choose(plot, at, shown = true) {
+  const points = plot.querySelectorAll(".at-time");
+  point = Math.max(0, Math.min(at, points.length - 1));
+  const [label, ...values] = points[point].dataset.says.split("\n");
+  plot.setAttribute("aria-valuenow", point + 1);
+  plot.setAttribute("aria-valuetext", [label, ...values].join(", "));
+  for (const [i, one] of points.entries()) one.classList.toggle("chosen", shown && i === point);
+  if (!shown) return tip.remove();
+  const row = (name, value, tag) => {
+    const line = document.createElement(tag);
+    line.append(name, Object.assign(document.createElement("b"), { textContent: value }));
+    return line;
+  };
+  tip.replaceChildren(row(label, "", "strong"), ...values.map((v) => row(...v.split(": "), "span")));
+  plot.append(tip);
+  const [box, frame] = [points[point].getBoundingClientRect(), plot.getBoundingClientRect()];
+  const after = box.right - frame.left + 8, before = box.left - frame.left - tip.offsetWidth - 8;
+  tip.style.left = `clamp(0px, ${after + tip.offsetWidth > frame.width ? before : after}px, 100% - ${tip.offsetWidth}px)`;
+}
+prepare();
+document.addEventListener("htmx:load", prepare);
+for (const [event, shown] of [["focusin", true], ["focusout", false]]) {
+  document.addEventListener(event, ({ target }) => { if (target.matches(".plot")) choose(target, point, shown); });
+}
+document.addEventListener("pointerover", ({ target }) => {
+  const left = tip.parentElement, plot = target.closest(".plot");
+  if (target.matches(".at-time")) choose(plot, [...plot.querySelectorAll(".at-time")].indexOf(target));
+  else if (left && left !== plot) choose(left, point, left.matches(":focus"));
+});
+document.addEventListener("keydown", (event) => {
+  const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, Home: -Infinity, End: Infinity }[event.key];
+  if (!step || !event.target.matches(".plot")) return;
+  event.preventDefault();
+  choose(event.target, point + step);
+});

@@ -1,5 +1,5 @@
-// Package chart shows counts over time as lines, with the values of each point on hover, or as
-// a table. Its page is chart.html in package web.
+// Package chart shows counts over time as lines or bars, with the values of each point on hover and by
+// the arrow keys, or as a table. Its page is chart.html in package web.
 package chart
 
 import (
@@ -13,6 +13,12 @@ import (
 const (
 	width  = 600
 	height = 180
+	// maxSteps is the maximum number of steps of the scale.
+	maxSteps = 5
+	// barShare is the part of a point's width that its bar takes, of maxBar per cent of the chart at most.
+	barShare, maxBar = 0.62, 5.0
+	// fewPoints is the number of points up to which every bar has a label. Of more, every fifth has one.
+	fewPoints, labelEvery = 10, 5
 )
 
 // Chart is counts over time. Its texts are in the person's language.
@@ -22,14 +28,17 @@ type Chart struct {
 	Time   string // heading of the points' labels
 	Series []Series
 	Points []Point // by X
-	// Ends are the labels of the start, the middle and the end.
+	Bars   bool    // each point is a bar; the points have the same distance
+	// Ends are the labels of the start, the middle and the end of lines.
 	Ends [3]string
 }
 
-// Series is one count of each point. Key is the color of its line.
+// Series is one count of each point. Key is its color. The bars of a point are drawn over each other: a
+// later series is a part of the one before.
 type Series struct {
 	Key, Name string
-	TableOnly bool // it has no line
+	TableOnly bool // it is not drawn
+	FromTop   bool // its bar hangs from the top of the first one
 }
 
 // Point is the counts at a time. The order of Counts is that of the series.
@@ -45,8 +54,11 @@ type View struct {
 	*web.Page
 	Chart
 
-	Most  int // the top of the scale
+	Ticks []int    // of the scale, the highest first
+	Rules []string // heights of the ticks
+	Drawn []Series
 	Lines []Line
+	Rects []Rect
 }
 
 // Line is a drawn series, with the points of an SVG polyline.
@@ -55,39 +67,111 @@ type Line struct {
 	Points string
 }
 
+// Rect is a part of a bar, in per cent of the chart.
+type Rect struct{ Key, X, Y, Width, Height string }
+
 // On returns the chart on a page.
 func (c Chart) On(p *web.Page) View {
-	v := View{Page: p, Chart: c, Most: 1}
-	for _, point := range c.Points {
-		for i, n := range point.Counts {
-			if !c.Series[i].TableOnly {
-				v.Most = max(v.Most, n)
-			}
-		}
+	v := View{Page: p, Chart: c, Ticks: ticks(c.most())}
+	for i := range v.Ticks {
+		v.Rules = append(v.Rules, percent(float64(i)/float64(len(v.Ticks)-1)))
 	}
-	v.Most += v.Most % 2 // so that its half is a whole number
 	for i, s := range c.Series {
-		if !s.TableOnly {
+		if s.TableOnly {
+			continue
+		}
+		v.Drawn = append(v.Drawn, s)
+		if !c.Bars {
 			v.Lines = append(v.Lines, Line{s, v.draw(i)})
 		}
 	}
+	if c.Bars {
+		v.drawBars()
+	}
 	return v
 }
+
+// most returns the highest count that is drawn.
+func (c Chart) most() (most int) {
+	for _, point := range c.Points {
+		for i, n := range point.Counts {
+			if !c.Series[i].TableOnly {
+				most = max(most, n)
+			}
+		}
+	}
+	return most
+}
+
+// ticks returns the numbers of a scale from 0 to most or above, in steps of 1, 2 or 5 times a power of
+// ten, the highest first.
+func ticks(most int) []int {
+	step := stepOf(most)
+	steps := max((most+step-1)/step, 1)
+	all := make([]int, steps+1)
+	for i := range all {
+		all[i] = step * (steps - i)
+	}
+	return all
+}
+
+func stepOf(most int) int {
+	for unit := 1; ; unit *= 10 {
+		for _, times := range []int{1, 2, 5} {
+			if times*unit*maxSteps >= most {
+				return times * unit
+			}
+		}
+	}
+}
+
+// share returns a count as a part of the scale.
+func (v View) share(n int) float64 { return float64(max(n, 0)) / float64(v.Ticks[0]) }
 
 // draw returns the line of a series, from the lower left corner.
 func (v View) draw(series int) string {
 	var b strings.Builder
 	for _, p := range v.Points {
-		y := height - float64(height)*float64(max(p.Counts[series], 0))/float64(v.Most)
-		b.WriteString(format(width*p.X) + "," + format(y) + " ")
+		b.WriteString(format(width*p.X) + "," + format(height*(1-v.share(p.Counts[series]))) + " ")
 	}
 	return strings.TrimSpace(b.String())
 }
 
+// drawBars adds the bars of the points.
+func (v *View) drawBars() {
+	slot := 1 / float64(max(len(v.Points), 1))
+	wide := min(slot*barShare, maxBar/100)
+	for _, p := range v.Points {
+		for i, s := range v.Series {
+			if s.TableOnly || p.Counts[i] <= 0 {
+				continue
+			}
+			top, tall := 1-v.share(p.Counts[i]), v.share(p.Counts[i])
+			if s.FromTop {
+				top = 1 - v.share(p.Counts[0])
+			}
+			v.Rects = append(v.Rects, Rect{s.Key, percent(p.X - wide/2), percent(top), percent(wide), percent(tall)})
+		}
+	}
+}
+
 func format(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 
-// Half is the middle of the scale.
-func (v View) Half() int { return v.Most / 2 }
+func percent(f float64) string { return strconv.FormatFloat(100*f, 'f', 2, 64) + "%" }
+
+// Few reports whether every bar has a label.
+func (c Chart) Few() bool { return len(c.Points) <= fewPoints }
+
+// Labels returns the labels below the bars, "" for none. The last bar has one.
+func (c Chart) Labels() []string {
+	labels := make([]string, len(c.Points))
+	for i, p := range c.Points {
+		if c.Few() || (len(c.Points)-1-i)%labelEvery == 0 {
+			labels[i] = p.Label
+		}
+	}
+	return labels
+}
 
 // Named is a count with the name of its series.
 type Named struct {
@@ -105,7 +189,7 @@ func (v View) Named(p Point) []Named {
 }
 
 // Span is the part of the chart between the middles of a point's neighbors, in which the
-// point's counts are shown.
+// point's counts are shown, in per cent.
 type Span struct {
 	Point
 	Left, Width string
@@ -117,11 +201,11 @@ func (v View) Spans() []Span {
 	spans := make([]Span, len(points))
 	left := 0.0
 	for i, p := range points {
-		right := float64(width)
+		right := 1.0
 		if i+1 < len(points) {
-			right = width * (p.X + points[i+1].X) / 2
+			right = (p.X + points[i+1].X) / 2
 		}
-		spans[i] = Span{p, format(left), format(right - left)}
+		spans[i] = Span{p, percent(left), percent(right - left)}
 		left = right
 	}
 	return spans

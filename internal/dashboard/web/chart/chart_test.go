@@ -1,6 +1,8 @@
 package chart_test
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -8,25 +10,66 @@ import (
 )
 
 // All points are drawn within the chart, and each part of it shows the counts of one point.
-func TestOn(t *testing.T) {
+func TestOn_Lines(t *testing.T) {
 	t.Parallel()
 	c := chart.Chart{
 		Series: []chart.Series{{Key: "sent"}, {Key: "opted_out", TableOnly: true}},
 		Points: []chart.Point{{X: 0, Counts: []int{0, 900}}, {X: 0.5, Counts: []int{3, 0}}, {X: 1, Counts: []int{-1, 0}}},
 	}
 	v := c.On(nil)
-	if v.Most != 4 || v.Half() != 2 {
-		t.Errorf("the scale is %d, %d, want 4, 2", v.Most, v.Half())
-	}
-	if len(v.Lines) != 1 || v.Lines[0].Points != "0.0,180.0 300.0,45.0 600.0,180.0" {
-		t.Errorf("the lines are %v", v.Lines)
+	if len(v.Lines) != 1 || v.Lines[0].Points != "0.0,180.0 300.0,0.0 600.0,180.0" || len(v.Rects) > 0 {
+		t.Errorf("the lines are %v, the bars %v", v.Lines, v.Rects)
 	}
 	var spans []string
 	for _, s := range v.Spans() {
 		spans = append(spans, s.Left+"+"+s.Width)
 	}
-	if got := strings.Join(spans, " "); got != "0.0+150.0 150.0+300.0 450.0+150.0" {
+	if got := strings.Join(spans, " "); got != "0.00%+25.00% 25.00%+50.00% 75.00%+25.00%" {
 		t.Errorf("the points have the parts %s", got)
+	}
+}
+
+// The numbers beside a chart are round, and the highest count is below the highest of them.
+func TestOn_RoundNumbers(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int][]int{
+		0: {1, 0}, 1: {1, 0}, 3: {3, 2, 1, 0}, 6: {6, 4, 2, 0}, 11: {15, 10, 5, 0}, 41_230: {50_000, 40_000, 30_000, 20_000, 10_000, 0},
+		2_000_000: {2_000_000, 1_500_000, 1_000_000, 500_000, 0},
+	} {
+		v := chart.Chart{Series: []chart.Series{{Key: "sent"}}, Points: []chart.Point{{Counts: []int{most}}}}.On(nil)
+		if !slices.Equal(v.Ticks, want) || len(v.Rules) != len(want) {
+			t.Errorf("the scale of %d is %d, want %d", most, v.Ticks, want)
+		}
+	}
+}
+
+// Each point is a bar. What was read is drawn over what was sent, and what was lost hangs from the top.
+func TestOn_Bars(t *testing.T) {
+	t.Parallel()
+	c := chart.Chart{
+		Bars:   true,
+		Series: []chart.Series{{Key: "sent"}, {Key: "read"}, {Key: "lost", FromTop: true}},
+		Points: []chart.Point{{X: 0.25, Counts: []int{5, 2, 1}}, {X: 0.75, Counts: []int{0, 0, 0}}},
+	}
+	want := []chart.Rect{
+		{"sent", "22.50%", "0.00%", "5.00%", "100.00%"}, {"read", "22.50%", "60.00%", "5.00%", "40.00%"}, {"lost", "22.50%", "0.00%", "5.00%", "20.00%"},
+	}
+	if v := c.On(nil); !slices.Equal(v.Rects, want) || len(v.Lines) > 0 {
+		t.Errorf("the bars are %v, want %v", v.Rects, want)
+	}
+}
+
+// Of many bars, every fifth has a label, and so does the last one.
+func TestLabels(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{2: "0 1", 12: "1 6 11"} {
+		var c chart.Chart
+		for i := range n {
+			c.Points = append(c.Points, chart.Point{Label: strconv.Itoa(i)})
+		}
+		if got := strings.Join(strings.Fields(strings.Join(c.Labels(), " ")), " "); got != want || len(c.Labels()) != n {
+			t.Errorf("of %d bars, the labels are %q, want %q", n, got, want)
+		}
 	}
 }
 
