@@ -153,3 +153,19 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   choose(event.target, point + step);
 });
+
+// An update moves what it changes: numbers fade in, and bars go from their former width to the new one.
+const quick = { duration: 150, easing: "ease-out" };
+const moving = (root) => [...(root?.querySelectorAll(".many, .number, rect[width$='%']:not(.track, .at-time)") ?? [])];
+const shownBy = (e) => e.getAttribute("width") ?? e.textContent;
+let former = [];
+addEventListener("htmx:beforeSwap", ({ detail: { target } }) => { former = [target.id, moving(target).map(shownBy)]; });
+addEventListener("htmx:afterSettle", () => {
+  const [id, values] = former, now = moving(document.getElementById(id));
+  former = [];
+  if (now.length !== values?.length || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  now.forEach((e, i) => {
+    const [old, value] = [values[i], shownBy(e)];
+    if (old !== value) e.animate(e.hasAttribute("width") ? { width: [old, value] } : { opacity: [0.2, 1] }, quick);
+  });
+});
