@@ -200,6 +200,11 @@ func (p *Page) Percent(part, whole int) string {
 	return less + p.translation.numbers.Sprint(number.Percent(share, number.MaxFractionDigits(1)))
 }
 
+// Tenths returns a number of tenths with one decimal in the reader's format.
+func (p *Page) Tenths(n int) string {
+	return p.translation.numbers.Sprint(number.Decimal(float64(n)/10, number.Scale(1)))
+}
+
 // Rate returns a rate as a percentage with the name of its base, or "" if the base is 0.
 func (p *Page) Rate(r campaign.Rate) string {
 	if r.Of == 0 {
