@@ -233,6 +233,12 @@ func (p *Page) Local(at time.Time) string {
 	return at.In(localtime.SaoPaulo()).Format("2006-01-02T15:04")
 }
 
+// Weekly returns a weekday as in "on Mondays".
+func (p *Page) Weekly(day time.Weekday) string {
+	const week = 7 // texts begin with Monday
+	return p.T(fmt.Sprintf("ui.weekly.%d", (day+week-1)%week+1))
+}
+
 // Hour returns the time of day in São Paulo.
 func (p *Page) Hour(at time.Time) string { return at.In(localtime.SaoPaulo()).Format("15:04") }
 
