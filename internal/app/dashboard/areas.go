@@ -162,7 +162,7 @@ func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Page
 		},
 	}
 	return &sending.Pages{
-		Store: listRows{a.rows, a.exports}, Intake: service, Now: time.Now, Lead: c.MinLead, Origin: a.blobs.Origin,
+		Store: listRows{a.rows, a.exports}, Intake: service, Now: time.Now, Lead: c.MinLead, Origin: a.blobs.Origin, Reads: a.reads,
 	}
 }
 
