@@ -108,7 +108,7 @@ func (m metric) Difference(p *web.Page) string {
 	if m.Metric == campaign.MetricCost {
 		return p.T(key, p.Money(campaign.Money(n)))
 	}
-	const two = 20 // in Portuguese, less than two is singular
+	const two = 20 // less is singular in Portuguese
 	if n < two {
 		key += "_point"
 	} else {

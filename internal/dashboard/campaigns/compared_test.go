@@ -149,3 +149,22 @@ func TestCompared_Young(t *testing.T) {
 	e.sent = noon.Add(-23 * time.Hour)
 	e.see("en", "50% 75% 25.0 points below the usual", "sent less than a day ago and still gets reads")
 }
+
+// The page of a campaign loads the comparison once something was sent. Another tenant gets none.
+func TestCompared_Card(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	b, unsent := d.running("Natal"), d.accept(uuid(), "Carnaval", 1, 10, nil)
+	if a := d.admin().Get(pathOf(b)); !strings.Contains(a.Body, `hx-get="`+pathOf(b)+`/compared"`) {
+		t.Error("the page does not load the comparison")
+	}
+	if a := d.admin().Get(pathOf(unsent)); strings.Contains(a.Body, "/compared") {
+		t.Error("a campaign that sent nothing is compared")
+	}
+	if text := d.admin().Get(pathOf(unsent) + "/compared").Text(); !strings.Contains(text, "Nothing has been sent yet") {
+		t.Errorf("of a campaign that sent nothing, the page says: %s", text)
+	}
+	if a := d.SignIn("t-other", web.RoleAdmin).Get(pathOf(b) + "/compared"); a.Status != 404 {
+		t.Errorf("another tenant gets %d", a.Status)
+	}
+}
