@@ -76,6 +76,9 @@ type Listed struct {
 	Test      bool   // it is a test message, see Batch
 }
 
+// CursorAt returns a cursor of the list of campaigns: those that go before a time follow it.
+func CursorAt(at time.Time) string { return fmt.Sprintf("%014d#", max(0, at.UnixMilli())) }
+
 // Summary is a campaign's progress, read from the campaign's own rows, without its batches.
 type Summary struct {
 	Name        string

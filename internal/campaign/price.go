@@ -37,6 +37,13 @@ func (m Money) String() string {
 	return sign + strconv.FormatInt(int64(m/unitOfMoney), 10) + "." + decimals
 }
 
+// Per returns the amount for each of n, to a thousandth of Currency.
+func (m Money) Per(n int) Money {
+	const least = unitOfMoney / 1000
+	of := Money(n) * least
+	return (m + of/2) / of * least
+}
+
 // MarshalText returns String, so that JSON contains the amount as a string.
 func (m Money) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 

@@ -32,6 +32,8 @@ type Results struct {
 	Clicked    int // messages with a clicked link
 	Tappable   bool
 	Clickable  bool
+	Cost       Money // of the delivered messages with a price
+	Unpriced   int   // delivered messages without a price
 
 	// NotAccepted is the number of people of the file who have no message, and NeverAccepted of them
 	// those whose parts are not accepted any more.
@@ -138,6 +140,11 @@ func (r *Results) add(b BatchProgress) {
 	r.Tapped += b.Head.Tapped
 	r.Clicked += b.Head.Clicked
 	r.addCounts(b.Head)
+	if b.Prices.Set() {
+		r.Cost += b.Prices.Of(b.Billed())
+	} else {
+		r.Unpriced += b.Head.DayCounts().Delivered
+	}
 }
 
 func (r *Results) addState(b Batch) {

@@ -93,10 +93,14 @@ func TestCampaign_Results(t *testing.T) {
 	}}
 	want := campaign.Results{
 		At: now, Status: campaign.StatusSending, Batches: 2, First: now, Last: now.Add(time.Hour), TemplateID: "a", Templates: 2,
-		Accepted: 40, Sent: 1 + 5 + 1 + 1, Delivered: 5, Read: 3, Lost: 2, Stopped: 4, OptedOut: 2, TooLate: 2, Tapped: 2, Tappable: true, ExpiresAt: now.Add(campaign.Retention),
+		Accepted: 40, Sent: 1 + 5 + 1 + 1, Delivered: 5, Read: 3, Lost: 2, Stopped: 4, OptedOut: 2, TooLate: 2, Tapped: 2, Tappable: true, Unpriced: 5, ExpiresAt: now.Add(campaign.Retention),
 	}
 	if diff := cmp.Diff(want, c.Results(now)); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
+	}
+	c.Batches[0].Prices = campaign.Prices{Single: 50_000}
+	if r := c.Results(now); r.Cost != 250_000 || r.Unpriced != 0 {
+		t.Errorf("5 delivered messages cost %s, %d have no price", r.Cost, r.Unpriced)
 	}
 }
 

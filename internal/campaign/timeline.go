@@ -58,6 +58,14 @@ func (t Timeline) End(number int) time.Time {
 	return t.Start.Add(from + width)
 }
 
+// begin returns the start of a slot.
+func (t Timeline) begin(number int) time.Time {
+	if number == 0 {
+		return t.Start
+	}
+	return t.End(number - 1)
+}
+
 func (t Timeline) clone() Timeline {
 	t.Slots = slices.Clone(t.Slots)
 	for i := range t.Slots {

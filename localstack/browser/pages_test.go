@@ -50,7 +50,7 @@ func TestEveryPage(t *testing.T) {
 // The kinds of pages that links and the menu lead to for the seeded tenant.
 var (
 	everyonesPages = []string{
-		"/dashboard/overview",
+		"/dashboard/overview", "/dashboard/overview/reads",
 		"/dashboard/campaigns", "/dashboard/campaigns/one", "/dashboard/campaigns/one/messages", "/dashboard/campaigns/one/exports",
 		"/dashboard/people", "/dashboard/lists", "/dashboard/templates", "/dashboard/templates/one", "/dashboard/media", "/dashboard/settings/webhooks",
 		"/dashboard/settings/billing", "/dashboard/settings/hours", "/dashboard/settings/brand",

@@ -31,6 +31,7 @@ import (
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/team"
 	"campaign-dispatch/internal/dashboard/templates"
+	"campaign-dispatch/internal/dashboard/web/recent"
 	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/dashboard/webhooks"
 	"campaign-dispatch/internal/dispatch"
@@ -60,6 +61,7 @@ type parts struct {
 	prober   media.Prober
 	queries  *query.Service
 	optOuts  *optout.Book
+	reads    *recent.Reads
 	exports  *exports.Service
 	settings *settings.Service
 	pool     *cognito.Pool
@@ -68,10 +70,12 @@ type parts struct {
 func newParts(c app.Config, tables dynamo.Tables) parts {
 	s, auth, blobs := dynamo.New(tables), dynamo.NewAuthStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
 	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
+	all := newRows(s)
 	return parts{
-		mediaURL: tables.MediaURL, stores: s, auth: auth, rows: newRows(s), blobs: blobs, prober: media.NewProber(c.LocalWebhooks),
+		mediaURL: tables.MediaURL, stores: s, auth: auth, rows: all, blobs: blobs, prober: media.NewProber(c.LocalWebhooks),
 		queries: &query.Service{Store: stores.NewQuery(s), Blobs: blobs, Now: time.Now},
 		optOuts: &optout.Book{Store: s.OptOuts, Now: time.Now},
+		reads:   &recent.Reads{Store: all, Now: time.Now},
 		exports: &exports.Service{Store: stores.NewExports(s), Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
 		settings: &settings.Service{
 			Store: settingsstore.New(s), Auth: auth, People: pool, Now: time.Now,
@@ -101,7 +105,7 @@ func (a parts) campaignAreas(c app.Config) []area {
 	}
 	store := campaignRows{a.rows, a.auth}
 	return []area{
-		{overview.Area(), &overview.Pages{Store: store, Now: time.Now}},
+		{overview.Area(), &overview.Pages{Store: store, Reads: a.reads, Now: time.Now}},
 		{campaigns.Area(), &campaigns.Pages{Store: store, Messages: a.queries, Controls: controls, OptOuts: a.optOuts, Now: time.Now}},
 		{exportpages.Area(), &exportpages.Pages{Exports: listRows{a.rows, a.exports}}},
 		{lists.Area(), &lists.Pages{
@@ -158,7 +162,7 @@ func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Page
 		},
 	}
 	return &sending.Pages{
-		Store: listRows{a.rows, a.exports}, Intake: service, Now: time.Now, Lead: c.MinLead, Origin: a.blobs.Origin,
+		Store: listRows{a.rows, a.exports}, Intake: service, Now: time.Now, Lead: c.MinLead, Origin: a.blobs.Origin, Reads: a.reads,
 	}
 }
 

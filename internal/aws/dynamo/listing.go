@@ -22,9 +22,7 @@ func listedAt(first campaign.Batch) time.Time {
 	return first.AcceptedAt
 }
 
-func listAs(at time.Time, campaignID string) string {
-	return fmt.Sprintf("%014d#%s", at.UnixMilli(), campaignID)
-}
+func listAs(at time.Time, campaignID string) string { return campaign.CursorAt(at) + campaignID }
 
 // ListCampaigns returns up to limit campaigns of a tenant after a cursor, those that go last
 // first. It is eventually consistent.
@@ -174,7 +172,7 @@ func resultNumbers(r *campaign.Results) map[string]*int {
 		"batches": &r.Batches, "moves": &r.Moves, "templates": &r.Templates, "accepted": &r.Accepted, "sent": &r.Sent,
 		"delivered": &r.Delivered, "read": &r.Read, "lost": &r.Lost, "optedOut": &r.OptedOut, "tapped": &r.Tapped, "clicked": &r.Clicked,
 		"waiting": &r.Waiting, "stopped": &r.Stopped, "notAccepted": &r.NotAccepted, "neverAccepted": &r.NeverAccepted,
-		"tooLate": &r.TooLate, "suppressed": &r.Suppressed, "unanswered": &r.Unanswered,
+		"tooLate": &r.TooLate, "suppressed": &r.Suppressed, "unanswered": &r.Unanswered, "unpriced": &r.Unpriced,
 	}
 }
 
@@ -183,7 +181,7 @@ func resultsRow(id campaign.ID, r campaign.Results) Item {
 		"status": text(r.Status), "templateId": text(r.TemplateID), "readAt": millis(r.At),
 		"cancelledAt": millis(r.CancelledAt), "pausedAt": millis(r.PausedAt),
 		"first": millis(r.First), "last": millis(r.Last), "next": millis(r.Next), "until": millis(r.Until), "stalled": boolean(r.Stalled),
-		"tappable": boolean(r.Tappable), "clickable": boolean(r.Clickable),
+		"tappable": boolean(r.Tappable), "clickable": boolean(r.Clickable), "cost": number(r.Cost),
 	})
 	for name, n := range resultNumbers(&r) {
 		row[name] = number(*n)
@@ -199,6 +197,7 @@ func readResults(row Item) campaign.Results {
 		PausedAt: getMillis(row, "pausedAt"), First: getMillis(row, "first"),
 		Last: getMillis(row, "last"), Next: getMillis(row, "next"), Until: getMillis(row, "until"), Stalled: getBool(row, "stalled"),
 		Tappable: getBool(row, "tappable"), Clickable: getBool(row, "clickable"), ExpiresAt: getEnd(row),
+		Cost: getMoney(row, "cost"),
 	}
 	for name, n := range resultNumbers(&r) {
 		*n = getInt(row, name)

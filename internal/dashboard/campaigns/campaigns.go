@@ -68,6 +68,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, one+"/messages", web.RoleViewer, s.findMessages) // POST: access logs contain URLs, but no phone number
 	ui.Get(mux, one+"/optouts", web.RoleViewer, s.optOuts)
 	ui.Get(mux, one+"/replies", web.RoleViewer, s.replies)
+	ui.Get(mux, one+"/compared", web.RoleViewer, s.compared)
 	ui.Get(mux, one+"/cancel", web.RoleAuthor, s.askCancel)
 	ui.Post(mux, one+"/cancel", web.RoleAuthor, s.cancel)
 	ui.Get(mux, one+"/pause", web.RoleAuthor, s.askPause)

@@ -645,7 +645,7 @@ func TestShow_Cost(t *testing.T) {
 	d.record(priced, campaign.OutcomeRead, "", 2, 2, noon)
 	d.record(priced, campaign.OutcomeFailed, "unreachable", 3, 3, noon)
 	page := d.admin().Get("/dashboard/campaigns/" + id)
-	for _, want := range []string{"Recipients basic: 2, single: 2 Delivered basic: 2, single: 1 Cost of the delivered ones R$ 0.22"} {
+	for _, want := range []string{"Recipients basic: 2, single: 2 Delivered basic: 2, single: 1 Cost of the delivered ones R$ 0.22 Cost per read R$ 0.22"} {
 		if !strings.Contains(page.Text(), want) {
 			t.Errorf("the page lacks %q: %s", want, page.Text())
 		}
@@ -658,6 +658,9 @@ func TestShow_Cost(t *testing.T) {
 		if !strings.Contains(page.Text(), want) {
 			t.Errorf("the page lacks %q: %s", want, page.Text())
 		}
+	}
+	if strings.Contains(page.Text(), "Cost per read") {
+		t.Errorf("the page shows the cost of a read, though two messages have no price: %s", page.Text())
 	}
 }
 

@@ -24,7 +24,7 @@ func TestCampaign_Clicks(t *testing.T) {
 	})
 	d.must(err)
 	b := d.accept(uuid(), "Ofertas", 1, 10, func(b *campaign.Batch) {
-		b.TemplateID, b.TapKey, b.CountsClicks = template, []byte("sixteen bytes..."), true
+		b.TemplateID, b.TapKey, b.CountsClicks, b.Prices = template, []byte("sixteen bytes..."), true, campaign.Prices{Single: 120_000}
 	})
 	d.record(b, campaign.OutcomeDelivered, "", 0, 9, noon)
 	click := func(index int) campaign.Change {
@@ -34,6 +34,9 @@ func TestCampaign_Clicks(t *testing.T) {
 	d.must(err)
 	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, "Link clicked 2 20% of those delivered") || !strings.Contains(text, "Button tapped 0 0%") {
 		t.Errorf("the page does not count two clicked messages:\n%s", text)
+	}
+	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, "Cost of the delivered ones R$ 1.20 Cost per click R$ 0.60") {
+		t.Errorf("the page does not say what a click costs:\n%s", text)
 	}
 	if text := d.admin().Get(pathOf(b) + "/messages").Text(); strings.Count(text, "Clicked the link “Ver ofertas”") != 2 {
 		t.Errorf("the messages do not show the clicks:\n%s", text)

@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -269,7 +268,7 @@ func cursorOf(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("%014d#", max(0, at.UnixMilli()))
+	return campaign.CursorAt(at)
 }
 
 // before reports whether a campaign is listed before the period, as are all that follow it.

@@ -91,6 +91,7 @@ type optOutsPage struct {
 	campaign.Campaign
 	Known         bool // they can be counted
 	N             int
+	Delivered     int
 	OptedOutSince []campaign.OptChange // the newest
 }
 
@@ -106,8 +107,9 @@ func (s *Pages) optOuts(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	l := optOutsPage{Campaign: c}
-	if countsOptOuts(c.Results(s.Now())) {
+	sent := c.Results(s.Now())
+	l := optOutsPage{Campaign: c, Delivered: sent.Delivered}
+	if countsOptOuts(sent) {
 		if err := s.addOptOuts(p, &l); err != nil {
 			return err
 		}

@@ -308,20 +308,13 @@ type bill struct {
 	Billed    campaign.ClassCounts // of delivered messages
 	ClassesOf int                  // messages
 	Priced    bool                 // some batches have prices
-	Cost      campaign.Money       // of delivered messages, in batches with prices
-	Unpriced  int                  // delivered messages in batches without prices
 }
 
 func (v *bill) addBatch(b campaign.BatchProgress) {
 	v.ClassesOf += b.Accepted
 	v.Classes.Add(b.ClassCounts())
 	v.Billed.Add(b.Billed())
-	if b.Prices.Set() {
-		v.Priced = true
-		v.Cost += b.Prices.Of(b.Billed())
-	} else {
-		v.Unpriced += b.Head.DayCounts().Delivered
-	}
+	v.Priced = v.Priced || b.Prices.Set()
 }
 
 // unanswered is the state of a campaign that only waits for delivery statuses. The other states are its statuses.

@@ -14,6 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/chart"
+	"campaign-dispatch/internal/dashboard/web/recent"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -36,6 +37,7 @@ type Store interface {
 // Pages are the page of the overview.
 type Pages struct {
 	Store Store
+	Reads *recent.Reads
 	Now   func() time.Time
 }
 
@@ -51,6 +53,7 @@ const Path = web.Root + "/overview"
 // Register serves the page.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, Path, web.RoleViewer, s.show)
+	ui.Get(mux, readsPath, web.RoleViewer, s.reads)
 }
 
 type view struct {

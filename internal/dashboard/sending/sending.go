@@ -12,6 +12,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/recent"
 	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
@@ -78,6 +79,7 @@ type Pages struct {
 	Lead   time.Duration // minimum time from now to a schedule
 	// Origin returns the origin to which browsers send the chunks of a file.
 	Origin func(ctx context.Context) (string, error)
+	Reads  *recent.Reads
 }
 
 //go:embed *.html texts.json
@@ -112,6 +114,7 @@ func (s *Pages) registerForm(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, Path+"/columns", web.RoleAuthor, s.columns)
 	ui.Post(mux, Path+"/columns", web.RoleAuthor, s.chooseTemplate)
 	ui.Get(mux, Path+"/example", web.RoleAuthor, s.example)
+	ui.Get(mux, Path+"/best-hour", web.RoleAuthor, s.proposeHour)
 	ui.Post(mux, Path, web.RoleAuthor, s.take)
 	ui.Post(mux, Path+"/draft", web.RoleAuthor, s.saveDraft)
 	ui.Get(mux, DraftsPath, web.RoleAuthor, s.drafts)

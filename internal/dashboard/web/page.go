@@ -200,6 +200,11 @@ func (p *Page) Percent(part, whole int) string {
 	return less + p.translation.numbers.Sprint(number.Percent(share, number.MaxFractionDigits(1)))
 }
 
+// Tenths returns a number of tenths with one decimal in the reader's format.
+func (p *Page) Tenths(n int) string {
+	return p.translation.numbers.Sprint(number.Decimal(float64(n)/10, number.Scale(1)))
+}
+
 // Rate returns a rate as a percentage with the name of its base, or "" if the base is 0.
 func (p *Page) Rate(r campaign.Rate) string {
 	if r.Of == 0 {
@@ -226,6 +231,12 @@ func (p *Page) When(at time.Time) string {
 // Local returns a time in São Paulo as the value of a datetime-local field.
 func (p *Page) Local(at time.Time) string {
 	return at.In(localtime.SaoPaulo()).Format("2006-01-02T15:04")
+}
+
+// Weekly returns a weekday as in "on Mondays".
+func (p *Page) Weekly(day time.Weekday) string {
+	const week = 7 // texts begin with Monday
+	return p.T(fmt.Sprintf("ui.weekly.%d", (day+week-1)%week+1))
 }
 
 // Hour returns the time of day in São Paulo.

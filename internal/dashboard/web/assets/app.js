@@ -13,6 +13,15 @@ document.addEventListener("click", async (event) => {
   button.textContent = button.dataset.copied;
 });
 
+// A button with data-fill enters a value into the field that it names.
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest("[data-fill]");
+  if (!button) return;
+  const field = document.getElementById(button.dataset.fill);
+  field.value = button.dataset.value;
+  field.focus();
+});
+
 // What is shown once is gone when its page is left, also from a page that the
 // browser keeps for its back button.
 addEventListener("pagehide", () => {

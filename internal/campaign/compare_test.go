@@ -1,0 +1,85 @@
+package campaign_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+func TestMedian(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		values []int
+		want   int
+	}{
+		"none": {nil, 0},
+		"one":  {[]int{7}, 7},
+		"odd":  {[]int{9, 1, 5}, 5},
+		"even": {[]int{4, 10, 1, 6}, 5},
+		"ties": {[]int{3, 8, 3, 3}, 3},
+	} {
+		given := slices.Clone(test.values)
+		if got := campaign.Median(test.values); got != test.want || !slices.Equal(given, test.values) {
+			t.Errorf("%s: %d, want %d; the values are %v", name, got, test.want, test.values)
+		}
+	}
+}
+
+// A metric is compared with the campaigns that have it, and a campaign without the base of a rate has none.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	priced := campaign.Results{Sent: 100, Delivered: 80, Read: 40, Clicked: 8, Clickable: true, Cost: 4_000_000}
+	others := []campaign.Results{
+		{Sent: 100, Delivered: 90, Read: 45, Clicked: 9, Clickable: true, Cost: 4_500_000},
+		{Sent: 100, Delivered: 70, Read: 14, Cost: 7_000_000, Unpriced: 1},
+		{Sent: 100},
+		{},
+	}
+	want := []campaign.Comparison{
+		{Metric: "delivered", Value: 800_000, Usual: 700_000, Of: 3},
+		{Metric: "read", Value: 500_000, Usual: 350_000, Of: 2},
+		{Metric: "clicked", Value: 100_000, Usual: 100_000, Of: 1},
+		{Metric: "cost", Value: 100_000, Usual: 100_000, Of: 1},
+	}
+	got := campaign.Compare(priced, others)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("comparisons (-want +got):\n%s", diff)
+	}
+	if !got[0].Known() || got[1].Known() {
+		t.Errorf("what is usual is known: %t for 3 campaigns, %t for 2", got[0].Known(), got[1].Known())
+	}
+	if none := campaign.Compare(campaign.Results{}, others); none != nil {
+		t.Errorf("a campaign that sent nothing is compared: %v", none)
+	}
+}
+
+func TestResults_Comparable(t *testing.T) {
+	t.Parallel()
+	sent := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		sent  int
+		after time.Duration
+		want  bool
+	}{
+		"settled": {20, 24 * time.Hour, true}, "few": {19, 48 * time.Hour, false}, "young": {1000, 24*time.Hour - 1, false},
+	} {
+		if got := (campaign.Results{Sent: test.sent, Last: sent, At: sent.Add(test.after)}).Comparable(); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+func TestCostPer(t *testing.T) {
+	t.Parallel()
+	r := campaign.Results{Delivered: 30, Read: 3, Clicked: 1, Cost: 1_000_000}
+	if read, click, tap := r.CostPer(campaign.StepRead), r.CostPer(campaign.StepClicked), r.CostPer(campaign.StepTapped); read != 333_000 || click != 1_000_000 || tap != 0 {
+		t.Errorf("a read costs %s, a click %s, a tap %s", read, click, tap)
+	}
+	if r.Unpriced = 1; r.CostPer(campaign.StepRead) != 0 {
+		t.Error("the cost of a read is known without some prices")
+	}
+}

@@ -1,0 +1,138 @@
+package campaigns
+
+import (
+	"strconv"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/recent"
+)
+
+// comparedPage is a campaign beside what is usual.
+type comparedPage struct {
+	campaign.Campaign
+	Of      int // campaigns that it is compared with
+	Young   bool
+	Metrics []metric
+}
+
+// Few reports whether there are too few campaigns to know what is usual.
+func (c comparedPage) Few() bool { return c.Of < campaign.LeastCompared }
+
+// metric is a metric of the campaign.
+type metric struct {
+	campaign.Comparison
+
+	rate campaign.Rate // zero for the cost
+	all  int           // campaigns that are compared
+}
+
+func (s *Pages) compared(p *web.Page) error {
+	c, err := readCampaign(p, s.overview)
+	if err != nil {
+		return err
+	}
+	v, sum := comparedPage{Campaign: c}, c.Results(s.Now())
+	if sum.Sent > 0 {
+		others, err := recent.Before(p.R.Context(), s.Store, c.ID, sum.First)
+		if err != nil {
+			return err
+		}
+		v.add(sum, others)
+	}
+	if p.Partial() {
+		return p.Fragment("campaigns_compared_table.html", v)
+	}
+	return p.Render("campaigns.compared", "campaigns_compared.html", v)
+}
+
+func (c *comparedPage) add(sum campaign.Results, others []campaign.Results) {
+	c.Of, c.Young = len(others), !sum.Settled()
+	for _, of := range campaign.Compare(sum, others) {
+		m := metric{Comparison: of, all: len(others)}
+		if of.Metric != campaign.MetricCost {
+			m.rate = sum.Rate(of.Step())
+		}
+		c.Metrics = append(c.Metrics, m)
+	}
+}
+
+// Fewer reports whether not all campaigns have the metric.
+func (m metric) Fewer() bool { return m.Of < m.all }
+
+// Key returns the key of the metric's texts, and the color of its bar.
+func (m metric) Key() string { return string(m.Metric) }
+
+const million = 1_000_000 // values are in millionths
+
+// This returns the campaign's value as it is shown elsewhere.
+func (m metric) This(p *web.Page) string {
+	if m.Metric == campaign.MetricCost {
+		return p.Money(campaign.Money(m.Value))
+	}
+	return p.Percent(m.rate.N, m.rate.Of)
+}
+
+// Median returns the usual value.
+func (m metric) Median(p *web.Page) string {
+	if m.Metric == campaign.MetricCost {
+		return p.Money(campaign.Money(m.Usual))
+	}
+	return p.Percent(m.Usual, million)
+}
+
+// tenth is a tenth of a percentage point.
+const tenth = million / 1000
+
+// tenths returns a value as it is shown, in tenths of a percentage point.
+func tenths(value int) int { return (value + tenth/2) / tenth }
+
+// change returns how much the campaign's value is above the usual one: a cost in millionths, or a rate in tenths of a
+// percentage point.
+func (m metric) change() int {
+	if m.Metric == campaign.MetricCost {
+		return m.Value - m.Usual
+	}
+	return tenths(m.Value) - tenths(m.Usual)
+}
+
+// Difference returns how much the value differs from the usual one, in words.
+func (m metric) Difference(p *web.Page) string {
+	n, key := m.change(), "campaigns.compared.above"
+	switch {
+	case n == 0:
+		return p.T("campaigns.compared.same")
+	case n < 0:
+		n, key = -n, "campaigns.compared.below"
+	}
+	if m.Metric == campaign.MetricCost {
+		return p.T(key, p.Money(campaign.Money(n)))
+	}
+	const two = 20 // less is singular in Portuguese
+	if n < two {
+		key += "_point"
+	} else {
+		key += "_points"
+	}
+	return p.T(key, p.Tenths(n))
+}
+
+// Class returns "better" or "worse", or "" if the value is as usual.
+func (m metric) Class() string {
+	n := m.change()
+	if m.Metric == campaign.MetricCost {
+		n = -n
+	}
+	switch {
+	case n > 0:
+		return "better"
+	case n < 0:
+		return "worse"
+	}
+	return ""
+}
+
+// Bar returns the width of the bar of one of the two values. The larger one has the whole width.
+func (m metric) Bar(value int) string {
+	return strconv.Itoa(100*value/max(m.Value, m.Usual, 1)) + "%"
+}

@@ -1,0 +1,92 @@
+package overview_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/overview"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/recent"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+)
+
+// readers are campaigns with the times at which a message of each was read, many times.
+type readers []time.Time
+
+func (r readers) ListCampaigns(context.Context, string, string, int32) (list []campaign.Listed, _ error) {
+	for i := range r {
+		list = append(list, campaign.Listed{ID: campaign.ID{Tenant: "acme", CampaignID: fmt.Sprint(i)}})
+	}
+	return list, nil
+}
+
+func (r readers) Standings(_ context.Context, _ string, ids []string) (map[string]campaign.Summary, error) {
+	found := map[string]campaign.Summary{}
+	for _, id := range ids {
+		found[id] = campaign.Summary{Batches: 1}
+	}
+	return found, nil
+}
+
+func (r readers) Overview(_ context.Context, id campaign.ID) (campaign.Campaign, error) {
+	var i int
+	if _, err := fmt.Sscan(id.CampaignID, &i); err != nil {
+		return campaign.Campaign{}, err
+	}
+	line := campaign.Timeline{Start: r[i], Slots: []campaign.Slot{{Net: map[campaign.Outcome]int{campaign.OutcomeRead: 1500}}}}
+	return campaign.Campaign{Batches: []campaign.BatchProgress{{Head: campaign.LedgerSummary{Timeline: line}}}}, nil
+}
+
+func (r readers) viewer(t *testing.T) webtest.Person {
+	t.Helper()
+	clock := func() time.Time { return now }
+	pages := &overview.Pages{Reads: &recent.Reads{Store: r, Now: clock}, Now: clock}
+	return webtest.New(t, overview.Area(), pages, clock).SignIn("acme", web.RoleViewer)
+}
+
+// The hours in which messages were read are a picture and a table, in São Paulo's time.
+func TestReads(t *testing.T) {
+	t.Parallel()
+	saturday := time.Date(2037, 2, 28, 2, 10, 0, 0, time.UTC) // Friday in São Paulo
+	who := readers{saturday, saturday.Add(time.Minute), now.Add(-time.Hour)}.viewer(t)
+	const path = overview.Path + "/reads"
+	const most = "Your recipients read most on Fridays from 23:00 to 24:00: 3,000 of 4,500 reads."
+	a := webtest.Light(t, who, path)
+	if !strings.Contains(a.Text(), "Seus clientes leem mais às sextas-feiras, das 23:00 às 24:00: 3.000 de 4.500 leituras.") {
+		t.Errorf("the page in Portuguese: %s", a.Text())
+	}
+	a = who.Get(path)
+	for _, want := range []string{most, "Friday, 23:00 to 24:00: 3,000 reads", "Saturday, 21:00 to 22:00: 1,500 reads", "last 3 campaigns", "Show as a table"} {
+		if !strings.Contains(a.Text(), want) {
+			t.Errorf("the picture does not say %q: %s", want, a.Text())
+		}
+	}
+	if n := strings.Count(a.Body, `class="h5"><title>`); n != 1 {
+		t.Errorf("%d hours have the darkest shade, want 1", n)
+	}
+	if !strings.Contains(a.Body, `role="img" aria-label="When messages are read. `+most) {
+		t.Errorf("the picture has no text: %s", a.Body)
+	}
+	table := who.Get(path + "?chart=table").Text()
+	for _, want := range []string{most, "Hour Monday Tuesday Wednesday Thursday Friday Saturday Sunday 00:00 0 0", "21:00 0 0 0 0 0 1,500 0", "23:00 0 0 0 0 3,000 0 0", "Show as a chart"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("the table does not say %q: %s", want, table)
+		}
+	}
+	who.Header.Set("HX-Request", "true")
+	if a := who.Get(path); strings.Contains(a.Body, "<h1") || !strings.Contains(a.Text(), most) {
+		t.Errorf("the part of the overview: %s", a.Body)
+	}
+}
+
+func TestReads_None(t *testing.T) {
+	t.Parallel()
+	a := readers{}.viewer(t).Get(overview.Path + "/reads")
+	if !strings.Contains(a.Text(), "Appears when messages of the last campaigns have been read.") || strings.Contains(a.Text(), "Show as") {
+		t.Errorf("without reads, the page says: %s", a.Text())
+	}
+}

@@ -1,0 +1,113 @@
+package recent
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/base/cache"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
+)
+
+// ReadStore reads campaigns, the newest first, with their outcomes, and Standings of at most 50 campaigns.
+type ReadStore interface {
+	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
+	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
+	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+}
+
+// Reads counts when the messages of a tenant's last campaigns were read. It is ready to use, and for concurrent use.
+type Reads struct {
+	Store ReadStore
+	Now   func() time.Time
+
+	known cache.Cache[string, Times]
+}
+
+// Times are when messages of the last campaigns were read.
+type Times struct {
+	campaign.ReadTimes
+
+	Campaigns int // whose messages were read
+	Sent      int // hours of the week at which these were sent
+}
+
+const (
+	// maxBatches is the number of batches that are read at most. Larger campaigns are left out.
+	maxBatches = 200
+	atOnce     = 4 // campaigns read concurrently
+	// An hour of the week is proposed if so many messages of so many campaigns, sent at so many hours, were read.
+	enoughRead, enoughCampaigns, enoughHours = 100, 3, 2
+)
+
+// known for an hour, for at most so many tenants.
+var terms = cache.Options{TTL: time.Hour, MaxEntries: 1000}
+
+// Of returns the times of the last campaigns of a tenant: at most campaign.MostCompared. They are up to an hour old.
+func (r *Reads) Of(ctx context.Context, tenant string) (Times, error) {
+	return r.known.Get(tenant, r.Now(), terms, func() (Times, error) { return r.read(ctx, tenant) })
+}
+
+func (r *Reads) read(ctx context.Context, tenant string) (times Times, err error) {
+	listed, err := r.Store.ListCampaigns(ctx, tenant, campaign.CursorAt(r.Now()), chunk)
+	if err != nil {
+		return times, err
+	}
+	standings, err := r.Store.Standings(ctx, tenant, idsOf(listed))
+	if err != nil {
+		return times, err
+	}
+	few := fewOf(listed, standings)
+	read := make([]campaign.Campaign, len(few))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i, c := range few {
+		group.Go(func() (err error) {
+			read[i], err = r.Store.Overview(ctx, c.ID)
+			return campaign.IgnoreNotFound(err) // deleted meanwhile
+		})
+	}
+	err = group.Wait()
+	times.add(read)
+	return times, err
+}
+
+// fewOf returns the campaigns that are read.
+func fewOf(listed []campaign.Listed, standings map[string]campaign.Summary) (few []campaign.Listed) {
+	left := maxBatches
+	for _, c := range listed {
+		n := standings[c.CampaignID].Batches
+		if c.Test || n == 0 || n > left || len(few) == campaign.MostCompared {
+			continue
+		}
+		left -= n
+		few = append(few, c)
+	}
+	return few
+}
+
+func (t *Times) add(read []campaign.Campaign) {
+	type hour struct{ day, hour int }
+	sent := map[hour]bool{}
+	for _, c := range read {
+		before := t.Total()
+		for _, b := range c.Batches {
+			t.Add(b.Head.Timeline)
+		}
+		if t.Total() == before {
+			continue
+		}
+		t.Campaigns++
+		at := c.Batches[0].Due.In(localtime.SaoPaulo())
+		sent[hour{int(at.Weekday()), at.Hour()}] = true
+	}
+	t.Sent = len(sent)
+}
+
+// Enough reports whether the times suffice to propose an hour. They do not if all campaigns were sent at the same hour of
+// the week: messages are read soon after.
+func (t Times) Enough() bool {
+	return t.Total() >= enoughRead && t.Campaigns >= enoughCampaigns && t.Sent >= enoughHours
+}

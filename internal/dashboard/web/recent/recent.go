@@ -1,0 +1,58 @@
+// Package recent reads the last campaigns of a tenant.
+package recent
+
+import (
+	"context"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Store reads campaigns, the newest first, and the stored results of at most 50 campaigns.
+type Store interface {
+	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
+	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error)
+}
+
+const (
+	chunk = 50 // campaigns listed at once
+	parts = 3  // of the list that are read at most
+)
+
+// Before returns the results of the last campaigns that went before one, which went at first: at most
+// campaign.MostCompared that are comparable. It reads stored results only.
+func Before(ctx context.Context, s Store, id campaign.ID, first time.Time) (found []campaign.Results, err error) {
+	after := campaign.CursorAt(first)
+	for range parts {
+		listed, err := s.ListCampaigns(ctx, id.Tenant, after, chunk)
+		if err != nil {
+			return nil, err
+		}
+		stored, err := s.Results(ctx, id.Tenant, idsOf(listed))
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range listed {
+			r := stored[c.CampaignID]
+			if c.Test || c.ID == id || !r.First.Before(first) || !r.Comparable() {
+				continue
+			}
+			if found = append(found, r); len(found) == campaign.MostCompared {
+				return found, nil
+			}
+		}
+		if len(listed) < chunk {
+			break
+		}
+		after = listed[len(listed)-1].Cursor
+	}
+	return found, nil
+}
+
+func idsOf(listed []campaign.Listed) []string {
+	ids := make([]string, len(listed))
+	for i, c := range listed {
+		ids[i] = c.CampaignID
+	}
+	return ids
+}
