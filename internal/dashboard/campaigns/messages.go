@@ -151,7 +151,9 @@ const (
 // message is the message of a campaign as a phone shows it, with the values of its first
 // recipient, or with the names of the variables if the values are deleted.
 type message struct {
-	Phone  preview.Phone
+	Phone preview.Phone
+	preview.Thumbnail
+
 	Cut    bool // the preview is cut
 	Valued bool // it shows the values of a recipient
 	Named  bool // it shows the names of variables
@@ -172,7 +174,9 @@ func (s *Pages) message(p *web.Page, c campaign.Campaign) (*message, error) {
 	p.ShowMedia()
 	m := &message{Valued: len(values) > 0, Named: len(values) == 0 && len(t.Variables()) > 0, Others: !sameTemplate(c)}
 	label := p.T("campaigns.message_of", web.Short(t.Name, titleWeight))
-	m.Phone, m.Cut = web.Phone(p, rendered(t, values), label, messageWeight)
+	shown := rendered(t, values)
+	m.Phone, m.Cut = web.Phone(p, shown, label, messageWeight)
+	m.Thumbnail = preview.ThumbnailOf(shown)
 	return m, nil
 }
 

@@ -28,7 +28,6 @@ type view struct {
 	// reason is unknown.
 	Recovered int
 	bill
-	CanRevoke bool      // messages can still be revoked
 	Template  *sentWith // of all batches, nil if they differ
 	Chart     chart
 	Batches   []batchView // one page
@@ -41,6 +40,7 @@ type view struct {
 	Schedule  schedule    // of what waits
 	CanMove   bool        // all that waits can be rescheduled
 	CanPause  bool        // some messages were not sent yet
+	CanCancel bool        // or the undelivered messages can be revoked
 	Details   bool        // the technical details are open
 	Message   *message    // nil in updates
 	Held      []heldMessages
@@ -87,6 +87,11 @@ type heldMessages struct {
 type lost struct {
 	campaign.Reason
 	N int
+}
+
+// Changeable reports whether the campaign can be moved, paused, resumed or cancelled.
+func (v view) Changeable() bool {
+	return v.CanMove || v.CanPause || v.CanCancel || !v.PausedAt.IsZero()
 }
 
 // State returns the status of the campaign in words.
@@ -165,7 +170,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.Lost, v.Recovered = losses(reasons)
 	v.Held = heldBack(v.Lost)
 	v.Lost = slices.DeleteFunc(v.Lost, func(l lost) bool { return l.NotSent() })
-	v.CanRevoke = !c.Revoke && revocable(c)
+	v.CanCancel = v.Status != campaign.StatusCompleted && (c.CancelledAt.IsZero() || !c.Revoke && revocable(c))
 	v.Schedule, v.CanMove = scheduleOf(c), movable(c)
 	v.CanPause = c.CancelledAt.IsZero() && v.Pending+c.Submission.ToCome() > 0
 	v.OptOuts, v.Replied = countsOptOuts(v.Sum), countsReplies(v.Sum)

@@ -1,0 +1,124 @@
+package campaigns_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dashboard/campaigns"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+)
+
+// oneCampaign is a store with a campaign and its template.
+type oneCampaign struct {
+	campaigns.Store
+	campaign campaign.Campaign
+	template campaign.Template
+}
+
+func (o *oneCampaign) Overview(context.Context, campaign.ID) (campaign.Campaign, error) {
+	return o.campaign, nil
+}
+
+func (o *oneCampaign) Template(context.Context, string) (campaign.Template, error) {
+	return o.template, nil
+}
+
+func (o *oneCampaign) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
+	return o.template, nil
+}
+
+func (*oneCampaign) KeepResults(context.Context, campaign.ID, campaign.Results) error { return nil }
+
+const oneID = "00000000-0000-4000-8000-000000000001"
+
+// serveOne serves the page of a campaign of 100 messages, 50 of which are read.
+func serveOne(t *testing.T, c content.Content) (*oneCampaign, *webtest.Dashboard) {
+	t.Helper()
+	id := campaign.ID{Tenant: "acme", CampaignID: oneID}
+	o := &oneCampaign{
+		template: campaign.Template{ID: "t", Tenant: "acme", Version: 1, Name: "Oferta", Content: c},
+		campaign: campaign.Campaign{ID: id, Name: "Natal", CreatedAt: noon, BatchCount: 1, Batches: []campaign.BatchProgress{{
+			Batch: campaign.Batch{
+				BatchRef: campaign.BatchRef{ID: id, BatchID: "b"}, Ordinal: 1, TemplateID: "t", TemplateVersion: 1, Accepted: 100,
+				AcceptedAt: noon, Due: noon, State: campaign.BatchSending,
+			},
+			Head: campaign.LedgerSummary{Counts: map[campaign.Outcome]int{campaign.OutcomeRead: 50}},
+		}}},
+	}
+	now := func() time.Time { return noon }
+	return o, webtest.New(t, campaigns.Area(), &campaigns.Pages{Store: o, Now: now}, now)
+}
+
+// The top of the page has what can be done with the campaign. At most one action stands out.
+func TestCampaign_Actions(t *testing.T) {
+	t.Parallel()
+	sending := func(*campaign.Campaign) {}
+	paused := func(c *campaign.Campaign) { c.PausedAt = noon }
+	completed := func(c *campaign.Campaign) { c.Batches[0].Head.Counts[campaign.OutcomeRead] = 100 }
+	cancelled := func(c *campaign.Campaign) {
+		c.CancelledAt, c.Batches[0].CancelledAt, c.Batches[0].State = noon, noon, campaign.BatchCancelled
+	}
+	for name, test := range map[string]struct {
+		change  func(c *campaign.Campaign)
+		role    web.Role
+		actions string
+		primary string
+	}{
+		"sending":   {sending, web.RoleAuthor, "follow-up copy export pause cancel", ""},
+		"paused":    {paused, web.RoleAuthor, "follow-up copy export resume cancel", "resume"},
+		"completed": {completed, web.RoleAuthor, "follow-up copy export", "follow-up"},
+		"cancelled": {cancelled, web.RoleAuthor, "follow-up copy export", "follow-up"},
+		"viewer":    {sending, web.RoleViewer, "export", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, d := serveOne(t, content.Content{Text: "Oi"})
+			test.change(&o.campaign)
+			_, head, _ := strings.Cut(d.SignIn("acme", test.role).Get(campaigns.Path+"/"+oneID).Body, `<div id="head">`)
+			head, _, _ = strings.Cut(head, `<div id="live"`)
+			if got := strings.Join(between(head, ` id="`, `" href`), " "); got != test.actions && got != "template "+test.actions {
+				t.Errorf("the actions are %q, want %q", got, test.actions)
+			}
+			if got := strings.Join(between(head, `class="button" id="`, `"`), " "); got != test.primary {
+				t.Errorf("%q stand out, want %q", got, test.primary)
+			}
+		})
+	}
+}
+
+// between returns the texts between two others.
+func between(text, start, end string) (found []string) {
+	for _, after := range strings.Split(text, start)[1:] {
+		if before, _, ok := strings.Cut(after, end); ok && len(before) < 20 {
+			found = append(found, before)
+		}
+	}
+	return found
+}
+
+// An update replaces the top, the results and the details. The message and its thumbnail stay.
+func TestCampaign_Update(t *testing.T) {
+	t.Parallel()
+	o, d := serveOne(t, content.Content{Card: &content.Card{Title: "Oi", Media: &content.Media{URL: "https://e.example/a.png"}}})
+	const thumbnail = `<img class="thumb" src="https://e.example/a.png" alt="" width="56" height="56" loading="lazy">`
+	reader := d.SignIn("acme", web.RoleViewer)
+	if page := reader.Get(campaigns.Path + "/" + oneID); strings.Count(page.Body, thumbnail) != 1 || strings.Contains(page.Body, "hx-swap-oob") {
+		t.Errorf("the page has no thumbnail, or is an update:\n%s", page.Body)
+	}
+	reader.Header.Set("HX-Request", "true")
+	o.campaign.Batches[0].Head.Counts[campaign.OutcomeRead] = 100
+	update := reader.Get(campaigns.Path + "/" + oneID).Body
+	for _, want := range []string{`<div id="head" hx-swap-oob="true">`, `<div id="live">`, `<details class="card" id="details" hx-swap-oob="true">`} {
+		if strings.Count(update, want) != 1 {
+			t.Errorf("the update has no %s:\n%s", want, update)
+		}
+	}
+	if strings.Contains(update, "e.example") || strings.Contains(update, "<noscript>") {
+		t.Errorf("the update has what does not change:\n%s", update)
+	}
+}

@@ -1,0 +1,36 @@
+package preview_test
+
+import (
+	"strings"
+	"testing"
+
+	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dashboard/preview"
+)
+
+func TestThumbnailOf(t *testing.T) {
+	t.Parallel()
+	image := &content.Media{URL: "https://e.example/a.png"}
+	long := "https://e.example/" + strings.Repeat("a", 300)
+	for name, test := range map[string]struct {
+		content content.Content
+		want    preview.Thumbnail
+	}{
+		"text":               {content.Content{Text: "Olá {{nome}}!"}, preview.Thumbnail{Words: "Olá nome!"}},
+		"long text":          {content.Content{Text: strings.Repeat("ã", 100)}, preview.Thumbnail{Words: strings.Repeat("ã", 60)}},
+		"card":               {content.Content{Card: &content.Card{Title: "Oi", Media: image}}, preview.Thumbnail{URL: image.URL}},
+		"card without image": {content.Content{Card: &content.Card{Title: "Oi", Description: "Ana"}}, preview.Thumbnail{Words: "Oi Ana"}},
+		"second card": {
+			content.Content{Carousel: &content.Carousel{Cards: []content.Card{{Title: "A"}, {Title: "B", Media: image}}}}, preview.Thumbnail{URL: image.URL},
+		},
+		"video":                  {content.Content{File: &content.File{URL: "https://e.example/a.mp4"}}, preview.Thumbnail{Words: "▶"}},
+		"document":               {content.Content{File: &content.File{URL: "https://e.example/a.pdf"}}, preview.Thumbnail{Words: "PDF"}},
+		"video with a thumbnail": {content.Content{File: &content.File{URL: "https://e.example/a.mp4", ThumbnailURL: image.URL}}, preview.Thumbnail{URL: image.URL}},
+		"URL with a variable":    {content.Content{Card: &content.Card{Title: "Oi", Media: &content.Media{URL: "https://e.example/{{foto}}"}}}, preview.Thumbnail{Words: "Oi"}},
+		"long URL":               {content.Content{Card: &content.Card{Title: "Oi", Media: &content.Media{URL: long}}}, preview.Thumbnail{Words: "Oi"}},
+	} {
+		if got := preview.ThumbnailOf(test.content); got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+}
