@@ -68,15 +68,6 @@ func (v view) Paused() (n int) {
 	return n
 }
 
-// step is a step of the funnel. It includes the messages of the next steps.
-type step struct {
-	campaign.Rate
-
-	PerMill int // of the people
-}
-
-func (s step) Width() string { return strconv.FormatFloat(float64(s.PerMill)/10, 'f', 1, 64) + "%" }
-
 // heldMessages is how many messages a list held back.
 type heldMessages struct {
 	number int // of the list
@@ -202,23 +193,6 @@ func (s *Pages) nameLists(ctx context.Context, tenant string, v *view) error {
 		v.Held[i].List = names[v.Held[i].number]
 	}
 	return nil
-}
-
-// funnel returns the steps of a message's progress, each including the messages of later steps.
-func funnel(r campaign.Results) []step {
-	keys := []campaign.Step{campaign.StepAccepted, campaign.StepSent, campaign.StepDelivered, campaign.StepRead}
-	if r.Tappable {
-		keys = append(keys, campaign.StepTapped)
-	}
-	if r.Clickable {
-		keys = append(keys, campaign.StepClicked)
-	}
-	steps := make([]step, len(keys))
-	for i, key := range keys {
-		rate := r.Rate(key)
-		steps[i] = step{rate, 1000 * rate.N / max(1, r.People())}
-	}
-	return steps
 }
 
 // losses returns the reasons why messages were not delivered, most frequent first.

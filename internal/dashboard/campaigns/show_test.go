@@ -122,3 +122,25 @@ func TestCampaign_Update(t *testing.T) {
 		t.Errorf("the update has what does not change:\n%s", update)
 	}
 }
+
+// The funnel is a picture of how many people each step has, and a list of the steps with their rates.
+func TestCampaign_Funnel(t *testing.T) {
+	t.Parallel()
+	o, d := serveOne(t, content.Content{Text: "Oi"})
+	o.campaign.Batches[0].Head.Counts = map[campaign.Outcome]int{campaign.OutcomeSent: 40, campaign.OutcomeDelivered: 40}
+	page := d.SignIn("acme", web.RoleViewer).Get(campaigns.Path + "/" + oneID)
+	const want = "Recipients 100 100% of the people Sent 80 80% of the people Delivered 40 50% of those sent Read 0 0% of those delivered"
+	if !strings.Contains(page.Text(), want) {
+		t.Errorf("the page does not say %q:\n%s", want, page.Text())
+	}
+	for step, path := range map[string]string{
+		"the people": `class="c-accepted"><g><path d="M0 0.0H62V100.0H0Z"/><path d="M62 0.0C81 0.0 81 10.0 100 10.0V90.0C81 90.0 81 100.0 62 100.0Z" class="slope"/></g>`,
+		"sent":       `class="c-sent"><g><path d="M0 10.0H62V90.0H0Z"/>`,
+		"delivered":  `class="c-delivered"><g><path d="M0 30.0H62V70.0H0Z"/>`,
+		"no reading": `class="c-read"><g><path d="M0 49.3H62V50.7H0Z"/></g>`,
+	} {
+		if !strings.Contains(page.Body, path) {
+			t.Errorf("the picture of %s has no %s:\n%s", step, path, page.Body)
+		}
+	}
+}
