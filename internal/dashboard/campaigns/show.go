@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/send/policy"
@@ -23,26 +25,30 @@ type view struct {
 	Rejected int
 	Pending  int
 	Funnel   []step
-	Lost     []lost // without those that were not sent
+	Tables   []buttonTable
+	// MoreTables reports whether the campaign has further versions whose taps are not shown.
+	MoreTables bool
+	Lost       []lost // without those that were not sent
 	// Recovered is the number of messages in Lost that were delivered later, if their
 	// reason is unknown.
 	Recovered int
 	bill
 	Template  *sentWith // of all batches, nil if they differ
 	Chart     chart
-	Batches   []batchView // one page
-	Total     int         // of the batches
-	Next      int         // ordinal before the next page, or 0
-	Later     bool        // there is a previous page
-	Self      string      // URL from which the page refreshes itself
-	Every     string      // refresh interval, "" for a finished campaign
-	Changed   bool        // the status is another one than in the last update
-	Schedule  schedule    // of what waits
-	CanMove   bool        // all that waits can be rescheduled
-	CanPause  bool        // some messages were not sent yet
-	CanCancel bool        // or the undelivered messages can be revoked
-	Details   bool        // the technical details are open
-	Message   *message    // nil in updates
+	Batches   []batchView    // one page
+	Total     int            // of the batches
+	Next      int            // ordinal before the next page, or 0
+	Later     bool           // there is a previous page
+	Self      string         // URL from which the page refreshes itself
+	Every     string         // refresh interval, "" for a finished campaign
+	Changed   bool           // the status is another one than in the last update
+	Schedule  schedule       // of what waits
+	CanMove   bool           // all that waits can be rescheduled
+	CanPause  bool           // some messages were not sent yet
+	CanCancel bool           // or the undelivered messages can be revoked
+	Details   bool           // the technical details are open
+	Message   *message       // nil in updates
+	Notes     []preview.Note // in updates, of the message that the page shows
 	Held      []heldMessages
 	OptOuts   bool // those since the campaign was sent can be counted
 	Replied   bool // replies since the campaign was sent can be counted
@@ -123,23 +129,48 @@ func (s *Pages) show(p *web.Page) error {
 	if err := s.nameLists(p.R.Context(), c.Tenant, &v); err != nil {
 		return err
 	}
+	if err := s.addButtons(p, &v); err != nil {
+		return err
+	}
 	state := stateKey(v.Status, v.Sum)
-	v.Self, v.Changed = p.With("was", state), p.Query("was") != state
+	v.Changed = p.Query("was") != state
 	v.Details = p.R.URL.Query().Has("batches")
 	p.Title = c.Name + " – " + v.State(p)
 	if v.Every != "" {
 		p.Refresh = 10 // seconds, for browsers without scripts
 	}
-	if p.Partial() {
-		return p.Fragment("campaigns_update.html", v)
-	}
-	if v.Message, err = s.message(p, c); err != nil {
+	notes, err := s.notesOf(p, c)
+	if err != nil {
 		return err
 	}
+	if p.Partial() {
+		v.Self = selfOf(p, state, p.Query(noted) != "")
+		if p.Query(noted) != "" {
+			v.Notes = notes
+		}
+		return p.Fragment("campaigns_update.html", v)
+	}
+	if v.Message, err = s.message(p, c, notes); err != nil {
+		return err
+	}
+	v.Self = selfOf(p, state, v.Message != nil && len(notes) > 0)
 	if len(c.Batches) > campaign.SmallCampaign { // for lists without a script
 		s.reader().Keep(p.R.Context(), c.ID, c.Results(s.Now().Add(-largeFor)))
 	}
 	return p.Render("", "campaigns_show.html", v)
+}
+
+// noted is the parameter of updates of a page whose phone shows notes.
+const noted = "noted"
+
+// selfOf returns the URL from which the page updates itself.
+func selfOf(p *web.Page, state string, notes bool) string {
+	q := p.R.URL.Query()
+	q.Set("was", state)
+	if q.Del(noted); notes {
+		q.Set(noted, "1")
+	}
+	return (&url.URL{Path: p.R.URL.Path, RawQuery: q.Encode()}).String()
 }
 
 func newView(c campaign.Campaign, after int, now time.Time) view {

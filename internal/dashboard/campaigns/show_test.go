@@ -144,3 +144,67 @@ func TestCampaign_Funnel(t *testing.T) {
 		}
 	}
 }
+
+// The page shows how often each button was tapped or its link was clicked, in a table and on the phone. Its updates
+// too.
+func TestCampaign_Buttons(t *testing.T) {
+	t.Parallel()
+	o, d := serveOne(t, content.Content{
+		Carousel: &content.Carousel{Cards: []content.Card{
+			{Title: "A", Suggestions: content.Replies("Quero!")},
+			{Title: "B", Suggestions: []content.Suggestion{{Kind: content.OpenURL, Text: "Ver <tudo>", URL: "https://e.example/", CountClicks: true}}},
+		}},
+		Suggestions: content.Replies("Agora não"),
+	})
+	b := &o.campaign.Batches[0]
+	b.TapKey, b.CountsClicks, b.Head.Tapped, b.Head.Clicked = []byte{1}, true, 20, 3
+	b.Head.TappedBy, b.Head.ClickedBy = []int{20, 5}, []int{0, 3}
+	reader := d.SignIn("acme", web.RoleViewer)
+	page := reader.Get(campaigns.Path + "/" + oneID)
+	const table = "Button Taps Link clicks Card 1 Quero! 20 40% of those delivered – Card 2 Ver <tudo> 5 10% of those delivered 3 6% of those delivered Agora não 0 0% of those delivered –"
+	if !strings.Contains(page.Text(), table) {
+		t.Errorf("the page does not say %q:\n%s", table, page.Text())
+	}
+	for _, want := range []string{
+		`Quero! <b id="note-1">40%</b>`, `Ver &lt;tudo&gt; <b id="note-2">6%</b>`, `Agora não <b id="note-3">0%</b>`, `<rect width="25.0%"`,
+		"noted=1",
+	} {
+		if !strings.Contains(page.Body, want) {
+			t.Errorf("the page has no %s:\n%s", want, page.Body)
+		}
+	}
+	reader.Header.Set("HX-Request", "true")
+	b.Head.ClickedBy = []int{0, 4}
+	update := reader.Get(campaigns.Path + "/" + oneID + "?noted=1&was=sending")
+	if !strings.Contains(update.Body, `<b id="note-2" hx-swap-oob="true">8%</b>`) || !strings.Contains(update.Text(), "Ver <tudo> 5 10% of those delivered 4 8% of those delivered") {
+		t.Errorf("the update does not have the new click:\n%s", update.Body)
+	}
+	if old := reader.Get(campaigns.Path + "/" + oneID + "?was=sending"); strings.Contains(old.Body, "note-") {
+		t.Error("a page without the message gets updates of its buttons")
+	}
+}
+
+// The buttons of each version have a table, on its own delivered messages. Those of a deleted one have numbers.
+func TestCampaign_ButtonsOfVersions(t *testing.T) {
+	t.Parallel()
+	o, d := serveOne(t, content.Content{Text: "Oi", Suggestions: content.Replies("Sim")})
+	first := o.campaign.Batches[0]
+	first.TapKey, first.Head.TappedBy = []byte{1}, []int{5}
+	second := first
+	second.TemplateVersion, second.Head = 2, campaign.LedgerSummary{
+		Counts: map[campaign.Outcome]int{campaign.OutcomeDelivered: 20}, TappedBy: []int{10},
+	}
+	o.campaign.Batches = []campaign.BatchProgress{first, second}
+	text := d.SignIn("acme", web.RoleViewer).Get(campaigns.Path + "/" + oneID).Text()
+	for _, want := range []string{"Oferta, version 1 Button Taps Sim 5 10% of those delivered", "Oferta, version 2 Button Taps Sim 10 50% of those delivered"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q:\n%s", want, text)
+		}
+	}
+	o, d = serveOne(t, content.Content{Text: "Oi", Suggestions: content.Replies("Sim")})
+	o.template.Tenant = "another"
+	o.campaign.Batches = []campaign.BatchProgress{first}
+	if text := d.SignIn("acme", web.RoleViewer).Get(campaigns.Path + "/" + oneID).Text(); !strings.Contains(text, "Button 1 5 10%") {
+		t.Errorf("without the template, the page does not count the taps:\n%s", text)
+	}
+}

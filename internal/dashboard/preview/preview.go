@@ -67,6 +67,13 @@ type Suggestion struct {
 	Kind content.Kind
 	Word string // what a tap does, in the reader's language; "" for a reply
 	Text []Part
+	Note *Note // nil for none
+}
+
+// Note is what the preview shows on a suggestion beside its text.
+type Note struct {
+	Number int // of the suggestion, from 1; see content.AllSuggestions
+	Text   string
 }
 
 // Of returns the preview of a content. word returns the text of a key that begins with
@@ -89,6 +96,21 @@ func Of(c content.Content, label string, word func(key string) string) Phone {
 		phone.File = w.media(c.File.URL, c.File.ThumbnailURL, content.Medium)
 	}
 	return phone
+}
+
+// Annotate shows a text on each suggestion, by its number.
+func (p Phone) Annotate(texts func(suggestion int) string) {
+	n := 0
+	annotate := func(all []Suggestion) {
+		for i := range all {
+			n++
+			all[i].Note = &Note{n, texts(n)}
+		}
+	}
+	for _, c := range p.Cards {
+		annotate(c.Suggestions)
+	}
+	annotate(p.Suggestions)
 }
 
 // Empty reports whether there is nothing to show.
