@@ -152,7 +152,7 @@ const (
 // recipient, or with the names of the variables if the values are deleted.
 type message struct {
 	Phone preview.Phone
-	preview.Thumbnail
+	content.Thumbnail
 
 	Cut    bool // the preview is cut
 	Valued bool // it shows the values of a recipient
@@ -177,7 +177,7 @@ func (s *Pages) message(p *web.Page, c campaign.Campaign, notes []preview.Note) 
 	label := p.T("campaigns.message_of", web.Short(t.Name, titleWeight))
 	shown := rendered(t, values)
 	m.Phone, m.Cut = web.Phone(p, shown, label, messageWeight)
-	m.Thumbnail = preview.ThumbnailOf(shown)
+	m.Thumbnail = shown.Thumbnail()
 	if m.Noted = len(notes) > 0; m.Noted {
 		m.Phone.Annotate(func(n int) string { return notes[n-1].Text })
 	}

@@ -277,11 +277,11 @@ func (s *Pages) nameTemplates(ctx context.Context, v *view) error {
 	for i := range v.Batches {
 		b := &v.Batches[i]
 		if _, known := named[b.TemplateID]; !known {
-			name, err := s.templateName(ctx, v.Tenant, b.TemplateID)
+			t, err := s.template(ctx, v.Tenant, b.TemplateID)
 			if err != nil {
 				return err
 			}
-			named[b.TemplateID] = name
+			named[b.TemplateID] = t.Name
 		}
 		b.Template = &sentWith{b.TemplateID, b.TemplateVersion, named[b.TemplateID]}
 	}

@@ -208,3 +208,25 @@ func TestCampaign_ButtonsOfVersions(t *testing.T) {
 		t.Errorf("without the template, the page does not count the taps:\n%s", text)
 	}
 }
+
+// pictured are campaigns with a template.
+type pictured struct{ manyCampaigns }
+
+func (pictured) Overview(_ context.Context, id campaign.ID) (campaign.Campaign, error) {
+	return campaign.Campaign{ID: id, BatchCount: 1, Batches: []campaign.BatchProgress{{Batch: campaign.Batch{TemplateID: "t", Due: noon}}}}, nil
+}
+
+func (pictured) Templates(context.Context, string) ([]campaign.Template, error) {
+	return []campaign.Template{{ID: "t", Name: "Oferta", Content: content.Content{Card: &content.Card{Media: &content.Media{URL: "https://e.example/a.png"}}}}}, nil
+}
+
+// The list shows the image of a campaign's template.
+func TestList_Thumbnails(t *testing.T) {
+	t.Parallel()
+	store := pictured{manyCampaigns{list: []campaign.Listed{{ID: campaign.ID{Tenant: "acme", CampaignID: oneID}, Name: "Natal", Cursor: "1"}}}}
+	now := func() time.Time { return noon }
+	page := webtest.New(t, campaigns.Area(), &campaigns.Pages{Store: store, Now: now}, now).SignIn("acme", web.RoleViewer).Get(campaigns.Path)
+	if !strings.Contains(page.Body, `<img class="thumb" src="https://e.example/a.png" alt=""`) || !strings.Contains(page.Text(), "Natal Oferta") {
+		t.Errorf("the list has no thumbnail:\n%s", page.Body)
+	}
+}

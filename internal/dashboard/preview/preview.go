@@ -2,13 +2,7 @@
 // ui's pages, shows it.
 package preview
 
-import (
-	"net/url"
-	"path"
-	"strings"
-
-	"campaign-dispatch/internal/campaign/content"
-)
+import "campaign-dispatch/internal/campaign/content"
 
 // Part is a piece of a text: literal, or the name of a variable.
 type Part struct {
@@ -160,38 +154,18 @@ func (w writer) media(address, thumbnail string, height content.Height) *Media {
 	if address == "" {
 		return nil
 	}
-	kind, name := kindOf(address)
+	kind, name := content.FileKind(address)
 	m := &Media{Kind: kind, Word: w.word("phone." + kind), Height: height}
 	switch {
-	case kind == "image" && fixed(address):
+	case kind == "image" && content.Fixed(address):
 		m.URL = address
-	case fixed(thumbnail):
+	case content.Fixed(thumbnail):
 		m.URL = thumbnail
 	}
 	if kind == "document" {
 		m.Name = name
 	}
 	return m
-}
-
-// kindOf returns the kind of a file by the extension of its name, and the name.
-func kindOf(address string) (kind, name string) {
-	if u, err := url.Parse(address); err == nil {
-		name = path.Base(u.Path)
-	}
-	switch strings.ToLower(path.Ext(name)) {
-	case ".mp4", ".m4v", ".mpg", ".mpeg", ".webm", ".3gp":
-		return "video", name
-	case ".pdf":
-		return "document", name
-	}
-	return "image", name
-}
-
-// fixed reports whether messages can show a URL that contains no variable. A variable without a value is
-// still part of a rendered URL, with its braces escaped.
-func fixed(address string) bool {
-	return content.ValidURL(address) && !strings.Contains(address, "{{") && !strings.Contains(address, "%7B%7B")
 }
 
 func partsOf(text string) (all []Part) {
