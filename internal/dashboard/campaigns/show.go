@@ -120,45 +120,47 @@ func (s *Pages) show(p *web.Page) error {
 		return campaign.ErrNotFound
 	}
 	v := newView(c, after, s.Now())
-	if err := s.nameTemplates(p.R.Context(), &v); err != nil {
+	if err := s.complete(p, c, &v); err != nil {
 		return err
 	}
-	if v.Waits, err = policy.WaitingOf(p.R.Context(), s.Store, c, s.Now()); err != nil {
-		return err
-	}
-	if err := s.nameLists(p.R.Context(), c.Tenant, &v); err != nil {
-		return err
-	}
-	if err := s.addButtons(p, &v); err != nil {
-		return err
-	}
-	state := stateKey(v.Status, v.Sum)
-	v.Changed = p.Query("was") != state
-	v.Details = p.R.URL.Query().Has("batches")
 	p.Title = c.Name + " – " + v.State(p)
+	if p.Partial() {
+		return p.Fragment("campaigns_update.html", v)
+	}
+	if v.Message, err = s.message(p, c, v.Notes); err != nil {
+		return err
+	}
+	v.Self = selfOf(p, v.state(), v.Message != nil && v.Message.Noted)
 	if v.Every != "" {
 		p.Refresh = 10 // seconds, for browsers without scripts
 	}
-	notes, err := s.notesOf(p, c)
-	if err != nil {
-		return err
-	}
-	if p.Partial() {
-		v.Self = selfOf(p, state, p.Query(noted) != "")
-		if p.Query(noted) != "" {
-			v.Notes = notes
-		}
-		return p.Fragment("campaigns_update.html", v)
-	}
-	if v.Message, err = s.message(p, c, notes); err != nil {
-		return err
-	}
-	v.Self = selfOf(p, state, v.Message != nil && len(notes) > 0)
 	if len(c.Batches) > campaign.SmallCampaign { // for lists without a script
 		s.reader().Keep(p.R.Context(), c.ID, c.Results(s.Now().Add(-largeFor)))
 	}
 	return p.Render("", "campaigns_show.html", v)
 }
+
+// complete adds what the rows of the campaign do not have.
+func (s *Pages) complete(p *web.Page, c campaign.Campaign, v *view) (err error) {
+	ctx, notes := p.R.Context(), !p.Partial() || p.Query(noted) != ""
+	v.Self, v.Changed, v.Details = selfOf(p, v.state(), notes), p.Query("was") != v.state(), p.R.URL.Query().Has("batches")
+	if err = s.nameTemplates(ctx, v); err != nil {
+		return err
+	}
+	if v.Waits, err = policy.WaitingOf(ctx, s.Store, c, s.Now()); err != nil {
+		return err
+	}
+	if err = s.nameLists(ctx, c.Tenant, v); err != nil {
+		return err
+	}
+	if err = s.addButtons(p, v); err != nil || !notes {
+		return err
+	}
+	v.Notes, err = s.notesOf(p, c)
+	return err
+}
+
+func (v view) state() string { return stateKey(v.Status, v.Sum) }
 
 // noted is the parameter of updates of a page whose phone shows notes.
 const noted = "noted"
