@@ -71,7 +71,7 @@ func (b *browser) watch(call fields) {
 	b.visit("/dashboard/campaigns/" + call["campaignId"].(string))
 	b.run("wait for the live updates", chromedp.WaitVisible(`#live[hx-get]`))
 	b.run("mark the page", chromedp.Evaluate[chromedp.Void](`window.same = true; undefined`))
-	b.run("wait for the completed state", chromedp.WaitVisible(`#live:not([hx-get]) .under .tag.good`))
+	b.run("wait for the completed state", chromedp.WaitVisible(`#head .tag.good`))
 	if !read(b, "read the mark", chromedp.Evaluate[bool](`window.same === true`)) {
 		b.t.Error("the page was reloaded, want an update in place")
 	}

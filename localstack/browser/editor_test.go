@@ -54,7 +54,7 @@ func TestEditor_CarouselByKeyboard(t *testing.T) {
 	b.run("wait for the first message's image", imageLoaded)
 	b.check("sending-review-carousel")
 	b.click(`form[action$="/confirm"] button`, `#live`)
-	b.run("wait until the provider has accepted it", chromedp.WaitVisible(`#live:not([hx-get]) .under .tag.good`))
+	b.run("wait until the provider has accepted it", chromedp.WaitVisible(`#head .tag.good`))
 }
 
 // A card beside its image, with an action, and a document.

@@ -156,7 +156,7 @@ func (j journey) completed() {
 	j.t.Helper()
 	const most = 15 * time.Minute
 	for end := time.Now().Add(most); time.Now().Before(end); {
-		if read(j.browser, "read the status", chromedp.Evaluate[bool](`!!document.querySelector("#live:not([hx-get]) .under .tag.good")`)) {
+		if read(j.browser, "read the status", chromedp.Evaluate[bool](`!!document.querySelector("#head .tag.good")`)) {
 			return
 		}
 		j.run("wait for an update", chromedp.Evaluate[chromedp.Void](

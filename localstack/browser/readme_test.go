@@ -20,7 +20,7 @@ func TestReadme_Screenshot(t *testing.T) {
 		t.Fatalf("dispatch: %d %+v, want 202", status, got)
 	}
 	b.visit("/dashboard/campaigns/" + call["campaignId"].(string))
-	b.run("wait for the completed state", chromedp.WaitVisible(`#live:not([hx-get]) .under .tag.good`))
+	b.run("wait for the completed state", chromedp.WaitVisible(`#head .tag.good`))
 	const width, height = 1280, 900
 	b.run("set the window", chromedp.EmulateViewport(width, height))
 	if err := b.save("readme", chromedp.CaptureScreenshot()); err != nil {

@@ -27,7 +27,7 @@ func TestCampaignUpload(t *testing.T) {
 		t.Errorf("the review does not show the invalid number:\n%s", shown)
 	}
 	b.click(`form[action$="/confirm"] button`, `#live`)
-	b.run("wait for the completed state", chromedp.WaitVisible(`#live:not([hx-get]) .under .tag.good`))
+	b.run("wait for the completed state", chromedp.WaitVisible(`#head .tag.good`))
 	b.check("sending-completed")
 }
 
@@ -54,7 +54,7 @@ func TestScheduledCampaign(t *testing.T) {
 		chromedp.WaitVisible(`a[href*="/reschedule?batch="]`))
 	b.check("campaign-details")
 	b.run("wait for a refresh of the page", chromedp.Poll[chromedp.Void](`document.getElementById("live").title = "old"`),
-		chromedp.WaitVisible(`#live:not([title]) #details[open] a[href*="/reschedule?batch="]`))
+		chromedp.WaitVisible(`body:has(#live:not([title])) #details[open] a[href*="/reschedule?batch="]`))
 	b.click(`#cancel`, `button.danger`)
 	b.check("campaign-cancel")
 	b.click(`button.danger`, `#live`)

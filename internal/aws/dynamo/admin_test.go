@@ -127,7 +127,7 @@ func TestPutTemplate_Versions(t *testing.T) {
 	}
 	listed, err := store.Templates(ctx, first.Tenant)
 	equal(t, "list", listed, err, []campaign.Template{
-		{ID: first.ID, Tenant: first.Tenant, Name: "n", Version: 2, Content: content.Content{Card: &content.Card{}}, CreatedAt: adminNow},
+		{ID: first.ID, Tenant: first.Tenant, Name: "n", Version: 2, Content: content.Content{Card: &content.Card{Title: "T"}}, CreatedAt: adminNow},
 	})
 	versions, err := store.TemplateVersions(ctx, first.ID)
 	first.Version, second.Version, first.CreatedAt, second.CreatedAt = 1, 2, adminNow, adminNow

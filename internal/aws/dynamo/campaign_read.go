@@ -174,13 +174,13 @@ func setHead(b *campaign.BatchProgress, row Item) error {
 
 func setTapped(b *campaign.BatchProgress, row Item) error {
 	taps, err := readTaps(row)
-	b.Head.Taps, b.Head.Tapped = taps.Sequence, taps.Messages()
+	b.Head.Taps, b.Head.Tapped, b.Head.TappedBy = taps.Sequence, taps.Messages(), taps.BySuggestion()
 	return err
 }
 
 func setClicked(b *campaign.BatchProgress, row Item) error {
 	clicks, err := readTaps(row)
-	b.Head.Clicks, b.Head.Clicked = clicks.Sequence, clicks.Messages()
+	b.Head.Clicks, b.Head.Clicked, b.Head.ClickedBy = clicks.Sequence, clicks.Messages(), clicks.BySuggestion()
 	return err
 }
 

@@ -78,6 +78,8 @@ func (s *TemplateStore) versionItems(ctx context.Context, t campaign.Template) (
 	entry := with(templateEntryKey(t.Tenant, t.ID), Item{
 		"name": text(t.Name), "version": number(t.Version), "createdAt": millis(t.CreatedAt),
 	})
+	thumbnail := t.Thumbnail()
+	with(entry, some(Item{"picture": text(thumbnail.URL), "words": text(thumbnail.Words)}))
 	with(entry, some(Item{"card": boolean(t.Card != nil), "carousel": boolean(t.Carousel != nil), "file": boolean(t.File != nil)}))
 	items := []types.TransactWriteItem{s.putNew(version), s.putSuccessor(current, t), s.put(entry)}
 	for _, key := range media {
@@ -115,7 +117,7 @@ func (s *TemplateStore) TemplateVersion(ctx context.Context, id string, version 
 }
 
 // Templates returns the IDs, names and current versions of a tenant's templates, ordered by
-// ID. Their contents are omitted; Card, Carousel and File are empty.
+// ID. Of their contents, only the form and the thumbnail are read.
 func (s *TemplateStore) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
 	return list(ctx, &s.table, templatesPrefix+tenant, templatePrefix, func(id string, row Item) campaign.Template {
 		return readTemplateEntry(tenant, id, row)
@@ -126,13 +128,19 @@ func readTemplateEntry(tenant, id string, row Item) campaign.Template {
 	t := campaign.Template{
 		ID: id, Tenant: tenant, Name: getText(row, "name"), Version: getInt(row, "version"), CreatedAt: getMillis(row, "createdAt"),
 	}
+	card := content.Card{Title: getText(row, "words")}
+	if picture := getText(row, "picture"); picture != "" {
+		card.Media = &content.Media{URL: picture}
+	}
 	switch {
 	case getBool(row, "card"):
-		t.Card = &content.Card{}
+		t.Card = &card
 	case getBool(row, "carousel"):
-		t.Carousel = &content.Carousel{}
+		t.Carousel = &content.Carousel{Cards: []content.Card{card}}
 	case getBool(row, "file"):
-		t.File = &content.File{}
+		t.File = &content.File{URL: getText(row, "picture")}
+	default:
+		t.Text = card.Title
 	}
 	return t
 }

@@ -46,7 +46,8 @@ type Pages struct {
 	OptOuts  *optout.Book
 	Now      func() time.Time
 
-	large cache.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns with many batches
+	large     cache.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns with many batches
+	templates cache.Cache[templateKey, campaign.Template]
 }
 
 //go:embed *.html texts.json

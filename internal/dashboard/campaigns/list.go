@@ -80,6 +80,7 @@ func (s *Pages) list(p *web.Page) (err error) {
 	if err := s.addSteps(p.R.Context(), p.Session.Tenant, &l); err != nil {
 		return err
 	}
+	p.ShowMedia()
 	return p.Render(l.Title(), "campaigns_list.html", l)
 }
 

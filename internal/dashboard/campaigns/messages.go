@@ -151,16 +151,19 @@ const (
 // message is the message of a campaign as a phone shows it, with the values of its first
 // recipient, or with the names of the variables if the values are deleted.
 type message struct {
-	Phone  preview.Phone
+	Phone preview.Phone
+	content.Thumbnail
+
 	Cut    bool // the preview is cut
 	Valued bool // it shows the values of a recipient
 	Named  bool // it shows the names of variables
 	Others bool // the campaign has further templates or versions
+	Noted  bool // its buttons show how often they were tapped
 }
 
-// message returns the message of the campaign's first batch, nil if its template is deleted
-// or not the tenant's.
-func (s *Pages) message(p *web.Page, c campaign.Campaign) (*message, error) {
+// message returns the message of the campaign's first batch with notes on its buttons, nil if its template is
+// deleted or not the tenant's.
+func (s *Pages) message(p *web.Page, c campaign.Campaign, notes []preview.Note) (*message, error) {
 	if len(c.Batches) == 0 {
 		return nil, nil
 	}
@@ -172,16 +175,21 @@ func (s *Pages) message(p *web.Page, c campaign.Campaign) (*message, error) {
 	p.ShowMedia()
 	m := &message{Valued: len(values) > 0, Named: len(values) == 0 && len(t.Variables()) > 0, Others: !sameTemplate(c)}
 	label := p.T("campaigns.message_of", web.Short(t.Name, titleWeight))
-	m.Phone, m.Cut = web.Phone(p, rendered(t, values), label, messageWeight)
+	shown := rendered(t, values)
+	m.Phone, m.Cut = web.Phone(p, shown, label, messageWeight)
+	m.Thumbnail = shown.Thumbnail()
+	if m.Noted = len(notes) > 0; m.Noted {
+		m.Phone.Annotate(func(n int) string { return notes[n-1].Text })
+	}
 	return m, nil
 }
 
 // sent returns the template version of a batch, and the values of its first message, if they
 // are kept. The template is empty if it is deleted.
 func (s *Pages) sent(ctx context.Context, b campaign.Batch) (t campaign.Template, values []string, err error) {
-	t, err = s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+	t, err = s.version(ctx, b.Tenant, b.TemplateID, b.TemplateVersion)
 	if err != nil || len(t.Variables()) == 0 {
-		return t, nil, campaign.IgnoreNotFound(err)
+		return t, nil, err
 	}
 	m, err := s.Messages.Sample(ctx, b.BatchRef)
 	if _, expired := errors.AsType[*httpapi.Problem](err); expired {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/web"
 )
 
@@ -23,10 +24,11 @@ type row struct {
 	campaign.Listed
 	campaign.Results
 
-	Status   campaign.Status // "" if it is not known yet
-	Messages int             // one for each person of the campaign
-	Template string          // name of the first batch's template, "" if it no longer exists
-	Load     bool            // the page requests the row, because its results are missing or old
+	Status            campaign.Status // "" if it is not known yet
+	Messages          int             // one for each person of the campaign
+	Template          string          // name of the first batch's template, "" if it no longer exists
+	content.Thumbnail                 // of the current version of the template
+	Load              bool            // the page requests the row, because its results are missing or old
 }
 
 func (r row) When() time.Time {
@@ -146,15 +148,17 @@ func (s *Pages) nameRows(ctx context.Context, tenant string, rows []row) error {
 	if err != nil {
 		return err
 	}
-	names := map[string]string{}
+	byID := map[string]campaign.Template{}
 	for _, t := range templates {
-		names[t.ID] = t.Name
+		byID[t.ID] = t
 	}
 	for i := range rows {
-		rows[i].Template = names[rows[i].TemplateID]
+		rows[i].show(byID[rows[i].TemplateID])
 	}
 	return nil
 }
+
+func (r *row) show(t campaign.Template) { r.Template, r.Thumbnail = t.Name, t.Thumbnail() }
 
 // showRow answers with a row of the list. It reads the campaign if its stored results are not
 // current.
@@ -185,15 +189,16 @@ func (s *Pages) current(ctx context.Context, id campaign.ID) (r row, err error) 
 			return r, err
 		}
 	}
-	r.Template, err = s.templateName(ctx, r.Tenant, r.TemplateID)
+	t, err := s.template(ctx, r.Tenant, r.TemplateID)
+	r.show(t)
 	return r, err
 }
 
-// templateName returns the name of a tenant's template, "" if it no longer exists.
-func (s *Pages) templateName(ctx context.Context, tenant, id string) (string, error) {
+// template returns a tenant's template, the zero Template if it no longer exists.
+func (s *Pages) template(ctx context.Context, tenant, id string) (campaign.Template, error) {
 	t, err := s.Store.Template(ctx, id)
 	t, err = campaign.OwnTemplate(tenant, t, err)
-	return t.Name, campaign.IgnoreNotFound(err)
+	return t, campaign.IgnoreNotFound(err)
 }
 
 // Oldest returns when the oldest results of the page were read, the zero time if there are

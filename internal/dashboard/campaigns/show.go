@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/send/policy"
@@ -23,26 +25,30 @@ type view struct {
 	Rejected int
 	Pending  int
 	Funnel   []step
-	Lost     []lost // without those that were not sent
+	Tables   []buttonTable
+	// MoreTables reports whether the campaign has further versions whose taps are not shown.
+	MoreTables bool
+	Lost       []lost // without those that were not sent
 	// Recovered is the number of messages in Lost that were delivered later, if their
 	// reason is unknown.
 	Recovered int
 	bill
-	CanRevoke bool      // messages can still be revoked
 	Template  *sentWith // of all batches, nil if they differ
 	Chart     chart
-	Batches   []batchView // one page
-	Total     int         // of the batches
-	Next      int         // ordinal before the next page, or 0
-	Later     bool        // there is a previous page
-	Self      string      // URL from which the page refreshes itself
-	Every     string      // refresh interval, "" for a finished campaign
-	Changed   bool        // the status is another one than in the last update
-	Schedule  schedule    // of what waits
-	CanMove   bool        // all that waits can be rescheduled
-	CanPause  bool        // some messages were not sent yet
-	Details   bool        // the technical details are open
-	Message   *message    // nil in updates
+	Batches   []batchView    // one page
+	Total     int            // of the batches
+	Next      int            // ordinal before the next page, or 0
+	Later     bool           // there is a previous page
+	Self      string         // URL from which the page refreshes itself
+	Every     string         // refresh interval, "" for a finished campaign
+	Changed   bool           // the status is another one than in the last update
+	Schedule  schedule       // of what waits
+	CanMove   bool           // all that waits can be rescheduled
+	CanPause  bool           // some messages were not sent yet
+	CanCancel bool           // or the undelivered messages can be revoked
+	Details   bool           // the technical details are open
+	Message   *message       // nil in updates
+	Notes     []preview.Note // in updates, of the message that the page shows
 	Held      []heldMessages
 	OptOuts   bool // those since the campaign was sent can be counted
 	Replied   bool // replies since the campaign was sent can be counted
@@ -68,15 +74,6 @@ func (v view) Paused() (n int) {
 	return n
 }
 
-// step is a step of the funnel. It includes the messages of the next steps.
-type step struct {
-	campaign.Rate
-
-	PerMill int // of the people
-}
-
-func (s step) Width() string { return strconv.FormatFloat(float64(s.PerMill)/10, 'f', 1, 64) + "%" }
-
 // heldMessages is how many messages a list held back.
 type heldMessages struct {
 	number int // of the list
@@ -87,6 +84,11 @@ type heldMessages struct {
 type lost struct {
 	campaign.Reason
 	N int
+}
+
+// Changeable reports whether the campaign can be moved, paused, resumed or cancelled.
+func (v view) Changeable() bool {
+	return v.CanMove || v.CanPause || v.CanCancel || !v.PausedAt.IsZero()
 }
 
 // State returns the status of the campaign in words.
@@ -118,32 +120,59 @@ func (s *Pages) show(p *web.Page) error {
 		return campaign.ErrNotFound
 	}
 	v := newView(c, after, s.Now())
-	if err := s.nameTemplates(p.R.Context(), &v); err != nil {
+	if err := s.complete(p, c, &v); err != nil {
 		return err
 	}
-	if v.Waits, err = policy.WaitingOf(p.R.Context(), s.Store, c, s.Now()); err != nil {
-		return err
-	}
-	if err := s.nameLists(p.R.Context(), c.Tenant, &v); err != nil {
-		return err
-	}
-	state := stateKey(v.Status, v.Sum)
-	v.Self, v.Changed = p.With("was", state), p.Query("was") != state
-	v.Details = p.R.URL.Query().Has("batches")
 	p.Title = c.Name + " – " + v.State(p)
-	if v.Every != "" {
-		p.Refresh = 10 // seconds, for browsers without scripts
-	}
 	if p.Partial() {
 		return p.Fragment("campaigns_update.html", v)
 	}
-	if v.Message, err = s.message(p, c); err != nil {
+	if v.Message, err = s.message(p, c, v.Notes); err != nil {
 		return err
+	}
+	v.Self = selfOf(p, v.state(), v.Message != nil && v.Message.Noted)
+	if v.Every != "" {
+		p.Refresh = 10 // seconds, for browsers without scripts
 	}
 	if len(c.Batches) > campaign.SmallCampaign { // for lists without a script
 		s.reader().Keep(p.R.Context(), c.ID, c.Results(s.Now().Add(-largeFor)))
 	}
 	return p.Render("", "campaigns_show.html", v)
+}
+
+// complete adds what the rows of the campaign do not have.
+func (s *Pages) complete(p *web.Page, c campaign.Campaign, v *view) (err error) {
+	ctx, notes := p.R.Context(), !p.Partial() || p.Query(noted) != ""
+	v.Self, v.Changed, v.Details = selfOf(p, v.state(), notes), p.Query("was") != v.state(), p.R.URL.Query().Has("batches")
+	if err = s.nameTemplates(ctx, v); err != nil {
+		return err
+	}
+	if v.Waits, err = policy.WaitingOf(ctx, s.Store, c, s.Now()); err != nil {
+		return err
+	}
+	if err = s.nameLists(ctx, c.Tenant, v); err != nil {
+		return err
+	}
+	if err = s.addButtons(p, v); err != nil || !notes {
+		return err
+	}
+	v.Notes, err = s.notesOf(p, c)
+	return err
+}
+
+func (v view) state() string { return stateKey(v.Status, v.Sum) }
+
+// noted is the parameter of updates of a page whose phone shows notes.
+const noted = "noted"
+
+// selfOf returns the URL from which the page updates itself.
+func selfOf(p *web.Page, state string, notes bool) string {
+	q := p.R.URL.Query()
+	q.Set("was", state)
+	if q.Del(noted); notes {
+		q.Set(noted, "1")
+	}
+	return (&url.URL{Path: p.R.URL.Path, RawQuery: q.Encode()}).String()
 }
 
 func newView(c campaign.Campaign, after int, now time.Time) view {
@@ -165,7 +194,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.Lost, v.Recovered = losses(reasons)
 	v.Held = heldBack(v.Lost)
 	v.Lost = slices.DeleteFunc(v.Lost, func(l lost) bool { return l.NotSent() })
-	v.CanRevoke = !c.Revoke && revocable(c)
+	v.CanCancel = v.Status != campaign.StatusCompleted && (c.CancelledAt.IsZero() || !c.Revoke && revocable(c))
 	v.Schedule, v.CanMove = scheduleOf(c), movable(c)
 	v.CanPause = c.CancelledAt.IsZero() && v.Pending+c.Submission.ToCome() > 0
 	v.OptOuts, v.Replied = countsOptOuts(v.Sum), countsReplies(v.Sum)
@@ -197,23 +226,6 @@ func (s *Pages) nameLists(ctx context.Context, tenant string, v *view) error {
 		v.Held[i].List = names[v.Held[i].number]
 	}
 	return nil
-}
-
-// funnel returns the steps of a message's progress, each including the messages of later steps.
-func funnel(r campaign.Results) []step {
-	keys := []campaign.Step{campaign.StepAccepted, campaign.StepSent, campaign.StepDelivered, campaign.StepRead}
-	if r.Tappable {
-		keys = append(keys, campaign.StepTapped)
-	}
-	if r.Clickable {
-		keys = append(keys, campaign.StepClicked)
-	}
-	steps := make([]step, len(keys))
-	for i, key := range keys {
-		rate := r.Rate(key)
-		steps[i] = step{rate, 1000 * rate.N / max(1, r.People())}
-	}
-	return steps
 }
 
 // losses returns the reasons why messages were not delivered, most frequent first.
@@ -267,11 +279,11 @@ func (s *Pages) nameTemplates(ctx context.Context, v *view) error {
 	for i := range v.Batches {
 		b := &v.Batches[i]
 		if _, known := named[b.TemplateID]; !known {
-			name, err := s.templateName(ctx, v.Tenant, b.TemplateID)
+			t, err := s.template(ctx, v.Tenant, b.TemplateID)
 			if err != nil {
 				return err
 			}
-			named[b.TemplateID] = name
+			named[b.TemplateID] = t.Name
 		}
 		b.Template = &sentWith{b.TemplateID, b.TemplateVersion, named[b.TemplateID]}
 	}

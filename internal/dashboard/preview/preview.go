@@ -2,13 +2,7 @@
 // ui's pages, shows it.
 package preview
 
-import (
-	"net/url"
-	"path"
-	"strings"
-
-	"campaign-dispatch/internal/campaign/content"
-)
+import "campaign-dispatch/internal/campaign/content"
 
 // Part is a piece of a text: literal, or the name of a variable.
 type Part struct {
@@ -67,6 +61,13 @@ type Suggestion struct {
 	Kind content.Kind
 	Word string // what a tap does, in the reader's language; "" for a reply
 	Text []Part
+	Note *Note // nil for none
+}
+
+// Note is what the preview shows on a suggestion beside its text.
+type Note struct {
+	Number int // of the suggestion, from 1; see content.AllSuggestions
+	Text   string
 }
 
 // Of returns the preview of a content. word returns the text of a key that begins with
@@ -89,6 +90,21 @@ func Of(c content.Content, label string, word func(key string) string) Phone {
 		phone.File = w.media(c.File.URL, c.File.ThumbnailURL, content.Medium)
 	}
 	return phone
+}
+
+// Annotate shows a text on each suggestion, by its number.
+func (p Phone) Annotate(texts func(suggestion int) string) {
+	n := 0
+	annotate := func(all []Suggestion) {
+		for i := range all {
+			n++
+			all[i].Note = &Note{n, texts(n)}
+		}
+	}
+	for _, c := range p.Cards {
+		annotate(c.Suggestions)
+	}
+	annotate(p.Suggestions)
 }
 
 // Empty reports whether there is nothing to show.
@@ -138,38 +154,18 @@ func (w writer) media(address, thumbnail string, height content.Height) *Media {
 	if address == "" {
 		return nil
 	}
-	kind, name := kindOf(address)
+	kind, name := content.FileKind(address)
 	m := &Media{Kind: kind, Word: w.word("phone." + kind), Height: height}
 	switch {
-	case kind == "image" && fixed(address):
+	case kind == "image" && content.Fixed(address):
 		m.URL = address
-	case fixed(thumbnail):
+	case content.Fixed(thumbnail):
 		m.URL = thumbnail
 	}
 	if kind == "document" {
 		m.Name = name
 	}
 	return m
-}
-
-// kindOf returns the kind of a file by the extension of its name, and the name.
-func kindOf(address string) (kind, name string) {
-	if u, err := url.Parse(address); err == nil {
-		name = path.Base(u.Path)
-	}
-	switch strings.ToLower(path.Ext(name)) {
-	case ".mp4", ".m4v", ".mpg", ".mpeg", ".webm", ".3gp":
-		return "video", name
-	case ".pdf":
-		return "document", name
-	}
-	return "image", name
-}
-
-// fixed reports whether messages can show a URL that contains no variable. A variable without a value is
-// still part of a rendered URL, with its braces escaped.
-func fixed(address string) bool {
-	return content.ValidURL(address) && !strings.Contains(address, "{{") && !strings.Contains(address, "%7B%7B")
 }
 
 func partsOf(text string) (all []Part) {

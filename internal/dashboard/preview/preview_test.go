@@ -1,6 +1,7 @@
 package preview_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,5 +94,25 @@ func TestCard_Sides(t *testing.T) {
 		if got := preview.Of(content.Content{Card: &test.card}, "", key); got.Cards[0].Side != test.want {
 			t.Errorf("%s: %q", name, got.Cards[0].Side)
 		}
+	}
+}
+
+// The suggestions of all cards are counted before those below the message.
+func TestAnnotate(t *testing.T) {
+	t.Parallel()
+	c := content.Content{
+		Carousel:    &content.Carousel{Cards: []content.Card{{Suggestions: content.Replies("A", "B")}, {}, {Suggestions: content.Replies("C")}}},
+		Suggestions: content.Replies("D"),
+	}
+	got := preview.Of(c, "", key)
+	got.Annotate(func(n int) string { return c.AllSuggestions()[n-1].Text })
+	var texts []string
+	for _, all := range [][]preview.Suggestion{got.Cards[0].Suggestions, got.Cards[2].Suggestions, got.Suggestions} {
+		for _, s := range all {
+			texts = append(texts, fmt.Sprint(s.Text[0].Text, s.Note.Number, s.Note.Text))
+		}
+	}
+	if diff := cmp.Diff([]string{"A1A", "B2B", "C3C", "D4D"}, texts); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 }

@@ -23,7 +23,7 @@ import (
 
 // Store reads templates. The error wraps campaign.ErrNotFound if there is none.
 type Store interface {
-	// Templates returns a tenant's templates without their contents.
+	// Templates returns a tenant's templates. Of their contents, only the form and the thumbnail are read.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	// TemplateVersions returns all versions, newest first.
@@ -167,6 +167,7 @@ func (s *Pages) list(p *web.Page) error {
 	for i := range l.Items {
 		l.Items[i].Name = web.Short(l.Items[i].Name, nameWeight)
 	}
+	p.ShowMedia()
 	return p.Render(l.Title(), "templates.html", l)
 }
 

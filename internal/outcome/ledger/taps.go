@@ -78,6 +78,21 @@ func (t Taps) Messages() (n int) {
 	return n
 }
 
+// BySuggestion returns the number of messages on which each suggestion was tapped, from suggestion 1 to
+// the last tapped one.
+func (t Taps) BySuggestion() (messages []int) {
+	for _, tapped := range t.Tapped {
+		for ; tapped != 0; tapped &= tapped - 1 {
+			suggestion := bits.TrailingZeros64(tapped)
+			if missing := suggestion - len(messages); missing > 0 {
+				messages = append(messages, make([]int, missing)...)
+			}
+			messages[suggestion-1]++
+		}
+	}
+	return messages
+}
+
 // PackedTaps contains the encoded values of a TAPS row.
 type PackedTaps struct{ Tapped, Tail []byte }
 

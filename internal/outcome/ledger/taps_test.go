@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,10 +44,15 @@ func TestTaps_Once(t *testing.T) {
 		if diff := cmp.Diff(taps.Tail, decoded.Tail); diff != "" {
 			r.Fatalf("tail (-want +got):\n%s", diff)
 		}
+		by := decoded.BySuggestion()
 		for key := range distinct {
+			by[key[1]-1]--
 			if !decoded.Has(tap(key[0], key[1], 0)) {
 				r.Fatalf("tap %v is lost", key)
 			}
+		}
+		if slices.ContainsFunc(by, func(n int) bool { return n != 0 }) {
+			r.Fatalf("messages by suggestion without those that were tapped: %v", by)
 		}
 	})
 }

@@ -84,11 +84,11 @@ function enter(form, values) {
   document.getElementById("over").append(notice);
 }
 
-// A part of a page that refreshes itself keeps its open details open, and closed ones closed.
+// A page that refreshes parts of itself keeps their open details open, and closed ones closed.
 addEventListener("htmx:beforeSwap", ({ detail }) => {
   const answer = new DOMParser().parseFromString(detail.serverResponse, "text/html");
-  for (const old of detail.target.querySelectorAll("details[id]")) answer.getElementById(old.id)?.toggleAttribute("open", old.open);
-  if (detail.target.querySelector("details[id]")) detail.serverResponse = (answer.querySelector("title")?.outerHTML ?? "") + answer.body.innerHTML;
+  for (const old of document.querySelectorAll("details[id]")) answer.getElementById(old.id)?.toggleAttribute("open", old.open);
+  if (answer.querySelector("details[id]")) detail.serverResponse = (answer.querySelector("title")?.outerHTML ?? "") + answer.body.innerHTML;
 });
 
 // A button "do" changes the parts of its form. With htmx, only the form is replaced.

@@ -1,0 +1,58 @@
+package campaign
+
+import "slices"
+
+// Reactions are the taps and the clicks on the messages of one version of a template, by suggestion.
+type Reactions struct {
+	TemplateID      string
+	TemplateVersion int
+	CountsClicks    bool
+	Delivered       int   // messages
+	TappedBy        []int // messages with a tap on each suggestion, as in LedgerSummary
+	ClickedBy       []int // messages with a click on each link
+}
+
+// Reactions returns the taps and the clicks of the campaign's messages that count them, in the order of
+// their batches. It needs the heads of the batches.
+func (c Campaign) Reactions() (all []Reactions) {
+	for _, b := range c.Batches {
+		if len(b.TapKey) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(all, func(r Reactions) bool {
+			return r.TemplateID == b.TemplateID && r.TemplateVersion == b.TemplateVersion
+		})
+		if i < 0 {
+			i, all = len(all), append(all, Reactions{TemplateID: b.TemplateID, TemplateVersion: b.TemplateVersion})
+		}
+		all[i].CountsClicks = all[i].CountsClicks || b.CountsClicks
+		all[i].Delivered += b.Head.DayCounts().Delivered
+		all[i].TappedBy = plus(all[i].TappedBy, b.Head.TappedBy)
+		all[i].ClickedBy = plus(all[i].ClickedBy, b.Head.ClickedBy)
+	}
+	return all
+}
+
+// plus adds the counts to the sums, which it changes.
+func plus(sums, counts []int) []int {
+	for i, n := range counts {
+		if i == len(sums) {
+			sums = append(sums, 0)
+		}
+		sums[i] += n
+	}
+	return sums
+}
+
+// Rate returns the rate of the delivered messages with a tap (StepTapped) or a click (StepClicked) on a
+// suggestion, which counts from 1.
+func (r Reactions) Rate(s Step, suggestion int) Rate {
+	by, n := r.TappedBy, 0
+	if s == StepClicked {
+		by = r.ClickedBy
+	}
+	if suggestion <= len(by) {
+		n = by[suggestion-1]
+	}
+	return Rate{s, n, r.Delivered}
+}
