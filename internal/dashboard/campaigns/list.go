@@ -45,7 +45,7 @@ type listPage struct {
 
 func (l listPage) Title() string {
 	if l.Tests {
-		return "campaigns.tests"
+		return "ui.tests"
 	}
 	return "campaigns.title"
 }

@@ -84,7 +84,12 @@ func TestList_TestsApart(t *testing.T) {
 		"?status=sending":         {names[0], names[2]},
 		"?tests=1&status=sending": {names[1], names[3]},
 	} {
-		got := namesOf(d.admin().Get(campaigns.Path + query).Body)
+		page := d.admin().Get(campaigns.Path + query).Body
+		marked := strings.Contains(page, `<a href="/dashboard/campaigns?tests=1" aria-current="page">`)
+		if marked != strings.Contains(query, "tests=1") {
+			t.Errorf("%q marks the tab of tests: %t", query, marked)
+		}
+		got := namesOf(page)
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
