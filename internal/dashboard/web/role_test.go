@@ -1,10 +1,23 @@
 package web_test
 
 import (
+	"strings"
 	"testing"
 
 	"campaign-dispatch/internal/dashboard/web"
 )
+
+// The documentation of the API is in the menu of those who have credentials.
+func TestLayout_DocsForAdmins(t *testing.T) {
+	t.Parallel()
+	d := newSite(t)
+	for _, role := range web.Roles() {
+		shown := strings.Contains(d.SignIn("acme", role).Get("/dashboard/notes").Body, `href="/dashboard/docs"`)
+		if shown != (role == web.RoleAdmin) {
+			t.Errorf("the menu of %s has the documentation: %t", role, shown)
+		}
+	}
+}
 
 func TestRole_May(t *testing.T) {
 	t.Parallel()
