@@ -100,3 +100,29 @@ document.addEventListener("submit", (event) => {
   setTimeout(() => delete form.dataset.sent, again);
 });
 addEventListener("pageshow", () => document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent));
+
+// Single keys: "/" goes to the search of the page, or to that of the campaigns, "n" to a new campaign, and "?" to the
+// help. The help switches them off for this browser.
+const help = document.getElementById("keys");
+if (help) {
+  const box = document.getElementById("keys-on");
+  const off = () => localStorage.getItem("keys") === "off";
+  const open = () => {
+    box.checked = !off();
+    help.showModal();
+  };
+  box.addEventListener("change", () => localStorage.setItem("keys", box.checked ? "on" : "off"));
+  document.querySelector("[data-keys]").addEventListener("click", open);
+  document.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || help.open || off()) return;
+    if (target.closest("input, select, textarea, [contenteditable]")) return;
+    const field = key === "/" && document.querySelector(".search input:not([type=hidden])");
+    const link = ["/", "n"].includes(key) && help.querySelector(`[data-key="${key}"]`);
+    if (field) field.select(), field.focus();
+    else if (link) location.assign(link.href);
+    else if (key === "?") open();
+    else return;
+    event.preventDefault();
+  });
+}
