@@ -126,3 +126,28 @@ if (help) {
     event.preventDefault();
   });
 }
+
+// A file that is dropped on the area of a file field is chosen there. A drop beside it does not leave the page.
+if (document.querySelector("[data-drop]")) {
+  const areaOf = ({ target }) => target.closest?.("[data-drop]");
+  const mark = (area) => document.querySelectorAll("[data-drop]").forEach((one) => one.classList.toggle("over", one === area));
+  const onFiles = (kind, act) => addEventListener(kind, (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    act(event);
+  });
+  onFiles("dragover", (event) => {
+    event.dataTransfer.dropEffect = areaOf(event) ? "copy" : "none";
+    mark(areaOf(event));
+  });
+  addEventListener("dragleave", ({ relatedTarget }) => { if (!relatedTarget) mark(); });
+  onFiles("drop", (event) => {
+    mark();
+    const field = areaOf(event)?.querySelector("input[type=file]"), one = new DataTransfer();
+    if (!field || !event.dataTransfer.files.length) return;
+    one.items.add(event.dataTransfer.files[0]);
+    field.files = one.files;
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+    field.focus();
+  });
+}
