@@ -195,12 +195,11 @@ func (j journey) followUp() {
 	j.t.Helper()
 	j.follow(`.trail a:last-child`, `#follow-up`)
 	j.follow(`#follow-up`, `input[name="audience"]`)
-	j.follow(`main form button`, `#list form button`)
-	if list := j.text(`#list`); !strings.Contains(list, "3 pessoas") {
-		j.t.Errorf("the list shows %s", list)
+	j.follow(`main form button`, `#file`)
+	if notice := j.text(`.notice.good`); !strings.Contains(notice, "3 pessoas") {
+		j.t.Errorf("the form says %s", notice)
 	}
 	j.fate(unread, "delivered")
-	j.follow(`#list form button`, `#file`)
 	j.typeIn(`#name`, "Último dia do cupom")
 	j.follow(`form[enctype] .actions button:not(.no-script)`, `form[action$="/confirm"] button`)
 	j.follow(`form[action$="/confirm"] button`, `#live`)
