@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
@@ -20,22 +21,12 @@ import (
 // 5 MB and the lines of a batch in memory, the template's setting would take over 128 MB.
 const growth = 50
 
-type rows struct {
-	*dynamo.BatchStore
-	*dynamo.CampaignStore
-	*dynamo.ExportStore
-	*dynamo.LedgerStore
-	*dynamo.TapStore
-	*dynamo.TemplateStore
-}
-
 func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
-	stores := dynamo.New(c.Tables())
 	maker := &exports.Maker{
-		Store: rows{stores.Batches, stores.Campaigns, stores.Exports, stores.Ledgers, stores.Taps, stores.Templates},
+		Store: stores.NewMaker(dynamo.New(c.Tables())),
 		Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, PartSize: exports.PartSize,
 	}

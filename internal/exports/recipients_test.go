@@ -48,6 +48,37 @@ func TestMaker_Audiences(t *testing.T) {
 	}
 }
 
+// A small list is made in the request. A large one, and one that fails, is left to the queue.
+func TestService_SmallListAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.campaignOfTwo()
+	ask := func(queued int) export.Export {
+		t.Helper()
+		e, err := c.CreateRecipients(t.Context(), c.id, random.UUID(), export.AudienceTapped)
+		c.must(err)
+		if len(c.queue.tasks) != queued {
+			t.Errorf("%d tasks are queued, want %d", len(c.queue.tasks), queued)
+		}
+		return e
+	}
+	c.Maker = c.maker(c.store, c.blobs, c.queue)
+	if e := ask(0); e.State != export.Completed || e.Lines != 1 {
+		t.Errorf("the list is %s with %d lines", e.State, e.Lines)
+	}
+	for n := range 8 {
+		c.record(c.accept(3+n, []string{"u"}, nil), campaign.OutcomeRead, "", 1, 0)
+	}
+	if e := ask(1); e.State != export.Pending {
+		t.Errorf("a list of ten batches is %s", e.State)
+	}
+	c.run()
+	c.id.CampaignID, c.name = random.UUID(), "Outra"
+	damaged := c.accept(1, []string{"u"}, nil)
+	c.must(c.blobs.Put(t.Context(), damaged.Payload, []byte("?"), "application/octet-stream"))
+	ask(1)
+}
+
 // The columns are the variables of all templates of the campaign. A value stays as it is,
 // also one that a spreadsheet would run.
 func TestMaker_RecipientsVariables(t *testing.T) {

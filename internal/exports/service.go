@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,6 +26,9 @@ const (
 	// lostAfter is the age of an unfinished export's last progress from which its task
 	// counts as lost. It exceeds the time after which the queue delivers a task again.
 	lostAfter = 8 * time.Minute
+	// smallTotal and smallBatches are the numbers of messages and batches up to which a list is made in the request.
+	smallTotal   = 5_000
+	smallBatches = 8
 	// secretSize is the number of random bytes in a link.
 	secretSize = 32
 )
@@ -53,6 +57,8 @@ type Service struct {
 	Tasks   port.Queue
 	Now     func() time.Time
 	BaseURL string // configured base URL, or ""
+	// Maker makes small lists of recipients in the request. Nil leaves them all to the queue.
+	Maker *Maker
 }
 
 const unknownValue = "unknown_value"
@@ -108,8 +114,19 @@ func (s *Service) start(ctx context.Context, id campaign.ID, e export.Export) (e
 		return e, httpapi.KeyReused("export", "export")
 	case first.Closed():
 		return first, nil
+	case s.Maker != nil && first.Kind == export.Recipients && first.Total <= smallTotal && len(snapshot) <= smallBatches:
+		return s.makeNow(ctx, first)
 	}
 	return first, queueTask(ctx, s.Tasks, first)
+}
+
+// makeNow makes a small list in the request. One that fails is left to the queue.
+func (s *Service) makeNow(ctx context.Context, e export.Export) (export.Export, error) {
+	if err := s.Maker.run(ctx, e); err != nil {
+		slog.WarnContext(ctx, "making a list in the request failed", "tenant", e.Tenant, "export_id", e.ExportID, "error", err)
+		return e, queueTask(ctx, s.Tasks, e)
+	}
+	return s.Store.Export(ctx, e.ExportID)
 }
 
 // snapshotOf returns the snapshot of a campaign, and sets the total of the export.

@@ -104,13 +104,14 @@ func (j journey) plain(after string) {
 	}
 }
 
+// template saves the example of the first step, and sends a test of it.
 func (j journey) template() {
 	j.t.Helper()
-	j.follow(`#start-template a`, `a[href="/dashboard/templates/new"]`)
-	j.follow(`a[href="/dashboard/templates/new"]`, `#name`)
-	j.typeIn(`#name`, "Cupom de sexta")
-	j.typeIn(`#body`, "Oi {{nome}}, seu cupom é {{cupom}}.")
-	j.follow(`.actions button:not(.no-script)`, `a[href$="/edit"]`)
+	j.follow(`#start-template a`, `#name`)
+	j.follow(`.actions button:not(.no-script)`, `#test`)
+	j.typeIn(`#test-phone`, "21976540000")
+	j.typeIn(`#test-var-0`, "Ana")
+	j.follow(`#test-form .actions button`, `#live`)
 }
 
 // people is the number of recipients.
@@ -123,13 +124,14 @@ func (j journey) campaign() {
 	j.t.Helper()
 	path := filepath.Join(j.t.TempDir(), "clientes.csv")
 	var file strings.Builder
-	file.WriteString("Celular;Código;Nome;Cupom\n")
+	file.WriteString("Celular;Código;Nome\n")
 	for i := range people {
-		fmt.Fprintf(&file, "21987%06d;c%d;Ana;DEZ\n", i, i)
+		fmt.Fprintf(&file, "21987%06d;c%d;Ana\n", i, i)
 	}
 	j.fate(unread, "unread")
 	j.must(os.WriteFile(path, []byte(file.String()), 0o600))
-	j.follow(`a[href^="/dashboard/campaigns/new?template="]`, `#file`)
+	j.visit("/dashboard")
+	j.follow(`#start-campaign a`, `#file`)
 	j.typeIn(`#name`, "Cupom de sexta")
 	j.run("choose the file", chromedp.SetUploadFiles(`#file`, []string{path}))
 	j.follow(`form[enctype] .actions button:not(.no-script)`, `form[action$="/confirm"] button`)
@@ -193,12 +195,11 @@ func (j journey) followUp() {
 	j.t.Helper()
 	j.follow(`.trail a:last-child`, `#follow-up`)
 	j.follow(`#follow-up`, `input[name="audience"]`)
-	j.follow(`main form button`, `#list form button`)
-	if list := j.text(`#list`); !strings.Contains(list, "3 pessoas") {
-		j.t.Errorf("the list shows %s", list)
+	j.follow(`main form button`, `#file`)
+	if notice := j.text(`.notice.good`); !strings.Contains(notice, "3 pessoas") {
+		j.t.Errorf("the form says %s", notice)
 	}
 	j.fate(unread, "delivered")
-	j.follow(`#list form button`, `#file`)
 	j.typeIn(`#name`, "Último dia do cupom")
 	j.follow(`form[enctype] .actions button:not(.no-script)`, `form[action$="/confirm"] button`)
 	j.follow(`form[action$="/confirm"] button`, `#live`)

@@ -1,6 +1,8 @@
 package browser_test
 
 import (
+	"crypto/rand"
+	"net/http"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -25,6 +27,41 @@ func TestKeyboard_FocusIsVisible(t *testing.T) {
 	b.run("open the menu", chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`#menu`))
 	b.tabTo(`#menu a[href="/dashboard/templates"]`)
 	b.run("close the menu", chromedp.KeyEvent(kb.Escape), chromedp.WaitNotVisible(`#menu`))
+}
+
+// Single keys lead to a search, to a new campaign and to their help: not from a field, and not once they are off.
+func TestKeyboard_Shortcuts(t *testing.T) {
+	t.Parallel()
+	b := openAsAdmin(t, "pt-BR")
+	_, token := b.token(b.env["CLIENT_ID"], b.env["CLIENT_SECRET"])
+	if status, got := b.dispatch(token.AccessToken, b.call("Teclas "+rand.Text()[:8], fields{"phone": "21" + number(), "uid": "a"})); status != http.StatusAccepted {
+		t.Fatalf("dispatch: %d %+v, want 202", status, got)
+	}
+	b.visit("/dashboard/media")
+	b.run("press n", chromedp.KeyEvent("n"), chromedp.WaitVisible(`#file`), whole)
+	b.typeIn(`#name`, "n/?")
+	if got := read(b, "read the name", chromedp.Value(`#name`)); got != "n/?" {
+		t.Errorf("the name is %q", got)
+	}
+	b.visit("/dashboard/settings/audit")
+	b.run("press /", chromedp.KeyEvent("/"))
+	b.focused(`#who`)
+	b.visit("/dashboard/media")
+	b.run("press /", chromedp.KeyEvent("/"), chromedp.WaitVisible(`form[action="/dashboard/campaigns"] #q`))
+	b.focused(`#q`)
+	b.visit("/dashboard/media")
+	b.run("press ?", chromedp.KeyEvent("?"), chromedp.WaitVisible(`#keys[open]`))
+	b.check("keys")
+	b.run("close the help", chromedp.KeyEvent(kb.Escape), chromedp.WaitNotVisible(`#keys`))
+	b.tabTo(`[data-keys]`)
+	b.run("open the help", chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`#keys[open]`))
+	b.tabTo(`#keys-on`)
+	b.run("switch the keys off", chromedp.KeyEvent(" "), chromedp.KeyEvent(kb.Escape), chromedp.WaitNotVisible(`#keys`))
+	b.focused(`[data-keys]`)
+	b.run("press ?", chromedp.KeyEvent("?"))
+	if read(b, "look for the help", chromedp.Evaluate[bool](`document.getElementById("keys").open`)) {
+		t.Error("the help opens by a key that is off")
+	}
 }
 
 // tabThrough presses Tab until the focus leaves the page.

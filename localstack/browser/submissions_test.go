@@ -102,3 +102,25 @@ func TestSubmission_LargeDraft(t *testing.T) {
 		t.Errorf("the review shows %q", shown)
 	}
 }
+
+// A file that is dragged onto the field is chosen. A file that is dropped beside it leaves the page as it is.
+func TestSubmission_DroppedFile(t *testing.T) {
+	t.Parallel()
+	b := openAsAdmin(t, "pt-BR")
+	b.write("Arrastado "+rand.Text()[:8], "Oi {{nome}}")
+	b.click(`a[href^="/dashboard/campaigns/new?template="]`, `#file`)
+	drop := func(on, name string) {
+		b.run("drop "+name, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => {
+			const dataTransfer = new DataTransfer();
+			dataTransfer.items.add(new File(["telefone"], %q));
+			for (const kind of ["dragover", "drop"]) {
+				if (document.querySelector(%q).dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer }))) throw new Error("the browser opens the file");
+			}
+		})(); undefined`, name, on)))
+	}
+	drop(`h1`, "ao-lado.csv")
+	drop(`label[for="file"]`, "lista.csv")
+	if got := read(b, "read the file", chromedp.Evaluate[string](`[...document.getElementById("file").files].map(f => f.name).join()`)); got != "lista.csv" {
+		t.Errorf("the field has the file %q", got)
+	}
+}

@@ -195,10 +195,9 @@ var campaignForms = []sentForm{
 		first: url.Values{"kind": {"outcomes"}, "format": {"excel"}}, prepare: (*formWalk).delivered,
 	},
 	{
-		form: "/dashboard/campaigns/{campaignId}/follow-up", page: "/dashboard/campaigns/{campaign}/follow-up", own: true, keep: "export",
+		form: "/dashboard/campaigns/{campaignId}/follow-up", page: "/dashboard/campaigns/{campaign}/follow-up", own: true,
 		first: url.Values{"audience": {"unread"}},
 	},
-	{form: "/dashboard/campaigns/{campaignId}/follow-up/{exportId}", page: "/dashboard/campaigns/{campaign}/follow-up/{export}"},
 }
 
 var submissionForms = []sentForm{

@@ -262,8 +262,11 @@ func (i *submitter) followsLeft(address, left string) {
 	}
 	list := i.post(address+"/follow-up", form)
 	i.c.eventually(3*time.Minute, "the list of those who are left", func() bool {
+		if strings.Contains(list.body, "The list is ready: "+left+" people.") {
+			return true
+		}
 		list = i.open(list.url.String())
-		return strings.Contains(list.body, "The list is ready: "+left+" people.")
+		return false
 	})
 }
 

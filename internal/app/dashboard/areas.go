@@ -71,12 +71,16 @@ func newParts(c app.Config, tables dynamo.Tables) parts {
 	s, auth, blobs := dynamo.New(tables), dynamo.NewAuthStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
 	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
 	all := newRows(s)
+	tasks := sqs.New(c.AWS, c.ExportsQueueURL)
 	return parts{
 		mediaURL: tables.MediaURL, stores: s, auth: auth, rows: all, blobs: blobs, prober: media.NewProber(c.LocalWebhooks),
 		queries: &query.Service{Store: stores.NewQuery(s), Blobs: blobs, Now: time.Now},
 		optOuts: &optout.Book{Store: s.OptOuts, Now: time.Now},
 		reads:   &recent.Reads{Store: all, Now: time.Now},
-		exports: &exports.Service{Store: stores.NewExports(s), Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now},
+		exports: &exports.Service{
+			Store: stores.NewExports(s), Tasks: tasks, Now: time.Now,
+			Maker: &exports.Maker{Store: stores.NewMaker(s), Blobs: blobs, Tasks: tasks, Now: time.Now, PartSize: exports.PartSize},
+		},
 		settings: &settings.Service{
 			Store: settingsstore.New(s), Auth: auth, People: pool, Now: time.Now,
 			LocalWebhooks: c.LocalWebhooks, LocalPasswords: c.LocalWebhooks,

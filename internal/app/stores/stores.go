@@ -28,6 +28,21 @@ func NewExports(s *dynamo.Stores) Exports {
 	return Exports{s.Campaigns, s.Exports}
 }
 
+// Maker is the store of the maker of package exports.
+type Maker struct {
+	*dynamo.BatchStore
+	*dynamo.CampaignStore
+	*dynamo.ExportStore
+	*dynamo.LedgerStore
+	*dynamo.TapStore
+	*dynamo.TemplateStore
+}
+
+// NewMaker returns the store of the maker of package exports.
+func NewMaker(s *dynamo.Stores) Maker {
+	return Maker{s.Batches, s.Campaigns, s.Exports, s.Ledgers, s.Taps, s.Templates}
+}
+
 // Intake is the store of package intake.
 type Intake struct {
 	*dynamo.DayStore

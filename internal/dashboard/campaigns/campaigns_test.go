@@ -319,6 +319,19 @@ func TestList_Filters(t *testing.T) {
 	}
 }
 
+// On a phone, the folded filters say how many are in use. The name stays visible, and is none of them.
+func TestList_FoldedFilters(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	for query, want := range map[string]string{
+		"?q=natal": "Filters", "?status=sending": "Filters: 1 in use", "?status=sending&from=2037-11-01&to=2037-11-30&q=x": "Filters: 3 in use",
+	} {
+		if got := d.admin().Get(campaigns.Path + query).Body; !strings.Contains(got, "<summary>"+want+"</summary>") {
+			t.Errorf("%q does not say %q", query, want)
+		}
+	}
+}
+
 func namesOf(body string) (names []string) {
 	for _, part := range strings.Split(body, `<a class="name"`)[1:] {
 		name, _, _ := strings.Cut(part[strings.Index(part, ">")+1:], "<")

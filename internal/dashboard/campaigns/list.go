@@ -44,9 +44,19 @@ type listPage struct {
 
 func (l listPage) Title() string {
 	if l.Tests {
-		return "campaigns.tests"
+		return "ui.tests"
 	}
 	return "campaigns.title"
+}
+
+// Filters returns the number of filters that are set, without the name.
+func (l listPage) Filters() (n int) {
+	for _, filter := range []string{string(l.Status), l.From, l.To} {
+		if filter != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func (l listPage) Searched() bool { return l.Query+string(l.Status)+l.From+l.To != "" }

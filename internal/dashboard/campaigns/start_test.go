@@ -41,11 +41,21 @@ func TestList_FirstSteps(t *testing.T) {
 	}
 	d.credentials = []account.Credential{{RevokedAt: noon}}
 	see("template test campaign credential", false)
+	leads := func(step, to string) {
+		t.Helper()
+		_, part, _ := strings.Cut(d.admin().Get(campaigns.Path).Body, `id="start-`+step+`"`)
+		if part, _, _ = strings.Cut(part, "</li>"); !strings.Contains(part, `href="`+to+`"`) {
+			t.Errorf("the step %s does not lead to %s: %s", step, to, part)
+		}
+	}
+	leads("template", "/dashboard/templates/new?example=1")
+	leads("test", "/dashboard/templates/new?example=1")
 	_, err := d.store.PutTemplate(t.Context(), campaign.Template{
 		ID: "template-" + d.tenant, Tenant: d.tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi"},
 	})
 	d.must(err)
 	see("template+ test campaign credential", false)
+	leads("test", "/dashboard/templates/template-"+d.tenant+"#test")
 	d.accept(uuid(), "Prova da vitrine", 1, 1, func(b *campaign.Batch) { b.Test = true })
 	d.credentials = append(d.credentials, account.Credential{})
 	see("template+ test+ campaign credential+", false)
@@ -84,7 +94,12 @@ func TestList_TestsApart(t *testing.T) {
 		"?status=sending":         {names[0], names[2]},
 		"?tests=1&status=sending": {names[1], names[3]},
 	} {
-		got := namesOf(d.admin().Get(campaigns.Path + query).Body)
+		page := d.admin().Get(campaigns.Path + query).Body
+		marked := strings.Contains(page, `<a href="/dashboard/campaigns?tests=1" aria-current="page">`)
+		if marked != strings.Contains(query, "tests=1") {
+			t.Errorf("%q marks the tab of tests: %t", query, marked)
+		}
+		got := namesOf(page)
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {

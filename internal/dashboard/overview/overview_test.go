@@ -254,7 +254,7 @@ func TestShow_Approvals(t *testing.T) {
 		t.Errorf("the approver sees %s", a.Text())
 	}
 	a = author.Get(overview.Path)
-	if strings.Contains(a.Text(), "for your approval") || !strings.Contains(a.Body, `href="/dashboard/campaigns/new"`) {
+	if strings.Contains(a.Text(), "for your approval") || !strings.Contains(a.Body, `class="button" href="/dashboard/campaigns/new"`) {
 		t.Errorf("the author sees %s", a.Text())
 	}
 }

@@ -28,7 +28,7 @@ const mostRequests = 100 // on the page: the newest ones
 
 // approvals lists the requests for approval, those that wait first.
 func (s *Pages) approvals(p *web.Page) error {
-	subs, err := s.Store.Submissions(p.R.Context(), p.Session.Tenant)
+	subs, err := s.submissions(p)
 	if err != nil {
 		return err
 	}
@@ -41,14 +41,21 @@ func (s *Pages) approvals(p *web.Page) error {
 			})
 		}
 	}
-	waits := func(r request) int {
-		if r.State == waiting {
-			return 0
-		}
+	slices.SortFunc(all, func(a, b request) int {
+		return cmp.Or(falseFirst(a.State != waiting, b.State != waiting), b.At.Compare(a.At))
+	})
+	return p.Render("ui.approvals", "approvals.html", all[:min(len(all), mostRequests)])
+}
+
+// falseFirst compares for an order in which those that are true follow the others.
+func falseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
 		return 1
 	}
-	slices.SortFunc(all, func(a, b request) int { return cmp.Or(waits(a)-waits(b), b.At.Compare(a.At)) })
-	return p.Render("approval.title", "approvals.html", all[:min(len(all), mostRequests)])
+	return -1
 }
 
 // waiting is the state of a request that nobody has decided.

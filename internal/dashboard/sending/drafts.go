@@ -23,12 +23,11 @@ type listedDraft struct {
 }
 
 func (s *Pages) drafts(p *web.Page) error {
-	ctx := p.R.Context()
-	all, err := s.Store.Submissions(ctx, p.Session.Tenant)
+	all, err := s.submissions(p)
 	if err != nil {
 		return err
 	}
-	templates, err := s.Store.Templates(ctx, p.Session.Tenant)
+	templates, err := s.Store.Templates(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err
 	}
@@ -45,7 +44,7 @@ func (s *Pages) drafts(p *web.Page) error {
 		d.Name, d.File.Name = web.Short(d.Name, choiceWeight), web.Short(d.File.Name, choiceWeight)
 		shown = append(shown, listedDraft{d, web.Short(names[d.TemplateID], choiceWeight), s.passed(d)})
 	}
-	return p.Render("sending.drafts", "sending_drafts.html", shown)
+	return p.Render("ui.drafts", "sending_drafts.html", shown)
 }
 
 func (s *Pages) passed(sub submission.Submission) bool {

@@ -81,21 +81,28 @@ func (s *Pages) chooseAudience(p *web.Page) error {
 	if !ok || !slices.Contains(export.Audiences(), q.Chosen) {
 		return web.BadForm()
 	}
-	to := followUpPath(q.Campaign) + "/" + exportID
-	if _, err := s.Store.Find(p.R.Context(), q.ID, exportID); err == nil { // the form was sent twice
-		return p.Redirect(to)
+	if made, err := s.Store.Find(p.R.Context(), q.ID, exportID); err == nil { // the form was sent twice
+		return openList(p, audienceList{Campaign: q.Campaign, Export: made})
 	}
 	if err := p.AuditOn(web.CampaignPath(q.CampaignID), "campaign.audience", q.Name, "followup."+string(q.Chosen)); err != nil {
 		return err
 	}
-	_, err = s.Store.CreateRecipients(p.R.Context(), q.ID, exportID, q.Chosen)
+	made, err := s.Store.CreateRecipients(p.R.Context(), q.ID, exportID, q.Chosen)
 	if q.Refusal = p.Problem("followup.problem.", err); q.Refusal != nil {
 		return p.RenderStatus(q.Refusal.Status, "followup.title", "followup.html", q)
 	}
 	if err != nil {
 		return err
 	}
-	return p.Redirect(to)
+	return openList(p, audienceList{Campaign: q.Campaign, Export: made})
+}
+
+// openList leads to the form with a list, or to the page that waits for the list.
+func openList(p *web.Page, l audienceList) error {
+	if l.Ready() {
+		return openForm(p, l)
+	}
+	return p.Redirect(l.Self())
 }
 
 func followUpPath(c campaign.Campaign) string {
@@ -111,6 +118,21 @@ func (l audienceList) Ready() bool { return l.State == export.Completed && l.Lin
 
 func (l audienceList) Self() string { return followUpPath(l.Campaign) + "/" + l.ExportID }
 
+// Form returns the path of the form of a new campaign with the list as its file.
+func (l audienceList) Form() string {
+	form := url.Values{"list": {l.Campaign.CampaignID + "/" + l.ExportID}}
+	if template := templateOf(l.Campaign); template != "" {
+		form.Set("template", template)
+	}
+	return Path + "?" + form.Encode()
+}
+
+// openForm leads to the form, which says how many people the list has.
+func openForm(p *web.Page, l audienceList) error {
+	return p.Done(l.Form(), p.KeyFor("followup.ready", l.Lines), p.Number(l.Lines))
+}
+
+// listProgress shows the progress of a list. A page that waits for it goes on to the form.
 func (s *Pages) listProgress(p *web.Page) error {
 	l, err := s.audienceList(p, p.R.PathValue("campaignId"), p.R.PathValue("exportId"))
 	if err != nil {
@@ -119,7 +141,10 @@ func (s *Pages) listProgress(p *web.Page) error {
 	if !l.Closed() {
 		p.Refresh = refreshSeconds
 	}
-	if p.Partial() {
+	switch {
+	case p.Partial() && l.Ready():
+		return openForm(p, l)
+	case p.Partial():
 		return p.Fragment("followup_list.html", l)
 	}
 	return p.Render("followup.title", "followup_progress.html", l)
@@ -137,20 +162,4 @@ func (s *Pages) audienceList(p *web.Page, campaignID, exportID string) (audience
 		return audienceList{}, campaign.ErrNotFound
 	}
 	return audienceList{Campaign: c, Export: e}, err
-}
-
-// followUp opens the form of the new campaign with the list as its file.
-func (s *Pages) followUp(p *web.Page) error {
-	l, err := s.audienceList(p, p.R.PathValue("campaignId"), p.R.PathValue("exportId"))
-	if err != nil {
-		return err
-	}
-	if !l.Ready() {
-		return p.Redirect(l.Self())
-	}
-	form := url.Values{"list": {l.Campaign.CampaignID + "/" + l.ExportID}}
-	if template := templateOf(l.Campaign); template != "" {
-		form.Set("template", template)
-	}
-	return p.Redirect(Path + "?" + form.Encode())
 }

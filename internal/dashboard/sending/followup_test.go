@@ -3,6 +3,7 @@ package sending_test
 import (
 	"context"
 	"crypto/rand"
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -28,6 +29,7 @@ type former struct {
 	sending.Store
 	campaign      campaign.Campaign
 	list          export.Export
+	atOnce        bool // a list is made in the request
 	refusal       error
 	admin, viewer webtest.Person
 }
@@ -64,6 +66,9 @@ func (o *former) CreateRecipients(_ context.Context, id campaign.ID, exportID st
 		return export.Export{}, o.refusal
 	}
 	o.list = export.Export{ID: id, ExportID: exportID, Kind: export.Recipients, Audience: who, State: export.Running, Total: 100, Checked: 40}
+	if o.atOnce {
+		o.complete(1)
+	}
 	return o.list, nil
 }
 
@@ -72,6 +77,10 @@ func (o *former) Find(_ context.Context, id campaign.ID, exportID string) (expor
 		return export.Export{}, &httpapi.Problem{Status: http.StatusNotFound}
 	}
 	return o.list, nil
+}
+
+func (o *former) complete(people int) {
+	o.list.State, o.list.Lines, o.list.Parts = export.Completed, people, 1
 }
 
 // form returns the path of the form with the list as its file.
@@ -104,18 +113,36 @@ func TestFollowUp(t *testing.T) {
 		t.Fatalf("asked: %d %s", a.Status, a.Location)
 	}
 	lacks(t, o.admin.Get(a.Location), "40%", "You can close this page")
-	if early := o.admin.Post(a.Location, nil); early.Location != a.Location {
-		t.Errorf("before the list is ready: %d to %s", early.Status, early.Location)
+	waiting := o.admin
+	waiting.Header = http.Header{"Hx-Request": {"true"}}
+	if early := waiting.Get(a.Location); early.Header.Get("Hx-Redirect") != "" {
+		t.Errorf("before the list is ready, the page goes on to %s", early.Header.Get("Hx-Redirect"))
 	}
 
-	o.list.State, o.list.Lines, o.list.Parts = export.Completed, 30, 1
-	lacks(t, o.admin.Get(a.Location), "The list is ready: 30 people.")
-	if ready := o.admin.Post(a.Location, nil); ready.Location != o.form() {
-		t.Fatalf("ready: %d to %s", ready.Status, ready.Location)
+	o.complete(30)
+	if ready := waiting.Get(a.Location); ready.Header.Get("Hx-Redirect") != o.form() {
+		t.Errorf("the page goes on to %q, want %s", ready.Header.Get("Hx-Redirect"), o.form())
+	}
+	returned := o.admin.Get(a.Location)
+	if lacks(t, returned, "The list is ready: 30 people."); !strings.Contains(html.UnescapeString(returned.Body), `href="`+o.form()+`"`) {
+		t.Errorf("who comes back does not get to the form: %s", returned.Body)
 	}
 	if got := o.Audited(); len(got) != 1 || got[0] != "admin@example.com campaign.audience Natal followup.unread" {
 		t.Errorf("audit %q", got)
 	}
+}
+
+// A list that is made in the request needs no page of its own.
+func TestFollowUp_AtOnce(t *testing.T) {
+	t.Parallel()
+	o := newFormer(t)
+	o.atOnce = true
+	a := o.admin.Post(o.path(), url.Values{"once": {random.UUID()}, "audience": {"unread"}})
+	if a.Location != o.form() {
+		t.Fatalf("asked: %d to %s", a.Status, a.Location)
+	}
+	a.Location = o.path()
+	lacks(t, o.admin.Follow(a), "The list is ready: 1 person.")
 }
 
 // People who are not accepted any more did not get the message, also in a campaign that was cancelled
@@ -132,11 +159,10 @@ func TestFollowUp_NotAccepted(t *testing.T) {
 	page := o.admin.Get(o.path())
 	lacks(t, page, "did not get it 140")
 	a := o.admin.Post(o.path(), url.Values{"once": {page.Value("once")}, "audience": {"missed"}})
-	o.list.State, o.list.Lines, o.list.Parts = export.Completed, 140, 1
-	ready := o.admin.Post(a.Location, nil)
+	o.complete(140)
 	want := url.Values{"list": {o.campaign.CampaignID + "/" + o.list.ExportID}}
-	if ready.Location != web.Root+"/campaigns/new?"+want.Encode() {
-		t.Errorf("ready: %d to %s", ready.Status, ready.Location)
+	if ready := o.admin.Get(a.Location); !strings.Contains(ready.Body, `href="`+web.Root+"/campaigns/new?"+want.Encode()+`"`) {
+		t.Errorf("the page does not lead to the form without a template: %s", ready.Body)
 	}
 }
 
@@ -159,9 +185,8 @@ func TestFollowUp_Ends(t *testing.T) {
 				State: test.state, Lines: test.lines, Parts: test.parts,
 			}
 			path := o.path() + "/" + o.list.ExportID
-			lacks(t, o.admin.Get(path), test.want)
-			if a := o.admin.Post(path, nil); a.Location != path {
-				t.Errorf("continued: %d to %s", a.Status, a.Location)
+			if a := o.admin.Get(path); !strings.Contains(a.Text(), test.want) || strings.Contains(a.Body, "campaigns/new?list=") {
+				t.Errorf("the page lacks %q, or leads to the form: %s", test.want, a.Text())
 			}
 		})
 	}

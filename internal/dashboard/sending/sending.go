@@ -104,7 +104,6 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, FollowUpPath, web.RoleAuthor, s.askAudience)
 	ui.Post(mux, FollowUpPath, web.RoleAuthor, s.chooseAudience)
 	ui.Get(mux, FollowUpPath+"/{exportId}", web.RoleAuthor, s.listProgress)
-	ui.Post(mux, FollowUpPath+"/{exportId}", web.RoleAuthor, s.followUp)
 	ui.Get(mux, RulePath, web.RoleViewer, s.showRule)
 	ui.Post(mux, RulePath, web.RoleAdmin, s.changeRule)
 }

@@ -26,18 +26,43 @@ const nameWeight = 300 // bytes of a name in a page
 
 const mostListed = 50 // the newest ones
 
-func (s *Pages) listSubmissions(p *web.Page) error {
+// submissions reads the tenant's submissions, and counts for the tabs what waits for a person.
+func (s *Pages) submissions(p *web.Page) ([]submission.Submission, error) {
 	all, err := s.Store.Submissions(p.R.Context(), p.Session.Tenant)
+	p.Waiting = map[string]int{}
+	for _, sub := range all {
+		switch {
+		case sub.State == submission.StateDraft:
+			p.Waiting[DraftsPath]++
+		case sub.State == submission.StateApproval:
+			p.Waiting[ApprovalsPath]++
+		case !done(sub):
+			p.Waiting[SubmissionsPath]++
+		}
+	}
+	return all, err
+}
+
+// done reports whether a file needs nobody any more.
+func done(sub submission.Submission) bool {
+	return sub.Closed() || sub.State == submission.StateSending
+}
+
+// listSubmissions lists the files that need somebody first.
+func (s *Pages) listSubmissions(p *web.Page) error {
+	all, err := s.submissions(p)
 	if err != nil {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(sub submission.Submission) bool { return sub.State == submission.StateDraft })
-	slices.SortFunc(all, func(a, b submission.Submission) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	slices.SortFunc(all, func(a, b submission.Submission) int {
+		return cmp.Or(falseFirst(done(a), done(b)), b.CreatedAt.Compare(a.CreatedAt))
+	})
 	all = all[:min(len(all), mostListed)]
 	for n := range all {
 		all[n].Name, all[n].File.Name = web.Short(all[n].Name, nameWeight), web.Short(all[n].File.Name, nameWeight)
 	}
-	return p.Render("submission.title", "submissions.html", all)
+	return p.Render("ui.files", "submissions.html", all)
 }
 
 func (s *Pages) inPath(p *web.Page) (submission.Submission, error) {
@@ -115,7 +140,7 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 	}
 	p.Title = p.T("submission.title_of."+string(sub.State), v.Name)
 	p.ShowMedia()
-	return p.RenderStatus(status, "submission.title", "submission.html", v)
+	return p.RenderStatus(status, "ui.files", "submission.html", v)
 }
 
 // Reviewed reports whether the page shows what would be sent.

@@ -53,6 +53,7 @@ type company struct {
 	policy                  policy.Policy
 	late                    bool
 	leftOut                 []submission.LeftOut
+	others                  []submission.Submission
 	admin, author, approver webtest.Person
 }
 
@@ -75,7 +76,7 @@ func (c *company) Submissions(_ context.Context, of string) ([]submission.Submis
 	if of != tenant {
 		return nil, nil
 	}
-	return []submission.Submission{c.stored}, nil
+	return append([]submission.Submission{c.stored}, c.others...), nil
 }
 
 func (c *company) Template(_ context.Context, of string) (campaign.Template, error) {
@@ -88,6 +89,8 @@ func (c *company) Template(_ context.Context, of string) (campaign.Template, err
 func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campaign.Template, error) {
 	return c.Template(ctx, of)
 }
+func (c *company) Templates(context.Context, string) ([]campaign.Template, error) { return nil, nil }
+
 func (c *company) ApprovalFrom(context.Context, string) (int, error) { return c.from, nil }
 
 func (c *company) Tenant(context.Context, string) (campaign.Tenant, error) {

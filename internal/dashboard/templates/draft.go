@@ -93,6 +93,14 @@ func newDraft() draft {
 	return draft{Form: formText, Cards: []draftCard{{shown: shown{open: true}}, {}}}
 }
 
+// exampleDraft returns a message that can be saved as it is.
+func exampleDraft(p *web.Page) draft {
+	d := newDraft()
+	d.Name, d.Text = p.T("templates.example"), p.T("templates.example_text")
+	d.Suggestions = []draftSuggestion{{Text: p.T("templates.example_reply")}}
+	return d
+}
+
 func draftOf(p *web.Page, t campaign.Template) draft {
 	d := draft{Base: t.Version, Edited: t.Version}
 	d.ID, d.Name, d.Traffic, d.Form, d.Text = t.ID, t.Name, string(t.Traffic), formOf(t.Content), t.Text

@@ -92,7 +92,11 @@ func counts(p *web.Page, t campaign.Template) []count {
 }
 
 func (s *Pages) blank(p *web.Page) error {
-	f := newForm(p, newDraft())
+	d := newDraft()
+	if p.Query("example") != "" {
+		d = exampleDraft(p)
+	}
+	f := newForm(p, d)
 	f.Notes = nil // nothing was entered yet
 	return s.renderForm(p, http.StatusOK, f)
 }

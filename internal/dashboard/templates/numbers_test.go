@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,6 +46,26 @@ func TestTestNumbers(t *testing.T) {
 	if a := b.admin.Post(path+"/test", url.Values{"to": {"+5511987654321"}}); a.Status != http.StatusUnprocessableEntity || len(b.calls.made) != 1 {
 		t.Errorf("a deleted number: %d, %d calls", a.Status, len(b.calls.made))
 	}
+}
+
+// A number is saved on the page of the template, which keeps what was entered for the test.
+func TestTestNumbers_SavedBesideTest(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.create(textForm("Pedido", "Oi {{nome}}"))
+	form := url.Values{"do": {"save-number"}, "name": {"Ana"}, "number": {"11 98765-4321"}, "phone": {"11987654322"}, "var.nome": {"Bia"}}
+	part := b.admin
+	part.Header = http.Header{"Hx-Request": {"true"}}
+	a := part.Post(path+"/test", form)
+	contains(t, a, http.StatusOK, `<section class="card" id="test">`, `value="&#43;5511987654321" checked`, `value="11987654322"`, `value="Bia"`, "The number of Ana was saved")
+	if strings.Contains(a.Body, "<html") || len(b.calls.made) != 0 {
+		t.Errorf("saving a number sends %d tests, and answers:\n%s", len(b.calls.made), a.Body)
+	}
+	if a := b.admin.Post(path+"/test", form); a.Location != path+"#test" {
+		t.Errorf("without a script, saving leads to %q", a.Location)
+	}
+	form.Set("number", "119")
+	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Too many or too few digits", `id="new-number" open`, `value="119"`, `value="Bia"`)
 }
 
 func TestTestNumbers_Refused(t *testing.T) {

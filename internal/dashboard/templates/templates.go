@@ -123,6 +123,9 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 		}
 	}
 	view.Test.Once = web.FormToken()
+	if p.Partial() {
+		return p.Fragment("template_test.html", view)
+	}
 	p.ShowMedia()
 	if p.Title = web.Short(t.Name, nameWeight); archived {
 		p.Title += " – " + p.T("templates.archived")

@@ -380,3 +380,14 @@ func TestTestSend_Refused(t *testing.T) {
 	b.calls.verdict, b.calls.err = dispatch.Verdict{}, &dispatch.Refusal{Faults: []dispatch.Fault{{Message: -1, Code: "campaign_name_taken"}}}
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Another campaign has this name")
 }
+
+// The example of the first steps can be saved as it is.
+func TestNew_Example(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page := b.admin.Get(templates.Path + "/new?example=1")
+	contains(t, page, http.StatusOK, `value="Welcome"`, "Hi {{name}}!", "Yes, please")
+	form := url.Values{"once": {page.Value("once")}, "kind": {"text"}, "name": {"Welcome"}, "body": {"Hi {{name}}!"}, "s1": {page.Value("s1")}}
+	saved := b.admin.Follow(b.admin.Post(templates.Path, form))
+	contains(t, saved, http.StatusOK, "Welcome", "Yes, please", `name="var.name"`)
+}

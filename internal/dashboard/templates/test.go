@@ -4,9 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
@@ -15,7 +13,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/phone"
-	"campaign-dispatch/internal/settings/account"
 )
 
 type testForm struct {
@@ -25,8 +22,10 @@ type testForm struct {
 	Saved   []savedNumber // by the tenant
 	Values  map[string]string
 	Fields  []field
-	TooMany bool   // too many variables for one page
-	Note    string // reason for a refusal
+	TooMany bool    // too many variables for one page
+	Note    string  // reason for a refusal
+	New     numbers // the number to save
+	Kept    string  // whose number was saved now, or ""
 }
 
 type field struct{ Name, Value string }
@@ -69,6 +68,9 @@ func (s *Pages) test(p *web.Page) error {
 		return err
 	}
 	f := readTest(p, t)
+	if p.Field("do") == "save-number" {
+		return s.saveForTest(p, t, f)
+	}
 	if empty := f.empty(t.Variables()); len(empty) > 0 {
 		f.Note = p.T("templates.test_empty", strings.Join(empty, ", "))
 		return s.answerTest(p, f, nil)
@@ -183,120 +185,6 @@ func (s *Pages) callOf(p *web.Page, t campaign.Template, f testForm, to []string
 		c.Messages = append(c.Messages, dispatch.Message{Phone: number, UID: "teste", Vars: f.Values})
 	}
 	return c
-}
-
-const numbersPath = Path + "/test-numbers"
-
-const maxNumberName = 60 // characters
-
-type numbers struct {
-	All         []account.TestNumber
-	Name, Phone string // entered
-	Fault       string // the reason for a refusal
-}
-
-func (n numbers) Full() bool { return len(n.All) >= account.MaxTestNumbers }
-
-func (s *Pages) numbers(p *web.Page) error { return s.showNumbers(p, http.StatusOK, numbers{}) }
-
-func (s *Pages) showNumbers(p *web.Page, status int, n numbers) error {
-	saved, err := s.Store.TestNumbers(p.R.Context(), p.Session.Tenant)
-	if err != nil {
-		return err
-	}
-	n.All = saved.All
-	return p.RenderStatus(status, "templates.numbers", "template_numbers.html", n)
-}
-
-// saveNumber saves a number. One that is saved under another name keeps it.
-func (s *Pages) saveNumber(p *web.Page) error {
-	n := numbers{Name: p.Field("name"), Phone: p.Field("phone")}
-	number, rejection := phone.Parse([]byte(phone.Tidy(n.Phone)))
-	switch {
-	case n.Name == "" || utf8.RuneCountInString(n.Name) > maxNumberName:
-		n.Fault = p.T("templates.number_name", p.Number(maxNumberName))
-	case rejection != nil:
-		n.Fault = p.Known("rejection."+rejection.Code, rejection.Reason)
-	}
-	if n.Fault != "" {
-		return s.showNumbers(p, http.StatusUnprocessableEntity, n)
-	}
-	one := account.TestNumber{Name: n.Name, Phone: "+" + strconv.FormatUint(uint64(number), 10)}
-	done, err := s.changeNumbers(p, "template.number_save", one.Name, func(all []account.TestNumber) []account.TestNumber {
-		at := slices.IndexFunc(all, func(t account.TestNumber) bool { return t.Phone == one.Phone })
-		switch {
-		case at >= 0 && all[at] == one: // a repeated form
-			return all
-		case at >= 0:
-			n.Fault = p.T("templates.number_known", all[at].Name)
-		case len(all) >= account.MaxTestNumbers:
-			n.Fault = p.T("templates.number_many", p.Number(account.MaxTestNumbers))
-		default:
-			return append(all, one)
-		}
-		return nil
-	})
-	if err != nil || done {
-		return err
-	}
-	return s.showNumbers(p, http.StatusConflict, n)
-}
-
-// deleteNumber deletes a saved number. It can be repeated.
-func (s *Pages) deleteNumber(p *web.Page) error {
-	gone := p.Field("phone")
-	_, err := s.changeNumbers(p, "template.number_delete", p.Field("name"), func(all []account.TestNumber) []account.TestNumber {
-		return append([]account.TestNumber{}, slices.DeleteFunc(all, func(t account.TestNumber) bool { return t.Phone == gone })...)
-	})
-	return err
-}
-
-// changeNumbers changes the saved numbers, again after a concurrent change, and redirects. It
-// returns false if change returns nil.
-func (s *Pages) changeNumbers(p *web.Page, action, name string, change func(all []account.TestNumber) []account.TestNumber) (bool, error) {
-	for {
-		saved, err := s.Store.TestNumbers(p.R.Context(), p.Session.Tenant)
-		if err != nil {
-			return false, err
-		}
-		next := change(slices.Clone(saved.All))
-		if next == nil {
-			return false, nil
-		}
-		if slices.Equal(next, saved.All) { // a repeated form
-			return true, p.Done(numbersPath, "templates.numbers_saved")
-		}
-		if err := p.AuditOn(numbersPath, action, name); err != nil {
-			return false, err
-		}
-		saved.All = next
-		err = s.Store.SaveTestNumbers(p.R.Context(), p.Session.Tenant, saved)
-		if errors.Is(err, campaign.ErrLostRace) {
-			continue
-		}
-		if err != nil {
-			return false, err
-		}
-		return true, p.Done(numbersPath, "templates.numbers_saved")
-	}
-}
-
-type savedNumber struct {
-	account.TestNumber
-	Chosen bool
-}
-
-func (n savedNumber) Ending() string {
-	const digits = 4
-	return n.Phone[max(0, len(n.Phone)-digits):]
-}
-
-func (s *Pages) offerNumbers(p *web.Page, f *testForm) error {
-	saved, err := s.Store.TestNumbers(p.R.Context(), p.Session.Tenant)
-	for _, n := range saved.All {
-		f.Saved = append(f.Saved, savedNumber{n, slices.Contains(f.To, n.Phone)})
-	}
-	return err
 }
 
 // recipients returns the numbers that a test goes to: the entered one, and the chosen ones of

@@ -89,9 +89,15 @@ func Steps(ctx context.Context, s CampaignStore, tenant string, tested bool) ([]
 		return nil, err
 	}
 	valid := func(c account.Credential) bool { return !c.Revoked() }
+	const example = Root + "/templates/new?example=1"
+	test := example
+	if len(templates) > 0 {
+		newest := slices.MaxFunc(templates, func(a, b campaign.Template) int { return a.CreatedAt.Compare(b.CreatedAt) })
+		test = Root + "/templates/" + newest.ID + "#test"
+	}
 	return []Step{
-		{"template", Root + "/templates", len(templates) > 0},
-		{"test", Root + "/templates", tested},
+		{"template", example, len(templates) > 0},
+		{"test", test, tested},
 		{"campaign", Root + "/campaigns/new", false},
 		{"credential", Root + "/settings/credentials", slices.ContainsFunc(credentials, valid)},
 	}, nil

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,12 +25,13 @@ type Page struct {
 	R       *http.Request
 	Base    string // base URL of the service
 	Session Session
-	Title   string        // in the reader's language; Render sets it if empty
-	Data    any           // data of the page
-	Body    template.HTML // of the layout
-	Refused bool          // the page shows a form that was refused
-	Refresh int           // refresh interval in seconds without scripts, 0 for none
-	Notice  string        // what the last change did, "" for nothing; shown once
+	Title   string         // in the reader's language; Render sets it if empty
+	Data    any            // data of the page
+	Body    template.HTML  // of the layout
+	Refused bool           // the page shows a form that was refused
+	Refresh int            // refresh interval in seconds without scripts, 0 for none
+	Notice  string         // what the last change did, "" for nothing; shown once
+	Waiting map[string]int // numbers of things that wait, by the path of a tab
 
 	ui          *UI
 	translation *translation
@@ -257,9 +259,11 @@ func (p *Page) Approver() bool { return p.Session.Role.May(RoleApprover) }
 // SignedIn reports whether the page has a session.
 func (p *Page) SignedIn() bool { return p.Session.Email != "" }
 
-// In reports whether the page is in a part of the dashboard, such as
+// In reports whether the page is in one of some parts of the dashboard, such as
 // /dashboard/campaigns.
-func (p *Page) In(part string) bool { return within(p.R.URL.Path, part) }
+func (p *Page) In(parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return within(p.R.URL.Path, part) })
+}
 
 // Sent reports whether the request sends a form.
 func (p *Page) Sent() bool { return p.R.Method != http.MethodGet && p.R.Method != http.MethodHead }

@@ -43,7 +43,7 @@ var uses = map[string]string{
 	"exports":   "TestExport_ReadByPython|TestExport_Large|TestSubmission_RestDiscarded",
 	"intake":    "TestSubmission_LargeFile|TestSubmission_Scheduled|TestSubmission_Large",
 	"sweep":     "TestSweep_LostTasks|TestSweep_ExpiredCampaign|TestSweep_CampaignWithoutMessages|TestSend_ExpiredMessages|TestWebhooks_EndpointOutage|TestLists_UnusedSegments",
-	"dashboard": "TestCredential_Lifecycle|TestCampaignUpload|TestScheduledCampaign|TestWebhookEndpoint|TestDashboard_RoleAndTenant|TestDashboard_SignInAndOut|TestTeam_Person|TestMedia|TestSubmission_LargeFile|TestSubmission_Discarded|TestLists",
+	"dashboard": "TestCredential_Lifecycle|TestCampaignUpload|TestScheduledCampaign|TestWebhookEndpoint|TestDashboard_RoleAndTenant|TestDashboard_SignInAndOut|TestTeam_Person|TestMedia|TestSubmission_LargeFile|TestSubmission_Discarded|TestSubmission_RestDiscarded|TestLists",
 }
 
 // timeouts are the timeouts, in seconds, of functions that queue the rest of their work when their

@@ -178,3 +178,54 @@ addEventListener("htmx:afterSettle", () => {
     if (old !== value) e.animate(e.hasAttribute("width") ? { width: [old, value] } : { opacity: [0.2, 1] }, quick);
   });
 });
+
+// Single keys: "/" goes to the search of the page, or to that of the campaigns, "n" to a new campaign, and "?" to the
+// help. The help switches them off for this browser.
+const help = document.getElementById("keys");
+if (help) {
+  const box = document.getElementById("keys-on");
+  const off = () => localStorage.getItem("keys") === "off";
+  const open = () => {
+    box.checked = !off();
+    help.showModal();
+  };
+  box.addEventListener("change", () => localStorage.setItem("keys", box.checked ? "on" : "off"));
+  document.querySelector("[data-keys]").addEventListener("click", open);
+  document.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || help.open || off()) return;
+    if (target.closest("input, select, textarea, [contenteditable]")) return;
+    const field = key === "/" && document.querySelector(".search input:not([type=hidden])");
+    const link = ["/", "n"].includes(key) && help.querySelector(`[data-key="${key}"]`);
+    if (field) field.select(), field.focus();
+    else if (link) location.assign(link.href);
+    else if (key === "?") open();
+    else return;
+    event.preventDefault();
+  });
+}
+
+// A file that is dropped on the area of a file field is chosen there. A drop beside it does not leave the page.
+if (document.querySelector("[data-drop]")) {
+  const areaOf = ({ target }) => target.closest?.("[data-drop]");
+  const mark = (area) => document.querySelectorAll("[data-drop]").forEach((one) => one.classList.toggle("over", one === area));
+  const onFiles = (kind, act) => addEventListener(kind, (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    act(event);
+  });
+  onFiles("dragover", (event) => {
+    event.dataTransfer.dropEffect = areaOf(event) ? "copy" : "none";
+    mark(areaOf(event));
+  });
+  addEventListener("dragleave", ({ relatedTarget }) => { if (!relatedTarget) mark(); });
+  onFiles("drop", (event) => {
+    mark();
+    const field = areaOf(event)?.querySelector("input[type=file]"), one = new DataTransfer();
+    if (!field || !event.dataTransfer.files.length) return;
+    one.items.add(event.dataTransfer.files[0]);
+    field.files = one.files;
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+    field.focus();
+  });
+}
