@@ -15,7 +15,9 @@ import (
 
 const framesAtOnce = 8
 
-func (s *Service) contents(ctx context.Context, b campaign.Batch, indexes []int) (map[int]campaign.Message, error) {
+// Contents returns messages of a batch by index, among others of the same frames. Their data may have been erased. The
+// error is a *httpapi.Problem if the contents are deleted.
+func (s *Service) Contents(ctx context.Context, b campaign.Batch, indexes []int) (map[int]campaign.Message, error) {
 	frames := map[int]bool{}
 	for _, i := range indexes {
 		frames[i/campaign.FrameSize] = true
@@ -53,7 +55,7 @@ func (s *Service) Sample(ctx context.Context, ref campaign.BatchRef) (campaign.M
 	if err != nil {
 		return campaign.Message{}, explain(err)
 	}
-	found, err := s.contents(ctx, b, []int{0})
+	found, err := s.Contents(ctx, b, []int{0})
 	return found[0], err
 }
 

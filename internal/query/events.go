@@ -16,12 +16,13 @@ type eventsAnswer struct {
 	CampaignID string  `json:"campaignId"`
 	BatchID    string  `json:"batchId"`
 	Batch      string  `json:"batch,omitempty"`
-	Events     []event `json:"events"`
+	Events     []Event `json:"events"`
 	NextAfter  int     `json:"nextAfter"`
 	More       bool    `json:"more"`
 }
 
-type event struct {
+// Event is a change or a tap of a message, as its webhook reports it.
+type Event struct {
 	ID         string           `json:"id"` // same as the webhook's
 	Sequence   int              `json:"sequence"`
 	Type       delivery.Kind    `json:"type"`
@@ -36,6 +37,8 @@ type event struct {
 	Erased     bool             `json:"erased,omitempty"`
 
 	Suggestion *campaign.TappedSuggestion `json:"suggestion,omitempty"` // of a tap
+
+	Change campaign.Change `json:"-"` // its entry in the log
 }
 
 var eventsParameters = httpapi.Parameters{"after": "invalid_after", "limit": "invalid_limit", "log": "invalid_log"}
@@ -59,7 +62,7 @@ func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a := eventsAnswer{CampaignID: r.PathValue("campaignId"), BatchID: b.BatchID, Batch: b.Name, Events: []event{}, NextAfter: after}
+	a := eventsAnswer{CampaignID: r.PathValue("campaignId"), BatchID: b.BatchID, Batch: b.Name, Events: []Event{}, NextAfter: after}
 	if after < log.last { // without new events, only the head is read
 		if err := s.fillEvents(r.Context(), &a, b.Batch, log, after, limit); err != nil {
 			return err
@@ -79,48 +82,82 @@ type eventLog struct {
 func (s *Service) logOf(query httpapi.Query, b campaign.BatchProgress) (eventLog, error) {
 	switch query.Get("log") {
 	case "", "changes":
-		return eventLog{b.Head.Sequence, false, func(ctx context.Context, after, limit int) ([]campaign.Change, error) {
-			return s.Store.Changes(ctx, b.Batch, after, limit)
-		}}, nil
+		return s.changes(b.Batch, b.Head.Sequence), nil
 	case "taps":
-		return eventLog{b.Head.Taps, true, func(ctx context.Context, after, limit int) ([]campaign.Change, error) {
-			return s.Store.TapEntries(ctx, b.Key, after, limit)
-		}}, nil
+		return s.taps(b.Batch, b.Head.Taps), nil
 	}
 	return eventLog{}, httpapi.BadRequest("invalid_log", "log must be changes or taps.")
 }
 
-func (s *Service) fillEvents(ctx context.Context, a *eventsAnswer, b campaign.Batch, log eventLog, after, limit int) error {
+func (s *Service) changes(b campaign.Batch, last int) eventLog {
+	return eventLog{last, false, func(ctx context.Context, after, limit int) ([]campaign.Change, error) {
+		return s.Store.Changes(ctx, b, after, limit)
+	}}
+}
+
+func (s *Service) taps(b campaign.Batch, last int) eventLog {
+	return eventLog{last, true, func(ctx context.Context, after, limit int) ([]campaign.Change, error) {
+		return s.Store.TapEntries(ctx, b.Key, after, limit)
+	}}
+}
+
+// EventsOf returns the events of a message: its changes, and then its taps, each in the order of its log. It
+// reads the logs of the batch. The error is a *httpapi.Problem if the contents are deleted.
+func (s *Service) EventsOf(ctx context.Context, b campaign.Batch, index int) (of []Event, err error) {
+	for _, log := range []eventLog{s.changes(b, campaign.MaxChanges), s.taps(b, campaign.MaxTaps)} {
+		all, err := s.events(ctx, b, log, 0, log.last, func(c campaign.Change) bool { return c.Index == index })
+		if err != nil {
+			return nil, err
+		}
+		of = append(of, all...)
+	}
+	return of, nil
+}
+
+func (s *Service) fillEvents(ctx context.Context, a *eventsAnswer, b campaign.Batch, log eventLog, after, limit int) (err error) {
+	a.Events, err = s.events(ctx, b, log, after, limit, func(campaign.Change) bool { return true })
+	a.NextAfter = after + len(a.Events)
+	a.More = a.NextAfter < log.last
+	return err
+}
+
+// events returns the wanted events among up to limit events of a log after a sequence.
+func (s *Service) events(
+	ctx context.Context, b campaign.Batch, log eventLog, after, limit int, wanted func(campaign.Change) bool,
+) ([]Event, error) {
 	changes, err := log.read(ctx, after, limit)
 	if err != nil {
-		return fmt.Errorf("read events: %w", err)
+		return nil, fmt.Errorf("read events: %w", err)
 	}
-	indexes := make([]int, len(changes))
-	for i, c := range changes {
-		indexes[i] = c.Index
+	var indexes []int
+	for _, c := range changes {
+		if wanted(c) {
+			indexes = append(indexes, c.Index)
+		}
 	}
-	messages, err := s.contents(ctx, b, indexes)
+	messages, err := s.Contents(ctx, b, indexes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var template campaign.Template
-	if log.taps {
+	if log.taps && len(indexes) > 0 {
 		if template, err = s.template(ctx, b); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	lists, err := s.listNames(ctx, b.Tenant, changes)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	events := []Event{}
 	for i, c := range changes {
-		e := newEvent(b, after+1+i, c, messages[c.Index], template)
-		e.List = lists[c.List]
-		a.Events = append(a.Events, e)
+		if wanted(c) {
+			e := newEvent(b, after+1+i, c, messages[c.Index], template)
+			e.List = lists[c.List]
+			events = append(events, e)
+		}
 	}
-	a.NextAfter = after + len(changes)
-	a.More = a.NextAfter < log.last
-	return nil
+	return events, nil
 }
 
 // template returns the template of a batch. It is empty if the template is deleted.
@@ -132,12 +169,12 @@ func (s *Service) template(ctx context.Context, b campaign.Batch) (campaign.Temp
 	return t, nil
 }
 
-func newEvent(b campaign.Batch, sequence int, c campaign.Change, m campaign.Message, t campaign.Template) event {
+func newEvent(b campaign.Batch, sequence int, c campaign.Change, m campaign.Message, t campaign.Template) Event {
 	id, kind := b.Key.MessageID(c.Index), delivery.KindOf(c.Outcome)
 	code, reason := c.Why()
-	e := event{
+	e := Event{
 		ID: delivery.WebhookID(delivery.Subject(c, b.Key), kind), Sequence: sequence, Type: kind, OccurredAt: c.At, MessageID: id,
-		UID: m.UID, Phone: m.Phone, Status: c.Outcome, Code: code, Reason: reason, Erased: m.Erased(),
+		UID: m.UID, Phone: m.Phone, Status: c.Outcome, Code: code, Reason: reason, Erased: m.Erased(), Change: c,
 	}
 	if c.Outcome == campaign.OutcomeTapped {
 		e.Status, e.Suggestion = campaign.OutcomeRead, t.Tapped(c.Suggestion, m)

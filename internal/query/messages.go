@@ -242,7 +242,7 @@ func (s *Service) scanBatch(ctx context.Context, q scanRequest, b campaign.Batch
 			indexes = append(indexes, next)
 		}
 	}
-	messages, err := s.contents(ctx, b, indexes)
+	messages, err := s.Contents(ctx, b, indexes)
 	if err != nil {
 		return start, err
 	}

@@ -90,15 +90,40 @@ func (d *Service) resendFailed(ctx context.Context, tenant, id string, since tim
 	return total + n, err
 }
 
-// ResendOne posts a webhook that failed at a time again, within a minute or two, even
-// if it was delivered since. The other failed webhooks of its delivery are posted too.
+// ResendOne posts a webhook again whose post at a time failed or is kept, within a minute or
+// two, even if it was delivered. The other failed webhooks of its delivery are posted too.
 // A failing endpoint is probed soon; waiting reports that the webhook waits for the
-// probe.
+// probe. The error wraps campaign.ErrNotFound if no such post is stored.
 func (d *Service) ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) (waiting bool, err error) {
-	if err := d.resendOne(ctx, tenant, id, webhookID, at); err != nil {
+	if err := d.requireOn(ctx, tenant, id); err != nil {
 		return false, err
 	}
-	return d.ProbeSoon(ctx, tenant, id)
+	posted, err := d.posted(ctx, tenant, id, webhookID, at)
+	if err != nil {
+		return false, err
+	}
+	return d.postAgain(ctx, posted)
+}
+
+// ResendEntry is ResendOne for the webhook of a log entry, see ledger.PackNewEntries.
+func (d *Service) ResendEntry(ctx context.Context, tenant, id string, entry []byte) (waiting bool, err error) {
+	if err := d.requireOn(ctx, tenant, id); err != nil {
+		return false, err
+	}
+	return d.postAgain(ctx, delivery.Failure{Tenant: tenant, EndpointID: id, Entry: entry})
+}
+
+// posted returns the failure of a post, or what a failure of a kept post would be.
+func (d *Service) posted(ctx context.Context, tenant, id, webhookID string, at time.Time) (delivery.Failure, error) {
+	f, err := d.Store.Webhooks.Failure(ctx, tenant, id, webhookID, at)
+	if !errors.Is(err, campaign.ErrNotFound) {
+		return f, err
+	}
+	p, err := d.Store.Webhooks.KeptPost(ctx, tenant, id, webhookID, at)
+	if err == nil && len(p.Entry) == 0 && p.Blob == "" {
+		err = missing("webhook " + webhookID + " was kept by an earlier release: it cannot be posted again")
+	}
+	return delivery.Failure{Tenant: tenant, EndpointID: id, Kind: p.Kind, Entry: p.Entry, Blob: p.Blob}, err
 }
 
 // ProbeSoon schedules a probe of a failing endpoint within a minute or two. It reports
@@ -112,16 +137,21 @@ func (d *Service) ProbeSoon(ctx context.Context, tenant, id string) (failing boo
 	return failing, err
 }
 
-func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) error {
-	if err := d.requireOn(ctx, tenant, id); err != nil {
-		return err
+// postAgain makes the delivery of a webhook due: that of its failure, or one of only this webhook.
+func (d *Service) postAgain(ctx context.Context, f delivery.Failure) (waiting bool, err error) {
+	alone := f.Alone()
+	alone.Next, alone.ExpiresAt = d.Now(), d.Now().Add(campaign.FailureLife)
+	if err := d.postDelivery(ctx, f.Task, alone); err != nil {
+		return false, err
 	}
-	f, err := d.Store.Webhooks.Failure(ctx, tenant, id, webhookID, at)
-	if err != nil {
-		return err
-	}
-	alone := d.deliveryOf(f)
-	for _, t := range []delivery.NotifyTask{f.Task, alone.Task()} {
+	return d.ProbeSoon(ctx, f.Tenant, f.EndpointID)
+}
+
+func (d *Service) postDelivery(ctx context.Context, failed delivery.NotifyTask, alone delivery.Delivery) error {
+	for _, t := range []delivery.NotifyTask{failed, alone.Task()} {
+		if t.DeliveryID == "" {
+			continue
+		}
 		if _, err := d.Store.Webhooks.Delivery(ctx, t); !errors.Is(err, campaign.ErrNotFound) {
 			if err == nil {
 				_, err = d.again(ctx, t)
@@ -130,17 +160,6 @@ func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, a
 		}
 	}
 	return d.Store.Webhooks.AddDeliveries(ctx, []delivery.Delivery{alone})
-}
-
-// deliveryOf returns a delivery of the one webhook that failed.
-func (d *Service) deliveryOf(f delivery.Failure) delivery.Delivery {
-	n := delivery.Delivery{
-		Tenant: f.Tenant, EndpointID: f.EndpointID, Entries: f.Entry, Next: d.Now(), ExpiresAt: d.Now().Add(campaign.FailureLife),
-	}
-	if f.Blob != "" {
-		n.Kind, n.Blob = f.Kind, f.Blob
-	}
-	return n.Identified()
 }
 
 func (d *Service) requireOn(ctx context.Context, tenant, id string) error {

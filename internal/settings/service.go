@@ -111,6 +111,7 @@ type WebhookStore interface {
 	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.NotifyTask, error)
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.Failure, error)
 	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.Failure, error)
+	KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.KeptPost, error)
 	Delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error)
 	SaveDelivery(ctx context.Context, read, n delivery.Delivery) (bool, error)
 	PostponeDelivery(ctx context.Context, t delivery.NotifyTask, read, next time.Time) (bool, error)

@@ -119,12 +119,12 @@ func (n *Notifier) randomIndex(of int) int { return min(int(n.Jitter()*float64(o
 
 // recordFailure records a failed post. Its own errors are only logged.
 func (n *Notifier) recordFailure(
-	ctx context.Context, d delivery.Delivery, e delivery.Endpoint, m pendingMessage, result Result, at time.Time, kept bool,
+	ctx context.Context, d delivery.Delivery, e delivery.Endpoint, m pendingMessage, result Result, entry []byte, kept bool,
 ) {
 	f := delivery.Failure{
 		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, MessageID: m.MessageID,
-		Status: result.Status, Code: result.Code, Attempt: d.Attempt, At: at, Took: result.Took,
-		Task: d.Task(), Blob: d.Blob, Entry: selectEntries(d, []int{m.position}), Kept: kept,
+		Status: result.Status, Code: result.Code, Attempt: d.Attempt, At: result.At, Took: result.Took,
+		Task: d.Task(), Blob: d.Blob, Entry: entry, Kept: kept,
 	}
 	err := n.Endpoints.RecordFailure(ctx, f)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
@@ -49,6 +50,20 @@ func selectEntries(d delivery.Delivery, positions []int) []byte {
 		last.Entries = append(last.Entries, i.Entry)
 	}
 	return ledger.PackNewEntries(fresh)
+}
+
+// Awaits reports whether a delivery still has to post a webhook, given by its entry, or by the blob of its event.
+func Awaits(d delivery.Delivery, entry []byte, blob string) bool {
+	if d.Blob != "" || blob != "" {
+		return d.Blob == blob
+	}
+	items, err := unpack(d.Entries)
+	one, errOfOne := unpack(entry)
+	if err != nil || errOfOne != nil || len(one) != 1 {
+		return false
+	}
+	p := slices.Index(items, one[0])
+	return p >= 0 && (len(d.Pending) == 0 || slices.Contains(d.Pending, p))
 }
 
 func (n *Notifier) newDelivery(t delivery.NotifyTask) (delivery.Delivery, error) {

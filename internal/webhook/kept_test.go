@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
@@ -43,6 +46,9 @@ func TestHandle_KeepsPayloadAndAnswer(t *testing.T) {
 		p := posts[0]
 		if !bytes.Equal(p.Payload, w.receiver.posts[0].body) || p.Answer.Text != "thanks" || p.Status != status {
 			t.Errorf("kept %d, payload %s, answer %+v", p.Status, p.Payload, p.Answer)
+		}
+		if fresh, err := ledger.UnpackNewEntries(p.Entry); err != nil || len(fresh) != 1 || fresh[0].Key != w.batch.Key || len(fresh[0].Entries) != 1 {
+			t.Errorf("kept the entries %+v, %v; want the one that was posted", fresh, err)
 		}
 		failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
 		if err != nil || status != http.StatusOK && (len(failures) != 1 || !failures[0].Kept || !failures[0].At.Equal(p.At)) {
@@ -112,5 +118,39 @@ func TestHandle_KeepsASample(t *testing.T) {
 	w.run(time.Second, process)
 	if n := len(w.kept()); n != 13 {
 		t.Errorf("%d posts are kept after an hour, want 13", n)
+	}
+}
+
+// A delivery awaits only the webhooks that it has not posted yet.
+func TestAwaits(t *testing.T) {
+	t.Parallel()
+	entries := func(indexes ...int) []byte {
+		fresh := ledger.NewEntries{Key: campaign.BatchKey{7}}
+		for _, i := range indexes {
+			change := campaign.Change{Index: i, Outcome: campaign.OutcomeRead, At: start}
+			fresh.Entries = append(fresh.Entries, ledger.Entry{Sequence: i + 1, Change: change})
+		}
+		return ledger.PackNewEntries([]ledger.NewEntries{fresh})
+	}
+	all := delivery.Delivery{Entries: entries(1, 2, 3)}
+	part := delivery.Delivery{Entries: entries(1, 2, 3), Pending: []int{0, 2}}
+	event := delivery.Delivery{Blob: "events/a/b", Kind: delivery.KindReplied}
+	for name, test := range map[string]struct {
+		d     delivery.Delivery
+		entry []byte
+		blob  string
+		want  bool
+	}{
+		"of all":        {all, entries(2), "", true},
+		"posted":        {part, entries(2), "", false},
+		"pending":       {part, entries(3), "", true},
+		"of no entry":   {all, entries(4), "", false},
+		"damaged":       {all, []byte{1}, "", false},
+		"event":         {event, nil, "events/a/b", true},
+		"another event": {event, nil, "events/a/c", false},
+	} {
+		if got := webhook.Awaits(test.d, test.entry, test.blob); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
 	}
 }

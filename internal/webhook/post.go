@@ -35,6 +35,7 @@ type Result struct {
 	Status     int           // HTTP status, 0 without a response
 	Code       string        // stable error code
 	RetryAfter time.Duration // endpoint's Retry-After
+	At         time.Time     // start of the post
 	Took       time.Duration
 	Answer     delivery.EndpointAnswer
 }
@@ -51,7 +52,7 @@ func (result Result) Fatal() bool {
 func (p Poster) Post(ctx context.Context, e delivery.Endpoint, m Message) Result {
 	now := p.Now()
 	result := p.post(ctx, e, m, now)
-	result.Took = p.Now().Sub(now)
+	result.At, result.Took = now, p.Now().Sub(now)
 	return result
 }
 
@@ -64,11 +65,8 @@ func (p Poster) post(ctx context.Context, e delivery.Endpoint, m Message, now ti
 	if err != nil {
 		return Result{Code: "bad_address"}
 	}
-	request.Header = http.Header{
-		"Content-Type": {"application/json"}, "User-Agent": {"campaign-dispatch"},
-		// Standard Webhooks header names are lower case.
-		"Webhook-Id": {m.ID}, "Webhook-Timestamp": {strconv.FormatInt(now.Unix(), 10)}, "Webhook-Signature": {signature},
-	}
+	request.Header = Header(m.ID, now)
+	request.Header.Set("Webhook-Signature", signature)
 	response, err := p.HTTP.Do(request)
 	if err != nil {
 		return Result{Code: failureCode(err)}
@@ -81,6 +79,14 @@ func (p Poster) post(ctx context.Context, e delivery.Endpoint, m Message, now ti
 	return Result{
 		Status: response.StatusCode, Answer: answer, Code: "status_" + strconv.Itoa(response.StatusCode),
 		RetryAfter: retry.After(response.Header.Get("Retry-After"), now),
+	}
+}
+
+// Header returns the headers of a post that starts at a time, without the signature.
+func Header(webhookID string, at time.Time) http.Header {
+	return http.Header{
+		"Content-Type": {"application/json"}, "User-Agent": {"campaign-dispatch"},
+		"Webhook-Id": {webhookID}, "Webhook-Timestamp": {strconv.FormatInt(at.Unix(), 10)},
 	}
 }
 

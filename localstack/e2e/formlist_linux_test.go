@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"crypto/rand"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -127,6 +128,10 @@ var webhookForms = []sentForm{
 		first: url.Values{"url": {"https://crm.example/a"}}, second: url.Values{"url": {"https://crm.example/b"}},
 	},
 	{
+		form: "/dashboard/settings/webhooks/{id}/messages/{message}/resend", page: "/dashboard/settings/webhooks/{endpoint}/messages/{message}", own: true,
+		prepare: (*formWalk).findMessage,
+	},
+	{
 		form: "/dashboard/settings/webhooks/{id}/kinds", page: "/dashboard/settings/webhooks/{endpoint}/kinds",
 		first: url.Values{"kind": {"message.read"}}, second: url.Values{"kind": {"message.failed"}},
 	},
@@ -135,6 +140,19 @@ var webhookForms = []sentForm{
 	{form: "/dashboard/settings/webhooks/{id}/resend-failed", page: "/dashboard/settings/webhooks/{endpoint}", own: true},
 	{form: "/dashboard/settings/webhooks/{id}/off", page: "/dashboard/settings/webhooks/{endpoint}/off"},
 	{form: "/dashboard/settings/webhooks/{id}/on", page: "/dashboard/settings/webhooks/{endpoint}"},
+}
+
+// findMessage keeps the ID of a message whose webhook failed.
+func (w *formWalk) findMessage() {
+	w.t.Helper()
+	link := regexp.MustCompile(`/messages/([0-9a-f-]{36})"`)
+	w.c.eventually(time.Minute, "the log has a message", func() bool {
+		found := link.FindStringSubmatch(w.visit("/dashboard/settings/webhooks/{endpoint}").body)
+		if found != nil {
+			w.kept["message"] = found[1]
+		}
+		return found != nil
+	})
 }
 
 var peopleForms = []sentForm{

@@ -149,7 +149,7 @@ func (w *formWalk) path(form string) string {
 	return strings.NewReplacer(
 		"/templates/{id}", "/templates/"+w.kept["template"], "/credentials/{id}", "/credentials/"+w.kept["credential"],
 		"/webhooks/{id}", "/webhooks/"+w.kept["endpoint"], "/drafts/{id}", "/drafts/"+w.kept["draft"],
-		"{campaignId}", w.kept["campaign"], "{hash}", w.kept["media"], "/lists/{name}", "/lists/nao-um", "{file}", w.kept["file"],
+		"{campaignId}", w.kept["campaign"], "{hash}", w.kept["media"], "{message}", w.kept["message"], "/lists/{name}", "/lists/nao-um", "{file}", w.kept["file"],
 	).Replace(form)
 }
 

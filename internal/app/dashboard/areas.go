@@ -95,6 +95,13 @@ type campaignRows struct {
 	*dynamo.AuthStore
 }
 
+// webhookRows reads batches and deliveries too, for the log of an endpoint.
+type webhookRows struct {
+	rows
+	*dynamo.BatchStore
+	*dynamo.DeliveryStore
+}
+
 // contactRows reads rows, and finds messages.
 type contactRows struct {
 	rows
@@ -124,7 +131,9 @@ func (a parts) settingsAreas(c app.Config) []area {
 	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
 	return []area{
 		{credentials.Area(), &credentials.Pages{Store: a.auth, Admin: a.settings, Now: time.Now}},
-		{webhooks.Area(), &webhooks.Pages{Store: a.rows, Admin: a.settings, Poster: poster, Now: time.Now}},
+		{webhooks.Area(), &webhooks.Pages{
+			Store: webhookRows{a.rows, a.stores.Batches, a.stores.Deliveries}, Messages: a.queries, Admin: a.settings, Poster: poster, Now: time.Now,
+		}},
 		{billing.Area(), &billing.Pages{Store: a.stores.Budgets, Admin: a.settings, Now: time.Now}},
 		{hours.Area(), &hours.Pages{Store: policies{a.stores.Lanes, a.stores.Tenants}}},
 		{brand.Area(), &brand.Pages{Store: a.rows, MediaURL: a.mediaURL}},

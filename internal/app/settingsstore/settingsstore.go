@@ -19,12 +19,13 @@ type webhooks struct {
 	*dynamo.DeliveryStore
 	*dynamo.EndpointStore
 	*dynamo.FailureStore
+	*dynamo.KeptPostStore
 }
 
 // New returns the store of package settings.
 func New(s *dynamo.Stores) settings.Store {
 	return settings.Store{
 		Tenants:  tenants{s.Budgets, s.Campaigns, s.Templates, s.Tenants},
-		Webhooks: webhooks{s.Circuits, s.Deliveries, s.Endpoints, s.Failures},
+		Webhooks: webhooks{s.Circuits, s.Deliveries, s.Endpoints, s.Failures, s.KeptPosts},
 	}
 }

@@ -260,5 +260,13 @@ func keptPostKey(p delivery.KeptPost) Item {
 
 func instantSK(at time.Time, id string) string { return at.UTC().Format(instantForm) + "#" + id }
 
+// placeSK returns the instantSK of a place. That of the zero place is after all others.
+func placeSK(p delivery.Place) attribute {
+	if p == (delivery.Place{}) {
+		return text("~")
+	}
+	return text(instantSK(p.At, p.WebhookID))
+}
+
 // hourKey is the row with the counts of posts in an hour, in hourForm.
 func hourKey(tenant, hour string) Item { return keyOf("STATS#"+tenant, hour) }

@@ -84,8 +84,15 @@ func (s *FailureStore) Failure(ctx context.Context, tenant, endpointID, webhookI
 
 // Failures returns up to limit failures of an endpoint, newest first.
 func (s *FailureStore) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.Failure, error) {
+	return s.FailuresBefore(ctx, tenant, endpointID, delivery.Place{}, limit)
+}
+
+// FailuresBefore is Failures for those before a place.
+func (s *FailureStore) FailuresBefore(
+	ctx context.Context, tenant, endpointID string, before delivery.Place, limit int,
+) ([]delivery.Failure, error) {
 	pk := failureKey(delivery.Failure{Tenant: tenant, EndpointID: endpointID})["pk"]
-	rows, err := s.newest(ctx, "read the failures of endpoint "+endpointID, s.Webhooks, pk, limit)
+	rows, err := s.newest(ctx, "read the failures of endpoint "+endpointID, s.Webhooks, pk, placeSK(before), limit)
 	var failures []delivery.Failure
 	for _, row := range rows {
 		failures = append(failures, readFailure(tenant, endpointID, row))
@@ -118,6 +125,7 @@ func (s *KeptPostStore) KeepPost(ctx context.Context, p delivery.KeptPost) error
 		"took": number(p.Took.Milliseconds()), "payload": bytesOf(p.Payload), "answer": text(p.Answer.Text),
 		"cut": boolean(p.Answer.Cut), "notText": boolean(p.Answer.NotText), TTL: number(p.At.Add(campaign.KeptPostLife).Unix()),
 	})
+	with(row, some(Item{"entry": bytesOf(p.Entry), "blob": text(p.Blob)}))
 	return s.tryWrite(ctx, "keep a post to endpoint "+p.EndpointID, inTable(s.Webhooks, s.put(row)))
 }
 
@@ -129,11 +137,12 @@ func (s *KeptPostStore) KeptPost(ctx context.Context, tenant, endpointID, webhoo
 	return readKeptPost(tenant, endpointID, row), err
 }
 
-// KeptPosts returns up to limit kept posts of an endpoint, newest first, without their
-// payloads and answers.
-func (s *KeptPostStore) KeptPosts(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.KeptPost, error) {
-	rows, err := s.newest(ctx, "read the posts to endpoint "+endpointID, s.Webhooks, keptPostsPK(tenant, endpointID), limit,
-		"pk", "sk", "kind", "attempt", "status", "code", "took")
+// KeptPostsBefore returns up to limit kept posts of an endpoint before a place, newest first, without their answers.
+func (s *KeptPostStore) KeptPostsBefore(
+	ctx context.Context, tenant, endpointID string, before delivery.Place, limit int,
+) ([]delivery.KeptPost, error) {
+	rows, err := s.newest(ctx, "read the posts to endpoint "+endpointID, s.Webhooks, keptPostsPK(tenant, endpointID), placeSK(before), limit,
+		"pk", "sk", "kind", "attempt", "status", "code", "took", "payload", "entry", "blob")
 	var posts []delivery.KeptPost
 	for _, row := range rows {
 		posts = append(posts, readKeptPost(tenant, endpointID, row))
@@ -178,5 +187,6 @@ func readKeptPost(tenant, endpointID string, row Item) delivery.KeptPost {
 		Attempt: getInt(row, "attempt"), Status: getInt(row, "status"), Code: getText(row, "code"),
 		Took: time.Duration(getNumber(row, "took")) * time.Millisecond, Payload: getBinary(row, "payload"),
 		Answer: delivery.EndpointAnswer{Text: getText(row, "answer"), Cut: getBool(row, "cut"), NotText: getBool(row, "notText")},
+		Entry:  getBinary(row, "entry"), Blob: getText(row, "blob"),
 	}
 }

@@ -188,9 +188,9 @@ func (t *table) queryIn(ctx context.Context, doing, table, condition string, val
 	return rows, nil
 }
 
-// newest reads up to limit rows of a partition, those with the last sort keys first.
-func (t *table) newest(ctx context.Context, doing, table string, pk attribute, limit int, attributes ...string) ([]Item, error) {
-	in := queryOf(table, "pk = :pk", Item{":pk": pk}, withEnd(attributes)...)
+// newest reads up to limit rows of a partition before a sort key, those with the last sort keys first.
+func (t *table) newest(ctx context.Context, doing, table string, pk, before attribute, limit int, attributes ...string) ([]Item, error) {
+	in := queryOf(table, "pk = :pk AND sk < :before", Item{":pk": pk, ":before": before}, withEnd(attributes)...)
 	in.ScanIndexForward, in.Limit = aws.Bool(false), aws.Int32(int32(limit)) //nolint:gosec // some hundreds
 	out, err := t.Client.Query(ctx, in)
 	if err != nil {

@@ -230,6 +230,11 @@ func (p *Page) When(at time.Time) string {
 	return at.In(localtime.SaoPaulo()).Format(p.translation.instant)
 }
 
+// Second is When with the second.
+func (p *Page) Second(at time.Time) string {
+	return at.In(localtime.SaoPaulo()).Format(p.translation.instant + ":05")
+}
+
 // Local returns a time in São Paulo as the value of a datetime-local field.
 func (p *Page) Local(at time.Time) string {
 	return at.In(localtime.SaoPaulo()).Format("2006-01-02T15:04")

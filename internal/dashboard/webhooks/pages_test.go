@@ -47,8 +47,8 @@ func TestFailures_Pages(t *testing.T) {
 		}
 		path = page.Next()
 	}
-	if len(want) > 0 || pages != 4 {
-		t.Errorf("%d failures are not on the %d pages, want all on 4", len(want), pages)
+	if len(want) > 0 || pages != 3 {
+		t.Errorf("%d failures are not on the %d pages, want all on 3", len(want), pages)
 	}
 }
 

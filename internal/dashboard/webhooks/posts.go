@@ -4,65 +4,70 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"strconv"
+	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
-const shownPosts = 20
-
-type kept struct {
-	delivery.KeptPost
-	Reason string
-	Number int    // of the attempt, from 1
-	Millis int    // duration of the attempt
-	Path   string // of its page
-}
-
-func newKept(p *web.Page, post delivery.KeptPost) kept {
-	return kept{
-		post, reason(p, post.Status, post.Code), post.Attempt + 1, int(post.Took.Milliseconds()),
-		postPath(post.EndpointID, post.WebhookID, post.At),
-	}
-}
-
-func postPath(endpointID, webhookID string, at time.Time) string {
-	return Path + "/" + endpointID + "/posts/" + strconv.FormatInt(at.UnixMilli(), 10) + "-" + webhookID
-}
-
-func (s *Pages) posts(p *web.Page, e delivery.Endpoint) (shown []kept, err error) {
-	posts, err := s.Store.KeptPosts(p.R.Context(), e.Tenant, e.ID, shownPosts)
-	for _, post := range posts {
-		shown = append(shown, newKept(p, post))
-	}
-	return shown, err
-}
-
 type postDetails struct {
 	view
-	Post    kept
+	Post    row
+	Header  []headerLine
 	Payload string // formatted JSON
 	Answer  string // without control characters
+	Once    string
 }
 
+type headerLine struct{ Name, Value string }
+
 func (s *Pages) showPost(p *web.Page, e delivery.Endpoint) error {
-	millis, id, _ := strings.Cut(p.R.PathValue("post"), "-")
-	at, err := strconv.ParseInt(millis, 10, 64)
-	if err != nil || len(id) > maxWebhookID {
+	place, err := readPlace(p.R.PathValue("post"))
+	if err != nil || place == (delivery.Place{}) {
 		return campaign.ErrNotFound
 	}
-	post, err := s.Store.KeptPost(p.R.Context(), e.Tenant, e.ID, id, time.UnixMilli(at))
+	a, err := s.attempt(p.R.Context(), e, place)
+	if err != nil {
+		return err
+	}
+	rows, err := s.rows(p, e, []attempt{a})
 	if err != nil {
 		return err
 	}
 	return p.Render("webhooks.post", "webhooks_post.html", postDetails{
-		s.view(e, delivery.Circuit{}), newKept(p, post), indented(post.Payload), printable(post.Answer.Text),
+		s.view(e, delivery.Circuit{}), rows[0], headerOf(a), indented(a.Payload), printable(a.Answer.Text), web.FormToken(),
 	})
+}
+
+// attempt reads the attempt at a place. The error wraps campaign.ErrNotFound if it is not stored.
+func (s *Pages) attempt(ctx context.Context, e delivery.Endpoint, at delivery.Place) (attempt, error) {
+	post, errOfPost := s.Store.KeptPost(ctx, e.Tenant, e.ID, at.WebhookID, at.At)
+	if campaign.IgnoreNotFound(errOfPost) != nil {
+		return attempt{}, errOfPost
+	}
+	a := attempt{KeptPost: post, Kept: errOfPost == nil}
+	f, err := s.Store.Failure(ctx, e.Tenant, e.ID, at.WebhookID, at.At)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return a, errOfPost
+	}
+	a.addFailure(f)
+	return a, err
+}
+
+// headerOf returns the headers of an attempt but its signature, in order.
+func headerOf(a attempt) (lines []headerLine) {
+	header := webhook.Header(a.WebhookID, a.At)
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		lines = append(lines, headerLine{strings.ToLower(name), header.Get(name)})
+	}
+	return lines
 }
 
 func indented(payload []byte) string {

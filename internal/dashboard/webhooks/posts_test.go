@@ -2,6 +2,7 @@ package webhooks_test
 
 import (
 	"crypto/rand"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func TestPost(t *testing.T) {
 	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.delivered")
 	path := webhooks.Path + "/" + e.ID
-	lacks(t, o.viewer.Get(path), "No delivery kept in the 7 days before")
+	lacks(t, o.viewer.Get(path), "Nothing is kept yet")
 	p := o.keep(t, e, now.Add(-time.Hour), delivery.EndpointAnswer{Text: "<script>alert(1)</script> \u202e", Cut: true})
 	page := o.viewer.Get(path)
 	lacks(t, page, "Message delivered", "Delivered")
@@ -65,8 +66,10 @@ func TestPost_Expired(t *testing.T) {
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
-	if page := o.viewer.Get(webhooks.Path + "/" + e.ID); strings.Contains(page.Body, "/posts/") {
-		t.Error("the page links to an expired post")
+	page := o.viewer.Get(fmt.Sprintf("%s/%s/posts/%d-%s", webhooks.Path, e.ID, at.UnixMilli(), f.WebhookID))
+	lacks(t, page, "The content and the answer of this attempt were not kept")
+	if strings.Contains(page.Text(), "old") {
+		t.Error("the page shows an expired post")
 	}
 }
 
@@ -80,7 +83,7 @@ func TestPost_NotText(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := o.viewer.Get(webhooks.Path + "/" + e.ID)
-	_, rest, _ := strings.Cut(page.Body, `<strong><a href="`)
+	_, rest, _ := strings.Cut(page.Body, `<a href="`+webhooks.Path+"/"+e.ID+"/posts/")
 	link, _, _ := strings.Cut(rest, `"`)
-	lacks(t, o.viewer.Get(link), "The answer is not text")
+	lacks(t, o.viewer.Get(webhooks.Path+"/"+e.ID+"/posts/"+link), "The answer is not text")
 }

@@ -16,26 +16,32 @@ import (
 // hold some hundred webhooks.
 const mostAtOnce = 300
 
-const maxWebhookID = len("msg_") + 64
-
-// resendOne resends the webhook in the form, given by its ID and the time of its
-// failure.
+// resendOne resends the webhook in the form, given by its ID and the time of a stored attempt,
+// delivered or failed.
 func (s *Pages) resendOne(p *web.Page, e delivery.Endpoint) error {
 	id := p.Field("webhook")
 	at, err := time.Parse(time.RFC3339, p.Field("at"))
 	if err != nil || !strings.HasPrefix(id, "msg_") || len(id) > maxWebhookID {
 		return campaign.ErrNotFound
 	}
-	if _, err := s.Store.Failure(p.R.Context(), e.Tenant, e.ID, id, at); err != nil {
+	a, err := s.attempt(p.R.Context(), e, delivery.Place{At: at, WebhookID: id})
+	if err == nil && !a.CanResend() {
+		err = campaign.ErrNotFound
+	}
+	if err != nil {
 		return err
 	}
-	return s.resend(p, e, id, "endpoint.resend", func(ctx context.Context) (done string, n int, err error) {
+	return s.resend(p, e, pageOf(e), id, "endpoint.resend", func(ctx context.Context) (done string, n int, err error) {
 		waiting, err := s.Admin.ResendOne(ctx, e.Tenant, e.ID, id, at)
-		if waiting {
-			return "resent_waits", 1, err
-		}
-		return "resent", 1, err
+		return doneOf(waiting), 1, err
 	})
+}
+
+func doneOf(waiting bool) string {
+	if waiting {
+		return "resent_waits"
+	}
+	return "resent"
 }
 
 // resendFailed resends all webhooks that failed since the time in the form, in São
@@ -45,7 +51,7 @@ func (s *Pages) resendFailed(p *web.Page, e delivery.Endpoint) error {
 	if err != nil {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.since"}
 	}
-	return s.resend(p, e, "", "endpoint.resend_failed", func(ctx context.Context) (done string, n int, err error) {
+	return s.resend(p, e, pageOf(e), "", "endpoint.resend_failed", func(ctx context.Context) (done string, n int, err error) {
 		sent, err := s.Admin.ResendFailed(ctx, e.Tenant, e.ID, since, mostAtOnce)
 		switch n = sent.Deliveries; {
 		case sent.Waiting > 0:
@@ -59,10 +65,11 @@ func (s *Pages) resendFailed(p *web.Page, e delivery.Endpoint) error {
 	})
 }
 
-// resend resends a webhook, or all with the ID "", once for each shown page. The endpoint's page then
+// resend resends a webhook, or all with the ID "", once for each shown page. The page at the path then
 // says what was resent and when it is attempted.
-func (s *Pages) resend(p *web.Page, e delivery.Endpoint, id, action string, send func(context.Context) (string, int, error)) error {
-	path := pageOf(e)
+func (s *Pages) resend(
+	p *web.Page, e delivery.Endpoint, path, id, action string, send func(context.Context) (string, int, error),
+) error {
 	if e.Off() {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.endpoint_off"}
 	}

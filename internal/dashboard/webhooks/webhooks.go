@@ -11,6 +11,8 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -22,24 +24,40 @@ type Store interface {
 	Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error)
 	Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error)
 	HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]delivery.HourlyPosts, error)
-	// Failures returns the last failures, newest first.
-	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.Failure, error)
-	// KeptPosts returns the last kept posts, newest first, without payloads and answers.
-	KeptPosts(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.KeptPost, error)
+	// FailuresBefore and KeptPostsBefore return the last failures and kept posts before a place, newest first. The
+	// posts have no answers.
+	FailuresBefore(ctx context.Context, tenant, endpointID string, before delivery.Place, limit int) ([]delivery.Failure, error)
+	KeptPostsBefore(ctx context.Context, tenant, endpointID string, before delivery.Place, limit int) ([]delivery.KeptPost, error)
 	// KeptPost returns the kept post of a webhook at a time. The error wraps
 	// campaign.ErrNotFound if there is none.
 	KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.KeptPost, error)
 	// Failure returns the failure of a webhook at a time. The error wraps
 	// campaign.ErrNotFound if there is none.
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.Failure, error)
+	// Delivery returns an error that wraps campaign.ErrNotFound if all of the delivery is posted.
+	Delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error)
+	// FindBatch returns an error that wraps campaign.ErrNotFound if there is no batch with the key.
+	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
+	// Dispatched reads a campaign without its outcomes.
+	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Standings returns the summaries of up to 50 campaigns by ID.
+	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
+}
+
+// Messages reads the messages of campaigns and their events.
+type Messages interface {
+	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)
+	Contents(ctx context.Context, b campaign.Batch, indexes []int) (map[int]campaign.Message, error)
+	EventsOf(ctx context.Context, b campaign.Batch, index int) ([]query.Event, error)
 }
 
 // Pages are the pages of the webhook endpoints.
 type Pages struct {
-	Store  Store
-	Admin  *settings.Service
-	Poster webhook.Poster
-	Now    func() time.Time
+	Store    Store
+	Messages Messages
+	Admin    *settings.Service
+	Poster   webhook.Poster
+	Now      func() time.Time
 }
 
 //go:embed *.html texts.json
@@ -58,6 +76,8 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, Path, web.RoleAdmin, s.create)
 	ui.Get(mux, Path+"/{id}", web.RoleViewer, web.With(s.find, s.show))
 	ui.Get(mux, Path+"/{id}/posts/{post}", web.RoleViewer, web.With(s.find, s.showPost))
+	ui.Get(mux, Path+"/{id}/messages/{message}", web.RoleViewer, web.With(s.find, s.showMessage))
+	ui.Post(mux, Path+"/{id}/messages/{message}/resend", web.RoleAdmin, web.With(s.find, s.resendEvent))
 	ui.Get(mux, Path+"/{id}/kinds", web.RoleAdmin, web.With(s.find, s.askKinds))
 	ui.Post(mux, Path+"/{id}/kinds", web.RoleAdmin, web.With(s.find, s.changeKinds))
 	ui.Get(mux, Path+"/{id}/rotate", web.RoleAdmin, web.With(s.find, s.askRotation))
@@ -136,24 +156,19 @@ func (s *Pages) find(p *web.Page) (delivery.Endpoint, error) {
 	return s.Store.Endpoint(p.R.Context(), p.Session.Tenant, id)
 }
 
+// Maximum sizes in bytes of a URL, and of the name shown for it.
 const (
-	// pageLength is the number of failures per page. shownFailures is the number of
-	// failures on all pages.
-	pageLength    = 15
-	shownFailures = 300
-	// Maximum sizes in bytes of a URL, and of the name shown for it.
 	addressWeight = 2100
 	nameWeight    = 200
 )
 
 type details struct {
 	view
-	Day      day
-	Failures web.Part[failure]
-	Posts    []kept
-	Since    string  // initial value of the form for resending all
-	Test     *tested // nil for none
-	Once     string
+	Day   day
+	Log   logPage
+	Since string  // initial value of the form for resending all
+	Test  *tested // nil for none
+	Once  string
 }
 
 type tested struct {
@@ -163,41 +178,7 @@ type tested struct {
 	At       time.Time
 }
 
-type failure struct {
-	delivery.Failure
-	Reason  string // in the reader's language
-	Attempt int    // from 1
-	Millis  int    // duration of the attempt, 0 if unknown
-	Instant string // time of the failure in full precision
-	Path    string // of the page of its kept post, "" for none
-}
-
-func (s *Pages) failures(p *web.Page, e delivery.Endpoint) (shown web.Part[failure], err error) {
-	from, err := web.From(p)
-	if err != nil {
-		return shown, err
-	}
-	found, err := s.Store.Failures(p.R.Context(), e.Tenant, e.ID, min(from+pageLength+1, shownFailures))
-	if err != nil {
-		return shown, err
-	}
-	part, err := web.PartOf(p, found, pageLength)
-	return web.Convert(part, func(f delivery.Failure) failure {
-		return failure{
-			f, reason(p, f.Status, f.Code), f.Attempt + 1, int(f.Took.Milliseconds()), f.At.UTC().Format(time.RFC3339Nano), s.pathOf(f),
-		}
-	}), err
-}
-
 func pageOf(e delivery.Endpoint) string { return Path + "/" + e.ID }
-
-// pathOf returns the path of the page of a failure's kept post, or "" if there is none.
-func (s *Pages) pathOf(f delivery.Failure) string {
-	if !f.Kept || !f.At.Add(campaign.KeptPostLife).After(s.Now()) {
-		return ""
-	}
-	return postPath(f.EndpointID, f.WebhookID, f.At)
-}
 
 // reason describes an endpoint's answer, or why there was none.
 func reason(p *web.Page, status int, code string) string {
@@ -242,12 +223,10 @@ func (s *Pages) showEndpoint(p *web.Page, e delivery.Endpoint, test *tested) err
 	if d.Day, err = s.day(ctx, e); err != nil {
 		return err
 	}
-	if d.Failures, err = s.failures(p, e); err != nil {
+	if d.Log, err = s.log(p, e); err != nil {
 		return err
 	}
-	if d.Posts, err = s.posts(p, e); err != nil {
-		return err
-	}
+	d.Log.Once = d.Once
 	return p.Render("webhooks.endpoint", "webhooks_endpoint.html", d)
 }
 

@@ -163,6 +163,9 @@ type KeptPost struct {
 	Took       time.Duration
 	Payload    []byte // JSON, as posted
 	Answer     EndpointAnswer
+	// Entry or Blob is enough to post the webhook again, as in Failure. Both are empty in rows of earlier releases.
+	Entry []byte
+	Blob  string
 }
 
 // Delivered reports whether the endpoint accepted the post.

@@ -89,6 +89,22 @@ type Failure struct {
 	Kept  bool // there is a KeptPost of the same time
 }
 
+// Alone returns a delivery of only the webhook that failed, without times.
+func (f Failure) Alone() Delivery {
+	d := Delivery{Tenant: f.Tenant, EndpointID: f.EndpointID, Entries: f.Entry}
+	if f.Blob != "" {
+		d.Kind, d.Blob = f.Kind, f.Blob
+	}
+	return d.Identified()
+}
+
+// Place is the place of a post among those to an endpoint, which are ordered by time. The zero Place is after
+// the newest post.
+type Place struct {
+	At        time.Time // in milliseconds
+	WebhookID string
+}
+
 // PostResult is the result of one post to an endpoint.
 type PostResult struct {
 	At     time.Time

@@ -45,14 +45,14 @@ func authorization(ctx context.Context, t *testing.T, env stackenv.Env) {
 
 // resourceIDs are the IDs and names of a tenant's resources in requests.
 type resourceIDs struct {
-	campaign, name, batch, template, credential, endpoint, post, upload, export, list, draft, media, suppression, numbers string
+	campaign, name, batch, template, credential, endpoint, post, message, upload, export, list, draft, media, suppression, numbers string
 }
 
 // missing returns IDs that do not exist.
 func missing() resourceIDs {
 	return resourceIDs{
 		campaign: random.UUID(), name: "n" + rand.Text(), batch: "b" + rand.Text(), template: random.UUID(), credential: "rcs_" + rand.Text(),
-		endpoint: random.UUID(), post: "1-msg_" + rand.Text(), upload: random.UUID(), export: random.UUID(), list: random.UUID(), draft: random.UUID(),
+		endpoint: random.UUID(), post: "1-msg_" + rand.Text(), message: newKey().MessageID(0), upload: random.UUID(), export: random.UUID(), list: random.UUID(), draft: random.UUID(),
 		media: mediafile.Hash("", rand.Text()), suppression: "s" + strings.ToLower(rand.Text()), numbers: port.NewObject(),
 	}
 }
@@ -67,7 +67,7 @@ func (t resourceIDs) hide(text string) string {
 
 func (t resourceIDs) replace(text string) string {
 	return strings.NewReplacer(t.campaign, "CAMPAIGN", t.name, "NAME", t.batch, "BATCH", t.template, "TEMPLATE",
-		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.post, "POST", t.upload, "UPLOAD", t.export, "EXPORT", t.list, "LIST", t.draft, "DRAFT", t.media, "MEDIA", t.suppression, "SUPPRESSION", t.numbers, "NUMBERS").Replace(text)
+		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.post, "POST", t.message, "MESSAGE", t.upload, "UPLOAD", t.export, "EXPORT", t.list, "LIST", t.draft, "DRAFT", t.media, "MEDIA", t.suppression, "SUPPRESSION", t.numbers, "NUMBERS").Replace(text)
 }
 
 // tenantFixture is a tenant with its resources.
@@ -149,6 +149,7 @@ func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 		}
 		return same > 12, err
 	}))
+	w.findMessage(ctx, t)
 	_, _, err := storeOf(w.env).CreateExport(ctx, export.Export{
 		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, ExportID: v.export, Secret: rand.Text(), State: export.Completed,
 		CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
@@ -162,6 +163,24 @@ func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 	w.keepPost(ctx, t)
 	w.suppress(ctx, t)
 	w.upload(ctx, t)
+}
+
+// findMessage finds the message of the owner's batch that was sent.
+func (w *authzFixture) findMessage(ctx context.Context, t *testing.T) {
+	t.Helper()
+	a := w.call(ctx, t, http.MethodGet, campaignsPath+w.owner.campaign+"/messages?batch=sent", nil, "Bearer "+w.ownersToken)
+	var found struct{ Messages []struct{ MessageID string } }
+	check(t, json.Unmarshal([]byte(a.body), &found))
+	if len(found.Messages) != 1 {
+		t.Fatalf("the sent batch has %d messages: %s", len(found.Messages), a.body)
+	}
+	w.owner.message = found.Messages[0].MessageID
+}
+
+// newKey returns the key of no batch.
+func newKey() (key campaign.BatchKey) {
+	_, _ = rand.Read(key[:])
+	return key
 }
 
 // keepPost keeps a post to the owner's endpoint, with its payload and its answer.
@@ -307,7 +326,7 @@ func (r *authzReport) record(t *testing.T, what string) {
 // searchAnswer reports the owner's data in an answer that was not in the request.
 func (w *authzFixture) searchAnswer(r *authzReport, where string, a answer, sent string) {
 	v := w.owner
-	all := append([]string{v.campaign, v.name, v.batch, v.template, v.credential, v.endpoint, v.post, v.upload, v.id}, v.private...)
+	all := append([]string{v.campaign, v.name, v.batch, v.template, v.credential, v.endpoint, v.post, v.message, v.upload, v.id}, v.private...)
 	for i, secret := range all {
 		if !strings.Contains(sent, secret) && strings.Contains(a.body+a.location, secret) {
 			r.failf("%s shows private data %d", where, i)

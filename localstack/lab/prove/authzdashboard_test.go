@@ -131,7 +131,7 @@ func (p pageRoute) withIDs(t *testing.T, about resourceIDs) (address string, fie
 	if strings.HasPrefix(p.pattern, web.Root+"/submissions/") {
 		campaignID = about.upload
 	}
-	address = strings.NewReplacer("{campaignId}", campaignID, "/lists/{name}", "/lists/"+about.suppression, "{file}", about.numbers, "{exportId}", about.list, "{hash}", about.media, "{version}", "1", "{post}", about.post, "{id}", id).Replace(p.pattern)
+	address = strings.NewReplacer("{campaignId}", campaignID, "/lists/{name}", "/lists/"+about.suppression, "{file}", about.numbers, "{exportId}", about.list, "{hash}", about.media, "{version}", "1", "{post}", about.post, "{message}", about.message, "{id}", id).Replace(p.pattern)
 	if strings.Contains(address, "{") || strings.Contains(p.pattern, "{id}") && id == "" {
 		t.Fatalf("%s has an unknown parameter: add it here", p.pattern)
 	}

@@ -1,0 +1,258 @@
+package webhooks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/delivery"
+)
+
+// attempt is a stored attempt to post a webhook: a kept post, a failure, or both.
+type attempt struct {
+	delivery.KeptPost
+	Kept      bool // with payload and answer
+	Failed    bool
+	MessageID string              // of a failure
+	Task      delivery.NotifyTask // of a failure
+}
+
+func (a attempt) place() delivery.Place { return delivery.Place{At: a.At, WebhookID: a.WebhookID} }
+
+// CanResend reports whether what is stored is enough to post the webhook again.
+func (a attempt) CanResend() bool { return a.Failed || len(a.Entry) > 0 || a.Blob != "" }
+
+// addFailure adds the failure of the attempt.
+func (a *attempt) addFailure(f delivery.Failure) {
+	if !a.Kept {
+		a.KeptPost = delivery.KeptPost{
+			Tenant: f.Tenant, EndpointID: f.EndpointID, WebhookID: f.WebhookID, Kind: f.Kind, Attempt: f.Attempt, At: f.At,
+			Status: f.Status, Code: f.Code, Took: f.Took,
+		}
+	}
+	a.Failed, a.MessageID, a.Task, a.Entry, a.Blob = true, f.MessageID, f.Task, f.Entry, f.Blob
+}
+
+// merged returns the attempts of kept posts and failures, newest first.
+func merged(posts []delivery.KeptPost, failures []delivery.Failure) []attempt {
+	at := map[delivery.Place]*attempt{}
+	for _, post := range posts {
+		a := attempt{KeptPost: post, Kept: true, Failed: !post.Delivered()}
+		at[a.place()] = &a
+	}
+	for _, f := range failures {
+		place := delivery.Place{At: f.At, WebhookID: f.WebhookID}
+		if at[place] == nil {
+			at[place] = &attempt{}
+		}
+		at[place].addFailure(f)
+	}
+	all := make([]attempt, 0, len(at))
+	for _, a := range at {
+		all = append(all, *a)
+	}
+	slices.SortFunc(all, func(a, b attempt) int {
+		return cmp.Or(b.At.Compare(a.At), strings.Compare(b.WebhookID, a.WebhookID))
+	})
+	return all
+}
+
+// row is an attempt as the pages show it.
+type row struct {
+	attempt
+	topic
+	Reason  string // the answer, in the reader's language
+	Number  int    // of the attempt, from 1
+	Millis  int    // duration, 0 if unknown
+	Instant string // time in full precision
+	Path    string // of its page
+	State   string // text key of what happens to the webhook, "" for nothing
+	Until   time.Time
+	Waits   bool // the webhook is to be posted again
+}
+
+// topic is the message or the campaign that a webhook is about. Fields that are unknown or erased are empty.
+type topic struct {
+	CampaignID, Campaign string // Campaign is its name
+	UID                  string
+	Message              string // its ID
+}
+
+// ShortUID returns the uid as the pages show it.
+func (s topic) ShortUID() string { return web.Short(s.UID, uidWeight) }
+
+const uidWeight = 120
+
+// rows reads what the attempts are about, and what happens to their webhooks.
+func (s *Pages) rows(p *web.Page, e delivery.Endpoint, attempts []attempt) ([]row, error) {
+	ctx := p.R.Context()
+	topics, err := s.topics(ctx, e.Tenant, attempts)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]row, len(attempts))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	for i, a := range attempts {
+		rows[i] = row{
+			attempt: a, topic: topics[i], Reason: reason(p, a.Status, a.Code), Number: a.Attempt + 1, Millis: int(a.Took.Milliseconds()),
+			Instant: a.At.UTC().Format(time.RFC3339Nano), Path: pageOf(e) + "/posts/" + pathOfPlace(a.place()),
+		}
+		group.Go(func() error { return s.addState(ctx, &rows[i]) })
+	}
+	return rows, group.Wait()
+}
+
+const readsAtOnce = 8
+
+// addState adds what happens to a webhook after an attempt.
+func (s *Pages) addState(ctx context.Context, r *row) error {
+	d, err := s.pendingOf(ctx, r.attempt)
+	switch {
+	case errors.Is(err, campaign.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case d.Dead:
+		r.State = "dead"
+	case d.Parked:
+		r.State, r.Waits = "parked", true
+	case d.Attempt > r.Attempt+1:
+		r.State = "later"
+	case d.Next.After(s.Now()):
+		r.State, r.Until, r.Waits = "at", d.Next, true
+	default:
+		r.State, r.Waits = "soon", true
+	}
+	return nil
+}
+
+// pendingOf returns the delivery that will post the webhook of an attempt again. The error wraps campaign.ErrNotFound
+// if there is none.
+func (s *Pages) pendingOf(ctx context.Context, a attempt) (delivery.Delivery, error) {
+	alone := delivery.Failure{Tenant: a.Tenant, EndpointID: a.EndpointID, Kind: a.Kind, Entry: a.Entry, Blob: a.Blob}.Alone().Task()
+	for _, t := range []delivery.NotifyTask{a.Task, alone} {
+		if t.DeliveryID == "" || !a.CanResend() {
+			continue
+		}
+		d, err := s.Store.Delivery(ctx, t)
+		if err == nil && (t == alone || webhook.Awaits(d, a.Entry, a.Blob)) || campaign.IgnoreNotFound(err) != nil {
+			return d, err
+		}
+	}
+	return delivery.Delivery{}, campaign.ErrNotFound
+}
+
+// topics returns what attempts are about, by position: from the payload, or from the message of a failure.
+func (s *Pages) topics(ctx context.Context, tenant string, attempts []attempt) ([]topic, error) {
+	of := make([]topic, len(attempts))
+	unread := map[campaign.BatchKey][]int{} // positions
+	for i, a := range attempts {
+		of[i] = posted(a.Payload)
+		of[i].Message = cmp.Or(of[i].Message, a.MessageID)
+		if key, _, ok := campaign.ParseMessageID(of[i].Message); ok && of[i].CampaignID == "" {
+			unread[key] = append(unread[key], i)
+		}
+	}
+	var mu sync.Mutex
+	group, inGroup := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	for key, positions := range unread {
+		group.Go(func() error {
+			campaignID, uids, err := s.uids(inGroup, tenant, key, messagesAt(of, positions))
+			mu.Lock()
+			defer mu.Unlock()
+			for n, i := range positions {
+				of[i].CampaignID, of[i].UID = campaignID, uids[n]
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return of, s.nameCampaigns(ctx, tenant, of)
+}
+
+// posted returns what a payload is about.
+func posted(payload []byte) topic {
+	var doc struct {
+		Data webhook.Data `json:"data"`
+	}
+	_ = json.Unmarshal(payload, &doc) // an unreadable payload is about nothing
+	return topic{CampaignID: doc.Data.CampaignID, UID: doc.Data.UID, Message: doc.Data.MessageID}
+}
+
+func messagesAt(of []topic, positions []int) (indexes []int) {
+	for _, i := range positions {
+		_, index, _ := campaign.ParseMessageID(of[i].Message)
+		indexes = append(indexes, index)
+	}
+	return indexes
+}
+
+// uids returns the campaign of a tenant's batch, and the uids of its messages in the order of indexes. They are empty if
+// they are deleted, or if the batch is another tenant's.
+func (s *Pages) uids(
+	ctx context.Context, tenant string, key campaign.BatchKey, indexes []int,
+) (campaignID string, uids []string, err error) {
+	uids = make([]string, len(indexes))
+	b, err := s.Store.FindBatch(ctx, key)
+	if errors.Is(err, campaign.ErrDamaged) || err == nil && b.Tenant != tenant {
+		return "", uids, nil
+	}
+	if err != nil {
+		return "", uids, campaign.IgnoreNotFound(err)
+	}
+	messages, err := s.Messages.Contents(ctx, b, indexes)
+	for n, i := range indexes {
+		uids[n] = messages[i].UID
+	}
+	return b.CampaignID, uids, ignoreExpired(err)
+}
+
+// ignoreExpired returns nil if the contents of a batch were deleted at the end of their retention.
+func ignoreExpired(err error) error {
+	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && problem.Status == http.StatusGone {
+		return nil
+	}
+	return err
+}
+
+const maxStandings = 50
+
+func (s *Pages) nameCampaigns(ctx context.Context, tenant string, of []topic) error {
+	var ids []string
+	for _, o := range of {
+		if _, ok := campaign.ParseUUID(o.CampaignID); ok {
+			ids = append(ids, o.CampaignID)
+		}
+	}
+	slices.Sort(ids)
+	names := map[string]string{}
+	for some := range slices.Chunk(slices.Compact(ids), maxStandings) {
+		standings, err := s.Store.Standings(ctx, tenant, some)
+		if err != nil {
+			return err
+		}
+		for id, c := range standings {
+			names[id] = c.Name
+		}
+	}
+	for i := range of {
+		of[i].Campaign = web.Short(cmp.Or(names[of[i].CampaignID], of[i].CampaignID), nameWeight)
+	}
+	return nil
+}
