@@ -144,13 +144,13 @@ func (s *Pages) show(p *web.Page) error {
 func (s *Pages) complete(p *web.Page, c campaign.Campaign, v *view) (err error) {
 	ctx, notes := p.R.Context(), !p.Partial() || p.Query(noted) != ""
 	v.Self, v.Changed, v.Details = selfOf(p, v.state(), notes), p.Query("was") != v.state(), p.R.URL.Query().Has("batches")
-	if err = s.nameTemplates(ctx, v); err != nil {
+	if err := s.nameTemplates(ctx, v); err != nil {
 		return err
 	}
 	if v.Waits, err = policy.WaitingOf(ctx, s.Store, c, s.Now()); err != nil {
 		return err
 	}
-	if err = s.nameLists(ctx, c.Tenant, v); err != nil {
+	if err := s.nameLists(ctx, c.Tenant, v); err != nil {
 		return err
 	}
 	if err = s.addButtons(p, v); err != nil || !notes {

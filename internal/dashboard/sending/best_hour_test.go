@@ -3,6 +3,7 @@ package sending_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ type readHours struct {
 
 func (r *readHours) ListCampaigns(context.Context, string, string, int32) (list []campaign.Listed, _ error) {
 	for i := range r.sent {
-		list = append(list, campaign.Listed{ID: campaign.ID{Tenant: "acme", CampaignID: fmt.Sprint(i)}})
+		list = append(list, campaign.Listed{ID: campaign.ID{Tenant: "acme", CampaignID: strconv.Itoa(i)}})
 	}
 	return list, nil
 }
@@ -56,17 +57,17 @@ func (*readHours) Template(context.Context, string) (campaign.Template, error) {
 	return campaign.Template{Tenant: "acme", Traffic: campaign.Transaction}, nil
 }
 
-// open are rules of transactions from Monday to Friday.
-func open(from, until int) policy.Policy {
+// openUntil are rules of transactions from 8:00 on, from Monday to Friday.
+func openUntil(until int) policy.Policy {
 	r := policy.Rule{OffHolidays: true}
 	for day := time.Monday; day <= time.Friday; day++ {
-		r.Week[day] = window.Hours{From: 60 * from, Until: 60 * until}
+		r.Week[day] = window.Hours{From: 8 * 60, Until: 60 * until}
 	}
 	return policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Transaction: r}}
 }
 
 func closedOn(date string) policy.Policy {
-	p := open(8, 21)
+	p := openUntil(21)
 	p.Holidays = []string{date}
 	return p
 }
@@ -82,11 +83,11 @@ func TestBestHour(t *testing.T) {
 		want, fill string
 	}{
 		"always":        {[]time.Time{at(17, 10), at(10, 10), friday(20)}, policy.Policy{}, "Your recipients read most on Tuesdays from 10:00 to 11:00. Use 1 Dec 2026, 10:00", "2026-12-01T10:00"},
-		"sending hours": {[]time.Time{at(17, 7), at(10, 7), friday(20)}, open(8, 21), "Within the sending hours, your recipients read most on Fridays from 20:00 to 21:00. Use 27 Nov 2026, 20:00", "2026-11-27T20:00"},
-		"too soon":      {[]time.Time{friday(12), at(13, 12), at(17, 10)}, open(8, 21), "on Fridays from 12:00 to 13:00. Use 4 Dec 2026, 12:00", "2026-12-04T12:00"},
+		"sending hours": {[]time.Time{at(17, 7), at(10, 7), friday(20)}, openUntil(21), "Within the sending hours, your recipients read most on Fridays from 20:00 to 21:00. Use 27 Nov 2026, 20:00", "2026-11-27T20:00"},
+		"too soon":      {[]time.Time{friday(12), at(13, 12), at(17, 10)}, openUntil(21), "on Fridays from 12:00 to 13:00. Use 4 Dec 2026, 12:00", "2026-12-04T12:00"},
 		"holiday":       {[]time.Time{at(17, 10), at(10, 10), friday(20)}, closedOn("2026-12-01"), "most on Tuesdays from 10:00 to 11:00. Use 8 Dec 2026, 10:00", "2026-12-08T10:00"},
 		"few":           {[]time.Time{at(17, 10), friday(20)}, policy.Policy{}, "", ""},
-		"closed":        {[]time.Time{at(17, 7), at(10, 7), friday(7)}, open(8, 21), "", ""},
+		"closed":        {[]time.Time{at(17, 7), at(10, 7), friday(7)}, openUntil(21), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

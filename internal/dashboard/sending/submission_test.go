@@ -89,6 +89,7 @@ func (c *company) Template(_ context.Context, of string) (campaign.Template, err
 func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campaign.Template, error) {
 	return c.Template(ctx, of)
 }
+
 func (c *company) Templates(context.Context, string) ([]campaign.Template, error) { return nil, nil }
 
 func (c *company) ApprovalFrom(context.Context, string) (int, error) { return c.from, nil }

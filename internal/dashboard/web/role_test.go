@@ -30,12 +30,12 @@ func TestLayout_Keys(t *testing.T) {
 	}{
 		{d.SignIn("acme", web.RoleAuthor), "/n"}, {d.SignIn("acme", web.RoleViewer), "/"}, {d.Nobody(), ""},
 	} {
-		got := ""
+		var got strings.Builder
 		for _, part := range strings.Split(test.who.Get("/dashboard/nowhere").Body, `data-key="`)[1:] {
-			got += part[:1]
+			got.WriteString(part[:1])
 		}
-		if got != test.want {
-			t.Errorf("the help of %q lists %q, want %q", test.who.Session.Role, got, test.want)
+		if got.String() != test.want {
+			t.Errorf("the help of %q lists %q, want %q", test.who.Session.Role, got.String(), test.want)
 		}
 	}
 }

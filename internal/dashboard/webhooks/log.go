@@ -79,7 +79,7 @@ func (l logPage) matches(r row) bool {
 // ofCampaign reports whether the row is of a campaign, given by its ID or a part of its name.
 func (r row) ofCampaign(asked string) bool {
 	named := r.CampaignID != "" && strings.Contains(sheet.Fold(r.Campaign), sheet.Fold(asked))
-	return asked == "" || named || r.CampaignID == strings.ToLower(asked)
+	return asked == "" || named || strings.EqualFold(r.CampaignID, asked)
 }
 
 // pathOfPlace and readPlace translate a place to and from a part of an address.
@@ -119,7 +119,8 @@ func (s *Pages) log(p *web.Page, e delivery.Endpoint) (l logPage, err error) {
 			return l, err
 		}
 	}
-	return l, s.fill(p, e, before, &l)
+	err = s.fill(p, e, before, &l)
+	return l, err
 }
 
 // fill reads attempts until the page is full, or maxLooked are read.

@@ -21,8 +21,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// send accepts a campaign with a message for each uid.
-func (o tenantFixture) send(t *testing.T, name string, uids ...string) campaign.Batch {
+// send accepts the campaign Natal with a message for each uid.
+func (o tenantFixture) send(t *testing.T, uids ...string) campaign.Batch {
 	t.Helper()
 	var writer payload.Writer
 	for i, uid := range uids {
@@ -38,7 +38,7 @@ func (o tenantFixture) send(t *testing.T, name string, uids ...string) campaign.
 	if err := o.blobs.Put(t.Context(), b.Payload, content, "application/octet-stream"); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.store.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: name, Ordinal: 1, Packed: []byte{1}, CreatedAt: now}, rand.Text()); err != nil {
+	if err := o.store.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: "Natal", Ordinal: 1, Packed: []byte{1}, CreatedAt: now}, rand.Text()); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -80,7 +80,7 @@ func TestLog(t *testing.T) {
 	t.Parallel()
 	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.delivered", "message.read")
-	b := o.send(t, "Natal", "customer-1", "customer-2")
+	b := o.send(t, "customer-1", "customer-2")
 	f := o.failOf(t, e, b, campaign.Change{Index: 1, Outcome: campaign.OutcomeRead, At: now.Add(-time.Hour)}, now.Add(-time.Minute))
 	again := f.Alone()
 	again.Attempt, again.Next = 1, now.Add(5*time.Minute+7*time.Second)
@@ -130,7 +130,7 @@ func TestLog_SearchContinues(t *testing.T) {
 	t.Parallel()
 	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
-	b := o.send(t, "Natal", "customer-1")
+	b := o.send(t, "customer-1")
 	f := o.failOf(t, e, b, campaign.Change{Outcome: campaign.OutcomeRead, At: now.Add(-3 * time.Hour)}, now.Add(-3*time.Hour))
 	for i := range 120 {
 		other := delivery.Failure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: delivery.KindRead, Code: "timeout", At: now.Add(-time.Duration(i) * time.Minute)}
@@ -153,7 +153,7 @@ func TestResend_Delivered(t *testing.T) {
 	t.Parallel()
 	o := newTenantFixture(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
-	b := o.send(t, "Natal", "customer-1")
+	b := o.send(t, "customer-1")
 	entry := entryOf(b, 1, campaign.Change{Outcome: campaign.OutcomeRead, At: now.Add(-time.Hour)})
 	p := delivery.KeptPost{
 		Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: delivery.KindRead, At: now.Add(-time.Minute), Status: 200,
@@ -186,7 +186,7 @@ func TestMessage(t *testing.T) {
 	env := stackenv.Load(t)
 	o := fixtureWith(t, false, env.OwnTable(t, env["OUTCOMES_TABLE"]))
 	e, _ := o.add(t, "https://crm.example.com/", "message.delivered", "message.read")
-	b := o.send(t, "Natal", "customer-1", "customer-2")
+	b := o.send(t, "customer-1", "customer-2")
 	sent, delivered := campaign.Change{Index: 1, Outcome: campaign.OutcomeSent, At: now.Add(-time.Hour)}, campaign.Change{Index: 1, Outcome: campaign.OutcomeDelivered, At: now.Add(-50 * time.Minute)}
 	read := campaign.Change{Index: 1, Outcome: campaign.OutcomeRead, At: now.Add(-40*time.Minute - 5*time.Second)}
 	o.record(t, b, campaign.Change{Outcome: campaign.OutcomeSent, At: now.Add(-time.Hour)}, sent, delivered, read)
