@@ -182,8 +182,12 @@ func TestTexts_Retention(t *testing.T) {
 		},
 		"internal/dashboard/contacts/texts.json": {`last (\d+ days)`: campaign.EventLife, `últimos (\d+ dias)`: campaign.EventLife},
 		"internal/dashboard/audit/texts.json":    {`last (\d+ days)`: campaign.AuditLife, `últimos (\d+ dias)`: campaign.AuditLife},
-		"internal/dashboard/webhooks/texts.json": {`last (\d+ days)`: campaign.FailureLife, `últimos (\d+ dias)`: campaign.FailureLife},
-		"internal/privacy/expiry/expiry.go":      {`deletes campaigns (\d+ days)`: campaign.Retention},
+		"internal/dashboard/webhooks/texts.json": {
+			`failed attempt for (\d+ days)`: campaign.FailureLife, `failures for (\d+ days)`: campaign.FailureLife,
+			`com falha por (\d+ dias)`: campaign.FailureLife, `as falhas por (\d+ dias)`: campaign.FailureLife,
+			`sample for (\d+ days)`: campaign.KeptPostLife, `amostra por (\d+ dias)`: campaign.KeptPostLife,
+		},
+		"internal/privacy/expiry/expiry.go": {`deletes campaigns (\d+ days)`: campaign.Retention},
 		"docs/api.md": {
 			`file of rejected numbers, for (\d+ days)`: campaign.ErrorFileLife, `first answer again, for (\d+ hours)`: campaign.AnswerLife,
 			`Refresh tokens are valid for (\d+ days)`: campaign.RefreshLife,

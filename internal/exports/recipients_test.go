@@ -62,7 +62,7 @@ func TestService_SmallListAtOnce(t *testing.T) {
 		}
 		return e
 	}
-	c.Maker = c.maker(c.store, c.blobs, c.queue)
+	c.AtOnce = c.maker(c.store, c.blobs, c.queue)
 	if e := ask(0); e.State != export.Completed || e.Lines != 1 {
 		t.Errorf("the list is %s with %d lines", e.State, e.Lines)
 	}

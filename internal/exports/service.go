@@ -57,8 +57,13 @@ type Service struct {
 	Tasks   port.Queue
 	Now     func() time.Time
 	BaseURL string // configured base URL, or ""
-	// Maker makes small lists of recipients in the request. Nil leaves them all to the queue.
-	Maker *Maker
+	// AtOnce makes small lists of recipients in the request. Nil leaves them all to the queue.
+	AtOnce listMaker
+}
+
+// listMaker writes the file of an export. It is an interface because only the dashboard has a Maker for it.
+type listMaker interface {
+	run(ctx context.Context, e export.Export) error
 }
 
 const unknownValue = "unknown_value"
@@ -114,7 +119,7 @@ func (s *Service) start(ctx context.Context, id campaign.ID, e export.Export) (e
 		return e, httpapi.KeyReused("export", "export")
 	case first.Closed():
 		return first, nil
-	case s.Maker != nil && first.Kind == export.Recipients && first.Total <= smallTotal && len(snapshot) <= smallBatches:
+	case s.AtOnce != nil && first.Kind == export.Recipients && first.Total <= smallTotal && len(snapshot) <= smallBatches:
 		return s.makeNow(ctx, first)
 	}
 	return first, queueTask(ctx, s.Tasks, first)
@@ -122,7 +127,7 @@ func (s *Service) start(ctx context.Context, id campaign.ID, e export.Export) (e
 
 // makeNow makes a small list in the request. One that fails is left to the queue.
 func (s *Service) makeNow(ctx context.Context, e export.Export) (export.Export, error) {
-	if err := s.Maker.run(ctx, e); err != nil {
+	if err := s.AtOnce.run(ctx, e); err != nil {
 		slog.WarnContext(ctx, "making a list in the request failed", "tenant", e.Tenant, "export_id", e.ExportID, "error", err)
 		return e, queueTask(ctx, s.Tasks, e)
 	}

@@ -79,7 +79,7 @@ func newParts(c app.Config, tables dynamo.Tables) parts {
 		reads:   &recent.Reads{Store: all, Now: time.Now},
 		exports: &exports.Service{
 			Store: stores.NewExports(s), Tasks: tasks, Now: time.Now,
-			Maker: &exports.Maker{Store: stores.NewMaker(s), Blobs: blobs, Tasks: tasks, Now: time.Now, PartSize: exports.PartSize},
+			AtOnce: &exports.Maker{Store: stores.NewMaker(s), Blobs: blobs, Tasks: tasks, Now: time.Now, PartSize: exports.PartSize},
 		},
 		settings: &settings.Service{
 			Store: settingsstore.New(s), Auth: auth, People: pool, Now: time.Now,
