@@ -57,17 +57,17 @@ func (*readHours) Template(context.Context, string) (campaign.Template, error) {
 	return campaign.Template{Tenant: "acme", Traffic: campaign.Transaction}, nil
 }
 
-// openUntil are rules of transactions from 8:00 on, from Monday to Friday.
-func openUntil(until int) policy.Policy {
+// daytime are rules of transactions from 8:00 to 21:00, from Monday to Friday.
+func daytime() policy.Policy {
 	r := policy.Rule{OffHolidays: true}
 	for day := time.Monday; day <= time.Friday; day++ {
-		r.Week[day] = window.Hours{From: 8 * 60, Until: 60 * until}
+		r.Week[day] = window.Hours{From: 8 * 60, Until: 21 * 60}
 	}
 	return policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Transaction: r}}
 }
 
 func closedOn(date string) policy.Policy {
-	p := openUntil(21)
+	p := daytime()
 	p.Holidays = []string{date}
 	return p
 }
@@ -83,11 +83,11 @@ func TestBestHour(t *testing.T) {
 		want, fill string
 	}{
 		"always":        {[]time.Time{at(17, 10), at(10, 10), friday(20)}, policy.Policy{}, "Your recipients read most on Tuesdays from 10:00 to 11:00. Use 1 Dec 2026, 10:00", "2026-12-01T10:00"},
-		"sending hours": {[]time.Time{at(17, 7), at(10, 7), friday(20)}, openUntil(21), "Within the sending hours, your recipients read most on Fridays from 20:00 to 21:00. Use 27 Nov 2026, 20:00", "2026-11-27T20:00"},
-		"too soon":      {[]time.Time{friday(12), at(13, 12), at(17, 10)}, openUntil(21), "on Fridays from 12:00 to 13:00. Use 4 Dec 2026, 12:00", "2026-12-04T12:00"},
+		"sending hours": {[]time.Time{at(17, 7), at(10, 7), friday(20)}, daytime(), "Within the sending hours, your recipients read most on Fridays from 20:00 to 21:00. Use 27 Nov 2026, 20:00", "2026-11-27T20:00"},
+		"too soon":      {[]time.Time{friday(12), at(13, 12), at(17, 10)}, daytime(), "on Fridays from 12:00 to 13:00. Use 4 Dec 2026, 12:00", "2026-12-04T12:00"},
 		"holiday":       {[]time.Time{at(17, 10), at(10, 10), friday(20)}, closedOn("2026-12-01"), "most on Tuesdays from 10:00 to 11:00. Use 8 Dec 2026, 10:00", "2026-12-08T10:00"},
 		"few":           {[]time.Time{at(17, 10), friday(20)}, policy.Policy{}, "", ""},
-		"closed":        {[]time.Time{at(17, 7), at(10, 7), friday(7)}, openUntil(21), "", ""},
+		"closed":        {[]time.Time{at(17, 7), at(10, 7), friday(7)}, daytime(), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
