@@ -125,7 +125,7 @@ func (c *scenario) makeTenant(ctx context.Context) (err error) {
 	} {
 		kinds = append(kinds, string(kind))
 	}
-	if c.tenant, err = newTenant(ctx, c.env, "faults", "Olá {{nome}}", c.stack.endpoints.URL, kinds, account.Scopes...); err != nil {
+	if c.tenant, err = newTenant(ctx, c.env, "faults", "Olá {{nome}}", c.stack.endpoints.URL, kinds, account.ScopeDispatch, account.ScopeLists); err != nil {
 		return err
 	}
 	if err := c.stack.endpoints.add(c.tenant); err != nil {
@@ -185,6 +185,9 @@ func (c *scenario) newCall(n int, fate string) fields {
 	return fields{"campaignId": random.UUID(), "name": "faults " + rand.Text(), "templateId": c.tenant.template, "messages": messages}
 }
 
+// inAnHour returns the schedule of a batch that is moved or cancelled before its time.
+func inAnHour() string { return time.Now().Add(time.Hour).UTC().Format(time.RFC3339) }
+
 // accept dispatches with an Idempotency-Key, as a client does that may have to repeat a call.
 func (c *scenario) accept(ctx context.Context, call fields, want int) (errorFile string, err error) {
 	if err := c.do(ctx, http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", c.fates, nil); err != nil { // adds them
@@ -231,7 +234,7 @@ func (c *scenario) send(ctx context.Context) (ending, error) {
 	}
 	later := maps.Clone(call)
 	later["batch"], later["messages"] = "later", c.newCall(smallCampaign, "")["messages"]
-	later["schedule"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	later["schedule"] = inAnHour()
 	if _, err := c.accept(ctx, later, smallCampaign); err != nil {
 		return ending{}, err
 	}
@@ -275,7 +278,7 @@ func (c *scenario) sendPaused(ctx context.Context) (ending, error) {
 	if err := c.do(ctx, http.MethodPut, c.env["BASE_URL"]+"/api/v1/external/lists/faults", list, nil); err != nil {
 		return ending{}, err
 	}
-	call["batch"], call["schedule"] = "later", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	call["batch"], call["schedule"] = "later", inAnHour()
 	if _, err := c.accept(ctx, call, smallCampaign); err != nil {
 		return ending{}, err
 	}
@@ -293,7 +296,7 @@ func (c *scenario) sendPaused(ctx context.Context) (ending, error) {
 // cancelBefore cancels a campaign before its time.
 func (c *scenario) cancelBefore(ctx context.Context) (ending, error) {
 	call := c.newCall(smallCampaign, "")
-	call["schedule"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	call["schedule"] = inAnHour()
 	id, _ := call["campaignId"].(string)
 	if _, err := c.accept(ctx, call, smallCampaign); err != nil {
 		return ending{}, err

@@ -124,7 +124,7 @@ func (s service) dispatchAll(ctx context.Context, watched *processes, id string,
 // thousand in each tenth. Reading a large campaign can take longer than a call may, while all processors send: the call
 // is then repeated, as the API's document asks clients to.
 func (s service) awaitSent(ctx context.Context, watched *processes, id string, n int) (tenths, error) {
-	s.http = &http.Client{Transport: repeating{}}
+	s.http = &http.Client{Transport: repeating{}, Timeout: stallTimeout}
 	var each tenths
 	known, told, moved, before := 0, 0, time.Now(), time.Duration(0)
 	for known < n {

@@ -36,9 +36,8 @@ func adminOf(env stackenv.Env) *settings.Service {
 	}
 }
 
-// newTenant creates a tenant whose endpoint is at a path of url, and whose credential has the scopes, or may dispatch
-// campaigns without any. The simulator accepts the demo
-// agent's key for all agents.
+// newTenant creates a tenant whose endpoint is at a path of url. Without scopes, its credential may dispatch campaigns.
+// The simulator accepts the demo agent's key for all agents.
 func newTenant(
 	ctx context.Context, env stackenv.Env, prefix, text, url string, kinds []string, scopes ...string,
 ) (t testTenant, err error) {
