@@ -38,13 +38,14 @@ const (
 // manySample is small, because the emulator reads all rows of an index for each query.
 var manySample = sample{3, 13, 3}
 
-// BenchmarkOverview measures the overview and the list of a tenant with 5,000 campaigns.
+// BenchmarkOverview measures the overview, the list and a campaign of a tenant with 5,000 campaigns.
 func BenchmarkOverview(b *testing.B) {
 	env := maps.Clone(stackenv.Load(b))
 	env["TENANT"] = "many-" + strings.ToLower(rand.Text())
-	check(b, newManyCampaigns(env, time.Now()).write(b.Context()))
+	many := newManyCampaigns(env, time.Now())
+	check(b, many.write(b.Context()))
 	r := newBrowser(b, env)
-	for _, p := range pagesOfMany() {
+	for _, p := range many.pages() {
 		spent, bytes, err := r.measure(b.Context(), p, manySample)
 		if err != nil {
 			b.Fatalf("open %s: %v", p.path, err)
@@ -53,8 +54,23 @@ func BenchmarkOverview(b *testing.B) {
 	}
 }
 
-func pagesOfMany() []page {
+// manyOf writes the campaigns of a tenant.
+type manyOf struct {
+	store  *dynamotest.Store
+	tenant string
+	now    time.Time
+	ended  string // ID of the last campaign that has ended
+}
+
+func newManyCampaigns(env stackenv.Env, now time.Time) manyOf {
+	tables := dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now)
+	return manyOf{dynamotest.New(tables), env["TENANT"], now, random.UUID()}
+}
+
+// pages returns the pages of the tenant, and the parts that the overview and a campaign's page load.
+func (m manyOf) pages() []page {
 	const list = web.Root + "/campaigns"
+	ended := web.CampaignPath(m.ended)
 	day := func(ago int) string { return localtime.Day(time.Now().AddDate(0, 0, -ago)) }
 	pages := []page{
 		{path: web.Root + "/overview"},
@@ -65,24 +81,15 @@ func pagesOfMany() []page {
 		{path: list + "?status=sending"},
 		{path: list + "?status=cancelled"},
 		{path: list + "?q=campanha"},
+		{path: ended},
+		{path: ended + "/compared", update: true},
+		{path: web.Root + "/overview/reads", update: true},
 		{path: list + "?from=" + day(200) + "&to=" + day(190)},
 	}
 	for i, p := range pages {
-		pages[i].name = p.path
+		pages[i].name = strings.ReplaceAll(p.path, m.ended, "{campaignId}")
 	}
 	return pages
-}
-
-// manyOf writes the campaigns of a tenant.
-type manyOf struct {
-	store  *dynamotest.Store
-	tenant string
-	now    time.Time
-}
-
-func newManyCampaigns(env stackenv.Env, now time.Time) manyOf {
-	tables := dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now)
-	return manyOf{dynamotest.New(tables), env["TENANT"], now}
 }
 
 func (m manyOf) write(ctx context.Context) error {
@@ -161,6 +168,9 @@ func (m manyOf) batch(i int) campaign.Batch {
 	b := campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: m.tenant, CampaignID: random.UUID()}, BatchID: campaign.BatchID("1")},
 		Ordinal:  1, Accepted: messagesOfMany, AcceptedAt: at, Due: at, State: campaign.BatchSending, NextCheck: m.now.AddDate(1, 0, 0),
+	}
+	if i == waitingOfMany+sendingOfMany {
+		b.CampaignID = m.ended
 	}
 	if i < waitingOfMany {
 		b.State, b.Scheduled, b.AcceptedAt = campaign.BatchPending, true, m.now
