@@ -11,8 +11,11 @@ import (
 func newChart(p *web.Page, days []campaign.Day) chart.Chart {
 	c := chart.Chart{Title: p.T("overview.trend"), Time: p.T("overview.day"), Bars: true}
 	for _, key := range []string{"sent", "delivered", "read", "lost", "not_sent", "opted_out"} {
-		only := key == "not_sent" || key == "opted_out"
-		c.Series = append(c.Series, chart.Series{Key: key, Name: p.T("overview." + key), TableOnly: only, FromTop: key == "lost"})
+		s := chart.Series{Key: key, Name: p.T("overview." + key), TableOnly: key == "not_sent" || key == "opted_out"}
+		if key == "lost" {
+			s.On = "delivered"
+		}
+		c.Series = append(c.Series, s)
 	}
 	for i, d := range days {
 		c.Points = append(c.Points, chart.Point{

@@ -34,11 +34,11 @@ type Chart struct {
 }
 
 // Series is one count of each point. Key is its color. The bars of a point are drawn over each other: a
-// later series is a part of the one before.
+// later series is a part of the one before, if its bar does not stand on another one.
 type Series struct {
 	Key, Name string
-	TableOnly bool // it is not drawn
-	FromTop   bool // its bar hangs from the top of the first one
+	TableOnly bool   // it is not drawn
+	On        string // key of the series on whose bar its bar stands, "" for none
 }
 
 // Point is the counts at a time. The order of Counts is that of the series.
@@ -96,11 +96,21 @@ func (c Chart) most() (most int) {
 	for _, point := range c.Points {
 		for i, n := range point.Counts {
 			if !c.Series[i].TableOnly {
-				most = max(most, n)
+				most = max(most, n+c.below(point, i))
 			}
 		}
 	}
 	return most
+}
+
+// below returns the count on whose bar the bar of a series stands, 0 for none.
+func (c Chart) below(p Point, series int) int {
+	for i, s := range c.Series {
+		if s.Key == c.Series[series].On {
+			return p.Counts[i]
+		}
+	}
+	return 0
 }
 
 // ticks returns the numbers of a scale from 0 to most or above, in steps of 1, 2 or 5 times a power of
@@ -146,10 +156,7 @@ func (v *View) drawBars() {
 			if s.TableOnly || p.Counts[i] <= 0 {
 				continue
 			}
-			top, tall := 1-v.share(p.Counts[i]), v.share(p.Counts[i])
-			if s.FromTop {
-				top = 1 - v.share(p.Counts[0])
-			}
+			top, tall := 1-v.share(p.Counts[i]+v.below(p, i)), v.share(p.Counts[i])
 			v.Rects = append(v.Rects, Rect{s.Key, percent(p.X - wide/2), percent(top), percent(wide), percent(tall)})
 		}
 	}

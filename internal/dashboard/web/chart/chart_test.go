@@ -43,16 +43,18 @@ func TestOn_RoundNumbers(t *testing.T) {
 	}
 }
 
-// Each point is a bar. What was read is drawn over what was sent, and what was lost hangs from the top.
+// Each point is a bar. What was delivered is drawn over what was sent, and what was lost stands on it, because failed
+// messages are not among those sent.
 func TestOn_Bars(t *testing.T) {
 	t.Parallel()
 	c := chart.Chart{
 		Bars:   true,
-		Series: []chart.Series{{Key: "sent"}, {Key: "read"}, {Key: "lost", FromTop: true}},
-		Points: []chart.Point{{X: 0.25, Counts: []int{5, 2, 1}}, {X: 0.75, Counts: []int{0, 0, 0}}},
+		Series: []chart.Series{{Key: "sent"}, {Key: "delivered"}, {Key: "lost", On: "delivered"}},
+		Points: []chart.Point{{X: 0.25, Counts: []int{4, 3, 2}}, {X: 0.75, Counts: []int{0, 0, 0}}},
 	}
 	want := []chart.Rect{
-		{"sent", "22.50%", "0.00%", "5.00%", "100.00%"}, {"read", "22.50%", "60.00%", "5.00%", "40.00%"}, {"lost", "22.50%", "0.00%", "5.00%", "20.00%"},
+		{"sent", "22.50%", "20.00%", "5.00%", "80.00%"}, {"delivered", "22.50%", "40.00%", "5.00%", "60.00%"},
+		{"lost", "22.50%", "0.00%", "5.00%", "40.00%"},
 	}
 	if v := c.On(nil); !slices.Equal(v.Rects, want) || len(v.Lines) > 0 {
 		t.Errorf("the bars are %v, want %v", v.Rects, want)
