@@ -81,19 +81,13 @@ func (m metric) Median(p *web.Page) string {
 	return p.Percent(m.Usual, million)
 }
 
-// tenth is a tenth of a percentage point.
-const tenth = million / 1000
-
-// tenths returns a value as it is shown, in tenths of a percentage point.
-func tenths(value int) int { return (value + tenth/2) / tenth }
-
-// change returns how much the campaign's value is above the usual one: a cost in millionths, or a rate in tenths of a
-// percentage point.
+// change returns how much the campaign's value is above the usual one, as both are shown: a cost in millionths, or a rate
+// in tenths of a percentage point.
 func (m metric) change() int {
 	if m.Metric == campaign.MetricCost {
 		return m.Value - m.Usual
 	}
-	return tenths(m.Value) - tenths(m.Usual)
+	return web.TenthsOf(m.rate.N, m.rate.Of) - web.TenthsOf(m.Usual, million)
 }
 
 // Difference returns how much the value differs from the usual one, in words.

@@ -128,6 +128,16 @@ func TestCompared_Point(t *testing.T) {
 	e.see("en", "80% 81.5% 1.5 points below the usual")
 }
 
+// The difference is that of the two values as they are shown.
+func TestCompared_ShownValues(t *testing.T) {
+	t.Parallel()
+	e := newEarlier(t)
+	for i := range 3 {
+		e.add(1+i, campaign.Results{Sent: 100_000, Delivered: 99_970})
+	}
+	e.see("en", "80% 99.9% 19.9 points below the usual")
+}
+
 // With fewer than three campaigns, the page says how many there are.
 func TestCompared_Few(t *testing.T) {
 	t.Parallel()

@@ -191,15 +191,26 @@ func (p *Page) Percent(part, whole int) string {
 	if whole == 0 {
 		return ""
 	}
-	const least = 1000 // the least percentage is a thousandth
-	share, less := float64(part)/float64(whole), ""
-	switch {
-	case part > 0 && least*part < whole:
-		share, less = 1.0/least, "< "
-	case part < whole && least*(whole-part) < whole:
-		share = 1 - 1.0/least
+	less := ""
+	if part > 0 && allTenths*part < whole {
+		less = "< "
 	}
+	share := float64(TenthsOf(part, whole)) / allTenths
 	return less + p.translation.numbers.Sprint(number.Percent(share, number.MaxFractionDigits(1)))
+}
+
+const allTenths = 1000 // tenths of a per cent
+
+// TenthsOf returns part of whole in tenths of a per cent, as Percent shows it. whole is not 0.
+func TenthsOf(part, whole int) int {
+	tenths := (2*allTenths*part + whole) / (2 * whole)
+	if part > 0 {
+		tenths = max(tenths, 1)
+	}
+	if part < whole {
+		tenths = min(tenths, allTenths-1)
+	}
+	return tenths
 }
 
 // Tenths returns a number of tenths with one decimal in the reader's format.
