@@ -38,7 +38,11 @@ func (r readers) Overview(_ context.Context, id campaign.ID) (campaign.Campaign,
 	if _, err := fmt.Sscan(id.CampaignID, &i); err != nil {
 		return campaign.Campaign{}, err
 	}
-	line := campaign.Timeline{Start: r[i], Slots: []campaign.Slot{{Net: map[campaign.Outcome]int{campaign.OutcomeRead: 1500}}}}
+	read := 1500
+	if len(r) == 1 {
+		read = 1
+	}
+	line := campaign.Timeline{Start: r[i], Slots: []campaign.Slot{{Net: map[campaign.Outcome]int{campaign.OutcomeRead: read}}}}
 	return campaign.Campaign{Batches: []campaign.BatchProgress{{Head: campaign.LedgerSummary{Timeline: line}}}}, nil
 }
 
@@ -81,6 +85,16 @@ func TestReads(t *testing.T) {
 	who.Header.Set("HX-Request", "true")
 	if a := who.Get(path); strings.Contains(a.Body, "<h1") || !strings.Contains(a.Text(), most) {
 		t.Errorf("the part of the overview: %s", a.Body)
+	}
+}
+
+// One read is in the singular.
+func TestReads_One(t *testing.T) {
+	t.Parallel()
+	who := readers{now.Add(-time.Hour)}.viewer(t)
+	who.Language = "pt"
+	if text := who.Get(overview.Path + "/reads").Text(); !strings.Contains(text, ": 1 leitura") || strings.Contains(text, ": 1 leituras") {
+		t.Errorf("the page says: %s", text)
 	}
 }
 
