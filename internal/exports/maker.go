@@ -149,11 +149,11 @@ func (m *Maker) run(ctx context.Context, e export.Export) error {
 	defer cancel()
 	for began := false; w.Next < len(w.snapshot) || w.Parts == 0; began = true {
 		if began && starting.Err() != nil {
-			return queueTask(ctx, m.Tasks, w.Export)
+			return queueTask(ctx, m.Tasks, w.Export, 0)
 		}
 		switch err := w.writePart(ctx, starting); {
 		case errors.Is(err, errTimeOver):
-			return queueTask(ctx, m.Tasks, w.Export)
+			return queueTask(ctx, m.Tasks, w.Export, 0)
 		case errors.Is(err, errNoUpload):
 			return w.restart(ctx)
 		case err != nil:
@@ -163,6 +163,6 @@ func (m *Maker) run(ctx context.Context, e export.Export) error {
 	return w.finish(ctx)
 }
 
-func queueTask(ctx context.Context, tasks port.Queue, e export.Export) error {
-	return port.Send(ctx, tasks, e.Tenant, export.Task{ExportID: e.ExportID}, 0)
+func queueTask(ctx context.Context, tasks port.Queue, e export.Export, delay time.Duration) error {
+	return port.Send(ctx, tasks, e.Tenant, export.Task{ExportID: e.ExportID}, delay)
 }

@@ -48,7 +48,8 @@ func TestMaker_Audiences(t *testing.T) {
 	}
 }
 
-// A small list is made in the request. A large one, and one that fails, is left to the queue.
+// A small list is made in the request, and a task would continue it if the request ended before. A large one, and one
+// that fails, is left to the queue.
 func TestService_SmallListAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -63,8 +64,12 @@ func TestService_SmallListAtOnce(t *testing.T) {
 		return e
 	}
 	c.AtOnce = c.maker(c.store, c.blobs, c.queue)
-	if e := ask(0); e.State != export.Completed || e.Lines != 1 {
-		t.Errorf("the list is %s with %d lines", e.State, e.Lines)
+	made := ask(1)
+	c.run()
+	for _, e := range []export.Export{made, c.stored(made)} {
+		if e.State != export.Completed || e.Lines != 1 {
+			t.Errorf("the list is %s with %d lines", e.State, e.Lines)
+		}
 	}
 	for n := range 8 {
 		c.record(c.accept(3+n, []string{"u"}, nil), campaign.OutcomeRead, "", 1, 0)
@@ -76,7 +81,7 @@ func TestService_SmallListAtOnce(t *testing.T) {
 	c.id.CampaignID, c.name = random.UUID(), "Outra"
 	damaged := c.accept(1, []string{"u"}, nil)
 	c.must(c.blobs.Put(t.Context(), damaged.Payload, []byte("?"), "application/octet-stream"))
-	ask(1)
+	ask(2)
 }
 
 // The columns are the variables of all templates of the campaign. A value stays as it is,

@@ -29,6 +29,8 @@ const (
 	// smallTotal and smallBatches are the numbers of messages and batches up to which a list is made in the request.
 	smallTotal   = 5_000
 	smallBatches = 8
+	// afterRequest is longer than any request.
+	afterRequest = time.Minute
 	// secretSize is the number of random bytes in a link.
 	secretSize = 32
 )
@@ -122,14 +124,18 @@ func (s *Service) start(ctx context.Context, id campaign.ID, e export.Export) (e
 	case s.AtOnce != nil && first.Kind == export.Recipients && first.Total <= smallTotal && len(snapshot) <= smallBatches:
 		return s.makeNow(ctx, first)
 	}
-	return first, queueTask(ctx, s.Tasks, first)
+	return first, queueTask(ctx, s.Tasks, first, 0)
 }
 
-// makeNow makes a small list in the request. One that fails is left to the queue.
+// makeNow makes a small list in the request. One that fails is left to the queue. A delayed task continues a list
+// whose request ends before its list.
 func (s *Service) makeNow(ctx context.Context, e export.Export) (export.Export, error) {
+	if err := queueTask(ctx, s.Tasks, e, afterRequest); err != nil {
+		return e, err
+	}
 	if err := s.AtOnce.run(ctx, e); err != nil {
 		slog.WarnContext(ctx, "making a list in the request failed", "tenant", e.Tenant, "export_id", e.ExportID, "error", err)
-		return e, queueTask(ctx, s.Tasks, e)
+		return e, queueTask(ctx, s.Tasks, e, 0)
 	}
 	return s.Store.Export(ctx, e.ExportID)
 }
@@ -251,7 +257,7 @@ func (s *Service) revive(ctx context.Context, e export.Export) error {
 	if err != nil {
 		return err
 	}
-	return queueTask(ctx, s.Tasks, e)
+	return queueTask(ctx, s.Tasks, e, 0)
 }
 
 // Open returns the URL at S3 of the file that a link names. The error is a

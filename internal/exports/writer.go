@@ -224,5 +224,5 @@ func (w *writer) restart(ctx context.Context) error {
 	if err := w.save(ctx, next); err != nil {
 		return err
 	}
-	return queueTask(ctx, w.Tasks, w.Export)
+	return queueTask(ctx, w.Tasks, w.Export, 0)
 }

@@ -17,7 +17,7 @@ const readsPath = Path + "/reads"
 type readsPage struct {
 	recent.Times
 
-	Days   []readDay         // from Monday on; none if nothing was read
+	Days   []readDay         // from Monday on; none if few were read
 	Most   campaign.WeekHour // the hour with the most
 	Levels []int             // the shades
 }
@@ -51,11 +51,10 @@ func (s *Pages) reads(p *web.Page) error {
 
 func newReads(times recent.Times) readsPage {
 	v := readsPage{Times: times}
-	ranked := times.Ranked()
-	if len(ranked) == 0 {
+	if times.Few() {
 		return v
 	}
-	v.Most = ranked[0]
+	v.Most = times.Ranked()[0]
 	for level := range levels {
 		v.Levels = append(v.Levels, level+1)
 	}

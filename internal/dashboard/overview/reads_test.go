@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
-// readers are campaigns with the times at which a message of each was read, many times.
+// readers are campaigns with the times at which messages of each were read: one message at one o'clock, or many.
 type readers []time.Time
 
 func (r readers) ListCampaigns(context.Context, string, string, int32) (list []campaign.Listed, _ error) {
@@ -39,7 +39,7 @@ func (r readers) Overview(_ context.Context, id campaign.ID) (campaign.Campaign,
 		return campaign.Campaign{}, err
 	}
 	read := 1500
-	if len(r) == 1 {
+	if r[i].Hour() == 1 {
 		read = 1
 	}
 	line := campaign.Timeline{Start: r[i], Slots: []campaign.Slot{{Net: map[campaign.Outcome]int{campaign.OutcomeRead: read}}}}
@@ -91,17 +91,21 @@ func TestReads(t *testing.T) {
 // One read is in the singular.
 func TestReads_One(t *testing.T) {
 	t.Parallel()
-	who := readers{now.Add(-time.Hour)}.viewer(t)
+	one := time.Date(2037, 2, 28, 1, 10, 0, 0, time.UTC)
+	who := readers{one, one.Add(time.Hour)}.viewer(t)
 	who.Language = "pt"
-	if text := who.Get(overview.Path + "/reads").Text(); !strings.Contains(text, ": 1 leitura") || strings.Contains(text, ": 1 leituras") {
+	if text := who.Get(overview.Path + "/reads").Text(); !strings.Contains(text, "das 22:00 às 23:00: 1 leitura ") {
 		t.Errorf("the page says: %s", text)
 	}
 }
 
-func TestReads_None(t *testing.T) {
+// Without many reads there is nothing to see yet.
+func TestReads_Few(t *testing.T) {
 	t.Parallel()
-	a := readers{}.viewer(t).Get(overview.Path + "/reads")
-	if !strings.Contains(a.Text(), "Appears when messages of the last campaigns have been read.") || strings.Contains(a.Text(), "Show as") {
-		t.Errorf("without reads, the page says: %s", a.Text())
+	for name, few := range map[string]readers{"none": {}, "one": {time.Date(2037, 2, 28, 1, 10, 0, 0, time.UTC)}} {
+		a := few.viewer(t).Get(overview.Path + "/reads")
+		if !strings.Contains(a.Text(), "Appears from 100 reads of the last campaigns on.") || strings.Contains(a.Text(), "Show as") {
+			t.Errorf("with %s, the page says: %s", name, a.Text())
+		}
 	}
 }

@@ -192,12 +192,12 @@ func TestMessage(t *testing.T) {
 	o.record(t, b, campaign.Change{Outcome: campaign.OutcomeSent, At: now.Add(-time.Hour)}, sent, delivered, read)
 	o.failOf(t, e, b, read, now.Add(-39*time.Minute))
 	path := webhooks.Path + "/" + e.ID
-	lacks(t, o.viewer.Get(path+"?uid=customer-2&campaign="+b.CampaignID), "Message with this uid: "+b.Key.MessageID(1))
+	lacks(t, o.viewer.Get(path+"?uid=customer-2&campaign="+b.CampaignID), "With this uid: "+b.Key.MessageID(1))
 	lacks(t, o.viewer.Get(path+"?uid=customer-9&campaign="+b.CampaignID), "No message of the campaign has this uid")
 	link := path + "/messages/" + b.Key.MessageID(1)
 	webtest.Light(t, o.admin, link)
 	page := o.admin.Get(link)
-	lacks(t, page, "customer-2", "Natal", "The endpoint does not get this event", "No failure is kept", "4 May 2100, 11:49:55 503 Failed 4 May 2100, 11:51:00", delivery.WebhookID(delivery.Subject(delivered, b.Key), delivery.KindDelivered))
+	lacks(t, page, "customer-2", "Natal", "The endpoint does not get this event", "No attempt is kept", "4 May 2100, 11:49:55 503 Failed 4 May 2100, 11:51:00", delivery.WebhookID(delivery.Subject(delivered, b.Key), delivery.KindDelivered))
 	webhook := delivery.WebhookID(delivery.Subject(delivered, b.Key), delivery.KindDelivered)
 	resend := func(who webtest.Person, link, webhook string) webtest.Answer {
 		return who.Post(link+"/resend", url.Values{"once": {page.Value("once")}, "webhook": {webhook}})

@@ -106,8 +106,11 @@ func (t *Times) add(read []campaign.Campaign) {
 	t.Sent = len(sent)
 }
 
+// Few reports whether too few messages were read to show their times.
+func (t Times) Few() bool { return t.Total() < enoughRead }
+
 // Enough reports whether the times suffice to propose an hour. They do not if all campaigns were sent at the same hour of
 // the week: messages are read soon after.
 func (t Times) Enough() bool {
-	return t.Total() >= enoughRead && t.Campaigns >= enoughCampaigns && t.Sent >= enoughHours
+	return !t.Few() && t.Campaigns >= enoughCampaigns && t.Sent >= enoughHours
 }
