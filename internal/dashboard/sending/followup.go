@@ -82,6 +82,9 @@ func (s *Pages) chooseAudience(p *web.Page) error {
 		return web.BadForm()
 	}
 	if made, err := s.Store.Find(p.R.Context(), q.ID, exportID); err == nil { // the form was sent twice
+		if made.Audience != q.Chosen {
+			return web.BadForm()
+		}
 		return openList(p, audienceList{Campaign: q.Campaign, Export: made})
 	}
 	if err := p.AuditOn(web.CampaignPath(q.CampaignID), "campaign.audience", q.Name, "followup."+string(q.Chosen)); err != nil {

@@ -132,6 +132,21 @@ func TestFollowUp(t *testing.T) {
 	}
 }
 
+// A form that is sent again for other people does not lead to the list of the first ones.
+func TestFollowUp_OtherAudience(t *testing.T) {
+	t.Parallel()
+	o := newFormer(t)
+	o.atOnce = true
+	once := random.UUID()
+	o.admin.Post(o.path(), url.Values{"once": {once}, "audience": {"unread"}})
+	if a := o.admin.Post(o.path(), url.Values{"once": {once}, "audience": {"unread"}}); a.Location != o.form() {
+		t.Errorf("the same again: %d to %s", a.Status, a.Location)
+	}
+	if a := o.admin.Post(o.path(), url.Values{"once": {once}, "audience": {"tapped"}}); a.Location != "" || a.Status != http.StatusBadRequest {
+		t.Errorf("others: %d to %s, want a bad form", a.Status, a.Location)
+	}
+}
+
 // A list that is made in the request needs no page of its own.
 func TestFollowUp_AtOnce(t *testing.T) {
 	t.Parallel()
