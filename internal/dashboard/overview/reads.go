@@ -17,9 +17,8 @@ const readsPath = Path + "/reads"
 type readsPage struct {
 	recent.Times
 
-	Days   []readDay         // from Monday on; none if few were read
-	Most   campaign.WeekHour // the hour with the most
-	Levels []int             // the shades
+	Days []readDay         // from Monday on; none if few were read
+	Most campaign.WeekHour // the hour with the most
 }
 
 // readDay is a day of the week.
@@ -35,7 +34,7 @@ type readHour struct {
 	Level int // the shade, from 1 for few; 0 for none
 }
 
-const levels = 5
+const levels = 5 // of shades
 
 func (s *Pages) reads(p *web.Page) error {
 	times, err := s.Reads.Of(p.R.Context(), p.Session.Tenant)
@@ -55,9 +54,6 @@ func newReads(times recent.Times) readsPage {
 		return v
 	}
 	v.Most = times.Ranked()[0]
-	for level := range levels {
-		v.Levels = append(v.Levels, level+1)
-	}
 	for row := range times.ReadTimes {
 		d := readDay{Number: row + 1, Row: row}
 		for _, n := range times.ReadTimes[d.weekday()] {
