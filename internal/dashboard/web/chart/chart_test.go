@@ -53,7 +53,8 @@ func TestOn_Bars(t *testing.T) {
 		Points: []chart.Point{{X: 0.25, Counts: []int{4, 3, 2}}, {X: 0.75, Counts: []int{0, 0, 0}}},
 	}
 	want := []chart.Rect{
-		{"sent", "22.50%", "20.00%", "5.00%", "80.00%"}, {"delivered", "22.50%", "40.00%", "5.00%", "60.00%"},
+		{"sent", "22.50%", "20.00%", "5.00%", "80.00%"},
+		{"delivered", "22.50%", "40.00%", "5.00%", "60.00%"},
 		{"lost", "22.50%", "0.00%", "5.00%", "40.00%"},
 	}
 	if v := c.On(nil); !slices.Equal(v.Rects, want) || len(v.Lines) > 0 {
