@@ -932,7 +932,7 @@ func TestDraft_Opens(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.drafted(file, fields{"schedule": "2037-11-20T09:00"})
-	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "has passed")
+	says(t, b.admin.Get(sending.DraftsPath), http.StatusOK, "Has passed")
 	says(t, b.admin.Get("/dashboard/campaigns/new?from="+id), http.StatusOK, "The time of the draft has passed")
 	d, err := b.store.Submission(t.Context(), campaign.ID{Tenant: b.tenant, CampaignID: id})
 	if err != nil {

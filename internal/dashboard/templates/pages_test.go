@@ -145,7 +145,7 @@ func TestVersion_Whole(t *testing.T) {
 	b.admin.Post(path, form)
 	viewer := b.SignIn(b.tenant, "viewer")
 	contains(t, viewer.Get(path+"/versions/1"), http.StatusOK, "Version 1", "Pedido", "até o fim", `<span class="var">nome</span>`)
-	contains(t, viewer.Get(path+"/versions/2"), http.StatusOK, "Novo texto", "current")
+	contains(t, viewer.Get(path+"/versions/2"), http.StatusOK, "Novo texto", "Current")
 	for _, none := range []string{"3", "0", "-1", "x"} {
 		contains(t, viewer.Get(path+"/versions/"+none), http.StatusNotFound)
 	}
