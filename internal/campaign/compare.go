@@ -1,6 +1,9 @@
 package campaign
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// MostCompared is the number of earlier campaigns with which one is compared.
@@ -17,10 +20,17 @@ const (
 // Metric is a value by which campaigns are compared: the rate of a step, or MetricCost. Its values are in millionths.
 type Metric string
 
-// MetricCost is what a read message costs.
-const MetricCost Metric = "cost"
+const (
+	// MetricOptOuts is the rate of recipients who opted out until the results were settled.
+	MetricOptOuts = Metric(StepOptOuts)
+	// MetricCost is what a read message costs.
+	MetricCost Metric = "cost"
+)
 
-var metrics = [...]Metric{Metric(StepDelivered), Metric(StepRead), Metric(StepTapped), Metric(StepClicked), MetricCost}
+var metrics = [...]Metric{Metric(StepDelivered), Metric(StepRead), Metric(StepTapped), Metric(StepClicked), MetricOptOuts, MetricCost}
+
+// LessIsBetter reports whether a lower value is better.
+func (m Metric) LessIsBetter() bool { return m == MetricCost || m == MetricOptOuts }
 
 // Step returns the step of a rate.
 func (m Metric) Step() Step { return Step(m) }
@@ -32,10 +42,24 @@ func (r Results) Metric(m Metric) (value int, known bool) {
 		return int(cost), cost > 0
 	}
 	rate := r.Rate(m.Step())
-	if rate.Of == 0 || m.Step() == StepTapped && !r.Tappable || m.Step() == StepClicked && !r.Clickable {
+	if rate.Of == 0 || !r.counts(m.Step()) {
 		return 0, false
 	}
 	return unitOfMoney * rate.N / rate.Of, true
+}
+
+// counts reports whether the messages of a step are counted.
+func (r Results) counts(s Step) bool {
+	switch s {
+	case StepTapped:
+		return r.Tappable
+	case StepClicked:
+		return r.Clickable
+	case StepOptOuts:
+		return r.OptOutsKnown()
+	case StepPeople, StepAccepted, StepSent, StepDelivered, StepRead:
+	}
+	return true
 }
 
 // CostPer returns what each message of a step costs, and 0 if that is unknown: some delivered messages had no price, or
@@ -50,6 +74,30 @@ func (r Results) CostPer(s Step) Money {
 
 // Settled reports whether most messages were read that will be.
 func (r Results) Settled() bool { return r.At.Sub(r.Last) >= SettledAfter }
+
+// optOutsEnd returns the time until which opt-outs are counted. It is the same number of hours for all settled
+// campaigns: later, more and more recipients opt out because of other campaigns.
+func (r Results) optOutsEnd() time.Time {
+	if settled := r.Last.Add(SettledAfter); r.At.After(settled) {
+		return settled
+	}
+	return r.At
+}
+
+// CountOptOuts counts the opt-outs of the campaign's recipients since it was sent.
+func (r *Results) CountOptOuts(since []OptChange) {
+	r.OptOuts, r.OptOutsUntil = 0, r.optOutsEnd()
+	for _, c := range since {
+		if !c.At.After(r.OptOutsUntil) {
+			r.OptOuts++
+		}
+	}
+}
+
+// OptOutsKnown reports whether the opt-outs are counted. They are not any more if later messages were added.
+func (r Results) OptOutsKnown() bool {
+	return !r.OptOutsUntil.IsZero() && !r.OptOutsUntil.Before(r.optOutsEnd())
+}
 
 // Comparable reports whether other campaigns are compared with the results.
 func (r Results) Comparable() bool { return r.Sent >= LeastSent && r.Settled() }

@@ -57,6 +57,37 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// Opt-outs are compared until the results are settled, and not if later messages were added.
+func TestCountOptOuts(t *testing.T) {
+	t.Parallel()
+	sent := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	var since []campaign.OptChange
+	for _, hours := range []int{1, 24, 25, 150} {
+		since = append(since, campaign.OptChange{At: sent.Add(time.Duration(hours) * time.Hour)})
+	}
+	for name, test := range map[string]struct {
+		counted, read, extended time.Duration // after it was sent
+		want                    int           // millionths, -1 if unknown
+	}{
+		"young":             {2 * time.Hour, 2 * time.Hour, 0, 1000},
+		"settled":           {24 * time.Hour, 48 * time.Hour, 0, 2000},
+		"old":               {7 * 24 * time.Hour, 7 * 24 * time.Hour, 0, 2000},
+		"counted too early": {2 * time.Hour, 3 * time.Hour, 0, -1},
+		"extended":          {48 * time.Hour, 72 * time.Hour, time.Hour, -1},
+	} {
+		r := campaign.Results{At: sent.Add(test.counted), First: sent, Last: sent, Delivered: 1000}
+		r.CountOptOuts(since)
+		r.At, r.Last = sent.Add(test.read), sent.Add(test.extended)
+		value, known := r.Metric(campaign.MetricOptOuts)
+		if known != (test.want >= 0) || known && value != test.want {
+			t.Errorf("%s: %d, known: %t", name, value, known)
+		}
+	}
+	if _, known := (campaign.Results{Delivered: 1000}).Metric(campaign.MetricOptOuts); known {
+		t.Error("opt-outs that were not counted are known")
+	}
+}
+
 func TestResults_Comparable(t *testing.T) {
 	t.Parallel()
 	sent := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)

@@ -12,6 +12,7 @@ const (
 	StepRead      Step = "read"
 	StepTapped    Step = "tapped"
 	StepClicked   Step = "clicked"
+	StepOptOuts   Step = "opt_outs" // of recipients, see Results.OptOuts
 )
 
 // Base returns the step that the rate of a step is a part of. It is the same wherever a rate is shown.
@@ -19,7 +20,7 @@ func (s Step) Base() Step {
 	switch s {
 	case StepDelivered:
 		return StepSent
-	case StepRead, StepTapped, StepClicked:
+	case StepRead, StepTapped, StepClicked, StepOptOuts:
 		return StepDelivered
 	case StepPeople, StepAccepted, StepSent:
 	}
@@ -36,7 +37,7 @@ type Rate struct {
 func (r Results) Rate(s Step) Rate {
 	n := map[Step]int{
 		StepPeople: r.People(), StepAccepted: r.Accepted, StepSent: r.Sent, StepDelivered: r.Delivered, StepRead: r.Read,
-		StepTapped: r.Tapped, StepClicked: r.Clicked,
+		StepTapped: r.Tapped, StepClicked: r.Clicked, StepOptOuts: r.OptOuts,
 	}
 	return Rate{s, n[s], n[s.Base()]}
 }

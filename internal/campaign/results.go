@@ -35,6 +35,11 @@ type Results struct {
 	Cost       Money // of the delivered messages with a price
 	Unpriced   int   // delivered messages without a price
 
+	// OptOuts is the number of recipients who opted out themselves between the first message and OptOutsUntil, see
+	// OptOutsKnown. To those of OptedOut, no message was sent.
+	OptOuts      int
+	OptOutsUntil time.Time // zero if they were not counted
+
 	// NotAccepted is the number of people of the file who have no message, and NeverAccepted of them
 	// those whose parts are not accepted any more.
 	NotAccepted   int

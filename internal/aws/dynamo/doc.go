@@ -26,7 +26,7 @@
 //	C#tenant#campaign     BATCH#batch          batch: dispatch, control, release, send, outcome, privacy; the same, query, webhook, sweep
 //	C#tenant#campaign     SET#ordinal          phone numbers of a batch: dispatch, privacy; the same, query
 //	C#tenant#campaign     PROGRESS             number of completed batches: outcome; outcome, query, dashboard
-//	C#tenant#campaign     RESULTS              its results when a page last read them: dashboard; the same
+//	C#tenant#campaign     RESULTS              its results when a page last read them, and its opt-outs: dashboard; the same
 //	N#tenant#hash         NAME                 name of a campaign: dispatch, expiry; dispatch
 //	I#tenant#client#hash  IDEM                 response of an idempotency key: dispatch, privacy; the same
 //	B#key                 HEAD                 batch of a message ID: dispatch; outcome, webhook, feed, query

@@ -157,14 +157,22 @@ func (s *CampaignStore) Results(ctx context.Context, tenant string, campaignIDs 
 	return results, nil
 }
 
-// KeepResults stores results, unless newer ones are stored. It stores none of a campaign
+// KeepResults stores results without their opt-outs, unless newer ones are stored. It stores none of a campaign
 // without batches.
 func (s *CampaignStore) KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error {
 	if r.ExpiresAt.IsZero() {
 		return nil
 	}
-	w := s.putIf(resultsRow(id, r), absent+" OR readAt < :at", Item{":at": millis(r.At)})
+	values := Item{":at": millis(r.At)}
+	w := s.update(resultsKey(id), "SET "+assign(resultAttributes(r), values), absent+" OR readAt < :at", values)
 	return s.tryWrite(ctx, "store the results of campaign "+id.CampaignID, w)
+}
+
+// KeepOptOutCount adds the number of opt-outs of r to stored results. Newer results leave them as they are.
+func (s *CampaignStore) KeepOptOutCount(ctx context.Context, id campaign.ID, r campaign.Results) error {
+	values := Item{":n": number(r.OptOuts), ":until": millis(r.OptOutsUntil)}
+	w := s.update(resultsKey(id), "SET optOuts = :n, optOutsUntil = :until", present, values)
+	return s.tryWrite(ctx, "store the opt-outs of campaign "+id.CampaignID, w)
 }
 
 func resultNumbers(r *campaign.Results) map[string]*int {
@@ -176,13 +184,13 @@ func resultNumbers(r *campaign.Results) map[string]*int {
 	}
 }
 
-func resultsRow(id campaign.ID, r campaign.Results) Item {
-	row := with(resultsKey(id), Item{
+func resultAttributes(r campaign.Results) Item {
+	row := Item{
 		"status": text(r.Status), "templateId": text(r.TemplateID), "readAt": millis(r.At),
 		"cancelledAt": millis(r.CancelledAt), "pausedAt": millis(r.PausedAt),
 		"first": millis(r.First), "last": millis(r.Last), "next": millis(r.Next), "until": millis(r.Until), "stalled": boolean(r.Stalled),
 		"tappable": boolean(r.Tappable), "clickable": boolean(r.Clickable), "cost": number(r.Cost),
-	})
+	}
 	for name, n := range resultNumbers(&r) {
 		row[name] = number(*n)
 	}
@@ -197,7 +205,7 @@ func readResults(row Item) campaign.Results {
 		PausedAt: getMillis(row, "pausedAt"), First: getMillis(row, "first"),
 		Last: getMillis(row, "last"), Next: getMillis(row, "next"), Until: getMillis(row, "until"), Stalled: getBool(row, "stalled"),
 		Tappable: getBool(row, "tappable"), Clickable: getBool(row, "clickable"), ExpiresAt: getEnd(row),
-		Cost: getMoney(row, "cost"),
+		Cost: getMoney(row, "cost"), OptOuts: getInt(row, "optOuts"), OptOutsUntil: getMillis(row, "optOutsUntil"),
 	}
 	for name, n := range resultNumbers(&r) {
 		*n = getInt(row, name)

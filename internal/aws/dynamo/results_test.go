@@ -48,3 +48,32 @@ func TestResults(t *testing.T) {
 		}
 	}
 }
+
+// Opt-outs are added to stored results, and stay when newer results are stored. They create no row, which would not expire.
+func TestResults_OptOuts(t *testing.T) {
+	t.Parallel()
+	s := newLedgers(t)
+	at := s.Tables().Now().UTC().Truncate(time.Millisecond)
+	id := campaign.ID{Tenant: randomID(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"}
+	r := campaign.Results{At: at, Delivered: 8, Cost: 5, ExpiresAt: at.Add(time.Hour).Truncate(time.Second)}
+	counted, newer := r, r
+	counted.OptOuts, counted.OptOutsUntil = 3, at.Add(-time.Minute)
+	newer.At, newer.Delivered = at.Add(time.Second), 9
+	both := newer
+	both.OptOuts, both.OptOutsUntil = counted.OptOuts, counted.OptOutsUntil
+	stored := func(want map[string]campaign.Results) {
+		t.Helper()
+		got, err := s.Results(t.Context(), id.Tenant, []string{id.CampaignID})
+		must(t, err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("results (-want +got):\n%s", diff)
+		}
+	}
+	must(t, s.KeepOptOutCount(t.Context(), id, counted))
+	stored(map[string]campaign.Results{})
+	must(t, s.KeepResults(t.Context(), id, r))
+	must(t, s.KeepOptOutCount(t.Context(), id, counted))
+	stored(map[string]campaign.Results{id.CampaignID: counted})
+	must(t, s.KeepResults(t.Context(), id, newer))
+	stored(map[string]campaign.Results{id.CampaignID: both})
+}

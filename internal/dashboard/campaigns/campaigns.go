@@ -35,6 +35,8 @@ type Store interface {
 	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error)
 	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	// KeepOptOutCount adds the number of opt-outs of r to stored results.
+	KeepOptOutCount(ctx context.Context, id campaign.ID, r campaign.Results) error
 	web.CampaignStore
 }
 

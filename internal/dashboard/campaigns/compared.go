@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"context"
 	"strconv"
 
 	"campaign-dispatch/internal/campaign"
@@ -34,16 +35,36 @@ func (s *Pages) compared(p *web.Page) error {
 	}
 	v, sum := comparedPage{Campaign: c}, c.Results(s.Now())
 	if sum.Sent > 0 {
-		others, err := recent.Before(p.R.Context(), s.Store, c.ID, sum.First)
-		if err != nil {
+		if err := s.compare(p.R.Context(), &v, sum); err != nil {
 			return err
 		}
-		v.add(sum, others)
 	}
 	if p.Partial() {
 		return p.Fragment("campaigns_compared_table.html", v)
 	}
 	return p.Render("campaigns.compared", "campaigns_compared.html", v)
+}
+
+func (s *Pages) compare(ctx context.Context, c *comparedPage, sum campaign.Results) error {
+	others, err := recent.Before(ctx, s.Store, c.ID, sum.First)
+	if err != nil {
+		return err
+	}
+	all := append([]recent.Sent{{ID: c.ID, Results: sum}}, others...)
+	if sum.Settled() {
+		if err := s.addStoredOptOuts(ctx, &all[0]); err != nil {
+			return err
+		}
+	}
+	if err := s.addOptOutsOf(ctx, c.Tenant, all); err != nil {
+		return err
+	}
+	results := make([]campaign.Results, len(all))
+	for i, of := range all {
+		results[i] = of.Results
+	}
+	c.add(results[0], results[1:])
+	return nil
 }
 
 func (c *comparedPage) add(sum campaign.Results, others []campaign.Results) {
@@ -114,7 +135,7 @@ func (m metric) Difference(p *web.Page) string {
 // Class returns "better" or "worse", or "" if the value is as usual.
 func (m metric) Class() string {
 	n := m.change()
-	if m.Metric == campaign.MetricCost {
+	if m.LessIsBetter() {
 		n = -n
 	}
 	switch {

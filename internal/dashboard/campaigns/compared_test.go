@@ -11,6 +11,8 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/query"
 )
 
 const (
@@ -25,11 +27,17 @@ type earlier struct {
 	results map[string]campaign.Results
 	prices  campaign.Prices
 	sent    time.Time
+	now     time.Time
+	times   int // as many messages of the campaign
+	optOuts *optOutRows
 }
 
 func newEarlier(t *testing.T) *earlier {
 	t.Helper()
-	return &earlier{t: t, results: map[string]campaign.Results{}, sent: noon.AddDate(0, 0, -2)}
+	return &earlier{
+		t: t, results: map[string]campaign.Results{}, sent: noon.AddDate(0, 0, -2), now: noon, times: 1,
+		optOuts: &optOutRows{shards: map[int]campaign.OptOuts{}, numbers: map[string][]uint64{}},
+	}
 }
 
 // add adds a campaign that went some days before.
@@ -55,24 +63,33 @@ func (e *earlier) Results(_ context.Context, _ string, ids []string) (map[string
 }
 
 func (e *earlier) Overview(_ context.Context, id campaign.ID) (campaign.Campaign, error) {
+	if id.Tenant != "acme" {
+		return campaign.Campaign{}, campaign.ErrNotFound
+	}
 	if id.CampaignID != comparedID {
 		e.t.Errorf("the page reads campaign %s", id.CampaignID)
 	}
 	b := campaign.Batch{
-		Accepted: 100, Due: e.sent, State: campaign.BatchSending, Prices: e.prices, Classes: campaign.Classes{Basic: 100},
+		Accepted: 100 * e.times, Due: e.sent, State: campaign.BatchSending, Prices: e.prices, Classes: campaign.Classes{Basic: 100 * e.times},
 		CountsClicks: true,
 	}
-	head := campaign.LedgerSummary{
-		Counts: map[campaign.Outcome]int{campaign.OutcomeExpired: 20, campaign.OutcomeDelivered: 40, campaign.OutcomeRead: 40}, Clicked: 8,
-	}
+	head := campaign.LedgerSummary{Counts: map[campaign.Outcome]int{
+		campaign.OutcomeExpired: 20 * e.times, campaign.OutcomeDelivered: 40 * e.times, campaign.OutcomeRead: 40 * e.times,
+	}, Clicked: 8 * e.times}
 	return campaign.Campaign{ID: id, Name: "Natal", BatchCount: 1, Batches: []campaign.BatchProgress{{Batch: b, Head: head}}}, nil
 }
 
 func (e *earlier) reader(language string) webtest.Person {
-	now := func() time.Time { return noon }
-	who := webtest.New(e.t, campaigns.Area(), &campaigns.Pages{Store: e, Now: now}, now).SignIn("acme", web.RoleViewer)
+	who := e.dashboard().SignIn("acme", web.RoleViewer)
 	who.Language = language
 	return who
+}
+
+func (e *earlier) dashboard() *webtest.Dashboard {
+	now := func() time.Time { return e.now }
+	return webtest.New(e.t, campaigns.Area(), &campaigns.Pages{
+		Store: e, Now: now, OptOuts: &optout.Book{Store: e.optOuts, Now: now}, Messages: &query.Service{Store: e.optOuts, Now: now},
+	}, now)
 }
 
 func (e *earlier) see(language string, want ...string) {

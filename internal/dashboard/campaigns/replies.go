@@ -27,7 +27,12 @@ type repliesPage struct {
 	Later   bool   // there is a previous page
 }
 
-func countsReplies(r campaign.Results) bool { return begunWithin(r, campaign.EventLife) }
+func countsReplies(r campaign.Results) bool { return begunWithin(r, r.At, campaign.EventLife) }
+
+// begunWithin reports whether a campaign was sent within a time before now.
+func begunWithin(r campaign.Results, now time.Time, most time.Duration) bool {
+	return !r.First.IsZero() && !r.First.After(now) && now.Sub(r.First) < most
+}
 
 func (s *Pages) replies(p *web.Page) error {
 	c, err := readCampaign(p, s.overview)
@@ -78,55 +83,4 @@ func (l *repliesPage) page(found []reaction.Reply, after string) {
 		l.Replies = l.Replies[:repliesShown]
 		l.Next = l.Replies[repliesShown-1].ID
 	}
-}
-
-const (
-	// optOutsWithin is how long after its first message the opt-outs of a campaign's recipients
-	// are shown. The times of opt-outs are kept as long.
-	optOutsWithin = campaign.EventsRepeated
-	optOutsShown  = 100 // opt-outs on the page
-)
-
-type optOutsPage struct {
-	campaign.Campaign
-	Known         bool // they can be counted
-	N             int
-	Delivered     int
-	OptedOutSince []campaign.OptChange // the newest
-}
-
-func countsOptOuts(r campaign.Results) bool { return begunWithin(r, optOutsWithin) }
-
-// begunWithin reports whether a campaign was sent within a time before its results were read.
-func begunWithin(r campaign.Results, most time.Duration) bool {
-	return !r.First.IsZero() && !r.First.After(r.At) && r.At.Sub(r.First) < most
-}
-
-func (s *Pages) optOuts(p *web.Page) error {
-	c, err := readCampaign(p, s.overview)
-	if err != nil {
-		return err
-	}
-	sent := c.Results(s.Now())
-	l := optOutsPage{Campaign: c, Delivered: sent.Delivered}
-	if countsOptOuts(sent) {
-		if err := s.addOptOuts(p, &l); err != nil {
-			return err
-		}
-	}
-	if p.Partial() {
-		return p.Fragment("campaigns_opt_outs_count.html", l)
-	}
-	return p.Render("campaigns.opt_outs", "campaigns_opt_outs.html", l)
-}
-
-func (s *Pages) addOptOuts(p *web.Page, l *optOutsPage) (err error) {
-	var recent, since []campaign.OptChange
-	recent, l.Known, err = s.OptOuts.Recent(p.R.Context(), l.Tenant)
-	if err != nil || !l.Known {
-		return err
-	}
-	since, err = s.Messages.OptedOutSince(p.R.Context(), l.ID, l.Results(s.Now()).First, recent)
-	l.N, l.OptedOutSince = len(since), since[:min(len(since), optOutsShown)]
-	return err
 }

@@ -197,7 +197,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.CanCancel = v.Status != campaign.StatusCompleted && (c.CancelledAt.IsZero() || !c.Revoke && revocable(c))
 	v.Schedule, v.CanMove = scheduleOf(c), movable(c)
 	v.CanPause = c.CancelledAt.IsZero() && v.Pending+c.Submission.ToCome() > 0
-	v.OptOuts, v.Replied = countsOptOuts(v.Sum), countsReplies(v.Sum)
+	v.OptOuts, v.Replied = countsOptOuts(v.Sum, v.Sum.At), countsReplies(v.Sum)
 	v.Chart = newChart(c.Batches, v.Sum, now)
 	v.page(after, now)
 	return v

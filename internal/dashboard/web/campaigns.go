@@ -38,7 +38,7 @@ func OwnTemplate(p *Page, id string, read func(ctx context.Context, id string) (
 type CampaignStore interface {
 	// Overview reads a campaign with its outcomes.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// KeepResults stores results, unless newer ones are stored.
+	// KeepResults stores results without their opt-outs, unless newer ones are stored.
 	KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 	Credentials(ctx context.Context, tenant string) ([]account.Credential, error)

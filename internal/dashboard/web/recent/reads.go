@@ -35,8 +35,9 @@ type Times struct {
 }
 
 const (
-	// maxBatches is the number of batches that are read at most. Larger campaigns are left out.
-	maxBatches = 200
+	// MaxBatches is the number of batches of the last campaigns that a page reads at most. Larger campaigns are
+	// left out.
+	MaxBatches = 200
 	atOnce     = 4 // campaigns read concurrently
 	// An hour of the week is proposed if so many messages of so many campaigns, sent at so many hours, were read.
 	enoughRead, enoughCampaigns, enoughHours = 100, 3, 2
@@ -76,7 +77,7 @@ func (r *Reads) read(ctx context.Context, tenant string) (times Times, err error
 
 // fewOf returns the campaigns that are read.
 func fewOf(listed []campaign.Listed, standings map[string]campaign.Summary) (few []campaign.Listed) {
-	left := maxBatches
+	left := MaxBatches
 	for _, c := range listed {
 		n := standings[c.CampaignID].Batches
 		if c.Test || n == 0 || n > left || len(few) == campaign.MostCompared {

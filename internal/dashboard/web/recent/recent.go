@@ -14,14 +14,20 @@ type Store interface {
 	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error)
 }
 
+// Sent is a campaign that was sent, with its results.
+type Sent struct {
+	campaign.ID
+	campaign.Results
+}
+
 const (
 	chunk = 50 // campaigns listed at once
 	parts = 3  // of the list that are read at most
 )
 
-// Before returns the results of the last campaigns that went before one, which went at first: at most
+// Before returns the last campaigns that went before one, which went at first: at most
 // campaign.MostCompared that are comparable. It reads stored results only.
-func Before(ctx context.Context, s Store, id campaign.ID, first time.Time) (found []campaign.Results, err error) {
+func Before(ctx context.Context, s Store, id campaign.ID, first time.Time) (found []Sent, err error) {
 	after := campaign.CursorAt(first)
 	for range parts {
 		listed, err := s.ListCampaigns(ctx, id.Tenant, after, chunk)
@@ -37,7 +43,7 @@ func Before(ctx context.Context, s Store, id campaign.ID, first time.Time) (foun
 			if c.Test || c.ID == id || !r.First.Before(first) || !r.Comparable() {
 				continue
 			}
-			if found = append(found, r); len(found) == campaign.MostCompared {
+			if found = append(found, Sent{c.ID, r}); len(found) == campaign.MostCompared {
 				return found, nil
 			}
 		}
