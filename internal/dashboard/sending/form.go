@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 )
 
@@ -33,6 +34,8 @@ type form struct {
 	Templates []campaign.Template
 	Fewer     bool               // there are more templates
 	Template  *campaign.Template // the selected template
+	Phone     preview.Phone      // of the selected template
+	Cut       bool               // the preview is cut
 	Notes     []note             // errors
 	Lead      string             // minimum time from now to a schedule
 	Upload    web.Upload
@@ -75,7 +78,7 @@ func (s *Pages) renderForm(p *web.Page, status int, f form) error {
 	f.Lead = s.lead(p)
 	f.From = cmp.Or(f.From, random.UUID())
 	if t, err := s.template(p, f.TemplateID); err == nil {
-		f.Template = &t
+		f.show(p, t)
 	} else if !errors.Is(err, campaign.ErrNotFound) {
 		return err
 	}
@@ -83,6 +86,13 @@ func (s *Pages) renderForm(p *web.Page, status int, f form) error {
 		return err
 	}
 	return p.RenderStatus(status, "sending.title", "sending_form.html", f)
+}
+
+// show shows a template's columns and its preview.
+func (f *form) show(p *web.Page, t campaign.Template) {
+	f.Template = &t
+	f.Phone, f.Cut = web.Phone(p, t.Content, p.T("sending.preview"), phoneWeight)
+	f.Phone.Dark = p.Query("dark") != ""
 }
 
 const (
@@ -167,12 +177,15 @@ func entered(p *web.Page) form {
 	}}
 }
 
+// columns answers with the columns of the selected template, and with its preview for another place of the page.
 func (s *Pages) columns(p *web.Page) error {
 	t, err := s.template(p, p.Query("template"))
 	if err != nil {
 		return err
 	}
-	return p.Fragment("sending_columns.html", form{Template: &t})
+	var f form
+	f.show(p, t)
+	return p.Fragment("sending_chosen.html", f)
 }
 
 // example returns a sample file for a template, in the CSV format of Brazilian

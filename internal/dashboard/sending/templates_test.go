@@ -64,11 +64,38 @@ func TestForm_ArchivedTemplates(t *testing.T) {
 	}
 }
 
+// The form shows the selected template as a phone does. Another one replaces it, with its columns.
+func TestForm_Preview(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return time.Date(2037, 11, 21, 15, 0, 0, 0, time.UTC) }
+	who := webtest.Serve(t, webtest.UI(t, now), sending.Area(), &sending.Pages{Store: archived{}, Now: now, Origin: origin}).SignIn("t", web.RoleAdmin)
+	const shown, other = `<div class="bubble"><p>Texto de A para <span class="var">nome</span>`, `<div class="bubble"><p>Texto de B para <span class="var">nome</span>`
+	form := who.Get(sending.Path)
+	if !strings.Contains(form.Body, shown) || strings.Contains(form.Body, other) || strings.Contains(form.Body, "hx-swap-oob") {
+		t.Errorf("the form shows\n%s", form.Body)
+	}
+	if strings.Index(form.Body, "</form>") > strings.Index(form.Body, `id="preview"`) {
+		t.Error("the preview is not after the form")
+	}
+	columns := who.Get(sending.Path + "/columns?dark=1&template=" + manyID(1)).Body
+	if !strings.Contains(columns, other) || !strings.Contains(columns, `<div id="preview" class="side" hx-swap-oob="true">`) || !strings.Contains(columns, `value="1" checked`) {
+		t.Errorf("another template shows\n%s", columns)
+	}
+	if posted := who.Post(sending.Path+"/columns", url.Values{"template": {manyID(1)}}).Body; !strings.Contains(posted, other) {
+		t.Errorf("without scripts, another template shows\n%s", posted)
+	}
+}
+
 // archived has an active and an archived template.
 type archived struct{ memory }
 
 func (archived) Templates(context.Context, string) ([]campaign.Template, error) {
 	return []campaign.Template{{ID: manyID(0), Name: "A"}, {ID: manyID(1), Name: "B"}}, nil
+}
+
+func (archived) Template(_ context.Context, id string) (campaign.Template, error) {
+	name := map[string]string{manyID(0): "A", manyID(1): "B"}[id]
+	return campaign.Template{ID: id, Tenant: "t", Name: name, Content: content.Content{Text: "Texto de " + name + " para {{nome}}"}}, nil
 }
 
 func (archived) ArchivedTemplates(context.Context, string) (map[string]bool, error) {
