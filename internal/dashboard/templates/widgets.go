@@ -110,8 +110,8 @@ type item struct {
 
 type button struct {
 	Command string
-	Text    string
-	Label   string // of a text that is a symbol
+	Symbol  string
+	Label   string // what it does
 	Focus   bool
 }
 
@@ -230,6 +230,9 @@ func encode(draft any) string {
 	return strings.TrimSpace(encoded.String())
 }
 
+// symbols are what the buttons of a card or a suggestion show. They are no emoji, and most systems have them.
+var symbols = map[string]string{"open": "✎", "close": "✓", "up": "↑", "down": "↓", "remove": "✕"}
+
 func (f *form) buttons(name string, n, last int, open bool) []button {
 	verbs := []string{"open"}
 	if open {
@@ -243,11 +246,8 @@ func (f *form) buttons(name string, n, last int, open bool) []button {
 	}
 	buttons := make([]button, 0, len(verbs)+1)
 	for _, verb := range append(verbs, "remove") {
-		b := button{Command: verb + " " + name, Text: f.T("templates." + verb)}
+		b := button{Command: verb + " " + name, Symbol: symbols[verb], Label: f.T("templates." + verb)}
 		b.Focus = f.focus == b.Command || verb == "close" && f.focus == "open "+name
-		if label := "templates." + verb + "_label"; f.page.Has(label) {
-			b.Label = f.T(label)
-		}
 		buttons = append(buttons, b)
 	}
 	return buttons
