@@ -86,6 +86,15 @@ func TestForm_Preview(t *testing.T) {
 	}
 }
 
+// The buttons of the form are its own: the lists beside it are links.
+func TestForm_LinksToLists(t *testing.T) {
+	t.Parallel()
+	const links = `<a href="/dashboard/drafts">Rascunhos</a> <a href="/dashboard/submissions">Arquivos para revisar</a>`
+	if page := shop(t, memory{}).Get(sending.Path).Body; !strings.Contains(page, links) || strings.Contains(page, `class="button`) {
+		t.Errorf("the form leads to\n%s", page)
+	}
+}
+
 // archived has an active and an archived template.
 type archived struct{ memory }
 
