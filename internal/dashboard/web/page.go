@@ -241,6 +241,11 @@ func (p *Page) When(at time.Time) string {
 	return at.In(localtime.SaoPaulo()).Format(p.translation.instant)
 }
 
+// Day returns the date of a time in São Paulo, without its year.
+func (p *Page) Day(at time.Time) string {
+	return at.In(localtime.SaoPaulo()).Format(p.translation.day)
+}
+
 // Second is When with the second.
 func (p *Page) Second(at time.Time) string {
 	return at.In(localtime.SaoPaulo()).Format(p.translation.instant + ":05")
