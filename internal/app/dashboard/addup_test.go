@@ -400,8 +400,14 @@ func (l *life) campaign(when string) {
 		"Delivered "+shown(s.delivered())+" "+percent(s.delivered(), s.sent())+" of those sent",
 		"Read "+shown(read)+" "+percent(read, s.delivered())+" of those delivered")
 	l.figures(where, page, shown(s.states[campaign.OutcomeFailed]-s.lost)+" Failed", shown(s.states[campaign.OutcomeExpired])+" Expired")
-	l.figures(where, page, fmt.Sprintf("Lines of the file: %s. People: %s. Invalid numbers: %s. Lines with a problem: %s. Repeated numbers: %s",
-		shown(s.lines), shown(s.people), shown(s.invalid), shown(s.faulty), shown(s.repeated)))
+	l.figures(where, page, fmt.Sprintf("Lines of the file: %s. People: %s", shown(s.lines), shown(s.people)))
+	for what, n := range map[string]int{"Invalid numbers: ": s.invalid, "Lines with a problem: ": s.faulty, "Repeated numbers: ": s.repeated} {
+		if n == 0 {
+			l.quiet(where, page, what)
+		} else {
+			l.figures(where, page, what+shown(n))
+		}
+	}
 	if s.erased > 0 {
 		l.figures(where, page, "The data of "+shown(s.erased)+" person was erased before the person was accepted")
 	}

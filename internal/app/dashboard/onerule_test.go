@@ -135,7 +135,7 @@ func TestOneRule(t *testing.T) {
 	}
 	first := c.tell(who, ways[0].name, ways[0].do(ways[0].name))
 	for _, text := range []string{
-		"Messages to send 9,986", "Lines with a problem 1", "Invalid numbers 6", "Opted out (nothing is sent) 1", "Repeated numbers 6", "10,000 lines", "basic: 9,986, single: 0",
+		"Messages to send 9,986", "Lines with a problem 1", "Invalid numbers 6", "Opted out (nothing is sent) 1", "Repeated numbers 6", "10,000 lines", "Billing classes basic: 9,986 ",
 		"Send to 9,986 people, 13 lines are left out",
 	} {
 		if !strings.Contains(first.Review, text) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
 	charts "campaign-dispatch/internal/dashboard/web/chart"
 )
@@ -19,7 +20,10 @@ type point struct {
 	campaign.DayCounts
 }
 
-const maxPoints = 48 // of a line, about
+const (
+	maxPoints = 48             // of a line, about
+	manyDays  = 72 * time.Hour // a chart of more has days without times below it
+)
 
 // newChart returns the chart of the batches of a campaign with the results.
 func newChart(batches []campaign.BatchProgress, r campaign.Results, now time.Time) chart {
@@ -94,14 +98,14 @@ func newPoint(at time.Time, n map[campaign.Outcome]int, r campaign.Results) poin
 func (c chart) Shown(p *web.Page) charts.Chart {
 	shown := charts.Chart{Title: p.T("campaigns.chart"), Time: p.T("campaigns.until")}
 	at := func(t time.Time) string { return p.When(t) + c.seconds(t) }
-	shown.Ends = [3]string{at(c.From), at(c.From.Add(c.To.Sub(c.From) / 2)), at(c.To)}
+	shown.Ends = c.ends(p)
 	for _, point := range c.Points {
 		shown.Points = append(shown.Points, charts.Point{
 			X: float64(point.At.Sub(c.From)) / float64(max(c.To.Sub(c.From), 1)), Label: at(point.At), ISO: p.ISO(point.At),
 			Counts: []int{point.Sent, point.Delivered, point.Read, point.Failed},
 		})
 	}
-	shown.Says = p.T("campaigns.chart_says", shown.Ends[0], shown.Ends[2])
+	shown.Says = p.T("campaigns.chart_says", at(c.From), at(c.To))
 	last := shown.Points[len(shown.Points)-1]
 	for i, key := range []string{"sent", "delivered", "read", "lost"} {
 		name := p.T("campaigns.step." + key)
@@ -111,10 +115,27 @@ func (c chart) Shown(p *web.Page) charts.Chart {
 	return shown
 }
 
-// seconds returns the seconds of a time, if the chart begins and ends in the same
-// minute, else "".
+// ends returns the labels of the start, the middle and the end: only days if there are more than three between them, and
+// the day once if it is the same.
+func (c chart) ends(p *web.Page) (labels [3]string) {
+	for i := range labels {
+		at := c.From.Add(c.To.Sub(c.From) * time.Duration(i) / 2)
+		day, clock := p.Day(at), p.Hour(at)+c.seconds(at)
+		switch {
+		case c.To.Sub(c.From) > manyDays:
+			labels[i] = day
+		case i > 0 && localtime.Day(c.From) == localtime.Day(c.To):
+			labels[i] = clock
+		default:
+			labels[i] = day + ", " + clock
+		}
+	}
+	return labels
+}
+
+// seconds returns the seconds of a time if the labels need them to differ, else "".
 func (c chart) seconds(at time.Time) string {
-	if !c.From.Truncate(time.Minute).Equal(c.To.Truncate(time.Minute)) {
+	if c.To.Sub(c.From) >= 2*time.Minute {
 		return ""
 	}
 	return at.Format(":05")

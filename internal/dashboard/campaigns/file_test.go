@@ -31,7 +31,7 @@ func TestCampaign_File(t *testing.T) {
 	b := d.running("Natal")
 	text := d.admin().Get(pathOf(b)).Text()
 	says(t, "the page", text, "Recipients 1,000 50% of the people Sent 900 45% of the people Delivered 800 88.9% of those sent Read 400 50% of those delivered", "1,000 people of the file are still to be accepted.")
-	says(t, "the page", text, "Not sent 6 6 Had opted out.")
+	says(t, "the page", text, "Not sent 6 6 Had opted out.", "Lines of the file: 2,010. People: 2,000. Invalid numbers: 7. Lines with a problem: 2. Repeated numbers: 1.")
 	says(t, "the list", d.admin().Get(campaigns.Path).Text(), "Sending 2,000 88.9% 50% – 50 Not sent: 6")
 	says(t, "the question", d.admin().Get(pathOf(b)+"/cancel").Text(), "not accepted yet and will not be: 1,000.", "which will be stopped: 54.")
 	if a := d.admin().Post(pathOf(b)+"/cancel", url.Values{}); a.Status != http.StatusSeeOther {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/chart"
 )
@@ -29,8 +30,8 @@ func newChart(p *web.Page, days []campaign.Day) chart.Chart {
 
 // label shows a date without its year.
 func label(p *web.Page, date string) string {
-	at, _ := time.Parse(time.DateOnly, date) // a date of package localtime
-	return at.Format(p.T("overview.day_format"))
+	at, _ := time.ParseInLocation(time.DateOnly, date, localtime.SaoPaulo()) // a date of package localtime
+	return p.Day(at)
 }
 
 // figure is a number of the period with the one of the period before.

@@ -226,6 +226,20 @@ func (p *Page) Rate(r campaign.Rate) string {
 	return p.T("ui.rate."+string(r.Base()), p.Percent(r.N, r.Of))
 }
 
+// Classes returns the numbers of messages by billing class, without a class of none, or "0" without messages.
+func (p *Page) Classes(n campaign.ClassCounts) string {
+	basic, single := p.T("ui.classes.basic", p.Number(n.Basic)), p.T("ui.classes.single", p.Number(n.Single))
+	switch {
+	case n == campaign.ClassCounts{}:
+		return p.Number(0)
+	case n.Single == 0:
+		return basic
+	case n.Basic == 0:
+		return single
+	}
+	return basic + ", " + single
+}
+
 // Money returns an amount in the reader's format.
 func (p *Page) Money(m campaign.Money) string {
 	const millionths = 1e6
@@ -239,6 +253,11 @@ func (p *Page) When(at time.Time) string {
 		return ""
 	}
 	return at.In(localtime.SaoPaulo()).Format(p.translation.instant)
+}
+
+// Day returns the date of a time in São Paulo, without its year.
+func (p *Page) Day(at time.Time) string {
+	return at.In(localtime.SaoPaulo()).Format(p.translation.day)
 }
 
 // Second is When with the second.

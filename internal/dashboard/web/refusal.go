@@ -45,10 +45,12 @@ func FaultOf(prefix string, err error) (key string) {
 }
 
 func (r *Refusal) title() string {
-	switch r.Status {
-	case http.StatusNotFound:
+	switch {
+	case r.Key == "ui.csrf":
+		return "ui.csrf_title"
+	case r.Status == http.StatusNotFound:
 		return "ui.not_found_title"
-	case http.StatusForbidden:
+	case r.Status == http.StatusForbidden:
 		return "ui.forbidden_title"
 	}
 	return "ui.error_title"

@@ -366,7 +366,7 @@ func TestPost_OtherOrigin(t *testing.T) {
 	for name, form := range map[string]url.Values{
 		"no token": {"csrf": {}}, "an empty one": {"csrf": {""}}, "another session's": {"csrf": {other}},
 	} {
-		has(t, ana.Post("/dashboard/notes", form), http.StatusForbidden, "The page has expired")
+		has(t, ana.Post("/dashboard/notes", form), http.StatusForbidden, "<h1>The page has expired</h1>", "The page has expired. Reload it")
 		if len(site.Audited()) != 0 {
 			t.Errorf("%s: it was done", name)
 		}

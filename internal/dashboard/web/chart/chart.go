@@ -1,4 +1,4 @@
-// Package chart shows counts over time as lines or bars, with the values of each point on hover and by
+// Package chart shows counts over time as stepped lines or bars, with the values of each point on hover and by
 // the arrow keys, or as a table. Its page is chart.html in package web.
 package chart
 
@@ -61,10 +61,10 @@ type View struct {
 	Rects []Rect
 }
 
-// Line is a drawn series, with the points of an SVG polyline.
+// Line is a drawn series, with the steps of an SVG path.
 type Line struct {
 	Series
-	Points string
+	Steps string
 }
 
 // Rect is a part of a bar, in per cent of the chart.
@@ -138,13 +138,18 @@ func stepOf(most int) int {
 // share returns a count as a part of the scale.
 func (v View) share(n int) float64 { return float64(max(n, 0)) / float64(v.Ticks[0]) }
 
-// draw returns the line of a series, from the lower left corner.
+// draw returns the steps of a series: a count stays until the next point, because nothing is known between them.
 func (v View) draw(series int) string {
 	var b strings.Builder
-	for _, p := range v.Points {
-		b.WriteString(format(width*p.X) + "," + format(height*(1-v.share(p.Counts[series]))) + " ")
+	for i, p := range v.Points {
+		x, y := format(width*p.X), format(height*(1-v.share(p.Counts[series])))
+		if i == 0 {
+			b.WriteString("M" + x + "," + y)
+		} else {
+			b.WriteString("H" + x + "V" + y)
+		}
 	}
-	return strings.TrimSpace(b.String())
+	return b.String()
 }
 
 // drawBars adds the bars of the points.

@@ -9,7 +9,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/chart"
 )
 
-// All points are drawn within the chart, and each part of it shows the counts of one point.
+// The lines are steps within the chart: a count stays until the next point. Each part of the chart shows the counts of one point.
 func TestOn_Lines(t *testing.T) {
 	t.Parallel()
 	c := chart.Chart{
@@ -17,7 +17,7 @@ func TestOn_Lines(t *testing.T) {
 		Points: []chart.Point{{X: 0, Counts: []int{0, 900}}, {X: 0.5, Counts: []int{3, 0}}, {X: 1, Counts: []int{-1, 0}}},
 	}
 	v := c.On(nil)
-	if len(v.Lines) != 1 || v.Lines[0].Points != "0.0,180.0 300.0,0.0 600.0,180.0" || len(v.Rects) > 0 {
+	if len(v.Lines) != 1 || v.Lines[0].Steps != "M0.0,180.0H300.0V0.0H600.0V180.0" || len(v.Rects) > 0 {
 		t.Errorf("the lines are %v, the bars %v", v.Lines, v.Rects)
 	}
 	var spans []string
