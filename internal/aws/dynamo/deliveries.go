@@ -92,6 +92,28 @@ func (s *DeliveryStore) Delivery(ctx context.Context, t delivery.NotifyTask) (de
 	return readDelivery(t, row)
 }
 
+// Deliveries reads up to 100 deliveries to an endpoint consistently. It returns those that exist, by ID.
+func (s *DeliveryStore) Deliveries(ctx context.Context, tenant, endpointID string, ids []string) (map[string]delivery.Delivery, error) {
+	found, keys := map[string]delivery.Delivery{}, map[string]Item{}
+	for _, id := range ids {
+		keys[id] = deliveryKey(delivery.NotifyTask{DeliveryID: id, Tenant: tenant, EndpointID: endpointID})
+	}
+	if len(keys) == 0 {
+		return found, nil
+	}
+	rows, err := s.rowsFrom(ctx, "read deliveries to endpoint "+endpointID, s.Webhooks, keys)
+	if err != nil {
+		return nil, err
+	}
+	for id, row := range rows {
+		found[id], err = readDelivery(delivery.NotifyTask{DeliveryID: id, Tenant: tenant, EndpointID: endpointID}, row)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
 // SaveDelivery replaces the delivery if Pending and Attempt are unchanged since it was read,
 // and reports whether it did. For an Unsaved delivery, it writes n if there is no row. After a
 // lost response, it can report false although it succeeded. Pending must ascend.

@@ -137,6 +137,26 @@ func TestDeliveriesOfAnEndpoint(t *testing.T) {
 	}
 }
 
+// Deliveries to one endpoint are read by ID, also if an ID is asked twice. Those of others are not.
+func TestDeliveries(t *testing.T) {
+	t.Parallel()
+	store, tenant := newStore(t), "tenant#"+rand.Text()
+	entries := identified(tenant, delivery.Delivery{Next: later, Attempt: 2})
+	event := identified(tenant, delivery.Delivery{Next: later, Kind: delivery.KindReplied, Blob: "events/agent/" + rand.Text()})
+	other := entries
+	other.EndpointID = "f"
+	other = other.Identified()
+	must(t, store.AddDeliveries(t.Context(), []delivery.Delivery{entries, event, other}))
+	got, err := store.Deliveries(t.Context(), tenant, "e", []string{entries.ID, event.ID, entries.ID, "none"})
+	want := map[string]delivery.Delivery{entries.ID: entries, event.ID: event}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("error %v; the deliveries (-want +got):\n%s", err, diff)
+	}
+	if none, err := store.Deliveries(t.Context(), tenant, "e", nil); len(none) > 0 || err != nil {
+		t.Errorf("without IDs: %v, error %v", none, err)
+	}
+}
+
 // Due deliveries are distributed over all shards.
 func TestDueDeliveries_Shards(t *testing.T) {
 	t.Parallel()

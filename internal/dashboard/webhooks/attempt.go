@@ -102,57 +102,76 @@ func (s *Pages) rows(p *web.Page, e delivery.Endpoint, attempts []attempt) ([]ro
 	if err != nil {
 		return nil, err
 	}
+	deliveries, err := s.deliveriesOf(ctx, e, attempts)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]row, len(attempts))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce)
 	for i, a := range attempts {
 		rows[i] = row{
 			attempt: a, topic: topics[i], Reason: reason(p, a.Status, a.Code), Number: a.Attempt + 1, Millis: int(a.Took.Milliseconds()),
 			Instant: a.At.UTC().Format(time.RFC3339Nano), Path: pageOf(e) + "/posts/" + pathOfPlace(a.place()),
 		}
-		group.Go(func() error { return s.addState(ctx, &rows[i]) })
+		if d, ok := a.pendingOf(deliveries); ok {
+			rows[i].addState(d, s.Now())
+		}
 	}
-	return rows, group.Wait()
+	return rows, nil
 }
 
 const readsAtOnce = 8
 
-// addState adds what happens to a webhook after an attempt.
-func (s *Pages) addState(ctx context.Context, r *row) error {
-	d, err := s.pendingOf(ctx, r.attempt)
+// addState adds what happens to the webhook after an attempt: the delivery that will post it again.
+func (r *row) addState(d delivery.Delivery, now time.Time) {
 	switch {
-	case errors.Is(err, campaign.ErrNotFound):
-		return nil
-	case err != nil:
-		return err
 	case d.Dead:
 		r.State = "dead"
 	case d.Parked:
 		r.State, r.Waits = "parked", true
 	case d.Attempt > r.Attempt+1:
 		r.State = "later"
-	case d.Next.After(s.Now()):
+	case d.Next.After(now):
 		r.State, r.Until, r.Waits = "at", d.Next, true
 	default:
 		r.State, r.Waits = "soon", true
 	}
-	return nil
 }
 
-// pendingOf returns the delivery that will post the webhook of an attempt again. The error wraps campaign.ErrNotFound
-// if there is none.
-func (s *Pages) pendingOf(ctx context.Context, a attempt) (delivery.Delivery, error) {
-	alone := delivery.Failure{Tenant: a.Tenant, EndpointID: a.EndpointID, Kind: a.Kind, Entry: a.Entry, Blob: a.Blob}.Alone().Task()
-	for _, t := range []delivery.NotifyTask{a.Task, alone} {
-		if t.DeliveryID == "" || !a.CanResend() {
-			continue
-		}
-		d, err := s.Store.Delivery(ctx, t)
-		if err == nil && (t == alone || webhook.Awaits(d, a.Entry, a.Blob)) || campaign.IgnoreNotFound(err) != nil {
-			return d, err
+// deliveriesOf reads the deliveries that may post the webhooks of attempts again, by ID.
+func (s *Pages) deliveriesOf(ctx context.Context, e delivery.Endpoint, attempts []attempt) (map[string]delivery.Delivery, error) {
+	var ids []string
+	for _, a := range attempts {
+		ids = append(ids, a.deliveryIDs()...)
+	}
+	return s.Store.Deliveries(ctx, e.Tenant, e.ID, ids)
+}
+
+// deliveryIDs returns the IDs of the deliveries that may post the webhook of an attempt again: that of its failure, and
+// that of only this webhook.
+func (a attempt) deliveryIDs() (ids []string) {
+	if a.CanResend() && a.Task.DeliveryID != "" {
+		ids = append(ids, a.Task.DeliveryID)
+	}
+	if alone := a.alone(); a.CanResend() && alone != "" {
+		ids = append(ids, alone)
+	}
+	return ids
+}
+
+// alone returns the ID of a delivery of only the attempt's webhook.
+func (a attempt) alone() string {
+	f := delivery.Failure{Tenant: a.Tenant, EndpointID: a.EndpointID, Kind: a.Kind, Entry: a.Entry, Blob: a.Blob}
+	return f.Alone().ID
+}
+
+// pendingOf returns the delivery that will post the webhook of an attempt again, and false if there is none.
+func (a attempt) pendingOf(deliveries map[string]delivery.Delivery) (d delivery.Delivery, ok bool) {
+	for _, id := range a.deliveryIDs() {
+		if d, ok = deliveries[id]; ok && (id == a.alone() || webhook.Awaits(d, a.Entry, a.Blob)) {
+			return d, true
 		}
 	}
-	return delivery.Delivery{}, campaign.ErrNotFound
+	return delivery.Delivery{}, false
 }
 
 // topics returns what attempts are about, by position: from the payload, or from the message of a failure.

@@ -124,19 +124,21 @@ func firstOf(events []query.Event) (first time.Time) {
 
 // eventRows returns the events, each with its last attempt.
 func (s *Pages) eventRows(ctx context.Context, e delivery.Endpoint, m message, events []query.Event, attempts []row) ([]eventRow, error) {
-	rows := make([]eventRow, len(events))
+	rows, ids := make([]eventRow, len(events)), make([]string, len(events))
 	for i, event := range events {
 		rows[i] = eventRow{Event: event, Wanted: wants(e, event.Type)}
 		if n := slices.IndexFunc(attempts, func(a row) bool { return a.WebhookID == event.ID }); n >= 0 {
 			rows[i].Last = &attempts[n]
-			continue
 		}
-		alone := delivery.Failure{Tenant: e.Tenant, EndpointID: e.ID, Entry: m.entryOf(event)}.Alone()
-		_, err := s.Store.Delivery(ctx, alone.Task())
-		if campaign.IgnoreNotFound(err) != nil {
-			return nil, err
-		}
-		rows[i].Waiting = err == nil
+		ids[i] = delivery.Failure{Tenant: e.Tenant, EndpointID: e.ID, Entry: m.entryOf(event)}.Alone().ID
+	}
+	queued, err := s.Store.Deliveries(ctx, e.Tenant, e.ID, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		_, waits := queued[id]
+		rows[i].Waiting = waits && rows[i].Last == nil
 	}
 	return rows, nil
 }

@@ -34,8 +34,8 @@ type Store interface {
 	// Failure returns the failure of a webhook at a time. The error wraps
 	// campaign.ErrNotFound if there is none.
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.Failure, error)
-	// Delivery returns an error that wraps campaign.ErrNotFound if all of the delivery is posted.
-	Delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error)
+	// Deliveries returns up to 100 deliveries to an endpoint by ID, without those of which all is posted.
+	Deliveries(ctx context.Context, tenant, endpointID string, ids []string) (map[string]delivery.Delivery, error)
 	// FindBatch returns an error that wraps campaign.ErrNotFound if there is no batch with the key.
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	// Dispatched reads a campaign without its outcomes.
