@@ -97,6 +97,7 @@ func TestMedia_StoppedUpload(t *testing.T) {
 	})()`))
 	b.click(`form:has([data-upload]) > button`, `//*[@role="status" and contains(., "70%")]`)
 	b.check("media-uploading")
+	b.run("wait until the second chunk hangs", chromedp.Poll[chromedp.Void](`chunks === 3`))
 	b.click(`[data-stop]`, `[data-upload] .notice.bad`)
 	if shown := b.text(`[data-upload] [role=status]`); !strings.Contains(shown, "continues where it stopped") {
 		t.Errorf("a stopped upload shows %q", shown)
