@@ -104,7 +104,11 @@ func (s *Service) taps(b campaign.Batch, last int) eventLog {
 // EventsOf returns the events of a message: its changes, and then its taps, each in the order of its log. It
 // reads the logs of the batch. The error is a *httpapi.Problem if the contents are deleted.
 func (s *Service) EventsOf(ctx context.Context, b campaign.Batch, index int) (of []Event, err error) {
-	for _, log := range []eventLog{s.changes(b, campaign.MaxChanges), s.taps(b, campaign.MaxTaps)} {
+	logs := []eventLog{s.changes(b, campaign.MaxChanges)}
+	if len(b.TapKey) > 0 { // otherwise no taps are counted
+		logs = append(logs, s.taps(b, campaign.MaxTaps))
+	}
+	for _, log := range logs {
 		all, err := s.events(ctx, b, log, 0, log.last, func(c campaign.Change) bool { return c.Index == index })
 		if err != nil {
 			return nil, err

@@ -290,7 +290,7 @@ func (b browser) review(ctx context.Context) (string, error) {
 }
 
 // id is what differs between pages of one kind.
-var id = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|rcs_[A-Za-z0-9_-]+`)
+var id = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|rcs_[A-Za-z0-9_-]+|\d{13}-msg_[A-Za-z0-9_-]+`)
 
 func kindOf(path string) string {
 	path, _, _ = strings.Cut(path, "?")
