@@ -97,12 +97,16 @@ const uidWeight = 120
 
 // rows reads what the attempts are about, and what happens to their webhooks.
 func (s *Pages) rows(p *web.Page, e delivery.Endpoint, attempts []attempt) ([]row, error) {
-	ctx := p.R.Context()
-	topics, err := s.topics(ctx, e.Tenant, attempts)
+	topics, err := s.topics(p.R.Context(), e.Tenant, attempts)
 	if err != nil {
 		return nil, err
 	}
-	deliveries, err := s.deliveriesOf(ctx, e, attempts)
+	return s.rowsAbout(p, e, attempts, topics)
+}
+
+// rowsAbout reads what happens to the webhooks of attempts. topics are what these are about, by position.
+func (s *Pages) rowsAbout(p *web.Page, e delivery.Endpoint, attempts []attempt, topics []topic) ([]row, error) {
+	deliveries, err := s.deliveriesOf(p.R.Context(), e, attempts)
 	if err != nil {
 		return nil, err
 	}

@@ -62,6 +62,9 @@ func (s *Pages) showMessage(p *web.Page, e delivery.Endpoint) error {
 	if len(events) > 0 {
 		about[0].UID = events[0].UID
 	}
+	if err := s.nameCampaigns(p.R.Context(), e.Tenant, about); err != nil {
+		return err
+	}
 	d := messageDetails{
 		view: s.view(e, delivery.Circuit{}), topic: about[0], Attempts: attemptTable{EndpointID: e.ID, Off: e.Off(), Once: web.FormToken()},
 	}
@@ -69,17 +72,8 @@ func (s *Pages) showMessage(p *web.Page, e delivery.Endpoint) error {
 	if err != nil {
 		return err
 	}
-	if d.Attempts.Rows, err = s.rows(p, e, attempts); err != nil {
+	if d.Attempts.Rows, err = s.rowsAbout(p, e, attempts, slices.Repeat(about, len(attempts))); err != nil {
 		return err
-	}
-	if len(d.Attempts.Rows) > 0 { // it was read with them
-		d.Campaign = d.Attempts.Rows[0].Campaign
-	}
-	if d.Campaign == "" {
-		if err := s.nameCampaigns(p.R.Context(), e.Tenant, about); err != nil {
-			return err
-		}
-		d.Campaign = about[0].Campaign
 	}
 	d.Since = since
 	if d.Events, err = s.eventRows(p.R.Context(), e, m, events, d.Attempts.Rows); err != nil {
