@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
+	charts "campaign-dispatch/internal/dashboard/web/chart"
 )
 
 // templateKey identifies a version of a template.
@@ -62,7 +63,9 @@ type rateBar struct {
 	Most int
 }
 
-func (r rateBar) Width() string { return y(100*float64(r.N)/float64(max(1, r.Most))) + "%" }
+func (r rateBar) Width() string {
+	return charts.Decimal(100*float64(r.N)/float64(max(1, r.Most))) + "%"
+}
 
 // addButtons adds what was tapped and clicked in delivered messages.
 func (s *Pages) addButtons(p *web.Page, v *view) error {

@@ -2,9 +2,9 @@ package campaigns
 
 import (
 	"fmt"
-	"strconv"
 
 	"campaign-dispatch/internal/campaign"
+	charts "campaign-dispatch/internal/dashboard/web/chart"
 )
 
 // step is a step of the funnel. It includes the messages of the next steps.
@@ -41,7 +41,9 @@ func sizeOf(n, people int) float64 {
 }
 
 // Body returns the path of the step in a square of 100.
-func (s step) Body() string { return "M0 " + y(50-s.Size) + "H62V" + y(50+s.Size) + "H0Z" }
+func (s step) Body() string {
+	return "M0 " + charts.Decimal(50-s.Size) + "H62V" + charts.Decimal(50+s.Size) + "H0Z"
+}
 
 // Slope returns the path from the step to the next one, "" at the end.
 func (s step) Slope() string {
@@ -49,7 +51,5 @@ func (s step) Slope() string {
 		return ""
 	}
 	return fmt.Sprintf("M62 %[1]sC81 %[1]s 81 %[2]s 100 %[2]sV%[3]sC81 %[3]s 81 %[4]s 62 %[4]sZ",
-		y(50-s.Size), y(50-s.Next), y(50+s.Next), y(50+s.Size))
+		charts.Decimal(50-s.Size), charts.Decimal(50-s.Next), charts.Decimal(50+s.Next), charts.Decimal(50+s.Size))
 }
-
-func y(of float64) string { return strconv.FormatFloat(of, 'f', 1, 64) }

@@ -49,12 +49,18 @@ func (s *Pages) messageOf(p *web.Page) (message, error) {
 	return message{b, index}, err
 }
 
-func (s *Pages) showMessage(p *web.Page, e delivery.Endpoint) error {
+// eventsOf returns the message in the address and its events.
+func (s *Pages) eventsOf(p *web.Page) (message, []query.Event, error) {
 	m, err := s.messageOf(p)
 	if err != nil {
-		return err
+		return m, nil, err
 	}
 	events, err := s.Messages.EventsOf(p.R.Context(), m.Batch, m.index)
+	return m, events, err
+}
+
+func (s *Pages) showMessage(p *web.Page, e delivery.Endpoint) error {
+	m, events, err := s.eventsOf(p)
 	if err != nil {
 		return err
 	}
@@ -156,11 +162,7 @@ func (m message) entryOf(e query.Event) []byte {
 
 // resendEvent queues the event in the form of a message, whether it was posted before or not.
 func (s *Pages) resendEvent(p *web.Page, e delivery.Endpoint) error {
-	m, err := s.messageOf(p)
-	if err != nil {
-		return err
-	}
-	events, err := s.Messages.EventsOf(p.R.Context(), m.Batch, m.index)
+	m, events, err := s.eventsOf(p)
 	if err != nil {
 		return err
 	}

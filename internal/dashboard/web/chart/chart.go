@@ -142,7 +142,7 @@ func (v View) share(n int) float64 { return float64(max(n, 0)) / float64(v.Ticks
 func (v View) draw(series int) string {
 	var b strings.Builder
 	for i, p := range v.Points {
-		x, y := format(width*p.X), format(height*(1-v.share(p.Counts[series])))
+		x, y := Decimal(width*p.X), Decimal(height*(1-v.share(p.Counts[series])))
 		if i == 0 {
 			b.WriteString("M" + x + "," + y)
 		} else {
@@ -167,7 +167,8 @@ func (v *View) drawBars() {
 	}
 }
 
-func format(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
+// Decimal returns a number with one decimal, as attributes of SVG have it.
+func Decimal(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 
 func percent(f float64) string { return strconv.FormatFloat(100*f, 'f', 2, 64) + "%" }
 

@@ -90,8 +90,7 @@ func fewOf(listed []campaign.Listed, standings map[string]campaign.Summary) (few
 }
 
 func (t *Times) add(read []campaign.Campaign) {
-	type hour struct{ day, hour int }
-	sent := map[hour]bool{}
+	sent := map[campaign.WeekHour]bool{}
 	for _, c := range read {
 		before := t.Total()
 		for _, b := range c.Batches {
@@ -102,7 +101,7 @@ func (t *Times) add(read []campaign.Campaign) {
 		}
 		t.Campaigns++
 		at := c.Batches[0].Due.In(localtime.SaoPaulo())
-		sent[hour{int(at.Weekday()), at.Hour()}] = true
+		sent[campaign.WeekHour{Day: at.Weekday(), Hour: at.Hour()}] = true
 	}
 	t.Sent = len(sent)
 }
