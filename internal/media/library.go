@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"path"
 	"slices"
@@ -35,7 +36,8 @@ type Store interface {
 	MarkMedia(ctx context.Context, tenant, hash string, deleting bool) error
 	DeleteMedia(ctx context.Context, tenant, hash string) error
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
-	TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error)
+	// TemplateVersions yields all versions, newest first, and reads them as they are taken.
+	TemplateVersions(ctx context.Context, id string) iter.Seq2[campaign.Template, error]
 }
 
 // Bucket keeps the files' contents.
@@ -211,11 +213,10 @@ func (l *Library) ShownIn(ctx context.Context, f mediafile.File) (*campaign.Temp
 		return nil, err
 	}
 	for _, t := range all {
-		versions, err := l.Store.TemplateVersions(ctx, t.ID)
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range versions {
+		for v, err := range l.Store.TemplateVersions(ctx, t.ID) {
+			if err != nil {
+				return nil, err
+			}
 			if f.ShownBy(v) {
 				return &v, nil
 			}

@@ -1,8 +1,10 @@
 package dynamo_test
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -129,9 +131,49 @@ func TestPutTemplate_Versions(t *testing.T) {
 	equal(t, "list", listed, err, []campaign.Template{
 		{ID: first.ID, Tenant: first.Tenant, Name: "n", Version: 2, Content: content.Content{Card: &content.Card{Title: "T"}}, CreatedAt: adminNow},
 	})
-	versions, err := store.TemplateVersions(ctx, first.ID)
+	versions, err := everyVersion(ctx, store, first.ID)
 	first.Version, second.Version, first.CreatedAt, second.CreatedAt = 1, 2, adminNow, adminNow
 	equal(t, "versions", versions, err, []campaign.Template{second, first})
+}
+
+func everyVersion(ctx context.Context, s *dynamotest.Store, id string) (all []campaign.Template, err error) {
+	for v, err := range s.TemplateVersions(ctx, id) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+func TestTemplateVersionsFrom(t *testing.T) {
+	t.Parallel()
+	store, ctx := adminStore(t), t.Context()
+	kept := campaign.Template{ID: randomID(), Tenant: randomID(), Name: "n"}
+	for i := range 4 {
+		kept.Text = fmt.Sprint("text ", i+1)
+		_, err := store.PutTemplate(ctx, kept)
+		must(t, err)
+	}
+	for _, c := range []struct {
+		newest, limit int
+		want          string
+	}{{4, 2, "4 3"}, {2, 1, "2"}, {3, 9, "3 2 1"}, {1, 0, ""}, {0, 5, ""}} {
+		got, err := store.TemplateVersionsFrom(ctx, kept.ID, c.newest, c.limit)
+		must(t, err)
+		var found []string
+		for _, v := range got {
+			if found = append(found, fmt.Sprint(v.Version)); v.Text != fmt.Sprint("text ", v.Version) {
+				t.Errorf("version %d says %q", v.Version, v.Text)
+			}
+		}
+		if strings.Join(found, " ") != c.want {
+			t.Errorf("%d from %d: versions %v, want %s", c.limit, c.newest, found, c.want)
+		}
+	}
+	if _, err := store.TemplateVersionsFrom(ctx, kept.ID, 5, 2); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("from a version that does not exist: %v, want campaign.ErrNotFound", err)
+	}
 }
 
 func TestPutTemplate_OtherTenant(t *testing.T) {

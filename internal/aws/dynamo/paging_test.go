@@ -129,7 +129,7 @@ func TestPages_Template(t *testing.T) {
 		_, err := s.PutTemplate(t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "n", Content: content.Content{Text: "t"}})
 		must(t, err)
 	}
-	versions, err := s.TemplateVersions(t.Context(), id)
+	versions, err := everyVersion(t.Context(), s, id)
 	whole(t, "versions", versions, err, func(t campaign.Template) string { return one(t.Version - 1) })
 }
 

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"iter"
+	"strconv"
 	"strings"
 	"time"
 
@@ -145,19 +146,42 @@ func readTemplateEntry(tenant, id string, row Item) campaign.Template {
 	return t
 }
 
-// TemplateVersions returns all versions of a template of any tenant, newest first.
-func (s *TemplateStore) TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error) {
-	rows, err := s.under(ctx, getText(templateKey(id), "pk"), versionPrefix)
+// TemplateVersions yields all versions of a template of any tenant, newest first. It reads them
+// as the caller takes them. The sequence ends at the first error.
+func (s *TemplateStore) TemplateVersions(ctx context.Context, id string) iter.Seq2[campaign.Template, error] {
+	in := queryOf(s.Campaigns, "pk = :pk AND begins_with(sk, :prefix)", Item{":pk": templateKey(id)["pk"], ":prefix": text(versionPrefix)})
+	in.ConsistentRead, in.ScanIndexForward = aws.Bool(true), aws.Bool(false)
+	return decoded(s.each(ctx, "list the versions of template "+id, in), func(row Item) (campaign.Template, error) {
+		return readTemplate(id, row)
+	})
+}
+
+// TemplateVersionsFrom returns up to limit versions of a template of any tenant, newest first:
+// the version newest and those before it. It reads only these. The error wraps
+// campaign.ErrNotFound if one does not exist.
+func (s *TemplateStore) TemplateVersionsFrom(ctx context.Context, id string, newest, limit int) ([]campaign.Template, error) {
+	doing := fmt.Sprintf("read the versions of template %s from %d", id, newest)
+	keys := map[string]Item{} // a query ends after 1 MB, which is fewer versions of the greatest size
+	for v := newest; v > max(0, newest-limit); v-- {
+		keys[strconv.Itoa(v)] = templateVersionKey(id, v)
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	rows, err := s.rows(ctx, doing, keys)
 	if err != nil {
 		return nil, err
 	}
-	versions := make([]campaign.Template, len(rows))
-	for i, row := range rows {
+	versions := make([]campaign.Template, len(keys))
+	for i := range versions {
+		row := rows[strconv.Itoa(newest-i)]
+		if row == nil {
+			return nil, fmt.Errorf("%s: version %d: %w", doing, newest-i, campaign.ErrNotFound)
+		}
 		if versions[i], err = readTemplate(id, row); err != nil {
 			return nil, err
 		}
 	}
-	slices.Reverse(versions)
 	return versions, nil
 }
 

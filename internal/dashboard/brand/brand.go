@@ -28,6 +28,8 @@ type Store interface {
 	// that is not the stored one.
 	SaveBrand(ctx context.Context, tenant string, b account.Brand) error
 	MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error)
+	// Media returns a file. The error wraps campaign.ErrNotFound if it does not exist.
+	Media(ctx context.Context, tenant, hash string) (mediafile.File, error)
 }
 
 // Pages are the pages of the brand.
@@ -177,13 +179,17 @@ func (s *Pages) read(p *web.Page) (b account.Brand, fault string, err error) {
 
 // key returns the key of an image of the tenant, or "" if there is none.
 func (s *Pages) key(p *web.Page, hash string) (string, error) {
-	all, err := s.Store.MediaFiles(p.R.Context(), p.Session.Tenant)
-	for _, f := range all {
-		if f.Hash == hash && usable(f) {
-			return logoKey(f), nil
-		}
+	if !mediafile.IsHash(hash) {
+		return "", nil
 	}
-	return "", err
+	f, err := s.Store.Media(p.R.Context(), p.Session.Tenant, hash)
+	switch {
+	case errors.Is(err, campaign.ErrNotFound):
+		return "", nil
+	case err != nil || !usable(f):
+		return "", err
+	}
+	return logoKey(f), nil
 }
 
 func validName(name string) bool {

@@ -135,6 +135,33 @@ func TestPage_Size(t *testing.T) {
 	}
 }
 
+// A template can have 1,000 versions of up to 256 KiB: a page reads only those that it shows.
+func TestPage_ReadsWhatItShows(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	large := largest()["carousel"]
+	large.ID = templateID(0)
+	path := list + "/" + large.ID
+	keep := func(versions int) {
+		for range versions {
+			b.keep(large)
+		}
+	}
+	read := func(from string) int64 {
+		before := b.tables.bytes.Load()
+		contains(t, b.admin.Get(path+from), http.StatusOK)
+		return b.tables.bytes.Load() - before
+	}
+	keep(5)
+	most := read("") * 11 / 10
+	keep(15)
+	for _, from := range []string{"", "?from=5", "?from=15"} {
+		if n := read(from); n > most {
+			t.Errorf("%s of 20 versions reads %d bytes, that of 5 %d", from, n, most)
+		}
+	}
+}
+
 func TestVersion_Whole(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

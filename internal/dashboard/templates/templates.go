@@ -26,8 +26,8 @@ type Store interface {
 	// Templates returns a tenant's templates. Of their contents, only the form and the thumbnail are read.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
-	// TemplateVersions returns all versions, newest first.
-	TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error)
+	// TemplateVersionsFrom returns up to limit versions, newest first, from the version newest.
+	TemplateVersionsFrom(ctx context.Context, id string, newest, limit int) ([]campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error)
 	ArchiveTemplate(ctx context.Context, tenant, id string) error
@@ -103,18 +103,11 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.Store.TemplateVersions(p.R.Context(), t.ID)
-	if err != nil {
-		return err
-	}
 	archived, err := s.Store.TemplateArchived(p.R.Context(), t.Tenant, t.ID)
 	if err != nil {
 		return err
 	}
 	view := page{Now: t, Archived: archived, Once: web.FormToken(), Form: formOf(t.Content), variables: variablesOf(t), Test: test}
-	if view.Versions, err = versionsOf(p, t, all); err != nil {
-		return err
-	}
 	view.Sample = sampleOf(p, t, test)
 	view.Test.fill(t.Variables())
 	if p.Author() {
@@ -125,6 +118,9 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	view.Test.Once = web.FormToken()
 	if p.Partial() {
 		return p.Fragment("template_test.html", view)
+	}
+	if view.Versions, err = s.versions(p, t); err != nil {
+		return err
 	}
 	p.ShowMedia()
 	if p.Title = web.Short(t.Name, nameWeight); archived {

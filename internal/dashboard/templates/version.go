@@ -23,8 +23,11 @@ const (
 	beginsWeight   = 120 // bytes of the start of a text
 )
 
-func versionsOf(p *web.Page, now campaign.Template, all []campaign.Template) (web.Part[version], error) {
-	part, err := web.PartOf(p, all, versionsLength)
+// versions returns a part of the versions, newest first. They are numbered from 1 to the current one.
+func (s *Pages) versions(p *web.Page, now campaign.Template) (web.Part[version], error) {
+	part, err := web.ReadPart(p, now.Version, versionsLength, func(from, to int) ([]campaign.Template, error) {
+		return s.Store.TemplateVersionsFrom(p.R.Context(), now.ID, now.Version-from, to-from)
+	})
 	return web.Convert(part, func(t campaign.Template) version {
 		v := version{Template: t, Begins: web.Short(begins(t), beginsWeight)}
 		if t.Name != now.Name {

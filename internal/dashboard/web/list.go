@@ -19,16 +19,23 @@ type Part[T any] struct {
 // PartOf returns the part of a list that starts at the page's parameter "from". If the
 // list has become shorter, it returns the end of the list.
 func PartOf[T any](p *Page, all []T, size int) (Part[T], error) {
+	return ReadPart(p, len(all), size, func(from, to int) ([]T, error) { return all[from:to], nil })
+}
+
+// ReadPart is PartOf for a list of n items that reads only the items of the part: those from
+// from, before to.
+func ReadPart[T any](p *Page, n, size int, read func(from, to int) ([]T, error)) (Part[T], error) {
 	from, err := From(p)
 	if err != nil {
 		return Part[T]{}, err
 	}
-	from = min(from, max(0, len(all)-1)/size*size)
-	part := Part[T]{From: from, Prior: max(0, from-size), Items: all[from:min(from+size, len(all))]}
-	if from+size < len(all) {
+	from = min(from, max(0, n-1)/size*size)
+	part := Part[T]{From: from, Prior: max(0, from-size)}
+	if from+size < n {
 		part.Next = from + size
 	}
-	return part, nil
+	part.Items, err = read(from, min(from+size, n))
+	return part, err
 }
 
 // Convert returns a part with other items.

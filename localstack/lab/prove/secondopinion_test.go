@@ -171,25 +171,48 @@ func goTest(ctx context.Context, env stackenv.Env, packagesAndFlags []string) (p
 	return passed, failed, err
 }
 
-// countTests reads the events of `go test -json`.
+// countTests reads the events of `go test -json`. With a test that failed are the errors that its package
+// logged: Go counts what concurrent tests log as the output of any of them.
 func countTests(events io.Reader) (passed int, failed []string, err error) {
 	lines := bufio.NewScanner(events)
 	lines.Buffer(nil, 1<<20)
-	output := map[string]string{}
+	output, logged, failures := map[string]string{}, map[string]string{}, [][2]string{}
 	for lines.Scan() {
 		var event struct{ Action, Package, Test, Output string }
-		if json.Unmarshal(lines.Bytes(), &event) != nil || event.Test == "" {
+		if json.Unmarshal(lines.Bytes(), &event) != nil {
 			continue
 		}
+		if strings.Contains(event.Output, " ERROR ") {
+			logged[event.Package] += event.Output
+		}
 		name := event.Package + " " + event.Test
-		switch event.Action {
-		case "output":
-			output[name] += event.Output
-		case "pass":
+		switch output[name] += event.Output; {
+		case event.Test == "":
+		case event.Action == "pass":
 			passed++
-		case "fail", "skip":
-			failed = append(failed, name+"\n"+output[name])
+		case event.Action == "fail", event.Action == "skip":
+			failures = append(failures, [2]string{event.Package, name})
 		}
 	}
+	for _, f := range failures {
+		failed = append(failed, f[1]+"\n"+output[f[1]]+logged[f[0]])
+	}
 	return passed, failed, lines.Err()
+}
+
+// The output of a failed test has the error that a page logged, whichever test Go takes for its origin.
+func TestCountTests_LoggedErrors(t *testing.T) {
+	t.Parallel()
+	passed, failed, err := countTests(strings.NewReader(`
+{"Action":"output","Package":"a","Test":"TestOther","Output":"2026/11/28 ERROR serving a page failed error=cut\n"}
+{"Action":"output","Package":"a","Test":"TestPage","Output":"answers 500\n"}
+{"Action":"output","Package":"b","Output":"2026/11/28 ERROR of another package\n"}
+{"Action":"fail","Package":"a","Test":"TestPage"}
+{"Action":"pass","Package":"a","Test":"TestOther"}
+{"Action":"fail","Package":"a"}
+`))
+	want := "a TestPage\nanswers 500\n2026/11/28 ERROR serving a page failed error=cut\n"
+	if err != nil || passed != 1 || len(failed) != 1 || failed[0] != want {
+		t.Errorf("%d passed, failed %q (%v); want 1, and %q", passed, failed, err, want)
+	}
 }
