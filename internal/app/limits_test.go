@@ -33,6 +33,26 @@ func TestTemplate_PublishedRouteLimits(t *testing.T) {
 	}
 }
 
+// docs/api.md publishes the limit of dispatch calls that staging and production have.
+func TestTemplate_PublishedDispatchLimit(t *testing.T) {
+	t.Parallel()
+	page, settings := read(t, "docs/api.md"), read(t, "samconfig.toml")
+	limit := func(environment string) string {
+		_, own, _ := strings.Cut(settings, "\n["+environment+".deploy.parameters]")
+		load := regexp.MustCompile(`"Load=(\w+)"`).FindStringSubmatch(own)
+		if load == nil {
+			t.Fatalf("samconfig.toml has no Load of %s", environment)
+		}
+		values := member(section(t, "Mappings")["Loads"], load[1])
+		return value(member(values, "DispatchRate")) + " dispatch calls a second, burst " + value(member(values, "DispatchBurst"))
+	}
+	for _, environment := range []string{"staging", "production"} {
+		if want := "Staging and production have " + limit(environment) + "."; !strings.Contains(page, want) {
+			t.Errorf("docs/api.md does not contain %q, the limit of %s", want, environment)
+		}
+	}
+}
+
 const templatesPath = "/api/v1/external/templates"
 
 // routeLimit returns the rate and the burst of a route.

@@ -59,7 +59,7 @@ var services = []struct {
 	of   func(u metering.Units) metering.Units
 }{
 	{"Lambda", func(u metering.Units) metering.Units {
-		return metering.Units{Invocations: u.Invocations, GBSeconds: u.GBSeconds}
+		return metering.Units{Invocations: u.Invocations, GBSeconds: u.GBSeconds, ComputedGBSeconds: u.ComputedGBSeconds}
 	}},
 	{"table writes", func(u metering.Units) metering.Units { return metering.Units{Writes: u.Writes} }},
 	{"index writes", func(u metering.Units) metering.Units { return metering.Units{IndexWrites: u.IndexWrites} }},
@@ -198,7 +198,8 @@ func writeJSON(path string, value any) error {
 	return os.WriteFile(path, append(text, '\n'), 0o600)
 }
 
-// Metered is what one run of `make cost` has metered: units without prices.
+// Metered is what one run of `make cost` has metered: units without prices. In files from before
+// ComputedGBSeconds, GBSeconds are those of waiting and computing.
 type Metered struct {
 	Conditions
 

@@ -78,6 +78,7 @@ var parts = [][]string{
 // The first cells of the tables.
 const (
 	costHeader  = "| dollars per million messages |"
+	loadHeader  = "| simulated dollars per million messages |"
 	otherHeader = "| dollars per million messages, under other conditions |"
 	idleHeader  = "| dollars a month without messages |"
 )
@@ -85,7 +86,7 @@ const (
 // inProofs returns docs/proofs.md with the figures.
 func (f figures) inProofs(page string) (string, error) {
 	var err error
-	for header, rows := range map[string][]string{costHeader: f.costRows(), otherHeader: f.otherRows(), idleHeader: f.idleRows()} {
+	for header, rows := range map[string][]string{loadHeader: loadRows(), costHeader: f.costRows(), otherHeader: f.otherRows(), idleHeader: f.idleRows()} {
 		if page, err = replaceRows(page, header, rows); err != nil {
 			return "", err
 		}
@@ -105,15 +106,20 @@ func replaceRows(page, header string, rows []string) (string, error) {
 	return before + header + strings.Join(rows, "\n") + "\n\n" + after, nil
 }
 
-var costInREADME = regexp.MustCompile(`\d+\.\d\d dollars per million messages delivered and read, and \d+\.\d\d for data transfer`)
+var costInREADME = regexp.MustCompile(`About \d+ dollars per million messages at .* a day, by a simulation; .* for data transfer`)
 
-// inREADME returns README.md with the cost of a day's mix.
+// readmeDay are the messages a day of the simulated cost in README.md.
+const readmeDay = 1e6
+
+// inREADME returns README.md with the simulated cost, and the metered one of a day's mix.
 func (f figures) inREADME(page string) (string, error) {
 	if !costInREADME.MatchString(page) {
 		return "", errNoPlace
 	}
 	s := f.usual.shape("a day's mix")
-	cost := fmt.Sprintf("%.2f dollars per million messages delivered and read, and %.2f for data transfer", s.Dollars(f.prices), s.TransferGB*f.prices.TransferGB)
+	simulated := AtLoad(readmeDay)
+	cost := fmt.Sprintf("About %.0f dollars per million messages at %s a day, by a simulation; metered, %.2f if every call were full. And %.2f for data transfer",
+		simulated.Dollars, simulated.Name, s.Dollars(f.prices), s.TransferGB*f.prices.TransferGB)
 	return costInREADME.ReplaceAllLiteralString(page, cost), nil
 }
 
@@ -193,6 +199,16 @@ func (f figures) allSteps() [][]string {
 func (s Shape) of(functions []string) metering.Units {
 	others := func(l Line) bool { return !slices.Contains(functions, l.Function) }
 	return Sum("", slices.DeleteFunc(slices.Clone(s.Lines), others)).Units
+}
+
+// loadRows returns the rows of the simulated costs by the messages a day.
+func loadRows() []string {
+	var days, two, one []string
+	for _, s := range ByLoad {
+		days = append(days, s.Name+" a day")
+		two, one = append(two, fmt.Sprintf("%.1f", s.Dollars)), append(one, fmt.Sprintf("%.1f", s.OneEndpoint))
+	}
+	return append(header(days), row("with two endpoints", two...), row("with one endpoint", one...))
 }
 
 func (f figures) otherRows() []string {

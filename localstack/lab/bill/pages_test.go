@@ -40,6 +40,10 @@ func readFile(t *testing.T, path string) string {
 
 const unpublished = `# Costs
 
+| simulated dollars per million messages | old |
+|---|---|
+| old | 1 |
+
 | dollars per million messages | old |
 |---|---|
 | old | 1 |
@@ -72,7 +76,9 @@ func TestFigures_InProofs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"# Costs\n\n| dollars per million messages | clustered | a day's mix | interleaved |\n|---|---|---|---|\n",
+		"# Costs\n\n| simulated dollars per million messages | 100,000 a day |", " | 1 million a day |",
+		"\n| with two endpoints | 9.3 | 9.6 | 7.5 | 7.8 |\n| with one endpoint | 8.9 | 9.0 | 6.8 | 7.2 |\n\n",
+		"\n\n| dollars per million messages | clustered | a day's mix | interleaved |\n|---|---|---|---|\n",
 		"\n| recording the events: outcomes | 1.00 | 0.000 | 0.000 |\n", "\n| another | 0.010 | 0.000 | 0.000 |\n",
 		"\n| data transfer out, beside the sum | 0.18 | 0.000 | 0.000 |\n| **all, with data transfer** | **1.19** |", "\n| **all, in here** | **1.01** | **0.00** | **0.00** |\n", "\n| in there, without DynamoDB and signatures | 0.00 |",
 		"| 0.00 |\n\nText.\n", "\n| with one endpoint | 2.01 |", "\n| the worst case: one isolated event of each kind in a batch | 3.01 |",
@@ -87,6 +93,23 @@ func TestFigures_InProofs(t *testing.T) {
 	}
 	if _, err := f.inProofs("# Costs"); err == nil {
 		t.Error("a page without tables is no error")
+	}
+}
+
+// README.md has the simulated cost before the metered one, which holds for full calls only.
+func TestFigures_InREADME(t *testing.T) {
+	t.Parallel()
+	f := figures{
+		prices: metering.Prices{Units: metering.Units{Writes: 1}, TransferGB: 0.09},
+		usual:  Metered{Shapes: []Shape{{"a day's mix", "", []Line{{"outcomes", metering.Units{Writes: 2.23}}}, 2}}},
+	}
+	const old = "| Cost | About 1 dollars per million messages at 7 a day, by a simulation; metered, 1.00 if every call were full. And 0.10 for data transfer, in us-east-1 |\n"
+	const want = "| Cost | About 10 dollars per million messages at 1 million a day, by a simulation; metered, 2.23 if every call were full. And 0.18 for data transfer, in us-east-1 |\n"
+	if got, err := f.inREADME(old); got != want || err != nil {
+		t.Errorf("got %q and %v, want %q", got, err, want)
+	}
+	if _, err := f.inREADME("| Cost | 2.23 dollars per million messages |"); err == nil {
+		t.Error("a page without the simulated cost is no error")
 	}
 }
 

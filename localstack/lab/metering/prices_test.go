@@ -99,3 +99,26 @@ func TestUnits_Names(t *testing.T) {
 		}
 	}
 }
+
+// A price covers the units of waiting and of computing.
+func TestUnits_ComputedGBSeconds(t *testing.T) {
+	t.Parallel()
+	p, err := PriceList(Virginia)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := Units{GBSeconds: 1, ComputedGBSeconds: 2}
+	if got, want := used.Dollars(p.Units), 3*p.GBSeconds; got != want {
+		t.Errorf("%v dollars, want %v", got, want)
+	}
+	if got := used.WithoutProcessor(); got != (Units{GBSeconds: 1}) {
+		t.Errorf("without processor time: %+v", got)
+	}
+	if got := used.Without([]string{"lambdaGBSeconds"}); got != (Units{}) {
+		t.Errorf("without the price: %+v", got)
+	}
+	unpriced := Prices{NotFound: []string{"lambdaGBSeconds"}}
+	if got := unpriced.Unpriced(Units{ComputedGBSeconds: 1}); len(got) != 1 {
+		t.Errorf("unpriced: %v", got)
+	}
+}

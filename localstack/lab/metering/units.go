@@ -14,20 +14,22 @@ import (
 
 // Units are the units that AWS bills. The JSON names are those of the price list.
 type Units struct {
-	Writes        float64 `json:"dynamoDBWriteUnits"`      // of tables
-	IndexWrites   float64 `json:"dynamoDBIndexWriteUnits"` // of their indexes, at the same price
-	Reads         float64 `json:"dynamoDBReadUnits"`
-	SQSRequests   float64 `json:"sqsRequests"`
-	FairRequests  float64 `json:"sqsFairRequests"` // those of messages with a group, which cost more
-	Puts          float64 `json:"s3Puts"`
-	Gets          float64 `json:"s3Gets"`
-	Invocations   float64 `json:"lambdaRequests"`
-	GBSeconds     float64 `json:"lambdaGBSeconds"`
-	APICalls      float64 `json:"apiCalls"`
-	Schedules     float64 `json:"schedules"`
-	KMSSignatures float64 `json:"kmsSignatures"` // asymmetric
-	KMSRequests   float64 `json:"kmsRequests"`   // all others
-	LogGB         float64 `json:"logGB"`
+	Writes       float64 `json:"dynamoDBWriteUnits"`      // of tables
+	IndexWrites  float64 `json:"dynamoDBIndexWriteUnits"` // of their indexes, at the same price
+	Reads        float64 `json:"dynamoDBReadUnits"`
+	SQSRequests  float64 `json:"sqsRequests"`
+	FairRequests float64 `json:"sqsFairRequests"` // those of messages with a group, which cost more
+	Puts         float64 `json:"s3Puts"`
+	Gets         float64 `json:"s3Gets"`
+	Invocations  float64 `json:"lambdaRequests"`
+	GBSeconds    float64 `json:"lambdaGBSeconds"` // of waiting, by assumed times
+	// ComputedGBSeconds are those of computing, at the same price. They depend on the machine that metered.
+	ComputedGBSeconds float64 `json:"lambdaComputedGBSeconds"`
+	APICalls          float64 `json:"apiCalls"`
+	Schedules         float64 `json:"schedules"`
+	KMSSignatures     float64 `json:"kmsSignatures"` // asymmetric
+	KMSRequests       float64 `json:"kmsRequests"`   // all others
+	LogGB             float64 `json:"logGB"`
 }
 
 // each returns pointers to all counts, in the order of the fields.
@@ -76,6 +78,12 @@ func (u Units) Dollars(p Units) (sum float64) {
 	return sum
 }
 
+// WithoutProcessor returns the units without those that depend on the machine that metered.
+func (u Units) WithoutProcessor() Units {
+	u.ComputedGBSeconds = 0
+	return u
+}
+
 // LogLine is the number of bytes that CloudWatch adds to each line of a log.
 const LogLine = 26
 
@@ -84,8 +92,8 @@ const wholeCPU = 1769.0 / 1024
 
 // GBSeconds returns the GB-seconds of a function that waits and computes for a number of seconds. With
 // less memory than wholeCPU, computing takes longer.
-func GBSeconds(gigabytes, waited, cpu float64) float64 {
-	return gigabytes * (waited + cpu*max(1, wholeCPU/gigabytes))
+func GBSeconds(gigabytes, waited, cpu float64) (waiting, computing float64) {
+	return gigabytes * waited, gigabytes * cpu * max(1, wholeCPU/gigabytes)
 }
 
 // chunks returns the number of billed parts of a size in bytes, at least one.
@@ -151,13 +159,14 @@ func PriceList(region string) (p Prices, err error) {
 	if err := json.Unmarshal(text, &p); err != nil {
 		return p, fmt.Errorf("read the prices of %s: %w", region, err)
 	}
-	p.IndexWrites = p.Writes
+	p.IndexWrites, p.ComputedGBSeconds = p.Writes, p.GBSeconds
 	return p, nil
 }
 
 // Unpriced returns the names of the used units without a price.
 func (p Prices) Unpriced(u Units) (names []string) {
 	u.Writes += u.IndexWrites
+	u.GBSeconds += u.ComputedGBSeconds
 	for _, name := range p.NotFound {
 		if count := u.named(name); count != nil && *count > 0 {
 			names = append(names, name)
@@ -173,8 +182,11 @@ func (u Units) Without(names []string) Units {
 		if count := u.named(name); count != nil {
 			*count = 0
 		}
-		if u.named(name) == &u.Writes {
+		switch u.named(name) {
+		case &u.Writes:
 			u.IndexWrites = 0
+		case &u.GBSeconds:
+			u.ComputedGBSeconds = 0
 		}
 	}
 	return u

@@ -147,13 +147,13 @@ func (r *costRun) meterScheduling(ctx context.Context, b *bill.Bill) error {
 	line := perMillion(r.line("dispatch", u, 0), batches*campaign.MaxMessages)
 	line.Function = "a million scheduled messages to the hand-off"
 	b.Beside = append(b.Beside, line)
-	token := r.tokenLine.Units.Dollars(b.Prices.Units)
+	token := r.tokenLine.Units.WithoutProcessor().Dollars(b.Prices.Units)
 	now := r.common[slices.IndexFunc(r.common, func(l bill.Line) bool { return l.Function == "dispatch" })]
 	r.limits = append(r.limits,
 		limit{"AWS round trips of a dispatch call, warm", "in a row", float64(u.Waits) / float64(u.lines), 4},
 		limit{"write units to accept 2,000 messages", "units", (u.Writes + u.IndexWrites) / float64(u.lines), 30},
-		limit{"a million messages to the hand-off", "dollars", token + now.Units.Dollars(b.Prices.Units), 0.02},
-		limit{"a million scheduled messages to the hand-off", "dollars", token + line.Units.Dollars(b.Prices.Units), 0.02})
+		limit{"a million messages to the hand-off", "dollars without processor time", token + now.Units.WithoutProcessor().Dollars(b.Prices.Units), 0.02},
+		limit{"a million scheduled messages to the hand-off", "dollars without processor time", token + line.Units.WithoutProcessor().Dollars(b.Prices.Units), 0.02})
 	return nil
 }
 
@@ -330,7 +330,7 @@ func (r *costRun) meterBaseline(ctx context.Context, b *bill.Bill) error {
 	for _, s := range steps {
 		l := bill.Line{Function: "naive " + s.Function, Units: s.Units}
 		tasks := s.Units.Invocations
-		l.Units.GBSeconds = metering.GBSeconds(r.memory[s.Function], tasks*s.Waited.Seconds(), float64(len(numbers))*r.cpu[s.Function])
+		l.Units.GBSeconds, l.Units.ComputedGBSeconds = metering.GBSeconds(r.memory[s.Function], tasks*s.Waited.Seconds(), float64(len(numbers))*r.cpu[s.Function])
 		if s.Function == "dispatch" {
 			l.Units.APICalls, l.Units.LogGB = tasks, tasks*(metering.AccessLog+metering.LogLine)/gigabyte
 		}

@@ -191,7 +191,7 @@ func (m *metered) line(function string, u use, nonAWSWait time.Duration) bill.Li
 	units, calls := u.Units, float64(u.lines)
 	units.Invocations = calls
 	waited := time.Duration(u.Waits)*metering.AWSRoundTrip + nonAWSWait
-	units.GBSeconds = metering.GBSeconds(m.memory[function], waited.Seconds(), u.cpu.Seconds())
+	units.GBSeconds, units.ComputedGBSeconds = metering.GBSeconds(m.memory[function], waited.Seconds(), u.cpu.Seconds())
 	units.LogGB = float64(u.bytes) / gigabyte
 	switch function {
 	case "token", "dispatch", "campaigns": // bodies are below what counts as one call

@@ -270,7 +270,8 @@ func (m Model) seconds(plan, function, step string, used Function) float64 {
 	case function == "notify":
 		waited += rounds(Endpoints*GroupSize, Endpoints, metering.PostsAtOnce) * metering.WebhookRoundTrip.Seconds()
 	}
-	return metering.GBSeconds(set.Memory, waited, used.CPU) / set.Memory
+	waiting, computing := metering.GBSeconds(set.Memory, waited, used.CPU)
+	return (waiting + computing) / set.Memory
 }
 
 // rounds returns the sequential requests of all calls. The calls share the requests

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/lab/bill"
 )
 
 // Plan is a value of the template's parameter Load, with the most messages that it is for.
@@ -29,9 +30,8 @@ func (p Plan) load() Load {
 }
 
 const (
-	headroom   = 1.5  // a setting or a quota, as a multiple of its need
-	unreserved = 100  // concurrency that AWS does not let an account reserve
-	dollars    = 2.26 // cost of a million messages, with two endpoints and a day's mix
+	headroom   = 1.5 // a setting or a quota, as a multiple of its need
+	unreserved = 100 // concurrency that AWS does not let an account reserve
 )
 
 // least are the smallest settings. They take a flood of 50,000 events, or a campaign on a quiet day.
@@ -40,9 +40,10 @@ var least = map[string]float64{
 	"DispatchRate": 50, "TokenRate": 50, "LinkRate": 500,
 }
 
-// Values returns the values of the template's mapping Loads for a plan. CostAlarm fires at twice the cost of the busiest hour.
+// Values returns the values of the template's mapping Loads for a plan. CostAlarm fires at twice the simulated cost of the
+// busiest hour: the metered cost holds for full calls only.
 func (m Model) Values(p Plan) map[string]float64 {
-	values := map[string]float64{"Events": 0, "DollarsAnHour": math.Ceil(2 * p.Hour / 1e6 * dollars)}
+	values := map[string]float64{"Events": 0, "DollarsAnHour": math.Ceil(2 * p.Hour / bill.Million * bill.AtLoad(p.Day).Dollars)}
 	for _, n := range m.Needs(p.load()) {
 		if n.Setting == "" {
 			continue
